@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "datasets/dataset.h"
+
+namespace trainer {
+
+/// A run's data, opened as `data:` says: the set or its fallback, cut by `fraction` and `validation`,
+/// normalised.
+struct Data {
+  std::string name;  ///< "mnist", "digits"
+  std::string
+      notice;  ///< "mnist not found: training on drawn digits instead (data.fallback)"; empty otherwise
+  std::unique_ptr<Dataset> train, validation, test;  ///< the last two may be null
+  std::vector<std::string> fingerprint;
+};
+
+/// The keys of the `data:` section.
+std::vector<Setting> data_settings();
+
+/// Throws Error(data) when a file is missing or bad, Error(usage) when a setting does not fit the set.
+Data open_data(const Config& config, std::uint64_t seed, bool headers_only = false);
+
+}  // namespace trainer

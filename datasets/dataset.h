@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/config/config.h"
+#include "engine/core/tensor.h"
+
+namespace trainer {
+
+/// What a model is asked to give for some rows: a class each, or numbers each.
+struct Targets {
+  std::span<const std::int32_t> labels;  ///< one a row; empty when the targets are numbers
+  ConstTensor values;                    ///< (rows, ...); empty when the targets are labels
+};
+
+/// Samples of one split, all alike in shape. Immutable once opened; read() may be called from several
+/// threads.
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+  virtual std::int64_t size() const = 0;
+  /// One sample as it lies in memory: maps are (H, W, C).
+  virtual Shape sample() const = 0;
+  /// Number of classes; 0 when targets are numbers.
+  virtual int classes() const = 0;
+  /// Writes the samples `indices` as rows of x (pixels as x / 255).
+  virtual void read(std::span<const std::int64_t> indices, Tensor x) const = 0;
+  virtual std::int32_t label(std::int64_t index) const = 0;
+};
+
+/// A data set as its reader found it.
+struct DataSource {
+  std::string name;                      ///< "mnist", for the header
+  std::unique_ptr<Dataset> train, test;  ///< test may be null
+  /// Names, sizes and stored checksums of what was read; ranks agree on its hash, environment.json records
+  /// it.
+  std::vector<std::string> fingerprint;
+};
+
+/// What a reader needs besides its settings.
+struct ReaderContext {
+  std::string path;  ///< data.path, or empty
+  std::uint64_t seed = 1;
+  bool headers_only = false;  ///< `trainer check`, `summary`: sizes and shapes, no sample
+};
+
+/// A format or a known set. Registered as Registry<Reader, const ReaderContext&>: mnist, cifar10, idx,
+/// digits.
+class Reader {
+ public:
+  static constexpr const char* kFamily = "dataset";
+  virtual ~Reader() = default;
+  /// Throws Error(data): file missing or bad. `missing()` true first decides about data.fallback.
+  virtual DataSource open() = 0;
+  /// True when no file of the set was found at all; fills what was looked for, for the message.
+  virtual bool missing(std::vector<std::string>& looked_for) const = 0;
+};
+
+}  // namespace trainer

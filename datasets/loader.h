@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "datasets/dataset.h"
+
+namespace trainer {
+
+/// The order of training samples, a pure function of (seed, epoch): which samples make up each global batch.
+class BatchOrder {
+ public:
+  struct Options {
+    std::int64_t samples = 0;
+    std::int64_t batch = 0;
+    bool shuffle = true;
+    bool drop_last = false;
+    std::uint64_t seed = 1;
+  };
+  explicit BatchOrder(const Options& options);
+
+  std::int64_t steps_per_epoch() const;
+  /// The samples of a step (counted from 0 over all epochs), in global order; shorter at the end of an epoch
+  /// unless drop_last. The span is valid until the next call.
+  std::span<const std::int64_t> batch(std::int64_t step);
+
+ private:
+  Options options_;
+  std::int64_t epoch_ = -1;
+  std::vector<std::int64_t> order_;
+};
+
+/// Part `index` of `parts` nearly equal consecutive parts of n items: [n index / parts, n (index + 1) /
+/// parts).
+struct Range {
+  std::int64_t first = 0, last = 0;
+  std::int64_t count() const { return last - first; }
+};
+Range part_of(std::int64_t n, std::int64_t index, std::int64_t parts);
+
+}  // namespace trainer

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/config/config.h"
+#include "engine/config/setting.h"
+
+namespace trainer {
+
+/// Where a run's YAML comes from.
+struct ConfigSource {
+  std::string file;                    ///< path; with `text` set, only the name used in messages
+  std::string text;                    ///< YAML given directly (tests, `--resume`); empty: read `file`
+  std::vector<std::string> overrides;  ///< "train.epochs=1", in the order of the command line
+};
+
+/// A run's YAML, read, expanded (base, <<, vars, blocks, repeat, defaults, overrides) and checked against the
+/// keys of the root section. Owns all nodes.
+class ConfigTree {
+ public:
+  /// Throws Error(usage) with every mistake of the file at once.
+  ConfigTree(const ConfigSource& source, const std::vector<Setting>& root);
+  /// One family member from text, as tests write it: ConfigTree::member("layer", "conv: {filters: 4, kernel:
+  /// 3}").
+  static ConfigTree member(const std::string& family, const std::string& yaml);
+  ~ConfigTree();
+  ConfigTree(ConfigTree&&) noexcept;
+
+  Config root() const;
+
+  /// Gives $classes and $vocab their value once the data is open. A key that uses one and was read before is
+  /// a logic_error.
+  void define(const std::string& name, const std::string& value);
+
+  /// The resolved YAML with every default, itself a valid config (`trainer config`, config.yaml of a run
+  /// directory).
+  std::string resolved_yaml() const;
+
+ private:
+  struct State;
+  explicit ConfigTree(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// JSON Schema, draft-07, of files with these root keys (`trainer schema`).
+std::string json_schema(const std::vector<Setting>& root);
+
+/// The reference of all keys as Markdown (docs/keys.md).
+std::string key_reference(const std::vector<Setting>& root);
+
+}  // namespace trainer

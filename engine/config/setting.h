@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainer {
+
+struct Declaration;
+
+/// One key that a YAML map may hold: the single source for the checker, `trainer config`, the JSON Schema and
+/// the key reference in docs. Made by the functions below; required unless fallback() or optional() is
+/// called.
+struct Setting {
+  enum class Kind {
+    boolean,
+    integer,
+    real,
+    text,
+    choice,     ///< one of `choices`
+    integers,   ///< `count` integers, or one that stands for all of them: kernel: 5 or kernel: [3, 5]
+    duration,   ///< {epochs: n} or {steps: n}
+    durations,  ///< {epochs: [n, ...]} or {steps: [n, ...]}
+    family,     ///< one member of `family`: a text, or a map with one key
+    list,       ///< a list of `element`
+    section,    ///< a map with the keys of `section`
+    either      ///< the first of `alternatives` whose form fits
+  };
+
+  std::string name;
+  std::string help;  ///< one line without a full stop
+  Kind kind = Kind::text;
+  bool required = true;
+  std::string default_yaml;  ///< YAML text, e.g. "0.01" or "{uniform: 0.1}"; empty when there is none
+  std::optional<double> minimum, maximum;
+  bool above_minimum = false;  ///< the minimum itself is outside
+  bool below_maximum = false;
+  std::vector<std::string> choices;  ///< for `choice`; for other kinds, words accepted besides (pad: same)
+  int count = 0;
+  std::string family_name;
+  std::vector<Setting> nested;  ///< element of a list; keys of a section; alternatives of either
+
+  Setting& at_least(double value);
+  Setting& at_most(double value);
+  Setting& above(double value);
+  Setting& below(double value);
+  Setting& or_word(std::string word);
+  Setting& fallback(std::string yaml);
+  Setting& optional();
+};
+
+Setting boolean(std::string name, std::string help);
+Setting integer(std::string name, std::string help);
+Setting real(std::string name, std::string help);
+Setting text(std::string name, std::string help);
+Setting choice(std::string name, std::string help, std::vector<std::string> choices);
+Setting integers(std::string name, std::string help, int count);
+Setting duration(std::string name, std::string help);
+Setting durations(std::string name, std::string help);
+Setting family(std::string name, std::string help, std::string family_name);
+Setting list_of(std::string name, std::string help, Setting element);
+Setting section(std::string name, std::string help, std::vector<Setting> keys);
+Setting either(std::string name, std::string help, std::vector<Setting> alternatives);
+
+/// A member of a family (a layer type, an optimizer ...): its name, one help line, and its settings.
+struct Declaration {
+  std::string name;
+  std::string help;
+  std::string primary =
+      {};  ///< the setting that `name: value` stands for when value is not a map of settings
+  std::vector<Setting> settings = {};
+};
+
+}  // namespace trainer

@@ -1,0 +1,66 @@
+#include "engine/core/cores.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+namespace trainer {
+namespace {
+
+/// Whole cores that the cgroup's quota grants; 0 when there is no limit.
+int cgroup_quota() {
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  std::string quota;
+  double period = 0;
+  if (!(file >> quota >> period) || quota == "max" || period <= 0) return 0;
+  return std::max(1, static_cast<int>(std::stod(quota) / period));
+}
+
+}  // namespace
+
+std::vector<int> usable_cores() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  std::vector<int> cores;
+  if (sched_getaffinity(0, sizeof mask, &mask) == 0)
+    for (int core = 0; core < CPU_SETSIZE; ++core)
+      if (CPU_ISSET(core, &mask)) cores.push_back(core);
+  if (cores.empty()) cores.push_back(0);
+  const int quota = cgroup_quota();
+  if (quota > 0 && quota < static_cast<int>(cores.size())) cores.resize(static_cast<std::size_t>(quota));
+  return cores;
+}
+
+void run_on(const std::vector<int>& cores) {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  for (const int core : cores) CPU_SET(core, &mask);
+  // A mask that the system refuses costs speed only, never results.
+  sched_setaffinity(0, sizeof mask, &mask);
+}
+
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "unknown";
+}
+
+Placement place(const PlacementRequest& request) {
+  const int cores = static_cast<int>(request.cores.size());
+  const int ranks = request.bound ? 1 : request.local_ranks;
+  Placement placement{.reason = request.reason};
+  placement.threads = request.threads > 0 ? request.threads : std::max(1, cores / ranks);
+  placement.crowded = placement.threads * ranks > cores;
+  if (request.bound || cores < ranks) {
+    placement.cores = request.cores;
+    return placement;
+  }
+  const int first = cores * request.local_rank / ranks, last = cores * (request.local_rank + 1) / ranks;
+  placement.cores.assign(request.cores.begin() + first, request.cores.begin() + last);
+  return placement;
+}
+
+}  // namespace trainer

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace trainer {
+
+/// The cores this process may run on, by number (sched_getaffinity, and a cgroup's CPU quota as their count).
+std::vector<int> usable_cores();
+
+/// Restricts the calling thread, and threads it starts later, to `cores`.
+void run_on(const std::vector<int>& cores);
+
+/// "AMD EPYC 9575F" from /proc/cpuinfo; "unknown" where that does not exist.
+std::string cpu_name();
+
+/// What was chosen for this process, for the header and `trainer info`.
+struct Placement {
+  std::vector<int> cores;  ///< the cores this rank runs on
+  int threads = 1;         ///< workers of this rank
+  bool crowded = false;    ///< ranks x threads on this host exceed its cores
+  std::string reason;      ///< "default", "--threads", "OMP_NUM_THREADS", "bound by the launcher"
+};
+
+struct PlacementRequest {
+  std::vector<int> cores;  ///< what the host offers all its ranks (the widened mask, unless `bound`)
+  int local_rank = 0;      ///< position of this rank among the ranks of its host
+  int local_ranks = 1;     ///< ranks on this host
+  int threads = 0;         ///< --threads or OMP_NUM_THREADS; 0: cores / ranks, at least 1
+  bool bound = false;      ///< the user chose a binding: keep `cores` as they are for this rank alone
+  std::string reason = "default";
+};
+
+/// Ranks of a host take disjoint consecutive cores; a pure function, so that it can be tested without a large
+/// machine.
+Placement place(const PlacementRequest& request);
+
+}  // namespace trainer

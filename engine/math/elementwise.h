@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/math/activation.h"
+
+namespace trainer {
+
+// Every function gives each element the same bits wherever it lies in the array: vector code and its tail
+// agree. NaN stays NaN. Arrays may be the same, but may not overlap otherwise.
+
+/// y = f(x)
+void activate(Activation f, std::int64_t count, const float* x, float* y);
+/// dx = dy * f'(x), from y = f(x) alone
+void activate_backward(Activation f, std::int64_t count, const float* y, const float* dy, float* dx);
+
+/// y = f(x + bias) on (rows, columns), bias (columns) or null
+void bias_activate(Activation f, std::int64_t rows, std::int64_t columns, const float* x, const float* bias,
+                   float* y);
+/// sums[c] (+)= sum over rows of x[r, c]; added to when `accumulate`
+void column_sums(std::int64_t rows, std::int64_t columns, const float* x, bool accumulate, float* sums);
+
+void leaky_relu(std::int64_t count, float slope, const float* x, float* y);
+void leaky_relu_backward(std::int64_t count, float slope, const float* x, const float* dy, float* dx);
+
+/// y = a + b
+void add(std::int64_t count, const float* a, const float* b, float* y);
+/// y += a
+void accumulate(std::int64_t count, const float* a, float* y);
+/// y = factor x
+void scale(std::int64_t count, float factor, const float* x, float* y);
+/// y = x * mask
+void multiply(std::int64_t count, const float* x, const float* mask, float* y);
+
+/// Softmax of each row, shifted by the row's maximum.
+void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y);
+
+/// Sum of squares in double; NaN and infinity pass through, so a finite result proves finite numbers.
+double square_sum(std::int64_t count, const float* x);
+
+/// v = momentum v + (g + decay w), then w -= rate v, or with Nesterov w -= rate ((g + decay w) + momentum v);
+/// PyTorch's SGD. velocity may be null when momentum is 0.
+void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
+                const float* gradient, float* velocity, float* weight);
+
+/// Pixels to numbers: y = x / 255.
+void bytes_to_unit(std::int64_t count, const std::uint8_t* x, float* y);
+
+namespace reference {
+void activate(Activation f, std::int64_t count, const float* x, float* y);
+void activate_backward(Activation f, std::int64_t count, const float* y, const float* dy, float* dx);
+void column_sums(std::int64_t rows, std::int64_t columns, const float* x, bool accumulate, float* sums);
+void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y);
+double square_sum(std::int64_t count, const float* x);
+void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
+                const float* gradient, float* velocity, float* weight);
+}  // namespace reference
+
+}  // namespace trainer

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+namespace trainer {
+
+enum class Transpose : bool { no, yes };
+
+/// C = A B + beta C on row-major matrices with leading dimensions, after the given transpositions: A is m x
+/// k, B is k x n, C is m x n. Runs on the calling thread alone.
+void gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::int64_t n, std::int64_t k,
+          const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
+          std::int64_t ldc);
+
+/// Confines BLAS to one thread per caller; call before the first gemm. Returns the name of the kernel in use
+/// ("SkylakeX") for the header and `trainer info`.
+const char* prepare_blas();
+/// "OpenBLAS 0.3.21".
+const char* blas_version();
+
+namespace reference {
+/// The same as plain loops.
+void gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::int64_t n, std::int64_t k,
+          const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
+          std::int64_t ldc);
+}  // namespace reference
+
+}  // namespace trainer

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+namespace trainer {
+
+// Batch normalisation on (rows, channels), rows being all positions of all samples a worker holds
+// (Ioffe and Szegedy 2015, algorithms 1 and 2). Sums are doubles so that they can be added over workers and
+// ranks.
+
+/// sums[c] = sum of x[:, c]; squares[c] = sum of (x[:, c] - shift[c])^2
+void channel_sums(std::int64_t rows, std::int64_t channels, const float* x, double* sums);
+void channel_squares(std::int64_t rows, std::int64_t channels, const float* x, const float* mean,
+                     double* squares);
+
+/// y = x * scale[c] + shift[c]
+void channel_affine(std::int64_t rows, std::int64_t channels, const float* x, const float* scale,
+                    const float* shift, float* y);
+
+/// dy_sums[c] = sum of dy[:, c]; dot_sums[c] = sum of dy[:, c] (x[:, c] - mean[c])
+void batch_norm_backward_sums(std::int64_t rows, std::int64_t channels, const float* x, const float* dy,
+                              const float* mean, double* dy_sums, double* dot_sums);
+
+/// dx = a[c] dy + b[c] (x - mean[c]) + d[c]; dx may be dy
+void batch_norm_backward(std::int64_t rows, std::int64_t channels, const float* x, const float* dy,
+                         const float* mean, const float* a, const float* b, const float* d, float* dx);
+
+}  // namespace trainer

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/core/error.h"
+
+namespace trainer {
+
+/// A nonblocking collective under way. Open MPI moves it only inside MPI calls, so test() it now and then.
+class Request {
+ public:
+  virtual ~Request() = default;
+  /// True once the collective is complete; never blocks.
+  virtual bool test() = 0;
+  virtual void wait() = 0;
+};
+
+/// Memory that the ranks of one node share; zero-filled and 64-byte aligned at first.
+class SharedMemory {
+ public:
+  virtual ~SharedMemory() = default;
+  virtual std::span<std::byte> bytes() = 0;
+};
+
+/// A group of ranks. Every call but rank() and size() is collective: all ranks make it, in the same order.
+/// solo() is a real implementation, so nobody asks whether size() is above 1. Only one thread of a rank may
+/// call. Errors of MPI are Error(lost) with MPI's own words.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  virtual void barrier() = 0;
+  /// Element by element over all ranks; the result has the same bits on every rank.
+  virtual void sum(std::span<float> values) = 0;
+  virtual void sum(std::span<double> values) = 0;
+  virtual void sum(std::span<std::int64_t> values) = 0;
+  virtual void maximum(std::span<double> values) = 0;
+  /// sum() that goes on while the caller computes; `values` must stay until the request is complete.
+  virtual std::unique_ptr<Request> start_sum(std::span<float> values) = 0;
+  virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
+  /// Every rank's bytes, by rank, on `root`; empty elsewhere. Lengths may differ.
+  virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> mine, int root) = 0;
+  /// Rank r's `mine` lands in `all` behind those of the ranks before it; counts[r] floats of each rank.
+  /// `mine` may lie in its own place inside `all`.
+  virtual void all_gather(std::span<const float> mine, std::span<float> all,
+                          std::span<const std::int64_t> counts) = 0;
+  /// Sums `values` over all ranks and leaves rank r's part, counts[r] floats, at its place in `values`; the
+  /// rest is undefined afterwards.
+  virtual void reduce_scatter(std::span<float> values, std::span<const std::int64_t> counts) = 0;
+  virtual std::unique_ptr<Request> start_reduce_scatter(std::span<float> values,
+                                                        std::span<const std::int64_t> counts) = 0;
+  /// Block r of `out` (counts_out[r] floats) goes to rank r; `in` is filled from rank 0, 1, ... by counts_in.
+  virtual void all_to_all(std::span<const float> out, std::span<const std::int64_t> counts_out,
+                          std::span<float> in, std::span<const std::int64_t> counts_in) = 0;
+
+  /// Ranks with equal `color` form a group, ordered by `key`, then by rank.
+  virtual std::unique_ptr<Communicator> split(int color, int key) = 0;
+  /// The ranks of this group that share a host's memory, ordered by rank.
+  virtual std::unique_ptr<Communicator> split_by_host() = 0;
+  /// One block that all ranks of this group, which must be on one host, see. Null on every rank when any of
+  /// them lacks room in /dev/shm (asked for before allocating: MPI_Win_allocate_shared hangs when one rank
+  /// fails).
+  virtual std::unique_ptr<SharedMemory> shared(std::int64_t bytes) = 0;
+
+  /// Ends all ranks of the program at once with this exit code. Print before calling.
+  [[noreturn]] virtual void abort(ExitCode code) = 0;
+};
+
+/// The group of one.
+std::unique_ptr<Communicator> solo();
+
+}  // namespace trainer

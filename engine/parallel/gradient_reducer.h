@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/core/thread_pool.h"
+#include "engine/parallel/mesh.h"
+
+namespace trainer {
+
+/// Holds the flat parameters and every worker's flat gradient, and sums gradients over the workers of all
+/// data ranks while backward still runs. Ranks of one node keep both in a shared window: each sums its slice
+/// of every bucket where the gradients lie; between nodes each slice is reduce-scattered by MPI. Each float
+/// is owned by exactly one rank of data(), which updates it; publish() lets all read it. Alone, with one
+/// worker, nothing is copied or summed. A step: begin, ready ... ready, finish, agree, (update own pieces),
+/// publish.
+class GradientReducer {
+ public:
+  struct Options {
+    std::int64_t bucket_floats = 1 << 20;  ///< a bucket is closed once it is this large
+    bool share = true;                     ///< false: private buffers and MPI, as when /dev/shm is too small
+    bool crowded = false;                  ///< more workers than cores: waiting yields at once
+  };
+  /// `borders`: where each parameter begins in the flat buffer, ascending from 0, and at the end the total
+  /// size.
+  GradientReducer(Mesh& mesh, ThreadPool& pool, std::vector<std::int64_t> borders, const Options& options);
+  ~GradientReducer();
+
+  /// All parameters. In the window of the node, so only their owner may write, between finish() and publish()
+  /// (before the first step: every rank writes the same values to all, then publish()).
+  std::span<float> values();
+  /// Where worker's backward puts its gradients.
+  std::span<float> gradients(int worker);
+
+  void begin();
+  /// Worker's gradients [first, last) are final. Any worker thread may call, each for itself, in descending
+  /// order of `first` without gaps; all workers of all ranks call in the same order.
+  void ready(int worker, std::int64_t first, std::int64_t last);
+  /// Waits until the sums over all data ranks of my pieces are complete.
+  void finish();
+  /// Adds `scalars` over all data ranks in rank order, the same bits on every rank; no rank returns before
+  /// all have finished their sums.
+  void agree(std::span<double> scalars);
+  /// Makes every rank's updated pieces visible to all; no rank returns before all have published.
+  void publish();
+
+  /// The floats [first, last) this rank updates, ascending.
+  struct Piece {
+    std::int64_t first, last;
+  };
+  std::span<const Piece> pieces() const;
+  /// The summed gradient of a piece (as long as the piece); valid from finish() to the next begin().
+  std::span<const float> sums(const Piece& piece);
+
+  /// "window" or "MPI" or "window + MPI", for the header.
+  std::string transport() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace trainer

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+
+#include "engine/parallel/communicator.h"
+
+namespace trainer {
+
+/// The ranks as a grid of `data` x `model`: rank = data_rank * model + model_rank, so a model group's ranks
+/// are consecutive. Ranks of one host are consecutive (start_world() numbers them so).
+class Mesh {
+ public:
+  struct Options {
+    int data = 1, model = 1;  ///< data * model ranks
+    int ranks_per_node = 0;   ///< so many consecutive ranks count as a node; 0: a node is a host
+  };
+  /// Error(ranks) when data * model is not the number of ranks.
+  Mesh(Communicator& world, const Options& options);
+
+  Communicator& world() const { return world_; }
+  /// Ranks with my model coordinate: they hold the same parameters and different samples.
+  Communicator& data() const { return *data_; }
+  /// Ranks with my samples: they hold different shards.
+  Communicator& model() const { return *model_; }
+  /// The part of data() on my node.
+  Communicator& node() const { return *node_; }
+  int nodes() const { return nodes_; }  ///< nodes that data() spans
+
+ private:
+  Communicator& world_;
+  std::unique_ptr<Communicator> data_, model_, node_;
+  int nodes_ = 1;
+};
+
+}  // namespace trainer

@@ -1,0 +1,41 @@
+#include "engine/core/cores.h"
+
+#include <catch2/catch.hpp>
+
+namespace trainer {
+
+TEST_CASE("ranks of a host take disjoint cores that cover it", "[core]") {
+  const std::vector<int> host{0, 1, 2, 3, 4, 5, 6};
+  std::vector<int> taken;
+  for (int rank = 0; rank < 3; ++rank) {
+    const Placement placement = place({.cores = host, .local_rank = rank, .local_ranks = 3});
+    CHECK(placement.threads == 2);
+    CHECK_FALSE(placement.crowded);
+    taken.insert(taken.end(), placement.cores.begin(), placement.cores.end());
+  }
+  CHECK(taken == host);
+}
+
+TEST_CASE("more ranks than cores share all cores with one thread each", "[core]") {
+  const Placement placement = place({.cores = {0, 1}, .local_rank = 3, .local_ranks = 4});
+  CHECK(placement.cores == std::vector<int>{0, 1});
+  CHECK(placement.threads == 1);
+  CHECK(placement.crowded);
+}
+
+TEST_CASE("a thread count that was asked for wins over the default", "[core]") {
+  const Placement placement = place({.cores = {0, 1, 2, 3}, .local_ranks = 2, .threads = 1});
+  CHECK(placement.threads == 1);
+  CHECK(placement.cores == std::vector<int>{0, 1});
+}
+
+TEST_CASE("a binding that the user chose is kept", "[core]") {
+  const Placement placement = place({.cores = {6, 7}, .local_rank = 1, .local_ranks = 4, .bound = true});
+  CHECK(placement.cores == std::vector<int>{6, 7});
+  CHECK(placement.threads == 2);
+  CHECK_FALSE(placement.crowded);
+}
+
+TEST_CASE("this process may use at least one core", "[core]") { CHECK_FALSE(usable_cores().empty()); }
+
+}  // namespace trainer
