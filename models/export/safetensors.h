@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/core/tensor.h"
+
+namespace trainer {
+
+/// A tensor as a file gives it.
+struct NamedTensor {
+  std::string name;
+  Shape shape;
+  std::vector<float> values;
+};
+
+/// A tensor as it is handed to a file; somebody else owns name and numbers.
+struct NamedView {
+  std::string_view name;
+  ConstTensor values;
+};
+
+struct TensorFile {
+  std::vector<NamedTensor> tensors;  ///< in the order of their bytes
+  std::map<std::string, std::string> metadata;
+};
+
+/// Reads a safetensors file of F32 tensors. The file is not trusted: whatever breaks the format is
+/// Error(weights) naming it, before memory is taken for any tensor.
+TensorFile read_safetensors(const std::filesystem::path& path);
+
+/// Writes the tensors in the order given; the file appears whole or not at all. Equal arguments give equal
+/// bytes.
+void write_safetensors(const std::filesystem::path& path, std::span<const NamedView> tensors,
+                       const std::map<std::string, std::string>& metadata = {});
+
+}  // namespace trainer
