@@ -1,0 +1,24 @@
+#pragma once
+
+#include <span>
+
+#include "engine/config/registry.h"
+#include "engine/core/random.h"
+#include "models/network/plan.h"
+
+namespace trainer {
+
+/// How weights begin. A pure function of the stream and the whole parameter, so that no cut changes it.
+class Initializer {
+ public:
+  static constexpr const char* kFamily = "initializer";
+  virtual ~Initializer() = default;
+  /// Fills the whole parameter (parameter.whole_shape()), in memory order.
+  virtual void fill(const Parameter& parameter, const RandomStream& stream, std::span<float> whole) const = 0;
+};
+
+/// Every parameter's first values, at its offset in the flat buffer: weights by their `init`, others by their
+/// constant.
+void initialize(std::span<const Parameter> parameters, std::uint64_t seed, std::span<float> values);
+
+}  // namespace trainer

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "engine/config/registry.h"
+#include "engine/core/tensor.h"
+#include "models/network/pass.h"
+#include "models/network/plan.h"
+
+namespace trainer {
+
+/// One step of a network: one tensor in, one out. Holds settings and what it booked in setup(); never
+/// activations, optimizers, data or processes. Several workers call one layer at once, each with its own
+/// Pass.
+class Layer {
+ public:
+  static constexpr const char* kFamily = "layer";
+  virtual ~Layer() = default;
+
+  /// Checks the input's shape (one sample, maps as (H, W, C)), books parameters, state and memory, gives the
+  /// output's shape. Throws Error(usage) when the input does not fit, through config.fail().
+  virtual Shape setup(const Shape& sample, Plan& plan) = 0;
+  /// Fills y (rows, output) from x (rows, input).
+  virtual void forward(ConstTensor x, Tensor y, Pass& pass) = 0;
+  /// Fills dx and the gradients of the layer's parameters from dy, which it may overwrite. dx is empty when
+  /// nobody needs it.
+  virtual void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) = 0;
+};
+
+}  // namespace trainer

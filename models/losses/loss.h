@@ -1,0 +1,23 @@
+#pragma once
+
+#include "datasets/dataset.h"
+#include "engine/config/registry.h"
+#include "engine/core/tensor.h"
+
+namespace trainer {
+
+/// What training makes small. Losses average over the samples of the global batch: the caller divides, by
+/// `scale`.
+class Loss {
+ public:
+  static constexpr const char* kFamily = "loss";
+  virtual ~Loss() = default;
+
+  /// Checks that outputs of this shape (one sample) can be compared with targets of so many classes (0:
+  /// numbers, shaped like the output). Error(usage) through config.fail().
+  virtual void setup(const Shape& output, int classes) = 0;
+  /// The sum over rows of each sample's loss. dy, unless empty, becomes scale times the gradient of that sum.
+  virtual double evaluate(ConstTensor y, const Targets& targets, float scale, Tensor dy) const = 0;
+};
+
+}  // namespace trainer

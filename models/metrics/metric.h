@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "datasets/dataset.h"
+#include "engine/config/registry.h"
+#include "engine/core/tensor.h"
+
+namespace trainer {
+
+/// How good outputs are. Exact over batches and ranks: sums are added, and the value follows from them at the
+/// end.
+class Metric {
+ public:
+  static constexpr const char* kFamily = "metric";
+  virtual ~Metric() = default;
+
+  virtual void setup(const Shape& output, int classes) = 0;
+  /// "accuracy", "top_5": the column's name in results.csv.
+  virtual std::string name() const = 0;
+  /// "acc", for the terminal.
+  virtual std::string short_name() const { return name(); }
+  virtual bool higher_is_better() const { return true; }
+  /// A fraction that people read in percent.
+  virtual bool is_fraction() const { return true; }
+  /// Numbers that add() adds to.
+  virtual int sums() const { return 1; }
+  virtual void add(ConstTensor y, const Targets& targets, std::span<double> sums) const = 0;
+  virtual double value(std::span<const double> sums, double samples) const { return sums[0] / samples; }
+};
+
+}  // namespace trainer

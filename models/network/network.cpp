@@ -1,0 +1,78 @@
+#include "models/network/network.h"
+
+#include <algorithm>
+
+namespace trainer {
+
+Network::Network(const std::vector<Config>& layers, const Shape& sample, const Options& options)
+    : plan_(options.max_rows),
+      layers_(layers),
+      input_(sample),
+      workers_(static_cast<std::size_t>(options.workers)) {
+  if (options.rewrite) options.rewrite(layers_);
+  x_ = plan_.saved(input_.size());
+  output_ = layers_.setup(input_, plan_);
+  y_ = plan_.saved(output_.size());
+  dy_ = plan_.scratch(output_.size());
+  states_ = Arena(plan_.state_end());
+  for (const State& state : plan_.states())
+    std::ranges::fill(states().subspan(static_cast<std::size_t>(state.offset),
+                                       static_cast<std::size_t>(state.shape.size())),
+                      state.constant);
+  for (int index = 0; index < options.workers; ++index) {
+    Pass& pass = workers_[static_cast<std::size_t>(index)].pass;
+    pass.worker_ = index;
+    pass.seed_ = options.seed;
+    pass.plan_ = &plan_;
+    pass.states_ = states().data();
+    pass.blocks_.resize(1);
+  }
+}
+
+std::int64_t Network::worker_bytes() const {
+  return (plan_.saved_end() + plan_.scratch_end()) * static_cast<std::int64_t>(sizeof(float));
+}
+
+void Network::attach(std::span<const float> values, std::vector<std::span<float>> gradients, BatchSum& sum) {
+  for (std::size_t index = 0; index < workers_.size(); ++index) {
+    Worker& worker = workers_[index];
+    worker.memory = Arena(plan_.saved_end() + plan_.scratch_end());
+    worker.pass.memory_ = worker.memory.floats().data();
+    worker.pass.values_ = values.data();
+    worker.pass.blocks_[0].gradients = gradients.empty() ? nullptr : gradients[index].data();
+    worker.pass.sum_ = &sum;
+  }
+}
+
+Tensor Network::input(int worker, std::int64_t rows) {
+  Worker& self = workers_[static_cast<std::size_t>(worker)];
+  self.x = Tensor(self.memory.floats().data() + x_.offset, input_.with_front(rows));
+  return self.x;
+}
+
+ConstTensor Network::forward(int worker, const Rows& rows) {
+  Worker& self = workers_[static_cast<std::size_t>(worker)];
+  Pass& pass = self.pass;
+  pass.mode_ = rows.mode;
+  pass.step_ = rows.step;
+  pass.samples_ = rows.samples;
+  pass.batch_rows_ = rows.batch_rows;
+  pass.blocks_[0].first = 0;
+  pass.blocks_[0].count = pass.rows();
+  const Shape shape = output_.with_front(pass.rows());
+  self.y = pass.buffer(y_).as(shape);
+  self.dy = pass.buffer(dy_).as(shape);
+  layers_.forward(self.x, self.y, pass);
+  return self.y;
+}
+
+Tensor Network::output_gradient(int worker) { return workers_[static_cast<std::size_t>(worker)].dy; }
+
+void Network::backward(int worker, const std::function<void(std::int64_t)>& on_ready) {
+  Worker& self = workers_[static_cast<std::size_t>(worker)];
+  self.pass.on_ready_ = on_ready;
+  layers_.backward(self.x, self.y, self.dy, Tensor(), self.pass);
+  on_ready(0);
+}
+
+}  // namespace trainer

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/core/arena.h"
+#include "models/network/pass.h"
+#include "models/network/plan.h"
+#include "models/network/sequence.h"
+
+namespace trainer {
+
+/// The layers of a model with the memory of their workers. Works on parameters and gradients that it is
+/// handed.
+class Network {
+ public:
+  struct Options {
+    std::int64_t max_rows = 1;  ///< the most rows one worker ever holds
+    int workers = 1;
+    std::uint64_t seed = 1;
+    std::function<void(Sequence&)> rewrite = {};  ///< changes the layers before setup (model parallelism)
+  };
+  /// `layers`: the configs of model.layers; `sample`: one input. Error(usage) when a layer does not fit.
+  Network(const std::vector<Config>& layers, const Shape& sample, const Options& options);
+
+  const Plan& plan() const { return plan_; }
+  const Sequence& layers() const { return layers_; }
+  const Shape& input() const { return input_; }
+  const Shape& output() const { return output_; }
+  std::span<float> states() { return states_.floats(); }
+  /// Bytes that one worker needs for activations and scratch.
+  std::int64_t worker_bytes() const;
+
+  /// Where parameters are read, each worker's gradients are written (empty: evaluation only), and batches are
+  /// summed.
+  void attach(std::span<const float> values, std::vector<std::span<float>> gradients, BatchSum& sum);
+
+  /// A worker's rows of one batch.
+  struct Rows {
+    Mode mode = Mode::training;
+    std::int64_t step = 0;
+    std::span<const std::int64_t> samples;
+    std::int64_t batch_rows = 0;  ///< of the global batch
+  };
+  /// Where the input of `rows` goes before forward().
+  Tensor input(int worker, std::int64_t rows);
+  /// Gives the outputs; several workers call at once. They stay until the worker's next forward().
+  ConstTensor forward(int worker, const Rows& rows);
+  /// Where the loss writes its gradient between forward() and backward().
+  Tensor output_gradient(int worker);
+  /// After forward() in training: fills the worker's gradients. on_ready(offset): all from there on are
+  /// final.
+  void backward(int worker, const std::function<void(std::int64_t)>& on_ready);
+
+ private:
+  struct Worker {
+    Arena memory;
+    Pass pass;
+    Tensor x, y, dy;
+  };
+
+  Plan plan_;
+  Sequence layers_;
+  Shape input_, output_;
+  Arena states_;
+  BufferId x_, y_, dy_;
+  std::vector<Worker> workers_;
+};
+
+}  // namespace trainer

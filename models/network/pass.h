@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "engine/core/random.h"
+#include "engine/core/tensor.h"
+#include "models/network/plan.h"
+
+namespace trainer {
+
+enum class Mode { training, evaluation };
+
+/// Rows of a worker whose gradients are kept by themselves. Layers that reduce over rows (gradients of
+/// weights) or whose bits depend on the number of rows (GEMM) go block by block; all others take all rows at
+/// once.
+struct Block {
+  std::int64_t first = 0, count = 0;
+  float* gradients = nullptr;  ///< the flat gradient this block writes; null in evaluation
+};
+
+/// Sums over the whole global batch, whichever workers and ranks hold it. Collective over all workers.
+class BatchSum {
+ public:
+  virtual ~BatchSum() = default;
+  virtual void sum(int worker, std::span<double> values) = 0;
+};
+
+/// All that a layer may know of the moment: one for each worker, valid during one forward or backward.
+class Pass {
+ public:
+  bool training() const { return mode_ == Mode::training; }
+  std::int64_t rows() const { return static_cast<std::int64_t>(samples_.size()); }
+  /// Which sample each row is: random masks are keyed by it, never by position or rank.
+  std::span<const std::int64_t> samples() const { return samples_; }
+  /// Rows of the global batch.
+  std::int64_t batch_rows() const { return batch_rows_; }
+  std::span<const Block> blocks() const { return blocks_; }
+  /// 0 for exactly one worker of a rank, which writes what all workers share (running statistics).
+  int worker() const { return worker_; }
+
+  ConstTensor value(ParameterId id) const;
+  /// Where the block's gradient goes: to be overwritten.
+  Tensor gradient(ParameterId id, const Block& block) const;
+  std::span<float> state(StateId id) const;
+  /// The memory as (rows, per_row), or (fixed) when it was booked without per_row.
+  Tensor buffer(BufferId id) const;
+  /// Numbers for layer `name` at this step; index them by sample.
+  RandomStream random(const std::string& layer_name) const {
+    return RandomStream(seed_, layer_name, static_cast<std::uint64_t>(step_));
+  }
+  /// Adds over all rows of the global batch; every worker calls it, also one without rows.
+  void batch_sum(std::span<double> values) { sum_->sum(worker_, values); }
+
+  /// For sequences: the gradients of all parameters from this offset of the flat buffer on are final.
+  void ready_from(std::int64_t offset) {
+    if (on_ready_) on_ready_(offset);
+  }
+
+ private:
+  friend class Network;
+  Mode mode_ = Mode::training;
+  std::int64_t step_ = 0;
+  std::uint64_t seed_ = 1;
+  int worker_ = 0;
+  std::span<const std::int64_t> samples_;
+  std::int64_t batch_rows_ = 0;
+  std::vector<Block> blocks_;
+  const Plan* plan_ = nullptr;
+  const float* values_ = nullptr;
+  float* states_ = nullptr;
+  float* memory_ = nullptr;
+  BatchSum* sum_ = nullptr;
+  std::function<void(std::int64_t)> on_ready_;
+};
+
+}  // namespace trainer

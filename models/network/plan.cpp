@@ -1,0 +1,58 @@
+#include "models/network/plan.h"
+
+#include <algorithm>
+
+namespace trainer {
+namespace {
+
+/// A cache line: every parameter and buffer begins on one.
+constexpr std::int64_t kAlignment = 16;
+
+std::int64_t aligned(std::int64_t floats) { return (floats + kAlignment - 1) / kAlignment * kAlignment; }
+
+}  // namespace
+
+void Plan::begin_layer(const Config* config, const std::string& type, const std::string& declared) {
+  layer_ = {.name = declared.empty() ? type + std::to_string(++counts_[type]) : declared};
+  if (config && config->has("init")) layer_.init = config->at("init");
+  if (names_.insert(layer_.name).second) return;
+  const std::string what = "two layers are named `" + layer_.name + "`";
+  if (config) config->fail("name", what, "layers without a name are numbered by type: conv1, conv2");
+  throw Error(ExitCode::usage, what);
+}
+
+ParameterId Plan::parameter(Parameter parameter) {
+  parameter.name = layer_.name + "." + parameter.name;
+  parameter.offset = parameter_end_;
+  if (parameter.is_weight) parameter.init = layer_.init;
+  parameter_end_ = aligned(parameter_end_ + parameter.shape.size());
+  parameters_.push_back(std::move(parameter));
+  return {static_cast<int>(parameters_.size()) - 1};
+}
+
+StateId Plan::state(State state) {
+  state.name = layer_.name + "." + state.name;
+  state.offset = state_end_;
+  state_end_ = aligned(state_end_ + state.shape.size());
+  states_.push_back(std::move(state));
+  return {static_cast<int>(states_.size()) - 1};
+}
+
+BufferId Plan::saved(std::int64_t per_row, std::int64_t fixed) {
+  const BufferId id{saved_end_, per_row, fixed};
+  saved_end_ = aligned(saved_end_ + Shape{max_rows_, per_row}.size() + fixed);
+  return id;
+}
+
+BufferId Plan::scratch(std::int64_t per_row, std::int64_t fixed) {
+  const BufferId id{scratch_position_, per_row, fixed, true};
+  set_scratch_position(aligned(scratch_position_ + Shape{max_rows_, per_row}.size() + fixed));
+  return id;
+}
+
+void Plan::set_scratch_position(std::int64_t position) {
+  scratch_position_ = position;
+  scratch_end_ = std::max(scratch_end_, position);
+}
+
+}  // namespace trainer

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/config/config.h"
+#include "engine/core/shape.h"
+
+namespace trainer {
+
+/// How a parameter lies in files, where everyone expects PyTorch's order.
+enum class FileLayout {
+  as_in_memory,
+  dense,        ///< memory (in, out), file (out, in)
+  convolution,  ///< memory (kernel_h, kernel_w, in, out), file (out, in, kernel_h, kernel_w)
+};
+
+/// A parameter as a layer declares it.
+struct Parameter {
+  std::string name;  ///< "conv1.weight"; the layer gives "weight", the plan puts its own name in front
+  Shape shape;       ///< in memory, the part this rank holds
+  FileLayout layout = FileLayout::as_in_memory;
+  bool is_weight = true;                 ///< false: biases and norms, which `decay: weights` spares
+  float constant = 0;                    ///< initial value when not a weight
+  std::int64_t fan_in = 0, fan_out = 0;  ///< of the whole layer, for initialisers
+  /// A shard: indices [cut_first, cut_first + shape[cut_axis]) of `whole` along cut_axis; -1: not cut.
+  int cut_axis = -1;
+  std::int64_t cut_first = 0;
+  std::optional<Shape> whole = {};
+
+  std::optional<Config> init = {};  ///< filled by the plan from the layer's `init`
+  std::int64_t offset = 0;  ///< filled by the plan: where it begins in the flat buffer, a multiple of 16
+
+  const Shape& whole_shape() const { return whole ? *whole : shape; }
+};
+
+/// Numbers that a layer keeps between steps but does not learn (running statistics); in the checkpoint like
+/// parameters.
+struct State {
+  std::string name;
+  Shape shape;
+  float constant = 0;       ///< initial value
+  std::int64_t offset = 0;  ///< filled by the plan
+};
+
+struct ParameterId {
+  int index = -1;
+};
+struct StateId {
+  int index = -1;
+};
+/// Memory of a worker: `per_row` floats for each of its rows, or `fixed` floats.
+struct BufferId {
+  std::int64_t offset = -1, per_row = 0, fixed = 0;
+  bool is_scratch = false;  ///< counted from the end of all saved memory
+};
+
+/// What setup() talks to: takes declarations of parameters, state and memory, so that all is allocated once,
+/// before the first step.
+class Plan {
+ public:
+  /// `max_rows`: the most rows a worker ever holds.
+  explicit Plan(std::int64_t max_rows) : max_rows_(max_rows) {}
+
+  // For layers.
+  ParameterId parameter(Parameter parameter);
+  StateId state(State state);
+  /// Lives from forward to the end of backward.
+  BufferId saved(std::int64_t per_row, std::int64_t fixed = 0);
+  /// Lives during one call of forward or backward, also while layers inside are called.
+  BufferId scratch(std::int64_t per_row, std::int64_t fixed = 0);
+  /// Which of x and y backward reads; both unless said. Lets a sequence reuse memory.
+  void backward_reads(bool x, bool y) { layer_.traits.reads_x = x, layer_.traits.reads_y = y; }
+  /// Forward works with y == x and backward with dx == dy.
+  void works_in_place() { layer_.traits.in_place = true; }
+  /// y is x under another shape: there is nothing to compute.
+  void is_view() { layer_.traits.view = true; }
+  /// The declared name of the layer being set up, "conv1": the key of its random numbers.
+  const std::string& layer_name() const { return layer_.name; }
+  std::int64_t max_rows() const { return max_rows_; }
+
+  // For those that hold layers. Set up what runs first in forward first, and run backward in the opposite
+  // order.
+  struct Traits {
+    bool reads_x = true, reads_y = true, in_place = false, view = false;
+  };
+  struct Current {
+    std::string name;
+    std::optional<Config> init;
+    Traits traits;
+  };
+  /// Starts the next layer: its name is `declared`, or `type` with a number. Error(usage) when a declared
+  /// name is taken. `config` is null for layers that no file names.
+  void begin_layer(const Config* config, const std::string& type, const std::string& declared);
+  const Current& current() const { return layer_; }
+  /// Goes back to the layer that holds those just set up.
+  void resume(const Current& layer) { layer_ = layer; }
+  /// Where the next scratch begins; going back lets layers that never run together share it.
+  std::int64_t scratch_position() const { return scratch_position_; }
+  void set_scratch_position(std::int64_t position);
+
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  std::int64_t parameter_end() const { return parameter_end_; }
+  const std::vector<State>& states() const { return states_; }
+  std::int64_t state_end() const { return state_end_; }
+  /// Floats of memory one worker needs: saved ones, and behind them scratch.
+  std::int64_t saved_end() const { return saved_end_; }
+  std::int64_t scratch_end() const { return scratch_end_; }
+
+ private:
+  std::int64_t max_rows_;
+  std::vector<Parameter> parameters_;
+  std::vector<State> states_;
+  std::int64_t parameter_end_ = 0, state_end_ = 0, saved_end_ = 0, scratch_position_ = 0, scratch_end_ = 0;
+  std::map<std::string, int> counts_;
+  std::set<std::string> names_;
+  Current layer_;
+};
+
+}  // namespace trainer

@@ -1,0 +1,104 @@
+#include "models/network/sequence.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/layers/flatten.h"
+
+namespace trainer {
+
+Sequence::Sequence(const std::vector<Config>& layers) {
+  for (const Config& config : layers)
+    entries_.push_back({.layer = Registry<Layer>::make(config),
+                        .type = config.type(),
+                        .name = config.has("name") ? config.get<std::string>("name") : "",
+                        .config = config});
+}
+
+Shape Sequence::setup(const Shape& sample, Plan& plan) {
+  const Plan::Current outer = plan.current();
+  const std::int64_t scratch_begin = plan.scratch_position();
+  std::int64_t scratch_end = scratch_begin, widest = 0;
+  Shape shape = sample;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].type == "dense" && shape.rank() == 3)
+      entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(i), Entry{make_flatten(), "flatten"});
+    Entry& entry = entries_[i];
+    // Layers of a sequence never run at the same time, so their scratch may lie at the same place.
+    plan.set_scratch_position(scratch_begin);
+    plan.begin_layer(entry.config ? &*entry.config : nullptr, entry.type, entry.name);
+    entry.name = plan.layer_name();
+    entry.first_parameter = plan.parameter_end();
+    entry.output = shape = entry.layer->setup(shape, plan);
+    entry.parameter_end = plan.parameter_end();
+    entry.traits = plan.current().traits;
+    scratch_end = std::max(scratch_end, plan.scratch_position());
+    if (i + 1 == entries_.size() || entry.traits.view) continue;
+    widest = std::max(widest, shape.size());
+    entry.over_input = i > 0 && entry.traits.in_place && !entry.traits.reads_x &&
+                       !entries_[i - 1].traits.reads_y && !entries_[i - 1].traits.view;
+    if (!entry.over_input) entry.memory = plan.saved(shape.size());
+  }
+  plan.set_scratch_position(scratch_end);
+  for (BufferId& gradient : gradients_) gradient = plan.scratch(widest);
+  first_trained_ = 0;
+  while (first_trained_ < entries_.size() &&
+         entries_[first_trained_].parameter_end == entries_[first_trained_].first_parameter)
+    ++first_trained_;
+  plan.resume(outer);
+  return shape;
+}
+
+Tensor Sequence::place_of(std::size_t index, Tensor y, const Pass& pass) const {
+  const Entry& entry = entries_[index];
+  if (index + 1 == entries_.size()) return y;
+  if (entry.over_input) return place_of(index - 1, y, pass);
+  return pass.buffer(entry.memory).as(entry.output.with_front(pass.rows()));
+}
+
+ConstTensor Sequence::input_of(std::size_t index, ConstTensor x, Tensor y, const Pass& pass) const {
+  if (index == 0) return x;
+  const Entry& before = entries_[index - 1];
+  if (before.traits.view) return input_of(index - 1, x, y, pass).as(before.output.with_front(pass.rows()));
+  return place_of(index - 1, y, pass);
+}
+
+void Sequence::forward(ConstTensor x, Tensor y, Pass& pass) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const bool last = i + 1 == entries_.size();
+    if (!entries_[i].traits.view)
+      entries_[i].layer->forward(input_of(i, x, y, pass), place_of(i, y, pass), pass);
+    else if (last)
+      std::ranges::copy(input_of(i, x, y, pass).span(), y.data());
+  }
+}
+
+void Sequence::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) {
+  // Outputs before the last are only read here; y's own place is known to the caller alone.
+  const Tensor nowhere;
+  int free_buffer = 0;
+  for (std::size_t i = entries_.size(); i-- > (dx.empty() ? first_trained_ : 0);) {
+    const Entry& entry = entries_[i];
+    const ConstTensor input = input_of(i, x, nowhere, pass);
+    Tensor input_gradient = dx;
+    if (i > 0) {
+      const bool needed = !dx.empty() || i > first_trained_;
+      if (!needed)
+        input_gradient = {};
+      else if (entry.traits.view || entry.traits.in_place)
+        input_gradient = dy.as(input.shape());
+      else
+        input_gradient = Tensor(pass.buffer(gradients_[std::exchange(free_buffer, 1 - free_buffer)]).data(),
+                                input.shape());
+    }
+    if (!entry.traits.view)
+      entry.layer->backward(input, i + 1 == entries_.size() ? y : place_of(i, nowhere, pass), dy,
+                            input_gradient, pass);
+    else if (i == 0 && !dx.empty())
+      std::ranges::copy(dy.span(), dx.data());
+    if (entry.parameter_end > entry.first_parameter) pass.ready_from(entry.first_parameter);
+    dy = input_gradient;
+  }
+}
+
+}  // namespace trainer

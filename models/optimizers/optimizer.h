@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/config/registry.h"
+
+namespace trainer {
+
+/// One parameter's part of the slice that a rank updates.
+struct Segment {
+  std::span<float> values;
+  std::span<const float> gradients;  ///< summed over all ranks, of the mean loss
+  std::vector<std::span<float>>
+      states;             ///< one for each of the optimizer's states, zero before the first step
+  bool is_weight = true;  ///< false: a bias or a norm
+  int parameter = 0;      ///< index in the network's parameters
+};
+
+/// How parameters follow their gradients. Knows no layers and no ranks.
+class Optimizer {
+ public:
+  static constexpr const char* kFamily = "optimizer";
+  virtual ~Optimizer() = default;
+
+  /// Names of the numbers kept for each parameter, as they are called in checkpoints: {"momentum"}.
+  virtual std::vector<std::string> states() const = 0;
+  /// The configured learning rate, which a schedule starts from.
+  virtual double rate() const = 0;
+  /// "sgd lr 0.05 momentum 0.9", for the header.
+  virtual std::string text() const = 0;
+  virtual void step(std::span<const Segment> segments, float rate, std::int64_t step) = 0;
+};
+
+}  // namespace trainer
