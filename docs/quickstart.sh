@@ -1,0 +1,96 @@
+#!/bin/sh
+# From a bare Debian 12 to a trained network:
+#   sh docs/quickstart.sh        install the packages, build, train configs/mnist-small.yaml on 4 processes, install
+#   sh docs/quickstart.sh test   install the packages, build, run every test, also against MPICH
+# Root or sudo is needed for packages only. Running it again does only what is left to do.
+set -eu
+
+packages="g++ meson ninja-build pkg-config libopenmpi-dev openmpi-bin libopenblas-dev libyaml-cpp-dev libcli11-dev
+  libfmt-dev nlohmann-json3-dev zlib1g-dev catch2"
+test_packages="clang-format mpich libmpich-dev qemu-user"
+
+say() { printf '== %s\n' "$*"; }
+
+fail() {
+  printf 'quickstart: %s\n' "$*" >&2
+  exit 1
+}
+
+# quietly LOG COMMAND...: the output goes to LOG; the end of it is shown when the command fails.
+quietly() {
+  log=$1
+  shift
+  "$@" >"$log" 2>&1 </dev/null || {
+    tail -n 40 "$log" >&2
+    fail "this failed: $* (all of its output: $log)"
+  }
+}
+
+is_installed() {
+  [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+install_packages() {
+  command -v apt-get >/dev/null && command -v dpkg-query >/dev/null ||
+    fail "this is not Debian: apt-get is missing. README.md names the libraries that the build needs."
+  wanted=
+  for package in "$@"; do
+    is_installed "$package" || wanted="$wanted $package"
+  done
+  [ -n "$wanted" ] || return 0
+  as_root=
+  if [ "$(id -u)" -ne 0 ]; then
+    as_root=sudo
+    command -v sudo >/dev/null || fail "packages are missing, and neither root nor sudo is there to install them:$wanted"
+    sudo -v || fail "sudo does not let you install packages; missing:$wanted"
+  fi
+  say "installing packages:$wanted"
+  quietly build/packages.log $as_root env DEBIAN_FRONTEND=noninteractive apt-get update
+  # Unquoted on purpose: a list of names, and sudo or nothing.
+  quietly build/packages.log $as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install --yes --no-install-recommends $wanted
+}
+
+# set_up FOLDER OPTIONS...: configures a build folder once; Meson then keeps it up to date by itself.
+set_up() {
+  folder=$1
+  shift
+  mkdir -p "$folder"
+  [ -f "$folder/build.ninja" ] || quietly "$folder/setup.log" meson setup "$folder" "$@"
+}
+
+run_tests() {
+  say "testing with Open MPI"
+  meson test -C build --print-errorlogs --timeout-multiplier 4 </dev/null || true
+  set_up build-mpich -Dmpi=mpich
+  say "building what uses MPI against MPICH and testing it"
+  meson test -C build-mpich --print-errorlogs --timeout-multiplier 4 --suite mpi --suite end-to-end </dev/null || true
+  python3 tests/support/total.py build build-mpich
+}
+
+train_and_install() {
+  say "training configs/mnist-small.yaml on 4 processes"
+  build/cli/trainer -n 4 --datapar configs/mnist-small.yaml
+  quietly build/install.log meson install -C build --no-rebuild
+  say "installed $prefix/bin/trainer"
+  case ":$PATH:" in
+    *":$prefix/bin:"*) ;;
+    *) printf 'To find it, add to ~/.profile:\n  export PATH="%s/bin:$PATH"\n' "$prefix" ;;
+  esac
+}
+
+cd "$(dirname "$0")/.."
+case "${1-}" in
+  '') ;;
+  test) packages="$packages $test_packages" ;;
+  *) fail "usage: sh docs/quickstart.sh [test]" ;;
+esac
+prefix=/usr/local
+[ "$(id -u)" -eq 0 ] || prefix=$HOME/.local
+
+mkdir -p build
+install_packages $packages
+set_up build --prefix "$prefix"
+say "building (a few minutes the first time; see build/ninja.log)"
+quietly build/ninja.log ninja -C build
+if [ "${1-}" = test ]; then run_tests; else train_and_install; fi
