@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainer {
+
+/// Mean loss and metric values over some samples, in the order of train.metrics.
+struct Scores {
+  std::int64_t samples = 0;
+  double loss = 0;
+  std::vector<double> metrics;
+};
+
+/// How a metric is called and shown.
+struct MetricFacts {
+  std::string name, short_name;
+  bool is_fraction = true, higher_is_better = true;
+};
+
+/// What is known before the first step.
+struct RunFacts {
+  std::int64_t steps_per_epoch = 0, total_steps = 0, batch = 0;
+  int epochs = 0;  ///< the last one may be cut short by train.steps
+  std::vector<MetricFacts> metrics;
+  std::string evaluation_split;  ///< "valid", "test" or empty
+};
+
+/// One step of training, the same on all ranks.
+struct StepReport {
+  std::int64_t step = 0;  ///< counted from 1
+  int epoch = 1;          ///< counted from 1
+  Scores scores;          ///< of this step's batch, before the update
+  double rate = 0, examples_per_second = 0, comm_share = 0,
+         time = 0;      ///< time: seconds since the first step began
+  bool logged = false;  ///< due by train.log_every
+};
+
+/// After an epoch (or the last, shorter one): training scores over the epoch, and those of an evaluation when
+/// it was due.
+struct EpochReport {
+  int epoch = 1;
+  std::int64_t step = 0;
+  Scores train;
+  std::optional<Scores> evaluation;
+  double rate = 0, examples_per_second = 0, comm_share = 0;
+  double time = 0;        ///< seconds since the first step began
+  double epoch_time = 0;  ///< seconds this epoch took, evaluation included
+  bool best = false;
+};
+
+/// What a run came to.
+struct RunResult {
+  std::int64_t steps = 0;
+  double time = 0, comm_share = 0;
+  int best_epoch = 0;                ///< 0: nothing was evaluated
+  std::optional<Scores> best, last;  ///< on the evaluation split
+};
+
+/// Told of a run's progress, on rank 0 only: the terminal and the run directory.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_start(const RunFacts&) {}
+  virtual void on_step(const StepReport&) {}
+  /// An evaluation that was due in the middle of an epoch (`evaluate: {steps: N}`) or at an epoch's end.
+  virtual void on_evaluation(const StepReport& /*after*/, const std::string& /*split*/, const Scores&) {}
+  virtual void on_epoch(const EpochReport&) {}
+  virtual void on_end(const RunResult&) {}
+};
+
+}  // namespace trainer

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "datasets/data.h"
+#include "engine/config/config.h"
+#include "engine/core/thread_pool.h"
+#include "engine/parallel/mesh.h"
+#include "models/losses/loss.h"
+#include "models/metrics/metric.h"
+#include "models/network/network.h"
+#include "models/training/observer.h"
+#include "models/training/settings.h"
+
+namespace trainer {
+
+/// A model with its data, placed on ranks and workers: what training and evaluation share. Building it makes
+/// no collective call, so that every rank can check everything before the first one.
+class Session {
+ public:
+  /// Error(usage) when a layer, loss or metric does not fit; Error(ranks) when the batch is smaller than the
+  /// data ranks.
+  Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool);
+
+  const TrainSettings& settings() const { return settings_; }
+  const Data& data() const { return data_; }
+  Mesh& mesh() const { return mesh_; }
+  ThreadPool& pool() const { return pool_; }
+  Network& network() const { return *network_; }
+  Loss& loss() const { return *loss_; }
+  const std::vector<std::unique_ptr<Metric>>& metrics() const { return metrics_; }
+  std::vector<MetricFacts> metric_facts() const;
+  /// Parameters of the whole model, however it is cut.
+  std::int64_t parameter_count() const;
+
+ private:
+  TrainSettings settings_;
+  Data data_;
+  Mesh& mesh_;
+  ThreadPool& pool_;
+  std::unique_ptr<Network> network_;
+  std::unique_ptr<Loss> loss_;
+  std::vector<std::unique_ptr<Metric>> metrics_;
+};
+
+}  // namespace trainer

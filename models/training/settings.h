@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/config/config.h"
+#include "engine/config/setting.h"
+
+namespace trainer {
+
+/// How often something happens during training.
+struct Cadence {
+  enum class Kind { epoch, end, never, steps };
+  Kind kind = Kind::epoch;
+  std::int64_t steps = 0;
+
+  /// True when it is due after `done` of `total` steps.
+  bool due(std::int64_t done, std::int64_t steps_per_epoch, std::int64_t total) const;
+};
+
+/// The `train:` section but for the members that have makers of their own (optimizer, schedule, metrics).
+struct TrainSettings {
+  std::int64_t batch = 0;                     ///< of the whole run
+  std::optional<std::int64_t> epochs, steps;  ///< one of them
+  std::uint64_t seed = 1;
+  std::int64_t log_every = 10;
+  Cadence evaluate, checkpoint;
+  std::optional<Duration> warmup;
+
+  std::int64_t total_steps(std::int64_t steps_per_epoch) const {
+    return steps ? *steps : *epochs * steps_per_epoch;
+  }
+};
+
+TrainSettings train_settings(const Config& train);
+
+/// The sections of a run's YAML: data, model, train. What `check`, `schema` and the key reference read.
+std::vector<Setting> run_settings();
+
+}  // namespace trainer

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/parallel/mesh.h"
+#include "models/export/safetensors.h"
+#include "models/network/plan.h"
+
+namespace trainer {
+
+/// Flat parameters (or an optimizer state, which lies like them) of all model ranks as whole tensors in file
+/// layout, in the order of the plan, on model rank 0; empty elsewhere. Collective over mesh.model().
+std::vector<NamedTensor> gather_tensors(const Plan& plan, std::span<const float> values, Mesh& mesh);
+/// Running statistics and the like, which every rank holds alike.
+std::vector<NamedTensor> state_tensors(const Plan& plan, std::span<const float> states);
+
+/// This rank's part of a file's tensors into flat parameters and states. Error(weights) lists the names that
+/// are missing, unknown or of another shape. Not collective.
+void load_weights(const std::string& path, const Plan& plan, std::span<float> values,
+                  std::span<float> states);
+
+}  // namespace trainer
