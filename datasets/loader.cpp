@@ -1,0 +1,48 @@
+#include "datasets/loader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+
+#include "engine/core/error.h"
+#include "engine/core/random.h"
+
+namespace trainer {
+
+BatchOrder::BatchOrder(const Options& options) : options_(options) {
+  assert(options.samples > 0 && options.batch > 0);
+  if (steps_per_epoch() == 0)
+    throw Error(ExitCode::usage,
+                fmt::format("no batch is left: {} training samples, batch {}, and the short one is dropped",
+                            options.samples, options.batch),
+                "data.drop_last: false, or a smaller train.batch");
+}
+
+std::int64_t BatchOrder::steps_per_epoch() const {
+  const std::int64_t short_batch = options_.samples % options_.batch != 0 && !options_.drop_last ? 1 : 0;
+  return options_.samples / options_.batch + short_batch;
+}
+
+std::span<const std::int64_t> BatchOrder::batch(std::int64_t step) {
+  assert(step >= 0);
+  const std::int64_t epoch = step / steps_per_epoch();
+  if (epoch_ < 0 && !options_.shuffle) {
+    order_.resize(static_cast<std::size_t>(options_.samples));
+    std::iota(order_.begin(), order_.end(), 0);
+  } else if (epoch != epoch_ && options_.shuffle) {
+    order_ = permutation(options_.samples,
+                         RandomStream(options_.seed, "order of samples", static_cast<std::uint64_t>(epoch)));
+  }
+  epoch_ = epoch;
+  const std::int64_t first = step % steps_per_epoch() * options_.batch;
+  const std::int64_t count = std::min(options_.batch, options_.samples - first);
+  return std::span(order_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+}
+
+Range part_of(std::int64_t n, std::int64_t index, std::int64_t parts) {
+  return {n * index / parts, n * (index + 1) / parts};
+}
+
+}  // namespace trainer

@@ -1,0 +1,122 @@
+#include "datasets/readers/byte_reader.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <system_error>
+
+#include "engine/core/error.h"
+
+namespace trainer {
+namespace {
+
+constexpr std::int64_t kGzipHeader = 10, kGzipTrailer = 8;
+constexpr std::int64_t kBestRatio = 1032;  // of deflate
+
+std::uint32_t little_endian(const std::uint8_t* bytes) {
+  return bytes[0] | std::uint32_t{bytes[1]} << 8 | std::uint32_t{bytes[2]} << 16 |
+         std::uint32_t{bytes[3]} << 24;
+}
+
+}  // namespace
+
+ByteReader::ByteReader(const std::string& path) : path_(path) {
+  std::error_code problem;
+  const auto status = std::filesystem::status(path, problem);
+  if (problem) fail("data file cannot be read", problem.message());
+  if (!std::filesystem::is_regular_file(status))
+    fail("data file cannot be read",
+         std::filesystem::is_directory(status) ? "a directory, not a file" : "not a regular file");
+  file_.reset(std::fopen(path.c_str(), "rb"));
+  if (!file_) fail("data file cannot be read", std::strerror(errno));
+  size_ = stored_size_ = static_cast<std::int64_t>(std::filesystem::file_size(path, problem));
+  if (problem) fail("data file cannot be read", problem.message());
+  if (size_ == 0) fail("data file is empty", "0 bytes");
+
+  std::array<std::uint8_t, 2> start{};
+  const bool gzip = std::fread(start.data(), 1, 2, file_.get()) == 2 && start[0] == 0x1f && start[1] == 0x8b;
+  if (!gzip && path.ends_with(".gz"))
+    fail("data file is no gzip file", "its name ends in .gz, so it should begin with the bytes 1f 8b");
+  if (gzip) read_trailer();
+  if (std::fseek(file_.get(), 0, SEEK_SET) != 0) fail("data file cannot be read", std::strerror(errno));
+  if (!gzip) return;
+
+  auto inflater = std::make_unique<z_stream>();
+  constexpr int kGzipOnly = 16 + MAX_WBITS;
+  if (inflateInit2(inflater.get(), kGzipOnly) != Z_OK) throw std::bad_alloc();
+  inflater_ = std::move(inflater);
+}
+
+ByteReader::~ByteReader() {
+  if (inflater_) inflateEnd(inflater_.get());
+}
+
+void ByteReader::read_trailer() {
+  std::array<std::uint8_t, kGzipTrailer> trailer;
+  if (stored_size_ < kGzipHeader + kGzipTrailer ||
+      std::fseek(file_.get(), -long{kGzipTrailer}, SEEK_END) != 0 ||
+      std::fread(trailer.data(), 1, trailer.size(), file_.get()) != trailer.size())
+    fail("gzip file is truncated", fmt::format("only {} bytes", stored_size_));
+  checksum_ = little_endian(trailer.data());
+  size_ = little_endian(trailer.data() + 4);
+  if (size_ / kBestRatio > stored_size_)
+    fail("gzip file is damaged or truncated",
+         fmt::format("its last bytes promise {} bytes of data, far more than {} can hold", size_,
+                     stored_size_));
+}
+
+void ByteReader::read(std::span<std::uint8_t> bytes) {
+  const std::size_t got =
+      zipped() ? inflate_into(bytes) : std::fread(bytes.data(), 1, bytes.size(), file_.get());
+  if (std::ferror(file_.get())) fail("data file cannot be read", std::strerror(errno));
+  if (got < bytes.size())
+    fail("data file is truncated", fmt::format("it ends {} bytes too early", bytes.size() - got));
+}
+
+void ByteReader::finish() {
+  std::uint8_t extra;
+  const bool more = zipped() ? inflate_into({&extra, 1}) > 0 : std::fread(&extra, 1, 1, file_.get()) > 0;
+  if (std::ferror(file_.get())) fail("data file cannot be read", std::strerror(errno));
+  if (more) fail("data file is too long", "more bytes follow where it should end");
+  if (zipped() && (inflater_->avail_in > 0 || std::fgetc(file_.get()) != EOF))
+    fail("gzip file is too long", "bytes follow after the end of the packed data");
+}
+
+std::size_t ByteReader::inflate_into(std::span<std::uint8_t> bytes) {
+  constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
+  std::size_t got = 0;
+  while (got < bytes.size() && !ended_) {
+    if (inflater_->avail_in == 0) {
+      inflater_->next_in = packed_.data();
+      inflater_->avail_in = static_cast<uInt>(std::fread(packed_.data(), 1, packed_.size(), file_.get()));
+      if (inflater_->avail_in == 0) fail("gzip file is truncated", "the packed data breaks off");
+    }
+    inflater_->next_out = bytes.data() + got;
+    inflater_->avail_out = static_cast<uInt>(std::min(bytes.size() - got, kMost));
+    const uInt room = inflater_->avail_out;
+    const int result = inflate(inflater_.get(), Z_NO_FLUSH);
+    got += room - inflater_->avail_out;
+    ended_ = result == Z_STREAM_END;
+    if (result == Z_MEM_ERROR) throw std::bad_alloc();
+    // Z_BUF_ERROR asks for more input, which the loop gives.
+    if (result != Z_OK && !ended_ && result != Z_BUF_ERROR)
+      fail("gzip file is corrupt", inflater_->msg ? inflater_->msg : "the packed data makes no sense");
+  }
+  return got;
+}
+
+std::string ByteReader::fingerprint() const {
+  std::string text =
+      fmt::format("{} {} bytes", std::filesystem::path(path_).filename().string(), stored_size_);
+  if (zipped()) text += fmt::format(", crc32 {:08x}", checksum_);
+  return text;
+}
+
+void ByteReader::fail(const std::string& what, const std::string& expected) const {
+  throw Error(ExitCode::data, {Diagnostic{.what = what, .place = path_, .notes = {expected}}});
+}
+
+}  // namespace trainer

@@ -1,0 +1,55 @@
+#include "datasets/readers/idx_file.h"
+
+#include <fmt/format.h>
+
+#include "engine/core/shape.h"
+
+namespace trainer {
+namespace {
+
+constexpr std::uint8_t kUnsignedBytes = 0x08;
+constexpr std::int64_t kLargest = std::int64_t{1} << 32;  // bytes; more is not kept in memory
+
+}  // namespace
+
+IdxFile::IdxFile(const std::string& path, Content content) : bytes_(path) {
+  const bool images = content == Content::images;
+  std::array<std::uint8_t, 4> start;
+  bytes_.read(start);
+  if (start[0] != 0 || start[1] != 0)
+    fail("not an IDX file",
+         fmt::format("it begins with {:02x} {:02x}; an IDX file begins with 00 00", start[0], start[1]));
+  if (start[2] != kUnsignedBytes)
+    fail("IDX file of another type", fmt::format("type {:02x}; only unsigned bytes (08) are read", start[2]));
+  const int axes = start[3];
+  if (images ? axes != 3 && axes != 4 : axes != 1)
+    fail(images ? "IDX file does not hold images" : "IDX file does not hold labels",
+         fmt::format("it has {} {}; {}", axes, axes == 1 ? "axis" : "axes",
+                     images ? "images have 3 (count, height, width) or 4 (count, channels, height, width)"
+                            : "labels have 1 (count)"));
+
+  const std::int64_t header = 4 + 4 * axes;
+  for (int axis = 0; axis < axes; ++axis) {
+    std::array<std::uint8_t, 4> number;
+    bytes_.read(number);
+    const std::int64_t extent = std::int64_t{number[0]} << 24 | number[1] << 16 | number[2] << 8 | number[3];
+    if (extent == 0) fail("IDX file holds nothing", fmt::format("extent {} in its header is 0", axis + 1));
+    if (total_ > kLargest / extent)
+      fail("IDX file is too large", fmt::format("its header promises more than {} bytes", kLargest));
+    total_ *= extent;
+    extents_.push_back(extent);
+  }
+  if (bytes_.size() != header + total_)
+    fail(bytes_.size() < header + total_ ? "IDX file is truncated" : "IDX file is too long",
+         fmt::format("its header promises {} = {} bytes, {} are there", Shape(extents_).text(), total_,
+                     bytes_.size() - header));
+}
+
+std::vector<std::uint8_t> IdxFile::numbers() {
+  std::vector<std::uint8_t> numbers(static_cast<std::size_t>(total_));
+  bytes_.read(numbers);
+  bytes_.finish();
+  return numbers;
+}
+
+}  // namespace trainer

@@ -1,0 +1,34 @@
+#include "datasets/readers/pixels.h"
+
+#include <stdexcept>
+
+namespace trainer {
+
+Pixels::Pixels(const Shape& sample, int classes, std::vector<std::uint8_t> pixels,
+               std::vector<std::uint8_t> labels)
+    : sample_(sample), classes_(classes), pixels_(std::move(pixels)), labels_(std::move(labels)) {
+  if (!pixels_.empty() && static_cast<std::int64_t>(pixels_.size()) != sample.with_front(size()).size())
+    throw std::logic_error("pixels and labels of different count");
+}
+
+void Pixels::read(std::span<const std::int64_t> indices, Tensor x) const {
+  const auto area = static_cast<std::size_t>(sample_.size());
+  float* row = x.data();
+  for (const std::int64_t index : indices) {
+    const std::size_t first = static_cast<std::size_t>(index) * area;
+    if (index < 0 || first + area > pixels_.size()) throw std::logic_error("a sample that is not there");
+    pixels_to_numbers({pixels_.data() + first, area}, row);
+    row += area;
+  }
+}
+
+void pixels_to_numbers(std::span<const std::uint8_t> pixels, float* numbers) {
+  for (std::size_t i = 0; i < pixels.size(); ++i) numbers[i] = static_cast<float>(pixels[i]) / 255;
+}
+
+void channels_last(std::int64_t channels, std::int64_t area, const std::uint8_t* in, std::uint8_t* out) {
+  for (std::int64_t c = 0; c < channels; ++c)
+    for (std::int64_t i = 0; i < area; ++i) out[i * channels + c] = in[c * area + i];
+}
+
+}  // namespace trainer

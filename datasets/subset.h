@@ -1,0 +1,27 @@
+#pragma once
+
+#include <vector>
+
+#include "datasets/dataset.h"
+
+namespace trainer {
+
+/// Some samples of a data set that somebody else owns.
+class Subset final : public Dataset {
+ public:
+  Subset(const Dataset& all, std::vector<std::int64_t> indices) : all_(all), indices_(std::move(indices)) {}
+
+  std::int64_t size() const override { return static_cast<std::int64_t>(indices_.size()); }
+  Shape sample() const override { return all_.sample(); }
+  int classes() const override { return all_.classes(); }
+  void read(std::span<const std::int64_t> indices, Tensor x) const override;
+  std::int32_t label(std::int64_t index) const override { return all_.label(position(index)); }
+
+ private:
+  std::int64_t position(std::int64_t index) const { return indices_.at(static_cast<std::size_t>(index)); }
+
+  const Dataset& all_;
+  std::vector<std::int64_t> indices_;
+};
+
+}  // namespace trainer

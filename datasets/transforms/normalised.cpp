@@ -1,0 +1,62 @@
+#include "datasets/transforms/normalised.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace trainer {
+namespace {
+
+std::size_t channels_of(const Shape& sample) {
+  return sample.rank() == 0 ? 1 : static_cast<std::size_t>(sample[sample.rank() - 1]);
+}
+
+}  // namespace
+
+ChannelStatistics channel_statistics(const Dataset& samples) {
+  const std::size_t channels = channels_of(samples.sample());
+  std::vector<double> sums(channels), squares(channels);
+
+  constexpr std::int64_t kChunk = 64;
+  std::vector<std::int64_t> indices(kChunk);
+  std::vector<float> pixels(static_cast<std::size_t>(samples.sample().with_front(kChunk).size()));
+  for (std::int64_t first = 0; first < samples.size(); first += kChunk) {
+    const std::int64_t count = std::min(kChunk, samples.size() - first);
+    std::iota(indices.begin(), indices.end(), first);
+    const Tensor rows(pixels.data(), samples.sample().with_front(count));
+    samples.read({indices.data(), static_cast<std::size_t>(count)}, rows);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rows.size()); i += channels)
+      for (std::size_t c = 0; c < channels; ++c) {
+        const double value = pixels[i + c];
+        sums[c] += value;
+        squares[c] += value * value;
+      }
+  }
+
+  const double count =
+      static_cast<double>(samples.sample().with_front(samples.size()).size()) / static_cast<double>(channels);
+  ChannelStatistics statistics;
+  for (std::size_t c = 0; c < channels; ++c) {
+    const double mean = sums[c] / count;
+    statistics.mean.push_back(static_cast<float>(mean));
+    statistics.deviation.push_back(
+        static_cast<float>(std::sqrt(std::max(0.0, squares[c] / count - mean * mean))));
+  }
+  return statistics;
+}
+
+Normalised::Normalised(std::unique_ptr<Dataset> raw, const ChannelStatistics& statistics)
+    : raw_(std::move(raw)), mean_(statistics.mean) {
+  // Rounding leaves a constant channel with a deviation near 1e-8, far below one step of a pixel.
+  for (const float deviation : statistics.deviation) factor_.push_back(deviation > 1e-6f ? 1 / deviation : 0);
+}
+
+void Normalised::read(std::span<const std::int64_t> indices, Tensor x) const {
+  raw_->read(indices, x);
+  float* const values = x.data();
+  const std::size_t channels = mean_.size(), size = static_cast<std::size_t>(x.size());
+  for (std::size_t i = 0; i < size; i += channels)
+    for (std::size_t c = 0; c < channels; ++c) values[i + c] = (values[i + c] - mean_[c]) * factor_[c];
+}
+
+}  // namespace trainer

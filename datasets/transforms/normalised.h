@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "datasets/dataset.h"
+
+namespace trainer {
+
+/// Mean and standard deviation of each channel (the last axis) over all samples.
+struct ChannelStatistics {
+  std::vector<float> mean, deviation;
+};
+ChannelStatistics channel_statistics(const Dataset& samples);
+
+/// Samples with each channel shifted and scaled to mean 0 and deviation 1; a constant channel becomes 0.
+class Normalised final : public Dataset {
+ public:
+  Normalised(std::unique_ptr<Dataset> raw, const ChannelStatistics& statistics);
+
+  std::int64_t size() const override { return raw_->size(); }
+  Shape sample() const override { return raw_->sample(); }
+  int classes() const override { return raw_->classes(); }
+  void read(std::span<const std::int64_t> indices, Tensor x) const override;
+  std::int32_t label(std::int64_t index) const override { return raw_->label(index); }
+
+ private:
+  std::unique_ptr<Dataset> raw_;
+  std::vector<float> mean_, factor_;
+};
+
+}  // namespace trainer

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/error.h"
+
+namespace trainer {
+
+using Bytes = std::vector<std::uint8_t>;
+
+/// A directory that lives as long as the test.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  /// Writes a file (and the directories above it) and gives its path.
+  std::string write(std::string_view name, const Bytes& bytes) const;
+  std::string path(std::string_view name = "") const;
+
+ private:
+  std::string path_;
+};
+
+/// The bytes as a gzip file.
+Bytes gzipped(const Bytes& bytes);
+
+/// An IDX file of unsigned bytes: header for `extents`, then `numbers`.
+Bytes idx_bytes(std::initializer_list<std::uint32_t> extents, const Bytes& numbers, std::uint8_t type = 0x08);
+
+/// The message of the Error(data) that `action` throws; fails the test when it throws none or another.
+template <class Action>
+std::string data_error(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::data);
+    return error.what();
+  }
+  FAIL("no error was thrown");
+  return "";
+}
+
+}  // namespace trainer

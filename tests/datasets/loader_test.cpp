@@ -1,0 +1,95 @@
+#include "datasets/loader.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <numeric>
+
+#include "engine/core/error.h"
+
+namespace trainer {
+namespace {
+
+std::vector<std::int64_t> epoch_of(BatchOrder& order, std::int64_t epoch) {
+  std::vector<std::int64_t> samples;
+  for (std::int64_t step = 0; step < order.steps_per_epoch(); ++step) {
+    const auto batch = order.batch(epoch * order.steps_per_epoch() + step);
+    samples.insert(samples.end(), batch.begin(), batch.end());
+  }
+  return samples;
+}
+
+std::vector<std::int64_t> counting(std::int64_t count) {
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+}  // namespace
+
+TEST_CASE("an epoch has every sample exactly once, whatever the batch", "[loader]") {
+  const std::int64_t batch = GENERATE(1, 7, 100, 1000, 5000);
+  const bool shuffle = GENERATE(false, true);
+  BatchOrder order({.samples = 1007, .batch = batch, .shuffle = shuffle});
+  for (const std::int64_t epoch : {0, 1, 5}) {
+    auto samples = epoch_of(order, epoch);
+    if (shuffle) CHECK(samples != counting(1007));
+    std::sort(samples.begin(), samples.end());
+    CHECK(samples == counting(1007));
+  }
+}
+
+TEST_CASE("the order depends on seed and epoch alone, not on the steps asked for before", "[loader]") {
+  BatchOrder order({.samples = 50, .batch = 8, .seed = 3});
+  const auto first = epoch_of(order, 0), second = epoch_of(order, 1);
+  CHECK(first != second);
+  CHECK(epoch_of(order, 0) == first);
+  BatchOrder again({.samples = 50, .batch = 10, .seed = 3});
+  CHECK(epoch_of(again, 1) == second);
+  BatchOrder other({.samples = 50, .batch = 8, .seed = 4});
+  CHECK(epoch_of(other, 0) != first);
+}
+
+TEST_CASE("without shuffle samples come in the order of the file", "[loader]") {
+  BatchOrder order({.samples = 10, .batch = 4, .shuffle = false});
+  CHECK(epoch_of(order, 0) == counting(10));
+  CHECK(epoch_of(order, 3) == counting(10));
+}
+
+TEST_CASE("the last batch is short, or dropped", "[loader]") {
+  BatchOrder whole({.samples = 107, .batch = 25});
+  CHECK(whole.steps_per_epoch() == 5);
+  CHECK(whole.batch(4).size() == 7);
+  CHECK(whole.batch(5).size() == 25);
+  BatchOrder dropped({.samples = 107, .batch = 25, .drop_last = true});
+  CHECK(dropped.steps_per_epoch() == 4);
+  CHECK(dropped.batch(4).size() == 25);
+  CHECK(dropped.batch(7).size() == 25);
+  BatchOrder fits({.samples = 100, .batch = 25});
+  CHECK(fits.steps_per_epoch() == 4);
+}
+
+TEST_CASE("dropping the only batch is the user's mistake", "[loader]") {
+  try {
+    BatchOrder order({.samples = 5, .batch = 8, .drop_last = true});
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::usage);
+  }
+}
+
+TEST_CASE("the parts of a batch, put together in order, are the batch", "[loader]") {
+  const std::int64_t parts = GENERATE(1, 2, 3, 4, 8);
+  for (const std::int64_t n : {0, 1, 3, 7, 100, 128}) {
+    std::int64_t next = 0;
+    for (std::int64_t i = 0; i < parts; ++i) {
+      const Range part = part_of(n, i, parts);
+      CHECK(part.first == next);
+      CHECK(part.count() >= n / parts);
+      CHECK(part.count() <= n / parts + 1);
+      next = part.last;
+    }
+    CHECK(next == n);
+  }
+}
+
+}  // namespace trainer
