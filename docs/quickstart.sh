@@ -51,12 +51,14 @@ install_packages() {
     apt-get install --yes --no-install-recommends $wanted
 }
 
-# set_up FOLDER OPTIONS...: configures a build folder once; Meson then keeps it up to date by itself.
+# set_up FOLDER OPTIONS...: a build folder that has these options, whoever set it up first.
 set_up() {
   folder=$1
   shift
   mkdir -p "$folder"
-  [ -f "$folder/build.ninja" ] || quietly "$folder/setup.log" meson setup "$folder" "$@"
+  verb=setup
+  [ ! -f "$folder/build.ninja" ] || verb=configure
+  quietly "$folder/setup.log" meson $verb "$folder" "$@"
 }
 
 run_tests() {
