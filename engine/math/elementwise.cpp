@@ -1,0 +1,61 @@
+#include "engine/math/elementwise.h"
+
+#include "engine/math/kernels/kernels.h"
+
+namespace trainer {
+
+void activate(Activation f, std::int64_t count, const float* x, float* y) {
+  kernels().elementwise->activate(f, count, x, y);
+}
+
+void activate_backward(Activation f, std::int64_t count, const float* y, const float* dy, float* dx) {
+  kernels().elementwise->activate_backward(f, count, y, dy, dx);
+}
+
+void bias_activate(Activation f, std::int64_t rows, std::int64_t columns, const float* x, const float* bias,
+                   float* y) {
+  kernels().elementwise->bias_activate(f, rows, columns, x, bias, y);
+}
+
+void column_sums(std::int64_t rows, std::int64_t columns, const float* x, bool accumulate, float* sums) {
+  kernels().elementwise->column_sums(rows, columns, x, accumulate, sums);
+}
+
+void leaky_relu(std::int64_t count, float slope, const float* x, float* y) {
+  kernels().elementwise->leaky_relu(count, slope, x, y);
+}
+
+void leaky_relu_backward(std::int64_t count, float slope, const float* x, const float* dy, float* dx) {
+  kernels().elementwise->leaky_relu_backward(count, slope, x, dy, dx);
+}
+
+void add(std::int64_t count, const float* a, const float* b, float* y) {
+  kernels().elementwise->add(count, a, b, y);
+}
+
+void accumulate(std::int64_t count, const float* a, float* y) { kernels().elementwise->add(count, y, a, y); }
+
+void scale(std::int64_t count, float factor, const float* x, float* y) {
+  kernels().elementwise->scale(count, factor, x, y);
+}
+
+void multiply(std::int64_t count, const float* x, const float* mask, float* y) {
+  kernels().elementwise->multiply(count, x, mask, y);
+}
+
+void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y) {
+  kernels().elementwise->softmax(rows, columns, x, y);
+}
+
+double square_sum(std::int64_t count, const float* x) { return kernels().elementwise->square_sum(count, x); }
+
+void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
+                const float* gradient, float* velocity, float* weight) {
+  kernels().elementwise->sgd_update(count, rate, momentum, decay, nesterov, gradient, velocity, weight);
+}
+
+void bytes_to_unit(std::int64_t count, const std::uint8_t* x, float* y) {
+  kernels().elementwise->bytes_to_unit(count, x, y);
+}
+
+}  // namespace trainer

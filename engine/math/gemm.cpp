@@ -1,0 +1,56 @@
+#include "engine/math/gemm.h"
+
+#include <cblas.h>
+
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+namespace trainer {
+namespace {
+
+blasint blas_size(std::int64_t size) {
+  if (size < 0 || size > std::numeric_limits<blasint>::max())
+    throw std::length_error("gemm: BLAS cannot count to " + std::to_string(size));
+  return static_cast<blasint>(size);
+}
+
+CBLAS_TRANSPOSE blas_transpose(Transpose transpose) {
+  return transpose == Transpose::yes ? CblasTrans : CblasNoTrans;
+}
+
+}  // namespace
+
+void gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::int64_t n, std::int64_t k,
+          const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
+          std::int64_t ldc) {
+  if (m == 0 || n == 0) return;
+  if (k == 0) {
+    // BLAS libraries differ in whether they look at A and B here; beta 0 also overwrites NaN.
+    for (std::int64_t row = 0; row < m; ++row)
+      for (std::int64_t column = 0; column < n; ++column) {
+        float& element = c[row * ldc + column];
+        element = beta == 0.0f ? 0.0f : beta * element;
+      }
+    return;
+  }
+  cblas_sgemm(CblasRowMajor, blas_transpose(a_transposed), blas_transpose(b_transposed), blas_size(m),
+              blas_size(n), blas_size(k), 1.0f, a, blas_size(lda), b, blas_size(ldb), beta, c,
+              blas_size(ldc));
+}
+
+const char* prepare_blas() {
+  openblas_set_num_threads(1);
+  return openblas_get_corename();
+}
+
+const char* blas_version() {
+  // The configuration begins "OpenBLAS 0.3.21 DYNAMIC_ARCH ...".
+  static const std::string version = [] {
+    const std::string configuration = openblas_get_config();
+    return configuration.substr(0, configuration.find(' ', configuration.find(' ') + 1));
+  }();
+  return version.c_str();
+}
+
+}  // namespace trainer

@@ -1,0 +1,254 @@
+// Plain loops that the compiler turns into vectors. Without contraction and reassociation an element's bits
+// follow from its formula alone, so they are the same in a vector and in its tail, and on every CPU.
+
+#include "engine/math/kernels/kernels.h"
+#include "engine/math/kernels/loops.h"
+
+namespace trainer::KERNEL_NAMESPACE {
+namespace {
+
+/// x = steps ln 2 + rest with |rest| <= ln 2 / 2.
+struct Reduced {
+  int steps;
+  float rest;
+};
+
+inline Reduced reduce(float x) {
+  // Adding 1.5 * 2^23 rounds to an integer, which then lies in the low bits.
+  const float shifted = x * 1.44269504f + 12582912.0f;
+  const int steps = static_cast<int>(__builtin_bit_cast(unsigned, shifted) - 0x4B400000u);
+  const float count = shifted - 12582912.0f;
+  // ln 2 in two parts; the first has so few bits that its product is exact.
+  return {steps, (x - count * 0.693359375f) + count * 2.12194440e-4f};
+}
+
+/// e^x - 1 for |x| <= ln 2 / 2, by its Taylor series.
+inline float small_exponential_minus_one(float x) {
+  float series = 1.0f / 5040;
+  series = series * x + 1.0f / 720;
+  series = series * x + 1.0f / 120;
+  series = series * x + 1.0f / 24;
+  series = series * x + 1.0f / 6;
+  series = series * x + 0.5f;
+  return series * x * x + x;
+}
+
+inline float power_of_two(int exponent) {
+  return __builtin_bit_cast(float, static_cast<unsigned>(exponent + 127) << 23);
+}
+
+inline float exponential(float x) {
+  // Comparisons that let NaN pass. Beyond these limits the result is infinity or 0.
+  x = x > 89.0f ? 89.0f : x;
+  x = x < -104.0f ? -104.0f : x;
+  const Reduced reduced = reduce(x);
+  const int half = reduced.steps >> 1;
+  // Two factors, since one alone would leave the range before the result does.
+  return (small_exponential_minus_one(reduced.rest) + 1.0f) * power_of_two(half) *
+         power_of_two(reduced.steps - half);
+}
+
+inline float sigmoid(float x) {
+  const float e = exponential(-__builtin_fabsf(x));
+  return (x < 0.0f ? e : 1.0f) / (1.0f + e);
+}
+
+inline float hyperbolic_tangent(float x) {
+  float twice = 2.0f * __builtin_fabsf(x);
+  twice = twice > 20.0f ? 20.0f : twice;  // where tanh has become 1
+  const Reduced reduced = reduce(twice);
+  const float power = power_of_two(reduced.steps);
+  // e^2x - 1, without cancellation near 0
+  const float e = power * small_exponential_minus_one(reduced.rest) + (power - 1.0f);
+  return __builtin_copysignf(e / (e + 2.0f), x);
+}
+
+inline float relu(float x) { return x < 0.0f ? 0.0f : x; }
+
+void activate(Activation f, std::int64_t count, const float* x, float* y) {
+  switch (f) {
+    case Activation::none:
+      return for_each(count, [=](std::int64_t i) { y[i] = x[i]; });
+    case Activation::relu:
+      return for_each(count, [=](std::int64_t i) { y[i] = relu(x[i]); });
+    case Activation::sigmoid:
+      return for_each(count, [=](std::int64_t i) { y[i] = sigmoid(x[i]); });
+    case Activation::tanh:
+      return for_each(count, [=](std::int64_t i) { y[i] = hyperbolic_tangent(x[i]); });
+  }
+}
+
+void activate_backward(Activation f, std::int64_t count, const float* y, const float* dy, float* dx) {
+  switch (f) {
+    case Activation::none:
+      return for_each(count, [=](std::int64_t i) { dx[i] = dy[i]; });
+    case Activation::relu:
+      return for_each(count, [=](std::int64_t i) { dx[i] = y[i] <= 0.0f ? 0.0f : dy[i]; });
+    case Activation::sigmoid:
+      return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * (y[i] * (1.0f - y[i])); });
+    case Activation::tanh:
+      return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * (1.0f - y[i] * y[i]); });
+  }
+}
+
+void add_bias(std::int64_t rows, std::int64_t columns, const float* x, const float* bias, float* y) {
+  for (std::int64_t row = 0; row < rows; ++row, x += columns, y += columns)
+    for_each(columns, [=](std::int64_t i) { y[i] = x[i] + bias[i]; });
+}
+
+void add_bias_relu(std::int64_t rows, std::int64_t columns, const float* x, const float* bias, float* y) {
+  for (std::int64_t row = 0; row < rows; ++row, x += columns, y += columns)
+    for_each(columns, [=](std::int64_t i) { y[i] = relu(x[i] + bias[i]); });
+}
+
+void bias_activate(Activation f, std::int64_t rows, std::int64_t columns, const float* x, const float* bias,
+                   float* y) {
+  if (columns == 0) return;
+  if (!bias) return activate(f, rows * columns, x, y);
+  if (f == Activation::none) return add_bias(rows, columns, x, bias, y);
+  if (f == Activation::relu) return add_bias_relu(rows, columns, x, bias, y);
+  // Few rows at a time, so that the second pass finds them in the cache.
+  const std::int64_t block = columns < 2048 ? 2048 / columns : 1;
+  for (std::int64_t row = 0; row < rows; row += block) {
+    const std::int64_t here = rows - row < block ? rows - row : block;
+    add_bias(here, columns, x + row * columns, bias, y + row * columns);
+    activate(f, here * columns, y + row * columns, y + row * columns);
+  }
+}
+
+/// Adds the sums of up to 128 rows, `width` columns of them, to `sums`. Four rows are on their way at once.
+inline void add_row_block(std::int64_t rows, std::int64_t columns, std::int64_t width, const float* x,
+                          double* sums) {
+  float partial[4][kColumnBlock] = {};
+  std::int64_t row = 0;
+  for (; row + 4 <= rows; row += 4)
+    for (int part = 0; part < 4; ++part) {
+      const float* from = x + (row + part) * columns;
+      for (std::int64_t c = 0; c < width; ++c) partial[part][c] += from[c];
+    }
+  for (int part = 0; row < rows; ++row, ++part) {
+    const float* from = x + row * columns;
+    for (std::int64_t c = 0; c < width; ++c) partial[part][c] += from[c];
+  }
+  for (std::int64_t c = 0; c < width; ++c)
+    sums[c] += static_cast<double>((partial[0][c] + partial[1][c]) + (partial[2][c] + partial[3][c]));
+}
+
+void column_sums(std::int64_t rows, std::int64_t columns, const float* x, bool accumulate, float* sums) {
+  constexpr std::int64_t kRowBlock = 128;  // few enough for float, the rest is added up in double
+  for_each_block(columns, [=](std::int64_t first, auto width) {
+    double totals[kColumnBlock] = {};
+    for (std::int64_t row = 0; row < rows; row += kRowBlock)
+      add_row_block(rows - row < kRowBlock ? rows - row : kRowBlock, columns, width,
+                    x + row * columns + first, totals);
+    for (std::int64_t c = 0; c < width; ++c)
+      sums[first + c] =
+          static_cast<float>(accumulate ? static_cast<double>(sums[first + c]) + totals[c] : totals[c]);
+  });
+}
+
+void leaky_relu(std::int64_t count, float slope, const float* x, float* y) {
+  for_each(count, [=](std::int64_t i) { y[i] = x[i] > 0.0f ? x[i] : slope * x[i]; });
+}
+
+void leaky_relu_backward(std::int64_t count, float slope, const float* x, const float* dy, float* dx) {
+  for_each(count, [=](std::int64_t i) { dx[i] = x[i] > 0.0f ? dy[i] : slope * dy[i]; });
+}
+
+void add(std::int64_t count, const float* a, const float* b, float* y) {
+  for_each(count, [=](std::int64_t i) { y[i] = a[i] + b[i]; });
+}
+
+void scale(std::int64_t count, float factor, const float* x, float* y) {
+  for_each(count, [=](std::int64_t i) { y[i] = factor * x[i]; });
+}
+
+void multiply(std::int64_t count, const float* x, const float* mask, float* y) {
+  for_each(count, [=](std::int64_t i) { y[i] = x[i] * mask[i]; });
+}
+
+/// Sixteen partial sums, whatever the CPU, so that the order of the additions is always the same.
+inline float row_sum(std::int64_t count, const float* x) {
+  float partial[16] = {};
+  std::int64_t i = 0;
+  for (; i + 16 <= count; i += 16)
+    for (int lane = 0; lane < 16; ++lane) partial[lane] += x[i + lane];
+  for (int lane = 0; i < count; ++i, ++lane) partial[lane] += x[i];
+  for (int width = 8; width > 0; width /= 2)
+    for (int lane = 0; lane < width; ++lane) partial[lane] += partial[lane + width];
+  return partial[0];
+}
+
+inline float row_maximum(std::int64_t count, const float* x) {
+  float maximum = x[0];
+  for (std::int64_t i = 1; i < count; ++i) maximum = x[i] > maximum ? x[i] : maximum;
+  return maximum;
+}
+
+void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y) {
+  if (columns == 0) return;
+  // Rows may be short: the exponentials of several of them make one long loop.
+  const std::int64_t block = columns < 2048 ? 2048 / columns : 1;
+  for (std::int64_t first = 0; first < rows; first += block) {
+    const std::int64_t here = rows - first < block ? rows - first : block;
+    float* const out = y + first * columns;
+    for (std::int64_t row = 0; row < here; ++row) {
+      const float* from = x + (first + row) * columns;
+      float* to = out + row * columns;
+      const float maximum = row_maximum(columns, from);
+      for_each(columns, [=](std::int64_t i) { to[i] = from[i] - maximum; });
+    }
+    for_each(here * columns, [=](std::int64_t i) { out[i] = exponential(out[i]); });
+    for (std::int64_t row = 0; row < here; ++row) {
+      float* to = out + row * columns;
+      const float factor = 1.0f / row_sum(columns, to);
+      for_each(columns, [=](std::int64_t i) { to[i] *= factor; });
+    }
+  }
+}
+
+double square_sum(std::int64_t count, const float* x) {
+  double partial[32] = {};
+  std::int64_t i = 0;
+  for (; i + 32 <= count; i += 32)
+    for (int lane = 0; lane < 32; ++lane) {
+      const double value = static_cast<double>(x[i + lane]);
+      partial[lane] += value * value;
+    }
+  for (int lane = 0; i < count; ++i, ++lane) {
+    const double value = static_cast<double>(x[i]);
+    partial[lane] += value * value;
+  }
+  for (int width = 16; width > 0; width /= 2)
+    for (int lane = 0; lane < width; ++lane) partial[lane] += partial[lane + width];
+  return partial[0];
+}
+
+void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
+                const float* gradient, float* velocity, float* weight) {
+  if (!velocity)
+    return for_each(count, [=](std::int64_t i) { weight[i] -= rate * (gradient[i] + decay * weight[i]); });
+  if (nesterov)
+    return for_each(count, [=](std::int64_t i) {
+      const float slope = gradient[i] + decay * weight[i];
+      velocity[i] = momentum * velocity[i] + slope;
+      weight[i] -= rate * (slope + momentum * velocity[i]);
+    });
+  for_each(count, [=](std::int64_t i) {
+    velocity[i] = momentum * velocity[i] + (gradient[i] + decay * weight[i]);
+    weight[i] -= rate * velocity[i];
+  });
+}
+
+void bytes_to_unit(std::int64_t count, const std::uint8_t* x, float* y) {
+  for_each(count, [=](std::int64_t i) { y[i] = static_cast<float>(x[i]) / 255.0f; });
+}
+
+}  // namespace
+
+extern const ElementwiseKernels elementwise_kernels;
+const ElementwiseKernels elementwise_kernels = {
+    activate, activate_backward, bias_activate, column_sums, leaky_relu, leaky_relu_backward, add,
+    scale,    multiply,          softmax,       square_sum,  sgd_update, bytes_to_unit};
+
+}  // namespace trainer::KERNEL_NAMESPACE

@@ -1,0 +1,40 @@
+#include "engine/math/kernels/kernels.h"
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "engine/core/error.h"
+#include "engine/math/instruction_set.h"
+
+namespace trainer {
+namespace {
+
+const Kernels& choose_kernels() {
+  const char* setting = std::getenv("TRAINER_INSTRUCTIONS");
+  const std::string_view limit = setting ? setting : "";
+  const Kernels* best = nullptr;
+  bool known = limit.empty();
+  std::string names;
+  for (const KernelVariant* variant = kernel_variants; variant->setting; ++variant) {
+    // Beyond the limit only the name is of interest.
+    if ((limit.empty() || !known) && variant->supported()) best = variant->kernels;
+    known |= limit == variant->setting;
+    names += (names.empty() ? "" : ", ") + std::string(variant->setting);
+  }
+  if (!known)
+    throw Error(ExitCode::usage, "TRAINER_INSTRUCTIONS=" + std::string(limit) + " is unknown here",
+                "one of " + names);
+  return *best;
+}
+
+}  // namespace
+
+const Kernels& kernels() {
+  static const Kernels& chosen = choose_kernels();
+  return chosen;
+}
+
+const char* instruction_set() { return kernels().name; }
+
+}  // namespace trainer

@@ -1,0 +1,12 @@
+#include "engine/math/kernels/kernels.h"
+
+namespace trainer::KERNEL_NAMESPACE {
+
+extern const ElementwiseKernels elementwise_kernels;
+extern const NormalizationKernels normalization_kernels;
+extern const PoolingKernels pooling_kernels;
+
+extern const Kernels kernels;
+const Kernels kernels = {KERNEL_LABEL, &elementwise_kernels, &normalization_kernels, &pooling_kernels};
+
+}  // namespace trainer::KERNEL_NAMESPACE

@@ -1,0 +1,34 @@
+#include "engine/math/kernels/kernels.h"
+
+namespace trainer {
+
+namespace baseline {
+extern const Kernels kernels;
+}
+namespace avx2 {
+extern const Kernels kernels;
+}
+namespace avx512 {
+extern const Kernels kernels;
+}
+
+namespace {
+
+// The compiler's builtins also ask whether the operating system saves the wide registers.
+bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+
+bool has_avx512() {
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+
+}  // namespace
+
+const KernelVariant kernel_variants[] = {
+    {"baseline", [] { return true; }, &baseline::kernels},
+    {"avx2", has_avx2, &avx2::kernels},
+    {"avx512", has_avx512, &avx512::kernels},
+    {nullptr, nullptr, nullptr},
+};
+
+}  // namespace trainer

@@ -1,0 +1,79 @@
+#include "engine/math/elementwise.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace trainer::reference {
+
+void activate(Activation f, std::int64_t count, const float* x, float* y) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double value = static_cast<double>(x[i]);
+    switch (f) {
+      case Activation::none:
+        y[i] = x[i];
+        break;
+      case Activation::relu:
+        y[i] = x[i] < 0 ? 0.0f : x[i];
+        break;
+      case Activation::sigmoid:
+        y[i] = static_cast<float>(1 / (1 + std::exp(-value)));
+        break;
+      case Activation::tanh:
+        y[i] = static_cast<float>(std::tanh(value));
+        break;
+    }
+  }
+}
+
+void activate_backward(Activation f, std::int64_t count, const float* y, const float* dy, float* dx) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double value = static_cast<double>(y[i]);
+    double slope = 1;
+    if (f == Activation::relu && value <= 0) {
+      dx[i] = 0;  // whatever dy is
+      continue;
+    }
+    if (f == Activation::sigmoid) slope = value * (1 - value);
+    if (f == Activation::tanh) slope = 1 - value * value;
+    dx[i] = static_cast<float>(static_cast<double>(dy[i]) * slope);
+  }
+}
+
+void column_sums(std::int64_t rows, std::int64_t columns, const float* x, bool accumulate, float* sums) {
+  for (std::int64_t column = 0; column < columns; ++column) {
+    double sum = accumulate ? static_cast<double>(sums[column]) : 0;
+    for (std::int64_t row = 0; row < rows; ++row) sum += static_cast<double>(x[row * columns + column]);
+    sums[column] = static_cast<float>(sum);
+  }
+}
+
+void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y) {
+  for (std::int64_t row = 0; row < rows && columns > 0; ++row, x += columns, y += columns) {
+    const double maximum = static_cast<double>(*std::max_element(x, x + columns));
+    double sum = 0;
+    for (std::int64_t i = 0; i < columns; ++i) sum += std::exp(static_cast<double>(x[i]) - maximum);
+    for (std::int64_t i = 0; i < columns; ++i)
+      y[i] = static_cast<float>(std::exp(static_cast<double>(x[i]) - maximum) / sum);
+  }
+}
+
+double square_sum(std::int64_t count, const float* x) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  return sum;
+}
+
+void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
+                const float* gradient, float* velocity, float* weight) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float slope = gradient[i] + decay * weight[i];
+    float step = slope;
+    if (velocity) {
+      velocity[i] = momentum * velocity[i] + slope;
+      step = nesterov ? slope + momentum * velocity[i] : velocity[i];
+    }
+    weight[i] -= rate * step;
+  }
+}
+
+}  // namespace trainer::reference

@@ -1,0 +1,209 @@
+#include "engine/math/elementwise.h"
+
+#include <string>
+
+#include "engine/math/instruction_set.h"
+#include "tests/engine/math/numbers.h"
+
+using namespace trainer;
+
+namespace {
+
+constexpr Activation kActivations[] = {Activation::none, Activation::relu, Activation::sigmoid,
+                                       Activation::tanh};
+
+/// A function of up to three arrays, written over the first of them.
+using InPlace = void (*)(std::int64_t, float*, const float*, const float*);
+
+}  // namespace
+
+TEST_CASE("sigmoid and tanh are within 1e-6 of the true values over the whole range", "[elementwise]") {
+  Numbers x;
+  for (float value = 1e-30f; value < 120; value *= 1.01f) {
+    x.push_back(value);
+    x.push_back(-value);
+  }
+  Numbers y(x.size());
+  const Activation f = GENERATE(Activation::sigmoid, Activation::tanh);
+  activate(f, std::ssize(x), x.data(), y.data());
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double value = static_cast<double>(x[i]);
+    const double truth = f == Activation::tanh ? std::tanh(value) : 1 / (1 + std::exp(-value));
+    if (truth != 0 && std::fabs(truth) < 1.2e-38) continue;  // below the normal floats
+    worst = std::max(worst, std::fabs(static_cast<double>(y[i]) - truth) / std::fabs(truth));
+  }
+  CHECK(worst < 1e-6);
+}
+
+TEST_CASE("activations have their limits at 0 and infinity and keep NaN", "[elementwise]") {
+  const Numbers x = {0, kInfinity, -kInfinity, kNan};
+  Numbers y(4);
+  const auto is = [&](float zero, float above, float below) {
+    return y[0] == zero && y[1] == above && y[2] == below && std::isnan(y[3]);
+  };
+  activate(Activation::relu, 4, x.data(), y.data());
+  CHECK(is(0, kInfinity, 0));
+  activate(Activation::sigmoid, 4, x.data(), y.data());
+  CHECK(is(0.5f, 1, 0));
+  activate(Activation::tanh, 4, x.data(), y.data());
+  CHECK(is(0, 1, -1));
+  activate(Activation::none, 4, x.data(), y.data());
+  CHECK(is(0, kInfinity, -kInfinity));
+  leaky_relu(4, 0.5f, x.data(), y.data());
+  CHECK(is(0, kInfinity, -kInfinity));
+}
+
+TEST_CASE("activations and their derivatives equal the reference at every length", "[elementwise]") {
+  const std::int64_t count = GENERATE(0, 1, 3, 15, 16, 17, 100, 1000);
+  const Numbers x = random_numbers(count, 1, 4), dy = random_numbers(count, 2);
+  for (const Activation f : kActivations) {
+    Numbers y(x.size()), expected(x.size()), dx(x.size()), expected_dx(x.size());
+    activate(f, count, x.data(), y.data());
+    reference::activate(f, count, x.data(), expected.data());
+    CHECK(difference(y, expected) < 1e-6);
+    activate_backward(f, count, y.data(), dy.data(), dx.data());
+    reference::activate_backward(f, count, y.data(), dy.data(), expected_dx.data());
+    CHECK(difference(dx, expected_dx) < 1e-6);
+  }
+}
+
+TEST_CASE("NaN in the output or its gradient reaches the input's gradient", "[elementwise]") {
+  const Numbers y = {kNan, 0.5f}, dy = {1, kNan};
+  for (const Activation f : {Activation::relu, Activation::sigmoid, Activation::tanh}) {
+    Numbers dx(2);
+    activate_backward(f, 2, y.data(), dy.data(), dx.data());
+    // relu's own slope is 0 or 1 and hides the NaN of y, which the loss has seen.
+    CHECK((std::isnan(dx[0]) || f == Activation::relu));
+    CHECK(std::isnan(dx[1]));
+  }
+}
+
+TEST_CASE("an element has the same bits wherever it lies, in place or not", "[elementwise]") {
+  const InPlace functions[] = {
+      [](auto n, auto* x, auto*, auto*) { activate(Activation::relu, n, x, x); },
+      [](auto n, auto* x, auto*, auto*) { activate(Activation::sigmoid, n, x, x); },
+      [](auto n, auto* x, auto*, auto*) { activate(Activation::tanh, n, x, x); },
+      [](auto n, auto* x, auto* y, auto*) { activate_backward(Activation::tanh, n, y, x, x); },
+      [](auto n, auto* x, auto* y, auto*) { activate_backward(Activation::sigmoid, n, y, x, x); },
+      [](auto n, auto* x, auto*, auto*) { leaky_relu(n, 0.1f, x, x); },
+      [](auto n, auto* x, auto* y, auto*) { leaky_relu_backward(n, 0.1f, y, x, x); },
+      [](auto n, auto* x, auto* y, auto*) { add(n, x, y, x); },
+      [](auto n, auto* x, auto* y, auto*) { accumulate(n, y, x); },
+      [](auto n, auto* x, auto*, auto*) { scale(n, 0.3f, x, x); },
+      [](auto n, auto* x, auto* y, auto*) { multiply(n, x, y, x); },
+      [](auto n, auto* x, auto* y, auto* z) {
+        Numbers velocity(y, y + n);
+        sgd_update(n, 0.1f, 0.9f, 0.01f, true, z, velocity.data(), x);
+      }};
+  constexpr std::int64_t kCount = 203;
+  const Numbers x = random_numbers(kCount, 1, 3), y = random_numbers(kCount, 2),
+                z = random_numbers(kCount, 3);
+  for (const InPlace function : functions) {
+    Numbers whole = x, pieces = x;
+    function(kCount, whole.data(), y.data(), z.data());
+    for (std::int64_t first = 0, length = 1; first < kCount; first += length, ++length)
+      function(std::min(length, kCount - first), &pieces[static_cast<std::size_t>(first)], y.data() + first,
+               z.data() + first);
+    CHECK(same_bits(whole, pieces));
+  }
+}
+
+TEST_CASE("bias_activate is the activation of the sum, and without bias the activation", "[elementwise]") {
+  const auto [rows, columns] =
+      GENERATE(table<int, int>({{0, 5}, {1, 1}, {128, 10}, {3, 1000}, {1000, 3}, {7, 5000}}));
+  const Numbers x = random_numbers(rows * columns, 1, 2), bias = random_numbers(columns, 2);
+  for (const Activation f : kActivations) {
+    Numbers sum = x, y(x.size());
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += bias[i % bias.size()];
+    activate(f, std::ssize(sum), sum.data(), sum.data());
+    bias_activate(f, rows, columns, x.data(), bias.data(), y.data());
+    CHECK(same_bits(y, sum));
+    activate(f, std::ssize(x), x.data(), sum.data());
+    bias_activate(f, rows, columns, x.data(), nullptr, y.data());
+    CHECK(same_bits(y, sum));
+  }
+}
+
+TEST_CASE("column_sums equals the reference and does not depend on where a column lies", "[elementwise]") {
+  const auto [rows, columns] = GENERATE(
+      table<int, int>({{0, 4}, {1, 1}, {5, 7}, {129, 16}, {130, 33}, {1000, 63}, {20000, 3}, {6, 500}}));
+  const bool accumulate = GENERATE(false, true);
+  const Numbers x = random_numbers(rows * columns, 1);
+  Numbers sums = random_numbers(columns, 2), expected = sums;
+  column_sums(rows, columns, x.data(), accumulate, sums.data());
+  reference::column_sums(rows, columns, x.data(), accumulate, expected.data());
+  CHECK(difference(sums, expected) < 1e-5);
+
+  Numbers last(static_cast<std::size_t>(rows));
+  for (int row = 0; row < rows; ++row)
+    last[static_cast<std::size_t>(row)] = x[static_cast<std::size_t>(row * columns + columns - 1)];
+  float alone = random_numbers(columns, 2).back();
+  column_sums(rows, 1, last.data(), accumulate, &alone);
+  CHECK(alone == sums.back());
+}
+
+TEST_CASE("softmax equals the reference, sums to 1 and survives large inputs", "[elementwise]") {
+  const auto [rows, columns] =
+      GENERATE(table<int, int>({{0, 3}, {1, 1}, {128, 10}, {3, 1000}, {2, 5000}, {300, 17}}));
+  const Numbers x = random_numbers(rows * columns, 1, 200);
+  Numbers y(x.size()), expected(x.size());
+  softmax(rows, columns, x.data(), y.data());
+  reference::softmax(rows, columns, x.data(), expected.data());
+  CHECK(difference(y, expected) < 2e-6);
+  for (int row = 0; row < rows; ++row) {
+    double sum = 0;
+    for (int i = 0; i < columns; ++i)
+      sum += static_cast<double>(y[static_cast<std::size_t>(row * columns + i)]);
+    CHECK(sum == Approx(1).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("a NaN spoils its own row of a softmax and no other", "[elementwise]") {
+  const std::size_t where = GENERATE(5u, 7u, 9u);
+  Numbers x = random_numbers(15, 1), y(15);
+  x[where] = kNan;
+  softmax(3, 5, x.data(), y.data());
+  for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::isnan(y[i]) == (i / 5 == 1));
+}
+
+TEST_CASE("square_sum equals the reference and passes on NaN and infinity", "[elementwise]") {
+  const std::int64_t count = GENERATE(0, 1, 31, 32, 33, 1000, 100003);
+  Numbers x = random_numbers(count, 1);
+  CHECK(square_sum(count, x.data()) == Approx(reference::square_sum(count, x.data())).epsilon(1e-12));
+  if (count == 0) return;
+  x[x.size() / 2] = 1e30f;
+  CHECK(std::isfinite(square_sum(count, x.data())));
+  x[x.size() / 2] = -kInfinity;
+  CHECK(std::isinf(square_sum(count, x.data())));
+  x.back() = kNan;
+  CHECK(std::isnan(square_sum(count, x.data())));
+}
+
+TEST_CASE("sgd_update equals the reference with and without momentum, decay and Nesterov", "[elementwise]") {
+  const std::int64_t count = GENERATE(1, 17, 1000);
+  const float momentum = GENERATE(0.0f, 0.9f), decay = GENERATE(0.0f, 1e-2f);
+  const bool nesterov = GENERATE(false, true), has_velocity = momentum != 0;
+  const Numbers gradient = random_numbers(count, 1);
+  Numbers velocity = random_numbers(count, 2), weight = random_numbers(count, 3);
+  Numbers expected_velocity = velocity, expected_weight = weight;
+  sgd_update(count, 0.1f, momentum, decay, nesterov, gradient.data(),
+             has_velocity ? velocity.data() : nullptr, weight.data());
+  reference::sgd_update(count, 0.1f, momentum, decay, nesterov, gradient.data(),
+                        has_velocity ? expected_velocity.data() : nullptr, expected_weight.data());
+  CHECK(same_bits(velocity, expected_velocity));
+  CHECK(same_bits(weight, expected_weight));
+}
+
+TEST_CASE("bytes become numbers from 0 to 1", "[elementwise]") {
+  std::vector<std::uint8_t> bytes(256);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i);
+  Numbers y(256);
+  bytes_to_unit(256, bytes.data(), y.data());
+  for (std::size_t i = 0; i < y.size(); ++i) CHECK(y[i] == static_cast<float>(i) / 255.0f);
+}
+
+TEST_CASE("the instructions in use have a name", "[elementwise]") {
+  const std::string name = instruction_set();
+  CHECK((name == "baseline" || name == "AVX2" || name == "AVX-512"));
+}

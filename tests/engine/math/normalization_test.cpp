@@ -1,0 +1,86 @@
+#include "engine/math/normalization.h"
+
+#include "tests/engine/math/numbers.h"
+
+using namespace trainer;
+
+namespace {
+
+std::size_t at(std::int64_t row, std::int64_t channels, std::int64_t channel) {
+  return static_cast<std::size_t>(row * channels + channel);
+}
+
+}  // namespace
+
+TEST_CASE("batch normalisation's passes equal plain loops", "[normalization]") {
+  const auto [rows, channels] =
+      GENERATE(table<int, int>({{0, 3}, {1, 1}, {9, 2}, {100, 16}, {50, 31}, {7, 32}, {33, 64}, {20, 77}}));
+  const Numbers x = random_numbers(rows * channels, 1, 3), dy = random_numbers(rows * channels, 2);
+  const Numbers mean = random_numbers(channels, 3), a = random_numbers(channels, 4),
+                b = random_numbers(channels, 5), d = random_numbers(channels, 6);
+  std::vector<double> sums(mean.size(), 7), squares(mean.size(), 7), dy_sums(mean.size(), 7),
+      dots(mean.size(), 7);
+  Numbers y(x.size()), dx = dy;
+  channel_sums(rows, channels, x.data(), sums.data());
+  channel_squares(rows, channels, x.data(), mean.data(), squares.data());
+  channel_affine(rows, channels, x.data(), a.data(), b.data(), y.data());
+  batch_norm_backward_sums(rows, channels, x.data(), dy.data(), mean.data(), dy_sums.data(), dots.data());
+  batch_norm_backward(rows, channels, x.data(), dx.data(), mean.data(), a.data(), b.data(), d.data(),
+                      dx.data());
+  for (int c = 0; c < channels; ++c) {
+    const std::size_t channel = static_cast<std::size_t>(c);
+    double sum = 0, square = 0, dy_sum = 0, dot = 0;
+    float worst = 0;
+    for (int row = 0; row < rows; ++row) {
+      const std::size_t i = at(row, channels, c);
+      const double distance = static_cast<double>(x[i]) - static_cast<double>(mean[channel]);
+      sum += static_cast<double>(x[i]);
+      square += distance * distance;
+      dy_sum += static_cast<double>(dy[i]);
+      dot += static_cast<double>(dy[i]) * distance;
+      const float here = x[i] - mean[channel];
+      worst = std::max(worst, std::fabs(y[i] - (x[i] * a[channel] + b[channel])));
+      worst = std::max(worst, std::fabs(dx[i] - (a[channel] * dy[i] + b[channel] * here + d[channel])));
+    }
+    CHECK(sums[channel] == Approx(sum).margin(1e-5));
+    CHECK(squares[channel] == Approx(square).margin(1e-5));
+    CHECK(dy_sums[channel] == Approx(dy_sum).margin(1e-5));
+    CHECK(dots[channel] == Approx(dot).margin(1e-5));
+    CHECK(worst < 1e-5f);
+  }
+}
+
+TEST_CASE("a channel's sums do not depend on its place among the channels", "[normalization]") {
+  constexpr int kRows = 61, kChannels = 53;
+  const Numbers x = random_numbers(kRows * kChannels, 1), dy = random_numbers(kRows * kChannels, 2),
+                mean = random_numbers(kChannels, 3);
+  std::vector<double> sums(kChannels), dots(kChannels), squares(kChannels);
+  batch_norm_backward_sums(kRows, kChannels, x.data(), dy.data(), mean.data(), sums.data(), dots.data());
+  channel_squares(kRows, kChannels, x.data(), mean.data(), squares.data());
+  for (std::size_t c = 0; c < kChannels; ++c) {
+    Numbers column, slopes;
+    for (int row = 0; row < kRows; ++row) {
+      column.push_back(x[at(row, kChannels, static_cast<int>(c))]);
+      slopes.push_back(dy[at(row, kChannels, static_cast<int>(c))]);
+    }
+    double sum, dot, square;
+    batch_norm_backward_sums(kRows, 1, column.data(), slopes.data(), &mean[c], &sum, &dot);
+    channel_squares(kRows, 1, column.data(), &mean[c], &square);
+    CHECK(sum == sums[c]);
+    CHECK(dot == dots[c]);
+    CHECK(square == squares[c]);
+  }
+}
+
+TEST_CASE("NaN reaches its channel's sums and no other", "[normalization]") {
+  Numbers x = random_numbers(5 * 18, 1);
+  x[at(3, 18, 17)] = kNan;
+  const Numbers mean(18);
+  std::vector<double> sums(18), squares(18);
+  channel_sums(5, 18, x.data(), sums.data());
+  channel_squares(5, 18, x.data(), mean.data(), squares.data());
+  for (std::size_t c = 0; c < 18; ++c) {
+    CHECK(std::isnan(sums[c]) == (c == 17));
+    CHECK(std::isnan(squares[c]) == (c == 17));
+  }
+}
