@@ -20,8 +20,7 @@ namespace trainer {
 class Trainer {
  public:
   struct Options {
-    std::string initial_weights;      ///< a safetensors file; empty: the initialisers of the model
-    std::filesystem::path directory;  ///< where checkpoints go, on rank 0; empty: none are written
+    std::string initial_weights;  ///< a safetensors file; empty: the initialisers of the model
     GradientReducer::Options reducer;
   };
   /// Collective. Error(weights) when the initial weights do not fit.
@@ -35,8 +34,9 @@ class Trainer {
   std::string transport() const { return reducer_.transport(); }
 
   /// Trains to the end. `observers` are told on world rank 0 only. Error(diverged) on all ranks when a step
-  /// is not finite.
-  RunResult run(const std::vector<Observer*>& observers);
+  /// is not finite. Checkpoints go into `directory`, which matters on world rank 0 only; empty: none are
+  /// written.
+  RunResult run(const std::vector<Observer*>& observers, const std::filesystem::path& directory);
 
  private:
   struct Sums;
