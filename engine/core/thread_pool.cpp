@@ -1,9 +1,11 @@
 #include "engine/core/thread_pool.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <stdexcept>
+#include <system_error>
+
+#include "engine/core/error.h"
+#include "engine/core/wait_until.h"
 
 namespace trainer {
 namespace {
@@ -11,44 +13,34 @@ namespace {
 /// Thrown through workers that wait for one that failed; its own exception is what run() reports.
 struct Released {};
 
-void pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
 }  // namespace
-
-template <class Condition>
-void ThreadPool::wait_until(Condition condition) const {
-  // Spinning answers within 0.1 us; a thread that has spun for some 50 us waits for something longer, or for
-  // a core.
-  for (int spins = crowded_ ? 4000 : 0; !condition(); ++spins) {
-    if (spins < 4000)
-      pause();
-    else
-      sched_yield();
-  }
-}
 
 ThreadPool::ThreadPool(int threads, bool crowded) : crowded_(crowded) {
   if (threads < 1) throw std::logic_error("a thread pool needs a thread");
   errors_.resize(static_cast<std::size_t>(threads));
   threads_.reserve(static_cast<std::size_t>(threads) - 1);
-  for (int worker = 1; worker < threads; ++worker) threads_.emplace_back([this, worker] { serve(worker); });
+  try {
+    for (int worker = 1; worker < threads; ++worker) threads_.emplace_back([this, worker] { serve(worker); });
+  } catch (const std::system_error& error) {
+    stop();
+    throw Error(ExitCode::failure, "cannot start " + std::to_string(threads) + " threads: " + error.what(),
+                "fewer --threads, or a higher limit of processes (ulimit -u)");
+  }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() {
   stop_ = true;
   run_number_.value.fetch_add(1);
   run_number_.value.notify_all();
 }
 
 void ThreadPool::serve(int worker) {
-  for (std::int64_t seen = 0;;) {
-    // Between runs a thread spins briefly, as the next step is near, and then sleeps.
-    for (int spins = crowded_ ? 20000 : 0; spins < 20000 && run_number_.value.load() == seen; ++spins)
-      pause();
+  for (std::uint32_t seen = 0;;) {
+    // Between runs a thread looks out for the next step for a moment, and then sleeps.
+    int looks = crowded_ ? 0 : 6000;
+    wait_until([&] { return run_number_.value.load() != seen || looks-- == 0; }, false);
     run_number_.value.wait(seen);
     seen = run_number_.value.load();
     if (stop_) return;
@@ -77,7 +69,7 @@ void ThreadPool::run(const std::function<void(int)>& work) {
   run_number_.value.fetch_add(1);
   run_number_.value.notify_all();
   work_once(0);
-  wait_until([&] { return finished_.value.load() == static_cast<std::int64_t>(threads_.size()); });
+  wait_until([&] { return finished_.value.load() == threads_.size(); }, crowded_);
   const auto first =
       std::ranges::find_if(errors_, [](const std::exception_ptr& error) { return error != nullptr; });
   if (first != errors_.end()) std::rethrow_exception(*first);
@@ -85,13 +77,13 @@ void ThreadPool::run(const std::function<void(int)>& work) {
 
 void ThreadPool::barrier() {
   if (threads_.empty()) return;
-  const std::int64_t generation = generation_.value.load();
-  if (arrived_.value.fetch_add(1) + 1 == size()) {
+  const std::uint32_t generation = generation_.value.load();
+  if (arrived_.value.fetch_add(1) + 1 == threads_.size() + 1) {
     arrived_.value = 0;
     generation_.value.fetch_add(1);
     return;
   }
-  wait_until([&] { return generation_.value.load() != generation || failed_; });
+  wait_until([&] { return generation_.value.load() != generation || failed_; }, crowded_);
   if (generation_.value.load() == generation) throw Released{};
 }
 

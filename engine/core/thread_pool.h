@@ -31,14 +31,14 @@ class ThreadPool {
   void barrier();
 
  private:
+  // 32 bits, because the system can put a thread to sleep on nothing else directly.
   struct alignas(64) Counter {
-    std::atomic<std::int64_t> value{0};
+    std::atomic<std::uint32_t> value{0};
   };
 
   void serve(int worker);
   void work_once(int worker);
-  template <class Condition>
-  void wait_until(Condition condition) const;
+  void stop();
 
   bool crowded_;
   const std::function<void(int)>* work_ = nullptr;

@@ -55,7 +55,7 @@ class GradientReducer {
   /// The summed gradient of a piece (as long as the piece); valid from finish() to the next begin().
   std::span<const float> sums(const Piece& piece);
 
-  /// "window" or "MPI" or "window + MPI", for the header.
+  /// "window" or "MPI" or "window + MPI", for the header; "none" for one data rank.
   std::string transport() const;
 
  private:

@@ -1,0 +1,33 @@
+#include "engine/parallel/bucket_plan.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace trainer {
+
+std::vector<Range> plan_buckets(const std::vector<std::int64_t>& borders, std::int64_t bucket_floats) {
+  if (borders.empty() || borders.front() != 0 || !std::ranges::is_sorted(borders))
+    throw std::logic_error("parameter borders must ascend from 0");
+  std::vector<Range> buckets;
+  std::int64_t last = borders.back();
+  for (auto border = borders.rbegin(); border != borders.rend(); ++border)
+    if (last - *border >= bucket_floats || *border == 0) {
+      if (*border < last) buckets.push_back({*border, last});
+      last = *border;
+    }
+  return buckets;
+}
+
+Range slice(const Range& whole, int part, int parts) {
+  const auto cut = [&](int index) {
+    if (index == parts) return whole.last;
+    // Divided first: size * index could overflow.
+    const std::int64_t each = whole.size() / parts, rest = whole.size() % parts;
+    const std::int64_t position = whole.first + each * index + rest * index / parts;
+    const std::int64_t rounded = (position + kSliceQuantum - 1) / kSliceQuantum * kSliceQuantum;
+    return index == 0 ? whole.first : std::min(rounded, whole.last);
+  };
+  return {cut(part), cut(part + 1)};
+}
+
+}  // namespace trainer

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace trainer {
+
+/// The floats [first, last) of the flat buffer.
+struct Range {
+  std::int64_t first = 0, last = 0;
+  std::int64_t size() const { return last - first; }
+};
+
+/// Consecutive parameters from the end of the flat buffer, in the order in which backward finishes them; a
+/// bucket is closed once it holds `bucket_floats`.
+std::vector<Range> plan_buckets(const std::vector<std::int64_t>& borders, std::int64_t bucket_floats);
+
+/// The `part`th of `parts` nearly equal slices. Cuts lie at multiples of kSliceQuantum in the flat buffer, so
+/// that no two ranks write to one cache line.
+inline constexpr std::int64_t kSliceQuantum = 16;
+Range slice(const Range& whole, int part, int parts);
+
+}  // namespace trainer

@@ -1,0 +1,33 @@
+#include <cstdlib>
+
+#include "engine/parallel/launcher.h"
+#include "engine/parallel/mpi_world.h"
+
+namespace trainer {
+
+void prepare_mpi_environment() {
+  constexpr int kKeep = 0;  // a user's own value stays
+  // mpirun's banner after MPI_Abort says nothing that the failing rank has not said.
+  setenv("OMPI_MCA_orte_execute_quiet", "1", kKeep);
+  // Copies through shared memory are faster than the kernel's (measured), and containers often forbid those.
+  setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", kKeep);
+}
+
+bool binding_was_chosen() {
+  if (std::getenv("OMPI_MCA_hwloc_base_binding_policy") || std::getenv("OMPI_MCA_rmaps_base_mapping_policy"))
+    return true;
+  // mpirun binds by itself when nobody asked; other launchers only when told to.
+  return !std::getenv("OMPI_COMM_WORLD_SIZE") && bound_below_parent();
+}
+
+LaunchCommand launch_command(int ranks, const std::vector<std::string>& arguments) {
+  LaunchCommand command{
+      .arguments = {TRAINER_MPIRUN, "--oversubscribe", "--stdin", "none", "-n", std::to_string(ranks)},
+      .environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+                      {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+                      {"OMPI_MCA_orte_execute_quiet", "1"}}};
+  command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
+  return command;
+}
+
+}  // namespace trainer

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <vector>
+
+#include "engine/parallel/communicator.h"
+
+namespace trainer {
+
+/// Error(lost) with MPI's own words unless `code` is success.
+void check_mpi(int code, const char* call);
+
+/// A group of ranks that speak through a communicator of their own.
+class MpiCommunicator : public Communicator {
+ public:
+  /// Takes over `handle`, which nobody else may use: a library's messages must never meet ours.
+  explicit MpiCommunicator(MPI_Comm handle);
+  ~MpiCommunicator() override;
+  MpiCommunicator(const MpiCommunicator&) = delete;
+  MpiCommunicator& operator=(const MpiCommunicator&) = delete;
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  void barrier() override;
+  void sum(std::span<float> values) override;
+  void sum(std::span<double> values) override;
+  void sum(std::span<std::int64_t> values) override;
+  void maximum(std::span<double> values) override;
+  std::unique_ptr<Request> start_sum(std::span<float> values) override;
+  void broadcast(std::span<std::byte> bytes, int root) override;
+  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> mine, int root) override;
+  void all_gather(std::span<const float> mine, std::span<float> all,
+                  std::span<const std::int64_t> counts) override;
+  void reduce_scatter(std::span<float> values, std::span<const std::int64_t> counts) override;
+  std::unique_ptr<Request> start_reduce_scatter(std::span<float> values,
+                                                std::span<const std::int64_t> counts) override;
+  void all_to_all(std::span<const float> out, std::span<const std::int64_t> counts_out, std::span<float> in,
+                  std::span<const std::int64_t> counts_in) override;
+  std::unique_ptr<Communicator> split(int color, int key) override;
+  std::unique_ptr<Communicator> split_by_host() override;
+  std::unique_ptr<SharedMemory> shared(std::int64_t bytes) override;
+  [[noreturn]] void abort(ExitCode code) override;
+
+ private:
+  class ReduceScatter;
+
+  bool all_agree(bool mine);
+
+  MPI_Comm handle_;
+  int rank_ = 0, size_ = 1;
+  std::vector<std::vector<float>> spare_buffers_;  ///< kept, so that repeated steps allocate nothing
+};
+
+}  // namespace trainer

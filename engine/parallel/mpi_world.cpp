@@ -1,0 +1,85 @@
+#include "engine/parallel/mpi_world.h"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <exception>
+#include <thread>
+
+#include "engine/parallel/launcher.h"
+#include "engine/parallel/mpi_communicator.h"
+
+namespace trainer {
+namespace {
+
+/// Ends MPI when it goes.
+class Session {
+ public:
+  Session() {
+    int provided = MPI_THREAD_SINGLE;
+    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (provided < MPI_THREAD_FUNNELED)
+      throw Error(ExitCode::ranks, "this MPI does not allow a process to have threads");
+  }
+  ~Session() {
+    // MPI_Finalize waits for all ranks, but where one unwinds an exception the others are elsewhere.
+    if (std::uncaught_exceptions() == 0) MPI_Finalize();
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+};
+
+/// The ranks of MPI_COMM_WORLD, those of a host made consecutive.
+MPI_Comm ranks_by_host() {
+  MPI_Comm host = MPI_COMM_NULL, ordered = MPI_COMM_NULL;
+  int first_of_host = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &first_of_host);
+  check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host),
+            "MPI_Comm_split_type");
+  check_mpi(MPI_Bcast(&first_of_host, 1, MPI_INT, 0, host), "MPI_Bcast");
+  check_mpi(MPI_Comm_split(MPI_COMM_WORLD, 0, first_of_host, &ordered), "MPI_Comm_split");
+  MPI_Comm_free(&host);
+  return ordered;
+}
+
+/// The session comes first and so goes last, after the group.
+class World final : private Session, public MpiCommunicator {
+ public:
+  World() : MpiCommunicator(ranks_by_host()) {}
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> start_world() {
+  const Launched launched = launched_by_environment();
+  if (launched.ranks == 0) return solo();
+  prepare_mpi_environment();
+  auto world = std::make_unique<World>();
+  if (world->size() == 1 && launched.ranks > 1) {
+    // Each process believes to be the only one: the first reports, and its end ends the others.
+    if (launched.rank > 0) std::this_thread::sleep_for(std::chrono::seconds(2));
+    throw Error(ExitCode::ranks,
+                fmt::format("{} processes were started by a launcher that does not belong to {}, with which "
+                            "this program was built",
+                            launched.ranks, mpi_version()),
+                fmt::format("{} -n {} ..., or trainer -n {} ...", launch_command(1, {}).arguments.front(),
+                            launched.ranks, launched.ranks));
+  }
+  return world;
+}
+
+std::string mpi_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  // "Open MPI v4.1.4, package: ..." and "MPICH Version:	4.0.2\nMPICH Release date ..."
+  const std::string whole(text);
+  const std::size_t name_end = whole.starts_with("Open MPI") ? 8 : whole.find(' ');
+  const std::size_t first = whole.find_first_of("0123456789", name_end);
+  const std::size_t last = whole.find_first_not_of("0123456789.", first);
+  if (first == std::string::npos) return whole.substr(0, whole.find('\n'));
+  return whole.substr(0, name_end) + " " + whole.substr(first, last - first);
+}
+
+}  // namespace trainer

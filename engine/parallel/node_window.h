@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/parallel/communicator.h"
+
+namespace trainer {
+
+/// What the workers of one node share: parameters, one gradient each, how far each has come, and a barrier of
+/// ranks that makes no MPI call. A worker's number counts over the node, by rank, then by thread.
+class NodeWindow {
+ public:
+  struct Layout {
+    std::int64_t floats = 0;   ///< of the flat buffer
+    std::vector<int> workers;  ///< threads of each rank of the node
+    int table_rows = 1;        ///< ranks whose scalars agree
+    static constexpr int kTableColumns = 256;
+
+    int all_workers() const;
+    std::int64_t bytes() const;
+  };
+  NodeWindow(Layout layout, std::unique_ptr<SharedMemory> memory, int my_rank, bool crowded);
+
+  std::span<float> values() const { return values_; }
+  float* gradients(int worker) const { return gradients_[static_cast<std::size_t>(worker)]; }
+  /// By worker.
+  std::span<const float* const> all_gradients() const { return sources_; }
+  int first_worker() const { return first_worker_; }
+
+  /// Counts only upwards, so it needs no reset between steps. What the worker wrote before is seen by whoever
+  /// sees its progress.
+  void set_progress(int worker, std::int64_t progress) const;
+  bool all_reached(std::int64_t progress) const;
+
+  /// No rank returns before all have come; they see all that was written before.
+  void barrier();
+
+  /// Row `row` of one of two tables, used in turn: while some still read one, others fill the next.
+  std::span<double> table_row(int table, int row) const;
+
+ private:
+  struct alignas(64) Line {
+    std::int64_t value;
+  };
+
+  Layout layout_;
+  std::unique_ptr<SharedMemory> memory_;
+  int my_rank_, first_worker_;
+  bool crowded_;
+  std::int64_t generation_ = 0;
+  std::span<float> values_;
+  std::vector<float*> gradients_;
+  std::vector<const float*> sources_;
+  std::span<Line> progress_, arrived_;
+  std::span<double> tables_;
+};
+
+}  // namespace trainer

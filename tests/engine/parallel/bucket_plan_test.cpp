@@ -1,0 +1,46 @@
+#include "engine/parallel/bucket_plan.h"
+
+#include <catch2/catch.hpp>
+#include <stdexcept>
+
+namespace trainer {
+
+TEST_CASE("buckets cover the flat buffer from its end, and end at parameter borders", "[parallel]") {
+  const std::vector<std::int64_t> borders{0, 100, 130, 130, 1000, 1010};
+  const std::int64_t bucket_floats = GENERATE(1, 20, 100, 900, 5000);
+  const std::vector<Range> buckets = plan_buckets(borders, bucket_floats);
+  std::int64_t last = 1010;
+  for (const Range& bucket : buckets) {
+    CHECK(bucket.last == last);
+    CHECK(std::ranges::count(borders, bucket.first) > 0);
+    CHECK((bucket.size() >= bucket_floats || bucket.first == 0));
+    last = bucket.first;
+  }
+  CHECK(last == 0);
+}
+
+TEST_CASE("a model without parameters has no buckets", "[parallel]") { CHECK(plan_buckets({0}, 10).empty()); }
+
+TEST_CASE("borders that do not ascend from 0 are refused", "[parallel]") {
+  CHECK_THROWS_AS(plan_buckets({}, 1), std::logic_error);
+  CHECK_THROWS_AS(plan_buckets({1, 5}, 1), std::logic_error);
+  CHECK_THROWS_AS(plan_buckets({0, 5, 4}, 1), std::logic_error);
+}
+
+TEST_CASE("slices cover a range once, are cut at cache lines and differ by two lines at most", "[parallel]") {
+  const std::int64_t first = GENERATE(0, 7, 16, 1000);
+  const std::int64_t size = GENERATE(0, 1, 15, 16, 17, 1000, 123457);
+  const int parts = GENERATE(1, 2, 3, 4, 7, 64);
+  const Range whole{first, first + size};
+  std::int64_t position = whole.first;
+  for (int part = 0; part < parts; ++part) {
+    const Range mine = slice(whole, part, parts);
+    CHECK(mine.first == position);
+    CHECK(mine.size() <= size / parts + 2 * kSliceQuantum);
+    CHECK((mine.last % kSliceQuantum == 0 || mine.last == whole.last || mine.last == whole.first));
+    position = mine.last;
+  }
+  CHECK(position == whole.last);
+}
+
+}  // namespace trainer

@@ -1,0 +1,192 @@
+#include "engine/parallel/gradient_reducer.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <thread>
+
+#include "engine/core/random.h"
+#include "tests/support/mpi_main.h"
+
+namespace trainer {
+namespace {
+
+/// A parameter larger than a bucket, tiny ones, an empty one, odd sizes.
+const std::vector<std::int64_t> kBorders{0, 3, 20, 20, 1500, 1501, 1700, 5003};
+constexpr std::int64_t kTotal = 5003;
+
+/// Whole numbers, so that the sum does not depend on the order; every third worker has no samples.
+float gradient(int step, int worker, std::int64_t index) {
+  return worker % 3 == 2 ? 0.f : static_cast<float>((index * 31 + worker * 17 + step * 5) % 257);
+}
+
+struct Setting {
+  int ranks_per_node = 0;
+  int threads = 1;
+  std::int64_t bucket_floats = 1000;
+  bool share = true;
+};
+
+/// A step of a training that adds the summed gradients to the parameters. `delay` is called before each
+/// ready().
+template <class Delay>
+void step(GradientReducer& reducer, Mesh& mesh, ThreadPool& pool, int number, const Delay& delay) {
+  reducer.begin();
+  pool.run([&](int worker) {
+    const std::span<float> gradients = reducer.gradients(worker);
+    for (std::size_t parameter = kBorders.size() - 1; parameter > 0; --parameter) {
+      delay(worker);
+      for (std::int64_t i = kBorders[parameter - 1]; i < kBorders[parameter]; ++i)
+        gradients[static_cast<std::size_t>(i)] =
+            gradient(number, mesh.data().rank() * pool.size() + worker, i);
+      reducer.ready(worker, kBorders[parameter - 1], kBorders[parameter]);
+    }
+  });
+  reducer.finish();
+  std::vector<double> scalars{static_cast<double>(mesh.data().rank() + number), 1.0};
+  reducer.agree(scalars);
+  const int ranks = mesh.data().size();
+  CHECK(scalars[0] == ranks * number + ranks * (ranks - 1) / 2);
+  CHECK(scalars[1] == ranks);
+  for (const auto& piece : reducer.pieces()) {
+    const std::span<const float> sums = reducer.sums(piece);
+    REQUIRE(std::ssize(sums) == piece.last - piece.first);
+    std::ranges::transform(sums, reducer.values().subspan(static_cast<std::size_t>(piece.first), sums.size()),
+                           reducer.values().begin() + piece.first, std::plus<>());
+  }
+  reducer.publish();
+}
+
+std::vector<float> expected_values(int workers, int steps) {
+  std::vector<float> values(kTotal, 1.f);
+  for (std::int64_t i = 0; i < kTotal; ++i)
+    for (int number = 0; number < steps; ++number)
+      for (int worker = 0; worker < workers; ++worker)
+        values[static_cast<std::size_t>(i)] += gradient(number, worker, i);
+  return values;
+}
+
+void check_training(const Setting& setting, int steps) {
+  CAPTURE(setting.ranks_per_node, setting.threads, setting.bucket_floats, setting.share);
+  Communicator& world = test_world();
+  Mesh mesh(world, {.data = world.size(), .ranks_per_node = setting.ranks_per_node});
+  ThreadPool pool(setting.threads, true);
+  GradientReducer reducer(mesh, pool, kBorders,
+                          {.bucket_floats = setting.bucket_floats, .share = setting.share, .crowded = true});
+  std::ranges::fill(reducer.values(), 1.f);
+  reducer.publish();
+  for (int number = 0; number < steps; ++number) step(reducer, mesh, pool, number, [](int) {});
+  CHECK(std::ranges::equal(reducer.values(), expected_values(world.size() * setting.threads, steps)));
+}
+
+}  // namespace
+
+TEST_CASE("parameters grow by the plain sum of all gradients, whatever the buckets, threads and nodes",
+          "[parallel]") {
+  for (const int ranks_per_node : {0, 1, 2, 3})
+    for (const int threads : {1, 2})
+      for (const std::int64_t bucket_floats : {1, 1000, 1 << 20})
+        check_training({.ranks_per_node = ranks_per_node, .threads = threads, .bucket_floats = bucket_floats},
+                       3);
+}
+
+TEST_CASE("private buffers give the same sums as the shared window", "[parallel]") {
+  for (const int threads : {1, 2}) check_training({.threads = threads, .share = false}, 3);
+}
+
+TEST_CASE("each float is updated by exactly one rank", "[parallel]") {
+  Communicator& world = test_world();
+  const int ranks_per_node = GENERATE(0, 1, 2, 3);
+  const std::int64_t bucket_floats = GENERATE(1, 700, 1 << 20);
+  Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
+  ThreadPool pool(1);
+  const GradientReducer reducer(mesh, pool, kBorders, {.bucket_floats = bucket_floats, .crowded = true});
+  std::vector<std::int64_t> owners(kTotal);
+  std::int64_t last = 0;
+  for (const auto& piece : reducer.pieces()) {
+    CHECK(piece.first >= last);
+    last = piece.last;
+    for (std::int64_t i = piece.first; i < piece.last; ++i) ++owners[static_cast<std::size_t>(i)];
+  }
+  world.sum(owners);
+  CHECK(std::ranges::count(owners, 1) == kTotal);
+}
+
+TEST_CASE("each column of the mesh sums its own gradients", "[parallel]") {
+  Communicator& world = test_world();
+  if (world.size() % 2 != 0) return;
+  Mesh mesh(world, {.data = world.size() / 2, .model = 2});
+  ThreadPool pool(1);
+  GradientReducer reducer(mesh, pool, {0, 40}, {.crowded = true});
+  reducer.begin();
+  std::ranges::fill(reducer.gradients(0), static_cast<float>(1 + mesh.model().rank()));
+  reducer.ready(0, 0, 40);
+  reducer.finish();
+  reducer.agree({});
+  for (const auto& piece : reducer.pieces())
+    for (const float sum : reducer.sums(piece))
+      CHECK(sum == static_cast<float>(mesh.data().size() * (1 + mesh.model().rank())));
+  reducer.publish();
+}
+
+TEST_CASE("scalars are added in rank order, however many there are", "[parallel]") {
+  Communicator& world = test_world();
+  const int ranks_per_node = GENERATE(0, 1, 2);
+  const std::size_t count = GENERATE(0U, 1U, 256U, 1000U);
+  Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
+  ThreadPool pool(1);
+  GradientReducer reducer(mesh, pool, {0, 1}, {.crowded = true});
+  const auto scalar = [](int rank, std::size_t i) {
+    return 1.0 / static_cast<double>(3 * i + 7) + rank * 0.1;
+  };
+  std::vector<double> scalars(count), expected(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    scalars[i] = scalar(world.rank(), i);
+    expected[i] = scalar(0, i);
+    for (int rank = 1; rank < world.size(); ++rank) expected[i] += scalar(rank, i);
+  }
+  reducer.agree(scalars);
+  CHECK(scalars == expected);
+}
+
+TEST_CASE("sums survive 200 steps in which every worker dawdles at random", "[parallel]") {
+  Communicator& world = test_world();
+  const Setting setting =
+      GENERATE(Setting{.threads = 2}, Setting{.ranks_per_node = 2}, Setting{.share = false});
+  CAPTURE(setting.ranks_per_node, setting.threads, setting.share);
+  Mesh mesh(world, {.data = world.size(), .ranks_per_node = setting.ranks_per_node});
+  ThreadPool pool(setting.threads, true);
+  GradientReducer reducer(mesh, pool, kBorders,
+                          {.bucket_floats = 500, .share = setting.share, .crowded = true});
+  std::ranges::fill(reducer.values(), 1.f);
+  reducer.publish();
+  std::vector<std::uint64_t> draws(static_cast<std::size_t>(setting.threads));
+  const RandomStream random(5, "dawdle", static_cast<std::uint64_t>(world.rank()));
+  for (int number = 0; number < 200; ++number)
+    step(reducer, mesh, pool, number, [&](int worker) {
+      const auto draw = static_cast<std::uint64_t>(worker) << 40 | draws[static_cast<std::size_t>(worker)]++;
+      if (random.below(draw, 8) == 0)
+        std::this_thread::sleep_for(std::chrono::microseconds(random.below(draw, 300)));
+    });
+  CHECK(std::ranges::equal(reducer.values(), expected_values(world.size() * setting.threads, 200)));
+}
+
+TEST_CASE("sums round as if workers were added one by one, by rank and thread", "[parallel]") {
+  Communicator& world = test_world();
+  Mesh mesh(world, {.data = world.size()});
+  ThreadPool pool(2, true);
+  GradientReducer reducer(mesh, pool, {0, 200'000}, {.crowded = true});
+  reducer.begin();
+  // 1 + 2^-24 + 2^-24 + ... is 1 in this order only.
+  pool.run([&](int worker) {
+    std::ranges::fill(reducer.gradients(worker), world.rank() + worker == 0 ? 1.f : 0x1p-24f);
+    reducer.ready(worker, 0, 200'000);
+  });
+  reducer.finish();
+  for (const auto& piece : reducer.pieces())
+    CHECK(std::ranges::count(reducer.sums(piece), 1.f) == piece.last - piece.first);
+  reducer.agree({});
+  reducer.publish();
+}
+
+}  // namespace trainer
