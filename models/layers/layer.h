@@ -23,6 +23,14 @@ class Layer {
   /// Fills dx and the gradients of the layer's parameters from dy, which it may overwrite. dx is empty when
   /// nobody needs it.
   virtual void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) = 0;
+  /// Floating-point operations of forward for one sample, counting what costs: two for each multiply-add.
+  virtual std::int64_t flops() const { return 0; }
 };
+
+/// Throws "conv3 does not fit: WHAT, input 32x4x4".
+[[noreturn]] void fail_to_fit(const Config& config, const Plan& plan, const Shape& sample,
+                              const std::string& what, const std::string& help = "");
+/// Fails unless a sample is a map (H, W, C).
+void require_map(const Config& config, const Plan& plan, const Shape& sample);
 
 }  // namespace trainer

@@ -22,7 +22,7 @@ void Plan::begin_layer(const Config* config, const std::string& type, const std:
 }
 
 ParameterId Plan::parameter(Parameter parameter) {
-  parameter.name = layer_.name + "." + parameter.name;
+  parameter.name = (parameter.layer.empty() ? layer_.name : parameter.layer) + "." + parameter.name;
   parameter.offset = parameter_end_;
   if (parameter.is_weight) parameter.init = layer_.init;
   parameter_end_ = aligned(parameter_end_ + parameter.shape.size());

@@ -21,8 +21,9 @@ enum class FileLayout {
 
 /// A parameter as a layer declares it.
 struct Parameter {
-  std::string name;  ///< "conv1.weight"; the layer gives "weight", the plan puts its own name in front
-  Shape shape;       ///< in memory, the part this rank holds
+  std::string name;        ///< "conv1.weight"; the layer gives "weight", the plan puts its own name in front
+  Shape shape;             ///< in memory, the part this rank holds
+  std::string layer = {};  ///< whose parameter it is, when that is not the layer being set up
   FileLayout layout = FileLayout::as_in_memory;
   bool is_weight = true;                 ///< false: biases and norms, which `decay: weights` spares
   float constant = 0;                    ///< initial value when not a weight

@@ -1,0 +1,28 @@
+#include <algorithm>
+
+#include "models/initializers/initializer.h"
+
+namespace trainer {
+namespace {
+
+/// The same number everywhere.
+class Constant final : public Initializer {
+ public:
+  explicit Constant(const Config& config) : value_(config.get<float>("value")) {}
+  void fill(const Parameter&, const RandomStream&, std::span<float> whole) const override {
+    std::ranges::fill(whole, value_);
+  }
+
+ private:
+  float value_;
+};
+
+const Registry<Initializer>::Add registered{
+    {.name = "constant",
+     .help = "the same number everywhere",
+     .primary = "value",
+     .settings = {real("value", "the number")}},
+    [](const Config& config) { return std::make_unique<Constant>(config); }};
+
+}  // namespace
+}  // namespace trainer

@@ -1,0 +1,59 @@
+// relu, sigmoid and tanh as layers of their own, and as the setting of layers that fuse them.
+#include "engine/math/activation.h"
+
+#include <map>
+
+#include "engine/math/elementwise.h"
+#include "models/layers/activation_setting.h"
+#include "models/layers/layer.h"
+
+namespace trainer {
+
+Setting activation_setting() {
+  return choice("activation", "what is applied to the output", {"none", "relu", "sigmoid", "tanh"})
+      .fallback("none");
+}
+
+Activation activation_of(const Config& config) {
+  static const std::map<std::string, Activation> by_name{{"none", Activation::none},
+                                                         {"relu", Activation::relu},
+                                                         {"sigmoid", Activation::sigmoid},
+                                                         {"tanh", Activation::tanh}};
+  return by_name.at(config.get<std::string>("activation"));
+}
+
+namespace {
+
+/// y = f(x), each element by itself.
+class ActivationLayer final : public Layer {
+ public:
+  explicit ActivationLayer(Activation activation) : activation_(activation) {}
+
+  Shape setup(const Shape& sample, Plan& plan) override {
+    plan.backward_reads(false, true);
+    plan.works_in_place();
+    return sample;
+  }
+  void forward(ConstTensor x, Tensor y, Pass&) override {
+    activate(activation_, x.size(), x.data(), y.data());
+  }
+  void backward(ConstTensor, ConstTensor y, Tensor dy, Tensor dx, Pass&) override {
+    if (!dx.empty()) activate_backward(activation_, dy.size(), y.data(), dy.data(), dx.data());
+  }
+
+ private:
+  Activation activation_;
+};
+
+Registry<Layer>::Make make(Activation activation) {
+  return [activation](const Config&) { return std::make_unique<ActivationLayer>(activation); };
+}
+
+const Registry<Layer>::Add relu{{.name = "relu", .help = "max(x, 0)"}, make(Activation::relu)};
+const Registry<Layer>::Add sigmoid{{.name = "sigmoid", .help = "1 / (1 + exp(-x))"},
+                                   make(Activation::sigmoid)};
+const Registry<Layer>::Add hyperbolic_tangent{{.name = "tanh", .help = "the hyperbolic tangent"},
+                                              make(Activation::tanh)};
+
+}  // namespace
+}  // namespace trainer

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "engine/config/config.h"
+#include "engine/config/setting.h"
+#include "engine/math/activation.h"
+
+namespace trainer {
+
+/// The key `activation` of layers that can fuse one.
+Setting activation_setting();
+Activation activation_of(const Config& config);
+
+}  // namespace trainer

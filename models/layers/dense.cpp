@@ -1,0 +1,125 @@
+#include "models/layers/dense.h"
+
+#include <algorithm>
+
+#include "engine/math/elementwise.h"
+#include "engine/math/gemm.h"
+#include "models/layers/activation_setting.h"
+
+namespace trainer {
+namespace {
+
+/// Rows of the matrix that a block of samples makes.
+struct MatrixRows {
+  std::int64_t first, count;
+  MatrixRows(const Block& block, std::int64_t positions)
+      : first(block.first * positions), count(block.count * positions) {}
+};
+
+}  // namespace
+
+Dense::Dense(const Config& config)
+    : units_(config.get<std::int64_t>("units")),
+      has_bias_(config.get<bool>("bias")),
+      activation_(activation_of(config)) {}
+
+Shape Dense::setup(const Shape& sample, Plan& plan) {
+  const bool by_outputs = cut_.along == Cut::Along::outputs, by_inputs = cut_.along == Cut::Along::inputs;
+  name_ = plan.layer_name();
+  inputs_ = sample[sample.rank() - 1];
+  outputs_ = by_outputs ? cut_.last - cut_.first : units_;
+  positions_ = sample.with_last(1).size();
+  const std::int64_t whole_inputs = by_inputs ? cut_.inputs : inputs_;
+
+  Parameter weight{.name = "weight",
+                   .shape = {inputs_, outputs_},
+                   .layout = FileLayout::dense,
+                   .fan_in = whole_inputs,
+                   .fan_out = units_};
+  Parameter bias{.name = "bias", .shape = {outputs_}, .is_weight = false};
+  if (cut_.along != Cut::Along::none) {
+    weight.cut_axis = by_outputs ? 1 : 0;
+    weight.cut_first = cut_.first;
+    weight.whole = Shape{whole_inputs, units_};
+    bias.cut_axis = 0;
+    bias.cut_first = cut_.first;
+    bias.whole = Shape{units_};
+  }
+  weight_ = plan.parameter(weight);
+  adds_bias_ = has_bias_ && !by_inputs;
+  if (adds_bias_) bias_ = plan.parameter(bias);
+  applied_ = by_inputs ? Activation::none : activation_;
+  plan.backward_reads(true, applied_ != Activation::none);
+  return sample.with_last(outputs_);
+}
+
+void Dense::forward(ConstTensor x, Tensor y, Pass& pass) {
+  const float* weight = pass.value(weight_).data();
+  for (const Block& block : pass.blocks()) {
+    const MatrixRows rows(block, positions_);
+    if (rows.count > 0)
+      gemm(Transpose::no, Transpose::no, rows.count, outputs_, inputs_, x.data() + rows.first * inputs_,
+           inputs_, weight, outputs_, 0, y.data() + rows.first * outputs_, outputs_);
+  }
+  if (adds_bias_ || applied_ != Activation::none)
+    bias_activate(applied_, pass.rows() * positions_, outputs_, y.data(),
+                  adds_bias_ ? pass.value(bias_).data() : nullptr, y.data());
+}
+
+void Dense::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) {
+  if (applied_ != Activation::none) activate_backward(applied_, dy.size(), y.data(), dy.data(), dy.data());
+  for (const Block& block : pass.blocks()) {
+    const MatrixRows rows(block, positions_);
+    const float* const block_dy = dy.data() + rows.first * outputs_;
+    const Tensor dw = pass.gradient(weight_, block);
+    if (rows.count > 0)
+      gemm(Transpose::yes, Transpose::no, inputs_, outputs_, rows.count, x.data() + rows.first * inputs_,
+           inputs_, block_dy, outputs_, 0, dw.data(), outputs_);
+    else
+      std::ranges::fill(dw.span(), 0.0f);
+    if (adds_bias_) column_sums(rows.count, outputs_, block_dy, false, pass.gradient(bias_, block).data());
+    if (!dx.empty() && rows.count > 0)
+      gemm(Transpose::no, Transpose::yes, rows.count, inputs_, outputs_, block_dy, outputs_,
+           pass.value(weight_).data(), outputs_, 0, dx.data() + rows.first * inputs_, inputs_);
+  }
+}
+
+Shape BiasActivation::setup(const Shape& sample, Plan& plan) {
+  positions_ = sample.with_last(1).size();
+  if (dense_.has_bias())
+    bias_ = plan.parameter(
+        {.name = "bias", .shape = {dense_.units()}, .layer = dense_.name(), .is_weight = false});
+  plan.backward_reads(false, dense_.activation() != Activation::none);
+  plan.works_in_place();
+  return sample;
+}
+
+void BiasActivation::forward(ConstTensor x, Tensor y, Pass& pass) {
+  bias_activate(dense_.activation(), pass.rows() * positions_, dense_.units(), x.data(),
+                dense_.has_bias() ? pass.value(bias_).data() : nullptr, y.data());
+}
+
+void BiasActivation::backward(ConstTensor, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) {
+  if (dense_.activation() != Activation::none)
+    activate_backward(dense_.activation(), dy.size(), y.data(), dy.data(), dy.data());
+  if (dense_.has_bias())
+    for (const Block& block : pass.blocks()) {
+      const MatrixRows rows(block, positions_);
+      column_sums(rows.count, dense_.units(), dy.data() + rows.first * dense_.units(), false,
+                  pass.gradient(bias_, block).data());
+    }
+  if (!dx.empty() && dx.data() != dy.data()) std::ranges::copy(dy.span(), dx.data());
+}
+
+namespace {
+
+const Registry<Layer>::Add registered{
+    {.name = "dense",
+     .help = "every output from every input: x W + b",
+     .primary = "units",
+     .settings = {integer("units", "how many outputs").at_least(1).at_most(1e9),
+                  boolean("bias", "add a bias to each output").fallback("true"), activation_setting()}},
+    [](const Config& config) { return std::make_unique<Dense>(config); }};
+
+}  // namespace
+}  // namespace trainer

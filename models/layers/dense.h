@@ -1,0 +1,71 @@
+#pragma once
+
+#include <string>
+
+#include "engine/math/activation.h"
+#include "models/layers/layer.h"
+
+namespace trainer {
+
+/// y = activation(x W + b) on the last extent. In a header of its own because model parallelism cuts it.
+class Dense final : public Layer {
+ public:
+  /// The part of the whole layer that a rank computes.
+  struct Cut {
+    enum class Along {
+      none,
+      outputs,  ///< y is units [first, last); weight and bias are shards
+      inputs    ///< x is features [first, last) of `inputs`; y is a part of the sum, without bias and
+                ///< activation
+    };
+    Along along = Along::none;
+    std::int64_t first = 0, last = 0;
+    std::int64_t inputs = 0;  ///< of the whole layer, when cut along inputs
+  };
+
+  explicit Dense(const Config& config);
+
+  /// Of the whole layer, whatever the cut.
+  std::int64_t units() const { return units_; }
+  bool has_bias() const { return has_bias_; }
+  Activation activation() const { return activation_; }
+  /// Before setup().
+  void cut(const Cut& part) { cut_ = part; }
+  /// After setup(): "dense2".
+  const std::string& name() const { return name_; }
+
+  Shape setup(const Shape& sample, Plan& plan) override;
+  void forward(ConstTensor x, Tensor y, Pass& pass) override;
+  void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override;
+  std::int64_t flops() const override { return 2 * positions_ * inputs_ * outputs_; }
+
+ private:
+  std::int64_t units_;
+  bool has_bias_;
+  Activation activation_;
+  Cut cut_;
+
+  std::string name_;
+  std::int64_t positions_ = 0, inputs_ = 0, outputs_ = 0;  // of one sample, of the part
+  bool adds_bias_ = false;                                 // here, not behind an exchange
+  Activation applied_ = Activation::none;
+  ParameterId weight_, bias_;
+};
+
+/// Bias and activation of a dense layer that is cut along its inputs: what comes once the parts are summed.
+/// The parameter keeps its name, "dense2.bias". The dense layer must outlive it and be set up before.
+class BiasActivation final : public Layer {
+ public:
+  explicit BiasActivation(const Dense& dense) : dense_(dense) {}
+
+  Shape setup(const Shape& sample, Plan& plan) override;
+  void forward(ConstTensor x, Tensor y, Pass& pass) override;
+  void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override;
+
+ private:
+  const Dense& dense_;
+  std::int64_t positions_ = 0;
+  ParameterId bias_;
+};
+
+}  // namespace trainer

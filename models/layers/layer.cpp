@@ -1,0 +1,31 @@
+#include "models/layers/layer.h"
+
+#include <fmt/format.h>
+
+namespace trainer {
+namespace {
+
+/// The settings that every layer takes beside its own.
+const bool shared_settings_declared = [] {
+  Catalog::all().family(Layer::kFamily).shared = {
+      text("name", "what the layer is called in messages, checkpoints and the summary").optional(),
+      family("init", "how its weights begin; biases begin at 0", "initializer").fallback("glorot")};
+  return true;
+}();
+
+}  // namespace
+
+void fail_to_fit(const Config& config, const Plan& plan, const Shape& sample, const std::string& what,
+                 const std::string& help) {
+  config.fail(
+      "", fmt::format("{} does not fit: {}, input {}", plan.layer_name(), what, channels_first_text(sample)),
+      help);
+}
+
+void require_map(const Config& config, const Plan& plan, const Shape& sample) {
+  if (sample.rank() != 3)
+    fail_to_fit(config, plan, sample, "it wants a map of channels x height x width",
+                "put it before the first dense or flatten");
+}
+
+}  // namespace trainer

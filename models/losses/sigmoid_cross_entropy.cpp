@@ -1,0 +1,44 @@
+#include <cmath>
+
+#include "models/losses/loss.h"
+#include "models/losses/outputs.h"
+
+namespace trainer {
+namespace {
+
+/// -t log s(y) - (1 - t) log(1 - s(y)) with s the logistic function, summed over outputs: each output decides
+/// by itself.
+class SigmoidCrossEntropy final : public Loss {
+ public:
+  explicit SigmoidCrossEntropy(const Config& config) : config_(config) {}
+
+  void setup(const Shape& output, int classes) override {
+    if (classes > 0) require_output_per_class(config_, output, classes);
+  }
+
+  double evaluate(ConstTensor y, const Targets& targets, float scale, Tensor dy) const override {
+    const std::int64_t outputs = y.row_size();
+    double loss = 0;
+    for (std::int64_t row = 0; row < y.rows(); ++row)
+      for (std::int64_t k = 0; k < outputs; ++k) {
+        const std::int64_t i = row * outputs + k;
+        const double logit = y[i], target = target_of(targets, row, k, outputs);
+        // exp(-|y|) cannot overflow; log1p keeps a NaN that the comparison passed over.
+        const double decay = std::exp(-std::fabs(logit));
+        loss += (logit > 0 ? logit : 0) - logit * target + std::log1p(decay);
+        if (!dy.empty()) dy[i] = scale * static_cast<float>((logit > 0 ? 1 : decay) / (1 + decay) - target);
+      }
+    return loss;
+  }
+
+ private:
+  Config config_;
+};
+
+const Registry<Loss>::Add registered{
+    {.name = "sigmoid_cross_entropy",
+     .help = "yes or no for each output, from outputs without an activation, summed over outputs"},
+    [](const Config& config) { return std::make_unique<SigmoidCrossEntropy>(config); }};
+
+}  // namespace
+}  // namespace trainer

@@ -1,0 +1,43 @@
+#include "models/network/shard.h"
+
+#include <algorithm>
+
+namespace trainer {
+namespace {
+
+/// Calls copy(offset in the whole, offset in the part, count) for each run of numbers that lie together in
+/// both.
+template <class Copy>
+void for_each_run(const Parameter& parameter, Copy copy) {
+  if (parameter.cut_axis < 0) {
+    copy(0, 0, parameter.shape.size());
+    return;
+  }
+  const Shape& part = parameter.shape;
+  const Shape& whole = parameter.whole_shape();
+  Shape inner = part;
+  std::int64_t outer = 1;
+  for (int axis = 0; axis < parameter.cut_axis; ++axis) {
+    outer *= part[axis];
+    inner = inner.without_front();
+  }
+  const std::int64_t step = inner.without_front().size(), count = inner.size();
+  for (std::int64_t i = 0; i < outer; ++i)
+    copy((i * whole[parameter.cut_axis] + parameter.cut_first) * step, i * count, count);
+}
+
+}  // namespace
+
+void take_shard(const Parameter& parameter, std::span<const float> whole, std::span<float> part) {
+  for_each_run(parameter, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+    std::copy_n(whole.data() + from, count, part.data() + to);
+  });
+}
+
+void place_shard(const Parameter& parameter, std::span<const float> part, std::span<float> whole) {
+  for_each_run(parameter, [&](std::int64_t to, std::int64_t from, std::int64_t count) {
+    std::copy_n(part.data() + from, count, whole.data() + to);
+  });
+}
+
+}  // namespace trainer

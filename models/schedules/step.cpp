@@ -1,0 +1,38 @@
+#include <algorithm>
+#include <cmath>
+
+#include "models/schedules/schedule.h"
+
+namespace trainer {
+namespace {
+
+/// The learning rate is multiplied by `factor` at each of some moments.
+class Step final : public Schedule {
+ public:
+  Step(const Config& config, const ScheduleContext& context)
+      : rate_(context.rate), factor_(config.get<double>("factor")) {
+    for (const Duration& duration : config.get<std::vector<Duration>>("at"))
+      moments_.push_back(context.steps(duration));
+  }
+  double at(std::int64_t step) const override {
+    const auto passed =
+        std::ranges::count_if(moments_, [step](std::int64_t moment) { return moment <= step; });
+    return rate_ * std::pow(factor_, static_cast<double>(passed));
+  }
+
+ private:
+  double rate_, factor_;
+  std::vector<std::int64_t> moments_;
+};
+
+const Registry<Schedule, const ScheduleContext&>::Add registered{
+    {.name = "step",
+     .help = "the learning rate falls at given moments",
+     .settings = {durations("at", "when: {epochs: [82, 123]} or {steps: [32000, 48000]}"),
+                  real("factor", "what it is multiplied by").above(0).fallback("0.1")}},
+    [](const Config& config, const ScheduleContext& context) {
+      return std::make_unique<Step>(config, context);
+    }};
+
+}  // namespace
+}  // namespace trainer

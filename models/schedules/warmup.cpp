@@ -1,0 +1,25 @@
+#include "models/schedules/schedule.h"
+
+namespace trainer {
+namespace {
+
+class Warmup final : public Schedule {
+ public:
+  Warmup(std::unique_ptr<Schedule> inner, std::int64_t steps) : inner_(std::move(inner)), steps_(steps) {}
+  double at(std::int64_t step) const override {
+    if (step >= steps_) return inner_->at(step);
+    return inner_->at(step) * static_cast<double>(step + 1) / static_cast<double>(steps_);
+  }
+
+ private:
+  std::unique_ptr<Schedule> inner_;
+  std::int64_t steps_;
+};
+
+}  // namespace
+
+std::unique_ptr<Schedule> with_warmup(std::unique_ptr<Schedule> inner, std::int64_t steps) {
+  return std::make_unique<Warmup>(std::move(inner), steps);
+}
+
+}  // namespace trainer
