@@ -31,8 +31,8 @@ class ConfigTree {
 
   Config root() const;
 
-  /// Gives $classes and $vocab their value once the data is open. A key that uses one and was read before is
-  /// a logic_error.
+  /// Gives $classes and $vocab their value once the data is open; an empty value says that the data has none,
+  /// a mistake of the user where a key uses it. Reading such a key before is a logic_error.
   void define(const std::string& name, const std::string& value);
 
   /// The resolved YAML with every default, itself a valid config (`trainer config`, config.yaml of a run

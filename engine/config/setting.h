@@ -39,6 +39,7 @@ struct Setting {
   std::vector<std::string> choices;  ///< for `choice`; for other kinds, words accepted besides (pad: same)
   int count = 0;
   std::string family_name;
+  std::string excludes;  ///< the key that says the same thing in another way: train.epochs and train.steps
   std::vector<Setting> nested;  ///< element of a list; keys of a section; alternatives of either
 
   Setting& at_least(double value);
@@ -48,6 +49,8 @@ struct Setting {
   Setting& or_word(std::string word);
   Setting& fallback(std::string yaml);
   Setting& optional();
+  /// At most one of the two keys is written; giving one in a later layer (-s, base) takes the other out.
+  Setting& exclusive_with(std::string key);
 };
 
 Setting boolean(std::string name, std::string help);

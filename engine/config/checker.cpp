@@ -1,0 +1,600 @@
+#include "engine/config/checker.h"
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+
+#include "engine/config/scalar.h"
+#include "engine/config/yaml_reader.h"
+
+namespace trainer {
+namespace {
+
+constexpr std::size_t kDeepestCheck = 200;  // levels after variables and blocks
+
+std::string suggestion(const std::string& word, const std::vector<std::string>& names) {
+  const std::string name = nearest(word, names);
+  return name.empty() ? "" : "did you mean `" + name + "`?";
+}
+
+std::string joined_path(const std::string& above, const std::string& key) {
+  return above.empty() ? key : above + "." + key;
+}
+
+bool holds_nodes(Setting::Kind kind) {
+  return kind == Setting::Kind::family || kind == Setting::Kind::section || kind == Setting::Kind::list;
+}
+
+}  // namespace
+
+void Checker::check_root(const Node& root, const std::vector<Setting>& settings, ConfigNode& out) {
+  check_defaults();
+  std::vector<Given> given;
+  for (const NodeEntry& entry : root.entries)
+    given.push_back({entry.key, entry.key_place, {&entry.value, expansion_.outermost()}});
+  out.nearest = {root.place.source};
+  check_keys("", pointers(settings), given, out);
+  name_layers();
+  if (!mistakes_.any()) expansion_.report_unused();
+}
+
+void Checker::check_value(const Setting& setting, const Node& value, ConfigNode& out) {
+  out.nearest = {value.place.source};
+  check(setting, {&value, expansion_.outermost()}, value.place, out);
+  name_layers();
+}
+
+void Checker::check(const Setting& setting, Written written, const Place& key_place, ConfigNode& out) {
+  out.setting = &setting;
+  out.given = static_cast<bool>(key_place);
+  expansion_.spend(key_place);
+  const Expansion::Resolved resolved = expansion_.resolve(written);
+  if (resolved.value.node == nullptr) return;
+  const Node& node = *resolved.value.node;
+  place_at(node.place, out);
+  if (node.form == Node::Form::null) {
+    mistakes_.add(key_place, subject(out) + " has no value", "", {"it wants " + form_words(setting)});
+    return;
+  }
+  if (depth_ >= kDeepestCheck) {
+    mistakes_.add(key_place, "nested deeper than " + std::to_string(kDeepestCheck) + " levels");
+    return;
+  }
+  if (!resolved.awaited.empty()) {
+    if (holds_nodes(setting.kind))
+      mistakes_.add(node.place, subject(out) + " wants " + form_words(setting) + ", but `$" +
+                                    resolved.awaited + "` is a number");
+    out.awaited = resolved.value;
+    return;
+  }
+  if (setting.kind != Setting::Kind::choice && check_word(setting, node, out)) return;
+  ++depth_;
+  switch (setting.kind) {
+    case Setting::Kind::integers:
+      check_integers(setting, resolved.value, out);
+      break;
+    case Setting::Kind::duration:
+    case Setting::Kind::durations:
+      check_duration(setting, resolved.value, out);
+      break;
+    case Setting::Kind::family:
+      check_family(setting, resolved.value, out);
+      break;
+    case Setting::Kind::list:
+      check_list(setting, resolved.value, out);
+      break;
+    case Setting::Kind::section:
+      place_at(key_place, out);
+      if (node.is_map()) {
+        std::vector<Given> given;
+        for (const NodeEntry& entry : node.entries)
+          given.push_back({entry.key, entry.key_place, {&entry.value, resolved.value.scope}});
+        check_keys(out.key, pointers(setting.nested), given, out);
+      } else {
+        mistakes_.add(node.place, subject(out) + " wants a map, got " + node.form_name(), "",
+                      {"it takes " + listed(names_of(pointers(setting.nested)), "")});
+      }
+      break;
+    case Setting::Kind::either:
+      check_either(setting, resolved.value, key_place, out);
+      break;
+    default:
+      check_scalar(setting, node, out);
+  }
+  --depth_;
+}
+
+bool Checker::check_word(const Setting& setting, const Node& node, ConfigNode& out) {
+  const bool word = node.is_scalar() && std::find(setting.choices.begin(), setting.choices.end(),
+                                                  node.text) != setting.choices.end();
+  if (word) out.value = node.text;
+  return word;
+}
+
+void Checker::check_scalar(const Setting& setting, const Node& node, ConfigNode& out) {
+  Misread misread;
+  std::string range;
+  switch (setting.kind) {
+    case Setting::Kind::boolean: {
+      bool value = false;
+      misread = read_boolean(node, value);
+      out.value = value;
+      break;
+    }
+    case Setting::Kind::integer: {
+      std::int64_t value = 0;
+      misread = read_integer(node, value);
+      if (!misread) range = out_of_range(setting, static_cast<double>(value), std::to_string(value));
+      out.value = value;
+      break;
+    }
+    case Setting::Kind::real: {
+      double value = 0;
+      misread = read_real(node, value);
+      if (!misread) range = out_of_range(setting, value, number_text(value));
+      out.value = value;
+      break;
+    }
+    case Setting::Kind::text:
+      if (!node.is_scalar()) misread.what = "wants a text, got " + node.form_name();
+      out.value = node.text;
+      break;
+    case Setting::Kind::choice:
+      if (!node.is_scalar())
+        misread.what = "wants " + form_words(setting) + ", got " + node.form_name();
+      else if (!check_word(setting, node, out))
+        misread = {"must be " + form_words(setting) + ", got " + in_quotes(node.text),
+                   suggestion(node.text, setting.choices)};
+      break;
+    default:
+      throw std::logic_error("not a scalar setting: " + setting.name);
+  }
+  if (misread) {
+    std::vector<std::string> notes;
+    if (!setting.choices.empty() && setting.kind != Setting::Kind::choice) {
+      if (misread.hint.empty()) misread.hint = suggestion(node.text, setting.choices);
+      notes.push_back("it wants " + form_words(setting));
+    }
+    mistakes_.add(node.place, subject(out) + " " + misread.what, misread.hint, notes);
+  } else if (!range.empty()) {
+    mistakes_.add(node.place, subject(out) + " " + range);
+  }
+}
+
+bool Checker::read_count(const Setting& setting, const Node& node, const ConfigNode& out,
+                         std::int64_t& value) {
+  Misread misread = read_integer(node, value);
+  if (misread && node.is_scalar() && misread.hint.empty())
+    misread.hint = suggestion(node.text, setting.choices);
+  if (!misread) misread.what = out_of_range(setting, static_cast<double>(value), std::to_string(value));
+  std::vector<std::string> notes;
+  if (misread && !setting.choices.empty()) notes.push_back("it wants " + form_words(setting));
+  if (misread) mistakes_.add(node.place, subject(out) + " " + misread.what, misread.hint, notes);
+  return !misread;
+}
+
+void Checker::check_integers(const Setting& setting, Written value, ConfigNode& out) {
+  std::vector<std::int64_t> numbers;
+  std::int64_t number = 0;
+  const Node& node = *value.node;
+  if (node.is_list()) {
+    if (setting.count > 0 && node.items.size() != static_cast<std::size_t>(setting.count)) {
+      mistakes_.add(node.place, subject(out) + " wants " + std::to_string(setting.count) + " numbers, got " +
+                                    std::to_string(node.items.size()));
+      return;
+    }
+    for (const Node& item : node.items) {
+      const Expansion::Resolved resolved = expansion_.resolve({&item, value.scope});
+      if (resolved.value.node == nullptr) return;
+      if (!resolved.awaited.empty()) {
+        out.awaited = value;
+        return;
+      }
+      if (read_count(setting, *resolved.value.node, out, number)) numbers.push_back(number);
+    }
+  } else if (read_count(setting, node, out, number)) {
+    numbers.assign(static_cast<std::size_t>(std::max(1, setting.count)), number);
+  }
+  out.value = std::move(numbers);
+}
+
+void Checker::check_duration(const Setting& setting, Written value, ConfigNode& out) {
+  const Node& node = *value.node;
+  const bool several = setting.kind == Setting::Kind::durations;
+  const std::vector<std::string> units{"epochs", "steps"};
+  if (!node.is_map() || node.entries.size() != 1) {
+    mistakes_.add(node.place,
+                  subject(out) + " wants " + form_words(setting) + ", got " +
+                      (node.is_map() ? std::to_string(node.entries.size()) + " keys" : node.form_name()));
+    return;
+  }
+  const NodeEntry& entry = node.entries[0];
+  if (entry.key != "epochs" && entry.key != "steps") {
+    mistakes_.add(entry.key_place, "unknown key " + in_quotes(entry.key) + " in " + out.key,
+                  suggestion(entry.key, units), {out.key + " takes " + form_words(setting)});
+    return;
+  }
+  const Expansion::Resolved inner = expansion_.resolve({&entry.value, value.scope});
+  if (inner.value.node == nullptr) return;
+  if (!inner.awaited.empty()) {
+    out.awaited = value;
+    return;
+  }
+  Setting counted = setting;
+  if (!counted.minimum) counted.at_least(0);
+  counted.choices.clear();
+  std::vector<Duration> durations;
+  std::int64_t count = 0;
+  const Node& counts = *inner.value.node;
+  if (several && counts.is_list()) {
+    for (const Node& item : counts.items) {
+      const Expansion::Resolved resolved = expansion_.resolve({&item, inner.value.scope});
+      if (resolved.value.node == nullptr) return;
+      if (!resolved.awaited.empty()) {
+        out.awaited = value;
+        return;
+      }
+      if (read_count(counted, *resolved.value.node, out, count))
+        durations.push_back({entry.key == "epochs", count});
+    }
+  } else if (read_count(counted, counts, out, count)) {
+    durations.push_back({entry.key == "epochs", count});
+  }
+  if (several)
+    out.value = std::move(durations);
+  else if (!durations.empty())
+    out.value = durations[0];
+}
+
+void Checker::check_list(const Setting& setting, Written value, ConfigNode& out) {
+  const Node& node = *value.node;
+  const Setting& element = setting.nested.at(0);
+  if (!node.is_list()) {
+    mistakes_.add(node.place, subject(out) + " wants a list, got " + node.form_name(),
+                  node.is_scalar() ? "in brackets?" : "");
+    return;
+  }
+  std::vector<Written> items;
+  const bool layers = element.kind == Setting::Kind::family && element.family_name == kLayerFamily;
+  for (const Node& item : node.items) {
+    if (layers && item.form != Node::Form::null)
+      expansion_.unroll({&item, value.scope}, items);
+    else
+      items.push_back({&item, value.scope});
+  }
+  out.children.reserve(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    ConfigNode& child = out.children.emplace_back();
+    child.path = out.path + "[" + std::to_string(i) + "]";
+    child.nearest = out.nearest;
+    check(element, items[i], items[i].node->place, child);
+  }
+}
+
+void Checker::check_either(const Setting& setting, Written value, const Place& key_place, ConfigNode& out) {
+  const Node& node = *value.node;
+  const Setting* chosen = alternative(setting, node);
+  if (chosen == nullptr) {
+    // Only one alternative with this form of YAML: its own message says more.
+    const auto same_form = [&](const Setting& one) {
+      switch (one.kind) {
+        case Setting::Kind::section:
+        case Setting::Kind::duration:
+        case Setting::Kind::durations:
+          return node.is_map();
+        case Setting::Kind::list:
+          return node.is_list();
+        case Setting::Kind::integers:
+          return node.is_list() || node.is_scalar();
+        case Setting::Kind::family:
+          return node.is_map() || node.is_scalar();
+        default:
+          return node.is_scalar();
+      }
+    };
+    const auto& all = setting.nested;
+    if (std::count_if(all.begin(), all.end(), same_form) == 1)
+      chosen = &*std::find_if(all.begin(), all.end(), same_form);
+  }
+  if (chosen == nullptr) {
+    std::vector<std::string> words;
+    for (const Setting& one : setting.nested)
+      words.insert(words.end(), one.choices.begin(), one.choices.end());
+    mistakes_.add(node.place,
+                  subject(out) + " wants " + form_words(setting) + ", got " +
+                      (node.is_scalar() ? in_quotes(node.text) : node.form_name()),
+                  node.is_scalar() ? suggestion(node.text, words) : "");
+    return;
+  }
+  out.type = chosen->name;
+  check(*chosen, value, key_place, out);
+}
+
+void Checker::unknown_member(const Setting& setting, const MemberChoice& choice) {
+  if (setting.family_name == kLayerFamily && expansion_.is_block(choice.name)) {
+    mistakes_.add(choice.place,
+                  "block " + in_quotes(choice.name) + " stands for a list of layers, here is one");
+    return;
+  }
+  std::vector<std::string> names = names_of(Catalog::all().at(setting.family_name));
+  if (setting.family_name == kLayerFamily) {
+    const std::vector<std::string> blocks = expansion_.block_names();
+    names.insert(names.end(), blocks.begin(), blocks.end());
+  }
+  mistakes_.add(choice.place, "unknown " + setting.family_name + " " + in_quotes(choice.name),
+                suggestion(choice.name, names), {"known: " + listed(names, "")});
+}
+
+void Checker::check_family(const Setting& setting, Written value, ConfigNode& out) {
+  const Catalog::Family& family = Catalog::all().at(setting.family_name);
+  const Node& node = *value.node;
+  const MemberChoice choice = member_choice(node);
+  if (node.is_map() && node.entries.size() > 1) {
+    std::vector<std::string> keys;
+    for (const NodeEntry& entry : node.entries) keys.push_back(in_quotes(entry.key));
+    const bool first_known = family.members.count(node.entries[0].key) > 0;
+    mistakes_.add(node.entries[1].key_place,
+                  "one " + setting.family_name + " is one key, got " + listed(keys),
+                  first_known ? "a setting of " + node.entries[0].key + "? then in its map" : "");
+    return;
+  }
+  if (node.is_list() || (node.is_map() && node.entries.empty())) {
+    mistakes_.add(node.place, subject(out) + " wants the name of a " + setting.family_name + ", got " +
+                                  (node.is_list() ? "a list" : "an empty map"));
+    return;
+  }
+  const auto member = family.members.find(choice.name);
+  if (member == family.members.end()) {
+    unknown_member(setting, choice);
+    return;
+  }
+  out.type = choice.name;
+  out.path = joined_path(out.path, choice.name);
+  place_at(choice.place, out);
+  std::vector<Given> given;
+  if (!read_member(family, member->second, choice, value.scope, given)) return;
+  if (setting.family_name == kLayerFamily) {
+    LayerName name{&out, value.scope};
+    for (const Given& one : given) {
+      if (one.key != "name") continue;
+      name.source = expansion_.resolve(one.value).value.node;
+      if (name.source != nullptr) name.number = expansion_.number_of(name.source);
+    }
+    layers_.push_back(name);
+    has_layers_ = true;
+    add_layer_defaults(family, member->second, value.scope, given);
+  }
+  check_keys(choice.name, member_settings(family, member->second), given, out);
+}
+
+bool Checker::read_member(const Catalog::Family& family, const Declaration& member,
+                          const MemberChoice& choice, const Scope* scope, std::vector<Given>& given) {
+  if (choice.value == nullptr) return true;
+  const Expansion::Resolved resolved = expansion_.resolve({choice.value, scope});
+  if (resolved.value.node == nullptr) return false;
+  const Node& node = *resolved.value.node;
+  if (node.form == Node::Form::null) {
+    mistakes_.add(choice.place, in_quotes(choice.name) + " has no value", "",
+                  {"without settings it is written `" + choice.name + "`, not `" + choice.name + ":`"});
+    return false;
+  }
+  if (is_primary_value(family, member, node)) {
+    given.push_back({member.primary, node.place, resolved.value});
+    return true;
+  }
+  if (!node.is_map()) {
+    mistakes_.add(node.place, in_quotes(choice.name) + " wants a map of settings, got " + node.form_name());
+    return false;
+  }
+  const bool repeats = &family == &Catalog::all().family(kLayerFamily);
+  for (const NodeEntry& entry : node.entries)
+    if (!(repeats && entry.key == "repeat"))  // unrolled already
+      given.push_back({entry.key, entry.key_place, {&entry.value, resolved.value.scope}});
+  return true;
+}
+
+/// What a block's use or `defaults:` gives, for the settings that the layer itself does not.
+void Checker::add_layer_defaults(const Catalog::Family& family, const Declaration& member, const Scope* scope,
+                                 std::vector<Given>& given) {
+  const auto is_given = [&](const std::string& key) {
+    return std::any_of(given.begin(), given.end(), [&](const Given& one) { return one.key == key; });
+  };
+  const auto add = [&](const Setting& setting, bool shared) {
+    if (is_given(setting.name) || setting.name == "name") return;
+    if (shared) {
+      for (const Scope* use = scope; use != nullptr; use = use->caller) {
+        const auto found = use->shared.find(setting.name);
+        if (found == use->shared.end()) continue;
+        given.push_back({setting.name, found->second.key_place, found->second.value});
+        return;
+      }
+    }
+    if (const NodeEntry* entry = expansion_.default_for(member.name, setting, shared))
+      given.push_back({setting.name, entry->key_place, {&entry->value, expansion_.outermost()}});
+  };
+  for (const Setting& setting : member.settings) add(setting, false);
+  for (const Setting& setting : family.shared) add(setting, true);
+}
+
+void Checker::check_keys(const std::string& title, const Settings& settings, const std::vector<Given>& given,
+                         ConfigNode& out) {
+  const std::vector<std::string> names = names_of(settings);
+  std::set<std::string> suggested;
+  std::map<std::string, const Given*> by_key;
+  for (const Given& one : given) {
+    if (find_setting(settings, one.key) != nullptr) {
+      by_key.emplace(one.key, &one);
+      continue;
+    }
+    suggested.insert(nearest(one.key, names));
+    mistakes_.add(one.key_place, "unknown key " + in_quotes(one.key) + (title.empty() ? "" : " in " + title),
+                  suggestion(one.key, names),
+                  {names.empty() ? title + " takes no settings"
+                                 : (title.empty() ? "known: " : title + " takes ") + listed(names, "")});
+  }
+  out.children.reserve(settings.size() + 1);  // and a layer's name: nodes must not move
+  for (const Setting* setting : settings) {
+    ConfigNode& child = out.children.emplace_back();
+    child.setting = setting;
+    child.key = setting->name;
+    child.path = joined_path(out.path, setting->name);
+    child.nearest = out.nearest;
+    child.present = false;
+    const auto found = by_key.find(setting->name);
+    const auto other = setting->excludes.empty() ? by_key.end() : by_key.find(setting->excludes);
+    if (found != by_key.end() && other != by_key.end()) {
+      // Said once, at the later of the two.
+      if (found->second->key_place.before(other->second->key_place)) continue;
+      mistakes_.add(found->second->key_place,
+                    "`" + setting->name + "` and `" + setting->excludes + "` say one thing in two ways",
+                    "only one of them");
+    }
+    if (found != by_key.end()) {
+      child.present = true;
+      check(*setting, found->second->value, found->second->key_place, child);
+    } else if (other != by_key.end()) {
+      continue;
+    } else if (!setting->default_yaml.empty()) {
+      child.present = true;
+      const std::size_t before = mistakes_.count();
+      check(*setting, default_of(*setting), {}, child);
+      if (mistakes_.count() != before)
+        throw std::logic_error("the default of " + child.path + " is not valid");
+    } else if (setting->required && suggested.count(setting->name) == 0) {
+      const Setting* twin = setting->excludes.empty() ? nullptr : find_setting(settings, setting->excludes);
+      if (twin != nullptr && out.child(twin->name) != nullptr) continue;  // said with the first of the two
+      mistakes_.add(out.nearest,
+                    "missing key `" + setting->name + "`" + (twin ? " or `" + twin->name + "`" : "") +
+                        (title.empty() ? "" : " in " + title),
+                    "", {"`" + setting->name + "`: " + setting->help});
+    }
+  }
+}
+
+Written Checker::default_of(const Setting& setting) {
+  auto& builtin = builtins_[&setting];
+  if (builtin == nullptr) {
+    builtin = std::make_unique<Builtin>();
+    builtin->source = {"default of " + setting.name, setting.default_yaml, SourceText::Origin::builtin};
+    builtin->node = parse_yaml(builtin->source);
+  }
+  return {&builtin->node, expansion_.outermost()};
+}
+
+void Checker::check_defaults() {
+  const Catalog::Family& family = Catalog::all().family(kLayerFamily);
+  for (const NodeEntry& entry : expansion_.defaults().entries) {
+    ConfigNode unused;
+    unused.path = "defaults." + entry.key;
+    const Setting* shared = find_setting(pointers(family.shared), entry.key);
+    const auto member = family.members.find(entry.key);
+    if (shared != nullptr && entry.key != "name") {
+      check(*shared, {&entry.value, expansion_.outermost()}, entry.key_place, unused);
+    } else if (member != family.members.end()) {
+      if (!entry.value.is_map()) {
+        mistakes_.add(entry.value.place, "`defaults` of " + entry.key + " wants a map of settings, got " +
+                                             entry.value.form_name());
+        continue;
+      }
+      const Settings settings = member_settings(family, member->second);
+      const std::vector<std::string> names = names_of(settings);
+      for (const NodeEntry& one : entry.value.entries) {
+        const Setting* setting = find_setting(settings, one.key);
+        ConfigNode value;
+        value.path = unused.path + "." + one.key;
+        if (setting == nullptr || one.key == "name")
+          mistakes_.add(one.key_place,
+                        "unknown key " + in_quotes(one.key) + " in the defaults of " + entry.key,
+                        suggestion(one.key, names), {entry.key + " takes " + listed(names, "")});
+        else
+          check(*setting, {&one.value, expansion_.outermost()}, one.key_place, value);
+      }
+    } else {
+      std::vector<std::string> names = names_of(family);
+      for (const Setting& setting : family.shared)
+        if (setting.name != "name") names.push_back(setting.name);
+      mistakes_.add(entry.key_place, "unknown key " + in_quotes(entry.key) + " in defaults",
+                    suggestion(entry.key, names),
+                    {"`defaults` is keyed by a layer type or a setting that all layers share"});
+    }
+  }
+  layers_.clear();
+  has_layers_ = false;
+}
+
+void Checker::check_shared_defaults(std::vector<ConfigNode>& out) {
+  for (const Setting& setting : Catalog::all().family(kLayerFamily).shared) {
+    const NodeEntry* written = expansion_.defaults().find(setting.name);
+    if (setting.name == "name" || (written == nullptr && setting.default_yaml.empty())) continue;
+    ConfigNode& node = out.emplace_back();
+    node.key = setting.name;
+    check(setting,
+          written != nullptr ? Written{&written->value, expansion_.outermost()} : default_of(setting), {},
+          node);
+  }
+}
+
+void Checker::define(const std::string& name, const std::string& value, ConfigNode& root) {
+  expansion_.define(name, value);
+  const auto complete = [&](auto&& self, ConfigNode& node) -> void {
+    if (node.awaited.node != nullptr) {
+      const Written awaited = node.awaited;
+      node.awaited = {};
+      const Place place = node.place;
+      check(*node.setting, awaited, place, node);
+      place_at(place, node);
+    }
+    for (ConfigNode& child : node.children) self(self, child);
+  };
+  complete(complete, root);
+}
+
+std::string Checker::flow_text(Written awaited) {
+  const Expansion::Resolved resolved = expansion_.resolve(awaited);
+  const Node& node = *resolved.value.node;
+  std::string inner;
+  for (const Node& item : node.items)
+    inner += (inner.empty() ? "" : ", ") + flow_text({&item, resolved.value.scope});
+  for (const NodeEntry& entry : node.entries)
+    inner += (inner.empty() ? "" : ", ") + entry.key + ": " + flow_text({&entry.value, resolved.value.scope});
+  return node.is_list() ? "[" + inner + "]" : node.is_map() ? "{" + inner + "}" : node.text;
+}
+
+void Checker::place_at(const Place& place, ConfigNode& out) const {
+  if (!place) return;
+  out.place = place;
+  out.nearest = place;
+}
+
+std::string Checker::subject(const ConfigNode& out) const {
+  if (!out.key.empty()) return "`" + out.key + "`";
+  const std::size_t dot = out.path.rfind('.');
+  return out.path.empty() ? "the value" : "`" + out.path.substr(dot + 1) + "`";
+}
+
+/// A block's name goes before the names of its layers, and a name that is used several times gets a number.
+void Checker::name_layers() {
+  const auto numbered = [&](const std::string& name, const Node* source, int number) {
+    return expansion_.uses(source) > 1 ? name + std::to_string(number) : name;
+  };
+  const auto prefix = [&](auto&& self, const Scope* scope) -> std::string {
+    if (scope == nullptr) return "";
+    const std::string above = self(self, scope->caller);
+    if (scope->name_source == nullptr) return above;
+    return above + numbered(scope->name, scope->name_source, scope->number) + ".";
+  };
+  std::map<std::string, int> unnamed;
+  for (const LayerName& one : layers_) {
+    const std::string before = prefix(prefix, one.scope);
+    if (one.source == nullptr && before.empty()) continue;
+    ConfigNode* name = one.layer->child("name");
+    if (name == nullptr) continue;
+    const std::string stem = before + one.layer->type;
+    name->value = one.source != nullptr ? before + numbered(one.source->text, one.source, one.number)
+                                        : stem + std::to_string(++unnamed[stem]);
+    name->given = name->present = true;
+  }
+  layers_.clear();
+}
+
+}  // namespace trainer

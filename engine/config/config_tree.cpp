@@ -1,0 +1,144 @@
+#include "engine/config/config_tree.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+
+#include "engine/config/checker.h"
+#include "engine/config/emit.h"
+#include "engine/config/layering.h"
+#include "engine/config/yaml_reader.h"
+
+namespace trainer {
+namespace {
+
+constexpr std::size_t kLongestBaseChain = 16;
+
+[[noreturn]] void fail(const Place& place, std::string what, std::vector<std::string> notes = {}) {
+  throw Error(ExitCode::usage, {diagnostic_at(place, std::move(what), "", std::move(notes))});
+}
+
+std::string without_byte_order_mark(std::string text) {
+  if (text.rfind("\xEF\xBB\xBF", 0) == 0) text.erase(0, 3);
+  return text;
+}
+
+/// Takes a key out of a map, empty when it was not there.
+NodeEntry extract(Node& map, std::string_view key) {
+  NodeEntry* const found = map.find(key);
+  if (found == nullptr) return {};
+  NodeEntry entry = std::move(*found);
+  map.entries.erase(map.entries.begin() + (found - map.entries.data()));
+  return entry;
+}
+
+Node abbreviation(Node& root, std::string_view key) {
+  NodeEntry entry = extract(root, key);
+  if (entry.key.empty()) return {};
+  if (entry.value.form == Node::Form::null) entry.value.place = entry.key_place;
+  return std::move(entry.value);
+}
+
+}  // namespace
+
+struct ConfigTree::State {
+  std::vector<Setting> settings;
+  std::vector<std::unique_ptr<SourceText>> texts;
+  Mistakes mistakes;
+  Node written;
+  std::unique_ptr<Checker> checker;
+  ConfigNode root;
+
+  const SourceText& keep(SourceText text) {
+    return *texts.emplace_back(std::make_unique<SourceText>(std::move(text)));
+  }
+
+  /// One file with all that its `base:` brings.
+  Node load(const SourceText& text, std::vector<std::string>& chain) {
+    Node node = parse_yaml(text);
+    if (node.form == Node::Form::null)
+      fail({&text}, "the file is empty", {"a run takes data, model and train"});
+    if (!node.is_map()) {
+      fail(node.place, "a configuration is a map of keys, got " + node.form_name(),
+           {"known: " + listed(root_names(), "")});
+    }
+    auto& entries = node.entries;
+    entries.erase(std::remove_if(entries.begin(), entries.end(),
+                                 [](const NodeEntry& entry) { return entry.key.rfind("x-", 0) == 0; }),
+                  entries.end());
+    const NodeEntry base = extract(node, "base");
+    if (base.key.empty()) return node;
+    if (!base.value.is_scalar() || base.value.text.empty())
+      fail(base.value.place, "`base` wants the name of a file, got " + base.value.form_name());
+    const std::filesystem::path named = base.value.text;
+    const std::string path = (std::filesystem::path(text.name).parent_path() / named).string();
+    std::error_code ignored;
+    const std::string identity = std::filesystem::weakly_canonical(path, ignored).string();
+    if (std::find(chain.begin(), chain.end(), identity) != chain.end())
+      fail(base.value.place, in_quotes(base.value.text) + " has this file as its own base");
+    if (chain.size() >= kLongestBaseChain)
+      fail(base.value.place, "too many files, each the base of the other");
+    chain.push_back(identity);
+    const SourceText& below =
+        keep({path, without_byte_order_mark(read_text(path, base.value.place)), SourceText::Origin::base});
+    return lay_over(load(below, chain), std::move(node), settings);
+  }
+
+  std::vector<std::string> root_names() const {
+    std::vector<std::string> names;
+    for (const Setting& setting : settings) names.push_back(setting.name);
+    for (const char* name : {"vars", "blocks", "defaults", "base"}) names.push_back(name);
+    return names;
+  }
+};
+
+ConfigTree::ConfigTree(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ConfigTree::ConfigTree(ConfigTree&&) noexcept = default;
+ConfigTree::~ConfigTree() = default;
+
+ConfigTree::ConfigTree(const ConfigSource& source, const std::vector<Setting>& root)
+    : state_(std::make_unique<State>()) {
+  State& state = *state_;
+  state.settings = root;
+  const SourceText& text = state.keep(
+      {source.file, without_byte_order_mark(source.text.empty() ? read_text(source.file) : source.text),
+       SourceText::Origin::file});
+  std::error_code ignored;
+  std::vector<std::string> chain{std::filesystem::weakly_canonical(source.file, ignored).string()};
+  Node node = state.load(text, chain);
+  for (const std::string& one : source.overrides) {
+    const SourceText& words = state.keep({"-s " + one, one, SourceText::Origin::command_line});
+    apply_override(node, words, state.settings, state.texts);
+  }
+  Abbreviations abbreviations;
+  abbreviations.vars = abbreviation(node, "vars");
+  abbreviations.blocks = abbreviation(node, "blocks");
+  abbreviations.defaults = abbreviation(node, "defaults");
+  node.place = {&text};
+  state.written = std::move(node);
+  state.checker = std::make_unique<Checker>(state.mistakes, std::move(abbreviations));
+  state.checker->check_root(state.written, state.settings, state.root);
+  state.mistakes.raise();
+}
+
+ConfigTree ConfigTree::member(const std::string& family_name, const std::string& yaml) {
+  auto state = std::make_unique<State>();
+  state->settings.push_back(family("", "", family_name));
+  const SourceText& text = state->keep({"<" + family_name + ">", yaml, SourceText::Origin::file});
+  state->written = parse_yaml(text);
+  state->checker = std::make_unique<Checker>(state->mistakes, Abbreviations{});
+  state->checker->check_value(state->settings[0], state->written, state->root);
+  state->mistakes.raise();
+  return ConfigTree(std::move(state));
+}
+
+Config ConfigTree::root() const { return Config(state_->root); }
+
+void ConfigTree::define(const std::string& name, const std::string& value) {
+  state_->checker->define(name, value, state_->root);
+  state_->mistakes.raise();
+}
+
+std::string ConfigTree::resolved_yaml() const { return emitted(state_->root, *state_->checker); }
+
+}  // namespace trainer

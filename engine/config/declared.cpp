@@ -1,0 +1,157 @@
+#include "engine/config/declared.h"
+
+#include <algorithm>
+
+#include "engine/config/scalar.h"
+
+namespace trainer {
+namespace {
+
+bool is_number(const Node& node) {
+  double value = 0;
+  return node.is_reference() || !read_real(node, value);
+}
+
+bool is_duration(const Node& node) {
+  return node.is_map() && node.entries.size() == 1 &&
+         (node.entries[0].key == "epochs" || node.entries[0].key == "steps");
+}
+
+}  // namespace
+
+Settings pointers(const std::vector<Setting>& settings) {
+  Settings result;
+  for (const Setting& setting : settings) result.push_back(&setting);
+  return result;
+}
+
+Settings member_settings(const Catalog::Family& family, const Declaration& member) {
+  Settings result = pointers(member.settings);
+  for (const Setting& setting : family.shared) result.push_back(&setting);
+  return result;
+}
+
+const Setting* find_setting(const Settings& settings, std::string_view name) {
+  for (const Setting* setting : settings)
+    if (setting->name == name) return setting;
+  return nullptr;
+}
+
+std::vector<std::string> names_of(const Settings& settings) {
+  std::vector<std::string> names;
+  for (const Setting* setting : settings) names.push_back(setting->name);
+  return names;
+}
+
+std::vector<std::string> names_of(const Catalog::Family& family) {
+  std::vector<std::string> names;
+  for (const auto& [name, member] : family.members) names.push_back(name);
+  return names;
+}
+
+MemberChoice member_choice(const Node& node) {
+  if (node.is_scalar()) return {node.text, node.place, nullptr};
+  if (node.is_map() && node.entries.size() == 1)
+    return {node.entries[0].key, node.entries[0].key_place, &node.entries[0].value};
+  return {};
+}
+
+bool fits(const Setting& setting, const Node& node) {
+  const auto& words = setting.choices;
+  const bool word = node.is_scalar() && std::find(words.begin(), words.end(), node.text) != words.end();
+  if (word) return true;
+  bool truth = false;
+  switch (setting.kind) {
+    case Setting::Kind::boolean:
+      return node.is_reference() || !read_boolean(node, truth);
+    case Setting::Kind::integer:
+    case Setting::Kind::real:
+      return is_number(node);
+    case Setting::Kind::text:
+      return node.is_scalar();
+    case Setting::Kind::choice:
+      return node.is_reference();
+    case Setting::Kind::integers:
+      return node.is_list() || is_number(node);
+    case Setting::Kind::duration:
+      return is_duration(node) && !node.entries[0].value.is_list();
+    case Setting::Kind::durations:
+      return is_duration(node);
+    case Setting::Kind::family: {
+      const MemberChoice choice = member_choice(node);
+      if (setting.family_name == kLayerFamily) return !choice.name.empty();  // it may be a block's
+      return Catalog::all().at(setting.family_name).members.count(choice.name) > 0;
+    }
+    case Setting::Kind::list:
+      return node.is_list();
+    case Setting::Kind::section:
+      return node.is_map();
+    case Setting::Kind::either:
+      return alternative(setting, node) != nullptr;
+  }
+  return false;
+}
+
+bool is_primary_value(const Catalog::Family& family, const Declaration& member, const Node& node) {
+  if (member.primary.empty()) return false;
+  if (!node.is_map()) return true;
+  const Settings settings = member_settings(family, member);
+  for (const NodeEntry& entry : node.entries)
+    if (entry.key == "repeat" || find_setting(settings, entry.key) != nullptr) return false;
+  const Setting* primary = find_setting(settings, member.primary);
+  return primary != nullptr && !node.entries.empty() && fits(*primary, node);
+}
+
+const Setting* alternative(const Setting& either, const Node& node) {
+  for (const Setting& one : either.nested)
+    if (fits(one, node)) return &one;
+  return nullptr;
+}
+
+std::string form_words(const Setting& setting) {
+  std::vector<std::string> words;
+  for (const std::string& choice : setting.choices) words.push_back("`" + choice + "`");
+  switch (setting.kind) {
+    case Setting::Kind::boolean:
+      words.insert(words.begin(), "true or false");
+      break;
+    case Setting::Kind::integer:
+      words.insert(words.begin(), "a whole number");
+      break;
+    case Setting::Kind::real:
+      words.insert(words.begin(), "a number");
+      break;
+    case Setting::Kind::text:
+      words.insert(words.begin(), "a text");
+      break;
+    case Setting::Kind::choice:
+      break;
+    case Setting::Kind::integers:
+      words.insert(words.begin(),
+                   "a whole number or a list of " +
+                       (setting.count > 0 ? std::to_string(setting.count) : std::string("them")));
+      break;
+    case Setting::Kind::duration:
+      words.insert(words.begin(), "{epochs: n} or {steps: n}");
+      break;
+    case Setting::Kind::durations:
+      words.insert(words.begin(), "{epochs: [n, ...]} or {steps: [n, ...]}");
+      break;
+    case Setting::Kind::family:
+      words.insert(words.begin(), "a " + setting.family_name);
+      break;
+    case Setting::Kind::list:
+      words.insert(words.begin(), "a list");
+      break;
+    case Setting::Kind::section: {
+      words.insert(words.begin(), "a map of " + listed(names_of(pointers(setting.nested))));
+      break;
+    }
+    case Setting::Kind::either:
+      for (const Setting& one : setting.nested) words.push_back(form_words(one));
+      break;
+  }
+  return listed(words, "or");
+}
+
+}  // namespace trainer

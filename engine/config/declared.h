@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/config/node.h"
+#include "engine/config/registry.h"
+#include "engine/config/setting.h"
+
+namespace trainer {
+
+/// The family whose lists may hold blocks and `repeat`, and whose shared settings `defaults:` may set.
+inline const std::string kLayerFamily = "layer";
+
+using Settings = std::vector<const Setting*>;
+
+Settings pointers(const std::vector<Setting>& settings);
+/// What a member's map may hold: its own settings and its family's shared ones.
+Settings member_settings(const Catalog::Family& family, const Declaration& member);
+const Setting* find_setting(const Settings& settings, std::string_view name);
+std::vector<std::string> names_of(const Settings& settings);
+std::vector<std::string> names_of(const Catalog::Family& family);
+
+/// A family's value taken apart: `relu`, or `conv: {...}`.
+struct MemberChoice {
+  std::string name;  ///< empty when the node has neither form
+  Place place;
+  const Node* value = nullptr;  ///< what stands behind the name, if anything does
+};
+MemberChoice member_choice(const Node& node);
+
+/// True when the node has the form of the setting, though its value may still be wrong. A `$name` has the
+/// form of every scalar.
+bool fits(const Setting& setting, const Node& node);
+/// True when `name: node` gives the member's primary setting and not a map of settings.
+bool is_primary_value(const Catalog::Family& family, const Declaration& member, const Node& node);
+/// The alternative of an either that the node has the form of; null when there is none.
+const Setting* alternative(const Setting& either, const Node& node);
+/// What a value must look like, for messages: "a number", "{epochs: n} or {steps: n}".
+std::string form_words(const Setting& setting);
+
+}  // namespace trainer

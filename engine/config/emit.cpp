@@ -1,0 +1,161 @@
+#include "engine/config/emit.h"
+
+#include <algorithm>
+
+#include "engine/config/scalar.h"
+
+namespace trainer {
+namespace {
+
+constexpr std::size_t kWidth = 100;
+
+std::string text_of(const std::string& text) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '/' || c == '.' || c == '-';
+  };
+  const bool starts_well = !text.empty() && plain(text[0]) && text[0] != '-' && text[0] != '.' &&
+                           !(text[0] >= '0' && text[0] <= '9');
+  std::string lower;
+  for (const char c : text) lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const bool reserved = lower == "true" || lower == "false" || lower == "null" || lower == "yes" ||
+                        lower == "no" || lower == "on" || lower == "off" || lower == "y" || lower == "n";
+  if (starts_well && !reserved && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string result = "\"";
+  for (const char c : text) {
+    constexpr char kDigits[] = "0123456789ABCDEF";
+    if (c == '"' || c == '\\') {
+      result += {'\\', c};
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      result += {'\\', 'x', kDigits[c / 16], kDigits[c % 16]};
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+std::string duration_text(const std::vector<Duration>& durations, bool several) {
+  if (durations.empty()) return "{steps: []}";
+  std::string counts;
+  for (const Duration& one : durations) counts += (counts.empty() ? "" : ", ") + std::to_string(one.count);
+  return std::string(durations[0].in_epochs ? "{epochs: " : "{steps: ") +
+         (several ? "[" + counts + "]" : counts) + "}";
+}
+
+class Emitter {
+ public:
+  Emitter(Checker& checker) : checker_(checker) {
+    if (checker.has_layers()) checker.check_shared_defaults(shared_);
+  }
+
+  std::string whole(const ConfigNode& root) {
+    if (root.setting != nullptr) return flow(root) + "\n";  // a single member
+    std::string yaml;
+    for (const ConfigNode& child : root.children) {
+      if (!child.present) continue;
+      const bool opened = child.setting->kind == Setting::Kind::section && !child.children.empty();
+      yaml += child.key + ":" + (opened ? block_map(child, 2) : value(child, child.key.size() + 1, 0));
+    }
+    if (shared_.empty()) return yaml;
+    std::string defaults;
+    for (const ConfigNode& node : shared_)
+      defaults += (defaults.empty() ? "" : ", ") + node.key + ": " + flow(node);
+    return "defaults: {" + defaults + "}\n" + yaml;
+  }
+
+ private:
+  /// What stands behind `key:` or `-`, with its newline: in one line where it fits, else as a block.
+  std::string value(const ConfigNode& node, std::size_t column, std::size_t indent) {
+    const std::string line = flow(node);
+    if (column + 1 + line.size() <= kWidth || node.children.empty()) return " " + line + "\n";
+    switch (node.setting->kind) {
+      case Setting::Kind::list:
+        return block_list(node, indent + 2);
+      case Setting::Kind::section:
+        return block_map(node, indent + 2);
+      case Setting::Kind::family: {
+        const std::string pad(indent + 2, ' ');
+        return "\n" + pad + node.type + ":" + block_map(node, indent + 4);
+      }
+      default:
+        return " " + line + "\n";
+    }
+  }
+
+  std::string block_map(const ConfigNode& node, std::size_t indent) {
+    std::string yaml = "\n";
+    for (const ConfigNode& child : node.children)
+      if (is_shown(node, child))
+        yaml +=
+            std::string(indent, ' ') + child.key + ":" + value(child, indent + child.key.size() + 1, indent);
+    return yaml;
+  }
+
+  std::string block_list(const ConfigNode& node, std::size_t indent) {
+    std::string yaml = "\n";
+    for (const ConfigNode& child : node.children) {
+      yaml += std::string(indent, ' ') + "-";
+      const std::string line = flow(child, false);
+      if (indent + 2 + line.size() <= kWidth || child.children.empty())
+        yaml += " " + line + "\n";
+      else if (child.setting->kind == Setting::Kind::family)
+        yaml += " " + child.type + ":" + block_map(child, indent + 4);
+      else
+        yaml += value(child, indent + 1, indent);
+    }
+    return yaml;
+  }
+
+  /// A layer shows a shared setting only where it differs from the defaults.
+  bool is_shown(const ConfigNode& above, const ConfigNode& child) {
+    if (!child.present) return false;
+    if (above.setting == nullptr || above.setting->family_name != kLayerFamily) return true;
+    for (const ConfigNode& node : shared_)
+      if (node.key == child.key && is_shared(child)) return flow(node) != flow(child);
+    return true;
+  }
+
+  static bool is_shared(const ConfigNode& child) {
+    const auto& shared = Catalog::all().family(kLayerFamily).shared;
+    return std::any_of(shared.begin(), shared.end(), [&](const Setting& s) { return s.name == child.key; });
+  }
+
+  std::string flow(const ConfigNode& node, bool braces = true) {
+    if (node.awaited.node != nullptr) return checker_.flow_text(node.awaited);
+    if (const auto* word = std::get_if<std::string>(&node.value)) return text_of(*word);
+    if (const auto* truth = std::get_if<bool>(&node.value)) return *truth ? "true" : "false";
+    if (const auto* whole = std::get_if<std::int64_t>(&node.value)) return std::to_string(*whole);
+    if (const auto* real = std::get_if<double>(&node.value)) return number_text(*real);
+    if (const auto* one = std::get_if<Duration>(&node.value)) return duration_text({*one}, false);
+    if (const auto* several = std::get_if<std::vector<Duration>>(&node.value))
+      return duration_text(*several, true);
+    if (const auto* numbers = std::get_if<std::vector<std::int64_t>>(&node.value)) {
+      const bool alike = node.setting->count > 0 && !numbers->empty() &&
+                         std::equal(numbers->begin() + 1, numbers->end(), numbers->begin());
+      if (alike) return std::to_string(numbers->front());
+      std::string list;
+      for (const std::int64_t number : *numbers) list += (list.empty() ? "" : ", ") + std::to_string(number);
+      return "[" + list + "]";
+    }
+    std::string inner;
+    const bool list = node.setting->kind == Setting::Kind::list;
+    for (const ConfigNode& child : node.children)
+      if (list || is_shown(node, child))
+        inner += (inner.empty() ? "" : ", ") + (list ? "" : child.key + ": ") + flow(child);
+    if (list) return "[" + inner + "]";
+    if (node.setting->kind != Setting::Kind::family) return "{" + inner + "}";
+    if (inner.empty()) return node.type;
+    const std::string member = node.type + ": {" + inner + "}";
+    return braces ? "{" + member + "}" : member;
+  }
+
+  Checker& checker_;
+  std::vector<ConfigNode> shared_;
+};
+
+}  // namespace
+
+std::string emitted(const ConfigNode& root, Checker& checker) { return Emitter(checker).whole(root); }
+
+}  // namespace trainer

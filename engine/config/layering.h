@@ -1,0 +1,22 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/config/node.h"
+#include "engine/config/setting.h"
+
+namespace trainer {
+
+/// Lays `over` on `below`: maps merge, lists and scalars replace, and a family's value that names another
+/// member replaces the whole value.
+Node lay_over(Node below, Node over, const std::vector<Setting>& root);
+
+/// Puts one `-s path=value` into the tree; the new nodes have the override as their place. Throws
+/// Error(usage) when the path leads nowhere; a wrong key at its end is the checker's to find. `below` keeps
+/// the texts of defaults that the path reaches into.
+void apply_override(Node& tree, const SourceText& override_text, const std::vector<Setting>& root,
+                    std::vector<std::unique_ptr<SourceText>>& texts);
+
+}  // namespace trainer

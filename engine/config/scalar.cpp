@@ -1,0 +1,153 @@
+#include "engine/config/scalar.h"
+
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+namespace trainer {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+enum class Look { number, leading_zero, other };
+
+/// Decimal numbers only: what YAML 1.1 takes for octal, hexadecimal or base 60 is no number here.
+Look look_of(std::string_view text) {
+  std::size_t i = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
+  const std::size_t first = i;
+  while (i < text.size() && is_digit(text[i])) ++i;
+  const std::size_t whole = i - first;
+  std::size_t fraction = 0;
+  if (i < text.size() && text[i] == '.')
+    for (++i; i < text.size() && is_digit(text[i]); ++i) ++fraction;
+  if (whole + fraction == 0) return Look::other;
+  if (i < text.size() && (text[i] == 'e' || text[i] == 'E')) {
+    ++i;
+    if (i < text.size() && (text[i] == '-' || text[i] == '+')) ++i;
+    const std::size_t exponent = i;
+    while (i < text.size() && is_digit(text[i])) ++i;
+    if (i == exponent) return Look::other;
+  }
+  if (i != text.size()) return Look::other;
+  return whole > 1 && text[first] == '0' ? Look::leading_zero : Look::number;
+}
+
+std::string hint_for_text(std::string_view text) {
+  std::string mended(text);
+  std::string hint;
+  for (char& c : mended) {
+    if (c == 'O' || c == 'o') {
+      hint = std::string("a letter ") + c + ", not a zero?";
+      c = '0';
+    } else if (c == 'l' || c == 'I') {
+      if (hint.empty()) hint = std::string("a letter ") + c + ", not a one?";
+      c = '1';
+    } else if (c == ',') {
+      if (hint.empty()) hint = "a comma, not a point?";
+      c = '.';
+    } else if (c == '_') {
+      if (hint.empty()) hint = "digits only, without `_`";
+      c = '0';
+    }
+  }
+  return look_of(mended) == Look::other ? "" : hint;
+}
+
+/// Common to integers and reals: text that is a decimal number, or why not.
+Misread expect_number(const Node& node, const std::string& wanted) {
+  if (!node.is_scalar()) return {"wants " + wanted + ", got " + node.form_name(), ""};
+  const Look look = look_of(node.text);
+  if (!node.plain)
+    return {"wants " + wanted + ", got a text", look == Look::number ? "without the quotes" : ""};
+  if (look == Look::number) return {};
+  if (look == Look::leading_zero)
+    return {"wants " + wanted + ", got " + in_quotes(node.text), "without leading zeros"};
+  if (node.text == "true" || node.text == "false") return {"wants " + wanted + ", got " + node.text, ""};
+  return {"wants " + wanted + ", got a text", hint_for_text(node.text)};
+}
+
+bool to_double(std::string_view text, double& value) {
+  if (!text.empty() && text[0] == '+') text.remove_prefix(1);
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (result.ec == std::errc::result_out_of_range) {
+    // Too small is zero; too large is refused.
+    value = 0;
+    const std::size_t e = text.find_first_of("eE");
+    return e != std::string_view::npos && e + 1 < text.size() && text[e + 1] == '-';
+  }
+  return result.ec == std::errc() && std::isfinite(value);
+}
+
+}  // namespace
+
+Misread read_boolean(const Node& node, bool& value) {
+  if (!node.is_scalar()) return {"wants true or false, got " + node.form_name(), ""};
+  if (!node.plain) {
+    return {"wants true or false, got a text",
+            node.text == "true" || node.text == "false" ? "without the quotes" : ""};
+  }
+  value = node.text == "true";
+  if (value || node.text == "false") return {};
+  std::string lower;
+  for (const char c : node.text) lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const bool yes = lower == "yes" || lower == "on" || lower == "y" || lower == "1" || lower == "true";
+  const bool no = lower == "no" || lower == "off" || lower == "n" || lower == "0" || lower == "false";
+  return {"wants true or false, got " + in_quotes(node.text), yes  ? "write `true`"
+                                                              : no ? "write `false`"
+                                                                   : ""};
+}
+
+Misread read_integer(const Node& node, std::int64_t& value) {
+  const std::string wanted = "a whole number";
+  if (Misread misread = expect_number(node, wanted)) return misread;
+  std::string_view text = node.text;
+  if (text[0] == '+') text.remove_prefix(1);
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (result.ec == std::errc() && result.ptr == text.data() + text.size()) return {};
+  double real = 0;
+  const bool finite = to_double(text, real);
+  if (finite && real == std::floor(real) &&
+      std::abs(real) <= 9007199254740992.0) {  // 2^53: exact until there
+    value = static_cast<std::int64_t>(real);
+    return {};
+  }
+  const bool large = !finite || real == std::floor(real);
+  return {
+      large ? "is too large: " + in_quotes(node.text) : "wants " + wanted + ", got " + in_quotes(node.text),
+      ""};
+}
+
+Misread read_real(const Node& node, double& value) {
+  if (Misread misread = expect_number(node, "a number")) return misread;
+  if (!to_double(node.text, value)) return {"is too large: " + in_quotes(node.text), ""};
+  return {};
+}
+
+std::string number_text(double value) {
+  char text[40];
+  const auto result = std::to_chars(text, text + sizeof text, value);
+  return std::string(text, result.ptr);
+}
+
+std::string range_words(const Setting& setting) {
+  const auto low = [&] { return number_text(*setting.minimum); };
+  const auto high = [&] { return number_text(*setting.maximum); };
+  if (setting.minimum && setting.maximum && !setting.above_minimum && !setting.below_maximum)
+    return "from " + low() + " to " + high();
+  std::string words;
+  if (setting.minimum) words = (setting.above_minimum ? "above " : "at least ") + low();
+  if (setting.maximum)
+    words +=
+        (words.empty() ? "" : " and ") + std::string(setting.below_maximum ? "below " : "at most ") + high();
+  return words;
+}
+
+std::string out_of_range(const Setting& setting, double value, const std::string& written) {
+  const bool low =
+      setting.minimum && (setting.above_minimum ? value <= *setting.minimum : value < *setting.minimum);
+  const bool high =
+      setting.maximum && (setting.below_maximum ? value >= *setting.maximum : value > *setting.maximum);
+  return low || high ? "must be " + range_words(setting) + ", got " + written : "";
+}
+
+}  // namespace trainer

@@ -1,0 +1,281 @@
+#include "engine/config/yaml_reader.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <unordered_set>
+
+namespace trainer {
+namespace {
+
+[[noreturn]] void fail(const Place& place, std::string what, std::string hint = "", std::string help = "") {
+  throw Error(ExitCode::usage, {diagnostic_at(place, std::move(what), std::move(hint), {}, std::move(help))});
+}
+
+bool is_valid_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = [&](std::size_t k) {
+      return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0u;
+    };
+    const auto continues = [&](std::size_t k) { return (byte(k) & 0xC0) == 0x80; };
+    const unsigned first = byte(0);
+    if (first < 0x80) {
+      i += 1;
+    } else if (first >= 0xC2 && first < 0xE0 && continues(1)) {
+      i += 2;
+    } else if ((first & 0xF0) == 0xE0 && continues(1) && continues(2) && (first != 0xE0 || byte(1) >= 0xA0) &&
+               (first != 0xED || byte(1) < 0xA0)) {
+      i += 3;
+    } else if (first >= 0xF0 && first < 0xF5 && continues(1) && continues(2) && continues(3) &&
+               (first != 0xF0 || byte(1) >= 0x90) && (first != 0xF4 || byte(1) < 0x90)) {
+      i += 4;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool is_text(std::string_view text) {
+  const auto binary = [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && !std::strchr("\t\n\r", c);
+  };
+  return text.find('\0') == std::string_view::npos && std::none_of(text.begin(), text.end(), binary) &&
+         is_valid_utf8(text);
+}
+
+/// Builds our nodes from yaml-cpp's events and watches size and depth while it does.
+class NodeBuilder final : public YAML::EventHandler {
+ public:
+  explicit NodeBuilder(const SourceText& source) : source_(source) {}
+
+  Node take() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    Node node;
+    node.place = place(mark, 0);
+    add(std::move(node), anchor, {1, 1});
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    refuse_tag(mark, tag);
+    Node node;
+    node.form = Node::Form::scalar;
+    node.plain = tag != "!";
+    node.text = value;
+    node.place = place(mark, value.size());
+    add(std::move(node), anchor, {1, 1});
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) fail(place(mark, 1), "an anchor's value contains itself");
+    // Looked at before the copy is made: nine lines of aliases can stand for 10^9 nodes.
+    const Size size = found->second.size;
+    if (nodes_ + size.nodes > kMostNodes) too_many(mark);
+    if (open_.size() + size.depth > kDeepestNode) too_deep(mark);
+    Node copy = found->second.node;
+    copy.place = place(mark, 1);
+    add(std::move(copy), 0, size);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(mark, tag, anchor, Node::Form::list);
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(mark, tag, anchor, Node::Form::map);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapEnd() override {
+    merge(open_.back().node);
+    close();
+  }
+
+ private:
+  struct Size {
+    std::size_t nodes = 0, depth = 0;
+  };
+  struct Anchor {
+    Node node;
+    Size size;
+  };
+  /// A list or map whose end has not been seen.
+  struct Open {
+    Node node;
+    YAML::anchor_t anchor = 0;
+    Size size{1, 1};
+    bool key_next = true;
+    std::unordered_set<std::string> keys;
+  };
+
+  Place place(const YAML::Mark& mark, std::size_t length) const {
+    const std::string& text = source_.text;
+    std::size_t offset = std::min(text.size(), static_cast<std::size_t>(std::max(0, mark.pos)));
+    // A node's own mark is that of its anchor, when it has one.
+    if (offset < text.size() && text[offset] == '&') {
+      while (offset < text.size() && !std::strchr(" \t\r\n", text[offset])) ++offset;
+      while (offset < text.size() && std::strchr(" \t\r\n", text[offset])) ++offset;
+    }
+    if (offset < text.size() && (text[offset] == '"' || text[offset] == '\'')) {
+      const std::size_t end = text.find(text[offset], offset + 1);
+      if (end != std::string::npos) length = end + 1 - offset;
+    } else if (offset < text.size() && text[offset] == '*') {
+      const std::size_t end = text.find_first_of(" \t\r\n,]}", offset);
+      length = std::min(end, text.size()) - offset;
+    }
+    return {&source_, offset, length};
+  }
+
+  [[noreturn]] void too_many(const YAML::Mark& mark) const {
+    fail(place(mark, 1), "more than " + std::to_string(kMostNodes) + " values, counting what aliases repeat");
+  }
+  [[noreturn]] void too_deep(const YAML::Mark& mark) const {
+    fail(place(mark, 1), "nested deeper than " + std::to_string(kDeepestNode) + " levels");
+  }
+
+  // yaml-cpp gives "?" to plain scalars and "!" to quoted ones.
+  void refuse_tag(const YAML::Mark& mark, const std::string& tag) const {
+    if (!tag.empty() && tag != "?" && tag != "!") fail(place(mark, 1), "YAML tags are not used here");
+  }
+
+  void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node::Form form) {
+    refuse_tag(mark, tag);
+    if (open_.size() >= kDeepestNode) too_deep(mark);
+    Open opened;
+    opened.node.form = form;
+    opened.node.place = place(mark, 1);
+    opened.anchor = anchor;
+    open_.push_back(std::move(opened));
+  }
+
+  void close() {
+    Open closed = std::move(open_.back());
+    open_.pop_back();
+    nodes_ -= closed.size.nodes - 1;  // counted again by add()
+    add(std::move(closed.node), closed.anchor, closed.size);
+  }
+
+  void add(Node node, YAML::anchor_t anchor, Size size) {
+    nodes_ += size.nodes;
+    if (nodes_ > kMostNodes) {
+      fail(node.place, "more than " + std::to_string(kMostNodes) + " values, counting what aliases repeat");
+    }
+    if (anchor != 0) {
+      anchor_nodes_ += size.nodes;
+      if (anchor_nodes_ > kMostNodes) fail(node.place, "anchors within anchors hold too many values");
+      anchors_[anchor] = {node, size};
+    }
+    if (open_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    Open& parent = open_.back();
+    parent.size.nodes += size.nodes;
+    parent.size.depth = std::max(parent.size.depth, size.depth + 1);
+    if (parent.node.is_list()) {
+      parent.node.items.push_back(std::move(node));
+    } else if (parent.key_next) {
+      add_key(parent, std::move(node));
+    } else {
+      NodeEntry& entry = parent.node.entries.back();
+      if (node.form == Node::Form::null) node.place = entry.key_place;
+      entry.value = std::move(node);
+      parent.key_next = true;
+    }
+  }
+
+  void add_key(Open& parent, Node key) {
+    if (!key.is_scalar()) fail(key.place, "a key must be a text, got " + key.form_name());
+    if (!parent.keys.insert(key.text).second) {
+      const NodeEntry* first = parent.node.find(key.text);
+      fail(key.place, "key " + in_quotes(key.text) + " is there twice",
+           "first at " + first->key_place.text());
+    }
+    parent.node.entries.push_back({std::move(key.text), key.place, {}});
+    if (parent.node.entries.size() == 1 && parent.node.place.length <= 1 && !is_flow(parent.node.place))
+      parent.node.place = parent.node.entries[0].key_place;
+    parent.key_next = false;
+  }
+
+  bool is_flow(const Place& at) const {
+    return at.offset < source_.text.size() && source_.text[at.offset] == '{';
+  }
+
+  /// `<<: *other` or `<<: [*one, *two]`: own keys win, then the earlier map.
+  void merge(Node& map) {
+    NodeEntry* const marker = map.find("<<");
+    if (marker == nullptr) return;
+    const Place where = marker->key_place;
+    Node merged = std::move(marker->value);
+    map.entries.erase(map.entries.begin() + (marker - map.entries.data()));
+    std::vector<Node> maps;
+    if (merged.is_list())
+      maps = std::move(merged.items);
+    else
+      maps.push_back(std::move(merged));
+    std::unordered_set<std::string>& keys = open_.back().keys;
+    keys.erase("<<");
+    for (Node& one : maps) {
+      if (!one.is_map()) fail(where, "`<<` wants a map or a list of maps, got " + one.form_name());
+      for (NodeEntry& entry : one.entries)
+        if (keys.insert(entry.key).second) map.entries.push_back(std::move(entry));
+    }
+  }
+
+  const SourceText& source_;
+  Node root_;
+  std::vector<Open> open_;
+  std::map<YAML::anchor_t, Anchor> anchors_;
+  std::size_t nodes_ = 0, anchor_nodes_ = 0;
+};
+
+}  // namespace
+
+std::string read_text(const std::string& path, const Place& named_at) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) fail(named_at, in_quotes(path) + " is a directory");
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail(named_at, "cannot read " + in_quotes(path) + ": " + std::strerror(errno));
+  std::string text(kMostBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) fail(named_at, "cannot read " + in_quotes(path) + ": " + std::strerror(errno));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+Node parse_yaml(const SourceText& source) {
+  const Place whole{&source};
+  if (source.text.size() > kMostBytes)
+    fail(whole, "too large for a configuration: more than " + std::to_string(kMostBytes) + " bytes");
+  if (!is_text(source.text)) fail(whole, "not a text file", "", "a configuration is YAML in UTF-8");
+  NodeBuilder builder(source);
+  try {
+    std::istringstream stream(source.text);
+    YAML::Parser parser(stream);
+    if (!parser.HandleNextDocument(builder)) return {.place = whole};
+    Node root = builder.take();
+    NodeBuilder second(source);
+    if (parser.HandleNextDocument(second)) fail(whole, "more than one YAML document");
+    return root;
+  } catch (const YAML::Exception& error) {
+    const auto offset = static_cast<std::size_t>(std::max(0, error.mark.pos));
+    fail({&source, std::min(offset, source.text.size()), 1}, "not valid YAML: " + error.msg);
+  }
+}
+
+}  // namespace trainer

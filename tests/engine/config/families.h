@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/config/config_tree.h"
+
+namespace trainer {
+
+/// The root keys of the tests' runs: a little like the real ones, and declared by the tests alone.
+std::vector<Setting> test_root();
+
+ConfigTree tree_of(const std::string& yaml, const std::vector<std::string>& overrides = {});
+/// "data: digits" and such, with the given layers.
+ConfigTree layers_of(const std::string& layers, const std::string& before = "");
+/// The message of the error that reading `yaml` ends in; empty when it is sound.
+std::string mistake_in(const std::string& yaml, const std::vector<std::string>& overrides = {});
+
+}  // namespace trainer
