@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "datasets/dataset.h"
+#include "engine/config/setting.h"
 
 namespace trainer {
 

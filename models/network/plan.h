@@ -9,15 +9,9 @@
 
 #include "engine/config/config.h"
 #include "engine/core/shape.h"
+#include "models/export/layout.h"
 
 namespace trainer {
-
-/// How a parameter lies in files, where everyone expects PyTorch's order.
-enum class FileLayout {
-  as_in_memory,
-  dense,        ///< memory (in, out), file (out, in)
-  convolution,  ///< memory (kernel_h, kernel_w, in, out), file (out, in, kernel_h, kernel_w)
-};
 
 /// A parameter as a layer declares it.
 struct Parameter {

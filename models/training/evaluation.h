@@ -5,7 +5,7 @@
 namespace trainer {
 
 /// Scores over a whole split, every sample exactly once, the same on all ranks. Collective; the session's
-/// network must be attached to its parameters. `batch`: rows of a global batch.
-Scores evaluate(Session& session, const Dataset& split, std::int64_t batch);
+/// network must be attached to its parameters.
+Scores evaluate(Session& session, const Dataset& split);
 
 }  // namespace trainer

@@ -10,9 +10,11 @@
 #include "engine/parallel/mesh.h"
 #include "models/losses/loss.h"
 #include "models/metrics/metric.h"
+#include "models/network/exchange.h"
 #include "models/network/network.h"
 #include "models/training/observer.h"
 #include "models/training/settings.h"
+#include "models/training/team.h"
 
 namespace trainer {
 
@@ -32,6 +34,11 @@ class Session {
   Loss& loss() const { return *loss_; }
   const std::vector<std::unique_ptr<Metric>>& metrics() const { return metrics_; }
   std::vector<MetricFacts> metric_facts() const;
+  /// What decides which weights are best: the validation split, else the test split, else null.
+  const Dataset* evaluation_data() const;
+  /// "valid", "test" or empty.
+  std::string evaluation_split() const;
+  BatchSum& batch_sum() { return team_; }
   /// Parameters of the whole model, however it is cut.
   std::int64_t parameter_count() const;
 
@@ -40,6 +47,8 @@ class Session {
   Data data_;
   Mesh& mesh_;
   ThreadPool& pool_;
+  Team team_;
+  ModelGroup model_group_;
   std::unique_ptr<Network> network_;
   std::unique_ptr<Loss> loss_;
   std::vector<std::unique_ptr<Metric>> metrics_;

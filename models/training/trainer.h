@@ -2,14 +2,16 @@
 
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "datasets/loader.h"
+#include "engine/core/arena.h"
 #include "engine/parallel/gradient_reducer.h"
 #include "models/optimizers/optimizer.h"
 #include "models/schedules/schedule.h"
+#include "models/training/batch.h"
+#include "models/training/checkpoint.h"
 #include "models/training/observer.h"
 #include "models/training/session.h"
 
@@ -23,11 +25,11 @@ class Trainer {
     std::string initial_weights;  ///< a safetensors file; empty: the initialisers of the model
     GradientReducer::Options reducer;
   };
-  /// Collective. Error(weights) when the initial weights do not fit.
-  Trainer(const Config& train, Session& session, const Options& options);
-  ~Trainer();
+  /// Collective. The session's network reads this trainer's parameters from now on. Error(weights) when the
+  /// initial ones do not fit.
+  Trainer(const Config& root, Session& session, const Options& options);
 
-  RunFacts facts() const;
+  const RunFacts& facts() const { return facts_; }
   /// "sgd lr 0.05 momentum 0.9"
   std::string optimizer_text() const { return optimizer_->text(); }
   /// How gradients travel, for the header.
@@ -39,12 +41,25 @@ class Trainer {
   RunResult run(const std::vector<Observer*>& observers, const std::filesystem::path& directory);
 
  private:
-  struct Sums;
+  struct Progress;
+
+  void make_segments();
+  Scores step(Progress& progress, std::span<const std::int64_t> samples);
+  void evaluate_when_due(Progress& progress, const StepReport& after);
+  void save_when_due(Progress& progress);
+  /// An optimizer state of all data ranks, flat like the parameters, on data rank 0; empty elsewhere.
+  std::vector<float> gather_state(std::size_t state);
+
   Session& session_;
-  Options options_;
   std::unique_ptr<Optimizer> optimizer_;
+  BatchOrder order_;
+  RunFacts facts_;
   std::unique_ptr<Schedule> schedule_;
   GradientReducer reducer_;
+  BatchRunner batch_;
+  Arena optimizer_states_;
+  std::vector<Segment> segments_;
+  std::vector<std::int64_t> segment_offsets_;  ///< of each segment in the flat buffer
 };
 
 }  // namespace trainer

@@ -1,0 +1,107 @@
+#include "models/network/exchange.h"
+
+#include <algorithm>
+#include <memory>
+
+namespace trainer {
+namespace {
+
+/// whole[:, part] -> mine
+void take_columns(std::span<const float> whole, std::int64_t width, Range part, std::span<float> mine) {
+  const auto lines = static_cast<std::int64_t>(whole.size()) / width;
+  for (std::int64_t line = 0; line < lines; ++line)
+    std::copy_n(whole.data() + line * width + part.first, part.count(), mine.data() + line * part.count());
+}
+
+class Exchange final : public Layer {
+ public:
+  Exchange(ExchangeKind kind, ModelGroup& group, std::int64_t width)
+      : kind_(kind), group_(group), width_(width) {}
+
+  Shape setup(const Shape& sample, Plan& plan) override {
+    plan.backward_reads(false, false);
+    if (kind_ == ExchangeKind::copy || kind_ == ExchangeKind::sum) {
+      // Nobody asks for gradients before the first parameter.
+      if (kind_ == ExchangeKind::copy && plan.parameter_end() == 0) plan.is_view();
+      plan.works_in_place();
+      return sample;
+    }
+    scratch_ = plan.scratch(sample.size() / sample[sample.rank() - 1] * width_);
+    return sample.with_last(kind_ == ExchangeKind::join ? width_ : group_.part(width_).count());
+  }
+
+  void forward(ConstTensor x, Tensor y, Pass& pass) override {
+    switch (kind_) {
+      case ExchangeKind::join:
+        return group_.join_columns(pass.worker(), x.span(), y.span(), width_, pass.buffer(scratch_).span());
+      case ExchangeKind::split:
+        return take_columns(x.span(), width_, group_.part(width_), y.span());
+      case ExchangeKind::copy:
+      case ExchangeKind::sum:
+        if (x.data() != y.data()) std::ranges::copy(x.span(), y.data());
+        if (kind_ == ExchangeKind::sum) group_.sum(pass.worker(), y.span());
+    }
+  }
+
+  void backward(ConstTensor, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
+    if (dx.empty()) return;
+    switch (kind_) {
+      case ExchangeKind::join:
+        return take_columns(dy.span(), width_, group_.part(width_), dx.span());
+      case ExchangeKind::split:
+        return group_.join_columns(pass.worker(), dy.span(), dx.span(), width_, pass.buffer(scratch_).span());
+      case ExchangeKind::copy:
+      case ExchangeKind::sum:
+        if (dx.data() != dy.data()) std::ranges::copy(dy.span(), dx.data());
+        if (kind_ == ExchangeKind::copy) group_.sum(pass.worker(), dx.span());
+    }
+  }
+
+ private:
+  ExchangeKind kind_;
+  ModelGroup& group_;
+  std::int64_t width_;
+  BufferId scratch_;
+};
+
+}  // namespace
+
+ModelGroup::ModelGroup(ThreadPool& pool, Communicator& ranks)
+    : pool_(pool), ranks_(ranks), slots_(static_cast<std::size_t>(pool.size())) {}
+
+template <class Collective>
+void ModelGroup::in_turn(int worker, const Slot& slot, Collective collective) {
+  slots_[static_cast<std::size_t>(worker)] = slot;
+  pool_.barrier();
+  // Only worker 0 may communicate; it does so for every worker, in the same order on all ranks.
+  if (worker == 0)
+    for (const Slot& each : slots_) collective(each);
+  pool_.barrier();
+}
+
+void ModelGroup::sum(int worker, std::span<float> values) {
+  in_turn(worker, {.mine = {}, .all = values}, [&](const Slot& slot) { ranks_.sum(slot.all); });
+}
+
+void ModelGroup::join_columns(int worker, std::span<const float> mine, std::span<float> whole,
+                              std::int64_t width, std::span<float> scratch) {
+  const std::int64_t lines = static_cast<std::int64_t>(whole.size()) / width;
+  in_turn(worker, {.mine = mine, .all = scratch.first(whole.size()), .lines = lines}, [&](const Slot& slot) {
+    std::vector<std::int64_t> counts;
+    for (int rank = 0; rank < size(); ++rank)
+      counts.push_back(slot.lines * part_of(width, rank, size()).count());
+    ranks_.all_gather(slot.mine, slot.all, counts);
+  });
+  const float* from = scratch.data();
+  for (int rank = 0; rank < size(); ++rank) {
+    const Range part = part_of(width, rank, size());
+    for (std::int64_t line = 0; line < lines; ++line, from += part.count())
+      std::copy_n(from, part.count(), whole.data() + line * width + part.first);
+  }
+}
+
+std::unique_ptr<Layer> make_exchange(ExchangeKind kind, ModelGroup& group, std::int64_t width) {
+  return std::make_unique<Exchange>(kind, group, width);
+}
+
+}  // namespace trainer

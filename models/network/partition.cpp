@@ -1,0 +1,73 @@
+#include "models/network/partition.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "models/layers/dense.h"
+
+namespace trainer {
+namespace {
+
+using Entry = Sequence::Entry;
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+/// Layers that treat each number by itself, whatever part of the units a rank holds.
+bool is_elementwise(const Entry& entry) {
+  constexpr std::array<std::string_view, 4> kTypes{"relu", "leaky_relu", "sigmoid", "tanh"};
+  return std::ranges::find(kTypes, entry.type) != kTypes.end();
+}
+
+/// The dense layer that sees `first`'s units with only elementwise layers between, or kNone.
+std::size_t dense_after(const std::vector<Entry>& entries, std::size_t first) {
+  std::size_t next = first + 1;
+  while (next < entries.size() && is_elementwise(entries[next])) ++next;
+  return next < entries.size() && entries[next].type == "dense" ? next : kNone;
+}
+
+Dense& dense(Entry& entry) { return dynamic_cast<Dense&>(*entry.layer); }
+
+/// Floats a sample moves, counting an all-gather of n as n and a sum of n as 2 n: by outputs twice, u1 and u2
+/// are joined and u1 gradients summed; by outputs, then inputs, u2 are summed.
+bool pair_moves_less(std::int64_t first_units, std::int64_t second_units) {
+  return 2 * second_units < 3 * first_units + second_units;
+}
+
+}  // namespace
+
+void cut_dense_layers(Sequence& layers, ModelGroup& group) {
+  if (group.size() == 1) return;
+  std::vector<Entry> result;
+  std::vector<Entry>& entries = layers.entries();
+  const auto exchange = [&](ExchangeKind kind, std::int64_t width) {
+    result.push_back({.layer = make_exchange(kind, group, width), .type = "exchange"});
+  };
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].type != "dense") {
+      result.push_back(std::move(entries[i]));
+      continue;
+    }
+    const std::int64_t units = dense(entries[i]).units();
+    const std::size_t next = dense_after(entries, i);
+    const bool paired = next != kNone && pair_moves_less(units, dense(entries[next]).units());
+    const Range part = group.part(units);
+    dense(entries[i]).cut({.along = Dense::Cut::Along::outputs, .first = part.first, .last = part.last});
+    exchange(ExchangeKind::copy, 0);
+    result.push_back(std::move(entries[i]));
+    if (!paired) {
+      exchange(ExchangeKind::join, units);
+      continue;
+    }
+    for (++i; i < next; ++i) result.push_back(std::move(entries[i]));
+    Dense& second = dense(entries[next]);
+    second.cut({.along = Dense::Cut::Along::inputs, .first = part.first, .last = part.last, .inputs = units});
+    result.push_back(std::move(entries[next]));
+    exchange(ExchangeKind::sum, second.units());
+    if (second.has_bias() || second.activation() != Activation::none)
+      result.push_back({.layer = std::make_unique<BiasActivation>(second), .type = "bias"});
+  }
+  entries = std::move(result);
+}
+
+}  // namespace trainer

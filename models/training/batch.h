@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "models/training/session.h"
+
+namespace trainer {
+
+/// Takes batches through a session's network: each worker of each data ranks its part of the rows. Keeps sums
+/// of loss and metrics. Training and evaluation are the same but for the gradient.
+class BatchRunner {
+ public:
+  explicit BatchRunner(Session& session);
+
+  /// Forward only. All workers of all ranks take part.
+  void evaluate(const Dataset& split, std::span<const std::int64_t> samples);
+  /// Forward, loss over the mean of the global batch, and backward; on_ready(worker, offset) as in
+  /// Network::backward.
+  void train(const Dataset& split, std::span<const std::int64_t> samples, std::int64_t step,
+             const std::function<void(int worker, std::int64_t offset)>& on_ready);
+
+  /// This rank's sums since clear(): loss, then each metric's; to be added over data ranks.
+  std::span<const double> sums();
+  void clear();
+  /// Means from sums that were added over data ranks.
+  Scores scores(std::span<const double> sums, std::int64_t samples) const;
+
+ private:
+  struct Worker {
+    std::vector<std::int32_t> labels;
+    std::vector<double> sums;
+  };
+  ConstTensor forward(int worker, const Dataset& split, std::span<const std::int64_t> samples, Mode mode,
+                      std::int64_t step);
+  void score(int worker, ConstTensor y, float gradient_scale);
+
+  Session& session_;
+  std::vector<Worker> workers_;
+  std::vector<double> total_;
+};
+
+}  // namespace trainer

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "engine/core/error.h"
+#include "engine/parallel/communicator.h"
+#include "models/network/plan.h"
+
+namespace trainer {
+
+/// The last few losses, to show how a run went wrong.
+class LossHistory {
+ public:
+  void add(double loss);
+  /// "2.31 > 18.4 > 3.1e+07 > NaN"
+  std::string text() const;
+  double last() const { return losses_[static_cast<std::size_t>(count_ - 1) % losses_.size()]; }
+
+ private:
+  std::array<double, 4> losses_{};
+  std::int64_t count_ = 0;
+};
+
+/// What is known when a step was not finite.
+struct DivergenceFacts {
+  double own_loss = 0;  ///< the loss of this rank's rows
+  const LossHistory& losses;
+  std::int64_t epoch = 0, step = 0;  ///< counted from 1
+  double rate = 0;
+  std::span<const Parameter> parameters;
+  std::span<const float> values;
+  std::filesystem::path checkpoint;  ///< the last one; empty when there is none
+};
+
+/// The error that ends a run whose loss or gradient is not finite: names the step, the rank that saw it
+/// first, the losses before and the largest parameter. Collective over `world`; every rank gets the same
+/// message but for the last two facts.
+Error divergence(Communicator& world, const DivergenceFacts& facts);
+
+}  // namespace trainer

@@ -1,0 +1,88 @@
+#include "models/training/settings.h"
+
+#include "datasets/data.h"
+
+namespace trainer {
+namespace {
+
+Cadence cadence(const Config& train, std::string_view key) {
+  if (train.is_word(key, "epoch")) return {Cadence::Kind::epoch};
+  if (train.is_word(key, "end")) return {Cadence::Kind::end};
+  if (train.is_word(key, "never")) return {Cadence::Kind::never};
+  return {Cadence::Kind::steps, train.at(key).get<std::int64_t>("steps")};
+}
+
+Setting every_steps() { return integer("steps", "after every so many steps").at_least(1); }
+
+}  // namespace
+
+bool Cadence::due(std::int64_t done, std::int64_t steps_per_epoch, std::int64_t total) const {
+  switch (kind) {
+    case Kind::never:
+      return false;
+    case Kind::end:
+      return done == total;
+    case Kind::epoch:
+      return done == total || (done > 0 && done % steps_per_epoch == 0);
+    case Kind::steps:
+      return done == total || (done > 0 && done % steps == 0);
+  }
+  return false;
+}
+
+TrainSettings train_settings(const Config& train) {
+  TrainSettings settings{.batch = train.get<std::int64_t>("batch"),
+                         .seed = static_cast<std::uint64_t>(train.get<std::int64_t>("seed")),
+                         .log_every = train.get<std::int64_t>("log_every"),
+                         .evaluate = cadence(train, "evaluate"),
+                         .checkpoint = cadence(train, "checkpoint")};
+  if (train.has("epochs")) settings.epochs = train.get<std::int64_t>("epochs");
+  if (train.has("steps")) settings.steps = train.get<std::int64_t>("steps");
+  if (!settings.epochs && !settings.steps)
+    train.fail("", "train says neither `epochs` nor `steps`", "train: {epochs: 5, ...}");
+  if (train.has("warmup")) settings.warmup = train.get<Duration>("warmup");
+  return settings;
+}
+
+std::vector<Setting> run_settings() {
+  return {
+      section("data", "what is learned from", data_settings()),
+      section("model", "what learns",
+              {list_of("layers", "the layers, first to last; the input comes from the data",
+                       family("", "a layer", "layer")),
+               family("loss", "what training makes small", "loss")}),
+      section(
+          "train", "how it learns",
+          {integer("epochs", "passes over the training samples; 0 writes the initial weights")
+               .at_least(0)
+               .optional()
+               .exclusive_with("steps"),
+           integer("steps", "updates, over as many epochs as they need")
+               .at_least(0)
+               .optional()
+               .exclusive_with("epochs"),
+           integer("batch", "samples of one update, over all ranks").at_least(1),
+           family("optimizer", "how parameters follow their gradients", "optimizer"),
+           family("schedule", "how the learning rate changes", "schedule").fallback("constant"),
+           duration("warmup", "raise the learning rate from 0 over so long").optional(),
+           list_of("metrics", "what is reported besides the loss; the first decides which weights are best",
+                   family("", "a metric", "metric"))
+               .fallback("[]"),
+           integer("seed", "initial weights, order of samples and random masks follow from it")
+               .at_least(0)
+               .fallback("1"),
+           section("evaluate", "when the validation or test samples are scored", {every_steps()})
+               .or_word("epoch")
+               .or_word("end")
+               .or_word("never")
+               .fallback("epoch"),
+           section("checkpoint", "when weights are saved, besides the end; never: not even then",
+                   {every_steps()})
+               .or_word("epoch")
+               .or_word("never")
+               .fallback("epoch"),
+           integer("log_every", "steps between lines of metrics.jsonl").at_least(1).fallback("10")}),
+  };
+}
+
+}  // namespace trainer

@@ -1,0 +1,151 @@
+#include "models/training/weights.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "models/export/layout.h"
+
+namespace trainer {
+namespace {
+
+/// How far apart equal indices of neighbouring entries along `axis` lie.
+std::int64_t stride_of(const Shape& shape, int axis) {
+  return Shape(shape.extents().subspan(static_cast<std::size_t>(axis) + 1)).size();
+}
+
+/// Copies between a whole tensor and its indices [first, first + shape[axis]) along axis; copy(whole, part,
+/// count).
+template <class Copy>
+void for_each_run(const Shape& whole, const Shape& part, int axis, std::int64_t first, Copy copy) {
+  const std::int64_t inner = stride_of(whole, axis), run = part[axis] * inner;
+  const std::int64_t outer = run > 0 ? part.size() / run : 0;
+  for (std::int64_t i = 0; i < outer; ++i) copy(i * whole[axis] * inner + first * inner, i * run, run);
+}
+
+std::span<const float> slice(std::span<const float> flat, std::int64_t offset, std::int64_t size) {
+  return flat.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
+}
+
+/// A shard's whole tensor, in memory layout, on model rank 0.
+std::vector<float> joined(const Parameter& parameter, std::span<const float> mine, Communicator& model) {
+  if (parameter.cut_axis < 0) return {mine.begin(), mine.end()};
+  // Each rank's part begins with where it lies, since parts may be unequal.
+  std::vector<std::byte> message(sizeof(std::int64_t) * 2 + mine.size_bytes());
+  const std::int64_t place[2] = {parameter.cut_first, parameter.shape[parameter.cut_axis]};
+  std::memcpy(message.data(), place, sizeof place);
+  std::memcpy(message.data() + sizeof place, mine.data(), mine.size_bytes());
+  const Shape whole = parameter.whole_shape();
+  std::vector<float> result;
+  for (const std::vector<std::byte>& part : model.gather(message, 0)) {
+    result.resize(static_cast<std::size_t>(whole.size()));
+    std::int64_t from[2];
+    std::memcpy(from, part.data(), sizeof from);
+    std::array<std::int64_t, Shape::kMaxRank> extents{};
+    std::ranges::copy(parameter.shape.extents(), extents.begin());
+    extents[static_cast<std::size_t>(parameter.cut_axis)] = from[1];
+    const Shape shape(
+        std::span<const std::int64_t>(extents.data(), static_cast<std::size_t>(parameter.shape.rank())));
+    const std::byte* numbers = part.data() + sizeof from;
+    for_each_run(whole, shape, parameter.cut_axis, from[0],
+                 [&](std::int64_t to, std::int64_t begin, std::int64_t count) {
+                   std::memcpy(result.data() + to, numbers + begin * static_cast<std::int64_t>(sizeof(float)),
+                               static_cast<std::size_t>(count) * sizeof(float));
+                 });
+  }
+  return result;
+}
+
+/// What a file must hold for this plan.
+struct Wanted {
+  Shape file_shape;
+  const Parameter* parameter = nullptr;  ///< null for a state
+  const State* state = nullptr;
+};
+
+std::map<std::string, Wanted> wanted_tensors(const Plan& plan) {
+  std::map<std::string, Wanted> wanted;
+  for (const Parameter& parameter : plan.parameters())
+    wanted[parameter.name] = {.file_shape = file_shape(parameter.layout, parameter.whole_shape()),
+                              .parameter = &parameter};
+  for (const State& state : plan.states()) wanted[state.name] = {.file_shape = state.shape, .state = &state};
+  return wanted;
+}
+
+/// Every way in which a file's tensors are not the wanted ones.
+std::vector<std::string> differences(const std::vector<NamedTensor>& tensors,
+                                     const std::map<std::string, Wanted>& wanted) {
+  std::vector<std::string> notes;
+  std::map<std::string, const NamedTensor*> found;
+  for (const NamedTensor& tensor : tensors) {
+    found[tensor.name] = &tensor;
+    const auto it = wanted.find(tensor.name);
+    if (it == wanted.end())
+      notes.push_back("the model has no " + tensor.name);
+    else if (it->second.file_shape != tensor.shape)
+      notes.push_back(tensor.name + " is " + tensor.shape.text() + ", the model wants " +
+                      it->second.file_shape.text());
+  }
+  for (const auto& [name, tensor] : wanted)
+    if (!found.contains(name)) notes.push_back("the file has no " + name);
+  return notes;
+}
+
+}  // namespace
+
+std::vector<NamedTensor> gather_tensors(const Plan& plan, std::span<const float> values, Mesh& mesh) {
+  std::vector<NamedTensor> tensors;
+  for (const Parameter& parameter : plan.parameters()) {
+    const std::vector<float> whole =
+        joined(parameter, slice(values, parameter.offset, parameter.shape.size()), mesh.model());
+    if (mesh.model().rank() != 0) continue;
+    tensors.push_back({parameter.name, file_shape(parameter.layout, parameter.whole_shape()),
+                       to_file_layout(parameter.layout, parameter.whole_shape(), whole)});
+  }
+  return tensors;
+}
+
+std::vector<NamedTensor> state_tensors(const Plan& plan, std::span<const float> states) {
+  std::vector<NamedTensor> tensors;
+  for (const State& state : plan.states()) {
+    const std::span<const float> numbers = slice(states, state.offset, state.shape.size());
+    tensors.push_back({state.name, state.shape, {numbers.begin(), numbers.end()}});
+  }
+  return tensors;
+}
+
+void load_weights(const std::string& path, const Plan& plan, std::span<float> values,
+                  std::span<float> states) {
+  const TensorFile file = read_safetensors(path);
+  const std::map<std::string, Wanted> wanted = wanted_tensors(plan);
+  if (std::vector<std::string> notes = differences(file.tensors, wanted); !notes.empty()) {
+    constexpr std::size_t kMost = 10;
+    if (notes.size() > kMost) {
+      const std::size_t more = notes.size() - kMost;
+      notes.resize(kMost);
+      notes.push_back("and " + std::to_string(more) + " more");
+    }
+    throw Error(ExitCode::weights,
+                {Diagnostic{.what = "the weights do not fit the model", .place = path, .notes = notes}});
+  }
+  for (const NamedTensor& tensor : file.tensors) {
+    const Wanted& target = wanted.at(tensor.name);
+    if (target.state) {
+      std::ranges::copy(tensor.values, states.begin() + target.state->offset);
+      continue;
+    }
+    const Parameter& parameter = *target.parameter;
+    const std::vector<float> whole =
+        to_memory_layout(parameter.layout, parameter.whole_shape(), tensor.values);
+    float* mine = values.data() + parameter.offset;
+    if (parameter.cut_axis < 0)
+      std::ranges::copy(whole, mine);
+    else
+      for_each_run(parameter.whole_shape(), parameter.shape, parameter.cut_axis, parameter.cut_first,
+                   [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+                     std::copy_n(whole.data() + from, count, mine + to);
+                   });
+  }
+}
+
+}  // namespace trainer
