@@ -15,6 +15,8 @@ struct Data {
   std::string name;  ///< "mnist", "digits"
   std::string
       notice;  ///< "mnist not found: training on drawn digits instead (data.fallback)"; empty otherwise
+  /// What train and validation are parts of; null when train is whole. Outlives them.
+  std::unique_ptr<Dataset> samples;
   std::unique_ptr<Dataset> train, validation, test;  ///< the last two may be null
   std::vector<std::string> fingerprint;
 };
@@ -22,7 +24,8 @@ struct Data {
 /// The keys of the `data:` section.
 std::vector<Setting> data_settings();
 
-/// Throws Error(data) when a file is missing or bad, Error(usage) when a setting does not fit the set.
+/// `config` is the `data:` section. Throws Error(data) when a file is missing or bad, Error(usage) when a
+/// setting does not fit the set.
 Data open_data(const Config& config, std::uint64_t seed, bool headers_only = false);
 
 }  // namespace trainer

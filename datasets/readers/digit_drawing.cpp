@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::uint64_t kSeed = 20;
 constexpr int kPixels = kDigitSize * kDigitSize;
-constexpr int kSpanPieces = 4;
+constexpr int kSpanPieces = 4;           // straight lines for each part of a curve
+constexpr std::size_t kMostPoints = 16;  // of a stroke
 
 /// The random choices of one drawing, in the order they are asked for.
 class Choices {
@@ -27,7 +28,9 @@ class Choices {
   float between(float low, float high) { return low + (high - low) * numbers_.at(next_++); }
   /// Between -reach and reach, mostly near 0.
   float around_zero(float reach) {
-    return reach * (between(-1, 1) + between(-1, 1) + between(-1, 1)) * (1.0f / 3);
+    float sum = 0;  // one after the other: within one expression the order would be the compiler's choice
+    for (int i = 0; i < 3; ++i) sum += between(-1, 1);
+    return reach * sum * (1.0f / 3);
   }
   /// One number for each pixel, in [0, 1).
   void grain(std::span<float, kPixels> grain) const { stream_.fill_uniform(numbers_.size(), grain); }
@@ -42,19 +45,19 @@ class Choices {
 class Placement {
  public:
   explicit Placement(Choices& choices) {
-    for (float& bend : bends_) bend = choices.around_zero(0.32f);
-    const float height = choices.between(6.5f, 10.5f);
+    for (float& bend : bends_) bend = choices.around_zero(0.34f);
+    const float height = choices.between(6.3f, 10.5f);
     const float width = height * choices.between(0.72f, 1.12f);
     const float slant = choices.around_zero(0.6f) - 0.08f;
-    const float half_turn = choices.around_zero(0.26f);  // tangent of half the angle
+    const float half_turn = choices.around_zero(0.28f);  // tangent of half the angle
     const float cosine = (1 - half_turn * half_turn) / (1 + half_turn * half_turn);
     const float sine = 2 * half_turn / (1 + half_turn * half_turn);
     xx_ = cosine * width;
     xy_ = -cosine * slant * height - sine * height;
     yx_ = sine * width;
     yy_ = -sine * slant * height + cosine * height;
-    middle_x_ = kDigitSize * 0.5f + choices.around_zero(5.4f);
-    middle_y_ = kDigitSize * 0.5f + choices.around_zero(5.4f);
+    middle_x_ = kDigitSize * 0.5f + choices.around_zero(5.9f);
+    middle_y_ = kDigitSize * 0.5f + choices.around_zero(5.9f);
   }
 
   GlyphPoint operator()(GlyphPoint p) const {
@@ -135,21 +138,21 @@ void draw_digit(DigitSplit split, std::int64_t index, std::span<std::uint8_t, kP
 
   const Placement placement(choices);
   const float radius = choices.between(0.55f, 1.9f), softness = choices.between(0.7f, 1.5f);
-  const float ink = choices.between(0.6f, 1.0f), grain_strength = choices.between(0.0f, 0.42f);
-  const float wobble = choices.between(0.0f, 0.18f);
+  const float ink = choices.between(0.6f, 1.0f), grain_strength = choices.between(0.0f, 0.48f);
+  const float wobble = choices.between(0.0f, 0.3f);
 
   DistanceMap map(radius + softness);
   for (const GlyphStroke& stroke : glyph) {
-    GlyphStroke placed;
+    std::array<GlyphPoint, kMostPoints> placed;
     for (std::size_t i = 0; i < stroke.size(); ++i) {
       GlyphPoint point = stroke[i];
       if (i > 0 && i + 1 < stroke.size()) {  // ends stay where other strokes meet them
-        point.x += choices.around_zero(wobble * 1.5f);
-        point.y += choices.around_zero(wobble * 1.5f);
+        point.x += choices.around_zero(wobble);
+        point.y += choices.around_zero(wobble);
       }
-      placed.push_back(placement(point));
+      placed.at(i) = placement(point);
     }
-    map.curve(placed);
+    map.curve(std::span(placed).first(stroke.size()));
   }
 
   std::array<float, kPixels> grain;

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "engine/math/elementwise.h"
+
 namespace trainer {
 
 Pixels::Pixels(const Shape& sample, int classes, std::vector<std::uint8_t> pixels,
@@ -17,13 +19,9 @@ void Pixels::read(std::span<const std::int64_t> indices, Tensor x) const {
   for (const std::int64_t index : indices) {
     const std::size_t first = static_cast<std::size_t>(index) * area;
     if (index < 0 || first + area > pixels_.size()) throw std::logic_error("a sample that is not there");
-    pixels_to_numbers({pixels_.data() + first, area}, row);
+    bytes_to_unit(sample_.size(), pixels_.data() + first, row);
     row += area;
   }
-}
-
-void pixels_to_numbers(std::span<const std::uint8_t> pixels, float* numbers) {
-  for (std::size_t i = 0; i < pixels.size(); ++i) numbers[i] = static_cast<float>(pixels[i]) / 255;
 }
 
 void channels_last(std::int64_t channels, std::int64_t area, const std::uint8_t* in, std::uint8_t* out) {

@@ -27,9 +27,6 @@ class Pixels final : public Dataset {
   std::vector<std::uint8_t> pixels_, labels_;
 };
 
-/// y = x / 255
-void pixels_to_numbers(std::span<const std::uint8_t> pixels, float* numbers);
-
 /// One image from (C, H, W) as files have it to (H, W, C).
 void channels_last(std::int64_t channels, std::int64_t area, const std::uint8_t* in, std::uint8_t* out);
 

@@ -46,6 +46,18 @@ TEST_CASE("a bad IDX file is an error that says what was expected", "[readers]")
   CHECK_THROWS_AS(IdxFile(directory.write("file.gz", gzipped(bytes)), content), Error);
 }
 
+TEST_CASE("no change of a header makes a file read as more or less than it holds", "[readers]") {
+  const TemporaryDirectory directory;
+  const Bytes good = idx_bytes({2, 3, 2}, Bytes(12, 1));
+  for (std::size_t position = 0; position < good.size() - 12; ++position)
+    for (int bit = 0; bit < 8; ++bit) {
+      Bytes bad = good;
+      bad[position] = static_cast<std::uint8_t>(bad[position] ^ 1 << bit);
+      INFO("byte " << position << ", bit " << bit);
+      CHECK_THROWS_AS(IdxFile(directory.write("images", bad), Content::images), Error);
+    }
+}
+
 TEST_CASE("a gzip bomb stops at what the header promises", "[readers]") {
   const TemporaryDirectory directory;
   Bytes bytes = idx_bytes({10, 10, 10}, Bytes(1000));

@@ -1,0 +1,119 @@
+#include "datasets/data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "datasets/subset.h"
+#include "datasets/transforms/normalised.h"
+#include "engine/config/registry.h"
+#include "engine/core/random.h"
+
+namespace trainer {
+namespace {
+
+using Readers = Registry<Reader, const ReaderContext&>;
+
+DataSource open_source(const Config& config, const ReaderContext& context, std::string& notice) {
+  const auto reader = Readers::make(config.at("dataset"), context);
+  std::vector<std::string> looked_for;
+  if (!reader->missing(looked_for)) return reader->open();
+  if (config.has("fallback")) {
+    const auto fallback = Readers::make(config.at("fallback"), context);
+    if (!fallback->missing(looked_for)) {
+      DataSource source = fallback->open();
+      notice =
+          fmt::format("{} not found: training on {} instead (data.fallback)", config.at("dataset").type(),
+                      source.name == "digits" ? "drawn digits" : source.name);
+      return source;
+    }
+  }
+  Diagnostic problem = config.diagnostic("dataset", "dataset file not found", "-s data.path=/where/it/is");
+  for (const std::string& file : looked_for) problem.notes.push_back("looked for " + file);
+  throw Error(ExitCode::data, {problem});
+}
+
+/// `share` of `all`, at least one of them, chosen by the seed; in the order they had.
+struct Choice {
+  std::vector<std::int64_t> chosen, others;
+};
+Choice choose(const std::vector<std::int64_t>& all, double share, const RandomStream& stream) {
+  const auto count = static_cast<std::int64_t>(all.size());
+  const auto wanted = std::max<std::int64_t>(1, std::llround(share * static_cast<double>(count)));
+  std::vector<bool> is_chosen(all.size());
+  const auto order = permutation(count, stream);
+  for (std::int64_t i = 0; i < wanted; ++i)
+    is_chosen[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = true;
+  Choice choice;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    (is_chosen[i] ? choice.chosen : choice.others).push_back(all[i]);
+  return choice;
+}
+
+/// Cuts the training samples by `fraction` and `validation`.
+void cut(const Config& config, std::uint64_t seed, Data& data) {
+  const double fraction = config.get<double>("fraction"), validation = config.get<double>("validation");
+  if (fraction == 1 && validation == 0) return;
+  data.samples = std::move(data.train);
+  std::vector<std::int64_t> training(static_cast<std::size_t>(data.samples->size()));
+  std::iota(training.begin(), training.end(), 0);
+  if (fraction < 1) training = choose(training, fraction, RandomStream(seed, "data.fraction")).chosen;
+  if (validation > 0) {
+    Choice choice = choose(training, validation, RandomStream(seed, "data.validation"));
+    if (choice.others.empty())
+      config.fail("validation", fmt::format("leaves nothing of {} samples to train on", training.size()));
+    data.validation = std::make_unique<Subset>(*data.samples, std::move(choice.chosen));
+    training = std::move(choice.others);
+  }
+  data.train = std::make_unique<Subset>(*data.samples, std::move(training));
+}
+
+void normalise(Data& data) {
+  const ChannelStatistics statistics = channel_statistics(*data.train);
+  for (std::unique_ptr<Dataset>* split : {&data.train, &data.validation, &data.test})
+    if (*split) *split = std::make_unique<Normalised>(std::move(*split), statistics);
+}
+
+}  // namespace
+
+std::vector<Setting> data_settings() {
+  return {
+      family("dataset", "what to train on: a set known by name, or a format with its files", "dataset"),
+      text("path", "directory of the set's files, or of their subdirectory named like the set").optional(),
+      family("fallback", "what to train on when no file of the data set is found", "dataset").optional(),
+      real("fraction", "share of the training samples to use, chosen by the seed")
+          .above(0)
+          .at_most(1)
+          .fallback("1"),
+      real("validation", "share of the training samples to set apart for validation, chosen by the seed")
+          .at_least(0)
+          .below(1)
+          .fallback("0"),
+      choice("normalize",
+             "per_channel: shift and scale each channel to mean 0, deviation 1 over the training samples",
+             {"none", "per_channel"})
+          .fallback("none"),
+      boolean("shuffle", "a new order of the training samples in every epoch").fallback("true"),
+      boolean("drop_last", "leave out the batch at the end of an epoch that would be short")
+          .fallback("false"),
+  };
+}
+
+Data open_data(const Config& config, std::uint64_t seed, bool headers_only) {
+  const ReaderContext context{.path = config.has("path") ? config.get<std::string>("path") : "",
+                              .seed = seed,
+                              .headers_only = headers_only};
+  Data data;
+  DataSource source = open_source(config, context, data.notice);
+  data.name = source.name;
+  data.fingerprint = std::move(source.fingerprint);
+  data.train = std::move(source.train);
+  data.test = std::move(source.test);
+  cut(config, seed, data);
+  if (!headers_only && config.get<std::string>("normalize") == "per_channel") normalise(data);
+  return data;
+}
+
+}  // namespace trainer

@@ -1,0 +1,91 @@
+#include "datasets/readers/idx_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "datasets/readers/idx_file.h"
+#include "datasets/readers/pixels.h"
+
+namespace trainer {
+namespace {
+
+/// The files of a split: headers first, so that nothing large is read for files that do not fit together.
+class IdxSplit {
+ public:
+  explicit IdxSplit(const IdxPaths& paths)
+      : images_(paths.images, IdxFile::Content::images), label_file_(paths.labels, IdxFile::Content::labels) {
+    if (images_.count() != label_file_.count())
+      label_file_.fail(
+          "labels and images differ in number",
+          fmt::format("{} labels here, {} images in {}", label_file_.count(), images_.count(), paths.images));
+    // Labels are read even where headers alone are asked for: they are few, and hold the number of classes.
+    labels_ = label_file_.numbers();
+  }
+
+  /// (H, W, C)
+  Shape sample() const {
+    const auto& extents = images_.extents();
+    return extents.size() == 4 ? Shape{extents[2], extents[3], extents[1]} : Shape{extents[1], extents[2], 1};
+  }
+  int largest_label() const { return *std::max_element(labels_.begin(), labels_.end()); }
+  void check_labels(int classes) const {
+    const auto bad =
+        std::find_if(labels_.begin(), labels_.end(), [&](std::uint8_t label) { return label >= classes; });
+    if (bad != labels_.end())
+      label_file_.fail("label out of range", fmt::format("label {} is {}; the classes are 0 to {}",
+                                                         bad - labels_.begin(), *bad, classes - 1));
+  }
+  void check_sample(const Shape& expected) const {
+    if (sample() != expected)
+      images_.fail("test images differ in shape from training images",
+                   fmt::format("{} here, {} in training", channels_first_text(sample()),
+                               channels_first_text(expected)));
+  }
+  void add_fingerprints(std::vector<std::string>& fingerprint) const {
+    fingerprint.push_back(images_.fingerprint());
+    fingerprint.push_back(label_file_.fingerprint());
+  }
+
+  std::unique_ptr<Dataset> load(int classes, bool headers_only) {
+    std::vector<std::uint8_t> pixels;
+    if (!headers_only) pixels = images_.numbers();
+    const std::int64_t channels = sample()[2];
+    if (channels > 1) {
+      const auto size = static_cast<std::size_t>(sample().size());
+      std::vector<std::uint8_t> image(size);
+      for (std::size_t first = 0; first < pixels.size(); first += size) {
+        std::copy_n(pixels.begin() + static_cast<std::ptrdiff_t>(first), size, image.begin());
+        channels_last(channels, static_cast<std::int64_t>(size) / channels, image.data(),
+                      pixels.data() + first);
+      }
+    }
+    return std::make_unique<Pixels>(sample(), classes, std::move(pixels), std::move(labels_));
+  }
+
+ private:
+  IdxFile images_, label_file_;
+  std::vector<std::uint8_t> labels_;
+};
+
+}  // namespace
+
+DataSource open_idx_set(const std::string& name, const IdxPaths& train_paths, const IdxPaths& test_paths,
+                        int classes, bool headers_only) {
+  DataSource source{.name = name};
+  IdxSplit train(train_paths);
+  train.add_fingerprints(source.fingerprint);
+  if (classes == 0) classes = train.largest_label() + 1;
+  train.check_labels(classes);
+  if (!test_paths.images.empty()) {
+    IdxSplit test(test_paths);
+    test.add_fingerprints(source.fingerprint);
+    test.check_sample(train.sample());
+    test.check_labels(classes);
+    source.test = test.load(classes, headers_only);
+  }
+  source.train = train.load(classes, headers_only);
+  return source;
+}
+
+}  // namespace trainer

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "datasets/dataset.h"
+
+namespace trainer {
+
+/// The two IDX files of a split.
+struct IdxPaths {
+  std::string images, labels;
+};
+
+/// Opens a set of IDX files. `test` may be without paths. `classes` 0: as many as the training labels show.
+DataSource open_idx_set(const std::string& name, const IdxPaths& train, const IdxPaths& test, int classes,
+                        bool headers_only);
+
+}  // namespace trainer

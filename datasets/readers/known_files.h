@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace trainer {
+
+/// `path`, or `path`.gz where only that exists; empty when neither does.
+std::string existing_file(const std::string& path);
+
+/// The files of a set that is known by name, looked for where users keep data: in DIR and DIR/NAME, DIR being
+/// data.path (then only there), $TRAINER_DATA, ~/.cache/trainer and ./datasets. The first directory that
+/// holds one of them must hold the set.
+class KnownFiles {
+ public:
+  KnownFiles(std::string set, std::vector<std::string> files, const std::string& data_path);
+
+  /// True when no file of the set is anywhere.
+  bool missing() const { return directory_.empty(); }
+  /// "train-images-idx3-ubyte[.gz] in data, data/mnist"
+  std::string looked_for() const;
+  /// The path of one file; empty when it is not there.
+  std::string find(const std::string& file) const;
+  /// The same; an Error(data) when it is not there.
+  std::string require(const std::string& file) const;
+
+ private:
+  std::string set_;
+  std::vector<std::string> files_, directories_;
+  std::string directory_;
+};
+
+}  // namespace trainer
