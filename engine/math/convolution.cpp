@@ -1,5 +1,6 @@
 #include "engine/math/convolution.h"
 
+#include "engine/math/direct_convolution.h"
 #include "engine/math/patches_convolution.h"
 
 namespace trainer {
@@ -22,7 +23,8 @@ std::int64_t ConvolutionGeometry::out_width() const {
 }
 
 std::unique_ptr<Convolution> make_convolution(const ConvolutionGeometry& geometry) {
-  return make_patches_convolution(geometry);
+  return suits_direct_convolution(geometry) ? make_direct_convolution(geometry)
+                                            : make_patches_convolution(geometry);
 }
 
 }  // namespace trainer

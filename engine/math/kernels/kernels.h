@@ -53,12 +53,42 @@ struct PoolingKernels {
                                 bool include_padding, float* dx);
 };
 
+/// Sums of products of an image, or of the gradient laid out like one, with weights. All distances in floats.
+struct Correlation {
+  std::int64_t rows = 0, columns = 0;            ///< of the output
+  std::int64_t x_row = 0, x_column = 0;          ///< between the inputs of neighbouring outputs
+  std::int64_t y_row = 0, y_column = 0;          ///< between neighbouring outputs
+  std::int64_t tap_rows = 0, tap_row = 0;        ///< rows of the kernel and their distance in x
+  std::int64_t tap_columns = 0, tap_column = 0;  ///< likewise in each row, of runs that are contiguous in x
+  std::int64_t run = 0;                          ///< inputs in a run
+  std::int64_t filters = 0;
+};
+
+/// Images for add_products, one after the other in x and dy.
+struct ImageBlock {
+  std::int64_t images = 0, x_image = 0, dy_image = 0;
+};
+
+struct ConvolutionKernels {
+  std::int64_t lanes;  ///< floats of a vector
+  std::int64_t block;  ///< filters that correlate takes together; weights are packed for it
+  /// y = x * w + bias, with relu where asked. For each block of filters, w has all taps in order, each with
+  /// the block's filters rounded up to vectors; bias (may be null) is rounded up, too.
+  void (*correlate)(const Correlation& job, const float* x, const float* w, const float* bias, bool relu,
+                    float* y);
+  /// dw[tap, f] += sum over images and pixels of x dy, where each pixel of dy (y_row, y_column) can be read
+  /// in whole vectors. Rows of dw are `dw_tap` apart.
+  void (*add_products)(const Correlation& job, const ImageBlock& block, const float* x, const float* dy,
+                       float* dw, std::int64_t dw_tap);
+};
+
 /// All kernels for one instruction set.
 struct Kernels {
   const char* name;
   const ElementwiseKernels* elementwise;
   const NormalizationKernels* normalization;
   const PoolingKernels* pooling;
+  const ConvolutionKernels* convolution;
 };
 
 /// Those for this CPU, chosen once.

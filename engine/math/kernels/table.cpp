@@ -5,8 +5,10 @@ namespace trainer::KERNEL_NAMESPACE {
 extern const ElementwiseKernels elementwise_kernels;
 extern const NormalizationKernels normalization_kernels;
 extern const PoolingKernels pooling_kernels;
+extern const ConvolutionKernels convolution_kernels;
 
 extern const Kernels kernels;
-const Kernels kernels = {KERNEL_LABEL, &elementwise_kernels, &normalization_kernels, &pooling_kernels};
+const Kernels kernels = {KERNEL_LABEL, &elementwise_kernels, &normalization_kernels, &pooling_kernels,
+                         &convolution_kernels};
 
 }  // namespace trainer::KERNEL_NAMESPACE

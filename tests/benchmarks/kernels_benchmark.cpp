@@ -1,0 +1,158 @@
+// Prints how fast the kernels are on one core, as CSV: what, pass, kernel, milliseconds, rate, unit. Each is
+// the best of several runs, since other programs disturb.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/math/convolution.h"
+#include "engine/math/elementwise.h"
+#include "engine/math/gemm.h"
+#include "engine/math/instruction_set.h"
+#include "engine/math/normalization.h"
+#include "engine/math/pooling.h"
+
+using namespace trainer;
+
+namespace {
+
+using Numbers = std::vector<float>;
+
+Numbers numbers(std::int64_t count) {
+  Numbers values(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7919 % 2003) / 1001 - 1;
+  return values;
+}
+
+double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// `work` is floating-point operations or bytes of one call.
+void measure(const std::string& what, const std::string& pass, const std::string& kernel, double work,
+             const char* unit, const std::function<void()>& call) {
+  call();
+  double best = 1e30;
+  const double end = seconds() + 0.15;
+  while (seconds() < end) {
+    // Calls too short for the clock are timed together.
+    const int repeats = std::max(1, static_cast<int>(1e-3 / std::min(best, 1e-3)));
+    const double start = seconds();
+    for (int i = 0; i < repeats; ++i) call();
+    best = std::min(best, (seconds() - start) / repeats);
+  }
+  fmt::print("{},{},{},{:.4f},{:.1f},{}\n", what, pass, kernel, best * 1e3, work / best / 1e9, unit);
+  std::fflush(stdout);
+}
+
+void measure_gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
+  const Numbers a = numbers(m * k), b = numbers(k * n);
+  Numbers c = numbers(m * n);
+  measure(fmt::format("{}x{}x{}", m, n, k), "NN", "gemm", 2.0 * static_cast<double>(m * n * k), "GFLOP/s",
+          [&] { gemm(Transpose::no, Transpose::no, m, n, k, a.data(), k, b.data(), n, 0, c.data(), n); });
+}
+
+void measure_convolution(const std::string& name, std::int64_t images, const ConvolutionGeometry& g) {
+  const auto convolution = make_convolution(g);
+  const std::int64_t outputs = images * g.out_height() * g.out_width() * g.filters;
+  const std::int64_t taps = g.kernel_h * g.kernel_w * g.channels / g.groups;
+  const Numbers x = numbers(images * g.height * g.width * g.channels), w = numbers(taps * g.filters),
+                bias = numbers(g.filters), dy = numbers(outputs);
+  Numbers y(dy.size()), dx(x.size()), dw(w.size()), dbias(bias.size());
+  Numbers scratch(static_cast<std::size_t>(convolution->scratch_size()));
+  const double work = 2.0 * static_cast<double>(outputs * taps);
+  measure(name, "forward", convolution->kernel(), work, "GFLOP/s", [&] {
+    convolution->forward(images, x.data(), w.data(), bias.data(), Activation::relu, y.data(), scratch.data());
+  });
+  measure(name, "data", convolution->kernel(), work, "GFLOP/s",
+          [&] { convolution->backward_data(images, dy.data(), w.data(), dx.data(), scratch.data()); });
+  measure(name, "weights", convolution->kernel(), work, "GFLOP/s", [&] {
+    convolution->backward_weights(images, x.data(), dy.data(), dw.data(), dbias.data(), false,
+                                  scratch.data());
+  });
+}
+
+void measure_elementwise(std::int64_t rows, std::int64_t columns) {
+  const std::int64_t count = rows * columns;
+  const Numbers x = numbers(count), bias = numbers(columns);
+  Numbers y = numbers(count), z = numbers(count), sums = numbers(columns);
+  std::vector<double> first(bias.size()), second(bias.size());
+  const std::vector<std::uint8_t> bytes(x.size(), 7);
+  const auto run = [&](const char* pass, double floats, const std::function<void()>& call) {
+    measure(fmt::format("{}x{}", rows, columns), pass, "elementwise",
+            floats * static_cast<double>(count) * sizeof(float), "GB/s", call);
+  };
+  for (const auto& [name, f] : {std::pair{"bias relu", Activation::relu},
+                                {"bias sigmoid", Activation::sigmoid},
+                                {"bias tanh", Activation::tanh}})
+    run(name, 2, [&, kind = f] { bias_activate(kind, rows, columns, x.data(), bias.data(), y.data()); });
+  run("relu backward", 3, [&] { activate_backward(Activation::relu, count, x.data(), z.data(), y.data()); });
+  run("column sums", 1, [&] { column_sums(rows, columns, x.data(), false, sums.data()); });
+  run("softmax", 2, [&] { softmax(rows, columns, x.data(), y.data()); });
+  run("square sum", 1, [&] { sums[0] = static_cast<float>(square_sum(count, x.data())); });
+  run("sgd", 5, [&] { sgd_update(count, 1e-6f, 0.9f, 1e-6f, false, x.data(), y.data(), z.data()); });
+  run("accumulate", 3, [&] { accumulate(count, x.data(), y.data()); });
+  run("bytes", 1.25, [&] { bytes_to_unit(count, bytes.data(), y.data()); });
+  run("channel sums", 1, [&] { channel_sums(rows, columns, x.data(), first.data()); });
+  run("channel squares", 1, [&] { channel_squares(rows, columns, x.data(), bias.data(), first.data()); });
+  run("channel affine", 2,
+      [&] { channel_affine(rows, columns, x.data(), bias.data(), bias.data(), y.data()); });
+  run("norm backward sums", 2, [&] {
+    batch_norm_backward_sums(rows, columns, x.data(), y.data(), bias.data(), first.data(), second.data());
+  });
+  run("norm backward", 3, [&] {
+    batch_norm_backward(rows, columns, x.data(), y.data(), bias.data(), bias.data(), bias.data(), bias.data(),
+                        z.data());
+  });
+}
+
+void measure_pooling(std::int64_t images, const PoolingGeometry& g) {
+  const Numbers x = numbers(images * g.height * g.width * g.channels);
+  Numbers y(static_cast<std::size_t>(images * g.out_height() * g.out_width() * g.channels)), dx = x;
+  std::vector<std::uint8_t> winner(y.size());
+  const std::string name = fmt::format("{}x{}x{}", g.height, g.width, g.channels);
+  const double bytes = static_cast<double>(x.size() + y.size()) * sizeof(float);
+  const auto run = [&](const char* pass, const std::function<void()>& call) {
+    measure(name, pass, fmt::format("pool {}x{}", g.size_h, g.size_w), bytes, "GB/s", call);
+  };
+  run("max forward", [&] { max_pool(g, images, x.data(), y.data(), winner.data()); });
+  run("max backward", [&] { max_pool_backward(g, images, y.data(), winner.data(), dx.data()); });
+  run("average forward", [&] { average_pool(g, images, x.data(), false, y.data()); });
+  run("average backward", [&] { average_pool_backward(g, images, y.data(), false, dx.data()); });
+}
+
+}  // namespace
+
+int main() {
+  const char* core = prepare_blas();
+  fmt::print("# {} kernels, {} {}\nwhat,pass,kernel,milliseconds,rate,unit\n", instruction_set(),
+             blas_version(), core);
+  measure_gemm(128, 100, 784);
+  measure_gemm(128, 10, 512);
+  measure_gemm(128, 1024, 1024);
+  measure_gemm(1024, 1024, 1024);
+  measure_convolution("1 to 16 5x5 at 28", 128, {28, 28, 1, 16, 5, 5});
+  measure_convolution("16 to 32 5x5 at 12", 128, {12, 12, 16, 32, 5, 5});
+  measure_convolution("3 to 16 3x3 at 32", 128, {32, 32, 3, 16, 3, 3, 1, 1, 1, 1});
+  measure_convolution("16 3x3 at 32", 128, {32, 32, 16, 16, 3, 3, 1, 1, 1, 1});
+  measure_convolution("16 to 32 3x3 at 32 stride 2", 128, {32, 32, 16, 32, 3, 3, 2, 2, 1, 1});
+  measure_convolution("32 3x3 at 16", 128, {16, 16, 32, 32, 3, 3, 1, 1, 1, 1});
+  measure_convolution("32 to 64 1x1 at 16 stride 2", 128, {16, 16, 32, 64, 1, 1, 2, 2});
+  measure_convolution("64 3x3 at 8", 128, {8, 8, 64, 64, 3, 3, 1, 1, 1, 1});
+  measure_convolution("64 3x3 at 56", 16, {56, 56, 64, 64, 3, 3, 1, 1, 1, 1});
+  measure_convolution("64 to 256 1x1 at 56", 16, {56, 56, 64, 256, 1, 1});
+  measure_convolution("256 3x3 at 14", 16, {14, 14, 256, 256, 3, 3, 1, 1, 1, 1});
+  measure_convolution("64 3x3 depthwise at 28", 16, {28, 28, 64, 64, 3, 3, 1, 1, 1, 1, 1, 1, 64});
+  measure_elementwise(128, 10);
+  measure_elementwise(128, 1024);
+  measure_elementwise(8192, 16);
+  measure_elementwise(131072, 16);
+  measure_pooling(128, {24, 24, 16});
+  measure_pooling(128, {8, 8, 32});
+  measure_pooling(128, {8, 8, 64, 8, 8, 8, 8});
+  return 0;
+}
