@@ -13,6 +13,8 @@ void prepare_mpi_environment() {
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", kKeep);
 }
 
+bool mpi_yields() { return true; }
+
 bool binding_was_chosen() {
   if (std::getenv("OMPI_MCA_hwloc_base_binding_policy") || std::getenv("OMPI_MCA_rmaps_base_mapping_policy"))
     return true;

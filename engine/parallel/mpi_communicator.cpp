@@ -1,5 +1,6 @@
 #include "engine/parallel/mpi_communicator.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -13,6 +14,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "engine/core/wait_until.h"
+#include "engine/parallel/launcher.h"
 #include "engine/parallel/memory_block.h"
 #include "engine/parallel/sum_in_order.h"
 
@@ -29,11 +32,34 @@ void for_chunks(std::int64_t count, const Function& function) {
     function(first, static_cast<int>(std::min(kChunk, count - first)));
 }
 
+/// As MPI_Waitall, but never keeps a core that the ranks waited for may need.
+void wait_all(std::span<MPI_Request> requests) {
+  const int count = static_cast<int>(requests.size());
+  if (mpi_yields()) {
+    check_mpi(MPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+    return;
+  }
+  const auto complete = [&] {
+    int done = 0;
+    check_mpi(MPI_Testall(count, requests.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
+    return done != 0;
+  };
+  constexpr bool kYieldAtOnce = true;
+  wait_until(complete, kYieldAtOnce);
+}
+
 template <class T>
 void all_reduce(MPI_Comm handle, std::span<T> values, MPI_Datatype type, MPI_Op operation) {
   for_chunks(std::ssize(values), [&](std::int64_t first, int count) {
-    check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data() + first, count, type, operation, handle),
-              "MPI_Allreduce");
+    T* const chunk = values.data() + first;
+    if (mpi_yields()) {  // the blocking call is the faster one
+      check_mpi(MPI_Allreduce(MPI_IN_PLACE, chunk, count, type, operation, handle), "MPI_Allreduce");
+      return;
+    }
+    MPI_Request request;
+    check_mpi(MPI_Iallreduce(MPI_IN_PLACE, chunk, count, type, operation, handle, &request),
+              "MPI_Iallreduce");
+    wait_all({&request, 1});
   });
 }
 
@@ -71,10 +97,7 @@ class Exchange final : public Request {
               "MPI_Testall");
     return done != 0;
   }
-  void wait() override {
-    check_mpi(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE),
-              "MPI_Waitall");
-  }
+  void wait() override { wait_all(requests_); }
 
  private:
   MPI_Comm handle_;
@@ -168,7 +191,11 @@ MpiCommunicator::~MpiCommunicator() {
   if (std::uncaught_exceptions() == 0) MPI_Comm_free(&handle_);
 }
 
-void MpiCommunicator::barrier() { check_mpi(MPI_Barrier(handle_), "MPI_Barrier"); }
+void MpiCommunicator::barrier() {
+  MPI_Request request;
+  check_mpi(MPI_Ibarrier(handle_, &request), "MPI_Ibarrier");
+  wait_all({&request, 1});
+}
 
 void MpiCommunicator::sum(std::span<float> values) { all_reduce(handle_, values, MPI_FLOAT, MPI_SUM); }
 void MpiCommunicator::sum(std::span<double> values) { all_reduce(handle_, values, MPI_DOUBLE, MPI_SUM); }
@@ -185,15 +212,19 @@ std::unique_ptr<Request> MpiCommunicator::start_sum(std::span<float> values) {
 
 void MpiCommunicator::broadcast(std::span<std::byte> bytes, int root) {
   for_chunks(std::ssize(bytes), [&](std::int64_t first, int count) {
-    check_mpi(MPI_Bcast(bytes.data() + first, count, MPI_BYTE, root, handle_), "MPI_Bcast");
+    MPI_Request request;
+    check_mpi(MPI_Ibcast(bytes.data() + first, count, MPI_BYTE, root, handle_, &request), "MPI_Ibcast");
+    wait_all({&request, 1});
   });
 }
 
 std::vector<std::vector<std::byte>> MpiCommunicator::gather(std::span<const std::byte> mine, int root) {
   const std::int64_t my_length = std::ssize(mine);
   std::vector<std::int64_t> lengths(rank_ == root ? static_cast<std::size_t>(size_) : 0);
-  check_mpi(MPI_Gather(&my_length, 1, MPI_INT64_T, lengths.data(), 1, MPI_INT64_T, root, handle_),
-            "MPI_Gather");
+  MPI_Request request;
+  check_mpi(MPI_Igather(&my_length, 1, MPI_INT64_T, lengths.data(), 1, MPI_INT64_T, root, handle_, &request),
+            "MPI_Igather");
+  wait_all({&request, 1});
   Exchange exchange(handle_);
   std::vector<std::vector<std::byte>> all(lengths.size());
   for (int other = 0; other < static_cast<int>(all.size()); ++other) {
@@ -294,6 +325,8 @@ std::unique_ptr<SharedMemory> MpiCommunicator::shared(std::int64_t bytes) {
 
 void MpiCommunicator::abort(ExitCode code) {
   std::fflush(nullptr);
+  // The failing rank has said what there is to say; MPI's own words would only bury it.
+  if (const int nowhere = open("/dev/null", O_WRONLY); nowhere >= 0) dup2(nowhere, STDERR_FILENO);
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
   std::_Exit(static_cast<int>(code));
 }

@@ -17,8 +17,7 @@ struct Outcome {
   double seconds = 0;
 };
 
-Outcome launch(int ranks, const std::string& argument) {
-  const LaunchCommand command = launch_command(ranks, {std::getenv("TRAINER_FAILING_RANKS"), argument});
+Outcome run(const LaunchCommand& command) {
   std::string line;
   for (const auto& [name, value] : command.environment) line += name + "=" + value + " ";
   for (const std::string& word : command.arguments) line += "'" + word + "' ";
@@ -33,6 +32,10 @@ Outcome launch(int ranks, const std::string& argument) {
   return outcome;
 }
 
+Outcome launch(int ranks, const std::string& argument) {
+  return run(launch_command(ranks, {std::getenv("TRAINER_FAILING_RANKS"), argument}));
+}
+
 }  // namespace
 
 TEST_CASE("the launch command starts as many ranks as asked for, on any machine", "[parallel]") {
@@ -44,8 +47,18 @@ TEST_CASE("the launch command starts as many ranks as asked for, on any machine"
 TEST_CASE("a rank that fails ends all ranks at once, with its exit code and its words only", "[parallel]") {
   const Outcome outcome = launch(3, "throw");
   CHECK(outcome.code == static_cast<int>(ExitCode::data));
-  CHECK(outcome.output == "rank 2: error: this rank's file is bad\n");
+  CHECK(outcome.output == "error: this rank's file is bad\n");
   CHECK(outcome.seconds < 3);
+}
+
+TEST_CASE("processes of a launcher that does not belong to the MPI are told so", "[parallel]") {
+  // What such a process sees: a launcher's variables, and an MPI that knows of no launcher.
+  const Outcome outcome =
+      run({.arguments = {std::getenv("TRAINER_FAILING_RANKS"), "work"},
+           .environment = {{"OMPI_COMM_WORLD_SIZE", "3"}, {"OMPI_COMM_WORLD_RANK", "0"}}});
+  CHECK(outcome.code == static_cast<int>(ExitCode::ranks));
+  CHECK(outcome.output.starts_with("error: 3 processes were started by a launcher that does not belong to " +
+                                   mpi_version()));
 }
 
 TEST_CASE("the MPI names itself and its version", "[parallel]") {
