@@ -44,7 +44,7 @@ class GradientReducer {
   /// Adds `scalars` over all data ranks in rank order, the same bits on every rank; no rank returns before
   /// all have finished their sums.
   void agree(std::span<double> scalars);
-  /// Makes every rank's updated pieces visible to all; no rank returns before all have published.
+  /// Makes every rank's updated pieces visible to all; no rank returns before it sees them all.
   void publish();
 
   /// The floats [first, last) this rank updates, ascending.

@@ -1,6 +1,7 @@
 #include "engine/parallel/gradient_reducer.h"
 
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <thread>
@@ -19,13 +20,6 @@ constexpr std::int64_t kTotal = 5003;
 float gradient(int step, int worker, std::int64_t index) {
   return worker % 3 == 2 ? 0.f : static_cast<float>((index * 31 + worker * 17 + step * 5) % 257);
 }
-
-struct Setting {
-  int ranks_per_node = 0;
-  int threads = 1;
-  std::int64_t bucket_floats = 1000;
-  bool share = true;
-};
 
 /// A step of a training that adds the summed gradients to the parameters. `delay` is called before each
 /// ready().
@@ -66,50 +60,55 @@ std::vector<float> expected_values(int workers, int steps) {
   return values;
 }
 
-void check_training(const Setting& setting, int steps) {
-  CAPTURE(setting.ranks_per_node, setting.threads, setting.bucket_floats, setting.share);
-  Communicator& world = test_world();
-  Mesh mesh(world, {.data = world.size(), .ranks_per_node = setting.ranks_per_node});
-  ThreadPool pool(setting.threads, true);
-  GradientReducer reducer(mesh, pool, kBorders,
-                          {.bucket_floats = setting.bucket_floats, .share = setting.share, .crowded = true});
+void check_training(Mesh& mesh, int threads, const GradientReducer::Options& options, int steps) {
+  CAPTURE(mesh.nodes(), threads, options.bucket_floats, options.share);
+  ThreadPool pool(threads, true);
+  GradientReducer reducer(mesh, pool, kBorders, options);
   std::ranges::fill(reducer.values(), 1.f);
   reducer.publish();
   for (int number = 0; number < steps; ++number) step(reducer, mesh, pool, number, [](int) {});
-  CHECK(std::ranges::equal(reducer.values(), expected_values(world.size() * setting.threads, steps)));
+  CHECK(std::ranges::equal(reducer.values(), expected_values(mesh.data().size() * threads, steps)));
 }
 
 }  // namespace
 
 TEST_CASE("parameters grow by the plain sum of all gradients, whatever the buckets, threads and nodes",
           "[parallel]") {
-  for (const int ranks_per_node : {0, 1, 2, 3})
+  Communicator& world = test_world();
+  for (const int ranks_per_node : {0, 1, 2, 3}) {
+    Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
     for (const int threads : {1, 2})
       for (const std::int64_t bucket_floats : {1, 1000, 1 << 20})
-        check_training({.ranks_per_node = ranks_per_node, .threads = threads, .bucket_floats = bucket_floats},
-                       3);
+        check_training(mesh, threads, {.bucket_floats = bucket_floats, .crowded = true}, 3);
+  }
 }
 
 TEST_CASE("private buffers give the same sums as the shared window", "[parallel]") {
-  for (const int threads : {1, 2}) check_training({.threads = threads, .share = false}, 3);
+  Communicator& world = test_world();
+  Mesh mesh(world, {.data = world.size()});
+  for (const int threads : {1, 2})
+    check_training(mesh, threads, {.bucket_floats = 1000, .share = false, .crowded = true}, 3);
 }
 
 TEST_CASE("each float is updated by exactly one rank", "[parallel]") {
   Communicator& world = test_world();
-  const int ranks_per_node = GENERATE(0, 1, 2, 3);
-  const std::int64_t bucket_floats = GENERATE(1, 700, 1 << 20);
-  Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
   ThreadPool pool(1);
-  const GradientReducer reducer(mesh, pool, kBorders, {.bucket_floats = bucket_floats, .crowded = true});
-  std::vector<std::int64_t> owners(kTotal);
-  std::int64_t last = 0;
-  for (const auto& piece : reducer.pieces()) {
-    CHECK(piece.first >= last);
-    last = piece.last;
-    for (std::int64_t i = piece.first; i < piece.last; ++i) ++owners[static_cast<std::size_t>(i)];
+  for (const int ranks_per_node : {0, 1, 2, 3}) {
+    Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
+    for (const std::int64_t bucket_floats : {1, 700, 1 << 20}) {
+      CAPTURE(ranks_per_node, bucket_floats);
+      const GradientReducer reducer(mesh, pool, kBorders, {.bucket_floats = bucket_floats, .crowded = true});
+      std::vector<std::int64_t> owners(kTotal);
+      std::int64_t last = 0;
+      for (const auto& piece : reducer.pieces()) {
+        CHECK(piece.first >= last);
+        last = piece.last;
+        for (std::int64_t i = piece.first; i < piece.last; ++i) ++owners[static_cast<std::size_t>(i)];
+      }
+      world.sum(owners);
+      CHECK(std::ranges::count(owners, 1) == kTotal);
+    }
   }
-  world.sum(owners);
-  CHECK(std::ranges::count(owners, 1) == kTotal);
 }
 
 TEST_CASE("each column of the mesh sums its own gradients", "[parallel]") {
@@ -132,43 +131,64 @@ TEST_CASE("each column of the mesh sums its own gradients", "[parallel]") {
 TEST_CASE("scalars are added in rank order, however many there are", "[parallel]") {
   Communicator& world = test_world();
   const int ranks_per_node = GENERATE(0, 1, 2);
-  const std::size_t count = GENERATE(0U, 1U, 256U, 1000U);
   Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
   ThreadPool pool(1);
   GradientReducer reducer(mesh, pool, {0, 1}, {.crowded = true});
   const auto scalar = [](int rank, std::size_t i) {
     return 1.0 / static_cast<double>(3 * i + 7) + rank * 0.1;
   };
-  std::vector<double> scalars(count), expected(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    scalars[i] = scalar(world.rank(), i);
-    expected[i] = scalar(0, i);
-    for (int rank = 1; rank < world.size(); ++rank) expected[i] += scalar(rank, i);
+  for (const std::size_t count : {0U, 1U, 256U, 1000U}) {
+    std::vector<double> scalars(count), expected(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      scalars[i] = scalar(world.rank(), i);
+      expected[i] = scalar(0, i);
+      for (int rank = 1; rank < world.size(); ++rank) expected[i] += scalar(rank, i);
+    }
+    reducer.agree(scalars);
+    CHECK(scalars == expected);
   }
-  reducer.agree(scalars);
-  CHECK(scalars == expected);
+}
+
+TEST_CASE("no rank returns from agree() before all have called it", "[parallel]") {
+  Communicator& world = test_world();
+  const auto host = world.shared(64);
+  auto& calls = *reinterpret_cast<std::int64_t*>(host->bytes().data());
+  for (const int ranks_per_node : {0, 1, 2}) {
+    Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
+    ThreadPool pool(1);
+    GradientReducer reducer(mesh, pool, {0, 1000}, {.crowded = true});
+    const std::int64_t before = std::atomic_ref(calls);
+    world.barrier();
+    for (int round = 0; round < 10; ++round) {
+      // The last of this round is another rank each time.
+      if (round % world.size() == world.rank()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      ++std::atomic_ref(calls);
+      reducer.agree({});
+      CHECK(std::atomic_ref(calls) >= before + (round + 1) * world.size());
+    }
+    world.barrier();
+  }
 }
 
 TEST_CASE("sums survive 200 steps in which every worker dawdles at random", "[parallel]") {
   Communicator& world = test_world();
-  const Setting setting =
-      GENERATE(Setting{.threads = 2}, Setting{.ranks_per_node = 2}, Setting{.share = false});
-  CAPTURE(setting.ranks_per_node, setting.threads, setting.share);
-  Mesh mesh(world, {.data = world.size(), .ranks_per_node = setting.ranks_per_node});
-  ThreadPool pool(setting.threads, true);
-  GradientReducer reducer(mesh, pool, kBorders,
-                          {.bucket_floats = 500, .share = setting.share, .crowded = true});
+  const int threads = GENERATE(2, 1);
+  const int ranks_per_node = threads == 2 ? 0 : 2;  // one window, and windows joined by MPI
+  CAPTURE(threads, ranks_per_node);
+  Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
+  ThreadPool pool(threads, true);
+  GradientReducer reducer(mesh, pool, kBorders, {.bucket_floats = 500, .crowded = true});
   std::ranges::fill(reducer.values(), 1.f);
   reducer.publish();
-  std::vector<std::uint64_t> draws(static_cast<std::size_t>(setting.threads));
+  std::vector<std::uint64_t> draws(static_cast<std::size_t>(threads));
   const RandomStream random(5, "dawdle", static_cast<std::uint64_t>(world.rank()));
   for (int number = 0; number < 200; ++number)
     step(reducer, mesh, pool, number, [&](int worker) {
       const auto draw = static_cast<std::uint64_t>(worker) << 40 | draws[static_cast<std::size_t>(worker)]++;
       if (random.below(draw, 8) == 0)
-        std::this_thread::sleep_for(std::chrono::microseconds(random.below(draw, 300)));
+        std::this_thread::sleep_for(std::chrono::microseconds(random.below(draw + 1, 300)));
     });
-  CHECK(std::ranges::equal(reducer.values(), expected_values(world.size() * setting.threads, 200)));
+  CHECK(std::ranges::equal(reducer.values(), expected_values(world.size() * threads, 200)));
 }
 
 TEST_CASE("sums round as if workers were added one by one, by rank and thread", "[parallel]") {
