@@ -63,7 +63,24 @@ ConstTensor Sequence::input_of(std::size_t index, ConstTensor x, Tensor y, const
   return place_of(index - 1, y, pass);
 }
 
+bool Sequence::reads_input() const {
+  for (const Entry& entry : entries_)
+    if (!entry.traits.view) return entry.traits.reads_x;
+  return false;
+}
+
+bool Sequence::reads_output() const {
+  return !entries_.empty() && !entries_.back().traits.view && entries_.back().traits.reads_y;
+}
+
+std::int64_t Sequence::flops() const {
+  std::int64_t sum = 0;
+  for (const Entry& entry : entries_) sum += entry.layer->flops();
+  return sum;
+}
+
 void Sequence::forward(ConstTensor x, Tensor y, Pass& pass) {
+  if (entries_.empty()) std::ranges::copy(x.span(), y.data());
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const bool last = i + 1 == entries_.size();
     if (!entries_[i].traits.view)
@@ -74,6 +91,7 @@ void Sequence::forward(ConstTensor x, Tensor y, Pass& pass) {
 }
 
 void Sequence::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) {
+  if (entries_.empty() && !dx.empty()) std::ranges::copy(dy.span(), dx.data());
   // Outputs before the last are only read here; y's own place is known to the caller alone.
   const Tensor nowhere;
   int free_buffer = 0;

@@ -32,6 +32,12 @@ class Sequence final : public Layer {
   void forward(ConstTensor x, Tensor y, Pass& pass) override;
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override;
 
+  std::int64_t flops() const override;
+
+  /// After setup: whether backward reads the sequence's input, or its output.
+  bool reads_input() const;
+  bool reads_output() const;
+
   /// To be rewritten before setup (model parallelism); for the summary and for timing afterwards.
   std::vector<Entry>& entries() { return entries_; }
   const std::vector<Entry>& entries() const { return entries_; }

@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <cmath>
+
+#include "engine/math/normalization.h"
+#include "models/layers/layer.h"
+
+namespace trainer {
+namespace {
+
+/// Each channel (or feature) brought to mean 0 and variance 1 over the global batch, then scaled and shifted
+/// (Ioffe and Szegedy 2015). Evaluation uses running statistics.
+class BatchNorm final : public Layer {
+ public:
+  explicit BatchNorm(const Config& config)
+      : momentum_(config.get<float>("momentum")), epsilon_(config.get<double>("epsilon")) {}
+
+  Shape setup(const Shape& sample, Plan& plan) override {
+    channels_ = sample[sample.rank() - 1];
+    positions_ = sample.with_last(1).size();
+    const Shape shape{channels_};
+    weight_ = plan.parameter({.name = "weight", .shape = shape, .is_weight = false, .constant = 1});
+    bias_ = plan.parameter({.name = "bias", .shape = shape, .is_weight = false});
+    running_mean_ = plan.state({.name = "running_mean", .shape = shape});
+    running_var_ = plan.state({.name = "running_var", .shape = shape, .constant = 1});
+    mean_ = plan.saved(0, channels_);
+    inverse_deviation_ = plan.saved(0, channels_);
+    sums_ = plan.scratch(0, 2 * kSumFloats * channels_);
+    block_sums_ = plan.scratch(0, 2 * kSumFloats * channels_);
+    factors_ = plan.scratch(0, 3 * channels_);
+    plan.backward_reads(true, false);
+    plan.works_in_place();
+    return sample;
+  }
+
+  void forward(ConstTensor x, Tensor y, Pass& pass) override {
+    const std::span<float> mean = pass.buffer(mean_).span();
+    const std::span<float> inverse_deviation = pass.buffer(inverse_deviation_).span();
+    if (pass.training()) {
+      measure(x, mean, inverse_deviation, pass);
+    } else {
+      std::ranges::copy(pass.state(running_mean_), mean.begin());
+      std::ranges::transform(pass.state(running_var_), inverse_deviation.begin(),
+                             [this](float variance) { return inverse_root(variance); });
+    }
+    float* const scale = pass.buffer(factors_).data();
+    float* const shift = scale + channels_;
+    for (std::int64_t c = 0; c < channels_; ++c) {
+      const auto i = static_cast<std::size_t>(c);
+      scale[i] = pass.value(weight_)[c] * inverse_deviation[i];
+      shift[i] = pass.value(bias_)[c] - mean[i] * scale[i];
+    }
+    channel_affine(pass.rows() * positions_, channels_, x.data(), scale, shift, y.data());
+  }
+
+  void backward(ConstTensor x, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
+    const auto channels = static_cast<std::size_t>(channels_);
+    const float* const mean = pass.buffer(mean_).data();
+    const float* const inverse_deviation = pass.buffer(inverse_deviation_).data();
+    const std::span<double> sums = doubles(sums_, pass), block_sums = doubles(block_sums_, pass);
+    std::ranges::fill(sums, 0.0);
+    for (const Block& block : pass.blocks()) {
+      const std::int64_t first = block.first * positions_ * channels_;
+      batch_norm_backward_sums(block.count * positions_, channels_, x.data() + first, dy.data() + first, mean,
+                               block_sums.data(), block_sums.data() + channels);
+      for (std::size_t c = 0; c < channels; ++c) {
+        pass.gradient(bias_, block).data()[c] = static_cast<float>(block_sums[c]);
+        pass.gradient(weight_, block).data()[c] =
+            static_cast<float>(block_sums[channels + c] * inverse_deviation[c]);
+      }
+      std::ranges::transform(sums, block_sums, sums.begin(), std::plus());
+    }
+    if (dx.empty()) return;
+    pass.batch_sum(sums);
+    // dx = weight / deviation * (dy - mean of dy - x_hat * mean of dy x_hat), as factors of dy, x - mean and
+    // 1
+    const double count = static_cast<double>(pass.batch_rows() * positions_);
+    float* const of_dy = pass.buffer(factors_).data();
+    float* const of_x = of_dy + channels;
+    float* const constant = of_x + channels;
+    for (std::size_t c = 0; c < channels; ++c) {
+      const double inverse = inverse_deviation[c], factor = pass.value(weight_).data()[c] * inverse;
+      of_dy[c] = static_cast<float>(factor);
+      of_x[c] = static_cast<float>(-factor * inverse * inverse * sums[channels + c] / count);
+      constant[c] = static_cast<float>(-factor * sums[c] / count);
+    }
+    batch_norm_backward(pass.rows() * positions_, channels_, x.data(), dy.data(), mean, of_dy, of_x, constant,
+                        dx.data());
+  }
+
+ private:
+  /// Floats that one double takes of a buffer.
+  static constexpr std::int64_t kSumFloats = sizeof(double) / sizeof(float);
+
+  static std::span<double> doubles(BufferId id, const Pass& pass) {
+    return {reinterpret_cast<double*>(pass.buffer(id).data()),
+            static_cast<std::size_t>(id.fixed / kSumFloats)};
+  }
+
+  float inverse_root(double variance) const { return static_cast<float>(1 / std::sqrt(variance + epsilon_)); }
+
+  /// Statistics of the global batch, in two passes so that no digits cancel; moves the running ones.
+  void measure(ConstTensor x, std::span<float> mean, std::span<float> inverse_deviation, Pass& pass) const {
+    const auto channels = static_cast<std::size_t>(channels_);
+    const std::int64_t rows = pass.rows() * positions_;
+    const double count = static_cast<double>(pass.batch_rows() * positions_);
+    const std::span<double> sums = doubles(sums_, pass).first(channels);
+    channel_sums(rows, channels_, x.data(), sums.data());
+    pass.batch_sum(sums);
+    for (std::size_t c = 0; c < channels; ++c) mean[c] = static_cast<float>(sums[c] / count);
+    channel_squares(rows, channels_, x.data(), mean.data(), sums.data());
+    pass.batch_sum(sums);
+    for (std::size_t c = 0; c < channels; ++c) inverse_deviation[c] = inverse_root(sums[c] / count);
+    if (pass.worker() != 0) return;
+    const std::span<float> running_mean = pass.state(running_mean_), running_var = pass.state(running_var_);
+    for (std::size_t c = 0; c < channels; ++c) {
+      const auto unbiased = static_cast<float>(sums[c] / std::max(count - 1, 1.0));
+      running_mean[c] += momentum_ * (mean[c] - running_mean[c]);
+      running_var[c] += momentum_ * (unbiased - running_var[c]);
+    }
+  }
+
+  float momentum_;
+  double epsilon_;
+  std::int64_t channels_ = 0, positions_ = 0;
+  ParameterId weight_, bias_;
+  StateId running_mean_, running_var_;
+  BufferId mean_, inverse_deviation_, sums_, block_sums_, factors_;
+};
+
+const Registry<Layer>::Add registered{
+    {.name = "batch_norm",
+     .help = "each channel to mean 0 and variance 1 over the global batch, then scaled and shifted",
+     .settings =
+         {real("momentum", "part of the batch in the running statistics").above(0).at_most(1).fallback("0.1"),
+          real("epsilon", "added to the variance").above(0).fallback("1e-5")}},
+    [](const Config& config) { return std::make_unique<BatchNorm>(config); }};
+
+}  // namespace
+}  // namespace trainer
