@@ -1,0 +1,227 @@
+// Every file of this folder holds what PyTorch computed; make_golden.py wrote them.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <sstream>
+
+#include "models/export/layout.h"
+#include "models/export/safetensors.h"
+#include "models/losses/loss.h"
+#include "models/optimizers/optimizer.h"
+#include "tests/support/layer_check.h"
+
+namespace trainer {
+namespace {
+
+constexpr double kTolerance = 1e-5;      // of values and gradients, relative to the largest
+constexpr double kLossTolerance = 1e-4;  // of losses during training
+
+std::vector<TensorFile> files_of_kind(const std::string& kind) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(GOLDEN_FOLDER))
+    if (entry.path().extension() == ".safetensors") paths.push_back(entry.path());
+  std::ranges::sort(paths);
+  std::vector<TensorFile> files;
+  for (const auto& path : paths) {
+    TensorFile file = read_safetensors(path);
+    if (file.metadata.at("kind") != kind) continue;
+    file.metadata["name"] = path.stem();
+    files.push_back(std::move(file));
+  }
+  REQUIRE(!files.empty());
+  return files;
+}
+
+const NamedTensor* find(const TensorFile& file, const std::string& name) {
+  const auto found = std::ranges::find(file.tensors, name, &NamedTensor::name);
+  return found == file.tensors.end() ? nullptr : &*found;
+}
+
+const NamedTensor& tensor(const TensorFile& file, const std::string& name) {
+  const NamedTensor* found = find(file, name);
+  INFO(name);
+  REQUIRE(found);
+  return *found;
+}
+
+/// The shape of one sample in memory: (N, C, H, W) in the file gives (H, W, C).
+Shape sample_of(const NamedTensor& batch) {
+  const Shape& shape = batch.shape;
+  return shape.rank() == 4 ? Shape{shape[2], shape[3], shape[1]} : shape.without_front();
+}
+
+/// A batch's numbers in the order of memory.
+std::vector<float> in_memory_order(const NamedTensor& batch) {
+  if (batch.shape.rank() != 4) return batch.values;
+  const std::int64_t channels = batch.shape[1], positions = batch.shape[2] * batch.shape[3];
+  std::vector<float> result;
+  for (std::int64_t row = 0; row < batch.shape[0]; ++row)
+    for (std::int64_t position = 0; position < positions; ++position)
+      for (std::int64_t channel = 0; channel < channels; ++channel)
+        result.push_back(
+            batch.values[static_cast<std::size_t>((row * channels + channel) * positions + position)]);
+  return result;
+}
+
+void set_from_file(LayerHarness& harness, const TensorFile& file) {
+  for (const Parameter& parameter : harness.parameters()) {
+    const NamedTensor& given = tensor(file, "value/" + parameter.name);
+    REQUIRE(given.shape == file_shape(parameter.layout, parameter.shape));
+    std::ranges::copy(to_memory_layout(parameter.layout, parameter.shape, given.values),
+                      harness.values(parameter).begin());
+  }
+  for (const State& state : harness.plan().states())
+    std::ranges::copy(tensor(file, "state/" + state.name).values, harness.values(state).begin());
+}
+
+void check_layer(const TensorFile& file, int workers) {
+  const NamedTensor& x = tensor(file, "x");
+  const bool training = file.metadata.at("mode") == "training";
+  LayerHarness harness(file.metadata.at("yaml"), sample_of(x), {.rows = x.shape[0], .workers = workers});
+  set_from_file(harness, file);
+  const std::vector<float> y =
+      harness.forward(in_memory_order(x), training ? Mode::training : Mode::evaluation);
+  CHECK(harness.output() == sample_of(tensor(file, "y")));
+  CHECK(relative_difference(y, in_memory_order(tensor(file, "y"))) < kTolerance);
+  if (!training) return;
+
+  const std::vector<float> dx = harness.backward(in_memory_order(tensor(file, "dy")));
+  CHECK(relative_difference(dx, in_memory_order(tensor(file, "dx"))) < kTolerance);
+  for (const Parameter& parameter : harness.parameters()) {
+    INFO(parameter.name);
+    const std::vector<float> gradient =
+        to_file_layout(parameter.layout, parameter.shape, harness.gradient(parameter));
+    CHECK(relative_difference(gradient, tensor(file, "gradient/" + parameter.name).values) < kTolerance);
+  }
+  for (const State& state : harness.plan().states()) {
+    INFO(state.name);
+    CHECK(relative_difference(harness.values(state), tensor(file, "state_after/" + state.name).values) <
+          kTolerance);
+  }
+}
+
+TEST_CASE("layers agree with PyTorch, on one worker and on two", "[golden]") {
+  for (const TensorFile& file : files_of_kind("layer"))
+    for (const int workers : {1, 2}) {
+      INFO(file.metadata.at("name") << " on " << workers << " workers");
+      check_layer(file, workers);
+    }
+}
+
+TEST_CASE("losses agree with PyTorch", "[golden]") {
+  for (const TensorFile& file : files_of_kind("loss")) {
+    INFO(file.metadata.at("name"));
+    const NamedTensor& y = tensor(file, "y");
+    std::vector<std::int32_t> labels;
+    Targets targets;
+    if (const NamedTensor* given = find(file, "labels")) {
+      for (const float label : given->values) labels.push_back(static_cast<std::int32_t>(label));
+      targets.labels = labels;
+    } else {
+      targets.values = {tensor(file, "values").values.data(), y.shape};
+    }
+    const ConfigTree tree = ConfigTree::member("loss", file.metadata.at("yaml"));
+    const auto loss = Registry<Loss>::make(tree.root());
+    loss->setup(y.shape.without_front(), labels.empty() ? 0 : static_cast<int>(y.shape[1]));
+    const auto rows = static_cast<float>(y.shape[0]);
+    std::vector<float> dy(y.values.size());
+    const double sum = loss->evaluate({y.values.data(), y.shape}, targets, 1 / rows, {dy.data(), y.shape});
+    CHECK(sum / rows == Approx(tensor(file, "loss").values[0]).epsilon(kTolerance));
+    CHECK(relative_difference(dy, tensor(file, "dy").values) < kTolerance);
+  }
+}
+
+TEST_CASE("optimizers agree with PyTorch over several steps", "[golden]") {
+  for (const TensorFile& file : files_of_kind("optimizer")) {
+    INFO(file.metadata.at("name"));
+    const ConfigTree tree = ConfigTree::member("optimizer", file.metadata.at("yaml"));
+    const auto optimizer = Registry<Optimizer>::make(tree.root());
+    std::vector<float> values = tensor(file, "first").values;
+    std::vector<std::vector<float>> states(optimizer->states().size(), std::vector<float>(values.size()));
+    Segment segment{.values = values};
+    for (std::vector<float>& state : states) segment.states.push_back(state);
+    const NamedTensor& gradients = tensor(file, "gradients");
+    for (std::int64_t step = 0; step < gradients.shape[0]; ++step) {
+      const std::size_t first = static_cast<std::size_t>(step) * values.size();
+      segment.gradients = std::span(gradients.values).subspan(first, values.size());
+      optimizer->step(std::span(&segment, 1), static_cast<float>(optimizer->rate()), step);
+      CHECK(relative_difference(
+                values, std::span(tensor(file, "values").values).subspan(first, values.size())) < kTolerance);
+    }
+  }
+}
+
+/// The formula of make_golden.py: numbers in [-1, 1).
+double hashed(std::uint32_t purpose, std::int64_t index) {
+  std::uint32_t h = static_cast<std::uint32_t>(index) * 2654435761u + purpose * 40503u + 12345u;
+  h = (h ^ (h >> 15)) * 2246822519u;
+  h = (h ^ (h >> 13)) * 3266489917u;
+  return (h ^ (h >> 16)) / 2147483648.0 - 1;
+}
+
+std::vector<double> losses_of_training(const TensorFile& file) {
+  std::istringstream shape_text(file.metadata.at("shape"));
+  std::int64_t channels = 0, height = 0, width = 0;
+  shape_text >> channels >> height >> width;
+  REQUIRE(channels == 1);  // so that both orders of a map are one
+  const std::int64_t batch = std::stoll(file.metadata.at("batch"));
+  const Shape sample{height, width, channels};
+  LayerHarness harness(file.metadata.at("yaml"), sample, {.rows = batch, .workers = 2});
+  const ConfigTree loss_tree = ConfigTree::member("loss", "softmax_cross_entropy");
+  const auto loss = Registry<Loss>::make(loss_tree.root());
+  const ConfigTree optimizer_tree = ConfigTree::member("optimizer", file.metadata.at("optimizer"));
+  const auto optimizer = Registry<Optimizer>::make(optimizer_tree.root());
+
+  std::vector<std::vector<float>> velocities;
+  for (std::uint32_t number = 0; const Parameter& parameter : harness.parameters()) {
+    std::vector<float> whole(static_cast<std::size_t>(parameter.shape.size()));
+    for (std::size_t i = 0; i < whole.size(); ++i)
+      whole[i] = static_cast<float>(0.1 * hashed(number, static_cast<std::int64_t>(i)));
+    std::ranges::copy(to_memory_layout(parameter.layout, parameter.shape, whole),
+                      harness.values(parameter).begin());
+    velocities.emplace_back(whole.size());
+    ++number;
+  }
+  std::vector<double> losses;
+  for (std::int64_t step = 0; step < tensor(file, "losses").shape[0]; ++step) {
+    std::vector<float> x(static_cast<std::size_t>(batch * sample.size()));
+    for (std::size_t i = 0; i < x.size(); ++i)
+      x[i] = static_cast<float>(
+          std::abs(hashed(100, step * batch * sample.size() + static_cast<std::int64_t>(i))));
+    std::vector<std::int32_t> labels;
+    for (std::int64_t row = 0; row < batch; ++row)
+      labels.push_back(static_cast<std::int32_t>((hashed(101, step * batch + row) + 1) * 5));
+    const std::vector<float> y = harness.forward(x);
+    const Shape shape = harness.output().with_front(batch);
+    std::vector<float> dy(y.size());
+    losses.push_back(loss->evaluate({y.data(), shape}, {.labels = labels}, 1.0f / static_cast<float>(batch),
+                                    {dy.data(), shape}) /
+                     static_cast<double>(batch));
+    harness.backward(dy);
+    for (std::size_t i = 0; const Parameter& parameter : harness.parameters()) {
+      const std::vector<float> gradient = harness.gradient(parameter);
+      const Segment segment{.values = harness.values(parameter),
+                            .gradients = gradient,
+                            .states = {velocities[i++]},
+                            .is_weight = parameter.is_weight};
+      optimizer->step(std::span(&segment, 1), static_cast<float>(optimizer->rate()), step);
+    }
+  }
+  return losses;
+}
+
+TEST_CASE("a run of 20 steps from given weights follows PyTorch's losses", "[golden]") {
+  for (const TensorFile& file : files_of_kind("training")) {
+    INFO(file.metadata.at("name"));
+    const std::vector<double> losses = losses_of_training(file);
+    const NamedTensor& expected = tensor(file, "losses");
+    REQUIRE(losses.size() == 20);
+    for (std::size_t step = 0; step < losses.size(); ++step) {
+      INFO("step " << step);
+      CHECK(losses[step] == Approx(expected.values[step]).margin(kLossTolerance).epsilon(0));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace trainer

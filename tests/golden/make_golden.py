@@ -1,0 +1,267 @@
+"""Writes the golden files of this folder: what PyTorch (Debian 12's python3-torch, 1.13) computes for every layer,
+loss and optimizer, and the losses of two short trainings.
+
+Usage: python3 make_golden.py   (in any folder; the files are written beside this script)
+
+Layers, losses and optimizers are computed in double precision from float32 inputs, so that the files hold the right
+numbers to the last digit; the trainings run in float32, as a user's would.
+"""
+import json
+import pathlib
+import struct
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+
+
+def write(name, tensors, **metadata):
+    header, data = {'__metadata__': metadata}, b''
+    for key, tensor in tensors.items():
+        numbers = tensor.detach().to(torch.float32).reshape(-1).tolist()
+        packed = struct.pack(f'<{len(numbers)}f', *numbers)
+        header[key] = {'dtype': 'F32', 'shape': list(tensor.shape), 'data_offsets': [len(data), len(data) + len(packed)]}
+        data += packed
+    text = json.dumps(header).encode()
+    text += b' ' * (-len(text) % 8)
+    (FOLDER / f'{name}.safetensors').write_bytes(struct.pack('<Q', len(text)) + text + data)
+
+
+def rounded(*shape):
+    """Random doubles that float32 holds exactly."""
+    return torch.randn(*shape).double()
+
+
+class Residual(nn.Module):
+    def __init__(self, body, shortcut=None):
+        super().__init__()
+        self.body, self.shortcut = body, shortcut or nn.Identity()
+
+    def forward(self, x):
+        return self.body(x) + self.shortcut(x)
+
+
+class PadShortcut(nn.Module):
+    """Option A of He et al. 2015: subsampling, and zeros as further channels."""
+
+    def __init__(self, stride, channels):
+        super().__init__()
+        self.stride, self.channels = stride, channels
+
+    def forward(self, x):
+        return F.pad(x[:, :, ::self.stride, ::self.stride], (0, 0, 0, 0, 0, self.channels))
+
+
+class Concat(nn.Module):
+    def __init__(self, *branches):
+        super().__init__()
+        self.branches = nn.ModuleList(branches)
+
+    def forward(self, x):
+        return torch.cat([branch(x) for branch in self.branches], dim=1)
+
+
+def layer(name, yaml, module, shape, names=None, mode='training'):
+    """names: ours for PyTorch's prefixes, {'': 'conv1'} unless said."""
+    module = module.double()
+    ours = {}
+    for key, tensor in module.state_dict().items():
+        if key.endswith('num_batches_tracked'):
+            continue
+        prefix, _, last = key.rpartition('.')
+        ours[key] = f'{(names or {"": ""})[prefix]}.{last}'
+        with torch.no_grad():
+            tensor.copy_(rounded(*tensor.shape) * 0.5)
+            if key.endswith('running_var'):
+                tensor.copy_((tensor.abs() + 0.5).float())
+    module.train(mode == 'training')
+    x = rounded(*shape).requires_grad_()
+    tensors = {'x': x}
+    states = {key: tensor for key, tensor in module.named_buffers() if key in ours}
+    for key, tensor in module.named_parameters():
+        tensors[f'value/{ours[key]}'] = tensor.clone()
+    for key, tensor in states.items():
+        tensors[f'state/{ours[key]}'] = tensor.clone()
+    y = module(x)
+    tensors['y'] = y
+    if mode == 'training':
+        dy = rounded(*y.shape)
+        y.backward(dy)
+        tensors.update({'dy': dy, 'dx': x.grad})
+        for key, tensor in module.named_parameters():
+            tensors[f'gradient/{ours[key]}'] = tensor.grad
+        for key, tensor in states.items():
+            tensors[f'state_after/{ours[key]}'] = tensor
+    write(name, tensors, kind='layer', yaml=yaml, mode=mode)
+
+
+def layers():
+    dense = {'': 'dense1'}
+    layer('dense', 'dense: 4', nn.Linear(6, 4), (5, 6), dense)
+    layer('dense_without_bias', 'dense: {units: 4, bias: false}', nn.Linear(6, 4, bias=False), (5, 6), dense)
+    for function, module in [('relu', nn.ReLU), ('sigmoid', nn.Sigmoid), ('tanh', nn.Tanh)]:
+        layer(f'dense_{function}', f'dense: {{units: 4, activation: {function}}}',
+              nn.Sequential(nn.Linear(6, 4), module()), (5, 6), {'0': 'dense1'})
+        layer(function, function, module(), (3, 2, 3, 5))
+    layer('dense_on_positions', 'dense: 4', nn.Linear(3, 4), (2, 5, 3), dense)
+    layer('dense_on_map', 'dense: 4', nn.Sequential(nn.Flatten(), nn.Linear(24, 4)), (3, 2, 3, 4), {'1': 'dense1'})
+
+    conv = {'': 'conv1'}
+    for name, settings, arguments, shape in [
+            ('conv', 'kernel: 3', dict(kernel_size=3), (2, 3, 6, 7)),
+            ('conv_without_bias', 'kernel: 3, bias: false', dict(kernel_size=3, bias=False), (2, 3, 5, 5)),
+            ('conv_one_channel', 'kernel: 5', dict(kernel_size=5), (2, 1, 9, 8)),
+            ('conv_one_position', 'kernel: 1', dict(kernel_size=1), (2, 3, 4, 3)),
+            ('conv_oblong', 'kernel: [2, 3], stride: [1, 2], pad: [1, 0]',
+             dict(kernel_size=(2, 3), stride=(1, 2), padding=(1, 0)), (2, 3, 5, 8)),
+            ('conv_stride', 'kernel: 3, stride: 2, pad: 1', dict(kernel_size=3, stride=2, padding=1), (2, 3, 8, 7)),
+            ('conv_same', 'kernel: 5, pad: same', dict(kernel_size=5, padding=2), (2, 3, 6, 6)),
+            ('conv_dilation', 'kernel: 3, dilation: 2, pad: same', dict(kernel_size=3, dilation=2, padding=2),
+             (2, 3, 7, 6)),
+            ('conv_groups', 'kernel: 3, groups: 2', dict(kernel_size=3, groups=2), (2, 6, 5, 5)),
+            ('conv_depthwise', 'kernel: 3, groups: 4, pad: 1', dict(kernel_size=3, groups=4, padding=1), (2, 4, 5, 5)),
+    ]:
+        layer(name, f'conv: {{filters: 4, {settings}}}', nn.Conv2d(shape[1], 4, **arguments), shape, conv)
+    layer('conv_relu', 'conv: {filters: 4, kernel: 3, activation: relu}',
+          nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU()), (2, 3, 6, 5), {'0': 'conv1'})
+    layer('conv_16', 'conv: {filters: 16, kernel: 5}', nn.Conv2d(2, 16, 5), (2, 2, 9, 9), conv)
+
+    layer('max_pool', 'max_pool: 2', nn.MaxPool2d(2), (2, 3, 6, 7))
+    layer('max_pool_pad', 'max_pool: {size: 3, stride: 2, pad: 1}', nn.MaxPool2d(3, 2, 1), (2, 3, 6, 7))
+    layer('max_pool_oblong', 'max_pool: {size: [2, 3], stride: 1}', nn.MaxPool2d((2, 3), 1), (2, 3, 5, 5))
+    layer('avg_pool', 'avg_pool: 2', nn.AvgPool2d(2), (2, 3, 6, 7))
+    layer('avg_pool_pad', 'avg_pool: {size: 3, stride: 2, pad: 1}', nn.AvgPool2d(3, 2, 1), (2, 3, 6, 7))
+    layer('avg_pool_without_padding', 'avg_pool: {size: 3, stride: 2, pad: 1, include_padding: false}',
+          nn.AvgPool2d(3, 2, 1, count_include_pad=False), (2, 3, 6, 7))
+    layer('global_avg_pool', 'global_avg_pool', nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten()), (2, 3, 4, 5))
+    layer('flatten', 'flatten', nn.Flatten(), (2, 3, 4, 5))
+    layer('leaky_relu', 'leaky_relu: 0.2', nn.LeakyReLU(0.2), (3, 7))
+    layer('softmax', 'softmax', nn.Softmax(1), (4, 6))
+    layer('softmax_map', 'softmax', nn.Softmax(1), (2, 5, 2, 3))
+    layer('dropout_evaluation', 'dropout: 0.5', nn.Dropout(0.5), (3, 7), mode='evaluation')
+
+    norm = {'': 'batch_norm1'}
+    for mode in ['training', 'evaluation']:
+        layer(f'batch_norm_{mode}', 'batch_norm', nn.BatchNorm1d(5), (6, 5), norm, mode)
+        layer(f'batch_norm_map_{mode}', 'batch_norm: {momentum: 0.3, epsilon: 0.01}',
+              nn.BatchNorm2d(4, eps=0.01, momentum=0.3), (3, 4, 3, 5), norm, mode)
+
+    layer('residual_identity', 'residual: [dense: 6, relu, dense: 6]',
+          Residual(nn.Sequential(nn.Linear(6, 6), nn.ReLU(), nn.Linear(6, 6))), (4, 6),
+          {'body.0': 'dense1', 'body.2': 'dense2'})
+    layer('residual_reads_output', 'residual: [dense: 6, tanh]',
+          Residual(nn.Sequential(nn.Linear(6, 6), nn.Tanh())), (4, 6), {'body.0': 'dense1'})
+
+    def body():
+        return nn.Sequential(nn.Conv2d(3, 5, 3, 2, 1, bias=False), nn.BatchNorm2d(5), nn.ReLU(),
+                             nn.Conv2d(5, 5, 3, 1, 1))
+    layers_of_body = ('[conv: {filters: 5, kernel: 3, stride: 2, pad: same, bias: false}, batch_norm, relu, '
+                      'conv: {filters: 5, kernel: 3, pad: same}]')
+    names = {'body.0': 'conv1', 'body.1': 'batch_norm1', 'body.3': 'conv2'}
+    layer('residual_pad', f'residual: {{body: {layers_of_body}, shortcut: pad}}',
+          Residual(body(), PadShortcut(2, 2)), (2, 3, 5, 6), names)
+    layer('residual_conv', f'residual: {{body: {layers_of_body}, shortcut: conv}}',
+          Residual(body(), nn.Conv2d(3, 5, 1, 2, bias=False)), (2, 3, 5, 6),
+          {**names, 'shortcut': 'residual1.shortcut'})
+    layer('concat_features', 'concat: [[dense: 3, relu], [dense: {units: 2, activation: tanh}], []]',
+          Concat(nn.Sequential(nn.Linear(6, 3), nn.ReLU()), nn.Sequential(nn.Linear(6, 2), nn.Tanh()), nn.Identity()),
+          (4, 6), {'branches.0.0': 'dense1', 'branches.1.0': 'dense2'})
+    layer('concat_channels', 'concat: [[conv: {filters: 2, kernel: 1}], [relu, conv: {filters: 3, kernel: 3, pad: same}]]',
+          Concat(nn.Conv2d(3, 2, 1), nn.Sequential(nn.ReLU(), nn.Conv2d(3, 3, 3, padding=1))), (2, 3, 4, 5),
+          {'branches.0': 'conv1', 'branches.1.1': 'conv2'})
+
+
+def loss(name, yaml, function, y, targets):
+    y = y.requires_grad_()
+    value = function(y)
+    value.backward()
+    write(name, {'y': y, **targets, 'loss': value.reshape(1), 'dy': y.grad}, kind='loss', yaml=yaml)
+
+
+def losses():
+    labels = torch.tensor([2, 0, 4, 4, 1, 3])
+    rows, classes = len(labels), 5
+    one_hot = F.one_hot(labels, classes).double()
+    numbers = {'labels': labels}
+    loss('softmax_cross_entropy', 'softmax_cross_entropy', lambda y: F.cross_entropy(y, labels),
+         rounded(rows, classes) * 4, numbers)
+    loss('softmax_cross_entropy_large', 'softmax_cross_entropy', lambda y: F.cross_entropy(y, labels),
+         rounded(rows, classes) * 64, numbers)
+    logistic = lambda y: F.binary_cross_entropy_with_logits(y, one_hot, reduction='sum') / rows
+    loss('sigmoid_cross_entropy', 'sigmoid_cross_entropy', logistic, rounded(rows, classes) * 4, numbers)
+    loss('sigmoid_cross_entropy_large', 'sigmoid_cross_entropy', logistic, rounded(rows, classes) * 64, numbers)
+    loss('mse', 'mse', lambda y: F.mse_loss(y, one_hot), rounded(rows, classes), numbers)
+    values = rounded(rows, 3)
+    loss('mse_of_numbers', 'mse', lambda y: F.mse_loss(y, values), rounded(rows, 3), {'values': values})
+
+
+def optimizers():
+    for name, settings, arguments in [
+            ('sgd', 'lr: 0.1', dict(lr=0.1)),
+            ('sgd_momentum', 'lr: 0.1, momentum: 0.9', dict(lr=0.1, momentum=0.9)),
+            ('sgd_weight_decay', 'lr: 0.1, weight_decay: 0.05', dict(lr=0.1, weight_decay=0.05)),
+            ('sgd_all', 'lr: 0.1, momentum: 0.9, weight_decay: 0.05', dict(lr=0.1, momentum=0.9, weight_decay=0.05)),
+            ('sgd_nesterov', 'lr: 0.1, momentum: 0.9, nesterov: true, weight_decay: 0.05',
+             dict(lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.05)),
+    ]:
+        weight = rounded(37).requires_grad_()
+        first = weight.detach().clone()
+        optimizer = torch.optim.SGD([weight], **arguments)
+        gradients = rounded(5, 37)
+        values = []
+        for gradient in gradients:
+            weight.grad = gradient.clone()
+            optimizer.step()
+            values.append(weight.detach().clone())
+        write(name, {'first': first, 'gradients': gradients, 'values': torch.stack(values)}, kind='optimizer',
+              yaml=f'sgd: {{{settings}}}')
+
+
+def hashed(purpose, first, count):
+    """Numbers in [-1, 1) that the test computes by the same formula."""
+    mask = 0xffffffff
+    h = (torch.arange(first, first + count) * 2654435761 + purpose * 40503 + 12345) & mask
+    h = ((h ^ (h >> 15)) * 2246822519) & mask
+    h = ((h ^ (h >> 13)) * 3266489917) & mask
+    return (h ^ (h >> 16)).double() / 2.0**31 - 1
+
+
+def training(name, yaml, module, shape):
+    steps, batch, amplitude = 20, 16, 0.1
+    pixels = torch.Size(shape).numel()
+    for number, parameter in enumerate(module.parameters()):
+        with torch.no_grad():
+            parameter.copy_((hashed(number, 0, parameter.numel()) * amplitude).float().reshape(parameter.shape))
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.001, momentum=0.9, weight_decay=0.01)
+    seen = []
+    for step in range(steps):
+        x = hashed(100, step * batch * pixels, batch * pixels).abs().float().reshape(batch, *shape)
+        labels = ((hashed(101, step * batch, batch) + 1) * 5).long()
+        value = F.cross_entropy(module(x), labels)
+        optimizer.zero_grad()
+        value.backward()
+        optimizer.step()
+        seen.append(value.detach())
+    write(name, {'losses': torch.stack(seen)}, kind='training', yaml=yaml, batch=str(batch),
+          optimizer='sgd: {lr: 0.001, momentum: 0.9, weight_decay: 0.01}', shape=' '.join(map(str, shape)))
+
+
+def trainings():
+    training('training_mlp', 'dense: {units: 100, activation: relu}, dense: 10',
+             nn.Sequential(nn.Flatten(), nn.Linear(784, 100), nn.ReLU(), nn.Linear(100, 10)), (1, 28, 28))
+    training('training_convnet',
+             'conv: {filters: 16, kernel: 5, activation: relu}, max_pool: 2, '
+             'conv: {filters: 32, kernel: 5, activation: relu}, max_pool: 2, '
+             'dense: {units: 500, activation: relu}, dense: 10',
+             nn.Sequential(nn.Conv2d(1, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 5), nn.ReLU(),
+                           nn.MaxPool2d(2), nn.Flatten(), nn.Linear(512, 500), nn.ReLU(), nn.Linear(500, 10)),
+             (1, 28, 28))
+
+
+torch.manual_seed(20151203)
+layers()
+losses()
+optimizers()
+trainings()

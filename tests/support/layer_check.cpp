@@ -1,0 +1,80 @@
+#include "tests/support/layer_check.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "engine/core/random.h"
+
+namespace trainer {
+namespace {
+
+/// A quarter of the distance between neighbours of distinct_numbers(), so that no kink of relu or max_pool is
+/// crossed. Large, because the loss is only as exact as float32.
+constexpr float kStep = 0.01f;
+constexpr double kTolerance = 0.01;
+
+/// Numbers in random order, none near zero or near another.
+std::vector<float> distinct_numbers(std::int64_t count) {
+  std::vector<float> numbers;
+  for (const std::int64_t position : permutation(count, RandomStream(3, "x"))) {
+    const auto magnitude = static_cast<float>(position / 2) + 0.5f;
+    numbers.push_back((position % 2 == 0 ? 4 : -4) * kStep * magnitude);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+double relative_difference(std::span<const float> values, std::span<const float> expected) {
+  if (values.size() != expected.size()) return std::numeric_limits<double>::quiet_NaN();
+  double difference = 0, largest = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values[i])) return std::numeric_limits<double>::quiet_NaN();
+    difference = std::max(difference, std::fabs(static_cast<double>(values[i]) - expected[i]));
+    largest = std::max(largest, std::fabs(static_cast<double>(expected[i])));
+  }
+  return difference / (largest > 0 ? largest : 1);
+}
+
+void check_gradients(const std::string& layers, const Shape& sample, const LayerHarness::Options& options) {
+  LayerHarness harness(layers, sample, options);
+  std::vector<float> x = distinct_numbers(options.rows * sample.size());
+  std::vector<float> dy(static_cast<std::size_t>(options.rows * harness.output().size()));
+  RandomStream(5, "dy").fill_uniform(0, dy);
+  for (float& number : dy) number = number - 0.5f;
+  const auto loss = [&] {
+    const std::vector<float> y = harness.forward(x);
+    double sum = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) sum += static_cast<double>(y[i]) * dy[i];
+    return sum;
+  };
+  const auto slopes = [&](std::span<float> numbers) {
+    std::vector<float> result;
+    for (float& number : numbers) {
+      const float middle = number;
+      number = middle + kStep;
+      const double above = loss(), upper = number;
+      number = middle - kStep;
+      const double below = loss(), lower = number;
+      number = middle;
+      result.push_back(static_cast<float>((above - below) / (upper - lower)));
+    }
+    return result;
+  };
+
+  harness.forward(x);
+  const std::vector<float> dx = harness.backward(dy);
+  std::vector<std::vector<float>> gradients;
+  for (const Parameter& parameter : harness.parameters()) gradients.push_back(harness.gradient(parameter));
+
+  INFO(layers << " on " << sample.text());
+  CHECK(relative_difference(dx, slopes(x)) < kTolerance);
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const Parameter& parameter = harness.parameters()[i];
+    INFO(parameter.name);
+    CHECK(relative_difference(gradients[i], slopes(harness.values(parameter))) < kTolerance);
+  }
+}
+
+}  // namespace trainer

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "tests/support/layer_harness.h"
+
+namespace trainer {
+
+/// The largest difference between two lists, relative to the largest magnitude of `expected` (to 1 when all
+/// are zero). NaN, or lists of different length, give NaN.
+double relative_difference(std::span<const float> values, std::span<const float> expected);
+
+/// Compares backward with finite differences of forward in training mode, for the input and every parameter;
+/// the loss is a random linear function of the output. Layers are YAML: check_gradients("dense: 4", {2, 3}).
+void check_gradients(const std::string& layers, const Shape& sample,
+                     const LayerHarness::Options& options = {});
+
+}  // namespace trainer

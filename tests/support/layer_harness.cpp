@@ -1,0 +1,114 @@
+#include "tests/support/layer_harness.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace trainer {
+namespace {
+
+/// Stands before the layers: passes x on, and keeps the gradient that comes back. Its parameter, which
+/// nothing reads, makes the sequence ask for that gradient.
+class InputProbe final : public Layer {
+ public:
+  explicit InputProbe(std::vector<float>& gradient) : gradient_(gradient) {}
+
+  Shape setup(const Shape& sample, Plan& plan) override {
+    plan.parameter({.name = "unused", .shape = {1}, .is_weight = false});
+    // As a layer that needs all it can get, so that nobody writes over x.
+    plan.backward_reads(true, true);
+    return sample;
+  }
+  void forward(ConstTensor x, Tensor y, Pass&) override { std::ranges::copy(x.span(), y.data()); }
+  void backward(ConstTensor, ConstTensor, Tensor dy, Tensor, Pass& pass) override {
+    if (pass.rows() > 0)
+      std::ranges::copy(dy.span(), gradient_.begin() + pass.samples().front() * dy.row_size());
+  }
+
+ private:
+  std::vector<float>& gradient_;
+};
+
+std::vector<Setting> list_settings() {
+  return {list_of("layers", "the layers", family("layer", "a layer", "layer"))};
+}
+
+}  // namespace
+
+ConfigTree layer_list(const std::string& yaml) {
+  return ConfigTree({.file = "test.yaml", .text = "layers: [" + yaml + "]"}, list_settings());
+}
+
+void PoolSum::sum(int worker, std::span<double> values) {
+  parts_[static_cast<std::size_t>(worker)].assign(values.begin(), values.end());
+  pool_.barrier();
+  std::ranges::fill(values, 0.0);
+  for (const auto& part : parts_) std::ranges::transform(values, part, values.begin(), std::plus());
+  pool_.barrier();
+}
+
+LayerHarness::LayerHarness(const std::string& yaml, const Shape& sample, const Options& options)
+    : rows_(options.rows), pool_(options.workers), tree_(layer_list(yaml)) {
+  input_gradient_.resize(static_cast<std::size_t>(rows_ * sample.size()));
+  network_ = std::make_unique<Network>(
+      tree_.root().items("layers"), sample,
+      Network::Options{.max_rows = rows_, .workers = options.workers, .rewrite = [&](Sequence& layers) {
+                         layers.entries().insert(layers.entries().begin(),
+                                                 {std::make_unique<InputProbe>(input_gradient_), "probe"});
+                       }});
+  const std::int64_t size = plan().parameter_end();
+  parameters_ = Arena(size);
+  const RandomStream stream(7, "parameters");
+  std::ranges::generate(parameters_.floats(),
+                        [&, i = std::uint64_t{0}]() mutable { return stream.uniform(i++) - 0.5f; });
+  std::vector<std::span<float>> gradients;
+  for (int worker = 0; worker < options.workers; ++worker) {
+    gradients_.emplace_back(size);
+    gradients.push_back(gradients_.back().floats());
+    // What a layer forgets to write is found by every comparison.
+    std::ranges::fill(gradients.back(), std::numeric_limits<float>::quiet_NaN());
+  }
+  network_->attach(parameters_.floats(), gradients, sum_);
+  samples_.resize(static_cast<std::size_t>(rows_));
+  std::iota(samples_.begin(), samples_.end(), 0);
+}
+
+std::vector<float> LayerHarness::gradient(const Parameter& parameter) const {
+  std::vector<float> sum(static_cast<std::size_t>(parameter.shape.size()));
+  for (const Arena& gradient : gradients_)
+    std::ranges::transform(sum, part(gradient.floats(), parameter), sum.begin(), std::plus());
+  return sum;
+}
+
+std::span<float> LayerHarness::values(const State& state) {
+  return network_->states().subspan(static_cast<std::size_t>(state.offset),
+                                    static_cast<std::size_t>(state.shape.size()));
+}
+
+std::vector<float> LayerHarness::forward(std::span<const float> x, Mode mode) {
+  const std::int64_t in = input().size(), out = output().size();
+  std::vector<float> y(static_cast<std::size_t>(rows_ * out));
+  pool_.run([&](int worker) {
+    const std::int64_t first = first_row(worker), count = first_row(worker + 1) - first;
+    std::copy_n(x.data() + first * in, count * in, network_->input(worker, count).data());
+    const ConstTensor part =
+        network_->forward(worker, {.mode = mode,
+                                   .samples = std::span(samples_).subspan(static_cast<std::size_t>(first),
+                                                                          static_cast<std::size_t>(count)),
+                                   .batch_rows = rows_});
+    std::ranges::copy(part.span(), y.data() + first * out);
+  });
+  return y;
+}
+
+std::vector<float> LayerHarness::backward(std::span<const float> dy) {
+  pool_.run([&](int worker) {
+    const Tensor place = network_->output_gradient(worker);
+    std::copy_n(dy.data() + first_row(worker) * output().size(), place.size(), place.data());
+    network_->backward(worker, [](std::int64_t) {});
+  });
+  return input_gradient_;
+}
+
+}  // namespace trainer

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/config/config_tree.h"
+#include "engine/core/arena.h"
+#include "engine/core/thread_pool.h"
+#include "models/network/network.h"
+
+namespace trainer {
+
+/// Layers as YAML has them inside a list: "conv: {filters: 4, kernel: 3}, relu".
+ConfigTree layer_list(const std::string& yaml);
+
+/// Sums over the workers of a pool.
+class PoolSum final : public BatchSum {
+ public:
+  explicit PoolSum(ThreadPool& pool) : pool_(pool), parts_(static_cast<std::size_t>(pool.size())) {}
+  void sum(int worker, std::span<double> values) override;
+
+ private:
+  ThreadPool& pool_;
+  std::vector<std::vector<double>> parts_;
+};
+
+/// Layers built from YAML with their memory and parameters, run forward and backward, also for the gradient
+/// of their input. Rows are dealt to the workers in consecutive parts; numbers of samples are those of the
+/// rows.
+class LayerHarness {
+ public:
+  struct Options {
+    std::int64_t rows = 3;
+    int workers = 1;
+  };
+  /// Parameters begin as random numbers in [-0.5, 0.5).
+  LayerHarness(const std::string& yaml, const Shape& sample, const Options& options);
+
+  const Plan& plan() const { return network_->plan(); }
+  /// Of one sample.
+  const Shape& input() const { return network_->input(); }
+  const Shape& output() const { return network_->output(); }
+  std::int64_t rows() const { return rows_; }
+
+  /// Parameters of the layers, without the harness's own.
+  std::span<const Parameter> parameters() const { return std::span(plan().parameters()).subspan(1); }
+  std::span<float> values(const Parameter& parameter) { return part(parameters_.floats(), parameter); }
+  /// Summed over workers.
+  std::vector<float> gradient(const Parameter& parameter) const;
+  std::span<float> values(const State& state);
+
+  /// y for all rows.
+  std::vector<float> forward(std::span<const float> x, Mode mode = Mode::training);
+  /// dx for all rows.
+  std::vector<float> backward(std::span<const float> dy);
+
+ private:
+  static std::span<float> part(std::span<float> flat, const Parameter& parameter) {
+    return flat.subspan(static_cast<std::size_t>(parameter.offset),
+                        static_cast<std::size_t>(parameter.shape.size()));
+  }
+  std::int64_t first_row(int worker) const { return rows_ * worker / pool_.size(); }
+
+  std::int64_t rows_;
+  ThreadPool pool_;
+  PoolSum sum_{pool_};
+  ConfigTree tree_;
+  std::vector<float> input_gradient_;
+  std::unique_ptr<Network> network_;
+  Arena parameters_;
+  std::vector<Arena> gradients_;
+  std::vector<std::int64_t> samples_;
+};
+
+}  // namespace trainer
