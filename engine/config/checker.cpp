@@ -339,8 +339,8 @@ void Checker::check_family(const Setting& setting, Written value, ConfigNode& ou
     return;
   }
   if (node.is_list() || (node.is_map() && node.entries.empty())) {
-    mistakes_.add(node.place, subject(out) + " wants the name of a " + setting.family_name + ", got " +
-                                  (node.is_list() ? "a list" : "an empty map"));
+    mistakes_.add(node.place, subject(out) + " wants the name of " + with_article(setting.family_name) +
+                                  ", got " + (node.is_list() ? "a list" : "an empty map"));
     return;
   }
   const auto member = family.members.find(choice.name);
@@ -358,7 +358,7 @@ void Checker::check_family(const Setting& setting, Written value, ConfigNode& ou
     for (const Given& one : given) {
       if (one.key != "name") continue;
       name.source = expansion_.resolve(one.value).value.node;
-      if (name.source != nullptr) name.number = expansion_.number_of(name.source);
+      if (name.source != nullptr) name.number = expansion_.number_of(name.source, name.scope);
     }
     layers_.push_back(name);
     has_layers_ = true;
@@ -574,14 +574,14 @@ std::string Checker::subject(const ConfigNode& out) const {
 
 /// A block's name goes before the names of its layers, and a name that is used several times gets a number.
 void Checker::name_layers() {
-  const auto numbered = [&](const std::string& name, const Node* source, int number) {
-    return expansion_.uses(source) > 1 ? name + std::to_string(number) : name;
+  const auto numbered = [&](const std::string& name, const Node* source, const Scope* scope, int number) {
+    return expansion_.uses(source, scope) > 1 ? name + std::to_string(number) : name;
   };
   const auto prefix = [&](auto&& self, const Scope* scope) -> std::string {
     if (scope == nullptr) return "";
     const std::string above = self(self, scope->caller);
     if (scope->name_source == nullptr) return above;
-    return above + numbered(scope->name, scope->name_source, scope->number) + ".";
+    return above + numbered(scope->name, scope->name_source, scope->caller, scope->number) + ".";
   };
   std::map<std::string, int> unnamed;
   for (const LayerName& one : layers_) {
@@ -590,8 +590,9 @@ void Checker::name_layers() {
     ConfigNode* name = one.layer->child("name");
     if (name == nullptr) continue;
     const std::string stem = before + one.layer->type;
-    name->value = one.source != nullptr ? before + numbered(one.source->text, one.source, one.number)
-                                        : stem + std::to_string(++unnamed[stem]);
+    name->value = one.source != nullptr
+                      ? before + numbered(one.source->text, one.source, one.scope, one.number)
+                      : stem + std::to_string(++unnamed[stem]);
     name->given = name->present = true;
   }
   layers_.clear();

@@ -17,6 +17,51 @@ bool is_duration(const Node& node) {
          (node.entries[0].key == "epochs" || node.entries[0].key == "steps");
 }
 
+std::vector<std::string> words_of(const Setting& setting) {
+  std::vector<std::string> words;
+  switch (setting.kind) {
+    case Setting::Kind::boolean:
+      words = {"true or false"};
+      break;
+    case Setting::Kind::integer:
+      words = {"a whole number"};
+      break;
+    case Setting::Kind::real:
+      words = {"a number"};
+      break;
+    case Setting::Kind::text:
+      words = {"a text"};
+      break;
+    case Setting::Kind::choice:
+      break;
+    case Setting::Kind::integers:
+      words = {"a whole number",
+               "a list of " + (setting.count > 0 ? std::to_string(setting.count) : std::string("them"))};
+      break;
+    case Setting::Kind::duration:
+      words = {"{epochs: n}", "{steps: n}"};
+      break;
+    case Setting::Kind::durations:
+      words = {"{epochs: [n, ...]}", "{steps: [n, ...]}"};
+      break;
+    case Setting::Kind::family:
+      words = {with_article(setting.family_name)};
+      break;
+    case Setting::Kind::list:
+      words = {"a list"};
+      break;
+    case Setting::Kind::section:
+      words = {"a map of " + listed(names_of(pointers(setting.nested)))};
+      break;
+    case Setting::Kind::either:
+      for (const Setting& one : setting.nested)
+        for (std::string& word : words_of(one)) words.push_back(std::move(word));
+      break;
+  }
+  for (const std::string& choice : setting.choices) words.push_back("`" + choice + "`");
+  return words;
+}
+
 }  // namespace
 
 Settings pointers(const std::vector<Setting>& settings) {
@@ -108,50 +153,10 @@ const Setting* alternative(const Setting& either, const Node& node) {
   return nullptr;
 }
 
-std::string form_words(const Setting& setting) {
-  std::vector<std::string> words;
-  for (const std::string& choice : setting.choices) words.push_back("`" + choice + "`");
-  switch (setting.kind) {
-    case Setting::Kind::boolean:
-      words.insert(words.begin(), "true or false");
-      break;
-    case Setting::Kind::integer:
-      words.insert(words.begin(), "a whole number");
-      break;
-    case Setting::Kind::real:
-      words.insert(words.begin(), "a number");
-      break;
-    case Setting::Kind::text:
-      words.insert(words.begin(), "a text");
-      break;
-    case Setting::Kind::choice:
-      break;
-    case Setting::Kind::integers:
-      words.insert(words.begin(),
-                   "a whole number or a list of " +
-                       (setting.count > 0 ? std::to_string(setting.count) : std::string("them")));
-      break;
-    case Setting::Kind::duration:
-      words.insert(words.begin(), "{epochs: n} or {steps: n}");
-      break;
-    case Setting::Kind::durations:
-      words.insert(words.begin(), "{epochs: [n, ...]} or {steps: [n, ...]}");
-      break;
-    case Setting::Kind::family:
-      words.insert(words.begin(), "a " + setting.family_name);
-      break;
-    case Setting::Kind::list:
-      words.insert(words.begin(), "a list");
-      break;
-    case Setting::Kind::section: {
-      words.insert(words.begin(), "a map of " + listed(names_of(pointers(setting.nested))));
-      break;
-    }
-    case Setting::Kind::either:
-      for (const Setting& one : setting.nested) words.push_back(form_words(one));
-      break;
-  }
-  return listed(words, "or");
+std::string with_article(const std::string& noun) {
+  return (noun.find_first_of("aeiou") == 0 ? "an " : "a ") + noun;
 }
+
+std::string form_words(const Setting& setting) { return listed(words_of(setting), "or"); }
 
 }  // namespace trainer

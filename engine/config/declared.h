@@ -39,5 +39,7 @@ bool is_primary_value(const Catalog::Family& family, const Declaration& member, 
 const Setting* alternative(const Setting& either, const Node& node);
 /// What a value must look like, for messages: "a number", "{epochs: n} or {steps: n}".
 std::string form_words(const Setting& setting);
+/// "a layer", "an optimizer"
+std::string with_article(const std::string& noun);
 
 }  // namespace trainer

@@ -7,7 +7,7 @@
 namespace trainer {
 namespace {
 
-constexpr std::size_t kWidth = 100;
+constexpr std::size_t kWidth = 120;
 
 std::string text_of(const std::string& text) {
   const auto plain = [](char c) {

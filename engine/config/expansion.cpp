@@ -240,7 +240,7 @@ void Expansion::unroll_block(const NodeEntry& block, Written entry, const Member
   }
   for (std::int64_t i = 0; i < count; ++i) {
     spend(choice.place);
-    if (use.name_source != nullptr) use.number = number_of(use.name_source);
+    if (use.name_source != nullptr) use.number = number_of(use.name_source, use.caller);
     const Scope* scope = &scopes_.emplace_back(use);
     for (const Node& layer : value_of(block.value, "layers")->items) unroll({&layer, scope}, layers);
   }
@@ -273,8 +273,13 @@ void Expansion::spend(const Place& at) {
   mistakes_.raise();
 }
 
-int Expansion::uses(const Node* name_source) const {
-  const auto found = uses_.find(name_source);
+const Scope* Expansion::named(const Scope* scope) {
+  while (scope != nullptr && scope->name_source == nullptr) scope = scope->caller;
+  return scope;
+}
+
+int Expansion::uses(const Node* name_source, const Scope* scope) const {
+  const auto found = uses_.find({name_source, named(scope)});
   return found == uses_.end() ? 0 : found->second;
 }
 

@@ -58,13 +58,15 @@ class Expansion {
   void define(const std::string& name, const std::string& value);
   /// Counts one more resolved node; throws when there are too many.
   void spend(const Place& at);
-  /// Which use of a `name:` this is, from 1, and how many there were in the end.
-  int number_of(const Node* name_source) { return ++uses_[name_source]; }
-  int uses(const Node* name_source) const;
+  /// Which use of a `name:` this is, from 1, and how many there were in the end; a block that has a name
+  /// itself counts for itself.
+  int number_of(const Node* name_source, const Scope* scope) { return ++uses_[{name_source, named(scope)}]; }
+  int uses(const Node* name_source, const Scope* scope) const;
   /// Variables, blocks and arguments that nothing used.
   void report_unused();
 
  private:
+  static const Scope* named(const Scope* scope);
   void check_blocks();
   void unroll_block(const NodeEntry& block, Written entry, const MemberChoice& choice,
                     std::vector<Written>& layers);
@@ -77,7 +79,7 @@ class Expansion {
   std::map<std::string, std::unique_ptr<std::pair<SourceText, Node>>> definitions_;
   std::set<std::string> used_vars_, used_blocks_, broken_blocks_;
   std::set<std::pair<std::string, std::string>> used_args_;
-  std::map<const Node*, int> uses_;
+  std::map<std::pair<const Node*, const Scope*>, int> uses_;
   std::size_t spent_ = 0;
 };
 
