@@ -1,6 +1,7 @@
 #include "engine/math/direct_convolution.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "engine/math/elementwise.h"
@@ -9,76 +10,128 @@
 namespace trainer {
 namespace {
 
+constexpr std::int64_t kAlignment = 16;          // floats of a cache line
+constexpr std::int64_t kWindowFloats = 1 << 15;  // rows that are worked on together: 128 KiB, part of L2
+constexpr std::int64_t kMaxImages = 8;           // images whose dw is summed before memory sees it
+
 std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/// An image with a border of zeros: extents with it, and where the image begins.
-struct Bordered {
-  std::int64_t height = 0, width = 0, top = 0, left = 0;
+/// An image whose pixels' first `channels` floats are to be read: as it is, or through a copy of some rows
+/// that holds just these channels and zeros at both ends of each row.
+struct Source {
+  std::int64_t height = 0, width = 0, pixel = 0, channels = 0;
+  std::int64_t left = 0, right = 0;
 
-  std::int64_t pixels() const { return height * width; }
+  bool copied() const { return left > 0 || right > 0 || channels != pixel; }
+  std::int64_t column() const { return copied() ? channels : pixel; }
+  std::int64_t row() const { return (left + width + right) * column(); }
+
+  void copy(const float* image, std::int64_t first, std::int64_t rows, float* to) const {
+    for (std::int64_t y = first; y < first + rows; ++y) {
+      to = std::fill_n(to, left * channels, 0.0f);
+      const float* from = image + y * width * pixel;
+      if (pixel == channels)
+        to = std::copy_n(from, width * channels, to);
+      else
+        for (std::int64_t x = 0; x < width; ++x) to = std::copy_n(from + x * pixel, channels, to);
+      to = std::fill_n(to, right * channels, 0.0f);
+    }
+  }
 };
 
-/// Copies `channels` of each pixel into the middle of `to`, whose pixels are `to_channels` apart; parts
-/// beyond the border are left out. The rest of `to` is not touched.
-void place(const float* from, std::int64_t height, std::int64_t width, std::int64_t pixel,
-           std::int64_t channels, const Bordered& border, std::int64_t to_channels, float* to) {
-  const std::int64_t rows = std::min(height, border.height - border.top);
-  const std::int64_t columns = std::min(width, border.width - border.left);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const float* source = from + row * width * pixel;
-    float* target = to + ((row + border.top) * border.width + border.left) * to_channels;
-    if (pixel == channels && channels == to_channels)
-      std::copy_n(source, columns * channels, target);
-    else
-      for (std::int64_t column = 0; column < columns; ++column)
-        std::copy_n(source + column * pixel, channels, target + column * to_channels);
-  }
+/// Some rows of a job's output, and the rows of x that they need.
+struct Window {
+  std::int64_t first = 0, rows = 0;
+  std::int64_t x_first = 0, x_rows = 0;
+};
+
+Window make_window(const Correlation& job, std::int64_t first, std::int64_t rows) {
+  Window window{.first = first, .rows = std::min(rows, job.rows - first)};
+  const std::int64_t top = job.first_row + first * job.row_step;
+  const std::int64_t bottom =
+      top + (window.rows - 1) * job.row_step + (job.tap_rows - 1) * job.tap_row_step + 1;
+  window.x_first = std::clamp<std::int64_t>(top, 0, job.x_height);
+  window.x_rows = std::clamp(bottom, window.x_first, job.x_height) - window.x_first;
+  return window;
 }
 
-/// The outputs dx[first], dx[first + stride], ... of one extent use the same kernel positions: first_tap,
-/// first_tap - tap_stride, ... Walking them backward reads dy forward, in steps of `dy_step`.
+/// A correlation over one image and how it is cut into windows.
+struct Pass {
+  Source source;
+  Correlation job;
+  std::int64_t offset = 0;  ///< of the first output's first tap in a row of the source
+  std::int64_t rows = 0;    ///< of a window
+
+  Pass(const Source& read, const Correlation& work, std::int64_t first_column, std::int64_t y_floats)
+      : source(read), job(work), offset((first_column + read.left) * read.column()) {
+    job.x_height = source.height;
+    job.x_row = source.row();
+    const std::int64_t overlap = (job.tap_rows - 1) * job.tap_row_step * job.x_row;
+    const std::int64_t room =
+        (kWindowFloats - overlap) / std::max<std::int64_t>(1, job.row_step * job.x_row + y_floats);
+    // Not less than four rows: each window reads all the weights.
+    rows = std::clamp<std::int64_t>(room, std::min<std::int64_t>(4, job.rows), job.rows);
+    // Runs that touch are one, except where the kernel wants to know the columns.
+    if (job.x_width == 0 && job.tap_column == job.run) {
+      job.run *= job.tap_columns;
+      job.tap_columns = 1;
+    }
+  }
+
+  std::int64_t copy_size() const {
+    if (!source.copied() || job.rows == 0) return 0;
+    const std::int64_t needed = (rows - 1) * job.row_step + (job.tap_rows - 1) * job.tap_row_step + 1;
+    return std::clamp<std::int64_t>(needed, 0, source.height) * source.row();
+  }
+
+  /// Calls body(job, x, first output row) for each window.
+  template <class Body>
+  void for_each_window(const float* image, float* copy, Body body) const {
+    for (std::int64_t first = 0; first < job.rows; first += rows) {
+      const Window window = make_window(job, first, rows);
+      Correlation part = job;
+      part.first_row += first * job.row_step - window.x_first;
+      part.rows = window.rows;
+      part.x_height = window.x_rows;
+      const float* x = image + window.x_first * source.row();
+      if (source.copied()) {
+        source.copy(image, window.x_first, window.x_rows, copy);
+        x = copy;
+      }
+      body(part, x + offset, first);
+    }
+  }
+};
+
+/// The outputs dx[first], dx[first + stride], ... of one extent use the same kernel positions: last_tap,
+/// last_tap - tap_stride, ... Walking them in this order reads dy forward, in steps of `dy_step`.
 struct Phase {
   std::int64_t first = 0, count = 0;
   std::int64_t taps = 0, last_tap = 0, tap_stride = 1;
-  std::int64_t dy_first = 0, dy_step = 1;  ///< dy_first may be negative: in the border
+  std::int64_t dy_first = 0, dy_step = 1;  ///< dy_first may be negative
 };
-
-Phase make_phase(std::int64_t first, std::int64_t extent, std::int64_t kernel, std::int64_t stride,
-                 std::int64_t pad, std::int64_t dilation) {
-  Phase phase{.first = first, .count = (extent - first + stride - 1) / stride};
-  std::int64_t first_tap = -1;
-  for (std::int64_t tap = 0; tap < kernel; ++tap)
-    if ((first + pad - tap * dilation) % stride == 0) {
-      if (first_tap < 0) first_tap = tap;
-      phase.last_tap = tap;
-      ++phase.taps;
-    }
-  if (phase.taps == 0) return phase;
-  phase.tap_stride = phase.taps > 1 ? (phase.last_tap - first_tap) / (phase.taps - 1) : 1;
-  phase.dy_step = phase.tap_stride * dilation / stride;
-  phase.dy_first = (first + pad - phase.last_tap * dilation) / stride;
-  return phase;
-}
 
 std::vector<Phase> make_phases(std::int64_t extent, std::int64_t kernel, std::int64_t stride,
                                std::int64_t pad, std::int64_t dilation) {
   std::vector<Phase> phases;
-  for (std::int64_t first = 0; first < std::min(stride, extent); ++first)
-    phases.push_back(make_phase(first, extent, kernel, stride, pad, dilation));
-  return phases;
-}
-
-/// How far the phases reach before dy and up to where, at least dy itself.
-std::pair<std::int64_t, std::int64_t> reach(const std::vector<Phase>& phases, std::int64_t dy_extent) {
-  std::int64_t before = 0, end = dy_extent;
-  for (const Phase& phase : phases) {
-    if (phase.taps == 0) continue;
-    before = std::max(before, -phase.dy_first);
-    end = std::max(end, phase.dy_first + (phase.taps - 1) * phase.dy_step + phase.count);
+  for (std::int64_t first = 0; first < std::min(stride, extent); ++first) {
+    Phase phase{.first = first, .count = (extent - first + stride - 1) / stride};
+    std::int64_t first_tap = 0;
+    for (std::int64_t tap = 0; tap < kernel; ++tap)
+      if ((first + pad - tap * dilation) % stride == 0) {
+        if (phase.taps++ == 0) first_tap = tap;
+        phase.last_tap = tap;
+      }
+    if (phase.taps > 1) phase.tap_stride = (phase.last_tap - first_tap) / (phase.taps - 1);
+    if (phase.taps > 0) {
+      phase.dy_step = std::max<std::int64_t>(1, phase.tap_stride * dilation / stride);
+      phase.dy_first = (first + pad - phase.last_tap * dilation) / stride;
+    }
+    phases.push_back(phase);
   }
-  return {before, end};
+  return phases;
 }
 
 class DirectConvolution final : public Convolution {
@@ -91,22 +144,23 @@ class DirectConvolution final : public Convolution {
         group_channels_(g_.channels / g_.groups),
         group_filters_(g_.filters / g_.groups),
         slope_pixel_(round_up(group_filters_, kernels_.lanes)),
-        x_border_{g_.height + 2 * g_.pad_h, g_.width + 2 * g_.pad_w, g_.pad_h, g_.pad_w},
+        forward_(make_forward(true)),
+        weights_(make_forward(false)),
         row_phases_(make_phases(g_.height, g_.kernel_h, g_.stride_h, g_.pad_h, g_.dilation_h)),
         column_phases_(make_phases(g_.width, g_.kernel_w, g_.stride_w, g_.pad_w, g_.dilation_w)) {
-    const auto [above, bottom] = reach(row_phases_, out_h_);
-    const auto [before, end] = reach(column_phases_, out_w_);
-    dy_border_ = {above + bottom, before + end, above, before};
-    const std::int64_t image_bytes = (x_size() + slope_size()) * static_cast<std::int64_t>(sizeof(float));
-    block_images_ = std::clamp<std::int64_t>(kBlockBytes / std::max<std::int64_t>(image_bytes, 1), 1, 8);
+    make_data();
+    // Small images share a window.
+    if (weights_.rows == out_h_)
+      block_images_ = std::clamp<std::int64_t>(
+          kWindowFloats / std::max<std::int64_t>(1, x_image() + slope_image()), 1, kMaxImages);
   }
 
   std::int64_t scratch_size() const override {
-    const std::int64_t forward = forward_weights() + slope_pixel_ + (copies_x() ? x_size() : 0);
-    const std::int64_t data = data_weights() + (copies_dy() ? dy_border_.pixels() * g_.filters : 0);
-    const std::int64_t weights =
-        block_images_ * ((copies_x() ? x_size() : 0) + (copies_slopes() ? slope_size() : 0));
-    return std::max({forward, data, weights}) + kAlignment;
+    std::int64_t data_copy = 0;
+    for (const Pass& pass : data_) data_copy = std::max(data_copy, pass.copy_size());
+    return kAlignment +
+           std::max({taps() * slope_pixel_ + slope_pixel_ + forward_.copy_size(), data_weights() + data_copy,
+                     block_images_ * (weights_.copy_size() + slope_copy_size())});
   }
 
   std::string kernel() const override {
@@ -116,24 +170,25 @@ class DirectConvolution final : public Convolution {
   void forward(std::int64_t images, const float* x, const float* w, const float* bias, Activation activation,
                float* y, float* scratch) const override {
     float* const packed = aligned(scratch);
-    float* const start = packed + forward_weights();
-    float* const bordered = start + slope_pixel_;
-    if (copies_x()) std::fill_n(bordered, x_size(), 0.0f);
-    Correlation job = x_job();
-    job.y_row = out_w_ * g_.filters;
-    job.y_column = g_.filters;
+    float* const start = packed + taps() * slope_pixel_;
+    float* const copy = start + slope_pixel_;
     for (std::int64_t group = 0; group < g_.groups; ++group) {
       const std::int64_t first = group * group_filters_;
-      pack(taps(), group_filters_, packed,
-           [&](std::int64_t tap, std::int64_t f) { return w[tap * g_.filters + first + f]; });
+      pack(forward_.job, g_.kernel_w, packed,
+           [&](std::int64_t ky, std::int64_t kx, std::int64_t c, std::int64_t f) {
+             return w[((ky * g_.kernel_w + kx) * group_channels_ + c) * g_.filters + first + f];
+           });
       if (bias) {
         std::fill_n(start, slope_pixel_, 0.0f);
         std::copy_n(bias + first, group_filters_, start);
       }
       for (std::int64_t image = 0; image < images; ++image) {
-        const float* from = with_border(x + image * in_size(), bordered) + group * group_channels_;
-        kernels_.correlate(job, from, packed, bias ? start : nullptr, activation == Activation::relu,
-                           y + image * out_size() + first);
+        float* const to = y + image * out_size() + first;
+        forward_.for_each_window(x + image * in_size() + group * group_channels_, copy,
+                                 [&](const Correlation& job, const float* from, std::int64_t row) {
+                                   correlate(job, from, packed, bias ? start : nullptr,
+                                             activation == Activation::relu, to + row * job.y_row);
+                                 });
       }
     }
     if (activation != Activation::none && activation != Activation::relu)
@@ -143,29 +198,34 @@ class DirectConvolution final : public Convolution {
   void backward_data(std::int64_t images, const float* dy, const float* w, float* dx,
                      float* scratch) const override {
     float* const packed = aligned(scratch);
-    float* const bordered = packed + data_weights();
-    if (copies_dy()) std::fill_n(bordered, dy_border_.pixels() * g_.filters, 0.0f);
+    float* const copy = packed + data_weights();
     for (std::int64_t group = 0; group < g_.groups; ++group) {
-      pack_phases(w + group * group_filters_, packed);
-      for (std::int64_t image = 0; image < images; ++image) {
-        const float* from = dy + image * out_size();
-        if (copies_dy()) {
-          place(from, out_h_, out_w_, g_.filters, g_.filters, dy_border_, g_.filters, bordered);
-          from = bordered;
+      float* next = packed;
+      auto phase = data_.begin();
+      for (const Phase& row : row_phases_)
+        for (const Phase& column : column_phases_) {
+          // dx takes the kernel backward and channels for filters.
+          pack(phase++->job, column.taps, next,
+               [&](std::int64_t ky, std::int64_t kx, std::int64_t f, std::int64_t c) {
+                 const std::int64_t tap = (row.last_tap - ky * row.tap_stride) * g_.kernel_w +
+                                          column.last_tap - kx * column.tap_stride;
+                 return w[(tap * group_channels_ + c) * g_.filters + group * group_filters_ + f];
+               });
+          next += phase_weights(row, column);
         }
-        from += group * group_filters_;
-        float* to = dx + image * in_size() + group * group_channels_;
+      for (std::int64_t image = 0; image < images; ++image) {
         const float* weights = packed;
+        auto pass = data_.begin();
         for (const Phase& row : row_phases_)
           for (const Phase& column : column_phases_) {
-            const Correlation job = phase_job(row, column);
-            kernels_.correlate(
-                job,
-                from +
-                    ((row.dy_first + dy_border_.top) * dy_border_.width + column.dy_first + dy_border_.left) *
-                        g_.filters,
-                weights, nullptr, false, to + (row.first * g_.width + column.first) * g_.channels);
-            weights += row.taps * column.taps * group_filters_ * packed_channels();
+            float* const to = dx + image * in_size() + group * group_channels_ +
+                              (row.first * g_.width + column.first) * g_.channels;
+            pass->for_each_window(dy + image * out_size() + group * group_filters_, copy,
+                                  [&](const Correlation& job, const float* from, std::int64_t first) {
+                                    correlate(job, from, weights, nullptr, false, to + first * job.y_row);
+                                  });
+            weights += phase_weights(row, column);
+            ++pass;
           }
       }
     }
@@ -175,41 +235,14 @@ class DirectConvolution final : public Convolution {
                         bool accumulate, float* scratch) const override {
     if (dbias) column_sums(images * out_h_ * out_w_, g_.filters, dy, accumulate, dbias);
     if (!accumulate) std::fill_n(dw, taps() * g_.filters, 0.0f);
-    float* const bordered = aligned(scratch);
-    float* const slopes = bordered + (copies_x() ? block_images_ * x_size() : 0);
-    if (copies_x()) std::fill_n(bordered, block_images_ * x_size(), 0.0f);
-    if (copies_slopes()) std::fill_n(slopes, block_images_ * slope_size(), 0.0f);
-    Correlation job = x_job();
-    job.y_column = copies_slopes() ? slope_pixel_ : g_.filters;
-    job.y_row = out_w_ * job.y_column;
-    for (std::int64_t first = 0; first < images; first += block_images_) {
-      ImageBlock block{.images = std::min(block_images_, images - first),
-                       .x_image = copies_x() ? x_size() : in_size(),
-                       .dy_image = copies_slopes() ? slope_size() : out_size()};
-      const float* from = x + first * in_size();
-      if (copies_x()) {
-        for (std::int64_t i = 0; i < block.images; ++i)
-          with_border(from + i * in_size(), bordered + i * x_size());
-        from = bordered;
-      }
-      for (std::int64_t group = 0; group < g_.groups; ++group) {
-        const float* slope = dy + first * out_size() + group * group_filters_;
-        if (copies_slopes()) {
-          for (std::int64_t i = 0; i < block.images; ++i)
-            place(slope + i * out_size(), out_h_, out_w_, g_.filters, group_filters_, {out_h_, out_w_},
-                  slope_pixel_, slopes + i * slope_size());
-          slope = slopes;
-        }
-        kernels_.add_products(job, block, from + group * group_channels_, slope, dw + group * group_filters_,
-                              g_.filters);
-      }
-    }
+    for (std::int64_t first = 0; first < images; first += block_images_)
+      for (std::int64_t group = 0; group < g_.groups; ++group)
+        add_weights(std::min(block_images_, images - first), x + first * in_size() + group * group_channels_,
+                    dy + first * out_size() + group * group_filters_, dw + group * group_filters_,
+                    aligned(scratch));
   }
 
  private:
-  static constexpr std::int64_t kAlignment = 16;        ///< floats of a cache line
-  static constexpr std::int64_t kBlockBytes = 1 << 18;  ///< half of a usual L2 cache
-
   static float* aligned(float* scratch) {
     const auto address = reinterpret_cast<std::uintptr_t>(scratch) / sizeof(float);
     return scratch + (kAlignment - static_cast<std::int64_t>(address % kAlignment)) % kAlignment;
@@ -217,85 +250,124 @@ class DirectConvolution final : public Convolution {
 
   std::int64_t in_size() const { return g_.height * g_.width * g_.channels; }
   std::int64_t out_size() const { return out_h_ * out_w_ * g_.filters; }
-  std::int64_t x_size() const { return x_border_.pixels() * g_.channels; }
-  std::int64_t slope_size() const { return out_h_ * out_w_ * slope_pixel_; }
   std::int64_t taps() const { return g_.kernel_h * g_.kernel_w * group_channels_; }
-  std::int64_t packed_channels() const { return round_up(group_channels_, kernels_.lanes); }
-  std::int64_t forward_weights() const { return taps() * slope_pixel_; }
-  std::int64_t data_weights() const { return g_.kernel_h * g_.kernel_w * group_filters_ * packed_channels(); }
-  bool copies_x() const { return g_.pad_h > 0 || g_.pad_w > 0; }
-  bool copies_dy() const { return dy_border_.height != out_h_ || dy_border_.width != out_w_; }
-  bool copies_slopes() const { return group_filters_ % kernels_.lanes != 0; }
-
-  const float* with_border(const float* x, float* bordered) const {
-    if (!copies_x()) return x;
-    place(x, g_.height, g_.width, g_.channels, g_.channels, x_border_, g_.channels, bordered);
-    return bordered;
+  std::int64_t phase_weights(const Phase& row, const Phase& column) const {
+    return row.taps * column.taps * group_filters_ * round_up(group_channels_, kernels_.lanes);
+  }
+  std::int64_t data_weights() const {
+    return g_.kernel_h * g_.kernel_w * group_filters_ * round_up(group_channels_, kernels_.lanes);
   }
 
-  /// How outputs and inputs belong together; y's distances are left open.
-  Correlation x_job() const {
-    const std::int64_t row = x_border_.width * g_.channels;
-    Correlation job{.rows = out_h_, .columns = out_w_, .x_row = g_.stride_h * row};
-    job.x_column = g_.stride_w * g_.channels;
+  /// x as it lies for add_products: distance of images, whether copied or not.
+  std::int64_t x_image() const { return weights_.source.copied() ? weights_.copy_size() : in_size(); }
+  /// dy can only be read in whole vectors where its filters fill them.
+  bool copies_slopes() const { return group_filters_ % kernels_.lanes != 0; }
+  std::int64_t slope_image() const { return copies_slopes() ? slope_copy_size() : out_size(); }
+  std::int64_t slope_copy_size() const { return copies_slopes() ? weights_.rows * out_w_ * slope_pixel_ : 0; }
+
+  Pass make_forward(bool may_be_narrow) const {
+    const bool narrow = may_be_narrow && g_.stride_w == 1 && g_.dilation_w == 1 &&
+                        kernels_.has_narrow(g_.width, g_.kernel_w, g_.pad_w);
+    Source source{g_.height, g_.width, g_.channels, group_channels_};
+    if (!narrow) source.left = source.right = g_.pad_w;
+    Correlation job{.rows = out_h_, .columns = out_w_};
+    job.y_row = out_w_ * g_.filters;
+    job.y_column = g_.filters;
+    job.first_row = -g_.pad_h;
+    job.row_step = g_.stride_h;
+    job.x_column = g_.stride_w * source.column();
     job.tap_rows = g_.kernel_h;
-    job.tap_row = g_.dilation_h * row;
+    job.tap_row_step = g_.dilation_h;
     job.tap_columns = g_.kernel_w;
-    job.tap_column = g_.dilation_w * g_.channels;
+    job.tap_column = g_.dilation_w * source.column();
     job.run = group_channels_;
     job.filters = group_filters_;
-    return with_merged_runs(job);
+    if (narrow) job.x_width = g_.width, job.border = g_.pad_w;
+    return {source, job, -source.left, out_w_ * g_.filters};
   }
 
-  /// dx as the output, dy with its border as the input.
-  Correlation phase_job(const Phase& row, const Phase& column) const {
-    const std::int64_t dy_row = dy_border_.width * g_.filters;
-    Correlation job{.rows = row.count, .columns = column.count, .x_row = dy_row, .x_column = g_.filters};
-    job.y_row = g_.stride_h * g_.width * g_.channels;
-    job.y_column = g_.stride_w * g_.channels;
-    job.tap_rows = row.taps;
-    job.tap_row = row.dy_step * dy_row;
-    job.tap_columns = column.taps;
-    job.tap_column = column.dy_step * g_.filters;
-    job.run = group_filters_;
-    job.filters = group_channels_;
-    return with_merged_runs(job);
-  }
-
-  /// Runs that touch are one.
-  static Correlation with_merged_runs(Correlation job) {
-    if (job.tap_column == job.run) {
-      job.run *= job.tap_columns;
-      job.tap_columns = 1;
+  /// One pass for each phase, with dy as the input and dx as the output.
+  void make_data() {
+    const std::int64_t border = g_.kernel_w - 1 - g_.pad_w;
+    const bool narrow =
+        g_.stride_w == 1 && g_.dilation_w == 1 && kernels_.has_narrow(out_w_, g_.kernel_w, border);
+    Source source{out_h_, out_w_, g_.filters, group_filters_};
+    for (const Phase& column : column_phases_) {
+      if (narrow || column.taps == 0) continue;
+      source.left = std::max(source.left, -column.dy_first);
+      const std::int64_t end = column.dy_first + (column.taps - 1) * column.dy_step + column.count;
+      source.right = std::max(source.right, end - out_w_);
     }
-    return job;
-  }
-
-  /// Lays out weights as `correlate` wants them; value(tap, filter) tells each.
-  template <class Value>
-  void pack(std::int64_t count, std::int64_t filters, float* to, Value value) const {
-    for (std::int64_t first = 0; first < filters; first += kernels_.block) {
-      const std::int64_t here = std::min(kernels_.block, filters - first);
-      for (std::int64_t tap = 0; tap < count; ++tap) {
-        for (std::int64_t f = 0; f < here; ++f) *to++ = value(tap, first + f);
-        for (std::int64_t f = here; f % kernels_.lanes != 0; ++f) *to++ = 0;
-      }
-    }
-  }
-
-  /// The weights of one group for every phase: kernel positions backward, channels as filters.
-  void pack_phases(const float* w, float* to) const {
     for (const Phase& row : row_phases_)
       for (const Phase& column : column_phases_) {
-        pack(row.taps * column.taps * group_filters_, group_channels_, to,
-             [&](std::int64_t tap, std::int64_t c) {
-               const std::int64_t f = tap % group_filters_, position = tap / group_filters_;
-               const std::int64_t ky = row.last_tap - position / column.taps * row.tap_stride;
-               const std::int64_t kx = column.last_tap - position % column.taps * column.tap_stride;
-               return w[((ky * g_.kernel_w + kx) * group_channels_ + c) * g_.filters + f];
-             });
-        to += row.taps * column.taps * group_filters_ * packed_channels();
+        Correlation job{.rows = row.count, .columns = column.count};
+        job.y_row = g_.stride_h * g_.width * g_.channels;
+        job.y_column = g_.stride_w * g_.channels;
+        job.first_row = row.dy_first;
+        job.x_column = source.column();
+        job.tap_rows = row.taps;
+        job.tap_row_step = row.dy_step;
+        job.tap_columns = column.taps;
+        job.tap_column = column.dy_step * source.column();
+        job.run = group_filters_;
+        job.filters = group_channels_;
+        if (narrow) job.x_width = out_w_, job.border = border;
+        data_.emplace_back(source, job, narrow ? 0 : column.dy_first, job.y_row);
       }
+  }
+
+  void correlate(const Correlation& job, const float* x, const float* w, const float* bias, bool relu,
+                 float* y) const {
+    (job.x_width > 0 ? kernels_.correlate_narrow : kernels_.correlate)(job, x, w, bias, relu, y);
+  }
+
+  /// Adds a block of images to one group of dw.
+  void add_weights(std::int64_t images, const float* x, const float* dy, float* dw, float* scratch) const {
+    const Source& source = weights_.source;
+    const std::int64_t slope_row = out_w_ * slope_pixel_;
+    float* const slopes = scratch + block_images_ * weights_.copy_size();
+    weights_.for_each_window(x, scratch, [&](Correlation job, const float* from, std::int64_t row) {
+      const ImageBlock block{images, x_image(), slope_image()};
+      // The window holds the first image; the others follow it.
+      for (std::int64_t image = 1; source.copied() && image < images; ++image)
+        source.copy(x + image * in_size(), 0, job.x_height, scratch + image * weights_.copy_size());
+      const float* slope = dy + row * job.y_row;
+      if (copies_slopes()) {
+        for (std::int64_t image = 0; image < images; ++image)
+          copy_slopes(dy + image * out_size() + row * job.y_row, job.rows * out_w_,
+                      slopes + image * slope_copy_size());
+        slope = slopes;
+        job.y_column = slope_pixel_;
+        job.y_row = slope_row;
+      }
+      kernels_.add_products(job, block, from, slope, dw, g_.filters);
+    });
+  }
+
+  /// Gives each pixel of a group's dy zeros up to whole vectors.
+  void copy_slopes(const float* dy, std::int64_t pixels, float* to) const {
+    for (std::int64_t pixel = 0; pixel < pixels; ++pixel, dy += g_.filters) {
+      to = std::copy_n(dy, group_filters_, to);
+      to = std::fill_n(to, slope_pixel_ - group_filters_, 0.0f);
+    }
+  }
+
+  /// Lays out weights as the kernel of this job wants them; value(ky, kx, input, filter) tells each.
+  template <class Value>
+  void pack(const Correlation& job, std::int64_t columns, float* to, Value value) const {
+    const bool narrow = job.x_width > 0;
+    const std::int64_t width = narrow ? kernels_.lanes : kernels_.block;
+    const std::int64_t inputs = columns > 0 ? job.tap_columns * job.run / columns : 0;
+    for (std::int64_t first = 0; first < job.filters; first += width) {
+      const std::int64_t here = std::min(width, job.filters - first);
+      for (std::int64_t ky = 0; ky < job.tap_rows; ++ky)
+        for (std::int64_t tap = 0; tap < columns * inputs; ++tap) {
+          const std::int64_t kx = narrow ? tap % columns : tap / inputs;
+          const std::int64_t input = narrow ? tap / columns : tap % inputs;
+          for (std::int64_t f = 0; f < here; ++f) *to++ = value(ky, kx, input, first + f);
+          for (std::int64_t f = here; f % kernels_.lanes != 0; ++f) *to++ = 0;
+        }
+    }
   }
 
   ConvolutionGeometry g_;
@@ -303,9 +375,10 @@ class DirectConvolution final : public Convolution {
   std::int64_t out_h_, out_w_;
   std::int64_t group_channels_, group_filters_;
   std::int64_t slope_pixel_;  ///< a group's filters, rounded up to vectors
-  Bordered x_border_, dy_border_;
+  Pass forward_, weights_;
   std::vector<Phase> row_phases_, column_phases_;
-  std::int64_t block_images_ = 1;  ///< images whose dw is summed before memory sees it
+  std::vector<Pass> data_;  ///< row phases times column phases
+  std::int64_t block_images_ = 1;
 };
 
 }  // namespace

@@ -19,16 +19,43 @@ constexpr int max_pixels(int vectors) { return kMaxTile / vectors < 16 ? kMaxTil
 inline Vector load(const float* from) { return *reinterpret_cast<const LooseVector*>(from); }
 inline void store(const Vector& vector, float* to) { *reinterpret_cast<LooseVector*>(to) = vector; }
 
-/// Copies the first `count` floats of the vectors.
-template <int vectors>
-inline void store_part(const Vector (&sums)[vectors], std::int64_t count, float* to) {
-  float all[vectors * kLanes];
-  for (int v = 0; v < vectors; ++v) store(sums[v], all + v * kLanes);
-  for (std::int64_t i = 0; i < count; ++i) to[i] = all[i];
-}
-
 /// Hides where a pointer comes from: else the compiler keeps a pointer per pixel and runs out of registers.
 inline void hide(const float*& pointer) { asm("" : "+r"(pointer)); }
+
+template <int vectors, int pixels>
+inline void begin(Vector (&sums)[vectors][pixels], const float* bias) {
+#pragma GCC unroll 2
+  for (int v = 0; v < vectors; ++v) {
+    const Vector start = bias ? load(bias + v * kLanes) : Vector{};
+#pragma GCC unroll 24
+    for (int p = 0; p < pixels; ++p) sums[v][p] = start;
+  }
+}
+
+template <int vectors, int pixels>
+inline void finish(Vector (&sums)[vectors][pixels], bool relu, std::int64_t filters, float* y,
+                   std::int64_t y_column) {
+  if (relu) {
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v)
+#pragma GCC unroll 24
+      for (int p = 0; p < pixels; ++p) sums[v][p] = sums[v][p] < 0.0f ? Vector{} : sums[v][p];
+  }
+  if (filters == vectors * kLanes) {
+#pragma GCC unroll 24
+    for (int p = 0; p < pixels; ++p)
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; ++v) store(sums[v][p], y + p * y_column + v * kLanes);
+    return;
+  }
+#pragma GCC unroll 24
+  for (int p = 0; p < pixels; ++p) {
+    float all[vectors * kLanes];
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) store(sums[v][p], all + v * kLanes);
+    for (std::int64_t f = 0; f < filters; ++f) y[p * y_column + f] = all[f];
+  }
+}
 
 constexpr int kPixelsPerBase = 4;  // what one register can address with the distance and three times it
 
@@ -50,23 +77,19 @@ inline void add_tap(Vector (&sums)[vectors][pixels], const float* const (&base)[
 }
 
 template <int vectors, int pixels>
-void correlate_tile(const Correlation& job, const float* x, const float* w, const float* bias, bool relu,
-                    std::int64_t filters, float* y) {
+void correlate_tile(const Correlation& job, std::int64_t tap_rows, const float* x, const float* w,
+                    const float* bias, bool relu, std::int64_t filters, float* y) {
   constexpr int kBases = (pixels + kPixelsPerBase - 1) / kPixelsPerBase;
   Vector sums[vectors][pixels];
-#pragma GCC unroll 2
-  for (int v = 0; v < vectors; ++v) {
-    const Vector start = bias ? load(bias + v * kLanes) : Vector{};
-#pragma GCC unroll 24
-    for (int p = 0; p < pixels; ++p) sums[v][p] = start;
-  }
+  begin(sums, bias);
   const std::int64_t distance = job.x_column, three = 3 * distance;
-  for (std::int64_t ky = 0; ky < job.tap_rows; ++ky)
+  const std::int64_t tap_row = job.tap_row_step * job.x_row;
+  for (std::int64_t ky = 0; ky < tap_rows; ++ky)
     for (std::int64_t kx = 0; kx < job.tap_columns; ++kx) {
       const float* base[kBases];
 #pragma GCC unroll 8
       for (int b = 0; b < kBases; ++b)
-        base[b] = x + ky * job.tap_row + kx * job.tap_column + b * kPixelsPerBase * distance;
+        base[b] = x + ky * tap_row + kx * job.tap_column + b * kPixelsPerBase * distance;
       std::int64_t left = job.run;
       for (; left >= 4; left -= 4) {
 #pragma GCC unroll 4
@@ -88,30 +111,11 @@ void correlate_tile(const Correlation& job, const float* x, const float* w, cons
         }
       }
     }
-  if (relu) {
-#pragma GCC unroll 2
-    for (int v = 0; v < vectors; ++v)
-#pragma GCC unroll 24
-      for (int p = 0; p < pixels; ++p) sums[v][p] = sums[v][p] < 0.0f ? Vector{} : sums[v][p];
-  }
-  if (filters == vectors * kLanes) {
-#pragma GCC unroll 24
-    for (int p = 0; p < pixels; ++p)
-#pragma GCC unroll 2
-      for (int v = 0; v < vectors; ++v) store(sums[v][p], y + p * job.y_column + v * kLanes);
-    return;
-  }
-#pragma GCC unroll 24
-  for (int p = 0; p < pixels; ++p) {
-    Vector pixel[vectors];
-#pragma GCC unroll 2
-    for (int v = 0; v < vectors; ++v) pixel[v] = sums[v][p];
-    store_part(pixel, filters, y + p * job.y_column);
-  }
+  finish(sums, relu, filters, y, job.y_column);
 }
 
-using CorrelateTile = void (*)(const Correlation& job, const float* x, const float* w, const float* bias,
-                               bool relu, std::int64_t filters, float* y);
+using CorrelateTile = void (*)(const Correlation& job, std::int64_t tap_rows, const float* x, const float* w,
+                               const float* bias, bool relu, std::int64_t filters, float* y);
 
 template <int vectors, int pixels = max_pixels(vectors)>
 CorrelateTile correlate_tile_of(std::int64_t wanted) {
@@ -122,6 +126,49 @@ CorrelateTile correlate_tile_of(std::int64_t wanted) {
                             : correlate_tile_of<vectors, pixels - 1>(wanted);
 }
 
+/// Indices [first, last).
+struct Range {
+  std::int64_t first, last;
+};
+
+/// The i of [0, count) with 0 <= start + i step < extent.
+inline Range inside(std::int64_t start, std::int64_t step, std::int64_t count, std::int64_t extent) {
+  std::int64_t first = start < 0 ? (-start + step - 1) / step : 0;
+  std::int64_t last = start < extent ? (extent - start + step - 1) / step : 0;
+  last = last < count ? last : count;
+  first = first < last ? first : last;
+  return {first, last};
+}
+
+/// Calls body(output row, tap rows, x at the first of them, w likewise) for each row of outputs.
+template <class Body>
+inline void for_each_row(const Correlation& job, const float* x, const float* w, std::int64_t w_row,
+                         Body body) {
+  for (std::int64_t row = 0; row < job.rows; ++row) {
+    const std::int64_t top = job.first_row + row * job.row_step;
+    const Range taps = inside(top, job.tap_row_step, job.tap_rows, job.x_height);
+    body(row, taps.last - taps.first, x + (top + taps.first * job.tap_row_step) * job.x_row,
+         w + taps.first * w_row);
+  }
+}
+
+/// Calls body(vectors, first filter, filters) for each block; `vectors` is a type that holds their number.
+template <int value>
+struct Number {
+  static constexpr int kValue = value;
+};
+
+template <class Body>
+inline void for_each_block(std::int64_t filters, Body body) {
+  for (std::int64_t first = 0; first < filters; first += kMaxVectors * kLanes) {
+    const std::int64_t left = filters - first;
+    if (left > kLanes)
+      body(Number<2>{}, first, left < 2 * kLanes ? left : 2 * kLanes);
+    else
+      body(Number<1>{}, first, left);
+  }
+}
+
 template <int vectors>
 void correlate_block(const Correlation& job, const float* x, const float* w, const float* bias, bool relu,
                      std::int64_t filters, float* y) {
@@ -129,14 +176,17 @@ void correlate_block(const Correlation& job, const float* x, const float* w, con
   const std::int64_t tiles = (job.columns + max_pixels(vectors) - 1) / max_pixels(vectors);
   const std::int64_t size = job.columns / tiles, larger = job.columns % tiles;
   const CorrelateTile usual = correlate_tile_of<vectors>(size), large = correlate_tile_of<vectors>(size + 1);
-  for (std::int64_t row = 0; row < job.rows; ++row) {
-    std::int64_t column = 0;
-    for (std::int64_t tile = 0; tile < tiles; ++tile) {
-      (tile < larger ? large : usual)(job, x + row * job.x_row + column * job.x_column, w, bias, relu,
-                                      filters, y + row * job.y_row + column * job.y_column);
-      column += size + (tile < larger ? 1 : 0);
-    }
-  }
+  for_each_row(job, x, w, job.tap_columns * job.run * vectors * kLanes,
+               [=, &job](std::int64_t row, std::int64_t taps, const float* line, const float* weights) {
+                 float* to = y + row * job.y_row;
+                 for (std::int64_t tile = 0; tile < tiles; ++tile) {
+                   const bool is_larger = tile < larger;
+                   (is_larger ? large : usual)(job, taps, line, weights, bias, relu, filters, to);
+                   const std::int64_t pixels = size + (is_larger ? 1 : 0);
+                   line += pixels * job.x_column;
+                   to += pixels * job.y_column;
+                 }
+               });
 }
 
 void correlate(const Correlation& given, const float* x, const float* w, const float* bias, bool relu,
@@ -144,33 +194,99 @@ void correlate(const Correlation& given, const float* x, const float* w, const f
   Correlation job = given;
   if (job.rows == 0 || job.columns == 0) return;
   // Rows that follow each other without a gap are one long row.
-  if (job.x_row == job.columns * job.x_column && job.y_row == job.columns * job.y_column) {
+  if (job.tap_rows == 1 && job.first_row == 0 && job.row_step == 1 && job.rows <= job.x_height &&
+      job.x_row == job.columns * job.x_column && job.y_row == job.columns * job.y_column) {
     job.columns *= job.rows;
     job.rows = 1;
   }
   const std::int64_t taps = job.tap_rows * job.tap_columns * job.run;
-  for (std::int64_t first = 0; first < job.filters; first += kMaxVectors * kLanes) {
-    const std::int64_t left = job.filters - first;
-    const float* block = w + first * taps;
+  for_each_block(job.filters, [=, &job](auto vectors, std::int64_t first, std::int64_t filters) {
+    correlate_block<vectors.kValue>(job, x, w + first * taps, bias ? bias + first : nullptr, relu, filters,
+                                    y + first);
+  });
+}
+
+/// A whole row of outputs for one vector of filters. Each input goes to every output it belongs to, so no
+/// zero is ever multiplied.
+template <int width, int taps, int border>
+void narrow_row(const Correlation& job, std::int64_t tap_rows, const float* x, const float* w,
+                const float* bias, bool relu, std::int64_t filters, float* y) {
+  constexpr int kOutputs = width + 2 * border - taps + 1;
+  constexpr int kBases = (width + kPixelsPerBase - 1) / kPixelsPerBase;
+  Vector sums[1][kOutputs];
+  begin(sums, bias);
+  const std::int64_t distance = job.x_column, three = 3 * distance, run = job.run;
+  for (std::int64_t ky = 0; ky < tap_rows; ++ky, x += job.tap_row_step * job.x_row) {
+    const float* base[kBases];
+#pragma GCC unroll 8
+    for (int b = 0; b < kBases; ++b) base[b] = x + b * kPixelsPerBase * distance;
+    for (std::int64_t c = 0; c < run; ++c, w += taps * kLanes) {
+      Vector weights[taps];
+#pragma GCC unroll 8
+      for (int t = 0; t < taps; ++t) weights[t] = load(w + t * kLanes);
+#pragma GCC unroll 24
+      for (int p = 0; p < width; ++p) {
+        const float* from = base[p / kPixelsPerBase];
+        const int place = p % kPixelsPerBase;
+        const float value = place == 3 ? from[three] : from[place * distance];
+#pragma GCC unroll 8
+        for (int t = 0; t < taps; ++t) {
+          const int output = p + border - t;
+          if (output >= 0 && output < kOutputs) sums[0][output] += weights[t] * value;
+        }
+      }
+#pragma GCC unroll 8
+      for (int b = 0; b < kBases; ++b) {
+        ++base[b];
+        hide(base[b]);
+      }
+    }
+  }
+  finish(sums, relu, filters, y, job.y_column);
+}
+
+/// The narrow rows that have a kernel: maps of 8 and 10 pixels, as small networks end with.
+CorrelateTile narrow_row_of(std::int64_t width, std::int64_t taps, std::int64_t border) {
+  if (width == 8 && taps == 3 && border == 1) return narrow_row<8, 3, 1>;
+  if constexpr (KERNEL_REGISTERS == 32) {
+    if (width == 8 && taps == 5 && border == 4) return narrow_row<8, 5, 4>;
+    if (width == 10 && taps == 5 && border == 4) return narrow_row<10, 5, 4>;
+  }
+  return nullptr;
+}
+
+bool has_narrow(std::int64_t x_width, std::int64_t tap_columns, std::int64_t border) {
+  return narrow_row_of(x_width, tap_columns, border) != nullptr;
+}
+
+void correlate_narrow(const Correlation& job, const float* x, const float* w, const float* bias, bool relu,
+                      float* y) {
+  const CorrelateTile kernel = narrow_row_of(job.x_width, job.tap_columns, job.border);
+  const std::int64_t w_row = job.tap_columns * job.run * kLanes;
+  for (std::int64_t first = 0; first < job.filters; first += kLanes) {
+    const std::int64_t left = job.filters - first, filters = left < kLanes ? left : kLanes;
     const float* start = bias ? bias + first : nullptr;
-    if (left > kLanes)
-      correlate_block<2>(job, x, block, start, relu, left < 2 * kLanes ? left : 2 * kLanes, y + first);
-    else
-      correlate_block<1>(job, x, block, start, relu, left, y + first);
+    for_each_row(job, x, w + first / kLanes * job.tap_rows * w_row, w_row,
+                 [=, &job](std::int64_t row, std::int64_t taps, const float* line, const float* weights) {
+                   kernel(job, taps, line, weights, start, relu, filters, y + row * job.y_row + first);
+                 });
   }
 }
 
-/// Sums for `rows` kernel rows of `taps` inputs each.
+/// Sums for `rows` kernel rows of `taps` inputs each, over the output rows in `outputs`. x and dw lie at the
+/// first tap.
 template <int vectors, int rows, int taps>
-void products_tile(const Correlation& job, const ImageBlock& block, const float* x, const float* dy,
-                   std::int64_t filters, float* dw, std::int64_t dw_row, std::int64_t dw_tap) {
+void products_tile(const Correlation& job, const ImageBlock& block, Range outputs, const float* x,
+                   const float* dy, std::int64_t filters, float* dw, std::int64_t dw_row,
+                   std::int64_t dw_tap) {
+  const std::int64_t x_step = job.row_step * job.x_row, tap_row = job.tap_row_step * job.x_row;
   Vector sums[rows][taps][vectors] = {};
   for (std::int64_t image = 0; image < block.images; ++image)
-    for (std::int64_t oy = 0; oy < job.rows; ++oy) {
+    for (std::int64_t oy = outputs.first; oy < outputs.last; ++oy) {
       const float* slope = dy + image * block.dy_image + oy * job.y_row;
       const float* line[rows];
 #pragma GCC unroll 8
-      for (int r = 0; r < rows; ++r) line[r] = x + image * block.x_image + oy * job.x_row + r * job.tap_row;
+      for (int r = 0; r < rows; ++r) line[r] = x + image * block.x_image + oy * x_step + r * tap_row;
       for (std::int64_t ox = 0; ox < job.columns; ++ox) {
         Vector slopes[vectors];
 #pragma GCC unroll 2
@@ -203,7 +319,7 @@ void products_tile(const Correlation& job, const ImageBlock& block, const float*
     }
 }
 
-using ProductsTile = void (*)(const Correlation& job, const ImageBlock& block, const float* x,
+using ProductsTile = void (*)(const Correlation& job, const ImageBlock& block, Range outputs, const float* x,
                               const float* dy, std::int64_t filters, float* dw, std::int64_t dw_row,
                               std::int64_t dw_tap);
 
@@ -228,46 +344,62 @@ ProductsTile short_tile_of(std::int64_t wanted_rows, std::int64_t taps) {
                                : short_tile_of<vectors, rows - 1>(wanted_rows, taps);
 }
 
+/// The output rows that tap row `ky` serves.
+inline Range outputs_of(const Correlation& job, std::int64_t ky) {
+  return inside(job.first_row + ky * job.tap_row_step, job.row_step, job.rows, job.x_height);
+}
+
 template <int vectors>
 void products_block(const Correlation& job, const ImageBlock& block, const float* x, const float* dy,
                     std::int64_t filters, float* dw, std::int64_t dw_tap) {
   constexpr int kMaxTaps = kMaxTile / vectors;
-  constexpr int kMaxRows = kMaxTile / vectors >= 24 ? 5 : kMaxTile / vectors >= 10 ? 2 : 1;
-  const std::int64_t run = job.run, dw_run = run * dw_tap, dw_row = job.tap_columns * dw_run;
-  const std::int64_t rows_at_once = run <= kMaxShort && run < kMaxTaps ? kMaxRows : 1;
-  for (std::int64_t ky = 0; ky < job.tap_rows; ky += rows_at_once)
+  constexpr int kMaxRows = kMaxTaps >= 24 ? 5 : kMaxTaps >= 10 ? 2 : 1;
+  const std::int64_t dw_run = job.run * dw_tap, dw_row = job.tap_columns * dw_run;
+  const auto add_rows = [=, &job, &block](std::int64_t rows, std::int64_t ky, std::int64_t kx,
+                                          Range outputs) {
+    if (outputs.first >= outputs.last) return;
+    const float* from = x + (job.first_row + ky * job.tap_row_step) * job.x_row + kx * job.tap_column;
+    float* to = dw + ky * dw_row + kx * dw_run;
+    if (rows > 1)
+      return short_tile_of<vectors, kMaxRows>(rows, job.run)(job, block, outputs, from, dy, filters, to,
+                                                             dw_row, dw_tap);
+    const std::int64_t tiles = (job.run + kMaxTaps - 1) / kMaxTaps;
+    for (std::int64_t tile = 0, tap = 0; tile < tiles; ++tile) {
+      const std::int64_t size = job.run / tiles + (tile < job.run % tiles ? 1 : 0);
+      products_tile_of<vectors, 1, kMaxTaps>(size)(job, block, outputs, from + tap, dy, filters,
+                                                   to + tap * dw_tap, dw_row, dw_tap);
+      tap += size;
+    }
+  };
+  const std::int64_t rows_at_once = job.run <= kMaxShort && job.run < kMaxTaps ? kMaxRows : 1;
+  for (std::int64_t ky = 0; ky < job.tap_rows; ky += rows_at_once) {
+    const std::int64_t rows = job.tap_rows - ky < rows_at_once ? job.tap_rows - ky : rows_at_once;
+    // Together over the outputs that all of these rows serve, then one by one over the rest.
+    const Range first = outputs_of(job, ky), last = outputs_of(job, ky + rows - 1);
+    Range common = {first.first, last.last};
+    if (common.first > common.last) common.last = common.first;
     for (std::int64_t kx = 0; kx < job.tap_columns; ++kx) {
-      const float* from = x + ky * job.tap_row + kx * job.tap_column;
-      float* to = dw + ky * dw_row + kx * dw_run;
-      if (rows_at_once > 1) {
-        const std::int64_t rows = job.tap_rows - ky < rows_at_once ? job.tap_rows - ky : rows_at_once;
-        short_tile_of<vectors, kMaxRows>(rows, run)(job, block, from, dy, filters, to, dw_row, dw_tap);
-        continue;
-      }
-      const std::int64_t tiles = (run + kMaxTaps - 1) / kMaxTaps;
-      for (std::int64_t tile = 0, tap = 0; tile < tiles; ++tile) {
-        const std::int64_t size = run / tiles + (tile < run % tiles ? 1 : 0);
-        products_tile_of<vectors, 1, kMaxTaps>(size)(job, block, from + tap, dy, filters, to + tap * dw_tap,
-                                                     dw_row, dw_tap);
-        tap += size;
+      add_rows(rows, ky, kx, common);
+      for (std::int64_t r = ky; rows > 1 && r < ky + rows; ++r) {
+        const Range own = outputs_of(job, r);
+        add_rows(1, r, kx, {own.first, own.last < common.first ? own.last : common.first});
+        add_rows(1, r, kx, {own.first > common.last ? own.first : common.last, own.last});
       }
     }
+  }
 }
 
 void add_products(const Correlation& job, const ImageBlock& block, const float* x, const float* dy, float* dw,
                   std::int64_t dw_tap) {
-  for (std::int64_t first = 0; first < job.filters; first += kMaxVectors * kLanes) {
-    const std::int64_t left = job.filters - first;
-    if (left > kLanes)
-      products_block<2>(job, block, x, dy + first, left < 2 * kLanes ? left : 2 * kLanes, dw + first, dw_tap);
-    else
-      products_block<1>(job, block, x, dy + first, left, dw + first, dw_tap);
-  }
+  for_each_block(job.filters, [=, &job, &block](auto vectors, std::int64_t first, std::int64_t filters) {
+    products_block<vectors.kValue>(job, block, x, dy + first, filters, dw + first, dw_tap);
+  });
 }
 
 }  // namespace
 
 extern const ConvolutionKernels convolution_kernels;
-const ConvolutionKernels convolution_kernels = {kLanes, kMaxVectors* kLanes, correlate, add_products};
+const ConvolutionKernels convolution_kernels = {kLanes,     kMaxVectors* kLanes, correlate,
+                                                has_narrow, correlate_narrow,    add_products};
 
 }  // namespace trainer::KERNEL_NAMESPACE

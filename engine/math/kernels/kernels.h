@@ -53,15 +53,19 @@ struct PoolingKernels {
                                 bool include_padding, float* dx);
 };
 
-/// Sums of products of an image, or of the gradient laid out like one, with weights. All distances in floats.
+/// Sums of products of an image, or of a gradient laid out like one, with weights. Distances are in floats,
+/// steps in rows. Rows outside of x count as zeros; columns do not unless `border` says so.
 struct Correlation {
-  std::int64_t rows = 0, columns = 0;            ///< of the output
-  std::int64_t x_row = 0, x_column = 0;          ///< between the inputs of neighbouring outputs
-  std::int64_t y_row = 0, y_column = 0;          ///< between neighbouring outputs
-  std::int64_t tap_rows = 0, tap_row = 0;        ///< rows of the kernel and their distance in x
-  std::int64_t tap_columns = 0, tap_column = 0;  ///< likewise in each row, of runs that are contiguous in x
+  std::int64_t rows = 0, columns = 0;    ///< of the output
+  std::int64_t y_row = 0, y_column = 0;  ///< between neighbouring outputs
+  std::int64_t x_height = 0, x_row = 0;
+  std::int64_t first_row = 0;               ///< x's row under output row 0 and tap row 0; may be negative
+  std::int64_t row_step = 1, x_column = 0;  ///< between the inputs of neighbouring outputs
+  std::int64_t tap_rows = 0, tap_row_step = 1;
+  std::int64_t tap_columns = 0, tap_column = 0;  ///< in each row: runs that are contiguous in x
   std::int64_t run = 0;                          ///< inputs in a run
   std::int64_t filters = 0;
+  std::int64_t x_width = 0, border = 0;  ///< for narrow rows only: x's pixels and the zeros on each side
 };
 
 /// Images for add_products, one after the other in x and dy.
@@ -76,6 +80,12 @@ struct ConvolutionKernels {
   /// the block's filters rounded up to vectors; bias (may be null) is rounded up, too.
   void (*correlate)(const Correlation& job, const float* x, const float* w, const float* bias, bool relu,
                     float* y);
+  /// Whether there is a kernel that keeps a whole row of x of this width in registers, its border implied.
+  bool (*has_narrow)(std::int64_t x_width, std::int64_t tap_columns, std::int64_t border);
+  /// The same as correlate by that kernel. Weights come in blocks of `lanes` filters, and within a kernel row
+  /// by input, then by column.
+  void (*correlate_narrow)(const Correlation& job, const float* x, const float* w, const float* bias,
+                           bool relu, float* y);
   /// dw[tap, f] += sum over images and pixels of x dy, where each pixel of dy (y_row, y_column) can be read
   /// in whole vectors. Rows of dw are `dw_tap` apart.
   void (*add_products)(const Correlation& job, const ImageBlock& block, const float* x, const float* dy,
