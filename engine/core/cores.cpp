@@ -1,6 +1,7 @@
 #include "engine/core/cores.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -18,19 +19,33 @@ int cgroup_quota() {
   return std::max(1, static_cast<int>(std::stod(quota) / period));
 }
 
-}  // namespace
-
-std::vector<int> usable_cores() {
+/// Empty when the system does not tell.
+cpu_set_t affinity_of(pid_t process) {
   cpu_set_t mask;
   CPU_ZERO(&mask);
+  if (sched_getaffinity(process, sizeof mask, &mask) != 0) CPU_ZERO(&mask);
+  return mask;
+}
+
+std::vector<int> cores_of(const cpu_set_t& mask) {
   std::vector<int> cores;
-  if (sched_getaffinity(0, sizeof mask, &mask) == 0)
-    for (int core = 0; core < CPU_SETSIZE; ++core)
-      if (CPU_ISSET(core, &mask)) cores.push_back(core);
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &mask)) cores.push_back(core);
   if (cores.empty()) cores.push_back(0);
   const int quota = cgroup_quota();
   if (quota > 0 && quota < static_cast<int>(cores.size())) cores.resize(static_cast<std::size_t>(quota));
   return cores;
+}
+
+}  // namespace
+
+std::vector<int> usable_cores() { return cores_of(affinity_of(0)); }
+
+std::vector<int> host_cores() {
+  const cpu_set_t mine = affinity_of(0), parents = affinity_of(getppid());
+  cpu_set_t both;
+  CPU_AND(&both, &mine, &parents);
+  return cores_of(CPU_EQUAL(&both, &mine) ? parents : mine);
 }
 
 void run_on(const std::vector<int>& cores) {

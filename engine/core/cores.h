@@ -8,6 +8,10 @@ namespace trainer {
 /// The cores this process may run on, by number (sched_getaffinity, and a cgroup's CPU quota as their count).
 std::vector<int> usable_cores();
 
+/// The cores of the process that started this one, when they include its own: what a launcher that binds what
+/// it starts may use itself. Else usable_cores().
+std::vector<int> host_cores();
+
 /// Restricts the calling thread, and threads it starts later, to `cores`.
 void run_on(const std::vector<int>& cores);
 

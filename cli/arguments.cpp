@@ -1,0 +1,331 @@
+#include "cli/arguments.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+
+#include "cli/version.h"
+#include "engine/config/source.h"
+#include "engine/core/error.h"
+
+namespace trainer {
+namespace {
+
+const std::map<std::string, Verb> kVerbs{
+    {"train", Verb::train},   {"check", Verb::check}, {"config", Verb::config}, {"summary", Verb::summary},
+    {"schema", Verb::schema}, {"info", Verb::info},   {"eval", Verb::eval}};
+
+std::vector<std::string> verb_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, verb] : kVerbs) names.push_back(name);
+  return names;
+}
+
+[[noreturn]] void fail(std::string what, std::string help) {
+  throw Error(ExitCode::usage, std::move(what), std::move(help));
+}
+
+/// The flags and commands as CLI11 knows them, bound to an Arguments.
+class CommandLine {
+ public:
+  explicit CommandLine(Arguments& arguments);
+  void parse();
+
+ private:
+  CLI::App* command(const std::string& name, const std::string& help);
+  void add_settings(CLI::App& command);
+  void add_placement(CLI::App& command);
+  const CLI::Option* find_flag(const std::string& word) const;
+  bool takes_next_word(const std::string& word) const;
+  std::vector<std::size_t> plain_words() const;
+  void put_verb_first();
+  void check_leftovers(const CLI::App& command) const;
+
+  Arguments& arguments_;
+  std::vector<std::string> words_;
+  std::string mesh_;
+  std::int64_t seed_ = 0;
+  CLI::App app_{
+      "Trains the neural network that a YAML file describes, alone or as many processes under MPI."};
+};
+
+CommandLine::CommandLine(Arguments& arguments)
+    : arguments_(arguments), words_(arguments.words.begin() + 1, arguments.words.end()) {
+  app_.name("trainer");
+  app_.set_version_flag("--version", fmt::format("trainer {}", version()), "Print the version and stop");
+  app_.require_subcommand(1);
+  app_.footer(
+      "`train` may be left out: trainer configs/mnist-small.yaml. `trainer COMMAND --help` shows a command's "
+      "flags.\n"
+      "Exit codes: 0 done, 1 failure, 2 YAML or flags, 3 data, 4 number of processes, 5 diverged, 6 "
+      "weights,\n"
+      "7 a process was lost.");
+
+  CLI::App* train = command("train", "Train the network of a config");
+  train->add_option("CONFIG", arguments_.files, "The YAML file")->required()->expected(1);
+  add_placement(*train);
+  add_settings(*train);
+  train->add_option("--seed", seed_, "The same as -s train.seed=SEED")
+      ->type_name("SEED")
+      ->check(CLI::NonNegativeNumber);
+  train->add_option("-o,--out", arguments_.out, "Run directory (default: runs/NAME, then NAME-2 ...)")
+      ->type_name("DIR");
+  train->add_option("--name", arguments_.name, "NAME of the run directory (default: the config's name)")
+      ->type_name("NAME");
+  train->add_option("--init", arguments_.initial_weights, "Start from the weights in a safetensors file")
+      ->type_name("FILE");
+  const std::map<std::string, ProgressMode> modes{{"auto", ProgressMode::automatic},
+                                                  {"bar", ProgressMode::bar},
+                                                  {"plain", ProgressMode::plain},
+                                                  {"json", ProgressMode::json},
+                                                  {"none", ProgressMode::none}};
+  train->add_option("--progress", arguments_.progress, "auto, bar, plain, json (one object a line) or none")
+      ->type_name("HOW")
+      ->transform(CLI::Transformer(modes).description(""))
+      ->check(CLI::IsMember(modes).description(""));
+  CLI::Option* quiet = train->add_flag("-q,--quiet", arguments_.quiet, "Print the result only");
+  train->add_flag("-v,--verbose", arguments_.verbose, "Print more about the machine and how gradients travel")
+      ->excludes(quiet);
+
+  CLI::App* check = command("check", "Print every mistake in configs; reads no data beyond headers");
+  check->add_option("CONFIG", arguments_.files, "YAML files")->required();
+  add_settings(*check);
+
+  CLI::App* config = command("config", "Print the resolved YAML with every default");
+  config->add_option("CONFIG", arguments_.files, "The YAML file")->required()->expected(1);
+  add_settings(*config);
+
+  CLI::App* summary = command("summary", "Print layers, shapes, parameters, operations and memory per rank");
+  summary->add_option("CONFIG", arguments_.files, "The YAML file")->required()->expected(1);
+  add_placement(*summary);
+  add_settings(*summary);
+
+  CLI::App* eval = command("eval", "Print loss and metrics of a run's best weights");
+  eval->add_option("RUN", arguments_.files, "A run directory, or a checkpoint inside one")
+      ->required()
+      ->expected(1);
+  eval->add_option("--split", arguments_.split, "train, valid or test (default)")
+      ->type_name("SPLIT")
+      ->check(CLI::IsMember({"train", "valid", "test"}).description(""));
+  add_placement(*eval);
+  add_settings(*eval);
+
+  command("schema", "Print the JSON Schema of the YAML (draft-07)");
+  command("info", "Print cores, instructions, BLAS, MPI and versions");
+}
+
+CLI::App* CommandLine::command(const std::string& name, const std::string& help) {
+  CLI::App* command = app_.add_subcommand(name, help);
+  command->allow_extras();  // so that a mistyped flag can be told with the one that was meant
+  command->get_formatter()->column_width(34);
+  return command;
+}
+
+void CommandLine::add_settings(CLI::App& command) {
+  command
+      .add_option("-s,--set", arguments_.overrides,
+                  "Override a key, repeatable: -s train.epochs=1 -s model.layers[0].conv.kernel=3")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+}
+
+void CommandLine::add_placement(CLI::App& command) {
+  command.add_option("-n,--ranks", arguments_.ranks, "Start N processes here (runs the MPI launcher)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20).description(""));
+  command.add_flag("-p,--datapar", arguments_.datapar, "Cut each batch over the processes");
+  command.add_flag("-m,--modelpar", arguments_.modelpar, "Cut dense layers over the processes");
+  command.add_option("--mesh", mesh_, "Both: D groups of samples x M parts of the model")->type_name("DxM");
+  command
+      .add_option("--ranks-per-node", arguments_.ranks_per_node,
+                  "K consecutive processes count as a node (for tests)")
+      ->type_name("K")
+      ->check(CLI::Range(1, 1 << 20).description(""));
+  command
+      .add_option("--threads", arguments_.threads,
+                  "Threads of each process (default: OMP_NUM_THREADS, else cores / processes)")
+      ->type_name("T")
+      ->check(CLI::Range(1, 1024).description(""));
+}
+
+/// Any command's flag of that name, "-n" or "--ranks".
+const CLI::Option* CommandLine::find_flag(const std::string& word) const {
+  for (const CLI::App* command : app_.get_subcommands([](const CLI::App*) { return true; }))
+    if (const CLI::Option* option = command->get_option_no_throw(word))
+      if (!option->get_positional()) return option;
+  return nullptr;
+}
+
+/// Whether the word after this one is a flag's value.
+bool CommandLine::takes_next_word(const std::string& word) const {
+  const auto wants_value = [&](const std::string& flag) {
+    const CLI::Option* option = find_flag(flag);
+    return option && option->get_items_expected_min() > 0;
+  };
+  if (word.starts_with("--")) return wants_value(word);
+  // Letters may be joined (-pn 4), and a value may be glued to its letter (-n4).
+  for (std::size_t i = 1; i < word.size(); ++i)
+    if (wants_value(std::string("-") + word[i])) return i + 1 == word.size();
+  return false;
+}
+
+/// Where the words stand that are neither flags nor their values.
+std::vector<std::size_t> CommandLine::plain_words() const {
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    if (!words_[i].starts_with("-"))
+      places.push_back(i);
+    else if (takes_next_word(words_[i]))
+      ++i;
+  }
+  return places;
+}
+
+void CommandLine::put_verb_first() {
+  const std::vector<std::size_t> plain = plain_words();
+  if (plain.empty()) {
+    const bool asks = std::any_of(words_.begin(), words_.end(), [](const std::string& word) {
+      return word == "-h" || word == "--help" || word == "--version";
+    });
+    if (!asks) {
+      if (words_.empty()) fail("nothing to do: which config?", "trainer CONFIG, or trainer --help");
+      words_.insert(words_.begin(), "train");
+    }
+    return;
+  }
+  const std::string word = words_[plain.front()];
+  if (kVerbs.contains(word)) {
+    words_.erase(words_.begin() + static_cast<std::ptrdiff_t>(plain.front()));
+    words_.insert(words_.begin(), word);
+    return;
+  }
+  const bool looks_like_a_file = word.find_first_of("./") != std::string::npos;
+  if (!looks_like_a_file) {
+    const std::string meant = nearest(word, verb_names());
+    fail("unknown command " + in_quotes(word),
+         meant.empty() ? "the commands are " + listed(verb_names()) + "; or a YAML file to train"
+                       : "did you mean `" + meant + "`?");
+  }
+  words_.insert(words_.begin(), "train");
+}
+
+void CommandLine::check_leftovers(const CLI::App& command) const {
+  const std::vector<std::string> leftovers = command.remaining();
+  if (leftovers.empty()) return;
+  const auto flag = std::find_if(leftovers.begin(), leftovers.end(),
+                                 [](const std::string& word) { return word.starts_with("-"); });
+  const std::string see = "trainer " + command.get_name() + " --help";
+  if (flag == leftovers.end()) fail("one argument too many: " + in_quotes(leftovers.front()), see);
+  const std::string name = flag->substr(0, flag->find('='));
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& text : option->get_lnames()) known.push_back("--" + text);
+    for (const std::string& text : option->get_snames()) known.push_back("-" + text);
+  }
+  const std::string meant = name.starts_with("--") ? nearest(name, known) : "";
+  fail("unknown flag " + in_quotes(name) + " of `trainer " + command.get_name() + "`",
+       meant.empty() ? see : "did you mean `" + meant + "`?");
+}
+
+std::optional<MeshShape> mesh_shape(const std::string& text) {
+  MeshShape shape;
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "%6dx%6d%c", &shape.data, &shape.model, &rest) != 2 || shape.data < 1 ||
+      shape.model < 1)
+    return std::nullopt;
+  return shape;
+}
+
+void CommandLine::parse() {
+  put_verb_first();
+  const CLI::App* chosen = &app_;
+  try {
+    std::vector<std::string> backwards(words_.rbegin(), words_.rend());
+    app_.parse(backwards);
+    chosen = app_.get_subcommands().front();
+  } catch (const CLI::CallForHelp&) {
+    arguments_.message = app_.help();
+  } catch (const CLI::CallForVersion& asked) {
+    arguments_.message = std::string(asked.what()) + "\n";
+  } catch (const CLI::ParseError& mistake) {
+    // A flag of which nothing is known explains best why the rest did not fit.
+    for (const CLI::App* command : app_.get_subcommands()) check_leftovers(*command);
+    const auto commands = app_.get_subcommands();
+    fail(mistake.what(),
+         "trainer " + (commands.empty() ? "" : commands.front()->get_name() + " ") + "--help");
+  }
+  if (!arguments_.message.empty()) {
+    arguments_.verb = Verb::message;
+    return;
+  }
+  check_leftovers(*chosen);
+  arguments_.verb = kVerbs.at(chosen->get_name());
+  if (!mesh_.empty()) {
+    arguments_.mesh = mesh_shape(mesh_);
+    if (!arguments_.mesh)
+      fail("--mesh wants DxM, got " + in_quotes(mesh_),
+           "--mesh 2x2: 2 groups of samples x 2 parts of the model");
+  }
+  if (arguments_.datapar && arguments_.modelpar && !arguments_.mesh)
+    fail("--datapar and --modelpar together need --mesh DxM",
+         "--mesh 2x2: 2 groups of samples x 2 parts of the model");
+  if (chosen->get_name() == "train" && chosen->get_option("--seed")->count() > 0)
+    arguments_.overrides.push_back(fmt::format("train.seed={}", seed_));
+}
+
+}  // namespace
+
+Arguments parse_arguments(const std::vector<std::string>& words) {
+  Arguments arguments{.words = words};
+  CommandLine(arguments).parse();
+  return arguments;
+}
+
+MeshShape mesh_of(const Arguments& arguments, int ranks) {
+  if (arguments.mesh) {
+    const auto [data, model] = *arguments.mesh;
+    if (static_cast<std::int64_t>(data) * model == ranks) return *arguments.mesh;
+    std::string others;
+    if (ranks % model == 0) others = fmt::format(", or --mesh {}x{}", ranks / model, model);
+    throw Error(
+        ExitCode::ranks,
+        fmt::format("{} rank{} not make a {}x{} mesh", ranks, ranks == 1 ? " does" : "s do", data, model),
+        fmt::format("mpirun -n {} ...{}, or --datapar", static_cast<std::int64_t>(data) * model, others));
+  }
+  if (arguments.datapar) return {.data = ranks};
+  if (arguments.modelpar) return {.model = ranks};
+  if (ranks > 1) {
+    std::vector<std::string> words{"mpirun", "-n", std::to_string(ranks), "trainer"};
+    if (arguments.verb == Verb::eval) words.push_back("eval");
+    if (arguments.verb == Verb::summary) words.push_back("summary");
+    words.push_back("--datapar");
+    words.push_back(arguments.files.front());
+    throw Error(ExitCode::ranks,
+                fmt::format("{} processes were started without --datapar or --modelpar", ranks),
+                shell_line(words));
+  }
+  return {};
+}
+
+std::string shell_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char letter) {
+      return letter < 128 && (std::isalnum(letter) || std::strchr("_./:=,@%+-", letter));
+    });
+    if (plain) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char letter : word) line += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+    line += '\'';
+  }
+  return line;
+}
+
+}  // namespace trainer

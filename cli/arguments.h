@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainer {
+
+enum class Verb { message, train, check, config, summary, schema, info, eval };
+
+enum class ProgressMode { automatic, bar, plain, json, none };
+
+struct MeshShape {
+  int data = 1, model = 1;
+};
+
+/// The command line, checked as far as it can be without looking at files.
+struct Arguments {
+  Verb verb = Verb::train;
+  std::string message;             ///< what --help or --version prints, when that was asked for
+  std::vector<std::string> words;  ///< the command line as it was given, the program's name first
+
+  std::vector<std::string> files;  ///< configs; for eval a run directory or a checkpoint
+
+  int ranks = 0;  ///< of -n; 0: not given
+  bool datapar = false, modelpar = false;
+  std::optional<MeshShape> mesh;
+  int ranks_per_node = 0;
+  int threads = 0;
+
+  std::vector<std::string> overrides;  ///< of -s, and what --seed stands for
+  std::string out, name;
+  std::string initial_weights;
+  ProgressMode progress = ProgressMode::automatic;
+  bool quiet = false, verbose = false;
+  std::string split = "test";
+};
+
+/// `words`: the program's name, then what follows it. Error(usage) names the flag or command that was
+/// probably meant.
+Arguments parse_arguments(const std::vector<std::string>& words);
+
+/// The grid that so many ranks form. Error(ranks) when they do not, or when several were started without a
+/// mode.
+MeshShape mesh_of(const Arguments& arguments, int ranks);
+
+/// The words as one line that a shell reads back.
+std::string shell_line(const std::vector<std::string>& words);
+
+}  // namespace trainer

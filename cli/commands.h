@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string_view>
+
+#include "cli/arguments.h"
+#include "engine/parallel/communicator.h"
+
+namespace trainer {
+
+/// What a command is given. All ranks run it; every command is collective.
+struct Job {
+  const Arguments& arguments;
+  Communicator& world;
+
+  /// Writes on standard output, a command's result; on rank 0 only.
+  void print(std::string_view text) const;
+  /// The same on standard error.
+  void warn(std::string_view text) const;
+};
+
+void train_command(const Job& job);
+void check_command(const Job& job);
+void config_command(const Job& job);
+void summary_command(const Job& job);
+void schema_command(const Job& job);
+void info_command(const Job& job);
+void eval_command(const Job& job);
+
+}  // namespace trainer

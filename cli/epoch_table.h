@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/training/observer.h"
+
+namespace trainer {
+
+/// The lines that a terminal shows of epochs: right-aligned columns that stay aligned for large numbers.
+class EpochTable {
+ public:
+  explicit EpochTable(const RunFacts& facts);
+
+  std::string heading() const;
+  std::string row(const EpochReport& report) const;
+  /// "  3/5", as wide as the column of epochs.
+  std::string epoch_cell(int epoch) const;
+
+ private:
+  std::string line(const std::vector<std::string>& cells) const;
+
+  RunFacts facts_;
+  std::vector<std::pair<std::string, std::size_t>> columns_;  ///< heading and width
+};
+
+}  // namespace trainer

@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <optional>
+
+#include "cli/commands.h"
+#include "cli/open_run.h"
+#include "cli/seats.h"
+#include "cli/text.h"
+#include "cli/together.h"
+#include "models/training/evaluation.h"
+#include "models/training/weights.h"
+
+namespace trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Checkpoint {
+  fs::path config, weights;
+};
+
+/// `path`: a run directory, whose best weights count, or one of its checkpoints.
+Checkpoint find_checkpoint(const fs::path& path) {
+  const auto weights_in = [](const fs::path& directory) { return directory / "model.safetensors"; };
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored))
+    throw Error(ExitCode::usage, fmt::format("{} is not a run directory", path.string()),
+                "trainer eval runs/NAME, or a directory in its checkpoints");
+  if (fs::exists(path / "config.yaml", ignored)) {
+    for (const char* name : {"best", "last"})
+      if (fs::exists(weights_in(path / "checkpoints" / name), ignored))
+        return {path / "config.yaml", weights_in(path / "checkpoints" / name)};
+    throw Error(ExitCode::weights, fmt::format("{} has no checkpoint", path.string()),
+                "train it: trainer " + shell_line({(path / "config.yaml").string()}));
+  }
+  if (!fs::exists(weights_in(path), ignored))
+    throw Error(ExitCode::usage,
+                fmt::format("{} holds neither config.yaml nor model.safetensors", path.string()),
+                "trainer eval runs/NAME, or a directory in its checkpoints");
+  // runs/NAME/checkpoints/step-469
+  const fs::path run =
+      fs::absolute(path / "", ignored).lexically_normal().parent_path().parent_path().parent_path();
+  return {run / "config.yaml", weights_in(path)};
+}
+
+const Dataset& split_of(const Data& data, const std::string& split) {
+  const Dataset* chosen = split == "train"   ? data.train.get()
+                          : split == "valid" ? data.validation.get()
+                                             : data.test.get();
+  if (!chosen)
+    throw Error(ExitCode::usage, fmt::format("{} has no {} samples", data.name, split),
+                split == "valid" ? "-s data.validation=0.1 keeps some of the training samples back"
+                                 : "--split train");
+  return *chosen;
+}
+
+std::string scores_text(const Scores& scores, const std::vector<MetricFacts>& metrics) {
+  std::string text = fmt::format("loss {:.9g}\n", scores.loss);
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    text += fmt::format("{} {}", metrics[i].name, metric_text(metrics[i], scores.metrics[i], 2));
+    if (metrics[i].is_fraction)
+      text += fmt::format(" ({} of {})",
+                          grouped(std::llround(scores.metrics[i] * static_cast<double>(scores.samples))),
+                          grouped(scores.samples));
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+void eval_command(const Job& job) {
+  const Arguments& arguments = job.arguments;
+  const MeshShape shape = mesh_of(arguments, job.world.size());
+  const Seats seats = take_seats(job.world, arguments.threads);
+  if (!seats.warning.empty()) job.warn("warning: " + seats.warning + "\n");
+  Mesh mesh(job.world,
+            {.data = shape.data, .model = shape.model, .ranks_per_node = arguments.ranks_per_node});
+  const auto pool = seats.start_pool();
+
+  Checkpoint checkpoint;
+  std::optional<OpenRun> run;
+  std::vector<float> values;
+  const Dataset* split = nullptr;
+  together(job.world, [&] {
+    checkpoint = find_checkpoint(arguments.files.front());
+    run.emplace(open_run(checkpoint.config.string(), arguments.overrides, mesh, *pool));
+    split = &split_of(run->session->data(), arguments.split);
+    Network& network = run->session->network();
+    values.resize(static_cast<std::size_t>(network.plan().parameter_end()));
+    load_weights(checkpoint.weights.string(), network.plan(), values, network.states());
+  });
+  Session& session = *run->session;
+  session.network().attach(values, {}, session.batch_sum());
+  const Scores scores = evaluate(session, *split);
+  if (!session.data().notice.empty()) job.warn("note: " + session.data().notice + "\n");
+  job.print(fmt::format("{}\n{}: {}, {}\n{}", checkpoint.weights.parent_path().string(), arguments.split,
+                        session.data().name, counted(split->size(), "sample"),
+                        scores_text(scores, session.metric_facts())));
+}
+
+}  // namespace trainer

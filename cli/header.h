@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "cli/seats.h"
+#include "models/training/session.h"
+#include "models/training/trainer.h"
+
+namespace trainer {
+
+/// The lines above the epochs: who trains what on which data, and where it is kept.
+struct Header {
+  std::string name;  ///< of the run
+  std::string run_directory;
+  const Seats& seats;
+  const Session& session;
+  const Trainer& training;
+  bool verbose = false;
+
+  std::string text() const;
+};
+
+/// The BLAS and its kernel, "OpenBLAS 0.3.21 SkylakeX"; and, when the CPU could do better than what the
+/// environment forces, what to unset.
+std::string blas_text();
+std::string blas_advice();
+
+/// "mnist: 60,000 train, 10,000 test, 1x28x28, 10 classes"
+std::string data_text(const Data& data);
+
+}  // namespace trainer

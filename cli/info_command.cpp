@@ -1,0 +1,22 @@
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/environment.h"
+#include "cli/header.h"
+#include "engine/core/cores.h"
+#include "engine/parallel/mpi_world.h"
+
+namespace trainer {
+
+void info_command(const Job& job) {
+  const auto line = [&](std::string_view name, std::string_view value) {
+    job.print(fmt::format("{:14}{}\n", name, value));
+  };
+  for (const auto& [name, value] : machine_facts()) line(name, value);
+  const auto cores = binding_was_chosen() ? usable_cores() : host_cores();
+  line("cores", std::to_string(cores.size()));
+  if (job.world.size() > 1) line("processes", std::to_string(job.world.size()));
+  if (const std::string advice = blas_advice(); !advice.empty()) line("note", advice);
+}
+
+}  // namespace trainer

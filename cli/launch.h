@@ -1,0 +1,14 @@
+#pragma once
+
+#include "cli/arguments.h"
+
+namespace trainer {
+
+/// Starts the same command line as `arguments.ranks` processes under the MPI launcher and waits for its end;
+/// gives the exit code that the run means.
+int launch(const Arguments& arguments);
+
+/// True in a process that launch() started, whose -n is already done.
+bool was_launched();
+
+}  // namespace trainer

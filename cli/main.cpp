@@ -1,0 +1,72 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/launch.h"
+#include "cli/together.h"
+#include "engine/parallel/launcher.h"
+#include "engine/parallel/mpi_world.h"
+
+namespace trainer {
+
+void Job::print(std::string_view text) const {
+  if (world.rank() == 0) fmt::print("{}", text);
+}
+
+void Job::warn(std::string_view text) const {
+  if (world.rank() == 0) fmt::print(stderr, "{}", text);
+}
+
+namespace {
+
+void run_command(const Job& job) {
+  switch (job.arguments.verb) {
+    case Verb::message:
+      return job.print(job.arguments.message);
+    case Verb::train:
+      return train_command(job);
+    case Verb::check:
+      return check_command(job);
+    case Verb::config:
+      return config_command(job);
+    case Verb::summary:
+      return summary_command(job);
+    case Verb::schema:
+      return schema_command(job);
+    case Verb::info:
+      return info_command(job);
+    case Verb::eval:
+      return eval_command(job);
+  }
+}
+
+int run(Communicator& world, const std::vector<std::string>& words) {
+  Arguments arguments;
+  together(world, [&] {
+    arguments = parse_arguments(words);
+    if (arguments.ranks == 0 || was_launched()) return;
+    if (launched_by_environment().ranks > 0)
+      throw Error(ExitCode::ranks, "--ranks inside an MPI job",
+                  "the launcher has started the processes: leave -n out");
+    mesh_of(arguments, arguments.ranks);
+  });
+  if (arguments.ranks > 0 && !was_launched()) return launch(arguments);
+  run_command({arguments, world});
+  std::fflush(stdout);
+  return 0;
+}
+
+}  // namespace
+}  // namespace trainer
+
+int main(int argc, char** argv) {
+  using namespace trainer;
+  std::unique_ptr<Communicator> world = solo();
+  try {
+    world = start_world();
+    return run(*world, {argv, argv + argc});
+  } catch (...) {
+    end_after_failure(*world);
+  }
+}

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/config/config_tree.h"
+#include "models/training/session.h"
+
+namespace trainer {
+
+/// A run's YAML, checked, with its data and its model. Pinned: the session points into the tree.
+struct OpenRun {
+  ConfigTree config;
+  std::unique_ptr<Session> session;
+};
+
+/// Reads the file and all that it names; makes no collective call. `headers_only`: no sample is read.
+OpenRun open_run(const std::string& file, const std::vector<std::string>& overrides, Mesh& mesh,
+                 ThreadPool& pool, bool headers_only = false);
+
+}  // namespace trainer

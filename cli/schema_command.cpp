@@ -1,0 +1,9 @@
+#include "cli/commands.h"
+#include "engine/config/config_tree.h"
+#include "models/training/settings.h"
+
+namespace trainer {
+
+void schema_command(const Job& job) { job.print(json_schema(run_settings()) + "\n"); }
+
+}  // namespace trainer

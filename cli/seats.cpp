@@ -1,0 +1,67 @@
+#include "cli/seats.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include "engine/parallel/mpi_world.h"
+
+namespace trainer {
+namespace {
+
+/// The first number of OMP_NUM_THREADS, which may be a list of nesting levels; 0 when there is none.
+int openmp_threads() {
+  const char* text = std::getenv("OMP_NUM_THREADS");
+  int threads = 0;
+  if (text) std::from_chars(text, text + std::strlen(text), threads);
+  return std::max(threads, 0);
+}
+
+}  // namespace
+
+std::unique_ptr<ThreadPool> Seats::start_pool() const {
+  return std::make_unique<ThreadPool>(placement.threads, placement.crowded);
+}
+
+Seats take_seats(Communicator& world, int threads) {
+  const auto host = world.split_by_host();
+  PlacementRequest request{.local_rank = host->rank(),
+                           .local_ranks = host->size(),
+                           .threads = threads,
+                           .bound = binding_was_chosen()};
+  // mpirun binds each of few ranks to one core by itself; unless the user asked for that, a host offers all
+  // it has.
+  request.cores = request.bound ? usable_cores() : host_cores();
+  if (threads > 0) {
+    request.reason = "--threads";
+  } else if (openmp_threads() > 0) {
+    request.threads = openmp_threads();
+    request.reason = "OMP_NUM_THREADS";
+  } else if (request.bound) {
+    request.reason = "bound by the launcher";
+  }
+  Seats seats{.placement = place(request)};
+
+  // Hosts may differ; a run has one number of threads.
+  std::array<double, 2> largest{-static_cast<double>(seats.placement.threads),
+                                seats.placement.crowded ? 1.0 : 0.0};
+  world.maximum(largest);
+  seats.placement.threads = -static_cast<int>(largest[0]);
+  seats.placement.crowded = largest[1] > 0;
+  std::int64_t hosts = host->rank() == 0 ? 1 : 0;
+  world.sum(std::span(&hosts, 1));
+  seats.hosts = static_cast<int>(hosts);
+  if (request.threads > 0 && seats.placement.crowded)
+    seats.warning =
+        fmt::format("{} {} x {} on this host, which has {} core{} for them: they will wait for each other",
+                    host->size(), host->size() == 1 ? "process" : "processes",
+                    request.threads == 1 ? "1 thread" : fmt::format("{} threads", request.threads),
+                    request.cores.size(), request.cores.size() == 1 ? "" : "s");
+  run_on(seats.placement.cores);
+  return seats;
+}
+
+}  // namespace trainer

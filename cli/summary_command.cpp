@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "cli/commands.h"
+#include "cli/header.h"
+#include "cli/open_run.h"
+#include "cli/seats.h"
+#include "cli/text.h"
+#include "cli/together.h"
+#include "engine/config/registry.h"
+#include "models/optimizers/optimizer.h"
+
+namespace trainer {
+namespace {
+
+struct Row {
+  std::string name, type, output, parameters, operations;
+};
+
+/// Parameters of the whole layer, and the operations of one sample's forward pass where its output tells
+/// them: a weight of a convolution is used at each place of the map, one of a dense layer once.
+Row row_of(const Sequence::Entry& entry, const Plan& plan, std::int64_t& total_operations) {
+  std::int64_t parameters = 0, operations = 0;
+  for (const Parameter& parameter : plan.parameters()) {
+    if (parameter.offset < entry.first_parameter || parameter.offset >= entry.parameter_end) continue;
+    const std::int64_t size = parameter.whole_shape().size();
+    parameters += size;
+    if (entry.type == "conv" && parameter.layout == FileLayout::convolution)
+      operations += 2 * size * entry.output[0] * entry.output[1];
+    if (entry.type == "dense" && parameter.layout == FileLayout::dense) operations += 2 * size;
+  }
+  total_operations += operations;
+  return {entry.name, entry.type, channels_first_text(entry.output),
+          parameters > 0 ? grouped(parameters) : "", operations > 0 ? grouped(operations) : ""};
+}
+
+std::string table(const std::vector<Row>& rows) {
+  std::array<std::size_t, 5> widths{};
+  for (const Row& row : rows) {
+    const std::array cells{&row.name, &row.type, &row.output, &row.parameters, &row.operations};
+    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], columns_of(*cells[i]));
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line =
+        fmt::format("{:{}}  {:{}}  {:>{}}  {:>{}}  {:>{}}", row.name, widths[0], row.type, widths[1],
+                    row.output, widths[2], row.parameters, widths[3], row.operations, widths[4]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+/// What one rank keeps: parameters, a gradient for each worker, the optimizer's state of its slice,
+/// activations.
+std::string memory_lines(const Session& session, const Config& train) {
+  const Network& network = session.network();
+  const Mesh& mesh = session.mesh();
+  const std::int64_t values = 4 * network.plan().parameter_end(), workers = session.pool().size();
+  const auto optimizer = Registry<Optimizer>::make(train.at("optimizer"));
+  const std::int64_t state = std::ssize(optimizer->states()) * values / mesh.data().size();
+  const std::int64_t activations = workers * network.worker_bytes();
+  return fmt::format(
+      "memory a rank: {}: parameters {}, gradients {}, optimizer {}, activations {} ({} rows a worker)\n",
+      bytes_text(values + workers * values + state + activations), bytes_text(values),
+      bytes_text(workers * values), bytes_text(state), bytes_text(activations), network.plan().max_rows());
+}
+
+std::string summary(const OpenRun& run) {
+  const Session& session = *run.session;
+  const Network& network = session.network();
+  std::vector<Row> rows{{"layer", "type", "output", "parameters", "FLOPs a sample"}};
+  rows.push_back({"input", "", channels_first_text(network.input()), "", ""});
+  std::int64_t operations = 0;
+  for (const Sequence::Entry& entry : network.layers().entries())
+    if (entry.config) rows.push_back(row_of(entry, network.plan(), operations));
+  rows.push_back(
+      {"total", "", "", grouped(session.parameter_count()), operations > 0 ? grouped(operations) : ""});
+  return "data  " + data_text(session.data()) + "\n\n" + table(rows) + "\n" +
+         memory_lines(session, run.config.root().at("train"));
+}
+
+}  // namespace
+
+void summary_command(const Job& job) {
+  const Arguments& arguments = job.arguments;
+  const MeshShape shape = mesh_of(arguments, job.world.size());
+  const Seats seats = take_seats(job.world, arguments.threads);
+  Mesh mesh(job.world,
+            {.data = shape.data, .model = shape.model, .ranks_per_node = arguments.ranks_per_node});
+  const auto pool = seats.start_pool();
+  std::string text;
+  together(job.world, [&] {
+    text = summary(open_run(arguments.files.front(), arguments.overrides, mesh, *pool, true));
+  });
+  job.print(text);
+}
+
+}  // namespace trainer

@@ -1,0 +1,10 @@
+#pragma once
+
+namespace trainer {
+
+/// "0.1.0"
+const char* version();
+/// The revision of the sources this program was built from; "unknown" outside a repository.
+const char* source_revision();
+
+}  // namespace trainer
