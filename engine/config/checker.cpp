@@ -374,8 +374,10 @@ bool Checker::read_member(const Catalog::Family& family, const Declaration& memb
   if (resolved.value.node == nullptr) return false;
   const Node& node = *resolved.value.node;
   if (node.form == Node::Form::null) {
-    mistakes_.add(choice.place, in_quotes(choice.name) + " has no value", "",
-                  {"without settings it is written `" + choice.name + "`, not `" + choice.name + ":`"});
+    std::vector<std::string> notes;
+    if (choice.value == &node)
+      notes = {"without settings it is written `" + choice.name + "`, not `" + choice.name + ":`"};
+    mistakes_.add(choice.place, in_quotes(choice.name) + " has no value", "", notes);
     return false;
   }
   if (is_primary_value(family, member, node)) {

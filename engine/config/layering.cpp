@@ -10,26 +10,29 @@
 namespace trainer {
 namespace {
 
-/// The keys that a map may hold, as far as they are declared.
+/// The keys that a map may hold, as far as they are declared as settings.
 struct Keys {
-  bool declared = false;
+  enum class Map { other, root, defaults, blocks };
   Settings settings;
+  Map map = Map::other;
 
   const Setting* find(std::string_view key) const { return find_setting(settings, key); }
 };
 
-/// `vars`, `blocks` and `defaults` are not declared as settings; of these, `defaults` holds some.
-Keys keys_of_defaults() {
-  Keys keys;
-  for (const Setting& setting : Catalog::all().family(kLayerFamily).shared) keys.settings.push_back(&setting);
-  return keys;
+Keys keys_of_member(const Catalog::Family& family, const std::string& name) {
+  const auto member = family.members.find(name);
+  return member == family.members.end() ? Keys{} : Keys{member_settings(family, member->second)};
 }
 
-Keys keys_of_member(const Setting& family_setting, const std::string& name) {
-  const Catalog::Family& family = Catalog::all().at(family_setting.family_name);
-  const auto member = family.members.find(name);
-  if (member == family.members.end()) return {};
-  return {true, member_settings(family, member->second)};
+/// The keys of a map that is no setting's value: below `defaults` and `blocks` there are layers all the same.
+Keys keys_below(const Keys& keys, const std::string& key) {
+  static const Setting layers_of_block = list_of("layers", "", family("", "", kLayerFamily));
+  const Catalog::Family& layer = Catalog::all().family(kLayerFamily);
+  if (keys.map == Keys::Map::root && key == "defaults") return {pointers(layer.shared), Keys::Map::defaults};
+  if (keys.map == Keys::Map::root && key == "blocks") return {{}, Keys::Map::blocks};
+  if (keys.map == Keys::Map::defaults) return keys_of_member(layer, key);
+  if (keys.map == Keys::Map::blocks) return {{&layers_of_block}};
+  return {};
 }
 
 const Declaration* member_of(const Setting& family_setting, const std::string& name) {
@@ -81,10 +84,8 @@ Node lay_maps(Node below, Node over, const Keys& keys) {
       below.entries.push_back(std::move(entry));
       continue;
     }
-    Keys inner;
-    if (!keys.declared && setting == nullptr && entry.key == "defaults") inner = keys_of_defaults();
     old->key_place = entry.key_place;
-    old->value = lay(std::move(old->value), std::move(entry.value), setting, inner);
+    old->value = lay(std::move(old->value), std::move(entry.value), setting, keys_below(keys, entry.key));
   }
   below.place = over.place;
   return below;
@@ -105,13 +106,14 @@ Node lay(Node below, Node over, const Setting* setting, const Keys& keys) {
     spell_out(*setting, over);
     Node& value = over.entries[0].value;
     if (!value.is_map() || !below.entries[0].value.is_map()) return over;
-    value = lay_maps(std::move(below.entries[0].value), std::move(value), keys_of_member(*setting, name));
+    value = lay_maps(std::move(below.entries[0].value), std::move(value),
+                     keys_of_member(Catalog::all().at(setting->family_name), name));
     return over;
   }
   if (!below.is_map() || !over.is_map()) return over;
   if (setting == nullptr) return lay_maps(std::move(below), std::move(over), keys);
   if (setting->kind == Setting::Kind::section)
-    return lay_maps(std::move(below), std::move(over), {true, pointers(setting->nested)});
+    return lay_maps(std::move(below), std::move(over), {pointers(setting->nested)});
   return over;
 }
 
@@ -135,8 +137,7 @@ class Override {
 
   void apply(Node& tree, const std::vector<Setting>& root) {
     if (steps_[0].key == "base") fail("-s cannot set `base`");
-    Keys keys{true, pointers(root)};
-    set_in_map(tree, keys, 0, "");
+    set_in_map(tree, {pointers(root), Keys::Map::root}, 0);
   }
 
  private:
@@ -196,21 +197,19 @@ class Override {
   void make_map(Node& node) const { node = {.form = Node::Form::map, .place = place_}; }
 
   /// Steps from `map` on to steps_[at], which is one of its keys.
-  void set_in_map(Node& map, const Keys& keys, std::size_t at, const std::string& above) {
+  void set_in_map(Node& map, const Keys& keys, std::size_t at) {
     const Step& step = steps_[at];
     if (step.index) fail(in_quotes(path_to(at - 1)) + " is a map, not a list");
     const Setting* setting = keys.find(step.key);
     if (setting != nullptr && !setting->excludes.empty()) take_out(map, setting->excludes);
     NodeEntry* entry = map.find(step.key);
+    if (entry != nullptr && at + 1 == steps_.size()) entry->key_place = place_;
     if (entry == nullptr) {
       entry = &map.entries.emplace_back(NodeEntry{step.key, place_, {}});
       if (at + 1 < steps_.size() && setting != nullptr && !setting->default_yaml.empty())
         entry->value = read(setting->default_yaml, SourceText::Origin::builtin);
     }
-    entry->key_place = place_;
-    Keys inner;
-    if (above.empty() && step.key == "defaults") inner = keys_of_defaults();
-    set(entry->value, setting, inner, at + 1);
+    set(entry->value, setting, keys_below(keys, step.key), at + 1);
   }
 
   /// Replaces `node` where the path ends, or goes on below it.
@@ -232,15 +231,15 @@ class Override {
     } else if (setting == nullptr) {
       if (node.form == Node::Form::null) make_map(node);
       if (!node.is_map()) nothing_below(at);
-      set_in_map(node, keys, at, "-");
+      set_in_map(node, keys, at);
     } else if (setting->kind == Setting::Kind::section) {
       if (!node.is_map()) make_map(node);
-      set_in_map(node, {true, pointers(setting->nested)}, at, "-");
+      set_in_map(node, {pointers(setting->nested)}, at);
     } else if (setting->kind == Setting::Kind::family) {
       set_in_family(node, *setting, at);
     } else if (setting->kind == Setting::Kind::duration || setting->kind == Setting::Kind::durations) {
       if (!node.is_map() || node.find(step.key) == nullptr) make_map(node);
-      set_in_map(node, {}, at, "-");
+      set_in_map(node, {}, at);
     } else {
       nothing_below(at);
     }
@@ -280,7 +279,7 @@ class Override {
       return;
     }
     if (!choice.value.is_map()) nothing_below(at + 1);
-    set_in_map(choice.value, keys_of_member(setting, member), at + 1, "-");
+    set_in_map(choice.value, keys_of_member(Catalog::all().at(setting.family_name), member), at + 1);
   }
 
   Place place_;
@@ -292,7 +291,7 @@ class Override {
 }  // namespace
 
 Node lay_over(Node below, Node over, const std::vector<Setting>& root) {
-  return lay_maps(std::move(below), std::move(over), {false, pointers(root)});
+  return lay_maps(std::move(below), std::move(over), {pointers(root), Keys::Map::root});
 }
 
 void apply_override(Node& tree, const SourceText& override_text, const std::vector<Setting>& root,

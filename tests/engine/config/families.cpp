@@ -1,7 +1,5 @@
 #include "tests/engine/config/families.h"
 
-#include "engine/config/registry.h"
-
 namespace trainer {
 namespace {
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/config/config_tree.h"
+#include "engine/config/registry.h"
 
 namespace trainer {
 

@@ -1,0 +1,81 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/engine/config/families.h"
+
+namespace trainer {
+
+TEST_CASE("the resolved YAML has every default and is short where it can be", "[config]") {
+  const ConfigTree tree = tree_of(
+      "vars: {width: 4}\n"
+      "model: {layers: [{conv: {filters: $width, kernel: 3}}, {relu: {repeat: 2}}, {dense: $classes}]}\n"
+      "train: {steps: 5, note: \"it's: \\\"so\\\"\", warmup: {epochs: 1}, metrics: [accuracy]}\n");
+  CHECK(tree.resolved_yaml() ==
+        "defaults: {init: glorot}\n"
+        "model:\n"
+        "  layers:\n"
+        "    - conv: {filters: 4, kernel: 3, stride: 1, pad: 0, bias: true, activation: none}\n"
+        "    - relu\n"
+        "    - relu\n"
+        "    - dense: {units: $classes, bias: true}\n"
+        "train:\n"
+        "  steps: 5\n"
+        "  batch: 128\n"
+        "  note: \"it's: \\\"so\\\"\"\n"
+        "  shuffle: true\n"
+        "  optimizer: {sgd: {lr: 0.01, momentum: 0.9, nesterov: false}}\n"
+        "  schedule: constant\n"
+        "  warmup: {epochs: 1}\n"
+        "  evaluate: epoch\n"
+        "  metrics: [accuracy]\n");
+}
+
+TEST_CASE("the resolved YAML resolves to itself", "[config]") {
+  const std::string yaml = GENERATE(
+      "model: {layers: []}\ntrain: {epochs: 0, note: ''}\n",
+      "model: {layers: [relu]}\ntrain: {epochs: 1, note: \"yes\"}\n",
+      "model: {layers: [relu]}\ntrain: {epochs: 1, note: \"a\\nb\\t\\x01 \\u00e9 $x ~\"}\n",
+      "model: {layers: [relu]}\ntrain: {epochs: 1, note: '010', optimizer: {adam: {betas: [1.0e-30, "
+      "123456.789]}}}\n",
+      "model: {layers: [{residual: [{residual: [{dense: {units: $classes, init: {uniform: 1e-3}}}, relu]}, "
+      "{conv: {filters: 1, kernel: [1, 2], pad: same, name: a-rather-long-name-for-a-layer}}]}]}\n"
+      "train: {epochs: 1, evaluate: never, schedule: {step: {at: {steps: [1, 2]}}}}\n",
+      "blocks: {b: {layers: [{dense: 1}, {concat: [[relu], [dense: 2, relu], []]}]}}\ndefaults: {init: "
+      "{normal: 2}}\n"
+      "model: {layers: [{b: {name: x, repeat: 2, init: glorot}}, {dense: {units: 3, init: {normal: 2.0}}}]}\n"
+      "train: {epochs: 1, schedule: {step: {at: {epochs: []}}}}\n");
+  const std::string resolved = tree_of(yaml).resolved_yaml();
+  INFO(resolved);
+  CHECK(mistake_in(resolved) == "");
+  CHECK(tree_of(resolved).resolved_yaml() == resolved);
+}
+
+TEST_CASE("one member alone is emitted too", "[config]") {
+  CHECK(ConfigTree::member("optimizer", "adam").resolved_yaml() ==
+        "{adam: {lr: 0.001, betas: [0.9, 0.999]}}\n");
+}
+
+TEST_CASE("the schema and the key reference name every declared key", "[config]") {
+  const auto schema = nlohmann::json::parse(json_schema(test_root()));
+  const std::string reference = key_reference(test_root());
+  CHECK(schema["$schema"] == "http://json-schema.org/draft-07/schema#");
+  for (const Setting& part : test_root()) {
+    for (const Setting& setting : part.nested) {
+      INFO(setting.name);
+      CHECK(schema["properties"][part.name]["properties"].contains(setting.name));
+      CHECK_THAT(reference, Catch::Contains("| `" + setting.name + "` |"));
+    }
+  }
+  for (const auto& [name, family] : Catalog::all().families()) {
+    for (const auto& [member_name, member] : family.members) {
+      INFO(member_name);
+      const auto& known = schema["definitions"][name]["oneOf"][1]["properties"];
+      REQUIRE(known.contains(member_name));
+      CHECK_THAT(reference, Catch::Contains("### " + member_name + "\n"));
+      for (const Setting& setting : member.settings)
+        CHECK(known[member_name]["anyOf"][0]["properties"].contains(setting.name));
+    }
+  }
+}
+
+}  // namespace trainer
