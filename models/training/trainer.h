@@ -36,8 +36,7 @@ class Trainer {
   std::string transport() const { return reducer_.transport(); }
 
   /// Trains to the end. `observers` are told on world rank 0 only. Error(diverged) on all ranks when a step
-  /// is not finite. Checkpoints go into `directory`, which matters on world rank 0 only; empty: none are
-  /// written.
+  /// is not finite. Checkpoints go into `directory`, which matters on world rank 0 only.
   RunResult run(const std::vector<Observer*>& observers, const std::filesystem::path& directory);
 
  private:

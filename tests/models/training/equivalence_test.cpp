@@ -1,0 +1,151 @@
+// One computation, any placement: runs on N ranks are held to the same run on one.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "engine/config/config_tree.h"
+#include "models/training/evaluation.h"
+#include "models/training/trainer.h"
+#include "tests/support/mpi_main.h"
+#include "tests/support/noise_dataset.h"
+#include "tests/support/temporary_folder.h"
+
+namespace trainer {
+namespace {
+
+constexpr const char* kMlp = "[{dense: {units: 30, activation: relu}}, {dropout: 0.3}, {dense: 10}]";
+constexpr const char* kPairs =
+    "[{dense: {units: 20, activation: tanh}}, {dense: {units: 17, activation: relu}}, {dense: 10}]";
+constexpr const char* kConvnet =
+    "[{conv: {filters: 4, kernel: 3}}, batch_norm, relu, {max_pool: 2}, {dense: {units: 13, activation: "
+    "relu}}, {dense: 10}]";
+
+struct Placement {
+  int data = 1, model = 1, ranks_per_node = 0, threads = 1;
+  bool share = true;
+};
+
+struct Run {
+  std::vector<NamedTensor> weights;  ///< on world rank 0 of its communicator
+  std::vector<double> losses;        ///< likewise
+  Scores evaluation;                 ///< on all ranks
+};
+
+class Losses final : public Observer {
+ public:
+  explicit Losses(std::vector<double>& losses) : losses_(losses) {}
+  void on_step(const StepReport& report) override { losses_.push_back(report.scores.loss); }
+
+ private:
+  std::vector<double>& losses_;
+};
+
+Run train(Communicator& world, const Placement& placement, const std::string& layers,
+          const std::string& settings) {
+  const ConfigTree tree({.file = "test.yaml",
+                         .text = "data: {dataset: digits}\nmodel: {layers: " + layers +
+                                 ", loss: softmax_cross_entropy}\ntrain: {batch: 100, metrics: [accuracy], " +
+                                 settings + "}\n"},
+                        run_settings());
+  Mesh mesh(world,
+            {.data = placement.data, .model = placement.model, .ranks_per_node = placement.ranks_per_node});
+  ThreadPool pool(placement.threads, true);
+  Data data{.name = "noise",
+            .train = std::make_unique<NoiseDataset>(207, Shape{8, 8, 1}, 10, 1),
+            .test = std::make_unique<NoiseDataset>(103, Shape{8, 8, 1}, 10, 2)};
+  Session session(tree.root(), std::move(data), mesh, pool);
+  Trainer trainer(tree.root(), session,
+                  {.reducer = {.bucket_floats = 500, .share = placement.share, .crowded = true}});
+  Run run;
+  Losses losses(run.losses);
+  const TemporaryFolder folder;
+  trainer.run({&losses}, folder.path());
+  run.evaluation = evaluate(session, *session.data().test);
+  if (world.rank() == 0)
+    run.weights = read_safetensors(folder.path() / "checkpoints/last/model.safetensors").tensors;
+  return run;
+}
+
+/// Every placement of this many ranks.
+std::vector<Placement> placements(int ranks) {
+  std::vector<Placement> all{
+      {.data = ranks}, {.data = 1, .model = ranks}, {.data = ranks, .ranks_per_node = 1}};
+  all.push_back({.data = ranks, .threads = 2});
+  all.push_back({.data = 1, .model = ranks, .threads = 2});
+  all.push_back({.data = ranks, .share = false});
+  if (ranks > 2) all.push_back({.data = ranks, .ranks_per_node = 2});
+  if (ranks == 4) {
+    all.push_back({.data = 2, .model = 2});
+    all.push_back({.data = 2, .model = 2, .ranks_per_node = 2, .threads = 2});
+  }
+  return all;
+}
+
+/// The largest difference of two runs' weights, over the largest change that training made to them.
+double largest_difference(const Run& run, const Run& reference, const Run& initial) {
+  double difference = 0, change = 0;
+  REQUIRE(run.weights.size() == reference.weights.size());
+  for (std::size_t i = 0; i < run.weights.size(); ++i) {
+    REQUIRE(run.weights[i].name == reference.weights[i].name);
+    REQUIRE(run.weights[i].shape == reference.weights[i].shape);
+    for (std::size_t k = 0; k < run.weights[i].values.size(); ++k) {
+      const double expected = reference.weights[i].values[k];
+      difference = std::max(difference, std::abs(run.weights[i].values[k] - expected));
+      change = std::max(change, std::abs(expected - initial.weights[i].values[k]));
+    }
+  }
+  return difference / change;
+}
+
+}  // namespace
+
+TEST_CASE("the gradient of one step does not depend on where it is computed", "[training]") {
+  const std::string layers = GENERATE(kMlp, kPairs, kConvnet);
+  const std::string one_step = "optimizer: {sgd: {lr: 1}}, steps: 1, evaluate: never";
+  const auto alone = solo();
+  const Run initial = train(*alone, {}, layers, "optimizer: {sgd: {lr: 1}}, steps: 0, evaluate: never");
+  const Run reference = train(*alone, {}, layers, one_step);
+  for (const Placement& placement : placements(test_world().size())) {
+    const Run run = train(test_world(), placement, layers, one_step);
+    INFO("data " << placement.data << ", model " << placement.model << ", ranks per node "
+                 << placement.ranks_per_node << ", threads " << placement.threads << ", share "
+                 << placement.share << ", " << layers);
+    if (test_world().rank() == 0) CHECK(largest_difference(run, reference, initial) < 1e-5);
+  }
+}
+
+TEST_CASE("losses and scores of a run with a last batch of 7 do not depend on where it is computed",
+          "[training]") {
+  const std::string layers = GENERATE(kMlp, kPairs, kConvnet);
+  const std::string run_settings =
+      "optimizer: {sgd: {lr: 0.02, momentum: 0.9, weight_decay: 1.0e-4}}, epochs: 4";
+  const auto alone = solo();
+  const Run reference = train(*alone, {}, layers, run_settings);
+  REQUIRE(reference.losses.size() == 12);
+  CHECK(reference.losses.back() < reference.losses.front());
+  for (const Placement& placement : placements(test_world().size())) {
+    const Run run = train(test_world(), placement, layers, run_settings);
+    INFO("data " << placement.data << ", model " << placement.model << ", ranks per node "
+                 << placement.ranks_per_node << ", threads " << placement.threads << ", share "
+                 << placement.share << ", " << layers);
+    CHECK(run.evaluation.samples == 103);
+    CHECK(run.evaluation.loss == Approx(reference.evaluation.loss).epsilon(1e-4));
+    if (test_world().rank() != 0) continue;
+    REQUIRE(run.losses.size() == reference.losses.size());
+    for (std::size_t step = 0; step < run.losses.size(); ++step)
+      CHECK(run.losses[step] == Approx(reference.losses[step]).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("a run on the same layout repeats its bits", "[training]") {
+  const std::string settings = "optimizer: {sgd: {lr: 0.02, momentum: 0.9}}, epochs: 2";
+  for (const Placement& placement : placements(test_world().size())) {
+    const Run first = train(test_world(), placement, kConvnet, settings);
+    const Run second = train(test_world(), placement, kConvnet, settings);
+    CHECK(first.losses == second.losses);
+    for (std::size_t i = 0; i < first.weights.size(); ++i)
+      CHECK(first.weights[i].values == second.weights[i].values);
+  }
+}
+
+}  // namespace trainer
