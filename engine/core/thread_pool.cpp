@@ -39,7 +39,7 @@ void ThreadPool::stop() {
 void ThreadPool::serve(int worker) {
   for (std::uint32_t seen = 0;;) {
     // Between runs a thread looks out for the next step for a moment, and then sleeps.
-    int looks = crowded_ ? 0 : 6000;
+    int looks = crowded_ ? 0 : 1000;
     wait_until([&] { return run_number_.value.load() != seen || looks-- == 0; }, false);
     run_number_.value.wait(seen);
     seen = run_number_.value.load();

@@ -9,8 +9,10 @@ namespace trainer {
 /// looks. `crowded`: others need this core to make the condition true, so it yields at once.
 template <class Condition>
 void wait_until(const Condition& condition, bool crowded) {
-  constexpr int kSpins = 4000;    // some 50 us
-  constexpr int kYields = 20000;  // some 5 ms, more when others use the core
+  // A yield costs 0.3 us where nobody else wants the core, and the scheduler may have put both threads on
+  // one.
+  constexpr int kSpins = 200;     // some 10 us
+  constexpr int kYields = 10000;  // some 3 ms, more when others use the core
   for (int looks = crowded ? kSpins : 0; !condition(); ++looks) {
     if (looks < kSpins) {
 #if defined(__x86_64__)

@@ -52,6 +52,9 @@ class Communicator {
   /// `mine` may lie in its own place inside `all`.
   virtual void all_gather(std::span<const float> mine, std::span<float> all,
                           std::span<const std::int64_t> counts) = 0;
+  /// all_gather() that goes on while the caller computes; `mine` and `all` must stay until it is complete.
+  virtual std::unique_ptr<Request> start_all_gather(std::span<const float> mine, std::span<float> all,
+                                                    std::span<const std::int64_t> counts) = 0;
   /// Sums `values` over all ranks and leaves rank r's part, counts[r] floats, at its place in `values`; the
   /// rest is undefined afterwards.
   virtual void reduce_scatter(std::span<float> values, std::span<const std::int64_t> counts) = 0;

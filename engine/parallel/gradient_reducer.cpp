@@ -242,16 +242,15 @@ void GradientReducer::agree(std::span<double> scalars) {
 
 void GradientReducer::publish() {
   State& state = *state_;
-  if (state.nodes > 1) {
-    const int me = state.lane->rank();
-    for (int bucket = 0; bucket < static_cast<int>(state.buckets.size()); ++bucket) {
-      const Range whole = state.lane_slices[at(bucket)], mine = slice(whole, me, state.nodes);
-      float* values = state.window->values().data();
-      state.lane->all_gather({values + mine.first, static_cast<std::size_t>(mine.size())},
-                             {values + whole.first, static_cast<std::size_t>(whole.size())},
-                             state.counts(bucket));
-    }
+  float* const values = state.window->values().data();
+  state.exchanges.clear();
+  for (int bucket = 0; state.nodes > 1 && bucket < static_cast<int>(state.buckets.size()); ++bucket) {
+    const Range whole = state.lane_slices[at(bucket)], mine = slice(whole, state.lane->rank(), state.nodes);
+    state.exchanges.push_back(state.lane->start_all_gather(
+        {values + mine.first, static_cast<std::size_t>(mine.size())},
+        {values + whole.first, static_cast<std::size_t>(whole.size())}, state.counts(bucket)));
   }
+  for (const auto& exchange : state.exchanges) exchange->wait();
   state.window->barrier();
 }
 

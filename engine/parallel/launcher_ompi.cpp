@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "engine/parallel/launcher.h"
@@ -16,10 +18,12 @@ void prepare_mpi_environment() {
 bool mpi_yields() { return true; }
 
 bool binding_was_chosen() {
-  if (std::getenv("OMPI_MCA_hwloc_base_binding_policy") || std::getenv("OMPI_MCA_rmaps_base_mapping_policy"))
-    return true;
-  // mpirun binds by itself when nobody asked; other launchers only when told to.
-  return !std::getenv("OMPI_COMM_WORLD_SIZE") && bound_below_parent();
+  // What mpirun makes of --bind-to, --map-by, --cpu-set and --rankfile. It binds by itself when nobody asked;
+  // other launchers bind only when told to.
+  constexpr std::array wishes{"OMPI_MCA_hwloc_base_binding_policy", "OMPI_MCA_rmaps_base_mapping_policy",
+                              "OMPI_MCA_hwloc_base_cpu_set", "OMPI_MCA_orte_rankfile"};
+  const bool asked = std::ranges::any_of(wishes, [](const char* wish) { return std::getenv(wish); });
+  return (asked || !std::getenv("OMPI_COMM_WORLD_SIZE")) && bound_below_parent();
 }
 
 LaunchCommand launch_command(int ranks, const std::vector<std::string>& arguments) {

@@ -242,17 +242,22 @@ std::vector<std::vector<std::byte>> MpiCommunicator::gather(std::span<const std:
 
 void MpiCommunicator::all_gather(std::span<const float> mine, std::span<float> all,
                                  std::span<const std::int64_t> counts) {
+  start_all_gather(mine, all, counts)->wait();
+}
+
+std::unique_ptr<Request> MpiCommunicator::start_all_gather(std::span<const float> mine, std::span<float> all,
+                                                           std::span<const std::int64_t> counts) {
   const auto slices = parts(all, counts, size_);
   const std::span<float> own = slices[static_cast<std::size_t>(rank_)];
   if (own.size() != mine.size()) throw std::logic_error("all_gather: my part differs from my count");
-  Exchange exchange(handle_);
+  auto exchange = std::make_unique<Exchange>(handle_);
   for (int other = 0; other < size_; ++other) {
     if (other == rank_) continue;
-    exchange.receive(slices[static_cast<std::size_t>(other)], other, MPI_FLOAT);
-    exchange.send(mine, other, MPI_FLOAT);
+    exchange->receive(slices[static_cast<std::size_t>(other)], other, MPI_FLOAT);
+    exchange->send(mine, other, MPI_FLOAT);
   }
   if (own.data() != mine.data()) std::ranges::copy(mine, own.begin());
-  exchange.wait();
+  return exchange;
 }
 
 void MpiCommunicator::reduce_scatter(std::span<float> values, std::span<const std::int64_t> counts) {

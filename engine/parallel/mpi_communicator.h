@@ -32,6 +32,8 @@ class MpiCommunicator : public Communicator {
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> mine, int root) override;
   void all_gather(std::span<const float> mine, std::span<float> all,
                   std::span<const std::int64_t> counts) override;
+  std::unique_ptr<Request> start_all_gather(std::span<const float> mine, std::span<float> all,
+                                            std::span<const std::int64_t> counts) override;
   void reduce_scatter(std::span<float> values, std::span<const std::int64_t> counts) override;
   std::unique_ptr<Request> start_reduce_scatter(std::span<float> values,
                                                 std::span<const std::int64_t> counts) override;

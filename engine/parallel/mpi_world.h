@@ -16,8 +16,8 @@ std::unique_ptr<Communicator> start_world();
 /// "Open MPI 4.1.4", "MPICH 4.0.2".
 std::string mpi_version();
 
-/// True when the user chose a core binding or mapping for the launcher, so that the mask must be left as it
-/// is.
+/// True when the user had this process bound to fewer cores than its launcher has, so that the mask must be
+/// left as it is. False where Open MPI bound it unasked, and where nothing is bound.
 bool binding_was_chosen();
 
 /// The command that starts `ranks` processes of `arguments` here, for `trainer -n`; its environment variables

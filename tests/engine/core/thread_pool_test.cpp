@@ -1,7 +1,10 @@
 #include "engine/core/thread_pool.h"
 
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <ctime>
 #include <stdexcept>
+#include <thread>
 
 namespace trainer {
 
@@ -41,6 +44,25 @@ TEST_CASE("one worker's exception reaches the caller and releases the others fro
   int calls = 0;
   pool.run([&](int worker) { calls += worker == 0; });
   CHECK(calls == 1);
+}
+
+TEST_CASE("threads without work leave the cores to others", "[core]") {
+  const bool crowded = GENERATE(false, true);
+  ThreadPool pool(3, crowded);
+  pool.run([](int) {});
+  const std::clock_t before = std::clock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  CHECK(std::clock() - before < CLOCKS_PER_SEC / 20);
+}
+
+TEST_CASE("a worker that waits long at a barrier leaves its core to others", "[core]") {
+  ThreadPool pool(2, true);
+  const std::clock_t before = std::clock();
+  pool.run([&](int worker) {
+    if (worker == 1) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    pool.barrier();
+  });
+  CHECK(std::clock() - before < CLOCKS_PER_SEC / 10);
 }
 
 }  // namespace trainer
