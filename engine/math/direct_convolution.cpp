@@ -11,7 +11,7 @@ namespace trainer {
 namespace {
 
 constexpr std::int64_t kAlignment = 16;          // floats of a cache line
-constexpr std::int64_t kWindowFloats = 1 << 15;  // rows that are worked on together: 128 KiB, part of L2
+constexpr std::int64_t kWindowFloats = 1 << 15;  // for rows that are worked on together: 128 KiB of L2
 constexpr std::int64_t kMaxImages = 8;           // images whose dw is summed before memory sees it
 
 std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
@@ -68,11 +68,15 @@ struct Pass {
       : source(read), job(work), offset((first_column + read.left) * read.column()) {
     job.x_height = source.height;
     job.x_row = source.row();
+    // Each window reads all the weights: not less than four rows, and more when the weights are many.
+    const std::int64_t weights = job.tap_rows * job.tap_columns * job.run * job.filters;
+    const std::int64_t floats = std::clamp(weights / 4, kWindowFloats, 3 * kWindowFloats);
     const std::int64_t overlap = (job.tap_rows - 1) * job.tap_row_step * job.x_row;
     const std::int64_t room =
-        (kWindowFloats - overlap) / std::max<std::int64_t>(1, job.row_step * job.x_row + y_floats);
-    // Not less than four rows: each window reads all the weights.
-    rows = std::clamp<std::int64_t>(room, std::min<std::int64_t>(4, job.rows), job.rows);
+        (floats - overlap) / std::max<std::int64_t>(1, job.row_step * job.x_row + y_floats);
+    const std::int64_t most = std::max<std::int64_t>(room, 4);
+    const std::int64_t windows = std::max<std::int64_t>(1, (job.rows + most - 1) / most);
+    rows = (job.rows + windows - 1) / windows;
     // Runs that touch are one, except where the kernel wants to know the columns.
     if (job.x_width == 0 && job.tap_column == job.run) {
       job.run *= job.tap_columns;
@@ -174,10 +178,9 @@ class DirectConvolution final : public Convolution {
     float* const copy = start + slope_pixel_;
     for (std::int64_t group = 0; group < g_.groups; ++group) {
       const std::int64_t first = group * group_filters_;
-      pack(forward_.job, g_.kernel_w, packed,
-           [&](std::int64_t ky, std::int64_t kx, std::int64_t c, std::int64_t f) {
-             return w[((ky * g_.kernel_w + kx) * group_channels_ + c) * g_.filters + first + f];
-           });
+      pack(forward_.job, g_.kernel_w, 1, packed, [&](std::int64_t ky, std::int64_t kx, std::int64_t c) {
+        return w + ((ky * g_.kernel_w + kx) * group_channels_ + c) * g_.filters + first;
+      });
       if (bias) {
         std::fill_n(start, slope_pixel_, 0.0f);
         std::copy_n(bias + first, group_filters_, start);
@@ -205,11 +208,11 @@ class DirectConvolution final : public Convolution {
       for (const Phase& row : row_phases_)
         for (const Phase& column : column_phases_) {
           // dx takes the kernel backward and channels for filters.
-          pack(phase++->job, column.taps, next,
-               [&](std::int64_t ky, std::int64_t kx, std::int64_t f, std::int64_t c) {
-                 const std::int64_t tap = (row.last_tap - ky * row.tap_stride) * g_.kernel_w +
-                                          column.last_tap - kx * column.tap_stride;
-                 return w[(tap * group_channels_ + c) * g_.filters + group * group_filters_ + f];
+          pack(phase++->job, column.taps, g_.filters, next,
+               [&](std::int64_t ky, std::int64_t kx, std::int64_t f) {
+                 const std::int64_t position = (row.last_tap - ky * row.tap_stride) * g_.kernel_w +
+                                               column.last_tap - kx * column.tap_stride;
+                 return w + position * group_channels_ * g_.filters + group * group_filters_ + f;
                });
           next += phase_weights(row, column);
         }
@@ -352,21 +355,27 @@ class DirectConvolution final : public Convolution {
     }
   }
 
-  /// Lays out weights as the kernel of this job wants them; value(ky, kx, input, filter) tells each.
-  template <class Value>
-  void pack(const Correlation& job, std::int64_t columns, float* to, Value value) const {
+  /// Lays out weights as the kernel of this job wants them. tap(ky, kx, input) points at those of the first
+  /// filter, and the filters' are `distance` apart.
+  template <class Tap>
+  void pack(const Correlation& job, std::int64_t columns, std::int64_t distance, float* to, Tap tap) const {
     const bool narrow = job.x_width > 0;
     const std::int64_t width = narrow ? kernels_.lanes : kernels_.block;
     const std::int64_t inputs = columns > 0 ? job.tap_columns * job.run / columns : 0;
     for (std::int64_t first = 0; first < job.filters; first += width) {
       const std::int64_t here = std::min(width, job.filters - first);
+      const auto put = [&](std::int64_t ky, std::int64_t kx, std::int64_t input) {
+        const float* from = tap(ky, kx, input) + first * distance;
+        for (std::int64_t f = 0; f < here; ++f) *to++ = from[f * distance];
+        to = std::fill_n(to, round_up(here, kernels_.lanes) - here, 0.0f);
+      };
       for (std::int64_t ky = 0; ky < job.tap_rows; ++ky)
-        for (std::int64_t tap = 0; tap < columns * inputs; ++tap) {
-          const std::int64_t kx = narrow ? tap % columns : tap / inputs;
-          const std::int64_t input = narrow ? tap / columns : tap % inputs;
-          for (std::int64_t f = 0; f < here; ++f) *to++ = value(ky, kx, input, first + f);
-          for (std::int64_t f = here; f % kernels_.lanes != 0; ++f) *to++ = 0;
-        }
+        if (narrow)
+          for (std::int64_t input = 0; input < inputs; ++input)
+            for (std::int64_t kx = 0; kx < columns; ++kx) put(ky, kx, input);
+        else
+          for (std::int64_t kx = 0; kx < columns; ++kx)
+            for (std::int64_t input = 0; input < inputs; ++input) put(ky, kx, input);
     }
   }
 

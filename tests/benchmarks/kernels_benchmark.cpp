@@ -143,10 +143,10 @@ int main() {
   measure_convolution("32 3x3 at 16", 128, {16, 16, 32, 32, 3, 3, 1, 1, 1, 1});
   measure_convolution("32 to 64 1x1 at 16 stride 2", 128, {16, 16, 32, 64, 1, 1, 2, 2});
   measure_convolution("64 3x3 at 8", 128, {8, 8, 64, 64, 3, 3, 1, 1, 1, 1});
-  measure_convolution("64 3x3 at 56", 16, {56, 56, 64, 64, 3, 3, 1, 1, 1, 1});
-  measure_convolution("64 to 256 1x1 at 56", 16, {56, 56, 64, 256, 1, 1});
-  measure_convolution("256 3x3 at 14", 16, {14, 14, 256, 256, 3, 3, 1, 1, 1, 1});
-  measure_convolution("64 3x3 depthwise at 28", 16, {28, 28, 64, 64, 3, 3, 1, 1, 1, 1, 1, 1, 64});
+  measure_convolution("64 3x3 at 56", 2, {56, 56, 64, 64, 3, 3, 1, 1, 1, 1});
+  measure_convolution("64 to 256 1x1 at 56", 2, {56, 56, 64, 256, 1, 1});
+  measure_convolution("256 3x3 at 14", 4, {14, 14, 256, 256, 3, 3, 1, 1, 1, 1});
+  measure_convolution("64 3x3 depthwise at 28", 2, {28, 28, 64, 64, 3, 3, 1, 1, 1, 1, 1, 1, 64});
   measure_elementwise(128, 10);
   measure_elementwise(128, 1024);
   measure_elementwise(8192, 16);

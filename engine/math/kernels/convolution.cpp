@@ -3,21 +3,15 @@
 // bits.
 
 #include "engine/math/kernels/kernels.h"
+#include "engine/math/kernels/vector.h"
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
-
-constexpr int kLanes = KERNEL_LANES;
-typedef float Vector __attribute__((vector_size(kLanes * sizeof(float))));
-typedef float LooseVector __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
 
 // What fits into the registers beside weights and one input.
 constexpr int kMaxVectors = 2;
 constexpr int kMaxTile = KERNEL_REGISTERS == 32 ? 24 : KERNEL_LANES == 4 ? 8 : 12;
 constexpr int max_pixels(int vectors) { return kMaxTile / vectors < 16 ? kMaxTile / vectors : 16; }
-
-inline Vector load(const float* from) { return *reinterpret_cast<const LooseVector*>(from); }
-inline void store(const Vector& vector, float* to) { *reinterpret_cast<LooseVector*>(to) = vector; }
 
 /// Hides where a pointer comes from: else the compiler keeps a pointer per pixel and runs out of registers.
 inline void hide(const float*& pointer) { asm("" : "+r"(pointer)); }
