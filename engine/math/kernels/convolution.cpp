@@ -200,12 +200,13 @@ void correlate(const Correlation& given, const float* x, const float* w, const f
   });
 }
 
-/// A whole row of outputs for one vector of filters. Each input goes to every output it belongs to, so no
-/// zero is ever multiplied.
-template <int width, int taps, int border>
-void narrow_row(const Correlation& job, std::int64_t tap_rows, const float* x, const float* w,
-                const float* bias, bool relu, std::int64_t filters, float* y) {
-  constexpr int kOutputs = width + 2 * border - taps + 1;
+/// Part of a row of outputs for one vector of filters: those that `width` inputs reach, with a border of
+/// zeros on the left, the right or both. Each input is read once and goes to every output it belongs to, so
+/// that reading does not hold up the sums and no zero is ever multiplied.
+template <int width, int taps, int left, int right>
+void narrow_tile(const Correlation& job, std::int64_t tap_rows, const float* x, const float* w,
+                 const float* bias, bool relu, std::int64_t filters, float* y) {
+  constexpr int kOutputs = width + left + right - taps + 1;
   constexpr int kBases = (width + kPixelsPerBase - 1) / kPixelsPerBase;
   Vector sums[1][kOutputs];
   begin(sums, bias);
@@ -218,14 +219,14 @@ void narrow_row(const Correlation& job, std::int64_t tap_rows, const float* x, c
       Vector weights[taps];
 #pragma GCC unroll 8
       for (int t = 0; t < taps; ++t) weights[t] = load(w + t * kLanes);
-#pragma GCC unroll 24
+#pragma GCC unroll 28
       for (int p = 0; p < width; ++p) {
         const float* from = base[p / kPixelsPerBase];
         const int place = p % kPixelsPerBase;
         const float value = place == 3 ? from[three] : from[place * distance];
 #pragma GCC unroll 8
         for (int t = 0; t < taps; ++t) {
-          const int output = p + border - t;
+          const int output = p + left - t;
           if (output >= 0 && output < kOutputs) sums[0][output] += weights[t] * value;
         }
       }
@@ -239,30 +240,44 @@ void narrow_row(const Correlation& job, std::int64_t tap_rows, const float* x, c
   finish(sums, relu, filters, y, job.y_column);
 }
 
-/// The narrow rows that have a kernel: maps of 8 and 10 pixels, as small networks end with.
-CorrelateTile narrow_row_of(std::int64_t width, std::int64_t taps, std::int64_t border) {
-  if (width == 8 && taps == 3 && border == 1) return narrow_row<8, 3, 1>;
+/// A row in one tile, or in two halves.
+struct NarrowRow {
+  CorrelateTile first = nullptr, second = nullptr;
+};
+
+/// The rows that have such a kernel: maps of 8 to 32 pixels under the kernels that small networks use.
+NarrowRow narrow_row_of(std::int64_t width, std::int64_t taps, std::int64_t border) {
+  if (width == 8 && taps == 3 && border == 1) return {narrow_tile<8, 3, 1, 1>};
   if constexpr (KERNEL_REGISTERS == 32) {
-    if (width == 8 && taps == 5 && border == 4) return narrow_row<8, 5, 4>;
-    if (width == 10 && taps == 5 && border == 4) return narrow_row<10, 5, 4>;
+    if (width == 16 && taps == 3 && border == 1) return {narrow_tile<16, 3, 1, 1>};
+    if (width == 32 && taps == 3 && border == 1) return {narrow_tile<17, 3, 1, 0>, narrow_tile<17, 3, 0, 1>};
+    if (width == 8 && taps == 5 && border == 4) return {narrow_tile<8, 5, 4, 4>};
+    if (width == 10 && taps == 5 && border == 4) return {narrow_tile<10, 5, 4, 4>};
+    if (width == 28 && taps == 5 && border == 0) return {narrow_tile<28, 5, 0, 0>};
+    if (width == 32 && taps == 5 && border == 0) return {narrow_tile<18, 5, 0, 0>, narrow_tile<18, 5, 0, 0>};
   }
-  return nullptr;
+  return {};
 }
 
 bool has_narrow(std::int64_t x_width, std::int64_t tap_columns, std::int64_t border) {
-  return narrow_row_of(x_width, tap_columns, border) != nullptr;
+  return narrow_row_of(x_width, tap_columns, border).first != nullptr;
 }
 
 void correlate_narrow(const Correlation& job, const float* x, const float* w, const float* bias, bool relu,
                       float* y) {
-  const CorrelateTile kernel = narrow_row_of(job.x_width, job.tap_columns, job.border);
+  const NarrowRow tiles = narrow_row_of(job.x_width, job.tap_columns, job.border);
   const std::int64_t w_row = job.tap_columns * job.run * kLanes;
+  const std::int64_t half = job.columns / 2;
   for (std::int64_t first = 0; first < job.filters; first += kLanes) {
     const std::int64_t left = job.filters - first, filters = left < kLanes ? left : kLanes;
     const float* start = bias ? bias + first : nullptr;
     for_each_row(job, x, w + first / kLanes * job.tap_rows * w_row, w_row,
                  [=, &job](std::int64_t row, std::int64_t taps, const float* line, const float* weights) {
-                   kernel(job, taps, line, weights, start, relu, filters, y + row * job.y_row + first);
+                   float* to = y + row * job.y_row + first;
+                   tiles.first(job, taps, line, weights, start, relu, filters, to);
+                   if (tiles.second)
+                     tiles.second(job, taps, line + (half - job.border) * job.x_column, weights, start, relu,
+                                  filters, to + half * job.y_column);
                  });
   }
 }
