@@ -6,6 +6,25 @@
 #include "models/layers/flatten.h"
 
 namespace trainer {
+namespace {
+
+/// Sets up an entry; when it does not fit, the message shows the way to it: conv1 16x24x24 > max_pool1 ...
+Shape setup_entry(const std::vector<Sequence::Entry>& entries, std::size_t index, const Shape& sample,
+                  Plan& plan) {
+  try {
+    return entries[index].layer->setup(sample, plan);
+  } catch (const Error& error) {
+    std::string way;
+    for (std::size_t before = 0; before < index; ++before)
+      way += entries[before].name + " " + channels_first_text(entries[before].output) + " > ";
+    if (way.empty()) throw;
+    std::vector<Diagnostic> diagnostics = error.diagnostics();
+    diagnostics.back().notes.push_back(way + entries[index].name);
+    throw Error(error.code(), std::move(diagnostics));
+  }
+}
+
+}  // namespace
 
 Sequence::Sequence(const std::vector<Config>& layers) {
   for (const Config& config : layers)
@@ -29,7 +48,7 @@ Shape Sequence::setup(const Shape& sample, Plan& plan) {
     plan.begin_layer(entry.config ? &*entry.config : nullptr, entry.type, entry.name);
     entry.name = plan.layer_name();
     entry.first_parameter = plan.parameter_end();
-    entry.output = shape = entry.layer->setup(shape, plan);
+    entry.output = shape = setup_entry(entries_, i, shape, plan);
     entry.parameter_end = plan.parameter_end();
     entry.traits = plan.current().traits;
     scratch_end = std::max(scratch_end, plan.scratch_position());

@@ -10,6 +10,8 @@ double relative_difference(std::span<const float> values, std::span<const float>
 
 /// Compares backward with finite differences of forward in training mode, for the input and every parameter;
 /// the loss is a random linear function of the output. Layers are YAML: check_gradients("dense: 4", {2, 3}).
+/// Let relu and max_pool see the input itself, whose numbers keep away from their kinks, and no bias be
+/// without effect.
 void check_gradients(const std::string& layers, const Shape& sample,
                      const LayerHarness::Options& options = {});
 

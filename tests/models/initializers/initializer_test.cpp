@@ -1,0 +1,99 @@
+#include "models/initializers/initializer.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "engine/config/config_tree.h"
+
+namespace trainer {
+namespace {
+
+/// Parameters with an `init`, and the values they begin with.
+class Initialized {
+ public:
+  Initialized(const std::string& init, std::vector<Parameter> parameters, std::uint64_t seed = 1)
+      : tree_(ConfigTree::member("initializer", init)) {
+    std::int64_t end = 0;
+    for (Parameter& parameter : parameters) {
+      if (parameter.is_weight) parameter.init = tree_.root();
+      parameter.offset = end;
+      end += parameter.shape.size();
+    }
+    values.resize(static_cast<std::size_t>(end));
+    initialize(parameters, seed, values);
+  }
+  std::vector<float> values;
+
+ private:
+  ConfigTree tree_;
+};
+
+Parameter weight(const std::string& name = "dense1.weight") {
+  return {.name = name, .shape = {40, 60}, .fan_in = 40, .fan_out = 60};
+}
+
+double mean(const std::vector<float>& values) {
+  double sum = 0;
+  for (const float value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+double deviation(const std::vector<float>& values) {
+  double sum = 0;
+  for (const float value : values) sum += (value - mean(values)) * (value - mean(values));
+  return std::sqrt(sum / static_cast<double>(values.size()));
+}
+
+TEST_CASE("initializers have the spread they promise", "[initializers]") {
+  const auto [init, limit, spread, middle] = GENERATE(table<std::string, double, double, double>({
+      {"uniform: 0.1", 0.1, 0.1 / std::sqrt(3), 0},
+      {"glorot", std::sqrt(6.0 / 100), std::sqrt(2.0 / 100), 0},
+      {"normal: 0.2", 2, 0.2, 0},
+      {"normal: {std: 0.2, mean: 1}", 3, 0.2, 1},
+      {"he", 2, std::sqrt(2.0 / 40), 0},
+      {"constant: 0.5", 0.5, 0, 0.5},
+  }));
+  INFO(init);
+  const std::vector<float> values = Initialized(init, {weight()}).values;
+  CHECK(
+      std::ranges::all_of(values, [limit = limit](float value) { return std::fabs(value) <= limit + 1e-6; }));
+  CHECK(mean(values) == Approx(middle).margin(0.02));
+  CHECK(deviation(values) == Approx(spread).epsilon(0.05).margin(1e-6));
+}
+
+TEST_CASE("biases and norms begin at their constant, whatever the init", "[initializers]") {
+  const Parameter norm{.name = "batch_norm1.weight", .shape = {3}, .is_weight = false, .constant = 1};
+  const Parameter bias{.name = "dense1.bias", .shape = {2}, .is_weight = false};
+  CHECK(Initialized("uniform: 0.1", {norm, bias}).values == std::vector<float>{1, 1, 1, 0, 0});
+}
+
+TEST_CASE("first values follow from the seed and the name alone", "[initializers]") {
+  const auto alone = Initialized("glorot", {weight("b")}).values;
+  const auto together = Initialized("glorot", {weight("a"), weight("b")}).values;
+  CHECK(std::equal(alone.begin(), alone.end(), together.begin() + 40 * 60));
+  CHECK_FALSE(std::equal(alone.begin(), alone.end(), together.begin()));
+  CHECK(Initialized("glorot", {weight("b")}, 2).values != alone);
+}
+
+TEST_CASE("a shard begins with its part of the whole", "[initializers]") {
+  const auto* const init = GENERATE("glorot", "he", "uniform: 0.1");
+  const auto whole = Initialized(init, {weight()}).values;
+  for (const int axis : {0, 1}) {
+    Parameter shard = weight();
+    shard.whole = shard.shape;
+    shard.cut_axis = axis;
+    shard.cut_first = 7;
+    shard.shape = axis == 0 ? Shape{11, 60} : Shape{40, 11};
+    const auto part = Initialized(init, {shard}).values;
+    std::vector<float> expected;
+    for (std::int64_t row = 0; row < shard.shape[0]; ++row)
+      for (std::int64_t column = 0; column < shard.shape[1]; ++column)
+        expected.push_back(
+            whole[static_cast<std::size_t>((row + (axis == 0 ? 7 : 0)) * 60 + column + (axis == 1 ? 7 : 0))]);
+    CHECK(part == expected);
+  }
+}
+
+}  // namespace
+}  // namespace trainer

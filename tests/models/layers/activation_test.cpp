@@ -1,0 +1,30 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "tests/support/layer_check.h"
+
+namespace trainer {
+namespace {
+
+TEST_CASE("activations pass the gradient check, alone and over the memory of another layer", "[layers]") {
+  const std::string layer =
+      GENERATE("relu", "sigmoid", "tanh", "leaky_relu", "leaky_relu: 0.3", "leaky_relu: 0", "softmax");
+  check_gradients(layer, {7});
+  check_gradients("dense: 5, " + layer + ", dense: 3", {4}, {.rows = 4, .workers = 2});
+}
+
+TEST_CASE("softmax acts on each position of a map", "[layers]") { check_gradients("softmax", {2, 2, 3}); }
+
+TEST_CASE("a NaN passes through activations", "[layers]") {
+  const auto* const yaml = GENERATE("relu", "sigmoid", "tanh", "leaky_relu", "softmax");
+  LayerHarness harness(yaml, {2}, {.rows = 1});
+  CHECK(std::isnan(harness.forward(std::vector<float>{std::numeric_limits<float>::quiet_NaN(), 1})[0]));
+}
+
+TEST_CASE("a negative slope is an error of the file", "[layers]") {
+  CHECK_THROWS_WITH(layer_list("leaky_relu: -0.1"), Catch::Contains("slope"));
+}
+
+}  // namespace
+}  // namespace trainer

@@ -1,0 +1,52 @@
+#include <catch2/catch.hpp>
+
+#include "tests/support/layer_check.h"
+
+namespace trainer {
+namespace {
+
+constexpr const char* kStridedBody =
+    "[conv: {filters: 4, kernel: 3, stride: 2, pad: same}, tanh, conv: {filters: 4, kernel: 3, pad: same}]";
+
+TEST_CASE("residual passes the gradient check with every shortcut", "[layers]") {
+  check_gradients("residual: [dense: 5, tanh]", {5});
+  check_gradients("residual: {body: [relu, dense: 5], shortcut: pad}", {5}, {.rows = 3, .workers = 2});
+  for (const std::string shortcut : {"pad", "conv"})
+    check_gradients("residual: {body: " + std::string(kStridedBody) + ", shortcut: " + shortcut + "}",
+                    {5, 6, 3}, {.rows = 2, .workers = 2});
+}
+
+TEST_CASE("residuals may hold residuals, views and layers that work in place", "[layers]") {
+  check_gradients(
+      "dense: 4, residual: [residual: [dense: {units: 4, bias: false}, batch_norm, tanh], dense: 4, "
+      "sigmoid], dense: 2",
+      {3}, {.rows = 5, .workers = 2});
+  check_gradients("residual: [flatten, dense: 4, flatten]", {4});
+  check_gradients("residual: [tanh, leaky_relu]", {4});
+}
+
+TEST_CASE("what a residual's shortcut learns is called after it", "[layers]") {
+  LayerHarness harness("residual: {body: " + std::string(kStridedBody) + ", shortcut: conv, name: down}",
+                       {5, 6, 3}, {});
+  const auto parameters = harness.parameters();
+  REQUIRE(parameters.size() == 5);
+  CHECK(parameters[0].name == "conv1.weight");
+  CHECK(parameters[4].name == "down.shortcut.weight");
+  CHECK(parameters[4].shape == Shape{1, 1, 3, 4});
+}
+
+TEST_CASE("a residual whose two ways do not meet is an error", "[layers]") {
+  const auto build = [](const std::string& yaml, const Shape& sample) { LayerHarness(yaml, sample, {}); };
+  CHECK_THROWS_WITH(build("residual: [dense: 4]", {5}),
+                    Catch::Contains("residual1 does not fit: its body gives 4, input 5"));
+  CHECK_THROWS_WITH(build("residual: {body: [dense: 4], shortcut: pad}", {5}),
+                    Catch::Contains("residual1 does not fit"));
+  CHECK_THROWS_WITH(build("residual: {body: [conv: {filters: 2, kernel: 1}], shortcut: pad}", {4, 4, 3}),
+                    Catch::Contains("residual1 does not fit"));
+  CHECK_THROWS_WITH(build("residual: {body: [conv: {filters: 3, kernel: 2}], shortcut: conv}", {4, 4, 3}),
+                    Catch::Contains("residual1 does not fit: its body gives 3x3x3, input 3x4x4"));
+  CHECK_THROWS_WITH(build("residual: []", {4}), Catch::Contains("no layers"));
+}
+
+}  // namespace
+}  // namespace trainer

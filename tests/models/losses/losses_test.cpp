@@ -1,0 +1,79 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "engine/config/config_tree.h"
+#include "models/losses/loss.h"
+#include "tests/support/layer_check.h"
+
+namespace trainer {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// A loss built from YAML.
+struct BuiltLoss {
+  explicit BuiltLoss(const std::string& yaml)
+      : tree(ConfigTree::member("loss", yaml)), loss(Registry<Loss>::make(tree.root())) {}
+  ConfigTree tree;
+  std::unique_ptr<Loss> loss;
+};
+
+TEST_CASE("the gradient of a loss is its slope, times the scale", "[losses]") {
+  const auto* const name = GENERATE("softmax_cross_entropy", "sigmoid_cross_entropy", "mse");
+  const BuiltLoss built(name);
+  std::vector<float> y{0.5f, -1, 2, 0.25f, 3, -2};
+  const Shape shape{2, 3};
+  const std::vector<std::int32_t> labels{2, 0};
+  const Targets targets{.labels = labels};
+  constexpr float kScale = 0.25f, kStep = 1e-2f;
+  std::vector<float> dy(y.size()), slopes;
+  built.loss->evaluate({y.data(), shape}, targets, kScale, {dy.data(), shape});
+  for (float& number : y) {
+    const float middle = number;
+    number = middle + kStep;
+    const double above = built.loss->evaluate({y.data(), shape}, targets, 1, {});
+    number = middle - kStep;
+    const double below = built.loss->evaluate({y.data(), shape}, targets, 1, {});
+    number = middle;
+    slopes.push_back(static_cast<float>(kScale * (above - below) / (2 * kStep)));
+  }
+  INFO(name);
+  CHECK(relative_difference(dy, slopes) < 1e-3);
+}
+
+TEST_CASE("a NaN or infinity among the outputs reaches the loss", "[losses]") {
+  const auto* const name = GENERATE("softmax_cross_entropy", "sigmoid_cross_entropy", "mse");
+  const std::size_t position = GENERATE(0u, 1u, 2u);
+  const float bad = GENERATE(kNan, kInfinity);
+  std::vector<float> y{0.5f, -1, 2};
+  y[position] = bad;
+  const std::vector<std::int32_t> labels{1};
+  INFO(name << " " << bad << " at " << position);
+  const double loss = BuiltLoss(name).loss->evaluate({y.data(), {1, 3}}, {.labels = labels}, 1, {});
+  CHECK_FALSE(std::isfinite(loss));
+}
+
+TEST_CASE("no rows make a loss of zero", "[losses]") {
+  const auto* const name = GENERATE("softmax_cross_entropy", "sigmoid_cross_entropy", "mse");
+  std::vector<float> y(3), dy(3);
+  CHECK(BuiltLoss(name).loss->evaluate({y.data(), {0, 3}}, {}, 1, {dy.data(), {0, 3}}) == 0);
+}
+
+TEST_CASE("a loss wants one output for each class", "[losses]") {
+  const auto* const name = GENERATE("softmax_cross_entropy", "sigmoid_cross_entropy", "mse");
+  CHECK_NOTHROW(BuiltLoss(name).loss->setup({10}, 10));
+  CHECK_THROWS_WITH(BuiltLoss(name).loss->setup({12}, 10),
+                    Catch::Contains(std::string(name) + " wants 10 outputs, one for each class; the model "
+                                                        "gives 12"));
+}
+
+TEST_CASE("only softmax_cross_entropy cannot work with numbers as targets", "[losses]") {
+  CHECK_THROWS_WITH(BuiltLoss("softmax_cross_entropy").loss->setup({3}, 0), Catch::Contains("classes"));
+  CHECK_NOTHROW(BuiltLoss("sigmoid_cross_entropy").loss->setup({3}, 0));
+  CHECK_NOTHROW(BuiltLoss("mse").loss->setup({3}, 0));
+}
+
+}  // namespace
+}  // namespace trainer

@@ -1,0 +1,36 @@
+#include "models/network/shard.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <numeric>
+
+namespace trainer {
+namespace {
+
+TEST_CASE("shards taken from a whole and placed again make it up", "[network]") {
+  const int axis = GENERATE(0, 1, 2);
+  const Shape shape{4, 5, 6};
+  std::vector<float> whole(static_cast<std::size_t>(shape.size()));
+  std::iota(whole.begin(), whole.end(), 0.0f);
+  std::vector<float> rebuilt(whole.size(), -1.0f);
+  for (const auto& [first, last] : {std::pair<std::int64_t, std::int64_t>{0, 1}, {1, 3}, {3, shape[axis]}}) {
+    std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
+    extents[static_cast<std::size_t>(axis)] = last - first;
+    const Parameter shard{.shape = Shape(extents), .cut_axis = axis, .cut_first = first, .whole = shape};
+    std::vector<float> part(static_cast<std::size_t>(shard.shape.size()));
+    take_shard(shard, whole, part);
+    CHECK(part.front() == static_cast<float>(axis == 0 ? first * 30 : axis == 1 ? first * 6 : first));
+    place_shard(shard, part, rebuilt);
+  }
+  CHECK(rebuilt == whole);
+}
+
+TEST_CASE("a parameter that is not cut is its own shard", "[network]") {
+  const Parameter parameter{.shape = {3}};
+  std::vector<float> part(3);
+  take_shard(parameter, std::vector<float>{1, 2, 3}, part);
+  CHECK(part == std::vector<float>{1, 2, 3});
+}
+
+}  // namespace
+}  // namespace trainer

@@ -1,0 +1,47 @@
+#include <catch2/catch.hpp>
+
+#include "engine/config/config_tree.h"
+#include "models/schedules/schedule.h"
+
+namespace trainer {
+namespace {
+
+constexpr ScheduleContext kContext{.rate = 0.5, .steps_per_epoch = 10, .total_steps = 100};
+
+std::unique_ptr<Schedule> build(const std::string& yaml) {
+  const ConfigTree tree = ConfigTree::member("schedule", yaml);
+  return Registry<Schedule, const ScheduleContext&>::make(tree.root(), kContext);
+}
+
+TEST_CASE("constant is the optimizer's rate, always", "[schedules]") {
+  const auto schedule = build("constant");
+  CHECK(schedule->at(0) == 0.5);
+  CHECK(schedule->at(1000) == 0.5);
+}
+
+TEST_CASE("step multiplies the rate from each of its moments on", "[schedules]") {
+  const auto schedule = build("step: {at: {epochs: [2, 4]}, factor: 0.1}");
+  CHECK(schedule->at(19) == 0.5);
+  CHECK(schedule->at(20) == Approx(0.05));
+  CHECK(schedule->at(39) == Approx(0.05));
+  CHECK(schedule->at(40) == Approx(0.005));
+  CHECK(build("step: {at: {steps: [7]}, factor: 2}")->at(7) == Approx(1));
+}
+
+TEST_CASE("a step without moments, or with a factor of 0, is an error", "[schedules]") {
+  CHECK_THROWS_WITH(build("step: {factor: 0.1}"), Catch::Contains("at"));
+  CHECK_THROWS_WITH(build("step: {at: {steps: [7]}, factor: 0}"), Catch::Contains("factor"));
+}
+
+TEST_CASE("a warm-up rises in a straight line to what it stands before", "[schedules]") {
+  const auto schedule = with_warmup(build("step: {at: {steps: [6]}, factor: 0.1}"), 4);
+  CHECK(schedule->at(0) == Approx(0.125));
+  CHECK(schedule->at(2) == Approx(0.375));
+  CHECK(schedule->at(3) == Approx(0.5));
+  CHECK(schedule->at(4) == Approx(0.5));
+  CHECK(schedule->at(6) == Approx(0.05));
+  CHECK(with_warmup(build("constant"), 0)->at(0) == 0.5);
+}
+
+}  // namespace
+}  // namespace trainer
