@@ -155,7 +155,7 @@ void Trainer::make_segments() {
 }
 
 RunResult Trainer::run(const std::vector<Observer*>& observers, const std::filesystem::path& directory) {
-  Progress progress{.observers = observers, .checkpoints = CheckpointFolder(directory / "checkpoints")};
+  Progress progress{.observers = observers, .checkpoints = CheckpointFolder(directory)};
   progress.tell(*this, [&](Observer& observer) { observer.on_start(facts_); });
   if (facts_.total_steps == 0) {
     evaluate_when_due(progress, {});
