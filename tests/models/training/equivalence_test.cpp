@@ -61,8 +61,7 @@ Run train(Communicator& world, const Placement& placement, const std::string& la
   const TemporaryFolder folder;
   trainer.run({&losses}, folder.path());
   run.evaluation = evaluate(session, *session.data().test);
-  if (world.rank() == 0)
-    run.weights = read_safetensors(folder.path() / "last/model.safetensors").tensors;
+  if (world.rank() == 0) run.weights = read_safetensors(folder.path() / "last/model.safetensors").tensors;
   return run;
 }
 
