@@ -4,18 +4,12 @@
 #include <set>
 #include <stdexcept>
 
-#include "engine/config/scalar.h"
 #include "engine/config/yaml_reader.h"
 
 namespace trainer {
 namespace {
 
 constexpr std::size_t kDeepestCheck = 200;  // levels after variables and blocks
-
-std::string suggestion(const std::string& word, const std::vector<std::string>& names) {
-  const std::string name = nearest(word, names);
-  return name.empty() ? "" : "did you mean `" + name + "`?";
-}
 
 std::string joined_path(const std::string& above, const std::string& key) {
   return above.empty() ? key : above + "." + key;
@@ -102,148 +96,6 @@ void Checker::check(const Setting& setting, Written written, const Place& key_pl
       check_scalar(setting, node, out);
   }
   --depth_;
-}
-
-bool Checker::check_word(const Setting& setting, const Node& node, ConfigNode& out) {
-  const bool word = node.is_scalar() && std::find(setting.choices.begin(), setting.choices.end(),
-                                                  node.text) != setting.choices.end();
-  if (word) out.value = node.text;
-  return word;
-}
-
-void Checker::check_scalar(const Setting& setting, const Node& node, ConfigNode& out) {
-  Misread misread;
-  std::string range;
-  switch (setting.kind) {
-    case Setting::Kind::boolean: {
-      bool value = false;
-      misread = read_boolean(node, value);
-      out.value = value;
-      break;
-    }
-    case Setting::Kind::integer: {
-      std::int64_t value = 0;
-      misread = read_integer(node, value);
-      if (!misread) range = out_of_range(setting, static_cast<double>(value), std::to_string(value));
-      out.value = value;
-      break;
-    }
-    case Setting::Kind::real: {
-      double value = 0;
-      misread = read_real(node, value);
-      if (!misread) range = out_of_range(setting, value, number_text(value));
-      out.value = value;
-      break;
-    }
-    case Setting::Kind::text:
-      if (!node.is_scalar()) misread.what = "wants a text, got " + node.form_name();
-      out.value = node.text;
-      break;
-    case Setting::Kind::choice:
-      if (!node.is_scalar())
-        misread.what = "wants " + form_words(setting) + ", got " + node.form_name();
-      else if (!check_word(setting, node, out))
-        misread = {"must be " + form_words(setting) + ", got " + in_quotes(node.text),
-                   suggestion(node.text, setting.choices)};
-      break;
-    default:
-      throw std::logic_error("not a scalar setting: " + setting.name);
-  }
-  if (misread) {
-    std::vector<std::string> notes;
-    if (!setting.choices.empty() && setting.kind != Setting::Kind::choice) {
-      if (misread.hint.empty()) misread.hint = suggestion(node.text, setting.choices);
-      notes.push_back("it wants " + form_words(setting));
-    }
-    mistakes_.add(node.place, subject(out) + " " + misread.what, misread.hint, notes);
-  } else if (!range.empty()) {
-    mistakes_.add(node.place, subject(out) + " " + range);
-  }
-}
-
-bool Checker::read_count(const Setting& setting, const Node& node, const ConfigNode& out,
-                         std::int64_t& value) {
-  Misread misread = read_integer(node, value);
-  if (misread && node.is_scalar() && misread.hint.empty())
-    misread.hint = suggestion(node.text, setting.choices);
-  if (!misread) misread.what = out_of_range(setting, static_cast<double>(value), std::to_string(value));
-  std::vector<std::string> notes;
-  if (misread && !setting.choices.empty()) notes.push_back("it wants " + form_words(setting));
-  if (misread) mistakes_.add(node.place, subject(out) + " " + misread.what, misread.hint, notes);
-  return !misread;
-}
-
-void Checker::check_integers(const Setting& setting, Written value, ConfigNode& out) {
-  std::vector<std::int64_t> numbers;
-  std::int64_t number = 0;
-  const Node& node = *value.node;
-  if (node.is_list()) {
-    if (setting.count > 0 && node.items.size() != static_cast<std::size_t>(setting.count)) {
-      mistakes_.add(node.place, subject(out) + " wants " + std::to_string(setting.count) + " numbers, got " +
-                                    std::to_string(node.items.size()));
-      return;
-    }
-    for (const Node& item : node.items) {
-      const Expansion::Resolved resolved = expansion_.resolve({&item, value.scope});
-      if (resolved.value.node == nullptr) return;
-      if (!resolved.awaited.empty()) {
-        out.awaited = value;
-        return;
-      }
-      if (read_count(setting, *resolved.value.node, out, number)) numbers.push_back(number);
-    }
-  } else if (read_count(setting, node, out, number)) {
-    numbers.assign(static_cast<std::size_t>(std::max(1, setting.count)), number);
-  }
-  out.value = std::move(numbers);
-}
-
-void Checker::check_duration(const Setting& setting, Written value, ConfigNode& out) {
-  const Node& node = *value.node;
-  const bool several = setting.kind == Setting::Kind::durations;
-  const std::vector<std::string> units{"epochs", "steps"};
-  if (!node.is_map() || node.entries.size() != 1) {
-    mistakes_.add(node.place,
-                  subject(out) + " wants " + form_words(setting) + ", got " +
-                      (node.is_map() ? std::to_string(node.entries.size()) + " keys" : node.form_name()));
-    return;
-  }
-  const NodeEntry& entry = node.entries[0];
-  if (entry.key != "epochs" && entry.key != "steps") {
-    mistakes_.add(entry.key_place, "unknown key " + in_quotes(entry.key) + " in " + out.key,
-                  suggestion(entry.key, units), {out.key + " takes " + form_words(setting)});
-    return;
-  }
-  const Expansion::Resolved inner = expansion_.resolve({&entry.value, value.scope});
-  if (inner.value.node == nullptr) return;
-  if (!inner.awaited.empty()) {
-    out.awaited = value;
-    return;
-  }
-  Setting counted = setting;
-  if (!counted.minimum) counted.at_least(0);
-  counted.choices.clear();
-  std::vector<Duration> durations;
-  std::int64_t count = 0;
-  const Node& counts = *inner.value.node;
-  if (several && counts.is_list()) {
-    for (const Node& item : counts.items) {
-      const Expansion::Resolved resolved = expansion_.resolve({&item, inner.value.scope});
-      if (resolved.value.node == nullptr) return;
-      if (!resolved.awaited.empty()) {
-        out.awaited = value;
-        return;
-      }
-      if (read_count(counted, *resolved.value.node, out, count))
-        durations.push_back({entry.key == "epochs", count});
-    }
-  } else if (read_count(counted, counts, out, count)) {
-    durations.push_back({entry.key == "epochs", count});
-  }
-  if (several)
-    out.value = std::move(durations);
-  else if (!durations.empty())
-    out.value = durations[0];
 }
 
 void Checker::check_list(const Setting& setting, Written value, ConfigNode& out) {

@@ -15,12 +15,6 @@ const std::vector<std::string>& awaited_names() {
   return names;
 }
 
-std::string meant(const std::string& word, const std::vector<std::string>& names,
-                  const std::string& prefix = "") {
-  const std::string name = nearest(word, names);
-  return name.empty() ? "" : "did you mean `" + prefix + name + "`?";
-}
-
 std::vector<std::string> keys_of(const Node& map) {
   std::vector<std::string> keys;
   for (const NodeEntry& entry : map.entries) keys.push_back(entry.key);
@@ -82,7 +76,7 @@ void Expansion::check_blocks() {
     for (const NodeEntry& entry : block.value.entries) {
       if (!contains(known, entry.key))
         mistakes_.add(entry.key_place, "unknown key " + in_quotes(entry.key) + " in block " + block.key,
-                      meant(entry.key, known), {"a block takes args and layers"});
+                      suggestion(entry.key, known), {"a block takes args and layers"});
     }
     const Node* args = value_of(block.value, "args");
     if (args != nullptr && !args->is_map())
@@ -127,7 +121,8 @@ Expansion::Resolved Expansion::resolve(Written value) {
       std::vector<std::string> names = keys_of(abbreviations_.vars);
       for (const auto& [arg_name, arg_value] : value.scope->args) names.push_back(arg_name);
       names.insert(names.end(), awaited_names().begin(), awaited_names().end());
-      mistakes_.add(value.node->place, "unknown name " + in_quotes(value.node->text), meant(name, names, "$"),
+      mistakes_.add(value.node->place, "unknown name " + in_quotes(value.node->text),
+                    suggestion(name, names, "$"),
                     {"a name is an argument of the block, an entry of `vars`, $classes or $vocab"});
       return {};
     }
@@ -228,7 +223,7 @@ void Expansion::unroll_block(const NodeEntry& block, Written entry, const Member
         names.insert(names.end(), reserved.begin(), reserved.end());
         suggested.insert(nearest(setting.key, names));
         mistakes_.add(setting.key_place, "unknown key " + in_quotes(setting.key) + " in " + block.key,
-                      meant(setting.key, names), {block.key + " takes " + listed(names, "")});
+                      suggestion(setting.key, names), {block.key + " takes " + listed(names, "")});
       }
     }
   }
@@ -287,7 +282,7 @@ void Expansion::report_unused() {
   for (const NodeEntry& var : abbreviations_.vars.entries)
     if (written_for_this_run(var.key_place) && used_vars_.count(var.key) == 0) {
       mistakes_.add(var.key_place, "nothing uses the variable " + in_quotes(var.key),
-                    meant(var.key, {used_vars_.begin(), used_vars_.end()}));
+                    suggestion(var.key, {used_vars_.begin(), used_vars_.end()}));
     }
   for (const NodeEntry& block : abbreviations_.blocks.entries) {
     if (used_blocks_.count(block.key) == 0) {

@@ -128,6 +128,12 @@ std::string nearest(std::string_view word, const std::vector<std::string>& names
   return best;
 }
 
+std::string suggestion(std::string_view word, const std::vector<std::string>& names,
+                       const std::string& prefix) {
+  const std::string name = nearest(word, names);
+  return name.empty() ? "" : "did you mean `" + prefix + name + "`?";
+}
+
 Diagnostic diagnostic_at(const Place& place, std::string what, std::string hint,
                          std::vector<std::string> notes, std::string help) {
   Diagnostic diagnostic{.what = std::move(what),

@@ -41,6 +41,9 @@ std::string in_quotes(std::string_view text);
 std::string listed(const std::vector<std::string>& names, const std::string& last = "and");
 /// The name that `word` was meant to be; empty when none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& names);
+/// "did you mean `name`?", or nothing.
+std::string suggestion(std::string_view word, const std::vector<std::string>& names,
+                       const std::string& prefix = "");
 
 /// One diagnostic at a place: the hint goes beside the caret or, without a line to show, becomes the help.
 Diagnostic diagnostic_at(const Place& place, std::string what, std::string hint = "",
