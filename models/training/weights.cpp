@@ -5,23 +5,10 @@
 #include <map>
 
 #include "models/export/layout.h"
+#include "models/network/shard.h"
 
 namespace trainer {
 namespace {
-
-/// How far apart equal indices of neighbouring entries along `axis` lie.
-std::int64_t stride_of(const Shape& shape, int axis) {
-  return Shape(shape.extents().subspan(static_cast<std::size_t>(axis) + 1)).size();
-}
-
-/// Copies between a whole tensor and its indices [first, first + shape[axis]) along axis; copy(whole, part,
-/// count).
-template <class Copy>
-void for_each_run(const Shape& whole, const Shape& part, int axis, std::int64_t first, Copy copy) {
-  const std::int64_t inner = stride_of(whole, axis), run = part[axis] * inner;
-  const std::int64_t outer = run > 0 ? part.size() / run : 0;
-  for (std::int64_t i = 0; i < outer; ++i) copy(i * whole[axis] * inner + first * inner, i * run, run);
-}
 
 std::span<const float> slice(std::span<const float> flat, std::int64_t offset, std::int64_t size) {
   return flat.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
@@ -31,29 +18,25 @@ std::span<const float> slice(std::span<const float> flat, std::int64_t offset, s
 std::vector<float> joined(const Parameter& parameter, std::span<const float> mine, Communicator& model) {
   if (parameter.cut_axis < 0) return {mine.begin(), mine.end()};
   // Each rank's part begins with where it lies, since parts may be unequal.
-  std::vector<std::byte> message(sizeof(std::int64_t) * 2 + mine.size_bytes());
   const std::int64_t place[2] = {parameter.cut_first, parameter.shape[parameter.cut_axis]};
+  std::vector<std::byte> message(sizeof place + mine.size_bytes());
   std::memcpy(message.data(), place, sizeof place);
   std::memcpy(message.data() + sizeof place, mine.data(), mine.size_bytes());
-  const Shape whole = parameter.whole_shape();
-  std::vector<float> result;
-  for (const std::vector<std::byte>& part : model.gather(message, 0)) {
-    result.resize(static_cast<std::size_t>(whole.size()));
+  std::vector<float> whole;
+  for (const std::vector<std::byte>& received : model.gather(message, 0)) {
+    whole.resize(static_cast<std::size_t>(parameter.whole_shape().size()));
     std::int64_t from[2];
-    std::memcpy(from, part.data(), sizeof from);
-    std::array<std::int64_t, Shape::kMaxRank> extents{};
-    std::ranges::copy(parameter.shape.extents(), extents.begin());
+    std::memcpy(from, received.data(), sizeof from);
+    std::vector<std::int64_t> extents(parameter.shape.extents().begin(), parameter.shape.extents().end());
     extents[static_cast<std::size_t>(parameter.cut_axis)] = from[1];
-    const Shape shape(
-        std::span<const std::int64_t>(extents.data(), static_cast<std::size_t>(parameter.shape.rank())));
-    const std::byte* numbers = part.data() + sizeof from;
-    for_each_run(whole, shape, parameter.cut_axis, from[0],
-                 [&](std::int64_t to, std::int64_t begin, std::int64_t count) {
-                   std::memcpy(result.data() + to, numbers + begin * static_cast<std::int64_t>(sizeof(float)),
-                               static_cast<std::size_t>(count) * sizeof(float));
-                 });
+    Parameter part = parameter;
+    part.shape = Shape(extents);
+    part.cut_first = from[0];
+    std::vector<float> numbers(static_cast<std::size_t>(part.shape.size()));
+    std::memcpy(numbers.data(), received.data() + sizeof from, received.size() - sizeof from);
+    place_shard(part, numbers, whole);
   }
-  return result;
+  return whole;
 }
 
 /// What a file must hold for this plan.
@@ -137,14 +120,9 @@ void load_weights(const std::string& path, const Plan& plan, std::span<float> va
     const Parameter& parameter = *target.parameter;
     const std::vector<float> whole =
         to_memory_layout(parameter.layout, parameter.whole_shape(), tensor.values);
-    float* mine = values.data() + parameter.offset;
-    if (parameter.cut_axis < 0)
-      std::ranges::copy(whole, mine);
-    else
-      for_each_run(parameter.whole_shape(), parameter.shape, parameter.cut_axis, parameter.cut_first,
-                   [&](std::int64_t from, std::int64_t to, std::int64_t count) {
-                     std::copy_n(whole.data() + from, count, mine + to);
-                   });
+    take_shard(parameter, whole,
+               values.subspan(static_cast<std::size_t>(parameter.offset),
+                              static_cast<std::size_t>(parameter.shape.size())));
   }
 }
 

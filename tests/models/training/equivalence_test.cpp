@@ -41,7 +41,7 @@ class Losses final : public Observer {
 };
 
 Run train(Communicator& world, const Placement& placement, const std::string& layers,
-          const std::string& settings) {
+          const std::string& settings, const std::string& initial_weights = "") {
   const ConfigTree tree({.file = "test.yaml",
                          .text = "data: {dataset: digits}\nmodel: {layers: " + layers +
                                  ", loss: softmax_cross_entropy}\ntrain: {batch: 100, metrics: [accuracy], " +
@@ -55,7 +55,8 @@ Run train(Communicator& world, const Placement& placement, const std::string& la
             .test = std::make_unique<NoiseDataset>(103, Shape{8, 8, 1}, 10, 2)};
   Session session(tree.root(), std::move(data), mesh, pool);
   Trainer trainer(tree.root(), session,
-                  {.reducer = {.bucket_floats = 500, .share = placement.share, .crowded = true}});
+                  {.initial_weights = initial_weights,
+                   .reducer = {.bucket_floats = 500, .share = placement.share, .crowded = true}});
   Run run;
   Losses losses(run.losses);
   const TemporaryFolder folder;
@@ -144,6 +145,26 @@ TEST_CASE("a run on the same layout repeats its bits", "[training]") {
     CHECK(first.losses == second.losses);
     for (std::size_t i = 0; i < first.weights.size(); ++i)
       CHECK(first.weights[i].values == second.weights[i].values);
+  }
+}
+
+TEST_CASE("saved weights score the same wherever they are evaluated", "[training]") {
+  const std::string layers = GENERATE(kPairs, kConvnet);
+  const auto alone = solo();
+  const Run reference = train(*alone, {}, layers, "optimizer: {sgd: {lr: 0.02}}, epochs: 2");
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "weights.safetensors").string();
+  std::vector<NamedView> views;
+  for (const NamedTensor& tensor : reference.weights)
+    views.push_back({tensor.name, ConstTensor(tensor.values.data(), tensor.shape)});
+  write_safetensors(file, views);
+  for (const Placement& placement : placements(test_world().size())) {
+    const Run run = train(test_world(), placement, layers, "optimizer: {sgd: {lr: 0.02}}, epochs: 0", file);
+    CHECK(run.evaluation.samples == 103);
+    CHECK(run.evaluation.metrics == reference.evaluation.metrics);
+    CHECK(run.evaluation.loss == Approx(reference.evaluation.loss).epsilon(1e-6));
+    for (std::size_t i = 0; i < run.weights.size(); ++i)
+      CHECK(run.weights[i].values == reference.weights[i].values);
   }
 }
 

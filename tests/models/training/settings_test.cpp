@@ -1,0 +1,55 @@
+#include "models/training/settings.h"
+
+#include <catch2/catch.hpp>
+
+#include "engine/config/config_tree.h"
+#include "engine/core/error.h"
+
+namespace trainer {
+namespace {
+
+TrainSettings settings(const std::string& train) {
+  const ConfigTree tree({.file = "test.yaml",
+                         .text = "data: {dataset: digits}\nmodel: {layers: [{dense: 2}], loss: mse}\n"
+                                 "train: {batch: 8, optimizer: {sgd: {lr: 0.1}}, " +
+                                 train + "}\n"},
+                        run_settings());
+  return train_settings(tree.root().at("train"));
+}
+
+}  // namespace
+
+TEST_CASE("a cadence is due at its moments and, but for never, at the end", "[training]") {
+  using Kind = Cadence::Kind;
+  CHECK(Cadence{Kind::epoch}.due(20, 10, 25));
+  CHECK_FALSE(Cadence{Kind::epoch}.due(21, 10, 25));
+  CHECK(Cadence{Kind::epoch}.due(25, 10, 25));
+  CHECK_FALSE(Cadence{Kind::end}.due(20, 10, 25));
+  CHECK(Cadence{Kind::end}.due(25, 10, 25));
+  CHECK_FALSE(Cadence{Kind::never}.due(25, 10, 25));
+  CHECK(Cadence{Kind::steps, 7}.due(14, 10, 25));
+  CHECK_FALSE(Cadence{Kind::steps, 7}.due(10, 10, 25));
+  CHECK(Cadence{Kind::epoch}.due(0, 10, 0));
+}
+
+TEST_CASE("a run is as long as its epochs or its steps say", "[training]") {
+  CHECK(settings("epochs: 3").total_steps(10) == 30);
+  CHECK(settings("steps: 17").total_steps(10) == 17);
+  CHECK(settings("epochs: 0").total_steps(10) == 0);
+}
+
+TEST_CASE("evaluation and checkpoints take a word or a number of steps", "[training]") {
+  CHECK(settings("epochs: 1").evaluate.kind == Cadence::Kind::epoch);
+  CHECK(settings("epochs: 1, evaluate: end").evaluate.kind == Cadence::Kind::end);
+  CHECK(settings("epochs: 1, checkpoint: never").checkpoint.kind == Cadence::Kind::never);
+  const Cadence cadence = settings("epochs: 1, evaluate: {steps: 50}").evaluate;
+  CHECK(cadence.kind == Cadence::Kind::steps);
+  CHECK(cadence.steps == 50);
+}
+
+TEST_CASE("a run without a length, or with two, is an error", "[training]") {
+  CHECK_THROWS_WITH(settings("seed: 2"), Catch::Contains("epochs"));
+  CHECK_THROWS_WITH(settings("epochs: 1, steps: 2"), Catch::Contains("steps"));
+}
+
+}  // namespace trainer

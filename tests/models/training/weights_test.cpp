@@ -1,0 +1,69 @@
+#include "models/training/weights.h"
+
+#include <catch2/catch.hpp>
+#include <numeric>
+
+#include "engine/core/error.h"
+#include "tests/support/temporary_folder.h"
+
+namespace trainer {
+namespace {
+
+/// A dense layer of 2 inputs and 3 units whose rank holds units [1, 3), and a running mean.
+Plan plan_of_a_shard() {
+  Plan plan(1);
+  plan.begin_layer(nullptr, "dense", "");
+  plan.parameter({.name = "weight",
+                  .shape = {2, 2},
+                  .layout = FileLayout::dense,
+                  .cut_axis = 1,
+                  .cut_first = 1,
+                  .whole = Shape{2, 3}});
+  plan.state({.name = "running_mean", .shape = {2}});
+  return plan;
+}
+
+std::string write(const TemporaryFolder& folder, const std::vector<NamedTensor>& tensors) {
+  std::vector<NamedView> views;
+  for (const NamedTensor& tensor : tensors)
+    views.push_back({tensor.name, ConstTensor(tensor.values.data(), tensor.shape)});
+  const auto path = folder.path() / "weights.safetensors";
+  write_safetensors(path, views);
+  return path.string();
+}
+
+}  // namespace
+
+TEST_CASE("a rank takes its shard of a file's tensors, and states whole", "[training]") {
+  const TemporaryFolder folder;
+  const std::string path = write(
+      folder, {{"dense1.weight", {3, 2}, {11, 21, 12, 22, 13, 23}}, {"dense1.running_mean", {2}, {7, 8}}});
+  const Plan plan = plan_of_a_shard();
+  std::vector<float> values(static_cast<std::size_t>(plan.parameter_end())),
+      states(static_cast<std::size_t>(plan.state_end()));
+  load_weights(path, plan, values, states);
+  values.resize(4);
+  states.resize(2);
+  CHECK(values == std::vector<float>{12, 13, 22, 23});  // (in, out), units 1 and 2
+  CHECK(states == std::vector<float>{7, 8});
+}
+
+TEST_CASE("weights that do not fit are refused with every difference", "[training]") {
+  const TemporaryFolder folder;
+  const std::string path =
+      write(folder, {{"dense1.weight", {3, 5}, std::vector<float>(15)}, {"dense9.bias", {1}, {0}}});
+  const Plan plan = plan_of_a_shard();
+  std::vector<float> values(static_cast<std::size_t>(plan.parameter_end())),
+      states(static_cast<std::size_t>(plan.state_end()));
+  try {
+    load_weights(path, plan, values, states);
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::weights);
+    CHECK_THAT(error.what(), Catch::Contains("dense1.weight is 3x5, the model wants 3x2") &&
+                                 Catch::Contains("the model has no dense9.bias") &&
+                                 Catch::Contains("the file has no dense1.running_mean"));
+  }
+}
+
+}  // namespace trainer
