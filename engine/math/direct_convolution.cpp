@@ -148,8 +148,8 @@ class DirectConvolution final : public Convolution {
         group_channels_(g_.channels / g_.groups),
         group_filters_(g_.filters / g_.groups),
         slope_pixel_(round_up(group_filters_, kernels_.lanes)),
-        forward_(make_forward(true)),
-        weights_(make_forward(false)),
+        forward_(make_pass(kernels_.has_narrow(g_.width, g_.kernel_w, g_.pad_w))),
+        weights_(make_pass(kernels_.has_sliding(out_w_, g_.kernel_w, g_.pad_w))),
         row_phases_(make_phases(g_.height, g_.kernel_h, g_.stride_h, g_.pad_h, g_.dilation_h)),
         column_phases_(make_phases(g_.width, g_.kernel_w, g_.stride_w, g_.pad_w, g_.dilation_w)) {
     make_data();
@@ -268,9 +268,9 @@ class DirectConvolution final : public Convolution {
   std::int64_t slope_image() const { return copies_slopes() ? slope_copy_size() : out_size(); }
   std::int64_t slope_copy_size() const { return copies_slopes() ? weights_.rows * out_w_ * slope_pixel_ : 0; }
 
-  Pass make_forward(bool may_be_narrow) const {
-    const bool narrow = may_be_narrow && g_.stride_w == 1 && g_.dilation_w == 1 &&
-                        kernels_.has_narrow(g_.width, g_.kernel_w, g_.pad_w);
+  /// x as the input. A kernel that knows the border needs no copy of x that has it.
+  Pass make_pass(bool knows_border) const {
+    const bool narrow = knows_border && g_.stride_w == 1 && g_.dilation_w == 1;
     Source source{g_.height, g_.width, g_.channels, group_channels_};
     if (!narrow) source.left = source.right = g_.pad_w;
     Correlation job{.rows = out_h_, .columns = out_w_};
@@ -343,7 +343,8 @@ class DirectConvolution final : public Convolution {
         job.y_column = slope_pixel_;
         job.y_row = slope_row;
       }
-      kernels_.add_products(job, block, from, slope, dw, g_.filters);
+      (job.x_width > 0 ? kernels_.add_sliding_products : kernels_.add_products)(job, block, from, slope, dw,
+                                                                                g_.filters);
     });
   }
 

@@ -398,6 +398,86 @@ void products_block(const Correlation& job, const ImageBlock& block, const float
   }
 }
 
+/// Sums for one kernel row of `taps` columns and some of its inputs. Each input meets the slopes of all
+/// outputs that it belongs to, which move along with it; before the first output and behind the last they are
+/// 0.
+template <int taps, int inputs>
+void sliding_tile(const Correlation& job, const ImageBlock& block, Range outputs, const float* x,
+                  const float* dy, std::int64_t filters, float* dw, std::int64_t dw_column,
+                  std::int64_t dw_tap) {
+  Vector sums[taps][inputs] = {};
+  const std::int64_t distance = job.x_column, slope_distance = job.y_column;
+  for (std::int64_t image = 0; image < block.images; ++image)
+    for (std::int64_t oy = outputs.first; oy < outputs.last; ++oy) {
+      const float* slope = dy + image * block.dy_image + oy * job.y_row;
+      const float* line = x + image * block.x_image + oy * job.row_step * job.x_row;
+      const float* const end = slope + job.columns * slope_distance;
+      Vector slopes[taps] = {};
+      // Slide the first `border` outputs in, then one more with each input.
+      for (std::int64_t i = 0; i < job.border; ++i, slope += slope_distance) {
+#pragma GCC unroll 8
+        for (int t = taps - 1; t > 0; --t) slopes[t] = slopes[t - 1];
+        slopes[1] = load(slope);
+      }
+      for (std::int64_t i = 0; i < job.x_width; ++i, slope += slope_distance, line += distance) {
+        slopes[0] = slope < end ? load(slope) : Vector{};
+#pragma GCC unroll 8
+        for (int c = 0; c < inputs; ++c)
+#pragma GCC unroll 8
+          for (int t = 0; t < taps; ++t) sums[t][c] += line[c] * slopes[t];
+#pragma GCC unroll 8
+        for (int t = taps - 1; t > 0; --t) slopes[t] = slopes[t - 1];
+      }
+    }
+#pragma GCC unroll 8
+  for (int t = 0; t < taps; ++t)
+#pragma GCC unroll 8
+    for (int c = 0; c < inputs; ++c) {
+      float* to = dw + t * dw_column + c * dw_tap;
+      if (filters == kLanes) {
+        store(load(to) + sums[t][c], to);
+      } else {
+        float all[kLanes];
+        store(sums[t][c], all);
+        for (std::int64_t f = 0; f < filters; ++f) to[f] += all[f];
+      }
+    }
+}
+
+constexpr int kSlidingInputs = 8;  // times three taps
+
+template <int inputs>
+ProductsTile sliding_tile_of(std::int64_t wanted) {
+  if constexpr (inputs == 0)
+    return nullptr;
+  else
+    return wanted == inputs ? sliding_tile<3, inputs> : sliding_tile_of<inputs - 1>(wanted);
+}
+
+bool has_sliding(std::int64_t columns, std::int64_t tap_columns, std::int64_t border) {
+  return KERNEL_REGISTERS == 32 && tap_columns == 3 && border <= 2 && columns >= 2;
+}
+
+void add_sliding_products(const Correlation& job, const ImageBlock& block, const float* x, const float* dy,
+                          float* dw, std::int64_t dw_tap) {
+  const std::int64_t tiles = (job.run + kSlidingInputs - 1) / kSlidingInputs;
+  const std::int64_t dw_column = job.run * dw_tap;
+  for (std::int64_t first = 0; first < job.filters; first += kLanes) {
+    const std::int64_t left = job.filters - first, filters = left < kLanes ? left : kLanes;
+    for (std::int64_t ky = 0; ky < job.tap_rows; ++ky) {
+      const Range outputs = outputs_of(job, ky);
+      const float* line = x + (job.first_row + ky * job.tap_row_step) * job.x_row;
+      for (std::int64_t tile = 0, input = 0; tile < tiles; ++tile) {
+        const std::int64_t size = job.run / tiles + (tile < job.run % tiles ? 1 : 0);
+        sliding_tile_of<kSlidingInputs>(size)(job, block, outputs, line + input, dy + first, filters,
+                                              dw + ky * 3 * dw_column + input * dw_tap + first, dw_column,
+                                              dw_tap);
+        input += size;
+      }
+    }
+  }
+}
+
 void add_products(const Correlation& job, const ImageBlock& block, const float* x, const float* dy, float* dw,
                   std::int64_t dw_tap) {
   for_each_block(job.filters, [=, &job, &block](auto vectors, std::int64_t first, std::int64_t filters) {
@@ -408,7 +488,8 @@ void add_products(const Correlation& job, const ImageBlock& block, const float* 
 }  // namespace
 
 extern const ConvolutionKernels convolution_kernels;
-const ConvolutionKernels convolution_kernels = {kLanes,     kMaxVectors* kLanes, correlate,
-                                                has_narrow, correlate_narrow,    add_products};
+const ConvolutionKernels convolution_kernels = {kLanes,      kMaxVectors* kLanes, correlate,
+                                                has_narrow,  correlate_narrow,    add_products,
+                                                has_sliding, add_sliding_products};
 
 }  // namespace trainer::KERNEL_NAMESPACE

@@ -65,7 +65,8 @@ struct Correlation {
   std::int64_t tap_columns = 0, tap_column = 0;  ///< in each row: runs that are contiguous in x
   std::int64_t run = 0;                          ///< inputs in a run
   std::int64_t filters = 0;
-  std::int64_t x_width = 0, border = 0;  ///< for narrow rows only: x's pixels and the zeros on each side
+  std::int64_t x_width = 0,
+               border = 0;  ///< for narrow and sliding kernels: x's pixels and the zeros on each side
 };
 
 /// Images for add_products, one after the other in x and dy.
@@ -90,6 +91,11 @@ struct ConvolutionKernels {
   /// in whole vectors. Rows of dw are `dw_tap` apart.
   void (*add_products)(const Correlation& job, const ImageBlock& block, const float* x, const float* dy,
                        float* dw, std::int64_t dw_tap);
+  /// Whether there is a kernel for outputs of so many columns that reads x without its border.
+  bool (*has_sliding)(std::int64_t columns, std::int64_t tap_columns, std::int64_t border);
+  /// The same as add_products by that kernel.
+  void (*add_sliding_products)(const Correlation& job, const ImageBlock& block, const float* x,
+                               const float* dy, float* dw, std::int64_t dw_tap);
 };
 
 /// All kernels for one instruction set.
