@@ -3,6 +3,7 @@
 // bits.
 
 #include "engine/math/kernels/kernels.h"
+#include "engine/math/kernels/loops.h"
 #include "engine/math/kernels/vector.h"
 
 namespace trainer::KERNEL_NAMESPACE {
@@ -120,20 +121,6 @@ CorrelateTile correlate_tile_of(std::int64_t wanted) {
                             : correlate_tile_of<vectors, pixels - 1>(wanted);
 }
 
-/// Indices [first, last).
-struct Range {
-  std::int64_t first, last;
-};
-
-/// The i of [0, count) with 0 <= start + i step < extent.
-inline Range inside(std::int64_t start, std::int64_t step, std::int64_t count, std::int64_t extent) {
-  std::int64_t first = start < 0 ? (-start + step - 1) / step : 0;
-  std::int64_t last = start < extent ? (extent - start + step - 1) / step : 0;
-  last = last < count ? last : count;
-  first = first < last ? first : last;
-  return {first, last};
-}
-
 /// Calls body(output row, tap rows, x at the first of them, w likewise) for each row of outputs.
 template <class Body>
 inline void for_each_row(const Correlation& job, const float* x, const float* w, std::int64_t w_row,
@@ -153,7 +140,7 @@ struct Number {
 };
 
 template <class Body>
-inline void for_each_block(std::int64_t filters, Body body) {
+inline void for_each_filter_block(std::int64_t filters, Body body) {
   for (std::int64_t first = 0; first < filters; first += kMaxVectors * kLanes) {
     const std::int64_t left = filters - first;
     if (left > kLanes)
@@ -194,7 +181,7 @@ void correlate(const Correlation& given, const float* x, const float* w, const f
     job.rows = 1;
   }
   const std::int64_t taps = job.tap_rows * job.tap_columns * job.run;
-  for_each_block(job.filters, [=, &job](auto vectors, std::int64_t first, std::int64_t filters) {
+  for_each_filter_block(job.filters, [=, &job](auto vectors, std::int64_t first, std::int64_t filters) {
     correlate_block<vectors.kValue>(job, x, w + first * taps, bias ? bias + first : nullptr, relu, filters,
                                     y + first);
   });
@@ -480,9 +467,10 @@ void add_sliding_products(const Correlation& job, const ImageBlock& block, const
 
 void add_products(const Correlation& job, const ImageBlock& block, const float* x, const float* dy, float* dw,
                   std::int64_t dw_tap) {
-  for_each_block(job.filters, [=, &job, &block](auto vectors, std::int64_t first, std::int64_t filters) {
-    products_block<vectors.kValue>(job, block, x, dy + first, filters, dw + first, dw_tap);
-  });
+  for_each_filter_block(
+      job.filters, [=, &job, &block](auto vectors, std::int64_t first, std::int64_t filters) {
+        products_block<vectors.kValue>(job, block, x, dy + first, filters, dw + first, dw_tap);
+      });
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ inline void add_row_block(std::int64_t rows, std::int64_t columns, std::int64_t 
 
 void column_sums(std::int64_t rows, std::int64_t columns, const float* x, bool accumulate, float* sums) {
   constexpr std::int64_t kRowBlock = 128;  // few enough for float, the rest is added up in double
-  for_each_block(columns, [=](std::int64_t first, auto width) {
+  for_each_column_block(columns, [=](std::int64_t first, auto width) {
     double totals[kColumnBlock] = {};
     for (std::int64_t row = 0; row < rows; row += kRowBlock)
       add_row_block(rows - row < kRowBlock ? rows - row : kRowBlock, columns, width,

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "engine/math/activation.h"
+#include "engine/math/convolution_geometry.h"
 #include "engine/math/pooling.h"
 
 // Everything under kernels/ is compiled once per instruction set, in a namespace of its own
@@ -98,6 +99,17 @@ struct ConvolutionKernels {
                                const float* dy, float* dw, std::int64_t dw_tap);
 };
 
+/// Convolutions in which every channel is a group with one filter.
+struct DepthwiseKernels {
+  void (*forward)(const ConvolutionGeometry& geometry, std::int64_t images, const float* x, const float* w,
+                  const float* bias, float* y);
+  void (*backward_data)(const ConvolutionGeometry& geometry, std::int64_t images, const float* dy,
+                        const float* w, float* dx);
+  /// dw += ...
+  void (*add_weights)(const ConvolutionGeometry& geometry, std::int64_t images, const float* x,
+                      const float* dy, float* dw);
+};
+
 /// All kernels for one instruction set.
 struct Kernels {
   const char* name;
@@ -105,6 +117,7 @@ struct Kernels {
   const NormalizationKernels* normalization;
   const PoolingKernels* pooling;
   const ConvolutionKernels* convolution;
+  const DepthwiseKernels* depthwise;
 };
 
 /// Those for this CPU, chosen once.

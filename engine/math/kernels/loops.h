@@ -13,6 +13,20 @@ inline void for_each(std::int64_t count, Body body) {
   for (std::int64_t i = 0; i < count; ++i) body(i);
 }
 
+/// Indices [first, last).
+struct Range {
+  std::int64_t first, last;
+};
+
+/// The i of [0, count) with 0 <= start + i step < extent.
+inline Range inside(std::int64_t start, std::int64_t step, std::int64_t count, std::int64_t extent) {
+  std::int64_t first = start < 0 ? (-start + step - 1) / step : 0;
+  std::int64_t last = start < extent ? (extent - start + step - 1) / step : 0;
+  last = last < count ? last : count;
+  first = first < last ? first : last;
+  return {first, last};
+}
+
 /// Columns whose sums are kept in registers.
 constexpr int kColumnBlock = 32;
 
@@ -24,7 +38,7 @@ struct Fixed {
 
 /// Calls body(first, width) for blocks of columns; all widths but the last are fixed.
 template <class Body>
-inline void for_each_block(std::int64_t columns, Body body) {
+inline void for_each_column_block(std::int64_t columns, Body body) {
   std::int64_t first = 0;
   for (; first + kColumnBlock <= columns; first += kColumnBlock) body(first, Fixed<kColumnBlock>{});
   if (first + kColumnBlock / 2 <= columns) {

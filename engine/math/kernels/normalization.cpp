@@ -7,7 +7,7 @@ namespace trainer::KERNEL_NAMESPACE {
 namespace {
 
 void channel_sums(std::int64_t rows, std::int64_t channels, const float* x, double* sums) {
-  for_each_block(channels, [=](std::int64_t first, auto width) {
+  for_each_column_block(channels, [=](std::int64_t first, auto width) {
     double totals[kColumnBlock] = {};
     for (std::int64_t row = 0; row < rows; ++row) {
       const float* from = x + row * channels + first;
@@ -19,7 +19,7 @@ void channel_sums(std::int64_t rows, std::int64_t channels, const float* x, doub
 
 void channel_squares(std::int64_t rows, std::int64_t channels, const float* x, const float* mean,
                      double* squares) {
-  for_each_block(channels, [=](std::int64_t first, auto width) {
+  for_each_column_block(channels, [=](std::int64_t first, auto width) {
     double totals[kColumnBlock] = {};
     for (std::int64_t row = 0; row < rows; ++row) {
       const float* from = x + row * channels + first;
@@ -40,7 +40,7 @@ void channel_affine(std::int64_t rows, std::int64_t channels, const float* x, co
 
 void backward_sums(std::int64_t rows, std::int64_t channels, const float* x, const float* dy,
                    const float* mean, double* dy_sums, double* dot_sums) {
-  for_each_block(channels, [=](std::int64_t first, auto width) {
+  for_each_column_block(channels, [=](std::int64_t first, auto width) {
     double totals[kColumnBlock] = {}, dots[kColumnBlock] = {};
     for (std::int64_t row = 0; row < rows; ++row) {
       const float* from = x + row * channels + first;

@@ -10,42 +10,6 @@
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
 
-/// A vector of channels.
-struct Many {
-  static constexpr int kChannels = kLanes;
-  using Numbers = Vector;
-  using Positions = Integers;
-
-  static Numbers read(const float* from) { return load(from); }
-  static void write(const Numbers& numbers, float* to) { store(numbers, to); }
-  static Positions read(const std::uint8_t* from) {
-    return __builtin_convertvector(*reinterpret_cast<const LooseBytes*>(from), Integers);
-  }
-  static void write(const Positions& positions, std::uint8_t* to) {
-    *reinterpret_cast<LooseBytes*>(to) = __builtin_convertvector(positions, Bytes);
-  }
-};
-
-/// A single channel.
-struct One {
-  static constexpr int kChannels = 1;
-  using Numbers = float;
-  using Positions = std::int32_t;
-
-  static Numbers read(const float* from) { return *from; }
-  static void write(Numbers number, float* to) { *to = number; }
-  static Positions read(const std::uint8_t* from) { return *from; }
-  static void write(Positions position, std::uint8_t* to) { *to = static_cast<std::uint8_t>(position); }
-};
-
-/// Calls body(Many or One, first channel) until all channels are done.
-template <class Body>
-inline void for_each_channel(std::int64_t channels, Body body) {
-  std::int64_t c = 0;
-  for (; c + kLanes <= channels; c += kLanes) body(Many{}, c);
-  for (; c < channels; ++c) body(One{}, c);
-}
-
 /// The part [first, last) of a window's extent that lies in the image, counted from the window's `start`.
 struct Span {
   std::int64_t start, first, last;

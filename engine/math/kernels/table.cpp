@@ -6,9 +6,10 @@ extern const ElementwiseKernels elementwise_kernels;
 extern const NormalizationKernels normalization_kernels;
 extern const PoolingKernels pooling_kernels;
 extern const ConvolutionKernels convolution_kernels;
+extern const DepthwiseKernels depthwise_kernels;
 
 extern const Kernels kernels;
-const Kernels kernels = {KERNEL_LABEL, &elementwise_kernels, &normalization_kernels, &pooling_kernels,
-                         &convolution_kernels};
+const Kernels kernels = {KERNEL_LABEL,     &elementwise_kernels, &normalization_kernels,
+                         &pooling_kernels, &convolution_kernels, &depthwise_kernels};
 
 }  // namespace trainer::KERNEL_NAMESPACE
