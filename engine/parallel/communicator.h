@@ -69,8 +69,7 @@ class Communicator {
   /// The ranks of this group that share a host's memory, ordered by rank.
   virtual std::unique_ptr<Communicator> split_by_host() = 0;
   /// One block that all ranks of this group, which must be on one host, see. Null on every rank when any of
-  /// them lacks room in /dev/shm (asked for before allocating: MPI_Win_allocate_shared hangs when one rank
-  /// fails).
+  /// them lacks room in /dev/shm. Its name is gone before this returns, so nothing is ever left behind.
   virtual std::unique_ptr<SharedMemory> shared(std::int64_t bytes) = 0;
 
   /// Ends all ranks of the program at once with this exit code. Print before calling.
