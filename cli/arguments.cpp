@@ -4,6 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <limits>
 #include <map>
 
 #include "cli/version.h"
@@ -17,10 +20,34 @@ const std::map<std::string, Verb> kVerbs{
     {"train", Verb::train},   {"check", Verb::check}, {"config", Verb::config}, {"summary", Verb::summary},
     {"schema", Verb::schema}, {"info", Verb::info},   {"eval", Verb::eval}};
 
+const std::map<std::string, ProgressMode> kProgressModes{{"auto", ProgressMode::automatic},
+                                                         {"bar", ProgressMode::bar},
+                                                         {"plain", ProgressMode::plain},
+                                                         {"json", ProgressMode::json},
+                                                         {"none", ProgressMode::none}};
+
 std::vector<std::string> verb_names() {
   std::vector<std::string> names;
   for (const auto& [name, verb] : kVerbs) names.push_back(name);
   return names;
+}
+
+constexpr std::int64_t kMostRanks = 1'000'000, kMostThreads = 1024;
+
+/// CLI11's own check of numbers speaks of ranges of floating-point numbers.
+CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
+  const auto mistake = [=](const std::string& text) -> std::string {
+    std::int64_t number = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, problem] = std::from_chars(text.data(), end, number);
+    if (problem == std::errc() && stop == end && number >= least && number <= most) return "";
+    const bool bounded = most != std::numeric_limits<std::int64_t>::max();
+    return fmt::format(
+        "wants a whole number {}, got {}",
+        bounded ? fmt::format("from {} to {}", least, most) : fmt::format("of at least {}", least),
+        in_quotes(text));
+  };
+  return CLI::Validator(mistake, "");
 }
 
 [[noreturn]] void fail(std::string what, std::string help) {
@@ -45,7 +72,7 @@ class CommandLine {
 
   Arguments& arguments_;
   std::vector<std::string> words_;
-  std::string mesh_;
+  std::string file_, mesh_, progress_ = "auto";
   std::int64_t seed_ = 0;
   CLI::App app_{
       "Trains the neural network that a YAML file describes, alone or as many processes under MPI."};
@@ -56,35 +83,23 @@ CommandLine::CommandLine(Arguments& arguments)
   app_.name("trainer");
   app_.set_version_flag("--version", fmt::format("trainer {}", version()), "Print the version and stop");
   app_.require_subcommand(1);
-  app_.footer(
-      "`train` may be left out: trainer configs/mnist-small.yaml. `trainer COMMAND --help` shows a command's "
-      "flags.\n"
-      "Exit codes: 0 done, 1 failure, 2 YAML or flags, 3 data, 4 number of processes, 5 diverged, 6 "
-      "weights,\n"
-      "7 a process was lost.");
 
   CLI::App* train = command("train", "Train the network of a config");
-  train->add_option("CONFIG", arguments_.files, "The YAML file")->required()->expected(1);
+  train->add_option("CONFIG", file_, "The YAML file")->required();
   add_placement(*train);
   add_settings(*train);
   train->add_option("--seed", seed_, "The same as -s train.seed=SEED")
       ->type_name("SEED")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
   train->add_option("-o,--out", arguments_.out, "Run directory (default: runs/NAME, then NAME-2 ...)")
       ->type_name("DIR");
   train->add_option("--name", arguments_.name, "NAME of the run directory (default: the config's name)")
       ->type_name("NAME");
   train->add_option("--init", arguments_.initial_weights, "Start from the weights in a safetensors file")
       ->type_name("FILE");
-  const std::map<std::string, ProgressMode> modes{{"auto", ProgressMode::automatic},
-                                                  {"bar", ProgressMode::bar},
-                                                  {"plain", ProgressMode::plain},
-                                                  {"json", ProgressMode::json},
-                                                  {"none", ProgressMode::none}};
-  train->add_option("--progress", arguments_.progress, "auto, bar, plain, json (one object a line) or none")
+  train->add_option("--progress", progress_, "auto, bar, plain, json (one object a line) or none")
       ->type_name("HOW")
-      ->transform(CLI::Transformer(modes).description(""))
-      ->check(CLI::IsMember(modes).description(""));
+      ->check(CLI::IsMember(kProgressModes).description(""));
   CLI::Option* quiet = train->add_flag("-q,--quiet", arguments_.quiet, "Print the result only");
   train->add_flag("-v,--verbose", arguments_.verbose, "Print more about the machine and how gradients travel")
       ->excludes(quiet);
@@ -94,18 +109,16 @@ CommandLine::CommandLine(Arguments& arguments)
   add_settings(*check);
 
   CLI::App* config = command("config", "Print the resolved YAML with every default");
-  config->add_option("CONFIG", arguments_.files, "The YAML file")->required()->expected(1);
+  config->add_option("CONFIG", file_, "The YAML file")->required();
   add_settings(*config);
 
   CLI::App* summary = command("summary", "Print layers, shapes, parameters, operations and memory per rank");
-  summary->add_option("CONFIG", arguments_.files, "The YAML file")->required()->expected(1);
+  summary->add_option("CONFIG", file_, "The YAML file")->required();
   add_placement(*summary);
   add_settings(*summary);
 
   CLI::App* eval = command("eval", "Print loss and metrics of a run's best weights");
-  eval->add_option("RUN", arguments_.files, "A run directory, or a checkpoint inside one")
-      ->required()
-      ->expected(1);
+  eval->add_option("RUN", file_, "A run directory, or a checkpoint inside one")->required();
   eval->add_option("--split", arguments_.split, "train, valid or test (default)")
       ->type_name("SPLIT")
       ->check(CLI::IsMember({"train", "valid", "test"}).description(""));
@@ -114,6 +127,13 @@ CommandLine::CommandLine(Arguments& arguments)
 
   command("schema", "Print the JSON Schema of the YAML (draft-07)");
   command("info", "Print cores, instructions, BLAS, MPI and versions");
+  // Last, because commands inherit it.
+  app_.footer(
+      "`train` may be left out: trainer configs/mnist-small.yaml. `trainer COMMAND --help` shows a command's "
+      "flags.\n"
+      "Exit codes: 0 done, 1 failure, 2 YAML or flags, 3 data, 4 number of processes, 5 diverged, 6 "
+      "weights,\n"
+      "7 a process was lost.");
 }
 
 CLI::App* CommandLine::command(const std::string& name, const std::string& help) {
@@ -135,7 +155,7 @@ void CommandLine::add_settings(CLI::App& command) {
 void CommandLine::add_placement(CLI::App& command) {
   command.add_option("-n,--ranks", arguments_.ranks, "Start N processes here (runs the MPI launcher)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1 << 20).description(""));
+      ->check(whole_number(1, kMostRanks));
   command.add_flag("-p,--datapar", arguments_.datapar, "Cut each batch over the processes");
   command.add_flag("-m,--modelpar", arguments_.modelpar, "Cut dense layers over the processes");
   command.add_option("--mesh", mesh_, "Both: D groups of samples x M parts of the model")->type_name("DxM");
@@ -143,12 +163,12 @@ void CommandLine::add_placement(CLI::App& command) {
       .add_option("--ranks-per-node", arguments_.ranks_per_node,
                   "K consecutive processes count as a node (for tests)")
       ->type_name("K")
-      ->check(CLI::Range(1, 1 << 20).description(""));
+      ->check(whole_number(1, kMostRanks));
   command
       .add_option("--threads", arguments_.threads,
                   "Threads of each process (default: OMP_NUM_THREADS, else cores / processes)")
       ->type_name("T")
-      ->check(CLI::Range(1, 1024).description(""));
+      ->check(whole_number(1, kMostThreads));
 }
 
 /// Any command's flag of that name, "-n" or "--ranks".
@@ -263,6 +283,8 @@ void CommandLine::parse() {
   }
   check_leftovers(*chosen);
   arguments_.verb = kVerbs.at(chosen->get_name());
+  if (!file_.empty()) arguments_.files = {file_};
+  arguments_.progress = kProgressModes.at(progress_);
   if (!mesh_.empty()) {
     arguments_.mesh = mesh_shape(mesh_);
     if (!arguments_.mesh)
@@ -299,6 +321,7 @@ MeshShape mesh_of(const Arguments& arguments, int ranks) {
   if (arguments.modelpar) return {.model = ranks};
   if (ranks > 1) {
     std::vector<std::string> words{"mpirun", "-n", std::to_string(ranks), "trainer"};
+    if (arguments.ranks > 0) words = {"trainer", "-n", std::to_string(ranks)};
     if (arguments.verb == Verb::eval) words.push_back("eval");
     if (arguments.verb == Verb::summary) words.push_back("summary");
     words.push_back("--datapar");

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cli/text.h"
 #include "engine/parallel/mpi_world.h"
 
 namespace trainer {
@@ -54,12 +55,11 @@ Seats take_seats(Communicator& world, int threads) {
   std::int64_t hosts = host->rank() == 0 ? 1 : 0;
   world.sum(std::span(&hosts, 1));
   seats.hosts = static_cast<int>(hosts);
-  if (request.threads > 0 && seats.placement.crowded)
+  const int sharers = request.bound ? 1 : host->size(), cores = static_cast<int>(request.cores.size());
+  if (request.threads > std::max(1, cores / sharers))
     seats.warning =
-        fmt::format("{} {} x {} on this host, which has {} core{} for them: they will wait for each other",
-                    host->size(), host->size() == 1 ? "process" : "processes",
-                    request.threads == 1 ? "1 thread" : fmt::format("{} threads", request.threads),
-                    request.cores.size(), request.cores.size() == 1 ? "" : "s");
+        fmt::format("{} x {} on {}: threads will wait for each other", counted(sharers, "process", "es"),
+                    counted(request.threads, "thread"), counted(cores, "core"));
   run_on(seats.placement.cores);
   return seats;
 }

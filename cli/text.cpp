@@ -34,15 +34,17 @@ std::string seconds_text(double seconds) {
 }
 
 std::string loss_text(double loss) {
-  return std::abs(loss) < 100 ? fmt::format("{:.4f}", loss) : fmt::format("{:.4g}", loss);
+  const double size = std::abs(loss);
+  if (size > 0 && size < 0.001) return fmt::format("{:.2e}", loss);
+  return size < 100 ? fmt::format("{:.4f}", loss) : fmt::format("{:.3g}", loss);
 }
 
 std::string metric_text(const MetricFacts& metric, double value, int decimals) {
   return metric.is_fraction ? fmt::format("{:.{}f}%", 100 * value, decimals) : loss_text(value);
 }
 
-std::string counted(std::int64_t number, const std::string& noun) {
-  return grouped(number) + " " + noun + (number == 1 ? "" : "s");
+std::string counted(std::int64_t number, const std::string& noun, const std::string& plural_ending) {
+  return grouped(number) + " " + noun + (number == 1 ? "" : plural_ending);
 }
 
 std::size_t columns_of(const std::string& utf8) {

@@ -13,12 +13,12 @@ std::string grouped(std::int64_t number);
 std::string bytes_text(std::int64_t bytes);
 /// "0.41s", "12s", "3:05", "2:00:05"
 std::string seconds_text(double seconds);
-/// A loss in few characters, however large: "0.0412", "18.4", "3.1e+07"
+/// A loss in few characters, however large: "0.0412", "18.4000", "3.14e+07"
 std::string loss_text(double loss);
 /// "98.6%" for fractions, else like a loss.
 std::string metric_text(const MetricFacts& metric, double value, int decimals = 1);
 /// "4 ranks", "1 rank"
-std::string counted(std::int64_t number, const std::string& noun);
+std::string counted(std::int64_t number, const std::string& noun, const std::string& plural_ending = "s");
 /// Columns that text takes in a terminal.
 std::size_t columns_of(const std::string& utf8);
 

@@ -11,7 +11,6 @@
 namespace trainer {
 namespace {
 
-/// "rank 3: error: ..." when other ranks did not fail.
 std::string with_rank(int rank, const std::string& text) { return fmt::format("rank {}: {}", rank, text); }
 
 void print(const std::string& text) {
@@ -58,7 +57,8 @@ void together(Communicator& world, const std::function<void()>& work) {
     first = {code, theirs.substr(1)};
     first_rank = static_cast<int>(rank);
   }
-  if (failed > 0 && failed < world.size()) first.text = with_rank(first_rank, first.text);
+  // Work that only rank 0 does fails on rank 0 only; to name it would tell the user nothing.
+  if (failed < world.size() && first_rank > 0) first.text = with_rank(first_rank, first.text);
   world.broadcast(std::as_writable_bytes(std::span(&first.code, 1)), 0);
   if (first.code != ExitCode::ok) throw AgreedFailure(first);
 }

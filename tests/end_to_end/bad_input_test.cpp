@@ -1,0 +1,218 @@
+// Every bad input ends with its exit code, one clear message for each mistake and nothing half-written, on
+// one rank and on four, within seconds.
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <functional>
+#include <iostream>
+
+#include "tests/end_to_end/small_run.h"
+
+namespace trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kSeconds = 5;
+
+struct BadInput {
+  std::string name;
+  int code = 0;
+  std::string message;  ///< must occur
+  std::function<void(const SmallRun&)> prepare;
+  std::vector<std::string> words = {};
+  int mistakes = 1;
+  bool begins = false;  ///< training does, so that the run directory may stay
+  int least_ranks = 1;
+};
+
+/// The small run with a piece of its YAML replaced.
+std::function<void(const SmallRun&)> with(const std::string& from, const std::string& to) {
+  return [=](const SmallRun& run) { write_text(run.path("a.yaml"), replaced(kSmallRun, from, to)); };
+}
+
+std::function<void(const SmallRun&)> yaml(const std::string& text) {
+  return [=](const SmallRun& run) { write_text(run.path("a.yaml"), text); };
+}
+
+std::function<void(const SmallRun&)> file(const std::string& name, const std::string& bytes) {
+  return [=](const SmallRun& run) { write_text(run.path("set") / name, bytes); };
+}
+
+std::string alias_bomb() {
+  std::string text = "x-0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
+  for (int level = 1; level < 10; ++level) {
+    const std::string below = "*a" + std::to_string(level - 1);
+    text += "x-" + std::to_string(level) + ": &a" + std::to_string(level) + " [" + below;
+    for (int i = 1; i < 10; ++i) text += ", " + below;
+    text += "]\n";
+  }
+  return text + kSmallRun;
+}
+
+std::string deep_nesting() {
+  constexpr std::size_t kDepth = 20'000;
+  return "x-deep: " + std::string(kDepth, '[') + std::string(kDepth, ']') + "\n" + kSmallRun;
+}
+
+const std::string kImages = "train-images-idx3-ubyte", kLabels = "train-labels-idx1-ubyte";
+constexpr std::size_t kPixels = 28 * 28;
+
+std::vector<BadInput> bad_inputs() {
+  const std::vector<std::string> on_damaged_weights{"--init", "damaged.safetensors"};
+  return {
+      {"unknown key", 2, "did you mean `units`", with("units: 8", "unit: 8")},
+      {"two mistakes", 2, "unknown key", with("units: 8", "unit: 8, activaton: relu"), {}, 2},
+      {"missing key", 2, "batch", with("  batch: 8\n", "")},
+      {"duplicate key", 2, "epochs", with("  epochs: 1\n", "  epochs: 1\n  epochs: 2\n")},
+      {"wrong type", 2, "`lr` wants a number", with("lr: 0.1", "lr: O.1")},
+      {"out of range", 2, "momentum", with("lr: 0.1", "lr: 0.1, momentum: 1.5")},
+      {"bad override", 2, "-s train.optimizer.sgd.lr=x", nullptr, {"-s", "train.optimizer.sgd.lr=x"}},
+      {"alias bomb", 2, "alias", yaml(alias_bomb())},
+      {"deep nesting", 2, "deep", yaml(deep_nesting())},
+      {"empty file", 2, "a.yaml", yaml("")},
+      {"binary file", 2, "a.yaml", yaml(idx_bytes({100}, 100, 256))},
+      {"no such config",
+       2,
+       "nope.yaml",
+       [](const SmallRun& run) { fs::rename(run.path("a.yaml"), run.path("b.yaml")); },
+       {}},
+      {"layer that does not fit", 2, "does not fit",
+       with("    - dense: {units: 8", "    - conv: {filters: 2, kernel: 29}\n    - dense: {units: 8")},
+      {"no units", 2, "units", with("units: 8", "units: 0")},
+      {"loss that does not fit", 2, "10", with("dense: 10", "dense: 9")},
+      {"missing data", 3, "dataset file not found", with("path: set", "path: elsewhere")},
+      {"missing file of a set", 3, kLabels,
+       [](const SmallRun& run) { fs::remove(run.path("set") / kLabels); }},
+      {"truncated IDX", 3, "truncated", file(kImages, idx_bytes({40, 28, 28}, 40 * kPixels - 1, 256))},
+      {"oversized IDX", 3, "too long", file(kImages, idx_bytes({40, 28, 28}, 40 * kPixels + 1, 256))},
+      {"labels for images", 3, kImages, file(kImages, idx_bytes({40}, 40, 10))},
+      {"fewer labels than images", 3, "39", file(kLabels, idx_bytes({39}, 39, 10))},
+      {"label out of range", 3, "label", file(kLabels, idx_bytes({40}, 40, 256))},
+      {"IDX that lies about its size", 3, kImages,
+       file(kImages, idx_bytes({0xFFFFFFFF, 0xFFFFFFFF, 28}, 100, 256))},
+      {"corrupt gz", 3, kImages,
+       [](const SmallRun& run) {
+         fs::remove(run.path("set") / kImages);
+         write_text(run.path("set") / (kImages + ".gz"), "\x1f\x8b\x08" + std::string(500, '\x55'));
+       }},
+      {"run directory below a file", 2, "cannot create the run directory", nullptr, {"-o", "a.yaml/run"}},
+      {"run directory that is not empty", 2, "not empty", nullptr, {"-o", "set"}},
+      {"runs is a file", 2, "cannot create the run directory",
+       [](const SmallRun& run) { write_text(run.path("runs"), "mine"); }},
+      {"no such weights", 6, "nope.safetensors", nullptr, {"--init", "nope.safetensors"}},
+      {"damaged weights", 6, "damaged.safetensors",
+       [](const SmallRun& run) { write_text(run.path("damaged.safetensors"), "not weights at all"); },
+       on_damaged_weights},
+      {"NaN", 5, "loss is", with("lr: 0.1", "lr: 1.0e30"), {}, 1, true},
+      {"batch smaller than the data ranks", 4, "batch", with("batch: 8", "batch: 3"), {}, 1, false, 4},
+      {"wrong mesh", 4, "do not make a 3x2 mesh", nullptr, {"--mesh", "3x2"}, 1, false, 4},
+  };
+}
+
+void check(const BadInput& input, int ranks) {
+  const SmallRun run;
+  if (input.prepare) input.prepare(run);
+  std::vector<std::string> words{input.name == "no such config" ? "nope.yaml" : "a.yaml", "--datapar"};
+  words.insert(words.end(), input.words.begin(), input.words.end());
+  ProgramResult result = run.trainer(words, ranks);
+  // A machine with other work may be slow once.
+  if (result.seconds > kSeconds && !input.begins) result = run.trainer(words, ranks);
+  INFO(result.err);
+  CHECK_FALSE(result.timed_out);
+  CHECK(result.code == input.code);
+  CHECK(result.err.find(input.message) != std::string::npos);
+  CHECK(occurrences("\n" + result.err, "\nerror: ") == input.mistakes);
+  CHECK(result.seconds < kSeconds);
+  if (!input.begins) {
+    CHECK_FALSE(fs::is_directory(run.path("runs")));
+    CHECK(result.out.empty());
+  }
+  for (const auto& entry : fs::recursive_directory_iterator(run.path("")))
+    CHECK(entry.path().string().find(".partial") == std::string::npos);
+}
+
+/// A disk of so many KiB on "disk", as only this process and what it starts see it. False where the system
+/// lets nobody do that.
+const std::string kSmallDisk =
+    "mkdir -p disk && unshare -m sh -c 'mount -t tmpfs -o size=100k tmpfs disk && ";
+
+bool has_small_disks(const SmallRun& run) { return run.shell(kSmallDisk + "true'").code == 0; }
+
+}  // namespace
+
+TEST_CASE("bad input is told once, with its exit code, and leaves nothing behind", "[bad-input]") {
+  const int ranks = GENERATE(1, 4);
+  for (const BadInput& input : bad_inputs()) {
+    if (ranks < input.least_ranks) continue;
+    DYNAMIC_SECTION(input.name << " on " << ranks) { check(input, ranks); }
+  }
+}
+
+TEST_CASE("several processes without a mode are told what to type", "[bad-input]") {
+  const SmallRun run;
+  const ProgramResult direct = run.trainer({"a.yaml"}, 4);
+  CHECK(direct.code == 4);
+  CHECK(direct.err ==
+        "error: 4 processes were started without --datapar or --modelpar\n"
+        "help: trainer -n 4 --datapar a.yaml\n");
+  const ProgramResult launched = run.shell("$MPIRUN -n 4 $TRAINER a.yaml");
+  CHECK(launched.code == 4);
+  CHECK(launched.err ==
+        "error: 4 processes were started without --datapar or --modelpar\n"
+        "help: mpirun -n 4 trainer --datapar a.yaml\n");
+  CHECK_FALSE(fs::exists(run.path("runs")));
+}
+
+TEST_CASE("one rank that fails before training ends all, and says which it was", "[bad-input]") {
+  const SmallRun run;
+  write_text(run.path("start.sh"),
+             "[ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = 3 ] && set -- \"$@\" -s data.path=elsewhere\n"
+             "exec $TRAINER \"$@\"\n");
+  const ProgramResult result = run.shell("$MPIRUN -n 4 sh start.sh --datapar a.yaml");
+  INFO(result.err);
+  CHECK(result.code == 3);
+  CHECK(result.err.find("rank 3: error: dataset file not found") == 0);
+  CHECK(occurrences(result.err, "error: ") == 1);
+  CHECK(result.seconds < kSeconds);
+  CHECK_FALSE(fs::exists(run.path("runs")));
+}
+
+TEST_CASE("weights of another network are told by name and shape", "[bad-input]") {
+  const int ranks = GENERATE(1, 4);
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=0", "-o", "first"}).code == 0);
+  write_text(run.path("a.yaml"), replaced(replaced(kSmallRun, "units: 8", "units: 9"), "dense: 10",
+                                          "dense: {units: 10, name: out}"));
+  const ProgramResult result =
+      run.trainer({"a.yaml", "--datapar", "--init", "first/checkpoints/last/model.safetensors"}, ranks);
+  INFO(result.err);
+  CHECK(result.code == 6);
+  CHECK(result.err.find("dense1.weight") != std::string::npos);
+  CHECK(result.err.find("out.weight") != std::string::npos);
+  CHECK_FALSE(fs::exists(run.path("runs")));
+}
+
+TEST_CASE("a full disk ends all ranks with its reason, and no file is half-written", "[bad-input]") {
+  const SmallRun run;
+  if (!has_small_disks(run)) {
+    std::cout << "skipped: no small disk can be mounted here\n";
+    return;
+  }
+  const std::string ranks = GENERATE("", " -n 4");
+  const std::string units = GENERATE("8", "500");  // metrics.jsonl or a checkpoint meets the end of the disk
+  const ProgramResult result = run.shell(
+      kSmallDisk +
+      "$TRAINER a.yaml --datapar -s train.steps=20000 -s train.log_every=1 -s train.evaluate=never" +
+      " -s model.layers[0].dense.units=" + units + " -s train.checkpoint={steps:\\ 50} -o disk/run" + ranks +
+      "; code=$?; ls disk/run/checkpoints >&2; ls disk/run | grep partial; tail -c 1 disk/run/metrics.jsonl "
+      "| od -c; exit $code'");
+  INFO(result.out);
+  INFO(result.err);
+  CHECK(result.code == 1);
+  CHECK(result.err.find("No space left on device") != std::string::npos);
+  CHECK(occurrences(result.err, "error: ") == 1);
+  CHECK(result.out.find("partial") == std::string::npos);
+  CHECK(result.out.find("\\n") != std::string::npos);
+}
+
+}  // namespace trainer

@@ -1,0 +1,210 @@
+// What each command prints, what a run leaves behind, and that the pieces fit together.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/end_to_end/small_run.h"
+
+namespace trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<nlohmann::json> json_lines(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<nlohmann::json> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+/// results.csv without the columns that depend on the clock.
+std::string timeless(const std::string& results) {
+  std::istringstream stream(results);
+  std::string text;
+  for (std::string line; std::getline(stream, line);) {
+    std::vector<std::string> cells;
+    std::istringstream row(line);
+    for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
+    for (std::size_t i = 0; i < cells.size() - 2; ++i)
+      if (i != 1) text += cells[i] + " ";
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a run prints its header, its epochs and what to do next", "[commands]") {
+  const SmallRun run;
+  const ProgramResult result = run.trainer({"a.yaml", "-s", "train.epochs=2"});
+  INFO(result.out);
+  CHECK(result.code == 0);
+  CHECK(result.err.empty());
+  CHECK(result.out.find("a             1 rank, 1 thread, OpenBLAS") == 0);
+  CHECK(result.out.find("data          mnist: 40 train, 20 test, 1x28x28, 10 classes\n") !=
+        std::string::npos);
+  CHECK(result.out.find("model         2 layers, 6,370 parameters (24.9 KiB)\n") != std::string::npos);
+  CHECK(result.out.find("dense1 8 · dense2 10\n") != std::string::npos);
+  CHECK(result.out.find("train         2 epochs x 5 steps, batch 8, sgd lr 0.1, seed 1\n") !=
+        std::string::npos);
+  CHECK(result.out.find("run           runs/a\n") != std::string::npos);
+  CHECK(result.out.find("\n   2/2 ") != std::string::npos);
+  CHECK(result.out.find("\nbest  epoch ") != std::string::npos);
+  CHECK(result.out.find("\nsaved runs/a   use: trainer eval runs/a\n") != std::string::npos);
+}
+
+TEST_CASE("four processes print once", "[commands]") {
+  const SmallRun run;
+  const ProgramResult result = run.trainer({"a.yaml", "--datapar"}, 4);
+  INFO(result.out);
+  CHECK(result.code == 0);
+  CHECK(result.out.find("a             4 ranks (4 data x 1 model) on 1 host, 1 thread each, OpenBLAS") == 0);
+  CHECK(result.out.find("batch 8 (2 a rank)") != std::string::npos);
+  CHECK(occurrences(result.out, "saved runs/a ") == 1);
+}
+
+TEST_CASE("a run directory holds what the run was and what came of it", "[commands]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=2", "-s", "train.log_every=1", "--name", "it's"}).code ==
+          0);
+  const fs::path directory = run.path("runs/it's");
+  CHECK(read_text(directory / "command.txt")
+            .find(R"(a.yaml -s train.epochs=2 -s train.log_every=1 --name 'it'\''s')") != std::string::npos);
+  CHECK(nlohmann::json::parse(read_text(directory / "environment.json"))["ranks"] == 1);
+  CHECK(read_text(directory / "results.csv")
+            .find("epoch,time,train/loss,train/accuracy,test/loss,test/"
+                  "accuracy,lr,examples_per_second,comm_share\n1,") == 0);
+  const auto metrics = json_lines(read_text(directory / "metrics.jsonl"));
+  REQUIRE(metrics.size() == 12);
+  CHECK(metrics[0]["step"] == 1);
+  CHECK(metrics[5]["split"] == "test");
+  CHECK(metrics[11]["epoch"] == 2);
+  for (const char* name : {"model.safetensors", "optimizer.safetensors", "state.json"})
+    CHECK(fs::is_regular_file(directory / "checkpoints/last" / name));
+  CHECK(fs::is_symlink(directory / "checkpoints/best"));
+}
+
+TEST_CASE("the resolved config of a run repeats it, to the last bit of its weights", "[commands]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=2", "--seed", "5", "-o", "one"}).code == 0);
+  REQUIRE(run.trainer({"one/config.yaml"}).code == 0);
+  CHECK(timeless(read_text(run.path("runs/one/results.csv"))) ==
+        timeless(read_text(run.path("one/results.csv"))));
+  CHECK(read_text(run.path("runs/one/config.yaml")) == read_text(run.path("one/config.yaml")));
+  const std::string weights = "checkpoints/last/model.safetensors";
+  CHECK(read_text(run.path("runs/one") / weights) == read_text(run.path("one") / weights));
+}
+
+TEST_CASE("no epochs write the initial weights, from which --init goes on alike", "[commands]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=0", "-o", "start"}).code == 0);
+  REQUIRE(run.trainer({"a.yaml", "-o", "straight"}).code == 0);
+  REQUIRE(run.trainer({"a.yaml", "--init", "start/checkpoints/last/model.safetensors", "-o", "given"}).code ==
+          0);
+  const std::string weights = "checkpoints/last/model.safetensors";
+  CHECK(read_text(run.path("given") / weights) == read_text(run.path("straight") / weights));
+}
+
+TEST_CASE("without checkpoints none is written and none is offered", "[commands]") {
+  const SmallRun run;
+  const ProgramResult result = run.trainer({"a.yaml", "-s", "train.checkpoint=never", "-q"});
+  CHECK(result.code == 0);
+  CHECK(result.out.find("best  epoch 1") == 0);
+  CHECK(result.out.find("trainer eval") == std::string::npos);
+  CHECK_FALSE(fs::exists(run.path("runs/a/checkpoints")));
+  CHECK(run.trainer({"eval", "runs/a"}).code == 6);
+}
+
+TEST_CASE("json progress is an object a line, from start to end", "[commands]") {
+  const SmallRun run;
+  const ProgramResult result = run.trainer({"a.yaml", "--progress", "json", "-s", "train.log_every=2"});
+  CHECK(result.code == 0);
+  const auto lines = json_lines(result.out);
+  REQUIRE(lines.size() == 5);
+  CHECK(lines.front()["event"] == "start");
+  CHECK(lines[1]["step"] == 2);
+  CHECK(lines[3]["split"] == "test");
+  CHECK(lines.back()["event"] == "end");
+  CHECK(lines.back()["run"] == "runs/a");
+}
+
+TEST_CASE("eval counts every sample once, on any number of ranks", "[commands]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml"}).code == 0);
+  const ProgramResult alone = run.trainer({"eval", "runs/a"});
+  CHECK(alone.code == 0);
+  CHECK(alone.out.find("test: mnist, 20 samples\nloss ") != std::string::npos);
+  CHECK(alone.out.find(" of 20)") != std::string::npos);
+  const auto loss_of = [](const std::string& text) { return std::stod(text.substr(text.find("loss ") + 5)); };
+  const auto count_of = [](const std::string& text) { return text.substr(text.find("accuracy ")); };
+  for (const char* mode : {"--datapar", "--modelpar"}) {
+    const ProgramResult many = run.trainer({"eval", mode, "runs/a"}, 3);
+    INFO(many.err);
+    CHECK(many.code == 0);
+    CHECK(loss_of(many.out) == Approx(loss_of(alone.out)).epsilon(1e-6));
+    CHECK(count_of(many.out) == count_of(alone.out));
+  }
+  CHECK(run.trainer({"eval", "runs/a/checkpoints/last"}).out.find(count_of(alone.out)) != std::string::npos);
+  CHECK(run.trainer({"eval", "runs/a", "--split", "train"}).out.find("train: mnist, 40 samples") !=
+        std::string::npos);
+  CHECK(run.trainer({"eval", "runs/a", "--split", "valid"}).code == 2);
+}
+
+TEST_CASE("check tells every mistake in every file, and trains nothing", "[commands]") {
+  const SmallRun run;
+  write_text(run.path("b.yaml"), replaced(kSmallRun, "units: 8", "unit: 8"));
+  write_text(run.path("c.yaml"), replaced(kSmallRun, "batch: 8", "batch: 0"));
+  const ProgramResult fine = run.trainer({"check", "a.yaml"});
+  CHECK(fine.code == 0);
+  CHECK(fine.out == "a.yaml: ok\n");
+  const ProgramResult result = run.trainer({"check", "a.yaml", "b.yaml", "c.yaml"});
+  CHECK(result.code == 2);
+  CHECK(result.out == "a.yaml: ok\n");
+  CHECK(result.err.find("b.yaml:4:") != std::string::npos);
+  CHECK(result.err.find("c.yaml:") != std::string::npos);
+  CHECK_FALSE(fs::exists(run.path("runs")));
+}
+
+TEST_CASE("config prints YAML that resolves to itself", "[commands]") {
+  const SmallRun run;
+  const ProgramResult once = run.trainer({"config", "a.yaml", "-s", "train.batch=16"});
+  REQUIRE(once.code == 0);
+  CHECK(once.out.find("batch: 16") != std::string::npos);
+  write_text(run.path("resolved.yaml"), once.out);
+  CHECK(run.trainer({"config", "resolved.yaml"}).out == once.out);
+}
+
+TEST_CASE("summary, schema and info print what they say", "[commands]") {
+  const SmallRun run;
+  const ProgramResult summary = run.trainer({"summary", "a.yaml"});
+  CHECK(summary.code == 0);
+  CHECK(summary.out.find("dense1") != std::string::npos);
+  CHECK(summary.out.find("6,370") != std::string::npos);
+  CHECK(summary.out.find("memory a rank: ") != std::string::npos);
+  CHECK(run.trainer({"summary", "--modelpar", "a.yaml"}, 2).out.find("6,370") != std::string::npos);
+  const ProgramResult schema = run.trainer({"schema"});
+  CHECK(nlohmann::json::parse(schema.out)["$schema"] == "http://json-schema.org/draft-07/schema#");
+  const ProgramResult info = run.trainer({"info"});
+  CHECK(info.code == 0);
+  for (const char* word : {"cpu ", "blas ", "mpi ", "cores "})
+    CHECK(info.out.find(word) != std::string::npos);
+}
+
+TEST_CASE("the wrong word ends with 2 and the right one", "[commands]") {
+  const SmallRun run;
+  const ProgramResult verb = run.trainer({"sumary", "a.yaml"});
+  CHECK(verb.code == 2);
+  CHECK(verb.err == "error: unknown command `sumary`\nhelp: did you mean `summary`?\n");
+  CHECK(run.trainer({"--help"}).code == 0);
+  CHECK(run.trainer({"--version"}).out.find("trainer ") == 0);
+  CHECK(run.trainer({"nope.yaml"}).err.find("nope.yaml") != std::string::npos);
+}
+
+TEST_CASE("processes do not start processes", "[commands]") {
+  const SmallRun run;
+  const ProgramResult result = run.shell("$MPIRUN -n 2 $TRAINER -n 2 --datapar a.yaml");
+  CHECK(result.code == 4);
+  CHECK(occurrences(result.err, "error: ") == 1);
+}
+
+}  // namespace trainer

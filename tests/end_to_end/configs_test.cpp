@@ -1,0 +1,64 @@
+// Every file in configs/ trains a step, alone and on four processes, on a few samples of the right form.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "tests/end_to_end/small_run.h"
+
+namespace trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> configs() {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(setting_of_tests("TRAINER_CONFIGS")))
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+TEST_CASE("every config trains a step, alone and on four processes", "[configs]") {
+  const SmallRun run;
+  write_small_mnist(run.path("set"), 1500, 20);
+  write_small_cifar10(run.path("set"), 200, 20);
+  REQUIRE(configs().size() >= 5);
+  for (const std::string& config : configs()) {
+    INFO(config);
+    const std::vector<std::string> words{config, "-s", "data.path=set", "-s", "train.steps=1"};
+    const ProgramResult alone = run.trainer(words);
+    INFO(alone.err);
+    CHECK(alone.code == 0);
+    std::vector<std::string> shared = words;
+    shared.push_back("--datapar");
+    const ProgramResult many = run.trainer(shared, 4);
+    INFO(many.err);
+    CHECK(many.code == 0);
+  }
+}
+
+TEST_CASE("every config passes the check, and without data says what it looked for or trains on digits",
+          "[configs]") {
+  const SmallRun run;
+  for (const std::string& config : configs()) {
+    INFO(config);
+    const ProgramResult result = run.trainer({"check", config, "-s", "data.path=nowhere"});
+    const bool falls_back = read_text(config).find("fallback: digits") != std::string::npos;
+    CHECK(result.code == (falls_back ? 0 : 3));
+    CHECK((falls_back ? result.out : result.err).find(falls_back ? "drawn digits" : "looked for") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("drawn digits are never used silently", "[configs]") {
+  const SmallRun run;
+  write_text(run.path("a.yaml"), replaced(kSmallRun, "path: set", "path: nowhere, fallback: digits"));
+  const ProgramResult result = run.trainer({"a.yaml", "-s", "train.steps=1", "-s", "train.evaluate=never"});
+  CHECK(result.code == 0);
+  CHECK(result.err.find("note: mnist not found: training on drawn digits instead (data.fallback)") !=
+        std::string::npos);
+  CHECK(result.out.find("digits: 60,000 train, 10,000 test") != std::string::npos);
+}
+
+}  // namespace trainer

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace trainer {
+
+/// Bytes of an IDX file: `extents` in the header, and `bytes` of pseudo-random content below `bound`.
+std::string idx_bytes(const std::vector<std::uint32_t>& extents, std::size_t bytes, int bound);
+
+/// The four files of MNIST with so many samples, in `directory`.
+void write_small_mnist(const std::filesystem::path& directory, std::uint32_t train, std::uint32_t test);
+
+/// CIFAR-10's first training file and its test file with so many samples.
+void write_small_cifar10(const std::filesystem::path& directory, std::uint32_t train, std::uint32_t test);
+
+void write_text(const std::filesystem::path& path, const std::string& text);
+std::string read_text(const std::filesystem::path& path);
+
+}  // namespace trainer
