@@ -1,7 +1,8 @@
 #include "engine/math/direct_convolution.h"
 
 #include <algorithm>
-#include <utility>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "engine/math/elementwise.h"
@@ -176,6 +177,7 @@ class DirectConvolution final : public Convolution {
     float* const packed = aligned(scratch);
     float* const start = packed + taps() * slope_pixel_;
     float* const copy = start + slope_pixel_;
+    const bool separate = activation != Activation::none && activation != Activation::relu;
     for (std::int64_t group = 0; group < g_.groups; ++group) {
       const std::int64_t first = group * group_filters_;
       pack(forward_.job, g_.kernel_w, 1, packed, [&](std::int64_t ky, std::int64_t kx, std::int64_t c) {
@@ -192,10 +194,10 @@ class DirectConvolution final : public Convolution {
                                    correlate(job, from, packed, bias ? start : nullptr,
                                              activation == Activation::relu, to + row * job.y_row);
                                  });
+        if (separate && group + 1 == g_.groups)
+          activate(activation, out_size(), y + image * out_size(), y + image * out_size());
       }
     }
-    if (activation != Activation::none && activation != Activation::relu)
-      activate(activation, images * out_size(), y, y);
   }
 
   void backward_data(std::int64_t images, const float* dy, const float* w, float* dx,
@@ -285,7 +287,10 @@ class DirectConvolution final : public Convolution {
     job.tap_column = g_.dilation_w * source.column();
     job.run = group_channels_;
     job.filters = group_filters_;
-    if (narrow) job.x_width = g_.width, job.border = g_.pad_w;
+    if (narrow) {
+      job.x_width = g_.width;
+      job.border = g_.pad_w;
+    }
     return {source, job, -source.left, out_w_ * g_.filters};
   }
 
@@ -314,7 +319,10 @@ class DirectConvolution final : public Convolution {
         job.tap_column = column.dy_step * source.column();
         job.run = group_filters_;
         job.filters = group_channels_;
-        if (narrow) job.x_width = out_w_, job.border = border;
+        if (narrow) {
+          job.x_width = out_w_;
+          job.border = border;
+        }
         data_.emplace_back(source, job, narrow ? 0 : column.dy_first, job.y_row);
       }
   }
