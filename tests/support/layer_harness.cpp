@@ -49,13 +49,17 @@ void PoolSum::sum(int worker, std::span<double> values) {
 }
 
 LayerHarness::LayerHarness(const std::string& yaml, const Shape& sample, const Options& options)
-    : rows_(options.rows), pool_(options.workers), tree_(layer_list(yaml)) {
+    : rows_(options.rows),
+      own_parameters_(options.input_gradient ? 1 : 0),
+      pool_(options.workers),
+      tree_(layer_list(yaml)) {
   input_gradient_.resize(static_cast<std::size_t>(rows_ * sample.size()));
   network_ = std::make_unique<Network>(
       tree_.root().items("layers"), sample,
       Network::Options{.max_rows = rows_, .workers = options.workers, .rewrite = [&](Sequence& layers) {
-                         layers.entries().insert(layers.entries().begin(),
-                                                 {std::make_unique<InputProbe>(input_gradient_), "probe"});
+                         if (options.input_gradient)
+                           layers.entries().insert(layers.entries().begin(),
+                                                   {std::make_unique<InputProbe>(input_gradient_), "probe"});
                        }});
   const std::int64_t size = plan().parameter_end();
   parameters_ = Arena(size);
@@ -102,11 +106,12 @@ std::vector<float> LayerHarness::forward(std::span<const float> x, Mode mode) {
   return y;
 }
 
-std::vector<float> LayerHarness::backward(std::span<const float> dy) {
+std::vector<float> LayerHarness::backward(std::span<const float> dy,
+                                          const std::function<void(int, std::int64_t)>& on_ready) {
   pool_.run([&](int worker) {
     const Tensor place = network_->output_gradient(worker);
     std::copy_n(dy.data() + first_row(worker) * output().size(), place.size(), place.data());
-    network_->backward(worker, [](std::int64_t) {});
+    network_->backward(worker, [&](std::int64_t offset) { on_ready(worker, offset); });
   });
   return input_gradient_;
 }

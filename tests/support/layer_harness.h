@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -35,6 +36,7 @@ class LayerHarness {
   struct Options {
     std::int64_t rows = 3;
     int workers = 1;
+    bool input_gradient = true;  ///< false: as in a network, whose input nobody asks about
   };
   /// Parameters begin as random numbers in [-0.5, 0.5).
   LayerHarness(const std::string& yaml, const Shape& sample, const Options& options);
@@ -46,7 +48,9 @@ class LayerHarness {
   std::int64_t rows() const { return rows_; }
 
   /// Parameters of the layers, without the harness's own.
-  std::span<const Parameter> parameters() const { return std::span(plan().parameters()).subspan(1); }
+  std::span<const Parameter> parameters() const {
+    return std::span(plan().parameters()).subspan(own_parameters_);
+  }
   std::span<float> values(const Parameter& parameter) { return part(parameters_.floats(), parameter); }
   /// Summed over workers.
   std::vector<float> gradient(const Parameter& parameter) const;
@@ -54,8 +58,9 @@ class LayerHarness {
 
   /// y for all rows.
   std::vector<float> forward(std::span<const float> x, Mode mode = Mode::training);
-  /// dx for all rows.
-  std::vector<float> backward(std::span<const float> dy);
+  /// dx for all rows. on_ready(worker, offset): all gradients from there on are final.
+  std::vector<float> backward(
+      std::span<const float> dy, const std::function<void(int, std::int64_t)>& on_ready = [](auto...) {});
 
  private:
   static std::span<float> part(std::span<float> flat, const Parameter& parameter) {
@@ -65,6 +70,7 @@ class LayerHarness {
   std::int64_t first_row(int worker) const { return rows_ * worker / pool_.size(); }
 
   std::int64_t rows_;
+  std::size_t own_parameters_;
   ThreadPool pool_;
   PoolSum sum_{pool_};
   ConfigTree tree_;

@@ -1,0 +1,72 @@
+#include "models/network/sequence.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "tests/support/layer_check.h"
+
+namespace trainer {
+namespace {
+
+/// Layers of every kind that holds others, with parameters before, inside and behind them.
+constexpr const char* kNested =
+    "conv: {filters: 2, kernel: 1}, "
+    "residual: {body: [batch_norm, tanh, conv: {filters: 4, kernel: 3, stride: 2, pad: same}], shortcut: "
+    "conv}, "
+    "concat: [[conv: {filters: 2, kernel: 1}], [residual: [conv: {filters: 4, kernel: 1}, sigmoid]], []], "
+    "dense: 3";
+
+std::vector<float> numbers(std::int64_t count) {
+  std::vector<float> result(static_cast<std::size_t>(count));
+  RandomStream(1, "numbers").fill_uniform(0, result);
+  return result;
+}
+
+TEST_CASE("gradients are called final from the last to the first, and then they are", "[network]") {
+  LayerHarness harness(kNested, {4, 4, 2}, {});
+  harness.forward(numbers(3 * 32));
+  std::int64_t last = harness.plan().parameter_end(), calls = 0;
+  harness.backward(numbers(9), [&](int, std::int64_t offset) {
+    CHECK(offset <= last);
+    last = offset;
+    ++calls;
+    for (const Parameter& parameter : harness.parameters())
+      if (parameter.offset >= offset)
+        CHECK(std::ranges::none_of(harness.gradient(parameter), [](float g) { return std::isnan(g); }));
+  });
+  CHECK(last == 0);
+  CHECK(calls >= 6);
+}
+
+TEST_CASE("gradients do not depend on whether somebody wants that of the input", "[network]") {
+  const std::string layers =
+      GENERATE(std::string(kNested), "dense: 3, relu, dense: 3", "relu, max_pool: 2, dense: 3",
+               "batch_norm, dense: 3", "concat: [[dense: 3], [flatten]]",
+               "dropout: 0.5, residual: {body: [conv: {filters: 3, kernel: 3, pad: same}], shortcut: pad}");
+  const Shape sample{4, 4, 2};
+  LayerHarness with(layers, sample, {}), without(layers, sample, {.input_gradient = false});
+  for (std::size_t i = 0; i < with.parameters().size(); ++i)
+    std::ranges::copy(with.values(with.parameters()[i]), without.values(without.parameters()[i]).begin());
+  const std::vector<float> x = numbers(3 * sample.size()), dy = numbers(3 * with.output().size());
+  CHECK(with.forward(x) == without.forward(x));
+  with.backward(dy);
+  without.backward(dy);
+  for (std::size_t i = 0; i < with.parameters().size(); ++i) {
+    INFO(layers << ", " << with.parameters()[i].name);
+    CHECK(with.gradient(with.parameters()[i]) == without.gradient(without.parameters()[i]));
+  }
+}
+
+TEST_CASE("layers are numbered by type, and two may not share a name", "[network]") {
+  LayerHarness harness("dense: 3, relu, dense: {units: 2, name: output}, dense: 4", {2}, {});
+  std::vector<std::string> names;
+  for (const Parameter& parameter : harness.parameters()) names.push_back(parameter.name);
+  CHECK(names == std::vector<std::string>{"dense1.weight", "dense1.bias", "output.weight", "output.bias",
+                                          "dense2.weight", "dense2.bias"});
+  CHECK_THROWS_WITH(LayerHarness("dense: {units: 3, name: a}, residual: [relu: {name: a}]", {2}, {}),
+                    Catch::Contains("two layers are named `a`"));
+}
+
+}  // namespace
+}  // namespace trainer
