@@ -125,7 +125,9 @@ CommandLine::CommandLine(Arguments& arguments)
   add_placement(*eval);
   add_settings(*eval);
 
-  command("schema", "Print the JSON Schema of the YAML (draft-07)");
+  CLI::App* schema =
+      command("schema", "Print the JSON Schema of the YAML (draft-07), or all keys as Markdown");
+  schema->add_flag("--keys", arguments_.keys, "Print the reference of all keys (docs/keys.md)");
   command("info", "Print cores, instructions, BLAS, MPI and versions");
   // Last, because commands inherit it.
   app_.footer(

@@ -35,6 +35,7 @@ struct Arguments {
   ProgressMode progress = ProgressMode::automatic;
   bool quiet = false, verbose = false;
   std::string split = "test";
+  bool keys = false;  ///< of schema: the reference to read instead of the JSON Schema
 };
 
 /// `words`: the program's name, then what follows it. Error(usage) names the flag or command that was

@@ -4,6 +4,8 @@
 
 namespace trainer {
 
-void schema_command(const Job& job) { job.print(json_schema(run_settings()) + "\n"); }
+void schema_command(const Job& job) {
+  job.print(job.arguments.keys ? key_reference(run_settings()) : json_schema(run_settings()));
+}
 
 }  // namespace trainer

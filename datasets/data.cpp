@@ -80,14 +80,14 @@ void normalise(Data& data) {
 
 std::vector<Setting> data_settings() {
   return {
-      family("dataset", "what to train on: a set known by name, or a format with its files", "dataset"),
+      family("dataset", "a set known by name, or a format with its files", "dataset"),
       text("path", "directory of the set's files, or of their subdirectory named like the set").optional(),
       family("fallback", "what to train on when no file of the data set is found", "dataset").optional(),
       real("fraction", "share of the training samples to use, chosen by the seed")
           .above(0)
           .at_most(1)
           .fallback("1"),
-      real("validation", "share of the training samples to set apart for validation, chosen by the seed")
+      real("validation", "share of the training samples set apart for validation, chosen by the seed")
           .at_least(0)
           .below(1)
           .fallback("0"),

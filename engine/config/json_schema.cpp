@@ -145,13 +145,23 @@ Json family_schema(const std::string& name, const Catalog::Family& family) {
   return {{"oneOf", {text, map}}};
 }
 
+/// What must be there, sections within sections; the keys of members may come from `defaults`.
+Json required_keys(const std::vector<Setting>& settings) {
+  Json required = Json::array(), inner = Json::object();
+  for (const Setting& setting : settings) {
+    if (!setting.required) continue;
+    required.push_back(setting.name);
+    if (setting.kind == Setting::Kind::section) inner[setting.name] = required_keys(setting.nested);
+  }
+  Json schema = {{"required", std::move(required)}};
+  if (!inner.empty()) schema["properties"] = std::move(inner);
+  return schema;
+}
+
 }  // namespace
 
 std::string json_schema(const std::vector<Setting>& root) {
   Json properties = keys_of(root);
-  Json required = Json::array();
-  for (const Setting& setting : root)
-    if (setting.required) required.push_back(setting.name);
   const Catalog::Family& layers = Catalog::all().family(kLayerFamily);
   Json defaults = Json::object();
   for (const Setting& setting : layers.shared)
@@ -181,7 +191,7 @@ std::string json_schema(const std::vector<Setting>& root) {
   Json schema = closed_map(std::move(properties));
   schema["patternProperties"] = {{"^x-", Json::object()}};
   schema["if"] = {{"required", {"base"}}};
-  schema["else"] = {{"required", std::move(required)}};
+  schema["else"] = required_keys(root);
   schema["definitions"] = std::move(definitions);
   Json whole = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "A training run"}};
   whole.update(schema);

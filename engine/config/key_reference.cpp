@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "engine/config/config_tree.h"
 #include "engine/config/declared.h"
 #include "engine/config/scalar.h"
@@ -15,23 +17,27 @@ std::string cell(const std::string& text) {
 std::string link_to(const std::string& family) { return "[" + with_article(family) + "](#" + family + ")"; }
 
 std::string value_words(const Setting& setting) {
+  std::vector<std::string> words;
+  for (const std::string& choice : setting.choices) words.push_back("`" + choice + "`");
   switch (setting.kind) {
     case Setting::Kind::family:
-      return link_to(setting.family_name);
+      words.push_back(link_to(setting.family_name));
+      break;
     case Setting::Kind::list:
-      return "a list, each: " + value_words(setting.nested.at(0));
+      words.push_back("a list, each: " + value_words(setting.nested.at(0)));
+      break;
     case Setting::Kind::section:
-      return "a map";
-    case Setting::Kind::either: {
-      std::vector<std::string> words;
+      words.push_back("a map");
+      break;
+    case Setting::Kind::either:
       for (const Setting& one : setting.nested) words.push_back(value_words(one));
-      return listed(words, "or");
-    }
+      break;
     default: {
       const std::string range = range_words(setting);
       return form_words(setting) + (range.empty() ? "" : ", " + range);
     }
   }
+  return listed(words, "or");
 }
 
 std::string rows(const std::vector<Setting>& settings, const std::string& above) {
@@ -55,15 +61,78 @@ std::string table_of(const std::vector<Setting>& settings) {
   return "| key | value | default | meaning |\n|---|---|---|---|\n" + rows(settings, "") + "\n";
 }
 
+/// Adds "`data.dataset`" for every key of the settings that takes a member of the family.
+void find_users(const std::string& family, const std::vector<Setting>& settings, const std::string& above,
+                std::vector<std::string>& users, bool in_list = false) {
+  for (const Setting& setting : settings) {
+    const std::string path = in_list ? above : above.empty() ? setting.name : above + "." + setting.name;
+    const std::string user = "`" + path + "`";
+    if (setting.family_name == family && std::find(users.begin(), users.end(), user) == users.end())
+      users.push_back(user);
+    find_users(family, setting.nested, path, users, setting.kind == Setting::Kind::list);
+  }
+}
+
+std::string users_of(const std::string& family, const std::vector<Setting>& root) {
+  std::vector<std::string> users;
+  find_users(family, root, "", users);
+  for (const auto& [name, other] : Catalog::all().families()) {
+    find_users(family, other.shared, name, users);
+    for (const auto& [member_name, member] : other.members)
+      find_users(family, member.settings, member_name, users);
+  }
+  return listed(users, "or");
+}
+
+/// What goes with every member: the family's own settings, and for layers `repeat`, which lists expand.
+std::vector<Setting> shared_settings(const std::string& name, const Catalog::Family& family) {
+  std::vector<Setting> shared = family.shared;
+  if (name == kLayerFamily)
+    shared.push_back(integer("repeat", "how many of it, one after the other").at_least(1).fallback("1"));
+  return shared;
+}
+
+const char* const kHead = R"(# Keys of a configuration
+
+The program makes this page from what its parts declare: `trainer schema --keys`.
+The same declarations check a file (`trainer check`), and give editors a schema (`trainer schema`).
+
+**Values.** A *member* of a family (a layer, a loss, an optimizer ...) is its name alone, or a map with
+that one key: `relu`, `dense: {units: 10, bias: false}`. Where a member has a first setting, it can stand
+without its key: `dense: 10`. Where a setting takes one number for height and width, a list gives both:
+`kernel: [3, 5]`. Numbers are decimal (`0.1`, `1e-3`), truths are `true` and `false`, and nothing is
+guessed: a key that is unknown, written twice or without use is an error that says where.
+
+**Variables.** `$name` stands for a value: an argument of the block around it, else an entry of `vars`,
+else `$classes` (or `$vocab`), which the data gives: `vars: {width: 64}`, then `dense: $width`.
+
+**Blocks.** `blocks` names layers that are made of layers; `args` gives their arguments defaults, `~` means
+required. With `repeat` a layer or a block stands several times.
+
+    blocks:
+      unit:
+        args: {filters: ~, rate: 0.1}
+        layers: [{conv: {filters: $filters, kernel: 3, pad: same}}, relu, {dropout: $rate}]
+    model:
+      layers: [{unit: {filters: 16, repeat: 2}}, {dense: 10}]
+
+**Defaults.** `defaults` holds settings for all layers, `init`, or for all of a type:
+`defaults: {init: he, conv: {bias: false}}`. What a layer itself says goes first.
+
+**Files.** `base: other.yaml` begins with another file, named from this file's folder: maps merge, lists
+and everything else replace, and so does a member of another name. Keys that begin with `x-` at the top
+are free, for anchors (`&name`, `*name`) and merges (`<<: *name`).
+
+**Command line.** `-s KEY=VALUE` changes one key of the file and is checked like it:
+`-s train.optimizer.sgd.lr=0.1`, `-s model.layers[2].conv.kernel=3`, `-s vars.width=64`. VALUE is YAML and
+replaces what was there. Layers are counted from 0, as the file lists them.
+
+)";
+
 }  // namespace
 
 std::string key_reference(const std::vector<Setting>& root) {
-  std::string text =
-      "# Keys of a configuration\n\n"
-      "Made by the program from what its parts declare. `$name` may stand for any value: an argument of the\n"
-      "block, an entry of `vars`, `$classes` or `$vocab`. Beside the keys below, a file may have `base` "
-      "(the\n"
-      "name of a file that it changes), `vars`, `blocks`, `defaults`, and keys that begin with `x-`.\n\n";
+  std::string text = kHead;
   for (const Setting& setting : root) {
     text += "## " + setting.name + "\n\n" + setting.help + "\n\n";
     text += table_of(setting.kind == Setting::Kind::section ? setting.nested : std::vector<Setting>{setting});
@@ -71,11 +140,9 @@ std::string key_reference(const std::vector<Setting>& root) {
   for (const auto& [name, family] : Catalog::all().families()) {
     if (family.members.empty()) continue;
     text += "## " + name + "\n\n";
-    if (!family.shared.empty()) {
-      std::vector<std::string> shared;
-      for (const Setting& setting : family.shared) shared.push_back("`" + setting.name + "`");
-      text += "Each also takes " + listed(shared) + ":\n\n" + table_of(family.shared);
-    }
+    if (const std::string users = users_of(name, root); !users.empty()) text += "For " + users + ".\n\n";
+    if (const std::vector<Setting> shared = shared_settings(name, family); !shared.empty())
+      text += "All of them take:\n\n" + table_of(shared);
     for (const auto& [member_name, member] : family.members) {
       text += "### " + member_name + "\n\n" + member.help + "\n\n";
       if (!member.primary.empty()) text += "`" + member_name + ": value` sets `" + member.primary + "`.\n\n";

@@ -130,8 +130,13 @@ std::string number_text(double value) {
 }
 
 std::string range_words(const Setting& setting) {
-  const auto low = [&] { return number_text(*setting.minimum); };
-  const auto high = [&] { return number_text(*setting.maximum); };
+  const auto words_for = [](double bound) {
+    // 1000000, which people read more easily than the shorter 1e+06.
+    const bool whole = bound == std::floor(bound) && std::abs(bound) < 1e12;
+    return whole ? std::to_string(static_cast<std::int64_t>(bound)) : number_text(bound);
+  };
+  const auto low = [&] { return words_for(*setting.minimum); };
+  const auto high = [&] { return words_for(*setting.maximum); };
   if (setting.minimum && setting.maximum && !setting.above_minimum && !setting.below_maximum)
     return "from " + low() + " to " + high();
   std::string words;

@@ -21,7 +21,7 @@ const Registry<Initializer>::Add registered{
     {.name = "constant",
      .help = "the same number everywhere",
      .primary = "value",
-     .settings = {real("value", "the number")}},
+     .settings = {real("value", "every weight begins with it")}},
     [](const Config& config) { return std::make_unique<Constant>(config); }};
 
 }  // namespace

@@ -35,7 +35,7 @@ const Registry<Initializer>::Add normal{
     {.name = "normal",
      .help = "normally distributed",
      .primary = "std",
-     .settings = {real("std", "standard deviation").at_least(0), real("mean", "the middle").fallback("0")}},
+     .settings = {real("std", "standard deviation").at_least(0), real("mean", "mean").fallback("0")}},
     [](const Config& config) { return std::make_unique<Normal>(config); }};
 
 const Registry<Initializer>::Add he{

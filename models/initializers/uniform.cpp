@@ -37,7 +37,7 @@ const Registry<Initializer>::Add uniform{
     {.name = "uniform",
      .help = "evenly between -limit and limit",
      .primary = "limit",
-     .settings = {real("limit", "the largest magnitude").above(0)}},
+     .settings = {real("limit", "largest absolute value").above(0)}},
     [](const Config& config) { return std::make_unique<Uniform>(config); }};
 
 const Registry<Initializer>::Add glorot{

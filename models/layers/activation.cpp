@@ -10,7 +10,7 @@
 namespace trainer {
 
 Setting activation_setting() {
-  return choice("activation", "what is applied to the output", {"none", "relu", "sigmoid", "tanh"})
+  return choice("activation", "function applied to the output", {"none", "relu", "sigmoid", "tanh"})
       .fallback("none");
 }
 

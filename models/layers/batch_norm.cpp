@@ -131,8 +131,11 @@ const Registry<Layer>::Add registered{
     {.name = "batch_norm",
      .help = "each channel to mean 0 and variance 1 over the global batch, then scaled and shifted",
      .settings =
-         {real("momentum", "part of the batch in the running statistics").above(0).at_most(1).fallback("0.1"),
-          real("epsilon", "added to the variance").above(0).fallback("1e-5")}},
+         {real("momentum", "share of each new batch in the running statistics")
+              .above(0)
+              .at_most(1)
+              .fallback("0.1"),
+          real("epsilon", "added to the variance before its root is taken").above(0).fallback("1e-5")}},
     [](const Config& config) { return std::make_unique<BatchNorm>(config); }};
 
 }  // namespace

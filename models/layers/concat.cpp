@@ -86,7 +86,7 @@ class Concat final : public Layer {
 
 const Registry<Layer>::Add registered{
     {.name = "concat",
-     .help = "branches side by side, their outputs joined along channels or features",
+     .help = "branches that read the same input; their outputs are joined, maps along the channels",
      .primary = "branches",
      .settings = {list_of("branches", "each a list of layers; an empty one passes its input on",
                           list_of("branch", "the layers of a branch", family("layer", "a layer", "layer")))}},

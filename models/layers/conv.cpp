@@ -119,21 +119,27 @@ std::unique_ptr<Layer> make(const Config& config) {
 
 const Registry<Layer>::Add registered{
     {.name = "conv",
-     .help = "convolution over a map",
+     .help = "every filter is moved over a map, channels x height x width",
      .settings =
-         {integer("filters", "how many output channels").at_least(1).at_most(1e9),
+         {integer("filters", "number of filters, which is that of output channels").at_least(1).at_most(1e9),
           integers("kernel", "height and width of a filter", 2).at_least(1).at_most(kMostExtent),
-          integers("stride", "steps between positions", 2).at_least(1).at_most(kMostExtent).fallback("1"),
-          integers("pad", "zeros around the map, or `same` to keep its size at stride 1", 2)
+          integers("stride", "step from one position to the next", 2)
+              .at_least(1)
+              .at_most(kMostExtent)
+              .fallback("1"),
+          integers("pad", "zeros added on each side of the map; `same` keeps its size (stride 1, odd kernel)",
+                   2)
               .at_least(0)
               .at_most(kMostExtent)
               .or_word("same")
               .fallback("0"),
-          integers("dilation", "distance between the inputs of a filter", 2)
+          integers("dilation", "distance between the positions that a filter reads", 2)
               .at_least(1)
               .at_most(kMostExtent)
               .fallback("1"),
-          integer("groups", "parts of the channels that do not see each other").at_least(1).fallback("1"),
+          integer("groups", "the channels are cut into so many groups, each with filters of its own")
+              .at_least(1)
+              .fallback("1"),
           boolean("bias", "add a bias to each filter").fallback("true"), activation_setting()}},
     make};
 

@@ -115,7 +115,7 @@ namespace {
 
 const Registry<Layer>::Add registered{
     {.name = "dense",
-     .help = "every output from every input: x W + b",
+     .help = "every output from all inputs: x W + b; a map is taken in the order channels, height, width",
      .primary = "units",
      .settings = {integer("units", "how many outputs").at_least(1).at_most(1e9),
                   boolean("bias", "add a bias to each output").fallback("true"), activation_setting()}},

@@ -52,9 +52,9 @@ class Dropout final : public Layer {
 
 const Registry<Layer>::Add registered{
     {.name = "dropout",
-     .help = "in training, zeroes a random part and scales the rest up",
+     .help = "in training, a random part becomes zero and the rest is scaled up by 1 / (1 - rate)",
      .primary = "rate",
-     .settings = {real("rate", "the part that becomes zero").at_least(0).below(1)}},
+     .settings = {real("rate", "probability of becoming zero").at_least(0).below(1)}},
     [](const Config& config) { return std::make_unique<Dropout>(config); }};
 
 }  // namespace

@@ -33,7 +33,7 @@ class Flatten final : public Layer {
 };
 
 const Registry<Layer>::Add registered{
-    {.name = "flatten", .help = "a vector; maps in the order channels, height, width"},
+    {.name = "flatten", .help = "a vector of all values, a map in the order channels, height, width"},
     [](const Config&) { return make_flatten(); }};
 
 }  // namespace

@@ -28,7 +28,7 @@ const Registry<Layer>::Add registered{
     {.name = "leaky_relu",
      .help = "x where x > 0, slope * x elsewhere",
      .primary = "slope",
-     .settings = {real("slope", "factor below zero").at_least(0).fallback("0.01")}},
+     .settings = {real("slope", "factor for values below zero").at_least(0).fallback("0.01")}},
     [](const Config& config) { return std::make_unique<LeakyRelu>(config); }};
 
 }  // namespace

@@ -14,11 +14,11 @@ constexpr double kMostExtent = 1e6;
 std::vector<Setting> pooling_settings() {
   return {
       integers("size", "height and width of the window", 2).at_least(1).at_most(kMostExtent),
-      integers("stride", "steps between windows; without it, their size", 2)
+      integers("stride", "step from one window to the next; when not given, the size", 2)
           .at_least(1)
           .at_most(kMostExtent)
           .optional(),
-      integers("pad", "positions around the map, at most half the window", 2)
+      integers("pad", "positions added on each side of the map, at most half the window", 2)
           .at_least(0)
           .at_most(kMostExtent)
           .fallback("0"),
@@ -136,7 +136,7 @@ class GlobalAveragePool final : public Layer {
 };
 
 const Registry<Layer>::Add max{{.name = "max_pool",
-                                .help = "the largest number of each window",
+                                .help = "the largest value of each window",
                                 .primary = "size",
                                 .settings = pooling_settings()},
                                [](const Config& config) { return std::make_unique<MaxPool>(config); }};
@@ -148,8 +148,9 @@ const Registry<Layer>::Add average{
      .settings =
          [] {
            std::vector<Setting> settings = pooling_settings();
-           settings.push_back(
-               boolean("include_padding", "count the padding as zeros of the mean").fallback("true"));
+           settings.push_back(boolean("include_padding",
+                                      "count padded positions as zeros; else the mean is over the map alone")
+                                  .fallback("true"));
            return settings;
          }()},
     [](const Config& config) { return std::make_unique<AveragePool>(config); }};

@@ -32,7 +32,9 @@ class MeanSquaredError final : public Loss {
 };
 
 const Registry<Loss>::Add registered{
-    {.name = "mse", .help = "squared difference to the target (one-hot for classes), averaged over outputs"},
+    {.name = "mse",
+     .help = "squared difference to the target (for classes 1 at the right one, 0 elsewhere), averaged over "
+             "outputs"},
     [](const Config& config) { return std::make_unique<MeanSquaredError>(config); }};
 
 }  // namespace

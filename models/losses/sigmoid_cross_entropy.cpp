@@ -37,7 +37,7 @@ class SigmoidCrossEntropy final : public Loss {
 
 const Registry<Loss>::Add registered{
     {.name = "sigmoid_cross_entropy",
-     .help = "yes or no for each output, from outputs without an activation, summed over outputs"},
+     .help = "each output alone says yes or no, summed over outputs; put no activation before it"},
     [](const Config& config) { return std::make_unique<SigmoidCrossEntropy>(config); }};
 
 }  // namespace

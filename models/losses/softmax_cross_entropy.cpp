@@ -41,7 +41,7 @@ class SoftmaxCrossEntropy final : public Loss {
 };
 
 const Registry<Loss>::Add registered{
-    {.name = "softmax_cross_entropy", .help = "classes by softmax, from outputs without an activation"},
+    {.name = "softmax_cross_entropy", .help = "one class of several; put no activation before it"},
     [](const Config& config) { return std::make_unique<SoftmaxCrossEntropy>(config); }};
 
 }  // namespace

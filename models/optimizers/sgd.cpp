@@ -46,13 +46,15 @@ class Sgd final : public Optimizer {
 const Registry<Optimizer>::Add registered{
     {.name = "sgd",
      .help = "stochastic gradient descent",
-     .settings = {real("lr", "learning rate").at_least(0),
-                  real("momentum", "part of the last update that goes on").at_least(0).below(1).fallback("0"),
-                  boolean("nesterov", "look ahead along the momentum").fallback("false"),
-                  real("weight_decay", "pull towards zero, added to the gradient").at_least(0).fallback("0"),
-                  choice("decay", "which parameters decay; `weights` spares biases and norms",
-                         {"all", "weights"})
-                      .fallback("all")}},
+     .settings =
+         {real("lr", "learning rate").at_least(0),
+          real("momentum", "part of the last update that is kept").at_least(0).below(1).fallback("0"),
+          boolean("nesterov", "take the gradient as if one step ahead along the momentum").fallback("false"),
+          real("weight_decay", "so many times the parameter is added to its gradient")
+              .at_least(0)
+              .fallback("0"),
+          choice("decay", "which parameters decay; `weights` spares biases and norms", {"all", "weights"})
+              .fallback("all")}},
     [](const Config& config) { return std::make_unique<Sgd>(config); }};
 
 }  // namespace

@@ -27,9 +27,9 @@ class Step final : public Schedule {
 
 const Registry<Schedule, const ScheduleContext&>::Add registered{
     {.name = "step",
-     .help = "the learning rate falls at given moments",
+     .help = "the learning rate is multiplied by a factor at given moments",
      .settings = {durations("at", "when: {epochs: [82, 123]} or {steps: [32000, 48000]}"),
-                  real("factor", "what it is multiplied by").above(0).fallback("0.1")}},
+                  real("factor", "the factor").above(0).fallback("0.1")}},
     [](const Config& config, const ScheduleContext& context) {
       return std::make_unique<Step>(config, context);
     }};

@@ -46,37 +46,39 @@ TrainSettings train_settings(const Config& train) {
 
 std::vector<Setting> run_settings() {
   return {
-      section("data", "what is learned from", data_settings()),
-      section("model", "what learns",
+      section("data", "what the network learns from", data_settings()),
+      section("model", "the network and what it is to make small",
               {list_of("layers", "the layers, first to last; the input comes from the data",
                        family("", "a layer", "layer")),
                family("loss", "what training makes small", "loss")}),
       section(
-          "train", "how it learns",
+          "train", "how long, how fast and with what it learns",
           {integer("epochs", "passes over the training samples; 0 writes the initial weights")
                .at_least(0)
                .optional()
                .exclusive_with("steps"),
-           integer("steps", "updates, over as many epochs as they need")
+           integer("steps", "number of updates, over as many epochs as they need")
                .at_least(0)
                .optional()
                .exclusive_with("epochs"),
-           integer("batch", "samples of one update, over all ranks").at_least(1),
+           integer("batch", "samples of one update, of all processes together").at_least(1),
            family("optimizer", "how parameters follow their gradients", "optimizer"),
            family("schedule", "how the learning rate changes", "schedule").fallback("constant"),
-           duration("warmup", "raise the learning rate from 0 over so long").optional(),
+           duration("warmup", "how long the learning rate rises from 0 at the start").optional(),
            list_of("metrics", "what is reported besides the loss; the first decides which weights are best",
                    family("", "a metric", "metric"))
                .fallback("[]"),
            integer("seed", "initial weights, order of samples and random masks follow from it")
                .at_least(0)
                .fallback("1"),
-           section("evaluate", "when the validation or test samples are scored", {every_steps()})
+           section("evaluate",
+                   "when loss and metrics of the validation samples, or else the test samples, are computed",
+                   {every_steps()})
                .or_word("epoch")
                .or_word("end")
                .or_word("never")
                .fallback("epoch"),
-           section("checkpoint", "when weights are saved, besides the end; never: not even then",
+           section("checkpoint", "when weights are saved; the end always counts, except with never",
                    {every_steps()})
                .or_word("epoch")
                .or_word("never")

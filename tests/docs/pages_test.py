@@ -1,0 +1,79 @@
+"""Holds README.md and docs/ to the program: made files, links, paths, quoted code, commands and flags.
+
+Usage: pages_test.py TRAINER PROJECT_ROOT; prints every breach and ends with 1.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+trainer, root = sys.argv[1], pathlib.Path(sys.argv[2])
+breaches = []
+made = {'docs/config.schema.json': ['schema'], 'docs/keys.md': ['schema', '--keys']}
+launcher_flags = {'--oversubscribe', '--allow-run-as-root', '--hostfile', '--map-by'}
+
+
+def output(*arguments):
+    return subprocess.run([trainer, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def flags_of(*command):
+    return set(re.findall(r'(?<![\w-])--?[a-z][a-z-]*', output(*command, '--help')))
+
+
+def codes(text):
+    """What a page shows as code: spans, and the lines of blocks."""
+    fenced = False
+    for line in text.splitlines():
+        if line.startswith('```'):
+            fenced = not fenced
+        elif fenced or line.startswith('    '):
+            yield line
+        else:
+            yield from re.findall(r'`([^`]+)`', line)
+
+
+def check_command(page, words):
+    """`words` is what follows the program's name."""
+    plain = [word for word in words if not word.startswith('-')]
+    verb = next((word for word in plain if word in verbs), 'train')
+    if verb not in plain and plain and re.fullmatch('[a-z]+', words[0]):
+        breaches.append(f'{page}: `trainer {words[0]}` is no command')
+    for word in words:
+        flag = re.match(r'--?[a-z][a-z-]*', word)
+        if flag and flag[0] not in verbs[verb] | common:
+            breaches.append(f'{page}: `trainer {verb}` does not know {flag[0]}')
+
+
+def check_page(page, text):
+    folder = (root / page).parent
+    for target in re.findall(r'\]\(([^)#\s]+)(?:#[^)]*)?\)', text):
+        if '://' not in target and not (folder / target).exists():
+            breaches.append(f'{page} links to {target}, which does not exist')
+    for path in re.findall(r'(?<![\w./-])(?:configs|docs|engine|models|cli|tests)/[\w./*-]+', text):
+        path = path.rstrip('.')
+        if not re.search('NAME|build/', path) and not any(root.glob(path)):
+            breaches.append(f'{page} names {path}, which does not exist')
+    for source, block in re.findall(r'<!-- quoted from (\S+) -->\n```\w*\n(.*?)```', text, re.DOTALL):
+        if block not in (root / source).read_text():
+            breaches.append(f'{page}: what it quotes from {source} does not stand there')
+    for code in codes(text):
+        command = re.search(r'(?:^|[\s/])trainer\s+(.*)', code.split(' #')[0])
+        if command:
+            check_command(page, re.sub(r'[|;&>].*', '', command[1]).split())
+        flag = re.match(r'--[a-z-]+', code)
+        if flag and flag[0] not in known | launcher_flags:
+            breaches.append(f'{page}: no command knows {flag[0]}')
+
+
+common = flags_of()
+verbs = {verb: flags_of(verb) for verb in re.findall(r'^  ([a-z]+)  ', output('--help').split('Subcommands:')[1], re.M)}
+known = common.union(*verbs.values())
+for name, arguments in made.items():
+    if (root / name).read_text() != output(*arguments):
+        breaches.append(f'{name} is not what the program makes: trainer {" ".join(arguments)} > {name}')
+for page in ['README.md', *(path.relative_to(root).as_posix() for path in sorted(root.glob('docs/*.md')))]:
+    check_page(page, (root / page).read_text())
+
+print('\n'.join(breaches))
+sys.exit(1 if breaches else 0)

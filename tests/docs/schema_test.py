@@ -1,0 +1,50 @@
+"""The schema accepts every config of the project and what the program resolves it to, and refuses mistakes.
+
+Usage: schema_test.py TRAINER PROJECT_ROOT; skipped without Python's jsonschema and yaml.
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+try:
+    import jsonschema
+    import yaml
+except ImportError:
+    sys.exit(77)
+
+trainer, root = sys.argv[1], pathlib.Path(sys.argv[2])
+first_line = '# yaml-language-server: $schema=../docs/config.schema.json\n'
+breaches = []
+
+# PyYAML takes 1e-4 for a text; editors, whose YAML is 1.2, take it for the number that it is.
+yaml.SafeLoader.add_implicit_resolver('tag:yaml.org,2002:float', re.compile(r'[-+]?\d+(\.\d*)?[eE][-+]?\d+$'),
+                                      list('-+0123456789'))
+schema = json.loads((root / 'docs/config.schema.json').read_text())
+jsonschema.Draft7Validator.check_schema(schema)
+validator = jsonschema.Draft7Validator(schema)
+
+
+def complaints(text):
+    return [f'{"/".join(map(str, error.path))}: {error.message[:200]}'
+            for error in validator.iter_errors(yaml.safe_load(text))]
+
+
+for config in sorted(root.glob('configs/*.yaml')):
+    text = config.read_text()
+    if not text.startswith(first_line):
+        breaches.append(f'{config.name} does not begin with {first_line.strip()}')
+    resolved = subprocess.run([trainer, 'config', config], capture_output=True, text=True, check=True).stdout
+    breaches += [f'{config.name}, {what}: {complaint}' for what, yaml_text in (('written', text), ('resolved', resolved))
+                 for complaint in complaints(yaml_text)]
+
+config = (root / 'configs/mnist-small.yaml').read_text()
+for right, wrong in [('epochs:', 'epoch:'), ('batch: 128', 'batch: 0'), ('max_pool: 2', 'max_pool: wide'),
+                     ('kernel: 5', 'kernels: 5'), ('momentum: 0.9', 'momentum: 1.5'), ('loss: softmax', 'loss: soft'),
+                     ('  loss: softmax_cross_entropy\n', ''), ('kernel: 5', 'kernel: [5, 5, 5]')]:
+    if right not in config or not complaints(config.replace(right, wrong)):
+        breaches.append(f'the schema accepts {wrong!r} in the place of {right!r}')
+
+print('\n'.join(breaches))
+sys.exit(1 if breaches else 0)
