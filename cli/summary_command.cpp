@@ -20,18 +20,13 @@ struct Row {
   std::string name, type, output, parameters, operations;
 };
 
-/// Parameters of the whole layer, and the operations of one sample's forward pass where its output tells
-/// them: a weight of a convolution is used at each place of the map, one of a dense layer once.
+/// Parameters of the whole layer, and the operations of one sample's forward pass.
 Row row_of(const Sequence::Entry& entry, const Plan& plan, std::int64_t& total_operations) {
-  std::int64_t parameters = 0, operations = 0;
-  for (const Parameter& parameter : plan.parameters()) {
-    if (parameter.offset < entry.first_parameter || parameter.offset >= entry.parameter_end) continue;
-    const std::int64_t size = parameter.whole_shape().size();
-    parameters += size;
-    if (entry.type == "conv" && parameter.layout == FileLayout::convolution)
-      operations += 2 * size * entry.output[0] * entry.output[1];
-    if (entry.type == "dense" && parameter.layout == FileLayout::dense) operations += 2 * size;
-  }
+  std::int64_t parameters = 0;
+  for (const Parameter& parameter : plan.parameters())
+    if (parameter.offset >= entry.first_parameter && parameter.offset < entry.parameter_end)
+      parameters += parameter.whole_shape().size();
+  const std::int64_t operations = entry.layer->flops();
   total_operations += operations;
   return {entry.name, entry.type, channels_first_text(entry.output),
           parameters > 0 ? grouped(parameters) : "", operations > 0 ? grouped(operations) : ""};

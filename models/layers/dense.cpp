@@ -29,18 +29,18 @@ Shape Dense::setup(const Shape& sample, Plan& plan) {
   inputs_ = sample[sample.rank() - 1];
   outputs_ = by_outputs ? cut_.last - cut_.first : units_;
   positions_ = sample.with_last(1).size();
-  const std::int64_t whole_inputs = by_inputs ? cut_.inputs : inputs_;
+  whole_inputs_ = by_inputs ? cut_.inputs : inputs_;
 
   Parameter weight{.name = "weight",
                    .shape = {inputs_, outputs_},
                    .layout = FileLayout::dense,
-                   .fan_in = whole_inputs,
+                   .fan_in = whole_inputs_,
                    .fan_out = units_};
   Parameter bias{.name = "bias", .shape = {outputs_}, .is_weight = false};
   if (cut_.along != Cut::Along::none) {
     weight.cut_axis = by_outputs ? 1 : 0;
     weight.cut_first = cut_.first;
-    weight.whole = Shape{whole_inputs, units_};
+    weight.whole = Shape{whole_inputs_, units_};
     bias.cut_axis = 0;
     bias.cut_first = cut_.first;
     bias.whole = Shape{units_};

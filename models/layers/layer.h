@@ -23,7 +23,8 @@ class Layer {
   /// Fills dx and the gradients of the layer's parameters from dy, which it may overwrite. dx is empty when
   /// nobody needs it.
   virtual void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) = 0;
-  /// Floating-point operations of forward for one sample, counting what costs: two for each multiply-add.
+  /// Floating-point operations of forward for one sample, counting what costs: two for each multiply-add; of
+  /// the whole layer, whatever part a rank computes.
   virtual std::int64_t flops() const { return 0; }
 };
 
