@@ -95,6 +95,9 @@ std::vector<Setting> data_settings() {
              "per_channel: shift and scale each channel to mean 0, deviation 1 over the training samples",
              {"none", "per_channel"})
           .fallback("none"),
+      list_of("augment", "random changes of training samples, new in each epoch, in this order",
+              family("", "a change that leaves the label true", "transform"))
+          .fallback("[]"),
       boolean("shuffle", "a new order of the training samples in every epoch").fallback("true"),
       boolean("drop_last", "leave out the batch at the end of an epoch that would be short")
           .fallback("false"),
@@ -112,6 +115,7 @@ Data open_data(const Config& config, std::uint64_t seed, bool headers_only) {
   data.train = std::move(source.train);
   data.test = std::move(source.test);
   cut(config, seed, data);
+  data.augmentation = Augmentation(config.items("augment"), data.train->sample(), seed);
   if (!headers_only && config.get<std::string>("normalize") == "per_channel") normalise(data);
   return data;
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "datasets/augmentation.h"
 #include "datasets/dataset.h"
 #include "engine/config/setting.h"
 
@@ -18,6 +19,7 @@ struct Data {
   /// What train and validation are parts of; null when train is whole. Outlives them.
   std::unique_ptr<Dataset> samples;
   std::unique_ptr<Dataset> train, validation, test;  ///< the last two may be null
+  Augmentation augmentation;                         ///< for samples of train while they train
   std::vector<std::string> fingerprint;
 };
 

@@ -14,21 +14,20 @@ BatchRunner::BatchRunner(Session& session)
   for (Worker& worker : workers_) worker.sums.resize(sums);
 }
 
-ConstTensor BatchRunner::forward(int worker, const Dataset& split, std::span<const std::int64_t> samples,
-                                 Mode mode, std::int64_t step) {
+std::span<const std::int64_t> BatchRunner::part(int worker, std::span<const std::int64_t> samples) const {
   const Communicator& data = session_.mesh().data();
-  const int workers = session_.pool().size();
-  const auto rows = static_cast<std::int64_t>(samples.size());
-  const Range part =
-      part_of(rows, std::int64_t{data.rank()} * workers + worker, std::int64_t{data.size()} * workers);
-  const auto mine =
-      samples.subspan(static_cast<std::size_t>(part.first), static_cast<std::size_t>(part.count()));
-  split.read(mine, session_.network().input(worker, part.count()));
+  const std::int64_t workers = session_.pool().size();
+  const Range range = part_of(std::ssize(samples), data.rank() * workers + worker, data.size() * workers);
+  return samples.subspan(static_cast<std::size_t>(range.first), static_cast<std::size_t>(range.count()));
+}
+
+Tensor BatchRunner::fetch(int worker, const Dataset& split, std::span<const std::int64_t> mine) {
+  const Tensor x = session_.network().input(worker, std::ssize(mine));
+  split.read(mine, x);
   std::vector<std::int32_t>& labels = workers_[static_cast<std::size_t>(worker)].labels;
   labels.resize(mine.size());
   std::ranges::transform(mine, labels.begin(), [&](std::int64_t sample) { return split.label(sample); });
-  return session_.network().forward(worker,
-                                    {.mode = mode, .step = step, .samples = mine, .batch_rows = rows});
+  return x;
 }
 
 void BatchRunner::score(int worker, ConstTensor y, float gradient_scale) {
@@ -45,16 +44,26 @@ void BatchRunner::score(int worker, ConstTensor y, float gradient_scale) {
 }
 
 void BatchRunner::evaluate(const Dataset& split, std::span<const std::int64_t> samples) {
-  session_.pool().run(
-      [&](int worker) { score(worker, forward(worker, split, samples, Mode::evaluation, 0), 0); });
+  session_.pool().run([&](int worker) {
+    const auto mine = part(worker, samples);
+    fetch(worker, split, mine);
+    const ConstTensor y = session_.network().forward(
+        worker, {.mode = Mode::evaluation, .samples = mine, .batch_rows = std::ssize(samples)});
+    score(worker, y, 0);
+  });
 }
 
-void BatchRunner::train(const Dataset& split, std::span<const std::int64_t> samples, std::int64_t step,
+void BatchRunner::train(std::span<const std::int64_t> samples, std::int64_t epoch, std::int64_t step,
                         const std::function<void(int, std::int64_t)>& on_ready) {
+  const Data& data = session_.data();
   // The mean over the global batch, so that gradients of unequal parts are simply added.
   const float scale = 1.0f / static_cast<float>(samples.size());
   session_.pool().run([&](int worker) {
-    score(worker, forward(worker, split, samples, Mode::training, step), scale);
+    const auto mine = part(worker, samples);
+    data.augmentation.apply(mine, epoch, fetch(worker, *data.train, mine));
+    const ConstTensor y = session_.network().forward(
+        worker, {.mode = Mode::training, .step = step, .samples = mine, .batch_rows = std::ssize(samples)});
+    score(worker, y, scale);
     session_.network().backward(worker, [&](std::int64_t offset) { on_ready(worker, offset); });
   });
 }

@@ -16,9 +16,9 @@ class BatchRunner {
 
   /// Forward only. All workers of all ranks take part.
   void evaluate(const Dataset& split, std::span<const std::int64_t> samples);
-  /// Forward, loss over the mean of the global batch, and backward; on_ready(worker, offset) as in
-  /// Network::backward.
-  void train(const Dataset& split, std::span<const std::int64_t> samples, std::int64_t step,
+  /// Samples of data.train, augmented as is due in this epoch: forward, loss over the mean of the global
+  /// batch, and backward; on_ready(worker, offset) as in Network::backward.
+  void train(std::span<const std::int64_t> samples, std::int64_t epoch, std::int64_t step,
              const std::function<void(int worker, std::int64_t offset)>& on_ready);
 
   /// This rank's sums since clear(): loss, then each metric's; to be added over data ranks.
@@ -32,8 +32,10 @@ class BatchRunner {
     std::vector<std::int32_t> labels;
     std::vector<double> sums;
   };
-  ConstTensor forward(int worker, const Dataset& split, std::span<const std::int64_t> samples, Mode mode,
-                      std::int64_t step);
+  /// This worker's part of a batch.
+  std::span<const std::int64_t> part(int worker, std::span<const std::int64_t> samples) const;
+  /// Puts samples and their labels where the network expects them.
+  Tensor fetch(int worker, const Dataset& split, std::span<const std::int64_t> mine);
   void score(int worker, ConstTensor y, float gradient_scale);
 
   Session& session_;

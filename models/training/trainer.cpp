@@ -215,10 +215,11 @@ Scores Trainer::step(Progress& progress, std::span<const std::int64_t> samples) 
                                  session_.network().plan().parameter_end());
   batch_.clear();
   reducer_.begin();
-  batch_.train(*session_.data().train, samples, progress.step, [&](int worker, std::int64_t offset) {
-    std::int64_t& end = done[static_cast<std::size_t>(worker)];
-    if (offset < end) reducer_.ready(worker, offset, std::exchange(end, offset));
-  });
+  batch_.train(samples, progress.step / facts_.steps_per_epoch, progress.step,
+               [&](int worker, std::int64_t offset) {
+                 std::int64_t& end = done[static_cast<std::size_t>(worker)];
+                 if (offset < end) reducer_.ready(worker, offset, std::exchange(end, offset));
+               });
 
   const auto begin = Clock::now();
   reducer_.finish();

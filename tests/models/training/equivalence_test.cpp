@@ -42,17 +42,21 @@ class Losses final : public Observer {
 
 Run train(Communicator& world, const Placement& placement, const std::string& layers,
           const std::string& settings, const std::string& initial_weights = "") {
-  const ConfigTree tree({.file = "test.yaml",
-                         .text = "data: {dataset: digits}\nmodel: {layers: " + layers +
-                                 ", loss: softmax_cross_entropy}\ntrain: {batch: 100, metrics: [accuracy], " +
-                                 settings + "}\n"},
-                        run_settings());
+  const ConfigTree tree(
+      {.file = "test.yaml",
+       .text = "data: {dataset: digits, augment: [{random_crop: 1}, horizontal_flip]}\n"
+               "model: {layers: " +
+               layers + ", loss: softmax_cross_entropy}\ntrain: {batch: 100, metrics: [accuracy], " +
+               settings + "}\n"},
+      run_settings());
   Mesh mesh(world,
             {.data = placement.data, .model = placement.model, .ranks_per_node = placement.ranks_per_node});
   ThreadPool pool(placement.threads, true);
+  const Shape sample{8, 8, 1};
   Data data{.name = "noise",
-            .train = std::make_unique<NoiseDataset>(207, Shape{8, 8, 1}, 10, 1),
-            .test = std::make_unique<NoiseDataset>(103, Shape{8, 8, 1}, 10, 2)};
+            .train = std::make_unique<NoiseDataset>(207, sample, 10, 1),
+            .test = std::make_unique<NoiseDataset>(103, sample, 10, 2),
+            .augmentation = Augmentation(tree.root().at("data").items("augment"), sample, 1)};
   Session session(tree.root(), std::move(data), mesh, pool);
   Trainer trainer(tree.root(), session,
                   {.initial_weights = initial_weights,

@@ -1,0 +1,23 @@
+#include "datasets/augmentation.h"
+
+#include "engine/config/registry.h"
+
+namespace trainer {
+
+Augmentation::Augmentation(const std::vector<Config>& transforms, const Shape& sample, std::uint64_t seed)
+    : seed_(seed) {
+  for (const Config& config : transforms)
+    steps_.push_back({hash_text(config.path()), Registry<Transform, const Shape&>::make(config, sample)});
+}
+
+void Augmentation::apply(std::span<const std::int64_t> indices, std::int64_t epoch, Tensor x) const {
+  for (const Step& step : steps_) {
+    const RandomStream random(seed_, step.purpose, static_cast<std::uint64_t>(epoch));
+    for (std::size_t row = 0; row < indices.size(); ++row) {
+      const Tensor rows = x.rows(static_cast<std::int64_t>(row), 1);
+      step.transform->apply(random, indices[row], rows.as(rows.shape().without_front()));
+    }
+  }
+}
+
+}  // namespace trainer

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "datasets/transforms/transform.h"
+
+namespace trainer {
+
+/// The transforms of `data.augment`, one after the other, on training samples. What becomes of a sample is a
+/// pure function of (seed, epoch, sample).
+class Augmentation {
+ public:
+  Augmentation() = default;
+  /// `transforms` are the list's elements. Error(usage) when one does not fit the samples.
+  Augmentation(const std::vector<Config>& transforms, const Shape& sample, std::uint64_t seed);
+
+  /// Changes the rows of x, which hold the samples `indices`. May be called from several threads.
+  void apply(std::span<const std::int64_t> indices, std::int64_t epoch, Tensor x) const;
+
+ private:
+  struct Step {
+    std::uint64_t purpose = 0;
+    std::unique_ptr<Transform> transform;
+  };
+  std::uint64_t seed_ = 1;
+  std::vector<Step> steps_;
+};
+
+}  // namespace trainer

@@ -1,0 +1,36 @@
+#include <algorithm>
+
+#include "datasets/transforms/transform.h"
+#include "engine/config/registry.h"
+
+namespace trainer {
+namespace {
+
+/// Every other picture, by chance, is mirrored left to right.
+class HorizontalFlip final : public Transform {
+ public:
+  HorizontalFlip(const Config& config, const Shape& sample) : extents_(picture_extents(config, sample)) {}
+
+  void apply(const RandomStream& random, std::int64_t index, Tensor sample) const override {
+    if (random.below(static_cast<std::uint64_t>(index), 2) == 0) return;
+    const auto [height, width, channels] = extents_;
+    for (std::int64_t row = 0; row < height; ++row) {
+      float* left = sample.data() + row * width * channels;
+      float* right = left + (width - 1) * channels;
+      for (; left < right; left += channels, right -= channels)
+        std::swap_ranges(left, left + channels, right);
+    }
+  }
+
+ private:
+  PictureExtents extents_;
+};
+
+const Registry<Transform, const Shape&>::Add registered{
+    {.name = "horizontal_flip", .help = "half of the pictures, by chance, are mirrored left to right"},
+    [](const Config& config, const Shape& sample) {
+      return std::make_unique<HorizontalFlip>(config, sample);
+    }};
+
+}  // namespace
+}  // namespace trainer

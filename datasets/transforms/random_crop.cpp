@@ -1,0 +1,68 @@
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "datasets/transforms/transform.h"
+#include "engine/config/registry.h"
+
+namespace trainer {
+namespace {
+
+/// Moves a picture by up to `pad` pixels in each direction, zeros following: a window of the old size, cut at
+/// random out of the padded picture.
+class RandomCrop final : public Transform {
+ public:
+  RandomCrop(const Config& config, const Shape& sample)
+      : extents_(picture_extents(config, sample)), pad_(config.get<std::int64_t>("pad")) {
+    if (pad_ >= std::min(extents_.height, extents_.width))
+      config.fail("pad", "a window could miss the whole picture, which is " + channels_first_text(sample),
+                  "less than its height and width");
+  }
+
+  void apply(const RandomStream& random, std::int64_t index, Tensor sample) const override {
+    const std::int64_t down = offset(random, 2 * index), right = offset(random, 2 * index + 1);
+    const auto [height, width, channels] = extents_;
+    float* const pixels = sample.data();
+    const std::int64_t row_size = width * channels;
+    // Rows are overwritten in an order that reads each before it is written.
+    for (std::int64_t step = 0; step < height; ++step) {
+      const std::int64_t row = down >= 0 ? step : height - 1 - step, from = row + down;
+      float* const to = pixels + row * row_size;
+      if (from < 0 || from >= height)
+        std::fill_n(to, row_size, 0.0f);
+      else
+        move_row(pixels + from * row_size, right, to);
+    }
+  }
+
+ private:
+  /// In [-pad, pad].
+  std::int64_t offset(const RandomStream& random, std::int64_t number) const {
+    const auto choices = static_cast<std::uint64_t>(2 * pad_ + 1);
+    return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(number), choices)) - pad_;
+  }
+  void move_row(const float* from, std::int64_t right, float* to) const {
+    const std::int64_t blank = std::abs(right) * extents_.channels;
+    const std::int64_t kept = extents_.width * extents_.channels - blank;
+    const auto bytes = static_cast<std::size_t>(kept) * sizeof(float);
+    std::memmove(right >= 0 ? to : to + blank, right >= 0 ? from + blank : from, bytes);
+    std::fill_n(right >= 0 ? to + kept : to, blank, 0.0f);
+  }
+
+  PictureExtents extents_;
+  std::int64_t pad_;
+};
+
+const Registry<Transform, const Shape&>::Add registered{
+    {.name = "random_crop",
+     .help = "a window of the picture's size at a random place of the padded picture",
+     .primary = "pad",
+     .settings = {integer("pad",
+                          "pixels added on each side: zeros after data.normalize, so the mean colour with "
+                          "per_channel and black without")
+                      .at_least(1)
+                      .fallback("4")}},
+    [](const Config& config, const Shape& sample) { return std::make_unique<RandomCrop>(config, sample); }};
+
+}  // namespace
+}  // namespace trainer
