@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "engine/core/wait_until.h"
 #include "engine/parallel/launcher.h"
@@ -116,6 +119,17 @@ std::vector<std::span<T>> parts(std::span<T> values, std::span<const std::int64_
     values = values.subspan(static_cast<std::size_t>(count));
   }
   return result;
+}
+
+/// Waits until the launcher has taken what this rank wrote: MPICH's drops the rest when a rank aborts.
+void wait_until_read(int output) {
+  using namespace std::chrono_literals;
+  struct stat status {};
+  if (fstat(output, &status) != 0 || !S_ISFIFO(status.st_mode)) return;
+  const auto deadline = std::chrono::steady_clock::now() + 2s;
+  int unread = 0;
+  while (ioctl(output, FIONREAD, &unread) == 0 && unread > 0 && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(1ms);
 }
 
 }  // namespace
@@ -330,6 +344,7 @@ std::unique_ptr<SharedMemory> MpiCommunicator::shared(std::int64_t bytes) {
 
 void MpiCommunicator::abort(ExitCode code) {
   std::fflush(nullptr);
+  for (const int output : {STDOUT_FILENO, STDERR_FILENO}) wait_until_read(output);
   // The failing rank has said what there is to say; MPI's own words would only bury it.
   if (const int nowhere = open("/dev/null", O_WRONLY); nowhere >= 0) dup2(nowhere, STDERR_FILENO);
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
