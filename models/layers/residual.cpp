@@ -89,7 +89,7 @@ class Residual final : public Layer {
   }
 
   void backward(ConstTensor x, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
-    // What the shortcut gives to dx is put aside first, since the body may overwrite dy.
+    // What the shortcut gives to dx is put aside first, since the body may overwrite dy; no shortcut does.
     const Tensor addend = dx.empty() ? Tensor() : Tensor(pass.buffer(addend_).data(), dx.shape());
     if (shortcut_)
       shortcut_->backward(x, ConstTensor(), dy, addend, pass);
