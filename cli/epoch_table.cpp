@@ -31,6 +31,7 @@ EpochTable::EpochTable(const RunFacts& facts) : facts_(facts) {
   if (!facts.evaluation_split.empty()) add_scores(facts.evaluation_split + " ");
   add("examples/s", kSpeed);
   add("comm", kShare);
+  add("data", kShare);
   add("time", kTime);
 }
 
@@ -63,6 +64,7 @@ std::string EpochTable::row(const EpochReport& report) const {
   if (!facts_.evaluation_split.empty()) add_scores(report.evaluation ? &*report.evaluation : nullptr);
   cells.push_back(grouped(std::llround(report.examples_per_second)));
   cells.push_back(fmt::format("{:.0f}%", 100 * report.comm_share));
+  cells.push_back(fmt::format("{:.0f}%", 100 * report.data_share));
   cells.push_back(seconds_text(report.epoch_time));
   cells.push_back(report.best ? "*" : "");
   return line(cells);

@@ -117,9 +117,9 @@ class JsonProgress final : public Observer {
   }
   void on_end(const RunResult& result) override {
     print(fmt::format(
-        R"({{"event":"end","run":{},"steps":{},"best_epoch":{},"time":{:.3f},"comm_share":{:.4f}}})"
+        R"({{"event":"end","run":{},"steps":{},"best_epoch":{},"time":{:.3f},"comm_share":{:.4f},"data_share":{:.4f}}})"
         "\n",
-        json_text(run_), result.steps, result.best_epoch, result.time, result.comm_share));
+        json_text(run_), result.steps, result.best_epoch, result.time, result.comm_share, result.data_share));
   }
 
  private:
@@ -190,8 +190,11 @@ std::string bar_line(const RunFacts& facts, const StepReport& report, const Scor
 }
 
 std::string result_line(const RunFacts& facts, const RunResult& result) {
-  const std::string total = fmt::format("total {}, {:.0f}% of it communication", seconds_text(result.time),
-                                        100 * result.comm_share);
+  std::string total = fmt::format("total {}, {:.0f}% of it communication", seconds_text(result.time),
+                                  100 * result.comm_share);
+  constexpr double kWorthSaying = 0.05;
+  if (result.data_share > kWorthSaying)
+    total += fmt::format(", {:.0f}% waiting for data", 100 * result.data_share);
   if (!result.best || result.best_epoch == 0)
     return fmt::format("done  {}      {}", counted(result.steps, "step"), total);
   const std::string score = facts.metrics.empty()

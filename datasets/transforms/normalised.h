@@ -26,7 +26,8 @@ class Normalised final : public Dataset {
 
  private:
   std::unique_ptr<Dataset> raw_;
-  std::vector<float> mean_, factor_;
+  std::int64_t rows_ = 1;             ///< of a sample
+  std::vector<float> scale_, shift_;  ///< of a row: each channel's, over and over
 };
 
 }  // namespace trainer

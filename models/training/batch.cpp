@@ -59,8 +59,10 @@ void BatchRunner::train(std::span<const std::int64_t> samples, std::int64_t epoc
   // The mean over the global batch, so that gradients of unequal parts are simply added.
   const float scale = 1.0f / static_cast<float>(samples.size());
   session_.pool().run([&](int worker) {
+    const auto begin = std::chrono::steady_clock::now();
     const auto mine = part(worker, samples);
     data.augmentation.apply(mine, epoch, fetch(worker, *data.train, mine));
+    workers_[static_cast<std::size_t>(worker)].data_time += std::chrono::steady_clock::now() - begin;
     const ConstTensor y = session_.network().forward(
         worker, {.mode = Mode::training, .step = step, .samples = mine, .batch_rows = std::ssize(samples)});
     score(worker, y, scale);
@@ -75,8 +77,17 @@ std::span<const double> BatchRunner::sums() {
   return total_;
 }
 
+std::chrono::nanoseconds BatchRunner::data_time() const {
+  std::chrono::nanoseconds total{};
+  for (const Worker& worker : workers_) total += worker.data_time;
+  return total / workers_.size();
+}
+
 void BatchRunner::clear() {
-  for (Worker& worker : workers_) std::ranges::fill(worker.sums, 0.0);
+  for (Worker& worker : workers_) {
+    std::ranges::fill(worker.sums, 0.0);
+    worker.data_time = {};
+  }
 }
 
 Scores BatchRunner::scores(std::span<const double> sums, std::int64_t samples) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -23,6 +24,8 @@ class BatchRunner {
 
   /// This rank's sums since clear(): loss, then each metric's; to be added over data ranks.
   std::span<const double> sums();
+  /// Time since clear() in which workers fetched samples to train on, in the mean over this rank's.
+  std::chrono::nanoseconds data_time() const;
   void clear();
   /// Means from sums that were added over data ranks.
   Scores scores(std::span<const double> sums, std::int64_t samples) const;
@@ -31,6 +34,7 @@ class BatchRunner {
   struct Worker {
     std::vector<std::int32_t> labels;
     std::vector<double> sums;
+    std::chrono::nanoseconds data_time{};
   };
   /// This worker's part of a batch.
   std::span<const std::int64_t> part(int worker, std::span<const std::int64_t> samples) const;

@@ -33,9 +33,10 @@ struct StepReport {
   std::int64_t step = 0;  ///< counted from 1
   int epoch = 1;          ///< counted from 1
   Scores scores;          ///< of this step's batch, before the update
-  double rate = 0, examples_per_second = 0, comm_share = 0,
-         time = 0;      ///< time: seconds since the first step began
-  bool logged = false;  ///< due by train.log_every
+  double rate = 0, examples_per_second = 0;
+  double comm_share = 0, data_share = 0;  ///< parts of the epoch's time for communication and for samples
+  double time = 0;                        ///< seconds since the first step began
+  bool logged = false;                    ///< due by train.log_every
 };
 
 /// After an epoch (or the last, shorter one): training scores over the epoch, and those of an evaluation when
@@ -45,7 +46,7 @@ struct EpochReport {
   std::int64_t step = 0;
   Scores train;
   std::optional<Scores> evaluation;
-  double rate = 0, examples_per_second = 0, comm_share = 0;
+  double rate = 0, examples_per_second = 0, comm_share = 0, data_share = 0;
   double time = 0;        ///< seconds since the first step began
   double epoch_time = 0;  ///< seconds this epoch took, evaluation included
   bool best = false;
@@ -54,7 +55,7 @@ struct EpochReport {
 /// What a run came to.
 struct RunResult {
   std::int64_t steps = 0;
-  double time = 0, comm_share = 0;
+  double time = 0, comm_share = 0, data_share = 0;
   int best_epoch = 0;                ///< 0: nothing was evaluated
   std::optional<Scores> best, last;  ///< on the evaluation split
 };

@@ -122,7 +122,7 @@ void RunDirectory::on_start(const RunFacts& facts) {
   };
   add_columns("train");
   if (!facts.evaluation_split.empty()) add_columns(facts.evaluation_split);
-  results_->append(heading + ",lr,examples_per_second,comm_share");
+  results_->append(heading + ",lr,examples_per_second,comm_share,data_share");
 }
 
 void RunDirectory::on_step(const StepReport& report) {
@@ -144,8 +144,8 @@ void RunDirectory::on_epoch(const EpochReport& report) {
     add_scores(*report.evaluation);
   else if (!facts_.evaluation_split.empty())
     row += std::string(1 + facts_.metrics.size(), ',');
-  results_->append(row + fmt::format(",{},{:.1f},{:.4f}", number_text(report.rate),
-                                     report.examples_per_second, report.comm_share));
+  results_->append(row + fmt::format(",{},{:.1f},{:.4f},{:.4f}", number_text(report.rate),
+                                     report.examples_per_second, report.comm_share, report.data_share));
 }
 
 std::string metrics_line(const RunFacts& facts, const StepReport& report, const std::string& split,
@@ -154,10 +154,12 @@ std::string metrics_line(const RunFacts& facts, const StepReport& report, const 
                                  report.epoch, split, json_number(scores.loss));
   for (std::size_t i = 0; i < facts.metrics.size(); ++i)
     line += fmt::format(R"(,"{}":{})", facts.metrics[i].name, json_number(scores.metrics[i]));
-  return line + fmt::format(R"(,"lr":{},"examples_per_second":{},"comm_share":{},"time":{}}})",
-                            json_number(report.rate), json_number(std::round(report.examples_per_second)),
-                            json_number(std::round(report.comm_share * 1e4) / 1e4),
-                            json_number(std::round(report.time * 1e3) / 1e3));
+  return line +
+         fmt::format(R"(,"lr":{},"examples_per_second":{},"comm_share":{},"data_share":{},"time":{}}})",
+                     json_number(report.rate), json_number(std::round(report.examples_per_second)),
+                     json_number(std::round(report.comm_share * 1e4) / 1e4),
+                     json_number(std::round(report.data_share * 1e4) / 1e4),
+                     json_number(std::round(report.time * 1e3) / 1e3));
 }
 
 std::string json_text(const std::string& text) {

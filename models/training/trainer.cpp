@@ -89,8 +89,8 @@ struct Trainer::Progress {
   CheckpointFolder checkpoints;
   std::int64_t step = 0;  ///< steps done
   Clock::time_point start = Clock::now(), epoch_start = start;
-  Clock::duration training{}, communication{};              ///< of the whole run, without evaluation
-  Clock::duration epoch_training{}, epoch_communication{};  ///< of this epoch
+  Clock::duration training{}, communication{}, data{};  ///< of the whole run, without evaluation
+  Clock::duration epoch_training{}, epoch_communication{}, epoch_data{};  ///< of this epoch
   RunningScores epoch;
   LossHistory losses;
   std::optional<Scores> evaluation;  ///< of the step just done
@@ -178,6 +178,7 @@ RunResult Trainer::run(const std::vector<Observer*>& observers, const std::files
     report.examples_per_second =
         static_cast<double>(progress.epoch.sums.samples) / seconds(progress.epoch_training);
     report.comm_share = seconds(progress.epoch_communication) / seconds(progress.epoch_training);
+    report.data_share = seconds(progress.epoch_data) / seconds(progress.epoch_training);
     report.logged = progress.step % session_.settings().log_every == 0;
     progress.tell(*this, [&](Observer& observer) { observer.on_step(report); });
 
@@ -192,19 +193,22 @@ RunResult Trainer::run(const std::vector<Observer*>& observers, const std::files
                             .rate = report.rate,
                             .examples_per_second = report.examples_per_second,
                             .comm_share = report.comm_share,
+                            .data_share = report.data_share,
                             .time = seconds(Clock::now() - progress.start),
                             .epoch_time = seconds(Clock::now() - progress.epoch_start),
                             .best = progress.best};
     progress.tell(*this, [&](Observer& observer) { observer.on_epoch(epoch); });
     progress.epoch = {};
-    progress.epoch_training = progress.epoch_communication = {};
+    progress.epoch_training = progress.epoch_communication = progress.epoch_data = {};
     progress.epoch_start = Clock::now();
   }
 
   progress.result.steps = progress.step;
   progress.result.time = seconds(Clock::now() - progress.start);
-  progress.result.comm_share =
-      progress.step ? seconds(progress.communication) / seconds(progress.training) : 0;
+  if (progress.step > 0) {
+    progress.result.comm_share = seconds(progress.communication) / seconds(progress.training);
+    progress.result.data_share = seconds(progress.data) / seconds(progress.training);
+  }
   progress.tell(*this, [&](Observer& observer) { observer.on_end(progress.result); });
   return progress.result;
 }
@@ -220,6 +224,8 @@ Scores Trainer::step(Progress& progress, std::span<const std::int64_t> samples) 
                  std::int64_t& end = done[static_cast<std::size_t>(worker)];
                  if (offset < end) reducer_.ready(worker, offset, std::exchange(end, offset));
                });
+  progress.data += batch_.data_time();
+  progress.epoch_data += batch_.data_time();
 
   const auto begin = Clock::now();
   reducer_.finish();

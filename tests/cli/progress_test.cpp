@@ -43,21 +43,21 @@ TEST_CASE("rows stand under their headings, from the smallest to very large numb
                            .examples_per_second = 123'456'789,
                            .comm_share = 0.04,
                            .epoch_time = 7384};
-  const std::string heading = " epoch      loss     acc  test loss  test acc  examples/s  comm    time";
+  const std::string heading = " epoch      loss     acc  test loss  test acc  examples/s  comm  data    time";
   CHECK(table.heading() == heading);
   const auto row = ends_of_cells(table.row(report));
-  REQUIRE(row.size() == 8);
+  REQUIRE(row.size() == 9);
   CHECK(row[0] == heading.find("epoch") + 4);
   CHECK(row[1] == heading.find("loss") + 3);
   CHECK(row[2] == heading.find("acc") + 2);
   CHECK(row[3] == heading.find("test loss") + 8);
-  CHECK(row[7] >= heading.size() - 1);
+  CHECK(row[8] >= heading.size() - 1);
 }
 
 TEST_CASE("an epoch without an evaluation leaves its cells empty, and the best has a star", "[cli]") {
   const EpochTable table(kFacts);
   EpochReport report{.epoch = 1, .train = scores_of(0.5, {0.5})};
-  CHECK(ends_of_cells(table.row(report)).size() == 6);
+  CHECK(ends_of_cells(table.row(report)).size() == 7);
   report.evaluation = scores_of(0.5, {0.5});
   report.best = true;
   CHECK(table.row(report).back() == '*');
@@ -93,6 +93,9 @@ TEST_CASE("the result names the best epoch, or says that nothing was evaluated",
   result.best_epoch = 5;
   result.best = Scores{.samples = 10'000, .loss = 0.05, .metrics = {0.98634}};
   CHECK(result_line(kFacts, result).find("best  epoch 5: test accuracy 98.63%") == 0);
+  CHECK(result_line(kFacts, result).find("data") == std::string::npos);
+  result.data_share = 0.07;
+  CHECK(result_line(kFacts, result).find("4% of it communication, 7% waiting for data") != std::string::npos);
 }
 
 TEST_CASE("numbers read well at every size", "[cli]") {

@@ -74,7 +74,7 @@ TEST_CASE("a run directory holds what the run was and what came of it", "[comman
   CHECK(nlohmann::json::parse(read_text(directory / "environment.json"))["ranks"] == 1);
   CHECK(read_text(directory / "results.csv")
             .find("epoch,time,train/loss,train/accuracy,test/loss,test/"
-                  "accuracy,lr,examples_per_second,comm_share\n1,") == 0);
+                  "accuracy,lr,examples_per_second,comm_share,data_share\n1,") == 0);
   const auto metrics = json_lines(read_text(directory / "metrics.jsonl"));
   REQUIRE(metrics.size() == 12);
   CHECK(metrics[0]["step"] == 1);

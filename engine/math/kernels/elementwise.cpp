@@ -241,7 +241,13 @@ void sgd_update(std::int64_t count, float rate, float momentum, float decay, boo
 }
 
 void bytes_to_unit(std::int64_t count, const std::uint8_t* x, float* y) {
-  for_each(count, [=](std::int64_t i) { y[i] = static_cast<float>(x[i]) / 255.0f; });
+  // Division is slow on many processors. 1 / 255 in two parts, the first with so few bits that its product
+  // with a byte is exact, gives the same bits.
+  constexpr float kFirst = 0x1.01p-8f, kRest = static_cast<float>(1.0 / 255 - 0x1.01p-8);
+  for_each(count, [=](std::int64_t i) {
+    const float byte = static_cast<float>(x[i]);
+    y[i] = byte * kFirst + byte * kRest;
+  });
 }
 
 }  // namespace
