@@ -1,6 +1,7 @@
 #include "cli/launch.h"
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,13 +18,18 @@ namespace {
 
 constexpr const char* kLaunched = "TRAINER_LAUNCHED";
 
-volatile sig_atomic_t launcher_process = 0;
+volatile sig_atomic_t launcher_process = 0, was_stopped = 0;
 
 void pass_on(int signal) {
+  was_stopped = 1;
   if (launcher_process > 0) ::kill(launcher_process, signal);
 }
 
 [[noreturn]] void run_launcher(const LaunchCommand& command) {
+  // A group of its own: Ctrl-C then reaches it once, through pass_on(); a second one would make it skip its
+  // clean-up.
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 0);
   ::setenv(kLaunched, "1", 1);
   std::vector<char*> words;
@@ -35,11 +41,9 @@ void pass_on(int signal) {
   ::_exit(static_cast<int>(ExitCode::failure));
 }
 
-/// A launcher has codes of its own for ranks that a signal ended.
-ExitCode meaning_of(int code) {
-  constexpr int kKilledRank = 128 + SIGKILL, kLostDaemon = 205;
-  if (code == kKilledRank || code == kLostDaemon) return ExitCode::lost;
-  return static_cast<ExitCode>(code);
+/// Launchers have codes of their own for a rank that did not end by itself: 137 and 205, or 9.
+bool means_lost(int code) {
+  return code > static_cast<int>(ExitCode::lost) && code != static_cast<int>(ExitCode::interrupted);
 }
 
 }  // namespace
@@ -53,13 +57,13 @@ int launch(const Arguments& arguments) {
     throw Error(ExitCode::failure, "cannot start a process: " + std::generic_category().message(errno));
   if (child == 0) run_launcher(command);
   launcher_process = child;
-  std::signal(SIGTERM, pass_on);
-  std::signal(SIGHUP, pass_on);
-  std::signal(SIGINT, SIG_IGN);  // the terminal sends Ctrl-C to the launcher as well
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, pass_on);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return static_cast<int>(meaning_of(code));
+  if (!means_lost(code) || was_stopped) return code;
+  throw Error(ExitCode::lost, fmt::format("a process was lost: the launcher ended with {}", code),
+              "the system may have killed it for want of memory: see dmesg");
 }
 
 bool was_launched() { return std::getenv(kLaunched) != nullptr; }
