@@ -22,11 +22,11 @@ class Exchange final : public Layer {
     plan.backward_reads(false, false);
     if (kind_ == ExchangeKind::copy || kind_ == ExchangeKind::sum) {
       // Nobody asks for gradients before the first parameter.
-      if (kind_ == ExchangeKind::copy && plan.parameter_end() == 0) plan.is_view();
+      if (kind_ == ExchangeKind::copy && plan.parameters().empty()) plan.is_view();
       plan.works_in_place();
       return sample;
     }
-    scratch_ = plan.scratch(sample.size() / sample[sample.rank() - 1] * width_);
+    scratch_ = plan.scratch(sample.with_last(width_).size());
     return sample.with_last(kind_ == ExchangeKind::join ? width_ : group_.part(width_).count());
   }
 

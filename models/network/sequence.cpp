@@ -48,8 +48,10 @@ Shape Sequence::setup(const Shape& sample, Plan& plan) {
     plan.begin_layer(entry.config ? &*entry.config : nullptr, entry.type, entry.name);
     entry.name = plan.layer_name();
     entry.first_parameter = plan.parameter_end();
+    const std::size_t parameters_before = plan.parameters().size();
     entry.output = shape = setup_entry(entries_, i, shape, plan);
     entry.parameter_end = plan.parameter_end();
+    entry.has_parameters = plan.parameters().size() > parameters_before;
     entry.traits = plan.current().traits;
     scratch_end = std::max(scratch_end, plan.scratch_position());
     if (i + 1 == entries_.size() || entry.traits.view) continue;
@@ -61,9 +63,7 @@ Shape Sequence::setup(const Shape& sample, Plan& plan) {
   plan.set_scratch_position(scratch_end);
   for (BufferId& gradient : gradients_) gradient = plan.scratch(widest);
   first_trained_ = 0;
-  while (first_trained_ < entries_.size() &&
-         entries_[first_trained_].parameter_end == entries_[first_trained_].first_parameter)
-    ++first_trained_;
+  while (first_trained_ < entries_.size() && !entries_[first_trained_].has_parameters) ++first_trained_;
   plan.resume(outer);
   return shape;
 }

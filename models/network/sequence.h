@@ -24,6 +24,7 @@ class Sequence final : public Layer {
     BufferId memory = {};                                 ///< of the output, unless it lies elsewhere
     bool over_input = false;                              ///< writes its output over its input
     std::int64_t first_parameter = 0, parameter_end = 0;  ///< offsets in the flat buffer
+    bool has_parameters = false;  ///< alike on all ranks, also on one that holds no unit of the layer
   };
 
   explicit Sequence(const std::vector<Config>& layers);

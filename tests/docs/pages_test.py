@@ -1,4 +1,4 @@
-"""Holds README.md and docs/ to the program: made files, links, paths, quoted code, commands and flags.
+"""Holds README.md and docs/ to the program: made files, links, paths, quoted code, commands, flags, shown output.
 
 Usage: pages_test.py TRAINER PROJECT_ROOT; prints every breach and ends with 1.
 """
@@ -57,6 +57,11 @@ def check_page(page, text):
     for source, block in re.findall(r'<!-- quoted from (\S+) -->\n```\w*\n(.*?)```', text, re.DOTALL):
         if block not in (root / source).read_text():
             breaches.append(f'{page}: what it quotes from {source} does not stand there')
+    for command, shown in re.findall(r'```\n\$ trainer (.*)\n([^`]*(?:`[^`]+`[^`]*)*?)```', text):
+        printed = subprocess.run([trainer, *command.split()], cwd=root, env={}, text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+        if printed.rstrip() != shown.rstrip():
+            breaches.append(f'{page}: `trainer {command}` prints other than what the page shows:\n{printed}')
     for code in codes(text):
         command = re.search(r'(?:^|[\s/])trainer\s+(.*)', code.split(' #')[0])
         if command:
