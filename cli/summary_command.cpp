@@ -20,16 +20,13 @@ struct Row {
   std::string name, type, output, parameters, operations;
 };
 
-/// Parameters and operations of the whole layer, of which this rank may hold a part.
+/// Parameters of the whole layer, and the operations of one sample's forward pass.
 Row row_of(const Sequence::Entry& entry, const Plan& plan, std::int64_t& total_operations) {
-  std::int64_t parameters = 0, operations = entry.layer->flops();
-  for (const Parameter& parameter : plan.parameters()) {
-    if (parameter.offset < entry.first_parameter || parameter.offset >= entry.parameter_end) continue;
-    const std::int64_t size = parameter.whole_shape().size();
-    parameters += size;
-    if (parameter.cut_axis >= 0 && parameter.is_weight)
-      operations = operations * size / std::max<std::int64_t>(1, parameter.shape.size());
-  }
+  std::int64_t parameters = 0;
+  for (const Parameter& parameter : plan.parameters())
+    if (parameter.offset >= entry.first_parameter && parameter.offset < entry.parameter_end)
+      parameters += parameter.whole_shape().size();
+  const std::int64_t operations = entry.layer->flops();
   total_operations += operations;
   return {entry.name, entry.type, channels_first_text(entry.output),
           parameters > 0 ? grouped(parameters) : "", operations > 0 ? grouped(operations) : ""};

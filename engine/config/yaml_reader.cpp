@@ -52,6 +52,52 @@ bool is_text(std::string_view text) {
          is_valid_utf8(text);
 }
 
+/// The line that begins at `begin`, without its comment and the blanks at its end.
+std::string_view bare_line(std::string_view text, std::size_t begin) {
+  std::string_view line = text.substr(begin, text.substr(begin).find('\n'));
+  for (std::size_t i = 0; i < line.size(); ++i)
+    if (line[i] == '#' && (i == 0 || std::strchr(" \t", line[i - 1]))) line = line.substr(0, i);
+  const std::size_t end = line.find_last_not_of(" \t\r");
+  return line.substr(0, end == std::string_view::npos ? 0 : end + 1);
+}
+
+/// "" when the line may well be a key, an entry or the end of something.
+std::string mistake_in_line(std::string_view line, const std::string& which) {
+  const std::size_t first = line.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return "";
+  if (line.substr(0, first).find('\t') != std::string_view::npos)
+    return which + " is indented by a tab; YAML wants spaces";
+  const std::string_view content = line.substr(first);
+  const bool is_key = content.back() == ':' || content.find(": ") != std::string_view::npos;
+  if (is_key || std::strchr("-{}[]\"'&*", content.front())) return "";
+  return which + (content.find(':') == std::string_view::npos
+                      ? " has no colon: `key: value`"
+                      : " wants a space after its colon: `key: value`");
+}
+
+/// What probably made the YAML invalid where the parser gave up; it finds that out one line too late at
+/// times.
+std::string likely_cause(std::string_view text, std::size_t offset, std::string_view parser_says) {
+  const auto begin_of_line = [&](std::size_t at) {
+    const std::size_t newline = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
+    return newline == std::string_view::npos ? std::size_t{0} : newline + 1;
+  };
+  std::size_t begin = begin_of_line(std::min(offset, text.size()));
+  if (std::string help = mistake_in_line(bare_line(text, begin), "this line"); !help.empty()) return help;
+  while (begin > 0) {
+    begin = begin_of_line(begin - 1);
+    const std::string_view before = bare_line(text, begin);
+    if (before.empty()) continue;
+    if (std::string help = mistake_in_line(before, "the line before"); !help.empty()) return help;
+    break;
+  }
+  if (parser_says.find("flow") != std::string_view::npos)
+    return "a `{` or `[` above is not closed, or a comma is missing";
+  if (parser_says == "end of map not found" || parser_says == "end of sequence not found")
+    return "keys that belong together are indented alike";
+  return "";
+}
+
 /// Builds our nodes from yaml-cpp's events and watches size and depth while it does.
 class NodeBuilder final : public YAML::EventHandler {
  public:
@@ -273,8 +319,10 @@ Node parse_yaml(const SourceText& source) {
     if (parser.HandleNextDocument(second)) fail(whole, "more than one YAML document");
     return root;
   } catch (const YAML::Exception& error) {
-    const auto offset = static_cast<std::size_t>(std::max(0, error.mark.pos));
-    fail({&source, std::min(offset, source.text.size()), 1}, "not valid YAML: " + error.msg);
+    const std::size_t offset =
+        std::min(source.text.size(), static_cast<std::size_t>(std::max(0, error.mark.pos)));
+    fail({&source, offset, 1}, "not valid YAML: " + error.msg, "",
+         likely_cause(source.text, offset, error.msg));
   }
 }
 

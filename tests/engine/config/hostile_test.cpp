@@ -134,4 +134,19 @@ TEST_CASE("random bytes and damaged files never crash", "[config]") {
   }
 }
 
+TEST_CASE("a slip that YAML cannot parse is told by what was forgotten", "[config]") {
+  const auto [yaml, cause] = GENERATE(table<const char*, const char*>({
+      {"model: {layers: [relu]}\ntrain:\n  epochs: 1\n  batch 128  # of all\n  note: x\n",
+       "this line has no colon"},
+      {"model: {layers: [relu]}\ntrain:\n  epochs: 1\n  batch:128\n  note: x\n",
+       "wants a space after its colon"},
+      {"train: {epochs: 1}\nmodel\n  layers: [relu]\n", "the line before has no colon"},
+      {"model:\n  layers:\n    - relu\n\t- relu\n", "this line is indented by a tab"},
+      {"model: {layers: [{dense: {units: 1}]}\ntrain: {epochs: 1}\n", "is not closed"},
+      {"model:\n  layers: [relu]\n   x: 1\ntrain: {epochs: 1}\n", "indented alike"},
+  }));
+  INFO(yaml);
+  CHECK_THAT(mistake_in(yaml), Catch::Contains(cause));
+}
+
 }  // namespace trainer
