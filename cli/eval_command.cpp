@@ -6,9 +6,9 @@
 
 #include "cli/commands.h"
 #include "cli/open_run.h"
-#include "cli/seats.h"
 #include "cli/text.h"
 #include "cli/together.h"
+#include "cli/workplace.h"
 #include "models/training/evaluation.h"
 #include "models/training/weights.h"
 
@@ -73,12 +73,7 @@ std::string scores_text(const Scores& scores, const std::vector<MetricFacts>& me
 
 void eval_command(const Job& job) {
   const Arguments& arguments = job.arguments;
-  const MeshShape shape = mesh_of(arguments, job.world.size());
-  const Seats seats = take_seats(job.world, arguments.threads);
-  if (!seats.warning.empty()) job.warn("warning: " + seats.warning + "\n");
-  Mesh mesh(job.world,
-            {.data = shape.data, .model = shape.model, .ranks_per_node = arguments.ranks_per_node});
-  const auto pool = seats.start_pool();
+  Workplace work(job);
 
   Checkpoint checkpoint;
   std::optional<OpenRun> run;
@@ -86,7 +81,7 @@ void eval_command(const Job& job) {
   const Dataset* split = nullptr;
   together(job.world, [&] {
     checkpoint = find_checkpoint(arguments.files.front());
-    run.emplace(open_run(checkpoint.config.string(), arguments.overrides, mesh, *pool));
+    run.emplace(open_run(checkpoint.config.string(), arguments.overrides, work.mesh, work.pool));
     split = &split_of(run->session->data(), arguments.split);
     Network& network = run->session->network();
     values.resize(static_cast<std::size_t>(network.plan().parameter_end()));

@@ -102,7 +102,7 @@ std::string Header::text() const {
   for (const Sequence::Entry& entry : session.network().layers().entries()) layers += entry.config ? 1 : 0;
   std::string text = labelled(name, ranks_text(session, seats));
   if (verbose) {
-    text += labelled("", fmt::format("{}, {}, threads by {}, gradients by {}", cpu_name(), instruction_set(),
+    text += labelled("", fmt::format("{}, {}, threads: {}, gradients: {}", cpu_name(), instruction_set(),
                                      seats.placement.reason, training.transport()));
     for (const std::string& line : data.fingerprint) text += labelled("", line);
   }

@@ -53,7 +53,9 @@ int run(Communicator& world, const std::vector<std::string>& words) {
   });
   if (arguments.ranks > 0 && !was_launched()) return launch(arguments);
   run_command({arguments, world});
-  std::fflush(stdout);
+  // A full disk under standard output shows only now.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+    throw Error(ExitCode::failure, "cannot write standard output");
   return 0;
 }
 

@@ -23,10 +23,6 @@ int openmp_threads() {
 
 }  // namespace
 
-std::unique_ptr<ThreadPool> Seats::start_pool() const {
-  return std::make_unique<ThreadPool>(placement.threads, placement.crowded);
-}
-
 Seats take_seats(Communicator& world, int threads) {
   const auto host = world.split_by_host();
   PlacementRequest request{.local_rank = host->rank(),

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <memory>
+#include <string>
 
 #include "engine/core/cores.h"
-#include "engine/core/thread_pool.h"
 #include "engine/parallel/communicator.h"
 
 namespace trainer {
@@ -13,8 +12,6 @@ struct Seats {
   Placement placement;  ///< threads and crowded are the same on every rank
   int hosts = 1;
   std::string warning;  ///< for the user, on rank 0; empty otherwise
-
-  std::unique_ptr<ThreadPool> start_pool() const;
 };
 
 /// Gives each rank its cores and all ranks the same number of threads. `threads`: of --threads, 0 when not

@@ -7,9 +7,9 @@
 #include "cli/commands.h"
 #include "cli/header.h"
 #include "cli/open_run.h"
-#include "cli/seats.h"
 #include "cli/text.h"
 #include "cli/together.h"
+#include "cli/workplace.h"
 #include "engine/config/registry.h"
 #include "models/optimizers/optimizer.h"
 
@@ -82,14 +82,10 @@ std::string summary(const OpenRun& run) {
 
 void summary_command(const Job& job) {
   const Arguments& arguments = job.arguments;
-  const MeshShape shape = mesh_of(arguments, job.world.size());
-  const Seats seats = take_seats(job.world, arguments.threads);
-  Mesh mesh(job.world,
-            {.data = shape.data, .model = shape.model, .ranks_per_node = arguments.ranks_per_node});
-  const auto pool = seats.start_pool();
+  Workplace work(job);
   std::string text;
   together(job.world, [&] {
-    text = summary(open_run(arguments.files.front(), arguments.overrides, mesh, *pool, true));
+    text = summary(open_run(arguments.files.front(), arguments.overrides, work.mesh, work.pool, true));
   });
   job.print(text);
 }

@@ -8,8 +8,8 @@
 #include "cli/header.h"
 #include "cli/open_run.h"
 #include "cli/progress.h"
-#include "cli/seats.h"
 #include "cli/together.h"
+#include "cli/workplace.h"
 #include "models/training/run_directory.h"
 #include "models/training/trainer.h"
 
@@ -32,36 +32,24 @@ std::string command_of(const Job& job) {
   return shell_line(words);
 }
 
-/// Hands on the facts of a run to whoever asks later.
-class FactKeeper final : public Observer {
- public:
-  void on_start(const RunFacts& facts) override { facts_ = facts; }
-  const RunFacts& facts() const { return facts_; }
-
- private:
-  RunFacts facts_;
-};
-
 }  // namespace
 
 void train_command(const Job& job) {
   const Arguments& arguments = job.arguments;
   Communicator& world = job.world;
-  const MeshShape shape = mesh_of(arguments, world.size());
-  const Seats seats = take_seats(world, arguments.threads);
-  if (!seats.warning.empty()) job.warn("warning: " + seats.warning + "\n");
-  Mesh mesh(world, {.data = shape.data, .model = shape.model, .ranks_per_node = arguments.ranks_per_node});
-  const auto pool = seats.start_pool();
+  Workplace work(job);
 
   std::optional<OpenRun> run;
-  together(world, [&] { run.emplace(open_run(arguments.files.front(), arguments.overrides, mesh, *pool)); });
+  together(world, [&] {
+    run.emplace(open_run(arguments.files.front(), arguments.overrides, work.mesh, work.pool));
+  });
   Session& session = *run->session;
   Trainer training(
       run->config.root(), session,
-      {.initial_weights = arguments.initial_weights, .reducer = {.crowded = seats.placement.crowded}});
+      {.initial_weights = arguments.initial_weights, .reducer = {.crowded = work.seats.placement.crowded}});
 
   const std::string config = run->config.resolved_yaml();
-  const std::string environment = environment_json(session, seats, config);
+  const std::string environment = environment_json(session, work.seats, config);
   const std::string name = run_name(arguments);
   std::optional<RunDirectory> directory;
   together(world, [&] {
@@ -70,7 +58,6 @@ void train_command(const Job& job) {
                         RunDirectory::Description{config, command_of(job), environment});
   });
 
-  FactKeeper keeper;
   std::unique_ptr<Observer> progress;
   std::vector<Observer*> observers;
   const bool for_people = arguments.progress != ProgressMode::json;
@@ -78,17 +65,18 @@ void train_command(const Job& job) {
     if (!session.data().notice.empty()) job.warn("note: " + session.data().notice + "\n");
     if (const std::string advice = blas_advice(); !advice.empty()) job.warn("note: " + advice + "\n");
     if (for_people && !arguments.quiet)
-      job.print(Header{name, directory->path().string(), seats, session, training, arguments.verbose}.text());
+      job.print(
+          Header{name, directory->path().string(), work.seats, session, training, arguments.verbose}.text());
     progress = make_progress(arguments.quiet ? ProgressMode::none : arguments.progress, standard_output(),
                              directory->path().string());
-    observers = {&*directory, &keeper, progress.get()};
+    observers = {&*directory, progress.get()};
   }
   const RunResult result = training.run(observers, directory ? directory->checkpoints() : "");
   if (!directory || !for_people) return;
   std::string saved = "saved " + shell_line({directory->path().string()});
   if (session.settings().checkpoint.kind != Cadence::Kind::never)
     saved += "   use: " + shell_line({"trainer", "eval", directory->path().string()});
-  job.print((arguments.quiet ? "" : "\n") + result_line(keeper.facts(), result) + "\n" + saved + "\n");
+  job.print((arguments.quiet ? "" : "\n") + result_line(training.facts(), result) + "\n" + saved + "\n");
 }
 
 }  // namespace trainer

@@ -192,6 +192,13 @@ TEST_CASE("weights of another network are told by name and shape", "[bad-input]"
   CHECK_FALSE(fs::exists(run.path("runs")));
 }
 
+TEST_CASE("output that cannot be written is an error", "[bad-input]") {
+  const SmallRun run;
+  const ProgramResult result = run.shell("$TRAINER config a.yaml > /dev/full");
+  CHECK(result.code == 1);
+  CHECK(result.err == "error: cannot write standard output\n");
+}
+
 TEST_CASE("a full disk ends all ranks with its reason, and no file is half-written", "[bad-input]") {
   const SmallRun run;
   if (!has_small_disks(run)) {

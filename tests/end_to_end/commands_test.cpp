@@ -17,16 +17,19 @@ std::vector<nlohmann::json> json_lines(const std::string& text) {
   return lines;
 }
 
-/// results.csv without the columns that depend on the clock.
+/// The columns of results.csv that do not depend on the clock.
 std::string timeless(const std::string& results) {
   std::istringstream stream(results);
+  std::vector<std::string> names;
   std::string text;
   for (std::string line; std::getline(stream, line);) {
     std::vector<std::string> cells;
     std::istringstream row(line);
     for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
-    for (std::size_t i = 0; i < cells.size() - 2; ++i)
-      if (i != 1) text += cells[i] + " ";
+    if (names.empty()) names = cells;
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      if (names[i] == "epoch" || names[i] == "lr" || names[i].find('/') != std::string::npos)
+        text += cells[i] + " ";
     text += "\n";
   }
   return text;
