@@ -1,10 +1,37 @@
+#include <algorithm>
 #include <cmath>
 
+#include "engine/math/elementwise.h"
 #include "models/losses/loss.h"
 #include "models/losses/outputs.h"
 
 namespace trainer {
 namespace {
+
+/// The first of the largest; a NaN that it passes over comes back through the sums of its callers.
+std::int64_t largest_of(const float* logits, std::int64_t classes) {
+  return std::max_element(logits, logits + classes) - logits;
+}
+
+/// -log softmax[label]. The sum without its largest term, which is 1, keeps the digits of a small loss.
+double loss_of_logits(const float* logits, std::int64_t classes, std::int32_t label) {
+  const std::int64_t largest = largest_of(logits, classes);
+  double others = 0;
+  for (std::int64_t k = 0; k < classes; ++k)
+    if (k != largest) others += std::exp(static_cast<double>(logits[k] - logits[largest]));
+  return std::log1p(others) - static_cast<double>(logits[label] - logits[largest]);
+}
+
+/// The same where softmax is known.
+double loss_of_probabilities(const float* logits, const float* probabilities, std::int64_t classes,
+                             std::int32_t label) {
+  const std::int64_t largest = largest_of(logits, classes);
+  double others = 0;
+  for (std::int64_t k = 0; k < classes; ++k)
+    if (k != largest) others += static_cast<double>(probabilities[k]);
+  return std::log1p(others / static_cast<double>(probabilities[largest])) -
+         static_cast<double>(logits[label] - logits[largest]);
+}
 
 /// -log softmax(y)[label], computed together so that it neither overflows nor loses digits.
 class SoftmaxCrossEntropy final : public Loss {
@@ -17,21 +44,19 @@ class SoftmaxCrossEntropy final : public Loss {
 
   double evaluate(ConstTensor y, const Targets& targets, float scale, Tensor dy) const override {
     const std::int64_t classes = y.row_size();
+    if (!dy.empty()) softmax(y.rows(), classes, y.data(), dy.data());
     double loss = 0;
     for (std::int64_t row = 0; row < y.rows(); ++row) {
-      const float* const logits = y.data() + row * classes;
       const std::int32_t label = targets.labels[static_cast<std::size_t>(row)];
-      float largest = logits[0];
-      for (std::int64_t k = 1; k < classes; ++k) largest = logits[k] > largest ? logits[k] : largest;
-      // A NaN that the maximum passed over comes back through this sum.
-      double sum = 0;
-      for (std::int64_t k = 0; k < classes; ++k) sum += std::exp(static_cast<double>(logits[k] - largest));
-      loss += std::log(sum) - static_cast<double>(logits[label] - largest);
-      if (dy.empty()) continue;
+      const float* const logits = y.data() + row * classes;
+      if (dy.empty()) {
+        loss += loss_of_logits(logits, classes, label);
+        continue;
+      }
       float* const gradient = dy.data() + row * classes;
-      for (std::int64_t k = 0; k < classes; ++k)
-        gradient[k] = scale * static_cast<float>(std::exp(static_cast<double>(logits[k] - largest)) / sum -
-                                                 (k == label ? 1 : 0));
+      loss += loss_of_probabilities(logits, gradient, classes, label);
+      for (std::int64_t k = 0; k < classes; ++k) gradient[k] *= scale;
+      gradient[label] -= scale;
     }
     return loss;
   }

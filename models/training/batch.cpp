@@ -58,7 +58,8 @@ void BatchRunner::train(std::span<const std::int64_t> samples, std::int64_t epoc
   const Data& data = session_.data();
   // The mean over the global batch, so that gradients of unequal parts are simply added.
   const float scale = 1.0f / static_cast<float>(samples.size());
-  session_.pool().run([&](int worker) {
+  // Handed on by reference: a std::function that holds this much would allocate.
+  const auto work = [&](int worker) {
     const auto begin = std::chrono::steady_clock::now();
     const auto mine = part(worker, samples);
     data.augmentation.apply(mine, epoch, fetch(worker, *data.train, mine));
@@ -67,7 +68,8 @@ void BatchRunner::train(std::span<const std::int64_t> samples, std::int64_t epoc
         worker, {.mode = Mode::training, .step = step, .samples = mine, .batch_rows = std::ssize(samples)});
     score(worker, y, scale);
     session_.network().backward(worker, [&](std::int64_t offset) { on_ready(worker, offset); });
-  });
+  };
+  session_.pool().run(std::ref(work));
 }
 
 std::span<const double> BatchRunner::sums() {
@@ -90,16 +92,17 @@ void BatchRunner::clear() {
   }
 }
 
-Scores BatchRunner::scores(std::span<const double> sums, std::int64_t samples) const {
+void BatchRunner::scores(std::span<const double> sums, std::int64_t samples, Scores& scores) const {
   const auto count = static_cast<double>(samples);
-  Scores scores{.samples = samples, .loss = sums[0] / count};
+  scores.samples = samples;
+  scores.loss = sums[0] / count;
+  scores.metrics.clear();
   std::size_t next = 1;
   for (const auto& metric : session_.metrics()) {
     const auto size = static_cast<std::size_t>(metric->sums());
     scores.metrics.push_back(metric->value(sums.subspan(next, size), count));
     next += size;
   }
-  return scores;
 }
 
 }  // namespace trainer

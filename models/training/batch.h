@@ -28,7 +28,7 @@ class BatchRunner {
   std::chrono::nanoseconds data_time() const;
   void clear();
   /// Means from sums that were added over data ranks.
-  Scores scores(std::span<const double> sums, std::int64_t samples) const;
+  void scores(std::span<const double> sums, std::int64_t samples, Scores& scores) const;
 
  private:
   struct Worker {

@@ -19,7 +19,9 @@ Scores evaluate(Session& session, const Dataset& split) {
   }
   std::vector<double> sums(runner.sums().begin(), runner.sums().end());
   session.mesh().data().sum(std::span(sums));
-  return runner.scores(sums, split.size());
+  Scores scores;
+  runner.scores(sums, split.size(), scores);
+  return scores;
 }
 
 }  // namespace trainer

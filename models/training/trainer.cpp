@@ -1,13 +1,10 @@
 #include "models/training/trainer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstring>
 #include <iterator>
 #include <utility>
 
-#include "engine/math/elementwise.h"
 #include "models/initializers/initializer.h"
 #include "models/training/divergence.h"
 #include "models/training/evaluation.h"
@@ -16,9 +13,7 @@
 namespace trainer {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+using Clock = Progress::Clock;
 
 std::vector<std::int64_t> borders(const Plan& plan) {
   std::vector<std::int64_t> borders;
@@ -54,26 +49,6 @@ std::unique_ptr<Schedule> make_schedule(const Config& train, const Session& sess
   return with_warmup(std::move(schedule), context.steps(*session.settings().warmup));
 }
 
-/// Sums over some steps, from which scores over them follow.
-struct RunningScores {
-  Scores sums;
-
-  void add(const Scores& step) {
-    const auto count = static_cast<double>(step.samples);
-    sums.metrics.resize(step.metrics.size());
-    sums.samples += step.samples;
-    sums.loss += step.loss * count;
-    for (std::size_t i = 0; i < step.metrics.size(); ++i) sums.metrics[i] += step.metrics[i] * count;
-  }
-  Scores mean() const {
-    Scores mean = sums;
-    const double count = static_cast<double>(std::max<std::int64_t>(1, sums.samples));
-    mean.loss /= count;
-    for (double& metric : mean.metrics) metric /= count;
-    return mean;
-  }
-};
-
 /// The first metric decides, else the loss.
 bool is_better(const Scores& scores, const Scores& best, const std::vector<MetricFacts>& metrics) {
   if (metrics.empty()) return scores.loss < best.loss;
@@ -83,27 +58,6 @@ bool is_better(const Scores& scores, const Scores& best, const std::vector<Metri
 
 }  // namespace
 
-/// Where a run stands.
-struct Trainer::Progress {
-  const std::vector<Observer*>& observers;
-  CheckpointFolder checkpoints;
-  std::int64_t step = 0;  ///< steps done
-  Clock::time_point start = Clock::now(), epoch_start = start;
-  Clock::duration training{}, communication{}, data{};  ///< of the whole run, without evaluation
-  Clock::duration epoch_training{}, epoch_communication{}, epoch_data{};  ///< of this epoch
-  RunningScores epoch;
-  LossHistory losses;
-  std::optional<Scores> evaluation;  ///< of the step just done
-  bool best = false;                 ///< of the step just done
-  RunResult result;
-
-  template <class Tell>
-  void tell(const Trainer& trainer, Tell what) const {
-    if (trainer.session_.mesh().world().rank() == 0)
-      for (Observer* observer : observers) what(*observer);
-  }
-};
-
 Trainer::Trainer(const Config& root, Session& session, const Options& options)
     : session_(session),
       optimizer_(Registry<Optimizer>::make(root.at("train").at("optimizer"))),
@@ -111,7 +65,9 @@ Trainer::Trainer(const Config& root, Session& session, const Options& options)
       facts_(run_facts(session, order_.steps_per_epoch())),
       schedule_(make_schedule(root.at("train"), session, optimizer_->rate(), facts_)),
       reducer_(session.mesh(), session.pool(), borders(session.network().plan()), options.reducer),
-      batch_(session) {
+      batch_(session),
+      owned_(session.network().plan(), reducer_, optimizer_->states().size()),
+      ready_until_(static_cast<std::size_t>(session.pool().size())) {
   Network& network = session.network();
   std::vector<std::span<float>> gradients;
   for (int worker = 0; worker < session.pool().size(); ++worker)
@@ -122,164 +78,101 @@ Trainer::Trainer(const Config& root, Session& session, const Options& options)
   else
     load_weights(options.initial_weights, network.plan(), reducer_.values(), network.states());
   reducer_.publish();
-  make_segments();
 }
 
-void Trainer::make_segments() {
-  const std::vector<Parameter>& parameters = session_.network().plan().parameters();
-  const std::size_t states = optimizer_->states().size();
-  std::int64_t owned = 0;
-  for (const auto& piece : reducer_.pieces()) owned += piece.last - piece.first;
-  optimizer_states_ = Arena(owned * static_cast<std::int64_t>(states));
-  std::int64_t position = 0;
-  for (const auto& piece : reducer_.pieces()) {
-    for (std::size_t index = 0; index < parameters.size(); ++index) {
-      const std::int64_t first = std::max(piece.first, parameters[index].offset);
-      const std::int64_t last =
-          std::min(piece.last, parameters[index].offset + parameters[index].shape.size());
-      if (first >= last) continue;
-      const auto size = static_cast<std::size_t>(last - first);
-      Segment segment{
-          .values = reducer_.values().subspan(static_cast<std::size_t>(first), size),
-          .gradients = reducer_.sums(piece).subspan(static_cast<std::size_t>(first - piece.first), size),
-          .is_weight = parameters[index].is_weight,
-          .parameter = static_cast<int>(index)};
-      for (std::size_t state = 0; state < states; ++state)
-        segment.states.push_back(optimizer_states_.floats().subspan(
-            static_cast<std::size_t>(position) + state * static_cast<std::size_t>(owned), size));
-      position += last - first;
-      segments_.push_back(std::move(segment));
-      segment_offsets_.push_back(first);
-    }
-  }
+template <class Tell>
+void Trainer::tell(const std::vector<Observer*>& observers, Tell what) const {
+  if (session_.mesh().world().rank() == 0)
+    for (Observer* observer : observers) what(*observer);
 }
 
 RunResult Trainer::run(const std::vector<Observer*>& observers, const std::filesystem::path& directory) {
-  Progress progress{.observers = observers, .checkpoints = CheckpointFolder(directory)};
-  progress.tell(*this, [&](Observer& observer) { observer.on_start(facts_); });
-  if (facts_.total_steps == 0) {
-    evaluate_when_due(progress, {});
+  Progress progress{.checkpoints = CheckpointFolder(directory)};
+  const auto evaluate_and_save = [&] {
+    if (evaluate_when_due(progress))
+      tell(observers, [&](Observer& observer) {
+        observer.on_evaluation(progress.report, facts_.evaluation_split, *progress.evaluation);
+      });
     save_when_due(progress);
-  }
+  };
+  tell(observers, [&](Observer& observer) { observer.on_start(facts_); });
+  if (facts_.total_steps == 0) evaluate_and_save();
 
   while (progress.step < facts_.total_steps) {
-    StepReport report{.step = progress.step + 1,
-                      .epoch = static_cast<int>(progress.step / facts_.steps_per_epoch) + 1,
-                      .rate = schedule_->at(progress.step)};
-    const auto begin = Clock::now();
-    report.scores = step(progress, order_.batch(progress.step));
-    const auto taken = Clock::now() - begin;
-    progress.training += taken;
-    progress.epoch_training += taken;
-    ++progress.step;
-
-    progress.epoch.add(report.scores);
-    report.time = seconds(Clock::now() - progress.start);
-    report.examples_per_second =
-        static_cast<double>(progress.epoch.sums.samples) / seconds(progress.epoch_training);
-    report.comm_share = seconds(progress.epoch_communication) / seconds(progress.epoch_training);
-    report.data_share = seconds(progress.epoch_data) / seconds(progress.epoch_training);
-    report.logged = progress.step % session_.settings().log_every == 0;
-    progress.tell(*this, [&](Observer& observer) { observer.on_step(report); });
-
-    evaluate_when_due(progress, report);
-    save_when_due(progress);
+    progress.report.step = progress.step + 1;
+    progress.report.epoch = static_cast<int>(progress.step / facts_.steps_per_epoch) + 1;
+    progress.report.rate = schedule_->at(progress.step);
+    progress.report.logged = progress.report.step % session_.settings().log_every == 0;
+    progress.end_step(step(progress, order_.batch(progress.step)));
+    tell(observers, [&](Observer& observer) { observer.on_step(progress.report); });
+    evaluate_and_save();
 
     if (progress.step % facts_.steps_per_epoch != 0 && progress.step != facts_.total_steps) continue;
-    const EpochReport epoch{.epoch = report.epoch,
-                            .step = progress.step,
-                            .train = progress.epoch.mean(),
-                            .evaluation = progress.evaluation,
-                            .rate = report.rate,
-                            .examples_per_second = report.examples_per_second,
-                            .comm_share = report.comm_share,
-                            .data_share = report.data_share,
-                            .time = seconds(Clock::now() - progress.start),
-                            .epoch_time = seconds(Clock::now() - progress.epoch_start),
-                            .best = progress.best};
-    progress.tell(*this, [&](Observer& observer) { observer.on_epoch(epoch); });
-    progress.epoch = {};
-    progress.epoch_training = progress.epoch_communication = progress.epoch_data = {};
-    progress.epoch_start = Clock::now();
+    tell(observers, [&](Observer& observer) { observer.on_epoch(progress.epoch_report()); });
+    progress.begin_epoch();
   }
 
-  progress.result.steps = progress.step;
-  progress.result.time = seconds(Clock::now() - progress.start);
-  if (progress.step > 0) {
-    progress.result.comm_share = seconds(progress.communication) / seconds(progress.training);
-    progress.result.data_share = seconds(progress.data) / seconds(progress.training);
-  }
-  progress.tell(*this, [&](Observer& observer) { observer.on_end(progress.result); });
+  progress.end();
+  tell(observers, [&](Observer& observer) { observer.on_end(progress.result); });
   return progress.result;
 }
 
-Scores Trainer::step(Progress& progress, std::span<const std::int64_t> samples) {
-  const auto count = static_cast<std::int64_t>(samples.size());
-  std::vector<std::int64_t> done(static_cast<std::size_t>(session_.pool().size()),
-                                 session_.network().plan().parameter_end());
+Progress::Times Trainer::step(Progress& progress, std::span<const std::int64_t> samples) {
+  const auto begin = Clock::now();
   batch_.clear();
   reducer_.begin();
-  batch_.train(samples, progress.step / facts_.steps_per_epoch, progress.step,
-               [&](int worker, std::int64_t offset) {
-                 std::int64_t& end = done[static_cast<std::size_t>(worker)];
-                 if (offset < end) reducer_.ready(worker, offset, std::exchange(end, offset));
-               });
-  progress.data += batch_.data_time();
-  progress.epoch_data += batch_.data_time();
+  std::ranges::fill(ready_until_, session_.network().plan().parameter_end());
+  const auto on_ready = [this](int worker, std::int64_t offset) {
+    std::int64_t& end = ready_until_[static_cast<std::size_t>(worker)];
+    if (offset < end) reducer_.ready(worker, offset, std::exchange(end, offset));
+  };
+  batch_.train(samples, progress.report.epoch - 1, progress.step, on_ready);
 
-  const auto begin = Clock::now();
+  const auto sum = Clock::now();
   reducer_.finish();
   // Loss and metrics, and how many ranks met a number that is not finite.
-  std::vector<double> sums(batch_.sums().begin(), batch_.sums().end());
-  const double own_loss = sums[0];
-  bool finite = std::isfinite(own_loss);
-  for (const Segment& segment : segments_)
-    finite = finite && std::isfinite(square_sum(static_cast<std::int64_t>(segment.gradients.size()),
-                                                segment.gradients.data()));
-  sums.push_back(finite ? 0 : 1);
-  reducer_.agree(sums);
-  session_.mesh().model().sum(std::span(sums).last(1));
-  const double not_finite = sums.back();
-  sums.pop_back();
-  const Scores scores = batch_.scores(sums, count);
-  progress.losses.add(scores.loss);
+  sums_.assign(batch_.sums().begin(), batch_.sums().end());
+  const double own_loss = sums_[0];
+  sums_.push_back(std::isfinite(own_loss) && owned_.gradients_are_finite() ? 0 : 1);
+  reducer_.agree(sums_);
+  session_.mesh().model().sum(std::span(sums_).last(1));
+  batch_.scores(sums_, std::ssize(samples), progress.report.scores);
+  progress.losses.add(progress.report.scores.loss);
   // A step that is not finite updates nothing.
-  if (not_finite > 0)
+  if (sums_.back() > 0)
     throw divergence(session_.mesh().world(), {.own_loss = own_loss,
                                                .losses = progress.losses,
-                                               .epoch = progress.step / facts_.steps_per_epoch + 1,
-                                               .step = progress.step + 1,
-                                               .rate = schedule_->at(progress.step),
+                                               .epoch = progress.report.epoch,
+                                               .step = progress.report.step,
+                                               .rate = progress.report.rate,
                                                .parameters = session_.network().plan().parameters(),
                                                .values = reducer_.values(),
                                                .checkpoint = progress.checkpoints.last()});
 
   const auto update = Clock::now();
-  optimizer_->step(segments_, static_cast<float>(schedule_->at(progress.step)), progress.step);
+  optimizer_->step(owned_.segments(), static_cast<float>(progress.report.rate), progress.step);
   const auto publish = Clock::now();
   reducer_.publish();
-  const auto communication = (Clock::now() - publish) + (update - begin);
-  progress.communication += communication;
-  progress.epoch_communication += communication;
-  return scores;
+  const auto end = Clock::now();
+  return {
+      .training = end - begin, .communication = (update - sum) + (end - publish), .data = batch_.data_time()};
 }
 
-void Trainer::evaluate_when_due(Progress& progress, const StepReport& after) {
+bool Trainer::evaluate_when_due(Progress& progress) {
   progress.evaluation.reset();
   progress.best = false;
   const Dataset* split = session_.evaluation_data();
   if (!split || !session_.settings().evaluate.due(progress.step, facts_.steps_per_epoch, facts_.total_steps))
-    return;
+    return false;
   const Scores scores = evaluate(session_, *split);
   RunResult& result = progress.result;
   progress.best = !result.best || is_better(scores, *result.best, facts_.metrics);
   if (progress.best) {
     result.best = scores;
-    result.best_epoch = after.epoch;
+    result.best_epoch = progress.report.epoch;
   }
   result.last = progress.evaluation = scores;
-  progress.tell(*this,
-                [&](Observer& observer) { observer.on_evaluation(after, facts_.evaluation_split, scores); });
+  return true;
 }
 
 void Trainer::save_when_due(Progress& progress) {
@@ -291,7 +184,7 @@ void Trainer::save_when_due(Progress& progress) {
   std::ranges::move(state_tensors(plan, session_.network().states()), std::back_inserter(checkpoint.model));
   const std::vector<std::string> names = optimizer_->states();
   for (std::size_t state = 0; state < names.size(); ++state) {
-    const std::vector<float> flat = gather_state(state);
+    const std::vector<float> flat = owned_.gather_state(state, plan.parameter_end(), session_.mesh().data());
     if (session_.mesh().data().rank() != 0) continue;
     for (NamedTensor& tensor : gather_tensors(plan, flat, session_.mesh())) {
       tensor.name += "." + names[state];
@@ -302,35 +195,6 @@ void Trainer::save_when_due(Progress& progress) {
   checkpoint.state = checkpoint_state(
       {.step = progress.step, .steps_per_epoch = facts_.steps_per_epoch, .seed = session_.settings().seed});
   progress.checkpoints.save(progress.step, checkpoint, progress.best);
-}
-
-std::vector<float> Trainer::gather_state(std::size_t state) {
-  // Each rank sends runs of (offset, count, numbers).
-  std::vector<std::byte> message;
-  const auto append = [&](const void* data, std::size_t bytes) {
-    const auto* begin = static_cast<const std::byte*>(data);
-    message.insert(message.end(), begin, begin + bytes);
-  };
-  for (std::size_t i = 0; i < segments_.size(); ++i) {
-    const std::span<const float> numbers = segments_[i].states[state];
-    const std::int64_t place[2] = {segment_offsets_[i], static_cast<std::int64_t>(numbers.size())};
-    append(place, sizeof place);
-    append(numbers.data(), numbers.size_bytes());
-  }
-  Communicator& data = session_.mesh().data();
-  const std::vector<std::vector<std::byte>> all = data.gather(message, 0);
-  if (data.rank() != 0) return {};
-  std::vector<float> flat(static_cast<std::size_t>(session_.network().plan().parameter_end()));
-  for (const std::vector<std::byte>& part : all)
-    for (std::size_t at = 0; at < part.size();) {
-      std::int64_t place[2];
-      std::memcpy(place, part.data() + at, sizeof place);
-      at += sizeof place;
-      const std::size_t bytes = static_cast<std::size_t>(place[1]) * sizeof(float);
-      std::memcpy(flat.data() + place[0], part.data() + at, bytes);
-      at += bytes;
-    }
-  return flat;
 }
 
 }  // namespace trainer

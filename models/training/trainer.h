@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "datasets/loader.h"
-#include "engine/core/arena.h"
 #include "engine/parallel/gradient_reducer.h"
 #include "models/optimizers/optimizer.h"
 #include "models/schedules/schedule.h"
 #include "models/training/batch.h"
-#include "models/training/checkpoint.h"
 #include "models/training/observer.h"
+#include "models/training/owned_parameters.h"
+#include "models/training/progress.h"
 #include "models/training/session.h"
 
 namespace trainer {
@@ -40,14 +40,13 @@ class Trainer {
   RunResult run(const std::vector<Observer*>& observers, const std::filesystem::path& directory);
 
  private:
-  struct Progress;
-
-  void make_segments();
-  Scores step(Progress& progress, std::span<const std::int64_t> samples);
-  void evaluate_when_due(Progress& progress, const StepReport& after);
+  template <class Tell>
+  void tell(const std::vector<Observer*>& observers, Tell what) const;
+  /// One update; puts its scores into progress.report.
+  Progress::Times step(Progress& progress, std::span<const std::int64_t> samples);
+  /// True when it was.
+  bool evaluate_when_due(Progress& progress);
   void save_when_due(Progress& progress);
-  /// An optimizer state of all data ranks, flat like the parameters, on data rank 0; empty elsewhere.
-  std::vector<float> gather_state(std::size_t state);
 
   Session& session_;
   std::unique_ptr<Optimizer> optimizer_;
@@ -56,9 +55,9 @@ class Trainer {
   std::unique_ptr<Schedule> schedule_;
   GradientReducer reducer_;
   BatchRunner batch_;
-  Arena optimizer_states_;
-  std::vector<Segment> segments_;
-  std::vector<std::int64_t> segment_offsets_;  ///< of each segment in the flat buffer
+  OwnedParameters owned_;
+  std::vector<std::int64_t> ready_until_;  ///< by worker: gradients from this offset on are final
+  std::vector<double> sums_;
 };
 
 }  // namespace trainer
