@@ -1,0 +1,220 @@
+"""Trains the same networks with the program and with PyTorch, in turns, and prints how fast both were as Markdown.
+
+Usage: peers.py TRAINER FMA_PEAK [--runs N] [--workloads abcd] [--processor-time]
+The program's side is the whole program, from YAML to the run directory, on random images in files; its figure is that of
+all epochs but the first. PyTorch's side is torch_training.py, by the first Python that has PyTorch; each run takes all its
+settings, and the one with the highest median counts. --processor-time compares images a second of processor time, on one
+thread only: for a machine that others use at the same time.
+"""
+import argparse
+import csv
+import datetime
+import json
+import os
+import pathlib
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+
+here = pathlib.Path(__file__).resolve().parent
+root = here.parent.parent
+
+
+@dataclass
+class Workload:
+    text: str
+    config: pathlib.Path
+    channels_last: bool  # PyTorch has that setting: there are convolutions
+    images: int          # in its data set
+    epochs: int          # the first one warms up
+    targets: dict        # ratio to PyTorch by setting
+
+
+WORKLOADS = {
+    'a': Workload('MLP 784-100-10', root / 'configs/mnist-mlp.yaml', False, 60000, 17, {'1 thread': 1.5, '2 ranks': 1.85}),
+    'b': Workload('MLP 784-1024-1024-10', here / 'mlp-large.yaml', False, 60000, 2, {'1 thread': 1.17, '2 ranks': 1.2}),
+    'c': Workload('convnet', root / 'configs/mnist-small.yaml', True, 60000, 2, {'1 thread': 2.3, '2 ranks': 2.8}),
+    'd': Workload('ResNet-20', root / 'configs/cifar10-resnet20.yaml', True, 2560, 2, {'1 thread': 1.2, '2 ranks': 1.28}),
+}
+SETTINGS = {'1 thread': ['--threads', '1'],
+            '2 threads': ['--threads', '2'],
+            '2 ranks': ['--ranks', '2', '--datapar', '--threads', '1']}
+# Threads of one process are to be within a tenth of as many ranks.
+THREADS_TO_RANKS = 0.9
+
+
+def write_data(folder):
+    """Random images in the files of both data sets, so that the benchmark needs none."""
+    def idx(name, extents, content):
+        header = bytes([0, 0, 8, len(extents)]) + b''.join(extent.to_bytes(4, 'big') for extent in extents)
+        (folder / 'mnist' / name).write_bytes(header + content)
+
+    (folder / 'mnist').mkdir()
+    (folder / 'cifar10').mkdir()
+    for split, images in (('train', WORKLOADS['a'].images), ('t10k', 128)):
+        idx(f'{split}-images-idx3-ubyte', [images, 28, 28], os.urandom(images * 28 * 28))
+        idx(f'{split}-labels-idx1-ubyte', [images], bytes(i * 7 % 10 for i in range(images)))
+    for name, images in (('data_batch_1', WORKLOADS['d'].images), ('test_batch', 128)):
+        (folder / 'cifar10' / f'{name}.bin').write_bytes(
+            b''.join(bytes([i * 7 % 10]) + os.urandom(3072) for i in range(images)))
+
+
+class Bench:
+    def __init__(self, options, folder):
+        self.options, self.folder = options, folder
+        # The environment may force slower BLAS kernels than this CPU has, and threads.
+        self.environment = {name: value for name, value in os.environ.items()
+                            if name not in ('OPENBLAS_CORETYPE', 'OPENBLAS_L2_SIZE', 'OMP_NUM_THREADS')}
+        self.environment.update(TRAINER_DATA=str(folder), OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
+        self.python = next((python for python in (sys.executable, '/usr/bin/python3') if self.has_torch(python)), None)
+
+    def output(self, *command):
+        done = subprocess.run([str(word) for word in command], cwd=self.folder, env=self.environment, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
+        if done.returncode != 0:
+            sys.exit(f'{command}\n{done.stdout}{done.stderr}ended with {done.returncode}')
+        return done.stdout
+
+    def has_torch(self, python):
+        return subprocess.run([python, '-c', 'import torch'], capture_output=True, env=self.environment).returncode == 0
+
+    def epochs(self, workload, epochs, placement):
+        """results.csv of a run, and the processor seconds that it took."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        run = pathlib.Path(tempfile.mkdtemp(dir=self.folder)) / 'run'
+        self.output(self.options.trainer, workload.config, *placement, '--progress', 'plain', '-o', run,
+                    '-s', f'train.epochs={epochs}', '-s', 'train.evaluate=never', '-s', 'train.checkpoint=never',
+                    '-s', 'train.optimizer={sgd: {lr: 0.01, momentum: 0.9}}')
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        with (run / 'results.csv').open() as results:
+            return list(csv.DictReader(results)), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    def ours(self, workload, setting):
+        rows, processor = self.epochs(workload, workload.epochs, SETTINGS[setting])
+        images = workload.images * (workload.epochs - 1)
+        if self.options.processor_time:
+            return images / (processor - self.epochs(workload, 1, SETTINGS[setting])[1])
+        return images / (float(rows[-1]['time']) - float(rows[0]['time']))
+
+    def torch(self, name, arguments):
+        meeting = pathlib.Path(tempfile.mkdtemp(dir=self.folder)) / 'meeting'
+        line = json.loads(self.output(self.python, here / 'torch_training.py', name, *arguments, '--meeting', meeting))
+        return line['images_per_processor_second' if self.options.processor_time else 'images_per_second']
+
+    def torch_settings(self, workload, cores):
+        """By cores, all that PyTorch could be told to use them."""
+        placements = {1: {'1 thread': []}, 2: {'2 threads': ['--threads', '2'], 'DDP 2x1': ['--ranks', '2']}}[cores]
+        layouts = {'': [], ', channels last': ['--channels-last']} if workload.channels_last else {'': []}
+        return {placement + layout: [*words, *more] for placement, words in placements.items()
+                for layout, more in layouts.items()}
+
+    def training_operations(self, workload):
+        """Of an image: forward and both products of backward, without that into the input."""
+        summary = self.output(self.options.trainer, 'summary', workload.config)
+        cells = [line.split('  ') for line in summary.split('FLOPs a sample\n')[1].split('\ntotal')[0].splitlines()]
+        layers = [[int(cell.replace(',', '')) for cell in line if re.fullmatch(r' *[\d,]+', cell)] for line in cells]
+        forward = [numbers[-1] for numbers in layers if numbers and numbers[-1] >= 1000]
+        return 3 * sum(forward) - forward[0]
+
+    def peak(self, threads):
+        return float(self.output(self.options.fma_peak, threads))
+
+
+@dataclass
+class Speed:
+    """Images/s of all runs of one setting."""
+    setting: str
+    runs: list
+
+    @property
+    def median(self):
+        return statistics.median(self.runs)
+
+    def text(self):
+        return f'{self.median:,.0f} ({min(self.runs):,.0f} to {max(self.runs):,.0f})'
+
+
+def measure(bench, name, settings):
+    """The speeds of one workload: ours by setting, PyTorch's best by cores."""
+    workload = WORKLOADS[name]
+    ours = {setting: Speed(setting, []) for setting in settings}
+    theirs = {}
+    if bench.python:
+        for cores in {1 if setting == '1 thread' else 2 for setting in settings}:
+            theirs[cores] = {setting: (words, Speed(setting, []))
+                             for setting, words in bench.torch_settings(workload, cores).items()}
+    for run in range(bench.options.runs):
+        for setting, speed in ours.items():
+            speed.runs.append(bench.ours(workload, setting))
+        for choices in theirs.values():
+            for words, speed in choices.values():
+                speed.runs.append(bench.torch(name, words))
+        print(f'{name}: run {run + 1} of {bench.options.runs}', file=sys.stderr, flush=True)
+    return ours, {cores: max((speed for _, speed in choices.values()), key=lambda speed: speed.median)
+                  for cores, choices in theirs.items()}
+
+
+def judgement(setting, target, ratio, ours):
+    if setting == '2 threads':
+        if '2 ranks' not in ours:
+            return ''
+        share = ours[setting].median / ours['2 ranks'].median
+        return f'{THREADS_TO_RANKS} of 2 ranks: {share:.2f}, {"met" if share >= THREADS_TO_RANKS else "**missed**"}'
+    if ratio is None:
+        return f'{target} x: not measured'
+    return f'{target} x: {"met" if ratio >= target else "**missed**"}'
+
+
+def cpu_name():
+    names = re.findall(r'^model name\s*: (.*)$', pathlib.Path('/proc/cpuinfo').read_text(), re.MULTILINE)
+    return names[0] if names else os.uname().machine
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('trainer', type=pathlib.Path)
+    parser.add_argument('fma_peak', type=pathlib.Path)
+    parser.add_argument('--runs', type=int, default=5)
+    parser.add_argument('--workloads', default='abcd')
+    parser.add_argument('--processor-time', action='store_true')
+    options = parser.parse_args()
+    options.trainer, options.fma_peak = options.trainer.resolve(), options.fma_peak.resolve()
+    settings = ['1 thread'] if options.processor_time else list(SETTINGS)
+
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(options, pathlib.Path(folder))
+        write_data(bench.folder)
+        if not bench.python:
+            print('PyTorch skipped: no Python here has it (on Debian: apt-get install python3-torch)\n', flush=True)
+        versions = [bench.output(options.trainer, '--version').strip()]
+        if bench.python:
+            versions.append('PyTorch ' + bench.output(bench.python, '-c', 'import torch; print(torch.__version__)').strip())
+        peaks = {1: bench.peak(1), 2: bench.peak(2)}
+        load = os.getloadavg()[0]
+        print(f'{datetime.date.today()}, {cpu_name()}, {len(os.sched_getaffinity(0))} cores, load before {load:.1f}, '
+              f'{", ".join(versions)}; median of {options.runs} runs (least to most), images/s'
+              f'{" of processor time" if options.processor_time else ""}; FMA peak {peaks[1]:.0f} GFLOP/s on 1 core, '
+              f'{peaks[2]:.0f} on 2.\n')
+        print('| workload | setting | trainer | PyTorch, best setting | | ratio | target | GFLOP/s | of the peak |')
+        print('|---|---|---|---|---|---|---|---|---|', flush=True)
+        for name in options.workloads:
+            workload = WORKLOADS[name]
+            operations = bench.training_operations(workload)
+            ours, theirs = measure(bench, name, settings)
+            for setting, speed in ours.items():
+                cores = 1 if setting == '1 thread' else 2
+                best = theirs.get(cores)
+                ratio = speed.median / best.median if best else None
+                rate = speed.median * operations / 1e9
+                print(f'| {name} {workload.text} | {setting} | {speed.text()} | {best.text() if best else "skipped"} '
+                      f'| {best.setting if best else ""} | {f"{ratio:.2f}" if best else ""} '
+                      f'| {judgement(setting, workload.targets.get(setting), ratio, ours)} | {rate:.0f} '
+                      f'| {rate / peaks[cores]:.0%} |', flush=True)
+
+
+if __name__ == '__main__':
+    main()
