@@ -88,6 +88,7 @@ void eval_command(const Job& job) {
     load_weights(checkpoint.weights.string(), network.plan(), values, network.states());
   });
   Session& session = *run->session;
+  load_samples(session);
   session.network().attach(values, {}, session.batch_sum());
   const Scores scores = evaluate(session, *split);
   if (!session.data().notice.empty()) job.warn("note: " + session.data().notice + "\n");

@@ -1,18 +1,27 @@
 #include "cli/open_run.h"
 
+#include "cli/together.h"
+
 namespace trainer {
 
 OpenRun open_run(const std::string& file, const std::vector<std::string>& overrides, Mesh& mesh,
-                 ThreadPool& pool, bool headers_only) {
+                 ThreadPool& pool) {
   OpenRun run{.config = ConfigTree({.file = file, .overrides = overrides}, run_settings())};
   const Config root = run.config.root();
   const auto seed = static_cast<std::uint64_t>(root.at("train").get<std::int64_t>("seed"));
-  Data data = open_data(root.at("data"), seed, headers_only);
+  Data data = open_data(root.at("data"), seed);
   const int classes = data.train->classes();
   run.config.define("classes", classes > 0 ? std::to_string(classes) : "");
   run.config.define("vocab", "");
   run.session = std::make_unique<Session>(root, std::move(data), mesh, pool);
   return run;
+}
+
+void load_samples(Session& session) {
+  Communicator& world = session.mesh().world();
+  const auto host = world.split_by_host();
+  // Collective over the host, but there all ranks fail or none.
+  together(world, [&] { session.load_samples(*host); });
 }
 
 }  // namespace trainer

@@ -15,8 +15,11 @@ struct OpenRun {
   std::unique_ptr<Session> session;
 };
 
-/// Reads the file and all that it names; makes no collective call. `headers_only`: no sample is read.
+/// Reads the file and the headers of the data that it names; makes no collective call.
 OpenRun open_run(const std::string& file, const std::vector<std::string>& overrides, Mesh& mesh,
-                 ThreadPool& pool, bool headers_only = false);
+                 ThreadPool& pool);
+
+/// Puts the samples into memory, once a host. Collective over the world.
+void load_samples(Session& session);
 
 }  // namespace trainer

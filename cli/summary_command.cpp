@@ -85,7 +85,7 @@ void summary_command(const Job& job) {
   Workplace work(job);
   std::string text;
   together(job.world, [&] {
-    text = summary(open_run(arguments.files.front(), arguments.overrides, work.mesh, work.pool, true));
+    text = summary(open_run(arguments.files.front(), arguments.overrides, work.mesh, work.pool));
   });
   job.print(text);
 }

@@ -47,6 +47,8 @@ void train_command(const Job& job) {
   Trainer training(
       run->config.root(), session,
       {.initial_weights = arguments.initial_weights, .reducer = {.crowded = work.seats.placement.crowded}});
+  // After the trainer, whose gradients have more use for shared memory where there is little.
+  load_samples(session);
 
   const std::string config = run->config.resolved_yaml();
   const std::string environment = environment_json(session, work.seats, config);

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <exception>
 #include <numeric>
+#include <thread>
 
 #include "datasets/subset.h"
-#include "datasets/transforms/normalised.h"
 #include "engine/config/registry.h"
 #include "engine/core/random.h"
 
@@ -71,10 +73,67 @@ void cut(const Config& config, std::uint64_t seed, Data& data) {
 }
 
 void normalise(Data& data) {
-  const ChannelStatistics statistics = channel_statistics(*data.train);
-  for (std::unique_ptr<Dataset>* split : {&data.train, &data.validation, &data.test})
-    if (*split) *split = std::make_unique<Normalised>(std::move(*split), statistics);
+  for (std::unique_ptr<Dataset>* split : {&data.train, &data.validation, &data.test}) {
+    if (!*split) continue;
+    auto normalised = std::make_unique<Normalised>(std::move(*split));
+    data.normalised.push_back(normalised.get());
+    *split = std::move(normalised);
+  }
 }
+
+/// How the memory of a run's samples is cut: the sources, then mean and deviation of each channel.
+class Storage {
+ public:
+  explicit Storage(const Data& data) : data_(data) {
+    for (const Dataset* source : data.sources) bytes_ += rounded(source->stored_bytes());
+    statistics_ = bytes_;
+    if (!data.normalised.empty()) channels_ = channel_count(data.train->sample());
+    bytes_ += rounded(2 * channels_ * static_cast<std::int64_t>(sizeof(float)));
+  }
+
+  std::int64_t bytes() const { return bytes_; }
+
+  void fill(std::span<std::byte> memory) const {
+    std::size_t at = 0;
+    for (Dataset* source : data_.sources) {
+      const auto size = static_cast<std::size_t>(source->stored_bytes());
+      source->fill({reinterpret_cast<std::uint8_t*>(memory.data() + at), size});
+      at += static_cast<std::size_t>(rounded(source->stored_bytes()));
+    }
+    if (channels_ == 0) return;
+    attach_sources(memory);
+    const ChannelStatistics statistics = channel_statistics(data_.normalised.front()->raw());
+    auto* const numbers = statistics_in(memory);
+    std::ranges::copy(statistics.mean, numbers);
+    std::ranges::copy(statistics.deviation, numbers + channels_);
+  }
+
+  void attach(std::span<std::byte> memory) const {
+    attach_sources(memory);
+    if (channels_ == 0) return;
+    const float* const numbers = statistics_in(memory);
+    const ChannelStatistics statistics{{numbers, numbers + channels_},
+                                       {numbers + channels_, numbers + 2 * channels_}};
+    for (Normalised* split : data_.normalised) split->use(statistics);
+  }
+
+ private:
+  static std::int64_t rounded(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
+  float* statistics_in(std::span<std::byte> memory) const {
+    return reinterpret_cast<float*>(memory.data() + statistics_);
+  }
+  void attach_sources(std::span<std::byte> memory) const {
+    std::size_t at = 0;
+    for (Dataset* source : data_.sources) {
+      const auto size = static_cast<std::size_t>(source->stored_bytes());
+      source->attach({reinterpret_cast<const std::uint8_t*>(memory.data() + at), size});
+      at += static_cast<std::size_t>(rounded(source->stored_bytes()));
+    }
+  }
+
+  const Data& data_;
+  std::int64_t bytes_ = 0, statistics_ = 0, channels_ = 0;
+};
 
 }  // namespace
 
@@ -104,20 +163,42 @@ std::vector<Setting> data_settings() {
   };
 }
 
-Data open_data(const Config& config, std::uint64_t seed, bool headers_only) {
+Data open_data(const Config& config, std::uint64_t seed) {
   const ReaderContext context{.path = config.has("path") ? config.get<std::string>("path") : "",
-                              .seed = seed,
-                              .headers_only = headers_only};
+                              .seed = seed};
   Data data;
   DataSource source = open_source(config, context, data.notice);
   data.name = source.name;
   data.fingerprint = std::move(source.fingerprint);
   data.train = std::move(source.train);
   data.test = std::move(source.test);
+  data.sources.push_back(data.train.get());
+  if (data.test) data.sources.push_back(data.test.get());
   cut(config, seed, data);
   data.augmentation = Augmentation(config.items("augment"), data.train->sample(), seed);
-  if (!headers_only && config.get<std::string>("normalize") == "per_channel") normalise(data);
+  if (config.get<std::string>("normalize") == "per_channel") normalise(data);
   return data;
+}
+
+void load_samples(Data& data, Communicator& host) {
+  const Storage storage(data);
+  data.memory = host.shared(storage.bytes());
+  const bool is_shared = data.memory != nullptr;
+  std::exception_ptr problem;
+  try {
+    if (!is_shared) data.memory = solo()->shared(storage.bytes());
+    if (!is_shared || host.rank() == 0) storage.fill(data.memory->bytes());
+  } catch (...) {
+    problem = std::current_exception();
+  }
+  // Those who wait sleep: the one that reads may need their core.
+  float failures = problem ? 1 : 0;
+  const auto all_done = host.start_sum({&failures, 1});
+  while (!all_done->test()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (problem) std::rethrow_exception(problem);
+  if (is_shared && failures > 0)
+    throw Error(ExitCode::data, "another process of this host could not read the data");
+  storage.attach(data.memory->bytes());
 }
 
 }  // namespace trainer

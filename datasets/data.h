@@ -6,7 +6,9 @@
 
 #include "datasets/augmentation.h"
 #include "datasets/dataset.h"
+#include "datasets/transforms/normalised.h"
 #include "engine/config/setting.h"
+#include "engine/parallel/communicator.h"
 
 namespace trainer {
 
@@ -21,13 +23,23 @@ struct Data {
   std::unique_ptr<Dataset> train, validation, test;  ///< the last two may be null
   Augmentation augmentation;                         ///< for samples of train while they train
   std::vector<std::string> fingerprint;
+
+  // For load_samples(): the sets as they were read, where their samples lie, and the splits to be normalised.
+  std::vector<Dataset*> sources;
+  std::unique_ptr<SharedMemory> memory;
+  std::vector<Normalised*> normalised;  ///< that of train first
 };
 
 /// The keys of the `data:` section.
 std::vector<Setting> data_settings();
 
 /// `config` is the `data:` section. Throws Error(data) when a file is missing or bad, Error(usage) when a
-/// setting does not fit the set.
-Data open_data(const Config& config, std::uint64_t seed, bool headers_only = false);
+/// setting does not fit the set. Reads headers, no samples.
+Data open_data(const Config& config, std::uint64_t seed);
+
+/// Puts the samples into memory, from which they can then be read: once a host, where it has room to share.
+/// Collective over `host`, whose ranks have opened the same data. When a file is bad, all of them throw, the
+/// first with the reason.
+void load_samples(Data& data, Communicator& host);
 
 }  // namespace trainer

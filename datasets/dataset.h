@@ -17,7 +17,8 @@ struct Targets {
   ConstTensor values;                    ///< (rows, ...); empty when the targets are labels
 };
 
-/// Samples of one split, all alike in shape. Immutable once opened; read() may be called from several
+/// Samples of one split, all alike in shape: sizes and shapes are known at once, samples can be read when
+/// load_samples() has put them into memory. Immutable from then on; read() may be called from several
 /// threads.
 class Dataset {
  public:
@@ -30,6 +31,13 @@ class Dataset {
   /// Writes the samples `indices` as rows of x (pixels as x / 255).
   virtual void read(std::span<const std::int64_t> indices, Tensor x) const = 0;
   virtual std::int32_t label(std::int64_t index) const = 0;
+
+  /// Bytes of memory it wants to have filled, before samples can be read. The ranks of a host share them.
+  virtual std::int64_t stored_bytes() const { return 0; }
+  /// Reads the samples into such memory; one rank of a host does so. Error(data) when a file is bad.
+  virtual void fill(std::span<std::uint8_t>) {}
+  /// Tells where the filled memory is, which outlives the set; on every rank.
+  virtual void attach(std::span<const std::uint8_t>) {}
 };
 
 /// A data set as its reader found it.
@@ -45,7 +53,6 @@ struct DataSource {
 struct ReaderContext {
   std::string path;  ///< data.path, or empty
   std::uint64_t seed = 1;
-  bool headers_only = false;  ///< `trainer check`, `summary`: sizes and shapes, no sample
 };
 
 /// A format or a known set. Registered as Registry<Reader, const ReaderContext&>: mnist, cifar10, idx,
@@ -54,7 +61,8 @@ class Reader {
  public:
   static constexpr const char* kFamily = "dataset";
   virtual ~Reader() = default;
-  /// Throws Error(data): file missing or bad. `missing()` true first decides about data.fallback.
+  /// Reads headers, no sample. Throws Error(data): file missing or bad. `missing()` true first decides about
+  /// data.fallback.
   virtual DataSource open() = 0;
   /// True when no file of the set was found at all; fills what was looked for, for the message.
   virtual bool missing(std::vector<std::string>& looked_for) const = 0;

@@ -10,7 +10,7 @@ namespace {
 /// Any images and labels in IDX files of unsigned bytes.
 class Idx final : public Reader {
  public:
-  Idx(const Config& config, const ReaderContext& context) : headers_only_(context.headers_only) {
+  Idx(const Config& config, const ReaderContext& context) {
     if (config.has("test_images") != config.has("test_labels"))
       config.fail(config.has("test_images") ? "test_images" : "test_labels",
                   "test images and test labels go together", "give both, or neither");
@@ -32,7 +32,7 @@ class Idx final : public Reader {
   }
   DataSource open() override {
     constexpr int kAsLabelsShow = 0;
-    return open_idx_set("idx", existing(train_), existing(test_), kAsLabelsShow, headers_only_);
+    return open_idx_set("idx", existing(train_), existing(test_), kAsLabelsShow);
   }
 
  private:
@@ -44,7 +44,6 @@ class Idx final : public Reader {
   }
 
   IdxPaths train_, test_;
-  bool headers_only_;
 };
 
 const Registry<Reader, const ReaderContext&>::Add registered{

@@ -47,9 +47,13 @@ IdxFile::IdxFile(const std::string& path, Content content) : bytes_(path) {
 
 std::vector<std::uint8_t> IdxFile::numbers() {
   std::vector<std::uint8_t> numbers(static_cast<std::size_t>(total_));
+  read(numbers);
+  return numbers;
+}
+
+void IdxFile::read(std::span<std::uint8_t> numbers) {
   bytes_.read(numbers);
   bytes_.finish();
-  return numbers;
 }
 
 }  // namespace trainer

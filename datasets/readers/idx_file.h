@@ -22,7 +22,8 @@ class IdxFile {
   /// All extents, the count first.
   const std::vector<std::int64_t>& extents() const { return extents_; }
   std::string fingerprint() const { return bytes_.fingerprint(); }
-  /// Reads all numbers; call once.
+  /// Reads all numbers; call once. `numbers` has room for them.
+  void read(std::span<std::uint8_t> numbers);
   std::vector<std::uint8_t> numbers();
   [[noreturn]] void fail(const std::string& what, const std::string& expected) const {
     bytes_.fail(what, expected);

@@ -11,7 +11,7 @@ namespace trainer {
 namespace {
 
 /// The files of a split: headers first, so that nothing large is read for files that do not fit together.
-class IdxSplit {
+class IdxSplit final : public PixelFiles {
  public:
   explicit IdxSplit(const IdxPaths& paths)
       : images_(paths.images, IdxFile::Content::images), label_file_(paths.labels, IdxFile::Content::labels) {
@@ -19,7 +19,7 @@ class IdxSplit {
       label_file_.fail(
           "labels and images differ in number",
           fmt::format("{} labels here, {} images in {}", label_file_.count(), images_.count(), paths.images));
-    // Labels are read even where headers alone are asked for: they are few, and hold the number of classes.
+    // Labels are read at once: they are few, and hold the number of classes.
     labels_ = label_file_.numbers();
   }
 
@@ -47,20 +47,17 @@ class IdxSplit {
     fingerprint.push_back(label_file_.fingerprint());
   }
 
-  std::unique_ptr<Dataset> load(int classes, bool headers_only) {
-    std::vector<std::uint8_t> pixels;
-    if (!headers_only) pixels = images_.numbers();
+  std::int64_t count() const override { return images_.count(); }
+  void read(std::span<std::uint8_t> labels, std::span<std::uint8_t> pixels) override {
+    std::ranges::copy(labels_, labels.begin());
+    images_.read(pixels);
     const std::int64_t channels = sample()[2];
-    if (channels > 1) {
-      const auto size = static_cast<std::size_t>(sample().size());
-      std::vector<std::uint8_t> image(size);
-      for (std::size_t first = 0; first < pixels.size(); first += size) {
-        std::copy_n(pixels.begin() + static_cast<std::ptrdiff_t>(first), size, image.begin());
-        channels_last(channels, static_cast<std::int64_t>(size) / channels, image.data(),
-                      pixels.data() + first);
-      }
+    if (channels == 1) return;
+    std::vector<std::uint8_t> image(static_cast<std::size_t>(sample().size()));
+    for (std::size_t first = 0; first < pixels.size(); first += image.size()) {
+      std::copy_n(pixels.data() + first, image.size(), image.data());
+      channels_last(channels, std::ssize(image) / channels, image.data(), pixels.data() + first);
     }
-    return std::make_unique<Pixels>(sample(), classes, std::move(pixels), std::move(labels_));
   }
 
  private:
@@ -71,20 +68,21 @@ class IdxSplit {
 }  // namespace
 
 DataSource open_idx_set(const std::string& name, const IdxPaths& train_paths, const IdxPaths& test_paths,
-                        int classes, bool headers_only) {
+                        int classes) {
   DataSource source{.name = name};
-  IdxSplit train(train_paths);
-  train.add_fingerprints(source.fingerprint);
-  if (classes == 0) classes = train.largest_label() + 1;
-  train.check_labels(classes);
+  auto train = std::make_unique<IdxSplit>(train_paths);
+  train->add_fingerprints(source.fingerprint);
+  if (classes == 0) classes = train->largest_label() + 1;
+  train->check_labels(classes);
+  const Shape sample = train->sample();
   if (!test_paths.images.empty()) {
-    IdxSplit test(test_paths);
-    test.add_fingerprints(source.fingerprint);
-    test.check_sample(train.sample());
-    test.check_labels(classes);
-    source.test = test.load(classes, headers_only);
+    auto test = std::make_unique<IdxSplit>(test_paths);
+    test->add_fingerprints(source.fingerprint);
+    test->check_sample(sample);
+    test->check_labels(classes);
+    source.test = std::make_unique<Pixels>(sample, classes, std::move(test));
   }
-  source.train = train.load(classes, headers_only);
+  source.train = std::make_unique<Pixels>(sample, classes, std::move(train));
   return source;
 }
 

@@ -12,8 +12,7 @@ class Mnist final : public Reader {
       : files_("mnist",
                {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
                 "t10k-labels-idx1-ubyte"},
-               context.path),
-        headers_only_(context.headers_only) {}
+               context.path) {}
 
   bool missing(std::vector<std::string>& looked_for) const override {
     looked_for.push_back(files_.looked_for());
@@ -24,12 +23,11 @@ class Mnist final : public Reader {
                          files_.require("train-labels-idx1-ubyte")};
     const IdxPaths test{files_.require("t10k-images-idx3-ubyte"), files_.require("t10k-labels-idx1-ubyte")};
     constexpr int kClasses = 10;
-    return open_idx_set("mnist", train, test, kClasses, headers_only_);
+    return open_idx_set("mnist", train, test, kClasses);
   }
 
  private:
   KnownFiles files_;
-  bool headers_only_;
 };
 
 const Registry<Reader, const ReaderContext&>::Add registered{

@@ -16,11 +16,20 @@ void fetch(const std::uint8_t* bytes, std::size_t count) {
 
 }  // namespace
 
-Pixels::Pixels(const Shape& sample, int classes, std::vector<std::uint8_t> pixels,
-               std::vector<std::uint8_t> labels)
-    : sample_(sample), classes_(classes), pixels_(std::move(pixels)), labels_(std::move(labels)) {
-  if (!pixels_.empty() && static_cast<std::int64_t>(pixels_.size()) != sample.with_front(size()).size())
-    throw std::logic_error("pixels and labels of different count");
+void Pixels::fill(std::span<std::uint8_t> memory) {
+  const auto pixels = static_cast<std::size_t>(pixel_bytes());
+  files_->read(memory.subspan(pixels), memory.first(pixels));
+}
+
+void Pixels::attach(std::span<const std::uint8_t> memory) {
+  files_.reset();
+  pixels_ = memory.first(static_cast<std::size_t>(pixel_bytes()));
+  labels_ = memory.subspan(pixels_.size());
+}
+
+std::int32_t Pixels::label(std::int64_t index) const {
+  if (index < 0 || index >= std::ssize(labels_)) throw std::logic_error("a label that is not there");
+  return labels_[static_cast<std::size_t>(index)];
 }
 
 void Pixels::read(std::span<const std::int64_t> indices, Tensor x) const {

@@ -7,16 +7,11 @@
 #include "engine/math/normalization.h"
 
 namespace trainer {
-namespace {
 
-std::size_t channels_of(const Shape& sample) {
-  return sample.rank() == 0 ? 1 : static_cast<std::size_t>(sample[sample.rank() - 1]);
-}
-
-}  // namespace
+std::int64_t channel_count(const Shape& sample) { return sample.rank() == 0 ? 1 : sample[sample.rank() - 1]; }
 
 ChannelStatistics channel_statistics(const Dataset& samples) {
-  const std::size_t channels = channels_of(samples.sample());
+  const auto channels = static_cast<std::size_t>(channel_count(samples.sample()));
   std::vector<double> sums(channels), squares(channels);
 
   constexpr std::int64_t kChunk = 64;
@@ -47,11 +42,12 @@ ChannelStatistics channel_statistics(const Dataset& samples) {
   return statistics;
 }
 
-Normalised::Normalised(std::unique_ptr<Dataset> raw, const ChannelStatistics& statistics)
-    : raw_(std::move(raw)) {
+void Normalised::use(const ChannelStatistics& statistics) {
   // A row of a picture is one long loop, its few channels would be a very short one.
   const Shape sample = raw_->sample();
   if (sample.rank() > 1) rows_ = sample[0];
+  scale_.clear();
+  shift_.clear();
   const auto row_size = static_cast<std::size_t>(sample.size() / rows_);
   for (std::size_t i = 0; i < row_size; ++i) {
     const std::size_t channel = i % statistics.mean.size();

@@ -7,6 +7,9 @@
 
 namespace trainer {
 
+/// Extent of the last axis; 1 for single numbers.
+std::int64_t channel_count(const Shape& sample);
+
 /// Mean and standard deviation of each channel (the last axis) over all samples.
 struct ChannelStatistics {
   std::vector<float> mean, deviation;
@@ -16,7 +19,10 @@ ChannelStatistics channel_statistics(const Dataset& samples);
 /// Samples with each channel shifted and scaled to mean 0 and deviation 1; a constant channel becomes 0.
 class Normalised final : public Dataset {
  public:
-  Normalised(std::unique_ptr<Dataset> raw, const ChannelStatistics& statistics);
+  explicit Normalised(std::unique_ptr<Dataset> raw) : raw_(std::move(raw)) {}
+  /// To be called before samples are read.
+  void use(const ChannelStatistics& statistics);
+  const Dataset& raw() const { return *raw_; }
 
   std::int64_t size() const override { return raw_->size(); }
   Shape sample() const override { return raw_->sample(); }

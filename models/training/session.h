@@ -26,6 +26,9 @@ class Session {
   /// data ranks.
   Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool);
 
+  /// Puts the samples into memory, as load_samples() does. Collective over the ranks of a host.
+  void load_samples(Communicator& host) { trainer::load_samples(data_, host); }
+
   const TrainSettings& settings() const { return settings_; }
   const Data& data() const { return data_; }
   Mesh& mesh() const { return mesh_; }

@@ -32,7 +32,7 @@ class Environment {
 };
 
 /// Opens `data:` settings, one a line: "dataset: mnist".
-Data opened(const std::string& settings, std::uint64_t seed = 1, bool headers_only = false) {
+Data opened(const std::string& settings, std::uint64_t seed = 1, bool with_samples = true) {
   std::string yaml = "data:\n";
   for (std::size_t first = 0; first < settings.size();) {
     const std::size_t end = std::min(settings.find('\n', first), settings.size());
@@ -40,7 +40,9 @@ Data opened(const std::string& settings, std::uint64_t seed = 1, bool headers_on
     first = end + 1;
   }
   const ConfigTree tree({.file = "run.yaml", .text = yaml}, {section("data", "the data", data_settings())});
-  return open_data(tree.root().at("data"), seed, headers_only);
+  Data data = open_data(tree.root().at("data"), seed);
+  if (with_samples) load_samples(data, *solo());
+  return data;
 }
 
 std::uint32_t as_extent(std::size_t number) { return static_cast<std::uint32_t>(number); }
@@ -250,7 +252,7 @@ TEST_CASE("cifar10 takes the batches that are there, channels last", "[data]") {
   const auto pixels = read_one(*data.train, 4);
   for (std::size_t channel = 0; channel < 3; ++channel)
     CHECK(pixels[(32 * 5 + 7) * 3 + channel] == static_cast<float>(channel * 80 + 7) / 255);
-  CHECK(opened(settings, 1, true).train->size() == 5);
+  CHECK(opened(settings, 1, false).train->size() == 5);
 
   const auto bad = GENERATE_COPY(batch(1, 10), Bytes(3072), Bytes(3074), Bytes(3073 * 10001));
   directory.write("data_batch_4.bin", bad);
@@ -312,7 +314,7 @@ TEST_CASE("headers alone give sizes, shapes and classes, and find files of a wro
   write_mnist(directory);
   const std::string settings =
       "dataset: mnist\nnormalize: per_channel\nvalidation: 0.1\npath: " + directory.path();
-  const Data data = opened(settings, 1, true);
+  const Data data = opened(settings, 1, false);
   CHECK(data.train->size() == 90);
   CHECK(data.validation->size() == 10);
   CHECK(data.train->sample() == Shape{3, 3, 1});

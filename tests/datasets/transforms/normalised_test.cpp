@@ -1,5 +1,6 @@
 #include "datasets/transforms/normalised.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "datasets/readers/pixels.h"
@@ -8,8 +9,37 @@
 namespace trainer {
 namespace {
 
+/// Pixels and labels that a test thought of.
+class GivenPixels final : public PixelFiles {
+ public:
+  GivenPixels(std::vector<std::uint8_t> pixels, std::vector<std::uint8_t> labels)
+      : pixels_(std::move(pixels)), labels_(std::move(labels)) {}
+  std::int64_t count() const override { return std::ssize(labels_); }
+  void read(std::span<std::uint8_t> labels, std::span<std::uint8_t> pixels) override {
+    std::ranges::copy(labels_, labels.begin());
+    std::ranges::copy(pixels_, pixels.begin());
+  }
+
+ private:
+  std::vector<std::uint8_t> pixels_, labels_;
+};
+
+/// A data set with the memory that it lies in.
+struct Images {
+  std::vector<std::uint8_t> memory;
+  std::unique_ptr<Pixels> pixels;
+
+  Images(const Shape& sample, int classes, std::vector<std::uint8_t> bytes, std::vector<std::uint8_t> labels)
+      : pixels(std::make_unique<Pixels>(sample, classes,
+                                        std::make_unique<GivenPixels>(std::move(bytes), std::move(labels)))) {
+    memory.resize(static_cast<std::size_t>(pixels->stored_bytes()));
+    pixels->fill(memory);
+    pixels->attach(memory);
+  }
+};
+
 /// `count` images of 2x1 pixels with 3 channels, the last one constant.
-std::unique_ptr<Pixels> make_images(std::size_t count) {
+Images make_images(std::size_t count) {
   std::vector<std::uint8_t> pixels, labels;
   for (std::size_t i = 0; i < count * 2; ++i) {
     pixels.push_back(static_cast<std::uint8_t>(i % 2 == 0 ? 0 : 255));
@@ -17,14 +47,14 @@ std::unique_ptr<Pixels> make_images(std::size_t count) {
     pixels.push_back(77);
   }
   for (std::size_t i = 0; i < count; ++i) labels.push_back(static_cast<std::uint8_t>(i % 5));
-  return std::make_unique<Pixels>(Shape{2, 1, 3}, 5, pixels, labels);
+  return {Shape{2, 1, 3}, 5, pixels, labels};
 }
 
 }  // namespace
 
 TEST_CASE("each channel has the mean and deviation of all its pixels", "[normalise]") {
-  const auto images = make_images(1000);
-  const ChannelStatistics statistics = channel_statistics(*images);
+  const Images images = make_images(1000);
+  const ChannelStatistics statistics = channel_statistics(*images.pixels);
   CHECK(statistics.mean[0] == 0.5f);
   CHECK(statistics.deviation[0] == 0.5f);
   CHECK(statistics.mean[2] == Approx(77.0 / 255));
@@ -32,9 +62,10 @@ TEST_CASE("each channel has the mean and deviation of all its pixels", "[normali
 }
 
 TEST_CASE("normalised samples have mean 0 and deviation 1, a constant channel is 0", "[normalise]") {
-  auto images = make_images(500);
-  const ChannelStatistics statistics = channel_statistics(*images);
-  const Normalised normalised(std::move(images), statistics);
+  Images images = make_images(500);
+  const ChannelStatistics statistics = channel_statistics(*images.pixels);
+  Normalised normalised(std::move(images.pixels));
+  normalised.use(statistics);
   const ChannelStatistics after = channel_statistics(normalised);
   for (std::size_t c = 0; c < 2; ++c) {
     CHECK(after.mean[c] == Approx(0).margin(1e-6));
@@ -45,17 +76,17 @@ TEST_CASE("normalised samples have mean 0 and deviation 1, a constant channel is
 }
 
 TEST_CASE("a subset reads the samples it stands for, any number at once", "[subset]") {
-  const auto images = make_images(300);
+  const Images images = make_images(300);
   std::vector<std::int64_t> odd, all(150);
   for (std::int64_t i = 1; i < 300; i += 2) odd.push_back(i);
-  const Subset subset(*images, odd);
+  const Subset subset(*images.pixels, odd);
   REQUIRE(subset.size() == 150);
   for (std::int64_t i = 0; i < 150; ++i) {
     all[static_cast<std::size_t>(i)] = i;
-    CHECK(subset.label(i) == images->label(2 * i + 1));
+    CHECK(subset.label(i) == images.pixels->label(2 * i + 1));
   }
   std::vector<float> expected(150 * 6), got(150 * 6);
-  images->read(odd, {expected.data(), {150, 2, 1, 3}});
+  images.pixels->read(odd, {expected.data(), {150, 2, 1, 3}});
   subset.read(all, {got.data(), {150, 2, 1, 3}});
   CHECK(got == expected);
 }
@@ -63,10 +94,10 @@ TEST_CASE("a subset reads the samples it stands for, any number at once", "[subs
 TEST_CASE("pixels become x / 255, every value of a byte", "[pixels]") {
   std::vector<std::uint8_t> bytes(256);
   for (std::size_t i = 0; i < 256; ++i) bytes[i] = static_cast<std::uint8_t>(i);
-  const Pixels pixels({16, 16, 1}, 1, bytes, {0});
+  const Images images({16, 16, 1}, 1, bytes, {0});
   std::vector<float> x(256);
   const std::int64_t index = 0;
-  pixels.read({&index, 1}, {x.data(), {1, 16, 16, 1}});
+  images.pixels->read({&index, 1}, {x.data(), {1, 16, 16, 1}});
   for (std::size_t i = 0; i < 256; ++i) CHECK(x[i] == static_cast<float>(i) / 255);
 }
 
