@@ -25,6 +25,8 @@ class PrivateMemory final : public SharedMemory {
     if (!data_)
       throw Error(ExitCode::failure, fmt::format("no memory for {} MiB: {}", size >> 20,
                                                  std::generic_category().message(errno)));
+    // Large pages where the system has them: shuffled samples lie on thousands of small ones.
+    madvise(data_, static_cast<std::size_t>(size), MADV_HUGEPAGE);
   }
   ~PrivateMemory() override {
     if (data_) munmap(data_, static_cast<std::size_t>(size_));
