@@ -10,6 +10,7 @@
 #include "cli/together.h"
 #include "cli/workplace.h"
 #include "models/training/evaluation.h"
+#include "models/training/team.h"
 #include "models/training/weights.h"
 
 namespace trainer {
@@ -89,7 +90,8 @@ void eval_command(const Job& job) {
   });
   Session& session = *run->session;
   load_samples(session);
-  session.network().attach(values, {}, session.batch_sum());
+  Team team(work.mesh, work.pool, true);
+  session.network().attach(values, {}, team);
   const Scores scores = evaluate(session, *split);
   if (!session.data().notice.empty()) job.warn("note: " + session.data().notice + "\n");
   job.print(fmt::format("{}\n{}: {}, {}\n{}", checkpoint.weights.parent_path().string(), arguments.split,

@@ -5,7 +5,6 @@
 #include <system_error>
 
 #include "engine/core/error.h"
-#include "engine/core/wait_until.h"
 
 namespace trainer {
 namespace {
@@ -83,8 +82,9 @@ void ThreadPool::barrier() {
     generation_.value.fetch_add(1);
     return;
   }
-  wait_until([&] { return generation_.value.load() != generation || failed_; }, crowded_);
-  if (generation_.value.load() == generation) throw Released{};
+  wait([&] { return generation_.value.load() != generation; });
 }
+
+void ThreadPool::release() { throw Released{}; }
 
 }  // namespace trainer

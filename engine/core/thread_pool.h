@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "engine/core/wait_until.h"
+
 namespace trainer {
 
 /// The only threads that compute. The caller is worker 0; workers are threads of a rank that own rows of the
@@ -29,6 +31,14 @@ class ThreadPool {
   /// Every worker waits until all have come here; call only from inside run(), by all workers. Throws when
   /// another worker has failed in this run.
   void barrier();
+  /// Waits for what other workers, of whatever rank, bring about; call only from inside run(). Throws like
+  /// barrier().
+  template <class Condition>
+  void wait(const Condition& condition) const {
+    bool holds = false;
+    wait_until([&] { return (holds = condition()) || failed_; }, crowded_);
+    if (!holds) release();
+  }
 
  private:
   // 32 bits, because the system can put a thread to sleep on nothing else directly.
@@ -39,6 +49,7 @@ class ThreadPool {
   void serve(int worker);
   void work_once(int worker);
   void stop();
+  [[noreturn]] static void release();
 
   bool crowded_;
   const std::function<void(int)>* work_ = nullptr;

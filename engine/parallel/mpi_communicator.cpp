@@ -52,7 +52,8 @@ void wait_all(std::span<MPI_Request> requests) {
 }
 
 template <class T>
-void all_reduce(MPI_Comm handle, std::span<T> values, MPI_Datatype type, MPI_Op operation) {
+void all_reduce(MPI_Comm handle, int ranks, std::span<T> values, MPI_Datatype type, MPI_Op operation) {
+  if (ranks == 1) return;
   for_chunks(std::ssize(values), [&](std::int64_t first, int count) {
     T* const chunk = values.data() + first;
     if (mpi_yields()) {  // the blocking call is the faster one
@@ -206,17 +207,22 @@ MpiCommunicator::~MpiCommunicator() {
 }
 
 void MpiCommunicator::barrier() {
+  if (size_ == 1) return;
   MPI_Request request;
   check_mpi(MPI_Ibarrier(handle_, &request), "MPI_Ibarrier");
   wait_all({&request, 1});
 }
 
-void MpiCommunicator::sum(std::span<float> values) { all_reduce(handle_, values, MPI_FLOAT, MPI_SUM); }
-void MpiCommunicator::sum(std::span<double> values) { all_reduce(handle_, values, MPI_DOUBLE, MPI_SUM); }
-void MpiCommunicator::sum(std::span<std::int64_t> values) {
-  all_reduce(handle_, values, MPI_INT64_T, MPI_SUM);
+void MpiCommunicator::sum(std::span<float> values) { all_reduce(handle_, size_, values, MPI_FLOAT, MPI_SUM); }
+void MpiCommunicator::sum(std::span<double> values) {
+  all_reduce(handle_, size_, values, MPI_DOUBLE, MPI_SUM);
 }
-void MpiCommunicator::maximum(std::span<double> values) { all_reduce(handle_, values, MPI_DOUBLE, MPI_MAX); }
+void MpiCommunicator::sum(std::span<std::int64_t> values) {
+  all_reduce(handle_, size_, values, MPI_INT64_T, MPI_SUM);
+}
+void MpiCommunicator::maximum(std::span<double> values) {
+  all_reduce(handle_, size_, values, MPI_DOUBLE, MPI_MAX);
+}
 
 std::unique_ptr<Request> MpiCommunicator::start_sum(std::span<float> values) {
   auto exchange = std::make_unique<Exchange>(handle_);

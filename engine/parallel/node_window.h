@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/parallel/communicator.h"
+#include "engine/parallel/window_parts.h"
 
 namespace trainer {
 
@@ -42,10 +43,6 @@ class NodeWindow {
   std::span<double> table_row(int table, int row) const;
 
  private:
-  struct alignas(64) Line {
-    std::int64_t value;
-  };
-
   Layout layout_;
   std::unique_ptr<SharedMemory> memory_;
   int my_rank_, first_worker_;
@@ -54,7 +51,7 @@ class NodeWindow {
   std::span<float> values_;
   std::vector<float*> gradients_;
   std::vector<const float*> sources_;
-  std::span<Line> progress_, arrived_;
+  std::span<SharedCounter> progress_, arrived_;
   std::span<double> tables_;
 };
 

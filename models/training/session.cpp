@@ -14,7 +14,6 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
       data_(std::move(data)),
       mesh_(mesh),
       pool_(pool),
-      team_(pool, mesh.data()),
       model_group_(pool, mesh.model()) {
   const Config model = root.at("model");
   const int data_ranks = mesh.data().size();

@@ -14,7 +14,6 @@
 #include "models/network/network.h"
 #include "models/training/observer.h"
 #include "models/training/settings.h"
-#include "models/training/team.h"
 
 namespace trainer {
 
@@ -41,7 +40,6 @@ class Session {
   const Dataset* evaluation_data() const;
   /// "valid", "test" or empty.
   std::string evaluation_split() const;
-  BatchSum& batch_sum() { return team_; }
   /// Parameters of the whole model, however it is cut.
   std::int64_t parameter_count() const;
 
@@ -50,7 +48,6 @@ class Session {
   Data data_;
   Mesh& mesh_;
   ThreadPool& pool_;
-  Team team_;
   ModelGroup model_group_;
   std::unique_ptr<Network> network_;
   std::unique_ptr<Loss> loss_;

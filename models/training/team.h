@@ -1,10 +1,8 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
-#include "engine/core/thread_pool.h"
-#include "engine/parallel/communicator.h"
+#include "engine/parallel/node_sum.h"
 #include "models/network/pass.h"
 
 namespace trainer {
@@ -12,14 +10,12 @@ namespace trainer {
 /// The workers of all data ranks, who add up what concerns the whole batch (batch normalisation).
 class Team final : public BatchSum {
  public:
-  Team(ThreadPool& pool, Communicator& data);
-  void sum(int worker, std::span<double> values) override;
+  /// Collective.
+  Team(Mesh& mesh, ThreadPool& pool, bool share) : sum_(mesh, pool, share) {}
+  void sum(int worker, std::span<double> values) override { sum_.sum(worker, values); }
 
  private:
-  ThreadPool& pool_;
-  Communicator& data_;
-  std::vector<std::span<double>> parts_;
-  std::vector<double> total_;
+  NodeSum sum_;
 };
 
 }  // namespace trainer

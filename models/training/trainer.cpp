@@ -65,6 +65,7 @@ Trainer::Trainer(const Config& root, Session& session, const Options& options)
       facts_(run_facts(session, order_.steps_per_epoch())),
       schedule_(make_schedule(root.at("train"), session, optimizer_->rate(), facts_)),
       reducer_(session.mesh(), session.pool(), borders(session.network().plan()), options.reducer),
+      team_(session.mesh(), session.pool(), options.reducer.share),
       batch_(session),
       owned_(session.network().plan(), reducer_, optimizer_->states().size()),
       ready_until_(static_cast<std::size_t>(session.pool().size())) {
@@ -72,7 +73,7 @@ Trainer::Trainer(const Config& root, Session& session, const Options& options)
   std::vector<std::span<float>> gradients;
   for (int worker = 0; worker < session.pool().size(); ++worker)
     gradients.push_back(reducer_.gradients(worker));
-  network.attach(reducer_.values(), gradients, session.batch_sum());
+  network.attach(reducer_.values(), gradients, team_);
   if (options.initial_weights.empty())
     initialize(network.plan().parameters(), session.settings().seed, reducer_.values());
   else

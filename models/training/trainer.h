@@ -14,6 +14,7 @@
 #include "models/training/owned_parameters.h"
 #include "models/training/progress.h"
 #include "models/training/session.h"
+#include "models/training/team.h"
 
 namespace trainer {
 
@@ -54,6 +55,7 @@ class Trainer {
   RunFacts facts_;
   std::unique_ptr<Schedule> schedule_;
   GradientReducer reducer_;
+  Team team_;
   BatchRunner batch_;
   OwnedParameters owned_;
   std::vector<std::int64_t> ready_until_;  ///< by worker: gradients from this offset on are final

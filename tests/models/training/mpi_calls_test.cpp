@@ -1,0 +1,110 @@
+// Counts MPI calls through MPI's own profiling interface, so it is a program of its own.
+#include <mpi.h>
+
+#include <catch2/catch.hpp>
+
+#include "engine/config/config_tree.h"
+#include "models/training/trainer.h"
+#include "tests/support/mpi_main.h"
+#include "tests/support/noise_dataset.h"
+#include "tests/support/temporary_folder.h"
+
+namespace {
+long calls = 0;
+}
+
+// Every call by which engine/parallel waits for, sends to or hears from another rank.
+extern "C" {
+int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  ++calls;
+  return PMPI_Allreduce(from, to, count, type, op, comm);
+}
+int MPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                   MPI_Request* request) {
+  ++calls;
+  return PMPI_Iallreduce(from, to, count, type, op, comm, request);
+}
+int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
+  ++calls;
+  return PMPI_Ibarrier(comm, request);
+}
+int MPI_Ibcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request* request) {
+  ++calls;
+  return PMPI_Ibcast(data, count, type, root, comm, request);
+}
+int MPI_Igather(const void* from, int count, MPI_Datatype type, void* to, int count_to, MPI_Datatype type_to,
+                int root, MPI_Comm comm, MPI_Request* request) {
+  ++calls;
+  return PMPI_Igather(from, count, type, to, count_to, type_to, root, comm, request);
+}
+int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request* request) {
+  ++calls;
+  return PMPI_Isend(data, count, type, to, tag, comm, request);
+}
+int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+              MPI_Request* request) {
+  ++calls;
+  return PMPI_Irecv(data, count, type, from, tag, comm, request);
+}
+int MPI_Testall(int count, MPI_Request* requests, int* done, MPI_Status* statuses) {
+  ++calls;
+  return PMPI_Testall(count, requests, done, statuses);
+}
+int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
+  ++calls;
+  return PMPI_Waitall(count, requests, statuses);
+}
+}
+
+namespace trainer {
+namespace {
+
+/// Notes the calls before the second step and after the last.
+class Watch final : public Observer {
+ public:
+  void on_step(const StepReport& report) override {
+    if (report.step == 1) begin_ = calls;
+    end_ = calls;
+  }
+  long in_steps() const { return end_ - begin_; }
+
+ private:
+  long begin_ = 0, end_ = 0;
+};
+
+/// MPI calls that rank 0 makes in ten steps.
+long calls_in_ten_steps(int ranks_per_node, int threads) {
+  const ConfigTree tree(
+      {.file = "test.yaml",
+       .text = "data: {dataset: digits}\nmodel: {layers: [{conv: {filters: 4, kernel: 3}}, batch_norm, relu, "
+               "{residual: [{conv: {filters: 4, kernel: 3, pad: same}}, batch_norm]}, {dense: 10}], loss: "
+               "softmax_cross_entropy}\ntrain: {batch: 16, steps: 11, metrics: [accuracy], optimizer: {sgd: "
+               "{lr: 0.01, momentum: 0.9}}, evaluate: never, checkpoint: never}\n"},
+      run_settings());
+  Mesh mesh(test_world(), {.data = test_world().size(), .ranks_per_node = ranks_per_node});
+  ThreadPool pool(threads, true);
+  Data data{.name = "noise", .train = std::make_unique<NoiseDataset>(100, Shape{8, 8, 1}, 10, 1)};
+  Session session(tree.root(), std::move(data), mesh, pool);
+  Trainer trainer(tree.root(), session, {.reducer = {.bucket_floats = 100, .crowded = true}});
+  Watch watch;
+  const TemporaryFolder folder;
+  trainer.run({&watch}, folder.path());
+  return watch.in_steps();
+}
+
+}  // namespace
+
+TEST_CASE("on one node a step of training with batch normalisation makes no MPI call", "[training]") {
+  const int threads = GENERATE(1, 2);
+  CAPTURE(threads);
+  constexpr int kOneNode = 0;
+  CHECK(calls_in_ten_steps(kOneNode, threads) == 0);
+}
+
+TEST_CASE("between nodes a step makes MPI calls, so they are counted", "[training]") {
+  const long between_nodes = calls_in_ten_steps(1, 1);
+  if (test_world().rank() == 0) CHECK(between_nodes > 10);
+}
+
+}  // namespace trainer
