@@ -131,12 +131,15 @@ Progress::Times Trainer::step(Progress& progress, std::span<const std::int64_t> 
 
   const auto sum = Clock::now();
   reducer_.finish();
+  const auto check = Clock::now();
   // Loss and metrics, and how many ranks met a number that is not finite.
   sums_.assign(batch_.sums().begin(), batch_.sums().end());
   const double own_loss = sums_[0];
   sums_.push_back(std::isfinite(own_loss) && owned_.gradients_are_finite() ? 0 : 1);
+  const auto agree = Clock::now();
   reducer_.agree(sums_);
   session_.mesh().model().sum(std::span(sums_).last(1));
+  const auto agreed = Clock::now();
   batch_.scores(sums_, std::ssize(samples), progress.report.scores);
   progress.losses.add(progress.report.scores.loss);
   // A step that is not finite updates nothing.
@@ -150,13 +153,13 @@ Progress::Times Trainer::step(Progress& progress, std::span<const std::int64_t> 
                                                .values = reducer_.values(),
                                                .checkpoint = progress.checkpoints.last()});
 
-  const auto update = Clock::now();
   optimizer_->step(owned_.segments(), static_cast<float>(progress.report.rate), progress.step);
   const auto publish = Clock::now();
   reducer_.publish();
   const auto end = Clock::now();
-  return {
-      .training = end - begin, .communication = (update - sum) + (end - publish), .data = batch_.data_time()};
+  return {.training = end - begin,
+          .communication = (check - sum) + (agreed - agree) + (end - publish),
+          .data = batch_.data_time()};
 }
 
 bool Trainer::evaluate_when_due(Progress& progress) {
