@@ -106,7 +106,8 @@ std::string Header::text() const {
                                      seats.placement.reason, training.transport()));
     for (const std::string& line : data.fingerprint) text += labelled("", line);
   }
-  text += labelled("data", data_text(data) + (data.notice.empty() ? "" : " (" + data.notice + ")"));
+  text += labelled("data", data_text(data));
+  if (!data.notice.empty()) text += labelled("", data.notice);
   text += labelled("model", fmt::format("{}, {} ({})", counted(layers, "layer"),
                                         counted(session.parameter_count(), "parameter"),
                                         bytes_text(4 * session.parameter_count())));

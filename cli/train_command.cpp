@@ -64,11 +64,13 @@ void train_command(const Job& job) {
   std::vector<Observer*> observers;
   const bool for_people = arguments.progress != ProgressMode::json;
   if (directory) {
-    if (!session.data().notice.empty()) job.warn("note: " + session.data().notice + "\n");
     if (const std::string advice = blas_advice(); !advice.empty()) job.warn("note: " + advice + "\n");
+    // The header says it too, and a launcher may deliver standard error in the midst of the table.
     if (for_people && !arguments.quiet)
       job.print(
           Header{name, directory->path().string(), work.seats, session, training, arguments.verbose}.text());
+    else if (!session.data().notice.empty())
+      job.warn("note: " + session.data().notice + "\n");
     progress = make_progress(arguments.quiet ? ProgressMode::none : arguments.progress, standard_output(),
                              directory->path().string());
     observers = {&*directory, progress.get()};

@@ -57,6 +57,21 @@ TEST_CASE("a run prints its header, its epochs and what to do next", "[commands]
   CHECK(result.out.find("\nsaved runs/a   use: trainer eval runs/a\n") != std::string::npos);
 }
 
+TEST_CASE("drawn digits in place of a set are told once, before the table", "[commands]") {
+  const SmallRun run;
+  write_text(run.path("a.yaml"), replaced(kSmallRun, "path: set", "path: elsewhere, fallback: digits"));
+  const std::vector<std::string> words{"a.yaml", "-s", "train.steps=1", "-s", "train.evaluate=never"};
+  const std::string notice = "mnist not found: training on drawn digits instead (data.fallback)\n";
+  const ProgramResult result = run.trainer(words);
+  CHECK(occurrences(result.out + result.err, "not found") == 1);
+  CHECK(result.out.find(" 1x28x28, 10 classes\n              " + notice) != std::string::npos);
+  for (const auto& quiet : std::vector<std::vector<std::string>>{{"-q"}, {"--progress", "json"}}) {
+    std::vector<std::string> more = words;
+    more.insert(more.end(), quiet.begin(), quiet.end());
+    CHECK(run.trainer(more).err.find("note: " + notice) != std::string::npos);
+  }
+}
+
 TEST_CASE("four processes print once", "[commands]") {
   const SmallRun run;
   const ProgramResult result = run.trainer({"a.yaml", "--datapar"}, 4);
