@@ -15,6 +15,21 @@ std::string joined_path(const std::string& above, const std::string& key) {
   return above.empty() ? key : above + "." + key;
 }
 
+/// "write `sgd: {lr: 0.1}`" for a number that was given instead of a map.
+std::string map_with(const Declaration& member, const Node& value) {
+  if (!value.is_scalar()) return "";
+  const Setting* meant = nullptr;
+  std::string others;
+  for (const Setting& setting : member.settings) {
+    if (meant == nullptr && setting.kind != Setting::Kind::text && fits(setting, value))
+      meant = &setting;
+    else if (setting.required && setting.default_yaml.empty())
+      others += ", " + setting.name + ": ...";
+  }
+  if (meant == nullptr) return "";
+  return "write `" + member.name + ": {" + meant->name + ": " + value.text + others + "}`";
+}
+
 bool holds_nodes(Setting::Kind kind) {
   return kind == Setting::Kind::family || kind == Setting::Kind::section || kind == Setting::Kind::list;
 }
@@ -22,6 +37,7 @@ bool holds_nodes(Setting::Kind kind) {
 }  // namespace
 
 void Checker::check_root(const Node& root, const std::vector<Setting>& settings, ConfigNode& out) {
+  root_ = settings;
   check_defaults();
   std::vector<Given> given;
   for (const NodeEntry& entry : root.entries)
@@ -173,8 +189,11 @@ void Checker::unknown_member(const Setting& setting, const MemberChoice& choice)
     const std::vector<std::string> blocks = expansion_.block_names();
     names.insert(names.end(), blocks.begin(), blocks.end());
   }
+  const std::size_t colon = choice.name.find(':');
+  const bool glued = std::count(names.begin(), names.end(), choice.name.substr(0, colon)) > 0;
   mistakes_.add(choice.place, "unknown " + setting.family_name + " " + in_quotes(choice.name),
-                suggestion(choice.name, names), {"known: " + listed(names, "")});
+                glued ? "a space after the colon?" : suggestion(choice.name, names),
+                {"known: " + listed(names, "")});
 }
 
 void Checker::check_family(const Setting& setting, Written value, ConfigNode& out) {
@@ -237,7 +256,10 @@ bool Checker::read_member(const Catalog::Family& family, const Declaration& memb
     return true;
   }
   if (!node.is_map()) {
-    mistakes_.add(node.place, in_quotes(choice.name) + " wants a map of settings, got " + node.form_name());
+    const std::string got = node.is_scalar() ? in_quotes(node.text) : node.form_name();
+    mistakes_.add(node.place, in_quotes(choice.name) + " wants a map of settings, got " + got,
+                  map_with(member, node),
+                  {choice.name + " takes " + listed(names_of(member_settings(family, member)), "")});
     return false;
   }
   const bool repeats = &family == &Catalog::all().family(kLayerFamily);
@@ -281,8 +303,9 @@ void Checker::check_keys(const std::string& title, const Settings& settings, con
       continue;
     }
     suggested.insert(nearest(one.key, names));
+    const std::string elsewhere = title.empty() ? path_of_key(one.key, root_) : "";
     mistakes_.add(one.key_place, "unknown key " + in_quotes(one.key) + (title.empty() ? "" : " in " + title),
-                  suggestion(one.key, names),
+                  elsewhere.empty() ? suggestion(one.key, names) : "did you mean `" + elsewhere + "`?",
                   {names.empty() ? title + " takes no settings"
                                  : (title.empty() ? "known: " : title + " takes ") + listed(names, "")});
   }
@@ -317,10 +340,12 @@ void Checker::check_keys(const std::string& title, const Settings& settings, con
     } else if (setting->required && suggested.count(setting->name) == 0) {
       const Setting* twin = setting->excludes.empty() ? nullptr : find_setting(settings, setting->excludes);
       if (twin != nullptr && out.child(twin->name) != nullptr) continue;  // said with the first of the two
+      std::vector<std::string> notes{"`" + setting->name + "`: " + setting->help};
+      if (out.nearest && !out.nearest.source->remark.empty()) notes.push_back(out.nearest.source->remark);
       mistakes_.add(out.nearest,
                     "missing key `" + setting->name + "`" + (twin ? " or `" + twin->name + "`" : "") +
                         (title.empty() ? "" : " in " + title),
-                    "", {"`" + setting->name + "`: " + setting->help});
+                    "", notes);
     }
   }
 }

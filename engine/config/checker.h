@@ -74,6 +74,7 @@ class Checker {
   Mistakes& mistakes_;
   Expansion expansion_;
   std::map<const Setting*, std::unique_ptr<Builtin>> builtins_;
+  std::vector<Setting> root_;
   std::vector<LayerName> layers_;
   std::size_t depth_ = 0;
   bool has_layers_ = false;

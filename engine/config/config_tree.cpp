@@ -49,7 +49,7 @@ struct ConfigTree::State {
   std::unique_ptr<Checker> checker;
   ConfigNode root;
 
-  const SourceText& keep(SourceText text) {
+  SourceText& keep(SourceText text) {
     return *texts.emplace_back(std::make_unique<SourceText>(std::move(text)));
   }
 
@@ -107,7 +107,7 @@ ConfigTree::ConfigTree(const ConfigSource& source, const std::vector<Setting>& r
   std::vector<std::string> chain{std::filesystem::weakly_canonical(source.file, ignored).string()};
   Node node = state.load(text, chain);
   for (const std::string& one : source.overrides) {
-    const SourceText& words = state.keep({"-s " + one, one, SourceText::Origin::command_line});
+    SourceText& words = state.keep({"-s " + one, one, SourceText::Origin::command_line});
     apply_override(node, words, state.settings, state.texts);
   }
   Abbreviations abbreviations;

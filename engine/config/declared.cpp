@@ -88,6 +88,20 @@ std::vector<std::string> names_of(const Settings& settings) {
   return names;
 }
 
+std::string path_of_key(std::string_view name, const std::vector<Setting>& root) {
+  for (const Setting& section : root)
+    if (find_setting(pointers(section.nested), name) != nullptr)
+      return section.name + "." + std::string(name);
+  for (const Setting& section : root)
+    for (const Setting& one : section.nested) {
+      if (one.kind != Setting::Kind::family) continue;
+      for (const auto& [member_name, member] : Catalog::all().at(one.family_name).members)
+        if (find_setting(pointers(member.settings), name) != nullptr)
+          return section.name + "." + one.name + "." + member_name + "." + std::string(name);
+    }
+  return "";
+}
+
 std::vector<std::string> names_of(const Catalog::Family& family) {
   std::vector<std::string> names;
   for (const auto& [name, member] : family.members) names.push_back(name);

@@ -125,8 +125,8 @@ struct Step {
 
 class Override {
  public:
-  Override(const SourceText& text, std::vector<std::unique_ptr<SourceText>>& texts)
-      : place_{&text}, texts_(texts) {
+  Override(SourceText& text, std::vector<std::unique_ptr<SourceText>>& texts)
+      : text_(text), place_{&text}, texts_(texts) {
     const std::size_t equals = text.text.find('=');
     if (equals == std::string::npos || equals == 0)
       fail("-s wants KEY=VALUE, got " + in_quotes(text.text), "such as -s train.epochs=1");
@@ -267,7 +267,11 @@ class Override {
 
   void set_in_family(Node& node, const Setting& setting, std::size_t at) {
     const std::string& member = steps_[at].key;
-    if (member_choice(node).name != member || node.is_reference()) {
+    const MemberChoice old = member_choice(node);
+    if (old.name != member || node.is_reference()) {
+      if (!old.name.empty() && old.place)
+        text_.remark = "it replaces " + in_quotes(old.name) + ", which is " + path_to(at - 1) + " at " +
+                       old.place.text();
       make_map(node);
       node.entries.push_back({member, place_, {}});
     }
@@ -282,6 +286,7 @@ class Override {
     set_in_map(choice.value, keys_of_member(Catalog::all().at(setting.family_name), member), at + 1);
   }
 
+  SourceText& text_;
   Place place_;
   std::vector<std::unique_ptr<SourceText>>& texts_;
   std::vector<Step> steps_;
@@ -294,7 +299,7 @@ Node lay_over(Node below, Node over, const std::vector<Setting>& root) {
   return lay_maps(std::move(below), std::move(over), {pointers(root), Keys::Map::root});
 }
 
-void apply_override(Node& tree, const SourceText& override_text, const std::vector<Setting>& root,
+void apply_override(Node& tree, SourceText& override_text, const std::vector<Setting>& root,
                     std::vector<std::unique_ptr<SourceText>>& texts) {
   Override(override_text, texts).apply(tree, root);
 }

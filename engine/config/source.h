@@ -15,6 +15,7 @@ struct SourceText {
   std::string name;  ///< the path as given, or "-s train.epochs=1"
   std::string text;
   Origin origin = Origin::file;
+  std::string remark = {};  ///< what messages about something missing add: "it replaces `relu`, a.yaml:9:7"
 };
 
 /// Where a key or a value was written; without a source it is a default.

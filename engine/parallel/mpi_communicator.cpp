@@ -141,7 +141,8 @@ void check_mpi(int code, const char* call) {
   int length = 0;
   MPI_Error_string(code, words, &length);
   throw Error(ExitCode::lost, fmt::format("{} failed: {}", call, words),
-              "a rank or the network was lost; go on from the last checkpoint with --resume");
+              "a rank or the network was lost; --init RUN/checkpoints/last/model.safetensors starts from "
+              "what is saved");
 }
 
 /// Every rank sends each other one its part, and adds what it gets in rank order: the least possible traffic,
