@@ -10,8 +10,10 @@
 #include <map>
 
 #include "cli/version.h"
+#include "engine/config/declared.h"
 #include "engine/config/source.h"
 #include "engine/core/error.h"
+#include "models/training/settings.h"
 
 namespace trainer {
 namespace {
@@ -69,6 +71,7 @@ class CommandLine {
   std::vector<std::size_t> plain_words() const;
   void put_verb_first();
   void check_leftovers(const CLI::App& command) const;
+  void check_values(const CLI::ParseError& mistake) const;
 
   Arguments& arguments_;
   std::vector<std::string> words_;
@@ -158,8 +161,10 @@ void CommandLine::add_placement(CLI::App& command) {
   command.add_option("-n,--ranks", arguments_.ranks, "Start N processes here (runs the MPI launcher)")
       ->type_name("N")
       ->check(whole_number(1, kMostRanks));
-  command.add_flag("-p,--datapar", arguments_.datapar, "Cut each batch over the processes");
-  command.add_flag("-m,--modelpar", arguments_.modelpar, "Cut dense layers over the processes");
+  command.add_flag("-p,--datapar", arguments_.datapar, "Cut each batch over the processes")
+      ->disable_flag_override();
+  command.add_flag("-m,--modelpar", arguments_.modelpar, "Cut dense layers over the processes")
+      ->disable_flag_override();
   command.add_option("--mesh", mesh_, "Both: D groups of samples x M parts of the model")->type_name("DxM");
   command
       .add_option("--ranks-per-node", arguments_.ranks_per_node,
@@ -224,8 +229,10 @@ void CommandLine::put_verb_first() {
     words_.insert(words_.begin(), word);
     return;
   }
+  const bool after_unknown_flag = plain.front() > 0 && words_[plain.front() - 1].starts_with("-") &&
+                                  !find_flag(words_[plain.front() - 1]);
   const bool looks_like_a_file = word.find_first_of("./") != std::string::npos;
-  if (!looks_like_a_file) {
+  if (!looks_like_a_file && !after_unknown_flag) {
     const std::string meant = nearest(word, verb_names());
     fail("unknown command " + in_quotes(word),
          meant.empty() ? "the commands are " + listed(verb_names()) + "; or a YAML file to train"
@@ -248,8 +255,21 @@ void CommandLine::check_leftovers(const CLI::App& command) const {
     for (const std::string& text : option->get_snames()) known.push_back("-" + text);
   }
   const std::string meant = name.starts_with("--") ? nearest(name, known) : "";
+  const std::string key = name.starts_with("--") ? path_of_key(name.substr(2), run_settings()) : "";
+  if (meant.empty() && !key.empty())
+    fail("unknown flag " + in_quotes(name), fmt::format("keys of the YAML are set with -s {}=VALUE", key));
   fail("unknown flag " + in_quotes(name) + " of `trainer " + command.get_name() + "`",
        meant.empty() ? see : "did you mean `" + meant + "`?");
+}
+
+/// CLI11 says "--ranks: 1 required N missing" and "datapar was given a disallowed flag override".
+void CommandLine::check_values(const CLI::ParseError& mistake) const {
+  const std::string what = mistake.what(), name = what.substr(0, what.find(':'));
+  const CLI::Option* flag = find_flag(name);
+  if (flag && what.ends_with(" missing"))
+    fail(name + " wants a value", fmt::format("{} {}", name, flag->get_type_name()));
+  if (what.ends_with(" disallowed flag override"))
+    fail("--" + what.substr(0, what.find(' ')) + " takes no value", "leave = and what follows out");
 }
 
 std::optional<MeshShape> mesh_shape(const std::string& text) {
@@ -275,6 +295,7 @@ void CommandLine::parse() {
   } catch (const CLI::ParseError& mistake) {
     // A flag of which nothing is known explains best why the rest did not fit.
     for (const CLI::App* command : app_.get_subcommands()) check_leftovers(*command);
+    check_values(mistake);
     const auto commands = app_.get_subcommands();
     fail(mistake.what(),
          "trainer " + (commands.empty() ? "" : commands.front()->get_name() + " ") + "--help");
@@ -317,7 +338,8 @@ MeshShape mesh_of(const Arguments& arguments, int ranks) {
     throw Error(
         ExitCode::ranks,
         fmt::format("{} rank{} not make a {}x{} mesh", ranks, ranks == 1 ? " does" : "s do", data, model),
-        fmt::format("mpirun -n {} ...{}, or --datapar", static_cast<std::int64_t>(data) * model, others));
+        fmt::format("{} -n {} ...{}, or --datapar", arguments.ranks > 0 ? "trainer" : "mpirun",
+                    static_cast<std::int64_t>(data) * model, others));
   }
   if (arguments.datapar) return {.data = ranks};
   if (arguments.modelpar) return {.model = ranks};

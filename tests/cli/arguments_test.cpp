@@ -85,10 +85,25 @@ TEST_CASE("flags with values that cannot be are mistakes", "[cli]") {
   CHECK(mistake_in({"--mesh", "0x2", "a.yaml"}).what == "--mesh wants DxM, got `0x2`");
   CHECK(mistake_in({"-p", "-m", "a.yaml"}).what == "--datapar and --modelpar together need --mesh DxM");
   CHECK(mistake_in({"a.yaml", "b.yaml"}).what == "one argument too many: `b.yaml`");
+  CHECK(mistake_in({"a.yaml", "-n"}).what == "--ranks wants a value");
+  CHECK(mistake_in({"a.yaml", "-n"}).help == "--ranks N");
+  CHECK(mistake_in({"a.yaml", "--datapar=false"}).what == "--datapar takes no value");
+  CHECK(mistake_in({"a.yaml", "-s"}).what == "--set wants a value");
   CHECK(mistake_in({"--progress", "dots", "a.yaml"}).what.find("dots") != std::string::npos);
   CHECK_FALSE(mistake_in({"train"}).what.empty());
   CHECK_FALSE(mistake_in({}).what.empty());
   CHECK_FALSE(mistake_in({"-q", "-v", "a.yaml"}).what.empty());
+}
+
+TEST_CASE("a key of the YAML that is given as a flag is told how it is set", "[cli]") {
+  const std::vector<std::vector<std::string>> lines{
+      {"--epochs", "3", "a.yaml"}, {"a.yaml", "--epochs", "3"}, {"a.yaml", "--epochs=3"}};
+  for (const auto& line : lines) {
+    CHECK(mistake_in(line).what == "unknown flag `--epochs`");
+    CHECK(mistake_in(line).help == "keys of the YAML are set with -s train.epochs=VALUE");
+  }
+  CHECK(mistake_in({"a.yaml", "--lr", "0.1"}).help ==
+        "keys of the YAML are set with -s train.optimizer.sgd.lr=VALUE");
 }
 
 TEST_CASE("only what exists is offered", "[cli]") {
@@ -129,6 +144,8 @@ TEST_CASE("ranks without a mode, or too many for the mesh, are told what to type
   CHECK(no_mesh.code() == ExitCode::ranks);
   CHECK(no_mesh.diagnostics().front().what == "6 ranks do not make a 2x2 mesh");
   CHECK(no_mesh.diagnostics().front().help == "mpirun -n 4 ..., or --mesh 3x2, or --datapar");
+  const Error direct = mesh_mistake(parsed({"-n", "4", "--mesh", "2x3", "a.yaml"}), 4);
+  CHECK(direct.diagnostics().front().help == "trainer -n 6 ..., or --datapar");
 }
 
 TEST_CASE("a command line is written so that a shell reads the same words", "[cli]") {
