@@ -31,6 +31,7 @@ class Optimizer {
   virtual double rate() const = 0;
   /// "sgd lr 0.05 momentum 0.9", for the header.
   virtual std::string text() const = 0;
+  /// Several workers may call at once, each with its own segments.
   virtual void step(std::span<const Segment> segments, float rate, std::int64_t step) = 0;
 };
 

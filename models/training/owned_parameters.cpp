@@ -4,43 +4,83 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 
 #include "engine/math/elementwise.h"
 
 namespace trainer {
+namespace {
 
-OwnedParameters::OwnedParameters(const Plan& plan, GradientReducer& reducer, std::size_t states) {
+/// Below this, waking the other workers costs more than they save.
+constexpr std::int64_t kFloatsWorthThreads = 1 << 18;
+/// Shares end on cache lines.
+constexpr std::int64_t kQuantum = 16;
+
+}  // namespace
+
+OwnedParameters::OwnedParameters(const Plan& plan, GradientReducer& reducer, ThreadPool& pool,
+                                 std::size_t states)
+    : pool_(pool), finite_(static_cast<std::size_t>(pool.size())) {
   std::int64_t owned = 0;
   for (const auto& piece : reducer.pieces()) owned += piece.last - piece.first;
   states_ = Arena(owned * static_cast<std::int64_t>(states));
-  std::size_t position = 0;
+  const std::int64_t workers = owned < kFloatsWorthThreads ? 1 : pool.size();
+  const std::int64_t share = (owned / workers + kQuantum) / kQuantum * kQuantum;
+  first_segment_.push_back(0);
+  std::int64_t position = 0;
   for (const auto& piece : reducer.pieces()) {
-    int index = 0;
+    int index = -1;
     for (const Parameter& parameter : plan.parameters()) {
-      const std::int64_t first = std::max(piece.first, parameter.offset);
+      ++index;
+      std::int64_t first = std::max(piece.first, parameter.offset);
       const std::int64_t last = std::min(piece.last, parameter.offset + parameter.shape.size());
-      const int parameter_index = index++;
-      if (first >= last) continue;
-      const auto size = static_cast<std::size_t>(last - first);
-      Segment segment{
-          .values = reducer.values().subspan(static_cast<std::size_t>(first), size),
-          .gradients = reducer.sums(piece).subspan(static_cast<std::size_t>(first - piece.first), size),
-          .is_weight = parameter.is_weight,
-          .parameter = parameter_index};
-      for (std::size_t state = 0; state < states; ++state)
-        segment.states.push_back(
-            states_.floats().subspan(position + state * static_cast<std::size_t>(owned), size));
-      position += size;
-      segments_.push_back(std::move(segment));
-      offsets_.push_back(first);
+      while (first < last) {
+        // A segment ends where its parameter, its piece or its worker's share does.
+        const std::int64_t left = share * std::ssize(first_segment_) - position;
+        const std::int64_t count = std::min(last - first, left);
+        const auto size = static_cast<std::size_t>(count);
+        Segment segment{
+            .values = reducer.values().subspan(static_cast<std::size_t>(first), size),
+            .gradients = reducer.sums(piece).subspan(static_cast<std::size_t>(first - piece.first), size),
+            .is_weight = parameter.is_weight,
+            .parameter = index};
+        for (std::size_t state = 0; state < states; ++state)
+          segment.states.push_back(states_.floats().subspan(
+              static_cast<std::size_t>(position) + state * static_cast<std::size_t>(owned), size));
+        segments_.push_back(std::move(segment));
+        offsets_.push_back(first);
+        first += count;
+        position += count;
+        if (count == left) first_segment_.push_back(segments_.size());
+      }
     }
   }
+  first_segment_.resize(static_cast<std::size_t>(workers) + 1, segments_.size());
 }
 
-bool OwnedParameters::gradients_are_finite() const {
-  return std::ranges::all_of(segments_, [](const Segment& segment) {
-    return std::isfinite(square_sum(std::ssize(segment.gradients), segment.gradients.data()));
+template <class Work>
+void OwnedParameters::share_out(Work work) {
+  const auto part = [&](int worker) {
+    const auto index = static_cast<std::size_t>(worker);
+    const std::size_t first = first_segment_[index];
+    work(std::span<const Segment>(segments_).subspan(first, first_segment_[index + 1] - first), index);
+  };
+  if (first_segment_.size() == 2) return part(0);
+  pool_.run(std::ref(part));
+}
+
+bool OwnedParameters::gradients_are_finite() {
+  std::ranges::fill(finite_, true);
+  share_out([this](std::span<const Segment> segments, std::size_t worker) {
+    finite_[worker] = std::ranges::all_of(segments, [](const Segment& segment) {
+      return std::isfinite(square_sum(std::ssize(segment.gradients), segment.gradients.data()));
+    });
   });
+  return std::ranges::all_of(finite_, [](char finite) { return finite != 0; });
+}
+
+void OwnedParameters::update(Optimizer& optimizer, float rate, std::int64_t step) {
+  share_out([&](std::span<const Segment> segments, std::size_t) { optimizer.step(segments, rate, step); });
 }
 
 std::vector<float> OwnedParameters::gather_state(std::size_t state, std::int64_t parameter_end,

@@ -5,28 +5,38 @@
 #include <vector>
 
 #include "engine/core/arena.h"
+#include "engine/core/thread_pool.h"
 #include "engine/parallel/gradient_reducer.h"
 #include "models/network/plan.h"
 #include "models/optimizers/optimizer.h"
 
 namespace trainer {
 
-/// The part of the parameters that this rank updates, with the optimizer's states for it.
+/// The part of the parameters that this rank updates, with the optimizer's states for it. A large part is
+/// shared out among the rank's workers.
 class OwnedParameters {
  public:
-  OwnedParameters(const Plan& plan, GradientReducer& reducer, std::size_t states);
+  OwnedParameters(const Plan& plan, GradientReducer& reducer, ThreadPool& pool, std::size_t states);
 
-  std::span<const Segment> segments() const { return segments_; }
   /// After GradientReducer::finish().
-  bool gradients_are_finite() const;
+  bool gradients_are_finite();
+  void update(Optimizer& optimizer, float rate, std::int64_t step);
   /// One of the optimizer's states of all data ranks, flat like the parameters, on data rank 0; empty
   /// elsewhere. Collective.
   std::vector<float> gather_state(std::size_t state, std::int64_t parameter_end, Communicator& data) const;
 
  private:
+  /// work(segments, worker) on every worker, or on this one alone when the part is small.
+  template <class Work>
+  void share_out(Work work);
+
+  ThreadPool& pool_;
   Arena states_;
   std::vector<Segment> segments_;
   std::vector<std::int64_t> offsets_;  ///< of each segment in the flat buffer
+  std::vector<std::size_t>
+      first_segment_;         ///< of each worker, and behind the last; for one worker when the part is small
+  std::vector<char> finite_;  ///< by worker; char, since workers write neighbouring elements at once
 };
 
 }  // namespace trainer

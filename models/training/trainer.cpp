@@ -67,7 +67,7 @@ Trainer::Trainer(const Config& root, Session& session, const Options& options)
       reducer_(session.mesh(), session.pool(), borders(session.network().plan()), options.reducer),
       team_(session.mesh(), session.pool(), options.reducer.share),
       batch_(session),
-      owned_(session.network().plan(), reducer_, optimizer_->states().size()),
+      owned_(session.network().plan(), reducer_, session.pool(), optimizer_->states().size()),
       ready_until_(static_cast<std::size_t>(session.pool().size())) {
   Network& network = session.network();
   std::vector<std::span<float>> gradients;
@@ -153,7 +153,7 @@ Progress::Times Trainer::step(Progress& progress, std::span<const std::int64_t> 
                                                .values = reducer_.values(),
                                                .checkpoint = progress.checkpoints.last()});
 
-  optimizer_->step(owned_.segments(), static_cast<float>(progress.report.rate), progress.step);
+  owned_.update(*optimizer_, static_cast<float>(progress.report.rate), progress.step);
   const auto publish = Clock::now();
   reducer_.publish();
   const auto end = Clock::now();
