@@ -19,8 +19,8 @@ namespace trainer {
 namespace {
 
 const std::map<std::string, Verb> kVerbs{
-    {"train", Verb::train},   {"check", Verb::check}, {"config", Verb::config}, {"summary", Verb::summary},
-    {"schema", Verb::schema}, {"info", Verb::info},   {"eval", Verb::eval}};
+    {"train", Verb::train}, {"check", Verb::check},   {"config", Verb::config}, {"summary", Verb::summary},
+    {"time", Verb::time},   {"schema", Verb::schema}, {"info", Verb::info},     {"eval", Verb::eval}};
 
 const std::map<std::string, ProgressMode> kProgressModes{{"auto", ProgressMode::automatic},
                                                          {"bar", ProgressMode::bar},
@@ -34,7 +34,7 @@ std::vector<std::string> verb_names() {
   return names;
 }
 
-constexpr std::int64_t kMostRanks = 1'000'000, kMostThreads = 1024;
+constexpr std::int64_t kMostRanks = 1'000'000, kMostThreads = 1024, kMostSteps = 1'000'000;
 
 /// CLI11's own check of numbers speaks of ranges of floating-point numbers.
 CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
@@ -119,6 +119,14 @@ CommandLine::CommandLine(Arguments& arguments)
   summary->add_option("CONFIG", file_, "The YAML file")->required();
   add_placement(*summary);
   add_settings(*summary);
+
+  CLI::App* time = command("time", "Print what each layer takes of a training step; saves nothing");
+  time->add_option("CONFIG", file_, "The YAML file")->required();
+  time->add_option("--steps", arguments_.steps, "Steps to time, after as many to warm up (default: 50)")
+      ->type_name("N")
+      ->check(whole_number(1, kMostSteps));
+  add_placement(*time);
+  add_settings(*time);
 
   CLI::App* eval = command("eval", "Print loss and metrics of a run's best weights");
   eval->add_option("RUN", file_, "A run directory, or a checkpoint inside one")->required();

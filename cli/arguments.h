@@ -7,7 +7,7 @@
 
 namespace trainer {
 
-enum class Verb { message, train, check, config, summary, schema, info, eval };
+enum class Verb { message, train, check, config, summary, time, schema, info, eval };
 
 enum class ProgressMode { automatic, bar, plain, json, none };
 
@@ -35,6 +35,7 @@ struct Arguments {
   ProgressMode progress = ProgressMode::automatic;
   bool quiet = false, verbose = false;
   std::string split = "test";
+  int steps = 50;     ///< of time
   bool keys = false;  ///< of schema: the reference to read instead of the JSON Schema
 };
 

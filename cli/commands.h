@@ -24,6 +24,7 @@ void config_command(const Job& job);
 void summary_command(const Job& job);
 void schema_command(const Job& job);
 void info_command(const Job& job);
+void time_command(const Job& job);
 void eval_command(const Job& job);
 
 }  // namespace trainer

@@ -39,17 +39,6 @@ std::string layer_lines(const Network& network) {
   return line.empty() ? lines : lines + labelled("", line);
 }
 
-std::string ranks_text(const Session& session, const Seats& seats) {
-  const Mesh& mesh = session.mesh();
-  std::string text = counted(mesh.world().size(), "rank");
-  if (mesh.world().size() > 1)
-    text += fmt::format(" ({} data x {} model) on {}", mesh.data().size(), mesh.model().size(),
-                        counted(seats.hosts, "host"));
-  text += fmt::format(", {}{}", counted(seats.placement.threads, "thread"),
-                      mesh.world().size() > 1 ? " each" : "");
-  return text + ", " + blas_text();
-}
-
 std::string length_text(const RunFacts& facts, const TrainSettings& settings) {
   if (settings.steps)
     return fmt::format("{} (epochs of {})", counted(facts.total_steps, "step"),
@@ -66,6 +55,17 @@ std::string batch_text(const RunFacts& facts, int data_ranks) {
 }
 
 }  // namespace
+
+std::string ranks_text(const Session& session, const Seats& seats) {
+  const Mesh& mesh = session.mesh();
+  std::string text = counted(mesh.world().size(), "rank");
+  if (mesh.world().size() > 1)
+    text += fmt::format(" ({} data x {} model) on {}", mesh.data().size(), mesh.model().size(),
+                        counted(seats.hosts, "host"));
+  text += fmt::format(", {}{}", counted(seats.placement.threads, "thread"),
+                      mesh.world().size() > 1 ? " each" : "");
+  return text + ", " + blas_text();
+}
 
 std::string blas_text() { return fmt::format("{} {}", blas_version(), prepare_blas()); }
 

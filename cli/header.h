@@ -20,6 +20,9 @@ struct Header {
   std::string text() const;
 };
 
+/// "4 ranks (4 data x 1 model) on 1 host, 1 thread each, OpenBLAS 0.3.21 SkylakeX"
+std::string ranks_text(const Session& session, const Seats& seats);
+
 /// The BLAS and its kernel, "OpenBLAS 0.3.21 SkylakeX"; and, when the CPU could do better than what the
 /// environment forces, what to unset.
 std::string blas_text();

@@ -32,6 +32,8 @@ void run_command(const Job& job) {
       return config_command(job);
     case Verb::summary:
       return summary_command(job);
+    case Verb::time:
+      return time_command(job);
     case Verb::schema:
       return schema_command(job);
     case Verb::info:

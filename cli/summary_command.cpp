@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <optional>
 
 #include "cli/commands.h"
@@ -16,12 +14,9 @@
 namespace trainer {
 namespace {
 
-struct Row {
-  std::string name, type, output, parameters, operations;
-};
-
 /// Parameters of the whole layer, and the operations of one sample's forward pass.
-Row row_of(const Sequence::Entry& entry, const Plan& plan, std::int64_t& total_operations) {
+std::vector<std::string> row_of(const Sequence::Entry& entry, const Plan& plan,
+                                std::int64_t& total_operations) {
   std::int64_t parameters = 0;
   for (const Parameter& parameter : plan.parameters())
     if (parameter.offset >= entry.first_parameter && parameter.offset < entry.parameter_end)
@@ -30,23 +25,6 @@ Row row_of(const Sequence::Entry& entry, const Plan& plan, std::int64_t& total_o
   total_operations += operations;
   return {entry.name, entry.type, channels_first_text(entry.output),
           parameters > 0 ? grouped(parameters) : "", operations > 0 ? grouped(operations) : ""};
-}
-
-std::string table(const std::vector<Row>& rows) {
-  std::array<std::size_t, 5> widths{};
-  for (const Row& row : rows) {
-    const std::array cells{&row.name, &row.type, &row.output, &row.parameters, &row.operations};
-    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], columns_of(*cells[i]));
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    std::string line =
-        fmt::format("{:{}}  {:{}}  {:>{}}  {:>{}}  {:>{}}", row.name, widths[0], row.type, widths[1],
-                    row.output, widths[2], row.parameters, widths[3], row.operations, widths[4]);
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
 }
 
 /// What one rank keeps: parameters, a gradient for each worker, the optimizer's state of its slice,
@@ -67,14 +45,14 @@ std::string memory_lines(const Session& session, const Config& train) {
 std::string summary(const OpenRun& run) {
   const Session& session = *run.session;
   const Network& network = session.network();
-  std::vector<Row> rows{{"layer", "type", "output", "parameters", "FLOPs a sample"}};
+  std::vector<std::vector<std::string>> rows{{"layer", "type", "output", "parameters", "FLOPs a sample"}};
   rows.push_back({"input", "", channels_first_text(network.input()), "", ""});
   std::int64_t operations = 0;
   for (const Sequence::Entry& entry : network.layers().entries())
     if (entry.config) rows.push_back(row_of(entry, network.plan(), operations));
   rows.push_back(
       {"total", "", "", grouped(session.parameter_count()), operations > 0 ? grouped(operations) : ""});
-  return "data  " + data_text(session.data()) + "\n\n" + table(rows) + "\n" +
+  return "data  " + data_text(session.data()) + "\n\n" + table(rows, 2) + "\n" +
          memory_lines(session, run.config.root().at("train"));
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "models/training/observer.h"
 
@@ -19,6 +20,9 @@ std::string loss_text(double loss);
 std::string metric_text(const MetricFacts& metric, double value, int decimals = 1);
 /// "4 ranks", "1 rank"
 std::string counted(std::int64_t number, const std::string& noun, const std::string& plural_ending = "s");
+/// Rows of as many cells each, as columns: the first `left` ones begin at the left, the others end at the
+/// right.
+std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t left);
 /// Columns that text takes in a terminal.
 std::size_t columns_of(const std::string& utf8);
 

@@ -28,6 +28,8 @@ class Network {
 
   const Plan& plan() const { return plan_; }
   const Sequence& layers() const { return layers_; }
+  /// To put something around a layer, between steps.
+  Sequence& layers() { return layers_; }
   const Shape& input() const { return input_; }
   const Shape& output() const { return output_; }
   std::span<float> states() { return states_.floats(); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,7 +29,25 @@ struct RunFacts {
   std::string evaluation_split;  ///< "valid", "test" or empty
 };
 
-/// One step of training, the same on all ranks.
+/// What training took on this rank, and parts of that.
+struct StepTimes {
+  std::chrono::nanoseconds training{};
+  std::chrono::nanoseconds data{};     ///< fetching and changing samples, the mean over workers
+  std::chrono::nanoseconds sum{};      ///< after backward, until the gradients are summed
+  std::chrono::nanoseconds agree{};    ///< until all ranks know loss, metrics and that the step is finite
+  std::chrono::nanoseconds update{};   ///< of the parameters that this rank owns
+  std::chrono::nanoseconds publish{};  ///< until it sees what the others updated
+
+  std::chrono::nanoseconds communication() const { return sum + agree + publish; }
+  /// Of the time for training.
+  double share(std::chrono::nanoseconds part) const {
+    return training.count() > 0 ? static_cast<double>(part.count()) / static_cast<double>(training.count())
+                                : 0;
+  }
+  StepTimes& operator+=(const StepTimes& other);
+};
+
+/// One step of training, the same on all ranks but for its times.
 struct StepReport {
   std::int64_t step = 0;  ///< counted from 1
   int epoch = 1;          ///< counted from 1
@@ -37,6 +56,7 @@ struct StepReport {
   double comm_share = 0, data_share = 0;  ///< parts of the epoch's time for communication and for samples
   double time = 0;                        ///< seconds since the first step began
   bool logged = false;                    ///< due by train.log_every
+  StepTimes times;                        ///< of this step
 };
 
 /// After an epoch (or the last, shorter one): training scores over the epoch, and those of an evaluation when

@@ -7,13 +7,20 @@ double seconds(Progress::Clock::duration duration) { return std::chrono::duratio
 
 }  // namespace
 
-void Progress::end_step(const Times& times) {
+StepTimes& StepTimes::operator+=(const StepTimes& other) {
+  training += other.training;
+  data += other.data;
+  sum += other.sum;
+  agree += other.agree;
+  update += other.update;
+  publish += other.publish;
+  return *this;
+}
+
+void Progress::end_step() {
   ++step;
-  for (Times* sum : {&run, &epoch}) {
-    sum->training += times.training;
-    sum->communication += times.communication;
-    sum->data += times.data;
-  }
+  run += report.times;
+  epoch += report.times;
   const Scores& scores = report.scores;
   const auto samples = static_cast<double>(scores.samples);
   epoch_sums.samples += scores.samples;
@@ -24,8 +31,8 @@ void Progress::end_step(const Times& times) {
 
   report.time = seconds(Clock::now() - start);
   report.examples_per_second = static_cast<double>(epoch_sums.samples) / seconds(epoch.training);
-  report.comm_share = epoch.communication_share();
-  report.data_share = epoch.data_share();
+  report.comm_share = epoch.share(epoch.communication());
+  report.data_share = epoch.share(epoch.data);
 }
 
 EpochReport Progress::epoch_report() const {
@@ -55,8 +62,8 @@ void Progress::begin_epoch() {
 void Progress::end() {
   result.steps = step;
   result.time = seconds(Clock::now() - start);
-  result.comm_share = run.communication_share();
-  result.data_share = run.data_share();
+  result.comm_share = run.share(run.communication());
+  result.data_share = run.share(run.data);
 }
 
 }  // namespace trainer

@@ -14,25 +14,10 @@ namespace trainer {
 struct Progress {
   using Clock = std::chrono::steady_clock;
 
-  /// What the steps of the run, or of an epoch, took.
-  struct Times {
-    Clock::duration training{}, communication{}, data{};
-
-    double communication_share() const { return share(communication); }
-    double data_share() const { return share(data); }
-
-   private:
-    double share(Clock::duration part) const {
-      return training > Clock::duration{}
-                 ? static_cast<double>(part.count()) / static_cast<double>(training.count())
-                 : 0;
-    }
-  };
-
   CheckpointFolder checkpoints;
   std::int64_t step = 0;  ///< steps done
   Clock::time_point start = Clock::now(), epoch_start = start;
-  Times run, epoch;
+  StepTimes run, epoch;
   Scores epoch_sums;  ///< scores of the epoch's steps, each times its samples
   LossHistory losses;
   StepReport report;                 ///< of the step just done
@@ -40,8 +25,8 @@ struct Progress {
   bool best = false;                 ///< that evaluation is the best one so far
   RunResult result;
 
-  /// Counts the step that `report.scores` are of.
-  void end_step(const Times& times);
+  /// Counts the step that `report.scores` and `report.times` are of.
+  void end_step();
   EpochReport epoch_report() const;
   void begin_epoch();
   /// The result, once the last step is done.

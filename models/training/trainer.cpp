@@ -104,7 +104,8 @@ RunResult Trainer::run(const std::vector<Observer*>& observers, const std::files
     progress.report.epoch = static_cast<int>(progress.step / facts_.steps_per_epoch) + 1;
     progress.report.rate = schedule_->at(progress.step);
     progress.report.logged = progress.report.step % session_.settings().log_every == 0;
-    progress.end_step(step(progress, order_.batch(progress.step)));
+    step(progress, order_.batch(progress.step));
+    progress.end_step();
     tell(observers, [&](Observer& observer) { observer.on_step(progress.report); });
     evaluate_and_save();
 
@@ -118,7 +119,7 @@ RunResult Trainer::run(const std::vector<Observer*>& observers, const std::files
   return progress.result;
 }
 
-Progress::Times Trainer::step(Progress& progress, std::span<const std::int64_t> samples) {
+void Trainer::step(Progress& progress, std::span<const std::int64_t> samples) {
   const auto begin = Clock::now();
   batch_.clear();
   reducer_.begin();
@@ -157,9 +158,12 @@ Progress::Times Trainer::step(Progress& progress, std::span<const std::int64_t> 
   const auto publish = Clock::now();
   reducer_.publish();
   const auto end = Clock::now();
-  return {.training = end - begin,
-          .communication = (check - sum) + (agreed - agree) + (end - publish),
-          .data = batch_.data_time()};
+  progress.report.times = {.training = end - begin,
+                           .data = batch_.data_time(),
+                           .sum = check - sum,
+                           .agree = agreed - agree,
+                           .update = publish - agreed,
+                           .publish = end - publish};
 }
 
 bool Trainer::evaluate_when_due(Progress& progress) {

@@ -43,8 +43,8 @@ class Trainer {
  private:
   template <class Tell>
   void tell(const std::vector<Observer*>& observers, Tell what) const;
-  /// One update; puts its scores into progress.report.
-  Progress::Times step(Progress& progress, std::span<const std::int64_t> samples);
+  /// One update; puts its scores and times into progress.report.
+  void step(Progress& progress, std::span<const std::int64_t> samples);
   /// True when it was.
   bool evaluate_when_due(Progress& progress);
   void save_when_due(Progress& progress);

@@ -209,6 +209,32 @@ TEST_CASE("summary, schema and info print what they say", "[commands]") {
     CHECK(info.out.find(word) != std::string::npos);
 }
 
+TEST_CASE("time's shares make up the whole step, on every placement, and leave nothing behind",
+          "[commands]") {
+  const SmallRun run;
+  for (const auto& [flags, ranks] :
+       {std::pair{std::vector<std::string>{"--threads", "2"}, 1}, {{"--datapar"}, 2}, {{"--modelpar"}, 2}}) {
+    std::vector<std::string> words{"time", "a.yaml", "--steps", "7"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    const ProgramResult result = run.trainer(words, ranks);
+    INFO(result.out << result.err);
+    REQUIRE(result.code == 0);
+    CHECK(result.out.find("\ndense1 ") != std::string::npos);
+    CHECK(result.out.find("mean of 7 steps") != std::string::npos);
+    std::istringstream lines(result.out);
+    double sum = 0;
+    int rows = 0;
+    for (std::string line; std::getline(lines, line);)
+      if (line.ends_with('%')) {
+        sum += std::stod(line.substr(line.find_last_of(' ')));
+        ++rows;
+      }
+    // Each share is rounded to a tenth.
+    CHECK(sum == Approx(100).margin(0.05 * rows));
+  }
+  CHECK_FALSE(fs::exists(run.path("runs")));
+}
+
 TEST_CASE("the wrong word ends with 2 and the right one", "[commands]") {
   const SmallRun run;
   const ProgramResult verb = run.trainer({"sumary", "a.yaml"});
