@@ -2,11 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cstdlib>
-#include <string_view>
-
 #include "cli/text.h"
 #include "engine/core/cores.h"
 #include "engine/math/gemm.h"
@@ -68,23 +63,6 @@ std::string ranks_text(const Session& session, const Seats& seats) {
 }
 
 std::string blas_text() { return fmt::format("{} {}", blas_version(), prepare_blas()); }
-
-std::string blas_advice() {
-  const char* forced = std::getenv("OPENBLAS_CORETYPE");
-  if (!forced) return "";
-  constexpr std::array<std::string_view, 3> kAvx512{"SkylakeX", "Cooperlake", "Sapphirerapids"};
-  constexpr std::array<std::string_view, 3> kAvx2{"Haswell", "Zen", "Excavator"};
-  const auto is_one_of = [kernel = std::string_view(prepare_blas())](const auto& kernels) {
-    return std::find(kernels.begin(), kernels.end(), kernel) != kernels.end();
-  };
-  const std::string_view instructions = instruction_set();
-  const bool could_do_better = (instructions == "AVX-512" && !is_one_of(kAvx512)) ||
-                               (instructions == "AVX2" && !is_one_of(kAvx2) && !is_one_of(kAvx512));
-  if (!could_do_better) return "";
-  return fmt::format(
-      "OPENBLAS_CORETYPE={} forces the kernel {}, but this CPU has {}: unset it for more speed", forced,
-      prepare_blas(), instructions);
-}
 
 std::string data_text(const Data& data) {
   std::string text = fmt::format("{}: {} train", data.name, grouped(data.train->size()));

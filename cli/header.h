@@ -23,10 +23,8 @@ struct Header {
 /// "4 ranks (4 data x 1 model) on 1 host, 1 thread each, OpenBLAS 0.3.21 SkylakeX"
 std::string ranks_text(const Session& session, const Seats& seats);
 
-/// The BLAS and its kernel, "OpenBLAS 0.3.21 SkylakeX"; and, when the CPU could do better than what the
-/// environment forces, what to unset.
+/// The BLAS and its kernel, "OpenBLAS 0.3.21 SkylakeX".
 std::string blas_text();
-std::string blas_advice();
 
 /// "mnist: 60,000 train, 10,000 test, 1x28x28, 10 classes"
 std::string data_text(const Data& data);

@@ -16,7 +16,6 @@ void info_command(const Job& job) {
   const auto cores = binding_was_chosen() ? usable_cores() : host_cores();
   line("cores", std::to_string(cores.size()));
   if (job.world.size() > 1) line("processes", std::to_string(job.world.size()));
-  if (const std::string advice = blas_advice(); !advice.empty()) line("note", advice);
 }
 
 }  // namespace trainer

@@ -64,7 +64,6 @@ void train_command(const Job& job) {
   std::vector<Observer*> observers;
   const bool for_people = arguments.progress != ProgressMode::json;
   if (directory) {
-    if (const std::string advice = blas_advice(); !advice.empty()) job.warn("note: " + advice + "\n");
     // The header says it too, and a launcher may deliver standard error in the midst of the table.
     if (for_people && !arguments.quiet)
       job.print(

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "engine/math/kernels/kernels.h"
+
 namespace trainer {
 namespace {
 
@@ -21,6 +23,14 @@ CBLAS_TRANSPOSE blas_transpose(Transpose transpose) {
 
 }  // namespace
 
+void blas::gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::int64_t n,
+                std::int64_t k, const float* a, std::int64_t lda, const float* b, std::int64_t ldb,
+                float beta, float* c, std::int64_t ldc) {
+  cblas_sgemm(CblasRowMajor, blas_transpose(a_transposed), blas_transpose(b_transposed), blas_size(m),
+              blas_size(n), blas_size(k), 1.0f, a, blas_size(lda), b, blas_size(ldb), beta, c,
+              blas_size(ldc));
+}
+
 void gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::int64_t n, std::int64_t k,
           const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
           std::int64_t ldc) {
@@ -34,10 +44,16 @@ void gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::i
       }
     return;
   }
-  cblas_sgemm(CblasRowMajor, blas_transpose(a_transposed), blas_transpose(b_transposed), blas_size(m),
-              blas_size(n), blas_size(k), 1.0f, a, blas_size(lda), b, blas_size(ldb), beta, c,
-              blas_size(ldc));
+  const GemmKernels* const own = kernels().gemm;
+  if (!own) return blas::gemm(a_transposed, b_transposed, m, n, k, a, lda, b, ldb, beta, c, ldc);
+  const auto operand = [](const float* data, std::int64_t row, bool contiguous_in_k) {
+    return contiguous_in_k ? Operand{data, row, 1} : Operand{data, 1, row};
+  };
+  own->multiply({m, n, k, operand(a, lda, a_transposed == Transpose::no),
+                 operand(b, ldb, b_transposed == Transpose::yes), beta, c, ldc});
 }
+
+bool gemm_is_chained() { return kernels().gemm != nullptr; }
 
 const char* prepare_blas() {
   openblas_set_num_threads(1);

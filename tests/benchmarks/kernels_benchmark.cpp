@@ -49,11 +49,25 @@ void measure(const std::string& what, const std::string& pass, const std::string
   std::fflush(stdout);
 }
 
-void measure_gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
+void measure_gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::int64_t n,
+                  std::int64_t k) {
   const Numbers a = numbers(m * k), b = numbers(k * n);
   Numbers c = numbers(m * n);
-  measure(fmt::format("{}x{}x{}", m, n, k), "NN", "gemm", 2.0 * static_cast<double>(m * n * k), "GFLOP/s",
-          [&] { gemm(Transpose::no, Transpose::no, m, n, k, a.data(), k, b.data(), n, 0, c.data(), n); });
+  const auto letter = [](Transpose transpose) { return transpose == Transpose::yes ? 'T' : 'N'; };
+  const std::int64_t lda = a_transposed == Transpose::yes ? m : k;
+  const std::int64_t ldb = b_transposed == Transpose::yes ? k : n;
+  for (const auto& [name, product] : {std::pair{"gemm", &gemm}, {"blas", &blas::gemm}})
+    measure(fmt::format("{}x{}x{}", m, n, k), fmt::format("{}{}", letter(a_transposed), letter(b_transposed)),
+            name, 2.0 * static_cast<double>(m * n * k), "GFLOP/s", [&, multiply = product] {
+              multiply(a_transposed, b_transposed, m, n, k, a.data(), lda, b.data(), ldb, 0, c.data(), n);
+            });
+}
+
+/// The three products of a dense layer.
+void measure_dense(std::int64_t rows, std::int64_t inputs, std::int64_t outputs) {
+  measure_gemm(Transpose::no, Transpose::no, rows, outputs, inputs);
+  measure_gemm(Transpose::yes, Transpose::no, inputs, outputs, rows);
+  measure_gemm(Transpose::no, Transpose::yes, rows, inputs, outputs);
 }
 
 void measure_convolution(const std::string& name, std::int64_t images, const ConvolutionGeometry& g) {
@@ -131,10 +145,15 @@ int main() {
   const char* core = prepare_blas();
   fmt::print("# {} kernels, {} {}\nwhat,pass,kernel,milliseconds,rate,unit\n", instruction_set(),
              blas_version(), core);
-  measure_gemm(128, 100, 784);
-  measure_gemm(128, 10, 512);
-  measure_gemm(128, 1024, 1024);
-  measure_gemm(1024, 1024, 1024);
+  measure_dense(128, 784, 100);
+  measure_dense(64, 784, 100);
+  measure_dense(128, 100, 10);
+  measure_dense(128, 512, 10);
+  measure_dense(128, 784, 1024);
+  measure_dense(128, 1024, 1024);
+  measure_dense(32, 1024, 1024);
+  measure_dense(768, 128, 512);
+  measure_gemm(Transpose::no, Transpose::no, 1024, 1024, 1024);
   measure_convolution("1 to 16 5x5 at 28", 128, {28, 28, 1, 16, 5, 5});
   measure_convolution("16 to 32 5x5 at 12", 128, {12, 12, 16, 32, 5, 5});
   measure_convolution("3 to 16 3x3 at 32", 128, {32, 32, 3, 16, 3, 3, 1, 1, 1, 1});

@@ -110,6 +110,25 @@ struct DepthwiseKernels {
                       const float* dy, float* dw);
 };
 
+/// Rows of A or columns of B: number k of row i lies at data + i step + k k_step, and one of the steps is 1.
+struct Operand {
+  const float* data;
+  std::int64_t step, k_step;
+};
+
+/// C = A B + beta C; k is not 0.
+struct Product {
+  std::int64_t m, n, k;
+  Operand a, b;
+  float beta;
+  float* c;
+  std::int64_t ldc;
+};
+
+struct GemmKernels {
+  void (*multiply)(const Product& product);
+};
+
 /// All kernels for one instruction set.
 struct Kernels {
   const char* name;
@@ -118,6 +137,7 @@ struct Kernels {
   const PoolingKernels* pooling;
   const ConvolutionKernels* convolution;
   const DepthwiseKernels* depthwise;
+  const GemmKernels* gemm;  ///< null where BLAS is faster
 };
 
 /// Those for this CPU, chosen once.

@@ -6,19 +6,109 @@
 
 using namespace trainer;
 
+namespace {
+
+struct Matrices {
+  Transpose ta, tb;
+  std::int64_t m, n, k, lda, ldb, ldc;
+  Numbers a, b, c;
+
+  /// Rows have `gap` numbers between them, or are a multiple of 1024 apart where `gap` is that.
+  Matrices(Transpose a_transposed, Transpose b_transposed, std::int64_t rows, std::int64_t columns,
+           std::int64_t depth, std::int64_t gap)
+      : ta(a_transposed),
+        tb(b_transposed),
+        m(rows),
+        n(columns),
+        k(depth),
+        lda(row_distance(ta == Transpose::yes ? m : k, gap)),
+        ldb(row_distance(tb == Transpose::yes ? k : n, gap)),
+        ldc(row_distance(n, gap)),
+        a(random_numbers(lda * (ta == Transpose::yes ? k : m), 1)),
+        b(random_numbers(ldb * (tb == Transpose::yes ? n : k), 2)),
+        c(random_numbers(ldc * m, 3)) {}
+
+  static std::int64_t row_distance(std::int64_t row, std::int64_t gap) {
+    return gap == 1024 ? (row + 1023) / 1024 * 1024 : row + gap;
+  }
+  const float& a_at(std::int64_t row, std::int64_t i) const {
+    return a[static_cast<std::size_t>(ta == Transpose::yes ? i * lda + row : row * lda + i)];
+  }
+  const float& b_at(std::int64_t i, std::int64_t column) const {
+    return b[static_cast<std::size_t>(tb == Transpose::yes ? column * ldb + i : i * ldb + column)];
+  }
+
+  Numbers product(float beta) const {
+    Numbers result = c;
+    gemm(ta, tb, m, n, k, a.data(), lda, b.data(), ldb, beta, result.data(), ldc);
+    return result;
+  }
+  Numbers reference_product(float beta) const {
+    Numbers result = c;
+    reference::gemm(ta, tb, m, n, k, a.data(), lda, b.data(), ldb, beta, result.data(), ldc);
+    return result;
+  }
+  /// One chain of fused multiply-adds for each element.
+  Numbers chains(float beta) const {
+    Numbers result = c;
+    for (std::int64_t row = 0; row < m; ++row)
+      for (std::int64_t column = 0; column < n; ++column) {
+        float& element = result[static_cast<std::size_t>(row * ldc + column)];
+        element = beta == 0.0f ? 0.0f : beta * element;
+        for (std::int64_t i = 0; i < k; ++i) element = std::fma(a_at(row, i), b_at(i, column), element);
+      }
+    return result;
+  }
+  /// C += A B for a part of each.
+  void add_part(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns,
+                std::int64_t first, std::int64_t depth, Numbers& result) const {
+    gemm(ta, tb, rows, columns, depth, &a_at(row, first), lda, &b_at(first, column), ldb, 1,
+         result.data() + row * ldc + column, ldc);
+  }
+};
+
+}  // namespace
+
 TEST_CASE("gemm equals plain loops for every transposition, beta and leading dimension", "[gemm]") {
   prepare_blas();
-  const auto [m, n, k] = GENERATE(table<int, int, int>(
-      {{1, 1, 1}, {3, 5, 7}, {17, 1, 9}, {1, 33, 4}, {128, 10, 100}, {64, 63, 65}, {5, 4, 300}}));
+  // Sizes around those of register tiles, of cache blocks and of what is left of them.
+  const auto [m, n, k] = GENERATE(table<int, int, int>({{1, 1, 1},
+                                                        {3, 5, 7},
+                                                        {17, 1, 9},
+                                                        {1, 33, 4},
+                                                        {2, 130, 31},
+                                                        {128, 10, 100},
+                                                        {64, 63, 65},
+                                                        {5, 4, 300},
+                                                        {33, 3, 19},
+                                                        {131, 100, 37},
+                                                        {70, 52, 517},
+                                                        {9, 49, 257},
+                                                        {200, 2, 5},
+                                                        {147, 28, 64}}));
   const Transpose ta = GENERATE(Transpose::no, Transpose::yes), tb = GENERATE(Transpose::no, Transpose::yes);
-  const float beta = GENERATE(0.0f, 1.0f, -0.5f);
-  const int lda = (ta == Transpose::yes ? m : k) + 2, ldb = (tb == Transpose::yes ? k : n) + 1, ldc = n + 3;
-  const Numbers a = random_numbers(lda * (ta == Transpose::yes ? k : m), 1);
-  const Numbers b = random_numbers(ldb * (tb == Transpose::yes ? n : k), 2);
-  Numbers c = random_numbers(ldc * m, 3), expected = c;
-  gemm(ta, tb, m, n, k, a.data(), lda, b.data(), ldb, beta, c.data(), ldc);
-  reference::gemm(ta, tb, m, n, k, a.data(), lda, b.data(), ldb, beta, expected.data(), ldc);
-  CHECK(difference(c, expected) < 1e-5);
+  const int gap = GENERATE(0, 3, 1024);
+  const Matrices matrices(ta, tb, m, n, k, gap);
+  for (const float beta : {0.0f, 1.0f, -0.5f}) {
+    const Numbers result = matrices.product(beta);
+    CHECK(difference(result, matrices.reference_product(beta)) < 1e-5);
+    if (gemm_is_chained()) CHECK(same_bits(result, matrices.chains(beta)));
+  }
+}
+
+TEST_CASE("cuts of rows, columns and sums do not show in the bits of our own gemm", "[gemm]") {
+  if (!gemm_is_chained()) return;
+  const Transpose ta = GENERATE(Transpose::no, Transpose::yes), tb = GENERATE(Transpose::no, Transpose::yes);
+  const Matrices matrices(ta, tb, 150, 116, 290, 1);
+  const Numbers whole = matrices.product(1);
+  const auto [row, column, first] =
+      GENERATE(table<int, int, int>({{75, 58, 145}, {1, 115, 289}, {149, 100, 3}, {128, 10, 256}}));
+  Numbers parts = matrices.c;
+  matrices.add_part(0, row, 0, 116, 0, 290, parts);
+  matrices.add_part(row, 150 - row, 0, column, 0, 290, parts);
+  matrices.add_part(row, 150 - row, column, 116 - column, 0, first, parts);
+  matrices.add_part(row, 150 - row, column, 116 - column, first, 290 - first, parts);
+  CHECK(same_bits(parts, whole));
 }
 
 TEST_CASE("gemm with nothing to sum over leaves beta C, and with beta 0 clears even NaN", "[gemm]") {
@@ -32,19 +122,22 @@ TEST_CASE("gemm with nothing to sum over leaves beta C, and with beta 0 clears e
   gemm(Transpose::no, Transpose::no, 2, 0, 3, nullptr, 0, nullptr, 0, 0, nullptr, 2);
 }
 
-TEST_CASE("gemm overwrites NaN in C when beta is 0 and passes on NaN from A", "[gemm]") {
-  const Numbers a = {kNan, 1, 2, 3}, b = {0, 1, 1, 1};
-  Numbers c = filled(4, kNan);
-  gemm(Transpose::no, Transpose::no, 2, 2, 2, a.data(), 2, b.data(), 2, 0, c.data(), 2);
-  CHECK(std::isnan(c[0]));
-  CHECK(std::isnan(c[1]));
-  CHECK(c[2] == 3);
-  CHECK(c[3] == 5);
+TEST_CASE("gemm overwrites NaN in C when beta is 0 and passes on NaN from A to its row alone", "[gemm]") {
+  const int n = GENERATE(2, 5, 20, 100);
+  Matrices matrices(Transpose::no, Transpose::no, 70, n, 40, 0);
+  matrices.c = filled(70 * n, kNan);
+  matrices.a[33 * 40 + 39] = kNan;
+  const Numbers result = matrices.product(0);
+  for (int row = 0; row < 70; ++row)
+    for (int column = 0; column < n; ++column) {
+      CAPTURE(row, column);
+      REQUIRE(std::isnan(result[static_cast<std::size_t>(row * n + column)]) == (row == 33));
+    }
 }
 
-TEST_CASE("gemm refuses sizes that BLAS cannot count", "[gemm]") {
+TEST_CASE("sizes that BLAS cannot count are an error", "[gemm]") {
   const std::int64_t huge = std::int64_t{1} << 40;
-  CHECK_THROWS_AS(gemm(Transpose::no, Transpose::no, huge, 1, 1, nullptr, 1, nullptr, 1, 0, nullptr, 1),
+  CHECK_THROWS_AS(blas::gemm(Transpose::no, Transpose::no, huge, 1, 1, nullptr, 1, nullptr, 1, 0, nullptr, 1),
                   std::logic_error);
 }
 

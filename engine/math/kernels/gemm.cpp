@@ -1,0 +1,315 @@
+// Register tiles of C: some rows times up to three vectors of columns, and special ones where only a few
+// columns are left. Every element is a single chain of multiply-adds over k in order, begun with beta C and
+// carried on from C where k is cut, so neither sizes nor place nor the kind of tile show in its bits.
+
+#include "engine/math/kernels/kernels.h"
+#include "engine/math/kernels/packing.h"
+#include "engine/math/kernels/vector.h"
+
+namespace trainer::KERNEL_NAMESPACE {
+namespace {
+
+constexpr int kVectors = 3;                            // of columns in a tile
+constexpr int kRows = KERNEL_REGISTERS == 32 ? 8 : 4;  // of a tile
+constexpr int kNarrow = 4;                             // columns at most that go to narrow tiles
+
+// A panel of B stays in the first cache while all rows of A pass.
+constexpr std::int64_t kDepth = 256;
+// Where packing costs more than it saves: B for so few rows ...
+constexpr std::int64_t kDirectRows = 128;
+// ... and where its rows compete for a few sets of the cache.
+constexpr std::int64_t kDirectRowsPageApart = kLanes == 16 ? 64 : 8;
+// A, contiguous in rows that compete, pays only with the shorter vectors.
+constexpr bool kCopiesA = kLanes < 16;
+constexpr std::int64_t kCopiedRows = 64;
+
+alignas(64) thread_local float b_panel[kDepth * kVectors * kLanes];
+alignas(64) thread_local float a_copy[kDepth * kCopiedRows];
+
+inline bool page_apart(std::int64_t step) { return step % 1024 == 0; }
+
+/// Where a part of C begins.
+struct Place {
+  float* c;
+  std::int64_t ldc;
+  float beta;
+};
+
+inline Place below(const Place& place, std::int64_t rows) {
+  return {place.c + rows * place.ldc, place.ldc, place.beta};
+}
+
+inline Operand part(const Operand& whole, std::int64_t first, std::int64_t k) {
+  return {whole.data + first * whole.step + k * whole.k_step, whole.step, whole.k_step};
+}
+
+/// Hides where a pointer comes from: else the compiler keeps a pointer per row and runs out of registers.
+inline void hide(const float*& pointer) { asm("" : "+r"(pointer)); }
+
+constexpr int kRowsPerBase = 4;  // what one register can address with the distance and three times it
+
+template <int vectors, int rows>
+void multiply_tile(std::int64_t depth, const Operand& a, const float* b, std::int64_t b_step,
+                   std::int64_t columns, const Place& place) {
+  const bool whole = columns == vectors * kLanes;
+  Vector sums[rows][vectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 3
+    for (int v = 0; v < vectors; ++v) {
+      const float* const c = place.c + r * place.ldc + v * kLanes;
+      if (place.beta == 0.0f)
+        sums[r][v] = Vector{};
+      else
+        sums[r][v] = (whole ? load(c) : load_first(c, columns - v * kLanes)) * place.beta;
+    }
+
+  constexpr int kBases = (rows + kRowsPerBase - 1) / kRowsPerBase;
+  const std::int64_t distance = a.step, three = 3 * distance;
+  const float* base[kBases];
+#pragma GCC unroll 2
+  for (int i = 0; i < kBases; ++i) base[i] = a.data + i * kRowsPerBase * distance;
+  for (std::int64_t k = 0; k < depth; ++k, b += b_step) {
+    Vector weights[vectors];
+#pragma GCC unroll 3
+    for (int v = 0; v < vectors; ++v) weights[v] = load(b + v * kLanes);
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r) {
+      const float* const from = base[r / kRowsPerBase];
+      const int row = r % kRowsPerBase;
+      const float value = row == 3 ? from[three] : from[row * distance];
+#pragma GCC unroll 3
+      for (int v = 0; v < vectors; ++v) sums[r][v] += weights[v] * value;
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < kBases; ++i) {
+      base[i] += a.k_step;
+      hide(base[i]);
+    }
+  }
+
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 3
+    for (int v = 0; v < vectors; ++v) {
+      float* const c = place.c + r * place.ldc + v * kLanes;
+      if (whole)
+        store(sums[r][v], c);
+      else
+        store_first(sums[r][v], columns - v * kLanes, c);
+    }
+}
+
+/// A tile has at least eight sums, as many additions as are under way at once.
+constexpr int tile_rows(int vectors) { return vectors == 1 ? 8 : kRows; }
+
+using Tile = void (*)(std::int64_t depth, const Operand& a, const float* b, std::int64_t b_step,
+                      std::int64_t columns, const Place& place);
+
+template <int vectors, int rows = tile_rows(vectors)>
+Tile tile_of(std::int64_t wanted) {
+  if constexpr (rows == 0)
+    return nullptr;
+  else
+    return wanted == rows ? multiply_tile<vectors, rows> : tile_of<vectors, rows - 1>(wanted);
+}
+
+/// All rows times one panel of columns.
+template <int vectors>
+void multiply_panel(std::int64_t rows, std::int64_t depth, const Operand& a, const float* b,
+                    std::int64_t b_step, std::int64_t columns, const Place& place) {
+  constexpr int kAtOnce = tile_rows(vectors);
+  std::int64_t row = 0;
+  for (; row + kAtOnce <= rows; row += kAtOnce)
+    multiply_tile<vectors, kAtOnce>(depth, part(a, row, 0), b, b_step, columns, below(place, row));
+  if (row < rows) tile_of<vectors>(rows - row)(depth, part(a, row, 0), b, b_step, columns, below(place, row));
+}
+
+using MultiplyPanel = void (*)(std::int64_t rows, std::int64_t depth, const Operand& a, const float* b,
+                               std::int64_t b_step, std::int64_t columns, const Place& place);
+
+inline MultiplyPanel panel_of(std::int64_t vectors) {
+  return vectors == 3 ? multiply_panel<3> : vectors == 2 ? multiply_panel<2> : multiply_panel<1>;
+}
+
+template <class Half, int... lane>
+inline auto join(const Half& first, const Half& second, Lanes<lane...>) {
+  return __builtin_shufflevector(first, second, lane...);
+}
+
+/// Four numbers from each of several rows.
+template <int lanes>
+inline auto load_fours(const float* from, std::int64_t step) {
+  if constexpr (lanes == 4) {
+    typedef float Four __attribute__((vector_size(16)));
+    typedef float LooseFour __attribute__((vector_size(16), aligned(4), may_alias));
+    return Four(*reinterpret_cast<const LooseFour*>(from));
+  } else {
+    return join(load_fours<lanes / 2>(from, step), load_fours<lanes / 2>(from + lanes / 8 * step, step),
+                typename Count<lanes>::Type{});
+  }
+}
+
+/// Number i of each four lanes, in all of them.
+template <int i, int... lane>
+inline Vector spread(const Vector& vector, Lanes<lane...>) {
+  return __builtin_shufflevector(vector, vector, (lane / 4 * 4 + i)...);
+}
+
+// Narrow tiles, for four columns or less. B comes packed, one vector with zeros behind its columns for each
+// k.
+
+constexpr int kWideVectors = 8;
+constexpr int kWideRows = kWideVectors * kFours;
+
+/// Rows of A are contiguous: a vector holds the four columns of some rows.
+void multiply_narrow_by_rows(std::int64_t depth, const Operand& a, const float* b, std::int64_t columns,
+                             const Place& place) {
+  constexpr AllLanes lanes;
+  float all[kWideRows][4] = {};
+  if (place.beta != 0.0f)
+    for (std::int64_t r = 0; r < kWideRows; ++r)
+      for (std::int64_t c = 0; c < columns; ++c) all[r][c] = place.beta * place.c[r * place.ldc + c];
+  Vector sums[kWideVectors];
+  const float* base[kWideVectors];
+#pragma GCC unroll 8
+  for (int v = 0; v < kWideVectors; ++v) {
+    sums[v] = load(all[v * kFours]);
+    base[v] = a.data + v * kFours * a.step;
+  }
+  std::int64_t k = 0;
+  for (; k + 4 <= depth; k += 4, b += 4 * kLanes) {
+    const Vector weights[4] = {load_fours<kLanes>(b, 0), load_fours<kLanes>(b + kLanes, 0),
+                               load_fours<kLanes>(b + 2 * kLanes, 0), load_fours<kLanes>(b + 3 * kLanes, 0)};
+#pragma GCC unroll 8
+    for (int v = 0; v < kWideVectors; ++v) {
+      const Vector values = load_fours<kLanes>(base[v], a.step);
+      sums[v] += spread<0>(values, lanes) * weights[0];
+      sums[v] += spread<1>(values, lanes) * weights[1];
+      sums[v] += spread<2>(values, lanes) * weights[2];
+      sums[v] += spread<3>(values, lanes) * weights[3];
+      base[v] += 4;
+      hide(base[v]);
+    }
+  }
+  for (; k < depth; ++k, b += kLanes) {
+    const Vector weights = load_fours<kLanes>(b, 0);
+#pragma GCC unroll 8
+    for (int v = 0; v < kWideVectors; ++v) {
+      float values[kLanes];
+      for (int i = 0; i < kLanes; ++i) values[i] = base[v][i / 4 * a.step];
+      sums[v] += load(values) * weights;
+      ++base[v];
+    }
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < kWideVectors; ++v) store(sums[v], all[v * kFours]);
+  for (std::int64_t r = 0; r < kWideRows; ++r)
+    for (std::int64_t c = 0; c < columns; ++c) place.c[r * place.ldc + c] = all[r][c];
+}
+
+constexpr int kTallVectors = KERNEL_REGISTERS == 32 ? 4 : 2;
+constexpr int kTallRows = kTallVectors * kLanes;
+
+/// Columns of A are contiguous: a vector holds one column of many rows.
+void multiply_narrow_by_columns(std::int64_t depth, const Operand& a, const float* b, std::int64_t columns,
+                                const Place& place) {
+  float all[kNarrow][kTallRows] = {};
+  if (place.beta != 0.0f)
+    for (std::int64_t r = 0; r < kTallRows; ++r)
+      for (std::int64_t c = 0; c < columns; ++c) all[c][r] = place.beta * place.c[r * place.ldc + c];
+  Vector sums[kNarrow][kTallVectors];
+#pragma GCC unroll 4
+  for (int c = 0; c < kNarrow; ++c)
+#pragma GCC unroll 4
+    for (int v = 0; v < kTallVectors; ++v) sums[c][v] = load(all[c] + v * kLanes);
+  for (std::int64_t k = 0; k < depth; ++k, b += kLanes) {
+    Vector values[kTallVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kTallVectors; ++v) values[v] = load(a.data + k * a.k_step + v * kLanes);
+#pragma GCC unroll 4
+    for (int c = 0; c < kNarrow; ++c)
+#pragma GCC unroll 4
+      for (int v = 0; v < kTallVectors; ++v) sums[c][v] += values[v] * b[c];
+  }
+#pragma GCC unroll 4
+  for (int c = 0; c < kNarrow; ++c)
+#pragma GCC unroll 4
+    for (int v = 0; v < kTallVectors; ++v) store(sums[c][v], all[c] + v * kLanes);
+  for (std::int64_t r = 0; r < kTallRows; ++r)
+    for (std::int64_t c = 0; c < columns; ++c) place.c[r * place.ldc + c] = all[c][r];
+}
+
+void multiply_narrow(std::int64_t rows, std::int64_t depth, const Operand& a, const float* b,
+                     std::int64_t columns, const Place& place) {
+  const bool by_rows = a.k_step == 1;
+  const std::int64_t at_once = by_rows ? kWideRows : kTallRows;
+  std::int64_t row = 0;
+  for (; row + at_once <= rows; row += at_once)
+    (by_rows ? multiply_narrow_by_rows : multiply_narrow_by_columns)(depth, part(a, row, 0), b, columns,
+                                                                     below(place, row));
+  multiply_panel<1>(rows - row, depth, part(a, row, 0), b, kLanes, columns, below(place, row));
+}
+
+/// Some columns that are taken together.
+struct Panel {
+  std::int64_t columns, vectors;
+  bool narrow;
+};
+
+inline Panel next_panel(std::int64_t left) {
+  if (left >= kVectors * kLanes) return {kVectors * kLanes, kVectors, false};
+  const std::int64_t vectors = left / kLanes, over = left % kLanes;
+  if (over > kNarrow) return {left, vectors + 1, false};
+  if (vectors > 0) return {vectors * kLanes, vectors, false};
+  return {over, 1, true};
+}
+
+/// Parts of k about equal, so that none is short.
+inline std::int64_t equal_depth(std::int64_t k) {
+  const std::int64_t parts = (k + kDepth - 1) / kDepth;
+  return ((k + parts - 1) / parts + kLanes - 1) / kLanes * kLanes;
+}
+
+/// C (+)= A B over some of k, for the columns of a panel.
+void multiply_part(const Panel& panel, std::int64_t rows, std::int64_t depth, const Operand& a,
+                   const Operand& b, const Place& place) {
+  const std::int64_t width = panel.vectors * kLanes;
+  const bool direct = b.step == 1 && panel.columns == width &&
+                      rows <= (page_apart(b.k_step) ? kDirectRowsPageApart : kDirectRows);
+  if (!direct) pack(b, panel.columns, width, depth, b_panel);
+  const float* const from = direct ? b.data : b_panel;
+  const std::int64_t step = direct ? b.k_step : width;
+  const MultiplyPanel multiply_rows = panel_of(panel.vectors);
+  if (panel.narrow) {
+    multiply_narrow(rows, depth, a, from, panel.columns, place);
+  } else if (kCopiesA && a.step == 1 && page_apart(a.k_step)) {
+    for (std::int64_t row = 0; row < rows; row += kCopiedRows) {
+      const std::int64_t here = rows - row < kCopiedRows ? rows - row : kCopiedRows;
+      pack(part(a, row, 0), here, kCopiedRows, depth, a_copy);
+      multiply_rows(here, depth, {a_copy, 1, kCopiedRows}, from, step, panel.columns, below(place, row));
+    }
+  } else {
+    multiply_rows(rows, depth, a, from, step, panel.columns, place);
+  }
+}
+
+void multiply(const Product& product) {
+  const std::int64_t usual_depth = equal_depth(product.k);
+  for (std::int64_t column = 0; column < product.n;) {
+    const Panel panel = next_panel(product.n - column);
+    for (std::int64_t k = 0; k < product.k; k += usual_depth)
+      multiply_part(panel, product.m, product.k - k < usual_depth ? product.k - k : usual_depth,
+                    part(product.a, 0, k), part(product.b, column, k),
+                    {product.c + column, product.ldc, k == 0 ? product.beta : 1.0f});
+    column += panel.columns;
+  }
+}
+
+}  // namespace
+
+extern const GemmKernels* const gemm_kernels;
+constexpr GemmKernels kGemmKernels = {multiply};
+const GemmKernels* const gemm_kernels = &kGemmKernels;
+
+}  // namespace trainer::KERNEL_NAMESPACE
