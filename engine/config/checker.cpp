@@ -101,8 +101,13 @@ void Checker::check(const Setting& setting, Written written, const Place& key_pl
           given.push_back({entry.key, entry.key_place, {&entry.value, resolved.value.scope}});
         check_keys(out.key, pointers(setting.nested), given, out);
       } else {
-        mistakes_.add(node.place, subject(out) + " wants a map, got " + node.form_name(), "",
-                      {"it takes " + listed(names_of(pointers(setting.nested)), "")});
+        const bool words = !setting.choices.empty();
+        mistakes_.add(node.place,
+                      subject(out) + " wants " + (words ? form_words(setting) : "a map") + ", got " +
+                          (words && node.is_scalar() ? in_quotes(node.text) : node.form_name()),
+                      suggestion(node.text, setting.choices),
+                      words ? std::vector<std::string>{}
+                            : std::vector{"it takes " + listed(names_of(pointers(setting.nested)), "")});
       }
       break;
     case Setting::Kind::either:
@@ -337,7 +342,7 @@ void Checker::check_keys(const std::string& title, const Settings& settings, con
       check(*setting, default_of(*setting), {}, child);
       if (mistakes_.count() != before)
         throw std::logic_error("the default of " + child.path + " is not valid");
-    } else if (setting->required && suggested.count(setting->name) == 0) {
+    } else if ((setting->required || !setting->excludes.empty()) && suggested.count(setting->name) == 0) {
       const Setting* twin = setting->excludes.empty() ? nullptr : find_setting(settings, setting->excludes);
       if (twin != nullptr && out.child(twin->name) != nullptr) continue;  // said with the first of the two
       std::vector<std::string> notes{"`" + setting->name + "`: " + setting->help};

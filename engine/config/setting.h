@@ -49,7 +49,7 @@ struct Setting {
   Setting& or_word(std::string word);
   Setting& fallback(std::string yaml);
   Setting& optional();
-  /// At most one of the two keys is written; giving one in a later layer (-s, base) takes the other out.
+  /// Exactly one of the two keys is written; giving one in a later layer (-s, base) takes the other out.
   Setting& exclusive_with(std::string key);
 };
 

@@ -38,8 +38,6 @@ TrainSettings train_settings(const Config& train) {
                          .checkpoint = cadence(train, "checkpoint")};
   if (train.has("epochs")) settings.epochs = train.get<std::int64_t>("epochs");
   if (train.has("steps")) settings.steps = train.get<std::int64_t>("steps");
-  if (!settings.epochs && !settings.steps)
-    train.fail("", "train says neither `epochs` nor `steps`", "train: {epochs: 5, ...}");
   if (train.has("warmup")) settings.warmup = train.get<Duration>("warmup");
   return settings;
 }
