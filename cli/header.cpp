@@ -79,6 +79,8 @@ std::string Header::text() const {
   std::int64_t layers = 0;
   for (const Sequence::Entry& entry : session.network().layers().entries()) layers += entry.config ? 1 : 0;
   std::string text = labelled(name, ranks_text(session, seats));
+  if (training.lacks_shared_memory())
+    text += labelled("", "/dev/shm has too little room: gradients travel by MPI, which is slower");
   if (verbose) {
     text += labelled("", fmt::format("{}, {}, threads: {}, gradients: {}", cpu_name(), instruction_set(),
                                      seats.placement.reason, training.transport()));

@@ -82,6 +82,7 @@ struct GradientReducer::State {
         window.emplace(layout, std::move(memory), node_rank, options.crowded);
         return;
       }
+      refused = true;
     }
     const auto alone = solo();
     const NodeWindow::Layout layout = layout_of(*alone);
@@ -136,6 +137,7 @@ struct GradientReducer::State {
   std::optional<NodeWindow> window;
   int node_rank = 0, node_ranks = 1;  ///< ranks whose window this is
   bool several_nodes = false;
+  bool refused = false;  ///< the window, for want of room
   std::string transport = "none";
 
   // Every node's rank l owns lane l, the l-th slice of each bucket; its ranks share it out between the nodes.
@@ -261,5 +263,7 @@ std::span<const float> GradientReducer::sums(const Piece& piece) {
 }
 
 std::string GradientReducer::transport() const { return state_->transport; }
+
+bool GradientReducer::lacks_shared_memory() const { return state_->refused; }
 
 }  // namespace trainer

@@ -57,6 +57,8 @@ class GradientReducer {
 
   /// "window" or "MPI" or "window + MPI", for the header; "none" for one data rank.
   std::string transport() const;
+  /// True when the ranks of a node could not have the shared memory that they would have used.
+  bool lacks_shared_memory() const;
 
  private:
   struct State;

@@ -35,6 +35,7 @@ class Trainer {
   std::string optimizer_text() const { return optimizer_->text(); }
   /// How gradients travel, for the header.
   std::string transport() const { return reducer_.transport(); }
+  bool lacks_shared_memory() const { return reducer_.lacks_shared_memory(); }
 
   /// Trains to the end. `observers` are told on world rank 0 only. Error(diverged) on all ranks when a step
   /// is not finite. Checkpoints go into `directory`, which matters on world rank 0 only.
