@@ -18,10 +18,10 @@ namespace {
 
 constexpr const char* kLaunched = "TRAINER_LAUNCHED";
 
-volatile sig_atomic_t launcher_process = 0, was_stopped = 0;
+volatile sig_atomic_t launcher_process = 0, stopped_by = 0;
 
 void pass_on(int signal) {
-  was_stopped = 1;
+  stopped_by = signal;
   if (launcher_process > 0) ::kill(launcher_process, signal);
 }
 
@@ -61,7 +61,9 @@ int launch(const Arguments& arguments) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  if (!means_lost(code) || was_stopped) return code;
+  // As a shell tells that a signal ended a program; launchers have codes of their own for it.
+  if (code != 0 && stopped_by != 0) return 128 + stopped_by;
+  if (!means_lost(code)) return code;
   throw Error(ExitCode::lost, fmt::format("a process was lost: the launcher ended with {}", code),
               "the system may have killed it for want of memory: see dmesg");
 }
