@@ -34,7 +34,7 @@ std::vector<std::string> verb_names() {
   return names;
 }
 
-constexpr std::int64_t kMostRanks = 1'000'000, kMostThreads = 1024, kMostSteps = 1'000'000;
+constexpr std::int64_t kMostRanks = 1'000'000, kMostSteps = 1'000'000;
 
 /// CLI11's own check of numbers speaks of ranges of floating-point numbers.
 CLI::Validator whole_number(std::int64_t least, std::int64_t most) {

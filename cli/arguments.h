@@ -7,6 +7,9 @@
 
 namespace trainer {
 
+/// Threads of one process.
+inline constexpr int kMostThreads = 1024;
+
 enum class Verb { message, train, check, config, summary, time, schema, info, eval };
 
 enum class ProgressMode { automatic, bar, plain, json, none };

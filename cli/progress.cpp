@@ -195,14 +195,14 @@ std::string result_line(const RunFacts& facts, const RunResult& result) {
   constexpr double kWorthSaying = 0.05;
   if (result.data_share > kWorthSaying)
     total += fmt::format(", {:.0f}% waiting for data", 100 * result.data_share);
-  if (!result.best || result.best_epoch == 0)
-    return fmt::format("done  {}      {}", counted(result.steps, "step"), total);
+  if (!result.best) return fmt::format("done  {}      {}", counted(result.steps, "step"), total);
   const std::string score = facts.metrics.empty()
                                 ? "loss " + loss_text(result.best->loss)
                                 : facts.metrics.front().name + " " +
                                       metric_text(facts.metrics.front(), result.best->metrics.front(), 2);
-  return fmt::format("best  epoch {}: {} {}      {}", result.best_epoch, facts.evaluation_split, score,
-                     total);
+  const std::string when = result.best_epoch == 0 ? "done  " + counted(result.steps, "step")
+                                                  : fmt::format("best  epoch {}", result.best_epoch);
+  return fmt::format("{}: {} {}      {}", when, facts.evaluation_split, score, total);
 }
 
 }  // namespace trainer

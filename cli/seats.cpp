@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cli/arguments.h"
 #include "cli/text.h"
 #include "engine/parallel/mpi_world.h"
 
@@ -17,7 +18,11 @@ namespace {
 int openmp_threads() {
   const char* text = std::getenv("OMP_NUM_THREADS");
   int threads = 0;
-  if (text) std::from_chars(text, text + std::strlen(text), threads);
+  if (!text) return 0;
+  const auto read = std::from_chars(text, text + std::strlen(text), threads);
+  if (read.ec == std::errc::result_out_of_range || threads > kMostThreads)
+    throw Error(ExitCode::usage, fmt::format("OMP_NUM_THREADS={} is too large", text),
+                fmt::format("at most {}", kMostThreads));
   return std::max(threads, 0);
 }
 

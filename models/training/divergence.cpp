@@ -18,7 +18,7 @@ std::string short_number(double number) {
 /// The parameter with the largest number, and that number: "dense1.weight 4.1e+19".
 std::string largest_parameter(std::span<const Parameter> parameters, std::span<const float> values) {
   std::string name;
-  double largest = -1;
+  double largest = -1, shown = 0;
   for (const Parameter& parameter : parameters) {
     const auto numbers = values.subspan(static_cast<std::size_t>(parameter.offset),
                                         static_cast<std::size_t>(parameter.shape.size()));
@@ -26,10 +26,11 @@ std::string largest_parameter(std::span<const Parameter> parameters, std::span<c
       const double size = std::isnan(number) ? HUGE_VAL : std::abs(static_cast<double>(number));
       if (size <= largest) continue;
       largest = size;
+      shown = static_cast<double>(number);
       name = parameter.name;
     }
   }
-  return name + " " + short_number(largest);
+  return name + " " + short_number(std::isnan(shown) ? shown : largest);
 }
 
 }  // namespace

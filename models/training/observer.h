@@ -76,7 +76,7 @@ struct EpochReport {
 struct RunResult {
   std::int64_t steps = 0;
   double time = 0, comm_share = 0, data_share = 0;
-  int best_epoch = 0;                ///< 0: nothing was evaluated
+  int best_epoch = 0;                ///< 0: nothing was, or nothing but the initial weights
   std::optional<Scores> best, last;  ///< on the evaluation split
 };
 

@@ -1,5 +1,7 @@
 #include "models/training/session.h"
 
+#include <algorithm>
+
 #include "models/network/partition.h"
 
 namespace trainer {
@@ -35,6 +37,9 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
   for (const Config& config : root.at("train").items("metrics")) {
     metrics_.push_back(Registry<Metric>::make(config));
     metrics_.back()->setup(network_->output(), data_.train->classes());
+    const std::string name = metrics_.back()->name();
+    if (std::ranges::count(metrics_, name, [](const auto& metric) { return metric->name(); }) > 1)
+      config.fail("", "the metric " + name + " is there twice");
   }
 }
 

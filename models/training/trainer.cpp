@@ -177,7 +177,7 @@ bool Trainer::evaluate_when_due(Progress& progress) {
   progress.best = !result.best || is_better(scores, *result.best, facts_.metrics);
   if (progress.best) {
     result.best = scores;
-    result.best_epoch = progress.report.epoch;
+    result.best_epoch = progress.step == 0 ? 0 : progress.report.epoch;
   }
   result.last = progress.evaluation = scores;
   return true;

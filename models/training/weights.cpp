@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <map>
 
 #include "models/export/layout.h"
@@ -99,6 +100,13 @@ std::vector<NamedTensor> state_tensors(const Plan& plan, std::span<const float> 
 
 void load_weights(const std::string& path, const Plan& plan, std::span<float> values,
                   std::span<float> states) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    const std::filesystem::path inside = std::filesystem::path(path) / "model.safetensors";
+    throw Error(ExitCode::weights, path + " is a directory, not a file of weights",
+                std::filesystem::exists(inside, ignored) ? inside.string()
+                                                         : "RUN/checkpoints/best/model.safetensors");
+  }
   const TensorFile file = read_safetensors(path);
   const std::map<std::string, Wanted> wanted = wanted_tensors(plan);
   if (std::vector<std::string> notes = differences(file.tensors, wanted); !notes.empty()) {

@@ -90,8 +90,9 @@ TEST_CASE("a bar is as full as its epoch is done", "[cli]") {
 TEST_CASE("the result names the best epoch, or says that nothing was evaluated", "[cli]") {
   RunResult result{.steps = 2345, .time = 10, .comm_share = 0.04};
   CHECK(result_line(kFacts, result).find("done  2,345 steps") == 0);
-  result.best_epoch = 5;
   result.best = Scores{.samples = 10'000, .loss = 0.05, .metrics = {0.98634}};
+  CHECK(result_line(kFacts, result).find("done  2,345 steps: test accuracy 98.63%") == 0);
+  result.best_epoch = 5;
   CHECK(result_line(kFacts, result).find("best  epoch 5: test accuracy 98.63%") == 0);
   CHECK(result_line(kFacts, result).find("data") == std::string::npos);
   result.data_share = 0.07;

@@ -115,7 +115,9 @@ TEST_CASE("the resolved config of a run repeats it, to the last bit of its weigh
 
 TEST_CASE("no epochs write the initial weights, from which --init goes on alike", "[commands]") {
   const SmallRun run;
-  REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=0", "-o", "start"}).code == 0);
+  const ProgramResult start = run.trainer({"a.yaml", "-s", "train.epochs=0", "-o", "start"});
+  REQUIRE(start.code == 0);
+  CHECK(start.out.find("\ndone  0 steps: test accuracy ") != std::string::npos);
   REQUIRE(run.trainer({"a.yaml", "-o", "straight"}).code == 0);
   REQUIRE(run.trainer({"a.yaml", "--init", "start/checkpoints/last/model.safetensors", "-o", "given"}).code ==
           0);
@@ -254,6 +256,28 @@ TEST_CASE("a process that is killed ends the run with 7, and says so", "[command
   CHECK_FALSE(result.timed_out);
   CHECK(result.code == 7);
   CHECK(result.err.find("error: a process was lost") != std::string::npos);
+}
+
+TEST_CASE("trainer -n tells by which signal it was stopped, and leaves no process", "[commands]") {
+  const SmallRun run;
+  const ProgramResult result = run.shell(
+      "$TRAINER -n 2 --datapar a.yaml -q -s train.steps=1000000000 -s train.evaluate=never -s "
+      "train.checkpoint=never & run=$!; until [ -e runs/a/results.csv ]; do sleep 0.1; done; kill -TERM "
+      "$run; "
+      "wait $run");
+  CHECK_FALSE(result.timed_out);
+  CHECK(result.code == 143);
+}
+
+TEST_CASE("a host without room in /dev/shm trains by MPI, and the header says so", "[commands]") {
+  const SmallRun run;
+  const std::string small = "unshare -m sh -c 'mount -t tmpfs -o size=64k tmpfs /dev/shm && ";
+  if (run.shell(small + "true'").code != 0) return;  // only root may
+  const ProgramResult result = run.shell(small + "$TRAINER -n 2 --datapar a.yaml'");
+  INFO(result.err);
+  CHECK(result.code == 0);
+  CHECK(result.out.find("/dev/shm has too little room: gradients travel by MPI") != std::string::npos);
+  CHECK(run.trainer({"a.yaml", "--datapar"}, 2).out.find("/dev/shm") == std::string::npos);
 }
 
 TEST_CASE("processes do not start processes", "[commands]") {
