@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "cli/commands.h"
@@ -14,12 +15,13 @@
 namespace trainer {
 namespace {
 
-/// Parameters of the whole layer, and the operations of one sample's forward pass.
-std::vector<std::string> row_of(const Sequence::Entry& entry, const Plan& plan,
+/// Parameters of the whole layer, which end at `parameter_end`, and the operations of one sample's forward
+/// pass.
+std::vector<std::string> row_of(const Sequence::Entry& entry, const Plan& plan, std::int64_t parameter_end,
                                 std::int64_t& total_operations) {
   std::int64_t parameters = 0;
   for (const Parameter& parameter : plan.parameters())
-    if (parameter.offset >= entry.first_parameter && parameter.offset < entry.parameter_end)
+    if (parameter.offset >= entry.first_parameter && parameter.offset < parameter_end)
       parameters += parameter.whole_shape().size();
   const std::int64_t operations = entry.layer->flops();
   total_operations += operations;
@@ -48,8 +50,15 @@ std::string summary(const OpenRun& run) {
   std::vector<std::vector<std::string>> rows{{"layer", "type", "output", "parameters", "FLOPs a sample"}};
   rows.push_back({"input", "", channels_first_text(network.input()), "", ""});
   std::int64_t operations = 0;
-  for (const Sequence::Entry& entry : network.layers().entries())
-    if (entry.config) rows.push_back(row_of(entry, network.plan(), operations));
+  const std::vector<Sequence::Entry>& entries = network.layers().entries();
+  for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
+    if (!entry->config) continue;
+    // A layer that was cut may keep its bias in one that stands behind it.
+    const auto next =
+        std::find_if(entry + 1, entries.end(), [](const auto& other) { return other.config.has_value(); });
+    const std::int64_t end = next == entries.end() ? network.plan().parameter_end() : next->first_parameter;
+    rows.push_back(row_of(*entry, network.plan(), end, operations));
+  }
   rows.push_back(
       {"total", "", "", grouped(session.parameter_count()), operations > 0 ? grouped(operations) : ""});
   return "data  " + data_text(session.data()) + "\n\n" + table(rows, 2) + "\n" +
