@@ -59,7 +59,11 @@ std::string ranks_text(const Session& session, const Seats& seats) {
                         counted(seats.hosts, "host"));
   text += fmt::format(", {}{}", counted(seats.placement.threads, "thread"),
                       mesh.world().size() > 1 ? " each" : "");
-  return text + ", " + blas_text();
+  return text + ", " + kernels_text();
+}
+
+std::string kernels_text() {
+  return gemm_is_chained() ? fmt::format("{} kernels", instruction_set()) : blas_text();
 }
 
 std::string blas_text() { return fmt::format("{} {}", blas_version(), prepare_blas()); }

@@ -20,9 +20,11 @@ struct Header {
   std::string text() const;
 };
 
-/// "4 ranks (4 data x 1 model) on 1 host, 1 thread each, OpenBLAS 0.3.21 SkylakeX"
+/// "4 ranks (4 data x 1 model) on 1 host, 1 thread each, AVX-512 kernels"
 std::string ranks_text(const Session& session, const Seats& seats);
 
+/// What computes: "AVX-512 kernels", or the BLAS library where none of our own serve.
+std::string kernels_text();
 /// The BLAS and its kernel, "OpenBLAS 0.3.21 SkylakeX".
 std::string blas_text();
 

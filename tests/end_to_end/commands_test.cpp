@@ -43,7 +43,7 @@ TEST_CASE("a run prints its header, its epochs and what to do next", "[commands]
   INFO(result.out);
   CHECK(result.code == 0);
   CHECK(result.err.empty());
-  CHECK(result.out.find("a             1 rank, 1 thread, OpenBLAS") == 0);
+  CHECK(result.out.find("a             1 rank, 1 thread, ") == 0);
   CHECK(result.out.find("data          mnist: 40 train, 20 test, 1x28x28, 10 classes\n") !=
         std::string::npos);
   CHECK(result.out.find("model         2 layers, 6,370 parameters (24.9 KiB)\n") != std::string::npos);
@@ -76,7 +76,7 @@ TEST_CASE("four processes print once", "[commands]") {
   const ProgramResult result = run.trainer({"a.yaml", "--datapar"}, 4);
   INFO(result.out);
   CHECK(result.code == 0);
-  CHECK(result.out.find("a             4 ranks (4 data x 1 model) on 1 host, 1 thread each, OpenBLAS") == 0);
+  CHECK(result.out.find("a             4 ranks (4 data x 1 model) on 1 host, 1 thread each, ") == 0);
   CHECK(result.out.find("batch 8 (2 a rank)") != std::string::npos);
   CHECK(occurrences(result.out, "saved runs/a ") == 1);
 }
