@@ -3,8 +3,10 @@
 #include <cblas.h>
 
 #include <limits>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "engine/math/kernels/kernels.h"
 
@@ -21,11 +23,40 @@ CBLAS_TRANSPOSE blas_transpose(Transpose transpose) {
   return transpose == Transpose::yes ? CblasTrans : CblasNoTrans;
 }
 
+/// Makes OpenBLAS compute on the thread that calls it. OpenMP keeps a number of threads for each of ours, so
+/// each thread has to say it; left alone, workers that start teams of their own stand in each other's way for
+/// seconds.
+void use_one_thread() {
+  static std::mutex one_at_a_time;
+  thread_local const bool said [[maybe_unused]] = [] {
+    const std::lock_guard lock(one_at_a_time);
+    openblas_set_num_threads(1);
+    return true;
+  }();
+}
+
+bool serial_blas() {
+  constexpr int kSequential = 0;
+  static const bool serial =
+      openblas_get_parallel() == kSequential &&
+      std::string_view(openblas_get_config()).find("USE_LOCKING") == std::string_view::npos;
+  return serial;
+}
+
+/// Holds the others back where OpenBLAS is the serial build: there, callers at the same time may get the same
+/// work space, and wrong numbers.
+std::unique_lock<std::mutex> turn() {
+  static std::mutex one_at_a_time;
+  return serial_blas() ? std::unique_lock(one_at_a_time) : std::unique_lock<std::mutex>();
+}
+
 }  // namespace
 
 void blas::gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::int64_t n,
                 std::int64_t k, const float* a, std::int64_t lda, const float* b, std::int64_t ldb,
                 float beta, float* c, std::int64_t ldc) {
+  use_one_thread();
+  const auto my_turn = turn();
   cblas_sgemm(CblasRowMajor, blas_transpose(a_transposed), blas_transpose(b_transposed), blas_size(m),
               blas_size(n), blas_size(k), 1.0f, a, blas_size(lda), b, blas_size(ldb), beta, c,
               blas_size(ldc));
@@ -56,7 +87,7 @@ void gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::i
 bool gemm_is_chained() { return kernels().gemm != nullptr; }
 
 const char* prepare_blas() {
-  openblas_set_num_threads(1);
+  use_one_thread();
   return openblas_get_corename();
 }
 

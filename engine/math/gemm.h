@@ -7,7 +7,7 @@ namespace trainer {
 enum class Transpose : bool { no, yes };
 
 /// C = A B + beta C on row-major matrices with leading dimensions, after the given transpositions: A is m x
-/// k, B is k x n, C is m x n. Runs on the calling thread alone.
+/// k, B is k x n, C is m x n. Runs on the calling thread alone; any threads may call at once.
 /// Where gemm_is_chained(), each element is one chain of fused multiply-adds over k in order that begins with
 /// beta C: its bits depend on its row of A, its column of B and nothing else, so cutting m or n, or carrying
 /// on with beta 1 after a part of k, changes none.
@@ -15,11 +15,8 @@ void gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::i
           const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
           std::int64_t ldc);
 
-/// Whether the kernels in use (AVX2 and above) are our own; else BLAS, which promises nothing about bits.
-bool gemm_is_chained();
-
-/// Confines BLAS to one thread per caller; call before the first gemm. Returns the name of the kernel in use
-/// ("SkylakeX") for the header and `trainer info`.
+/// Confines BLAS to one thread per caller. Returns the name of the kernel in use ("SkylakeX") for the header
+/// and `trainer info`.
 const char* prepare_blas();
 /// "OpenBLAS 0.3.21".
 const char* blas_version();

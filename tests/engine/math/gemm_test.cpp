@@ -1,6 +1,10 @@
 #include "engine/math/gemm.h"
 
+#include <atomic>
+#include <chrono>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "tests/engine/math/numbers.h"
 
@@ -133,6 +137,32 @@ TEST_CASE("gemm overwrites NaN in C when beta is 0 and passes on NaN from A to i
       CAPTURE(row, column);
       REQUIRE(std::isnan(result[static_cast<std::size_t>(row * n + column)]) == (row == 33));
     }
+}
+
+TEST_CASE("threads that call BLAS at once get the bits that one gets alone, and soon", "[gemm]") {
+  constexpr int m = 128, n = 100, k = 784, kThreads = 4, kCalls = 500;
+  const Numbers a = random_numbers(m * k, 1), b = random_numbers(k * n, 2);
+  const auto product = [&](Numbers& c) {
+    blas::gemm(Transpose::no, Transpose::no, m, n, k, a.data(), k, b.data(), n, 0, c.data(), n);
+  };
+  Numbers alone(m * n);
+  product(alone);
+  std::atomic<int> wrong{0};
+  const auto start = std::chrono::steady_clock::now();
+  {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < kThreads; ++thread)
+      threads.emplace_back([&] {
+        Numbers c(m * n);
+        for (int call = 0; call < kCalls; ++call) {
+          product(c);
+          if (!same_bits(c, alone)) ++wrong;
+        }
+      });
+  }
+  CHECK(wrong == 0);
+  // 0.3 s on one core. Where each thread starts threads of its own it takes minutes.
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
 }
 
 TEST_CASE("sizes that BLAS cannot count are an error", "[gemm]") {
