@@ -34,7 +34,7 @@ std::vector<std::string> verb_names() {
   return names;
 }
 
-constexpr std::int64_t kMostRanks = 1'000'000, kMostSteps = 1'000'000;
+constexpr std::int64_t kMostRanks = 1'000'000, kMostSteps = 1'000'000, kMostBucket = std::int64_t{1} << 40;
 
 /// CLI11's own check of numbers speaks of ranges of floating-point numbers.
 CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
@@ -94,6 +94,11 @@ CommandLine::CommandLine(Arguments& arguments)
   train->add_option("--seed", seed_, "The same as -s train.seed=SEED")
       ->type_name("SEED")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
+  train
+      ->add_option("--bucket", arguments_.bucket,
+                   "Gradients sent at a time (default: by the length of the model and a 10 Gbit/s link)")
+      ->type_name("KIB")
+      ->check(whole_number(1, kMostBucket));
   train->add_option("-o,--out", arguments_.out, "Run directory (default: runs/NAME, then NAME-2 ...)")
       ->type_name("DIR");
   train->add_option("--name", arguments_.name, "NAME of the run directory (default: the config's name)")

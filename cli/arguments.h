@@ -31,6 +31,7 @@ struct Arguments {
   std::optional<MeshShape> mesh;
   int ranks_per_node = 0;
   int threads = 0;
+  std::int64_t bucket = 0;  ///< KiB of gradients; 0: not given
 
   std::vector<std::string> overrides;  ///< of -s, and what --seed stands for
   std::string out, name;

@@ -16,6 +16,8 @@
 namespace trainer {
 namespace {
 
+constexpr std::int64_t kFloatsInKib = 1024 / sizeof(float);
+
 /// "mnist-small" for configs/mnist-small.yaml and for runs/mnist-small/config.yaml.
 std::string run_name(const Arguments& arguments) {
   if (!arguments.name.empty()) return arguments.name;
@@ -44,9 +46,10 @@ void train_command(const Job& job) {
     run.emplace(open_run(arguments.files.front(), arguments.overrides, work.mesh, work.pool));
   });
   Session& session = *run->session;
-  Trainer training(
-      run->config.root(), session,
-      {.initial_weights = arguments.initial_weights, .reducer = {.crowded = work.seats.placement.crowded}});
+  Trainer training(run->config.root(), session,
+                   {.initial_weights = arguments.initial_weights,
+                    .reducer = {.bucket_floats = arguments.bucket * kFloatsInKib,
+                                .crowded = work.seats.placement.crowded}});
   // After the trainer, whose gradients have more use for shared memory where there is little.
   load_samples(session);
 

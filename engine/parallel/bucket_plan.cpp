@@ -1,6 +1,7 @@
 #include "engine/parallel/bucket_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace trainer {
@@ -16,6 +17,12 @@ std::vector<Range> plan_buckets(const std::vector<std::int64_t>& borders, std::i
       last = *border;
     }
   return buckets;
+}
+
+std::int64_t best_bucket(std::int64_t floats, const Link& link) {
+  constexpr double kFloat = sizeof(float);
+  const double bytes = std::sqrt(static_cast<double>(floats) * kFloat * link.latency * link.bandwidth);
+  return std::max<std::int64_t>(1, std::llround(bytes / kFloat));
 }
 
 Range slice(const Range& whole, int part, int parts) {

@@ -29,7 +29,6 @@ struct GradientReducer::State {
 
   State(Mesh& grid, ThreadPool& threads, std::vector<std::int64_t> borders, const Options& settings)
       : mesh(grid), pool(threads), options(settings), workers(at(threads.size())) {
-    buckets = plan_buckets(borders, options.bucket_floats);
     total = borders.back();
     make_window();
     Communicator& data = mesh.data();
@@ -38,6 +37,10 @@ struct GradientReducer::State {
     data.maximum(extremes);
     lanes = static_cast<int>(-extremes[1]);
     several_nodes = node_ranks < data.size();
+    // In the window there is no latency to hide: one bucket is summed in one sweep.
+    if (options.bucket_floats == 0)
+      options.bucket_floats = several_nodes ? best_bucket(total, Link{}) : std::max<std::int64_t>(total, 1);
+    buckets = plan_buckets(borders, options.bucket_floats);
     if (several_nodes)
       transport = extremes[0] > 1 ? "window + MPI" : "MPI";
     else if (data.size() > 1)

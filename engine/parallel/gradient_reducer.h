@@ -20,9 +20,9 @@ namespace trainer {
 class GradientReducer {
  public:
   struct Options {
-    std::int64_t bucket_floats = 1 << 20;  ///< a bucket is closed once it is this large
-    bool share = true;                     ///< false: private buffers and MPI, as when /dev/shm is too small
-    bool crowded = false;                  ///< more workers than cores: waiting yields at once
+    std::int64_t bucket_floats = 0;  ///< a bucket is closed once it is this large; 0: as the link asks for
+    bool share = true;               ///< false: private buffers and MPI, as when /dev/shm is too small
+    bool crowded = false;            ///< more workers than cores: waiting yields at once
   };
   /// `borders`: where each parameter begins in the flat buffer, ascending from 0, and at the end the total
   /// size.

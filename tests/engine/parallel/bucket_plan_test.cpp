@@ -27,6 +27,20 @@ TEST_CASE("borders that do not ascend from 0 are refused", "[parallel]") {
   CHECK_THROWS_AS(plan_buckets({0, 5, 4}, 1), std::logic_error);
 }
 
+TEST_CASE("no other number of buckets takes less time than those of the best size", "[parallel]") {
+  const std::int64_t floats = GENERATE(1, 1000, 300'000, 25'000'000);
+  const Link link;
+  const auto seconds = [&](double bucket) {
+    return static_cast<double>(floats) / bucket * link.latency + bucket * 4 / link.bandwidth;
+  };
+  const auto best = static_cast<double>(best_bucket(floats, link));
+  for (const double factor : {0.25, 0.5, 0.9, 1.1, 2.0, 4.0}) {
+    CAPTURE(floats, best, factor);
+    CHECK(seconds(best) <= seconds(best * factor));
+  }
+  CHECK(best_bucket(0, link) == 1);
+}
+
 TEST_CASE("slices cover a range once, are cut at cache lines and differ by two lines at most", "[parallel]") {
   const std::int64_t first = GENERATE(0, 7, 16, 1000);
   const std::int64_t size = GENERATE(0, 1, 15, 16, 17, 1000, 123457);
