@@ -117,9 +117,10 @@ class JsonProgress final : public Observer {
   }
   void on_end(const RunResult& result) override {
     print(fmt::format(
-        R"({{"event":"end","run":{},"steps":{},"best_epoch":{},"time":{:.3f},"comm_share":{:.4f},"data_share":{:.4f}}})"
+        R"({{"event":"end","run":{},"steps":{},"best_epoch":{},"time":{:.3f},"comm_share":{:.4f},"data_share":{:.4f},"memory":{}}})"
         "\n",
-        json_text(run_), result.steps, result.best_epoch, result.time, result.comm_share, result.data_share));
+        json_text(run_), result.steps, result.best_epoch, result.time, result.comm_share, result.data_share,
+        result.memory));
   }
 
  private:
@@ -195,6 +196,7 @@ std::string result_line(const RunFacts& facts, const RunResult& result) {
   constexpr double kWorthSaying = 0.05;
   if (result.data_share > kWorthSaying)
     total += fmt::format(", {:.0f}% waiting for data", 100 * result.data_share);
+  if (result.memory > 0) total += ", " + bytes_text(result.memory) + " of memory";
   if (!result.best) return fmt::format("done  {}      {}", counted(result.steps, "step"), total);
   const std::string score = facts.metrics.empty()
                                 ? "loss " + loss_text(result.best->loss)

@@ -26,7 +26,7 @@ std::unique_ptr<Observer> make_progress(ProgressMode mode, const TerminalFacts& 
 std::string bar_line(const RunFacts& facts, const StepReport& report, const Scores& epoch_so_far,
                      double seconds_left, const TerminalFacts& terminal);
 
-/// "best  epoch 5: test accuracy 98.63%      total 10s, 4% of it communication"
+/// "best  epoch 5: test accuracy 98.63%      total 10s, 4% of it communication, 52.0 MiB of memory"
 std::string result_line(const RunFacts& facts, const RunResult& result);
 
 }  // namespace trainer

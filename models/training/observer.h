@@ -76,7 +76,8 @@ struct EpochReport {
 struct RunResult {
   std::int64_t steps = 0;
   double time = 0, comm_share = 0, data_share = 0;
-  int best_epoch = 0;                ///< 0: nothing was, or nothing but the initial weights
+  std::int64_t memory = 0;  ///< bytes of all ranks at the end, shared pages counted once; 0: not known
+  int best_epoch = 0;       ///< 0: nothing was, or nothing but the initial weights
   std::optional<Scores> best, last;  ///< on the evaluation split
 };
 

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/core/memory_use.h"
 #include "models/initializers/initializer.h"
 #include "models/training/divergence.h"
 #include "models/training/evaluation.h"
@@ -115,6 +116,9 @@ RunResult Trainer::run(const std::vector<Observer*>& observers, const std::files
   }
 
   progress.end();
+  // No rank goes on, and gives memory back, before all have looked.
+  progress.result.memory = proportional_memory();
+  session_.mesh().world().sum(std::span(&progress.result.memory, 1));
   tell(observers, [&](Observer& observer) { observer.on_end(progress.result); });
   return progress.result;
 }

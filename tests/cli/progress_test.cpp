@@ -97,6 +97,9 @@ TEST_CASE("the result names the best epoch, or says that nothing was evaluated",
   CHECK(result_line(kFacts, result).find("data") == std::string::npos);
   result.data_share = 0.07;
   CHECK(result_line(kFacts, result).find("4% of it communication, 7% waiting for data") != std::string::npos);
+  CHECK(result_line(kFacts, result).find("memory") == std::string::npos);
+  result.memory = 52 << 20;
+  CHECK(result_line(kFacts, result).find("waiting for data, 52.0 MiB of memory") != std::string::npos);
 }
 
 TEST_CASE("numbers read well at every size", "[cli]") {
