@@ -45,6 +45,7 @@ void ThreadPool::serve(int worker) {
     if (stop_) return;
     work_once(worker);
     finished_.value.fetch_add(1);
+    finished_.value.notify_one();
   }
 }
 
@@ -68,7 +69,9 @@ void ThreadPool::run(const std::function<void(int)>& work) {
   run_number_.value.fetch_add(1);
   run_number_.value.notify_all();
   work_once(0);
-  wait_until([&] { return finished_.value.load() == threads_.size(); }, crowded_);
+  std::uint32_t finished = 0;
+  wait_until([&] { return (finished = finished_.value.load()) == threads_.size(); }, crowded_,
+             [&] { finished_.value.wait(finished); });
   const auto first =
       std::ranges::find_if(errors_, [](const std::exception_ptr& error) { return error != nullptr; });
   if (first != errors_.end()) std::rethrow_exception(*first);
@@ -82,7 +85,8 @@ void ThreadPool::barrier() {
     generation_.value.fetch_add(1);
     return;
   }
-  wait([&] { return generation_.value.load() != generation; });
+  wait_until([&] { return generation_.value.load() != generation || failed_; }, crowded_);
+  if (generation_.value.load() == generation) throw Released{};
 }
 
 void ThreadPool::release() { throw Released{}; }

@@ -32,11 +32,11 @@ class ThreadPool {
   /// another worker has failed in this run.
   void barrier();
   /// Waits for what other workers, of whatever rank, bring about; call only from inside run(). Throws like
-  /// barrier().
-  template <class Condition>
-  void wait(const Condition& condition) const {
+  /// barrier(); sleep() must end from time to time.
+  template <class Condition, class Sleep>
+  void wait(const Condition& condition, const Sleep& sleep) const {
     bool holds = false;
-    wait_until([&] { return (holds = condition()) || failed_; }, crowded_);
+    wait_until([&] { return (holds = condition()) || failed_; }, crowded_, sleep);
     if (!holds) release();
   }
 

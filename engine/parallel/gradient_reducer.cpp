@@ -200,6 +200,12 @@ void GradientReducer::finish() {
   for (const State::Worker& worker : state_->workers)
     if (worker.position != 0) throw std::logic_error("finish() before all gradients were ready");
   const int buckets = static_cast<int>(state_->buckets.size());
+  // Between nodes MPI wants to be polled meanwhile.
+  if (!state_->several_nodes)
+    for (int bucket = state_->next_bucket; bucket < buckets; bucket = state_->next_bucket) {
+      state_->window->wait_for_progress(state_->progress_of(bucket));
+      state_->poll(true);
+    }
   wait_until(
       [&] {
         state_->poll(true);

@@ -63,7 +63,7 @@ void NodeSum::sum_part(int worker, std::span<double> values) {
   arrived_[static_cast<std::size_t>(me)].store(sum);
   if (!several_nodes_) return add_slots(sum, values);
   if (me > 0) {
-    pool_.wait([&] { return published_[0].load() >= sum; });
+    wait_for(published_[0], sum);
     std::ranges::copy(result_.first(values.size()), values.begin());
     return;
   }
@@ -74,8 +74,12 @@ void NodeSum::sum_part(int worker, std::span<double> values) {
   published_[0].store(sum);
 }
 
+void NodeSum::wait_for(SharedCounter& counter, std::int64_t count) const {
+  pool_.wait([&] { return counter.load() >= count; }, [&] { counter.sleep_below(count); });
+}
+
 void NodeSum::add_slots(std::int64_t sum, std::span<double> values) const {
-  for (SharedCounter& worker : arrived_) pool_.wait([&] { return worker.load() >= sum; });
+  for (SharedCounter& worker : arrived_) wait_for(worker, sum);
   std::ranges::copy(slot(0, sum).first(values.size()), values.begin());
   for (int other = 1; other < node_workers_; ++other) {
     const std::span<const double> part = slot(other, sum);

@@ -35,6 +35,7 @@ class NodeSum {
   bool share_with(Communicator& node, Communicator& data);
   std::span<double> slot(int node_worker, std::int64_t sum) const;
   void sum_part(int worker, std::span<double> values);
+  void wait_for(SharedCounter& counter, std::int64_t count) const;
   void add_slots(std::int64_t sum, std::span<double> values) const;
 
   ThreadPool& pool_;

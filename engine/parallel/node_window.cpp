@@ -38,10 +38,16 @@ bool NodeWindow::all_reached(std::int64_t progress) const {
   return std::ranges::all_of(progress_, [&](SharedCounter& counter) { return counter.load() >= progress; });
 }
 
+void NodeWindow::wait_for_progress(std::int64_t progress) const {
+  for (SharedCounter& worker : progress_)
+    wait_until([&] { return worker.load() >= progress; }, crowded_, [&] { worker.sleep_below(progress); });
+}
+
 void NodeWindow::barrier() {
   ++generation_;
   arrived_[static_cast<std::size_t>(my_rank_)].store(generation_);
-  for (SharedCounter& rank : arrived_) wait_until([&] { return rank.load() >= generation_; }, crowded_);
+  for (SharedCounter& rank : arrived_)
+    wait_until([&] { return rank.load() >= generation_; }, crowded_, [&] { rank.sleep_below(generation_); });
 }
 
 std::span<double> NodeWindow::table_row(int table, int row) const {

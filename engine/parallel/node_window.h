@@ -35,6 +35,7 @@ class NodeWindow {
   /// sees its progress.
   void set_progress(int worker, std::int64_t progress) const;
   bool all_reached(std::int64_t progress) const;
+  void wait_for_progress(std::int64_t progress) const;
 
   /// No rank returns before all have come; they see all that was written before.
   void barrier();

@@ -11,10 +11,21 @@ namespace trainer {
 /// memory: a window belongs to several processes, none of which constructs objects in it.
 struct alignas(64) SharedCounter {
   std::int64_t value;
+  std::int32_t sleepers;
 
   /// Whoever loads this count sees what was written before it was stored.
-  void store(std::int64_t count) { std::atomic_ref(value).store(count, std::memory_order_release); }
+  void store(std::int64_t count) {
+    std::atomic_ref(value).store(count);
+    if (std::atomic_ref(sleepers).load() > 0) wake();
+  }
   std::int64_t load() { return std::atomic_ref(value).load(std::memory_order_acquire); }
+  /// Sleeps until the count moves, but not long, unless it has reached `count` already.
+  void sleep_below(std::int64_t count);
+
+ private:
+  void wake();
+  /// Half of `value`, as the system waits on 32 bits only.
+  std::int32_t* low_half();
 };
 
 /// Bytes of `count` elements, rounded up to whole cache lines.
