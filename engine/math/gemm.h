@@ -15,6 +15,9 @@ void gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::i
           const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
           std::int64_t ldc);
 
+/// Whether the kernels in use (AVX2 and above) are our own; else BLAS, which promises nothing about bits.
+bool gemm_is_chained();
+
 /// Confines BLAS to one thread per caller. Returns the name of the kernel in use ("SkylakeX") for the header
 /// and `trainer info`.
 const char* prepare_blas();
