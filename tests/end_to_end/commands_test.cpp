@@ -274,6 +274,8 @@ TEST_CASE("a host without room in /dev/shm trains by MPI, and the header says so
   const SmallRun run;
   const std::string small = "unshare -m sh -c 'mount -t tmpfs -o size=64k tmpfs /dev/shm && ";
   if (run.shell(small + "true'").code != 0) return;  // only root may
+  // MPICH itself cannot begin without room there.
+  if (run.trainer({"info"}).out.find("MPICH") != std::string::npos) return;
   const ProgramResult result = run.shell(small + "$TRAINER -n 2 --datapar a.yaml'");
   INFO(result.err);
   CHECK(result.code == 0);
