@@ -61,8 +61,9 @@ int launch(const Arguments& arguments) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  // As a shell tells that a signal ended a program; launchers have codes of their own for it.
-  if (code != 0 && stopped_by != 0) return 128 + stopped_by;
+  // As a shell tells that a signal ended a program. Launchers have codes of their own for it; MPICH's is at
+  // times 0.
+  if (stopped_by != 0) return 128 + stopped_by;
   if (!means_lost(code)) return code;
   throw Error(ExitCode::lost, fmt::format("a process was lost: the launcher ended with {}", code),
               "the system may have killed it for want of memory: see dmesg");
