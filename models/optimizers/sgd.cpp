@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "engine/math/elementwise.h"
-#include "models/optimizers/optimizer.h"
+#include "models/optimizers/settings.h"
 
 namespace trainer {
 namespace {
@@ -13,9 +13,8 @@ class Sgd final : public Optimizer {
   explicit Sgd(const Config& config)
       : rate_(config.get<double>("lr")),
         momentum_(config.get<float>("momentum")),
-        weight_decay_(config.get<float>("weight_decay")),
         nesterov_(config.get<bool>("nesterov")),
-        decays_all_(config.get<std::string>("decay") == "all") {
+        decay_(config) {
     if (nesterov_ && momentum_ == 0)
       config.fail("nesterov", "nesterov without momentum does nothing", "add `momentum: 0.9`");
   }
@@ -27,34 +26,30 @@ class Sgd final : public Optimizer {
   std::string text() const override {
     std::string text = fmt::format("sgd lr {}", rate_);
     if (momentum_ > 0) text += fmt::format("{} momentum {}", nesterov_ ? " nesterov" : "", momentum_);
-    if (weight_decay_ > 0) text += fmt::format(" weight decay {}", weight_decay_);
-    return text;
+    return text + decay_.text();
   }
   void step(std::span<const Segment> segments, float rate, std::int64_t) override {
     for (const Segment& segment : segments)
-      sgd_update(static_cast<std::int64_t>(segment.values.size()), rate, momentum_,
-                 segment.is_weight || decays_all_ ? weight_decay_ : 0, nesterov_, segment.gradients.data(),
-                 momentum_ > 0 ? segment.states[0].data() : nullptr, segment.values.data());
+      sgd_update(static_cast<std::int64_t>(segment.values.size()), rate, momentum_, decay_.of(segment),
+                 nesterov_, segment.gradients.data(), momentum_ > 0 ? segment.states[0].data() : nullptr,
+                 segment.values.data());
   }
 
  private:
   double rate_;
-  float momentum_, weight_decay_;
-  bool nesterov_, decays_all_;
+  float momentum_;
+  bool nesterov_;
+  WeightDecay decay_;
 };
 
 const Registry<Optimizer>::Add registered{
     {.name = "sgd",
      .help = "stochastic gradient descent",
-     .settings =
-         {real("lr", "learning rate").at_least(0),
+     .settings = with_weight_decay(
+         {rate_setting(),
           real("momentum", "part of the last update that is kept").at_least(0).below(1).fallback("0"),
-          boolean("nesterov", "take the gradient as if one step ahead along the momentum").fallback("false"),
-          real("weight_decay", "so many times the parameter is added to its gradient")
-              .at_least(0)
-              .fallback("0"),
-          choice("decay", "which parameters decay; `weights` spares biases and norms", {"all", "weights"})
-              .fallback("all")}},
+          boolean("nesterov", "take the gradient as if one step ahead along the momentum").fallback("false")},
+         "so many times the parameter is added to its gradient")},
     [](const Config& config) { return std::make_unique<Sgd>(config); }};
 
 }  // namespace

@@ -9,6 +9,7 @@ numbers to the last digit; the trainings run in float32, as a user's would.
 import json
 import pathlib
 import struct
+import zlib
 
 import torch
 import torch.nn.functional as F
@@ -197,26 +198,66 @@ def losses():
     loss('mse_of_numbers', 'mse', lambda y: F.mse_loss(y, values), rounded(rows, 3), {'values': values})
 
 
+class Lion(torch.optim.Optimizer):
+    """Algorithm 2 of Chen et al. 2023; PyTorch has none."""
+
+    def __init__(self, parameters, lr, betas=(0.9, 0.99), weight_decay=0):
+        super().__init__(parameters, dict(lr=lr, betas=betas, weight_decay=weight_decay))
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            first, second = group['betas']
+            for weight in group['params']:
+                mean = self.state[weight].setdefault('mean', torch.zeros_like(weight))
+                way = torch.sign(first * mean + (1 - first) * weight.grad)
+                weight.sub_(group['lr'] * (way + group['weight_decay'] * weight))
+                mean.copy_(second * mean + (1 - second) * weight.grad)
+
+
+def optimizer(name, yaml, kind, steps=50, count=9, **arguments):
+    torch.manual_seed(zlib.crc32(name.encode()))
+    weight = rounded(count).requires_grad_()
+    first = weight.detach().clone()
+    optimizer = kind([weight], **arguments)
+    gradients = rounded(steps, count)
+    values = []
+    for gradient in gradients:
+        weight.grad = gradient.clone()
+        optimizer.step()
+        values.append(weight.detach().clone())
+    write(name, {'first': first, 'gradients': gradients, 'values': torch.stack(values)}, kind='optimizer', yaml=yaml)
+
+
 def optimizers():
-    for name, settings, arguments in [
-            ('sgd', 'lr: 0.1', dict(lr=0.1)),
-            ('sgd_momentum', 'lr: 0.1, momentum: 0.9', dict(lr=0.1, momentum=0.9)),
-            ('sgd_weight_decay', 'lr: 0.1, weight_decay: 0.05', dict(lr=0.1, weight_decay=0.05)),
-            ('sgd_all', 'lr: 0.1, momentum: 0.9, weight_decay: 0.05', dict(lr=0.1, momentum=0.9, weight_decay=0.05)),
-            ('sgd_nesterov', 'lr: 0.1, momentum: 0.9, nesterov: true, weight_decay: 0.05',
-             dict(lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.05)),
-    ]:
-        weight = rounded(37).requires_grad_()
-        first = weight.detach().clone()
-        optimizer = torch.optim.SGD([weight], **arguments)
-        gradients = rounded(5, 37)
-        values = []
-        for gradient in gradients:
-            weight.grad = gradient.clone()
-            optimizer.step()
-            values.append(weight.detach().clone())
-        write(name, {'first': first, 'gradients': gradients, 'values': torch.stack(values)}, kind='optimizer',
-              yaml=f'sgd: {{{settings}}}')
+    sgd = torch.optim.SGD
+    optimizer('sgd', 'sgd: {lr: 0.1}', sgd, lr=0.1)
+    optimizer('sgd_momentum', 'sgd: {lr: 0.1, momentum: 0.9}', sgd, lr=0.1, momentum=0.9)
+    optimizer('sgd_weight_decay', 'sgd: {lr: 0.1, weight_decay: 0.05}', sgd, lr=0.1, weight_decay=0.05)
+    optimizer('sgd_all', 'sgd: {lr: 0.1, momentum: 0.9, weight_decay: 0.05}', sgd, lr=0.1, momentum=0.9,
+              weight_decay=0.05)
+    optimizer('sgd_nesterov', 'sgd: {lr: 0.1, momentum: 0.9, nesterov: true, weight_decay: 0.05}', sgd, lr=0.1,
+              momentum=0.9, nesterov=True, weight_decay=0.05)
+    optimizer('adam', 'adam', torch.optim.Adam)
+    optimizer('adam_all', 'adam: {lr: 0.1, betas: [0.8, 0.95], epsilon: 0.01, weight_decay: 0.1}', torch.optim.Adam,
+              lr=0.1, betas=(0.8, 0.95), eps=0.01, weight_decay=0.1)
+    optimizer('adamw', 'adamw', torch.optim.AdamW)
+    optimizer('adamw_all', 'adamw: {lr: 0.1, betas: [0.8, 0.95], epsilon: 0.01, weight_decay: 0.3}', torch.optim.AdamW,
+              lr=0.1, betas=(0.8, 0.95), eps=0.01, weight_decay=0.3)
+    optimizer('rmsprop', 'rmsprop', torch.optim.RMSprop)
+    optimizer('rmsprop_all', 'rmsprop: {lr: 0.02, smoothing: 0.9, epsilon: 0.01, momentum: 0.8, weight_decay: 0.1}',
+              torch.optim.RMSprop, lr=0.02, alpha=0.9, eps=0.01, momentum=0.8, weight_decay=0.1)
+    optimizer('rmsprop_centered', 'rmsprop: {lr: 0.02, smoothing: 0.9, epsilon: 0.1, centered: true}',
+              torch.optim.RMSprop, lr=0.02, alpha=0.9, eps=0.1, centered=True)
+    optimizer('adagrad', 'adagrad', torch.optim.Adagrad)
+    optimizer('adagrad_all', 'adagrad: {lr: 0.2, lr_decay: 0.1, initial: 0.5, epsilon: 0.01, weight_decay: 0.1}',
+              torch.optim.Adagrad, lr=0.2, lr_decay=0.1, initial_accumulator_value=0.5, eps=0.01, weight_decay=0.1)
+    optimizer('adadelta', 'adadelta', torch.optim.Adadelta)
+    optimizer('adadelta_all', 'adadelta: {lr: 0.5, rho: 0.8, epsilon: 0.001, weight_decay: 0.1}', torch.optim.Adadelta,
+              lr=0.5, rho=0.8, eps=0.001, weight_decay=0.1)
+    optimizer('lion', 'lion', Lion, lr=1e-4)
+    optimizer('lion_all', 'lion: {lr: 0.01, betas: [0.8, 0.95], weight_decay: 0.3}', Lion, lr=0.01, betas=(0.8, 0.95),
+              weight_decay=0.3)
 
 
 def hashed(purpose, first, count):

@@ -5,6 +5,7 @@
 #include "engine/math/activation.h"
 #include "engine/math/convolution_geometry.h"
 #include "engine/math/pooling.h"
+#include "engine/math/updates.h"
 
 // Everything under kernels/ is compiled once per instruction set, in a namespace of its own
 // (KERNEL_NAMESPACE), and chosen at run time. So that no instruction leaks into code shared with older CPUs,
@@ -52,6 +53,19 @@ struct PoolingKernels {
                        bool include_padding, float* y);
   void (*average_pool_backward)(const PoolingGeometry& geometry, std::int64_t images, const float* dy,
                                 bool include_padding, float* dx);
+};
+
+/// Steps of optimizers.
+struct UpdateKernels {
+  void (*adam)(std::int64_t count, const AdamStep& step, const float* gradient, float* mean, float* square,
+               float* weight);
+  void (*rmsprop)(std::int64_t count, const RmspropStep& step, const float* gradient, float* square,
+                  float* mean, float* velocity, float* weight);
+  void (*adagrad)(std::int64_t count, const AdagradStep& step, const float* gradient, float* sum,
+                  float* weight);
+  void (*adadelta)(std::int64_t count, const AdadeltaStep& step, const float* gradient, float* square,
+                   float* delta, float* weight);
+  void (*lion)(std::int64_t count, const LionStep& step, const float* gradient, float* mean, float* weight);
 };
 
 /// Sums of products of an image, or of a gradient laid out like one, with weights. Distances are in floats,
@@ -137,6 +151,7 @@ struct Kernels {
   const PoolingKernels* pooling;
   const ConvolutionKernels* convolution;
   const DepthwiseKernels* depthwise;
+  const UpdateKernels* updates;
   const GemmKernels* gemm;  ///< null where BLAS is faster
 };
 

@@ -7,11 +7,11 @@ extern const NormalizationKernels normalization_kernels;
 extern const PoolingKernels pooling_kernels;
 extern const ConvolutionKernels convolution_kernels;
 extern const DepthwiseKernels depthwise_kernels;
+extern const UpdateKernels update_kernels;
 extern const GemmKernels* const gemm_kernels;
 
 extern const Kernels kernels;
-const Kernels kernels = {KERNEL_LABEL,     &elementwise_kernels, &normalization_kernels,
-                         &pooling_kernels, &convolution_kernels, &depthwise_kernels,
-                         gemm_kernels};
+const Kernels kernels = {KERNEL_LABEL,         &elementwise_kernels, &normalization_kernels, &pooling_kernels,
+                         &convolution_kernels, &depthwise_kernels,   &update_kernels,        gemm_kernels};
 
 }  // namespace trainer::KERNEL_NAMESPACE

@@ -1,18 +1,9 @@
 #include <catch2/catch.hpp>
 
-#include "engine/config/config_tree.h"
-#include "models/optimizers/optimizer.h"
+#include "tests/models/optimizers/built_optimizer.h"
 
 namespace trainer {
 namespace {
-
-/// An optimizer built from YAML.
-struct BuiltOptimizer {
-  explicit BuiltOptimizer(const std::string& yaml)
-      : tree(ConfigTree::member("optimizer", yaml)), optimizer(Registry<Optimizer>::make(tree.root())) {}
-  ConfigTree tree;
-  std::unique_ptr<Optimizer> optimizer;
-};
 
 TEST_CASE("decay: weights spares biases and norms", "[optimizers]") {
   std::vector<float> weight{1}, bias{1};

@@ -1,0 +1,65 @@
+#include "engine/math/updates.h"
+
+#include <cmath>
+
+namespace trainer::reference {
+
+void adam_update(std::int64_t count, const AdamStep& step, const float* gradient, float* mean, float* square,
+                 float* weight) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    weight[i] = weight[i] - step.shrink * weight[i];
+    const float slope = gradient[i] + step.decay * weight[i];
+    mean[i] = step.beta1 * mean[i] + (1 - step.beta1) * slope;
+    square[i] = step.beta2 * square[i] + (1 - step.beta2) * (slope * slope);
+    weight[i] -= step.rate * mean[i] / (std::sqrt(square[i]) / step.root_correction + step.epsilon);
+  }
+}
+
+void rmsprop_update(std::int64_t count, const RmspropStep& step, const float* gradient, float* square,
+                    float* mean, float* velocity, float* weight) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float slope = gradient[i] + step.decay * weight[i];
+    square[i] = step.smoothing * square[i] + (1 - step.smoothing) * (slope * slope);
+    float variance = square[i];
+    if (mean) {
+      mean[i] = step.smoothing * mean[i] + (1 - step.smoothing) * slope;
+      variance -= mean[i] * mean[i];
+      if (variance < 0) variance = 0;
+    }
+    float move = slope / (std::sqrt(variance) + step.epsilon);
+    if (velocity) move = velocity[i] = step.momentum * velocity[i] + move;
+    weight[i] -= step.rate * move;
+  }
+}
+
+void adagrad_update(std::int64_t count, const AdagradStep& step, const float* gradient, float* sum,
+                    float* weight) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float slope = gradient[i] + step.decay * weight[i];
+    sum[i] += slope * slope;
+    weight[i] -= step.rate * slope / (std::sqrt(sum[i]) + step.epsilon);
+  }
+}
+
+void adadelta_update(std::int64_t count, const AdadeltaStep& step, const float* gradient, float* square,
+                     float* delta, float* weight) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float slope = gradient[i] + step.decay * weight[i];
+    square[i] = step.rho * square[i] + (1 - step.rho) * (slope * slope);
+    const float move = std::sqrt(delta[i] + step.epsilon) / std::sqrt(square[i] + step.epsilon) * slope;
+    delta[i] = step.rho * delta[i] + (1 - step.rho) * (move * move);
+    weight[i] -= step.rate * move;
+  }
+}
+
+void lion_update(std::int64_t count, const LionStep& step, const float* gradient, float* mean,
+                 float* weight) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float way = step.beta1 * mean[i] + (1 - step.beta1) * gradient[i];
+    const float sign = way == 0 || std::isnan(way) ? way : std::copysign(1.0f, way);
+    mean[i] = step.beta2 * mean[i] + (1 - step.beta2) * gradient[i];
+    weight[i] = (weight[i] - step.shrink * weight[i]) - step.rate * sign;
+  }
+}
+
+}  // namespace trainer::reference

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+
+namespace trainer {
+
+// One step of an optimizer on `count` numbers of a parameter, as PyTorch defines it unless said. Every number
+// is computed by itself: its bits do not depend on where it lies.
+
+/// Adam (Kingma and Ba 2015): m and v are running means of the gradient and of its square;
+/// w -= rate m / (sqrt(v) / root_correction + epsilon).
+struct AdamStep {
+  float rate = 0;  ///< divided by the correction of m's start at zero
+  float beta1 = 0, beta2 = 0, epsilon = 0;
+  float root_correction = 1;  ///< sqrt(1 - beta2^steps)
+  float decay = 0;            ///< so much of w is added to the gradient
+  float shrink = 0;           ///< so much of w is taken from w first (AdamW)
+};
+void adam_update(std::int64_t count, const AdamStep& step, const float* gradient, float* mean, float* square,
+                 float* weight);
+
+/// RMSprop (Hinton 2012): w -= rate g / (sqrt(v) + epsilon), through a velocity where there is momentum.
+struct RmspropStep {
+  float rate = 0, smoothing = 0, epsilon = 0, momentum = 0, decay = 0;
+};
+/// `mean` is null unless v is to be the variance, `velocity` is null without momentum.
+void rmsprop_update(std::int64_t count, const RmspropStep& step, const float* gradient, float* square,
+                    float* mean, float* velocity, float* weight);
+
+/// Adagrad (Duchi et al. 2011): w -= rate g / (sqrt(sum of g^2) + epsilon).
+struct AdagradStep {
+  float rate = 0, epsilon = 0, decay = 0;
+};
+void adagrad_update(std::int64_t count, const AdagradStep& step, const float* gradient, float* sum,
+                    float* weight);
+
+/// Adadelta (Zeiler 2012): steps in the units of w, from running means of the squares of gradients and of
+/// steps.
+struct AdadeltaStep {
+  float rate = 0, rho = 0, epsilon = 0, decay = 0;
+};
+void adadelta_update(std::int64_t count, const AdadeltaStep& step, const float* gradient, float* square,
+                     float* delta, float* weight);
+
+/// Lion (Chen et al. 2023): w -= rate sign(beta1 m + (1 - beta1) g), and m follows g by beta2.
+struct LionStep {
+  float rate = 0, beta1 = 0, beta2 = 0, shrink = 0;
+};
+void lion_update(std::int64_t count, const LionStep& step, const float* gradient, float* mean, float* weight);
+
+namespace reference {
+void adam_update(std::int64_t count, const AdamStep& step, const float* gradient, float* mean, float* square,
+                 float* weight);
+void rmsprop_update(std::int64_t count, const RmspropStep& step, const float* gradient, float* square,
+                    float* mean, float* velocity, float* weight);
+void adagrad_update(std::int64_t count, const AdagradStep& step, const float* gradient, float* sum,
+                    float* weight);
+void adadelta_update(std::int64_t count, const AdadeltaStep& step, const float* gradient, float* square,
+                     float* delta, float* weight);
+void lion_update(std::int64_t count, const LionStep& step, const float* gradient, float* mean, float* weight);
+}  // namespace reference
+
+}  // namespace trainer

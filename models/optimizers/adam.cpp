@@ -1,0 +1,76 @@
+// adam and adamw: the same but for how weights decay.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "engine/math/updates.h"
+#include "models/optimizers/settings.h"
+
+namespace trainer {
+namespace {
+
+/// Adam (Kingma and Ba 2015), and with weights that decay by themselves AdamW (Loshchilov and Hutter 2019),
+/// as PyTorch defines them.
+class Adam final : public Optimizer {
+ public:
+  Adam(const Config& config, bool decoupled)
+      : name_(config.type()),
+        rate_(config.get<double>("lr")),
+        betas_(config),
+        epsilon_(config.get<float>("epsilon")),
+        decay_(config),
+        decoupled_(decoupled) {}
+
+  std::vector<std::string> states() const override { return {"mean", "square"}; }
+  double rate() const override { return rate_; }
+  std::string text() const override {
+    return fmt::format("{} lr {} betas {} {}{}", name_, rate_, betas_.first, betas_.second, decay_.text());
+  }
+  void step(std::span<const Segment> segments, float rate, std::int64_t step) override {
+    // Both means begin at zero: what they lack by now is divided out.
+    const auto steps = static_cast<double>(step + 1);
+    AdamStep update{.rate = static_cast<float>(rate / (1 - std::pow(betas_.first, steps))),
+                    .beta1 = static_cast<float>(betas_.first),
+                    .beta2 = static_cast<float>(betas_.second),
+                    .epsilon = epsilon_,
+                    .root_correction = static_cast<float>(std::sqrt(1 - std::pow(betas_.second, steps)))};
+    for (const Segment& segment : segments) {
+      (decoupled_ ? update.shrink : update.decay) = decay_.of(segment) * (decoupled_ ? rate : 1);
+      adam_update(std::ssize(segment.values), update, segment.gradients.data(), segment.states[0].data(),
+                  segment.states[1].data(), segment.values.data());
+    }
+  }
+
+ private:
+  std::string name_;
+  double rate_;
+  Betas betas_;
+  float epsilon_;
+  WeightDecay decay_;
+  bool decoupled_;
+};
+
+std::vector<Setting> adam_settings(const std::string& decay_help, const std::string& decay) {
+  return with_weight_decay(
+      {rate_setting().fallback("0.001"),
+       Betas::setting("parts of the running means of the gradient and of its square that are kept",
+                      "[0.9, 0.999]"),
+       epsilon_setting("added to the root of the mean square", "1e-8")},
+      decay_help, decay);
+}
+
+const Registry<Optimizer>::Add adam{
+    {.name = "adam",
+     .help = "steps scaled by running means of the gradient and its square",
+     .settings = adam_settings("so many times the parameter is added to its gradient", "0")},
+    [](const Config& config) { return std::make_unique<Adam>(config, false); }};
+
+const Registry<Optimizer>::Add adamw{
+    {.name = "adamw",
+     .help = "adam whose weights decay by themselves, not through the gradient",
+     .settings =
+         adam_settings("times the learning rate: the part of a parameter that a step takes away", "0.01")},
+    [](const Config& config) { return std::make_unique<Adam>(config, true); }};
+
+}  // namespace
+}  // namespace trainer

@@ -1,0 +1,46 @@
+#include <fmt/format.h>
+
+#include "engine/math/updates.h"
+#include "models/optimizers/settings.h"
+
+namespace trainer {
+namespace {
+
+/// Lion (Chen et al. 2023, "Symbolic discovery of optimization algorithms", algorithm 2).
+class Lion final : public Optimizer {
+ public:
+  explicit Lion(const Config& config) : rate_(config.get<double>("lr")), betas_(config), decay_(config) {}
+
+  std::vector<std::string> states() const override { return {"mean"}; }
+  double rate() const override { return rate_; }
+  std::string text() const override {
+    return fmt::format("lion lr {} betas {} {}{}", rate_, betas_.first, betas_.second, decay_.text());
+  }
+  void step(std::span<const Segment> segments, float rate, std::int64_t) override {
+    LionStep update{
+        .rate = rate, .beta1 = static_cast<float>(betas_.first), .beta2 = static_cast<float>(betas_.second)};
+    for (const Segment& segment : segments) {
+      update.shrink = decay_.of(segment) * rate;
+      lion_update(std::ssize(segment.values), update, segment.gradients.data(), segment.states[0].data(),
+                  segment.values.data());
+    }
+  }
+
+ private:
+  double rate_;
+  Betas betas_;
+  WeightDecay decay_;
+};
+
+const Registry<Optimizer>::Add registered{
+    {.name = "lion",
+     .help = "steps of equal size along the sign of a running mean; a tenth of adam's learning rate suits it",
+     .settings = with_weight_decay(
+         {rate_setting().fallback("1e-4"),
+          Betas::setting("parts of the mean that are kept for the direction, and from step to step",
+                         "[0.9, 0.99]")},
+         "times the learning rate: the part of a parameter that a step takes away")},
+    [](const Config& config) { return std::make_unique<Lion>(config); }};
+
+}  // namespace
+}  // namespace trainer

@@ -1,0 +1,49 @@
+#include "models/optimizers/settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace trainer {
+
+std::vector<Setting> WeightDecay::settings(const std::string& help, const std::string& strength) {
+  return {real("weight_decay", help).at_least(0).fallback(strength),
+          choice("decay", "which parameters decay; `weights` spares biases and norms", {"all", "weights"})
+              .fallback("all")};
+}
+
+WeightDecay::WeightDecay(const Config& config)
+    : strength_(config.get<float>("weight_decay")), all_(config.get<std::string>("decay") == "all") {}
+
+std::string WeightDecay::text() const {
+  return strength_ > 0 ? fmt::format(" weight decay {}", strength_) : "";
+}
+
+Setting Betas::setting(const std::string& help, const std::string& fallback) {
+  return list_of("betas", help, real("beta", "what is kept of a running mean").at_least(0).below(1))
+      .fallback(fallback);
+}
+
+Betas::Betas(const Config& config) {
+  const std::vector<Config> values = config.items("betas");
+  if (values.size() != 2)
+    config.fail("betas", fmt::format("betas are two numbers, here are {}", values.size()),
+                "`betas: [0.9, 0.999]`");
+  first = values[0].value<double>();
+  second = values[1].value<double>();
+}
+
+Setting rate_setting() { return real("lr", "learning rate").at_least(0); }
+
+Setting epsilon_setting(const std::string& help, const std::string& fallback) {
+  return real("epsilon", help).above(0).fallback(fallback);
+}
+
+std::vector<Setting> with_weight_decay(std::vector<Setting> settings, const std::string& help,
+                                       const std::string& strength) {
+  std::ranges::move(WeightDecay::settings(help, strength), std::back_inserter(settings));
+  return settings;
+}
+
+}  // namespace trainer
