@@ -95,9 +95,12 @@ std::string path_of_key(std::string_view name, const std::vector<Setting>& root)
   for (const Setting& section : root)
     for (const Setting& one : section.nested) {
       if (one.kind != Setting::Kind::family) continue;
+      std::vector<std::string> holders;
       for (const auto& [member_name, member] : Catalog::all().at(one.family_name).members)
-        if (find_setting(pointers(member.settings), name) != nullptr)
-          return section.name + "." + one.name + "." + member_name + "." + std::string(name);
+        if (find_setting(pointers(member.settings), name) != nullptr) holders.push_back(member_name);
+      if (!holders.empty())
+        return section.name + "." + one.name + "." + (holders.size() == 1 ? holders[0] : "NAME") + "." +
+               std::string(name);
     }
   return "";
 }

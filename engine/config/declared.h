@@ -20,8 +20,8 @@ Settings pointers(const std::vector<Setting>& settings);
 Settings member_settings(const Catalog::Family& family, const Declaration& member);
 const Setting* find_setting(const Settings& settings, std::string_view name);
 std::vector<std::string> names_of(const Settings& settings);
-/// Where a setting of this name is, but for layers': "train.epochs", "train.optimizer.sgd.lr"; empty when
-/// nowhere.
+/// Where a setting of this name is, but for layers': "train.epochs", "train.schedule.step.factor", or with
+/// NAME for the member where several have it; empty when nowhere.
 std::string path_of_key(std::string_view name, const std::vector<Setting>& root);
 std::vector<std::string> names_of(const Catalog::Family& family);
 

@@ -103,7 +103,7 @@ TEST_CASE("a key of the YAML that is given as a flag is told how it is set", "[c
     CHECK(mistake_in(line).help == "keys of the YAML are set with -s train.epochs=VALUE");
   }
   CHECK(mistake_in({"a.yaml", "--lr", "0.1"}).help ==
-        "keys of the YAML are set with -s train.optimizer.sgd.lr=VALUE");
+        "keys of the YAML are set with -s train.optimizer.NAME.lr=VALUE");
 }
 
 TEST_CASE("only what exists is offered", "[cli]") {
