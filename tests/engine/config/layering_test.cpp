@@ -60,7 +60,7 @@ TEST_CASE("an override that names another member replaces the whole value", "[co
   const auto optimizer = [](const std::string& override_text) {
     return tree_of(kRun, {override_text}).root().at("train").at("optimizer").type();
   };
-  CHECK(optimizer("train.optimizer.NAME.lr=0.1") == "adam");
+  CHECK(optimizer("train.optimizer.adam.lr=0.1") == "adam");
   CHECK(optimizer("train.optimizer=adam") == "adam");
   CHECK(optimizer("train.optimizer={adam: {lr: 1}}") == "adam");
   const ConfigTree bare = tree_of(kRun, {"train.optimizer=sgd"});
