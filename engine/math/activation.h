@@ -2,8 +2,10 @@
 
 namespace trainer {
 
-/// Elementwise functions that dense and conv can fuse. All have a derivative that follows from the output
-/// alone.
-enum class Activation { none, relu, sigmoid, tanh };
+/// Elementwise functions that dense and conv can fuse.
+enum class Activation { none, relu, sigmoid, tanh, gelu };
+
+/// Whether the derivative is computed from the input; else it follows from the output alone.
+constexpr bool slope_from_input(Activation f) { return f == Activation::gelu; }
 
 }  // namespace trainer

@@ -11,8 +11,8 @@ namespace trainer {
 
 /// y = f(x)
 void activate(Activation f, std::int64_t count, const float* x, float* y);
-/// dx = dy * f'(x), from y = f(x) alone
-void activate_backward(Activation f, std::int64_t count, const float* y, const float* dy, float* dx);
+/// dx = dy * f'(x), from y = f(x), or from x where slope_from_input(f)
+void activate_backward(Activation f, std::int64_t count, const float* x_or_y, const float* dy, float* dx);
 
 /// y = f(x + bias) on (rows, columns), bias (columns) or null
 void bias_activate(Activation f, std::int64_t rows, std::int64_t columns, const float* x, const float* bias,

@@ -28,4 +28,20 @@ void batch_norm_backward(std::int64_t rows, std::int64_t channels, const float* 
   kernels().normalization->backward(rows, channels, x, dy, mean, a, b, d, dx);
 }
 
+void layer_norm(std::int64_t rows, std::int64_t columns, const float* x, const float* weight,
+                const float* bias, float epsilon, float* y, float* mean, float* inverse_deviation) {
+  kernels().normalization->layer_norm(rows, columns, x, weight, bias, epsilon, y, mean, inverse_deviation);
+}
+
+void layer_norm_gradients(std::int64_t rows, std::int64_t columns, const float* x, const float* dy,
+                          const float* mean, const float* inverse_deviation, float* dweight, float* dbias) {
+  kernels().normalization->layer_norm_gradients(rows, columns, x, dy, mean, inverse_deviation, dweight,
+                                                dbias);
+}
+
+void layer_norm_backward(std::int64_t rows, std::int64_t columns, const float* x, const float* dy,
+                         const float* mean, const float* inverse_deviation, const float* weight, float* dx) {
+  kernels().normalization->layer_norm_backward(rows, columns, x, dy, mean, inverse_deviation, weight, dx);
+}
+
 }  // namespace trainer

@@ -25,4 +25,16 @@ void batch_norm_backward_sums(std::int64_t rows, std::int64_t channels, const fl
 void batch_norm_backward(std::int64_t rows, std::int64_t channels, const float* x, const float* dy,
                          const float* mean, const float* a, const float* b, const float* d, float* dx);
 
+// Layer normalisation (Ba et al. 2016): each row of (rows, columns) brought to mean 0 and variance 1, then
+// scaled and shifted; bias may be null.
+
+void layer_norm(std::int64_t rows, std::int64_t columns, const float* x, const float* weight,
+                const float* bias, float epsilon, float* y, float* mean, float* inverse_deviation);
+/// dbias may be null
+void layer_norm_gradients(std::int64_t rows, std::int64_t columns, const float* x, const float* dy,
+                          const float* mean, const float* inverse_deviation, float* dweight, float* dbias);
+/// dx may be dy
+void layer_norm_backward(std::int64_t rows, std::int64_t columns, const float* x, const float* dy,
+                         const float* mean, const float* inverse_deviation, const float* weight, float* dx);
+
 }  // namespace trainer

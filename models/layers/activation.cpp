@@ -1,4 +1,4 @@
-// relu, sigmoid and tanh as layers of their own, and as the setting of layers that fuse them.
+// relu, sigmoid, tanh and gelu as layers of their own, and as the setting of layers that fuse them.
 #include "engine/math/activation.h"
 
 #include <map>
@@ -10,7 +10,7 @@
 namespace trainer {
 
 Setting activation_setting() {
-  return choice("activation", "function applied to the output", {"none", "relu", "sigmoid", "tanh"})
+  return choice("activation", "function applied to the output", {"none", "relu", "sigmoid", "tanh", "gelu"})
       .fallback("none");
 }
 
@@ -18,7 +18,8 @@ Activation activation_of(const Config& config) {
   static const std::map<std::string, Activation> by_name{{"none", Activation::none},
                                                          {"relu", Activation::relu},
                                                          {"sigmoid", Activation::sigmoid},
-                                                         {"tanh", Activation::tanh}};
+                                                         {"tanh", Activation::tanh},
+                                                         {"gelu", Activation::gelu}};
   return by_name.at(config.get<std::string>("activation"));
 }
 
@@ -30,15 +31,16 @@ class ActivationLayer final : public Layer {
   explicit ActivationLayer(Activation activation) : activation_(activation) {}
 
   Shape setup(const Shape& sample, Plan& plan) override {
-    plan.backward_reads(false, true);
+    plan.backward_reads(slope_from_input(activation_), !slope_from_input(activation_));
     plan.works_in_place();
     return sample;
   }
   void forward(ConstTensor x, Tensor y, Pass&) override {
     activate(activation_, x.size(), x.data(), y.data());
   }
-  void backward(ConstTensor, ConstTensor y, Tensor dy, Tensor dx, Pass&) override {
-    if (!dx.empty()) activate_backward(activation_, dy.size(), y.data(), dy.data(), dx.data());
+  void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass&) override {
+    const float* const read = slope_from_input(activation_) ? x.data() : y.data();
+    if (!dx.empty()) activate_backward(activation_, dy.size(), read, dy.data(), dx.data());
   }
 
  private:
@@ -54,6 +56,9 @@ const Registry<Layer>::Add sigmoid{{.name = "sigmoid", .help = "1 / (1 + exp(-x)
                                    make(Activation::sigmoid)};
 const Registry<Layer>::Add hyperbolic_tangent{{.name = "tanh", .help = "the hyperbolic tangent"},
                                               make(Activation::tanh)};
+const Registry<Layer>::Add gelu{
+    {.name = "gelu", .help = "x times the share of a normal distribution below x, exactly (not by tanh)"},
+    make(Activation::gelu)};
 
 }  // namespace
 }  // namespace trainer

@@ -52,21 +52,28 @@ class Conv final : public Layer {
     if (set.bias) bias_ = plan.parameter({.name = "bias", .shape = {set.filters}, .is_weight = false});
     convolution_ = make_convolution(geometry);
     scratch_ = plan.scratch(0, convolution_->scratch_size());
-    plan.backward_reads(true, set.activation != Activation::none);
+    if (slope_from_input(set.activation)) sum_ = plan.saved(output.size());
+    plan.backward_reads(true, set.activation != Activation::none && !slope_from_input(set.activation));
     flops_ = 2 * Shape{output.size(), window}.size();
     return output;
   }
 
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
+    const bool keeps_sum = slope_from_input(settings_.activation);
+    float* const sum = keeps_sum ? pass.buffer(sum_).data() : y.data();
     convolution_->forward(pass.rows(), x.data(), pass.value(weight_).data(),
-                          settings_.bias ? pass.value(bias_).data() : nullptr, settings_.activation, y.data(),
+                          settings_.bias ? pass.value(bias_).data() : nullptr,
+                          keeps_sum ? Activation::none : settings_.activation, sum,
                           pass.buffer(scratch_).data());
+    if (keeps_sum) activate(settings_.activation, y.size(), sum, y.data());
   }
 
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override {
     float* const scratch = pass.buffer(scratch_).data();
     if (settings_.activation != Activation::none)
-      activate_backward(settings_.activation, dy.size(), y.data(), dy.data(), dy.data());
+      activate_backward(settings_.activation, dy.size(),
+                        slope_from_input(settings_.activation) ? pass.buffer(sum_).data() : y.data(),
+                        dy.data(), dy.data());
     for (const Block& block : pass.blocks()) {
       const Tensor dw = pass.gradient(weight_, block);
       const Tensor dbias = settings_.bias ? pass.gradient(bias_, block) : Tensor();
@@ -90,7 +97,7 @@ class Conv final : public Layer {
   Config config_;
   std::unique_ptr<Convolution> convolution_;
   ParameterId weight_, bias_;
-  BufferId scratch_;
+  BufferId scratch_, sum_;
   std::int64_t flops_ = 0;
 };
 

@@ -16,6 +16,17 @@ struct MatrixRows {
       : first(block.first * positions), count(block.count * positions) {}
 };
 
+/// sum += bias, y = f(sum), few rows at a time, so that the second pass finds them in the cache.
+void keep_sum_and_activate(Activation f, std::int64_t rows, std::int64_t columns, const float* bias,
+                           float* sum, float* y) {
+  const std::int64_t block = std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(columns, 1));
+  for (std::int64_t row = 0; row < rows; row += block) {
+    const std::int64_t here = std::min(block, rows - row), first = row * columns;
+    if (bias) bias_activate(Activation::none, here, columns, sum + first, bias, sum + first);
+    activate(f, here * columns, sum + first, y + first);
+  }
+}
+
 }  // namespace
 
 Dense::Dense(const Config& config)
@@ -49,25 +60,32 @@ Shape Dense::setup(const Shape& sample, Plan& plan) {
   adds_bias_ = has_bias_ && !by_inputs;
   if (adds_bias_) bias_ = plan.parameter(bias);
   applied_ = by_inputs ? Activation::none : activation_;
-  plan.backward_reads(true, applied_ != Activation::none);
+  if (slope_from_input(applied_)) sum_ = plan.saved(positions_ * outputs_);
+  plan.backward_reads(true, applied_ != Activation::none && !slope_from_input(applied_));
   return sample.with_last(outputs_);
 }
 
 void Dense::forward(ConstTensor x, Tensor y, Pass& pass) {
+  const bool keeps_sum = slope_from_input(applied_);
+  float* const sum = keeps_sum ? pass.buffer(sum_).data() : y.data();
   const float* weight = pass.value(weight_).data();
   for (const Block& block : pass.blocks()) {
     const MatrixRows rows(block, positions_);
     if (rows.count > 0)
       gemm(Transpose::no, Transpose::no, rows.count, outputs_, inputs_, x.data() + rows.first * inputs_,
-           inputs_, weight, outputs_, 0, y.data() + rows.first * outputs_, outputs_);
+           inputs_, weight, outputs_, 0, sum + rows.first * outputs_, outputs_);
   }
-  if (adds_bias_ || applied_ != Activation::none)
-    bias_activate(applied_, pass.rows() * positions_, outputs_, y.data(),
-                  adds_bias_ ? pass.value(bias_).data() : nullptr, y.data());
+  const float* const bias = adds_bias_ ? pass.value(bias_).data() : nullptr;
+  if (keeps_sum)
+    keep_sum_and_activate(applied_, pass.rows() * positions_, outputs_, bias, sum, y.data());
+  else if (bias || applied_ != Activation::none)
+    bias_activate(applied_, pass.rows() * positions_, outputs_, y.data(), bias, y.data());
 }
 
 void Dense::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) {
-  if (applied_ != Activation::none) activate_backward(applied_, dy.size(), y.data(), dy.data(), dy.data());
+  if (applied_ != Activation::none)
+    activate_backward(applied_, dy.size(), slope_from_input(applied_) ? pass.buffer(sum_).data() : y.data(),
+                      dy.data(), dy.data());
   for (const Block& block : pass.blocks()) {
     const MatrixRows rows(block, positions_);
     const float* const block_dy = dy.data() + rows.first * outputs_;
@@ -89,19 +107,28 @@ Shape BiasActivation::setup(const Shape& sample, Plan& plan) {
   if (dense_.has_bias())
     bias_ = plan.parameter(
         {.name = "bias", .shape = {dense_.units()}, .layer = dense_.name(), .is_weight = false});
-  plan.backward_reads(false, dense_.activation() != Activation::none);
+  const Activation f = dense_.activation();
+  if (slope_from_input(f)) sum_ = plan.saved(sample.size());
+  plan.backward_reads(false, f != Activation::none && !slope_from_input(f));
   plan.works_in_place();
   return sample;
 }
 
 void BiasActivation::forward(ConstTensor x, Tensor y, Pass& pass) {
-  bias_activate(dense_.activation(), pass.rows() * positions_, dense_.units(), x.data(),
-                dense_.has_bias() ? pass.value(bias_).data() : nullptr, y.data());
+  const std::int64_t rows = pass.rows() * positions_;
+  const float* const bias = dense_.has_bias() ? pass.value(bias_).data() : nullptr;
+  if (!slope_from_input(dense_.activation()))
+    return bias_activate(dense_.activation(), rows, dense_.units(), x.data(), bias, y.data());
+  float* const sum = pass.buffer(sum_).data();
+  std::ranges::copy(x.span(), sum);
+  keep_sum_and_activate(dense_.activation(), rows, dense_.units(), bias, sum, y.data());
 }
 
 void BiasActivation::backward(ConstTensor, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) {
-  if (dense_.activation() != Activation::none)
-    activate_backward(dense_.activation(), dy.size(), y.data(), dy.data(), dy.data());
+  const Activation f = dense_.activation();
+  if (f != Activation::none)
+    activate_backward(f, dy.size(), slope_from_input(f) ? pass.buffer(sum_).data() : y.data(), dy.data(),
+                      dy.data());
   if (dense_.has_bias())
     for (const Block& block : pass.blocks()) {
       const MatrixRows rows(block, positions_);

@@ -51,6 +51,7 @@ class Dense final : public Layer {
   bool adds_bias_ = false;  // here, not behind an exchange
   Activation applied_ = Activation::none;
   ParameterId weight_, bias_;
+  BufferId sum_;  // before the activation, where its slope follows from that
 };
 
 /// Bias and activation of a dense layer that is cut along its inputs: what comes once the parts are summed.
@@ -67,6 +68,7 @@ class BiasActivation final : public Layer {
   const Dense& dense_;
   std::int64_t positions_ = 0;
   ParameterId bias_;
+  BufferId sum_;
 };
 
 }  // namespace trainer

@@ -301,8 +301,20 @@ def trainings():
              (1, 28, 28))
 
 
+def sequence_layers():
+    layer('gelu', 'gelu', nn.GELU(), (3, 2, 3, 5))
+    layer('dense_gelu', 'dense: {units: 4, activation: gelu}', nn.Sequential(nn.Linear(6, 4), nn.GELU()), (5, 6),
+          {'0': 'dense1'})
+    layer('conv_gelu', 'conv: {filters: 4, kernel: 3, activation: gelu}',
+          nn.Sequential(nn.Conv2d(3, 4, 3), nn.GELU()), (2, 3, 5, 4), {'0': 'conv1'})
+    layer('layer_norm', 'layer_norm', nn.LayerNorm(7), (2, 3, 7), {'': 'layer_norm1'})
+
+
 torch.manual_seed(20151203)
 layers()
 losses()
 optimizers()
 trainings()
+# With numbers of their own, so that what is added above leaves these files alone.
+torch.manual_seed(20251120)
+sequence_layers()

@@ -1,67 +1,12 @@
 // Plain loops that the compiler turns into vectors. Without contraction and reassociation an element's bits
 // follow from its formula alone, so they are the same in a vector and in its tail, and on every CPU.
 
+#include "engine/math/kernels/exponential.h"
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/kernels/loops.h"
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
-
-/// x = steps ln 2 + rest with |rest| <= ln 2 / 2.
-struct Reduced {
-  int steps;
-  float rest;
-};
-
-inline Reduced reduce(float x) {
-  // Adding 1.5 * 2^23 rounds to an integer, which then lies in the low bits.
-  const float shifted = x * 1.44269504f + 12582912.0f;
-  const int steps = static_cast<int>(__builtin_bit_cast(unsigned, shifted) - 0x4B400000u);
-  const float count = shifted - 12582912.0f;
-  // ln 2 in two parts; the first has so few bits that its product is exact.
-  return {steps, (x - count * 0.693359375f) + count * 2.12194440e-4f};
-}
-
-/// e^x - 1 for |x| <= ln 2 / 2, by its Taylor series.
-inline float small_exponential_minus_one(float x) {
-  float series = 1.0f / 5040;
-  series = series * x + 1.0f / 720;
-  series = series * x + 1.0f / 120;
-  series = series * x + 1.0f / 24;
-  series = series * x + 1.0f / 6;
-  series = series * x + 0.5f;
-  return series * x * x + x;
-}
-
-inline float power_of_two(int exponent) {
-  return __builtin_bit_cast(float, static_cast<unsigned>(exponent + 127) << 23);
-}
-
-inline float exponential(float x) {
-  // Comparisons that let NaN pass. Beyond these limits the result is infinity or 0.
-  x = x > 89.0f ? 89.0f : x;
-  x = x < -104.0f ? -104.0f : x;
-  const Reduced reduced = reduce(x);
-  const int half = reduced.steps >> 1;
-  // Two factors, since one alone would leave the range before the result does.
-  return (small_exponential_minus_one(reduced.rest) + 1.0f) * power_of_two(half) *
-         power_of_two(reduced.steps - half);
-}
-
-inline float sigmoid(float x) {
-  const float e = exponential(-__builtin_fabsf(x));
-  return (x < 0.0f ? e : 1.0f) / (1.0f + e);
-}
-
-inline float hyperbolic_tangent(float x) {
-  float twice = 2.0f * __builtin_fabsf(x);
-  twice = twice > 20.0f ? 20.0f : twice;  // where tanh has become 1
-  const Reduced reduced = reduce(twice);
-  const float power = power_of_two(reduced.steps);
-  // e^2x - 1, without cancellation near 0
-  const float e = power * small_exponential_minus_one(reduced.rest) + (power - 1.0f);
-  return __builtin_copysignf(e / (e + 2.0f), x);
-}
 
 inline float relu(float x) { return x < 0.0f ? 0.0f : x; }
 
@@ -75,6 +20,8 @@ void activate(Activation f, std::int64_t count, const float* x, float* y) {
       return for_each(count, [=](std::int64_t i) { y[i] = sigmoid(x[i]); });
     case Activation::tanh:
       return for_each(count, [=](std::int64_t i) { y[i] = hyperbolic_tangent(x[i]); });
+    case Activation::gelu:
+      return for_each(count, [=](std::int64_t i) { y[i] = gelu(x[i]); });
   }
 }
 
@@ -88,6 +35,8 @@ void activate_backward(Activation f, std::int64_t count, const float* y, const f
       return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * (y[i] * (1.0f - y[i])); });
     case Activation::tanh:
       return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * (1.0f - y[i] * y[i]); });
+    case Activation::gelu:
+      return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * gelu_slope(y[i]); });
   }
 }
 
@@ -165,18 +114,6 @@ void scale(std::int64_t count, float factor, const float* x, float* y) {
 
 void multiply(std::int64_t count, const float* x, const float* mask, float* y) {
   for_each(count, [=](std::int64_t i) { y[i] = x[i] * mask[i]; });
-}
-
-/// Sixteen partial sums, whatever the CPU, so that the order of the additions is always the same.
-inline float row_sum(std::int64_t count, const float* x) {
-  float partial[16] = {};
-  std::int64_t i = 0;
-  for (; i + 16 <= count; i += 16)
-    for (int lane = 0; lane < 16; ++lane) partial[lane] += x[i + lane];
-  for (int lane = 0; i < count; ++i, ++lane) partial[lane] += x[i];
-  for (int width = 8; width > 0; width /= 2)
-    for (int lane = 0; lane < width; ++lane) partial[lane] += partial[lane + width];
-  return partial[0];
 }
 
 inline float row_maximum(std::int64_t count, const float* x) {

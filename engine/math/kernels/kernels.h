@@ -42,6 +42,14 @@ struct NormalizationKernels {
                         const float* mean, double* dy_sums, double* dot_sums);
   void (*backward)(std::int64_t rows, std::int64_t channels, const float* x, const float* dy,
                    const float* mean, const float* a, const float* b, const float* d, float* dx);
+  void (*layer_norm)(std::int64_t rows, std::int64_t columns, const float* x, const float* weight,
+                     const float* bias, float epsilon, float* y, float* mean, float* inverse_deviation);
+  void (*layer_norm_gradients)(std::int64_t rows, std::int64_t columns, const float* x, const float* dy,
+                               const float* mean, const float* inverse_deviation, float* dweight,
+                               float* dbias);
+  void (*layer_norm_backward)(std::int64_t rows, std::int64_t columns, const float* x, const float* dy,
+                              const float* mean, const float* inverse_deviation, const float* weight,
+                              float* dx);
 };
 
 struct PoolingKernels {

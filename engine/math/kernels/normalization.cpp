@@ -64,10 +64,86 @@ void backward(std::int64_t rows, std::int64_t channels, const float* x, const fl
     for_each(channels, [=](std::int64_t c) { dx[c] = (a[c] * dy[c] + b[c] * (x[c] - mean[c])) + d[c]; });
 }
 
+/// Sixteen partial sums, as in row_sum.
+template <class Term>
+inline float sum_of(std::int64_t count, Term term) {
+  float partial[16] = {};
+  std::int64_t i = 0;
+  for (; i + 16 <= count; i += 16)
+    for (int lane = 0; lane < 16; ++lane) partial[lane] += term(i + lane);
+  for (int lane = 0; i < count; ++i, ++lane) partial[lane] += term(i);
+  for (int width = 8; width > 0; width /= 2)
+    for (int lane = 0; lane < width; ++lane) partial[lane] += partial[lane + width];
+  return partial[0];
+}
+
+void layer_norm(std::int64_t rows, std::int64_t columns, const float* x, const float* weight,
+                const float* bias, float epsilon, float* y, float* mean, float* inverse_deviation) {
+  const float share = 1.0f / static_cast<float>(columns);
+  for (std::int64_t row = 0; row < rows; ++row, x += columns, y += columns) {
+    const float middle = row_sum(columns, x) * share;
+    const float variance = share * sum_of(columns, [=](std::int64_t i) {
+                             const float distance = x[i] - middle;
+                             return distance * distance;
+                           });
+    const float factor = 1.0f / __builtin_sqrtf(variance + epsilon);
+    mean[row] = middle;
+    inverse_deviation[row] = factor;
+    if (bias)
+      for_each(columns, [=](std::int64_t i) { y[i] = (x[i] - middle) * factor * weight[i] + bias[i]; });
+    else
+      for_each(columns, [=](std::int64_t i) { y[i] = (x[i] - middle) * factor * weight[i]; });
+  }
+}
+
+void layer_norm_gradients(std::int64_t rows, std::int64_t columns, const float* x, const float* dy,
+                          const float* mean, const float* inverse_deviation, float* dweight, float* dbias) {
+  constexpr std::int64_t kRowBlock = 128;  // few enough for float, the rest is added up in double
+  for_each_column_block(columns, [=](std::int64_t first, auto width) {
+    double weights[kColumnBlock] = {}, biases[kColumnBlock] = {};
+    for (std::int64_t begin = 0; begin < rows; begin += kRowBlock) {
+      const std::int64_t end = rows - begin < kRowBlock ? rows : begin + kRowBlock;
+      float partial_weights[kColumnBlock] = {}, partial_biases[kColumnBlock] = {};
+      for (std::int64_t row = begin; row < end; ++row) {
+        const float* from = x + row * columns + first;
+        const float* slope = dy + row * columns + first;
+        const float middle = mean[row], factor = inverse_deviation[row];
+        for (std::int64_t c = 0; c < width; ++c) {
+          partial_biases[c] += slope[c];
+          partial_weights[c] += slope[c] * ((from[c] - middle) * factor);
+        }
+      }
+      for (std::int64_t c = 0; c < width; ++c) {
+        weights[c] += static_cast<double>(partial_weights[c]);
+        biases[c] += static_cast<double>(partial_biases[c]);
+      }
+    }
+    for (std::int64_t c = 0; c < width; ++c) dweight[first + c] = static_cast<float>(weights[c]);
+    if (dbias)
+      for (std::int64_t c = 0; c < width; ++c) dbias[first + c] = static_cast<float>(biases[c]);
+  });
+}
+
+void layer_norm_backward(std::int64_t rows, std::int64_t columns, const float* x, const float* dy,
+                         const float* mean, const float* inverse_deviation, const float* weight, float* dx) {
+  const float share = 1.0f / static_cast<float>(columns);
+  for (std::int64_t row = 0; row < rows; ++row, x += columns, dy += columns, dx += columns) {
+    const float middle = mean[row], factor = inverse_deviation[row];
+    const float sum = sum_of(columns, [=](std::int64_t i) { return dy[i] * weight[i]; });
+    const float dot =
+        sum_of(columns, [=](std::int64_t i) { return dy[i] * weight[i] * ((x[i] - middle) * factor); });
+    const float of_one = -share * sum * factor, of_x = -share * dot * factor * factor;
+    for_each(columns, [=](std::int64_t i) {
+      dx[i] = (dy[i] * weight[i]) * factor + ((x[i] - middle) * of_x + of_one);
+    });
+  }
+}
+
 }  // namespace
 
 extern const NormalizationKernels normalization_kernels;
-const NormalizationKernels normalization_kernels = {channel_sums, channel_squares, channel_affine,
-                                                    backward_sums, backward};
+const NormalizationKernels normalization_kernels = {channel_sums,         channel_squares,    channel_affine,
+                                                    backward_sums,        backward,           layer_norm,
+                                                    layer_norm_gradients, layer_norm_backward};
 
 }  // namespace trainer::KERNEL_NAMESPACE

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace trainer::reference {
 
@@ -21,6 +22,9 @@ void activate(Activation f, std::int64_t count, const float* x, float* y) {
       case Activation::tanh:
         y[i] = static_cast<float>(std::tanh(value));
         break;
+      case Activation::gelu:
+        y[i] = static_cast<float>(value * std::erfc(-value / std::numbers::sqrt2) / 2);
+        break;
     }
   }
 }
@@ -35,6 +39,9 @@ void activate_backward(Activation f, std::int64_t count, const float* y, const f
     }
     if (f == Activation::sigmoid) slope = value * (1 - value);
     if (f == Activation::tanh) slope = 1 - value * value;
+    if (f == Activation::gelu)
+      slope = std::erfc(-value / std::numbers::sqrt2) / 2 +
+              value * std::exp(-value * value / 2) / std::sqrt(2 * std::numbers::pi);
     dx[i] = static_cast<float>(static_cast<double>(dy[i]) * slope);
   }
 }

@@ -84,3 +84,50 @@ TEST_CASE("NaN reaches its channel's sums and no other", "[normalization]") {
     CHECK(std::isnan(squares[c]) == (c == 17));
   }
 }
+
+TEST_CASE("layer normalisation's passes equal plain loops", "[normalization]") {
+  const auto [rows, columns] = GENERATE(table<int, int>({{0, 3}, {1, 1}, {300, 5}, {3, 128}, {140, 77}}));
+  const Numbers x = random_numbers(rows * columns, 1, 3), dy = random_numbers(rows * columns, 2),
+                weight = random_numbers(columns, 3), bias = random_numbers(columns, 4);
+  Numbers y(x.size()), dx = dy, mean(static_cast<std::size_t>(rows)), inverse(mean.size()),
+                       dweight(weight.size()), dbias(weight.size());
+  layer_norm(rows, columns, x.data(), weight.data(), bias.data(), 1e-3f, y.data(), mean.data(),
+             inverse.data());
+  layer_norm_gradients(rows, columns, x.data(), dy.data(), mean.data(), inverse.data(), dweight.data(),
+                       dbias.data());
+  layer_norm_backward(rows, columns, x.data(), dx.data(), mean.data(), inverse.data(), weight.data(),
+                      dx.data());
+
+  Numbers expected_y(x.size()), expected_dx(x.size());
+  std::vector<double> weights(weight.size()), biases(weight.size());
+  for (int row = 0; row < rows; ++row) {
+    double middle = 0, square = 0, slopes = 0, dots = 0;
+    const auto distance = [&](int c) { return static_cast<double>(x[at(row, columns, c)]) - middle; };
+    const auto slope = [&](int c) {
+      return static_cast<double>(dy[at(row, columns, c)]) *
+             static_cast<double>(weight[static_cast<std::size_t>(c)]);
+    };
+    double sum = 0;
+    for (int c = 0; c < columns; ++c) sum += distance(c);
+    middle = sum / columns;
+    for (int c = 0; c < columns; ++c) square += distance(c) * distance(c);
+    const double factor = 1 / std::sqrt(square / columns + 1e-3);
+    for (int c = 0; c < columns; ++c) {
+      slopes += slope(c) / columns;
+      dots += slope(c) * distance(c) * factor / columns;
+    }
+    for (int c = 0; c < columns; ++c) {
+      const auto column = static_cast<std::size_t>(c);
+      const double normalised = distance(c) * factor;
+      expected_y[at(row, columns, c)] = static_cast<float>(normalised * static_cast<double>(weight[column]) +
+                                                           static_cast<double>(bias[column]));
+      expected_dx[at(row, columns, c)] = static_cast<float>(factor * (slope(c) - slopes - normalised * dots));
+      weights[column] += static_cast<double>(dy[at(row, columns, c)]) * normalised;
+      biases[column] += static_cast<double>(dy[at(row, columns, c)]);
+    }
+  }
+  CHECK(difference(y, expected_y) < 1e-5);
+  CHECK(difference(dx, expected_dx) < 1e-5);
+  CHECK(difference(dweight, Numbers(weights.begin(), weights.end())) < 1e-5);
+  CHECK(difference(dbias, Numbers(biases.begin(), biases.end())) < 1e-5);
+}

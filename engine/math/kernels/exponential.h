@@ -1,0 +1,100 @@
+#pragma once
+
+// The exponential and functions made of it, without branches, so that loops over them become vectors.
+
+namespace trainer::KERNEL_NAMESPACE {
+namespace {
+
+/// x = steps ln 2 + rest with |rest| <= ln 2 / 2.
+struct Reduced {
+  int steps;
+  float rest;
+};
+
+inline Reduced reduce(float x) {
+  // Adding 1.5 * 2^23 rounds to an integer, which then lies in the low bits.
+  const float shifted = x * 1.44269504f + 12582912.0f;
+  const int steps = static_cast<int>(__builtin_bit_cast(unsigned, shifted) - 0x4B400000u);
+  const float count = shifted - 12582912.0f;
+  // ln 2 in two parts; the first has so few bits that its product is exact.
+  return {steps, (x - count * 0.693359375f) + count * 2.12194440e-4f};
+}
+
+/// e^x - 1 for |x| <= ln 2 / 2, by its Taylor series.
+inline float small_exponential_minus_one(float x) {
+  float series = 1.0f / 5040;
+  series = series * x + 1.0f / 720;
+  series = series * x + 1.0f / 120;
+  series = series * x + 1.0f / 24;
+  series = series * x + 1.0f / 6;
+  series = series * x + 0.5f;
+  return series * x * x + x;
+}
+
+inline float power_of_two(int exponent) {
+  return __builtin_bit_cast(float, static_cast<unsigned>(exponent + 127) << 23);
+}
+
+inline float exponential(float x) {
+  // Comparisons that let NaN pass. Beyond these limits the result is infinity or 0.
+  x = x > 89.0f ? 89.0f : x;
+  x = x < -104.0f ? -104.0f : x;
+  const Reduced reduced = reduce(x);
+  const int half = reduced.steps >> 1;
+  // Two factors, since one alone would leave the range before the result does.
+  return (small_exponential_minus_one(reduced.rest) + 1.0f) * power_of_two(half) *
+         power_of_two(reduced.steps - half);
+}
+
+inline float sigmoid(float x) {
+  const float e = exponential(-__builtin_fabsf(x));
+  return (x < 0.0f ? e : 1.0f) / (1.0f + e);
+}
+
+inline float hyperbolic_tangent(float x) {
+  float twice = 2.0f * __builtin_fabsf(x);
+  twice = twice > 20.0f ? 20.0f : twice;  // where tanh has become 1
+  const Reduced reduced = reduce(twice);
+  const float power = power_of_two(reduced.steps);
+  // e^2x - 1, without cancellation near 0
+  const float e = power * small_exponential_minus_one(reduced.rest) + (power - 1.0f);
+  return __builtin_copysignf(e / (e + 2.0f), x);
+}
+
+/// The share of a normal distribution below -x, and e^(-x^2 / 2), for x >= 0. A polynomial in 1 / (1 + p x),
+/// fitted to the share over the power, holds relative to the share itself: 4e-7 to where floats end.
+struct Tail {
+  float share, power;
+};
+
+inline Tail normal_tail(float x) {
+  const float power = exponential(-0.5f * (x * x));
+  const float t = 1.0f / (1.0f + 0.304f * x);
+  float series = 0.0368631743f;
+  series = series * t - 0.155317962f;
+  series = series * t + 0.192221016f;
+  series = series * t - 0.0431590565f;
+  series = series * t + 0.123568818f;
+  series = series * t + 0.102417931f;
+  series = series * t + 0.122171484f;
+  series = series * t + 0.121234633f;
+  return {series * t * power, power};
+}
+
+/// x times the share of a normal distribution below x (Hendrycks and Gimpel 2016).
+inline float gelu(float x) {
+  const float tail = normal_tail(__builtin_fabsf(x)).share;
+  // Infinity times no share would be NaN.
+  const float bounded = x < -1e30f ? -1e30f : x;
+  return bounded * (x < 0.0f ? tail : 1.0f - tail);
+}
+
+inline float gelu_slope(float x) {
+  const Tail tail = normal_tail(__builtin_fabsf(x));
+  const float bounded = x < -1e18f ? -1e18f : (x > 1e18f ? 1e18f : x);
+  constexpr float kRootOfTwoPi = 2.50662827f;
+  return (x < 0.0f ? tail.share : 1.0f - tail.share) + bounded * tail.power * (1.0f / kRootOfTwoPi);
+}
+
+}  // namespace
+}  // namespace trainer::KERNEL_NAMESPACE

@@ -1,0 +1,63 @@
+#include "engine/math/normalization.h"
+#include "models/layers/layer.h"
+
+namespace trainer {
+namespace {
+
+/// The features of each position (the channels of a map) brought to mean 0 and variance 1, then scaled and
+/// shifted (Ba et al. 2016).
+class LayerNorm final : public Layer {
+ public:
+  explicit LayerNorm(const Config& config)
+      : has_bias_(config.get<bool>("bias")), epsilon_(config.get<float>("epsilon")) {}
+
+  Shape setup(const Shape& sample, Plan& plan) override {
+    features_ = sample[sample.rank() - 1];
+    positions_ = sample.with_last(1).size();
+    weight_ = plan.parameter({.name = "weight", .shape = {features_}, .is_weight = false, .constant = 1});
+    if (has_bias_) bias_ = plan.parameter({.name = "bias", .shape = {features_}, .is_weight = false});
+    mean_ = plan.saved(positions_);
+    inverse_deviation_ = plan.saved(positions_);
+    plan.backward_reads(true, false);
+    plan.works_in_place();
+    return sample;
+  }
+
+  void forward(ConstTensor x, Tensor y, Pass& pass) override {
+    layer_norm(pass.rows() * positions_, features_, x.data(), pass.value(weight_).data(),
+               has_bias_ ? pass.value(bias_).data() : nullptr, epsilon_, y.data(), pass.buffer(mean_).data(),
+               pass.buffer(inverse_deviation_).data());
+  }
+
+  void backward(ConstTensor x, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
+    const float* const mean = pass.buffer(mean_).data();
+    const float* const inverse_deviation = pass.buffer(inverse_deviation_).data();
+    for (const Block& block : pass.blocks()) {
+      const std::int64_t first = block.first * positions_, count = block.count * positions_;
+      layer_norm_gradients(count, features_, x.data() + first * features_, dy.data() + first * features_,
+                           mean + first, inverse_deviation + first, pass.gradient(weight_, block).data(),
+                           has_bias_ ? pass.gradient(bias_, block).data() : nullptr);
+    }
+    if (!dx.empty())
+      layer_norm_backward(pass.rows() * positions_, features_, x.data(), dy.data(), mean, inverse_deviation,
+                          pass.value(weight_).data(), dx.data());
+  }
+
+ private:
+  bool has_bias_;
+  float epsilon_;
+  std::int64_t features_ = 0, positions_ = 0;
+  ParameterId weight_, bias_;
+  BufferId mean_, inverse_deviation_;
+};
+
+const Registry<Layer>::Add registered{
+    {.name = "layer_norm",
+     .help = "the features of each position to mean 0 and variance 1, then scaled and shifted",
+     .settings =
+         {boolean("bias", "add a bias to each feature").fallback("true"),
+          real("epsilon", "added to the variance before its root is taken").above(0).fallback("1e-5")}},
+    [](const Config& config) { return std::make_unique<LayerNorm>(config); }};
+
+}  // namespace
+}  // namespace trainer
