@@ -31,6 +31,10 @@ class Dataset {
   /// Writes the samples `indices` as rows of x (pixels as x / 255).
   virtual void read(std::span<const std::int64_t> indices, Tensor x) const = 0;
   virtual std::int32_t label(std::int64_t index) const = 0;
+  /// Shape of one sample's numbers, where targets are numbers.
+  virtual Shape target() const { return {}; }
+  /// Writes these numbers of the samples `indices` as rows of `values`; only where classes() is 0.
+  virtual void read_targets(std::span<const std::int64_t> indices, Tensor values) const;
 
   /// Bytes of memory it wants to have filled, before samples can be read. The ranks of a host share them.
   virtual std::int64_t stored_bytes() const { return 0; }
@@ -55,8 +59,7 @@ struct ReaderContext {
   std::uint64_t seed = 1;
 };
 
-/// A format or a known set. Registered as Registry<Reader, const ReaderContext&>: mnist, cifar10, idx,
-/// digits.
+/// A format or a known set. Registered as Registry<Reader, const ReaderContext&>.
 class Reader {
  public:
   static constexpr const char* kFamily = "dataset";

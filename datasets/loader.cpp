@@ -41,6 +41,22 @@ std::span<const std::int64_t> BatchOrder::batch(std::int64_t step) {
   return std::span(order_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
 }
 
+const Targets& TargetRows::read(const Dataset& split, std::span<const std::int64_t> samples) {
+  if (split.classes() > 0) {
+    labels_.resize(samples.size());
+    std::ranges::transform(samples, labels_.begin(),
+                           [&](std::int64_t sample) { return split.label(sample); });
+    targets_ = {.labels = labels_};
+  } else {
+    const Shape shape = split.target().with_front(std::ssize(samples));
+    values_.resize(static_cast<std::size_t>(shape.size()));
+    const Tensor values(values_.data(), shape);
+    split.read_targets(samples, values);
+    targets_ = {.values = values};
+  }
+  return targets_;
+}
+
 Range part_of(std::int64_t n, std::int64_t index, std::int64_t parts) {
   return {n * index / parts, n * (index + 1) / parts};
 }

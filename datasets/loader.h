@@ -31,6 +31,19 @@ class BatchOrder {
   std::vector<std::int64_t> order_;
 };
 
+/// What a model should give for a worker's rows, in memory that is allocated once.
+class TargetRows {
+ public:
+  /// Takes the targets of these samples. The result is valid until the next call.
+  const Targets& read(const Dataset& split, std::span<const std::int64_t> samples);
+  const Targets& targets() const { return targets_; }
+
+ private:
+  std::vector<std::int32_t> labels_;
+  std::vector<float> values_;
+  Targets targets_;
+};
+
 /// Part `index` of `parts` nearly equal consecutive parts of n items: [n index / parts, n (index + 1) /
 /// parts).
 struct Range {

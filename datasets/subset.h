@@ -16,8 +16,13 @@ class Subset final : public Dataset {
   int classes() const override { return all_.classes(); }
   void read(std::span<const std::int64_t> indices, Tensor x) const override;
   std::int32_t label(std::int64_t index) const override { return all_.label(position(index)); }
+  Shape target() const override { return all_.target(); }
+  void read_targets(std::span<const std::int64_t> indices, Tensor values) const override;
 
  private:
+  /// read(positions, rows) for some indices at a time, with the rows of `all` that they are.
+  template <class Read>
+  void in_pieces(std::span<const std::int64_t> indices, Tensor all, const Read& read) const;
   std::int64_t position(std::int64_t index) const { return indices_.at(static_cast<std::size_t>(index)); }
 
   const Dataset& all_;

@@ -29,6 +29,10 @@ class Normalised final : public Dataset {
   int classes() const override { return raw_->classes(); }
   void read(std::span<const std::int64_t> indices, Tensor x) const override;
   std::int32_t label(std::int64_t index) const override { return raw_->label(index); }
+  Shape target() const override { return raw_->target(); }
+  void read_targets(std::span<const std::int64_t> indices, Tensor values) const override {
+    raw_->read_targets(indices, values);
+  }
 
  private:
   std::unique_ptr<Dataset> raw_;

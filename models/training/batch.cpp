@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "datasets/loader.h"
-
 namespace trainer {
 
 BatchRunner::BatchRunner(Session& session)
@@ -24,15 +22,13 @@ std::span<const std::int64_t> BatchRunner::part(int worker, std::span<const std:
 Tensor BatchRunner::fetch(int worker, const Dataset& split, std::span<const std::int64_t> mine) {
   const Tensor x = session_.network().input(worker, std::ssize(mine));
   split.read(mine, x);
-  std::vector<std::int32_t>& labels = workers_[static_cast<std::size_t>(worker)].labels;
-  labels.resize(mine.size());
-  std::ranges::transform(mine, labels.begin(), [&](std::int64_t sample) { return split.label(sample); });
+  workers_[static_cast<std::size_t>(worker)].targets.read(split, mine);
   return x;
 }
 
 void BatchRunner::score(int worker, ConstTensor y, float gradient_scale) {
   Worker& self = workers_[static_cast<std::size_t>(worker)];
-  const Targets targets{.labels = self.labels};
+  const Targets& targets = self.targets.targets();
   const Tensor gradient = gradient_scale > 0 ? session_.network().output_gradient(worker) : Tensor();
   self.sums[0] += session_.loss().evaluate(y, targets, gradient_scale, gradient);
   std::size_t next = 1;

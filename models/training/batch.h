@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "datasets/loader.h"
 #include "models/training/session.h"
 
 namespace trainer {
@@ -32,13 +33,13 @@ class BatchRunner {
 
  private:
   struct Worker {
-    std::vector<std::int32_t> labels;
+    TargetRows targets;
     std::vector<double> sums;
     std::chrono::nanoseconds data_time{};
   };
   /// This worker's part of a batch.
   std::span<const std::int64_t> part(int worker, std::span<const std::int64_t> samples) const;
-  /// Puts samples and their labels where the network expects them.
+  /// Puts samples and their targets where the network expects them.
   Tensor fetch(int worker, const Dataset& split, std::span<const std::int64_t> mine);
   void score(int worker, ConstTensor y, float gradient_scale);
 

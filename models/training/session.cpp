@@ -33,7 +33,11 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
                        .seed = settings_.seed,
                        .rewrite = [&](Sequence& layers) { cut_dense_layers(layers, model_group_); }});
   loss_ = Registry<Loss>::make(model.at("loss"));
-  loss_->setup(network_->output(), data_.train->classes());
+  const Dataset& train = *data_.train;
+  loss_->setup(network_->output(), train.classes());
+  if (train.classes() == 0 && network_->output().size() != train.target().size())
+    model.fail("layers", "the model gives " + channels_first_text(network_->output()) +
+                             " a sample, but its target is " + channels_first_text(train.target()));
   for (const Config& config : root.at("train").items("metrics")) {
     metrics_.push_back(Registry<Metric>::make(config));
     metrics_.back()->setup(network_->output(), data_.train->classes());

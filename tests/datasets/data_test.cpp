@@ -6,7 +6,6 @@
 #include <numeric>
 #include <set>
 
-#include "engine/config/config_tree.h"
 #include "tests/datasets/files.h"
 
 namespace trainer {
@@ -31,20 +30,6 @@ class Environment {
   std::string before_;
 };
 
-/// Opens `data:` settings, one a line: "dataset: mnist".
-Data opened(const std::string& settings, std::uint64_t seed = 1, bool with_samples = true) {
-  std::string yaml = "data:\n";
-  for (std::size_t first = 0; first < settings.size();) {
-    const std::size_t end = std::min(settings.find('\n', first), settings.size());
-    yaml += "  " + settings.substr(first, end - first) + "\n";
-    first = end + 1;
-  }
-  const ConfigTree tree({.file = "run.yaml", .text = yaml}, {section("data", "the data", data_settings())});
-  Data data = open_data(tree.root().at("data"), seed);
-  if (with_samples) load_samples(data, *solo());
-  return data;
-}
-
 std::uint32_t as_extent(std::size_t number) { return static_cast<std::uint32_t>(number); }
 
 Bytes image_file(std::size_t count, std::uint8_t first = 0) {
@@ -66,12 +51,6 @@ void write_mnist(const TemporaryDirectory& directory, const std::string& below =
   directory.write(below + "train-labels-idx1-ubyte.gz", gzipped(label_file(100)));
   directory.write(below + "t10k-images-idx3-ubyte.gz", gzipped(image_file(20, 200)));
   directory.write(below + "t10k-labels-idx1-ubyte", label_file(20));
-}
-
-std::vector<float> read_one(const Dataset& dataset, std::int64_t index) {
-  std::vector<float> numbers(static_cast<std::size_t>(dataset.sample().size()));
-  dataset.read({&index, 1}, {numbers.data(), dataset.sample().with_front(1)});
-  return numbers;
 }
 
 /// Which samples of write_mnist() these are, from their pixels.

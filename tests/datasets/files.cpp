@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "engine/config/config_tree.h"
+
 namespace trainer {
 
 TemporaryDirectory::TemporaryDirectory() {
@@ -54,5 +56,26 @@ Bytes idx_bytes(std::initializer_list<std::uint32_t> extents, const Bytes& numbe
   bytes.insert(bytes.end(), numbers.begin(), numbers.end());
   return bytes;
 }
+
+Data opened(const std::string& settings, std::uint64_t seed, bool with_samples) {
+  std::string yaml = "data:\n";
+  for (std::size_t first = 0; first < settings.size();) {
+    const std::size_t end = std::min(settings.find('\n', first), settings.size());
+    yaml += "  " + settings.substr(first, end - first) + "\n";
+    first = end + 1;
+  }
+  const ConfigTree tree({.file = "run.yaml", .text = yaml}, {section("data", "the data", data_settings())});
+  Data data = open_data(tree.root().at("data"), seed);
+  if (with_samples) load_samples(data, *solo());
+  return data;
+}
+
+std::vector<float> read_one(const Dataset& dataset, std::int64_t index) {
+  std::vector<float> numbers(static_cast<std::size_t>(dataset.sample().size()));
+  dataset.read({&index, 1}, {numbers.data(), dataset.sample().with_front(1)});
+  return numbers;
+}
+
+Bytes bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
 
 }  // namespace trainer

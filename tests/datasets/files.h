@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "datasets/data.h"
 #include "engine/core/error.h"
 
 namespace trainer {
@@ -34,6 +35,15 @@ Bytes gzipped(const Bytes& bytes);
 
 /// An IDX file of unsigned bytes: header for `extents`, then `numbers`.
 Bytes idx_bytes(std::initializer_list<std::uint32_t> extents, const Bytes& numbers, std::uint8_t type = 0x08);
+
+/// Opens `data:` settings, one a line: "dataset: mnist".
+Data opened(const std::string& settings, std::uint64_t seed = 1, bool with_samples = true);
+
+/// One sample's numbers.
+std::vector<float> read_one(const Dataset& dataset, std::int64_t index);
+
+/// A text's bytes.
+Bytes bytes_of(std::string_view text);
 
 /// The message of the Error(data) that `action` throws; fails the test when it throws none or another.
 template <class Action>

@@ -23,6 +23,7 @@ TEST_CASE("every config trains a step, alone and on four processes", "[configs]"
   const SmallRun run;
   write_small_mnist(run.path("set"), 1500, 20);
   write_small_cifar10(run.path("set"), 200, 20);
+  write_text(run.path("set") / "iris.csv", small_table(60, 4, 3));
   REQUIRE(configs().size() >= 5);
   for (const std::string& config : configs()) {
     INFO(config);
@@ -49,6 +50,35 @@ TEST_CASE("every config passes the check, and without data says what it looked f
     CHECK((falls_back ? result.out : result.err).find(falls_back ? "drawn digits" : "looked for") !=
           std::string::npos);
   }
+}
+
+TEST_CASE("iris tells 27 of 30 flowers apart", "[configs]") {
+  const std::string table = "/usr/lib/python3/dist-packages/sklearn/datasets/data/iris.csv";
+  if (!fs::exists(table)) {
+    WARN("skipped: no " + table + " (Debian's python3-sklearn)");
+    return;
+  }
+  const SmallRun run;
+  const ProgramResult result =
+      run.trainer({setting_of_tests("TRAINER_CONFIGS") + "/iris.yaml", "--out", "run"});
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  const std::string rows = read_text(run.path("run") / "results.csv");
+  const auto cells = [](const std::string& line) {
+    std::vector<std::string> list(1);
+    for (const char c : line) {
+      if (c == ',')
+        list.emplace_back();
+      else
+        list.back() += c;
+    }
+    return list;
+  };
+  const auto names = cells(rows.substr(0, rows.find('\n')));
+  const auto last = cells(rows.substr(rows.rfind('\n', rows.size() - 2) + 1));
+  const auto column = std::find(names.begin(), names.end(), "valid/accuracy") - names.begin();
+  REQUIRE(column < std::ssize(last));
+  CHECK(std::stod(last[static_cast<std::size_t>(column)]) * 30 > 26.9);
 }
 
 TEST_CASE("drawn digits are never used silently", "[configs]") {

@@ -46,6 +46,18 @@ void write_small_cifar10(const std::filesystem::path& directory, std::uint32_t t
   write("test_batch.bin", test);
 }
 
+std::string small_table(int rows, int columns, int classes) {
+  std::string text;
+  for (int column = 0; column < columns; ++column) text += "column " + std::to_string(column) + ',';
+  text += "class\n";
+  for (int row = 0; row < rows; ++row) {
+    for (int column = 0; column < columns; ++column)
+      text += std::to_string((row * 7 + column * 3) % 11) + ".5,";
+    text += std::to_string(row % classes) + '\n';
+  }
+  return text;
+}
+
 void write_text(const std::filesystem::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;

@@ -16,6 +16,9 @@ void write_small_mnist(const std::filesystem::path& directory, std::uint32_t tra
 /// CIFAR-10's first training file and its test file with so many samples.
 void write_small_cifar10(const std::filesystem::path& directory, std::uint32_t train, std::uint32_t test);
 
+/// A CSV file of numbers, the class in the last column.
+std::string small_table(int rows, int columns, int classes);
+
 void write_text(const std::filesystem::path& path, const std::string& text);
 std::string read_text(const std::filesystem::path& path);
 

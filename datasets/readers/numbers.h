@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "datasets/dataset.h"
+
+namespace trainer {
+
+/// Files of samples that are numbers, their headers read and checked.
+class NumberFiles {
+ public:
+  virtual ~NumberFiles() = default;
+  /// Reads everything, at most once: the samples, and their targets where these are numbers. Error(data) when
+  /// a file is bad.
+  virtual void read(std::span<float> samples, std::span<float> targets) = 0;
+};
+
+/// The form of a split of such samples. Targets are labels below `classes`, or numbers when that is 0.
+struct NumberForm {
+  std::int64_t size = 0;
+  Shape sample, target;
+  int classes = 0;
+  std::vector<std::int32_t> labels;
+};
+
+/// Samples of numbers, kept in memory as they are.
+class Numbers final : public Dataset {
+ public:
+  Numbers(NumberForm form, std::unique_ptr<NumberFiles> files)
+      : form_(std::move(form)), files_(std::move(files)) {}
+
+  std::int64_t size() const override { return form_.size; }
+  Shape sample() const override { return form_.sample; }
+  int classes() const override { return form_.classes; }
+  void read(std::span<const std::int64_t> indices, Tensor x) const override;
+  std::int32_t label(std::int64_t index) const override;
+  Shape target() const override { return form_.target; }
+  void read_targets(std::span<const std::int64_t> indices, Tensor values) const override;
+  /// The samples, then their targets.
+  std::int64_t stored_bytes() const override;
+  void fill(std::span<std::uint8_t> memory) override;
+  void attach(std::span<const std::uint8_t> memory) override;
+
+ private:
+  std::int64_t sample_floats() const { return form_.sample.with_front(form_.size).size(); }
+  std::int64_t target_floats() const {
+    return form_.classes > 0 ? 0 : form_.target.with_front(form_.size).size();
+  }
+
+  NumberForm form_;
+  std::unique_ptr<NumberFiles> files_;
+  std::span<const float> samples_, targets_;
+};
+
+}  // namespace trainer
