@@ -4,6 +4,7 @@
 
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/kernels/packing.h"
+#include "engine/math/kernels/packing_ahead.h"
 #include "engine/math/kernels/vector.h"
 
 namespace trainer::KERNEL_NAMESPACE {
@@ -15,15 +16,17 @@ constexpr int kNarrow = 4;                             // columns at most that g
 
 // A panel of B stays in the first cache while all rows of A pass.
 constexpr std::int64_t kDepth = 256;
-// Where packing costs more than it saves: B for so few rows ...
+// B of so many floats comes from afar: panels are packed ahead, but not for so few rows.
+constexpr std::int64_t kFarFloats = 1 << 17, kRowsWorthPacking = 17;
+// Elsewhere packing costs more than it saves where there are few rows ...
 constexpr std::int64_t kDirectRows = 128;
-// ... and where its rows compete for a few sets of the cache.
+// ... and where rows of B compete for a few sets of the cache.
 constexpr std::int64_t kDirectRowsPageApart = kLanes == 16 ? 64 : 8;
 // A, contiguous in rows that compete, pays only with the shorter vectors.
 constexpr bool kCopiesA = kLanes < 16;
 constexpr std::int64_t kCopiedRows = 64;
 
-alignas(64) thread_local float b_panel[kDepth * kVectors * kLanes];
+alignas(64) thread_local float b_panels[2][kDepth * kVectors * kLanes];
 alignas(64) thread_local float a_copy[kDepth * kCopiedRows];
 
 inline bool page_apart(std::int64_t step) { return step % 1024 == 0; }
@@ -39,19 +42,21 @@ inline Place below(const Place& place, std::int64_t rows) {
   return {place.c + rows * place.ldc, place.ldc, place.beta};
 }
 
-inline Operand part(const Operand& whole, std::int64_t first, std::int64_t k) {
-  return {whole.data + first * whole.step + k * whole.k_step, whole.step, whole.k_step};
-}
+/// Some columns of B: packed, or where they lie.
+struct Columns {
+  const float* data;
+  std::int64_t step, count;
+};
 
 /// Hides where a pointer comes from: else the compiler keeps a pointer per row and runs out of registers.
 inline void hide(const float*& pointer) { asm("" : "+r"(pointer)); }
 
 constexpr int kRowsPerBase = 4;  // what one register can address with the distance and three times it
 
-template <int vectors, int rows>
-void multiply_tile(std::int64_t depth, const Operand& a, const float* b, std::int64_t b_step,
-                   std::int64_t columns, const Place& place) {
-  const bool whole = columns == vectors * kLanes;
+template <int vectors, int rows, bool prepares = false>
+void multiply_tile(std::int64_t depth, const Operand& a, const Columns& b, const Place& place,
+                   const Share& share = {}) {
+  const bool whole = b.count == vectors * kLanes;
   Vector sums[rows][vectors];
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r)
@@ -61,7 +66,7 @@ void multiply_tile(std::int64_t depth, const Operand& a, const float* b, std::in
       if (place.beta == 0.0f)
         sums[r][v] = Vector{};
       else
-        sums[r][v] = (whole ? load(c) : load_first(c, columns - v * kLanes)) * place.beta;
+        sums[r][v] = (whole ? load(c) : load_first(c, b.count - v * kLanes)) * place.beta;
     }
 
   constexpr int kBases = (rows + kRowsPerBase - 1) / kRowsPerBase;
@@ -69,24 +74,35 @@ void multiply_tile(std::int64_t depth, const Operand& a, const float* b, std::in
   const float* base[kBases];
 #pragma GCC unroll 2
   for (int i = 0; i < kBases; ++i) base[i] = a.data + i * kRowsPerBase * distance;
-  for (std::int64_t k = 0; k < depth; ++k, b += b_step) {
-    Vector weights[vectors];
+  const float* row_of_b = b.data;
+  const auto multiply_next = [&](std::int64_t count) __attribute__((always_inline)) {
+    for (std::int64_t k = 0; k < count; ++k, row_of_b += b.step) {
+      Vector weights[vectors];
 #pragma GCC unroll 3
-    for (int v = 0; v < vectors; ++v) weights[v] = load(b + v * kLanes);
+      for (int v = 0; v < vectors; ++v) weights[v] = load(row_of_b + v * kLanes);
 #pragma GCC unroll 8
-    for (int r = 0; r < rows; ++r) {
-      const float* const from = base[r / kRowsPerBase];
-      const int row = r % kRowsPerBase;
-      const float value = row == 3 ? from[three] : from[row * distance];
+      for (int r = 0; r < rows; ++r) {
+        const float* const from = base[r / kRowsPerBase];
+        const int row = r % kRowsPerBase;
+        const float value = row == 3 ? from[three] : from[row * distance];
 #pragma GCC unroll 3
-      for (int v = 0; v < vectors; ++v) sums[r][v] += weights[v] * value;
-    }
+        for (int v = 0; v < vectors; ++v) sums[r][v] += weights[v] * value;
+      }
 #pragma GCC unroll 2
-    for (int i = 0; i < kBases; ++i) {
-      base[i] += a.k_step;
-      hide(base[i]);
+      for (int i = 0; i < kBases; ++i) {
+        base[i] += a.k_step;
+        hide(base[i]);
+      }
     }
-  }
+  };
+  std::int64_t first = 0;
+  if constexpr (prepares)
+    for (; first + Share::kStride < depth; first += Share::kStride) {
+      share.prepare(first);
+      multiply_next(Share::kStride);
+    }
+  if constexpr (prepares) share.prepare(first);
+  multiply_next(depth - first);
 
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r)
@@ -96,17 +112,17 @@ void multiply_tile(std::int64_t depth, const Operand& a, const float* b, std::in
       if (whole)
         store(sums[r][v], c);
       else
-        store_first(sums[r][v], columns - v * kLanes, c);
+        store_first(sums[r][v], b.count - v * kLanes, c);
     }
 }
 
 /// A tile has at least eight sums, as many additions as are under way at once.
-constexpr int tile_rows(int vectors) { return vectors == 1 ? 8 : kRows; }
+constexpr std::int64_t tile_rows(std::int64_t vectors) { return vectors == 1 ? 8 : kRows; }
 
-using Tile = void (*)(std::int64_t depth, const Operand& a, const float* b, std::int64_t b_step,
-                      std::int64_t columns, const Place& place);
+using Tile = void (*)(std::int64_t depth, const Operand& a, const Columns& b, const Place& place,
+                      const Share& share);
 
-template <int vectors, int rows = tile_rows(vectors)>
+template <int vectors, int rows = static_cast<int>(tile_rows(vectors))>
 Tile tile_of(std::int64_t wanted) {
   if constexpr (rows == 0)
     return nullptr;
@@ -116,17 +132,20 @@ Tile tile_of(std::int64_t wanted) {
 
 /// All rows times one panel of columns.
 template <int vectors>
-void multiply_panel(std::int64_t rows, std::int64_t depth, const Operand& a, const float* b,
-                    std::int64_t b_step, std::int64_t columns, const Place& place) {
-  constexpr int kAtOnce = tile_rows(vectors);
+void multiply_panel(std::int64_t rows, std::int64_t depth, const Operand& a, const Columns& b,
+                    const Place& place, Packing& next) {
+  constexpr auto kAtOnce = static_cast<int>(tile_rows(vectors));
   std::int64_t row = 0;
+  if (!next.empty())
+    for (; row + kAtOnce <= rows; row += kAtOnce)
+      multiply_tile<vectors, kAtOnce, true>(depth, part(a, row, 0), b, below(place, row), next.next_share());
   for (; row + kAtOnce <= rows; row += kAtOnce)
-    multiply_tile<vectors, kAtOnce>(depth, part(a, row, 0), b, b_step, columns, below(place, row));
-  if (row < rows) tile_of<vectors>(rows - row)(depth, part(a, row, 0), b, b_step, columns, below(place, row));
+    multiply_tile<vectors, kAtOnce>(depth, part(a, row, 0), b, below(place, row));
+  if (row < rows) tile_of<vectors>(rows - row)(depth, part(a, row, 0), b, below(place, row), {});
 }
 
-using MultiplyPanel = void (*)(std::int64_t rows, std::int64_t depth, const Operand& a, const float* b,
-                               std::int64_t b_step, std::int64_t columns, const Place& place);
+using MultiplyPanel = void (*)(std::int64_t rows, std::int64_t depth, const Operand& a, const Columns& b,
+                               const Place& place, Packing& next);
 
 inline MultiplyPanel panel_of(std::int64_t vectors) {
   return vectors == 3 ? multiply_panel<3> : vectors == 2 ? multiply_panel<2> : multiply_panel<1>;
@@ -248,13 +267,16 @@ void multiply_narrow(std::int64_t rows, std::int64_t depth, const Operand& a, co
   for (; row + at_once <= rows; row += at_once)
     (by_rows ? multiply_narrow_by_rows : multiply_narrow_by_columns)(depth, part(a, row, 0), b, columns,
                                                                      below(place, row));
-  multiply_panel<1>(rows - row, depth, part(a, row, 0), b, kLanes, columns, below(place, row));
+  Packing nothing;
+  multiply_panel<1>(rows - row, depth, part(a, row, 0), {b, kLanes, columns}, below(place, row), nothing);
 }
 
-/// Some columns that are taken together.
+/// Some columns of B that are taken together.
 struct Panel {
   std::int64_t columns, vectors;
   bool narrow;
+
+  std::int64_t width() const { return vectors * kLanes; }
 };
 
 inline Panel next_panel(std::int64_t left) {
@@ -273,35 +295,57 @@ inline std::int64_t equal_depth(std::int64_t k) {
 
 /// C (+)= A B over some of k, for the columns of a panel.
 void multiply_part(const Panel& panel, std::int64_t rows, std::int64_t depth, const Operand& a,
-                   const Operand& b, const Place& place) {
-  const std::int64_t width = panel.vectors * kLanes;
-  const bool direct = b.step == 1 && panel.columns == width &&
-                      rows <= (page_apart(b.k_step) ? kDirectRowsPageApart : kDirectRows);
-  if (!direct) pack(b, panel.columns, width, depth, b_panel);
-  const float* const from = direct ? b.data : b_panel;
-  const std::int64_t step = direct ? b.k_step : width;
+                   const Columns& b, const Place& place, Packing& next) {
   const MultiplyPanel multiply_rows = panel_of(panel.vectors);
   if (panel.narrow) {
-    multiply_narrow(rows, depth, a, from, panel.columns, place);
-  } else if (kCopiesA && a.step == 1 && page_apart(a.k_step)) {
-    for (std::int64_t row = 0; row < rows; row += kCopiedRows) {
-      const std::int64_t here = rows - row < kCopiedRows ? rows - row : kCopiedRows;
-      pack(part(a, row, 0), here, kCopiedRows, depth, a_copy);
-      multiply_rows(here, depth, {a_copy, 1, kCopiedRows}, from, step, panel.columns, below(place, row));
-    }
+    multiply_narrow(rows, depth, a, b.data, panel.columns, place);
   } else {
-    multiply_rows(rows, depth, a, from, step, panel.columns, place);
+    next.begin(rows / tile_rows(panel.vectors));
+    if (kCopiesA && a.step == 1 && page_apart(a.k_step)) {
+      for (std::int64_t row = 0; row < rows; row += kCopiedRows) {
+        const std::int64_t here = rows - row < kCopiedRows ? rows - row : kCopiedRows;
+        pack(part(a, row, 0), here, kCopiedRows, depth, a_copy);
+        multiply_rows(here, depth, {a_copy, 1, kCopiedRows}, b, below(place, row), next);
+      }
+    } else {
+      multiply_rows(rows, depth, a, b, place, next);
+    }
   }
+  next.finish(depth);
 }
 
 void multiply(const Product& product) {
   const std::int64_t usual_depth = equal_depth(product.k);
+  const auto depth_at = [&](std::int64_t k) {
+    return product.k - k < usual_depth ? product.k - k : usual_depth;
+  };
+  float* to = b_panels[0];
+  const auto packing = [&](std::int64_t column, std::int64_t k) {
+    const Panel panel = next_panel(product.n - column);
+    return Packing(part(product.b, column, k), panel.columns, panel.width(), depth_at(k), to);
+  };
+  const bool far = product.n * product.k >= kFarFloats && product.m >= kRowsWorthPacking;
+  const std::int64_t direct_rows = page_apart(product.b.k_step) ? kDirectRowsPageApart : kDirectRows;
+  if (far) packing(0, 0).finish(0);
   for (std::int64_t column = 0; column < product.n;) {
     const Panel panel = next_panel(product.n - column);
-    for (std::int64_t k = 0; k < product.k; k += usual_depth)
-      multiply_part(panel, product.m, product.k - k < usual_depth ? product.k - k : usual_depth,
-                    part(product.a, 0, k), part(product.b, column, k),
-                    {product.c + column, product.ldc, k == 0 ? product.beta : 1.0f});
+    for (std::int64_t k = 0; k < product.k; k += usual_depth) {
+      Columns b{to, panel.width(), panel.columns};
+      Packing next;
+      if (far) {
+        to = to == b_panels[0] ? b_panels[1] : b_panels[0];
+        if (k + usual_depth < product.k)
+          next = packing(column, k + usual_depth);
+        else if (column + panel.columns < product.n)
+          next = packing(column + panel.columns, 0);
+      } else if (product.m <= direct_rows && product.b.step == 1 && panel.columns == panel.width()) {
+        b = {product.b.data + column + k * product.b.k_step, product.b.k_step, panel.columns};
+      } else {
+        pack(part(product.b, column, k), panel.columns, panel.width(), depth_at(k), to);
+      }
+      multiply_part(panel, product.m, depth_at(k), part(product.a, 0, k), b,
+                    {product.c + column, product.ldc, k == 0 ? product.beta : 1.0f}, next);
+    }
     column += panel.columns;
   }
 }

@@ -51,8 +51,9 @@ inline Vector every_second_four(const Vector& a, const Vector& b, Lanes<lane...>
   return __builtin_shufflevector(a, b, ((lane / 4 * 2 + first) * 4 + lane % 4)...);
 }
 
-/// Writes a square of numbers so that rows become columns.
-inline void transpose(const float* from, std::int64_t step, float* to, std::int64_t to_step) {
+/// Writes a square of numbers so that rows become columns. It needs all registers, hence is not inlined.
+[[gnu::noinline]] inline void transpose(const float* from, std::int64_t step, float* to,
+                                        std::int64_t to_step) {
   constexpr AllLanes lanes;
   Vector columns[4][kFours];  // [i][g]: columns i, i + 4, ... of rows 4 g to 4 g + 3
 #pragma GCC unroll 4

@@ -89,7 +89,10 @@ TEST_CASE("gemm equals plain loops for every transposition, beta and leading dim
                                                         {70, 52, 517},
                                                         {9, 49, 257},
                                                         {200, 2, 5},
-                                                        {147, 28, 64}}));
+                                                        {147, 28, 64},
+                                                        // B so large that it is packed ahead.
+                                                        {19, 270, 500},
+                                                        {35, 103, 1300}}));
   const Transpose ta = GENERATE(Transpose::no, Transpose::yes), tb = GENERATE(Transpose::no, Transpose::yes);
   const int gap = GENERATE(0, 3, 1024);
   const Matrices matrices(ta, tb, m, n, k, gap);
