@@ -55,7 +55,7 @@ constexpr int kRowsPerBase = 4;  // what one register can address with the dista
 
 template <int vectors, int rows, bool prepares = false>
 void multiply_tile(std::int64_t depth, const Operand& a, const Columns& b, const Place& place,
-                   const Share& share = {}) {
+                   Packing* next = nullptr) {
   const bool whole = b.count == vectors * kLanes;
   Vector sums[rows][vectors];
 #pragma GCC unroll 8
@@ -97,11 +97,10 @@ void multiply_tile(std::int64_t depth, const Operand& a, const Columns& b, const
   };
   std::int64_t first = 0;
   if constexpr (prepares)
-    for (; first + Share::kStride < depth; first += Share::kStride) {
-      share.prepare(first);
-      multiply_next(Share::kStride);
+    for (; first + Packing::kStride < depth; first += Packing::kStride) {
+      next->prepare();
+      multiply_next(Packing::kStride);
     }
-  if constexpr (prepares) share.prepare(first);
   multiply_next(depth - first);
 
 #pragma GCC unroll 8
@@ -120,7 +119,7 @@ void multiply_tile(std::int64_t depth, const Operand& a, const Columns& b, const
 constexpr std::int64_t tile_rows(std::int64_t vectors) { return vectors == 1 ? 8 : kRows; }
 
 using Tile = void (*)(std::int64_t depth, const Operand& a, const Columns& b, const Place& place,
-                      const Share& share);
+                      Packing* next);
 
 template <int vectors, int rows = static_cast<int>(tile_rows(vectors))>
 Tile tile_of(std::int64_t wanted) {
@@ -138,10 +137,10 @@ void multiply_panel(std::int64_t rows, std::int64_t depth, const Operand& a, con
   std::int64_t row = 0;
   if (!next.empty())
     for (; row + kAtOnce <= rows; row += kAtOnce)
-      multiply_tile<vectors, kAtOnce, true>(depth, part(a, row, 0), b, below(place, row), next.next_share());
+      multiply_tile<vectors, kAtOnce, true>(depth, part(a, row, 0), b, below(place, row), &next);
   for (; row + kAtOnce <= rows; row += kAtOnce)
     multiply_tile<vectors, kAtOnce>(depth, part(a, row, 0), b, below(place, row));
-  if (row < rows) tile_of<vectors>(rows - row)(depth, part(a, row, 0), b, below(place, row), {});
+  if (row < rows) tile_of<vectors>(rows - row)(depth, part(a, row, 0), b, below(place, row), nullptr);
 }
 
 using MultiplyPanel = void (*)(std::int64_t rows, std::int64_t depth, const Operand& a, const Columns& b,
@@ -300,7 +299,7 @@ void multiply_part(const Panel& panel, std::int64_t rows, std::int64_t depth, co
   if (panel.narrow) {
     multiply_narrow(rows, depth, a, b.data, panel.columns, place);
   } else {
-    next.begin(rows / tile_rows(panel.vectors));
+    next.expect(rows / tile_rows(panel.vectors) * (depth / Packing::kStride));
     if (kCopiesA && a.step == 1 && page_apart(a.k_step)) {
       for (std::int64_t row = 0; row < rows; row += kCopiedRows) {
         const std::int64_t here = rows - row < kCopiedRows ? rows - row : kCopiedRows;
@@ -311,7 +310,7 @@ void multiply_part(const Panel& panel, std::int64_t rows, std::int64_t depth, co
       multiply_rows(rows, depth, a, b, place, next);
     }
   }
-  next.finish(depth);
+  if (!next.empty()) next.finish();
 }
 
 void multiply(const Product& product) {
@@ -326,7 +325,7 @@ void multiply(const Product& product) {
   };
   const bool far = product.n * product.k >= kFarFloats && product.m >= kRowsWorthPacking;
   const std::int64_t direct_rows = page_apart(product.b.k_step) ? kDirectRowsPageApart : kDirectRows;
-  if (far) packing(0, 0).finish(0);
+  if (far) packing(0, 0).finish();
   for (std::int64_t column = 0; column < product.n;) {
     const Panel panel = next_panel(product.n - column);
     for (std::int64_t k = 0; k < product.k; k += usual_depth) {
