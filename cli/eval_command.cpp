@@ -90,7 +90,7 @@ void eval_command(const Job& job) {
   });
   Session& session = *run->session;
   load_samples(session);
-  Team team(work.mesh, work.pool, true);
+  Team team(work.mesh, work.pool, true, session.exact_blocks());
   session.network().attach(values, {}, team);
   const Scores scores = evaluate(session, *split);
   if (!session.data().notice.empty()) job.warn("note: " + session.data().notice + "\n");

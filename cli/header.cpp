@@ -59,7 +59,7 @@ std::string ranks_text(const Session& session, const Seats& seats) {
                         counted(seats.hosts, "host"));
   text += fmt::format(", {}{}", counted(seats.placement.threads, "thread"),
                       mesh.world().size() > 1 ? " each" : "");
-  return text + ", " + kernels_text();
+  return text + ", " + kernels_text() + (session.settings().exact ? ", exact" : "");
 }
 
 std::string kernels_text() {

@@ -15,6 +15,13 @@ namespace trainer {
 struct Targets {
   std::span<const std::int32_t> labels;  ///< one a row; empty when the targets are numbers
   ConstTensor values;                    ///< (rows, ...); empty when the targets are labels
+
+  /// Those of some of the rows.
+  Targets rows(std::int64_t first, std::int64_t count) const {
+    if (!values.empty()) return {.labels = {}, .values = values.rows(first, count)};
+    return {.labels = labels.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
+            .values = {}};
+  }
 };
 
 /// Samples of one split, all alike in shape: sizes and shapes are known at once, samples can be read when

@@ -57,8 +57,4 @@ const Targets& TargetRows::read(const Dataset& split, std::span<const std::int64
   return targets_;
 }
 
-Range part_of(std::int64_t n, std::int64_t index, std::int64_t parts) {
-  return {n * index / parts, n * (index + 1) / parts};
-}
-
 }  // namespace trainer

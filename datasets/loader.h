@@ -44,12 +44,4 @@ class TargetRows {
   Targets targets_;
 };
 
-/// Part `index` of `parts` nearly equal consecutive parts of n items: [n index / parts, n (index + 1) /
-/// parts).
-struct Range {
-  std::int64_t first = 0, last = 0;
-  std::int64_t count() const { return last - first; }
-};
-Range part_of(std::int64_t n, std::int64_t index, std::int64_t parts);
-
 }  // namespace trainer

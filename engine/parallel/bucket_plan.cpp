@@ -29,7 +29,7 @@ Range slice(const Range& whole, int part, int parts) {
   const auto cut = [&](int index) {
     if (index == parts) return whole.last;
     // Divided first: size * index could overflow.
-    const std::int64_t each = whole.size() / parts, rest = whole.size() % parts;
+    const std::int64_t each = whole.count() / parts, rest = whole.count() % parts;
     const std::int64_t position = whole.first + each * index + rest * index / parts;
     const std::int64_t rounded = (position + kSliceQuantum - 1) / kSliceQuantum * kSliceQuantum;
     return index == 0 ? whole.first : std::min(rounded, whole.last);

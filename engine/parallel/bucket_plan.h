@@ -3,16 +3,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/core/range.h"
+
 namespace trainer {
 
-/// The floats [first, last) of the flat buffer.
-struct Range {
-  std::int64_t first = 0, last = 0;
-  std::int64_t size() const { return last - first; }
-};
-
-/// Consecutive parameters from the end of the flat buffer, in the order in which backward finishes them; a
-/// bucket is closed once it holds `bucket_floats`.
+/// Ranges of floats of the flat buffer: consecutive parameters from the end of the flat buffer, in the order
+/// in which backward finishes them; a bucket is closed once it holds `bucket_floats`.
 std::vector<Range> plan_buckets(const std::vector<std::int64_t>& borders, std::int64_t bucket_floats);
 
 /// A link between nodes, in fixed figures instead of a timing, so that runs repeat.

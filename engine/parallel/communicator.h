@@ -63,6 +63,10 @@ class Communicator {
   /// Block r of `out` (counts_out[r] floats) goes to rank r; `in` is filled from rank 0, 1, ... by counts_in.
   virtual void all_to_all(std::span<const float> out, std::span<const std::int64_t> counts_out,
                           std::span<float> in, std::span<const std::int64_t> counts_in) = 0;
+  virtual std::unique_ptr<Request> start_all_to_all(std::span<const float> out,
+                                                    std::span<const std::int64_t> counts_out,
+                                                    std::span<float> in,
+                                                    std::span<const std::int64_t> counts_in) = 0;
 
   /// Ranks with equal `color` form a group, ordered by `key`, then by rank.
   virtual std::unique_ptr<Communicator> split(int color, int key) = 0;

@@ -5,16 +5,21 @@
 #include <optional>
 #include <stdexcept>
 
+#include "engine/core/arena.h"
+#include "engine/core/batch_blocks.h"
 #include "engine/core/wait_until.h"
 #include "engine/parallel/bucket_plan.h"
 #include "engine/parallel/node_window.h"
-#include "engine/parallel/sum_in_order.h"
+#include "engine/parallel/sum_tree.h"
 
 namespace trainer {
 namespace {
 
 /// A sum of fewer floats is done sooner by one thread than by waking others.
 constexpr std::int64_t kFloatsWorthThreads = 1 << 16;
+
+/// A part of a tree's leaves has at most two roots of each size.
+constexpr std::size_t kMostRoots = 64;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
@@ -30,8 +35,13 @@ struct GradientReducer::State {
   State(Mesh& grid, ThreadPool& threads, std::vector<std::int64_t> borders, const Options& settings)
       : mesh(grid), pool(threads), options(settings), workers(at(threads.size())) {
     total = borders.back();
-    make_window();
     Communicator& data = mesh.data();
+    blocks = BatchBlocks::one_for_each_worker(data.size(), pool.size());
+    if (options.exact_blocks > 0) {
+      blocks.count = options.exact_blocks;
+      blocks.exact = true;
+    }
+    make_window();
 
     std::array<double, 2> extremes{static_cast<double>(node_ranks), -static_cast<double>(node_ranks)};
     data.maximum(extremes);
@@ -51,49 +61,95 @@ struct GradientReducer::State {
     for (const Range& bucket : buckets) {
       lane_slices.push_back(owns ? slice(bucket, node_rank, lanes) : Range{});
       for (int node = 0; node < nodes; ++node)
-        node_counts.push_back(slice(lane_slices.back(), node, nodes).size());
+        node_counts.push_back(slice(lane_slices.back(), node, nodes).count());
     }
     for (auto lane_slice = lane_slices.rbegin(); lane_slice != lane_slices.rend() && owns; ++lane_slice) {
       const Range mine = slice(*lane_slice, lane->rank(), nodes);
       if (!pieces.empty() && pieces.back().last == mine.first)
         pieces.back().last = mine.last;
-      else if (mine.size() > 0)
+      else if (mine.count() > 0)
         pieces.push_back({mine.first, mine.last});
     }
     exchanges.reserve(buckets.size());
+    if (blocks.exact && nodes > 1) make_root_exchange();
     scalar_table.resize(at(data.size()) * NodeWindow::Layout::kTableColumns);
   }
 
   /// In memory that the node shares if all nodes can have it, else in private memory, every rank then being a
   /// node of its own.
   void make_window() {
-    const auto layout_of = [&](Communicator& group) {
-      std::vector<std::int64_t> threads(at(group.size()));
-      threads[at(group.rank())] = pool.size();
-      group.sum(threads);
-      return NodeWindow::Layout{
-          .floats = total, .workers = {threads.begin(), threads.end()}, .table_rows = mesh.data().size()};
+    const int my_rank = mesh.data().rank();
+    // The ranks of a node are consecutive in data().
+    const auto use = [&](Communicator& group) {
+      node_rank = group.rank();
+      node_ranks = group.size();
+      const int first = my_rank - node_rank;
+      node_blocks = {blocks.of_rank(first).first, blocks.of_rank(first + node_ranks - 1).last};
+      // Between nodes MPI adds whatever they send, unless the tree goes on there.
+      const Range leaves = blocks.exact ? node_blocks : Range{0, node_blocks.count()};
+      tree = SumTree::of_leaves(blocks.exact ? blocks.count : static_cast<int>(leaves.last), leaves);
+    };
+    const auto layout = [&] {
+      return NodeWindow::Layout{.floats = total,
+                                .workers = std::vector<int>(at(node_ranks), pool.size()),
+                                .blocks = static_cast<int>(node_blocks.count()),
+                                .table_rows = mesh.data().size()};
     };
     if (options.share) {
-      const NodeWindow::Layout layout = layout_of(mesh.node());
-      std::unique_ptr<SharedMemory> memory = mesh.node().shared(layout.bytes());
+      use(mesh.node());
+      std::unique_ptr<SharedMemory> memory = mesh.node().shared(layout().bytes());
       std::int64_t refusals = memory ? 0 : 1;
       mesh.data().sum(std::span(&refusals, 1));
       if (refusals == 0) {
-        node_rank = mesh.node().rank();
-        node_ranks = mesh.node().size();
-        window.emplace(layout, std::move(memory), node_rank, options.crowded);
+        window.emplace(layout(), std::move(memory), node_rank, options.crowded);
         return;
       }
       refused = true;
     }
     const auto alone = solo();
-    const NodeWindow::Layout layout = layout_of(*alone);
-    window.emplace(layout, alone->shared(layout.bytes()), 0, options.crowded);
+    use(*alone);
+    window.emplace(layout(), alone->shared(layout().bytes()), 0, options.crowded);
   }
 
-  bool sums_in_node() const { return window->all_gradients().size() > 1; }
-  float* my_sums() const { return window->gradients(window->first_worker()); }
+  /// What the tree leaves apart on each node of the lane goes to the owners of its slices: room for it.
+  void make_root_exchange() {
+    std::vector<std::int64_t> ends(at(2 * nodes));
+    ends[at(2 * lane->rank())] = node_blocks.first;
+    ends[at(2 * lane->rank() + 1)] = node_blocks.last;
+    lane->sum(ends);
+    std::vector<Range> all_roots;
+    std::vector<std::int64_t> roots_of;
+    for (int node = 0; node < nodes; ++node) {
+      const SumTree theirs = SumTree::of_leaves(blocks.count, {ends[at(2 * node)], ends[at(2 * node + 1)]});
+      all_roots.insert(all_roots.end(), theirs.roots().begin(), theirs.roots().end());
+      roots_of.push_back(std::ssize(theirs.roots()));
+    }
+    const auto my_roots = std::ssize(tree.roots());
+    root_tree = SumTree(blocks.count, all_roots);
+    std::int64_t out = 0, in = 0;
+    for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) {
+      const Range mine = slice(lane_slices[bucket], lane->rank(), nodes);
+      first_out.push_back(out);
+      first_in.push_back(in);
+      for (int node = 0; node < nodes; ++node) {
+        counts_out.push_back(my_roots * slice(lane_slices[bucket], node, nodes).count());
+        counts_in.push_back(roots_of[at(node)] * mine.count());
+      }
+      out += my_roots * lane_slices[bucket].count();
+      in += std::ssize(all_roots) * mine.count();
+    }
+    first_out.push_back(out);
+    first_in.push_back(in);
+    roots_out = Arena(out);
+    roots_in = Arena(in);
+  }
+
+  bool sums_in_node() const { return nodes > 0 && (window->all_gradients().size() > 1 || sends_roots()); }
+  bool sends_roots() const { return !counts_out.empty(); }
+  int my_first_block() const {
+    return static_cast<int>(blocks.of_rank(mesh.data().rank()).first - node_blocks.first);
+  }
+  float* my_sums() const { return window->gradients(my_first_block()); }
   std::int64_t progress_of(int bucket) const {
     return step * static_cast<std::int64_t>(buckets.size()) + bucket + 1;
   }
@@ -105,31 +161,86 @@ struct GradientReducer::State {
       ++next_bucket;
     if (sums_in_node()) sum_in_node(first, next_bucket, with_pool);
     if (nodes > 1)
-      for (int bucket = first; bucket < next_bucket; ++bucket) {
-        const Range& lane_slice = lane_slices[at(bucket)];
-        exchanges.push_back(lane->start_reduce_scatter(
-            {my_sums() + lane_slice.first, static_cast<std::size_t>(lane_slice.size())}, counts(bucket)));
-      }
+      for (int bucket = first; bucket < next_bucket; ++bucket) exchanges.push_back(start_exchange(bucket));
     for (const auto& exchange : exchanges) exchange->test();
+  }
+
+  std::unique_ptr<Request> start_exchange(int bucket) {
+    const Range& lane_slice = lane_slices[at(bucket)];
+    if (!sends_roots())
+      return lane->start_reduce_scatter({my_sums() + lane_slice.first, size_of(lane_slice)},
+                                        of_bucket(node_counts, bucket));
+    const auto part = [&](Arena& memory, const std::vector<std::int64_t>& firsts) {
+      return memory.floats().subspan(static_cast<std::size_t>(firsts[at(bucket)]),
+                                     static_cast<std::size_t>(firsts[at(bucket + 1)] - firsts[at(bucket)]));
+    };
+    return lane->start_all_to_all(part(roots_out, first_out), of_bucket(counts_out, bucket),
+                                  part(roots_in, first_in), of_bucket(counts_in, bucket));
+  }
+
+  /// work(part, parts), by the pool where it is worth it.
+  template <class Work>
+  void share_out(std::int64_t floats, bool with_pool, const Work& work) {
+    if (with_pool && floats >= kFloatsWorthThreads)
+      pool.run([&](int worker) { work(worker, pool.size()); });
+    else
+      work(0, 1);
   }
 
   void sum_in_node(int first, int last, bool with_pool) {
     std::int64_t floats = 0;
-    for (int bucket = first; bucket < last; ++bucket) floats += lane_slices[at(bucket)].size();
-    const auto sum = [&](int part, int parts) {
+    for (int bucket = first; bucket < last; ++bucket) floats += lane_slices[at(bucket)].count();
+    share_out(floats, with_pool, [&](int part, int parts) {
       for (int bucket = first; bucket < last; ++bucket) {
         const Range range = slice(lane_slices[at(bucket)], part, parts);
-        sum_in_order(window->all_gradients(), my_sums(), range.first, range.last);
+        if (sends_roots())
+          sum_into_messages(bucket, range);
+        else
+          sum_in_place(range);
       }
-    };
-    if (with_pool && floats >= kFloatsWorthThreads)
-      pool.run([&](int worker) { sum(worker, pool.size()); });
-    else
-      sum(0, 1);
+    });
   }
 
-  std::span<const std::int64_t> counts(int bucket) const {
-    return std::span(node_counts).subspan(at(bucket * nodes), at(nodes));
+  void sum_in_place(const Range& range) {
+    float* const sums = my_sums();
+    tree.sum(window->all_gradients(), {&sums, 1}, range.first, range.last);
+  }
+
+  /// The roots of a part of a bucket, where the messages to the owners of its slices have them.
+  void sum_into_messages(int bucket, const Range& part) {
+    std::array<float*, kMostRoots> roots{};
+    float* message = roots_out.floats().data() + first_out[at(bucket)];
+    for (int node = 0; node < nodes; ++node) {
+      const Range theirs = slice(lane_slices[at(bucket)], node, nodes);
+      for (std::size_t root = 0; root < tree.roots().size(); ++root, message += theirs.count())
+        roots[root] = message - theirs.first;
+      tree.sum(window->all_gradients(), std::span(roots).first(tree.roots().size()),
+               std::max(part.first, theirs.first), std::min(part.last, theirs.last));
+    }
+  }
+
+  /// The tree's last levels: my slices of what the nodes sent.
+  void sum_received() {
+    std::int64_t floats = 0;
+    for (const Piece& piece : pieces) floats += piece.last - piece.first;
+    share_out(floats, true, [&](int part, int parts) {
+      std::array<const float*, BatchBlocks::kMost> roots{};
+      for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) {
+        const Range mine = slice(lane_slices[bucket], lane->rank(), nodes);
+        const Range range = slice(mine, part, parts);
+        const float* from = roots_in.floats().data() + first_in[bucket];
+        for (std::size_t root = 0; root < root_tree.inputs(); ++root, from += mine.count())
+          roots[root] = from - mine.first;
+        float* const sums = my_sums();
+        root_tree.sum(std::span(roots).first(root_tree.inputs()), {&sums, 1}, range.first, range.last);
+      }
+    });
+  }
+
+  static std::size_t size_of(const Range& range) { return static_cast<std::size_t>(range.count()); }
+  /// The part of numbers by bucket, then node.
+  std::span<const std::int64_t> of_bucket(const std::vector<std::int64_t>& numbers, int bucket) const {
+    return std::span(numbers).subspan(at(bucket * nodes), at(nodes));
   }
 
   Mesh& mesh;
@@ -139,6 +250,9 @@ struct GradientReducer::State {
   std::vector<Range> buckets;
   std::optional<NodeWindow> window;
   int node_rank = 0, node_ranks = 1;  ///< ranks whose window this is
+  BatchBlocks blocks;
+  Range node_blocks;  ///< of all ranks whose window this is
+  SumTree tree{1, {}};
   bool several_nodes = false;
   bool refused = false;  ///< the window, for want of room
   std::string transport = "none";
@@ -150,6 +264,12 @@ struct GradientReducer::State {
   std::vector<Range> lane_slices;         ///< mine, by bucket
   std::vector<std::int64_t> node_counts;  ///< by bucket, then node
   std::vector<Piece> pieces;
+
+  // In exact mode between nodes: by bucket, then by node of the lane, the roots of its slice.
+  SumTree root_tree{1, {}};
+  Arena roots_out, roots_in;
+  std::vector<std::int64_t> first_out, first_in;    ///< by bucket
+  std::vector<std::int64_t> counts_out, counts_in;  ///< by bucket, then node
 
   std::vector<Worker> workers;
   std::int64_t step = -1;
@@ -167,9 +287,9 @@ GradientReducer::~GradientReducer() = default;
 
 std::span<float> GradientReducer::values() { return state_->window->values(); }
 
-std::span<float> GradientReducer::gradients(int worker) {
-  const NodeWindow& window = *state_->window;
-  return {window.gradients(window.first_worker() + worker), static_cast<std::size_t>(state_->total)};
+std::span<float> GradientReducer::gradients(int block) {
+  return {state_->window->gradients(state_->my_first_block() + block),
+          static_cast<std::size_t>(state_->total)};
 }
 
 void GradientReducer::begin() {
@@ -213,6 +333,7 @@ void GradientReducer::finish() {
       },
       state_->options.crowded);
   for (const auto& exchange : state_->exchanges) exchange->wait();
+  if (state_->sends_roots()) state_->sum_received();
 }
 
 void GradientReducer::agree(std::span<double> scalars) {
@@ -257,9 +378,9 @@ void GradientReducer::publish() {
   state.exchanges.clear();
   for (int bucket = 0; state.nodes > 1 && bucket < static_cast<int>(state.buckets.size()); ++bucket) {
     const Range whole = state.lane_slices[at(bucket)], mine = slice(whole, state.lane->rank(), state.nodes);
-    state.exchanges.push_back(state.lane->start_all_gather(
-        {values + mine.first, static_cast<std::size_t>(mine.size())},
-        {values + whole.first, static_cast<std::size_t>(whole.size())}, state.counts(bucket)));
+    state.exchanges.push_back(state.lane->start_all_gather({values + mine.first, State::size_of(mine)},
+                                                           {values + whole.first, State::size_of(whole)},
+                                                           state.of_bucket(state.node_counts, bucket)));
   }
   for (const auto& exchange : state.exchanges) exchange->wait();
   state.window->barrier();

@@ -11,18 +11,20 @@
 
 namespace trainer {
 
-/// Holds the flat parameters and every worker's flat gradient, and sums gradients over the workers of all
+/// Holds the flat parameters and the flat gradient of every block, and sums gradients over the blocks of all
 /// data ranks while backward still runs. Ranks of one node keep both in a shared window: each sums its slice
-/// of every bucket where the gradients lie; between nodes each slice is reduce-scattered by MPI. Each float
-/// is owned by exactly one rank of data(), which updates it; publish() lets all read it. Alone, with one
-/// worker, nothing is copied or summed. A step: begin, ready ... ready, finish, agree, (update own pieces),
-/// publish.
+/// of every bucket where the gradients lie, along a tree; between nodes each slice is reduce-scattered by
+/// MPI, or in exact mode what the tree leaves apart on a node is sent to the slice's owner, who adds it along
+/// the tree. Each float is owned by exactly one rank of data(), which updates it; publish() lets all read it.
+/// Alone, with one block, nothing is copied or summed. A step: begin, ready ... ready, finish, agree, (update
+/// own pieces), publish.
 class GradientReducer {
  public:
   struct Options {
     std::int64_t bucket_floats = 0;  ///< a bucket is closed once it is this large; 0: as the link asks for
     bool share = true;               ///< false: private buffers and MPI, as when /dev/shm is too small
     bool crowded = false;            ///< more workers than cores: waiting yields at once
+    int exact_blocks = 0;            ///< blocks of the global batch in exact mode; 0: one for each worker
   };
   /// `borders`: where each parameter begins in the flat buffer, ascending from 0, and at the end the total
   /// size.
@@ -32,8 +34,8 @@ class GradientReducer {
   /// All parameters. In the window of the node, so only their owner may write, between finish() and publish()
   /// (before the first step: every rank writes the same values to all, then publish()).
   std::span<float> values();
-  /// Where worker's backward puts its gradients.
-  std::span<float> gradients(int worker);
+  /// Where the gradient of the `block`th of this rank's blocks goes.
+  std::span<float> gradients(int block);
 
   void begin();
   /// Worker's gradients [first, last) are final. Any worker thread may call, each for itself, in descending

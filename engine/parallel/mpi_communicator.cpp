@@ -292,19 +292,26 @@ std::unique_ptr<Request> MpiCommunicator::start_reduce_scatter(std::span<float> 
 
 void MpiCommunicator::all_to_all(std::span<const float> out, std::span<const std::int64_t> counts_out,
                                  std::span<float> in, std::span<const std::int64_t> counts_in) {
+  start_all_to_all(out, counts_out, in, counts_in)->wait();
+}
+
+std::unique_ptr<Request> MpiCommunicator::start_all_to_all(std::span<const float> out,
+                                                           std::span<const std::int64_t> counts_out,
+                                                           std::span<float> in,
+                                                           std::span<const std::int64_t> counts_in) {
   const auto outgoing = parts(out, counts_out, size_);
   const auto incoming = parts(in, counts_in, size_);
   const auto me = static_cast<std::size_t>(rank_);
   if (outgoing[me].size() != incoming[me].size())
     throw std::logic_error("all_to_all: what I send to myself differs from what I receive");
-  Exchange exchange(handle_);
+  auto exchange = std::make_unique<Exchange>(handle_);
   for (int other = 0; other < size_; ++other) {
     if (other == rank_) continue;
-    exchange.receive(incoming[static_cast<std::size_t>(other)], other, MPI_FLOAT);
-    exchange.send(outgoing[static_cast<std::size_t>(other)], other, MPI_FLOAT);
+    exchange->receive(incoming[static_cast<std::size_t>(other)], other, MPI_FLOAT);
+    exchange->send(outgoing[static_cast<std::size_t>(other)], other, MPI_FLOAT);
   }
   std::ranges::copy(outgoing[me], incoming[me].begin());
-  exchange.wait();
+  return exchange;
 }
 
 std::unique_ptr<Communicator> MpiCommunicator::split(int color, int key) {

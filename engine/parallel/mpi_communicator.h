@@ -39,6 +39,9 @@ class MpiCommunicator : public Communicator {
                                                 std::span<const std::int64_t> counts) override;
   void all_to_all(std::span<const float> out, std::span<const std::int64_t> counts_out, std::span<float> in,
                   std::span<const std::int64_t> counts_in) override;
+  std::unique_ptr<Request> start_all_to_all(std::span<const float> out,
+                                            std::span<const std::int64_t> counts_out, std::span<float> in,
+                                            std::span<const std::int64_t> counts_in) override;
   std::unique_ptr<Communicator> split(int color, int key) override;
   std::unique_ptr<Communicator> split_by_host() override;
   std::unique_ptr<SharedMemory> shared(std::int64_t bytes) override;

@@ -5,23 +5,27 @@
 #include <span>
 #include <vector>
 
+#include "engine/core/batch_blocks.h"
 #include "engine/core/thread_pool.h"
 #include "engine/parallel/mesh.h"
+#include "engine/parallel/sum_tree.h"
 #include "engine/parallel/window_parts.h"
 
 namespace trainer {
 
-/// Sums a few doubles over the workers of all data ranks, while these compute. Workers of one node write into
-/// slots that the node shares and each adds them up by itself, by rank and thread: one wait, no MPI call, and
-/// the same bits everywhere, however the workers are cut into ranks and threads. Between nodes, the nodes'
-/// sums are added by MPI.
+/// Sums a few doubles over the blocks of the global batch, while workers compute. Workers of one node write
+/// into slots that the node shares and each adds them up by itself, along a tree over the blocks: one wait,
+/// no MPI call, and the same bits everywhere, however the blocks are dealt to ranks and threads. Between
+/// nodes, the nodes' sums are added by MPI; in exact mode MPI only collects the numbers of all blocks.
 class NodeSum {
  public:
   /// Collective. `share`: false: every rank is a node of its own, as when /dev/shm is too small.
-  NodeSum(Mesh& mesh, ThreadPool& pool, bool share);
+  /// `exact_blocks`: blocks of the global batch in exact mode; 0: one for each worker.
+  NodeSum(Mesh& mesh, ThreadPool& pool, bool share, int exact_blocks = 0);
 
-  /// Every worker of every data rank calls, from inside pool.run(), with as many values.
-  void sum(int worker, std::span<double> values);
+  /// Every worker of every data rank calls, from inside pool.run(), with a line for each of its blocks; all
+  /// get the sum of all lines, which are as long as `total`.
+  void sum(int worker, std::span<const double> lines, std::span<double> total);
 
  private:
   /// Longer sums are taken in parts.
@@ -30,23 +34,31 @@ class NodeSum {
   /// How many sums a worker has begun. Written by its own thread only.
   struct alignas(64) Worker {
     std::int64_t sums = 0;
+    std::vector<const double*> lines;  ///< of the sum under way, by block of the node
   };
 
   bool share_with(Communicator& node, Communicator& data);
-  std::span<double> slot(int node_worker, std::int64_t sum) const;
-  void sum_part(int worker, std::span<double> values);
+  std::span<double> slot(std::int64_t node_block, std::int64_t sum) const;
+  template <class Line>
+  void sum_part(int worker, Line line, std::span<double> total);
   void wait_for(SharedCounter& counter, std::int64_t count) const;
-  void add_slots(std::int64_t sum, std::span<double> values) const;
+  void add_slots(Worker& self, std::int64_t sum, std::span<double> total) const;
+  void add_over_nodes(std::int64_t sum, std::span<double> total);
 
   ThreadPool& pool_;
+  BatchBlocks blocks_;
+  int rank_;
   std::unique_ptr<SharedMemory> memory_;
   int first_worker_ = 0, node_workers_ = 0;  ///< mine, of the node's
-  std::unique_ptr<Communicator> leaders_;    ///< the first rank of each node; null elsewhere, and on one node
+  Range node_blocks_;
+  SumTree node_tree_{1, {}}, whole_tree_{1, {}};
+  std::vector<double> all_lines_;          ///< by block of the batch, where MPI collects them
+  std::unique_ptr<Communicator> leaders_;  ///< the first rank of each node; null elsewhere, and on one node
   bool several_nodes_ = false;
   std::vector<Worker> workers_;
   std::span<SharedCounter> arrived_;    ///< by worker of the node: sums it has written
   std::span<SharedCounter> published_;  ///< one: sums over all nodes
-  std::span<double> slots_;             ///< by worker of the node, two of each
+  std::span<double> slots_;             ///< by block of the node, two of each
   std::span<double> result_;            ///< over all nodes
 };
 

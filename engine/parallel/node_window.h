@@ -10,13 +10,15 @@
 
 namespace trainer {
 
-/// What the workers of one node share: parameters, one gradient each, how far each has come, and a barrier of
-/// ranks that makes no MPI call. A worker's number counts over the node, by rank, then by thread.
+/// What the workers of one node share: parameters, a gradient for each of their blocks, how far each worker
+/// has come, and a barrier of ranks that makes no MPI call. Workers are counted over the node, by rank, then
+/// by thread; blocks over the node, too.
 class NodeWindow {
  public:
   struct Layout {
     std::int64_t floats = 0;   ///< of the flat buffer
     std::vector<int> workers;  ///< threads of each rank of the node
+    int blocks = 1;            ///< of all ranks of the node
     int table_rows = 1;        ///< ranks whose scalars agree
     static constexpr int kTableColumns = 256;
 
@@ -26,8 +28,8 @@ class NodeWindow {
   NodeWindow(Layout layout, std::unique_ptr<SharedMemory> memory, int my_rank, bool crowded);
 
   std::span<float> values() const { return values_; }
-  float* gradients(int worker) const { return gradients_[static_cast<std::size_t>(worker)]; }
-  /// By worker.
+  float* gradients(int block) const { return gradients_[static_cast<std::size_t>(block)]; }
+  /// By block.
   std::span<const float* const> all_gradients() const { return sources_; }
   int first_worker() const { return first_worker_; }
 

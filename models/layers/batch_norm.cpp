@@ -25,7 +25,7 @@ class BatchNorm final : public Layer {
     mean_ = plan.saved(0, channels_);
     inverse_deviation_ = plan.saved(0, channels_);
     sums_ = plan.scratch(0, 2 * kSumFloats * channels_);
-    block_sums_ = plan.scratch(0, 2 * kSumFloats * channels_);
+    block_sums_ = plan.scratch(0, 2 * kSumFloats * channels_ * plan.max_blocks());
     factors_ = plan.scratch(0, 3 * channels_);
     plan.backward_reads(true, false);
     plan.works_in_place();
@@ -56,21 +56,20 @@ class BatchNorm final : public Layer {
     const auto channels = static_cast<std::size_t>(channels_);
     const float* const mean = pass.buffer(mean_).data();
     const float* const inverse_deviation = pass.buffer(inverse_deviation_).data();
-    const std::span<double> sums = doubles(sums_, pass), block_sums = doubles(block_sums_, pass);
-    std::ranges::fill(sums, 0.0);
-    for (const Block& block : pass.blocks()) {
+    const std::span<double> sums = doubles(sums_, pass), lines = lines_of(2, pass);
+    for_each_line(lines, 2, pass, [&](const Block& block, double* line) {
       const std::int64_t first = block.first * positions_ * channels_;
       batch_norm_backward_sums(block.count * positions_, channels_, x.data() + first, dy.data() + first, mean,
-                               block_sums.data(), block_sums.data() + channels);
+                               line, line + channels);
+      float* const of_bias = pass.gradient(bias_, block).data();
+      float* const of_weight = pass.gradient(weight_, block).data();
       for (std::size_t c = 0; c < channels; ++c) {
-        pass.gradient(bias_, block).data()[c] = static_cast<float>(block_sums[c]);
-        pass.gradient(weight_, block).data()[c] =
-            static_cast<float>(block_sums[channels + c] * inverse_deviation[c]);
+        of_bias[c] = static_cast<float>(line[c]);
+        of_weight[c] = static_cast<float>(line[channels + c] * inverse_deviation[c]);
       }
-      std::ranges::transform(sums, block_sums, sums.begin(), std::plus());
-    }
+    });
     if (dx.empty()) return;
-    pass.batch_sum(sums);
+    pass.batch_sum(lines, sums);
     // dx = weight / deviation * (dy - mean of dy - x_hat * mean of dy x_hat), as factors of dy, x - mean and
     // 1
     const double count = static_cast<double>(pass.batch_rows() * positions_);
@@ -96,19 +95,38 @@ class BatchNorm final : public Layer {
             static_cast<std::size_t>(id.fixed / kSumFloats)};
   }
 
+  /// For each of the worker's blocks a line of so many sums for every channel.
+  std::span<double> lines_of(int sums, const Pass& pass) const {
+    return doubles(block_sums_, pass)
+        .first(pass.blocks().size() * static_cast<std::size_t>(sums * channels_));
+  }
+  /// work(block, its line) for all blocks.
+  template <class Work>
+  void for_each_line(std::span<double> lines, int sums, const Pass& pass, Work work) const {
+    double* line = lines.data();
+    for (const Block& block : pass.blocks()) {
+      work(block, line);
+      line += sums * channels_;
+    }
+  }
+
   float inverse_root(double variance) const { return static_cast<float>(1 / std::sqrt(variance + epsilon_)); }
 
   /// Statistics of the global batch, in two passes so that no digits cancel; moves the running ones.
   void measure(ConstTensor x, std::span<float> mean, std::span<float> inverse_deviation, Pass& pass) const {
     const auto channels = static_cast<std::size_t>(channels_);
-    const std::int64_t rows = pass.rows() * positions_;
     const double count = static_cast<double>(pass.batch_rows() * positions_);
-    const std::span<double> sums = doubles(sums_, pass).first(channels);
-    channel_sums(rows, channels_, x.data(), sums.data());
-    pass.batch_sum(sums);
+    const std::span<double> sums = doubles(sums_, pass).first(channels), lines = lines_of(1, pass);
+    for_each_line(lines, 1, pass, [&](const Block& block, double* line) {
+      channel_sums(block.count * positions_, channels_, x.rows(block.first, block.count).data(), line);
+    });
+    pass.batch_sum(lines, sums);
     for (std::size_t c = 0; c < channels; ++c) mean[c] = static_cast<float>(sums[c] / count);
-    channel_squares(rows, channels_, x.data(), mean.data(), sums.data());
-    pass.batch_sum(sums);
+    for_each_line(lines, 1, pass, [&](const Block& block, double* line) {
+      channel_squares(block.count * positions_, channels_, x.rows(block.first, block.count).data(),
+                      mean.data(), line);
+    });
+    pass.batch_sum(lines, sums);
     for (std::size_t c = 0; c < channels; ++c) inverse_deviation[c] = inverse_root(sums[c] / count);
     if (pass.worker() != 0) return;
     const std::span<float> running_mean = pass.state(running_mean_), running_var = pass.state(running_var_);

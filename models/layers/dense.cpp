@@ -11,9 +11,11 @@ namespace {
 
 /// Rows of the matrix that a block of samples makes.
 struct MatrixRows {
-  std::int64_t first, count;
-  MatrixRows(const Block& block, std::int64_t positions)
-      : first(block.first * positions), count(block.count * positions) {}
+  std::int64_t first = 0, count = 0;
+
+  static MatrixRows of(const Block& block, std::int64_t positions) {
+    return {block.first * positions, block.count * positions};
+  }
 };
 
 /// sum += bias, y = f(sum), few rows at a time, so that the second pass finds them in the cache.
@@ -25,6 +27,14 @@ void keep_sum_and_activate(Activation f, std::int64_t rows, std::int64_t columns
     if (bias) bias_activate(Activation::none, here, columns, sum + first, bias, sum + first);
     activate(f, here * columns, sum + first, y + first);
   }
+}
+
+/// product(rows) for all rows at once where a product's bits do not depend on their number, else for each
+/// block.
+template <class Product>
+void for_each_product(const Pass& pass, std::int64_t positions, Product product) {
+  if (gemm_is_chained()) return product(MatrixRows{0, pass.rows() * positions});
+  for (const Block& block : pass.blocks()) product(MatrixRows::of(block, positions));
 }
 
 }  // namespace
@@ -69,12 +79,10 @@ void Dense::forward(ConstTensor x, Tensor y, Pass& pass) {
   const bool keeps_sum = slope_from_input(applied_);
   float* const sum = keeps_sum ? pass.buffer(sum_).data() : y.data();
   const float* weight = pass.value(weight_).data();
-  for (const Block& block : pass.blocks()) {
-    const MatrixRows rows(block, positions_);
-    if (rows.count > 0)
-      gemm(Transpose::no, Transpose::no, rows.count, outputs_, inputs_, x.data() + rows.first * inputs_,
-           inputs_, weight, outputs_, 0, sum + rows.first * outputs_, outputs_);
-  }
+  for_each_product(pass, positions_, [&](const MatrixRows& rows) {
+    gemm(Transpose::no, Transpose::no, rows.count, outputs_, inputs_, x.data() + rows.first * inputs_,
+         inputs_, weight, outputs_, 0, sum + rows.first * outputs_, outputs_);
+  });
   const float* const bias = adds_bias_ ? pass.value(bias_).data() : nullptr;
   if (keeps_sum)
     keep_sum_and_activate(applied_, pass.rows() * positions_, outputs_, bias, sum, y.data());
@@ -87,7 +95,7 @@ void Dense::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& p
     activate_backward(applied_, dy.size(), slope_from_input(applied_) ? pass.buffer(sum_).data() : y.data(),
                       dy.data(), dy.data());
   for (const Block& block : pass.blocks()) {
-    const MatrixRows rows(block, positions_);
+    const MatrixRows rows = MatrixRows::of(block, positions_);
     const float* const block_dy = dy.data() + rows.first * outputs_;
     const Tensor dw = pass.gradient(weight_, block);
     if (rows.count > 0)
@@ -96,10 +104,12 @@ void Dense::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& p
     else
       std::ranges::fill(dw.span(), 0.0f);
     if (adds_bias_) column_sums(rows.count, outputs_, block_dy, false, pass.gradient(bias_, block).data());
-    if (!dx.empty() && rows.count > 0)
-      gemm(Transpose::no, Transpose::yes, rows.count, inputs_, outputs_, block_dy, outputs_,
-           pass.value(weight_).data(), outputs_, 0, dx.data() + rows.first * inputs_, inputs_);
   }
+  if (dx.empty()) return;
+  for_each_product(pass, positions_, [&](const MatrixRows& rows) {
+    gemm(Transpose::no, Transpose::yes, rows.count, inputs_, outputs_, dy.data() + rows.first * outputs_,
+         outputs_, pass.value(weight_).data(), outputs_, 0, dx.data() + rows.first * inputs_, inputs_);
+  });
 }
 
 Shape BiasActivation::setup(const Shape& sample, Plan& plan) {
@@ -131,7 +141,7 @@ void BiasActivation::backward(ConstTensor, ConstTensor y, Tensor dy, Tensor dx, 
                       dy.data());
   if (dense_.has_bias())
     for (const Block& block : pass.blocks()) {
-      const MatrixRows rows(block, positions_);
+      const MatrixRows rows = MatrixRows::of(block, positions_);
       column_sums(rows.count, dense_.units(), dy.data() + rows.first * dense_.units(), false,
                   pass.gradient(bias_, block).data());
     }

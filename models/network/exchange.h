@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "datasets/loader.h"
+#include "engine/core/range.h"
 #include "engine/core/thread_pool.h"
 #include "engine/parallel/communicator.h"
 #include "models/layers/layer.h"

@@ -5,10 +5,12 @@
 namespace trainer {
 
 Network::Network(const std::vector<Config>& layers, const Shape& sample, const Options& options)
-    : plan_(options.max_rows),
+    : blocks_(options.blocks),
+      rank_(options.rank),
+      plan_(blocks_.most_rows(options.batch), blocks_.most()),
       layers_(layers),
       input_(sample),
-      workers_(static_cast<std::size_t>(options.workers)) {
+      workers_(static_cast<std::size_t>(blocks_.threads)) {
   if (options.rewrite) options.rewrite(layers_);
   x_ = plan_.saved(input_.size());
   output_ = layers_.setup(input_, plan_);
@@ -19,13 +21,13 @@ Network::Network(const std::vector<Config>& layers, const Shape& sample, const O
     std::ranges::fill(states().subspan(static_cast<std::size_t>(state.offset),
                                        static_cast<std::size_t>(state.shape.size())),
                       state.constant);
-  for (int index = 0; index < options.workers; ++index) {
+  for (int index = 0; index < blocks_.threads; ++index) {
     Pass& pass = workers_[static_cast<std::size_t>(index)].pass;
     pass.worker_ = index;
     pass.seed_ = options.seed;
     pass.plan_ = &plan_;
     pass.states_ = states().data();
-    pass.blocks_.resize(1);
+    pass.blocks_.resize(static_cast<std::size_t>(blocks_.of_worker(rank_, index).count()));
   }
 }
 
@@ -34,12 +36,13 @@ std::int64_t Network::worker_bytes() const {
 }
 
 void Network::attach(std::span<const float> values, std::vector<std::span<float>> gradients, BatchSum& sum) {
-  for (std::size_t index = 0; index < workers_.size(); ++index) {
-    Worker& worker = workers_[index];
+  auto gradient = gradients.begin();
+  for (Worker& worker : workers_) {
     worker.memory = Arena(plan_.saved_end() + plan_.scratch_end());
     worker.pass.memory_ = worker.memory.floats().data();
     worker.pass.values_ = values.data();
-    worker.pass.blocks_[0].gradients = gradients.empty() ? nullptr : gradients[index].data();
+    for (Block& block : worker.pass.blocks_)
+      block.gradients = gradients.empty() ? nullptr : (gradient++)->data();
     worker.pass.sum_ = &sum;
   }
 }
@@ -57,8 +60,13 @@ ConstTensor Network::forward(int worker, const Rows& rows) {
   pass.step_ = rows.step;
   pass.samples_ = rows.samples;
   pass.batch_rows_ = rows.batch_rows;
-  pass.blocks_[0].first = 0;
-  pass.blocks_[0].count = pass.rows();
+  const Range mine = blocks_.of_worker(rank_, worker);
+  const std::int64_t first_row = blocks_.rows(mine, rows.batch_rows).first;
+  for (std::size_t i = 0; i < pass.blocks_.size(); ++i) {
+    const Range of_block = blocks_.rows(mine.first + static_cast<std::int64_t>(i), rows.batch_rows);
+    pass.blocks_[i].first = of_block.first - first_row;
+    pass.blocks_[i].count = of_block.count();
+  }
   const Shape shape = output_.with_front(pass.rows());
   self.y = pass.buffer(y_).as(shape);
   self.dy = pass.buffer(dy_).as(shape);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/core/arena.h"
+#include "engine/core/batch_blocks.h"
 #include "models/network/pass.h"
 #include "models/network/plan.h"
 #include "models/network/sequence.h"
@@ -18,8 +19,9 @@ namespace trainer {
 class Network {
  public:
   struct Options {
-    std::int64_t max_rows = 1;  ///< the most rows one worker ever holds
-    int workers = 1;
+    std::int64_t batch = 1;   ///< the most rows of a global batch
+    BatchBlocks blocks = {};  ///< its threads are the workers here
+    int rank = 0;             ///< among those of `blocks`
     std::uint64_t seed = 1;
     std::function<void(Sequence&)> rewrite = {};  ///< changes the layers before setup (model parallelism)
   };
@@ -36,11 +38,11 @@ class Network {
   /// Bytes that one worker needs for activations and scratch.
   std::int64_t worker_bytes() const;
 
-  /// Where parameters are read, each worker's gradients are written (empty: evaluation only), and batches are
-  /// summed.
+  /// Where parameters are read, the gradient of each of this rank's blocks is written (empty: evaluation
+  /// only), and batches are summed.
   void attach(std::span<const float> values, std::vector<std::span<float>> gradients, BatchSum& sum);
 
-  /// A worker's rows of one batch.
+  /// A worker's rows of one batch: those of its blocks.
   struct Rows {
     Mode mode = Mode::training;
     std::int64_t step = 0;
@@ -64,6 +66,8 @@ class Network {
     Tensor x, y, dy;
   };
 
+  BatchBlocks blocks_;
+  int rank_;
   Plan plan_;
   Sequence layers_;
   Shape input_, output_;

@@ -13,19 +13,20 @@ namespace trainer {
 
 enum class Mode { training, evaluation };
 
-/// Rows of a worker whose gradients are kept by themselves. Layers that reduce over rows (gradients of
-/// weights) or whose bits depend on the number of rows (GEMM) go block by block; all others take all rows at
-/// once.
+/// Rows of a worker whose gradients are kept by themselves; a worker has one such block, in exact mode any
+/// number. Layers that reduce over rows (gradients of weights) or whose bits depend on the number of rows go
+/// block by block; all others take all rows at once.
 struct Block {
   std::int64_t first = 0, count = 0;
   float* gradients = nullptr;  ///< the flat gradient this block writes; null in evaluation
 };
 
-/// Sums over the whole global batch, whichever workers and ranks hold it. Collective over all workers.
+/// Sums over the whole global batch, whichever workers and ranks hold it. Collective over all workers: each
+/// has a line as long as `total` for each of its blocks, and all get the sum of all lines.
 class BatchSum {
  public:
   virtual ~BatchSum() = default;
-  virtual void sum(int worker, std::span<double> values) = 0;
+  virtual void sum(int worker, std::span<const double> lines, std::span<double> total) = 0;
 };
 
 /// All that a layer may know of the moment: one for each worker, valid during one forward or backward.
@@ -51,8 +52,9 @@ class Pass {
   RandomStream random(const std::string& layer_name) const {
     return RandomStream(seed_, layer_name, static_cast<std::uint64_t>(step_));
   }
-  /// Adds over all rows of the global batch; every worker calls it, also one without rows.
-  void batch_sum(std::span<double> values) { sum_->sum(worker_, values); }
+  /// Adds over all blocks of the global batch; every worker calls it, also one without blocks. `lines`: for
+  /// each of blocks(), in order, as many numbers as `total` has.
+  void batch_sum(std::span<const double> lines, std::span<double> total) { sum_->sum(worker_, lines, total); }
 
   /// For sequences: the gradients of all parameters from this offset of the flat buffer on are final.
   void ready_from(std::int64_t offset) {

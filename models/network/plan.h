@@ -58,8 +58,8 @@ struct BufferId {
 /// before the first step.
 class Plan {
  public:
-  /// `max_rows`: the most rows a worker ever holds.
-  explicit Plan(std::int64_t max_rows) : max_rows_(max_rows) {}
+  /// The most rows and blocks that a worker ever holds.
+  explicit Plan(std::int64_t max_rows, int max_blocks = 1) : max_rows_(max_rows), max_blocks_(max_blocks) {}
 
   // For layers.
   ParameterId parameter(Parameter parameter);
@@ -77,6 +77,7 @@ class Plan {
   /// The declared name of the layer being set up, "conv1": the key of its random numbers.
   const std::string& layer_name() const { return layer_.name; }
   std::int64_t max_rows() const { return max_rows_; }
+  int max_blocks() const { return max_blocks_; }
 
   // For those that hold layers. Set up what runs first in forward first, and run backward in the opposite
   // order.
@@ -108,6 +109,7 @@ class Plan {
 
  private:
   std::int64_t max_rows_;
+  int max_blocks_;
   std::vector<Parameter> parameters_;
   std::vector<State> states_;
   std::int64_t parameter_end_ = 0, state_end_ = 0, saved_end_ = 0, scratch_position_ = 0, scratch_end_ = 0;

@@ -6,17 +6,21 @@ namespace trainer {
 
 BatchRunner::BatchRunner(Session& session)
     : session_(session), workers_(static_cast<std::size_t>(session.pool().size())) {
-  std::size_t sums = 1;
-  for (const auto& metric : session.metrics()) sums += static_cast<std::size_t>(metric->sums());
-  total_.resize(sums);
-  for (Worker& worker : workers_) worker.sums.resize(sums);
+  for (const auto& metric : session.metrics()) kinds_ += static_cast<std::size_t>(metric->sums());
+  const BatchBlocks& blocks = session.blocks();
+  total_.resize(kinds_ * (blocks.exact ? static_cast<std::size_t>(blocks.count) : 1));
+  for (int worker = 0; worker < session.pool().size(); ++worker)
+    workers_[static_cast<std::size_t>(worker)].sums.resize(
+        kinds_ * static_cast<std::size_t>(blocks_of(worker).count()));
+}
+
+Range BatchRunner::blocks_of(int worker) const {
+  return session_.blocks().of_worker(session_.mesh().data().rank(), worker);
 }
 
 std::span<const std::int64_t> BatchRunner::part(int worker, std::span<const std::int64_t> samples) const {
-  const Communicator& data = session_.mesh().data();
-  const std::int64_t workers = session_.pool().size();
-  const Range range = part_of(std::ssize(samples), data.rank() * workers + worker, data.size() * workers);
-  return samples.subspan(static_cast<std::size_t>(range.first), static_cast<std::size_t>(range.count()));
+  const Range rows = session_.blocks().rows(blocks_of(worker), std::ssize(samples));
+  return samples.subspan(static_cast<std::size_t>(rows.first), static_cast<std::size_t>(rows.count()));
 }
 
 Tensor BatchRunner::fetch(int worker, const Dataset& split, std::span<const std::int64_t> mine) {
@@ -26,16 +30,26 @@ Tensor BatchRunner::fetch(int worker, const Dataset& split, std::span<const std:
   return x;
 }
 
-void BatchRunner::score(int worker, ConstTensor y, float gradient_scale) {
+void BatchRunner::score(int worker, std::int64_t batch_rows, ConstTensor y, float gradient_scale) {
   Worker& self = workers_[static_cast<std::size_t>(worker)];
-  const Targets& targets = self.targets.targets();
   const Tensor gradient = gradient_scale > 0 ? session_.network().output_gradient(worker) : Tensor();
-  self.sums[0] += session_.loss().evaluate(y, targets, gradient_scale, gradient);
-  std::size_t next = 1;
-  for (const auto& metric : session_.metrics()) {
-    const auto count = static_cast<std::size_t>(metric->sums());
-    metric->add(y, targets, std::span(self.sums).subspan(next, count));
-    next += count;
+  std::span<double> sums = self.sums;
+  std::int64_t first = 0;
+  const Range blocks = blocks_of(worker);
+  for (std::int64_t block = blocks.first; block < blocks.last; ++block) {
+    const std::int64_t count = session_.blocks().rows(block, batch_rows).count();
+    const ConstTensor block_y = y.rows(first, count);
+    const Targets targets = self.targets.targets().rows(first, count);
+    sums[0] += session_.loss().evaluate(block_y, targets, gradient_scale,
+                                        gradient.empty() ? Tensor() : gradient.rows(first, count));
+    std::size_t next = 1;
+    for (const auto& metric : session_.metrics()) {
+      const auto kinds = static_cast<std::size_t>(metric->sums());
+      metric->add(block_y, targets, sums.subspan(next, kinds));
+      next += kinds;
+    }
+    sums = sums.subspan(kinds_);
+    first += count;
   }
 }
 
@@ -45,7 +59,7 @@ void BatchRunner::evaluate(const Dataset& split, std::span<const std::int64_t> s
     fetch(worker, split, mine);
     const ConstTensor y = session_.network().forward(
         worker, {.mode = Mode::evaluation, .samples = mine, .batch_rows = std::ssize(samples)});
-    score(worker, y, 0);
+    score(worker, std::ssize(samples), y, 0);
   });
 }
 
@@ -62,7 +76,7 @@ void BatchRunner::train(std::span<const std::int64_t> samples, std::int64_t epoc
     workers_[static_cast<std::size_t>(worker)].data_time += std::chrono::steady_clock::now() - begin;
     const ConstTensor y = session_.network().forward(
         worker, {.mode = Mode::training, .step = step, .samples = mine, .batch_rows = std::ssize(samples)});
-    score(worker, y, scale);
+    score(worker, std::ssize(samples), y, scale);
     session_.network().backward(worker, [&](std::int64_t offset) { on_ready(worker, offset); });
   };
   session_.pool().run(std::ref(work));
@@ -70,9 +84,20 @@ void BatchRunner::train(std::span<const std::int64_t> samples, std::int64_t epoc
 
 std::span<const double> BatchRunner::sums() {
   std::ranges::fill(total_, 0.0);
-  for (const Worker& worker : workers_)
-    for (std::size_t i = 0; i < total_.size(); ++i) total_[i] += worker.sums[i];
+  for (int worker = 0; worker < session_.pool().size(); ++worker) {
+    const std::vector<double>& sums = workers_[static_cast<std::size_t>(worker)].sums;
+    const std::size_t place =
+        session_.blocks().exact ? kinds_ * static_cast<std::size_t>(blocks_of(worker).first) : 0;
+    for (std::size_t i = 0; i < sums.size(); ++i) total_[place + i] += sums[i];
+  }
   return total_;
+}
+
+double BatchRunner::own_loss() const {
+  double loss = 0;
+  for (const Worker& worker : workers_)
+    for (std::size_t i = 0; i < worker.sums.size(); i += kinds_) loss += worker.sums[i];
+  return loss;
 }
 
 std::chrono::nanoseconds BatchRunner::data_time() const {
@@ -88,15 +113,18 @@ void BatchRunner::clear() {
   }
 }
 
-void BatchRunner::scores(std::span<const double> sums, std::int64_t samples, Scores& scores) const {
+void BatchRunner::scores(std::span<const double> sums, std::int64_t samples, Scores& scores) {
+  // Block by block, in order.
+  std::ranges::copy(sums, total_.begin());
+  for (std::size_t i = kinds_; i < total_.size(); ++i) total_[i % kinds_] += total_[i];
   const auto count = static_cast<double>(samples);
   scores.samples = samples;
-  scores.loss = sums[0] / count;
+  scores.loss = total_[0] / count;
   scores.metrics.clear();
   std::size_t next = 1;
   for (const auto& metric : session_.metrics()) {
     const auto size = static_cast<std::size_t>(metric->sums());
-    scores.metrics.push_back(metric->value(sums.subspan(next, size), count));
+    scores.metrics.push_back(metric->value(std::span(total_).subspan(next, size), count));
     next += size;
   }
 }

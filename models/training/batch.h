@@ -10,8 +10,8 @@
 
 namespace trainer {
 
-/// Takes batches through a session's network: each worker of each data ranks its part of the rows. Keeps sums
-/// of loss and metrics. Training and evaluation are the same but for the gradient.
+/// Takes batches through a session's network: each worker of each data rank its blocks of the rows. Keeps
+/// sums of loss and metrics. Training and evaluation are the same but for the gradient.
 class BatchRunner {
  public:
   explicit BatchRunner(Session& session);
@@ -23,27 +23,32 @@ class BatchRunner {
   void train(std::span<const std::int64_t> samples, std::int64_t epoch, std::int64_t step,
              const std::function<void(int worker, std::int64_t offset)>& on_ready);
 
-  /// This rank's sums since clear(): loss, then each metric's; to be added over data ranks.
+  /// This rank's sums since clear(): loss, then each metric's; to be added over data ranks. In exact mode one
+  /// after the other for each block of the batch, zeros for other ranks' blocks.
   std::span<const double> sums();
+  /// The loss of this rank's rows since clear().
+  double own_loss() const;
   /// Time since clear() in which workers fetched samples to train on, in the mean over this rank's.
   std::chrono::nanoseconds data_time() const;
   void clear();
   /// Means from sums that were added over data ranks.
-  void scores(std::span<const double> sums, std::int64_t samples, Scores& scores) const;
+  void scores(std::span<const double> sums, std::int64_t samples, Scores& scores);
 
  private:
   struct Worker {
     TargetRows targets;
-    std::vector<double> sums;
+    std::vector<double> sums;  ///< for each of its blocks
     std::chrono::nanoseconds data_time{};
   };
+  Range blocks_of(int worker) const;
   /// This worker's part of a batch.
   std::span<const std::int64_t> part(int worker, std::span<const std::int64_t> samples) const;
   /// Puts samples and their targets where the network expects them.
   Tensor fetch(int worker, const Dataset& split, std::span<const std::int64_t> mine);
-  void score(int worker, ConstTensor y, float gradient_scale);
+  void score(int worker, std::int64_t batch_rows, ConstTensor y, float gradient_scale);
 
   Session& session_;
+  std::size_t kinds_ = 1;  ///< of sums
   std::vector<Worker> workers_;
   std::vector<double> total_;
 };

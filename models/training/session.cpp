@@ -7,7 +7,33 @@
 namespace trainer {
 namespace {
 
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+BatchBlocks make_blocks(const TrainSettings& settings, const Mesh& mesh, const ThreadPool& pool) {
+  BatchBlocks blocks = BatchBlocks::one_for_each_worker(mesh.data().size(), pool.size());
+  blocks.exact = settings.exact;
+  if (settings.exact) blocks.count = settings.blocks;
+  return blocks;
+}
+
+/// Errors of too many data ranks, and of model ranks that exact mode was told it need not expect.
+void check_ranks(const Config& train, const TrainSettings& settings, const Mesh& mesh) {
+  const int data_ranks = mesh.data().size();
+  const auto fail = [&](std::string_view key, const std::string& what, const std::string& help) {
+    throw Error(ExitCode::ranks, {train.diagnostic(key, what, help)});
+  };
+  if (settings.batch < data_ranks)
+    fail("batch",
+         "a batch of " + std::to_string(settings.batch) + " cannot be cut over " +
+             std::to_string(data_ranks) + " data ranks",
+         "train.batch counts the samples of the whole run; fewer ranks, or a larger batch");
+  if (settings.exact && settings.blocks < data_ranks)
+    fail("blocks",
+         "exact mode deals " + std::to_string(settings.blocks) + " blocks to " + std::to_string(data_ranks) +
+             " data ranks",
+         "a larger train.blocks (another number gives other bits), or fewer ranks");
+  if (settings.exact && !settings.exact_modelpar && mesh.model().size() > 1)
+    fail("exact", "exact mode without modelpar cannot cut layers over ranks",
+         "train.exact: true, or --datapar");
+}
 
 }  // namespace
 
@@ -16,20 +42,15 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
       data_(std::move(data)),
       mesh_(mesh),
       pool_(pool),
+      blocks_(make_blocks(settings_, mesh, pool)),
       model_group_(pool, mesh.model()) {
   const Config model = root.at("model");
-  const int data_ranks = mesh.data().size();
-  if (settings_.batch < data_ranks)
-    throw Error(ExitCode::ranks,
-                {root.at("train").diagnostic(
-                    "batch",
-                    "a batch of " + std::to_string(settings_.batch) + " cannot be cut over " +
-                        std::to_string(data_ranks) + " data ranks",
-                    "train.batch counts the samples of the whole run; fewer ranks, or a larger batch")});
+  check_ranks(root.at("train"), settings_, mesh);
   network_ = std::make_unique<Network>(
       model.items("layers"), data_.train->sample(),
-      Network::Options{.max_rows = ceil_divide(settings_.batch, std::int64_t{data_ranks} * pool.size()),
-                       .workers = pool.size(),
+      Network::Options{.batch = settings_.batch,
+                       .blocks = blocks_,
+                       .rank = mesh.data().rank(),
                        .seed = settings_.seed,
                        .rewrite = [&](Sequence& layers) { cut_dense_layers(layers, model_group_); }});
   loss_ = Registry<Loss>::make(model.at("loss"));

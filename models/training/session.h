@@ -21,8 +21,8 @@ namespace trainer {
 /// no collective call, so that every rank can check everything before the first one.
 class Session {
  public:
-  /// Error(usage) when a layer, loss or metric does not fit; Error(ranks) when the batch is smaller than the
-  /// data ranks.
+  /// Error(usage) when a layer, loss or metric does not fit; Error(ranks) when there are more data ranks than
+  /// samples in a batch, or in exact mode than blocks.
   Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool);
 
   /// Puts the samples into memory, as load_samples() does. Collective over the ranks of a host.
@@ -32,6 +32,9 @@ class Session {
   const Data& data() const { return data_; }
   Mesh& mesh() const { return mesh_; }
   ThreadPool& pool() const { return pool_; }
+  const BatchBlocks& blocks() const { return blocks_; }
+  /// 0 unless in exact mode, as GradientReducer and Team want it.
+  int exact_blocks() const { return blocks_.exact ? blocks_.count : 0; }
   Network& network() const { return *network_; }
   Loss& loss() const { return *loss_; }
   const std::vector<std::unique_ptr<Metric>>& metrics() const { return metrics_; }
@@ -48,6 +51,7 @@ class Session {
   Data data_;
   Mesh& mesh_;
   ThreadPool& pool_;
+  BatchBlocks blocks_;
   ModelGroup model_group_;
   std::unique_ptr<Network> network_;
   std::unique_ptr<Loss> loss_;

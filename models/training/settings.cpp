@@ -1,6 +1,7 @@
 #include "models/training/settings.h"
 
 #include "datasets/data.h"
+#include "engine/core/batch_blocks.h"
 
 namespace trainer {
 namespace {
@@ -35,9 +36,15 @@ TrainSettings train_settings(const Config& train) {
                          .seed = static_cast<std::uint64_t>(train.get<std::int64_t>("seed")),
                          .log_every = train.get<std::int64_t>("log_every"),
                          .evaluate = cadence(train, "evaluate"),
-                         .checkpoint = cadence(train, "checkpoint")};
+                         .checkpoint = cadence(train, "checkpoint"),
+                         .blocks = train.get<int>("blocks")};
   if (train.has("epochs")) settings.epochs = train.get<std::int64_t>("epochs");
   if (train.has("steps")) settings.steps = train.get<std::int64_t>("steps");
+  if (train.has("exact")) {
+    const Config exact = train.at("exact");
+    settings.exact = exact.type() == "settings" || exact.value<bool>();
+    settings.exact_modelpar = settings.exact && (exact.type() != "settings" || exact.get<bool>("modelpar"));
+  }
   if (train.has("warmup")) settings.warmup = train.get<Duration>("warmup");
   return settings;
 }
@@ -69,6 +76,17 @@ std::vector<Setting> run_settings() {
            integer("seed", "initial weights, order of samples and random masks follow from it")
                .at_least(0)
                .fallback("1"),
+           either("exact", "the same bits on any number of ranks and threads",
+                  {boolean("switch", "whether"),
+                   section(
+                       "settings", "exact, but not in all",
+                       {boolean("modelpar", "also whether --modelpar cuts layers or not").fallback("true")})})
+               .fallback("false"),
+           integer("blocks",
+                   "exact mode computes so many parts of each batch by themselves; at least the data ranks")
+               .at_least(1)
+               .at_most(BatchBlocks::kMost)
+               .fallback("8"),
            section("evaluate",
                    "when loss and metrics of the validation samples, or else the test samples, are computed",
                    {every_steps()})

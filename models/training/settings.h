@@ -27,6 +27,9 @@ struct TrainSettings {
   std::int64_t log_every = 10;
   Cadence evaluate, checkpoint;
   std::optional<Duration> warmup;
+  /// Bits do not depend on ranks and threads; with `exact_modelpar` neither on how layers are cut over ranks.
+  bool exact = false, exact_modelpar = false;
+  int blocks = 1;  ///< that the batch is cut into in exact mode
 
   std::int64_t total_steps(std::int64_t steps_per_epoch) const {
     return steps ? *steps : *epochs * steps_per_epoch;

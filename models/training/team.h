@@ -11,8 +11,10 @@ namespace trainer {
 class Team final : public BatchSum {
  public:
   /// Collective.
-  Team(Mesh& mesh, ThreadPool& pool, bool share) : sum_(mesh, pool, share) {}
-  void sum(int worker, std::span<double> values) override { sum_.sum(worker, values); }
+  Team(Mesh& mesh, ThreadPool& pool, bool share, int exact_blocks) : sum_(mesh, pool, share, exact_blocks) {}
+  void sum(int worker, std::span<const double> lines, std::span<double> total) override {
+    sum_.sum(worker, lines, total);
+  }
 
  private:
   NodeSum sum_;

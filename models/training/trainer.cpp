@@ -50,6 +50,11 @@ std::unique_ptr<Schedule> make_schedule(const Config& train, const Session& sess
   return with_warmup(std::move(schedule), context.steps(*session.settings().warmup));
 }
 
+GradientReducer::Options in_exact_blocks(GradientReducer::Options options, const Session& session) {
+  options.exact_blocks = session.exact_blocks();
+  return options;
+}
+
 /// The first metric decides, else the loss.
 bool is_better(const Scores& scores, const Scores& best, const std::vector<MetricFacts>& metrics) {
   if (metrics.empty()) return scores.loss < best.loss;
@@ -65,15 +70,16 @@ Trainer::Trainer(const Config& root, Session& session, const Options& options)
       order_(order_options(root.at("data"), session)),
       facts_(run_facts(session, order_.steps_per_epoch())),
       schedule_(make_schedule(root.at("train"), session, optimizer_->rate(), facts_)),
-      reducer_(session.mesh(), session.pool(), borders(session.network().plan()), options.reducer),
-      team_(session.mesh(), session.pool(), options.reducer.share),
+      reducer_(session.mesh(), session.pool(), borders(session.network().plan()),
+               in_exact_blocks(options.reducer, session)),
+      team_(session.mesh(), session.pool(), options.reducer.share, session.exact_blocks()),
       batch_(session),
       owned_(session.network().plan(), reducer_, session.pool(), optimizer_->states().size()),
       ready_until_(static_cast<std::size_t>(session.pool().size())) {
   Network& network = session.network();
   std::vector<std::span<float>> gradients;
-  for (int worker = 0; worker < session.pool().size(); ++worker)
-    gradients.push_back(reducer_.gradients(worker));
+  const std::int64_t blocks = session.blocks().of_rank(session.mesh().data().rank()).count();
+  for (int block = 0; block < blocks; ++block) gradients.push_back(reducer_.gradients(block));
   network.attach(reducer_.values(), gradients, team_);
   if (options.initial_weights.empty())
     initialize(network.plan().parameters(), session.settings().seed, reducer_.values());
@@ -139,13 +145,13 @@ void Trainer::step(Progress& progress, std::span<const std::int64_t> samples) {
   const auto check = Clock::now();
   // Loss and metrics, and how many ranks met a number that is not finite.
   sums_.assign(batch_.sums().begin(), batch_.sums().end());
-  const double own_loss = sums_[0];
+  const double own_loss = batch_.own_loss();
   sums_.push_back(std::isfinite(own_loss) && owned_.gradients_are_finite() ? 0 : 1);
   const auto agree = Clock::now();
   reducer_.agree(sums_);
   session_.mesh().model().sum(std::span(sums_).last(1));
   const auto agreed = Clock::now();
-  batch_.scores(sums_, std::ssize(samples), progress.report.scores);
+  batch_.scores(std::span(sums_).first(sums_.size() - 1), std::ssize(samples), progress.report.scores);
   progress.losses.add(progress.report.scores.loss);
   // A step that is not finite updates nothing.
   if (sums_.back() > 0)

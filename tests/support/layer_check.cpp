@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "engine/core/random.h"
@@ -74,6 +75,43 @@ void check_gradients(const std::string& layers, const Shape& sample, const Layer
     const Parameter& parameter = harness.parameters()[i];
     INFO(parameter.name);
     CHECK(relative_difference(gradients[i], slopes(harness.values(parameter))) < kTolerance);
+  }
+}
+
+namespace {
+
+/// All that a training step and an evaluation of these layers bring about, one number after the other.
+std::vector<float> all_results(const std::string& layers, const Shape& sample,
+                               const LayerHarness::Options& options) {
+  LayerHarness harness(layers, sample, options);
+  const std::vector<float> x = distinct_numbers(options.rows * sample.size());
+  std::vector<float> dy(static_cast<std::size_t>(options.rows * harness.output().size()));
+  RandomStream(5, "dy").fill_uniform(0, dy);
+  std::vector<float> all = harness.forward(x);
+  const auto add = [&](std::span<const float> numbers) {
+    all.insert(all.end(), numbers.begin(), numbers.end());
+  };
+  add(harness.backward(dy));
+  for (const Parameter& parameter : harness.parameters()) add(harness.gradient(parameter));
+  for (const State& state : harness.plan().states()) add(harness.values(state));
+  add(harness.forward(x, Mode::evaluation));
+  return all;
+}
+
+}  // namespace
+
+void check_exactness(const std::string& layers, const Shape& sample) {
+  constexpr int kBlocks = 8;
+  for (const std::int64_t rows : {21, 5}) {
+    LayerHarness::Options options{.rows = rows, .exact_blocks = kBlocks};
+    const std::vector<float> alone = all_results(layers, sample, options);
+    for (const int workers : {2, 3, 5, 8, 9}) {
+      options.workers = workers;
+      const std::vector<float> shared = all_results(layers, sample, options);
+      INFO(layers << " on " << sample.text() << ", " << rows << " rows, " << workers << " workers");
+      REQUIRE(alone.size() == shared.size());
+      CHECK(std::memcmp(alone.data(), shared.data(), alone.size() * sizeof(float)) == 0);
+    }
   }
 }
 

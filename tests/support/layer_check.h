@@ -15,4 +15,8 @@ double relative_difference(std::span<const float> values, std::span<const float>
 void check_gradients(const std::string& layers, const Shape& sample,
                      const LayerHarness::Options& options = {});
 
+/// Checks that in exact mode the outputs, the gradients of the input and of every parameter and the states
+/// have the same bits however the blocks of the batch are dealt to workers, with and without empty blocks.
+void check_exactness(const std::string& layers, const Shape& sample);
+
 }  // namespace trainer

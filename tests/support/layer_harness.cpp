@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/parallel/sum_tree.h"
+
 namespace trainer {
 namespace {
 
@@ -40,11 +42,18 @@ ConfigTree layer_list(const std::string& yaml) {
   return ConfigTree({.file = "test.yaml", .text = "layers: [" + yaml + "]"}, list_settings());
 }
 
-void PoolSum::sum(int worker, std::span<double> values) {
-  parts_[static_cast<std::size_t>(worker)].assign(values.begin(), values.end());
+void PoolSum::sum(int worker, std::span<const double> lines, std::span<double> total) {
+  const Range mine = blocks_.of_worker(0, worker);
+  for (std::int64_t block = mine.first; block < mine.last; ++block) {
+    const auto line =
+        lines.subspan(static_cast<std::size_t>(block - mine.first) * total.size(), total.size());
+    lines_[static_cast<std::size_t>(block)].assign(line.begin(), line.end());
+  }
   pool_.barrier();
-  std::ranges::fill(values, 0.0);
-  for (const auto& part : parts_) std::ranges::transform(values, part, values.begin(), std::plus());
+  std::vector<const double*> inputs;
+  for (const auto& line : lines_) inputs.push_back(line.data());
+  double* const root = total.data();
+  SumTree::of_leaves(blocks_.count, {0, blocks_.count}).sum(inputs, {&root, 1}, 0, std::ssize(total));
   pool_.barrier();
 }
 
@@ -52,11 +61,14 @@ LayerHarness::LayerHarness(const std::string& yaml, const Shape& sample, const O
     : rows_(options.rows),
       own_parameters_(options.input_gradient ? 1 : 0),
       pool_(options.workers),
+      blocks_{.count = options.exact_blocks > 0 ? options.exact_blocks : options.workers,
+              .threads = options.workers,
+              .exact = options.exact_blocks > 0},
       tree_(layer_list(yaml)) {
   input_gradient_.resize(static_cast<std::size_t>(rows_ * sample.size()));
   network_ = std::make_unique<Network>(
       tree_.root().items("layers"), sample,
-      Network::Options{.max_rows = rows_, .workers = options.workers, .rewrite = [&](Sequence& layers) {
+      Network::Options{.batch = rows_, .blocks = blocks_, .rewrite = [&](Sequence& layers) {
                          if (options.input_gradient)
                            layers.entries().insert(layers.entries().begin(),
                                                    {std::make_unique<InputProbe>(input_gradient_), "probe"});
@@ -67,7 +79,7 @@ LayerHarness::LayerHarness(const std::string& yaml, const Shape& sample, const O
   std::ranges::generate(parameters_.floats(),
                         [&, i = std::uint64_t{0}]() mutable { return stream.uniform(i++) - 0.5f; });
   std::vector<std::span<float>> gradients;
-  for (int worker = 0; worker < options.workers; ++worker) {
+  for (int block = 0; block < blocks_.count; ++block) {
     gradients_.emplace_back(size);
     gradients.push_back(gradients_.back().floats());
     // What a layer forgets to write is found by every comparison.
@@ -80,8 +92,10 @@ LayerHarness::LayerHarness(const std::string& yaml, const Shape& sample, const O
 
 std::vector<float> LayerHarness::gradient(const Parameter& parameter) const {
   std::vector<float> sum(static_cast<std::size_t>(parameter.shape.size()));
-  for (const Arena& gradient : gradients_)
-    std::ranges::transform(sum, part(gradient.floats(), parameter), sum.begin(), std::plus());
+  std::vector<const float*> inputs;
+  for (const Arena& gradient : gradients_) inputs.push_back(part(gradient.floats(), parameter).data());
+  float* const root = sum.data();
+  SumTree::of_leaves(blocks_.count, {0, blocks_.count}).sum(inputs, {&root, 1}, 0, std::ssize(sum));
   return sum;
 }
 
@@ -94,7 +108,7 @@ std::vector<float> LayerHarness::forward(std::span<const float> x, Mode mode) {
   const std::int64_t in = input().size(), out = output().size();
   std::vector<float> y(static_cast<std::size_t>(rows_ * out));
   pool_.run([&](int worker) {
-    const std::int64_t first = first_row(worker), count = first_row(worker + 1) - first;
+    const std::int64_t first = rows_of(worker).first, count = rows_of(worker).count();
     std::copy_n(x.data() + first * in, count * in, network_->input(worker, count).data());
     const ConstTensor part =
         network_->forward(worker, {.mode = mode,
@@ -110,7 +124,7 @@ std::vector<float> LayerHarness::backward(std::span<const float> dy,
                                           const std::function<void(int, std::int64_t)>& on_ready) {
   pool_.run([&](int worker) {
     const Tensor place = network_->output_gradient(worker);
-    std::copy_n(dy.data() + first_row(worker) * output().size(), place.size(), place.data());
+    std::copy_n(dy.data() + rows_of(worker).first * output().size(), place.size(), place.data());
     network_->backward(worker, [&](std::int64_t offset) { on_ready(worker, offset); });
   });
   return input_gradient_;

@@ -17,15 +17,17 @@ namespace trainer {
 /// Layers as YAML has them inside a list: "conv: {filters: 4, kernel: 3}, relu".
 ConfigTree layer_list(const std::string& yaml);
 
-/// Sums over the workers of a pool.
+/// Sums over the blocks of a pool's workers, along their tree.
 class PoolSum final : public BatchSum {
  public:
-  explicit PoolSum(ThreadPool& pool) : pool_(pool), parts_(static_cast<std::size_t>(pool.size())) {}
-  void sum(int worker, std::span<double> values) override;
+  PoolSum(ThreadPool& pool, const BatchBlocks& blocks)
+      : pool_(pool), blocks_(blocks), lines_(static_cast<std::size_t>(blocks.count)) {}
+  void sum(int worker, std::span<const double> lines, std::span<double> total) override;
 
  private:
   ThreadPool& pool_;
-  std::vector<std::vector<double>> parts_;
+  BatchBlocks blocks_;
+  std::vector<std::vector<double>> lines_;
 };
 
 /// Layers built from YAML with their memory and parameters, run forward and backward, also for the gradient
@@ -36,6 +38,7 @@ class LayerHarness {
   struct Options {
     std::int64_t rows = 3;
     int workers = 1;
+    int exact_blocks = 0;        ///< 0: a block for each worker
     bool input_gradient = true;  ///< false: as in a network, whose input nobody asks about
   };
   /// Parameters begin as random numbers in [-0.5, 0.5).
@@ -52,7 +55,7 @@ class LayerHarness {
     return std::span(plan().parameters()).subspan(own_parameters_);
   }
   std::span<float> values(const Parameter& parameter) { return part(parameters_.floats(), parameter); }
-  /// Summed over workers.
+  /// Summed over blocks.
   std::vector<float> gradient(const Parameter& parameter) const;
   std::span<float> values(const State& state);
 
@@ -67,12 +70,13 @@ class LayerHarness {
     return flat.subspan(static_cast<std::size_t>(parameter.offset),
                         static_cast<std::size_t>(parameter.shape.size()));
   }
-  std::int64_t first_row(int worker) const { return rows_ * worker / pool_.size(); }
+  Range rows_of(int worker) const { return blocks_.rows(blocks_.of_worker(0, worker), rows_); }
 
   std::int64_t rows_;
   std::size_t own_parameters_;
   ThreadPool pool_;
-  PoolSum sum_{pool_};
+  BatchBlocks blocks_;
+  PoolSum sum_{pool_, blocks_};
   ConfigTree tree_;
   std::vector<float> input_gradient_;
   std::unique_ptr<Network> network_;

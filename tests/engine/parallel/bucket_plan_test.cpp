@@ -13,7 +13,7 @@ TEST_CASE("buckets cover the flat buffer from its end, and end at parameter bord
   for (const Range& bucket : buckets) {
     CHECK(bucket.last == last);
     CHECK(std::ranges::count(borders, bucket.first) > 0);
-    CHECK((bucket.size() >= bucket_floats || bucket.first == 0));
+    CHECK((bucket.count() >= bucket_floats || bucket.first == 0));
     last = bucket.first;
   }
   CHECK(last == 0);
@@ -50,7 +50,7 @@ TEST_CASE("slices cover a range once, are cut at cache lines and differ by two l
   for (int part = 0; part < parts; ++part) {
     const Range mine = slice(whole, part, parts);
     CHECK(mine.first == position);
-    CHECK(mine.size() <= size / parts + 2 * kSliceQuantum);
+    CHECK(mine.count() <= size / parts + 2 * kSliceQuantum);
     CHECK((mine.last % kSliceQuantum == 0 || mine.last == whole.last || mine.last == whole.first));
     position = mine.last;
   }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "engine/core/batch_blocks.h"
 #include "engine/core/random.h"
 #include "tests/support/mpi_main.h"
 
@@ -191,20 +192,85 @@ TEST_CASE("sums survive 200 steps in which every worker dawdles at random", "[pa
   CHECK(std::ranges::equal(reducer.values(), expected_values(world.size() * threads, 200)));
 }
 
-TEST_CASE("sums round as if workers were added one by one, by rank and thread", "[parallel]") {
+namespace {
+
+/// A gradient whose sums over blocks round differently in every order.
+float rough_gradient(int block, std::int64_t index) {
+  return RandomStream(9, "rough", static_cast<std::uint64_t>(block))
+             .uniform(static_cast<std::uint64_t>(index)) *
+         static_cast<float>(1 + (block * 7 + index) % 11 * 100);
+}
+
+/// The sum over all blocks on one rank of one thread, and on these ranks.
+std::vector<float> exact_sums(Mesh& mesh, int threads, int blocks, const GradientReducer::Options& options) {
+  ThreadPool pool(threads, true);
+  GradientReducer reducer(mesh, pool, kBorders, options);
+  const BatchBlocks dealt{.count = blocks, .ranks = mesh.data().size(), .threads = threads, .exact = true};
+  const int rank = mesh.data().rank();
+  reducer.begin();
+  pool.run([&](int worker) {
+    const Range mine = dealt.of_worker(rank, worker);
+    for (std::size_t parameter = kBorders.size() - 1; parameter > 0; --parameter) {
+      for (std::int64_t block = mine.first; block < mine.last; ++block)
+        for (std::int64_t i = kBorders[parameter - 1]; i < kBorders[parameter]; ++i)
+          reducer.gradients(
+              static_cast<int>(block - dealt.of_rank(rank).first))[static_cast<std::size_t>(i)] =
+              rough_gradient(static_cast<int>(block), i);
+      reducer.ready(worker, kBorders[parameter - 1], kBorders[parameter]);
+    }
+  });
+  reducer.finish();
+  reducer.agree({});
+  for (const auto& piece : reducer.pieces())
+    std::ranges::copy(reducer.sums(piece), reducer.values().begin() + piece.first);
+  reducer.publish();
+  return {reducer.values().begin(), reducer.values().end()};
+}
+
+}  // namespace
+
+TEST_CASE("in exact mode gradients have the same bits on any ranks, threads and nodes", "[parallel]") {
+  Communicator& world = test_world();
+  const auto alone = solo();
+  Mesh lone(*alone, {});
+  for (const int blocks : {8, 7}) {
+    const std::vector<float> expected = exact_sums(lone, 1, blocks, {.exact_blocks = blocks});
+    for (const int ranks_per_node : {0, 1, 2, 3}) {
+      Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
+      for (const int threads : {1, 2, 4})
+        for (const std::int64_t bucket_floats : {1, 1000, 1 << 20})
+          for (const bool share : {true, false}) {
+            CAPTURE(blocks, ranks_per_node, threads, bucket_floats, share);
+            CHECK(exact_sums(mesh, threads, blocks,
+                             {.bucket_floats = bucket_floats,
+                              .share = share,
+                              .crowded = true,
+                              .exact_blocks = blocks}) == expected);
+          }
+    }
+  }
+}
+
+TEST_CASE("sums round as if workers were added by twos, by rank and thread", "[parallel]") {
   Communicator& world = test_world();
   Mesh mesh(world, {.data = world.size()});
   ThreadPool pool(2, true);
   GradientReducer reducer(mesh, pool, {0, 200'000}, {.crowded = true});
   reducer.begin();
-  // 1 + 2^-24 + 2^-24 + ... is 1 in this order only.
+  // 1 + 2^-24 is 1, but 1 + 2^-23 is not: what the sum is tells which were added first.
   pool.run([&](int worker) {
     std::ranges::fill(reducer.gradients(worker), world.rank() + worker == 0 ? 1.f : 0x1p-24f);
     reducer.ready(worker, 0, 200'000);
   });
   reducer.finish();
+  std::vector<float> sums(static_cast<std::size_t>(2 * world.size()), 0x1p-24f);
+  sums[0] = 1;
+  while (sums.size() > 1) {
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i / 2] = i % 2 == 0 ? sums[i] : sums[i / 2] + sums[i];
+    sums.resize((sums.size() + 1) / 2);
+  }
   for (const auto& piece : reducer.pieces())
-    CHECK(std::ranges::count(reducer.sums(piece), 1.f) == piece.last - piece.first);
+    CHECK(std::ranges::count(reducer.sums(piece), sums[0]) == piece.last - piece.first);
   reducer.agree({});
   reducer.publish();
 }

@@ -49,7 +49,7 @@ class CutDense {
            const std::vector<float>* other_parts = nullptr)
       : tree_(layer_list(yaml)),
         network_(tree_.root().items("layers"), sample,
-                 {.max_rows = kRows,
+                 {.batch = kRows,
                   .rewrite =
                       [&](Sequence& layers) {
                         auto& entries = layers.entries();
@@ -77,7 +77,7 @@ class CutDense {
 
  private:
   struct NoSum final : BatchSum {
-    void sum(int, std::span<double>) override {}
+    void sum(int, std::span<const double>, std::span<double>) override {}
   };
 
   /// Number (row, column) of a whole parameter is 0.1 row - 0.2 column + 0.3, whatever the cut.

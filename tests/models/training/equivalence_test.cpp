@@ -30,6 +30,12 @@ struct Placement {
   bool share = true;
 };
 
+std::string text(const Placement& placement) {
+  return "data " + std::to_string(placement.data) + ", model " + std::to_string(placement.model) +
+         ", ranks per node " + std::to_string(placement.ranks_per_node) + ", threads " +
+         std::to_string(placement.threads) + (placement.share ? "" : ", private buffers");
+}
+
 struct Run {
   std::vector<NamedTensor> weights;  ///< on world rank 0 of its communicator
   std::vector<double> losses;        ///< likewise
@@ -116,9 +122,7 @@ TEST_CASE("the gradient of one step does not depend on where it is computed", "[
   const Run reference = train(*alone, {}, layers, one_step);
   for (const Placement& placement : placements(test_world().size())) {
     const Run run = train(test_world(), placement, layers, one_step);
-    INFO("data " << placement.data << ", model " << placement.model << ", ranks per node "
-                 << placement.ranks_per_node << ", threads " << placement.threads << ", share "
-                 << placement.share << ", " << layers);
+    INFO(text(placement) << ", " << layers);
     if (test_world().rank() == 0) CHECK(largest_difference(run, reference, initial) < 1e-5);
   }
 }
@@ -134,15 +138,37 @@ TEST_CASE("losses and scores of a run with a last batch of 7 do not depend on wh
   CHECK(*std::ranges::min_element(reference.losses) < reference.losses.front());
   for (const Placement& placement : placements(test_world().size())) {
     const Run run = train(test_world(), placement, layers, run_settings);
-    INFO("data " << placement.data << ", model " << placement.model << ", ranks per node "
-                 << placement.ranks_per_node << ", threads " << placement.threads << ", share "
-                 << placement.share << ", " << layers);
+    INFO(text(placement) << ", " << layers);
     CHECK(run.evaluation.samples == 103);
     CHECK(run.evaluation.loss == Approx(reference.evaluation.loss).epsilon(1e-4));
     if (test_world().rank() != 0) continue;
     REQUIRE(run.losses.size() == reference.losses.size());
     for (std::size_t step = 0; step < run.losses.size(); ++step)
       CHECK(run.losses[step] == Approx(reference.losses[step]).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("in exact mode losses, scores and weights have the same bits wherever a run is computed",
+          "[training]") {
+  const std::string layers = GENERATE(kMlp, kConvnet);
+  // 7 blocks of batches of 100 and of 7: uneven ones, and a worker without any.
+  const std::string settings =
+      "optimizer: {sgd: {lr: 0.02, momentum: 0.9, weight_decay: 1.0e-4}}, epochs: 2, exact: true, blocks: " +
+      std::string(GENERATE("8", "7"));
+  const auto alone = solo();
+  const Run reference = train(*alone, {}, layers, settings);
+  std::vector<Placement> all = placements(test_world().size());
+  all.push_back({.data = test_world().size(), .threads = 5});
+  for (const Placement& placement : all) {
+    if (placement.model > 1) continue;
+    const Run run = train(test_world(), placement, layers, settings);
+    INFO(text(placement) << ", " << layers);
+    CHECK(run.evaluation.loss == reference.evaluation.loss);
+    CHECK(run.evaluation.metrics == reference.evaluation.metrics);
+    if (test_world().rank() != 0) continue;
+    CHECK(run.losses == reference.losses);
+    for (std::size_t i = 0; i < run.weights.size(); ++i)
+      CHECK(run.weights[i].values == reference.weights[i].values);
   }
 }
 

@@ -1,0 +1,65 @@
+// In exact mode no layer's bits depend on how the blocks of a batch are dealt to workers.
+#include <catch2/catch.hpp>
+#include <map>
+#include <string>
+
+#include "tests/support/layer_check.h"
+
+namespace trainer {
+namespace {
+
+struct Example {
+  const char* layers;
+  Shape sample;
+};
+
+/// At least one for each registered layer; a new one needs a line here.
+const std::multimap<std::string, Example> kExamples{
+    {"avg_pool", {"avg_pool: {size: 3, stride: 2, pad: 1}", {7, 6, 3}}},
+    {"batch_norm", {"batch_norm", {5, 4, 6}}},
+    {"batch_norm", {"dense: 20, batch_norm, relu", {33}}},
+    {"concat",
+     {"concat: [[conv: {filters: 3, kernel: 1}, batch_norm], [conv: {filters: 5, kernel: 3, pad: same}]]",
+      {6, 6, 4}}},
+    {"conv", {"conv: {filters: 20, kernel: 5}", {12, 12, 3}}},
+    {"conv", {"conv: {filters: 16, kernel: 3, stride: 2, pad: 1, activation: relu}", {9, 9, 16}}},
+    {"conv", {"conv: {filters: 6, kernel: 3, groups: 6, pad: 1}", {6, 7, 6}}},
+    {"conv", {"conv: {filters: 70, kernel: 1}", {3, 3, 130}}},
+    {"conv", {"conv: {filters: 10, kernel: 3, dilation: 2, groups: 2}", {8, 8, 6}}},
+    {"dense", {"dense: 10", {100}}},
+    {"dense", {"dense: {units: 70, activation: tanh}, dense: {units: 33, activation: sigmoid}", {130}}},
+    {"dense", {"dense: 5", {3, 40}}},
+    {"dropout", {"dense: 40, dropout: 0.3, relu", {10}}},
+    {"flatten", {"flatten, dense: 9", {3, 4, 5}}},
+    {"global_avg_pool", {"global_avg_pool", {5, 7, 6}}},
+    {"gelu", {"dense: {units: 20, activation: gelu}, gelu", {21}}},
+    {"layer_norm", {"layer_norm", {5, 40}}},
+    {"leaky_relu", {"leaky_relu: 0.1", {21}}},
+    {"max_pool", {"max_pool: {size: 3, stride: 2, pad: 1}", {7, 6, 3}}},
+    {"relu", {"relu", {21}}},
+    {"residual",
+     {"residual: {body: [conv: {filters: 8, kernel: 3, stride: 2, pad: 1}, batch_norm, relu], shortcut: "
+      "conv}",
+      {8, 8, 4}}},
+    {"residual",
+     {"residual: {body: [conv: {filters: 8, kernel: 3, stride: 2, pad: 1}, batch_norm, relu], shortcut: pad}",
+      {8, 8, 4}}},
+    {"sigmoid", {"sigmoid", {21}}},
+    {"softmax", {"softmax", {3, 2, 21}}},
+    {"tanh", {"tanh", {21}}},
+};
+
+}  // namespace
+
+TEST_CASE("in exact mode any deal of a batch's blocks to workers gives a layer the same bits", "[layers]") {
+  for (const auto& [name, example] : kExamples) check_exactness(example.layers, example.sample);
+}
+
+TEST_CASE("every layer that exists has its exactness checked", "[layers]") {
+  for (const auto& [name, declaration] : Catalog::all().at("layer").members) {
+    INFO(name << " has no example in " << __FILE__);
+    CHECK(kExamples.contains(name));
+  }
+}
+
+}  // namespace trainer
