@@ -77,19 +77,4 @@ TEST_CASE("dropping the only batch is the user's mistake", "[loader]") {
   }
 }
 
-TEST_CASE("the parts of a batch, put together in order, are the batch", "[loader]") {
-  const std::int64_t parts = GENERATE(1, 2, 3, 4, 8);
-  for (const std::int64_t n : {0, 1, 3, 7, 100, 128}) {
-    std::int64_t next = 0;
-    for (std::int64_t i = 0; i < parts; ++i) {
-      const Range part = part_of(n, i, parts);
-      CHECK(part.first == next);
-      CHECK(part.count() >= n / parts);
-      CHECK(part.count() <= n / parts + 1);
-      next = part.last;
-    }
-    CHECK(next == n);
-  }
-}
-
 }  // namespace trainer
