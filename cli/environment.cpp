@@ -1,7 +1,6 @@
 #include "cli/environment.h"
 
 #include <fmt/format.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,17 +10,13 @@
 #include "cli/header.h"
 #include "cli/version.h"
 #include "engine/core/cores.h"
+#include "engine/core/host.h"
 #include "engine/math/gemm.h"
 #include "engine/math/instruction_set.h"
 #include "engine/parallel/mpi_world.h"
 
 namespace trainer {
 namespace {
-
-std::string host_name() {
-  utsname system{};
-  return ::uname(&system) == 0 ? system.nodename : "unknown";
-}
 
 /// FNV-1a: tells whether two texts differ, no more.
 std::string hash_of(const std::string& text) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "cli/agreement.h"
 #include "cli/commands.h"
 #include "cli/open_run.h"
 #include "cli/text.h"
@@ -88,6 +89,7 @@ void eval_command(const Job& job) {
     values.resize(static_cast<std::size_t>(network.plan().parameter_end()));
     load_weights(checkpoint.weights.string(), network.plan(), values, network.states());
   });
+  agree(job.world, run_facts(*run));
   Session& session = *run->session;
   load_samples(session);
   Team team(work.mesh, work.pool, true, session.exact_blocks());

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "cli/agreement.h"
 #include "cli/commands.h"
 #include "cli/launch.h"
 #include "cli/together.h"
@@ -54,6 +55,7 @@ int run(Communicator& world, const std::vector<std::string>& words) {
     mesh_of(arguments, arguments.ranks);
   });
   if (arguments.ranks > 0 && !was_launched()) return launch(arguments);
+  agree(world, program_facts(arguments));
   run_command({arguments, world});
   // A full disk under standard output shows only now.
   if (std::fflush(stdout) != 0 || std::ferror(stdout))

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "cli/agreement.h"
 #include "cli/commands.h"
 #include "cli/header.h"
 #include "cli/open_run.h"
@@ -168,6 +169,7 @@ void time_command(const Job& job) {
     const OpenRun headers = open_run(file, arguments.overrides, work.mesh, work.pool);
     run.emplace(open_run(file, timing_overrides(arguments, *headers.session), work.mesh, work.pool));
   });
+  agree(job.world, run_facts(*run));
   Session& session = *run->session;
   Trainer training(run->config.root(), session, {.reducer = {.crowded = work.seats.placement.crowded}});
   load_samples(session);

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "cli/agreement.h"
 #include "cli/commands.h"
 #include "cli/environment.h"
 #include "cli/header.h"
@@ -45,6 +46,7 @@ void train_command(const Job& job) {
   together(world, [&] {
     run.emplace(open_run(arguments.files.front(), arguments.overrides, work.mesh, work.pool));
   });
+  agree(world, run_facts(*run));
   Session& session = *run->session;
   Trainer training(run->config.root(), session,
                    {.initial_weights = arguments.initial_weights,

@@ -25,9 +25,7 @@ std::int64_t BatchOrder::steps_per_epoch() const {
   return options_.samples / options_.batch + short_batch;
 }
 
-std::span<const std::int64_t> BatchOrder::batch(std::int64_t step) {
-  assert(step >= 0);
-  const std::int64_t epoch = step / steps_per_epoch();
+std::span<const std::int64_t> BatchOrder::epoch(std::int64_t epoch) {
   if (epoch_ < 0 && !options_.shuffle) {
     order_.resize(static_cast<std::size_t>(options_.samples));
     std::iota(order_.begin(), order_.end(), 0);
@@ -36,9 +34,15 @@ std::span<const std::int64_t> BatchOrder::batch(std::int64_t step) {
                          RandomStream(options_.seed, "order of samples", static_cast<std::uint64_t>(epoch)));
   }
   epoch_ = epoch;
+  return order_;
+}
+
+std::span<const std::int64_t> BatchOrder::batch(std::int64_t step) {
+  assert(step >= 0);
+  const auto order = epoch(step / steps_per_epoch());
   const std::int64_t first = step % steps_per_epoch() * options_.batch;
   const std::int64_t count = std::min(options_.batch, options_.samples - first);
-  return std::span(order_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+  return order.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
 }
 
 const Targets& TargetRows::read(const Dataset& split, std::span<const std::int64_t> samples) {

@@ -21,9 +21,12 @@ class BatchOrder {
   explicit BatchOrder(const Options& options);
 
   std::int64_t steps_per_epoch() const;
+  std::int64_t batch_size() const { return options_.batch; }
   /// The samples of a step (counted from 0 over all epochs), in global order; shorter at the end of an epoch
   /// unless drop_last. The span is valid until the next call.
   std::span<const std::int64_t> batch(std::int64_t step);
+  /// All samples in the order of an epoch; valid until the next call, too.
+  std::span<const std::int64_t> epoch(std::int64_t epoch);
 
  private:
   Options options_;

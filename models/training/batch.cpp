@@ -5,7 +5,9 @@
 namespace trainer {
 
 BatchRunner::BatchRunner(Session& session)
-    : session_(session), workers_(static_cast<std::size_t>(session.pool().size())) {
+    : session_(session),
+      workers_(static_cast<std::size_t>(session.pool().size())),
+      ledger_(session.pool().size()) {
   for (const auto& metric : session.metrics()) kinds_ += static_cast<std::size_t>(metric->sums());
   const BatchBlocks& blocks = session.blocks();
   total_.resize(kinds_ * (blocks.exact ? static_cast<std::size_t>(blocks.count) : 1));
@@ -73,6 +75,7 @@ void BatchRunner::train(std::span<const std::int64_t> samples, std::int64_t epoc
     const auto begin = std::chrono::steady_clock::now();
     const auto mine = part(worker, samples);
     data.augmentation.apply(mine, epoch, fetch(worker, *data.train, mine));
+    ledger_.add(worker, mine);
     workers_[static_cast<std::size_t>(worker)].data_time += std::chrono::steady_clock::now() - begin;
     const ConstTensor y = session_.network().forward(
         worker, {.mode = Mode::training, .step = step, .samples = mine, .batch_rows = std::ssize(samples)});

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "datasets/loader.h"
+#include "models/training/sample_ledger.h"
 #include "models/training/session.h"
 
 namespace trainer {
@@ -31,6 +32,8 @@ class BatchRunner {
   /// Time since clear() in which workers fetched samples to train on, in the mean over this rank's.
   std::chrono::nanoseconds data_time() const;
   void clear();
+  /// Of the samples that were trained on.
+  SampleLedger& ledger() { return ledger_; }
   /// Means from sums that were added over data ranks.
   void scores(std::span<const double> sums, std::int64_t samples, Scores& scores);
 
@@ -51,6 +54,7 @@ class BatchRunner {
   std::size_t kinds_ = 1;  ///< of sums
   std::vector<Worker> workers_;
   std::vector<double> total_;
+  SampleLedger ledger_;
 };
 
 }  // namespace trainer

@@ -13,6 +13,9 @@ namespace {
 
 /// Below this, waking the other workers costs more than they save.
 constexpr std::int64_t kFloatsWorthThreads = 1 << 18;
+/// The most floats of a segment: few enough that values, gradients and states stay in the first cache while
+/// the guard and the optimizer read them one after the other.
+constexpr std::int64_t kMostFloats = 2048;
 /// Shares end on cache lines.
 constexpr std::int64_t kQuantum = 16;
 
@@ -35,9 +38,9 @@ OwnedParameters::OwnedParameters(const Plan& plan, GradientReducer& reducer, Thr
       std::int64_t first = std::max(piece.first, parameter.offset);
       const std::int64_t last = std::min(piece.last, parameter.offset + parameter.shape.size());
       while (first < last) {
-        // A segment ends where its parameter, its piece or its worker's share does.
+        // A segment ends where its parameter, its piece or its worker's share does, or when it is large.
         const std::int64_t left = share * std::ssize(first_segment_) - position;
-        const std::int64_t count = std::min(last - first, left);
+        const std::int64_t count = std::min({last - first, left, kMostFloats});
         const auto size = static_cast<std::size_t>(count);
         Segment segment{
             .values = reducer.values().subspan(static_cast<std::size_t>(first), size),
@@ -62,8 +65,7 @@ template <class Work>
 void OwnedParameters::share_out(Work work) {
   const auto part = [&](int worker) {
     const auto index = static_cast<std::size_t>(worker);
-    const std::size_t first = first_segment_[index];
-    work(std::span<const Segment>(segments_).subspan(first, first_segment_[index + 1] - first), index);
+    work(first_segment_[index], first_segment_[index + 1], index);
   };
   if (first_segment_.size() == 2) return part(0);
   pool_.run(std::ref(part));
@@ -71,16 +73,39 @@ void OwnedParameters::share_out(Work work) {
 
 bool OwnedParameters::gradients_are_finite() {
   std::ranges::fill(finite_, true);
-  share_out([this](std::span<const Segment> segments, std::size_t worker) {
-    finite_[worker] = std::ranges::all_of(segments, [](const Segment& segment) {
-      return std::isfinite(square_sum(std::ssize(segment.gradients), segment.gradients.data()));
-    });
+  share_out([this](std::size_t first, std::size_t last, std::size_t worker) {
+    finite_[worker] =
+        std::ranges::all_of(std::span(segments_).subspan(first, last - first), [](const Segment& segment) {
+          return std::isfinite(square_sum(std::ssize(segment.gradients), segment.gradients.data()));
+        });
   });
   return std::ranges::all_of(finite_, [](char finite) { return finite != 0; });
 }
 
+void OwnedParameters::guard(MemoryGuard::Facts facts) {
+  guard_.emplace(segments_, std::move(facts));
+  share_out([this](std::size_t first, std::size_t last, std::size_t) {
+    for (std::size_t segment = first; segment < last; ++segment) guard_->note(segment);
+  });
+}
+
+void OwnedParameters::verify(std::int64_t step) {
+  if (!guard_) return;
+  share_out([&](std::size_t first, std::size_t last, std::size_t) {
+    for (std::size_t segment = first; segment < last; ++segment) guard_->check(segment, step);
+  });
+}
+
 void OwnedParameters::update(Optimizer& optimizer, float rate, std::int64_t step) {
-  share_out([&](std::span<const Segment> segments, std::size_t) { optimizer.step(segments, rate, step); });
+  share_out([&](std::size_t first, std::size_t last, std::size_t) {
+    const std::span<const Segment> segments(segments_);
+    if (!guard_) return optimizer.step(segments.subspan(first, last - first), rate, step);
+    for (std::size_t segment = first; segment < last; ++segment) {
+      guard_->check(segment, step);
+      optimizer.step(segments.subspan(segment, 1), rate, step);
+      guard_->note(segment);
+    }
+  });
 }
 
 std::vector<float> OwnedParameters::gather_state(std::size_t state, std::int64_t parameter_end,

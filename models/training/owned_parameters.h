@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "engine/parallel/gradient_reducer.h"
 #include "models/network/plan.h"
 #include "models/optimizers/optimizer.h"
+#include "models/training/memory_guard.h"
 
 namespace trainer {
 
@@ -20,19 +22,26 @@ class OwnedParameters {
 
   /// After GradientReducer::finish().
   bool gradients_are_finite();
+  /// From now on every update looks whether anything else has changed this part meanwhile. Call when values
+  /// and states are what training begins with.
+  void guard(MemoryGuard::Facts facts);
+  /// Error(diverged) as MemoryGuard says, of the whole part; `step`: steps done.
+  void verify(std::int64_t step);
   void update(Optimizer& optimizer, float rate, std::int64_t step);
   /// One of the optimizer's states of all data ranks, flat like the parameters, on data rank 0; empty
   /// elsewhere. Collective.
   std::vector<float> gather_state(std::size_t state, std::int64_t parameter_end, Communicator& data) const;
 
  private:
-  /// work(segments, worker) on every worker, or on this one alone when the part is small.
+  /// work(first, last, worker) with each worker's range of segments, or all on this one when the part is
+  /// small.
   template <class Work>
   void share_out(Work work);
 
   ThreadPool& pool_;
   Arena states_;
   std::vector<Segment> segments_;
+  std::optional<MemoryGuard> guard_;
   std::vector<std::int64_t> offsets_;  ///< of each segment in the flat buffer
   std::vector<std::size_t>
       first_segment_;         ///< of each worker, and behind the last; for one worker when the part is small

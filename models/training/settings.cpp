@@ -37,6 +37,7 @@ TrainSettings train_settings(const Config& train) {
                          .log_every = train.get<std::int64_t>("log_every"),
                          .evaluate = cadence(train, "evaluate"),
                          .checkpoint = cadence(train, "checkpoint"),
+                         .guards = cadence(train, "guards"),
                          .blocks = train.get<int>("blocks")};
   if (train.has("epochs")) settings.epochs = train.get<std::int64_t>("epochs");
   if (train.has("steps")) settings.steps = train.get<std::int64_t>("steps");
@@ -99,6 +100,11 @@ std::vector<Setting> run_settings() {
                .or_word("epoch")
                .or_word("never")
                .fallback("epoch"),
+           section("guards",
+                   "how often what several processes hold is compared, and never to leave memory unwatched",
+                   {every_steps()})
+               .or_word("never")
+               .fallback("{steps: 50}"),
            integer("log_every", "steps between lines of metrics.jsonl").at_least(1).fallback("10")}),
   };
 }

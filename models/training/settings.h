@@ -25,7 +25,7 @@ struct TrainSettings {
   std::optional<std::int64_t> epochs, steps;  ///< one of them
   std::uint64_t seed = 1;
   std::int64_t log_every = 10;
-  Cadence evaluate, checkpoint;
+  Cadence evaluate, checkpoint, guards;
   std::optional<Duration> warmup;
   /// Bits do not depend on ranks and threads; with `exact_modelpar` neither on how layers are cut over ranks.
   bool exact = false, exact_modelpar = false;

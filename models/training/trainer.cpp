@@ -1,10 +1,13 @@
 #include "models/training/trainer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <utility>
 
+#include "engine/core/host.h"
 #include "engine/core/memory_use.h"
 #include "models/initializers/initializer.h"
 #include "models/training/divergence.h"
@@ -104,6 +107,7 @@ RunResult Trainer::run(const std::vector<Observer*>& observers, const std::files
     save_when_due(progress);
   };
   tell(observers, [&](Observer& observer) { observer.on_start(facts_); });
+  begin_guards(progress);
   if (facts_.total_steps == 0) evaluate_and_save();
 
   while (progress.step < facts_.total_steps) {
@@ -117,6 +121,9 @@ RunResult Trainer::run(const std::vector<Observer*>& observers, const std::files
     evaluate_and_save();
 
     if (progress.step % facts_.steps_per_epoch != 0 && progress.step != facts_.total_steps) continue;
+    batch_.ledger().verify(order_, progress.step,
+                           [this](std::span<double> totals) { reducer_.agree(totals); });
+    batch_.ledger().begin(progress.step);
     tell(observers, [&](Observer& observer) { observer.on_epoch(progress.epoch_report()); });
     progress.begin_epoch();
   }
@@ -176,6 +183,14 @@ void Trainer::step(Progress& progress, std::span<const std::int64_t> samples) {
                            .publish = end - publish};
 }
 
+void Trainer::begin_guards(const Progress& progress) {
+  batch_.ledger().begin(progress.step);
+  if (session_.settings().guards.kind == Cadence::Kind::never) return;
+  owned_.guard({.parameters = session_.network().plan().parameters(),
+                .states = optimizer_->states(),
+                .place = fmt::format("rank {} on {}", session_.mesh().world().rank(), host_name())});
+}
+
 bool Trainer::evaluate_when_due(Progress& progress) {
   progress.evaluation.reset();
   progress.best = false;
@@ -197,6 +212,7 @@ void Trainer::save_when_due(Progress& progress) {
   const Cadence& cadence = session_.settings().checkpoint;
   if (cadence.kind == Cadence::Kind::never) return;
   if (!progress.best && !cadence.due(progress.step, facts_.steps_per_epoch, facts_.total_steps)) return;
+  owned_.verify(progress.step);
   const Plan& plan = session_.network().plan();
   Checkpoint checkpoint{.model = gather_tensors(plan, reducer_.values(), session_.mesh())};
   std::ranges::move(state_tensors(plan, session_.network().states()), std::back_inserter(checkpoint.model));

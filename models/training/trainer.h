@@ -46,6 +46,7 @@ class Trainer {
   void tell(const std::vector<Observer*>& observers, Tell what) const;
   /// One update; puts its scores and times into progress.report.
   void step(Progress& progress, std::span<const std::int64_t> samples);
+  void begin_guards(const Progress& progress);
   /// True when it was.
   bool evaluate_when_due(Progress& progress);
   void save_when_due(Progress& progress);

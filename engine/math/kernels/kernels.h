@@ -32,6 +32,10 @@ struct ElementwiseKernels {
   void (*bytes_to_unit)(std::int64_t count, const std::uint8_t* x, float* y);
 };
 
+struct ChecksumKernels {
+  std::uint64_t (*checksum)(std::int64_t count, const float* x);
+};
+
 struct NormalizationKernels {
   void (*channel_sums)(std::int64_t rows, std::int64_t channels, const float* x, double* sums);
   void (*channel_squares)(std::int64_t rows, std::int64_t channels, const float* x, const float* mean,
@@ -161,6 +165,7 @@ struct Kernels {
   const DepthwiseKernels* depthwise;
   const UpdateKernels* updates;
   const GemmKernels* gemm;  ///< null where BLAS is faster
+  const ChecksumKernels* checksum;
 };
 
 /// Those for this CPU, chosen once.

@@ -1,0 +1,41 @@
+#include "models/training/memory_guard.h"
+
+#include <fmt/format.h>
+
+#include "engine/math/checksum.h"
+
+namespace trainer {
+
+MemoryGuard::MemoryGuard(std::span<const Segment> segments, Facts facts)
+    : segments_(segments),
+      facts_(std::move(facts)),
+      arrays_(1 + facts_.states.size()),
+      sums_(segments.size() * arrays_) {}
+
+std::span<const float> MemoryGuard::numbers(std::size_t segment, std::size_t array) const {
+  const Segment& chosen = segments_[segment];
+  return array == 0 ? chosen.values : chosen.states[array - 1];
+}
+
+void MemoryGuard::note(std::size_t segment) {
+  for (std::size_t array = 0; array < arrays_; ++array)
+    sum(segment, array) = checksum(numbers(segment, array));
+}
+
+void MemoryGuard::check(std::size_t segment, std::int64_t step) const {
+  for (std::size_t array = 0; array < arrays_; ++array)
+    if (checksum(numbers(segment, array)) != sums_[segment * arrays_ + array]) fail(segment, array, step);
+}
+
+void MemoryGuard::fail(std::size_t segment, std::size_t array, std::int64_t step) const {
+  const Parameter& parameter = facts_.parameters[static_cast<std::size_t>(segments_[segment].parameter)];
+  const std::string what =
+      array == 0 ? parameter.name : fmt::format("{} of {}", facts_.states[array - 1], parameter.name);
+  throw Error(ExitCode::diverged,
+              {Diagnostic{.what = fmt::format("{} changed in memory without an update, after step {} ({})",
+                                              what, step, facts_.place),
+                          .notes = {"a bit flipped, or something wrote where it must not"},
+                          .help = "test that host's memory; go on from the last checkpoint, without it"}});
+}
+
+}  // namespace trainer

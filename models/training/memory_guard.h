@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/core/error.h"
+#include "models/network/plan.h"
+#include "models/optimizers/optimizer.h"
+
+namespace trainer {
+
+/// Watches numbers that only this rank may change: the values that it updates and the optimizer's states for
+/// them. A segment's checksum is noted when its update has written it and looked up when the next one is
+/// about to read it, both while the numbers are in the cache. A bit that flips in between would otherwise
+/// spread to all ranks with the next step.
+class MemoryGuard {
+ public:
+  struct Facts {
+    std::span<const Parameter> parameters;
+    std::vector<std::string> states;  ///< the optimizer's names for them
+    std::string place;                ///< "rank 2 on host a"
+  };
+  /// The segments stay where they are.
+  MemoryGuard(std::span<const Segment> segments, Facts facts);
+
+  void note(std::size_t segment);
+  /// Error(diverged) names what has changed since note(); `step`: steps done.
+  void check(std::size_t segment, std::int64_t step) const;
+
+ private:
+  std::uint64_t& sum(std::size_t segment, std::size_t array) { return sums_[segment * arrays_ + array]; }
+  std::span<const float> numbers(std::size_t segment, std::size_t array) const;
+  [[noreturn]] void fail(std::size_t segment, std::size_t array, std::int64_t step) const;
+
+  std::span<const Segment> segments_;
+  Facts facts_;
+  std::size_t arrays_;               ///< of a segment: values, then each state
+  std::vector<std::uint64_t> sums_;  ///< by segment, then array
+};
+
+}  // namespace trainer
