@@ -39,6 +39,12 @@ Node abbreviation(Node& root, std::string_view key) {
   return std::move(entry.value);
 }
 
+/// Both without links and dots.
+bool is_inside(const std::filesystem::path& file, const std::filesystem::path& folder) {
+  const auto [end, differs] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
+  return end == folder.end() && differs != file.end();
+}
+
 }  // namespace
 
 struct ConfigTree::State {
@@ -48,6 +54,7 @@ struct ConfigTree::State {
   Node written;
   std::unique_ptr<Checker> checker;
   ConfigNode root;
+  std::filesystem::path folder;  ///< of the file that was asked for
 
   SourceText& keep(SourceText text) {
     return *texts.emplace_back(std::make_unique<SourceText>(std::move(text)));
@@ -78,6 +85,11 @@ struct ConfigTree::State {
       fail(base.value.place, in_quotes(base.value.text) + " has this file as its own base");
     if (chain.size() >= kLongestBaseChain)
       fail(base.value.place, "too many files, each the base of the other");
+    if (!is_inside(identity, folder))
+      fail(base.value.place, in_quotes(base.value.text) + " lies outside the folder of the configuration",
+           {"a `base` lies in the folder of the file that is run, or below it"});
+    if (std::filesystem::exists(identity, ignored) && !std::filesystem::is_regular_file(identity, ignored))
+      fail(base.value.place, in_quotes(base.value.text) + " is not a file");
     chain.push_back(identity);
     const SourceText& below =
         keep({path, without_byte_order_mark(read_text(path, base.value.place)), SourceText::Origin::base});
@@ -105,6 +117,8 @@ ConfigTree::ConfigTree(const ConfigSource& source, const std::vector<Setting>& r
        SourceText::Origin::file});
   std::error_code ignored;
   std::vector<std::string> chain{std::filesystem::weakly_canonical(source.file, ignored).string()};
+  state.folder =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(source.file).parent_path(), ignored);
   Node node = state.load(text, chain);
   for (const std::string& one : source.overrides) {
     SourceText& words = state.keep({"-s " + one, one, SourceText::Origin::command_line});

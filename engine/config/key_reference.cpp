@@ -120,7 +120,8 @@ required. With `repeat` a layer or a block stands several times.
 `defaults: {init: he, conv: {bias: false}}`. What a layer itself says goes first.
 
 **Files.** `base: other.yaml` begins with another file, named from this file's folder: maps merge, lists
-and everything else replace, and so does a member of another name. Keys that begin with `x-` at the top
+and everything else replace, and so does a member of another name. It lies in the folder of the file that is
+run, or below. Keys that begin with `x-` at the top
 are free, for anchors (`&name`, `*name`) and merges (`<<: *name`).
 
 **Command line.** `-s KEY=VALUE` changes one key of the file and is checked like it:

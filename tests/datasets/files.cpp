@@ -1,30 +1,13 @@
 #include "tests/datasets/files.h"
 
-#include <unistd.h>
 #include <zlib.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "engine/config/config_tree.h"
 
 namespace trainer {
-
-TemporaryDirectory::TemporaryDirectory() {
-  std::string name = (std::filesystem::temp_directory_path() / "trainer-test-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) FAIL("no temporary directory");
-  path_ = name;
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::string TemporaryDirectory::path(std::string_view name) const {
-  return (std::filesystem::path(path_) / name).string();
-}
 
 std::string TemporaryDirectory::write(std::string_view name, const Bytes& bytes) const {
   const std::filesystem::path file = path(name);

@@ -9,25 +9,21 @@
 
 #include "datasets/data.h"
 #include "engine/core/error.h"
+#include "tests/support/temporary_folder.h"
 
 namespace trainer {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// A directory that lives as long as the test.
+/// A folder that lives as long as the test, and the files in it.
 class TemporaryDirectory {
  public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
   /// Writes a file (and the directories above it) and gives its path.
   std::string write(std::string_view name, const Bytes& bytes) const;
-  std::string path(std::string_view name = "") const;
+  std::string path(std::string_view name = "") const { return (folder_.path() / name).string(); }
 
  private:
-  std::string path_;
+  TemporaryFolder folder_;
 };
 
 /// The bytes as a gzip file.

@@ -1,8 +1,11 @@
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 
 #include "tests/engine/config/families.h"
+#include "tests/support/temporary_folder.h"
 
 namespace trainer {
 namespace {
@@ -11,27 +14,13 @@ const std::string kRun =
     "model:\n  layers: [{dense: 10}, relu, {conv: {filters: 2, kernel: 3}}]\n"
     "train: {epochs: 5, optimizer: {sgd: {lr: 0.5, momentum: 0.1}}}\n";
 
-/// A folder of files that a test writes, gone with the test.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "config-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string write(const std::string& name, const std::string& text) const {
-    const std::filesystem::path path = path_ / name;
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path) << text;
-    return path.string();
-  }
-
- private:
-  std::filesystem::path path_;
-};
+/// Writes a file of a folder and gives its path.
+std::string write(const TemporaryFolder& folder, const std::string& name, const std::string& text) {
+  const std::filesystem::path path = folder.path() / name;
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+  return path.string();
+}
 
 ConfigTree read(const std::string& file, const std::vector<std::string>& overrides = {}) {
   return ConfigTree({.file = file, .overrides = overrides}, test_root());
@@ -129,17 +118,17 @@ TEST_CASE("an override that leads nowhere is refused, with its text as the place
 
 TEST_CASE("a base's maps merge, its lists are replaced, and another member replaces the whole value",
           "[config]") {
-  const Folder folder;
-  folder.write("below/base.yaml",
-               "vars: {width: 3, unused: 1}\nx-a: {b: 1}\ndefaults: {init: {normal: 1}}\n"
-               "model: {layers: [relu, relu]}\n"
-               "train: {epochs: 5, optimizer: {sgd: {lr: 0.5, momentum: 0.1}}, metrics: [accuracy], "
-               "schedule: {step: {epochs: [1]}}, evaluate: {steps: 3}}\n");
-  const std::string file = folder.write(
-      "run.yaml",
-      "base: below/base.yaml\ndefaults: {init: {uniform: 2}}\nmodel: {layers: [{dense: $width}]}\n"
-      "train: {optimizer: {sgd: {lr: 0.25}}, steps: 9, schedule: {step: {factor: 0.5}}, "
-      "evaluate: {epochs: 2}}\n");
+  const TemporaryFolder folder;
+  write(folder, "below/base.yaml",
+        "vars: {width: 3, unused: 1}\nx-a: {b: 1}\ndefaults: {init: {normal: 1}}\n"
+        "model: {layers: [relu, relu]}\n"
+        "train: {epochs: 5, optimizer: {sgd: {lr: 0.5, momentum: 0.1}}, metrics: [accuracy], "
+        "schedule: {step: {epochs: [1]}}, evaluate: {steps: 3}}\n");
+  const std::string file =
+      write(folder, "run.yaml",
+            "base: below/base.yaml\ndefaults: {init: {uniform: 2}}\nmodel: {layers: [{dense: $width}]}\n"
+            "train: {optimizer: {sgd: {lr: 0.25}}, steps: 9, schedule: {step: {factor: 0.5}}, "
+            "evaluate: {epochs: 2}}\n");
   const ConfigTree tree = read(file);
   const Config train = tree.root().at("train");
   CHECK(train.at("optimizer").get<double>("lr") == 0.25);
@@ -154,22 +143,45 @@ TEST_CASE("a base's maps merge, its lists are replaced, and another member repla
   REQUIRE(layers.size() == 1);
   CHECK(layers[0].get<int>("units") == 3);
   CHECK(layers[0].at("init").type() == "uniform");
-  const ConfigTree other = read(folder.write("other.yaml", "base: run.yaml\ntrain: {optimizer: adam}\n"));
+  const ConfigTree other = read(write(folder, "other.yaml", "base: run.yaml\ntrain: {optimizer: adam}\n"));
   CHECK(other.root().at("train").at("optimizer").type() == "adam");
 }
 
 TEST_CASE("a base that is missing, wrong or its own base is told at the key", "[config]") {
-  const Folder folder;
-  const std::string file = folder.write("a.yaml", "base: nowhere.yaml\n");
+  const TemporaryFolder folder;
+  const std::string file = write(folder, "a.yaml", "base: nowhere.yaml\n");
   CHECK_THROWS_WITH(read(file), Catch::Contains("cannot read") && Catch::Contains("a.yaml:1:7"));
-  folder.write("a.yaml", "base: b.yaml\n");
-  folder.write("b.yaml", "base: a.yaml\n");
+  write(folder, "a.yaml", "base: b.yaml\n");
+  write(folder, "b.yaml", "base: a.yaml\n");
   CHECK_THROWS_WITH(read(file), Catch::Contains("has this file as its own base"));
-  folder.write("a.yaml", "base: [b.yaml]\n");
+  write(folder, "a.yaml", "base: [b.yaml]\n");
   CHECK_THROWS_WITH(read(file), Catch::Contains("`base` wants the name of a file, got a list"));
-  folder.write("a.yaml", "base: b.yaml\n");
-  folder.write("b.yaml", "model: {layers: [relu]}\ntrain: {epochs: x}\n");
+  write(folder, "a.yaml", "base: b.yaml\n");
+  write(folder, "b.yaml", "model: {layers: [relu]}\ntrain: {epochs: x}\n");
   CHECK_THROWS_WITH(read(file), Catch::Contains("b.yaml:2:17"));
+}
+
+TEST_CASE("no base leads out of the folder of the configuration, be it by a link", "[config]") {
+  const TemporaryFolder folder;
+  const std::string sound = write(folder, "outside.yaml", kRun);
+  const auto reads = [&](const std::string& base) {
+    return read(write(folder, "runs/a.yaml", "base: " + base + "\n"));
+  };
+  write(folder, "runs/below/b.yaml", "base: ../c.yaml\n");
+  write(folder, "runs/c.yaml", kRun);
+  CHECK_NOTHROW(reads("below/b.yaml"));
+  CHECK_NOTHROW(reads("below/../c.yaml"));
+  std::filesystem::create_symlink(sound, folder.path() / "runs/link.yaml");
+  std::filesystem::create_directory_symlink("..", folder.path() / "runs/up");
+  write(folder, "runs/below/b.yaml", "base: ../../outside.yaml\n");
+  for (const std::string base :
+       {"../outside.yaml", "link.yaml", "up/outside.yaml", "below/b.yaml", "/dev/zero"})
+    CHECK_THROWS_WITH(reads(base), Catch::Contains("lies outside the folder of the configuration"));
+  CHECK_THROWS_WITH(reads(sound), Catch::Contains("lies outside the folder of the configuration"));
+  // Reading it would wait for a writer.
+  REQUIRE(::mkfifo((folder.path() / "runs/pipe").c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(reads("pipe"), Catch::Contains("is not a file"));
+  CHECK_THROWS_WITH(reads("."), Catch::Contains("outside") || Catch::Contains("is not a file"));
 }
 
 }  // namespace trainer

@@ -1,0 +1,19 @@
+// One layer (a residual holds others), as far as a network is built before any memory is taken for it.
+#include "engine/config/config_tree.h"
+#include "models/network/network.h"
+#include "tests/fuzz/target.h"
+
+namespace trainer {
+namespace {
+
+const FuzzTarget target{
+    "layer", [](FuzzInput input) {
+      ConfigTree tree = ConfigTree::member("layer", text_of(input));
+      tree.define("classes", "10");
+      tree.define("vocab", "");
+      const Network network({tree.root()}, Shape{16, 16, 3}, {.max_rows = 4, .workers = 2});
+      expect(network.worker_bytes() >= 0, "a negative amount of memory");
+    }};
+
+}  // namespace
+}  // namespace trainer

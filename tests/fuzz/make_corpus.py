@@ -1,0 +1,109 @@
+"""Writes the inputs that fuzzers begin with: python3 tests/fuzz/make_corpus.py. Equal runs write equal files."""
+import gzip
+import json
+import pathlib
+import random
+import struct
+
+corpus = pathlib.Path(__file__).parent / 'corpus'
+root = corpus.parents[2]
+numbers = random.Random(1)
+
+
+def write(target, name, content):
+    path = corpus / target / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def noise(count, bound=256):
+    return bytes(numbers.randrange(bound) for _ in range(count))
+
+
+def idx(extents, content, kind=8):
+    return bytes([0, 0, kind, len(extents)]) + b''.join(struct.pack('>I', extent) for extent in extents) + content
+
+
+def packed(content):
+    return gzip.compress(content, mtime=0)
+
+
+def idx_pair(labels, images):
+    return struct.pack('<H', len(labels)) + labels + images
+
+
+def tensors(named, metadata=None, padding=0):
+    header, data = {}, b''
+    if metadata:
+        header['__metadata__'] = metadata
+    for name, (dtype, shape, content) in named.items():
+        header[name] = {'dtype': dtype, 'shape': shape, 'data_offsets': [len(data), len(data) + len(content)]}
+        data += content
+    text = json.dumps(header, separators=(',', ':')).encode() + b' ' * padding
+    return struct.pack('<Q', len(text)) + text + data
+
+
+write('gzip', 'plain', noise(40))
+write('gzip', 'packed', packed(noise(40)))
+write('gzip', 'zeros', packed(bytes(5000)))
+write('gzip', 'two-members', packed(b'one') + packed(b'two'))
+write('gzip', 'named', b'\x1f\x8b\x08\x08\0\0\0\0\0\x03name\0' + packed(b'text')[10:])
+write('gzip', 'stored', gzip.compress(noise(20), compresslevel=0, mtime=0))
+
+labels, images = idx([4], bytes([0, 1, 2, 1])), idx([4, 3, 2], noise(24))
+write('idx', 'plain', idx_pair(labels, images))
+write('idx', 'packed', idx_pair(packed(labels), packed(images)))
+write('idx', 'channels', idx_pair(labels, idx([4, 3, 2, 2], noise(48))))
+write('idx', 'numbers-of-4-bytes', idx_pair(labels, idx([4, 1, 1], noise(16), kind=0x0d)))
+write('idx', 'absurd', idx_pair(labels, idx([2**32 - 1] * 3, noise(9))))
+
+write('cifar10', 'one', b'\x03' + noise(3072))
+write('cifar10', 'packed', packed(b'\x09' + bytes(3072)))
+write('cifar10', 'bad-label', b'\x0a' + bytes(3072))
+
+four = struct.pack('<4f', 1, 2, 3, 4)
+write('safetensors', 'one', tensors({'dense1.weight': ('F32', [2, 2], four)}))
+write('safetensors', 'two', tensors({'a': ('F32', [], four[:4]), 'b': ('F32', [0, 3], b'')}, {'step': '7'}, 5))
+write('safetensors', 'counter', tensors({'bn.num_batches_tracked': ('I64', [], bytes(8)), 'w': ('F32', [4], four)}))
+write('safetensors', 'halves', tensors({'w': ('F16', [4], four[:8])}))
+write('safetensors', 'absurd', tensors({'w': ('F32', [2**40, 2**40], four)}))
+
+for config in sorted((root / 'configs').glob('*.yaml')):
+    write('config', config.stem, config.read_text())
+small = """data: {dataset: mnist, path: set}
+model: {layers: [{dense: {units: 8, activation: relu}}, {dense: $classes}], loss: softmax_cross_entropy}
+train: {epochs: 1, batch: 8, optimizer: {sgd: {lr: 0.1}}, metrics: [accuracy]}
+"""
+write('config', 'small', small)
+write('config', 'blocks', """vars: {w: 3}
+blocks: {b: {args: {n: 1, m: }, layers: [{conv: {filters: $n, kernel: 3, pad: same}}, {dropout: $m}]}}
+defaults: {init: {uniform: 0.1}, conv: {bias: false}}
+x-later: &rest [relu, {max_pool: 2}]
+data: {dataset: {idx: {train_images: a, train_labels: b}}, augment: [{random_crop: {pad: 4}}, horizontal_flip]}
+model:
+  layers: [{b: {n: $w, m: 0.5, repeat: 2, name: x}}, {residual: {body: *rest, shortcut: conv}}, {dense: 10}]
+  loss: mse
+train: {<<: {epochs: 2}, batch: 1.0e2, optimizer: {sgd: {lr: 0.1}}, warmup: {steps: 5}, evaluate: {steps: 3}}
+""")
+write('config', 'base', 'base: other.yaml\n' + small)
+write('config', 'aliases', 'x-0: &a [1, 1, 1]\nx-1: &b [*a, *a, *a]\nx-2: [*b, *b]\n' + small)
+write('config', 'escapes', small + 'vars: {"\\u0041\\x07": "\\ud800 \\U0010FFFF"}\n')
+
+for number, layer in enumerate([
+        'relu', 'dense: 10', 'dense: {units: $classes, activation: tanh, bias: false}',
+        'conv: {filters: 4, kernel: [3, 5], stride: 2, pad: 1, groups: 1, dilation: 2}',
+        'conv: {filters: 6, kernel: 3, pad: same, groups: 3}', 'max_pool: {size: 2, stride: 1, pad: 1}',
+        'avg_pool: {size: [2, 4]}', 'global_avg_pool', 'batch_norm: {momentum: 0.9, epsilon: 1.0e-5}', 'dropout: 0.5',
+        'flatten', 'leaky_relu: 0.1', 'softmax', 'concat: [[{conv: {filters: 2, kernel: 1}}], [max_pool: 1]]',
+        'residual: [{conv: {filters: 3, kernel: 3, pad: 1}}, batch_norm, relu]',
+        'residual: {body: [{conv: {filters: 5, kernel: 3, pad: 1, stride: 2}}], shortcut: conv}',
+        'residual: [{dense: {units: 1000000000}}, {dense: {units: 1000000000, repeat: 3}}]']):
+    write('layer', f'{number:02}', layer + '\n')
+
+for number, lines in enumerate([
+        'train.epochs=3', 'train.optimizer.sgd.lr=1.0e-3\ntrain.batch=1e2', 'model.layers[0].conv.kernel=[1, 3]',
+        'model.layers[3].dense=12', 'train.optimizer=sgd\ntrain.schedule=constant', 'vars.width=20',
+        'blocks.pair.args.units=7', 'train.evaluate.steps=4', 'model.layers[1].pair.repeat=1000000000',
+        'defaults.init={normal: 0.1}', 'train.steps=9', 'data.dataset.idx.train_images=x', 'train.metrics=[]',
+        'model.layers[99999999999999999999]=relu', 'data.augment=[{random_crop: {pad: 4}}]', 'train.note=a=b']):
+    write('overrides', f'{number:02}', lines + '\n')
