@@ -54,7 +54,7 @@ class Conv final : public Layer {
     scratch_ = plan.scratch(0, convolution_->scratch_size());
     if (slope_from_input(set.activation)) sum_ = plan.saved(output.size());
     plan.backward_reads(true, set.activation != Activation::none && !slope_from_input(set.activation));
-    flops_ = 2 * Shape{output.size(), window}.size();
+    flops_ = Plan::flops({output.size(), window});
     return output;
   }
 

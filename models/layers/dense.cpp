@@ -51,6 +51,7 @@ Shape Dense::setup(const Shape& sample, Plan& plan) {
   outputs_ = by_outputs ? cut_.last - cut_.first : units_;
   positions_ = sample.with_last(1).size();
   whole_inputs_ = by_inputs ? cut_.inputs : inputs_;
+  flops_ = Plan::flops({positions_, whole_inputs_, units_});
 
   Parameter weight{.name = "weight",
                    .shape = {inputs_, outputs_},
@@ -70,7 +71,7 @@ Shape Dense::setup(const Shape& sample, Plan& plan) {
   adds_bias_ = has_bias_ && !by_inputs;
   if (adds_bias_) bias_ = plan.parameter(bias);
   applied_ = by_inputs ? Activation::none : activation_;
-  if (slope_from_input(applied_)) sum_ = plan.saved(positions_ * outputs_);
+  if (slope_from_input(applied_)) sum_ = plan.saved(sample.with_last(outputs_).size());
   plan.backward_reads(true, applied_ != Activation::none && !slope_from_input(applied_));
   return sample.with_last(outputs_);
 }

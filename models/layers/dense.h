@@ -37,7 +37,7 @@ class Dense final : public Layer {
   Shape setup(const Shape& sample, Plan& plan) override;
   void forward(ConstTensor x, Tensor y, Pass& pass) override;
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override;
-  std::int64_t flops() const override { return 2 * positions_ * whole_inputs_ * units_; }
+  std::int64_t flops() const override { return flops_; }
 
  private:
   std::int64_t units_;
@@ -47,7 +47,7 @@ class Dense final : public Layer {
 
   std::string name_;
   std::int64_t positions_ = 0, inputs_ = 0, outputs_ = 0;  // of one sample, of the part
-  std::int64_t whole_inputs_ = 0;
+  std::int64_t whole_inputs_ = 0, flops_ = 0;
   bool adds_bias_ = false;  // here, not behind an exchange
   Activation applied_ = Activation::none;
   ParameterId weight_, bias_;

@@ -16,19 +16,23 @@ Network::Network(const std::vector<Config>& layers, const Shape& sample, const O
   output_ = layers_.setup(input_, plan_);
   y_ = plan_.saved(output_.size());
   dy_ = plan_.scratch(output_.size());
-  states_ = Arena(plan_.state_end());
-  for (const State& state : plan_.states())
-    std::ranges::fill(states().subspan(static_cast<std::size_t>(state.offset),
-                                       static_cast<std::size_t>(state.shape.size())),
-                      state.constant);
   for (int index = 0; index < blocks_.threads; ++index) {
     Pass& pass = workers_[static_cast<std::size_t>(index)].pass;
     pass.worker_ = index;
     pass.seed_ = options.seed;
     pass.plan_ = &plan_;
-    pass.states_ = states().data();
     pass.blocks_.resize(static_cast<std::size_t>(blocks_.of_worker(rank_, index).count()));
   }
+}
+
+std::span<float> Network::states() {
+  if (!states_.floats().empty()) return states_.floats();
+  states_ = Arena(plan_.state_end());
+  for (const State& state : plan_.states())
+    std::ranges::fill(states_.floats().subspan(static_cast<std::size_t>(state.offset),
+                                               static_cast<std::size_t>(state.shape.size())),
+                      state.constant);
+  return states_.floats();
 }
 
 std::int64_t Network::worker_bytes() const {
@@ -43,6 +47,7 @@ void Network::attach(std::span<const float> values, std::vector<std::span<float>
     worker.pass.values_ = values.data();
     for (Block& block : worker.pass.blocks_)
       block.gradients = gradients.empty() ? nullptr : (gradient++)->data();
+    worker.pass.states_ = states().data();
     worker.pass.sum_ = &sum;
   }
 }

@@ -34,7 +34,8 @@ class Network {
   Sequence& layers() { return layers_; }
   const Shape& input() const { return input_; }
   const Shape& output() const { return output_; }
-  std::span<float> states() { return states_.floats(); }
+  /// Takes their memory at first, so that a network that is only looked at needs none.
+  std::span<float> states();
   /// Bytes that one worker needs for activations and scratch.
   std::int64_t worker_bytes() const;
 

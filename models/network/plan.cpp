@@ -7,6 +7,8 @@ namespace {
 
 /// A cache line: every parameter and buffer begins on one.
 constexpr std::int64_t kAlignment = 16;
+constexpr std::int64_t kMostFloats = std::int64_t{1} << 44;    // 64 TiB
+constexpr std::int64_t kMostProducts = std::int64_t{1} << 46;  // of one layer, a sample
 
 std::int64_t aligned(std::int64_t floats) { return (floats + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -25,7 +27,7 @@ ParameterId Plan::parameter(Parameter parameter) {
   parameter.name = (parameter.layer.empty() ? layer_.name : parameter.layer) + "." + parameter.name;
   parameter.offset = parameter_end_;
   if (parameter.is_weight) parameter.init = layer_.init;
-  parameter_end_ = aligned(parameter_end_ + parameter.shape.size());
+  parameter_end_ = after(parameter_end_, parameter.shape.size());
   parameters_.push_back(std::move(parameter));
   return {static_cast<int>(parameters_.size()) - 1};
 }
@@ -33,21 +35,36 @@ ParameterId Plan::parameter(Parameter parameter) {
 StateId Plan::state(State state) {
   state.name = layer_.name + "." + state.name;
   state.offset = state_end_;
-  state_end_ = aligned(state_end_ + state.shape.size());
+  state_end_ = after(state_end_, state.shape.size());
   states_.push_back(std::move(state));
   return {static_cast<int>(states_.size()) - 1};
 }
 
 BufferId Plan::saved(std::int64_t per_row, std::int64_t fixed) {
   const BufferId id{saved_end_, per_row, fixed};
-  saved_end_ = aligned(saved_end_ + Shape{max_rows_, per_row}.size() + fixed);
+  saved_end_ = after(after(saved_end_, Shape{max_rows_, per_row}.size()), fixed);
   return id;
 }
 
 BufferId Plan::scratch(std::int64_t per_row, std::int64_t fixed) {
   const BufferId id{scratch_position_, per_row, fixed, true};
-  set_scratch_position(aligned(scratch_position_ + Shape{max_rows_, per_row}.size() + fixed));
+  set_scratch_position(after(after(scratch_position_, Shape{max_rows_, per_row}.size()), fixed));
   return id;
+}
+
+std::int64_t Plan::flops(const Shape& products) {
+  const std::int64_t count = products.size();
+  if (count > kMostProducts)
+    throw Error(ExitCode::usage, "a layer of " + std::to_string(count) + " products a sample is too large");
+  return 2 * count;
+}
+
+std::int64_t Plan::after(std::int64_t end, std::int64_t floats) const {
+  if (floats > kMostFloats - end)
+    throw Error(ExitCode::usage, "the model is too large: it wants more than " +
+                                     std::to_string(kMostFloats >> 38) + " TiB up to layer `" + layer_.name +
+                                     "`");
+  return aligned(end + floats);
 }
 
 void Plan::set_scratch_position(std::int64_t position) {

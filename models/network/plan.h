@@ -61,13 +61,15 @@ class Plan {
   /// The most rows and blocks that a worker ever holds.
   explicit Plan(std::int64_t max_rows, int max_blocks = 1) : max_rows_(max_rows), max_blocks_(max_blocks) {}
 
-  // For layers.
+  // For layers. Error(usage) when a model wants more than any machine has; sums of sizes then never overflow.
   ParameterId parameter(Parameter parameter);
   StateId state(State state);
   /// Lives from forward to the end of backward.
   BufferId saved(std::int64_t per_row, std::int64_t fixed = 0);
   /// Lives during one call of forward or backward, also while layers inside are called.
   BufferId scratch(std::int64_t per_row, std::int64_t fixed = 0);
+  /// The floating-point operations of a sum of as many products as the extents say: two for each.
+  static std::int64_t flops(const Shape& products);
   /// Which of x and y backward reads; both unless said. Lets a sequence reuse memory.
   void backward_reads(bool x, bool y) { layer_.traits.reads_x = x, layer_.traits.reads_y = y; }
   /// Forward works with y == x and backward with dx == dy.
@@ -108,6 +110,9 @@ class Plan {
   std::int64_t scratch_end() const { return scratch_end_; }
 
  private:
+  /// `end` moved by `floats`, and on to the next cache line.
+  std::int64_t after(std::int64_t end, std::int64_t floats) const;
+
   std::int64_t max_rows_;
   int max_blocks_;
   std::vector<Parameter> parameters_;

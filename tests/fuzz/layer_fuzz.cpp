@@ -13,6 +13,7 @@ const FuzzTarget target{
       tree.define("vocab", "");
       const Network network({tree.root()}, Shape{16, 16, 3}, {.max_rows = 4, .workers = 2});
       expect(network.worker_bytes() >= 0, "a negative amount of memory");
+      expect(network.layers().flops() >= 0, "a negative amount of work");
     }};
 
 }  // namespace
