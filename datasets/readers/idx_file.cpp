@@ -8,7 +8,8 @@ namespace trainer {
 namespace {
 
 constexpr std::uint8_t kUnsignedBytes = 0x08;
-constexpr std::int64_t kLargest = std::int64_t{1} << 32;  // bytes; more is not kept in memory
+// Bytes. Images are read when their memory has been found, labels at once.
+constexpr std::int64_t kLargestImages = std::int64_t{1} << 32, kLargestLabels = std::int64_t{1} << 28;
 
 }  // namespace
 
@@ -28,14 +29,14 @@ IdxFile::IdxFile(const std::string& path, Content content) : bytes_(path) {
                      images ? "images have 3 (count, height, width) or 4 (count, channels, height, width)"
                             : "labels have 1 (count)"));
 
-  const std::int64_t header = 4 + 4 * axes;
+  const std::int64_t header = 4 + 4 * axes, largest = images ? kLargestImages : kLargestLabels;
   for (int axis = 0; axis < axes; ++axis) {
     std::array<std::uint8_t, 4> number;
     bytes_.read(number);
     const std::int64_t extent = std::int64_t{number[0]} << 24 | number[1] << 16 | number[2] << 8 | number[3];
     if (extent == 0) fail("IDX file holds nothing", fmt::format("extent {} in its header is 0", axis + 1));
-    if (total_ > kLargest / extent)
-      fail("IDX file is too large", fmt::format("its header promises more than {} bytes", kLargest));
+    if (total_ > largest / extent)
+      fail("IDX file is too large", fmt::format("its header promises more than {} bytes", largest));
     total_ *= extent;
     extents_.push_back(extent);
   }

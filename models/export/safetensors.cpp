@@ -21,7 +21,8 @@ using nlohmann::ordered_json;
 
 static_assert(std::endian::native == std::endian::little, "numbers are copied as they lie in memory");
 
-constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
+// Some 100,000 tensors; read, they take about fifteen times as much memory.
+constexpr std::uint64_t kMaxHeaderBytes = 16 << 20;
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::size_t kAlignment = 8;
 constexpr const char* kMetadataKey = "__metadata__";
@@ -31,7 +32,13 @@ struct Entry {
   std::string name;
   Shape shape;
   std::uint64_t begin = 0, end = 0;
+  bool is_counter = false;  ///< takes its place in the file and is not read
 };
+
+/// PyTorch counts the batches that a batch normalisation has seen. No network computes with it.
+bool is_batch_counter(std::string_view name, std::string_view type) {
+  return type == "I64" && (name == "num_batches_tracked" || name.ends_with(".num_batches_tracked"));
+}
 
 /// A name as it may be shown on a terminal, whatever it holds.
 std::string quoted(const std::string& name) { return json(name).dump(-1, ' ', true); }
@@ -88,9 +95,10 @@ std::optional<std::vector<std::int64_t>> counts(const json& list) {
 }
 
 std::uint64_t byte_size(const InputFile& file, const Entry& entry) {
+  const std::uint64_t number_bytes = entry.is_counter ? sizeof(std::int64_t) : sizeof(float);
   try {
     const std::int64_t numbers = entry.shape.size();
-    if (std::cmp_less_equal(numbers, file.size())) return static_cast<std::uint64_t>(numbers) * sizeof(float);
+    if (std::cmp_less_equal(numbers, file.size())) return static_cast<std::uint64_t>(numbers) * number_bytes;
   } catch (const Error&) {  // the product of the extents overflows
   }
   file.fail(fmt::format("tensor {} is larger than the file", quoted(entry.name)));
@@ -104,9 +112,9 @@ Entry read_entry(const InputFile& file, const std::string& name, const json& fie
       !fields.contains("data_offsets"))
     fail("the header must give dtype, shape and data_offsets, no more");
   if (!fields["dtype"].is_string()) fail("dtype is not a text");
-  if (fields["dtype"] != "F32")
-    fail(fmt::format("the numbers are {}, only F32 is read",
-                     quoted(fields["dtype"].get_ref<const std::string&>())));
+  const auto& type = fields["dtype"].get_ref<const std::string&>();
+  const bool is_counter = is_batch_counter(name, type);
+  if (type != "F32" && !is_counter) fail(fmt::format("the numbers are {}, only F32 is read", quoted(type)));
   const auto extents = counts(fields["shape"]);
   if (!extents) fail(fmt::format("shape is not a list of at most {} counts", Shape::kMaxRank));
   const auto offsets = counts(fields["data_offsets"]);
@@ -115,9 +123,11 @@ Entry read_entry(const InputFile& file, const std::string& name, const json& fie
   Entry entry{.name = name,
               .shape = Shape(*extents),
               .begin = static_cast<std::uint64_t>(offsets->front()),
-              .end = static_cast<std::uint64_t>(offsets->back())};
+              .end = static_cast<std::uint64_t>(offsets->back()),
+              .is_counter = is_counter};
   if (entry.end - entry.begin != byte_size(file, entry))
-    fail(fmt::format("{} F32 numbers do not take {} bytes", entry.shape.text(), entry.end - entry.begin));
+    fail(
+        fmt::format("{} {} numbers do not take {} bytes", entry.shape.text(), type, entry.end - entry.begin));
   return entry;
 }
 
@@ -170,6 +180,7 @@ TensorFile read_safetensors(const std::filesystem::path& path) {
   check_layout(file, entries, file.size() - data_start);
 
   for (Entry& entry : entries) {
+    if (entry.is_counter) continue;
     std::vector<float> values(static_cast<std::size_t>(entry.shape.size()));
     file.read(data_start + entry.begin, std::as_writable_bytes(std::span(values)));
     result.tensors.push_back({std::move(entry.name), entry.shape, std::move(values)});

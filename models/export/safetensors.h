@@ -28,8 +28,9 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
 };
 
-/// Reads a safetensors file of F32 tensors. The file is not trusted: whatever breaks the format is
-/// Error(weights) naming it, before memory is taken for any tensor.
+/// Reads a safetensors file of F32 tensors; PyTorch's counters of batches (num_batches_tracked) are left out.
+/// The file is not trusted: whatever breaks the format is Error(weights) naming it, before memory is taken
+/// for any tensor.
 TensorFile read_safetensors(const std::filesystem::path& path);
 
 /// Writes the tensors in the order given; the file appears whole or not at all. Equal arguments give equal

@@ -190,6 +190,20 @@ TEST_CASE("one rank that fails before training ends all, and says which it was",
   CHECK_FALSE(fs::exists(run.path("runs")));
 }
 
+TEST_CASE("a rank that fails in the middle of training ends all, with its message once", "[bad-input]") {
+  const SmallRun run;
+  const std::string launcher = GENERATE("$FAILING_TRAINER -n 3", "$MPIRUN -n 3 $FAILING_TRAINER");
+  const ProgramResult result = run.shell(
+      launcher +
+      " a.yaml --datapar -s 'data={dataset: {failing: {rank: 2, after: 60}}}' -s train.epochs=1000");
+  INFO(result.out);
+  CHECK(result.code == 1);
+  CHECK(result.err == "rank 2: error: the sample cannot be read\n");
+  CHECK(result.seconds < kSeconds);
+  // It was in the middle of training: an epoch had ended.
+  CHECK(occurrences(result.out, " 1/1000 ") == 1);
+}
+
 TEST_CASE("weights of another network are told by name and shape", "[bad-input]") {
   const int ranks = GENERATE(1, 4);
   const SmallRun run;

@@ -6,15 +6,14 @@
 namespace trainer {
 namespace {
 
-const FuzzTarget target{
-    "layer", [](FuzzInput input) {
-      ConfigTree tree = ConfigTree::member("layer", text_of(input));
-      tree.define("classes", "10");
-      tree.define("vocab", "");
-      const Network network({tree.root()}, Shape{16, 16, 3}, {.max_rows = 4, .workers = 2});
-      expect(network.worker_bytes() >= 0, "a negative amount of memory");
-      expect(network.layers().flops() >= 0, "a negative amount of work");
-    }};
+const FuzzTarget target{"layer", [](FuzzInput input) {
+                          ConfigTree tree = ConfigTree::member("layer", text_of(input));
+                          tree.define("classes", "10");
+                          tree.define("vocab", "");
+                          const Network network({tree.root()}, Shape{16, 16, 3}, {.batch = 4});
+                          expect(network.worker_bytes() >= 0, "a negative amount of memory");
+                          expect(network.layers().flops() >= 0, "a negative amount of work");
+                        }};
 
 }  // namespace
 }  // namespace trainer

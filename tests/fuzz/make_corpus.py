@@ -61,6 +61,12 @@ write('cifar10', 'one', b'\x03' + noise(3072))
 write('cifar10', 'packed', packed(b'\x09' + bytes(3072)))
 write('cifar10', 'bad-label', b'\x0a' + bytes(3072))
 
+write('csv', 'plain', ';1c\na;b;c\n1;2.5;x\n-3;1e-4;y\n')
+write('csv', 'quotes', ',1last\n"a ""b","c\nd",last\r\n1,2,"x\r\n"\r\n"3",4,\r\n')
+write('csv', 'no-header', ',03\n1,2,3\n4,5,6\n')
+write('csv', 'packed', b'\t12\n' + packed(b'a\tb\n1\t2\n'))
+write('csv', 'no-numbers', ',1a\na,b\nx,nan\n,inf\n')
+
 four = struct.pack('<4f', 1, 2, 3, 4)
 write('safetensors', 'one', tensors({'dense1.weight': ('F32', [2, 2], four)}))
 write('safetensors', 'two', tensors({'a': ('F32', [], four[:4]), 'b': ('F32', [0, 3], b'')}, {'step': '7'}, 5))

@@ -35,7 +35,8 @@ TEST_CASE("a bad IDX file is an error that says what was expected", "[readers]")
        "promises 1x2x2 = 4 bytes, 3 are there"},
       {"one too many", Content::images, idx_bytes({1, 2, 2}, {1, 2, 3, 4, 5}), "4 bytes, 5 are there"},
       {"a lying header", Content::images, idx_bytes({60000, 28, 28}, {1, 2}), "47040000 bytes, 2 are there"},
-      {"4 GiB", Content::labels, idx_bytes({0xffffffff}, {1}), "4294967295 bytes, 1 are there"},
+      {"4 GiB", Content::images, idx_bytes({1, 1, 0xffffffff}, {1}), "4294967295 bytes, 1 are there"},
+      {"too many labels", Content::labels, idx_bytes({0xffffffff}, {1}), "more than 268435456 bytes"},
       {"overflow", Content::images, idx_bytes({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {1}),
        "too large"},
   }));

@@ -137,6 +137,26 @@ TEST_CASE("deep nesting and endless lists are refused before they are built", "[
   CHECK_THAT(rejection(file_bytes(wide + "]}}", 0)), Contains("more than 6"));
 }
 
+TEST_CASE("the counters of PyTorch's batch normalisation are left out, other integers refused", "[export]") {
+  const std::string weight = R"("bn.weight":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}})";
+  const auto read = [&](const std::string& name, const std::string& shape = "[]") {
+    return rejection(file_bytes(
+        "{\"" + name + R"(":{"dtype":"I64","shape":)" + shape + R"(,"data_offsets":[0,8]},)" + weight, 16));
+  };
+  CHECK(read("bn.num_batches_tracked") == "accepted");
+  CHECK(read("num_batches_tracked") == "accepted");
+  CHECK_THAT(read("bn.steps"), Contains("\"I64\", only F32 is read"));
+  CHECK_THAT(read("bn.num_batches_tracked", "[2]"), Contains("2 I64 numbers do not take 8 bytes"));
+
+  const TemporaryFolder folder;
+  write_file(
+      folder.path() / "a",
+      file_bytes(R"({"num_batches_tracked":{"dtype":"I64","shape":[],"data_offsets":[0,8]},)" + weight, 16));
+  const TensorFile file = read_safetensors(folder.path() / "a");
+  REQUIRE(file.tensors.size() == 1);
+  CHECK(file.tensors[0].name == "bn.weight");
+}
+
 TEST_CASE("one changed byte anywhere is either refused or still a whole file", "[export]") {
   const std::string whole =
       file_bytes(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[1],)"

@@ -10,7 +10,7 @@ namespace {
 
 Network network_of(const std::string& layer) {
   const ConfigTree tree = ConfigTree::member("layer", layer);
-  return Network({tree.root()}, Shape{28, 28, 1}, {.max_rows = 4, .workers = 2});
+  return Network({tree.root()}, Shape{28, 28, 1}, {.batch = 4});
 }
 
 }  // namespace

@@ -1,0 +1,64 @@
+// A data set from which one rank can read a number of samples and then no more: what a run does then is a
+// test.
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "datasets/dataset.h"
+#include "engine/config/registry.h"
+
+namespace trainer {
+namespace {
+
+class FailingSamples final : public Dataset {
+ public:
+  /// `after` below 0: it never fails.
+  explicit FailingSamples(std::int64_t after) : fails_(after >= 0), left_(after) {}
+
+  std::int64_t size() const override { return 60; }
+  Shape sample() const override { return {4}; }
+  int classes() const override { return 10; }
+  std::int32_t label(std::int64_t index) const override { return static_cast<std::int32_t>(index % 10); }
+  void read(std::span<const std::int64_t> indices, Tensor x) const override {
+    if (fails_ && (left_ -= std::ssize(indices)) < 0) throw std::runtime_error("the sample cannot be read");
+    std::ranges::fill(x.span(), 0.5f);
+  }
+
+ private:
+  bool fails_;
+  mutable std::atomic<std::int64_t> left_;
+};
+
+class Failing final : public Reader {
+ public:
+  Failing(std::int64_t rank, std::int64_t after) : after_(this_rank() == rank ? after : -1) {}
+
+  bool missing(std::vector<std::string>&) const override { return false; }
+  DataSource open() override {
+    return {.name = "failing",
+            .train = std::make_unique<FailingSamples>(after_),
+            .test = nullptr,
+            .fingerprint = {}};
+  }
+
+ private:
+  static std::int64_t this_rank() {
+    for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
+      if (const char* rank = std::getenv(name)) return std::atoll(rank);
+    return 0;
+  }
+
+  std::int64_t after_;
+};
+
+const Registry<Reader, const ReaderContext&>::Add registered{
+    {.name = "failing",
+     .help = "60 samples, of which a rank can read only some",
+     .settings = {integer("rank", "which one"), integer("after", "so many samples")}},
+    [](const Config& config, const ReaderContext&) {
+      return std::make_unique<Failing>(config.get<std::int64_t>("rank"), config.get<std::int64_t>("after"));
+    }};
+
+}  // namespace
+}  // namespace trainer
