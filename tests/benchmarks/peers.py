@@ -2,9 +2,11 @@
 
 Usage: peers.py TRAINER FMA_PEAK [--runs N] [--workloads abcd] [--processor-time]
 The program's side is the whole program, from YAML to the run directory, on random images in files; its figure is that of
-all epochs but the first. PyTorch's side is torch_training.py, by the first Python that has PyTorch; each run takes all its
-settings, and the one with the highest median counts. --processor-time compares images a second of processor time, on one
-thread only: for a machine that others use at the same time.
+all epochs but the first. PyTorch's side is torch_training.py, by the first Python that has PyTorch: a first short run of
+all its settings, with every build of OpenBLAS that Debian has installed, leaves two that take part in the turns, and the
+one with the higher median counts. --processor-time compares images a second of processor time, on one thread only: for a
+machine that others use at the same time. A second table compares memory: the sum of the proportional set sizes of all
+processes at its highest.
 """
 import argparse
 import csv
@@ -18,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 
 here = pathlib.Path(__file__).resolve().parent
@@ -45,6 +48,9 @@ SETTINGS = {'1 thread': ['--threads', '1'],
             '2 ranks': ['--ranks', '2', '--datapar', '--threads', '1']}
 # Threads of one process are to be within a tenth of as many ranks.
 THREADS_TO_RANKS = 0.9
+# Of PyTorch's settings, so many take part in the turns.
+FINALISTS, SCREENING_SECONDS = 2, 0.5
+MEMORY_WORKLOADS = 'ac'
 
 
 def write_data(folder):
@@ -72,9 +78,10 @@ class Bench:
         self.environment.update(TRAINER_DATA=str(folder), OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
         self.python = next((python for python in (sys.executable, '/usr/bin/python3') if self.has_torch(python)), None)
 
-    def output(self, *command):
-        done = subprocess.run([str(word) for word in command], cwd=self.folder, env=self.environment, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
+    def output(self, *command, environment=None):
+        done = subprocess.run([str(word) for word in command], cwd=self.folder, text=True,
+                              env={**self.environment, **(environment or {})}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=600)
         if done.returncode != 0:
             sys.exit(f'{command}\n{done.stdout}{done.stderr}ended with {done.returncode}')
         return done.stdout
@@ -82,16 +89,34 @@ class Bench:
     def has_torch(self, python):
         return subprocess.run([python, '-c', 'import torch'], capture_output=True, env=self.environment).returncode == 0
 
+    def peak_memory(self, *command):
+        """The highest sum of the proportional set sizes of a command and all its children, in MiB."""
+        with subprocess.Popen([str(word) for word in command], cwd=self.folder, env=self.environment,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            peak = 0
+            while process.poll() is None:
+                peak = max(peak, sum(map(proportional_set_size, descendants(process.pid))))
+                time.sleep(0.05)
+        if process.returncode != 0:
+            sys.exit(f'{command}\nended with {process.returncode}')
+        return peak / 1024
+
+    def training(self, workload, epochs, placement, run):
+        return [self.options.trainer, workload.config, *placement, '--progress', 'plain', '-o', run,
+                '-s', f'train.epochs={epochs}', '-s', 'train.evaluate=never', '-s', 'train.checkpoint=never',
+                '-s', 'train.optimizer={sgd: {lr: 0.01, momentum: 0.9}}']
+
     def epochs(self, workload, epochs, placement):
         """results.csv of a run, and the processor seconds that it took."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        run = pathlib.Path(tempfile.mkdtemp(dir=self.folder)) / 'run'
-        self.output(self.options.trainer, workload.config, *placement, '--progress', 'plain', '-o', run,
-                    '-s', f'train.epochs={epochs}', '-s', 'train.evaluate=never', '-s', 'train.checkpoint=never',
-                    '-s', 'train.optimizer={sgd: {lr: 0.01, momentum: 0.9}}')
+        run = self.new_folder() / 'run'
+        self.output(*self.training(workload, epochs, placement, run))
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         with (run / 'results.csv').open() as results:
             return list(csv.DictReader(results)), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    def new_folder(self):
+        return pathlib.Path(tempfile.mkdtemp(dir=self.folder))
 
     def ours(self, workload, setting):
         rows, processor = self.epochs(workload, workload.epochs, SETTINGS[setting])
@@ -100,17 +125,26 @@ class Bench:
             return images / (processor - self.epochs(workload, 1, SETTINGS[setting])[1])
         return images / (float(rows[-1]['time']) - float(rows[0]['time']))
 
-    def torch(self, name, arguments):
-        meeting = pathlib.Path(tempfile.mkdtemp(dir=self.folder)) / 'meeting'
-        line = json.loads(self.output(self.python, here / 'torch_training.py', name, *arguments, '--meeting', meeting))
+    def torch_command(self, name, words):
+        return [self.python, here / 'torch_training.py', name, *words, '--meeting', self.new_folder() / 'meeting']
+
+    def torch(self, name, setting, *more):
+        line = json.loads(self.output(*self.torch_command(name, [*setting.words, *more]), environment=setting.environment))
         return line['images_per_processor_second' if self.options.processor_time else 'images_per_second']
 
     def torch_settings(self, workload, cores):
         """By cores, all that PyTorch could be told to use them."""
         placements = {1: {'1 thread': []}, 2: {'2 threads': ['--threads', '2'], 'DDP 2x1': ['--ranks', '2']}}[cores]
         layouts = {'': [], ', channels last': ['--channels-last']} if workload.channels_last else {'': []}
-        return {placement + layout: [*words, *more] for placement, words in placements.items()
-                for layout, more in layouts.items()}
+        builds = {f', {folder.name}': {'LD_LIBRARY_PATH': str(folder)}
+                  for folder in sorted(pathlib.Path('/usr/lib').glob('*/openblas-*'))}
+        return [TorchSetting(placement + layout + build, [*words, *more], environment)
+                for placement, words in placements.items() for layout, more in layouts.items()
+                for build, environment in (builds or {'': {}}).items()]
+
+    def torch_finalists(self, name, cores):
+        settings = self.torch_settings(WORKLOADS[name], cores)
+        return sorted(settings, key=lambda setting: -self.torch(name, setting, '--seconds', SCREENING_SECONDS))[:FINALISTS]
 
     def training_operations(self, workload):
         """Of an image: forward and both products of backward, without that into the input."""
@@ -122,6 +156,33 @@ class Bench:
 
     def peak(self, threads):
         return float(self.output(self.options.fma_peak, threads))
+
+
+def descendants(process):
+    """A process and all below it."""
+    yield process
+    for children in pathlib.Path(f'/proc/{process}/task').glob('*/children'):
+        try:
+            for child in children.read_text().split():
+                yield from descendants(int(child))
+        except OSError:  # it has ended
+            pass
+
+
+def proportional_set_size(process):
+    """In KiB; 0 once it has ended."""
+    try:
+        match = re.search(r'^Pss: *(\d+)', pathlib.Path(f'/proc/{process}/smaps_rollup').read_text(), re.MULTILINE)
+    except OSError:
+        match = None
+    return int(match[1]) if match else 0
+
+
+@dataclass
+class TorchSetting:
+    text: str
+    words: list        # of the command line
+    environment: dict
 
 
 @dataclass
@@ -145,16 +206,15 @@ def measure(bench, name, settings):
     theirs = {}
     if bench.python:
         for cores in {1 if setting == '1 thread' else 2 for setting in settings}:
-            theirs[cores] = {setting: (words, Speed(setting, []))
-                             for setting, words in bench.torch_settings(workload, cores).items()}
+            theirs[cores] = [(setting, Speed(setting.text, [])) for setting in bench.torch_finalists(name, cores)]
     for run in range(bench.options.runs):
         for setting, speed in ours.items():
             speed.runs.append(bench.ours(workload, setting))
         for choices in theirs.values():
-            for words, speed in choices.values():
-                speed.runs.append(bench.torch(name, words))
+            for setting, speed in choices:
+                speed.runs.append(bench.torch(name, setting))
         print(f'{name}: run {run + 1} of {bench.options.runs}', file=sys.stderr, flush=True)
-    return ours, {cores: max((speed for _, speed in choices.values()), key=lambda speed: speed.median)
+    return ours, {cores: max((speed for _, speed in choices), key=lambda speed: speed.median)
                   for cores, choices in theirs.items()}
 
 
@@ -167,6 +227,23 @@ def judgement(setting, target, ratio, ours):
     if ratio is None:
         return f'{target} x: not measured'
     return f'{target} x: {"met" if ratio >= target else "**missed**"}'
+
+
+def compare_memory(bench):
+    print('\n| workload | cores | trainer, MiB | PyTorch, MiB | at most PyTorch\'s |\n|---|---|---|---|---|', flush=True)
+    for name in MEMORY_WORKLOADS:
+        workload = WORKLOADS[name]
+        for cores, placements in ((1, ['1 thread']), (2, ['2 threads', '2 ranks'])):
+            ours = {placement: bench.peak_memory(*bench.training(workload, 1, SETTINGS[placement], bench.new_folder() / 'run'))
+                    for placement in placements}
+            theirs = {}
+            if bench.python:
+                commands = {'1 thread': []} if cores == 1 else {'2 threads': ['--threads', '2'], 'DDP 2x1': ['--ranks', '2']}
+                theirs = {placement: bench.peak_memory(*bench.torch_command(name, words))
+                          for placement, words in commands.items()}
+            cells = [', '.join(f'{placement} {size:.0f}' for placement, size in sizes.items()) for sizes in (ours, theirs)]
+            verdict = 'skipped' if not theirs else 'met' if max(ours.values()) <= min(theirs.values()) else '**missed**'
+            print(f'| {name} {workload.text} | {cores} | {cells[0]} | {cells[1]} | {verdict} |', flush=True)
 
 
 def cpu_name():
@@ -214,6 +291,7 @@ def main():
                       f'| {best.setting if best else ""} | {f"{ratio:.2f}" if best else ""} '
                       f'| {judgement(setting, workload.targets.get(setting), ratio, ours)} | {rate:.0f} '
                       f'| {rate / peaks[cores]:.0%} |', flush=True)
+        compare_memory(bench)
 
 
 if __name__ == '__main__':
