@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <map>
 
@@ -88,7 +89,10 @@ CommandLine::CommandLine(Arguments& arguments)
   app_.require_subcommand(1);
 
   CLI::App* train = command("train", "Train the network of a config");
-  train->add_option("CONFIG", file_, "The YAML file")->required();
+  train
+      ->add_option("CONFIG", file_,
+                   "The YAML file; or a run directory (or a checkpoint in it), to go on with it")
+      ->required();
   add_placement(*train);
   add_settings(*train);
   train->add_option("--seed", seed_, "The same as -s train.seed=SEED")
@@ -103,8 +107,10 @@ CommandLine::CommandLine(Arguments& arguments)
       ->type_name("DIR");
   train->add_option("--name", arguments_.name, "NAME of the run directory (default: the config's name)")
       ->type_name("NAME");
-  train->add_option("--init", arguments_.initial_weights, "Start from the weights in a safetensors file")
-      ->type_name("FILE");
+  CLI::Option* weights =
+      train->add_option("--init", arguments_.initial_weights, "Start from the weights in a safetensors file")
+          ->type_name("FILE");
+  train->add_flag("--resume", arguments_.resume, "Go on with the run in a run directory")->excludes(weights);
   train->add_option("--progress", progress_, "auto, bar, plain, json (one object a line) or none")
       ->type_name("HOW")
       ->check(CLI::IsMember(kProgressModes).description(""));
@@ -244,7 +250,9 @@ void CommandLine::put_verb_first() {
   }
   const bool after_unknown_flag = plain.front() > 0 && words_[plain.front() - 1].starts_with("-") &&
                                   !find_flag(words_[plain.front() - 1]);
-  const bool looks_like_a_file = word.find_first_of("./") != std::string::npos;
+  std::error_code ignored;
+  const bool looks_like_a_file =
+      word.find_first_of("./") != std::string::npos || std::filesystem::is_directory(word, ignored);
   if (!looks_like_a_file && !after_unknown_flag) {
     const std::string meant = nearest(word, verb_names());
     fail("unknown command " + in_quotes(word),

@@ -36,6 +36,7 @@ struct Arguments {
   std::vector<std::string> overrides;  ///< of -s, and what --seed stands for
   std::string out, name;
   std::string initial_weights;
+  bool resume = false;
   ProgressMode progress = ProgressMode::automatic;
   bool quiet = false, verbose = false;
   std::string split = "test";

@@ -17,7 +17,7 @@ void check_command(const Job& job) {
     ThreadPool pool(1);
     for (const std::string& file : job.arguments.files) {
       try {
-        const OpenRun run = open_run(file, job.arguments.overrides, mesh, pool);
+        const OpenRun run = open_run({.file = file, .overrides = job.arguments.overrides}, mesh, pool);
         fine += file + ": ok" +
                 (run.session->data().notice.empty() ? "" : " (" + run.session->data().notice + ")") + "\n";
       } catch (const Error& error) {

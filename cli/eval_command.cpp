@@ -6,6 +6,7 @@
 
 #include "cli/agreement.h"
 #include "cli/commands.h"
+#include "cli/find_run.h"
 #include "cli/open_run.h"
 #include "cli/text.h"
 #include "cli/together.h"
@@ -26,25 +27,15 @@ struct Checkpoint {
 /// `path`: a run directory, whose best weights count, or one of its checkpoints.
 Checkpoint find_checkpoint(const fs::path& path) {
   const auto weights_in = [](const fs::path& directory) { return directory / "model.safetensors"; };
+  const FoundRun found = find_run(path);
+  const fs::path config = found.run / "config.yaml";
+  if (!found.checkpoint.empty()) return {config, weights_in(found.checkpoint)};
   std::error_code ignored;
-  if (!fs::is_directory(path, ignored))
-    throw Error(ExitCode::usage, fmt::format("{} is not a run directory", path.string()),
-                "trainer eval runs/NAME, or a directory in its checkpoints");
-  if (fs::exists(path / "config.yaml", ignored)) {
-    for (const char* name : {"best", "last"})
-      if (fs::exists(weights_in(path / "checkpoints" / name), ignored))
-        return {path / "config.yaml", weights_in(path / "checkpoints" / name)};
-    throw Error(ExitCode::weights, fmt::format("{} has no checkpoint", path.string()),
-                "train it: trainer " + shell_line({(path / "config.yaml").string()}));
-  }
-  if (!fs::exists(weights_in(path), ignored))
-    throw Error(ExitCode::usage,
-                fmt::format("{} holds neither config.yaml nor model.safetensors", path.string()),
-                "trainer eval runs/NAME, or a directory in its checkpoints");
-  // runs/NAME/checkpoints/step-469
-  const fs::path run =
-      fs::absolute(path / "", ignored).lexically_normal().parent_path().parent_path().parent_path();
-  return {run / "config.yaml", weights_in(path)};
+  for (const char* name : {"best", "last"})
+    if (fs::exists(weights_in(path / "checkpoints" / name), ignored))
+      return {config, weights_in(path / "checkpoints" / name)};
+  throw Error(ExitCode::weights, fmt::format("{} has no checkpoint", path.string()),
+              "train it: trainer " + shell_line({path.string()}));
 }
 
 const Dataset& split_of(const Data& data, const std::string& split) {
@@ -83,7 +74,8 @@ void eval_command(const Job& job) {
   const Dataset* split = nullptr;
   together(job.world, [&] {
     checkpoint = find_checkpoint(arguments.files.front());
-    run.emplace(open_run(checkpoint.config.string(), arguments.overrides, work.mesh, work.pool));
+    run.emplace(open_run({.file = checkpoint.config.string(), .overrides = arguments.overrides}, work.mesh,
+                         work.pool));
     split = &split_of(run->session->data(), arguments.split);
     Network& network = run->session->network();
     values.resize(static_cast<std::size_t>(network.plan().parameter_end()));

@@ -99,7 +99,9 @@ std::string Header::text() const {
   text += labelled("train", fmt::format("{}, {}, {}, seed {}", length_text(facts, session.settings()),
                                         batch_text(facts, session.mesh().data().size()),
                                         training.optimizer_text(), session.settings().seed));
-  return text + labelled("run", run_directory);
+  std::string run = run_directory;
+  if (facts.first_step > 0) run += fmt::format(", goes on after step {}", grouped(facts.first_step));
+  return text + labelled("run", run);
 }
 
 }  // namespace trainer

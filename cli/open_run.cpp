@@ -4,9 +4,8 @@
 
 namespace trainer {
 
-OpenRun open_run(const std::string& file, const std::vector<std::string>& overrides, Mesh& mesh,
-                 ThreadPool& pool) {
-  OpenRun run{.config = ConfigTree({.file = file, .overrides = overrides}, run_settings())};
+OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool) {
+  OpenRun run{.config = ConfigTree(source, run_settings())};
   const Config root = run.config.root();
   const auto seed = static_cast<std::uint64_t>(root.at("train").get<std::int64_t>("seed"));
   Data data = open_data(root.at("data"), seed);

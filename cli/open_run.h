@@ -15,9 +15,8 @@ struct OpenRun {
   std::unique_ptr<Session> session;
 };
 
-/// Reads the file and the headers of the data that it names; makes no collective call.
-OpenRun open_run(const std::string& file, const std::vector<std::string>& overrides, Mesh& mesh,
-                 ThreadPool& pool);
+/// Reads the YAML and the headers of the data that it names; makes no collective call.
+OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool);
 
 /// Puts the samples into memory, once a host. Collective over the world.
 void load_samples(Session& session);

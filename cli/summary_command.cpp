@@ -72,7 +72,8 @@ void summary_command(const Job& job) {
   Workplace work(job);
   std::string text;
   together(job.world, [&] {
-    text = summary(open_run(arguments.files.front(), arguments.overrides, work.mesh, work.pool));
+    text = summary(
+        open_run({.file = arguments.files.front(), .overrides = arguments.overrides}, work.mesh, work.pool));
   });
   job.print(text);
 }

@@ -166,8 +166,9 @@ void time_command(const Job& job) {
   std::optional<OpenRun> run;
   together(job.world, [&] {
     const std::string& file = arguments.files.front();
-    const OpenRun headers = open_run(file, arguments.overrides, work.mesh, work.pool);
-    run.emplace(open_run(file, timing_overrides(arguments, *headers.session), work.mesh, work.pool));
+    const OpenRun headers = open_run({.file = file, .overrides = arguments.overrides}, work.mesh, work.pool);
+    run.emplace(open_run({.file = file, .overrides = timing_overrides(arguments, *headers.session)},
+                         work.mesh, work.pool));
   });
   agree(job.world, run_facts(*run));
   Session& session = *run->session;

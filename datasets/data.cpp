@@ -140,7 +140,9 @@ class Storage {
 std::vector<Setting> data_settings() {
   return {
       family("dataset", "a set known by name, or a format with its files", "dataset"),
-      text("path", "directory of the set's files, or of their subdirectory named like the set").optional(),
+      text("path", "directory of the set's files, or of their subdirectory named like the set")
+          .optional()
+          .changeable(),
       family("fallback", "what to train on when no file of the data set is found", "dataset").optional(),
       real("fraction", "share of the training samples to use, chosen by the seed")
           .above(0)

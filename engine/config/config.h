@@ -17,6 +17,7 @@ struct ConfigNode;  // a checked, resolved node; see config_tree.h
 struct Duration {
   bool in_epochs = false;
   std::int64_t count = 0;
+  bool operator==(const Duration&) const = default;
 };
 
 /// One checked node of a run's YAML: a family member, a section or a list. Every declared key is there, by

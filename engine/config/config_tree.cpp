@@ -45,6 +45,17 @@ bool is_inside(const std::filesystem::path& file, const std::filesystem::path& f
   return end == folder.end() && differs != file.end();
 }
 
+void find_differences(const ConfigNode& mine, const ConfigNode& other, std::vector<std::string>& paths) {
+  if (mine.setting != nullptr && mine.setting->may_change) return;
+  if (mine.present != other.present || mine.type != other.type || mine.value != other.value ||
+      mine.children.size() != other.children.size()) {
+    paths.push_back(mine.path);
+    return;
+  }
+  for (std::size_t i = 0; i < mine.children.size(); ++i)
+    find_differences(mine.children[i], other.children[i], paths);
+}
+
 }  // namespace
 
 struct ConfigTree::State {
@@ -151,6 +162,12 @@ Config ConfigTree::root() const { return Config(state_->root); }
 void ConfigTree::define(const std::string& name, const std::string& value) {
   state_->checker->define(name, value, state_->root);
   state_->mistakes.raise();
+}
+
+std::vector<std::string> ConfigTree::fixed_differences(const ConfigTree& other) const {
+  std::vector<std::string> paths;
+  find_differences(state_->root, other.state_->root, paths);
+  return paths;
 }
 
 std::string ConfigTree::resolved_yaml() const { return emitted(state_->root, *state_->checker); }

@@ -60,6 +60,11 @@ Setting& Setting::exclusive_with(std::string key) {
   return *this;
 }
 
+Setting& Setting::changeable() {
+  may_change = true;
+  return *this;
+}
+
 Setting boolean(std::string name, std::string help) {
   return made(Setting::Kind::boolean, std::move(name), std::move(help));
 }

@@ -39,7 +39,8 @@ struct Setting {
   std::vector<std::string> choices;  ///< for `choice`; for other kinds, words accepted besides (pad: same)
   int count = 0;
   std::string family_name;
-  std::string excludes;  ///< the key that says the same thing in another way: train.epochs and train.steps
+  std::string excludes;     ///< the key that says the same thing in another way: train.epochs and train.steps
+  bool may_change = false;  ///< another value may be given to a run that goes on
   std::vector<Setting> nested;  ///< element of a list; keys of a section; alternatives of either
 
   Setting& at_least(double value);
@@ -51,6 +52,8 @@ struct Setting {
   Setting& optional();
   /// Exactly one of the two keys is written; giving one in a later layer (-s, base) takes the other out.
   Setting& exclusive_with(std::string key);
+  /// A run may go on with another value.
+  Setting& changeable();
 };
 
 Setting boolean(std::string name, std::string help);

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "models/export/safetensors.h"
+#include "models/training/checkpoint_state.h"
 
 namespace trainer {
 
@@ -13,15 +13,12 @@ namespace trainer {
 struct Checkpoint {
   std::vector<NamedTensor> model;
   std::vector<NamedTensor> optimizer;  ///< "conv1.weight.momentum"
-  std::string state;                   ///< state.json
+  CheckpointState state;
 };
 
-/// What state.json says.
-struct CheckpointState {
-  std::int64_t step = 0, steps_per_epoch = 1;
-  std::uint64_t seed = 1;
-};
-std::string checkpoint_state(const CheckpointState& state);
+/// Reads the checkpoint in a directory. Error(weights) when a file is missing or is not as it was written;
+/// the help names the checkpoint before it, where there is one.
+Checkpoint read_checkpoint(const std::filesystem::path& directory);
 
 /// The checkpoints of a run directory: step-N folders, with `last` and `best` as relative links. What has its
 /// final name is whole. Not collective: rank 0 has one.
@@ -29,11 +26,13 @@ class CheckpointFolder {
  public:
   explicit CheckpointFolder(std::filesystem::path folder);
 
-  /// Writes step-N, points `last` (and `best`) at it and removes what neither points at any more. Gives the
-  /// path of step-N. Error(failure) when the system refuses; then all that existed is as it was.
-  std::filesystem::path save(std::int64_t step, const Checkpoint& checkpoint, bool best);
+  /// Writes step-N with the state of that step, points `last` (and `best`) at it and removes what neither
+  /// points at any more. Gives the path of step-N. Error(failure) when the system refuses; then all that
+  /// existed is as it was.
+  std::filesystem::path save(Checkpoint checkpoint, bool best);
   /// Where the newest one lies; empty when there is none.
   const std::filesystem::path& last() const { return last_; }
+  const std::filesystem::path& folder() const { return folder_; }
 
  private:
   void point(const std::string& link, const std::string& target) const;

@@ -24,7 +24,8 @@ struct MetricFacts {
 /// What is known before the first step.
 struct RunFacts {
   std::int64_t steps_per_epoch = 0, total_steps = 0, batch = 0;
-  int epochs = 0;  ///< the last one may be cut short by train.steps
+  std::int64_t first_step = 0;  ///< steps that were done before; a run that goes on has some
+  int epochs = 0;               ///< the last one may be cut short by train.steps
   std::vector<MetricFacts> metrics;
   std::string evaluation_split;  ///< "valid", "test" or empty
 };

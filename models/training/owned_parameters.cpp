@@ -108,6 +108,13 @@ void OwnedParameters::update(Optimizer& optimizer, float rate, std::int64_t step
   });
 }
 
+void OwnedParameters::set_state(std::size_t state, std::span<const float> flat) {
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    const std::span<float> numbers = segments_[i].states[state];
+    std::ranges::copy(flat.subspan(static_cast<std::size_t>(offsets_[i]), numbers.size()), numbers.begin());
+  }
+}
+
 std::vector<float> OwnedParameters::gather_state(std::size_t state, std::int64_t parameter_end,
                                                  Communicator& data) const {
   // Each rank sends runs of (offset, count, numbers).

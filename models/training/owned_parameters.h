@@ -32,6 +32,9 @@ class OwnedParameters {
   /// elsewhere. Collective.
   std::vector<float> gather_state(std::size_t state, std::int64_t parameter_end, Communicator& data) const;
 
+  /// This rank's part of one of the optimizer's states, from all of it, flat like the parameters.
+  void set_state(std::size_t state, std::span<const float> flat);
+
  private:
   /// work(first, last, worker) with each worker's range of segments, or all on this one when the part is
   /// small.

@@ -5,6 +5,10 @@ namespace {
 
 double seconds(Progress::Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
+Progress::Clock::duration duration(double seconds) {
+  return std::chrono::duration_cast<Progress::Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
 }  // namespace
 
 StepTimes& StepTimes::operator+=(const StepTimes& other) {
@@ -15,6 +19,40 @@ StepTimes& StepTimes::operator+=(const StepTimes& other) {
   update += other.update;
   publish += other.publish;
   return *this;
+}
+
+void Progress::go_on_from(const CheckpointState& state, double rate) {
+  step = state.step;
+  start -= duration(state.time);
+  epoch_start -= duration(state.epoch_time);
+  run = state.run_times;
+  epoch = state.epoch_times;
+  epoch_sums = state.epoch_sums;
+  result.best = state.best;
+  result.best_epoch = state.best_epoch;
+  result.last = state.last;
+  best_step = state.best_step;
+  if (step == 0) return;
+  report.step = step;
+  report.epoch = static_cast<int>((step - 1) / steps_per_epoch) + 1;
+  report.rate = rate;
+  report.time = state.time;
+  report_shares();
+}
+
+CheckpointState Progress::state(bool pending) const {
+  return {.step = step,
+          .steps_per_epoch = steps_per_epoch,
+          .evaluated = !pending,
+          .time = seconds(Clock::now() - start),
+          .epoch_time = seconds(Clock::now() - epoch_start),
+          .run_times = run,
+          .epoch_times = epoch,
+          .epoch_sums = epoch_sums,
+          .best = result.best,
+          .last = result.last,
+          .best_step = best_step,
+          .best_epoch = result.best_epoch};
 }
 
 void Progress::end_step() {
@@ -30,6 +68,10 @@ void Progress::end_step() {
     epoch_sums.metrics[i] += scores.metrics[i] * samples;
 
   report.time = seconds(Clock::now() - start);
+  report_shares();
+}
+
+void Progress::report_shares() {
   report.examples_per_second = static_cast<double>(epoch_sums.samples) / seconds(epoch.training);
   report.comm_share = epoch.share(epoch.communication());
   report.data_share = epoch.share(epoch.data);

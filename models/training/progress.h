@@ -15,6 +15,7 @@ struct Progress {
   using Clock = std::chrono::steady_clock;
 
   CheckpointFolder checkpoints;
+  std::int64_t steps_per_epoch = 1;
   std::int64_t step = 0;  ///< steps done
   Clock::time_point start = Clock::now(), epoch_start = start;
   StepTimes run, epoch;
@@ -23,7 +24,13 @@ struct Progress {
   StepReport report;                 ///< of the step just done
   std::optional<Scores> evaluation;  ///< after the step just done
   bool best = false;                 ///< that evaluation is the best one so far
+  std::int64_t best_step = 0;
   RunResult result;
+
+  /// Continues a run; `rate` is that of the last step.
+  void go_on_from(const CheckpointState& state, double rate);
+  /// All of it that a checkpoint keeps; `pending`: what follows the step is still to be done.
+  CheckpointState state(bool pending) const;
 
   /// Counts the step that `report.scores` and `report.times` are of.
   void end_step();
@@ -31,6 +38,9 @@ struct Progress {
   void begin_epoch();
   /// The result, once the last step is done.
   void end();
+
+ private:
+  void report_shares();
 };
 
 }  // namespace trainer

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -14,6 +16,8 @@ namespace trainer {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kLock = "lock";
 
 std::string system_words(int error) { return std::generic_category().message(error); }
 
@@ -62,6 +66,28 @@ fs::path create_numbered(const std::string& name) {
   cannot_create(first, "there are too many of that name");
 }
 
+constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 40;
+
+/// Whether a line of metrics.jsonl tells of nothing after `state`.
+bool metrics_stay(std::string_view line, const CheckpointState& state) {
+  const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
+  if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer()) return false;
+  const auto step = json["step"].get<std::int64_t>();
+  const bool trained = json.contains("split") && json["split"] == "train";
+  return step < state.step || (step == state.step && (trained || state.evaluated));
+}
+
+/// The same for a row of results.csv.
+bool results_stay(std::string_view row, const CheckpointState& state) {
+  if (row.starts_with("epoch,")) return true;
+  std::int64_t epoch = 0;
+  const auto [end, problem] = std::from_chars(row.data(), row.data() + row.size(), epoch);
+  if (problem != std::errc()) return false;
+  const std::int64_t done = state.step / state.steps_per_epoch;
+  const bool at_end = state.step % state.steps_per_epoch == 0;
+  return epoch < done || (epoch == done && !(at_end && !state.evaluated));
+}
+
 std::string number_text(double number) { return fmt::format("{:.9g}", number); }
 
 }  // namespace
@@ -71,6 +97,22 @@ LineFile::LineFile(fs::path path)
       descriptor_(
           ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_CLOEXEC, 0666)) {
   if (descriptor_.number() < 0) fail(errno);
+}
+
+LineFile::LineFile(fs::path path, const std::function<bool(std::string_view)>& stays)
+    : path_(std::move(path)),
+      descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_APPEND | O_CLOEXEC, 0666)) {
+  if (descriptor_.number() < 0) fail(errno);
+  const std::string text = read_file(path_, ExitCode::failure, kLargestFile);
+  std::string_view rest = text;
+  rest = rest.substr(0, rest.rfind('\n') + 1);
+  while (!rest.empty()) {
+    const std::string_view before = rest.substr(0, rest.rfind('\n', rest.size() - 2) + 1);
+    if (stays(rest.substr(before.size(), rest.size() - before.size() - 1))) break;
+    rest = before;
+  }
+  size_ = std::ssize(rest);
+  if (::ftruncate(descriptor_.number(), size_) != 0) fail(errno);
 }
 
 void LineFile::append(const std::string& line) {
@@ -94,27 +136,72 @@ void LineFile::fail(int error) const {
   throw Error(ExitCode::failure, fmt::format("cannot write {}: {}", path_.string(), system_words(error)));
 }
 
-RunDirectory::RunDirectory(const Options& options, const Description& description) {
+RunDirectory::RunDirectory(const Options& options, const Description& description) : lock_(-1) {
   bool created = true;
   path_ = options.out.empty() ? create_numbered(options.name) : create_exactly(options.out, created);
   try {
     if (::access(path_.c_str(), W_OK | X_OK) != 0) cannot_create(path_, system_words(errno));
-    write_file(path_ / "config.yaml", description.config);
+    lock();
     write_file(path_ / "command.txt", description.command + "\n");
     write_file(path_ / "environment.json", description.environment + "\n");
+    // Last: a directory with a config can be gone on with.
+    write_file(path_ / "config.yaml", description.config);
   } catch (...) {
     std::error_code ignored;
-    for (const char* name : {"config.yaml", "command.txt", "environment.json"})
+    for (const char* name : {"config.yaml", "command.txt", "environment.json", kLock})
       fs::remove(path_ / name, ignored);
     if (created) fs::remove(path_, ignored);
     throw;
   }
 }
 
+RunDirectory::RunDirectory(const fs::path& path) : path_(path), lock_(-1) {
+  std::error_code ignored;
+  if (!fs::exists(path_ / "config.yaml", ignored))
+    throw Error(ExitCode::usage,
+                fmt::format("{} is not a run directory: it has no config.yaml", path.string()),
+                "trainer CONFIG.yaml begins a run");
+  lock();
+}
+
+void RunDirectory::lock() {
+  const fs::path path = path_ / kLock;
+  const int number = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+  lock_ = Descriptor(number);
+  if (number < 0)
+    throw Error(ExitCode::usage, fmt::format("cannot write {}: {}", path.string(), system_words(errno)));
+  // Where a file system knows no locks, nobody can hold one.
+  if (::flock(number, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw Error(ExitCode::usage, fmt::format("{} is in use: another process trains in it", path_.string()),
+                "wait for its end, or stop it");
+}
+
+std::string RunDirectory::config() const {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 28;
+  return read_file(path_ / "config.yaml", ExitCode::usage, kMost);
+}
+
+void RunDirectory::go_on(const Description& description, const CheckpointState& state) {
+  from_ = state;
+  const fs::path commands = path_ / "command.txt";
+  LineFile(commands, [](std::string_view) { return true; }).append(description.command);
+  write_file(path_ / fmt::format("environment-{}.json", state.step), description.environment + "\n");
+  write_file(path_ / "config.yaml", description.config);
+}
+
 void RunDirectory::on_start(const RunFacts& facts) {
   facts_ = facts;
-  results_ = std::make_unique<LineFile>(path_ / "results.csv");
-  metrics_ = std::make_unique<LineFile>(path_ / "metrics.jsonl");
+  const fs::path results = path_ / "results.csv", metrics = path_ / "metrics.jsonl";
+  if (from_) {
+    results_ =
+        std::make_unique<LineFile>(results, [&](std::string_view row) { return results_stay(row, *from_); });
+    metrics_ = std::make_unique<LineFile>(metrics,
+                                          [&](std::string_view line) { return metrics_stay(line, *from_); });
+  } else {
+    results_ = std::make_unique<LineFile>(results);
+    metrics_ = std::make_unique<LineFile>(metrics);
+  }
+  if (!results_->empty()) return;
   std::string heading = "epoch,time";
   const auto add_columns = [&](const std::string& split) {
     heading += fmt::format(",{}/loss", split);

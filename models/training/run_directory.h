@@ -2,10 +2,14 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "engine/core/files.h"
+#include "models/training/checkpoint_state.h"
 #include "models/training/observer.h"
 
 namespace trainer {
@@ -15,7 +19,11 @@ class LineFile {
  public:
   /// Error(failure) when the file exists already or cannot be created.
   explicit LineFile(std::filesystem::path path);
+  /// Goes on with a file, or creates it. Lines at its end that are incomplete or that `stays` denies are cut
+  /// off.
+  LineFile(std::filesystem::path path, const std::function<bool(std::string_view line)>& stays);
   void append(const std::string& line);
+  bool empty() const { return size_ == 0; }
 
  private:
   [[noreturn]] void fail(int error) const;
@@ -40,6 +48,15 @@ class RunDirectory final : public Observer {
   /// Creates it. Error(usage) when it cannot be, or is not empty.
   RunDirectory(const Options& options, const Description& description);
 
+  /// Opens one that is there, to go on with it. Error(usage) when it is none, or when another process has it.
+  explicit RunDirectory(const std::filesystem::path& path);
+
+  /// The text of config.yaml.
+  std::string config() const;
+  /// From here on the run's files are continued: what they tell of steps after `state` is cut off when
+  /// training starts.
+  void go_on(const Description& description, const CheckpointState& state);
+
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
 
@@ -49,8 +66,12 @@ class RunDirectory final : public Observer {
   void on_epoch(const EpochReport& report) override;
 
  private:
+  void lock();
+
   std::filesystem::path path_;
+  Descriptor lock_;
   RunFacts facts_;
+  std::optional<CheckpointState> from_;  ///< of a run that goes on
   std::unique_ptr<LineFile> results_, metrics_;
 };
 

@@ -62,10 +62,12 @@ std::vector<Setting> run_settings() {
           {integer("epochs", "passes over the training samples; 0 writes the initial weights")
                .at_least(0)
                .optional()
+               .changeable()
                .exclusive_with("steps"),
            integer("steps", "number of updates, over as many epochs as they need")
                .at_least(0)
                .optional()
+               .changeable()
                .exclusive_with("epochs"),
            integer("batch", "samples of one update, of all processes together").at_least(1),
            family("optimizer", "how parameters follow their gradients", "optimizer"),
@@ -94,18 +96,24 @@ std::vector<Setting> run_settings() {
                .or_word("epoch")
                .or_word("end")
                .or_word("never")
-               .fallback("epoch"),
+               .fallback("epoch")
+               .changeable(),
            section("checkpoint", "when weights are saved; the end always counts, except with never",
                    {every_steps()})
                .or_word("epoch")
                .or_word("never")
-               .fallback("epoch"),
+               .fallback("epoch")
+               .changeable(),
            section("guards",
                    "how often what several processes hold is compared, and never to leave memory unwatched",
                    {every_steps()})
                .or_word("never")
-               .fallback("{steps: 50}"),
-           integer("log_every", "steps between lines of metrics.jsonl").at_least(1).fallback("10")}),
+               .fallback("{steps: 50}")
+               .changeable(),
+           integer("log_every", "steps between lines of metrics.jsonl")
+               .at_least(1)
+               .fallback("10")
+               .changeable()}),
   };
 }
 

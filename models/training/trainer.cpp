@@ -58,6 +58,19 @@ GradientReducer::Options in_exact_blocks(GradientReducer::Options options, const
   return options;
 }
 
+std::string fingerprint(const Data& data) {
+  std::string text = data.name + ", " + std::to_string(data.train->size()) + " samples";
+  for (const std::string& line : data.fingerprint) text += "; " + line;
+  return text;
+}
+
+void broadcast(Communicator& world, std::string& text) {
+  std::int64_t size = std::ssize(text);
+  world.broadcast(std::as_writable_bytes(std::span(&size, 1)), 0);
+  text.resize(static_cast<std::size_t>(size));
+  world.broadcast(std::as_writable_bytes(std::span(text)), 0);
+}
+
 /// The first metric decides, else the loss.
 bool is_better(const Scores& scores, const Scores& best, const std::vector<MetricFacts>& metrics) {
   if (metrics.empty()) return scores.loss < best.loss;
@@ -97,18 +110,44 @@ void Trainer::tell(const std::vector<Observer*>& observers, Tell what) const {
     for (Observer* observer : observers) what(*observer);
 }
 
+void Trainer::check_fit(const Checkpoint& checkpoint, const std::string& place) const {
+  const Plan& plan = session_.network().plan();
+  check_tensors(checkpoint.model, plan, {""}, true, place);
+  std::vector<std::string> suffixes;
+  for (const std::string& state : optimizer_->states()) suffixes.push_back("." + state);
+  check_tensors(checkpoint.optimizer, plan, suffixes, false, place);
+  const CheckpointState& state = checkpoint.state;
+  if (state.data != fingerprint(session_.data()) || state.steps_per_epoch != facts_.steps_per_epoch)
+    throw Error(ExitCode::data,
+                {Diagnostic{.what = "the data is not what the run learned from",
+                            .place = place,
+                            .notes = {"then: " + state.data, "now: " + fingerprint(session_.data())}}});
+}
+
+void Trainer::restore(const Checkpoint& checkpoint) {
+  Communicator& world = session_.mesh().world();
+  const Plan& plan = session_.network().plan();
+  const std::vector<std::string> names = optimizer_->states();
+  spread_tensors(checkpoint.model, plan, "", reducer_.values(), world);
+  spread_states(checkpoint.model, plan, session_.network().states(), world);
+  std::vector<float> flat(static_cast<std::size_t>(plan.parameter_end()));
+  for (std::size_t state = 0; state < names.size(); ++state) {
+    spread_tensors(checkpoint.optimizer, plan, "." + names[state], flat, world);
+    owned_.set_state(state, flat);
+  }
+  reducer_.publish();
+  std::string text = text_of(checkpoint.state);
+  broadcast(world, text);
+  start_ = parse_checkpoint_state(text);
+  facts_.first_step = start_.step;
+}
+
 RunResult Trainer::run(const std::vector<Observer*>& observers, const std::filesystem::path& directory) {
-  Progress progress{.checkpoints = CheckpointFolder(directory)};
-  const auto evaluate_and_save = [&] {
-    if (evaluate_when_due(progress))
-      tell(observers, [&](Observer& observer) {
-        observer.on_evaluation(progress.report, facts_.evaluation_split, *progress.evaluation);
-      });
-    save_when_due(progress);
-  };
+  Progress progress{.checkpoints = CheckpointFolder(directory), .steps_per_epoch = facts_.steps_per_epoch};
+  progress.go_on_from(start_, start_.step > 0 ? schedule_->at(start_.step - 1) : 0);
   tell(observers, [&](Observer& observer) { observer.on_start(facts_); });
   begin_guards(progress);
-  if (facts_.total_steps == 0) evaluate_and_save();
+  if (facts_.total_steps == 0 || !start_.evaluated) end_step(progress, observers);
 
   while (progress.step < facts_.total_steps) {
     progress.report.step = progress.step + 1;
@@ -118,14 +157,7 @@ RunResult Trainer::run(const std::vector<Observer*>& observers, const std::files
     step(progress, order_.batch(progress.step));
     progress.end_step();
     tell(observers, [&](Observer& observer) { observer.on_step(progress.report); });
-    evaluate_and_save();
-
-    if (progress.step % facts_.steps_per_epoch != 0 && progress.step != facts_.total_steps) continue;
-    batch_.ledger().verify(order_, progress.step,
-                           [this](std::span<double> totals) { reducer_.agree(totals); });
-    batch_.ledger().begin(progress.step);
-    tell(observers, [&](Observer& observer) { observer.on_epoch(progress.epoch_report()); });
-    progress.begin_epoch();
+    end_step(progress, observers);
   }
 
   progress.end();
@@ -134,6 +166,24 @@ RunResult Trainer::run(const std::vector<Observer*>& observers, const std::files
   session_.mesh().world().sum(std::span(&progress.result.memory, 1));
   tell(observers, [&](Observer& observer) { observer.on_end(progress.result); });
   return progress.result;
+}
+
+void Trainer::end_step(Progress& progress, const std::vector<Observer*>& observers) {
+  if (evaluate_when_due(progress))
+    tell(observers, [&](Observer& observer) {
+      observer.on_evaluation(progress.report, facts_.evaluation_split, *progress.evaluation);
+    });
+  const bool ends_epoch = progress.step > 0 && (progress.step % facts_.steps_per_epoch == 0 ||
+                                                progress.step == facts_.total_steps);
+  if (ends_epoch && progress.step > start_.step) {
+    batch_.ledger().verify(order_, progress.step,
+                           [this](std::span<double> totals) { reducer_.agree(totals); });
+    batch_.ledger().begin(progress.step);
+  }
+  if (ends_epoch) tell(observers, [&](Observer& observer) { observer.on_epoch(progress.epoch_report()); });
+  // A last epoch that is cut short goes on where a run is made longer.
+  if (progress.step % facts_.steps_per_epoch == 0) progress.begin_epoch();
+  save_when_due(progress);
 }
 
 void Trainer::step(Progress& progress, std::span<const std::int64_t> samples) {
@@ -203,6 +253,7 @@ bool Trainer::evaluate_when_due(Progress& progress) {
   if (progress.best) {
     result.best = scores;
     result.best_epoch = progress.step == 0 ? 0 : progress.report.epoch;
+    progress.best_step = progress.step;
   }
   result.last = progress.evaluation = scores;
   return true;
@@ -211,7 +262,11 @@ bool Trainer::evaluate_when_due(Progress& progress) {
 void Trainer::save_when_due(Progress& progress) {
   const Cadence& cadence = session_.settings().checkpoint;
   if (cadence.kind == Cadence::Kind::never) return;
-  if (!progress.best && !cadence.due(progress.step, facts_.steps_per_epoch, facts_.total_steps)) return;
+  if (progress.best || cadence.due(progress.step, facts_.steps_per_epoch, facts_.total_steps))
+    save(progress, false);
+}
+
+void Trainer::save(Progress& progress, bool pending) {
   owned_.verify(progress.step);
   const Plan& plan = session_.network().plan();
   Checkpoint checkpoint{.model = gather_tensors(plan, reducer_.values(), session_.mesh())};
@@ -226,9 +281,10 @@ void Trainer::save_when_due(Progress& progress) {
     }
   }
   if (session_.mesh().world().rank() != 0) return;
-  checkpoint.state = checkpoint_state(
-      {.step = progress.step, .steps_per_epoch = facts_.steps_per_epoch, .seed = session_.settings().seed});
-  progress.checkpoints.save(progress.step, checkpoint, progress.best);
+  checkpoint.state = progress.state(pending);
+  checkpoint.state.seed = session_.settings().seed;
+  checkpoint.state.data = fingerprint(session_.data());
+  progress.checkpoints.save(std::move(checkpoint), progress.best);
 }
 
 }  // namespace trainer

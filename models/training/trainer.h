@@ -30,6 +30,16 @@ class Trainer {
   /// initial ones do not fit.
   Trainer(const Config& root, Session& session, const Options& options);
 
+  /// Error(weights) when the numbers do not fit the model, Error(data) when the run had other data. `place`
+  /// names the checkpoint. Not collective.
+  void check_fit(const Checkpoint& checkpoint, const std::string& place) const;
+  /// Goes on from a checkpoint that fits, and that matters on world rank 0 only. Collective.
+  void restore(const Checkpoint& checkpoint);
+  /// True when no step is left to do.
+  bool is_finished() const {
+    return start_.step >= facts_.total_steps && start_.step > 0 && start_.evaluated;
+  }
+
   const RunFacts& facts() const { return facts_; }
   /// "sgd lr 0.05 momentum 0.9"
   std::string optimizer_text() const { return optimizer_->text(); }
@@ -47,14 +57,18 @@ class Trainer {
   /// One update; puts its scores and times into progress.report.
   void step(Progress& progress, std::span<const std::int64_t> samples);
   void begin_guards(const Progress& progress);
+  /// What may be due after a step: evaluation, the end of an epoch, a checkpoint.
+  void end_step(Progress& progress, const std::vector<Observer*>& observers);
   /// True when it was.
   bool evaluate_when_due(Progress& progress);
   void save_when_due(Progress& progress);
+  void save(Progress& progress, bool pending);
 
   Session& session_;
   std::unique_ptr<Optimizer> optimizer_;
   BatchOrder order_;
   RunFacts facts_;
+  CheckpointState start_;
   std::unique_ptr<Schedule> schedule_;
   GradientReducer reducer_;
   Team team_;

@@ -47,12 +47,16 @@ struct Wanted {
   const State* state = nullptr;
 };
 
-std::map<std::string, Wanted> wanted_tensors(const Plan& plan) {
+std::map<std::string, Wanted> wanted_tensors(const Plan& plan, const std::vector<std::string>& suffixes,
+                                             bool with_states) {
   std::map<std::string, Wanted> wanted;
   for (const Parameter& parameter : plan.parameters())
-    wanted[parameter.name] = {.file_shape = file_shape(parameter.layout, parameter.whole_shape()),
-                              .parameter = &parameter};
-  for (const State& state : plan.states()) wanted[state.name] = {.file_shape = state.shape, .state = &state};
+    for (const std::string& suffix : suffixes)
+      wanted[parameter.name + suffix] = {.file_shape = file_shape(parameter.layout, parameter.whole_shape()),
+                                         .parameter = &parameter};
+  if (with_states)
+    for (const State& state : plan.states())
+      wanted[state.name] = {.file_shape = state.shape, .state = &state};
   return wanted;
 }
 
@@ -75,7 +79,54 @@ std::vector<std::string> differences(const std::vector<NamedTensor>& tensors,
   return notes;
 }
 
+void require(const std::vector<NamedTensor>& tensors, const std::map<std::string, Wanted>& wanted,
+             const std::string& place) {
+  std::vector<std::string> notes = differences(tensors, wanted);
+  if (notes.empty()) return;
+  constexpr std::size_t kMost = 10;
+  if (notes.size() > kMost) {
+    const std::size_t more = notes.size() - kMost;
+    notes.resize(kMost);
+    notes.push_back("and " + std::to_string(more) + " more");
+  }
+  throw Error(ExitCode::weights,
+              {Diagnostic{.what = "the weights do not fit the model", .place = place, .notes = notes}});
+}
+
+/// A tensor's numbers on all ranks; rank 0 finds it among the tensors.
+void broadcast_tensor(const std::vector<NamedTensor>& tensors, const std::string& name,
+                      std::span<float> numbers, Communicator& world) {
+  if (world.rank() == 0)
+    std::ranges::copy(std::ranges::find(tensors, name, &NamedTensor::name)->values, numbers.begin());
+  world.broadcast(std::as_writable_bytes(numbers), 0);
+}
+
 }  // namespace
+
+void check_tensors(const std::vector<NamedTensor>& tensors, const Plan& plan,
+                   const std::vector<std::string>& suffixes, bool with_states, const std::string& place) {
+  require(tensors, wanted_tensors(plan, suffixes, with_states), place);
+}
+
+void spread_tensors(const std::vector<NamedTensor>& tensors, const Plan& plan, const std::string& suffix,
+                    std::span<float> values, Communicator& world) {
+  for (const Parameter& parameter : plan.parameters()) {
+    std::vector<float> numbers(static_cast<std::size_t>(parameter.whole_shape().size()));
+    broadcast_tensor(tensors, parameter.name + suffix, numbers, world);
+    take_shard(parameter, to_memory_layout(parameter.layout, parameter.whole_shape(), numbers),
+               values.subspan(static_cast<std::size_t>(parameter.offset),
+                              static_cast<std::size_t>(parameter.shape.size())));
+  }
+}
+
+void spread_states(const std::vector<NamedTensor>& tensors, const Plan& plan, std::span<float> states,
+                   Communicator& world) {
+  for (const State& state : plan.states())
+    broadcast_tensor(
+        tensors, state.name,
+        states.subspan(static_cast<std::size_t>(state.offset), static_cast<std::size_t>(state.shape.size())),
+        world);
+}
 
 std::vector<NamedTensor> gather_tensors(const Plan& plan, std::span<const float> values, Mesh& mesh) {
   std::vector<NamedTensor> tensors;
@@ -108,17 +159,8 @@ void load_weights(const std::string& path, const Plan& plan, std::span<float> va
                                                          : "RUN/checkpoints/best/model.safetensors");
   }
   const TensorFile file = read_safetensors(path);
-  const std::map<std::string, Wanted> wanted = wanted_tensors(plan);
-  if (std::vector<std::string> notes = differences(file.tensors, wanted); !notes.empty()) {
-    constexpr std::size_t kMost = 10;
-    if (notes.size() > kMost) {
-      const std::size_t more = notes.size() - kMost;
-      notes.resize(kMost);
-      notes.push_back("and " + std::to_string(more) + " more");
-    }
-    throw Error(ExitCode::weights,
-                {Diagnostic{.what = "the weights do not fit the model", .place = path, .notes = notes}});
-  }
+  const std::map<std::string, Wanted> wanted = wanted_tensors(plan, {""}, true);
+  require(file.tensors, wanted, path);
   for (const NamedTensor& tensor : file.tensors) {
     const Wanted& target = wanted.at(tensor.name);
     if (target.state) {

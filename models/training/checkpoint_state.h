@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "models/training/observer.h"
+
+namespace trainer {
+
+/// How to recognise a file of a checkpoint.
+struct FileSeal {
+  std::uint64_t bytes = 0;
+  std::uint32_t crc32c = 0;
+  bool operator==(const FileSeal&) const = default;
+};
+
+/// Where a run stands between two steps: all that goes on from one step to the next but the numbers of the
+/// model and of its optimizer.
+struct CheckpointState {
+  std::int64_t step = 0;  ///< steps done
+  std::int64_t steps_per_epoch = 1;
+  std::uint64_t seed = 1;
+  std::string data;       ///< fingerprint of the files learned from
+  bool evaluated = true;  ///< what follows `step` is done too: its evaluation, its epoch's row
+  double time = 0;        ///< seconds since the first step began
+  double epoch_time = 0;  ///< seconds since the epoch's first step began
+  StepTimes run_times, epoch_times;
+  Scores epoch_sums;  ///< scores of the epoch's steps, each times its samples
+  std::optional<Scores> best, last;
+  std::int64_t best_step = 0;
+  int best_epoch = 0;
+  std::map<std::string, FileSeal> files;
+};
+
+/// state.json.
+std::string text_of(const CheckpointState& state);
+/// The reverse; Error(weights), whose text lacks the file's name, when `text` is not what text_of() wrote. It
+/// is not trusted.
+CheckpointState parse_checkpoint_state(std::string_view text);
+
+}  // namespace trainer

@@ -1,0 +1,143 @@
+// A run that is stopped and goes on is held to the same run without a stop.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "engine/config/config_tree.h"
+#include "models/training/trainer.h"
+#include "tests/support/mpi_main.h"
+#include "tests/support/noise_dataset.h"
+#include "tests/support/temporary_folder.h"
+
+namespace trainer {
+namespace {
+
+constexpr const char* kLayers =
+    "[{conv: {filters: 4, kernel: 3}}, batch_norm, relu, {max_pool: 2}, {dense: {units: 13, activation: "
+    "relu}}, "
+    "{dropout: 0.3}, {dense: {units: 7, activation: tanh}}, {dense: 10}]";
+
+struct Placement {
+  int data = 1, model = 1, threads = 1;
+  bool share = true;
+};
+
+/// The losses of a run's steps and its last checkpoint, on world rank 0.
+struct Run {
+  std::vector<double> losses;
+  Checkpoint end;
+};
+
+class Losses final : public Observer {
+ public:
+  explicit Losses(std::vector<double>& losses) : losses_(losses) {}
+  void on_step(const StepReport& report) override { losses_.push_back(report.scores.loss); }
+
+ private:
+  std::vector<double>& losses_;
+};
+
+/// Trains up to `steps`, from a checkpoint if there is one.
+Run train(Communicator& world, const Placement& placement, int steps, const Checkpoint* from = nullptr) {
+  const ConfigTree tree(
+      {.file = "test.yaml",
+       .text = "data: {dataset: digits, augment: [{random_crop: 1}, horizontal_flip]}\n"
+               "model: {layers: " +
+               std::string(kLayers) +
+               ", loss: softmax_cross_entropy}\ntrain: {batch: 50, metrics: [accuracy], optimizer: "
+               "{adam: {lr: 0.01}}, steps: " +
+               std::to_string(steps) + "}\n"},
+      run_settings());
+  Mesh mesh(world, {.data = placement.data, .model = placement.model});
+  ThreadPool pool(placement.threads, true);
+  const Shape sample{8, 8, 1};
+  Data data{.name = "noise",
+            .train = std::make_unique<NoiseDataset>(207, sample, 10, 1),
+            .test = std::make_unique<NoiseDataset>(103, sample, 10, 2),
+            .augmentation = Augmentation(tree.root().at("data").items("augment"), sample, 1)};
+  Session session(tree.root(), std::move(data), mesh, pool);
+  Trainer trainer(tree.root(), session,
+                  {.reducer = {.bucket_floats = 500, .share = placement.share, .crowded = true}});
+  if (from) {
+    if (world.rank() == 0) trainer.check_fit(*from, "there");
+    trainer.restore(world.rank() == 0 ? *from : Checkpoint{});
+  }
+  Run run;
+  Losses losses(run.losses);
+  const TemporaryFolder folder;
+  trainer.run({&losses}, folder.path());
+  if (world.rank() == 0) run.end = read_checkpoint(folder.path() / "last");
+  return run;
+}
+
+/// The largest difference between two lists of tensors.
+double largest_difference(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b) {
+  REQUIRE(a.size() == b.size());
+  double difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    REQUIRE(a[i].name == b[i].name);
+    REQUIRE(a[i].values.size() == b[i].values.size());
+    for (std::size_t k = 0; k < a[i].values.size(); ++k)
+      difference = std::max(difference, std::abs(static_cast<double>(a[i].values[k]) - b[i].values[k]));
+  }
+  return difference;
+}
+
+std::vector<Placement> placements(int ranks) {
+  std::vector<Placement> all{
+      {.data = ranks}, {.data = 1, .model = ranks}, {.data = ranks, .threads = 2, .share = false}};
+  if (ranks == 4) all.push_back({.data = 2, .model = 2});
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a run that goes on, in the middle of an epoch too, ends with the bits of one that never stopped",
+          "[training]") {
+  const int stop = GENERATE(1, 5, 8);
+  constexpr int kEnd = 12;
+  for (const Placement& placement : placements(test_world().size())) {
+    INFO("stopped after " << stop << " on " << placement.data << "x" << placement.model);
+    const Run whole = train(test_world(), placement, kEnd);
+    const Run before = train(test_world(), placement, stop);
+    const Run after = train(test_world(), placement, kEnd, &before.end);
+    if (test_world().rank() != 0) continue;
+    CHECK(after.losses == std::vector<double>(whole.losses.begin() + stop, whole.losses.end()));
+    CHECK(largest_difference(after.end.model, whole.end.model) == 0);
+    CHECK(largest_difference(after.end.optimizer, whole.end.optimizer) == 0);
+    CHECK(after.end.state.epoch_sums.loss == whole.end.state.epoch_sums.loss);
+    CHECK(after.end.state.files == whole.end.state.files);
+  }
+}
+
+TEST_CASE("a run goes on alike wherever its checkpoint was made", "[training]") {
+  const auto alone = solo();
+  const Run whole = train(*alone, {}, 12);
+  for (const Placement& first : placements(test_world().size())) {
+    const Run before = train(test_world(), first, 7);
+    for (const Placement& second : placements(test_world().size())) {
+      INFO(first.data << "x" << first.model << ", then " << second.data << "x" << second.model);
+      const Run after = train(test_world(), second, 12, &before.end);
+      if (test_world().rank() == 0) {
+        // Adam divides by the root of small numbers, which magnifies the last bits.
+        CHECK(largest_difference(after.end.model, whole.end.model) < 1e-3);
+        for (std::size_t i = 0; i < after.losses.size(); ++i)
+          CHECK(after.losses[i] == Approx(whole.losses[7 + i]).epsilon(1e-3));
+      }
+    }
+  }
+}
+
+TEST_CASE("a checkpoint of another model, or of other data, is refused", "[training]") {
+  if (test_world().size() > 1) return;
+  const Run run = train(test_world(), {}, 1);
+  Checkpoint other = run.end;
+  other.optimizer.pop_back();
+  CHECK_THROWS_WITH(train(test_world(), {}, 2, &other), Catch::Contains("the file has no"));
+  other = run.end;
+  other.state.data = "something else";
+  CHECK_THROWS_WITH(train(test_world(), {}, 2, &other),
+                    Catch::Contains("the data is not what the run learned from"));
+}
+
+}  // namespace trainer
