@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
-#include <set>
 #include <system_error>
 
 #include "engine/core/crc32c.h"
@@ -117,8 +116,11 @@ Checkpoint read_checkpoint(const fs::path& directory) {
   }
 }
 
-CheckpointFolder::CheckpointFolder(fs::path folder)
-    : folder_(std::move(folder)), last_(target_of(folder_ / "last")), best_(target_of(folder_ / "best")) {}
+CheckpointFolder::CheckpointFolder(fs::path folder, std::int64_t keep)
+    : folder_(std::move(folder)),
+      last_(target_of(folder_ / "last")),
+      best_(target_of(folder_ / "best")),
+      keep_(keep) {}
 
 fs::path CheckpointFolder::save(Checkpoint checkpoint, bool best) {
   const std::string name = folder_name(checkpoint.state.step);
@@ -145,12 +147,21 @@ fs::path CheckpointFolder::save(Checkpoint checkpoint, bool best) {
   point("last", name);
   if (best) point("best", name);
   flush_directory(folder_);
-  const std::set<fs::path> before{last_, best_};
   last_ = path;
   if (best) best_ = path;
-  for (const fs::path& old : before)
-    if (!old.empty() && old != last_ && old != best_) fs::remove_all(old, error);
+  remove_old(checkpoint.state.step);
   return path;
+}
+
+void CheckpointFolder::remove_old(std::int64_t newest) const {
+  // Those of later steps are of a time before the run went back.
+  std::vector<std::int64_t> steps = steps_in(folder_);
+  std::erase_if(steps, [&](std::int64_t step) { return step > newest; });
+  std::error_code ignored;
+  for (std::int64_t i = 0; i < std::ssize(steps) - keep_; ++i) {
+    const fs::path old = folder_ / folder_name(steps[static_cast<std::size_t>(i)]);
+    if (old != best_) fs::remove_all(old, ignored);
+  }
 }
 
 void CheckpointFolder::point(const std::string& link, const std::string& target) const {

@@ -24,10 +24,11 @@ Checkpoint read_checkpoint(const std::filesystem::path& directory);
 /// final name is whole. Not collective: rank 0 has one.
 class CheckpointFolder {
  public:
-  explicit CheckpointFolder(std::filesystem::path folder);
+  /// `keep`: so many of the newest stay, and the best.
+  explicit CheckpointFolder(std::filesystem::path folder, std::int64_t keep = 2);
 
-  /// Writes step-N with the state of that step, points `last` (and `best`) at it and removes what neither
-  /// points at any more. Gives the path of step-N. Error(failure) when the system refuses; then all that
+  /// Writes step-N with the state of that step, points `last` (and `best`) at it and removes those that need
+  /// not stay. Gives the path of step-N. Error(failure) when the system refuses; then all that
   /// existed is as it was.
   std::filesystem::path save(Checkpoint checkpoint, bool best);
   /// Where the newest one lies; empty when there is none.
@@ -36,8 +37,10 @@ class CheckpointFolder {
 
  private:
   void point(const std::string& link, const std::string& target) const;
+  void remove_old(std::int64_t newest) const;
 
   std::filesystem::path folder_, last_, best_;
+  std::int64_t keep_;
 };
 
 }  // namespace trainer
