@@ -109,8 +109,7 @@ TEST_CASE("a key of the YAML that is given as a flag is told how it is set", "[c
 TEST_CASE("only what exists is offered", "[cli]") {
   for (const char* word : {"predict", "plan", "report", "generate"})
     CHECK(mistake_in({word, "a.yaml"}).what == "unknown command `" + std::string(word) + "`");
-  for (const char* flag : {"--profile"})
-    CHECK(mistake_in({flag, "a.yaml"}).what.find("unknown flag") == 0);
+  for (const char* flag : {"--profile"}) CHECK(mistake_in({flag, "a.yaml"}).what.find("unknown flag") == 0);
 }
 
 TEST_CASE("help and version are messages, of the whole and of a command", "[cli]") {
