@@ -159,7 +159,12 @@ std::vector<CommonFact> run_facts(const OpenRun& run) {
            .text = kernels_text(),
            .code = ExitCode::ranks,
            .help = "hosts of one kind, or what all of them have: TRAINER_INSTRUCTIONS=avx2 (or baseline)"},
-          {.name = "model", .text = parameters, .code = ExitCode::ranks}};
+          {.name = "model", .text = parameters, .code = ExitCode::ranks},
+          // Each rank must know which rows the threads of the others take.
+          {.name = "number of threads",
+           .text = std::to_string(session.pool().size()),
+           .code = ExitCode::ranks,
+           .help = "--threads sets it"}};
 }
 
 }  // namespace trainer

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "cli/launcher_watch.h"
 #include "engine/parallel/mpi_world.h"
 
 namespace trainer {
@@ -58,12 +59,15 @@ int launch(const Arguments& arguments) {
   if (child == 0) run_launcher(command);
   launcher_process = child;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, pass_on);
+  const LauncherWatch watch(child);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   // As a shell tells that a signal ended a program. Launchers have codes of their own for it; MPICH's is at
   // times 0.
   if (stopped_by != 0) return 128 + stopped_by;
+  if (watch.has_killed())
+    throw Error(ExitCode::lost, "the launcher did not end by itself after its processes, or started none");
   if (!means_lost(code)) return code;
   throw Error(ExitCode::lost, fmt::format("a process was lost: the launcher ended with {}", code),
               "the system may have killed it for want of memory: see dmesg");

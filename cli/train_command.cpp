@@ -103,8 +103,9 @@ void train_command(const Job& job) {
     config_file = (resumed->directory.path() / "config.yaml").string();
   });
   broadcast(world, config_text);
-  broadcast(world, config_file);
   const bool goes_on = !config_text.empty();
+  // Otherwise each reads what it was told to: run_facts() finds out whether that is the same.
+  if (goes_on) broadcast(world, config_file);
   const ConfigSource source{.file = config_file, .text = config_text, .overrides = arguments.overrides};
 
   std::optional<OpenRun> run;

@@ -183,6 +183,7 @@ Data open_data(const Config& config, std::uint64_t seed) {
 }
 
 void load_samples(Data& data, Communicator& host) {
+  host.activity().expect_delay(true);
   const Storage storage(data);
   data.memory = host.shared(storage.bytes());
   const bool is_shared = data.memory != nullptr;
@@ -196,11 +197,13 @@ void load_samples(Data& data, Communicator& host) {
   // Those who wait sleep: the one that reads may need their core.
   float failures = problem ? 1 : 0;
   const auto all_done = host.start_sum({&failures, 1});
+  const Activity::Waiting waiting(host.activity(), "the samples, which one rank of a host reads");
   while (!all_done->test()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   if (problem) std::rethrow_exception(problem);
   if (is_shared && failures > 0)
     throw Error(ExitCode::data, "another process of this host could not read the data");
   storage.attach(data.memory->bytes());
+  host.activity().expect_delay(false);
 }
 
 }  // namespace trainer

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/core/error.h"
+#include "engine/parallel/activity.h"
 
 namespace trainer {
 
@@ -36,6 +37,8 @@ class Communicator {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  /// What this rank waits for; one for all groups.
+  virtual Activity& activity() = 0;
 
   virtual void barrier() = 0;
   /// Element by element over all ranks; the result has the same bits on every rank.

@@ -69,6 +69,8 @@ struct GradientReducer::State {
         pieces.back().last = mine.last;
       else if (mine.count() > 0)
         pieces.push_back({mine.first, mine.last});
+      if (lane_slice->first < mine.first) copies.push_back({lane_slice->first, mine.first});
+      if (mine.last < lane_slice->last) copies.push_back({mine.last, lane_slice->last});
     }
     exchanges.reserve(buckets.size());
     if (blocks.exact && nodes > 1) make_root_exchange();
@@ -93,7 +95,9 @@ struct GradientReducer::State {
       return NodeWindow::Layout{.floats = total,
                                 .workers = std::vector<int>(at(node_ranks), pool.size()),
                                 .blocks = static_cast<int>(node_blocks.count()),
-                                .table_rows = mesh.data().size()};
+                                .table_rows = mesh.data().size(),
+                                .first_rank = mesh.world().rank() - node_rank * mesh.model().size(),
+                                .rank_step = mesh.model().size()};
     };
     if (options.share) {
       use(mesh.node());
@@ -101,14 +105,14 @@ struct GradientReducer::State {
       std::int64_t refusals = memory ? 0 : 1;
       mesh.data().sum(std::span(&refusals, 1));
       if (refusals == 0) {
-        window.emplace(layout(), std::move(memory), node_rank, options.crowded);
+        window.emplace(layout(), std::move(memory), node_rank, options.crowded, mesh.world().activity());
         return;
       }
       refused = true;
     }
     const auto alone = solo();
     use(*alone);
-    window.emplace(layout(), alone->shared(layout().bytes()), 0, options.crowded);
+    window.emplace(layout(), alone->shared(layout().bytes()), 0, options.crowded, mesh.world().activity());
   }
 
   /// What the tree leaves apart on each node of the lane goes to the owners of its slices: room for it.
@@ -201,6 +205,17 @@ struct GradientReducer::State {
     });
   }
 
+  /// One a bucket; none where there is one node.
+  void wait_for_exchanges(const char* what) {
+    if (exchanges.empty()) return;
+    Activity::Waiting waiting(mesh.world().activity(), what, 0);
+    int bucket = 0;
+    for (const auto& exchange : exchanges) {
+      waiting.for_bucket(bucket++);
+      exchange->wait();
+    }
+  }
+
   void sum_in_place(const Range& range) {
     float* const sums = my_sums();
     tree.sum(window->all_gradients(), {&sums, 1}, range.first, range.last);
@@ -263,7 +278,7 @@ struct GradientReducer::State {
   std::unique_ptr<Communicator> lane;
   std::vector<Range> lane_slices;         ///< mine, by bucket
   std::vector<std::int64_t> node_counts;  ///< by bucket, then node
-  std::vector<Piece> pieces;
+  std::vector<Piece> pieces, copies;
 
   // In exact mode between nodes: by bucket, then by node of the lane, the roots of its slice.
   SumTree root_tree{1, {}};
@@ -323,16 +338,21 @@ void GradientReducer::finish() {
   // Between nodes MPI wants to be polled meanwhile.
   if (!state_->several_nodes)
     for (int bucket = state_->next_bucket; bucket < buckets; bucket = state_->next_bucket) {
-      state_->window->wait_for_progress(state_->progress_of(bucket));
+      state_->window->wait_for_progress(state_->progress_of(bucket), bucket);
       state_->poll(true);
     }
-  wait_until(
-      [&] {
-        state_->poll(true);
-        return state_->next_bucket == buckets;
-      },
-      state_->options.crowded);
-  for (const auto& exchange : state_->exchanges) exchange->wait();
+  {
+    Activity::Waiting waiting(state_->mesh.world().activity(), "the gradients of this node",
+                              state_->next_bucket);
+    wait_until(
+        [&] {
+          state_->poll(true);
+          waiting.for_bucket(state_->next_bucket);
+          return state_->next_bucket == buckets;
+        },
+        state_->options.crowded);
+  }
+  state_->wait_for_exchanges("the gradients of other nodes");
   if (state_->sends_roots()) state_->sum_received();
 }
 
@@ -347,7 +367,7 @@ void GradientReducer::agree(std::span<double> scalars) {
     scalars = scalars.subspan(count);
     state.table = 1 - state.table;
     std::ranges::copy(part, window.table_row(state.table, data.rank()).begin());
-    window.barrier();
+    window.barrier("the barrier before the update");
     if (state.several_nodes) {
       if (state.node_rank == 0) {
         // All rows but those of this node are 0, and x + 0 is x: the sum over nodes only collects rows.
@@ -362,7 +382,7 @@ void GradientReducer::agree(std::span<double> scalars) {
         for (int row = 0; row < ranks; ++row)
           std::ranges::copy(rows.subspan(at(row) * count, count), window.table_row(state.table, row).begin());
       }
-      window.barrier();
+      window.barrier("the second barrier before the update");
     }
     std::ranges::copy(window.table_row(state.table, 0).first(count), part.begin());
     for (int row = 1; row < ranks; ++row) {
@@ -382,8 +402,8 @@ void GradientReducer::publish() {
                                                            {values + whole.first, State::size_of(whole)},
                                                            state.of_bucket(state.node_counts, bucket)));
   }
-  for (const auto& exchange : state.exchanges) exchange->wait();
-  state.window->barrier();
+  state.wait_for_exchanges("the new parameters of other nodes");
+  state.window->barrier("the barrier after the update");
 }
 
 std::span<const GradientReducer::Piece> GradientReducer::pieces() const { return state_->pieces; }
@@ -391,6 +411,12 @@ std::span<const GradientReducer::Piece> GradientReducer::pieces() const { return
 std::span<const float> GradientReducer::sums(const Piece& piece) {
   return {state_->my_sums() + piece.first, static_cast<std::size_t>(piece.last - piece.first)};
 }
+
+std::span<const GradientReducer::Piece> GradientReducer::copies() const { return state_->copies; }
+
+int GradientReducer::sharer() const { return state_->node_rank; }
+
+int GradientReducer::sharers() const { return state_->node_ranks; }
 
 std::string GradientReducer::transport() const { return state_->transport; }
 

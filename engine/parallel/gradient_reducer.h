@@ -57,6 +57,13 @@ class GradientReducer {
   /// The summed gradient of a piece (as long as the piece); valid from finish() to the next begin().
   std::span<const float> sums(const Piece& piece);
 
+  /// What publish() receives from other nodes, ascending. Ranks that share the values receive different
+  /// parts.
+  std::span<const Piece> copies() const;
+  /// This rank's number among those that share the values, and how many they are.
+  int sharer() const;
+  int sharers() const;
+
   /// "window" or "MPI" or "window + MPI", for the header; "none" for one data rank.
   std::string transport() const;
   /// True when the ranks of a node could not have the shared memory that they would have used.

@@ -31,7 +31,11 @@ LaunchCommand launch_command(int ranks, const std::vector<std::string>& argument
       .arguments = {TRAINER_MPIRUN, "--oversubscribe", "--stdin", "none", "-n", std::to_string(ranks)},
       .environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
                       {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-                      {"OMPI_MCA_orte_execute_quiet", "1"}}};
+                      {"OMPI_MCA_orte_execute_quiet", "1"},
+                      // A host that is cut off is given up after 25 s, not after 8 minutes.
+                      {"OMPI_MCA_oob_tcp_keepalive_time", "10"},
+                      {"OMPI_MCA_oob_tcp_keepalive_intvl", "5"},
+                      {"OMPI_MCA_oob_tcp_keepalive_probes", "3"}}};
   command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
   return command;
 }

@@ -36,7 +36,8 @@ void for_chunks(std::int64_t count, const Function& function) {
 }
 
 /// As MPI_Waitall, but never keeps a core that the ranks waited for may need.
-void wait_all(std::span<MPI_Request> requests) {
+void wait_all(std::span<MPI_Request> requests, Activity& activity, const char* what) {
+  const Activity::Waiting waiting(activity, what);
   const int count = static_cast<int>(requests.size());
   if (mpi_yields()) {
     check_mpi(MPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
@@ -52,8 +53,10 @@ void wait_all(std::span<MPI_Request> requests) {
 }
 
 template <class T>
-void all_reduce(MPI_Comm handle, int ranks, std::span<T> values, MPI_Datatype type, MPI_Op operation) {
+void all_reduce(MPI_Comm handle, int ranks, Activity& activity, std::span<T> values, MPI_Datatype type,
+                MPI_Op operation) {
   if (ranks == 1) return;
+  const Activity::Waiting waiting(activity, "a sum over ranks");
   for_chunks(std::ssize(values), [&](std::int64_t first, int count) {
     T* const chunk = values.data() + first;
     if (mpi_yields()) {  // the blocking call is the faster one
@@ -63,7 +66,7 @@ void all_reduce(MPI_Comm handle, int ranks, std::span<T> values, MPI_Datatype ty
     MPI_Request request;
     check_mpi(MPI_Iallreduce(MPI_IN_PLACE, chunk, count, type, operation, handle, &request),
               "MPI_Iallreduce");
-    wait_all({&request, 1});
+    wait_all({&request, 1}, activity, "a sum over ranks");
   });
 }
 
@@ -71,7 +74,7 @@ void all_reduce(MPI_Comm handle, int ranks, std::span<T> values, MPI_Datatype ty
 /// all ranks start in the same order need one tag only.
 class Exchange final : public Request {
  public:
-  explicit Exchange(MPI_Comm handle) : handle_(handle) {}
+  Exchange(MPI_Comm handle, Activity& activity) : handle_(handle), activity_(activity) {}
 
   template <class T>
   void send(std::span<const T> values, int to, MPI_Datatype type) {
@@ -101,10 +104,11 @@ class Exchange final : public Request {
               "MPI_Testall");
     return done != 0;
   }
-  void wait() override { wait_all(requests_); }
+  void wait() override { wait_all(requests_, activity_, "messages of other ranks"); }
 
  private:
   MPI_Comm handle_;
+  Activity& activity_;
   std::vector<MPI_Request> requests_;
 };
 
@@ -150,7 +154,7 @@ void check_mpi(int code, const char* call) {
 class MpiCommunicator::ReduceScatter final : public Request {
  public:
   ReduceScatter(MpiCommunicator& group, std::span<float> values, std::span<const std::int64_t> counts)
-      : group_(group), exchange_(group.handle_) {
+      : group_(group), exchange_(group.handle_, group.activity_) {
     const auto slices = parts(values, counts, group.size());
     mine_ = slices[static_cast<std::size_t>(group.rank())];
     if (!group.spare_buffers_.empty()) {
@@ -196,7 +200,7 @@ class MpiCommunicator::ReduceScatter final : public Request {
   bool summed_ = false;
 };
 
-MpiCommunicator::MpiCommunicator(MPI_Comm handle) : handle_(handle) {
+MpiCommunicator::MpiCommunicator(MPI_Comm handle, Activity& activity) : handle_(handle), activity_(activity) {
   check_mpi(MPI_Comm_set_errhandler(handle_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   MPI_Comm_rank(handle_, &rank_);
   MPI_Comm_size(handle_, &size_);
@@ -211,22 +215,24 @@ void MpiCommunicator::barrier() {
   if (size_ == 1) return;
   MPI_Request request;
   check_mpi(MPI_Ibarrier(handle_, &request), "MPI_Ibarrier");
-  wait_all({&request, 1});
+  wait_all({&request, 1}, activity_, "a barrier");
 }
 
-void MpiCommunicator::sum(std::span<float> values) { all_reduce(handle_, size_, values, MPI_FLOAT, MPI_SUM); }
+void MpiCommunicator::sum(std::span<float> values) {
+  all_reduce(handle_, size_, activity_, values, MPI_FLOAT, MPI_SUM);
+}
 void MpiCommunicator::sum(std::span<double> values) {
-  all_reduce(handle_, size_, values, MPI_DOUBLE, MPI_SUM);
+  all_reduce(handle_, size_, activity_, values, MPI_DOUBLE, MPI_SUM);
 }
 void MpiCommunicator::sum(std::span<std::int64_t> values) {
-  all_reduce(handle_, size_, values, MPI_INT64_T, MPI_SUM);
+  all_reduce(handle_, size_, activity_, values, MPI_INT64_T, MPI_SUM);
 }
 void MpiCommunicator::maximum(std::span<double> values) {
-  all_reduce(handle_, size_, values, MPI_DOUBLE, MPI_MAX);
+  all_reduce(handle_, size_, activity_, values, MPI_DOUBLE, MPI_MAX);
 }
 
 std::unique_ptr<Request> MpiCommunicator::start_sum(std::span<float> values) {
-  auto exchange = std::make_unique<Exchange>(handle_);
+  auto exchange = std::make_unique<Exchange>(handle_, activity_);
   exchange->sum(values);
   return exchange;
 }
@@ -235,7 +241,7 @@ void MpiCommunicator::broadcast(std::span<std::byte> bytes, int root) {
   for_chunks(std::ssize(bytes), [&](std::int64_t first, int count) {
     MPI_Request request;
     check_mpi(MPI_Ibcast(bytes.data() + first, count, MPI_BYTE, root, handle_, &request), "MPI_Ibcast");
-    wait_all({&request, 1});
+    wait_all({&request, 1}, activity_, "a broadcast");
   });
 }
 
@@ -245,8 +251,8 @@ std::vector<std::vector<std::byte>> MpiCommunicator::gather(std::span<const std:
   MPI_Request request;
   check_mpi(MPI_Igather(&my_length, 1, MPI_INT64_T, lengths.data(), 1, MPI_INT64_T, root, handle_, &request),
             "MPI_Igather");
-  wait_all({&request, 1});
-  Exchange exchange(handle_);
+  wait_all({&request, 1}, activity_, "a gathering");
+  Exchange exchange(handle_, activity_);
   std::vector<std::vector<std::byte>> all(lengths.size());
   for (int other = 0; other < static_cast<int>(all.size()); ++other) {
     auto& bytes = all[static_cast<std::size_t>(other)];
@@ -271,7 +277,7 @@ std::unique_ptr<Request> MpiCommunicator::start_all_gather(std::span<const float
   const auto slices = parts(all, counts, size_);
   const std::span<float> own = slices[static_cast<std::size_t>(rank_)];
   if (own.size() != mine.size()) throw std::logic_error("all_gather: my part differs from my count");
-  auto exchange = std::make_unique<Exchange>(handle_);
+  auto exchange = std::make_unique<Exchange>(handle_, activity_);
   for (int other = 0; other < size_; ++other) {
     if (other == rank_) continue;
     exchange->receive(slices[static_cast<std::size_t>(other)], other, MPI_FLOAT);
@@ -304,7 +310,7 @@ std::unique_ptr<Request> MpiCommunicator::start_all_to_all(std::span<const float
   const auto me = static_cast<std::size_t>(rank_);
   if (outgoing[me].size() != incoming[me].size())
     throw std::logic_error("all_to_all: what I send to myself differs from what I receive");
-  auto exchange = std::make_unique<Exchange>(handle_);
+  auto exchange = std::make_unique<Exchange>(handle_, activity_);
   for (int other = 0; other < size_; ++other) {
     if (other == rank_) continue;
     exchange->receive(incoming[static_cast<std::size_t>(other)], other, MPI_FLOAT);
@@ -315,16 +321,18 @@ std::unique_ptr<Request> MpiCommunicator::start_all_to_all(std::span<const float
 }
 
 std::unique_ptr<Communicator> MpiCommunicator::split(int color, int key) {
+  const Activity::Waiting waiting(activity_, "the forming of groups");
   MPI_Comm part = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split(handle_, color, key, &part), "MPI_Comm_split");
-  return std::make_unique<MpiCommunicator>(part);
+  return std::make_unique<MpiCommunicator>(part, activity_);
 }
 
 std::unique_ptr<Communicator> MpiCommunicator::split_by_host() {
+  const Activity::Waiting waiting(activity_, "the forming of groups");
   MPI_Comm part = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(handle_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part),
             "MPI_Comm_split_type");
-  return std::make_unique<MpiCommunicator>(part);
+  return std::make_unique<MpiCommunicator>(part, activity_);
 }
 
 bool MpiCommunicator::all_agree(bool mine) {
@@ -357,6 +365,7 @@ std::unique_ptr<SharedMemory> MpiCommunicator::shared(std::int64_t bytes) {
 }
 
 void MpiCommunicator::abort(ExitCode code) {
+  const Activity::Waiting waiting(activity_, "the end of all ranks");
   std::fflush(nullptr);
   for (const int output : {STDOUT_FILENO, STDERR_FILENO}) wait_until_read(output);
   // The failing rank has said what there is to say; MPI's own words would only bury it.

@@ -15,13 +15,14 @@ void check_mpi(int code, const char* call);
 class MpiCommunicator : public Communicator {
  public:
   /// Takes over `handle`, which nobody else may use: a library's messages must never meet ours.
-  explicit MpiCommunicator(MPI_Comm handle);
+  MpiCommunicator(MPI_Comm handle, Activity& activity);
   ~MpiCommunicator() override;
   MpiCommunicator(const MpiCommunicator&) = delete;
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  Activity& activity() override { return activity_; }
   void barrier() override;
   void sum(std::span<float> values) override;
   void sum(std::span<double> values) override;
@@ -53,6 +54,7 @@ class MpiCommunicator : public Communicator {
   bool all_agree(bool mine);
 
   MPI_Comm handle_;
+  Activity& activity_;
   int rank_ = 0, size_ = 1;
   std::vector<std::vector<float>> spare_buffers_;  ///< kept, so that repeated steps allocate nothing
 };

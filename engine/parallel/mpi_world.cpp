@@ -6,16 +6,33 @@
 #include <exception>
 #include <thread>
 
+#include "engine/core/host.h"
 #include "engine/parallel/launcher.h"
 #include "engine/parallel/mpi_communicator.h"
+#include "engine/parallel/watchdog.h"
 
 namespace trainer {
 namespace {
 
+/// What is there before MPI begins and after it ends, since both may take for ever.
+class Watch {
+ public:
+  Activity activity;
+
+ private:
+  Watchdog watchdog_{activity, fmt::format("rank {} on {}", launched_by_environment().rank, host_name()),
+                     // A few tell as much as thousands.
+                     [](const std::string& message) {
+                       constexpr int kMostWhoTell = 16;
+                       end_stalled_process(launched_by_environment().rank < kMostWhoTell ? message : "");
+                     }};
+};
+
 /// Ends MPI when it goes.
 class Session {
  public:
-  Session() {
+  explicit Session(Activity& activity) : activity_(activity) {
+    const Activity::Waiting waiting(activity_, "the start of MPI");
     int provided = MPI_THREAD_SINGLE;
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -24,14 +41,19 @@ class Session {
   }
   ~Session() {
     // MPI_Finalize waits for all ranks, but where one unwinds an exception the others are elsewhere.
+    const Activity::Waiting waiting(activity_, "the end of MPI");
     if (std::uncaught_exceptions() == 0) MPI_Finalize();
   }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
+
+ private:
+  Activity& activity_;
 };
 
 /// The ranks of MPI_COMM_WORLD, those of a host made consecutive.
-MPI_Comm ranks_by_host() {
+MPI_Comm ranks_by_host(Activity& activity) {
+  const Activity::Waiting waiting(activity, "the forming of groups");
   MPI_Comm host = MPI_COMM_NULL, ordered = MPI_COMM_NULL;
   int first_of_host = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &first_of_host);
@@ -43,10 +65,10 @@ MPI_Comm ranks_by_host() {
   return ordered;
 }
 
-/// The session comes first and so goes last, after the group.
-class World final : private Session, public MpiCommunicator {
+/// What comes first goes last.
+class World final : private Watch, private Session, public MpiCommunicator {
  public:
-  World() : MpiCommunicator(ranks_by_host()) {}
+  World() : Session(Watch::activity), MpiCommunicator(ranks_by_host(Watch::activity), Watch::activity) {}
 };
 
 }  // namespace

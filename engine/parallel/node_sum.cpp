@@ -2,11 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace trainer {
+namespace {
+
+constexpr const char* kWhat = "a sum over the batch";
+
+}  // namespace
 
 NodeSum::NodeSum(Mesh& mesh, ThreadPool& pool, bool share, int exact_blocks)
     : pool_(pool),
+      activity_(mesh.world().activity()),
       blocks_(BatchBlocks::one_for_each_worker(mesh.data().size(), pool.size())),
       rank_(mesh.data().rank()),
       workers_(static_cast<std::size_t>(pool.size())) {
@@ -23,6 +30,8 @@ NodeSum::NodeSum(Mesh& mesh, ThreadPool& pool, bool share, int exact_blocks)
   }
   for (Worker& worker : workers_) worker.lines.resize(static_cast<std::size_t>(node_blocks_.count()));
   node_tree_ = SumTree::of_leaves(static_cast<int>(node_blocks_.count()), {0, node_blocks_.count()});
+  rank_step_ = mesh.model().size();
+  first_rank_ = mesh.world().rank() - node->rank() * rank_step_;
   several_nodes_ = node->size() < data.size();
   if (!several_nodes_) return;
   auto group = data.split(node->rank() == 0 ? 0 : 1, data.rank());
@@ -83,8 +92,10 @@ void NodeSum::sum_part(int worker, Line line, std::span<double> total) {
     std::ranges::copy(line(block - mine.first), slot(block - node_blocks_.first, sum).begin());
   const int me = first_worker_ + worker;
   arrived_[static_cast<std::size_t>(me)].store(sum);
-  if (!several_nodes_) return add_slots(self, sum, total);
+  if (!several_nodes_) return add_slots(worker, sum, total);
   if (me > 0) {
+    std::optional<Activity::Waiting> waiting;
+    if (worker == 0) waiting.emplace(activity_, kWhat);
     wait_for(published_[0], sum);
     std::ranges::copy(result_.first(total.size()), total.begin());
     return;
@@ -93,7 +104,7 @@ void NodeSum::sum_part(int worker, Line line, std::span<double> total) {
   if (blocks_.exact) {
     add_over_nodes(sum, total);
   } else {
-    add_slots(self, sum, total);
+    add_slots(worker, sum, total);
     leaders_->sum(total);
   }
   std::ranges::copy(total, result_.begin());
@@ -104,8 +115,19 @@ void NodeSum::wait_for(SharedCounter& counter, std::int64_t count) const {
   pool_.wait([&] { return counter.load() >= count; }, [&] { counter.sleep_below(count); });
 }
 
-void NodeSum::add_slots(Worker& self, std::int64_t sum, std::span<double> total) const {
-  for (SharedCounter& worker : arrived_) wait_for(worker, sum);
+/// Only the main thread's waiting is watched; the others wait for the same.
+void NodeSum::wait_for_all(int worker, std::int64_t sum) const {
+  std::optional<Activity::Waiting> waiting;
+  if (worker == 0) waiting.emplace(activity_, kWhat);
+  for (std::size_t other = 0; other < arrived_.size(); ++other) {
+    if (waiting) waiting->for_rank(first_rank_ + static_cast<int>(other) / pool_.size() * rank_step_);
+    wait_for(arrived_[other], sum);
+  }
+}
+
+void NodeSum::add_slots(int worker, std::int64_t sum, std::span<double> total) {
+  wait_for_all(worker, sum);
+  Worker& self = workers_[static_cast<std::size_t>(worker)];
   for (std::size_t block = 0; block < self.lines.size(); ++block)
     self.lines[block] = slot(static_cast<std::int64_t>(block), sum).data();
   double* const root = total.data();
@@ -113,7 +135,8 @@ void NodeSum::add_slots(Worker& self, std::int64_t sum, std::span<double> total)
 }
 
 void NodeSum::add_over_nodes(std::int64_t sum, std::span<double> total) {
-  for (SharedCounter& worker : arrived_) wait_for(worker, sum);
+  constexpr int kMainThread = 0;
+  wait_for_all(kMainThread, sum);
   // The lines of other nodes are 0 here, and x + 0 is x: MPI's sum only collects them.
   const std::span<double> lines =
       std::span(all_lines_).first(total.size() * static_cast<std::size_t>(blocks_.count));

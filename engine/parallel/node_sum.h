@@ -42,13 +42,16 @@ class NodeSum {
   template <class Line>
   void sum_part(int worker, Line line, std::span<double> total);
   void wait_for(SharedCounter& counter, std::int64_t count) const;
-  void add_slots(Worker& self, std::int64_t sum, std::span<double> total) const;
+  void wait_for_all(int worker, std::int64_t sum) const;
+  void add_slots(int worker, std::int64_t sum, std::span<double> total);
   void add_over_nodes(std::int64_t sum, std::span<double> total);
 
   ThreadPool& pool_;
+  Activity& activity_;
   BatchBlocks blocks_;
   int rank_;
   std::unique_ptr<SharedMemory> memory_;
+  int first_rank_ = 0, rank_step_ = 1;       ///< of the world: where the ranks of the node are in it
   int first_worker_ = 0, node_workers_ = 0;  ///< mine, of the node's
   Range node_blocks_;
   SumTree node_tree_{1, {}}, whole_tree_{1, {}};

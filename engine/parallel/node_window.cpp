@@ -14,12 +14,14 @@ std::int64_t NodeWindow::Layout::bytes() const {
          bytes_of<double>(std::int64_t{2} * table_rows * kTableColumns);
 }
 
-NodeWindow::NodeWindow(Layout layout, std::unique_ptr<SharedMemory> memory, int my_rank, bool crowded)
+NodeWindow::NodeWindow(Layout layout, std::unique_ptr<SharedMemory> memory, int my_rank, bool crowded,
+                       Activity& activity)
     : layout_(std::move(layout)),
       memory_(std::move(memory)),
       my_rank_(my_rank),
       first_worker_(std::accumulate(layout_.workers.begin(), layout_.workers.begin() + my_rank, 0)),
-      crowded_(crowded) {
+      crowded_(crowded),
+      activity_(activity) {
   std::span<std::byte> room = memory_->bytes();
   values_ = take<float>(room, layout_.floats);
   for (int block = 0; block < layout_.blocks; ++block)
@@ -38,16 +40,28 @@ bool NodeWindow::all_reached(std::int64_t progress) const {
   return std::ranges::all_of(progress_, [&](SharedCounter& counter) { return counter.load() >= progress; });
 }
 
-void NodeWindow::wait_for_progress(std::int64_t progress) const {
-  for (SharedCounter& worker : progress_)
-    wait_until([&] { return worker.load() >= progress; }, crowded_, [&] { worker.sleep_below(progress); });
+void NodeWindow::wait_for_progress(std::int64_t progress, int bucket) const {
+  Activity::Waiting waiting(activity_, "the gradients", bucket);
+  for (int rank = 0, worker = 0; rank < static_cast<int>(layout_.workers.size()); ++rank) {
+    waiting.for_rank(world_rank(rank));
+    for (int thread = 0; thread < layout_.workers[static_cast<std::size_t>(rank)]; ++thread, ++worker) {
+      SharedCounter& counter = progress_[static_cast<std::size_t>(worker)];
+      wait_until([&] { return counter.load() >= progress; }, crowded_,
+                 [&] { counter.sleep_below(progress); });
+    }
+  }
 }
 
-void NodeWindow::barrier() {
+void NodeWindow::barrier(const char* what) {
   ++generation_;
   arrived_[static_cast<std::size_t>(my_rank_)].store(generation_);
-  for (SharedCounter& rank : arrived_)
-    wait_until([&] { return rank.load() >= generation_; }, crowded_, [&] { rank.sleep_below(generation_); });
+  Activity::Waiting waiting(activity_, what);
+  for (int rank = 0; rank < static_cast<int>(arrived_.size()); ++rank) {
+    waiting.for_rank(world_rank(rank));
+    SharedCounter& counter = arrived_[static_cast<std::size_t>(rank)];
+    wait_until([&] { return counter.load() >= generation_; }, crowded_,
+               [&] { counter.sleep_below(generation_); });
+  }
 }
 
 std::span<double> NodeWindow::table_row(int table, int row) const {

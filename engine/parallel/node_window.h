@@ -16,16 +16,18 @@ namespace trainer {
 class NodeWindow {
  public:
   struct Layout {
-    std::int64_t floats = 0;   ///< of the flat buffer
-    std::vector<int> workers;  ///< threads of each rank of the node
-    int blocks = 1;            ///< of all ranks of the node
-    int table_rows = 1;        ///< ranks whose scalars agree
+    std::int64_t floats = 0;            ///< of the flat buffer
+    std::vector<int> workers;           ///< threads of each rank of the node
+    int blocks = 1;                     ///< of all ranks of the node
+    int table_rows = 1;                 ///< ranks whose scalars agree
+    int first_rank = 0, rank_step = 1;  ///< of the world: where the node's ranks are in it
     static constexpr int kTableColumns = 256;
 
     int all_workers() const;
     std::int64_t bytes() const;
   };
-  NodeWindow(Layout layout, std::unique_ptr<SharedMemory> memory, int my_rank, bool crowded);
+  NodeWindow(Layout layout, std::unique_ptr<SharedMemory> memory, int my_rank, bool crowded,
+             Activity& activity);
 
   std::span<float> values() const { return values_; }
   float* gradients(int block) const { return gradients_[static_cast<std::size_t>(block)]; }
@@ -37,19 +39,23 @@ class NodeWindow {
   /// sees its progress.
   void set_progress(int worker, std::int64_t progress) const;
   bool all_reached(std::int64_t progress) const;
-  void wait_for_progress(std::int64_t progress) const;
+  void wait_for_progress(std::int64_t progress, int bucket) const;
 
   /// No rank returns before all have come; they see all that was written before.
-  void barrier();
+  /// `what` says which barrier it is.
+  void barrier(const char* what);
 
   /// Row `row` of one of two tables, used in turn: while some still read one, others fill the next.
   std::span<double> table_row(int table, int row) const;
 
  private:
+  int world_rank(int rank) const { return layout_.first_rank + rank * layout_.rank_step; }
+
   Layout layout_;
   std::unique_ptr<SharedMemory> memory_;
   int my_rank_, first_worker_;
   bool crowded_;
+  Activity& activity_;
   std::int64_t generation_ = 0;
   std::span<float> values_;
   std::vector<float*> gradients_;

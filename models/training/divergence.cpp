@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
+
+#include "engine/core/host.h"
 
 namespace trainer {
 namespace {
@@ -33,6 +36,34 @@ std::string largest_parameter(std::span<const Parameter> parameters, std::span<c
   return name + " " + short_number(std::isnan(shown) ? shown : largest);
 }
 
+/// What a rank knows of how a number became infinite or NaN. Its own rows tell more than gradients that were
+/// computed from them, and those more than sums, in which another rank's may be.
+struct Witness {
+  static constexpr int kNothing = 0, kSum = 1, kGradient = 2, kLoss = 3;
+  int level = kNothing;
+  std::string parameter = {};
+};
+
+bool lies_in(std::int64_t place, std::span<const GradientReducer::Piece> ranges) {
+  return std::ranges::any_of(ranges,
+                             [&](const auto& range) { return range.first <= place && place < range.last; });
+}
+
+Witness witness(const DivergenceFacts& facts) {
+  if (!std::isfinite(facts.own_loss)) return {.level = Witness::kLoss};
+  Witness found;
+  for (std::size_t block = 0; block < facts.gradients.size(); ++block)
+    for (const Parameter& parameter : facts.parameters)
+      for (std::int64_t place = parameter.offset; place < parameter.offset + parameter.shape.size();
+           ++place) {
+        if (std::isfinite(facts.gradients[block][static_cast<std::size_t>(place)])) continue;
+        if (block > 0 || !lies_in(place, facts.sums))
+          return {.level = Witness::kGradient, .parameter = parameter.name};
+        if (found.level == Witness::kNothing) found = {.level = Witness::kSum, .parameter = parameter.name};
+      }
+  return found;
+}
+
 }  // namespace
 
 void LossHistory::add(double loss) { losses_[static_cast<std::size_t>(count_++) % losses_.size()] = loss; }
@@ -46,18 +77,23 @@ std::string LossHistory::text() const {
 }
 
 Error divergence(Communicator& world, const DivergenceFacts& facts) {
-  // A rank whose own rows gave such a loss comes before those who only met the gradient.
-  std::vector<double> flags(static_cast<std::size_t>(world.size()));
-  flags[static_cast<std::size_t>(world.rank())] = std::isfinite(facts.own_loss) ? 0 : 1;
-  world.sum(std::span(flags));
-  const auto first = std::ranges::find(flags, 1.0);
-  const std::string what =
-      first == flags.end() ? "a gradient is not finite" : "loss is " + short_number(facts.losses.last());
+  // Among ranks that saw as much, the lowest is the one to name.
+  const Witness mine = witness(facts);
+  std::vector<double> levels(static_cast<std::size_t>(world.size()));
+  levels[static_cast<std::size_t>(world.rank())] = mine.level;
+  world.sum(std::span(levels));
+  const auto first = std::ranges::max_element(levels);
+  const int rank = static_cast<int>(first - levels.begin()), level = static_cast<int>(*first);
+  std::array<char, 512> place{};
+  fmt::format_to_n(place.data(), place.size() - 1, "rank {} on {} saw it first{}", world.rank(), host_name(),
+                   mine.parameter.empty() ? "" : ", in " + mine.parameter);
+  world.broadcast(std::as_writable_bytes(std::span(place)), rank);
 
+  const std::string what =
+      level == Witness::kLoss ? "loss is " + short_number(facts.losses.last()) : "a gradient is not finite";
   Diagnostic message{.what = fmt::format("{} at epoch {}, step {}", what, facts.epoch, facts.step),
                      .help = "a smaller lr, or warmup"};
-  if (world.size() > 1 && first != flags.end())
-    message.what += fmt::format(" (rank {} saw it first)", first - flags.begin());
+  if (world.size() > 1 && level > Witness::kNothing) message.what += fmt::format(" ({})", place.data());
   message.notes.push_back(fmt::format("lr {:.3g}; loss {}; largest: {}", facts.rate, facts.losses.text(),
                                       largest_parameter(facts.parameters, facts.values)));
   if (!facts.checkpoint.empty()) message.notes.push_back("last checkpoint: " + facts.checkpoint.string());

@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "engine/core/error.h"
 #include "engine/parallel/communicator.h"
+#include "engine/parallel/gradient_reducer.h"
 #include "models/network/plan.h"
 
 namespace trainer {
@@ -28,6 +30,10 @@ class LossHistory {
 /// What is known when a step was not finite.
 struct DivergenceFacts {
   double own_loss = 0;  ///< the loss of this rank's rows
+  /// This rank's gradients, by block of its rows, flat like the values; the sums of all ranks lie in the
+  /// first of them where `sums` says.
+  std::vector<std::span<const float>> gradients;
+  std::vector<GradientReducer::Piece> sums;
   const LossHistory& losses;
   std::int64_t epoch = 0, step = 0;  ///< counted from 1
   double rate = 0;
@@ -37,8 +43,8 @@ struct DivergenceFacts {
 };
 
 /// The error that ends a run whose loss or gradient is not finite: names the step, the rank that saw it
-/// first, the losses before and the largest parameter. Collective over `world`; every rank gets the same
-/// message but for the last two facts.
+/// first, its host, the losses before and the largest parameter. Collective over `world`; every rank gets the
+/// same message but for the last two facts.
 Error divergence(Communicator& world, const DivergenceFacts& facts);
 
 }  // namespace trainer

@@ -44,6 +44,7 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
       pool_(pool),
       blocks_(make_blocks(settings_, mesh, pool)),
       model_group_(pool, mesh.model()) {
+  mesh.world().activity().set_patience(static_cast<double>(settings_.stall_timeout));
   const Config model = root.at("model");
   check_ranks(root.at("train"), settings_, mesh);
   network_ = std::make_unique<Network>(

@@ -35,6 +35,7 @@ TrainSettings train_settings(const Config& train) {
   TrainSettings settings{.batch = train.get<std::int64_t>("batch"),
                          .seed = static_cast<std::uint64_t>(train.get<std::int64_t>("seed")),
                          .log_every = train.get<std::int64_t>("log_every"),
+                         .stall_timeout = train.get<std::int64_t>("stall_timeout"),
                          .evaluate = cadence(train, "evaluate"),
                          .checkpoint = cadence(train, "checkpoint"),
                          .guards = cadence(train, "guards"),
@@ -109,6 +110,12 @@ std::vector<Setting> run_settings() {
                    {every_steps()})
                .or_word("never")
                .fallback("{steps: 50}")
+               .changeable(),
+           integer("stall_timeout",
+                   "seconds that a process waits for others before it gives the run up; ten times as many "
+                   "while one of them reads samples or writes a checkpoint")
+               .at_least(1)
+               .fallback("300")
                .changeable(),
            integer("log_every", "steps between lines of metrics.jsonl")
                .at_least(1)

@@ -24,7 +24,7 @@ struct TrainSettings {
   std::int64_t batch = 0;                     ///< of the whole run
   std::optional<std::int64_t> epochs, steps;  ///< one of them
   std::uint64_t seed = 1;
-  std::int64_t log_every = 10;
+  std::int64_t log_every = 10, stall_timeout = 300;
   Cadence evaluate, checkpoint, guards;
   std::optional<Duration> warmup;
   /// Bits do not depend on ranks and threads; with `exact_modelpar` neither on how layers are cut over ranks.

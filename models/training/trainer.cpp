@@ -188,6 +188,8 @@ void Trainer::end_step(Progress& progress, const std::vector<Observer*>& observe
 
 void Trainer::step(Progress& progress, std::span<const std::int64_t> samples) {
   const auto begin = Clock::now();
+  Activity& activity = session_.mesh().world().activity();
+  activity.set_step(progress.report.step);
   batch_.clear();
   reducer_.begin();
   std::ranges::fill(ready_until_, session_.network().plan().parameter_end());
@@ -207,23 +209,18 @@ void Trainer::step(Progress& progress, std::span<const std::int64_t> samples) {
   const auto agree = Clock::now();
   reducer_.agree(sums_);
   session_.mesh().model().sum(std::span(sums_).last(1));
+  activity.expect_delay(false);
   const auto agreed = Clock::now();
   batch_.scores(std::span(sums_).first(sums_.size() - 1), std::ssize(samples), progress.report.scores);
   progress.losses.add(progress.report.scores.loss);
   // A step that is not finite updates nothing.
-  if (sums_.back() > 0)
-    throw divergence(session_.mesh().world(), {.own_loss = own_loss,
-                                               .losses = progress.losses,
-                                               .epoch = progress.report.epoch,
-                                               .step = progress.report.step,
-                                               .rate = progress.report.rate,
-                                               .parameters = session_.network().plan().parameters(),
-                                               .values = reducer_.values(),
-                                               .checkpoint = progress.checkpoints.last()});
+  if (sums_.back() > 0) throw_divergence(progress, own_loss);
 
   owned_.update(*optimizer_, static_cast<float>(progress.report.rate), progress.step);
   const auto publish = Clock::now();
+  replicas_->before_publish(progress.step);
   reducer_.publish();
+  replicas_->after_publish(progress.step + 1);
   const auto end = Clock::now();
   progress.report.times = {.training = end - begin,
                            .data = batch_.data_time(),
@@ -233,9 +230,29 @@ void Trainer::step(Progress& progress, std::span<const std::int64_t> samples) {
                            .publish = end - publish};
 }
 
+void Trainer::throw_divergence(const Progress& progress, double own_loss) {
+  DivergenceFacts facts{.own_loss = own_loss,
+                        .losses = progress.losses,
+                        .epoch = progress.report.epoch,
+                        .step = progress.report.step,
+                        .rate = progress.report.rate,
+                        .parameters = session_.network().plan().parameters(),
+                        .values = reducer_.values(),
+                        .checkpoint = progress.checkpoints.last()};
+  const std::int64_t blocks = session_.blocks().of_rank(session_.mesh().data().rank()).count();
+  for (int block = 0; block < blocks; ++block) facts.gradients.push_back(reducer_.gradients(block));
+  if (session_.blocks().count > 1)
+    for (const auto& ranges : {reducer_.pieces(), reducer_.copies()})
+      facts.sums.insert(facts.sums.end(), ranges.begin(), ranges.end());
+  throw divergence(session_.mesh().world(), facts);
+}
+
 void Trainer::begin_guards(const Progress& progress) {
   batch_.ledger().begin(progress.step);
-  if (session_.settings().guards.kind == Cadence::Kind::never) return;
+  const bool guarded = session_.settings().guards.kind != Cadence::Kind::never;
+  replicas_.emplace(session_.network().plan(), session_.network().states(), session_.mesh(), reducer_,
+                    guarded ? session_.settings().guards.steps : 0);
+  if (!guarded) return;
   owned_.guard({.parameters = session_.network().plan().parameters(),
                 .states = optimizer_->states(),
                 .place = fmt::format("rank {} on {}", session_.mesh().world().rank(), host_name())});
@@ -267,6 +284,7 @@ void Trainer::save_when_due(Progress& progress) {
 }
 
 void Trainer::save(Progress& progress, bool pending) {
+  session_.mesh().world().activity().expect_delay(true);
   owned_.verify(progress.step);
   const Plan& plan = session_.network().plan();
   Checkpoint checkpoint{.model = gather_tensors(plan, reducer_.values(), session_.mesh())};

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "models/training/observer.h"
 #include "models/training/owned_parameters.h"
 #include "models/training/progress.h"
+#include "models/training/replica_guard.h"
 #include "models/training/session.h"
 #include "models/training/team.h"
 
@@ -56,6 +58,8 @@ class Trainer {
   void tell(const std::vector<Observer*>& observers, Tell what) const;
   /// One update; puts its scores and times into progress.report.
   void step(Progress& progress, std::span<const std::int64_t> samples);
+  /// Collective: a step of all ranks was not finite.
+  [[noreturn]] void throw_divergence(const Progress& progress, double own_loss);
   void begin_guards(const Progress& progress);
   /// What may be due after a step: evaluation, the end of an epoch, a checkpoint.
   void end_step(Progress& progress, const std::vector<Observer*>& observers);
@@ -74,6 +78,7 @@ class Trainer {
   Team team_;
   BatchRunner batch_;
   OwnedParameters owned_;
+  std::optional<ReplicaGuard> replicas_;   ///< while run() goes on
   std::vector<std::int64_t> ready_until_;  ///< by worker: gradients from this offset on are final
   std::vector<double> sums_;
 };

@@ -15,6 +15,20 @@ std::string together(const std::string& first, const std::string& second) {
 
 }  // namespace
 
+/// A line of sh that trains for ever with `flags`, sends `signal` to rank `rank` of three when training has
+/// begun, and ends with the run's code. $run, $ranks and rank_pid() are its own.
+std::string signalled(const std::string& flags, const std::string& signal, int rank) {
+  return "$TRAINER -n 3 --datapar a.yaml -q -s train.steps=1000000000 -s train.log_every=10 -s "
+         "train.evaluate=never "
+         "-s train.checkpoint=never " +
+         flags +
+         " & run=$!; until [ \"$(wc -l < runs/a/metrics.jsonl 2>/dev/null || echo 0)\" -gt 2 ]; do sleep "
+         "0.1; done; "
+         "for pid in $(pgrep -P $(pgrep -P $run)); do "
+         "if tr '\\0' '\\n' < /proc/$pid/environ | grep -q \"_RANK=" +
+         std::to_string(rank) + "$\"; then kill -" + signal + " $pid; fi; done; wait $run";
+}
+
 TEST_CASE("a rank with another configuration, data or program is named before training", "[guards]") {
   const SmallRun run;
   fs::create_directory(run.path("other"));
@@ -51,6 +65,66 @@ TEST_CASE("a rank with another configuration, data or program is named before tr
     CHECK(occurrences(result.err, "error:") == 1);
     CHECK_FALSE(fs::exists(run.path("runs")));
   }
+}
+
+TEST_CASE("a rank that is stopped ends the run with 7 after the timeout, and is named", "[guards]") {
+  const SmallRun run;
+  const int stopped = GENERATE(0, 1);
+  const ProgramResult result = run.shell(signalled("-s train.stall_timeout=2", "STOP", stopped));
+  INFO(result.err);
+  CHECK(result.code == 7);
+  CHECK(result.seconds < 12);
+  CHECK(result.err.find(" has waited 2 s for rank " + std::to_string(stopped) + " at the ") !=
+        std::string::npos);
+  CHECK(result.err.find(", in step ") != std::string::npos);
+}
+
+TEST_CASE("a rank that is killed ends the run with 7 at once", "[guards]") {
+  const SmallRun run;
+  const ProgramResult result = run.shell(signalled("", "KILL", 2));
+  INFO(result.err);
+  CHECK(result.code == 7);
+  CHECK(result.seconds < 10);
+  CHECK(result.err.find("error: a process was lost") != std::string::npos);
+}
+
+TEST_CASE("a bit that flips in shared values, an optimizer state or a copy ends the run with 5, named",
+          "[guards]") {
+  struct Case {
+    std::string flags, tensor, memory, rank, message;
+  };
+  const Case fault =
+      GENERATE(Case{"", "dense2.weight", "shared", "[01]",
+                    "error: dense2.weight changed in memory without an update, after step "},
+               Case{"", "dense2.weight.momentum", "private", "1",
+                    "error: momentum of dense2.weight changed in memory without an update, after step "},
+               Case{"--ranks-per-node 1", "dense2.weight", "private", "0",
+                    "error: a copy of dense2.weight changed in memory after step "});
+  const SmallRun run;
+  // Numbers stand still without a learning rate, so that they can be found in memory.
+  write_text(run.path("a.yaml"),
+             replaced(replaced(kSmallRun, "{lr: 0.1}", "{lr: 0, momentum: 0.5}"), "batch: 8", "batch: 40"));
+  const ProgramResult result = run.shell(
+      "$TRAINER -n 2 --datapar a.yaml -q -s data.shuffle=false -s train.steps=1000000000 -s "
+      "train.log_every=1000 "
+      "-s train.evaluate=never -s train.checkpoint.steps=1000 " +
+      fault.flags +
+      " & run=$!; until [ -e runs/a/checkpoints/last ]; do sleep 0.1; done; "
+      "for pid in $(pgrep -P $(pgrep -P $run)); do "
+      "tr '\\0' '\\n' < /proc/$pid/environ | grep -q \"_RANK=" +
+      fault.rank +
+      "$\" && pids=\"$pids $pid\"; done; cp -rL runs/a/checkpoints/last kept; "
+      "python3 $FLIP_BIT kept " +
+      fault.tensor + " " + fault.memory +
+      " $pids >&2; flip=$?; "
+      "[ $flip = 0 ] || kill $run; wait $run; code=$?; [ $flip = 0 ] || exit $flip; exit $code");
+  if (result.code == 77) {
+    WARN("skipped: the system does not let a test write into another process");
+    return;
+  }
+  INFO(fault.tensor << " " << fault.flags << "\n" << result.err);
+  CHECK(result.code == 5);
+  CHECK(result.err.find(fault.message) != std::string::npos);
 }
 
 }  // namespace trainer

@@ -15,7 +15,7 @@
 namespace trainer {
 namespace {
 
-constexpr unsigned kSecondsPerTest = 200;
+constexpr unsigned kSecondsPerTest = 40;
 
 Communicator* world = nullptr;
 std::ostringstream quiet_output;  // what the ranks beyond 0 would print

@@ -55,10 +55,12 @@ Run train(Communicator& world, const Placement& placement, const std::string& la
           const std::string& settings, const std::string& initial_weights = "") {
   const ConfigTree tree(
       {.file = "test.yaml",
-       .text = "data: {dataset: digits, augment: [{random_crop: 1}, horizontal_flip]}\n"
-               "model: {layers: " +
-               layers + ", loss: softmax_cross_entropy}\ntrain: {batch: 100, metrics: [accuracy], " +
-               settings + "}\n"},
+       .text =
+           "data: {dataset: digits, augment: [{random_crop: 1}, horizontal_flip]}\n"
+           "model: {layers: " +
+           layers +
+           ", loss: softmax_cross_entropy}\ntrain: {batch: 100, metrics: [accuracy], guards: {steps: 2}, " +
+           settings + "}\n"},
       run_settings());
   Mesh mesh(world,
             {.data = placement.data, .model = placement.model, .ranks_per_node = placement.ranks_per_node});

@@ -1,0 +1,88 @@
+#include "engine/parallel/watchdog.h"
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace trainer {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A watchdog with little patience, and what it has barked.
+struct Watched {
+  explicit Watched(double patience) { activity.set_patience(patience); }
+  std::string barked() {
+    const std::lock_guard lock(mutex);
+    return message;
+  }
+  /// Waits for a bark, but not for ever.
+  std::string next_bark() {
+    for (int i = 0; i < 500 && barked().empty(); ++i) std::this_thread::sleep_for(10ms);
+    return barked();
+  }
+
+  Activity activity;
+  std::mutex mutex;
+  std::string message;
+  Watchdog watchdog{activity, "rank 1 on a", [this](const std::string& text) {
+                      const std::lock_guard lock(mutex);
+                      message = text;
+                    }};
+};
+
+}  // namespace
+
+TEST_CASE("a rank that waits too long is told, with what it waits for", "[watchdog]") {
+  Watched watched(0.1);
+  watched.activity.set_step(12);
+  Activity::Waiting waiting(watched.activity, "the sum", 3);
+  waiting.for_rank(2);
+  CHECK(watched.next_bark() ==
+        "error: rank 1 on a has waited 0.1 s for rank 2 at the sum of bucket 3, in step 12");
+}
+
+TEST_CASE("before the first step, and without a bucket or a rank, less is told", "[watchdog]") {
+  Watched watched(0.05);
+  const Activity::Waiting waiting(watched.activity, "MPI_Init");
+  CHECK(watched.next_bark() == "error: rank 1 on a has waited 0.05 s for MPI_Init, before the first step");
+}
+
+TEST_CASE("a rank that computes for long does not wait", "[watchdog]") {
+  Watched watched(0.05);
+  { const Activity::Waiting waiting(watched.activity, "the sum"); }
+  std::this_thread::sleep_for(300ms);
+  CHECK(watched.barked().empty());
+}
+
+TEST_CASE("many short waits are not a long one, and neither are inner ones that go on", "[watchdog]") {
+  Watched watched(0.4);
+  const bool nested = GENERATE(false, true);
+  std::optional<Activity::Waiting> outer;
+  if (nested) outer.emplace(watched.activity, "the sums");
+  for (int i = 0; i < 100; ++i) {
+    const Activity::Waiting waiting(watched.activity, "the sum");
+    std::this_thread::sleep_for(10ms);
+  }
+  CHECK(watched.barked().empty());
+}
+
+TEST_CASE("where work of one rank alone is expected, patience is ten times as long", "[watchdog]") {
+  Watched watched(0.1);
+  watched.activity.expect_delay(true);
+  const Activity::Waiting waiting(watched.activity, "the checkpoint");
+  std::this_thread::sleep_for(300ms);
+  CHECK(watched.barked().empty());
+  watched.activity.expect_delay(false);
+  CHECK_FALSE(watched.next_bark().empty());
+}
+
+TEST_CASE("the end of a watchdog does not take as long as its pauses", "[watchdog]") {
+  const auto start = std::chrono::steady_clock::now();
+  { Watched watched(1000); }
+  CHECK(std::chrono::steady_clock::now() - start < 500ms);
+}
+
+}  // namespace trainer
