@@ -356,7 +356,7 @@ void GradientReducer::finish() {
   if (state_->sends_roots()) state_->sum_received();
 }
 
-void GradientReducer::agree(std::span<double> scalars) {
+void GradientReducer::agree(std::span<double> scalars, std::size_t maxima) {
   State& state = *state_;
   NodeWindow& window = *state.window;
   Communicator& data = state.mesh.data();
@@ -365,6 +365,8 @@ void GradientReducer::agree(std::span<double> scalars) {
     const std::size_t count = std::min(scalars.size(), at(NodeWindow::Layout::kTableColumns));
     const std::span<double> part = scalars.first(count);
     scalars = scalars.subspan(count);
+    const std::size_t maxima_here = std::min(maxima - std::min(maxima, scalars.size()), count);
+    const std::size_t added = count - maxima_here;
     state.table = 1 - state.table;
     std::ranges::copy(part, window.table_row(state.table, data.rank()).begin());
     window.barrier("the barrier before the update");
@@ -387,7 +389,8 @@ void GradientReducer::agree(std::span<double> scalars) {
     std::ranges::copy(window.table_row(state.table, 0).first(count), part.begin());
     for (int row = 1; row < ranks; ++row) {
       const std::span<const double> others = window.table_row(state.table, row);
-      for (std::size_t i = 0; i < count; ++i) part[i] += others[i];
+      for (std::size_t i = 0; i < added; ++i) part[i] += others[i];
+      for (std::size_t i = added; i < count; ++i) part[i] = std::max(part[i], others[i]);
     }
   } while (!scalars.empty());
 }
@@ -408,7 +411,7 @@ void GradientReducer::publish() {
 
 std::span<const GradientReducer::Piece> GradientReducer::pieces() const { return state_->pieces; }
 
-std::span<const float> GradientReducer::sums(const Piece& piece) {
+std::span<float> GradientReducer::sums(const Piece& piece) {
   return {state_->my_sums() + piece.first, static_cast<std::size_t>(piece.last - piece.first)};
 }
 

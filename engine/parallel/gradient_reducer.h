@@ -44,8 +44,8 @@ class GradientReducer {
   /// Waits until the sums over all data ranks of my pieces are complete.
   void finish();
   /// Adds `scalars` over all data ranks in rank order, the same bits on every rank; no rank returns before
-  /// all have finished their sums.
-  void agree(std::span<double> scalars);
+  /// all have finished their sums. Of the last `maxima` of them the largest is taken instead.
+  void agree(std::span<double> scalars, std::size_t maxima = 0);
   /// Makes every rank's updated pieces visible to all; no rank returns before it sees them all.
   void publish();
 
@@ -54,8 +54,9 @@ class GradientReducer {
     std::int64_t first, last;
   };
   std::span<const Piece> pieces() const;
-  /// The summed gradient of a piece (as long as the piece); valid from finish() to the next begin().
-  std::span<const float> sums(const Piece& piece);
+  /// The summed gradient of a piece (as long as the piece); valid from finish() to the next begin(). May be
+  /// changed meanwhile.
+  std::span<float> sums(const Piece& piece);
 
   /// What publish() receives from other nodes, ascending. Ranks that share the values receive different
   /// parts.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/core/range.h"
 #include "engine/math/elementwise.h"
 #include "engine/math/gemm.h"
 #include "models/layers/activation_setting.h"
@@ -29,12 +30,16 @@ void keep_sum_and_activate(Activation f, std::int64_t rows, std::int64_t columns
   }
 }
 
-/// product(rows) for all rows at once where a product's bits do not depend on their number, else for each
-/// block.
+/// product(rows, columns) for all rows and columns at once where a product's bits do not depend on their
+/// number, else for each block of rows and of columns, which `borders` cut.
 template <class Product>
-void for_each_product(const Pass& pass, std::int64_t positions, Product product) {
-  if (gemm_is_chained()) return product(MatrixRows{0, pass.rows() * positions});
-  for (const Block& block : pass.blocks()) product(MatrixRows::of(block, positions));
+void for_each_product(const Pass& pass, std::int64_t positions, std::span<const std::int64_t> borders,
+                      Product product) {
+  if (gemm_is_chained())
+    return product(MatrixRows{0, pass.rows() * positions}, Range{borders.front(), borders.back()});
+  for (const Block& block : pass.blocks())
+    for (std::size_t i = 1; i < borders.size(); ++i)
+      product(MatrixRows::of(block, positions), Range{borders[i - 1], borders[i]});
 }
 
 }  // namespace
@@ -67,23 +72,57 @@ Shape Dense::setup(const Shape& sample, Plan& plan) {
     bias.cut_first = cut_.first;
     bias.whole = Shape{units_};
   }
+  if (sums_forward()) bias.cut_axis = -1;
   weight_ = plan.parameter(weight);
-  adds_bias_ = has_bias_ && !by_inputs;
+  const bool whole_sums = !by_inputs || sums_forward();
+  adds_bias_ = has_bias_ && whole_sums;
   if (adds_bias_) bias_ = plan.parameter(bias);
-  applied_ = by_inputs ? Activation::none : activation_;
+  applied_ = whole_sums ? activation_ : Activation::none;
   if (slope_from_input(applied_)) sum_ = plan.saved(sample.with_last(outputs_).size());
   plan.backward_reads(true, applied_ != Activation::none && !slope_from_input(applied_));
+
+  input_borders_ = {0, inputs_};
+  unit_borders_ = {0, outputs_};
+  if (block_sum_) {
+    const std::span<const std::int64_t> borders = block_sum_->borders();
+    (by_inputs ? input_borders_ : unit_borders_).assign(borders.begin(), borders.end());
+    const std::int64_t summed = (by_inputs ? sample.with_last(outputs_) : sample).size();
+    parts_ = plan.scratch(Shape{summed, block_sum_->blocks()}.size());
+    sum_scratch_ = plan.scratch(Shape{summed, block_sum_->scratch()}.size());
+  }
   return sample.with_last(outputs_);
+}
+
+/// total = the sum over the blocks of the cut extent, of all ranks; product(block, part) fills a block's
+/// part.
+template <class Product>
+void Dense::sum_blocks(const Pass& pass, std::span<float> total, Product product) const {
+  const std::span<const std::int64_t> borders = block_sum_->borders();
+  const std::span<float> parts(pass.buffer(parts_).data(),
+                               total.size() * static_cast<std::size_t>(block_sum_->blocks()));
+  for (std::size_t i = 1; i < borders.size(); ++i)
+    product(Range{borders[i - 1], borders[i]}, parts.data() + (i - 1) * total.size());
+  block_sum_->sum(
+      pass.worker(), parts, total,
+      {pass.buffer(sum_scratch_).data(), total.size() * static_cast<std::size_t>(block_sum_->scratch())});
 }
 
 void Dense::forward(ConstTensor x, Tensor y, Pass& pass) {
   const bool keeps_sum = slope_from_input(applied_);
   float* const sum = keeps_sum ? pass.buffer(sum_).data() : y.data();
-  const float* weight = pass.value(weight_).data();
-  for_each_product(pass, positions_, [&](const MatrixRows& rows) {
-    gemm(Transpose::no, Transpose::no, rows.count, outputs_, inputs_, x.data() + rows.first * inputs_,
-         inputs_, weight, outputs_, 0, sum + rows.first * outputs_, outputs_);
-  });
+  const float* const weight = pass.value(weight_).data();
+  const auto multiply = [&](const Range& inputs, float* to) {
+    for_each_product(pass, positions_, unit_borders_, [&](const MatrixRows& rows, const Range& units) {
+      gemm(Transpose::no, Transpose::no, rows.count, units.count(), inputs.count(),
+           x.data() + rows.first * inputs_ + inputs.first, inputs_,
+           weight + inputs.first * outputs_ + units.first, outputs_, 0,
+           to + rows.first * outputs_ + units.first, outputs_);
+    });
+  };
+  if (sums_forward())
+    sum_blocks(pass, {sum, static_cast<std::size_t>(y.size())}, multiply);
+  else
+    multiply({0, inputs_}, sum);
   const float* const bias = adds_bias_ ? pass.value(bias_).data() : nullptr;
   if (keeps_sum)
     keep_sum_and_activate(applied_, pass.rows() * positions_, outputs_, bias, sum, y.data());
@@ -96,21 +135,40 @@ void Dense::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& p
     activate_backward(applied_, dy.size(), slope_from_input(applied_) ? pass.buffer(sum_).data() : y.data(),
                       dy.data(), dy.data());
   for (const Block& block : pass.blocks()) {
+    find_weight_gradient(x, dy, block, pass.gradient(weight_, block));
     const MatrixRows rows = MatrixRows::of(block, positions_);
-    const float* const block_dy = dy.data() + rows.first * outputs_;
-    const Tensor dw = pass.gradient(weight_, block);
-    if (rows.count > 0)
-      gemm(Transpose::yes, Transpose::no, inputs_, outputs_, rows.count, x.data() + rows.first * inputs_,
-           inputs_, block_dy, outputs_, 0, dw.data(), outputs_);
-    else
-      std::ranges::fill(dw.span(), 0.0f);
-    if (adds_bias_) column_sums(rows.count, outputs_, block_dy, false, pass.gradient(bias_, block).data());
+    if (adds_bias_)
+      column_sums(rows.count, outputs_, dy.data() + rows.first * outputs_, false,
+                  pass.gradient(bias_, block).data());
   }
   if (dx.empty()) return;
-  for_each_product(pass, positions_, [&](const MatrixRows& rows) {
-    gemm(Transpose::no, Transpose::yes, rows.count, inputs_, outputs_, dy.data() + rows.first * outputs_,
-         outputs_, pass.value(weight_).data(), outputs_, 0, dx.data() + rows.first * inputs_, inputs_);
-  });
+  const float* const weight = pass.value(weight_).data();
+  const auto multiply = [&](const Range& units, float* to) {
+    for_each_product(pass, positions_, input_borders_, [&](const MatrixRows& rows, const Range& inputs) {
+      gemm(Transpose::no, Transpose::yes, rows.count, inputs.count(), units.count(),
+           dy.data() + rows.first * outputs_ + units.first, outputs_,
+           weight + inputs.first * outputs_ + units.first, outputs_, 0,
+           to + rows.first * inputs_ + inputs.first, inputs_);
+    });
+  };
+  if (sums_backward())
+    sum_blocks(pass, dx.span(), multiply);
+  else
+    multiply({0, outputs_}, dx.data());
+}
+
+void Dense::find_weight_gradient(ConstTensor x, ConstTensor dy, const Block& block, Tensor dw) const {
+  const MatrixRows rows = MatrixRows::of(block, positions_);
+  const auto multiply = [&](const Range& inputs, const Range& units) {
+    gemm(Transpose::yes, Transpose::no, inputs.count(), units.count(), rows.count,
+         x.data() + rows.first * inputs_ + inputs.first, inputs_,
+         dy.data() + rows.first * outputs_ + units.first, outputs_, 0,
+         dw.data() + inputs.first * outputs_ + units.first, outputs_);
+  };
+  if (gemm_is_chained()) return multiply({0, inputs_}, {0, outputs_});
+  for (std::size_t i = 1; i < input_borders_.size(); ++i)
+    for (std::size_t j = 1; j < unit_borders_.size(); ++j)
+      multiply({input_borders_[i - 1], input_borders_[i]}, {unit_borders_[j - 1], unit_borders_[j]});
 }
 
 Shape BiasActivation::setup(const Shape& sample, Plan& plan) {

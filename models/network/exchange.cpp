@@ -66,8 +66,25 @@ class Exchange final : public Layer {
 
 }  // namespace
 
-ModelGroup::ModelGroup(ThreadPool& pool, Communicator& ranks)
-    : pool_(pool), ranks_(ranks), slots_(static_cast<std::size_t>(pool.size())) {}
+ModelGroup::ModelGroup(ThreadPool& pool, Communicator& ranks, bool exact)
+    : pool_(pool), ranks_(ranks), exact_(exact), slots_(static_cast<std::size_t>(pool.size())) {}
+
+std::vector<std::int64_t> ModelGroup::unit_borders(std::int64_t width) {
+  constexpr std::int64_t kLine = 16;
+  const std::int64_t lines = (width + kLine - 1) / kLine;
+  const std::int64_t blocks = std::clamp<std::int64_t>(lines, 1, kMostUnitBlocks);
+  std::vector<std::int64_t> borders;
+  for (std::int64_t block = 0; block <= blocks; ++block)
+    borders.push_back(std::min(width, lines * block / blocks * kLine));
+  return borders;
+}
+
+Range ModelGroup::part_of_rank(std::int64_t width, int rank) const {
+  if (!exact_) return part_of(width, rank, size());
+  const std::vector<std::int64_t> borders = unit_borders(width);
+  const Range blocks = part_of(std::ssize(borders) - 1, rank, size());
+  return {borders[static_cast<std::size_t>(blocks.first)], borders[static_cast<std::size_t>(blocks.last)]};
+}
 
 template <class Collective>
 void ModelGroup::in_turn(int worker, const Slot& slot, Collective collective) {
@@ -83,18 +100,32 @@ void ModelGroup::sum(int worker, std::span<float> values) {
   in_turn(worker, {.mine = {}, .all = values}, [&](const Slot& slot) { ranks_.sum(slot.all); });
 }
 
+void ModelGroup::gather(int worker, std::span<float> all, std::span<const std::int64_t> counts,
+                        std::int64_t size) {
+  in_turn(worker, {.mine = {}, .all = all, .lines = size}, [&](const Slot& slot) {
+    std::vector<std::int64_t> floats;
+    std::int64_t first = 0;
+    for (int rank = 0; rank < ranks_.size(); ++rank) {
+      floats.push_back(counts[static_cast<std::size_t>(rank)] * slot.lines);
+      if (rank < ranks_.rank()) first += floats.back();
+    }
+    const auto mine = static_cast<std::size_t>(floats[static_cast<std::size_t>(ranks_.rank())]);
+    ranks_.all_gather(slot.all.subspan(static_cast<std::size_t>(first), mine), slot.all, floats);
+  });
+}
+
 void ModelGroup::join_columns(int worker, std::span<const float> mine, std::span<float> whole,
                               std::int64_t width, std::span<float> scratch) {
   const std::int64_t lines = static_cast<std::int64_t>(whole.size()) / width;
   in_turn(worker, {.mine = mine, .all = scratch.first(whole.size()), .lines = lines}, [&](const Slot& slot) {
     std::vector<std::int64_t> counts;
     for (int rank = 0; rank < size(); ++rank)
-      counts.push_back(slot.lines * part_of(width, rank, size()).count());
+      counts.push_back(slot.lines * part_of_rank(width, rank).count());
     ranks_.all_gather(slot.mine, slot.all, counts);
   });
   const float* from = scratch.data();
   for (int rank = 0; rank < size(); ++rank) {
-    const Range part = part_of(width, rank, size());
+    const Range part = part_of_rank(width, rank);
     for (std::int64_t line = 0; line < lines; ++line, from += part.count())
       std::copy_n(from, part.count(), whole.data() + line * width + part.first);
   }

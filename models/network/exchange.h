@@ -14,15 +14,24 @@ namespace trainer {
 /// others.
 class ModelGroup {
  public:
-  ModelGroup(ThreadPool& pool, Communicator& ranks);
+  /// `exact`: layers are cut between the blocks of unit_borders() only.
+  ModelGroup(ThreadPool& pool, Communicator& ranks, bool exact = false);
 
   int rank() const { return ranks_.rank(); }
   int size() const { return ranks_.size(); }
   /// My part of `width` units.
-  Range part(std::int64_t width) const { return part_of(width, rank(), size()); }
+  Range part(std::int64_t width) const { return part_of_rank(width, rank()); }
+  Range part_of_rank(std::int64_t width, int rank) const;
+
+  /// Exact mode computes the units of a layer in at most eight blocks of whole cache lines, wherever these
+  /// are: where they begin, and the end of the last.
+  static constexpr int kMostUnitBlocks = 8;
+  static std::vector<std::int64_t> unit_borders(std::int64_t width);
 
   /// Adds `values` over the ranks. Every worker calls.
   void sum(int worker, std::span<float> values);
+  /// Every rank's numbers, by rank: counts[r] * `size` of rank r. Mine lie in their place.
+  void gather(int worker, std::span<float> all, std::span<const std::int64_t> counts, std::int64_t size);
   /// Joins everybody's columns: mine is (lines, part(width)), whole (lines, width); `scratch` holds
   /// whole.size() floats.
   void join_columns(int worker, std::span<const float> mine, std::span<float> whole, std::int64_t width,
@@ -39,6 +48,7 @@ class ModelGroup {
 
   ThreadPool& pool_;
   Communicator& ranks_;
+  bool exact_;
   std::vector<Slot> slots_;
 };
 

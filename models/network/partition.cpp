@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "models/layers/dense.h"
+#include "models/network/unit_blocks.h"
 
 namespace trainer {
 namespace {
@@ -36,12 +37,12 @@ bool pair_moves_less(std::int64_t first_units, std::int64_t second_units) {
 
 }  // namespace
 
-void cut_dense_layers(Sequence& layers, ModelGroup& group) {
-  if (group.size() == 1) return;
+void cut_dense_layers(Sequence& layers, ModelGroup& group, bool exact) {
+  if (group.size() == 1 && !exact) return;
   std::vector<Entry> result;
   std::vector<Entry>& entries = layers.entries();
   const auto exchange = [&](ExchangeKind kind, std::int64_t width) {
-    result.push_back({.layer = make_exchange(kind, group, width), .type = "exchange"});
+    if (group.size() > 1) result.push_back({.layer = make_exchange(kind, group, width), .type = "exchange"});
   };
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (entries[i].type != "dense") {
@@ -52,8 +53,10 @@ void cut_dense_layers(Sequence& layers, ModelGroup& group) {
     const std::size_t next = dense_after(entries, i);
     const bool paired = next != kNone && pair_moves_less(units, dense(entries[next]).units());
     const Range part = group.part(units);
-    dense(entries[i]).cut({.along = Dense::Cut::Along::outputs, .first = part.first, .last = part.last});
-    exchange(ExchangeKind::copy, 0);
+    dense(entries[i])
+        .cut({.along = Dense::Cut::Along::outputs, .first = part.first, .last = part.last},
+             exact ? make_unit_sum(group, units) : nullptr);
+    if (!exact) exchange(ExchangeKind::copy, 0);
     result.push_back(std::move(entries[i]));
     if (!paired) {
       exchange(ExchangeKind::join, units);
@@ -61,8 +64,10 @@ void cut_dense_layers(Sequence& layers, ModelGroup& group) {
     }
     for (++i; i < next; ++i) result.push_back(std::move(entries[i]));
     Dense& second = dense(entries[next]);
-    second.cut({.along = Dense::Cut::Along::inputs, .first = part.first, .last = part.last, .inputs = units});
+    second.cut({.along = Dense::Cut::Along::inputs, .first = part.first, .last = part.last, .inputs = units},
+               exact ? make_unit_sum(group, units) : nullptr);
     result.push_back(std::move(entries[next]));
+    if (exact) continue;
     exchange(ExchangeKind::sum, second.units());
     if (second.has_bias() || second.activation() != Activation::none)
       result.push_back({.layer = std::make_unique<BiasActivation>(second), .type = "bias"});

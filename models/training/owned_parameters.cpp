@@ -22,8 +22,11 @@ constexpr std::int64_t kQuantum = 16;
 }  // namespace
 
 OwnedParameters::OwnedParameters(const Plan& plan, GradientReducer& reducer, ThreadPool& pool,
-                                 std::size_t states)
-    : pool_(pool), finite_(static_cast<std::size_t>(pool.size())) {
+                                 std::size_t states, bool counts_shared)
+    : pool_(pool),
+      reducer_(reducer),
+      finite_(static_cast<std::size_t>(pool.size())),
+      largest_(static_cast<std::size_t>(pool.size())) {
   std::int64_t owned = 0;
   for (const auto& piece : reducer.pieces()) owned += piece.last - piece.first;
   states_ = Arena(owned * static_cast<std::int64_t>(states));
@@ -52,6 +55,7 @@ OwnedParameters::OwnedParameters(const Plan& plan, GradientReducer& reducer, Thr
               static_cast<std::size_t>(position) + state * static_cast<std::size_t>(owned), size));
         segments_.push_back(std::move(segment));
         offsets_.push_back(first);
+        counts_.push_back(counts_shared || parameter.cut_axis >= 0);
         first += count;
         position += count;
         if (count == left) first_segment_.push_back(segments_.size());
@@ -80,6 +84,28 @@ bool OwnedParameters::gradients_are_finite() {
         });
   });
   return std::ranges::all_of(finite_, [](char finite) { return finite != 0; });
+}
+
+std::uint32_t OwnedParameters::largest_gradient() {
+  std::ranges::fill(largest_, 0U);
+  share_out([this](std::size_t first, std::size_t last, std::size_t worker) {
+    for (const Segment& segment : std::span(segments_).subspan(first, last - first))
+      largest_[worker] = std::max(largest_[worker],
+                                  largest_magnitude(std::ssize(segment.gradients), segment.gradients.data()));
+  });
+  return *std::ranges::max_element(largest_);
+}
+
+void OwnedParameters::add_squares(SquareSum& sum) const {
+  for (std::size_t i = 0; i < segments_.size(); ++i)
+    if (counts_[i]) sum.add(std::ssize(segments_[i].gradients), segments_[i].gradients.data());
+}
+
+void OwnedParameters::scale_gradients(float factor) {
+  for (const auto& piece : reducer_.pieces()) {
+    const std::span<float> sums = reducer_.sums(piece);
+    scale(std::ssize(sums), factor, sums.data(), sums.data());
+  }
 }
 
 void OwnedParameters::guard(MemoryGuard::Facts facts) {

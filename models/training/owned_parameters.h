@@ -7,6 +7,7 @@
 
 #include "engine/core/arena.h"
 #include "engine/core/thread_pool.h"
+#include "engine/math/square_sum.h"
 #include "engine/parallel/gradient_reducer.h"
 #include "models/network/plan.h"
 #include "models/optimizers/optimizer.h"
@@ -18,10 +19,18 @@ namespace trainer {
 /// shared out among the rank's workers.
 class OwnedParameters {
  public:
-  OwnedParameters(const Plan& plan, GradientReducer& reducer, ThreadPool& pool, std::size_t states);
+  /// `states`: of the optimizer. `counts_shared`: whether this rank is the one among those of its model that
+  /// counts what all of them hold.
+  OwnedParameters(const Plan& plan, GradientReducer& reducer, ThreadPool& pool, std::size_t states,
+                  bool counts_shared);
 
-  /// After GradientReducer::finish().
+  // After GradientReducer::finish():
   bool gradients_are_finite();
+  /// The bits of the largest magnitude of a gradient: see engine/math/square_sum.h.
+  std::uint32_t largest_gradient();
+  /// Adds the squares of the gradients; parameters that several ranks of a model hold count once.
+  void add_squares(SquareSum& sum) const;
+  void scale_gradients(float factor);
   /// From now on every update looks whether anything else has changed this part meanwhile. Call when values
   /// and states are what training begins with.
   void guard(MemoryGuard::Facts facts);
@@ -42,13 +51,16 @@ class OwnedParameters {
   void share_out(Work work);
 
   ThreadPool& pool_;
+  GradientReducer& reducer_;
   Arena states_;
   std::vector<Segment> segments_;
   std::optional<MemoryGuard> guard_;
   std::vector<std::int64_t> offsets_;  ///< of each segment in the flat buffer
+  std::vector<char> counts_;           ///< by segment: whether add_squares() takes it
   std::vector<std::size_t>
       first_segment_;         ///< of each worker, and behind the last; for one worker when the part is small
   std::vector<char> finite_;  ///< by worker; char, since workers write neighbouring elements at once
+  std::vector<std::uint32_t> largest_;  ///< by worker
 };
 
 }  // namespace trainer

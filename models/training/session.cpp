@@ -43,17 +43,19 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
       mesh_(mesh),
       pool_(pool),
       blocks_(make_blocks(settings_, mesh, pool)),
-      model_group_(pool, mesh.model()) {
+      model_group_(pool, mesh.model(), settings_.exact_modelpar) {
   mesh.world().activity().set_patience(static_cast<double>(settings_.stall_timeout));
   const Config model = root.at("model");
   check_ranks(root.at("train"), settings_, mesh);
-  network_ = std::make_unique<Network>(
-      model.items("layers"), data_.train->sample(),
-      Network::Options{.batch = settings_.batch,
-                       .blocks = blocks_,
-                       .rank = mesh.data().rank(),
-                       .seed = settings_.seed,
-                       .rewrite = [&](Sequence& layers) { cut_dense_layers(layers, model_group_); }});
+  network_ = std::make_unique<Network>(model.items("layers"), data_.train->sample(),
+                                       Network::Options{.batch = settings_.batch,
+                                                        .blocks = blocks_,
+                                                        .rank = mesh.data().rank(),
+                                                        .seed = settings_.seed,
+                                                        .rewrite = [&](Sequence& layers) {
+                                                          cut_dense_layers(layers, model_group_,
+                                                                           settings_.exact_modelpar);
+                                                        }});
   loss_ = Registry<Loss>::make(model.at("loss"));
   const Dataset& train = *data_.train;
   loss_->setup(network_->output(), train.classes());

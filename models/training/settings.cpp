@@ -42,6 +42,7 @@ TrainSettings train_settings(const Config& train) {
                          .blocks = train.get<int>("blocks")};
   if (train.has("epochs")) settings.epochs = train.get<std::int64_t>("epochs");
   if (train.has("steps")) settings.steps = train.get<std::int64_t>("steps");
+  if (train.has("clip_norm")) settings.clip_norm = train.get<double>("clip_norm");
   if (train.has("exact")) {
     const Config exact = train.at("exact");
     settings.exact = exact.type() == "settings" || exact.value<bool>();
@@ -74,6 +75,9 @@ std::vector<Setting> run_settings() {
            family("optimizer", "how parameters follow their gradients", "optimizer"),
            family("schedule", "how the learning rate changes", "schedule").fallback("constant"),
            duration("warmup", "how long the learning rate rises from 0 at the start").optional(),
+           real("clip_norm", "a gradient longer than this, over all parameters, is scaled down to it")
+               .above(0)
+               .optional(),
            list_of("metrics", "what is reported besides the loss; the first decides which weights are best",
                    family("", "a metric", "metric"))
                .fallback("[]"),

@@ -29,6 +29,7 @@ struct TrainSettings {
   std::optional<Duration> warmup;
   /// Bits do not depend on ranks and threads; with `exact_modelpar` neither on how layers are cut over ranks.
   bool exact = false, exact_modelpar = false;
+  std::optional<double> clip_norm;
   int blocks = 1;  ///< that the batch is cut into in exact mode
 
   std::int64_t total_steps(std::int64_t steps_per_epoch) const {

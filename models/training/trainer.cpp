@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "models/initializers/initializer.h"
 #include "models/training/divergence.h"
 #include "models/training/evaluation.h"
+#include "models/training/gradient_clip.h"
 #include "models/training/weights.h"
 
 namespace trainer {
@@ -90,7 +92,8 @@ Trainer::Trainer(const Config& root, Session& session, const Options& options)
                in_exact_blocks(options.reducer, session)),
       team_(session.mesh(), session.pool(), options.reducer.share, session.exact_blocks()),
       batch_(session),
-      owned_(session.network().plan(), reducer_, session.pool(), optimizer_->states().size()),
+      owned_(session.network().plan(), reducer_, session.pool(), optimizer_->states().size(),
+             session.mesh().model().rank() == 0),
       ready_until_(static_cast<std::size_t>(session.pool().size())) {
   Network& network = session.network();
   std::vector<std::span<float>> gradients;
@@ -205,17 +208,24 @@ void Trainer::step(Progress& progress, std::span<const std::int64_t> samples) {
   // Loss and metrics, and how many ranks met a number that is not finite.
   sums_.assign(batch_.sums().begin(), batch_.sums().end());
   const double own_loss = batch_.own_loss();
-  sums_.push_back(std::isfinite(own_loss) && owned_.gradients_are_finite() ? 0 : 1);
+  // What clipping has to know anyway tells it, too.
+  const bool clips = session_.settings().clip_norm.has_value();
+  const std::uint32_t largest = clips ? owned_.largest_gradient() : 0;
+  const bool finite = clips ? is_finite_magnitude(largest) : owned_.gradients_are_finite();
+  sums_.push_back(std::isfinite(own_loss) && finite ? 0 : 1);
+  const std::size_t flag = sums_.size() - 1;
+  if (clips) sums_.push_back(largest);
   const auto agree = Clock::now();
-  reducer_.agree(sums_);
-  session_.mesh().model().sum(std::span(sums_).last(1));
+  reducer_.agree(sums_, clips ? 1 : 0);
+  session_.mesh().model().sum(std::span(sums_).subspan(flag, 1));
   activity.expect_delay(false);
   const auto agreed = Clock::now();
-  batch_.scores(std::span(sums_).first(sums_.size() - 1), std::ssize(samples), progress.report.scores);
+  batch_.scores(std::span(sums_).first(flag), std::ssize(samples), progress.report.scores);
   progress.losses.add(progress.report.scores.loss);
   // A step that is not finite updates nothing.
-  if (sums_.back() > 0) throw_divergence(progress, own_loss);
+  if (sums_[flag] > 0) throw_divergence(progress, own_loss);
 
+  if (clips) clip_gradient(sums_.back());
   owned_.update(*optimizer_, static_cast<float>(progress.report.rate), progress.step);
   const auto publish = Clock::now();
   replicas_->before_publish(progress.step);
@@ -256,6 +266,18 @@ void Trainer::begin_guards(const Progress& progress) {
   owned_.guard({.parameters = session_.network().plan().parameters(),
                 .states = optimizer_->states(),
                 .place = fmt::format("rank {} on {}", session_.mesh().world().rank(), host_name())});
+}
+
+void Trainer::clip_gradient(double largest) {
+  Communicator& model = session_.mesh().model();
+  model.maximum({&largest, 1});
+  SquareSum squares(static_cast<std::uint32_t>(largest));
+  owned_.add_squares(squares);
+  std::array<double, 2> parts{squares.high(), squares.low()};
+  reducer_.agree(parts);
+  model.sum(parts);
+  const float factor = clip_factor(squares.root(parts[0], parts[1]), *session_.settings().clip_norm);
+  if (factor < 1) owned_.scale_gradients(factor);
 }
 
 bool Trainer::evaluate_when_due(Progress& progress) {

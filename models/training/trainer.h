@@ -63,6 +63,8 @@ class Trainer {
   void begin_guards(const Progress& progress);
   /// What may be due after a step: evaluation, the end of an epoch, a checkpoint.
   void end_step(Progress& progress, const std::vector<Observer*>& observers);
+  /// `largest`: what OwnedParameters::largest_gradient() gave on this model rank's data ranks.
+  void clip_gradient(double largest);
   /// True when it was.
   bool evaluate_when_due(Progress& progress);
   void save_when_due(Progress& progress);

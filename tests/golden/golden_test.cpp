@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <sstream>
 
+#include "engine/math/square_sum.h"
 #include "models/export/layout.h"
 #include "models/export/safetensors.h"
 #include "models/losses/loss.h"
 #include "models/optimizers/optimizer.h"
+#include "models/training/gradient_clip.h"
 #include "tests/support/layer_check.h"
 
 namespace trainer {
@@ -208,6 +210,24 @@ std::vector<double> losses_of_training(const TensorFile& file) {
     }
   }
   return losses;
+}
+
+TEST_CASE("clipping a gradient agrees with PyTorch", "[golden]") {
+  for (const TensorFile& file : files_of_kind("clip")) {
+    INFO(file.metadata.at("name"));
+    const std::vector<float>&a = tensor(file, "a").values, &b = tensor(file, "b").values;
+    SquareSum squares(
+        std::max(largest_magnitude(std::ssize(a), a.data()), largest_magnitude(std::ssize(b), b.data())));
+    for (const auto* part : {&a, &b}) squares.add(std::ssize(*part), part->data());
+    const double norm = squares.root(squares.high(), squares.low());
+    CHECK(norm == Approx(tensor(file, "norm").values[0]).epsilon(1e-7));
+    const float factor = clip_factor(norm, std::stod(file.metadata.at("limit")));
+    for (std::vector<float> clipped : {a, b}) {
+      const bool is_a = clipped.size() == a.size();
+      for (float& number : clipped) number *= factor;
+      CHECK(relative_difference(clipped, tensor(file, is_a ? "clipped_a" : "clipped_b").values) < 1e-7);
+    }
+  }
 }
 
 TEST_CASE("a run of 20 steps from given weights follows PyTorch's losses", "[golden]") {

@@ -301,6 +301,18 @@ def trainings():
              (1, 28, 28))
 
 
+def clipping():
+    """Gradients of two parameters before and after clip_grad_norm_."""
+    parameters = [nn.Parameter(torch.zeros(7, 5).double()), nn.Parameter(torch.zeros(300).double())]
+    gradients = [rounded(7, 5), rounded(300)]
+    for name, limit in [('clip_to_2', 2.0), ('clip_not', 100.0)]:
+        for parameter, gradient in zip(parameters, gradients):
+            parameter.grad = gradient.clone()
+        norm = nn.utils.clip_grad_norm_(parameters, limit)
+        write(name, {'a': gradients[0], 'b': gradients[1], 'clipped_a': parameters[0].grad,
+                     'clipped_b': parameters[1].grad, 'norm': norm.reshape(1)}, kind='clip', limit=str(limit))
+
+
 def sequence_layers():
     layer('gelu', 'gelu', nn.GELU(), (3, 2, 3, 5))
     layer('dense_gelu', 'dense: {units: 4, activation: gelu}', nn.Sequential(nn.Linear(6, 4), nn.GELU()), (5, 6),
@@ -318,3 +330,5 @@ trainings()
 # With numbers of their own, so that what is added above leaves these files alone.
 torch.manual_seed(20251120)
 sequence_layers()
+torch.manual_seed(20251121)
+clipping()

@@ -136,6 +136,14 @@ struct DepthwiseKernels {
                       const float* dy, float* dw);
 };
 
+/// Parts of sums of squares that do not depend on the order.
+struct SquareSumKernels {
+  /// The largest of the bits without sign.
+  std::uint32_t (*largest_magnitude)(std::int64_t count, const float* x);
+  /// The sum of x^2 times `units`, each rounded to a whole number below 2^51; it must stay below 2^63.
+  std::int64_t (*whole_squares)(std::int64_t count, double units, const float* x);
+};
+
 /// Rows of A or columns of B: number k of row i lies at data + i step + k k_step, and one of the steps is 1.
 struct Operand {
   const float* data;
@@ -164,6 +172,7 @@ struct Kernels {
   const ConvolutionKernels* convolution;
   const DepthwiseKernels* depthwise;
   const UpdateKernels* updates;
+  const SquareSumKernels* square_sum;
   const GemmKernels* gemm;  ///< null where BLAS is faster
   const ChecksumKernels* checksum;
 };

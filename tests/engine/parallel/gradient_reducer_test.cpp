@@ -150,6 +150,26 @@ TEST_CASE("scalars are added in rank order, however many there are", "[parallel]
   }
 }
 
+TEST_CASE("of some scalars the largest is agreed on, also where they lie beyond the first table",
+          "[parallel]") {
+  Communicator& world = test_world();
+  const int ranks_per_node = GENERATE(0, 1, 2);
+  Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
+  ThreadPool pool(1);
+  GradientReducer reducer(mesh, pool, {0, 1}, {.crowded = true});
+  for (const std::size_t count : {3U, 257U, 600U}) {
+    constexpr std::size_t kMaxima = 2;
+    std::vector<double> scalars(count, 1.0);
+    scalars[count - 2] = world.rank() == 0 ? 5 : 2;
+    scalars[count - 1] = world.rank() + 1;
+    reducer.agree(scalars, kMaxima);
+    CHECK(std::ranges::count(std::span(scalars).first(count - kMaxima), world.size()) ==
+          static_cast<std::ptrdiff_t>(count - kMaxima));
+    CHECK(scalars[count - 2] == 5);
+    CHECK(scalars[count - 1] == world.size());
+  }
+}
+
 TEST_CASE("no rank returns from agree() before all have called it", "[parallel]") {
   Communicator& world = test_world();
   const auto host = world.shared(64);

@@ -56,10 +56,12 @@ TEST_CASE("a hundred training steps allocate nothing", "[training]") {
                "[{conv: {filters: 8, kernel: 3, activation: relu}}, batch_norm, {max_pool: 2}, {residual: "
                "[{conv: {filters: 8, "
                "kernel: 3, pad: same}}, batch_norm, relu]}, global_avg_pool, {dense: 10}]");
+  const std::string mode = GENERATE("", "exact: true, clip_norm: 0.1, ");
   const ConfigTree tree(
       {.file = "test.yaml",
        .text = "data: {dataset: digits}\nmodel: {layers: " + layers +
-               ", loss: softmax_cross_entropy}\ntrain: {batch: 16, steps: 120, metrics: [accuracy], "
+               ", loss: softmax_cross_entropy}\ntrain: {" + mode +
+               "batch: 16, steps: 120, metrics: [accuracy], "
                "optimizer: {sgd: {lr: 0.01, momentum: 0.9}}, evaluate: never, checkpoint: never}\n"},
       run_settings());
   const auto alone = solo();
@@ -71,7 +73,7 @@ TEST_CASE("a hundred training steps allocate nothing", "[training]") {
   Watch watch;
   const TemporaryFolder folder;
   trainer.run({&watch}, folder.path());
-  INFO(layers << " on " << threads << " threads");
+  INFO(layers << " " << mode << "on " << threads << " threads");
   CHECK(watch.in_a_hundred_steps() == 0);
 }
 

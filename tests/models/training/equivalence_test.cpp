@@ -19,6 +19,10 @@ constexpr const char* kPairs =
 /// Fewer units than ranks: some ranks hold nothing of a layer, cut by outputs or by inputs.
 constexpr const char* kNarrow =
     "[{dense: {units: 2, activation: tanh}}, {dense: {units: 1, bias: false}}, {dense: 3}, {dense: 10}]";
+/// Blocks of units that no number of ranks but one divides, in pairs and behind dropout.
+constexpr const char* kUneven =
+    "[{dense: {units: 90, activation: gelu}}, {dense: {units: 75, activation: tanh}}, {dropout: 0.2}, "
+    "{dense: {units: 40}}, relu, {dense: 10}]";
 /// Large enough that the workers of a rank share out the update.
 constexpr const char* kWide = "[{dense: {units: 4200, activation: relu}}, {dense: 10}]";
 constexpr const char* kConvnet =
@@ -152,17 +156,19 @@ TEST_CASE("losses and scores of a run with a last batch of 7 do not depend on wh
 
 TEST_CASE("in exact mode losses, scores and weights have the same bits wherever a run is computed",
           "[training]") {
-  const std::string layers = GENERATE(kMlp, kConvnet);
+  const auto [layers, blocks] =
+      GENERATE(table<std::string, int>({{kMlp, 8}, {kPairs, 8}, {kNarrow, 8}, {kUneven, 7}, {kConvnet, 7}}));
   // 7 blocks of batches of 100 and of 7: uneven ones, and a worker without any.
   const std::string settings =
-      "optimizer: {sgd: {lr: 0.02, momentum: 0.9, weight_decay: 1.0e-4}}, epochs: 2, exact: true, blocks: " +
-      std::string(GENERATE("8", "7"));
+      "optimizer: {sgd: {lr: 0.02, momentum: 0.9, weight_decay: 1.0e-4}}, epochs: 1, clip_norm: 0.5, exact: "
+      "true, blocks: " +
+      std::to_string(blocks);
   const auto alone = solo();
   const Run reference = train(*alone, {}, layers, settings);
   std::vector<Placement> all = placements(test_world().size());
   all.push_back({.data = test_world().size(), .threads = 5});
+  if (test_world().size() == 4) all.push_back({.data = 2, .model = 2, .ranks_per_node = 1, .share = false});
   for (const Placement& placement : all) {
-    if (placement.model > 1) continue;
     const Run run = train(test_world(), placement, layers, settings);
     INFO(text(placement) << ", " << layers);
     CHECK(run.evaluation.loss == reference.evaluation.loss);
@@ -171,6 +177,53 @@ TEST_CASE("in exact mode losses, scores and weights have the same bits wherever 
     CHECK(run.losses == reference.losses);
     for (std::size_t i = 0; i < run.weights.size(); ++i)
       CHECK(run.weights[i].values == reference.weights[i].values);
+  }
+}
+
+TEST_CASE(
+    "in exact mode more data ranks than blocks, or modelpar where it was given up, are errors of their keys",
+    "[training]") {
+  const int ranks = test_world().size();
+  if (ranks == 1) return;
+  const auto error = [&](const Placement& placement, const std::string& settings) {
+    try {
+      train(test_world(), placement, kMlp, "optimizer: {sgd: {lr: 0.1}}, steps: 1, " + settings);
+      return std::string("none");
+    } catch (const Error& caught) {
+      CHECK(caught.code() == ExitCode::ranks);
+      return caught.diagnostics().front().place + ": " + caught.diagnostics().front().what;
+    }
+  };
+  const std::string few = std::to_string(ranks - 1);
+  CHECK_THAT(error({.data = ranks}, "exact: true, blocks: " + few), Catch::Contains(few + " blocks to"));
+  CHECK_THAT(error({.data = 1, .model = ranks}, "exact: {modelpar: false}"),
+             Catch::Contains("without modelpar"));
+  CHECK(error({.data = ranks}, "exact: {modelpar: false}") == "none");
+}
+
+TEST_CASE("clip_norm scales the gradient of all ranks down to it, and no shorter one", "[training]") {
+  const std::string layers = GENERATE(kPairs, kConvnet);
+  const auto alone = solo();
+  const Run initial = train(*alone, {}, layers, "optimizer: {sgd: {lr: 1}}, steps: 0, evaluate: never");
+  const auto update = [&](const Placement& placement, const std::string& clip) {
+    const Run run =
+        train(test_world(), placement, layers, "optimizer: {sgd: {lr: 1}}, steps: 1, evaluate: never" + clip);
+    double squares = 0;
+    for (std::size_t i = 0; i < run.weights.size(); ++i)
+      for (std::size_t k = 0; k < run.weights[i].values.size(); ++k)
+        if (run.weights[i].name.find("running") == std::string::npos)
+          squares +=
+              std::pow(static_cast<double>(run.weights[i].values[k]) - initial.weights[i].values[k], 2);
+    return std::sqrt(squares);
+  };
+  for (const Placement& placement : placements(test_world().size())) {
+    INFO(text(placement) << ", " << layers);
+    const double whole = update(placement, ""), clipped = update(placement, ", clip_norm: 0.1"),
+                 spared = update(placement, ", clip_norm: 1000");
+    if (test_world().rank() != 0) continue;
+    CHECK(whole > 0.2);
+    CHECK(clipped == Approx(0.1).epsilon(1e-4));
+    CHECK(spared == whole);
   }
 }
 

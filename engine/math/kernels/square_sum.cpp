@@ -1,0 +1,34 @@
+// Sums of whole numbers, whose order does not matter.
+
+#include "engine/math/kernels/kernels.h"
+#include "engine/math/kernels/loops.h"
+
+namespace trainer::KERNEL_NAMESPACE {
+namespace {
+
+std::uint32_t largest_magnitude(std::int64_t count, const float* x) {
+  std::uint32_t largest = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, x[i]) & 0x7fffffffu;
+    largest = bits > largest ? bits : largest;
+  }
+  return largest;
+}
+
+std::int64_t whole_squares(std::int64_t count, double units, const float* x) {
+  // Adding 1.5 * 2^52 rounds to a whole number, which then lies in the low bits.
+  constexpr double kShift = 6755399441055744.0;
+  std::int64_t sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double number = static_cast<double>(x[i]);
+    sum += __builtin_bit_cast(std::int64_t, number * number * units + kShift);
+  }
+  return sum - count * __builtin_bit_cast(std::int64_t, kShift);
+}
+
+}  // namespace
+
+extern const SquareSumKernels square_sum_kernels;
+const SquareSumKernels square_sum_kernels = {largest_magnitude, whole_squares};
+
+}  // namespace trainer::KERNEL_NAMESPACE

@@ -1,0 +1,75 @@
+#include "models/network/unit_blocks.h"
+
+#include <array>
+#include <vector>
+
+#include "engine/parallel/sum_tree.h"
+
+namespace trainer {
+namespace {
+
+class UnitSum final : public BlockSum {
+ public:
+  UnitSum(ModelGroup& group, std::int64_t width)
+      : group_(group), blocks_(static_cast<int>(std::ssize(ModelGroup::unit_borders(width))) - 1) {
+    const std::vector<std::int64_t> borders = ModelGroup::unit_borders(width);
+    std::vector<Range> all_roots;
+    for (int rank = 0; rank < group.size(); ++rank) {
+      const Range blocks = part_of(blocks_, rank, group.size());
+      const SumTree tree = SumTree::of_leaves(blocks_, blocks);
+      roots_.push_back(std::ssize(tree.roots()));
+      all_roots.insert(all_roots.end(), tree.roots().begin(), tree.roots().end());
+      if (rank != group.rank()) continue;
+      mine_ = tree;
+      for (std::int64_t block = blocks.first; block <= blocks.last; ++block)
+        borders_.push_back(borders[static_cast<std::size_t>(block)] -
+                           borders[static_cast<std::size_t>(blocks.first)]);
+    }
+    all_ = SumTree(blocks_, all_roots);
+  }
+
+  std::span<const std::int64_t> borders() const override { return borders_; }
+  std::int64_t scratch() const override {
+    return group_.size() > 1 ? static_cast<std::int64_t>(all_.inputs()) : 0;
+  }
+
+  void sum(int worker, std::span<const float> parts, std::span<float> total,
+           std::span<float> scratch) override {
+    const std::int64_t size = std::ssize(total);
+    std::array<const float*, ModelGroup::kMostUnitBlocks> inputs{};
+    std::array<float*, ModelGroup::kMostUnitBlocks> roots{};
+    for (std::size_t block = 0; block < mine_.inputs(); ++block)
+      inputs[block] = parts.data() + static_cast<std::int64_t>(block) * size;
+    roots[0] = total.data();
+    if (group_.size() > 1) {
+      std::int64_t before = 0;
+      for (int rank = 0; rank < group_.rank(); ++rank) before += roots_[static_cast<std::size_t>(rank)];
+      for (std::size_t root = 0; root < mine_.roots().size(); ++root)
+        roots[root] = scratch.data() + (before + static_cast<std::int64_t>(root)) * size;
+    }
+    mine_.sum(std::span(inputs).first(mine_.inputs()), std::span(roots).first(mine_.roots().size()), 0, size);
+    if (group_.size() == 1) return;
+
+    const std::span<float> all = scratch.first(all_.inputs() * total.size());
+    group_.gather(worker, all, roots_, size);
+    for (std::size_t root = 0; root < all_.inputs(); ++root)
+      inputs[root] = all.data() + static_cast<std::int64_t>(root) * size;
+    roots[0] = total.data();
+    all_.sum(std::span(inputs).first(all_.inputs()), std::span(roots).first(1), 0, size);
+  }
+
+ private:
+  ModelGroup& group_;
+  int blocks_;  ///< of all ranks
+  std::vector<std::int64_t> borders_;
+  std::vector<std::int64_t> roots_;  ///< by rank: how many its tree leaves apart
+  SumTree mine_{1, {}}, all_{1, {}};
+};
+
+}  // namespace
+
+std::unique_ptr<BlockSum> make_unit_sum(ModelGroup& group, std::int64_t width) {
+  return std::make_unique<UnitSum>(group, width);
+}
+
+}  // namespace trainer

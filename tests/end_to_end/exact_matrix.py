@@ -1,0 +1,186 @@
+"""Trains configs in exact mode wherever they may be computed, and compares the bits of weights, losses and metrics.
+
+Usage: exact_matrix.py TRAINER CONFIGS [--full] [--steps N] [--models NAME,...] [--instructions NAME,...]
+
+Each model trains on generated samples, with clip_norm on and an evaluation after every epoch; batches do not divide the
+samples, and blocks do not divide the batches. Without --full: ten steps in some placements; with it: 200 steps of
+batches of 100 from 1,007 samples in all of them, on every set of kernels that this machine has.
+"""
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+TIMES = {'examples_per_second', 'comm_share', 'data_share', 'time'}
+MODELS = {'mnist-mlp': ('mnist-mlp', []),
+          'mnist-small': ('mnist-small', []),
+          'mnist-small, dropout 0.3': ('mnist-small', ['dropout']),
+          'cifar10-resnet20': ('cifar10-resnet20', [])}
+
+
+class Placement:
+    def __init__(self, ranks=1, mode='', threads=1, ranks_per_node=0):
+        self.ranks, self.mode, self.threads, self.ranks_per_node = ranks, mode, threads, ranks_per_node
+
+    def arguments(self):
+        words = ['--threads', str(self.threads)]
+        if self.ranks > 1:
+            words += ['-n', str(self.ranks)] + self.mode.split()
+        if self.ranks_per_node:
+            words += ['--ranks-per-node', str(self.ranks_per_node)]
+        return words
+
+    def nodes(self):
+        if self.ranks_per_node == 0:
+            return '1 node'
+        whole, rest = divmod(self.ranks, self.ranks_per_node)
+        return '+'.join([str(self.ranks_per_node)] * whole + [str(rest)] * (rest > 0)) + ' ranks'
+
+    def text(self):
+        mode = self.mode.replace('--', '') or 'alone'
+        return f'{self.ranks} x {mode}, {self.threads} threads, {self.nodes()}'
+
+
+def some_placements():
+    return [Placement(threads=2),
+            Placement(2, '--datapar'), Placement(2, '--modelpar', threads=2),
+            Placement(3, '--datapar', ranks_per_node=2), Placement(3, '--modelpar'),
+            Placement(4, '--mesh 2x2', ranks_per_node=2),
+            Placement(5, '--datapar', threads=2, ranks_per_node=3), Placement(8, '--modelpar')]
+
+
+def all_placements():
+    result = [Placement(threads=threads) for threads in (1, 2)]
+    for ranks in (2, 3, 4, 5, 8):
+        modes = ['--datapar', '--modelpar'] + {4: ['--mesh 2x2'], 8: ['--mesh 4x2', '--mesh 2x4']}.get(ranks, [])
+        for mode in modes:
+            for threads in (1, 2):
+                result += [Placement(ranks, mode, threads, per_node) for per_node in (0, (ranks + 1) // 2)]
+    return result
+
+
+def noisy_picture(pattern, source):
+    return bytes((a + b) // 2 for a, b in zip(pattern, source.randbytes(len(pattern))))
+
+
+def samples(count, size, seed):
+    """Labels, and pictures of noise around a pattern of their label."""
+    patterns = [random.Random(f'pattern {label}').randbytes(size) for label in range(10)]
+    source = random.Random(seed)
+    labels = [source.randrange(10) for _ in range(count)]
+    return labels, [noisy_picture(patterns[label], source) for label in labels]
+
+
+def write_mnist(folder, train, test):
+    for name, count in (('train', train), ('t10k', test)):
+        labels, pictures = samples(count, 784, name)
+        sizes = [count.to_bytes(4, 'big'), (28).to_bytes(4, 'big')]
+        (folder / f'{name}-labels-idx1-ubyte').write_bytes(bytes([0, 0, 8, 1]) + sizes[0] + bytes(labels))
+        (folder / f'{name}-images-idx3-ubyte').write_bytes(
+            bytes([0, 0, 8, 3]) + sizes[0] + sizes[1] + sizes[1] + b''.join(pictures))
+
+
+def write_cifar10(folder, train, test):
+    for name, count in (('data_batch_1', train), ('test_batch', test)):
+        labels, pictures = samples(count, 3072, name)
+        (folder / f'{name}.bin').write_bytes(
+            b''.join(bytes([label]) + picture for label, picture in zip(labels, pictures)))
+
+
+def config_of(model, configs, folder):
+    name, changes = MODELS[model]
+    text = (configs / f'{name}.yaml').read_text()
+    if 'dropout' in changes:
+        assert '    - dense: 10\n' in text
+        text = text.replace('    - dense: 10\n', '    - dropout: 0.3\n    - dense: 10\n')
+    file = folder / 'config.yaml'
+    file.write_text(text)
+    return file
+
+
+def run(trainer, config, placement, settings, environment):
+    with tempfile.TemporaryDirectory() as parent:
+        out = pathlib.Path(parent) / 'run'
+        words = [str(trainer), str(config), *placement.arguments(), '-q', '-o', str(out)]
+        for setting in settings:
+            words += ['-s', setting]
+        result = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=1800)
+        if result.returncode != 0:
+            return f'exit code {result.returncode}: {result.stderr.strip()[:300]}', ''
+        weights = hashlib.sha256((out / 'checkpoints' / 'last' / 'model.safetensors').read_bytes()).hexdigest()
+        lines = [json.loads(line) for line in (out / 'metrics.jsonl').read_text().splitlines()]
+        kept = [{key: value for key, value in line.items() if key not in TIMES} for line in lines]
+        return weights, json.dumps(kept)
+
+
+def instructions_here():
+    flags = pathlib.Path('/proc/cpuinfo').read_text().split() if os.path.exists('/proc/cpuinfo') else []
+    here = {'native': {}}
+    if 'avx512f' in flags:
+        here['avx2'] = {'TRAINER_INSTRUCTIONS': 'avx2'}
+    here['baseline'] = {'TRAINER_INSTRUCTIONS': 'baseline'}
+    if 'avx2' in flags:
+        here['baseline, Haswell BLAS'] = {'TRAINER_INSTRUCTIONS': 'baseline', 'OPENBLAS_CORETYPE': 'Haswell'}
+    return here
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('trainer', type=pathlib.Path)
+    parser.add_argument('configs', type=pathlib.Path)
+    parser.add_argument('--full', action='store_true')
+    parser.add_argument('--steps', type=int)
+    parser.add_argument('--models')
+    parser.add_argument('--instructions')
+    arguments = parser.parse_args()
+    trainer, configs = arguments.trainer.resolve(), arguments.configs.resolve()
+    steps = arguments.steps or (200 if arguments.full else 10)
+    models = arguments.models.split(';') if arguments.models else list(MODELS)
+    chosen = instructions_here()
+    if arguments.instructions:
+        chosen = {name: chosen[name] for name in arguments.instructions.split(';')}
+    elif not arguments.full:
+        chosen = {'native': {}}
+    placements = all_placements() if arguments.full else some_placements()
+    failed = False
+    for model in models:
+        large = model.startswith('cifar10')
+        batch, train = (100, 1007) if arguments.full else (20, 47) if large else (100, 307)
+        with tempfile.TemporaryDirectory() as parent:
+            folder = pathlib.Path(parent)
+            (write_cifar10 if large else write_mnist)(folder, train, 53 if large else 203)
+            config = config_of(model, configs, folder)
+            settings = ['train.exact=true', f'train.steps={steps}', f'train.batch={batch}', 'train.clip_norm=0.5',
+                        'train.evaluate=epoch', f'train.checkpoint={{steps: {steps}}}', 'train.log_every=1',
+                        f'data.path={folder}']
+            if not large:
+                settings += ['train.optimizer={sgd: {lr: 0.02, momentum: 0.9}}']
+            for instructions, variables in chosen.items():
+                environment = {key: value for key, value in os.environ.items()
+                               if key not in ('TRAINER_DATA', 'OPENBLAS_CORETYPE', 'TRAINER_INSTRUCTIONS')}
+                environment.update(variables)
+                begin = time.time()
+                expected = run(trainer, config, Placement(), settings, environment)
+                good = len(expected[0]) == 64
+                print(f'{model}, {instructions}, {steps} steps: SHA-256 {expected[0]}', flush=True)
+                same = 1
+                for placement in placements:
+                    found = run(trainer, config, placement, settings, environment)
+                    same += found == expected
+                    if found != expected:
+                        good = False
+                        what = 'metrics' if found[0] == expected[0] else found[0]
+                        print(f'  DIFFERS: {placement.text()}: {what}', flush=True)
+                print(f'  {same} of {len(placements) + 1} placements have these weights, losses and metrics '
+                      f'({time.time() - begin:.0f} s)', flush=True)
+                failed |= not good
+    return failed
+
+
+sys.exit(main())
