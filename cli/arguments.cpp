@@ -103,6 +103,11 @@ CommandLine::CommandLine(Arguments& arguments)
                    "Gradients sent at a time (default: by the length of the model and a 10 Gbit/s link)")
       ->type_name("KIB")
       ->check(whole_number(1, kMostBucket));
+  train
+      ->add_option("--restarts", arguments_.restarts,
+                   "With -n: go on so many times from the last checkpoint, a process fewer, when one is lost")
+      ->type_name("K")
+      ->check(whole_number(0, kMostRanks));
   train->add_option("-o,--out", arguments_.out, "Run directory (default: runs/NAME, then NAME-2 ...)")
       ->type_name("DIR");
   train->add_option("--name", arguments_.name, "NAME of the run directory (default: the config's name)")
@@ -335,6 +340,8 @@ void CommandLine::parse() {
       fail("--mesh wants DxM, got " + in_quotes(mesh_),
            "--mesh 2x2: 2 groups of samples x 2 parts of the model");
   }
+  if (arguments_.restarts > 0 && arguments_.ranks == 0)
+    fail("--restarts is for processes that are started here", "trainer -n N --restarts K ...");
   if (arguments_.datapar && arguments_.modelpar && !arguments_.mesh)
     fail("--datapar and --modelpar together need --mesh DxM",
          "--mesh 2x2: 2 groups of samples x 2 parts of the model");

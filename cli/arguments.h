@@ -26,7 +26,8 @@ struct Arguments {
 
   std::vector<std::string> files;  ///< configs; for eval a run directory or a checkpoint
 
-  int ranks = 0;  ///< of -n; 0: not given
+  int ranks = 0;     ///< of -n; 0: not given
+  int restarts = 0;  ///< how often to start again when a process is lost
   bool datapar = false, modelpar = false;
   std::optional<MeshShape> mesh;
   int ranks_per_node = 0;

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "cli/launcher_watch.h"
+#include "cli/restart.h"
 #include "engine/parallel/mpi_world.h"
 
 namespace trainer {
@@ -47,12 +48,8 @@ bool means_lost(int code) {
   return code > static_cast<int>(ExitCode::lost) && code != static_cast<int>(ExitCode::interrupted);
 }
 
-}  // namespace
-
-int launch(const Arguments& arguments) {
-  std::vector<std::string> words = arguments.words;
-  words.front() = std::filesystem::read_symlink("/proc/self/exe").string();
-  const LaunchCommand command = launch_command(arguments.ranks, words);
+/// Runs the command to its end and gives its code. Error(lost) when processes were lost.
+int run_to_the_end(const LaunchCommand& command) {
   const pid_t child = ::fork();
   if (child < 0)
     throw Error(ExitCode::failure, "cannot start a process: " + std::generic_category().message(errno));
@@ -62,6 +59,7 @@ int launch(const Arguments& arguments) {
   const LauncherWatch watch(child);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  launcher_process = 0;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   // As a shell tells that a signal ended a program. Launchers have codes of their own for it; MPICH's is at
   // times 0.
@@ -71,6 +69,30 @@ int launch(const Arguments& arguments) {
   if (!means_lost(code)) return code;
   throw Error(ExitCode::lost, fmt::format("a process was lost: the launcher ended with {}", code),
               "the system may have killed it for want of memory: see dmesg");
+}
+
+}  // namespace
+
+int launch(const Arguments& arguments) {
+  std::vector<std::string> words = arguments.words;
+  words.front() = std::filesystem::read_symlink("/proc/self/exe").string();
+  if (arguments.restarts == 0) return run_to_the_end(launch_command(arguments.ranks, words));
+  const RunNote note;
+  int ranks = arguments.ranks;
+  for (int restart = 1;; ++restart) {
+    std::string loss;
+    try {
+      const int code = run_to_the_end(launch_command(ranks, words));
+      if (code != static_cast<int>(ExitCode::lost) || restart > arguments.restarts) return code;
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::lost || restart > arguments.restarts) throw;
+      loss = error.diagnostics().front().what + ": ";
+    }
+    ranks = ranks_after_loss(arguments, ranks);
+    restart_from(note.run());
+    fmt::print(stderr, "warning: {}restart {} of {}, with {} process{}\n", loss, restart, arguments.restarts,
+               ranks, ranks == 1 ? "" : "es");
+  }
 }
 
 bool was_launched() { return std::getenv(kLaunched) != nullptr; }

@@ -5,6 +5,7 @@
 #include "cli/agreement.h"
 #include "cli/commands.h"
 #include "cli/launch.h"
+#include "cli/restart.h"
 #include "cli/together.h"
 #include "engine/parallel/launcher.h"
 #include "engine/parallel/mpi_world.h"
@@ -48,7 +49,8 @@ int run(Communicator& world, const std::vector<std::string>& words) {
   Arguments arguments;
   together(world, [&] {
     arguments = parse_arguments(words);
-    if (arguments.ranks == 0 || was_launched()) return;
+    if (was_launched()) return apply_restart(arguments, world.size());
+    if (arguments.ranks == 0) return;
     if (launched_by_environment().ranks > 0)
       throw Error(ExitCode::ranks, "--ranks inside an MPI job",
                   "the launcher has started the processes: leave -n out");

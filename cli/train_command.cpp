@@ -10,6 +10,7 @@
 #include "cli/header.h"
 #include "cli/open_run.h"
 #include "cli/progress.h"
+#include "cli/restart.h"
 #include "cli/together.h"
 #include "cli/workplace.h"
 #include "engine/config/source.h"
@@ -149,6 +150,7 @@ void train_command(const Job& job) {
     } else {
       directory.emplace(RunDirectory::Options{arguments.out, name}, description);
     }
+    note_run(directory->path());
   });
 
   std::unique_ptr<Observer> progress;

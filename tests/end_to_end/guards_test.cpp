@@ -88,6 +88,43 @@ TEST_CASE("a rank that is killed ends the run with 7 at once", "[guards]") {
   CHECK(result.err.find("error: a process was lost") != std::string::npos);
 }
 
+TEST_CASE("with --restarts a run goes on without the process that was lost, and ends well", "[guards]") {
+  struct Case {
+    std::string flags, signal, ranks;
+  };
+  const Case fault =
+      GENERATE(Case{"--datapar -n 4", "KILL", "3 ranks (3 data x 1 model)"},
+               Case{"--mesh 2x2 -n 4 -s train.stall_timeout=1", "STOP", "2 ranks (1 data x 2 model)"});
+  const SmallRun run;
+  // Long enough to be interrupted, short enough to be waited for.
+  const ProgramResult result = run.shell(
+      "$TRAINER --restarts 1 a.yaml -s train.epochs=2000 -s train.evaluate=never -s "
+      "train.checkpoint.steps=1000 " +
+      fault.flags +
+      " & run=$!; until [ -e runs/a/checkpoints/last ]; do sleep 0.05; done; "
+      "kill -" +
+      fault.signal + " $(pgrep -P $(pgrep -P $run) | tail -1); wait $run");
+  INFO(result.out << result.err);
+  CHECK(result.code == 0);
+  CHECK(result.err.find("restart 1 of 1, with ") != std::string::npos);
+  CHECK(result.out.find(fault.ranks) != std::string::npos);
+  CHECK(result.out.find("saved runs/a ") != std::string::npos);
+  CHECK_FALSE(fs::exists(run.path("runs/a-2")));
+  CHECK(read_text(run.path("runs/a/checkpoints/last/state.json")).find("\"step\": 10000") !=
+        std::string::npos);
+}
+
+TEST_CASE("a mistake or a divergence is not tried again", "[guards]") {
+  const SmallRun run;
+  const ProgramResult wrong = run.trainer({"--restarts", "3", "--datapar", "a.yaml", "-s", "train.lr=1"}, 2);
+  CHECK(wrong.code == 2);
+  const ProgramResult diverged =
+      run.trainer({"--restarts", "3", "--datapar", "a.yaml", "-s", "train.optimizer.sgd.lr=1e30"}, 2);
+  CHECK(diverged.code == 5);
+  CHECK((wrong.err + diverged.err).find("restart") == std::string::npos);
+  CHECK(run.trainer({"--restarts", "3", "a.yaml"}).code == 2);
+}
+
 TEST_CASE("a bit that flips in shared values, an optimizer state or a copy ends the run with 5, named",
           "[guards]") {
   struct Case {
