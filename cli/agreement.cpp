@@ -129,16 +129,17 @@ void agree(Communicator& world, const std::vector<CommonFact>& facts) {
 
 std::vector<CommonFact> program_facts(const Arguments& arguments) {
   const MeshShape mesh = arguments.mesh.value_or(MeshShape{0, 0});
-  return {{.name = "program",
-           .text = fmt::format("trainer {} ({}), build {}", version(), source_revision(), build_id()),
-           .code = ExitCode::ranks,
-           .help = "the same program on all hosts"},
-          {.name = "command line",
-           .text = fmt::format("command {}{}{}, --mesh {}x{}, --ranks-per-node {}, --bucket {}, --init {}",
-                               static_cast<int>(arguments.verb), arguments.datapar ? " --datapar" : "",
-                               arguments.modelpar ? " --modelpar" : "", mesh.data, mesh.model,
-                               arguments.ranks_per_node, arguments.bucket, arguments.initial_weights),
-           .help = "the same command and flags for all processes"}};
+  return {
+      {.name = "program",
+       .text = fmt::format("trainer {} ({}), build {}", version(), source_revision(), build_id()),
+       .code = ExitCode::ranks,
+       .help = "the same program on all hosts"},
+      {.name = "command line",
+       .text = fmt::format("command {}\nmode{}{}\n--mesh {}x{}\n--ranks-per-node {}\n--bucket {}\n--init {}",
+                           static_cast<int>(arguments.verb), arguments.datapar ? " --datapar" : "",
+                           arguments.modelpar ? " --modelpar" : "", mesh.data, mesh.model,
+                           arguments.ranks_per_node, arguments.bucket, arguments.initial_weights),
+       .help = "the same command and flags for all processes"}};
 }
 
 std::vector<CommonFact> run_facts(const OpenRun& run) {
