@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cinttypes>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -76,7 +77,7 @@ class CommandLine {
 
   Arguments& arguments_;
   std::vector<std::string> words_;
-  std::string file_, mesh_, progress_ = "auto";
+  std::string file_, mesh_, walltime_, progress_ = "auto";
   std::int64_t seed_ = 0;
   CLI::App app_{
       "Trains the neural network that a YAML file describes, alone or as many processes under MPI."};
@@ -116,6 +117,8 @@ CommandLine::CommandLine(Arguments& arguments)
       train->add_option("--init", arguments_.initial_weights, "Start from the weights in a safetensors file")
           ->type_name("FILE");
   train->add_flag("--resume", arguments_.resume, "Go on with the run in a run directory")->excludes(weights);
+  train->add_option("--walltime", walltime_, "Save and stop in time to end before so long has passed")
+      ->type_name("HH:MM:SS");
   train->add_option("--progress", progress_, "auto, bar, plain, json (one object a line) or none")
       ->type_name("HOW")
       ->check(CLI::IsMember(kProgressModes).description(""));
@@ -162,7 +165,7 @@ CommandLine::CommandLine(Arguments& arguments)
       "flags.\n"
       "Exit codes: 0 done, 1 failure, 2 YAML or flags, 3 data, 4 number of processes, 5 diverged, 6 "
       "weights,\n"
-      "7 a process was lost.");
+      "7 a process was lost, 130 stopped, with a checkpoint.");
 }
 
 CLI::App* CommandLine::command(const std::string& name, const std::string& help) {
@@ -307,6 +310,18 @@ std::optional<MeshShape> mesh_shape(const std::string& text) {
   return shape;
 }
 
+/// "02:30:00" in seconds.
+std::int64_t seconds_of(const std::string& text) {
+  std::int64_t hours = 0, minutes = 0, seconds = 0;
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "%6" SCNd64 ":%2" SCNd64 ":%2" SCNd64 "%c", &hours, &minutes, &seconds,
+                  &rest) != 3 ||
+      hours < 0 || minutes < 0 || seconds < 0 || minutes > 59 || seconds > 59 ||
+      hours + minutes + seconds == 0)
+    fail("--walltime wants HH:MM:SS, got " + in_quotes(text), "--walltime 02:30:00: two and a half hours");
+  return (hours * 60 + minutes) * 60 + seconds;
+}
+
 void CommandLine::parse() {
   put_verb_first();
   const CLI::App* chosen = &app_;
@@ -342,6 +357,7 @@ void CommandLine::parse() {
   }
   if (arguments_.restarts > 0 && arguments_.ranks == 0)
     fail("--restarts is for processes that are started here", "trainer -n N --restarts K ...");
+  if (!walltime_.empty()) arguments_.walltime = seconds_of(walltime_);
   if (arguments_.datapar && arguments_.modelpar && !arguments_.mesh)
     fail("--datapar and --modelpar together need --mesh DxM",
          "--mesh 2x2: 2 groups of samples x 2 parts of the model");

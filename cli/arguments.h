@@ -38,6 +38,7 @@ struct Arguments {
   std::string out, name;
   std::string initial_weights;
   bool resume = false;
+  std::int64_t walltime = 0;  ///< seconds after which the run must have ended; 0: not given
   ProgressMode progress = ProgressMode::automatic;
   bool quiet = false, verbose = false;
   std::string split = "test";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <string_view>
 
 #include "cli/arguments.h"
@@ -11,6 +12,7 @@ namespace trainer {
 struct Job {
   const Arguments& arguments;
   Communicator& world;
+  std::chrono::steady_clock::time_point start;  ///< of the program
 
   /// Writes on standard output, a command's result; on rank 0 only.
   void print(std::string_view text) const;
@@ -18,7 +20,8 @@ struct Job {
   void warn(std::string_view text) const;
 };
 
-void train_command(const Job& job);
+/// What the program is to return: 130 when the run was stopped.
+int train_command(const Job& job);
 void check_command(const Job& job);
 void config_command(const Job& job);
 void summary_command(const Job& job);

@@ -20,11 +20,14 @@ namespace {
 
 constexpr const char* kLaunched = "TRAINER_LAUNCHED";
 
-volatile sig_atomic_t launcher_process = 0, stopped_by = 0;
+volatile sig_atomic_t launcher_process = 0, stopped_by = 0, insisted = 0;
 
+/// Launchers end the ranks a second after SIGTERM or SIGINT, but hand SIGUSR1 on at once: the ranks save and
+/// stop. A second Ctrl-C wants no more than an end.
 void pass_on(int signal) {
+  if (signal == SIGINT && stopped_by == SIGINT) insisted = 1;
   stopped_by = signal;
-  if (launcher_process > 0) ::kill(launcher_process, signal);
+  if (launcher_process > 0) ::kill(launcher_process, insisted ? SIGTERM : SIGUSR1);
 }
 
 [[noreturn]] void run_launcher(const LaunchCommand& command) {
@@ -55,12 +58,14 @@ int run_to_the_end(const LaunchCommand& command) {
     throw Error(ExitCode::failure, "cannot start a process: " + std::generic_category().message(errno));
   if (child == 0) run_launcher(command);
   launcher_process = child;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, pass_on);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) std::signal(signal, pass_on);
   const LauncherWatch watch(child);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   launcher_process = 0;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  // Stopped, with a checkpoint; or ended by itself before the signal came.
+  if (code == static_cast<int>(ExitCode::interrupted) || (code == 0 && insisted == 0)) return code;
   // As a shell tells that a signal ended a program. Launchers have codes of their own for it; MPICH's is at
   // times 0.
   if (stopped_by != 0) return 128 + stopped_by;

@@ -22,30 +22,40 @@ void Job::warn(std::string_view text) const {
 
 namespace {
 
-void run_command(const Job& job) {
+int run_command(const Job& job) {
   switch (job.arguments.verb) {
     case Verb::message:
-      return job.print(job.arguments.message);
+      job.print(job.arguments.message);
+      return 0;
     case Verb::train:
       return train_command(job);
     case Verb::check:
-      return check_command(job);
+      check_command(job);
+      return 0;
     case Verb::config:
-      return config_command(job);
+      config_command(job);
+      return 0;
     case Verb::summary:
-      return summary_command(job);
+      summary_command(job);
+      return 0;
     case Verb::time:
-      return time_command(job);
+      time_command(job);
+      return 0;
     case Verb::schema:
-      return schema_command(job);
+      schema_command(job);
+      return 0;
     case Verb::info:
-      return info_command(job);
+      info_command(job);
+      return 0;
     case Verb::eval:
-      return eval_command(job);
+      eval_command(job);
+      return 0;
   }
+  return 0;
 }
 
-int run(Communicator& world, const std::vector<std::string>& words) {
+int run(Communicator& world, const std::vector<std::string>& words,
+        std::chrono::steady_clock::time_point start) {
   Arguments arguments;
   together(world, [&] {
     arguments = parse_arguments(words);
@@ -58,11 +68,11 @@ int run(Communicator& world, const std::vector<std::string>& words) {
   });
   if (arguments.ranks > 0 && !was_launched()) return launch(arguments);
   agree(world, program_facts(arguments));
-  run_command({arguments, world});
+  const int code = run_command({arguments, world, start});
   // A full disk under standard output shows only now.
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
     throw Error(ExitCode::failure, "cannot write standard output");
-  return 0;
+  return code;
 }
 
 }  // namespace
@@ -70,10 +80,11 @@ int run(Communicator& world, const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   using namespace trainer;
+  const auto start = std::chrono::steady_clock::now();
   std::unique_ptr<Communicator> world = solo();
   try {
     world = start_world();
-    return run(*world, {argv, argv + argc});
+    return run(*world, {argv, argv + argc}, start);
   } catch (...) {
     end_after_failure(*world);
   }

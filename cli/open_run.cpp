@@ -4,14 +4,18 @@
 
 namespace trainer {
 
+void define_by_data(ConfigTree& config, const Data& data) {
+  const int classes = data.train->classes();
+  config.define("classes", classes > 0 ? std::to_string(classes) : "");
+  config.define("vocab", "");
+}
+
 OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool) {
   OpenRun run{.config = ConfigTree(source, run_settings())};
   const Config root = run.config.root();
   const auto seed = static_cast<std::uint64_t>(root.at("train").get<std::int64_t>("seed"));
   Data data = open_data(root.at("data"), seed);
-  const int classes = data.train->classes();
-  run.config.define("classes", classes > 0 ? std::to_string(classes) : "");
-  run.config.define("vocab", "");
+  define_by_data(run.config, data);
   run.session = std::make_unique<Session>(root, std::move(data), mesh, pool);
   return run;
 }

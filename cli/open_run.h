@@ -18,6 +18,9 @@ struct OpenRun {
 /// Reads the YAML and the headers of the data that it names; makes no collective call.
 OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool);
 
+/// Gives what the data decides, $classes and $vocab, its value.
+void define_by_data(ConfigTree& config, const Data& data);
+
 /// Puts the samples into memory, once a host. Collective over the world.
 void load_samples(Session& session);
 

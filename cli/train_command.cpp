@@ -11,9 +11,12 @@
 #include "cli/open_run.h"
 #include "cli/progress.h"
 #include "cli/restart.h"
+#include "cli/text.h"
 #include "cli/together.h"
 #include "cli/workplace.h"
 #include "engine/config/source.h"
+#include "engine/core/stop_signals.h"
+#include "engine/parallel/broadcast_text.h"
 #include "models/training/run_directory.h"
 #include "models/training/trainer.h"
 
@@ -67,18 +70,12 @@ std::optional<Resumed> find_resumed(const Arguments& arguments) {
   return resumed;
 }
 
-void broadcast(Communicator& world, std::string& text) {
-  std::int64_t size = std::ssize(text);
-  world.broadcast(std::as_writable_bytes(std::span(&size, 1)), 0);
-  text.resize(static_cast<std::size_t>(size));
-  world.broadcast(std::as_writable_bytes(std::span(text)), 0);
-}
-
 /// The keys that a run cannot change on its way.
-void check_changes(const OpenRun& run, const ConfigSource& source, Mesh& mesh, ThreadPool& pool) {
+void check_changes(const OpenRun& run, const ConfigSource& source) {
   if (source.overrides.empty()) return;
-  const OpenRun before = open_run({.file = source.file, .text = source.text}, mesh, pool);
-  const std::vector<std::string> keys = run.config.fixed_differences(before.config);
+  ConfigTree before({.file = source.file, .text = source.text}, run_settings());
+  define_by_data(before, run.session->data());
+  const std::vector<std::string> keys = run.config.fixed_differences(before);
   if (keys.empty()) return;
   throw Error(
       ExitCode::usage,
@@ -87,9 +84,48 @@ void check_changes(const OpenRun& run, const ConfigSource& source, Mesh& mesh, T
                   .help = fmt::format("trainer {} ... begins a new run", shell_line({source.file}))}});
 }
 
+std::optional<std::chrono::steady_clock::time_point> deadline_of(const Job& job) {
+  if (job.arguments.walltime == 0 || job.world.rank() != 0) return std::nullopt;
+  return job.start + std::chrono::seconds(job.arguments.walltime);
+}
+
+/// The command line that goes on with the run as it was placed.
+std::string command_to_go_on(const Job& job, const std::string& run) {
+  const Arguments& arguments = job.arguments;
+  std::vector<std::string> words{"trainer"};
+  const std::string ranks = std::to_string(job.world.size());
+  if (arguments.ranks > 0) words = {"trainer", "-n", ranks};
+  if (arguments.ranks == 0 && job.world.size() > 1) words = {"mpirun", "-n", ranks, "trainer"};
+  if (arguments.mesh)
+    words.insert(words.end(), {"--mesh", fmt::format("{}x{}", arguments.mesh->data, arguments.mesh->model)});
+  else if (arguments.datapar || arguments.modelpar)
+    words.push_back(arguments.datapar ? "--datapar" : "--modelpar");
+  const auto add = [&](const char* flag, std::int64_t value) {
+    if (value > 0) words.insert(words.end(), {flag, std::to_string(value)});
+  };
+  add("--ranks-per-node", arguments.ranks_per_node);
+  add("--threads", arguments.threads);
+  add("--bucket", arguments.bucket);
+  if (const std::int64_t time = arguments.walltime; time > 0)
+    words.insert(words.end(),
+                 {"--walltime", fmt::format("{:02}:{:02}:{:02}", time / 3600, time / 60 % 60, time % 60)});
+  words.push_back(run);
+  return shell_line(words);
+}
+
+std::string stopped_text(const Job& job, const std::string& run, const TrainSettings& settings,
+                         const RunFacts& facts, const RunResult& result) {
+  const std::string when =
+      fmt::format("stopped after step {} of {}", grouped(result.steps), grouped(facts.total_steps));
+  if (settings.checkpoint.kind == Cadence::Kind::never)
+    return when + "; nothing is saved (train.checkpoint: never)\n";
+  return fmt::format("{}; saved {}\ngo on with: {}\n", when, shell_line({run}), command_to_go_on(job, run));
+}
+
 }  // namespace
 
-void train_command(const Job& job) {
+int train_command(const Job& job) {
+  const StopSignals signals;
   const Arguments& arguments = job.arguments;
   Communicator& world = job.world;
   Workplace work(job);
@@ -103,23 +139,25 @@ void train_command(const Job& job) {
     config_text = resumed->directory.config();
     config_file = (resumed->directory.path() / "config.yaml").string();
   });
-  broadcast(world, config_text);
+  broadcast_text(world, config_text);
   const bool goes_on = !config_text.empty();
   // Otherwise each reads what it was told to: run_facts() finds out whether that is the same.
-  if (goes_on) broadcast(world, config_file);
+  if (goes_on) broadcast_text(world, config_file);
   const ConfigSource source{.file = config_file, .text = config_text, .overrides = arguments.overrides};
 
   std::optional<OpenRun> run;
   together(world, [&] {
     run.emplace(open_run(source, work.mesh, work.pool));
-    if (goes_on) check_changes(*run, source, work.mesh, work.pool);
+    if (goes_on) check_changes(*run, source);
   });
   agree(world, run_facts(*run));
   Session& session = *run->session;
-  Trainer training(run->config.root(), session,
-                   {.initial_weights = arguments.initial_weights,
-                    .reducer = {.bucket_floats = arguments.bucket * kFloatsInKib,
-                                .crowded = work.seats.placement.crowded}});
+  Trainer training(
+      run->config.root(), session,
+      {.initial_weights = arguments.initial_weights,
+       .reducer = {.bucket_floats = arguments.bucket * kFloatsInKib, .crowded = work.seats.placement.crowded},
+       .asked_to_stop = StopSignals::asked,
+       .deadline = deadline_of(job)});
   std::int64_t has_checkpoint = resumed && !resumed->place.empty() ? 1 : 0;
   world.sum(std::span(&has_checkpoint, 1));
   if (has_checkpoint > 0) {
@@ -130,9 +168,10 @@ void train_command(const Job& job) {
   }
   if (training.is_finished()) {
     const std::string path = resumed ? resumed->directory.path().string() : "";
-    return job.print(fmt::format("{} is finished: {} of {} steps are done   use: {}\n", path,
-                                 training.facts().first_step, training.facts().total_steps,
-                                 shell_line({"trainer", "eval", path})));
+    job.print(fmt::format("{} is finished: {} of {} steps are done   use: {}\n", path,
+                          training.facts().first_step, training.facts().total_steps,
+                          shell_line({"trainer", "eval", path})));
+    return 0;
   }
   // After the trainer, whose gradients have more use for shared memory where there is little.
   load_samples(session);
@@ -168,11 +207,20 @@ void train_command(const Job& job) {
     observers = {&*directory, progress.get()};
   }
   const RunResult result = training.run(observers, directory ? directory->checkpoints() : "");
-  if (!directory || !for_people) return;
-  std::string saved = "saved " + shell_line({directory->path().string()});
+  const int code = result.stopped ? static_cast<int>(ExitCode::interrupted) : 0;
+  if (!directory) return code;
+  const std::string path = directory->path().string();
+  if (result.stopped) {
+    // Not a result, so that one who reads results is not misled; and a launcher may be on its way to the end.
+    job.warn(stopped_text(job, path, session.settings(), training.facts(), result));
+    return code;
+  }
+  if (!for_people) return code;
+  std::string saved = "saved " + shell_line({path});
   if (session.settings().checkpoint.kind != Cadence::Kind::never)
-    saved += "   use: " + shell_line({"trainer", "eval", directory->path().string()});
+    saved += "   use: " + shell_line({"trainer", "eval", path});
   job.print((arguments.quiet ? "" : "\n") + result_line(training.facts(), result) + "\n" + saved + "\n");
+  return code;
 }
 
 }  // namespace trainer

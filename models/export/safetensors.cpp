@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -188,28 +189,36 @@ TensorFile read_safetensors(const std::filesystem::path& path) {
   return result;
 }
 
-void write_safetensors(const std::filesystem::path& path, std::span<const NamedView> tensors,
-                       const std::map<std::string, std::string>& metadata) {
+std::string safetensors_head(std::span<const TensorEntry> tensors,
+                             const std::map<std::string, std::string>& metadata) {
   ordered_json header = ordered_json::object();
   if (!metadata.empty()) header[kMetadataKey] = metadata;
   std::uint64_t offset = 0;
-  for (const NamedView& tensor : tensors) {
-    const std::uint64_t end = offset + tensor.values.span().size_bytes();
-    const auto [place, added] =
-        header.emplace(std::string(tensor.name), ordered_json{{"dtype", "F32"},
-                                                              {"shape", tensor.values.shape().extents()},
-                                                              {"data_offsets", {offset, end}}});
+  for (const TensorEntry& tensor : tensors) {
+    const std::uint64_t end = offset + static_cast<std::uint64_t>(tensor.shape.size()) * sizeof(float);
+    const auto [place, added] = header.emplace(
+        tensor.name,
+        ordered_json{{"dtype", "F32"}, {"shape", tensor.shape.extents()}, {"data_offsets", {offset, end}}});
     if (!added) throw std::logic_error(fmt::format("two tensors are called {}", tensor.name));
     offset = end;
   }
   std::string text = header.dump();
   // Readers may map the numbers into memory, so these begin at a multiple of 8.
   text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
-
-  OutputFile file(path);
   const std::uint64_t header_bytes = text.size();
-  file.write(std::as_bytes(std::span(&header_bytes, 1)));
-  file.write(std::as_bytes(std::span(text)));
+  std::string head(sizeof header_bytes, '\0');
+  std::memcpy(head.data(), &header_bytes, sizeof header_bytes);
+  return head + text;
+}
+
+void write_safetensors(const std::filesystem::path& path, std::span<const NamedView> tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  std::vector<TensorEntry> entries;
+  for (const NamedView& tensor : tensors)
+    entries.push_back({std::string(tensor.name), tensor.values.shape()});
+  const std::string head = safetensors_head(entries, metadata);
+  OutputFile file(path);
+  file.write(std::as_bytes(std::span(head)));
   for (const NamedView& tensor : tensors) file.write(std::as_bytes(tensor.values.span()));
   file.commit();
 }

@@ -33,6 +33,16 @@ struct TensorFile {
 /// for any tensor.
 TensorFile read_safetensors(const std::filesystem::path& path);
 
+/// A tensor of a file that is written piece by piece.
+struct TensorEntry {
+  std::string name;
+  Shape shape;
+};
+/// How a file of these tensors begins. Their bytes follow in this order, without a gap. Equal arguments give
+/// equal bytes.
+std::string safetensors_head(std::span<const TensorEntry> tensors,
+                             const std::map<std::string, std::string>& metadata = {});
+
 /// Writes the tensors in the order given; the file appears whole or not at all. Equal arguments give equal
 /// bytes.
 void write_safetensors(const std::filesystem::path& path, std::span<const NamedView> tensors,

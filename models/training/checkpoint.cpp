@@ -1,9 +1,13 @@
 #include "models/training/checkpoint.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <cstdio>
 #include <optional>
 #include <system_error>
 
@@ -15,20 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kModel = "model.safetensors";
-constexpr const char* kOptimizer = "optimizer.safetensors";
+constexpr auto kModel = CheckpointFolder::kModel, kOptimizer = CheckpointFolder::kOptimizer;
 constexpr const char* kState = "state.json";
+constexpr const char* kPartial = ".partial";
 constexpr std::uint64_t kMostStateBytes = 1 << 20;
 
 [[noreturn]] void fail(const fs::path& path, const std::error_code& error) {
   throw Error(ExitCode::failure, "cannot write " + path.string() + ": " + error.message());
-}
-
-std::vector<NamedView> views(const std::vector<NamedTensor>& tensors) {
-  std::vector<NamedView> views;
-  for (const NamedTensor& tensor : tensors)
-    views.push_back({tensor.name, ConstTensor(tensor.values.data(), tensor.shape)});
-  return views;
 }
 
 std::string folder_name(std::int64_t step) { return fmt::format("step-{}", step); }
@@ -53,19 +50,6 @@ std::vector<std::int64_t> steps_in(const fs::path& folder) {
       steps.push_back(*step);
   std::ranges::sort(steps);
   return steps;
-}
-
-FileSeal seal_of(const fs::path& path) {
-  constexpr std::size_t kPart = 1 << 20;
-  const InputFile file(path, ExitCode::weights);
-  FileSeal seal{.bytes = file.size()};
-  std::vector<std::byte> part(std::min<std::uint64_t>(kPart, seal.bytes));
-  for (std::uint64_t at = 0; at < seal.bytes; at += part.size()) {
-    const auto bytes = std::span(part).first(std::min<std::uint64_t>(part.size(), seal.bytes - at));
-    file.read(at, bytes);
-    seal.crc32c = crc32c(bytes, seal.crc32c);
-  }
-  return seal;
 }
 
 /// Where a name like `last` points: "step-N", and nothing else.
@@ -97,7 +81,35 @@ Checkpoint read_whole(const fs::path& directory) {
   return checkpoint;
 }
 
+/// Puts `fresh` where `old` is, at once where the file system can do that.
+void replace_directory(const fs::path& fresh, const fs::path& old) {
+  std::error_code error;
+  if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, old.c_str(), RENAME_EXCHANGE) == 0) {
+    fs::remove_all(fresh, error);
+    return;
+  }
+  const fs::path aside = old.string() + kPartial;
+  fs::remove_all(aside, error);
+  fs::rename(old, aside, error);
+  if (!error) fs::rename(fresh, old, error);
+  if (error) fail(old, error);
+  fs::remove_all(aside, error);
+}
+
 }  // namespace
+
+FileSeal seal_of(const fs::path& path) {
+  constexpr std::size_t kPart = 1 << 20;
+  const InputFile file(path, ExitCode::weights);
+  FileSeal seal{.bytes = file.size()};
+  std::vector<std::byte> part(std::min<std::uint64_t>(kPart, seal.bytes));
+  for (std::uint64_t at = 0; at < seal.bytes; at += part.size()) {
+    const auto bytes = std::span(part).first(std::min<std::uint64_t>(part.size(), seal.bytes - at));
+    file.read(at, bytes);
+    seal.crc32c = crc32c(bytes, seal.crc32c);
+  }
+  return seal;
+}
 
 Checkpoint read_checkpoint(const fs::path& directory) {
   // `last` by the name of what it points at, which is told in messages.
@@ -122,35 +134,73 @@ CheckpointFolder::CheckpointFolder(fs::path folder, std::int64_t keep)
       best_(target_of(folder_ / "best")),
       keep_(keep) {}
 
-fs::path CheckpointFolder::save(Checkpoint checkpoint, bool best) {
-  const std::string name = folder_name(checkpoint.state.step);
-  const fs::path path = folder_ / name, partial = folder_ / (name + ".partial");
+void CheckpointFolder::go_on(std::int64_t step, std::int64_t best_step) {
   std::error_code error;
-  fs::create_directories(folder_, error);
+  std::vector<fs::path> leftovers;
+  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error))
+    if (it->path().extension() == kPartial) leftovers.push_back(it->path());
+  for (const fs::path& leftover : leftovers) fs::remove_all(leftover, error);
+  const auto holds = [&](std::int64_t wanted) {
+    return fs::exists(folder_ / folder_name(wanted) / kState, error);
+  };
+  if (holds(step) && last_ != folder_ / folder_name(step)) {
+    point("last", folder_name(step));
+    last_ = folder_ / folder_name(step);
+  }
+  if (best_.empty() || best_ == folder_ / folder_name(best_step)) return;
+  best_.clear();
+  if (holds(best_step)) {
+    point("best", folder_name(best_step));
+    best_ = folder_ / folder_name(best_step);
+  } else {
+    fs::remove(folder_ / "best", error);
+  }
+}
+
+fs::path CheckpointFolder::begin(std::int64_t step) {
+  std::error_code error;
+  // Not the directories above: a run directory that somebody removed is not made again.
+  fs::create_directory(folder_, error);
   if (error) fail(folder_, error);
-  // What an interrupted save left behind under this name was never whole.
-  fs::remove_all(partial, error);
-  if (!fs::create_directory(partial, error)) fail(partial, error);
+  if (fs::is_symlink(fs::symlink_status(folder_, error)))
+    throw Error(ExitCode::failure,
+                fmt::format("{} is a link: nothing is written behind it", folder_.string()));
+  partial_ = folder_ / fmt::format("{}.{}-{}{}", folder_name(step), ::getpid(),
+                                   std::chrono::steady_clock::now().time_since_epoch().count(), kPartial);
+  if (!fs::create_directory(partial_, error)) fail(partial_, error);
+  return partial_;
+}
+
+void CheckpointFolder::abandon() {
+  std::error_code ignored;
+  if (!partial_.empty()) fs::remove_all(partial_, ignored);
+  partial_.clear();
+}
+
+void CheckpointFolder::commit(const CheckpointState& state, bool best) {
+  const std::string name = folder_name(state.step);
+  const fs::path path = folder_ / name;
   try {
-    write_safetensors(partial / kModel, views(checkpoint.model));
-    write_safetensors(partial / kOptimizer, views(checkpoint.optimizer));
-    for (const char* file : {kModel, kOptimizer}) checkpoint.state.files[file] = seal_of(partial / file);
-    write_file(partial / kState, text_of(checkpoint.state));
+    write_file(partial_ / kState, text_of(state));  // which flushes the directory too
+    std::error_code error;
+    // One of this step may be there: of a time before the run went back, or without its evaluation.
+    if (fs::exists(fs::symlink_status(path, error)))
+      replace_directory(partial_, path);
+    else
+      fs::rename(partial_, path, error);
+    if (error) fail(path, error);
   } catch (...) {
-    fs::remove_all(partial, error);
+    abandon();
     throw;
   }
-  flush_directory(partial);
-  if (fs::exists(fs::symlink_status(path))) fs::remove_all(path, error);
-  fs::rename(partial, path, error);
-  if (error) fail(path, error);
+  partial_.clear();
+  flush_directory(folder_);
   point("last", name);
   if (best) point("best", name);
   flush_directory(folder_);
   last_ = path;
   if (best) best_ = path;
-  remove_old(checkpoint.state.step);
-  return path;
+  remove_old(state.step);
 }
 
 void CheckpointFolder::remove_old(std::int64_t newest) const {
@@ -165,7 +215,7 @@ void CheckpointFolder::remove_old(std::int64_t newest) const {
 }
 
 void CheckpointFolder::point(const std::string& link, const std::string& target) const {
-  const fs::path fresh = folder_ / (link + ".partial");
+  const fs::path fresh = folder_ / (link + kPartial);
   std::error_code error;
   fs::remove(fresh, error);
   fs::create_directory_symlink(target, fresh, error);

@@ -20,26 +20,38 @@ struct Checkpoint {
 /// the help names the checkpoint before it, where there is one.
 Checkpoint read_checkpoint(const std::filesystem::path& directory);
 
+/// What it takes to recognise a file.
+FileSeal seal_of(const std::filesystem::path& path);
+
 /// The checkpoints of a run directory: step-N folders, with `last` and `best` as relative links. What has its
-/// final name is whole. Not collective: rank 0 has one.
+/// final name is whole. Not collective: rank 0 has one. Every failure of the system is Error(failure), and
+/// what existed is then as it was.
 class CheckpointFolder {
  public:
+  static constexpr const char* kModel = "model.safetensors";
+  static constexpr const char* kOptimizer = "optimizer.safetensors";
+
   /// `keep`: so many of the newest stay, and the best.
   explicit CheckpointFolder(std::filesystem::path folder, std::int64_t keep = 2);
 
-  /// Writes step-N with the state of that step, points `last` (and `best`) at it and removes those that need
-  /// not stay. Gives the path of step-N. Error(failure) when the system refuses; then all that
-  /// existed is as it was.
-  std::filesystem::path save(Checkpoint checkpoint, bool best);
+  /// The run goes on from `step`: links to later checkpoints are set back, `best` to the one of `best_step`.
+  /// What processes before this one have begun and not finished is removed.
+  void go_on(std::int64_t step, std::int64_t best_step);
+  /// A new directory for the files of a checkpoint, under a name that nobody else has.
+  std::filesystem::path begin(std::int64_t step);
+  /// Removes it again.
+  void abandon();
+  /// Once its files are on the disk: adds the state, gives it its name, points `last` (and `best`) at it and
+  /// removes those that need not stay.
+  void commit(const CheckpointState& state, bool best);
   /// Where the newest one lies; empty when there is none.
   const std::filesystem::path& last() const { return last_; }
-  const std::filesystem::path& folder() const { return folder_; }
 
  private:
   void point(const std::string& link, const std::string& target) const;
   void remove_old(std::int64_t newest) const;
 
-  std::filesystem::path folder_, last_, best_;
+  std::filesystem::path folder_, last_, best_, partial_;
   std::int64_t keep_;
 };
 

@@ -8,7 +8,22 @@
 
 namespace trainer {
 
-Scores evaluate(Session& session, const Dataset& split) {
+namespace {
+
+/// Batches between two questions whether to stop: a message each time would show where batches are small.
+constexpr std::int64_t kBatchesBetween = 16;
+
+bool any_rank(Communicator& world, bool here) {
+  std::int64_t ranks = here ? 1 : 0;
+  world.sum(std::span(&ranks, 1));
+  return ranks > 0;
+}
+
+}  // namespace
+
+Scores evaluate(Session& session, const Dataset& split) { return *evaluate(session, split, nullptr); }
+
+std::optional<Scores> evaluate(Session& session, const Dataset& split, const std::function<bool()>& stop) {
   BatchRunner runner(session);
   const std::int64_t batch = session.settings().batch;
   std::vector<std::int64_t> samples;
@@ -16,6 +31,9 @@ Scores evaluate(Session& session, const Dataset& split) {
     samples.resize(static_cast<std::size_t>(std::min(batch, split.size() - first)));
     std::iota(samples.begin(), samples.end(), first);
     runner.evaluate(split, samples);
+    if (stop && first / batch % kBatchesBetween == kBatchesBetween - 1 &&
+        any_rank(session.mesh().world(), stop()))
+      return std::nullopt;
   }
   std::vector<double> sums(runner.sums().begin(), runner.sums().end());
   session.mesh().data().sum(std::span(sums));

@@ -76,6 +76,7 @@ struct EpochReport {
 /// What a run came to.
 struct RunResult {
   std::int64_t steps = 0;
+  bool stopped = false;  ///< before its end, by a signal or for want of time
   double time = 0, comm_share = 0, data_share = 0;
   std::int64_t memory = 0;  ///< bytes of all ranks at the end, shared pages counted once; 0: not known
   int best_epoch = 0;       ///< 0: nothing was, or nothing but the initial weights
@@ -91,6 +92,8 @@ class Observer {
   /// An evaluation that was due in the middle of an epoch (`evaluate: {steps: N}`) or at an epoch's end.
   virtual void on_evaluation(const StepReport& /*after*/, const std::string& /*split*/, const Scores&) {}
   virtual void on_epoch(const EpochReport&) {}
+  /// A checkpoint begins: what was told so far must outlive a power cut.
+  virtual void on_save() {}
   virtual void on_end(const RunResult&) {}
 };
 

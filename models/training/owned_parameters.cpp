@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstring>
 #include <functional>
 
 #include "engine/math/elementwise.h"
@@ -141,33 +140,11 @@ void OwnedParameters::set_state(std::size_t state, std::span<const float> flat) 
   }
 }
 
-std::vector<float> OwnedParameters::gather_state(std::size_t state, std::int64_t parameter_end,
-                                                 Communicator& data) const {
-  // Each rank sends runs of (offset, count, numbers).
-  std::vector<std::byte> message;
-  const auto append = [&](const void* begin, std::size_t bytes) {
-    const auto* first = static_cast<const std::byte*>(begin);
-    message.insert(message.end(), first, first + bytes);
-  };
-  for (std::size_t i = 0; i < segments_.size(); ++i) {
-    const std::span<const float> numbers = segments_[i].states[state];
-    const std::int64_t place[2] = {offsets_[i], std::ssize(numbers)};
-    append(place, sizeof place);
-    append(numbers.data(), numbers.size_bytes());
-  }
-  const std::vector<std::vector<std::byte>> all = data.gather(message, 0);
-  if (data.rank() != 0) return {};
-  std::vector<float> flat(static_cast<std::size_t>(parameter_end));
-  for (const std::vector<std::byte>& part : all)
-    for (std::size_t at = 0; at < part.size();) {
-      std::int64_t place[2];
-      std::memcpy(place, part.data() + at, sizeof place);
-      at += sizeof place;
-      const std::size_t bytes = static_cast<std::size_t>(place[1]) * sizeof(float);
-      std::memcpy(flat.data() + place[0], part.data() + at, bytes);
-      at += bytes;
-    }
-  return flat;
+std::vector<float> OwnedParameters::state(std::size_t state) const {
+  std::vector<float> numbers;
+  for (const Segment& segment : segments_)
+    numbers.insert(numbers.end(), segment.states[state].begin(), segment.states[state].end());
+  return numbers;
 }
 
 }  // namespace trainer

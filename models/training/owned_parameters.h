@@ -37,10 +37,8 @@ class OwnedParameters {
   /// Error(diverged) as MemoryGuard says, of the whole part; `step`: steps done.
   void verify(std::int64_t step);
   void update(Optimizer& optimizer, float rate, std::int64_t step);
-  /// One of the optimizer's states of all data ranks, flat like the parameters, on data rank 0; empty
-  /// elsewhere. Collective.
-  std::vector<float> gather_state(std::size_t state, std::int64_t parameter_end, Communicator& data) const;
-
+  /// One of the optimizer's states of this rank's part, in ascending order of the parameters.
+  std::vector<float> state(std::size_t state) const;
   /// This rank's part of one of the optimizer's states, from all of it, flat like the parameters.
   void set_state(std::size_t state, std::span<const float> flat);
 

@@ -1,5 +1,7 @@
 #include "models/training/progress.h"
 
+#include <algorithm>
+
 namespace trainer {
 namespace {
 
@@ -55,8 +57,19 @@ CheckpointState Progress::state(bool pending) const {
           .best_epoch = result.best_epoch};
 }
 
+Progress::Clock::duration Progress::time_to_stop(Clock::duration longest_save) const {
+  // Never measured, a checkpoint may take this long; measured, twice as long the next time.
+  constexpr auto kUnmeasured = std::chrono::seconds(10), kLeast = std::chrono::seconds(1);
+  const Clock::duration save =
+      longest_save == Clock::duration{} ? kUnmeasured : std::max<Clock::duration>(2 * longest_save, kLeast);
+  // An evaluation asks now and then whether to stop, as often as some steps would.
+  constexpr int kSteps = 6;
+  return kSteps * longest_step + save;
+}
+
 void Progress::end_step() {
   ++step;
+  longest_step = std::max<Clock::duration>(longest_step, report.times.training);
   run += report.times;
   epoch += report.times;
   const Scores& scores = report.scores;

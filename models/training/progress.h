@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "models/training/checkpoint.h"
+#include "models/training/checkpoint_state.h"
 #include "models/training/divergence.h"
 #include "models/training/observer.h"
 
@@ -14,7 +14,6 @@ namespace trainer {
 struct Progress {
   using Clock = std::chrono::steady_clock;
 
-  CheckpointFolder checkpoints;
   std::int64_t steps_per_epoch = 1;
   std::int64_t step = 0;  ///< steps done
   Clock::time_point start = Clock::now(), epoch_start = start;
@@ -26,6 +25,13 @@ struct Progress {
   bool best = false;                 ///< that evaluation is the best one so far
   std::int64_t best_step = 0;
   RunResult result;
+  Clock::time_point saved = start;  ///< when the last checkpoint was begun
+  bool save_asked = false;          ///< minutes have passed since
+  bool all_written = true;          ///< no rank is busy with it any more
+  Clock::duration longest_step{};
+
+  /// What it may take to end the step under way and to save; `longest_save`: 0 when it was never measured.
+  Clock::duration time_to_stop(Clock::duration longest_save) const;
 
   /// Continues a run; `rate` is that of the last step.
   void go_on_from(const CheckpointState& state, double rate);

@@ -132,6 +132,14 @@ void LineFile::append(const std::string& line) {
   size_ += std::ssize(text);
 }
 
+void LineFile::flush() const {
+  struct stat status {};
+  if (::fstat(descriptor_.number(), &status) != 0 || ::fdatasync(descriptor_.number()) != 0) fail(errno);
+  // Lines would go on to disappear in a file that has no name any more.
+  if (status.st_nlink == 0)
+    throw Error(ExitCode::failure, fmt::format("{} was removed while the run went on", path_.string()));
+}
+
 void LineFile::fail(int error) const {
   throw Error(ExitCode::failure, fmt::format("cannot write {}: {}", path_.string(), system_words(error)));
 }
@@ -218,6 +226,11 @@ void RunDirectory::on_step(const StepReport& report) {
 
 void RunDirectory::on_evaluation(const StepReport& after, const std::string& split, const Scores& scores) {
   metrics_->append(metrics_line(facts_, after, split, scores));
+}
+
+void RunDirectory::on_save() {
+  results_->flush();
+  metrics_->flush();
 }
 
 void RunDirectory::on_epoch(const EpochReport& report) {

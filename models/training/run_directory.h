@@ -23,6 +23,8 @@ class LineFile {
   /// off.
   LineFile(std::filesystem::path path, const std::function<bool(std::string_view line)>& stays);
   void append(const std::string& line);
+  /// To the disk itself.
+  void flush() const;
   bool empty() const { return size_ == 0; }
 
  private:
@@ -64,6 +66,7 @@ class RunDirectory final : public Observer {
   void on_step(const StepReport& report) override;
   void on_evaluation(const StepReport& after, const std::string& split, const Scores& scores) override;
   void on_epoch(const EpochReport& report) override;
+  void on_save() override;
 
  private:
   void lock();

@@ -1,5 +1,7 @@
 #include "models/training/settings.h"
 
+#include <fmt/format.h>
+
 #include "datasets/data.h"
 #include "engine/core/batch_blocks.h"
 
@@ -7,28 +9,44 @@ namespace trainer {
 namespace {
 
 Cadence cadence(const Config& train, std::string_view key) {
-  if (train.is_word(key, "epoch")) return {Cadence::Kind::epoch};
-  if (train.is_word(key, "end")) return {Cadence::Kind::end};
-  if (train.is_word(key, "never")) return {Cadence::Kind::never};
-  return {Cadence::Kind::steps, train.at(key).get<std::int64_t>("steps")};
+  using Kind = Cadence::Kind;
+  if (train.is_word(key, "epoch")) return {};
+  if (train.is_word(key, "end")) return {.kind = Kind::end};
+  if (train.is_word(key, "never")) return {.kind = Kind::never};
+  const Config map = train.at(key);
+  Cadence cadence;
+  int said = 0;
+  const auto read = [&](std::string_view unit, const auto& take) {
+    if (!map.has(unit)) return;
+    if (said++ > 0)
+      map.fail(unit, "how often is said in two ways",
+               fmt::format("only one of them; -s 'train.{}={{{}: ...}}' replaces all of it", key, unit));
+    take();
+  };
+  read("steps", [&] { cadence = {.kind = Kind::steps, .count = map.get<std::int64_t>("steps")}; });
+  if (key != "guards")
+    read("epochs", [&] { cadence = {.kind = Kind::epochs, .count = map.get<std::int64_t>("epochs")}; });
+  if (key == "checkpoint")
+    read("minutes", [&] { cadence = {.kind = Kind::minutes, .minutes = map.get<double>("minutes")}; });
+  return cadence;
 }
 
-Setting every_steps() { return integer("steps", "after every so many steps").at_least(1); }
+Setting every_steps() { return integer("steps", "after every so many steps").at_least(1).optional(); }
+Setting every_epochs() { return integer("epochs", "after every so many epochs").at_least(1).optional(); }
 
 }  // namespace
 
 bool Cadence::due(std::int64_t done, std::int64_t steps_per_epoch, std::int64_t total) const {
+  if (kind == Kind::never) return false;
+  if (done == total) return true;
   switch (kind) {
-    case Kind::never:
-      return false;
-    case Kind::end:
-      return done == total;
-    case Kind::epoch:
-      return done == total || (done > 0 && done % steps_per_epoch == 0);
+    case Kind::epochs:
+      return done > 0 && done % (count * steps_per_epoch) == 0;
     case Kind::steps:
-      return done == total || (done > 0 && done % steps == 0);
+      return done > 0 && done % count == 0;
+    default:
+      return false;
   }
-  return false;
 }
 
 TrainSettings train_settings(const Config& train) {
@@ -40,6 +58,8 @@ TrainSettings train_settings(const Config& train) {
                          .checkpoint = cadence(train, "checkpoint"),
                          .guards = cadence(train, "guards"),
                          .blocks = train.get<int>("blocks")};
+  if (!train.is_word("checkpoint", "epoch") && !train.is_word("checkpoint", "never"))
+    settings.keep = train.at("checkpoint").get<std::int64_t>("keep");
   if (train.has("epochs")) settings.epochs = train.get<std::int64_t>("epochs");
   if (train.has("steps")) settings.steps = train.get<std::int64_t>("steps");
   if (train.has("clip_norm")) settings.clip_norm = train.get<double>("clip_norm");
@@ -97,14 +117,17 @@ std::vector<Setting> run_settings() {
                .fallback("8"),
            section("evaluate",
                    "when loss and metrics of the validation samples, or else the test samples, are computed",
-                   {every_steps()})
+                   {every_steps(), every_epochs()})
                .or_word("epoch")
                .or_word("end")
                .or_word("never")
                .fallback("epoch")
                .changeable(),
-           section("checkpoint", "when weights are saved; the end always counts, except with never",
-                   {every_steps()})
+           section("checkpoint",
+                   "when all that a run needs to go on is saved; the end always counts, except with never",
+                   {every_steps(), every_epochs(),
+                    real("minutes", "whenever so many minutes have passed").above(0).optional(),
+                    integer("keep", "so many of the last ones stay, and the best").at_least(1).fallback("2")})
                .or_word("epoch")
                .or_word("never")
                .fallback("epoch")

@@ -11,11 +11,12 @@ namespace trainer {
 
 /// How often something happens during training.
 struct Cadence {
-  enum class Kind { epoch, end, never, steps };
-  Kind kind = Kind::epoch;
-  std::int64_t steps = 0;
+  enum class Kind { epochs, end, never, steps, minutes };
+  Kind kind = Kind::epochs;
+  std::int64_t count = 1;  ///< of epochs or steps
+  double minutes = 0;
 
-  /// True when it is due after `done` of `total` steps.
+  /// True when it is due after `done` of `total` steps. Minutes are for the clock to tell, but for the end.
   bool due(std::int64_t done, std::int64_t steps_per_epoch, std::int64_t total) const;
 };
 
@@ -26,6 +27,7 @@ struct TrainSettings {
   std::uint64_t seed = 1;
   std::int64_t log_every = 10, stall_timeout = 300;
   Cadence evaluate, checkpoint, guards;
+  std::int64_t keep = 2;  ///< checkpoints, besides the best
   std::optional<Duration> warmup;
   /// Bits do not depend on ranks and threads; with `exact_modelpar` neither on how layers are cut over ranks.
   bool exact = false, exact_modelpar = false;

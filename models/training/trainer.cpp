@@ -10,6 +10,7 @@
 
 #include "engine/core/host.h"
 #include "engine/core/memory_use.h"
+#include "engine/parallel/broadcast_text.h"
 #include "models/initializers/initializer.h"
 #include "models/training/divergence.h"
 #include "models/training/evaluation.h"
@@ -20,6 +21,9 @@ namespace trainer {
 namespace {
 
 using Clock = Progress::Clock;
+
+/// What ranks tell one another at each step besides their sums.
+constexpr std::size_t kVotes = 4;
 
 std::vector<std::int64_t> borders(const Plan& plan) {
   std::vector<std::int64_t> borders;
@@ -66,13 +70,6 @@ std::string fingerprint(const Data& data) {
   return text;
 }
 
-void broadcast(Communicator& world, std::string& text) {
-  std::int64_t size = std::ssize(text);
-  world.broadcast(std::as_writable_bytes(std::span(&size, 1)), 0);
-  text.resize(static_cast<std::size_t>(size));
-  world.broadcast(std::as_writable_bytes(std::span(text)), 0);
-}
-
 /// The first metric decides, else the loss.
 bool is_better(const Scores& scores, const Scores& best, const std::vector<MetricFacts>& metrics) {
   if (metrics.empty()) return scores.loss < best.loss;
@@ -87,6 +84,8 @@ Trainer::Trainer(const Config& root, Session& session, const Options& options)
       optimizer_(Registry<Optimizer>::make(root.at("train").at("optimizer"))),
       order_(order_options(root.at("data"), session)),
       facts_(run_facts(session, order_.steps_per_epoch())),
+      asked_to_stop_(options.asked_to_stop),
+      deadline_(options.deadline),
       schedule_(make_schedule(root.at("train"), session, optimizer_->rate(), facts_)),
       reducer_(session.mesh(), session.pool(), borders(session.network().plan()),
                in_exact_blocks(options.reducer, session)),
@@ -140,29 +139,41 @@ void Trainer::restore(const Checkpoint& checkpoint) {
   }
   reducer_.publish();
   std::string text = text_of(checkpoint.state);
-  broadcast(world, text);
+  broadcast_text(world, text);
   start_ = parse_checkpoint_state(text);
   facts_.first_step = start_.step;
 }
 
 RunResult Trainer::run(const std::vector<Observer*>& observers, const std::filesystem::path& directory) {
-  Progress progress{.checkpoints = CheckpointFolder(directory), .steps_per_epoch = facts_.steps_per_epoch};
+  CheckpointFolder folder(directory, session_.settings().keep);
+  if (session_.mesh().world().rank() == 0) folder.go_on(start_.step, start_.best_step);
+  writer_.emplace(CheckpointWriter::Sources{.plan = session_.network().plan(),
+                                            .optimizer_states = optimizer_->states(),
+                                            .reducer = reducer_,
+                                            .owned = owned_,
+                                            .layer_states = session_.network().states(),
+                                            .mesh = session_.mesh()},
+                  std::move(folder));
+  Progress progress{.steps_per_epoch = facts_.steps_per_epoch};
   progress.go_on_from(start_, start_.step > 0 ? schedule_->at(start_.step - 1) : 0);
   tell(observers, [&](Observer& observer) { observer.on_start(facts_); });
   begin_guards(progress);
   if (facts_.total_steps == 0 || !start_.evaluated) end_step(progress, observers);
 
-  while (progress.step < facts_.total_steps) {
+  while (progress.step < facts_.total_steps && !progress.result.stopped) {
     progress.report.step = progress.step + 1;
     progress.report.epoch = static_cast<int>(progress.step / facts_.steps_per_epoch) + 1;
     progress.report.rate = schedule_->at(progress.step);
     progress.report.logged = progress.report.step % session_.settings().log_every == 0;
     step(progress, order_.batch(progress.step));
     progress.end_step();
+    writer_->go_on(progress.all_written);
     tell(observers, [&](Observer& observer) { observer.on_step(progress.report); });
     end_step(progress, observers);
   }
 
+  session_.mesh().world().activity().expect_delay(true);
+  writer_->finish();
   progress.end();
   // No rank goes on, and gives memory back, before all have looked.
   progress.result.memory = proportional_memory();
@@ -172,10 +183,12 @@ RunResult Trainer::run(const std::vector<Observer*>& observers, const std::files
 }
 
 void Trainer::end_step(Progress& progress, const std::vector<Observer*>& observers) {
+  if (progress.result.stopped) return stop(progress, observers);
   if (evaluate_when_due(progress))
     tell(observers, [&](Observer& observer) {
       observer.on_evaluation(progress.report, facts_.evaluation_split, *progress.evaluation);
     });
+  if (progress.result.stopped) return stop(progress, observers);
   const bool ends_epoch = progress.step > 0 && (progress.step % facts_.steps_per_epoch == 0 ||
                                                 progress.step == facts_.total_steps);
   if (ends_epoch && progress.step > start_.step) {
@@ -186,7 +199,7 @@ void Trainer::end_step(Progress& progress, const std::vector<Observer*>& observe
   if (ends_epoch) tell(observers, [&](Observer& observer) { observer.on_epoch(progress.epoch_report()); });
   // A last epoch that is cut short goes on where a run is made longer.
   if (progress.step % facts_.steps_per_epoch == 0) progress.begin_epoch();
-  save_when_due(progress);
+  save_when_due(progress, observers);
 }
 
 void Trainer::step(Progress& progress, std::span<const std::int64_t> samples) {
@@ -205,25 +218,33 @@ void Trainer::step(Progress& progress, std::span<const std::int64_t> samples) {
   const auto sum = Clock::now();
   reducer_.finish();
   const auto check = Clock::now();
-  // Loss and metrics, and how many ranks met a number that is not finite.
+  // Loss and metrics, and how many ranks met a number that is not finite, want to stop, want to
+  // save, are still writing.
   sums_.assign(batch_.sums().begin(), batch_.sums().end());
   const double own_loss = batch_.own_loss();
   // What clipping has to know anyway tells it, too.
   const bool clips = session_.settings().clip_norm.has_value();
   const std::uint32_t largest = clips ? owned_.largest_gradient() : 0;
   const bool finite = clips ? is_finite_magnitude(largest) : owned_.gradients_are_finite();
+  const std::size_t scores = sums_.size();
   sums_.push_back(std::isfinite(own_loss) && finite ? 0 : 1);
-  const std::size_t flag = sums_.size() - 1;
+  sums_.push_back(wants_to_stop(progress, begin) ? 1 : 0);
+  sums_.push_back(wants_to_save(progress, begin) ? 1 : 0);
+  sums_.push_back(writer_->is_writing() ? 1 : 0);
   if (clips) sums_.push_back(largest);
   const auto agree = Clock::now();
   reducer_.agree(sums_, clips ? 1 : 0);
-  session_.mesh().model().sum(std::span(sums_).subspan(flag, 1));
+  const std::span<double> votes = std::span(sums_).subspan(scores, kVotes);
+  session_.mesh().model().sum(votes);
   activity.expect_delay(false);
   const auto agreed = Clock::now();
-  batch_.scores(std::span(sums_).first(flag), std::ssize(samples), progress.report.scores);
+  batch_.scores(std::span(sums_).first(scores), std::ssize(samples), progress.report.scores);
   progress.losses.add(progress.report.scores.loss);
+  progress.result.stopped = votes[1] > 0;
+  progress.save_asked |= votes[2] > 0;
+  progress.all_written = votes[3] == 0;
   // A step that is not finite updates nothing.
-  if (sums_[flag] > 0) throw_divergence(progress, own_loss);
+  if (votes[0] > 0) throw_divergence(progress, own_loss);
 
   if (clips) clip_gradient(sums_.back());
   owned_.update(*optimizer_, static_cast<float>(progress.report.rate), progress.step);
@@ -241,6 +262,7 @@ void Trainer::step(Progress& progress, std::span<const std::int64_t> samples) {
 }
 
 void Trainer::throw_divergence(const Progress& progress, double own_loss) {
+  writer_->finish();
   DivergenceFacts facts{.own_loss = own_loss,
                         .losses = progress.losses,
                         .epoch = progress.report.epoch,
@@ -248,7 +270,7 @@ void Trainer::throw_divergence(const Progress& progress, double own_loss) {
                         .rate = progress.report.rate,
                         .parameters = session_.network().plan().parameters(),
                         .values = reducer_.values(),
-                        .checkpoint = progress.checkpoints.last()};
+                        .checkpoint = writer_->last()};
   const std::int64_t blocks = session_.blocks().of_rank(session_.mesh().data().rank()).count();
   for (int block = 0; block < blocks; ++block) facts.gradients.push_back(reducer_.gradients(block));
   if (session_.blocks().count > 1)
@@ -261,7 +283,7 @@ void Trainer::begin_guards(const Progress& progress) {
   batch_.ledger().begin(progress.step);
   const bool guarded = session_.settings().guards.kind != Cadence::Kind::never;
   replicas_.emplace(session_.network().plan(), session_.network().states(), session_.mesh(), reducer_,
-                    guarded ? session_.settings().guards.steps : 0);
+                    guarded ? session_.settings().guards.count : 0);
   if (!guarded) return;
   owned_.guard({.parameters = session_.network().plan().parameters(),
                 .states = optimizer_->states(),
@@ -286,9 +308,11 @@ bool Trainer::evaluate_when_due(Progress& progress) {
   const Dataset* split = session_.evaluation_data();
   if (!split || !session_.settings().evaluate.due(progress.step, facts_.steps_per_epoch, facts_.total_steps))
     return false;
-  const Scores scores = evaluate(session_, *split);
   RunResult& result = progress.result;
-  progress.best = !result.best || is_better(scores, *result.best, facts_.metrics);
+  const auto scores = evaluate(session_, *split, [&] { return wants_to_stop(progress, Clock::now()); });
+  result.stopped = !scores;
+  if (!scores) return false;
+  progress.best = !result.best || is_better(*scores, *result.best, facts_.metrics);
   if (progress.best) {
     result.best = scores;
     result.best_epoch = progress.step == 0 ? 0 : progress.report.epoch;
@@ -298,33 +322,40 @@ bool Trainer::evaluate_when_due(Progress& progress) {
   return true;
 }
 
-void Trainer::save_when_due(Progress& progress) {
+void Trainer::save_when_due(Progress& progress, const std::vector<Observer*>& observers) {
   const Cadence& cadence = session_.settings().checkpoint;
   if (cadence.kind == Cadence::Kind::never) return;
-  if (progress.best || cadence.due(progress.step, facts_.steps_per_epoch, facts_.total_steps))
-    save(progress, false);
+  if (progress.best || progress.save_asked ||
+      cadence.due(progress.step, facts_.steps_per_epoch, facts_.total_steps))
+    save(progress, observers, false);
 }
 
-void Trainer::save(Progress& progress, bool pending) {
+bool Trainer::wants_to_stop(const Progress& progress, Clock::time_point now) const {
+  if (asked_to_stop_ && asked_to_stop_()) return true;
+  return deadline_ && now + progress.time_to_stop(writer_->longest()) >= *deadline_;
+}
+
+bool Trainer::wants_to_save(const Progress& progress, Clock::time_point now) const {
+  const Cadence& cadence = session_.settings().checkpoint;
+  return cadence.kind == Cadence::Kind::minutes && session_.mesh().world().rank() == 0 &&
+         now - progress.saved >= std::chrono::duration<double, std::ratio<60>>(cadence.minutes);
+}
+
+void Trainer::stop(Progress& progress, const std::vector<Observer*>& observers) {
+  progress.best = false;
+  if (session_.settings().checkpoint.kind != Cadence::Kind::never) save(progress, observers, true);
+}
+
+void Trainer::save(Progress& progress, const std::vector<Observer*>& observers, bool pending) {
   session_.mesh().world().activity().expect_delay(true);
   owned_.verify(progress.step);
-  const Plan& plan = session_.network().plan();
-  Checkpoint checkpoint{.model = gather_tensors(plan, reducer_.values(), session_.mesh())};
-  std::ranges::move(state_tensors(plan, session_.network().states()), std::back_inserter(checkpoint.model));
-  const std::vector<std::string> names = optimizer_->states();
-  for (std::size_t state = 0; state < names.size(); ++state) {
-    const std::vector<float> flat = owned_.gather_state(state, plan.parameter_end(), session_.mesh().data());
-    if (session_.mesh().data().rank() != 0) continue;
-    for (NamedTensor& tensor : gather_tensors(plan, flat, session_.mesh())) {
-      tensor.name += "." + names[state];
-      checkpoint.optimizer.push_back(std::move(tensor));
-    }
-  }
-  if (session_.mesh().world().rank() != 0) return;
-  checkpoint.state = progress.state(pending);
-  checkpoint.state.seed = session_.settings().seed;
-  checkpoint.state.data = fingerprint(session_.data());
-  progress.checkpoints.save(std::move(checkpoint), progress.best);
+  progress.save_asked = false;
+  progress.saved = Clock::now();
+  tell(observers, [](Observer& observer) { observer.on_save(); });
+  CheckpointState state = progress.state(pending);
+  state.seed = session_.settings().seed;
+  state.data = fingerprint(session_.data());
+  writer_->begin(state, progress.best);
 }
 
 }  // namespace trainer

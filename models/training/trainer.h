@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +13,7 @@
 #include "models/optimizers/optimizer.h"
 #include "models/schedules/schedule.h"
 #include "models/training/batch.h"
+#include "models/training/checkpoint_writer.h"
 #include "models/training/observer.h"
 #include "models/training/owned_parameters.h"
 #include "models/training/progress.h"
@@ -27,6 +30,10 @@ class Trainer {
   struct Options {
     std::string initial_weights;  ///< a safetensors file; empty: the initialisers of the model
     GradientReducer::Options reducer;
+    /// True on any rank: the run stops after the step under way, or during an evaluation. Asked at each step.
+    std::function<bool()> asked_to_stop;
+    /// The run stops by itself early enough to have saved by then; of world rank 0.
+    std::optional<std::chrono::steady_clock::time_point> deadline;
   };
   /// Collective. The session's network reads this trainer's parameters from now on. Error(weights) when the
   /// initial ones do not fit.
@@ -49,8 +56,9 @@ class Trainer {
   std::string transport() const { return reducer_.transport(); }
   bool lacks_shared_memory() const { return reducer_.lacks_shared_memory(); }
 
-  /// Trains to the end. `observers` are told on world rank 0 only. Error(diverged) on all ranks when a step
-  /// is not finite. Checkpoints go into `directory`, which matters on world rank 0 only.
+  /// Trains to the end, or until it is to stop. `observers` are told on world rank 0 only. Error(diverged) on
+  /// all ranks when a step is not finite. Checkpoints go into `directory`, which matters on world rank 0
+  /// only.
   RunResult run(const std::vector<Observer*>& observers, const std::filesystem::path& directory);
 
  private:
@@ -65,16 +73,24 @@ class Trainer {
   void end_step(Progress& progress, const std::vector<Observer*>& observers);
   /// `largest`: what OwnedParameters::largest_gradient() gave on this model rank's data ranks.
   void clip_gradient(double largest);
-  /// True when it was.
+  /// False when it was not, or when the run stops in its midst.
   bool evaluate_when_due(Progress& progress);
-  void save_when_due(Progress& progress);
-  void save(Progress& progress, bool pending);
+  void save_when_due(Progress& progress, const std::vector<Observer*>& observers);
+  /// `pending`: what follows the step is still to be done.
+  void save(Progress& progress, const std::vector<Observer*>& observers, bool pending);
+  /// This rank's wish to stop.
+  bool wants_to_stop(const Progress& progress, Progress::Clock::time_point now) const;
+  bool wants_to_save(const Progress& progress, Progress::Clock::time_point now) const;
+  /// Leaves what follows the step to be done when the run goes on.
+  void stop(Progress& progress, const std::vector<Observer*>& observers);
 
   Session& session_;
   std::unique_ptr<Optimizer> optimizer_;
   BatchOrder order_;
   RunFacts facts_;
   CheckpointState start_;
+  std::function<bool()> asked_to_stop_;
+  std::optional<Progress::Clock::time_point> deadline_;
   std::unique_ptr<Schedule> schedule_;
   GradientReducer reducer_;
   Team team_;
@@ -83,6 +99,7 @@ class Trainer {
   std::optional<ReplicaGuard> replicas_;   ///< while run() goes on
   std::vector<std::int64_t> ready_until_;  ///< by worker: gradients from this offset on are final
   std::vector<double> sums_;
+  std::optional<CheckpointWriter> writer_;  ///< of a run
 };
 
 }  // namespace trainer

@@ -11,35 +11,6 @@
 namespace trainer {
 namespace {
 
-std::span<const float> slice(std::span<const float> flat, std::int64_t offset, std::int64_t size) {
-  return flat.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
-}
-
-/// A shard's whole tensor, in memory layout, on model rank 0.
-std::vector<float> joined(const Parameter& parameter, std::span<const float> mine, Communicator& model) {
-  if (parameter.cut_axis < 0) return {mine.begin(), mine.end()};
-  // Each rank's part begins with where it lies, since parts may be unequal.
-  const std::int64_t place[2] = {parameter.cut_first, parameter.shape[parameter.cut_axis]};
-  std::vector<std::byte> message(sizeof place + mine.size_bytes());
-  std::memcpy(message.data(), place, sizeof place);
-  std::memcpy(message.data() + sizeof place, mine.data(), mine.size_bytes());
-  std::vector<float> whole;
-  for (const std::vector<std::byte>& received : model.gather(message, 0)) {
-    whole.resize(static_cast<std::size_t>(parameter.whole_shape().size()));
-    std::int64_t from[2];
-    std::memcpy(from, received.data(), sizeof from);
-    std::vector<std::int64_t> extents(parameter.shape.extents().begin(), parameter.shape.extents().end());
-    extents[static_cast<std::size_t>(parameter.cut_axis)] = from[1];
-    Parameter part = parameter;
-    part.shape = Shape(extents);
-    part.cut_first = from[0];
-    std::vector<float> numbers(static_cast<std::size_t>(part.shape.size()));
-    std::memcpy(numbers.data(), received.data() + sizeof from, received.size() - sizeof from);
-    place_shard(part, numbers, whole);
-  }
-  return whole;
-}
-
 /// What a file must hold for this plan.
 struct Wanted {
   Shape file_shape;
@@ -128,25 +99,29 @@ void spread_states(const std::vector<NamedTensor>& tensors, const Plan& plan, st
         world);
 }
 
-std::vector<NamedTensor> gather_tensors(const Plan& plan, std::span<const float> values, Mesh& mesh) {
-  std::vector<NamedTensor> tensors;
-  for (const Parameter& parameter : plan.parameters()) {
-    const std::vector<float> whole =
-        joined(parameter, slice(values, parameter.offset, parameter.shape.size()), mesh.model());
-    if (mesh.model().rank() != 0) continue;
-    tensors.push_back({parameter.name, file_shape(parameter.layout, parameter.whole_shape()),
-                       to_file_layout(parameter.layout, parameter.whole_shape(), whole)});
+std::vector<float> whole_tensor(const Parameter& parameter, std::span<const float> mine,
+                                Communicator& model) {
+  if (parameter.cut_axis < 0) return {mine.begin(), mine.end()};
+  // Each rank's part begins with where it lies, since parts may be unequal.
+  const std::int64_t place[2] = {parameter.cut_first, parameter.shape[parameter.cut_axis]};
+  std::vector<std::byte> message(sizeof place + mine.size_bytes());
+  std::memcpy(message.data(), place, sizeof place);
+  std::memcpy(message.data() + sizeof place, mine.data(), mine.size_bytes());
+  std::vector<float> whole;
+  for (const std::vector<std::byte>& received : model.gather(message, 0)) {
+    whole.resize(static_cast<std::size_t>(parameter.whole_shape().size()));
+    std::int64_t from[2];
+    std::memcpy(from, received.data(), sizeof from);
+    std::vector<std::int64_t> extents(parameter.shape.extents().begin(), parameter.shape.extents().end());
+    extents[static_cast<std::size_t>(parameter.cut_axis)] = from[1];
+    Parameter part = parameter;
+    part.shape = Shape(extents);
+    part.cut_first = from[0];
+    std::vector<float> numbers(static_cast<std::size_t>(part.shape.size()));
+    std::memcpy(numbers.data(), received.data() + sizeof from, received.size() - sizeof from);
+    place_shard(part, numbers, whole);
   }
-  return tensors;
-}
-
-std::vector<NamedTensor> state_tensors(const Plan& plan, std::span<const float> states) {
-  std::vector<NamedTensor> tensors;
-  for (const State& state : plan.states()) {
-    const std::span<const float> numbers = slice(states, state.offset, state.shape.size());
-    tensors.push_back({state.name, state.shape, {numbers.begin(), numbers.end()}});
-  }
-  return tensors;
+  return whole;
 }
 
 void load_weights(const std::string& path, const Plan& plan, std::span<float> values,

@@ -11,18 +11,16 @@
 
 namespace trainer {
 
-/// Flat parameters (or an optimizer state, which lies like them) of all model ranks as whole tensors in file
-/// layout, in the order of the plan, on model rank 0; empty elsewhere. Collective over mesh.model().
-std::vector<NamedTensor> gather_tensors(const Plan& plan, std::span<const float> values, Mesh& mesh);
-/// Running statistics and the like, which every rank holds alike.
-std::vector<NamedTensor> state_tensors(const Plan& plan, std::span<const float> states);
+/// A parameter's whole tensor in memory layout, from the parts of the model ranks, on model rank 0 (where the
+/// parameter is not cut: on all). Collective over `model`.
+std::vector<float> whole_tensor(const Parameter& parameter, std::span<const float> mine, Communicator& model);
 
 /// Error(weights) lists how the tensors that `place` holds differ in name or shape from what a checkpoint of
 /// this plan holds: from its parameters with each suffix behind their names, and from its states if told.
 void check_tensors(const std::vector<NamedTensor>& tensors, const Plan& plan,
                    const std::vector<std::string>& suffixes, bool with_states, const std::string& place);
-/// The reverse of gather_tensors() on all ranks: world rank 0 has the tensors, whose names end in `suffix`.
-/// Collective.
+/// Whole tensors in file layout, which world rank 0 has under the parameters' names with `suffix` behind
+/// them, into the flat parameters of every rank, or into an optimizer state that lies like them. Collective.
 void spread_tensors(const std::vector<NamedTensor>& tensors, const Plan& plan, const std::string& suffix,
                     std::span<float> values, Communicator& world);
 /// The same for states.

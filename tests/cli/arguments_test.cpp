@@ -106,6 +106,12 @@ TEST_CASE("a key of the YAML that is given as a flag is told how it is set", "[c
         "keys of the YAML are set with -s train.optimizer.NAME.lr=VALUE");
 }
 
+TEST_CASE("a time to stop is read as hours, minutes and seconds", "[cli]") {
+  CHECK(parsed({"a.yaml", "--walltime", "01:02:03"}).walltime == 3723);
+  for (const char* text : {"90", "1:00", "00:60:00", "00:00:00", "-1:00:00", "01:02:03x"})
+    CHECK_FALSE(mistake_in({"--walltime", text, "a.yaml"}).what.empty());
+}
+
 TEST_CASE("only what exists is offered", "[cli]") {
   for (const char* word : {"predict", "plan", "report", "generate"})
     CHECK(mistake_in({word, "a.yaml"}).what == "unknown command `" + std::string(word) + "`");

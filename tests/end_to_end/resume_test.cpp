@@ -122,4 +122,90 @@ TEST_CASE("a second process in a run directory ends with a clear error", "[resum
   CHECK(result.err.find("error: runs/a is in use: another process trains in it") == 0);
 }
 
+TEST_CASE("a signal stops a run with a checkpoint, 130 and the command that goes on", "[resume]") {
+  const SmallRun run;
+  const std::string signal = GENERATE("TERM", "INT", "USR1");
+  // Two ranks on a busy machine take a hundred times as long.
+  const auto [flags, steps, total] = GENERATE(table<std::string, std::string, std::string>(
+      {{"", "20000", "20,000"}, {" -n 2 --datapar", "600", "600"}}));
+  const std::string settings = " -s train.steps=" + steps +
+                               " -s train.log_every=50 -s train.evaluate={steps:\\ 200} -s "
+                               "train.checkpoint={steps:\\ 100000}";
+  const ProgramResult result = run.shell(
+      "$TRAINER a.yaml -q" + flags + settings +
+      " & run=$!; until grep -q .step.:200 runs/a/metrics.jsonl; do sleep 0.02; done 2>/dev/null; kill -" +
+      signal + " $run; wait $run");
+  INFO(result.err);
+  CHECK_FALSE(result.timed_out);
+  CHECK(result.code == 130);
+  CHECK(result.err.find("stopped after step ") == 0);
+  CHECK(result.err.find(" of " + total + "; saved runs/a\ngo on with: trainer" + flags + " runs/a\n") !=
+        std::string::npos);
+  REQUIRE(run.shell("$TRAINER" + flags + " runs/a -q").code == 0);
+  REQUIRE(run.shell("$TRAINER a.yaml -q -o whole" + flags + settings).code == 0);
+  CHECK(timeless(run.path("runs/a")) == timeless(run.path("whole")));
+  CHECK(read_text(run.path("runs/a") / kWeights) == read_text(run.path("whole") / kWeights));
+}
+
+TEST_CASE("a signal during an evaluation leaves it to the run that goes on", "[resume]") {
+  const SmallRun run;
+  write_small_mnist(run.path("set"), 40, 20'000);
+  const std::string settings = " -s train.steps=6 -s train.log_every=1 -s train.evaluate={steps:\\ 2}";
+  const ProgramResult result =
+      run.shell("$TRAINER a.yaml -q" + settings +
+                " & run=$!; until grep -q 'step.:2,' runs/a/metrics.jsonl; do :; done "
+                "2>/dev/null; kill -TERM $run; wait $run");
+  INFO(result.err);
+  CHECK(result.code == 130);
+  CHECK(result.err.find("stopped after step 2 of 6") == 0);
+  CHECK(read_text(run.path("runs/a/metrics.jsonl")).find("test") == std::string::npos);
+  REQUIRE(run.shell("$TRAINER runs/a -q").code == 0);
+  REQUIRE(run.shell("$TRAINER a.yaml -q -o whole" + settings).code == 0);
+  CHECK(timeless(run.path("runs/a")) == timeless(run.path("whole")));
+}
+
+TEST_CASE("a run stops by itself before its time is over", "[resume]") {
+  const SmallRun run;
+  const ProgramResult result =
+      run.trainer({"a.yaml", "-q", "--walltime", "00:00:11", "-s", "train.steps=1000000000", "-s",
+                   "train.log_every=1000000", "-s", "train.evaluate=never", "-s",
+                   "train.checkpoint={steps: 1000000000}"});
+  CHECK(result.code == 130);
+  CHECK(result.seconds < 11);
+  CHECK(result.err.find("go on with: trainer --walltime 00:00:11 runs/a\n") != std::string::npos);
+  CHECK(fs::exists(run.path("runs/a/checkpoints/last/state.json")));
+  CHECK(run.trainer({"a.yaml", "--walltime", "2:00"}).code == 2);
+}
+
+TEST_CASE("checkpoints come by the clock, and as many stay as was asked for", "[resume]") {
+  const SmallRun run;
+  const int ranks = GENERATE(1, 3);
+  REQUIRE(run.trainer({"a.yaml", "-q", "--datapar", "-s", "train.steps=20", "-s", "train.evaluate=never",
+                       "-s", "train.checkpoint={minutes: 1.0e-9, keep: 3}"},
+                      ranks)
+              .code == 0);
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator(run.path("runs/a/checkpoints"))) {
+    const std::string name = entry.path().filename().string();
+    CHECK((name == "last" || name.starts_with("step-")));
+    count += name.starts_with("step-") ? 1 : 0;
+  }
+  CHECK(count == 3);
+  CHECK(run.trainer({"eval", "runs/a"}).code == 0);
+}
+
+TEST_CASE("a run directory that is removed ends the run with a clear error", "[resume]") {
+  const SmallRun run;
+  const ProgramResult result = run.shell(
+      "$TRAINER a.yaml -q -s train.steps=1000000000 -s train.evaluate=never -s train.checkpoint={minutes:\\ "
+      "0.001} & "
+      "run=$!; until [ -e runs/a/checkpoints/last ]; do sleep 0.02; done; mv runs/a gone; rm -r gone; wait "
+      "$run");
+  INFO(result.err);
+  CHECK(result.code == 1);
+  CHECK(result.err.find("error: ") == 0);
+  CHECK(result.err.find("runs/a") != std::string::npos);
+  CHECK_FALSE(fs::exists(run.path("runs/a")));
+}
+
 }  // namespace trainer

@@ -17,6 +17,22 @@ Checkpoint checkpoint(std::int64_t step, float number) {
           .state = {.step = step}};
 }
 
+std::vector<NamedView> views(const std::vector<NamedTensor>& tensors) {
+  std::vector<NamedView> views;
+  for (const NamedTensor& tensor : tensors)
+    views.push_back({tensor.name, ConstTensor(tensor.values.data(), tensor.shape)});
+  return views;
+}
+
+void save(CheckpointFolder& folder, Checkpoint checkpoint, bool best) {
+  const fs::path partial = folder.begin(checkpoint.state.step);
+  write_safetensors(partial / CheckpointFolder::kModel, views(checkpoint.model));
+  write_safetensors(partial / CheckpointFolder::kOptimizer, views(checkpoint.optimizer));
+  for (const char* name : {CheckpointFolder::kModel, CheckpointFolder::kOptimizer})
+    checkpoint.state.files[name] = seal_of(partial / name);
+  folder.commit(checkpoint.state, best);
+}
+
 float number_in(const fs::path& folder) {
   return read_safetensors(folder / "model.safetensors").tensors.at(0).values.at(0);
 }
@@ -30,9 +46,9 @@ TEST_CASE("last and best are relative links to whole checkpoints; the newest and
   const int keep = GENERATE(1, 2);
   CheckpointFolder checkpoints(path, keep);
   CHECK(checkpoints.last().empty());
-  checkpoints.save(checkpoint(10, 1), true);
-  checkpoints.save(checkpoint(20, 2), false);
-  checkpoints.save(checkpoint(30, 3), false);
+  save(checkpoints, checkpoint(10, 1), true);
+  save(checkpoints, checkpoint(20, 2), false);
+  save(checkpoints, checkpoint(30, 3), false);
   CHECK(fs::read_symlink(path / "last") == "step-30");
   CHECK(fs::read_symlink(path / "best") == "step-10");
   CHECK(number_in(path / "last") == 3);
@@ -43,19 +59,46 @@ TEST_CASE("last and best are relative links to whole checkpoints; the newest and
   CHECK(checkpoints.last() == path / "step-30");
 }
 
-TEST_CASE("what an interrupted save left behind does not hinder the next", "[training]") {
+TEST_CASE("what an interrupted save left behind is removed by the next run", "[training]") {
   const TemporaryFolder folder;
-  fs::create_directories(folder.path() / "step-5.partial");
-  std::ofstream(folder.path() / "step-5.partial" / "model.safetensors") << "half";
+  fs::create_directories(folder.path() / "step-5.123.partial");
+  std::ofstream(folder.path() / "step-5.123.partial" / "model.safetensors") << "half";
   CheckpointFolder checkpoints(folder.path());
-  checkpoints.save(checkpoint(5, 5), true);
-  CHECK(number_in(folder.path() / "best") == 5);
-  CHECK_FALSE(fs::exists(folder.path() / "step-5.partial"));
+  checkpoints.go_on(0, 0);
+  CHECK(fs::is_empty(folder.path()));
+}
+
+TEST_CASE("a run that goes back leaves later checkpoints until it comes to them again", "[training]") {
+  const TemporaryFolder folder;
+  CheckpointFolder checkpoints(folder.path(), 3);
+  for (const int step : {10, 20, 30})
+    save(checkpoints, checkpoint(step, static_cast<float>(step)), step == 30);
+  CheckpointFolder again(folder.path(), 3);
+  again.go_on(10, 10);
+  CHECK(fs::read_symlink(folder.path() / "last") == "step-10");
+  CHECK(fs::read_symlink(folder.path() / "best") == "step-10");
+  CHECK(number_in(folder.path() / "step-30") == 30);
+  save(again, checkpoint(20, 21), false);
+  CHECK(number_in(folder.path() / "last") == 21);
+  CHECK(number_in(folder.path() / "step-30") == 30);
+  CHECK(read_checkpoint(folder.path() / "step-20").state.step == 20);
+}
+
+TEST_CASE("a run directory that is gone, or a link in its place, is told and not made again", "[training]") {
+  const TemporaryFolder folder;
+  CheckpointFolder gone(folder.path() / "run" / "checkpoints");
+  CHECK_THROWS_WITH(gone.begin(1), Catch::Contains("No such file or directory"));
+  fs::create_directory(folder.path() / "elsewhere");
+  fs::create_directory_symlink("elsewhere", folder.path() / "checkpoints");
+  CheckpointFolder linked(folder.path() / "checkpoints");
+  CHECK_THROWS_WITH(linked.begin(1), Catch::Contains("is a link"));
+  CHECK(fs::is_empty(folder.path() / "elsewhere"));
 }
 
 TEST_CASE("a checkpoint comes back as it was saved", "[training]") {
   const TemporaryFolder folder;
-  CheckpointFolder(folder.path()).save(checkpoint(7, 0.5), false);
+  CheckpointFolder checkpoints(folder.path());
+  save(checkpoints, checkpoint(7, 0.5), false);
   for (const char* name : {"last", "step-7"}) {
     const Checkpoint back = read_checkpoint(folder.path() / name);
     CHECK(back.state.step == 7);
@@ -67,8 +110,8 @@ TEST_CASE("a checkpoint comes back as it was saved", "[training]") {
 TEST_CASE("damage is found in whatever file it is, and the checkpoint before is offered", "[training]") {
   const TemporaryFolder folder;
   CheckpointFolder checkpoints(folder.path());
-  checkpoints.save(checkpoint(8, 1), true);
-  checkpoints.save(checkpoint(9, 2), false);
+  save(checkpoints, checkpoint(8, 1), true);
+  save(checkpoints, checkpoint(9, 2), false);
   const fs::path file =
       folder.path() / "step-9" / GENERATE("model.safetensors", "optimizer.safetensors", "state.json");
   SECTION("cut short") { fs::resize_file(file, fs::file_size(file) - 5); }
@@ -94,7 +137,8 @@ TEST_CASE("damage is found in whatever file it is, and the checkpoint before is 
 
 TEST_CASE("a link that leads out of the folder is not followed", "[training]") {
   const TemporaryFolder folder, elsewhere;
-  CheckpointFolder(elsewhere.path()).save(checkpoint(1, 1), true);
+  CheckpointFolder checkpoints(elsewhere.path());
+  save(checkpoints, checkpoint(1, 1), true);
   fs::create_directory_symlink(elsewhere.path() / "step-1", folder.path() / "last");
   CHECK(CheckpointFolder(folder.path()).last().empty());
 }
@@ -103,7 +147,7 @@ TEST_CASE("a checkpoint that cannot be written is an error that names the path",
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "file") << "in the way";
   CheckpointFolder checkpoints(folder.path() / "file");
-  CHECK_THROWS_WITH(checkpoints.save(checkpoint(1, 1), true), Catch::Contains("file"));
+  CHECK_THROWS_WITH(save(checkpoints, checkpoint(1, 1), true), Catch::Contains("file"));
 }
 
 }  // namespace trainer

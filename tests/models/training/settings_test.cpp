@@ -21,15 +21,19 @@ TrainSettings settings(const std::string& train) {
 
 TEST_CASE("a cadence is due at its moments and, but for never, at the end", "[training]") {
   using Kind = Cadence::Kind;
-  CHECK(Cadence{Kind::epoch}.due(20, 10, 25));
-  CHECK_FALSE(Cadence{Kind::epoch}.due(21, 10, 25));
-  CHECK(Cadence{Kind::epoch}.due(25, 10, 25));
+  CHECK(Cadence{Kind::epochs}.due(20, 10, 25));
+  CHECK_FALSE(Cadence{Kind::epochs}.due(21, 10, 25));
+  CHECK(Cadence{Kind::epochs}.due(25, 10, 25));
   CHECK_FALSE(Cadence{Kind::end}.due(20, 10, 25));
   CHECK(Cadence{Kind::end}.due(25, 10, 25));
   CHECK_FALSE(Cadence{Kind::never}.due(25, 10, 25));
   CHECK(Cadence{Kind::steps, 7}.due(14, 10, 25));
   CHECK_FALSE(Cadence{Kind::steps, 7}.due(10, 10, 25));
-  CHECK(Cadence{Kind::epoch}.due(0, 10, 0));
+  CHECK(Cadence{Kind::epochs}.due(0, 10, 0));
+  CHECK(Cadence{Kind::epochs, 2}.due(20, 10, 45));
+  CHECK_FALSE(Cadence{Kind::epochs, 2}.due(30, 10, 45));
+  CHECK_FALSE(Cadence{Kind::minutes, 1, 5}.due(30, 10, 45));
+  CHECK(Cadence{Kind::minutes, 1, 5}.due(45, 10, 45));
 }
 
 TEST_CASE("a run is as long as its epochs or its steps say", "[training]") {
@@ -39,12 +43,17 @@ TEST_CASE("a run is as long as its epochs or its steps say", "[training]") {
 }
 
 TEST_CASE("evaluation and checkpoints take a word or a number of steps", "[training]") {
-  CHECK(settings("epochs: 1").evaluate.kind == Cadence::Kind::epoch);
+  CHECK(settings("epochs: 1").evaluate.kind == Cadence::Kind::epochs);
   CHECK(settings("epochs: 1, evaluate: end").evaluate.kind == Cadence::Kind::end);
   CHECK(settings("epochs: 1, checkpoint: never").checkpoint.kind == Cadence::Kind::never);
+  CHECK(settings("epochs: 1, checkpoint: {keep: 7}").keep == 7);
+  CHECK(settings("epochs: 1, checkpoint: {keep: 7}").checkpoint.kind == Cadence::Kind::epochs);
+  CHECK(settings("epochs: 1, checkpoint: {minutes: 0.5}").checkpoint.minutes == 0.5);
+  CHECK(settings("epochs: 1, checkpoint: {epochs: 3}").checkpoint.count == 3);
+  CHECK_THROWS_WITH(settings("epochs: 1, checkpoint: {epochs: 3, minutes: 1}"), Catch::Contains("two ways"));
   const Cadence cadence = settings("epochs: 1, evaluate: {steps: 50}").evaluate;
   CHECK(cadence.kind == Cadence::Kind::steps);
-  CHECK(cadence.steps == 50);
+  CHECK(cadence.count == 50);
 }
 
 TEST_CASE("a run without a length, or with two, is an error", "[training]") {

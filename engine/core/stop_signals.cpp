@@ -1,0 +1,34 @@
+#include "engine/core/stop_signals.h"
+
+#include <csignal>
+
+namespace trainer {
+namespace {
+
+constexpr int kSignals[] = {SIGTERM, SIGINT, SIGUSR1};
+
+/// A handler can reach nothing but what is static.
+volatile std::sig_atomic_t asked_to_stop = 0;
+
+void note(int signal) {
+  asked_to_stop = 1;
+  if (signal == SIGINT) std::signal(SIGINT, SIG_DFL);
+}
+
+}  // namespace
+
+StopSignals::StopSignals() {
+  asked_to_stop = 0;
+  struct sigaction action {};
+  action.sa_handler = note;
+  action.sa_flags = SA_RESTART;
+  for (const int signal : kSignals) sigaction(signal, &action, nullptr);
+}
+
+StopSignals::~StopSignals() {
+  for (const int signal : kSignals) std::signal(signal, SIG_DFL);
+}
+
+bool StopSignals::asked() { return asked_to_stop != 0; }
+
+}  // namespace trainer

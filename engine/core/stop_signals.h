@@ -1,0 +1,18 @@
+#pragma once
+
+namespace trainer {
+
+/// While one lives, SIGTERM, SIGINT and SIGUSR1 ask the program to stop where it can, in place of ending it.
+/// A second SIGINT ends it at once. A process has one at a time.
+class StopSignals {
+ public:
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  /// True once any of them has come.
+  static bool asked();
+};
+
+}  // namespace trainer

@@ -1,0 +1,397 @@
+#include "models/training/checkpoint_writer.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <system_error>
+
+#include "engine/core/crc32c.h"
+#include "engine/parallel/broadcast_text.h"
+#include "models/export/layout.h"
+#include "models/training/weights.h"
+
+namespace trainer {
+namespace {
+
+enum File { kModelFile, kOptimizerFile };
+constexpr std::array kFileNames{CheckpointFolder::kModel, CheckpointFolder::kOptimizer};
+constexpr std::uint64_t kFloat = sizeof(float);
+
+/// What a writer tells rank 0 of one of its runs.
+struct RunReport {
+  std::uint64_t bytes = 0;
+  std::uint32_t crc32c = 0;
+};
+
+[[noreturn]] void fail(const std::string& path, int error) {
+  throw Error(ExitCode::failure,
+              fmt::format("cannot write {}: {}", path, std::generic_category().message(error)));
+}
+
+/// What a thread tells the main one; empty when all went well.
+std::string words_of_failure(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.diagnostics().front().what;
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::uint64_t bytes_of(const Shape& shape) { return static_cast<std::uint64_t>(shape.size()) * kFloat; }
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+}  // namespace
+
+CheckpointWriter::CheckpointWriter(Sources sources, CheckpointFolder folder)
+    : sources_(std::move(sources)), folder_(std::move(folder)) {
+  Communicator& world = sources_.mesh.world();
+  Communicator& data = sources_.mesh.data();
+  std::int64_t strangers = world.size() - world.split_by_host()->size();
+  world.sum(std::span(&strangers, 1));
+  several_hosts_ = strangers > 0;
+
+  // Every rank knows who owns what.
+  const auto mine = sources_.reducer.pieces();
+  std::string all;
+  for (const auto& bytes : data.gather(std::as_bytes(mine), 0)) {
+    const std::uint64_t count = bytes.size();
+    all.append(reinterpret_cast<const char*>(&count), sizeof count);
+    all.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  broadcast_text(data, all);
+  for (std::size_t next = 0; next < all.size();) {
+    std::uint64_t count = 0;
+    std::memcpy(&count, all.data() + next, sizeof count);
+    next += sizeof count;
+    auto& pieces = pieces_.emplace_back(count / sizeof(GradientReducer::Piece));
+    if (count > 0) std::memcpy(pieces.data(), all.data() + next, count);
+    next += count;
+  }
+
+  const Plan& plan = sources_.plan;
+  std::vector<TensorEntry> model, optimizer;
+  for (const Parameter& parameter : plan.parameters())
+    model.push_back({parameter.name, file_shape(parameter.layout, parameter.whole_shape())});
+  for (const std::string& state : sources_.optimizer_states)
+    for (std::size_t i = 0; i < plan.parameters().size(); ++i)
+      optimizer.push_back({model[i].name + "." + state, model[i].shape});
+  for (const State& state : plan.states()) model.push_back({state.name, state.shape});
+  const auto lay_out = [](const std::vector<TensorEntry>& entries, std::string& head,
+                          std::vector<std::uint64_t>& offsets) {
+    head = safetensors_head(entries);
+    offsets.push_back(head.size());
+    for (const TensorEntry& entry : entries) offsets.push_back(offsets.back() + bytes_of(entry.shape));
+  };
+  lay_out(model, heads_[kModelFile], model_offsets_);
+  lay_out(optimizer, heads_[kOptimizerFile], optimizer_offsets_);
+  cut(data.size());
+}
+
+CheckpointWriter::~CheckpointWriter() {
+  if (parts_thread_.joinable()) parts_thread_.join();
+  if (commit_thread_.joinable()) commit_thread_.join();
+  if (open_) folder_.abandon();
+}
+
+/// Gives each writer parameters of nearly equal weight.
+void CheckpointWriter::cut(int writers) {
+  const std::vector<Parameter>& parameters = sources_.plan.parameters();
+  const std::int64_t total = sources_.plan.parameter_end();
+  first_parameter_.assign(1, 0);
+  for (int writer = 1; writer < writers; ++writer) {
+    const std::int64_t border = total / writers * writer;
+    const auto next = std::ranges::find_if(
+        parameters, [&](const Parameter& parameter) { return parameter.offset >= border; });
+    first_parameter_.push_back(at(next - parameters.begin()));
+  }
+  first_parameter_.push_back(parameters.size());
+}
+
+bool CheckpointWriter::is_writer() const {
+  return sources_.mesh.model().rank() == 0 && at(sources_.mesh.data().rank()) + 1 < first_parameter_.size();
+}
+
+void CheckpointWriter::begin(const CheckpointState& state, bool best) {
+  Communicator& world = sources_.mesh.world();
+  finish();
+  begun_ = Clock::now();
+  std::string directory;
+  if (world.rank() == 0) {
+    directory = folder_.begin(state.step).string();
+    open_ = true;
+    for (const char* name : kFileNames) {
+      const std::string path = directory + "/" + name;
+      const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+      if (file.number() < 0) fail(path, errno);
+    }
+  }
+  broadcast_text(world, directory);
+  directory_ = directory;
+  state_ = state;
+  best_ = best;
+  open_files(directory);
+  take_copy();
+  open_ = true;
+  writing_ = true;
+  parts_thread_ = std::thread([this] { write_parts(); });
+}
+
+void CheckpointWriter::open_files(const std::string& directory) {
+  Communicator& world = sources_.mesh.world();
+  const auto open_all = [&] {
+    files_.clear();
+    for (const char* name : kFileNames) {
+      // Hosts that write parts of one page must not keep pages: what is written is then sent as it is.
+      const int flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (several_hosts_ ? O_DSYNC : 0);
+      files_.emplace_back(::open((directory + "/" + name).c_str(), flags));
+      if (files_.back().number() < 0) return errno;
+    }
+    return 0;
+  };
+  const int error = is_writer() ? open_all() : 0;
+  if (!sees_directory_) {
+    // Ranks of other hosts may not have the file system that rank 0 writes to.
+    std::int64_t refusals = error == 0 ? 0 : 1;
+    world.sum(std::span(&refusals, 1));
+    if (refusals > 0) cut(1);
+    sees_directory_ = true;
+  } else if (error != 0) {
+    fail(directory, error);
+  }
+  if (!is_writer()) files_.clear();
+}
+
+/// The numbers of one of the optimizer's states for the parameters that this data rank writes, flat, from
+/// those who own them.
+std::vector<float> CheckpointWriter::my_part_of_state(std::size_t state) {
+  Communicator& data = sources_.mesh.data();
+  const std::vector<Parameter>& parameters = sources_.plan.parameters();
+  // visit(first, last) for each run of floats of the owner's pieces in what the writer writes.
+  const auto overlaps = [&](int owner, int writer, const auto& visit) {
+    if (at(writer) + 1 >= first_parameter_.size()) return;
+    auto piece = pieces_[at(owner)].begin();
+    const auto end = pieces_[at(owner)].end();
+    for (std::size_t i = first_parameter_[at(writer)]; i < first_parameter_[at(writer) + 1]; ++i) {
+      const std::int64_t first = parameters[i].offset, last = first + parameters[i].shape.size();
+      while (piece != end && piece->last <= first) ++piece;
+      for (auto next = piece; next != end && next->first < last; ++next)
+        visit(std::max(first, next->first), std::min(last, next->last));
+    }
+  };
+  std::vector<std::int64_t> counts_out, counts_in;
+  const auto count = [&](int owner, int writer) {
+    std::int64_t floats = 0;
+    overlaps(owner, writer, [&](std::int64_t first, std::int64_t last) { floats += last - first; });
+    return floats;
+  };
+  for (int other = 0; other < data.size(); ++other) {
+    counts_out.push_back(count(data.rank(), other));
+    counts_in.push_back(count(other, data.rank()));
+  }
+  const std::vector<float> out = sources_.owned.state(state);
+  std::vector<float> in(at(std::accumulate(counts_in.begin(), counts_in.end(), std::int64_t{0})));
+  data.all_to_all(out, counts_out, in, counts_in);
+
+  if (at(data.rank()) + 1 >= first_parameter_.size()) return {};
+  const std::size_t begin = first_parameter_[at(data.rank())], end = first_parameter_[at(data.rank()) + 1];
+  if (begin == end) return {};
+  const std::int64_t base = parameters[begin].offset;
+  std::vector<float> part(at(parameters[end - 1].offset + parameters[end - 1].shape.size() - base));
+  auto next = in.begin();
+  for (int owner = 0; owner < data.size(); ++owner)
+    overlaps(owner, data.rank(), [&](std::int64_t first, std::int64_t last) {
+      std::copy_n(next, last - first, part.begin() + (first - base));
+      next += last - first;
+    });
+  return part;
+}
+
+/// Those that this data rank writes, from its flat part of numbers that lie like the parameters.
+std::vector<std::pair<const Parameter*, std::vector<float>>> CheckpointWriter::whole_tensors(
+    std::span<const float> part) {
+  std::vector<std::pair<const Parameter*, std::vector<float>>> tensors;
+  const auto rank = at(sources_.mesh.data().rank());
+  if (rank + 1 >= first_parameter_.size()) return tensors;
+  const std::vector<Parameter>& parameters = sources_.plan.parameters();
+  for (std::size_t i = first_parameter_[rank]; i < first_parameter_[rank + 1]; ++i) {
+    const Parameter& parameter = parameters[i];
+    const auto mine = part.subspan(at(parameter.offset - parameters[first_parameter_[rank]].offset),
+                                   at(parameter.shape.size()));
+    tensors.emplace_back(&parameter, whole_tensor(parameter, mine, sources_.mesh.model()));
+  }
+  return tensors;
+}
+
+void CheckpointWriter::take_copy() {
+  runs_.clear();
+  const std::size_t rank = at(sources_.mesh.data().rank());
+  const std::size_t parameters = sources_.plan.parameters().size();
+  const std::size_t first = rank + 1 < first_parameter_.size() ? first_parameter_[rank] : parameters;
+  const std::int64_t base = first < parameters ? sources_.plan.parameters()[first].offset : 0;
+  runs_.push_back({.file = kModelFile,
+                   .offset = model_offsets_[first],
+                   .tensors = whole_tensors(sources_.reducer.values().subspan(at(base)))});
+  for (std::size_t state = 0; state < sources_.optimizer_states.size(); ++state)
+    runs_.push_back({.file = kOptimizerFile,
+                     .offset = optimizer_offsets_[state * parameters + first],
+                     .tensors = whole_tensors(my_part_of_state(state))});
+  // Rank 0 writes what belongs to no parameter, last.
+  const std::span<const float> states = sources_.layer_states;
+  Run layers{.file = kModelFile, .offset = model_offsets_[parameters]};
+  for (const State& state : sources_.plan.states()) {
+    const auto numbers = states.subspan(at(state.offset), at(state.shape.size()));
+    layers.tensors.emplace_back(nullptr, std::vector<float>(numbers.begin(), numbers.end()));
+  }
+  if (rank == 0) {
+    runs_.push_back(std::move(layers));
+    for (const int file : {kModelFile, kOptimizerFile}) runs_.push_back({.file = file, .head = heads_[file]});
+  }
+  if (!is_writer()) runs_.clear();
+}
+
+void CheckpointWriter::write_parts() {
+  failure_ = words_of_failure([this] {
+    if (sources_.mesh.world().rank() == 0) reserve_room();
+    for (Run& run : runs_) write_run(run);
+    for (std::size_t file = 0; file < files_.size(); ++file)
+      if (::fsync(files_[file].number()) != 0) fail((directory_ / kFileNames[file]).string(), errno);
+  });
+  writing_ = false;
+}
+
+/// A disk without room for all of it says so before anything is written, where the file system can tell.
+void CheckpointWriter::reserve_room() const {
+  for (const int file : {kModelFile, kOptimizerFile}) {
+    const std::uint64_t bytes = file == kModelFile ? model_offsets_.back() : optimizer_offsets_.back();
+    if (::fallocate(files_[at(file)].number(), 0, 0, static_cast<off_t>(bytes)) != 0 && errno != EOPNOTSUPP &&
+        errno != ENOSYS)
+      fail((directory_ / kFileNames[at(file)]).string(), errno);
+  }
+}
+
+void CheckpointWriter::write_run(Run& run) const {
+  // Small tensors go together, so that each call of the system is worth it.
+  constexpr std::size_t kPart = std::size_t{4} << 20;
+  std::string part;
+  std::uint64_t offset = run.offset;
+  const auto flush = [&] {
+    std::string_view rest = part;
+    run.seal.crc32c = crc32c(std::as_bytes(std::span(rest)), run.seal.crc32c);
+    run.seal.bytes += rest.size();
+    while (!rest.empty()) {
+      const ssize_t count =
+          ::pwrite(files_[at(run.file)].number(), rest.data(), rest.size(), static_cast<off_t>(offset));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) fail((directory_ / kFileNames[at(run.file)]).string(), errno);
+      rest.remove_prefix(static_cast<std::size_t>(count));
+      offset += static_cast<std::uint64_t>(count);
+    }
+    part.clear();
+  };
+  part = run.head;
+  for (auto& [parameter, numbers] : run.tensors) {
+    if (parameter) numbers = to_file_layout(parameter->layout, parameter->whole_shape(), numbers);
+    part.append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * kFloat);
+    numbers = {};
+    if (part.size() >= kPart) flush();
+  }
+  flush();
+}
+
+void CheckpointWriter::go_on(bool all_written) {
+  if (open_ && all_written) end_parts();
+  if (commit_thread_.joinable() && !committing_) wait_for_commit();
+}
+
+void CheckpointWriter::finish() {
+  if (open_) end_parts();
+  wait_for_commit();
+}
+
+/// Collects what the writers have to tell.
+void CheckpointWriter::end_parts() {
+  Communicator& world = sources_.mesh.world();
+  parts_thread_.join();
+  files_.clear();
+  std::string message = failure_;
+  if (failure_.empty()) {
+    message.assign(1, '\0');
+    for (const Run& run : runs_) {
+      const RunReport report{run.seal.bytes, run.seal.crc32c};
+      message.append(reinterpret_cast<const char*>(&report), sizeof report);
+    }
+  }
+  runs_.clear();
+  std::string failure;
+  std::vector<std::vector<RunReport>> reports;
+  for (const auto& bytes : world.gather(std::as_bytes(std::span(message)), 0)) {
+    const std::string theirs(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (theirs.front() != '\0') {
+      if (failure.empty()) failure = theirs;
+      continue;
+    }
+    auto& list = reports.emplace_back((theirs.size() - 1) / sizeof(RunReport));
+    if (!list.empty()) std::memcpy(list.data(), theirs.data() + 1, list.size() * sizeof(RunReport));
+    if (list.empty()) reports.pop_back();
+  }
+  broadcast_text(world, failure);
+  open_ = false;
+  if (!failure.empty()) {
+    if (world.rank() == 0) folder_.abandon();
+    throw Error(ExitCode::failure, failure);
+  }
+  if (world.rank() != 0) return;
+  // A writer's reports: of the model, of each of the optimizer's states; rank 0's then of the layers' states
+  // and of both heads.
+  const std::size_t states = sources_.optimizer_states.size();
+  std::array<FileSeal, 2> seals;
+  const auto append = [&](int file, const RunReport& report) {
+    FileSeal& whole = seals[at(file)];
+    whole = {.bytes = whole.bytes + report.bytes,
+             .crc32c = joined_crc32c(whole.crc32c, report.crc32c, report.bytes)};
+  };
+  const std::vector<RunReport>& first = reports.front();
+  append(kModelFile, first[states + 2]);
+  append(kOptimizerFile, first[states + 3]);
+  for (const auto& writer : reports) append(kModelFile, writer[0]);
+  append(kModelFile, first[states + 1]);
+  for (std::size_t state = 0; state < states; ++state)
+    for (const auto& writer : reports) append(kOptimizerFile, writer[1 + state]);
+  for (std::size_t file = 0; file < seals.size(); ++file) state_.files[kFileNames[file]] = seals[file];
+  committing_ = true;
+  commit_thread_ = std::thread([this] { commit(); });
+}
+
+void CheckpointWriter::commit() {
+  failure_ = words_of_failure([this] {
+    // Where several hosts write one file, what lies there is looked at.
+    if (several_hosts_)
+      for (const char* name : kFileNames)
+        if (seal_of(directory_ / name) != state_.files.at(name))
+          throw Error(ExitCode::failure,
+                      fmt::format("{} is not what was written to it", (directory_ / name).string()));
+    folder_.commit(state_, best_);
+  });
+  if (!failure_.empty()) folder_.abandon();
+  committing_ = false;
+}
+
+void CheckpointWriter::wait_for_commit() {
+  if (!commit_thread_.joinable()) return;
+  commit_thread_.join();
+  longest_ = std::max(longest_, Clock::now() - begun_);
+  if (!failure_.empty()) throw Error(ExitCode::failure, failure_);
+}
+
+}  // namespace trainer
