@@ -15,18 +15,6 @@ std::size_t characters(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_character));
 }
 
-// Control characters would let a file write to the terminal behind the message's back.
-std::string printable(std::string_view text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const bool c1 = byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-    if (c1) ++i;
-    result += (byte < 0x20 && byte != '\t') || byte == 0x7F || c1 ? '?' : text[i];
-  }
-  return result;
-}
-
 // The part of `text` from character `first`, `count` characters long.
 std::string_view cut(std::string_view text, std::size_t first, std::size_t count) {
   const auto byte_of = [&](std::size_t character) {

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainer {
@@ -18,6 +19,10 @@ enum class ExitCode : int {
   lost = 7,          ///< a rank was lost or the run stalled
   interrupted = 130  ///< stopped by a signal, checkpoint saved
 };
+
+/// `text` with a question mark for each control character but tabs (and ends of lines, when they are kept): a
+/// file could else write to the terminal behind a message's back.
+std::string printable(std::string_view text, bool keep_lines = false);
 
 /// One mistake as a user reads it: what is wrong, where, and what would be right.
 struct Diagnostic {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/config/source.h"
+
 namespace trainer {
 namespace {
 
@@ -18,7 +20,7 @@ void Plan::begin_layer(const Config* config, const std::string& type, const std:
   layer_ = {.name = declared.empty() ? type + std::to_string(++counts_[type]) : declared};
   if (config && config->has("init")) layer_.init = config->at("init");
   if (names_.insert(layer_.name).second) return;
-  const std::string what = "two layers are named `" + layer_.name + "`";
+  const std::string what = "two layers are named " + in_quotes(layer_.name);
   if (config) config->fail("name", what, "layers without a name are numbered by type: conv1, conv2");
   throw Error(ExitCode::usage, what);
 }
@@ -62,8 +64,8 @@ std::int64_t Plan::flops(const Shape& products) {
 std::int64_t Plan::after(std::int64_t end, std::int64_t floats) const {
   if (floats > kMostFloats - end)
     throw Error(ExitCode::usage, "the model is too large: it wants more than " +
-                                     std::to_string(kMostFloats >> 38) + " TiB up to layer `" + layer_.name +
-                                     "`");
+                                     std::to_string(kMostFloats >> 38) + " TiB up to layer " +
+                                     in_quotes(layer_.name));
   return aligned(end + floats);
 }
 

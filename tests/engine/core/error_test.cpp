@@ -22,4 +22,13 @@ TEST_CASE("an error of several mistakes prints them all", "[core]") {
   CHECK(error.code() == ExitCode::usage);
 }
 
+TEST_CASE("a message holds no control characters, whoever wrote its parts", "[core]") {
+  const Diagnostic diagnostic{.what = "\x1b[2J bad\x7f",
+                              .place = "a\r\n.yaml",
+                              .notes = {"\xc2\x9b"
+                                        "1m",
+                                        "\xc2z", "\xc3\xa9"}};
+  CHECK(diagnostic.text() == "error: ?[2J bad?\n  --> a?\n.yaml\n   = ?1m\n   = \xc2z\n   = \xc3\xa9");
+}
+
 }  // namespace trainer

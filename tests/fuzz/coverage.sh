@@ -1,0 +1,33 @@
+#!/bin/sh
+# coverage.sh BUILD [CORPUS]: the lines of each parser that the corpora reach, in percent. BUILD is made with
+#   CXX=clang++ CXXFLAGS="-fprofile-instr-generate -fcoverage-mapping" LDFLAGS=-fprofile-instr-generate \
+#     meson setup BUILD -Dwerror=false -Doptimization=1
+# CORPUS is what fuzzers have gathered, BUILD-FUZZ/tests/fuzz/corpus.
+set -eu
+build=$(realpath "$1")
+gathered=${2:+$(realpath "$2")}
+sources=$(dirname "$(realpath "$0")")
+tools=$(dirname "$(realpath "$(command -v clang++)")")
+cd "$sources/../.."
+ninja -C "$build" tests/fuzz/fuzz-replay >/dev/null
+cover() { # TARGET FILE...
+  target=$1
+  shift
+  LLVM_PROFILE_FILE="$build/$target.profraw" OPENBLAS_NUM_THREADS=1 "$build/tests/fuzz/fuzz-replay" "$target" \
+    "$sources/corpus/$target" "$sources/found/$target" ${gathered:+"$gathered/$target"} >/dev/null
+  "$tools/llvm-profdata" merge -o "$build/$target.profdata" "$build/$target.profraw"
+  for file; do
+    "$tools/llvm-cov" report "$build/tests/fuzz/fuzz-replay" -instr-profile="$build/$target.profdata" \
+      -show-region-summary=false -show-branch-summary=false "$file" |
+      awk -v target="$target" -v file="$file" '/^TOTAL/{print target, file, $(NF - 2) - $(NF - 1) "/" $(NF - 2), $NF}'
+  done
+}
+cover cifar10 datasets/readers/cifar10.cpp datasets/readers/byte_reader.cpp
+cover config engine/config/yaml_reader.cpp engine/config/checker.cpp engine/config/checker_values.cpp \
+  engine/config/expansion.cpp engine/config/scalar.cpp engine/config/source.cpp
+cover csv datasets/readers/csv_table.cpp
+cover gzip datasets/readers/byte_reader.cpp
+cover idx datasets/readers/idx_file.cpp datasets/readers/idx_set.cpp
+cover layer models/network/plan.cpp models/network/sequence.cpp
+cover overrides engine/config/layering.cpp
+cover safetensors models/export/safetensors.cpp
