@@ -18,6 +18,9 @@ struct Duration {
   bool in_epochs = false;
   std::int64_t count = 0;
   bool operator==(const Duration&) const = default;
+  std::int64_t steps(std::int64_t steps_per_epoch) const {
+    return in_epochs ? count * steps_per_epoch : count;
+  }
 };
 
 /// One checked node of a run's YAML: a family member, a section or a list. Every declared key is there, by

@@ -3,9 +3,9 @@
 namespace trainer {
 
 /// Elementwise functions that dense and conv can fuse.
-enum class Activation { none, relu, sigmoid, tanh, gelu };
+enum class Activation { none, relu, sigmoid, tanh, gelu, silu, softplus, elu };
 
 /// Whether the derivative is computed from the input; else it follows from the output alone.
-constexpr bool slope_from_input(Activation f) { return f == Activation::gelu; }
+constexpr bool slope_from_input(Activation f) { return f == Activation::gelu || f == Activation::silu; }
 
 }  // namespace trainer

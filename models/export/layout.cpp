@@ -7,13 +7,14 @@ namespace {
 
 /// Both layouts transpose (rows, columns) to (columns, rows): dense (in, out), convolution (kernel_h
 /// kernel_w, in, out), whose file order turns around all three groups of extents but keeps the kernel's own
-/// order.
+/// order. A kernel along time has one extent.
 struct Extents {
   std::int64_t kernel, in, out;
 };
 
 Extents extents_of(FileLayout layout, const Shape& shape) {
   if (layout == FileLayout::dense) return {1, shape[0], shape[1]};
+  if (shape.rank() == 3) return {shape[0], shape[1], shape[2]};
   return {shape[0] * shape[1], shape[2], shape[3]};
 }
 
@@ -31,6 +32,7 @@ void for_each(FileLayout layout, const Shape& shape, Visit visit) {
 Shape file_shape(FileLayout layout, const Shape& shape) {
   if (layout == FileLayout::as_in_memory) return shape;
   if (layout == FileLayout::dense) return {shape[1], shape[0]};
+  if (shape.rank() == 3) return {shape[2], shape[1], shape[0]};
   return {shape[3], shape[2], shape[0], shape[1]};
 }
 

@@ -11,7 +11,8 @@ namespace trainer {
 enum class FileLayout {
   as_in_memory,
   dense,        ///< memory (in, out), file (out, in)
-  convolution,  ///< memory (kernel_h, kernel_w, in, out), file (out, in, kernel_h, kernel_w)
+  convolution,  ///< memory (kernel_h, kernel_w, in, out), file (out, in, kernel_h, kernel_w); or one kernel
+                ///< extent
 };
 
 /// The shape a file gives to a whole parameter of this memory shape.

@@ -1,4 +1,4 @@
-// normal, and he, whose deviation follows from the layer.
+// normal and truncated_normal, and he and glorot_normal, whose deviation follows from the layer.
 #include <cmath>
 
 #include "models/initializers/initializer.h"
@@ -23,12 +23,39 @@ class Normal final : public Initializer {
   float mean_, deviation_;
 };
 
-/// Normal with deviation sqrt(2 / inputs), made for relu (He et al. 2015, "Delving deep into rectifiers").
-class He final : public Initializer {
+/// Normally distributed, but numbers further away than so many deviations are drawn again.
+class TruncatedNormal final : public Initializer {
  public:
-  void fill(const Parameter& parameter, const RandomStream& stream, std::span<float> whole) const override {
-    fill_normal(0, static_cast<float>(std::sqrt(2 / static_cast<double>(parameter.fan_in))), stream, whole);
+  explicit TruncatedNormal(const Config& config)
+      : mean_(config.get<float>("mean")),
+        deviation_(config.get<float>("std")),
+        limit_(config.get<float>("limit")) {}
+  void fill(const Parameter&, const RandomStream& stream, std::span<float> whole) const override {
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      float number = stream.normal(i);
+      for (std::size_t again = i; std::fabs(number) > limit_;) number = stream.normal(again += whole.size());
+      whole[i] = mean_ + deviation_ * number;
+    }
   }
+
+ private:
+  float mean_, deviation_, limit_;
+};
+
+/// Normal with deviation sqrt(2 / inputs), made for relu (He et al. 2015, "Delving deep into rectifiers"), or
+/// sqrt(2 / (inputs + outputs)) (Glorot and Bengio 2010).
+class ByFans final : public Initializer {
+ public:
+  using Count = std::int64_t (*)(const Parameter& parameter);
+  ByFans(const Config& config, Count count) : gain_(config.get<double>("gain")), count_(count) {}
+  void fill(const Parameter& parameter, const RandomStream& stream, std::span<float> whole) const override {
+    const double deviation = gain_ * std::sqrt(2 / static_cast<double>(count_(parameter)));
+    fill_normal(0, static_cast<float>(deviation), stream, whole);
+  }
+
+ private:
+  double gain_;
+  Count count_;
 };
 
 const Registry<Initializer>::Add normal{
@@ -38,9 +65,35 @@ const Registry<Initializer>::Add normal{
      .settings = {real("std", "standard deviation").at_least(0), real("mean", "mean").fallback("0")}},
     [](const Config& config) { return std::make_unique<Normal>(config); }};
 
+const Registry<Initializer>::Add truncated{
+    {.name = "truncated_normal",
+     .help = "normally distributed without its far ends",
+     .primary = "std",
+     .settings = {real("std", "standard deviation before the ends are cut off").at_least(0),
+                  real("mean", "mean").fallback("0"),
+                  real("limit", "what is further from the mean than so many std is drawn again")
+                      .at_least(0.1)
+                      .fallback("2")}},
+    [](const Config& config) { return std::make_unique<TruncatedNormal>(config); }};
+
+Declaration declaration(const std::string& name, const std::string& help) {
+  return {.name = name,
+          .help = help,
+          .primary = "gain",
+          .settings = {real("gain", "factor of the deviation").above(0).fallback("1")}};
+}
+
+Registry<Initializer>::Make make(ByFans::Count count) {
+  return [count](const Config& config) { return std::make_unique<ByFans>(config, count); };
+}
+
 const Registry<Initializer>::Add he{
-    {.name = "he", .help = "normally distributed with deviation sqrt(2 / inputs), for relu"},
-    [](const Config&) { return std::make_unique<He>(); }};
+    declaration("he", "normally distributed with deviation sqrt(2 / inputs), for relu"),
+    make([](const Parameter& parameter) { return parameter.fan_in; })};
+
+const Registry<Initializer>::Add glorot_normal{
+    declaration("glorot_normal", "normally distributed with deviation sqrt(2 / (inputs + outputs))"),
+    make([](const Parameter& parameter) { return parameter.fan_in + parameter.fan_out; })};
 
 }  // namespace
 }  // namespace trainer

@@ -1,4 +1,4 @@
-// uniform, and glorot, whose limit follows from the layer.
+// uniform, and glorot, he_uniform and lecun_uniform, whose limits follow from the layer.
 #include <cmath>
 
 #include "models/initializers/initializer.h"
@@ -6,43 +6,77 @@
 namespace trainer {
 namespace {
 
-void fill_between(float limit, const RandomStream& stream, std::span<float> whole) {
+void fill_between(float low, float high, const RandomStream& stream, std::span<float> whole) {
   stream.fill_uniform(0, whole);
-  for (float& value : whole) value = limit * (2 * value - 1);
+  // The middle first, so that equal limits on both sides give what they always gave.
+  const float middle = (low + high) / 2, limit = (high - low) / 2;
+  for (float& value : whole) value = middle + limit * (2 * value - 1);
 }
 
-/// Evenly in [-limit, limit).
+/// Evenly in [low, limit).
 class Uniform final : public Initializer {
  public:
-  explicit Uniform(const Config& config) : limit_(config.get<float>("limit")) {}
+  explicit Uniform(const Config& config)
+      : low_(config.has("low") ? config.get<float>("low") : -config.get<float>("limit")),
+        high_(config.get<float>("limit")) {
+    if (low_ >= high_) config.fail("low", "low is not below limit");
+  }
   void fill(const Parameter&, const RandomStream& stream, std::span<float> whole) const override {
-    fill_between(limit_, stream, whole);
+    fill_between(low_, high_, stream, whole);
   }
 
  private:
-  float limit_;
+  float low_, high_;
 };
 
-/// Evenly in +-sqrt(6 / (inputs + outputs)), which keeps variances alike forward and backward (Glorot and
-/// Bengio 2010).
-class Glorot final : public Initializer {
+/// Evenly in +- gain sqrt(6 / (inputs + outputs)), which keeps variances alike forward and backward (Glorot
+/// and Bengio 2010), or +- gain sqrt(6 / inputs) or sqrt(3 / inputs).
+class ByFans final : public Initializer {
  public:
+  using Square = double (*)(const Parameter& parameter);
+  ByFans(const Config& config, Square square) : gain_(config.get<double>("gain")), square_(square) {}
   void fill(const Parameter& parameter, const RandomStream& stream, std::span<float> whole) const override {
-    const auto fans = static_cast<double>(parameter.fan_in + parameter.fan_out);
-    fill_between(static_cast<float>(std::sqrt(6 / fans)), stream, whole);
+    const auto limit = static_cast<float>(gain_ * std::sqrt(square_(parameter)));
+    fill_between(-limit, limit, stream, whole);
   }
+
+ private:
+  double gain_;
+  Square square_;
 };
 
 const Registry<Initializer>::Add uniform{
     {.name = "uniform",
      .help = "evenly between -limit and limit",
      .primary = "limit",
-     .settings = {real("limit", "largest absolute value").above(0)}},
+     .settings = {real("limit", "largest value, and with its sign turned the smallest"),
+                  real("low", "another smallest value").optional()}},
     [](const Config& config) { return std::make_unique<Uniform>(config); }};
 
+Declaration declaration(const std::string& name, const std::string& help) {
+  return {.name = name,
+          .help = help,
+          .primary = "gain",
+          .settings = {real("gain", "factor of the limit").above(0).fallback("1")}};
+}
+
+Registry<Initializer>::Make make(ByFans::Square square) {
+  return [square](const Config& config) { return std::make_unique<ByFans>(config, square); };
+}
+
 const Registry<Initializer>::Add glorot{
-    {.name = "glorot", .help = "evenly between +-sqrt(6 / (inputs + outputs))"},
-    [](const Config&) { return std::make_unique<Glorot>(); }};
+    declaration("glorot", "evenly between +-sqrt(6 / (inputs + outputs))"),
+    make([](const Parameter& parameter) {
+      return 6 / static_cast<double>(parameter.fan_in + parameter.fan_out);
+    })};
+
+const Registry<Initializer>::Add he_uniform{
+    declaration("he_uniform", "evenly between +-sqrt(6 / inputs), for relu"),
+    make([](const Parameter& parameter) { return 6 / static_cast<double>(parameter.fan_in); })};
+
+const Registry<Initializer>::Add lecun_uniform{
+    declaration("lecun_uniform", "evenly between +-sqrt(3 / inputs), which keeps variances alike forward"),
+    make([](const Parameter& parameter) { return 3 / static_cast<double>(parameter.fan_in); })};
 
 }  // namespace
 }  // namespace trainer

@@ -1,4 +1,5 @@
-// relu, sigmoid, tanh and gelu as layers of their own, and as the setting of layers that fuse them.
+// relu, sigmoid, tanh, gelu, silu, softplus as layers of their own, and as the setting of layers that fuse
+// them.
 #include "engine/math/activation.h"
 
 #include <map>
@@ -10,16 +11,16 @@
 namespace trainer {
 
 Setting activation_setting() {
-  return choice("activation", "function applied to the output", {"none", "relu", "sigmoid", "tanh", "gelu"})
+  return choice("activation", "function applied to the output",
+                {"none", "relu", "sigmoid", "tanh", "gelu", "silu", "softplus", "elu"})
       .fallback("none");
 }
 
 Activation activation_of(const Config& config) {
-  static const std::map<std::string, Activation> by_name{{"none", Activation::none},
-                                                         {"relu", Activation::relu},
-                                                         {"sigmoid", Activation::sigmoid},
-                                                         {"tanh", Activation::tanh},
-                                                         {"gelu", Activation::gelu}};
+  static const std::map<std::string, Activation> by_name{
+      {"none", Activation::none},         {"relu", Activation::relu}, {"sigmoid", Activation::sigmoid},
+      {"tanh", Activation::tanh},         {"gelu", Activation::gelu}, {"silu", Activation::silu},
+      {"softplus", Activation::softplus}, {"elu", Activation::elu}};
   return by_name.at(config.get<std::string>("activation"));
 }
 
@@ -35,6 +36,7 @@ class ActivationLayer final : public Layer {
     plan.works_in_place();
     return sample;
   }
+  bool is_elementwise() const override { return true; }
   void forward(ConstTensor x, Tensor y, Pass&) override {
     activate(activation_, x.size(), x.data(), y.data());
   }
@@ -59,6 +61,11 @@ const Registry<Layer>::Add hyperbolic_tangent{{.name = "tanh", .help = "the hype
 const Registry<Layer>::Add gelu{
     {.name = "gelu", .help = "x times the share of a normal distribution below x, exactly (not by tanh)"},
     make(Activation::gelu)};
+
+const Registry<Layer>::Add silu{{.name = "silu", .help = "x / (1 + exp(-x)), also known as swish"},
+                                make(Activation::silu)};
+const Registry<Layer>::Add softplus{{.name = "softplus", .help = "log(1 + exp(x)), a smooth relu"},
+                                    make(Activation::softplus)};
 
 }  // namespace
 }  // namespace trainer

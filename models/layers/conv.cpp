@@ -19,9 +19,13 @@ class Conv final : public Layer {
  public:
   Conv(const ConvSettings& settings, const Config& config) : settings_(settings), config_(config) {}
 
-  Shape setup(const Shape& sample, Plan& plan) override {
-    require_map(config_, plan, sample);
+  Shape setup(const Shape& input, Plan& plan) override {
     const ConvSettings& set = settings_;
+    if (set.along_time && input.rank() != 2)
+      fail_to_fit(config_, plan, input, "it wants a sequence of time x features",
+                  "`reshape`, or `conv` for maps");
+    if (!set.along_time) require_map(config_, plan, input);
+    const Shape sample = set.along_time ? Shape{input[0], 1, input[1]} : input;
     const ConvolutionGeometry geometry{.height = sample[0],
                                        .width = sample[1],
                                        .channels = sample[2],
@@ -36,26 +40,28 @@ class Conv final : public Layer {
                                        .dilation_w = set.dilation.w,
                                        .groups = set.groups};
     if (sample[2] % set.groups != 0)
-      fail_to_fit(config_, plan, sample, fmt::format("{} groups do not divide the channels", set.groups));
+      fail_to_fit(config_, plan, input, fmt::format("{} groups do not divide the channels", set.groups));
     const Shape output{geometry.out_height(), geometry.out_width(), set.filters};
     if (output[0] < 1 || output[1] < 1)
-      fail_to_fit(config_, plan, sample, fmt::format("kernel {}x{}", set.kernel.h, set.kernel.w),
+      fail_to_fit(config_, plan, input, fmt::format("kernel {}x{}", set.kernel.h, set.kernel.w),
                   "`pad: same`, or fewer layers before it that shrink the map");
 
     const std::int64_t window = Shape{set.kernel.h, set.kernel.w, sample[2] / set.groups}.size();
-    weight_ = plan.parameter({.name = "weight",
-                              .shape = {set.kernel.h, set.kernel.w, sample[2] / set.groups, set.filters},
-                              .layout = FileLayout::convolution,
-                              .fan_in = window,
-                              // As PyTorch counts it: of one group's inputs, of all filters.
-                              .fan_out = Shape{set.kernel.h, set.kernel.w, set.filters}.size()});
+    weight_ = plan.parameter(
+        {.name = "weight",
+         .shape = set.along_time ? Shape{set.kernel.h, sample[2] / set.groups, set.filters}
+                                 : Shape{set.kernel.h, set.kernel.w, sample[2] / set.groups, set.filters},
+         .layout = FileLayout::convolution,
+         .fan_in = window,
+         // As PyTorch counts it: of one group's inputs, of all filters.
+         .fan_out = Shape{set.kernel.h, set.kernel.w, set.filters}.size()});
     if (set.bias) bias_ = plan.parameter({.name = "bias", .shape = {set.filters}, .is_weight = false});
     convolution_ = make_convolution(geometry);
     scratch_ = plan.scratch(0, convolution_->scratch_size());
     if (slope_from_input(set.activation)) sum_ = plan.saved(output.size());
     plan.backward_reads(true, set.activation != Activation::none && !slope_from_input(set.activation));
     flops_ = Plan::flops({output.size(), window});
-    return output;
+    return set.along_time ? Shape{output[0], set.filters} : output;
   }
 
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
@@ -102,21 +108,29 @@ class Conv final : public Layer {
 };
 
 ConvSettings::Extents padding_of(const Config& config, const ConvSettings& settings) {
-  if (!config.is_word("pad", "same")) return extents_of(config, "pad");
+  if (!config.is_word("pad", "same")) {
+    const ConvSettings::Extents pad = extents_of(config, "pad");
+    return {pad.h, settings.along_time ? 0 : pad.w};
+  }
   if (settings.kernel.h % 2 == 0 || settings.kernel.w % 2 == 0)
     config.fail("pad", "`pad: same` wants an odd kernel", "an odd kernel, or `pad` as a number");
   return {settings.dilation.h * (settings.kernel.h - 1) / 2,
           settings.dilation.w * (settings.kernel.w - 1) / 2};
 }
 
-std::unique_ptr<Layer> make(const Config& config) {
+std::unique_ptr<Layer> make(const Config& config, bool along_time) {
+  const auto extents = [&](std::string_view key) {
+    const ConvSettings::Extents both = extents_of(config, key);
+    return ConvSettings::Extents{both.h, along_time ? 1 : both.w};
+  };
   ConvSettings settings{.filters = config.get<std::int64_t>("filters"),
-                        .kernel = extents_of(config, "kernel"),
-                        .stride = extents_of(config, "stride"),
-                        .dilation = extents_of(config, "dilation"),
+                        .kernel = extents("kernel"),
+                        .stride = extents("stride"),
+                        .dilation = extents("dilation"),
                         .groups = config.get<std::int64_t>("groups"),
                         .bias = config.get<bool>("bias"),
-                        .activation = activation_of(config)};
+                        .activation = activation_of(config),
+                        .along_time = along_time};
   settings.pad = padding_of(config, settings);
   if (settings.filters % settings.groups != 0)
     config.fail("groups",
@@ -124,31 +138,42 @@ std::unique_ptr<Layer> make(const Config& config) {
   return make_conv(settings, config);
 }
 
-const Registry<Layer>::Add registered{
-    {.name = "conv",
-     .help = "every filter is moved over a map, channels x height x width",
-     .settings =
-         {integer("filters", "number of filters, which is that of output channels").at_least(1).at_most(1e9),
-          integers("kernel", "height and width of a filter", 2).at_least(1).at_most(kMostExtent),
-          integers("stride", "step from one position to the next", 2)
-              .at_least(1)
-              .at_most(kMostExtent)
-              .fallback("1"),
-          integers("pad", "zeros added on each side of the map; `same` keeps its size (stride 1, odd kernel)",
-                   2)
-              .at_least(0)
-              .at_most(kMostExtent)
-              .or_word("same")
-              .fallback("0"),
-          integers("dilation", "distance between the positions that a filter reads", 2)
-              .at_least(1)
-              .at_most(kMostExtent)
-              .fallback("1"),
-          integer("groups", "the channels are cut into so many groups, each with filters of its own")
-              .at_least(1)
-              .fallback("1"),
-          boolean("bias", "add a bias to each filter").fallback("true"), activation_setting()}},
-    make};
+/// `dimensions`: how many numbers a kernel, a stride and so on have.
+std::vector<Setting> conv_settings(int dimensions, const std::string& kernel_help, const std::string& what) {
+  return {
+      integer("filters", "number of filters, which is that of output channels").at_least(1).at_most(1e9),
+      integers("kernel", kernel_help, dimensions).at_least(1).at_most(kMostExtent),
+      integers("stride", "step from one position to the next", dimensions)
+          .at_least(1)
+          .at_most(kMostExtent)
+          .fallback("1"),
+      integers("pad",
+               "zeros added on each side of the " + what + "; `same` keeps its size (stride 1, odd kernel)",
+               dimensions)
+          .at_least(0)
+          .at_most(kMostExtent)
+          .or_word("same")
+          .fallback("0"),
+      integers("dilation", "distance between the positions that a filter reads", dimensions)
+          .at_least(1)
+          .at_most(kMostExtent)
+          .fallback("1"),
+      integer("groups", "the channels are cut into so many groups, each with filters of its own")
+          .at_least(1)
+          .fallback("1"),
+      boolean("bias", "add a bias to each filter").fallback("true"),
+      activation_setting()};
+}
+
+const Registry<Layer>::Add registered{{.name = "conv",
+                                       .help = "every filter is moved over a map, channels x height x width",
+                                       .settings = conv_settings(2, "height and width of a filter", "map")},
+                                      [](const Config& config) { return make(config, false); }};
+
+const Registry<Layer>::Add along_time{{.name = "conv1d",
+                                       .help = "every filter is moved along a sequence, time x features",
+                                       .settings = conv_settings(1, "length of a filter", "sequence")},
+                                      [](const Config& config) { return make(config, true); }};
 
 }  // namespace
 

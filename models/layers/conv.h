@@ -19,6 +19,7 @@ struct ConvSettings {
   std::int64_t groups = 1;
   bool bias = true;
   Activation activation = Activation::none;
+  bool along_time = false;  ///< over a sequence (time, features), as a map of width 1
 };
 
 /// A convolution inside another layer, whose config is blamed when it does not fit.

@@ -26,6 +26,8 @@ class Layer {
   /// Floating-point operations of forward for one sample, counting what costs: two for each multiply-add; of
   /// the whole layer, whatever part a rank computes.
   virtual std::int64_t flops() const { return 0; }
+  /// Treats each number by itself, without parameters: any part of the units can be handed to it.
+  virtual bool is_elementwise() const { return false; }
 };
 
 /// Throws "conv3 does not fit: WHAT, input 32x4x4".

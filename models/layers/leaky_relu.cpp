@@ -14,6 +14,7 @@ class LeakyRelu final : public Layer {
     plan.works_in_place();
     return sample;
   }
+  bool is_elementwise() const override { return true; }
   void forward(ConstTensor x, Tensor y, Pass&) override { leaky_relu(x.size(), slope_, x.data(), y.data()); }
   void backward(ConstTensor, ConstTensor y, Tensor dy, Tensor dx, Pass&) override {
     // y tells as much as x: it is above zero exactly where x is.

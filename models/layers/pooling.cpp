@@ -1,8 +1,11 @@
-// max_pool, avg_pool and global_avg_pool.
+// max_pool, avg_pool, l2_pool and global_avg_pool.
 #include "engine/math/pooling.h"
 
 #include <fmt/format.h>
 
+#include <cmath>
+
+#include "engine/math/elementwise.h"
 #include "models/layers/conv.h"
 #include "models/layers/layer.h"
 
@@ -106,6 +109,42 @@ class AveragePool final : public Layer {
   PoolingGeometry geometry_;
 };
 
+/// The root of the sum of squares in each window.
+class L2Pool final : public Layer {
+ public:
+  explicit L2Pool(const Config& config) : config_(config) {}
+
+  Shape setup(const Shape& sample, Plan& plan) override {
+    geometry_ = geometry_of(config_, plan, sample);
+    numbers_ = plan.scratch(sample.size());
+    const Shape output = output_of(geometry_);
+    slopes_ = plan.scratch(output.size());
+    return output;
+  }
+  void forward(ConstTensor x, Tensor y, Pass& pass) override {
+    float* const squares = pass.buffer(numbers_).data();
+    multiply(x.size(), x.data(), x.data(), squares);
+    average_pool(geometry_, pass.rows(), squares, true, y.data());
+    for (float& number : y.span()) number = std::sqrt(number * window());
+  }
+  void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override {
+    if (dx.empty()) return;
+    // dx = x times the sum of dy / y over the windows that hold it; a window of zeros has no slope.
+    float* const slopes = pass.buffer(slopes_).data();
+    for (std::int64_t i = 0; i < dy.size(); ++i) slopes[i] = y[i] == 0 ? 0 : dy[i] * window() / y[i];
+    float* const sums = pass.buffer(numbers_).data();
+    average_pool_backward(geometry_, pass.rows(), slopes, true, sums);
+    multiply(x.size(), x.data(), sums, dx.data());
+  }
+
+ private:
+  float window() const { return static_cast<float>(geometry_.size_h * geometry_.size_w); }
+
+  Config config_;
+  PoolingGeometry geometry_;
+  BufferId numbers_, slopes_;
+};
+
 /// The mean of each channel: a map becomes a vector.
 class GlobalAveragePool final : public Layer {
  public:
@@ -154,6 +193,12 @@ const Registry<Layer>::Add average{
            return settings;
          }()},
     [](const Config& config) { return std::make_unique<AveragePool>(config); }};
+
+const Registry<Layer>::Add l2{{.name = "l2_pool",
+                               .help = "the root of the sum of squares in each window",
+                               .primary = "size",
+                               .settings = pooling_settings()},
+                              [](const Config& config) { return std::make_unique<L2Pool>(config); }};
 
 const Registry<Layer>::Add global_average{
     {.name = "global_avg_pool", .help = "the mean of each channel: a map becomes a vector"},

@@ -52,15 +52,19 @@ class PadShortcut final : public Layer {
   ConvSettings::Extents stride_;
 };
 
-/// y = body(x) + shortcut(x)
+/// y = body(x) + shortcut(x). In training the body of a sample can be left out (Huang et al. 2016, "Deep
+/// networks with stochastic depth").
 class Residual final : public Layer {
  public:
-  explicit Residual(const Config& config) : config_(config), body_(config.items("body")) {
+  explicit Residual(const Config& config)
+      : config_(config), body_(config.items("body")), drop_(config.get<float>("drop")) {
     if (body_.entries().empty()) config.fail("body", "the body of a residual has no layers");
   }
 
   Shape setup(const Shape& sample, Plan& plan) override {
     const Plan::Current self = plan.current();
+    name_ = self.name;
+    if (drop_ > 0) kept_ = plan.saved(1);
     const Shape output = body_.setup(sample, plan);
     make_shortcut(sample, output, plan);
     if (shortcut_) {
@@ -85,7 +89,13 @@ class Residual final : public Layer {
       shortcut_->forward(x, shortcut_y, pass);
       added = shortcut_y;
     }
-    add(y.size(), body_y.data(), added.data(), y.data());
+    if (drop_ > 0 && pass.training()) {
+      draw(pass);
+      scale_rows(body_y, y, pass);
+      accumulate(y.size(), added.data(), y.data());
+    } else {
+      add(y.size(), body_y.data(), added.data(), y.data());
+    }
   }
 
   void backward(ConstTensor x, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
@@ -95,6 +105,7 @@ class Residual final : public Layer {
       shortcut_->backward(x, ConstTensor(), dy, addend, pass);
     else if (!dx.empty())
       std::ranges::copy(dy.span(), addend.data());
+    if (drop_ > 0) scale_rows(dy, dy, pass);
     body_.backward(x, output_of_body(Tensor(nullptr, dy.shape()), pass), dy, dx, pass);
     if (!dx.empty()) accumulate(dx.size(), addend.data(), dx.data());
   }
@@ -124,15 +135,31 @@ class Residual final : public Layer {
     }
   }
 
+  /// 0 for samples whose body is left out, else what makes up for that; it follows from the sample's index.
+  void draw(const Pass& pass) const {
+    const RandomStream stream = pass.random(name_);
+    float* const kept = pass.buffer(kept_).data();
+    for (std::size_t row = 0; row < pass.samples().size(); ++row)
+      kept[row] =
+          stream.uniform(static_cast<std::uint64_t>(pass.samples()[row])) < drop_ ? 0 : 1 / (1 - drop_);
+  }
+  void scale_rows(ConstTensor from, Tensor to, const Pass& pass) const {
+    const std::int64_t size = to.row_size();
+    for (std::int64_t row = 0; row < pass.rows(); ++row)
+      scale(size, pass.buffer(kept_)[row], from.data() + row * size, to.data() + row * size);
+  }
+
   Tensor output_of_body(Tensor y, const Pass& pass) const {
     return body_.reads_output() ? pass.buffer(body_y_).as(y.shape()) : y;
   }
 
   Config config_;
   Sequence body_;
+  float drop_;
+  std::string name_;
   std::unique_ptr<Layer> shortcut_;  // null: x itself
   bool shortcut_reads_x_ = false;
-  BufferId body_y_, addend_;
+  BufferId body_y_, addend_, kept_;
 };
 
 const Registry<Layer>::Add registered{
@@ -144,7 +171,11 @@ const Registry<Layer>::Add registered{
                          "the input itself, or with the output's shape: `pad` (strided, zeros as further "
                          "channels) or `conv` (1x1)",
                          {"identity", "pad", "conv"})
-                      .fallback("identity")}},
+                      .fallback("identity"),
+                  real("drop", "stochastic depth: in training, the body of a sample is left out so often")
+                      .at_least(0)
+                      .below(1)
+                      .fallback("0")}},
     [](const Config& config) { return std::make_unique<Residual>(config); }};
 
 }  // namespace

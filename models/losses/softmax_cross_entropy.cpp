@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -33,27 +35,40 @@ double loss_of_probabilities(const float* logits, const float* probabilities, st
          static_cast<double>(logits[label] - logits[largest]);
 }
 
-/// -log softmax(y)[label], computed together so that it neither overflows nor loses digits.
+/// -log softmax(y)[label], computed together so that it neither overflows nor loses digits. With smoothing
+/// (Szegedy et al. 2016) a part of the target is spread over all classes.
 class SoftmaxCrossEntropy final : public Loss {
  public:
-  explicit SoftmaxCrossEntropy(const Config& config) : config_(config) {}
+  explicit SoftmaxCrossEntropy(const Config& config)
+      : config_(config), smoothing_(config.get<double>("smoothing")) {
+    if (!config.has("class_weights")) return;
+    for (const Config& weight : config.items("class_weights")) weights_.push_back(weight.value<double>());
+  }
 
   void setup(const Shape& output, int classes) override {
     require_output_per_class(config_, output, classes);
+    if (!weights_.empty() && std::ssize(weights_) != classes)
+      config_.fail("class_weights", fmt::format("{} class weights for {} classes", weights_.size(), classes));
   }
 
   double evaluate(ConstTensor y, const Targets& targets, float scale, Tensor dy) const override {
     const std::int64_t classes = y.row_size();
+    const bool is_spread = smoothing_ > 0 || !weights_.empty();
     if (!dy.empty()) softmax(y.rows(), classes, y.data(), dy.data());
     double loss = 0;
     for (std::int64_t row = 0; row < y.rows(); ++row) {
       const std::int32_t label = targets.labels[static_cast<std::size_t>(row)];
       const float* const logits = y.data() + row * classes;
       if (dy.empty()) {
-        loss += loss_of_logits(logits, classes, label);
+        loss += is_spread ? spread_loss(logits, classes, label) : loss_of_logits(logits, classes, label);
         continue;
       }
       float* const gradient = dy.data() + row * classes;
+      if (is_spread) {
+        loss += spread_loss(logits, classes, label);
+        spread_gradient(gradient, classes, label, scale);
+        continue;
+      }
       loss += loss_of_probabilities(logits, gradient, classes, label);
       for (std::int64_t k = 0; k < classes; ++k) gradient[k] *= scale;
       gradient[label] -= scale;
@@ -62,11 +77,45 @@ class SoftmaxCrossEntropy final : public Loss {
   }
 
  private:
+  /// How much -log softmax[k] counts: the label's most, with smoothing all of them.
+  double share(std::int64_t k, std::int64_t classes, std::int32_t label) const {
+    const double part = smoothing_ / static_cast<double>(classes) + (k == label ? 1 - smoothing_ : 0);
+    return weights_.empty() ? part : part * weights_[static_cast<std::size_t>(k)];
+  }
+  double spread_loss(const float* logits, std::int64_t classes, std::int32_t label) const {
+    const std::int64_t largest = largest_of(logits, classes);
+    const double to_largest = loss_of_logits(logits, classes, static_cast<std::int32_t>(largest));
+    double loss = 0;
+    for (std::int64_t k = 0; k < classes; ++k)
+      loss += share(k, classes, label) *
+              (to_largest + static_cast<double>(logits[largest]) - static_cast<double>(logits[k]));
+    return loss;
+  }
+  /// From softmax, in place.
+  void spread_gradient(float* gradient, std::int64_t classes, std::int32_t label, float scale) const {
+    double total = 0;
+    for (std::int64_t k = 0; k < classes; ++k) total += share(k, classes, label);
+    for (std::int64_t k = 0; k < classes; ++k)
+      gradient[k] =
+          scale * static_cast<float>(total * static_cast<double>(gradient[k]) - share(k, classes, label));
+  }
+
   Config config_;
+  double smoothing_;
+  std::vector<double> weights_;
 };
 
 const Registry<Loss>::Add registered{
-    {.name = "softmax_cross_entropy", .help = "one class of several; put no activation before it"},
+    {.name = "softmax_cross_entropy",
+     .help = "one class of several; put no activation before it",
+     .settings = {real("smoothing", "this part of the target is spread evenly over all classes")
+                      .at_least(0)
+                      .below(1)
+                      .fallback("0"),
+                  list_of("class_weights",
+                          "how much each class counts; the mean is over samples, not over weights",
+                          real("weight", "how much a class counts").at_least(0))
+                      .optional()}},
     [](const Config& config) { return std::make_unique<SoftmaxCrossEntropy>(config); }};
 
 }  // namespace

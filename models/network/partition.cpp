@@ -1,8 +1,6 @@
 #include "models/network/partition.h"
 
 #include <algorithm>
-#include <array>
-#include <string>
 #include <utility>
 
 #include "models/layers/dense.h"
@@ -14,16 +12,10 @@ namespace {
 using Entry = Sequence::Entry;
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-/// Layers that treat each number by itself, whatever part of the units a rank holds.
-bool is_elementwise(const Entry& entry) {
-  constexpr std::array<std::string_view, 4> kTypes{"relu", "leaky_relu", "sigmoid", "tanh"};
-  return std::ranges::find(kTypes, entry.type) != kTypes.end();
-}
-
 /// The dense layer that sees `first`'s units with only elementwise layers between, or kNone.
 std::size_t dense_after(const std::vector<Entry>& entries, std::size_t first) {
   std::size_t next = first + 1;
-  while (next < entries.size() && is_elementwise(entries[next])) ++next;
+  while (next < entries.size() && entries[next].layer->is_elementwise()) ++next;
   return next < entries.size() && entries[next].type == "dense" ? next : kNone;
 }
 

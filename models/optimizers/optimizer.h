@@ -27,6 +27,8 @@ class Optimizer {
 
   /// Names of the numbers kept for each parameter, as they are called in checkpoints: {"momentum"}.
   virtual std::vector<std::string> states() const = 0;
+  /// Once, before the first step: for settings that are given in epochs.
+  virtual void begin(std::int64_t /*steps_per_epoch*/) {}
   /// The configured learning rate, which a schedule starts from.
   virtual double rate() const = 0;
   /// "sgd lr 0.05 momentum 0.9", for the header.

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "engine/math/elementwise.h"
 #include "models/optimizers/settings.h"
 
@@ -15,30 +17,62 @@ class Sgd final : public Optimizer {
         momentum_(config.get<float>("momentum")),
         nesterov_(config.get<bool>("nesterov")),
         decay_(config) {
-    if (nesterov_ && momentum_ == 0)
+    if (config.has("momentum_rise")) rise_.emplace(config.at("momentum_rise"));
+    if (rise_ && rise_->to < momentum_)
+      config.fail("momentum_rise", fmt::format("momentum rises from {} to {}", momentum_, rise_->to));
+    if (nesterov_ && momentum_ == 0 && !rise_)
       config.fail("nesterov", "nesterov without momentum does nothing", "add `momentum: 0.9`");
   }
 
   std::vector<std::string> states() const override {
-    return momentum_ > 0 ? std::vector<std::string>{"momentum"} : std::vector<std::string>{};
+    return has_velocity() ? std::vector<std::string>{"momentum"} : std::vector<std::string>{};
+  }
+  void begin(std::int64_t steps_per_epoch) override {
+    if (rise_) rise_->begin(steps_per_epoch);
   }
   double rate() const override { return rate_; }
   std::string text() const override {
     std::string text = fmt::format("sgd lr {}", rate_);
     if (momentum_ > 0) text += fmt::format("{} momentum {}", nesterov_ ? " nesterov" : "", momentum_);
+    if (rise_) text += fmt::format("{} to {}", momentum_ > 0 ? "" : " momentum 0", rise_->to);
     return text + decay_.text();
   }
-  void step(std::span<const Segment> segments, float rate, std::int64_t) override {
+  void step(std::span<const Segment> segments, float rate, std::int64_t step) override {
+    const float momentum = rise_ ? rise_->at(step, momentum_) : momentum_;
     for (const Segment& segment : segments)
-      sgd_update(static_cast<std::int64_t>(segment.values.size()), rate, momentum_, decay_.of(segment),
-                 nesterov_, segment.gradients.data(), momentum_ > 0 ? segment.states[0].data() : nullptr,
+      sgd_update(static_cast<std::int64_t>(segment.values.size()), rate, momentum, decay_.of(segment),
+                 nesterov_, segment.gradients.data(), has_velocity() ? segment.states[0].data() : nullptr,
                  segment.values.data());
   }
 
  private:
+  /// Momentum that grows in a straight line.
+  struct Rise {
+    explicit Rise(const Config& config)
+        : to(config.get<float>("to")),
+          from_time(config.get<Duration>("begin")),
+          to_time(config.get<Duration>("end")) {}
+    void begin(std::int64_t steps_per_epoch) {
+      first = from_time.steps(steps_per_epoch);
+      last = to_time.steps(steps_per_epoch);
+    }
+    float at(std::int64_t step, float from) const {
+      if (step >= last) return to;
+      if (step <= first) return from;
+      return from + (to - from) * static_cast<float>(step - first) / static_cast<float>(last - first);
+    }
+
+    float to;
+    Duration from_time, to_time;
+    std::int64_t first = 0, last = 0;
+  };
+
+  bool has_velocity() const { return momentum_ > 0 || rise_; }
+
   double rate_;
   float momentum_;
   bool nesterov_;
+  std::optional<Rise> rise_;
   WeightDecay decay_;
 };
 
@@ -48,6 +82,11 @@ const Registry<Optimizer>::Add registered{
      .settings = with_weight_decay(
          {rate_setting(),
           real("momentum", "part of the last update that is kept").at_least(0).below(1).fallback("0"),
+          section("momentum_rise", "momentum grows in a straight line, step by step",
+                  {real("to", "the momentum at the end").at_least(0).below(1),
+                   duration("begin", "when it leaves `momentum`").at_least(0).fallback("{steps: 0}"),
+                   duration("end", "when it has come to `to`").at_least(1)})
+              .optional(),
           boolean("nesterov", "take the gradient as if one step ahead along the momentum").fallback("false")},
          "so many times the parameter is added to its gradient")},
     [](const Config& config) { return std::make_unique<Sgd>(config); }};

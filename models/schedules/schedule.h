@@ -12,9 +12,7 @@ struct ScheduleContext {
   double rate = 0;  ///< the optimizer's configured learning rate
   std::int64_t steps_per_epoch = 1, total_steps = 0;
 
-  std::int64_t steps(const Duration& duration) const {
-    return duration.in_epochs ? duration.count * steps_per_epoch : duration.count;
-  }
+  std::int64_t steps(const Duration& duration) const { return duration.steps(steps_per_epoch); }
 };
 
 /// The learning rate as a pure function of the step (from 0), so that resuming needs no state.

@@ -94,6 +94,7 @@ Trainer::Trainer(const Config& root, Session& session, const Options& options)
       owned_(session.network().plan(), reducer_, session.pool(), optimizer_->states().size(),
              session.mesh().model().rank() == 0),
       ready_until_(static_cast<std::size_t>(session.pool().size())) {
+  optimizer_->begin(facts_.steps_per_epoch);
   Network& network = session.network();
   std::vector<std::span<float>> gradients;
   const std::int64_t blocks = session.blocks().of_rank(session.mesh().data().rank()).count();

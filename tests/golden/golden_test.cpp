@@ -9,6 +9,7 @@
 #include "models/export/safetensors.h"
 #include "models/losses/loss.h"
 #include "models/optimizers/optimizer.h"
+#include "models/schedules/schedule.h"
 #include "models/training/gradient_clip.h"
 #include "tests/support/layer_check.h"
 
@@ -149,6 +150,20 @@ TEST_CASE("optimizers agree with PyTorch over several steps", "[golden]") {
       optimizer->step(std::span(&segment, 1), static_cast<float>(optimizer->rate()), step);
       CHECK(relative_difference(
                 values, std::span(tensor(file, "values").values).subspan(first, values.size())) < kTolerance);
+    }
+  }
+}
+
+TEST_CASE("schedules agree with PyTorch over 30 steps in 6 epochs", "[golden]") {
+  for (const TensorFile& file : files_of_kind("schedule")) {
+    INFO(file.metadata.at("name"));
+    const ScheduleContext context{.rate = 0.5, .steps_per_epoch = 5, .total_steps = 30};
+    const ConfigTree tree = ConfigTree::member("schedule", file.metadata.at("yaml"));
+    const auto schedule = Registry<Schedule, const ScheduleContext&>::make(tree.root(), context);
+    const std::vector<float>& rates = tensor(file, "rates").values;
+    for (std::size_t step = 0; step < rates.size(); ++step) {
+      INFO("step " << step);
+      CHECK(schedule->at(static_cast<std::int64_t>(step)) == Approx(rates[step]).epsilon(1e-6));
     }
   }
 }

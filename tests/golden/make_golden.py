@@ -174,6 +174,89 @@ def layers():
           {'branches.0': 'conv1', 'branches.1.1': 'conv2'})
 
 
+class SwapTime(nn.Module):
+    """A module on (N, features, time), for numbers that lie as (N, time, features)."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+
+    def forward(self, x):
+        return self.module(x.transpose(1, 2)).transpose(1, 2)
+
+
+class Apply(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+def local_contrast_norm(size, epsilon=1e-4):
+    """Jarrett et al. 2009: subtractive, then divisive normalisation."""
+    window = torch.exp(-((torch.arange(size) - size // 2).double() / (size / 4)) ** 2 / 2)
+    window = torch.outer(window, window) / window.sum() ** 2
+
+    def blur(maps):
+        return F.conv2d(maps, window[None, None], padding=size // 2)
+
+    def function(x):
+        left = x - blur(x.mean(1, keepdim=True))
+        deviation = blur((left ** 2).mean(1, keepdim=True)).sqrt()
+        return left / torch.maximum(deviation, deviation.mean((1, 2, 3), keepdim=True)).clamp(min=epsilon)
+    return function
+
+
+def named_layer(name, yaml, make, shape, names=None):
+    """As layer(), but with numbers that follow from the name, so that other cases do not change them."""
+    torch.manual_seed(zlib.crc32(name.encode()))
+    layer(name, yaml, make(), shape, names)
+
+
+def more_layers():
+    named_layer('silu', 'silu', nn.SiLU, (3, 7))
+    named_layer('softplus', 'softplus', nn.Softplus, (3, 7))
+    named_layer('elu', 'elu: 0.7', lambda: nn.ELU(0.7), (3, 7))
+    for function, module in [('silu', nn.SiLU), ('softplus', nn.Softplus), ('elu', nn.ELU)]:
+        named_layer(f'dense_{function}', f'dense: {{units: 4, activation: {function}}}',
+                    lambda: nn.Sequential(nn.Linear(6, 4), module()), (5, 6), {'0': 'dense1'})
+    named_layer('prelu', 'prelu', lambda: nn.PReLU(3), (2, 3, 4, 5), {'': 'prelu1'})
+    named_layer('prelu_one', 'prelu: {slopes: one}', nn.PReLU, (4, 6), {'': 'prelu1'})
+    named_layer('group_norm', 'group_norm: 2', lambda: nn.GroupNorm(2, 6), (3, 6, 4, 5), {'': 'group_norm1'})
+    named_layer('group_norm_one', 'group_norm: {groups: 1, epsilon: 0.01}', lambda: nn.GroupNorm(1, 4, eps=0.01),
+                (3, 4, 3, 3), {'': 'group_norm1'})
+    named_layer('local_response_norm', 'local_response_norm: {size: 5, alpha: 0.5, beta: 0.75, k: 2}',
+                lambda: nn.LocalResponseNorm(5, 0.5, 0.75, 2), (2, 7, 3, 2))
+    named_layer('local_response_norm_even', 'local_response_norm: {size: 4, alpha: 2, beta: 0.5}',
+                lambda: nn.LocalResponseNorm(4, 2, 0.5, 1), (2, 5, 3, 2))
+    named_layer('local_contrast_norm', 'local_contrast_norm: 5', lambda: Apply(local_contrast_norm(5)), (2, 3, 6, 5))
+    named_layer('l2_pool', 'l2_pool: 2', lambda: nn.LPPool2d(2, 2), (2, 3, 4, 5))
+    named_layer('l2_pool_stride', 'l2_pool: {size: [3, 2], stride: 1}', lambda: nn.LPPool2d(2, (3, 2), 1), (2, 3, 4, 5))
+    named_layer('adaptive_avg_pool', 'adaptive_avg_pool: [3, 2]', lambda: nn.AdaptiveAvgPool2d((3, 2)), (2, 3, 7, 5))
+    named_layer('upsample', 'upsample: [2, 3]', lambda: nn.Upsample(scale_factor=(2, 3)), (2, 3, 3, 2))
+    named_layer('upsample_bilinear', 'upsample: {factor: [2, 3], mode: bilinear}',
+                lambda: nn.Upsample(scale_factor=(2, 3), mode='bilinear'), (2, 3, 3, 2))
+    named_layer('reshape_to_map', 'reshape: [2, 3, 4]', lambda: nn.Unflatten(1, (2, 3, 4)), (3, 24))
+    named_layer('reshape_map', 'reshape: [3, -1]', lambda: nn.Flatten(2), (2, 3, 4, 2))
+    named_layer('permute', 'permute: [2, 1]', lambda: Apply(lambda x: x.transpose(1, 2)), (2, 3, 4))
+    named_layer('permute_map', 'permute: [3, 1, 2]', lambda: Apply(lambda x: x.permute(0, 3, 1, 2)), (2, 3, 4, 5))
+    named_layer('conv1d', 'conv1d: {filters: 4, kernel: 3, stride: 2, pad: 1, activation: tanh}',
+                lambda: SwapTime(nn.Sequential(nn.Conv1d(3, 4, 3, 2, 1), nn.Tanh())), (2, 8, 3), {'module.0': 'conv1d1'})
+    named_layer('conv1d_groups', 'conv1d: {filters: 4, kernel: 3, dilation: 2, pad: same, groups: 2, bias: false}',
+                lambda: SwapTime(nn.Conv1d(6, 4, 3, 1, 2, 2, 2, bias=False)), (2, 7, 6), {'module': 'conv1d1'})
+    transposed = {'': 'conv_transpose1'}
+    named_layer('conv_transpose', 'conv_transpose: {filters: 4, kernel: 3}', lambda: nn.ConvTranspose2d(3, 4, 3),
+                (2, 3, 4, 3), transposed)
+    named_layer('conv_transpose_stride', 'conv_transpose: {filters: 4, kernel: 3, stride: 2, pad: 1, extra: 1}',
+                lambda: nn.ConvTranspose2d(3, 4, 3, 2, 1, 1), (2, 3, 4, 3), transposed)
+    named_layer('conv_transpose_all',
+                'conv_transpose: {filters: 4, kernel: [3, 2], stride: [1, 2], pad: [1, 0], groups: 2, dilation: 2, bias: false}',
+                lambda: nn.ConvTranspose2d(6, 4, (3, 2), (1, 2), (1, 0), groups=2, dilation=2, bias=False),
+                (2, 6, 4, 3), transposed)
+
+
 def loss(name, yaml, function, y, targets):
     y = y.requires_grad_()
     value = function(y)
@@ -196,6 +279,33 @@ def losses():
     loss('mse', 'mse', lambda y: F.mse_loss(y, one_hot), rounded(rows, classes), numbers)
     values = rounded(rows, 3)
     loss('mse_of_numbers', 'mse', lambda y: F.mse_loss(y, values), rounded(rows, 3), {'values': values})
+
+
+def named_loss(name, yaml, function, outputs=5, labels=None, values=None):
+    """As loss(), but with numbers that follow from the name. The function adds up over 6 rows."""
+    torch.manual_seed(zlib.crc32(name.encode()))
+    y = rounded(6, outputs) * 2
+    targets = {'labels': labels} if values is None else {'values': values()}
+    target = labels if values is None else targets['values']
+    loss(name, yaml, lambda outputs: function(outputs, target) / 6, y, targets)
+
+
+def more_losses():
+    labels = torch.tensor([2, 0, 4, 4, 1, 3])
+    weights = torch.tensor([1, 0.5, 2, 3, 0.25]).double()
+    named_loss('softmax_cross_entropy_smoothing', 'softmax_cross_entropy: {smoothing: 0.1}',
+               lambda y, t: F.cross_entropy(y, t, label_smoothing=0.1, reduction='sum'), labels=labels)
+    named_loss('softmax_cross_entropy_weights', 'softmax_cross_entropy: {class_weights: [1, 0.5, 2, 3, 0.25]}',
+               lambda y, t: F.cross_entropy(y, t, weights, reduction='sum'), labels=labels)
+    named_loss('softmax_cross_entropy_both',
+               'softmax_cross_entropy: {smoothing: 0.3, class_weights: [1, 0.5, 2, 3, 0.25]}',
+               lambda y, t: F.cross_entropy(y, t, weights, label_smoothing=0.3, reduction='sum'), labels=labels)
+    named_loss('huber', 'huber: 0.7', lambda y, t: F.huber_loss(y, t, delta=0.7, reduction='sum') / 5,
+               values=lambda: rounded(6, 5))
+    named_loss('cosine', 'cosine', lambda y, t: (1 - F.cosine_similarity(y, t)).sum(), values=lambda: rounded(6, 5))
+    named_loss('sigmoid_cross_entropy_multi_label', 'sigmoid_cross_entropy',
+               lambda y, t: F.binary_cross_entropy_with_logits(y, t, reduction='sum'),
+               values=lambda: (rounded(6, 5) > 0).double())
 
 
 class Lion(torch.optim.Optimizer):
@@ -258,6 +368,33 @@ def optimizers():
     optimizer('lion', 'lion', Lion, lr=1e-4)
     optimizer('lion_all', 'lion: {lr: 0.01, betas: [0.8, 0.95], weight_decay: 0.3}', Lion, lr=0.01, betas=(0.8, 0.95),
               weight_decay=0.3)
+
+
+def schedule(name, yaml, kind, steps=30, **arguments):
+    """Ours with epochs of 5 steps; PyTorch's counts steps."""
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.5)
+    scheduler = kind(optimizer, **arguments)
+    rates = []
+    for _ in range(steps):
+        rates.append(optimizer.param_groups[0]['lr'])
+        optimizer.step()
+        scheduler.step()
+    write(name, {'rates': torch.tensor(rates, dtype=torch.float64)}, kind='schedule', yaml=yaml)
+
+
+def schedules():
+    kinds = torch.optim.lr_scheduler
+    schedule('schedule_step', 'step: {at: {epochs: [1, 4]}, factor: 0.3}', kinds.MultiStepLR, milestones=[5, 20],
+             gamma=0.3)
+    schedule('schedule_exponential', 'exponential: {factor: 0.9, every: {steps: 1}}', kinds.ExponentialLR, gamma=0.9)
+    schedule('schedule_staircase', 'exponential: {factor: 0.3, staircase: true}', kinds.StepLR, step_size=5, gamma=0.3)
+    schedule('schedule_cosine', 'cosine: {final: 0.01}', kinds.CosineAnnealingLR, T_max=30, eta_min=0.01)
+    schedule('schedule_restarts', 'cosine: {final: 0.01, period: {steps: 4}, growth: 2}',
+             kinds.CosineAnnealingWarmRestarts, T_0=4, T_mult=2, eta_min=0.01)
+    schedule('schedule_polynomial', 'polynomial: {power: 2, over: {epochs: 4}}', kinds.LambdaLR,
+             lr_lambda=lambda step: (1 - min(step, 20) / 20) ** 2)  # PolynomialLR came with 2.0
+    schedule('schedule_one_cycle', 'one_cycle: {start_divisor: 10, final_divisor: 100}', kinds.OneCycleLR, steps=29,
+             max_lr=0.5, total_steps=30, div_factor=10, final_div_factor=100, cycle_momentum=False)
 
 
 def hashed(purpose, first, count):
@@ -326,6 +463,9 @@ torch.manual_seed(20151203)
 layers()
 losses()
 optimizers()
+more_layers()
+more_losses()
+schedules()
 trainings()
 # With numbers of their own, so that what is added above leaves these files alone.
 torch.manual_seed(20251120)

@@ -22,6 +22,15 @@ void activate(Activation f, std::int64_t count, const float* x, float* y) {
       return for_each(count, [=](std::int64_t i) { y[i] = hyperbolic_tangent(x[i]); });
     case Activation::gelu:
       return for_each(count, [=](std::int64_t i) { y[i] = gelu(x[i]); });
+    case Activation::silu:
+      return for_each(count, [=](std::int64_t i) { y[i] = silu(x[i]); });
+    case Activation::softplus:
+      return for_each(count, [=](std::int64_t i) { y[i] = softplus(x[i]); });
+    case Activation::elu:
+      return for_each(count, [=](std::int64_t i) {
+        const float below = exponential_minus_one(x[i] > 0.0f ? 0.0f : x[i]);
+        y[i] = x[i] > 0.0f ? x[i] : below;
+      });
   }
 }
 
@@ -37,6 +46,12 @@ void activate_backward(Activation f, std::int64_t count, const float* y, const f
       return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * (1.0f - y[i] * y[i]); });
     case Activation::gelu:
       return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * gelu_slope(y[i]); });
+    case Activation::silu:
+      return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * silu_slope(y[i]); });
+    case Activation::softplus:  // sigmoid(x) = 1 - e^-y
+      return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * -exponential_minus_one(-y[i]); });
+    case Activation::elu:
+      return for_each(count, [=](std::int64_t i) { dx[i] = y[i] > 0.0f ? dy[i] : dy[i] * (y[i] + 1.0f); });
   }
 }
 

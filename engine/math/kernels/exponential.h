@@ -46,6 +46,14 @@ inline float exponential(float x) {
          power_of_two(reduced.steps - half);
 }
 
+/// e^x - 1 for x <= 20, without cancellation near 0.
+inline float exponential_minus_one(float x) {
+  x = x < -20.0f ? -20.0f : x;  // where it has become -1
+  const Reduced reduced = reduce(x);
+  const float power = power_of_two(reduced.steps);
+  return power * small_exponential_minus_one(reduced.rest) + (power - 1.0f);
+}
+
 inline float sigmoid(float x) {
   const float e = exponential(-__builtin_fabsf(x));
   return (x < 0.0f ? e : 1.0f) / (1.0f + e);
@@ -54,11 +62,51 @@ inline float sigmoid(float x) {
 inline float hyperbolic_tangent(float x) {
   float twice = 2.0f * __builtin_fabsf(x);
   twice = twice > 20.0f ? 20.0f : twice;  // where tanh has become 1
-  const Reduced reduced = reduce(twice);
-  const float power = power_of_two(reduced.steps);
-  // e^2x - 1, without cancellation near 0
-  const float e = power * small_exponential_minus_one(reduced.rest) + (power - 1.0f);
+  const float e = exponential_minus_one(twice);
   return __builtin_copysignf(e / (e + 2.0f), x);
+}
+
+/// log((1 + s) / (1 - s)) for |s| <= 1 / 3, by its Taylor series.
+inline float twice_inverse_tanh(float s) {
+  const float square = s * s;
+  float series = 2.0f / 15;
+  series = series * square + 2.0f / 13;
+  series = series * square + 2.0f / 11;
+  series = series * square + 2.0f / 9;
+  series = series * square + 2.0f / 7;
+  series = series * square + 2.0f / 5;
+  series = series * square + 2.0f / 3;
+  return series * square * s + 2.0f * s;
+}
+
+/// log(x) for normal x > 0; NaN and infinity stay.
+inline float logarithm(float x) {
+  // Counting from sqrt(1/2) on puts the mantissa between it and sqrt(2).
+  const unsigned shifted = __builtin_bit_cast(unsigned, x) - 0x3F3504F3u;
+  const auto exponent = static_cast<float>(static_cast<int>(shifted) >> 23);
+  const float mantissa = __builtin_bit_cast(float, (shifted & 0x007FFFFFu) + 0x3F3504F3u);
+  const float result = exponent * 0.693359375f + (twice_inverse_tanh((mantissa - 1.0f) / (mantissa + 1.0f)) -
+                                                  exponent * 2.12194440e-4f);
+  return x < __builtin_inff() ? result : x;
+}
+
+/// log(1 + e^x)
+inline float softplus(float x) {
+  const float e = exponential(-__builtin_fabsf(x));
+  return (x < 0.0f ? 0.0f : x) + twice_inverse_tanh(e / (2.0f + e));
+}
+
+/// x sigmoid(x) (Elfwing et al. 2018)
+inline float silu(float x) {
+  // Infinity times nothing would be NaN.
+  const float bounded = x < -1e30f ? -1e30f : x;
+  return bounded * sigmoid(x);
+}
+
+inline float silu_slope(float x) {
+  const float s = sigmoid(x);
+  const float bounded = x < -1e30f ? -1e30f : (x > 1e30f ? 1e30f : x);
+  return s * (1.0f + bounded * (1.0f - s));
 }
 
 /// The share of a normal distribution below -x, and e^(-x^2 / 2), for x >= 0. A polynomial in 1 / (1 + p x),

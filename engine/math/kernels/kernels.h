@@ -36,6 +36,15 @@ struct ChecksumKernels {
   std::uint64_t (*checksum)(std::int64_t count, const float* x);
 };
 
+struct ActivationKernels {
+  void (*elu)(std::int64_t count, float alpha, const float* x, float* y);
+  void (*elu_backward)(std::int64_t count, float alpha, const float* y, const float* dy, float* dx);
+  void (*prelu)(std::int64_t rows, std::int64_t columns, const float* slope, const float* x, float* y);
+  void (*prelu_backward)(std::int64_t rows, std::int64_t columns, const float* slope, const float* x,
+                         const float* dy, float* dx, float* terms);
+  void (*power)(std::int64_t count, float exponent, const float* x, float* y);
+};
+
 struct NormalizationKernels {
   void (*channel_sums)(std::int64_t rows, std::int64_t channels, const float* x, double* sums);
   void (*channel_squares)(std::int64_t rows, std::int64_t channels, const float* x, const float* mean,
@@ -171,6 +180,7 @@ struct Kernels {
   const PoolingKernels* pooling;
   const ConvolutionKernels* convolution;
   const DepthwiseKernels* depthwise;
+  const ActivationKernels* activations;
   const UpdateKernels* updates;
   const SquareSumKernels* square_sum;
   const GemmKernels* gemm;  ///< null where BLAS is faster

@@ -25,6 +25,16 @@ void activate(Activation f, std::int64_t count, const float* x, float* y) {
       case Activation::gelu:
         y[i] = static_cast<float>(value * std::erfc(-value / std::numbers::sqrt2) / 2);
         break;
+      case Activation::silu:
+        y[i] = static_cast<float>(value / (1 + std::exp(-value)));
+        break;
+      case Activation::softplus:
+        y[i] = static_cast<float>(value > 0 ? value + std::log1p(std::exp(-value))
+                                            : std::log1p(std::exp(value)));
+        break;
+      case Activation::elu:
+        y[i] = static_cast<float>(value > 0 ? value : std::expm1(value));
+        break;
     }
   }
 }
@@ -42,6 +52,12 @@ void activate_backward(Activation f, std::int64_t count, const float* y, const f
     if (f == Activation::gelu)
       slope = std::erfc(-value / std::numbers::sqrt2) / 2 +
               value * std::exp(-value * value / 2) / std::sqrt(2 * std::numbers::pi);
+    if (f == Activation::silu) {
+      const double sigmoid = 1 / (1 + std::exp(-value));
+      slope = sigmoid * (1 + value * (1 - sigmoid));
+    }
+    if (f == Activation::softplus) slope = -std::expm1(-value);
+    if (f == Activation::elu && value <= 0) slope = value + 1;
     dx[i] = static_cast<float>(static_cast<double>(dy[i]) * slope);
   }
 }

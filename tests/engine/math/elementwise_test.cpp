@@ -9,8 +9,9 @@ using namespace trainer;
 
 namespace {
 
-constexpr Activation kActivations[] = {Activation::none, Activation::relu, Activation::sigmoid,
-                                       Activation::tanh, Activation::gelu};
+constexpr Activation kActivations[] = {Activation::none,     Activation::relu, Activation::sigmoid,
+                                       Activation::tanh,     Activation::gelu, Activation::silu,
+                                       Activation::softplus, Activation::elu};
 
 /// A function of up to three arrays, written over the first of them.
 using InPlace = void (*)(std::int64_t, float*, const float*, const float*);
@@ -40,6 +41,32 @@ TEST_CASE("sigmoid, tanh and gelu are within 1e-6 of the true values over the wh
   CHECK(worst < 1e-6);
 }
 
+TEST_CASE("silu, softplus and elu and their slopes are true over the whole range", "[elementwise]") {
+  Numbers x;
+  for (float value = 1e-30f; value < 80; value *= 1.01f) {
+    x.push_back(value);
+    x.push_back(-value);
+  }
+  const Activation f = GENERATE(Activation::silu, Activation::softplus, Activation::elu);
+  Numbers y(x.size()), expected(x.size()), dx(x.size()), expected_dx(x.size());
+  const Numbers ones = filled(std::ssize(x), 1);
+  activate(f, std::ssize(x), x.data(), y.data());
+  reference::activate(f, std::ssize(x), x.data(), expected.data());
+  activate_backward(f, std::ssize(x), slope_from_input(f) ? x.data() : y.data(), ones.data(), dx.data());
+  double worst = 0, worst_slope = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double value = static_cast<double>(x[i]), sigmoid = 1 / (1 + std::exp(-value));
+    const double slope = f == Activation::silu       ? sigmoid * (1 + value * (1 - sigmoid))
+                         : f == Activation::softplus ? sigmoid
+                                                     : (value > 0 ? 1 : std::exp(value));
+    worst_slope = std::max(worst_slope, std::fabs(static_cast<double>(dx[i]) - slope));
+    const double truth = static_cast<double>(expected[i]);
+    worst = std::max(worst, std::fabs(static_cast<double>(y[i]) - truth) / std::max(std::fabs(truth), 1e-35));
+  }
+  CHECK(worst < 2e-6);
+  CHECK(worst_slope < 1e-6);
+}
+
 TEST_CASE("activations have their limits at 0 and infinity and keep NaN", "[elementwise]") {
   const Numbers x = {0, kInfinity, -kInfinity, kNan};
   Numbers y(4);
@@ -54,6 +81,13 @@ TEST_CASE("activations have their limits at 0 and infinity and keep NaN", "[elem
   CHECK(is(0, 1, -1));
   activate(Activation::gelu, 4, x.data(), y.data());
   CHECK(is(0, kInfinity, 0));
+  activate(Activation::silu, 4, x.data(), y.data());
+  CHECK(is(0, kInfinity, 0));
+  activate(Activation::softplus, 4, x.data(), y.data());
+  CHECK(y[0] == Approx(std::log(2.0)).epsilon(1e-7));
+  CHECK(is(y[0], kInfinity, 0));
+  activate(Activation::elu, 4, x.data(), y.data());
+  CHECK(is(0, kInfinity, -1));
   activate(Activation::none, 4, x.data(), y.data());
   CHECK(is(0, kInfinity, -kInfinity));
   leaky_relu(4, 0.5f, x.data(), y.data());
@@ -77,7 +111,8 @@ TEST_CASE("activations and their derivatives equal the reference at every length
 
 TEST_CASE("NaN in the output or its gradient reaches the input's gradient", "[elementwise]") {
   const Numbers y = {kNan, 0.5f}, dy = {1, kNan};
-  for (const Activation f : {Activation::relu, Activation::sigmoid, Activation::tanh, Activation::gelu}) {
+  for (const Activation f : {Activation::relu, Activation::sigmoid, Activation::tanh, Activation::gelu,
+                             Activation::silu, Activation::softplus, Activation::elu}) {
     Numbers dx(2);
     activate_backward(f, 2, y.data(), dy.data(), dx.data());
     // relu's own slope is 0 or 1 and hides the NaN of y, which the loss has seen.
@@ -94,6 +129,11 @@ TEST_CASE("an element has the same bits wherever it lies, in place or not", "[el
       [](auto n, auto* x, auto*, auto*) { activate(Activation::gelu, n, x, x); },
       [](auto n, auto* x, auto* y, auto*) { activate_backward(Activation::tanh, n, y, x, x); },
       [](auto n, auto* x, auto* y, auto*) { activate_backward(Activation::gelu, n, y, x, x); },
+      [](auto n, auto* x, auto*, auto*) { activate(Activation::silu, n, x, x); },
+      [](auto n, auto* x, auto*, auto*) { activate(Activation::softplus, n, x, x); },
+      [](auto n, auto* x, auto*, auto*) { activate(Activation::elu, n, x, x); },
+      [](auto n, auto* x, auto* y, auto*) { activate_backward(Activation::silu, n, y, x, x); },
+      [](auto n, auto* x, auto* y, auto*) { activate_backward(Activation::softplus, n, y, x, x); },
       [](auto n, auto* x, auto* y, auto*) { activate_backward(Activation::sigmoid, n, y, x, x); },
       [](auto n, auto* x, auto*, auto*) { leaky_relu(n, 0.1f, x, x); },
       [](auto n, auto* x, auto* y, auto*) { leaky_relu_backward(n, 0.1f, y, x, x); },

@@ -53,6 +53,15 @@ TEST_CASE("initializers have the spread they promise", "[initializers]") {
       {"normal: {std: 0.2, mean: 1}", 3, 0.2, 1},
       {"he", 2, std::sqrt(2.0 / 40), 0},
       {"constant: 0.5", 0.5, 0, 0.5},
+      {"uniform: {low: 0.1, limit: 0.3}", 0.3, 0.1 / std::sqrt(3), 0.2},
+      {"glorot: 2", 2 * std::sqrt(6.0 / 100), 2 * std::sqrt(2.0 / 100), 0},
+      {"he_uniform", std::sqrt(6.0 / 40), std::sqrt(2.0 / 40), 0},
+      {"lecun_uniform", std::sqrt(3.0 / 40), std::sqrt(1.0 / 40), 0},
+      {"glorot_normal", 2, std::sqrt(2.0 / 100), 0},
+      {"he: 0.5", 2, 0.5 * std::sqrt(2.0 / 40), 0},
+      // The deviation of a normal distribution between -2 and 2.
+      {"truncated_normal: 0.1", 0.2, 0.0879626, 0},
+      {"truncated_normal: {std: 0.1, mean: 1, limit: 1}", 1.1, 0.0539560, 1},
   }));
   INFO(init);
   const std::vector<float> values = Initialized(init, {weight()}).values;
@@ -93,6 +102,47 @@ TEST_CASE("a shard begins with its part of the whole", "[initializers]") {
             whole[static_cast<std::size_t>((row + (axis == 0 ? 7 : 0)) * 60 + column + (axis == 1 ? 7 : 0))]);
     CHECK(part == expected);
   }
+}
+
+TEST_CASE("orthogonal weights have unit vectors at right angles along the longer extent", "[initializers]") {
+  const auto [rows, columns] =
+      GENERATE(table<std::int64_t, std::int64_t>({{40, 60}, {60, 40}, {7, 7}, {5, 1}}));
+  const auto values = Initialized("orthogonal: 2", {{.name = "w", .shape = {rows, columns}}}).values;
+  const bool along_rows = rows >= columns;
+  const std::int64_t count = std::min(rows, columns), length = std::max(rows, columns);
+  const auto at = [&, columns = columns](std::int64_t vector, std::int64_t i) {
+    return static_cast<double>(
+        values[static_cast<std::size_t>(along_rows ? i * columns + vector : vector * columns + i)]);
+  };
+  for (std::int64_t a = 0; a < count; ++a)
+    for (std::int64_t b = 0; b <= a; ++b) {
+      double dot = 0;
+      for (std::int64_t i = 0; i < length; ++i) dot += at(a, i) * at(b, i);
+      CHECK(dot == Approx(a == b ? 4 : 0).margin(1e-5));
+    }
+}
+
+TEST_CASE("identity passes inputs on, in a convolution from the middle of the filter", "[initializers]") {
+  CHECK(Initialized("identity", {{.name = "w", .shape = {2, 3}}}).values ==
+        std::vector<float>{1, 0, 0, 0, 1, 0});
+  const auto filter = Initialized("identity: 0.5", {{.name = "w", .shape = {3, 3, 1, 2}}}).values;
+  for (std::size_t i = 0; i < filter.size(); ++i) CHECK(filter[i] == (i == 8 ? 0.5f : 0));
+}
+
+TEST_CASE("sparse gives every output as many weights as asked, or all it has", "[initializers]") {
+  for (const std::int64_t count : {3, 40, 100}) {
+    const auto values = Initialized("sparse: " + std::to_string(count), {weight()}).values;
+    for (std::size_t output = 0; output < 60; ++output) {
+      std::int64_t found = 0;
+      for (std::size_t input = 0; input < 40; ++input) found += values[input * 60 + output] != 0;
+      CHECK(found == std::min<std::int64_t>(count, 40));
+    }
+  }
+}
+
+TEST_CASE("limits of a uniform initializer that are the wrong way round are an error", "[initializers]") {
+  CHECK_THROWS_WITH(Initialized("uniform: -0.1", {weight()}), Catch::Contains("limit"));
+  CHECK_THROWS_WITH(Initialized("uniform: {low: 1, limit: 0.5}", {weight()}), Catch::Contains("low"));
 }
 
 }  // namespace

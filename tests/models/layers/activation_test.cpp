@@ -8,23 +8,27 @@ namespace trainer {
 namespace {
 
 TEST_CASE("activations pass the gradient check, alone and over the memory of another layer", "[layers]") {
-  const std::string layer = GENERATE("relu", "sigmoid", "tanh", "gelu", "leaky_relu", "leaky_relu: 0.3",
-                                     "leaky_relu: 0", "softmax");
+  const std::string layer = GENERATE("relu", "sigmoid", "tanh", "gelu", "silu", "softplus", "elu",
+                                     "leaky_relu", "leaky_relu: 0.3", "leaky_relu: 0", "softmax");
   check_gradients(layer, {7});
   check_gradients("dense: 5, " + layer + ", dense: 3", {4}, {.rows = 4, .workers = 2});
 }
 
-TEST_CASE("gelu passes the gradient check where it is fused, with and without bias", "[layers]") {
+TEST_CASE("gelu and its kin pass the gradient check where they are fused, with and without bias",
+          "[layers]") {
+  const std::string function = GENERATE("gelu", "silu", "softplus", "elu");
   const std::string bias = GENERATE("true", "false");
-  check_gradients("dense: {units: 5, activation: gelu, bias: " + bias + "}, dense: 3", {4},
+  check_gradients("dense: {units: 5, activation: " + function + ", bias: " + bias + "}, dense: 3", {4},
                   {.rows = 4, .workers = 2});
-  check_gradients("conv: {filters: 3, kernel: 2, activation: gelu, bias: " + bias + "}", {3, 3, 2});
+  check_gradients("conv: {filters: 3, kernel: 2, activation: " + function + ", bias: " + bias + "}",
+                  {3, 3, 2});
 }
 
 TEST_CASE("softmax acts on each position of a map", "[layers]") { check_gradients("softmax", {2, 2, 3}); }
 
 TEST_CASE("a NaN passes through activations", "[layers]") {
-  const auto* const yaml = GENERATE("relu", "sigmoid", "tanh", "gelu", "leaky_relu", "softmax");
+  const auto* const yaml =
+      GENERATE("relu", "sigmoid", "tanh", "gelu", "silu", "softplus", "elu", "leaky_relu", "softmax");
   LayerHarness harness(yaml, {2}, {.rows = 1});
   CHECK(std::isnan(harness.forward(std::vector<float>{std::numeric_limits<float>::quiet_NaN(), 1})[0]));
 }

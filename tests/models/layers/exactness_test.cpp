@@ -47,6 +47,22 @@ const std::multimap<std::string, Example> kExamples{
     {"sigmoid", {"sigmoid", {21}}},
     {"softmax", {"softmax", {3, 2, 21}}},
     {"tanh", {"tanh", {21}}},
+    {"adaptive_avg_pool", {"adaptive_avg_pool: [3, 2]", {7, 5, 6}}},
+    {"conv1d", {"conv1d: {filters: 10, kernel: 3, pad: same}", {20, 6}}},
+    {"conv_transpose", {"conv_transpose: {filters: 6, kernel: 3, stride: 2}", {5, 4, 8}}},
+    {"elu", {"elu: 0.5", {21}}},
+    {"group_norm", {"group_norm: 2", {5, 4, 6}}},
+    {"l2_pool", {"l2_pool: 2", {6, 6, 3}}},
+    {"local_contrast_norm", {"local_contrast_norm: 3", {6, 5, 3}}},
+    {"local_response_norm", {"local_response_norm: 5", {4, 4, 21}}},
+    {"permute", {"dense: 5, permute: [2, 1]", {7, 3}}},
+    {"prelu", {"prelu", {4, 3, 5}}},
+    {"prelu", {"prelu: {slopes: one}", {21}}},
+    {"reshape", {"dense: 24, reshape: [2, 3, 4]", {7}}},
+    {"residual", {"residual: {body: [dense: 12, tanh], drop: 0.5}", {12}}},
+    {"silu", {"silu", {21}}},
+    {"softplus", {"dense: {units: 20, activation: softplus}, softplus", {21}}},
+    {"upsample", {"upsample: {factor: 2, mode: bilinear}", {4, 3, 5}}},
 };
 
 }  // namespace

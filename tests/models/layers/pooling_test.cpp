@@ -39,5 +39,13 @@ TEST_CASE("pools that do not fit are errors", "[layers]") {
   CHECK_THROWS_WITH(layer_list("max_pool: 0"), Catch::Contains("size"));
 }
 
+TEST_CASE("l2_pool passes the gradient check, and a window of zeros has no slope", "[layers]") {
+  check_gradients("l2_pool: 2", {4, 5, 2}, {.rows = 3, .workers = 2});
+  check_gradients("l2_pool: {size: 3, stride: 2, pad: 1}", {4, 5, 2});
+  LayerHarness harness("l2_pool: 2", {2, 2, 1}, {.rows = 1});
+  CHECK(harness.forward(std::vector<float>(4)) == std::vector<float>{0});
+  CHECK(harness.backward(std::vector<float>{1}) == std::vector<float>(4));
+}
+
 }  // namespace
 }  // namespace trainer

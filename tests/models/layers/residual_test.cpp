@@ -48,5 +48,32 @@ TEST_CASE("a residual whose two ways do not meet is an error", "[layers]") {
   CHECK_THROWS_WITH(build("residual: []", {4}), Catch::Contains("no layers"));
 }
 
+TEST_CASE("a residual with drop leaves out the body of some samples and scales up that of others",
+          "[layers]") {
+  const std::int64_t rows = 400;
+  LayerHarness harness("residual: {body: [dense: {units: 1, bias: false}], drop: 0.25}", {1}, {.rows = rows});
+  harness.values(harness.parameters()[0])[0] = 3;
+  const std::vector<float> ones(static_cast<std::size_t>(rows), 1.0f);
+  const std::vector<float> y = harness.forward(ones);
+  const std::vector<float> dx = harness.backward(ones);
+  std::int64_t left_out = 0;
+  for (std::size_t row = 0; row < y.size(); ++row) {
+    CHECK((y[row] == 1 || y[row] == 5));
+    CHECK(dx[row] == y[row]);
+    left_out += y[row] == 1;
+  }
+  CHECK(left_out == Approx(100).margin(30));
+  CHECK(harness.gradient(harness.parameters()[0])[0] == Approx(static_cast<double>(rows - left_out) / 0.75));
+  CHECK(harness.forward(ones, Mode::evaluation) == std::vector<float>(ones.size(), 4.0f));
+}
+
+TEST_CASE("which samples a residual leaves out does not depend on workers", "[layers]") {
+  const std::string yaml = "residual: {body: [dense: 2, tanh], drop: 0.5}";
+  check_gradients(yaml, {2}, {.rows = 5, .workers = 2});
+  const std::vector<float> x(14, 0.5f);
+  CHECK(relative_difference(LayerHarness(yaml, {2}, {.rows = 7, .workers = 3}).forward(x),
+                            LayerHarness(yaml, {2}, {.rows = 7}).forward(x)) < 1e-6);
+}
+
 }  // namespace
 }  // namespace trainer

@@ -21,7 +21,9 @@ struct BuiltLoss {
 };
 
 TEST_CASE("the gradient of a loss is its slope, times the scale", "[losses]") {
-  const auto* const name = GENERATE("softmax_cross_entropy", "sigmoid_cross_entropy", "mse");
+  const auto* const name =
+      GENERATE("softmax_cross_entropy", "sigmoid_cross_entropy", "mse", "huber: 0.7", "cosine",
+               "softmax_cross_entropy: {smoothing: 0.2, class_weights: [1, 0.5, 3]}");
   const BuiltLoss built(name);
   std::vector<float> y{0.5f, -1, 2, 0.25f, 3, -2};
   const Shape shape{2, 3};
@@ -44,7 +46,8 @@ TEST_CASE("the gradient of a loss is its slope, times the scale", "[losses]") {
 }
 
 TEST_CASE("a NaN or infinity among the outputs reaches the loss", "[losses]") {
-  const auto* const name = GENERATE("softmax_cross_entropy", "sigmoid_cross_entropy", "mse");
+  const auto* const name =
+      GENERATE("softmax_cross_entropy", "sigmoid_cross_entropy", "mse", "huber", "cosine");
   const std::size_t position = GENERATE(0u, 1u, 2u);
   const float bad = GENERATE(kNan, kInfinity);
   std::vector<float> y{0.5f, -1, 2};
@@ -56,13 +59,15 @@ TEST_CASE("a NaN or infinity among the outputs reaches the loss", "[losses]") {
 }
 
 TEST_CASE("no rows make a loss of zero", "[losses]") {
-  const auto* const name = GENERATE("softmax_cross_entropy", "sigmoid_cross_entropy", "mse");
+  const auto* const name =
+      GENERATE("softmax_cross_entropy", "sigmoid_cross_entropy", "mse", "huber", "cosine");
   std::vector<float> y(3), dy(3);
   CHECK(BuiltLoss(name).loss->evaluate({y.data(), {0, 3}}, {}, 1, {dy.data(), {0, 3}}) == 0);
 }
 
 TEST_CASE("a loss wants one output for each class", "[losses]") {
-  const auto* const name = GENERATE("softmax_cross_entropy", "sigmoid_cross_entropy", "mse");
+  const auto* const name =
+      GENERATE("softmax_cross_entropy", "sigmoid_cross_entropy", "mse", "huber", "cosine");
   CHECK_NOTHROW(BuiltLoss(name).loss->setup({10}, 10));
   CHECK_THROWS_WITH(BuiltLoss(name).loss->setup({12}, 10),
                     Catch::Contains(std::string(name) + " wants 10 outputs, one for each class; the model "
@@ -73,6 +78,34 @@ TEST_CASE("only softmax_cross_entropy cannot work with numbers as targets", "[lo
   CHECK_THROWS_WITH(BuiltLoss("softmax_cross_entropy").loss->setup({3}, 0), Catch::Contains("classes"));
   CHECK_NOTHROW(BuiltLoss("sigmoid_cross_entropy").loss->setup({3}, 0));
   CHECK_NOTHROW(BuiltLoss("mse").loss->setup({3}, 0));
+}
+
+TEST_CASE("contrastive draws pairs of class 1 together and pushes those of class 0 to the margin",
+          "[losses]") {
+  const BuiltLoss built("contrastive: 2");
+  const Shape shape{3, 4};
+  // Same and apart by 5; different and apart by 1; different and far enough.
+  std::vector<float> y{3, 4, 0, 0, 1, 0, 0, 0, 9, 0, 0, 0}, dy(y.size());
+  const std::vector<std::int32_t> labels{1, 0, 0};
+  const double loss = built.loss->evaluate({y.data(), shape}, {.labels = labels}, 2, {dy.data(), shape});
+  CHECK(loss == Approx(12.5 + 0.5));
+  CHECK(dy == std::vector<float>{6, 8, -6, -8, -2, 0, 2, 0, 0, 0, 0, 0});
+  CHECK_THROWS_WITH(BuiltLoss("contrastive").loss->setup({4}, 10), Catch::Contains("two classes"));
+  CHECK_THROWS_WITH(BuiltLoss("contrastive").loss->setup({5}, 2), Catch::Contains("odd"));
+}
+
+TEST_CASE("two embeddings at one place have a finite gradient", "[losses]") {
+  std::vector<float> y(4), dy(4);
+  const std::vector<std::int32_t> labels{0};
+  BuiltLoss("contrastive").loss->evaluate({y.data(), {1, 4}}, {.labels = labels}, 1, {dy.data(), {1, 4}});
+  CHECK(dy == std::vector<float>(4));
+  BuiltLoss("cosine").loss->evaluate({y.data(), {1, 4}}, {.labels = labels}, 1, {dy.data(), {1, 4}});
+  for (const float slope : dy) CHECK(std::isfinite(slope));
+}
+
+TEST_CASE("class weights are as many as classes", "[losses]") {
+  CHECK_THROWS_WITH(BuiltLoss("softmax_cross_entropy: {class_weights: [1, 2]}").loss->setup({3}, 3),
+                    Catch::Contains("2 class weights for 3 classes"));
 }
 
 }  // namespace

@@ -34,6 +34,27 @@ TEST_CASE("without momentum there is no state", "[optimizers]") {
         std::vector<std::string>{"momentum"});
 }
 
+TEST_CASE("momentum_rise raises momentum in a straight line between two moments", "[optimizers]") {
+  const BuiltOptimizer built(
+      "sgd: {lr: 1, momentum: 0.5, momentum_rise: {to: 0.75, begin: {steps: 2}, end: {epochs: 1}}}");
+  CHECK(built.optimizer->text() == "sgd lr 1 momentum 0.5 to 0.75");
+  built.optimizer->begin(6);
+  const std::vector<float> gradient{0};
+  const auto momentum_at = [&](std::int64_t step) {
+    std::vector<float> value{0}, velocity{1};
+    const Segment segment{.values = value, .gradients = gradient, .states = {velocity}};
+    built.optimizer->step(std::span(&segment, 1), 1, step);
+    return velocity[0];
+  };
+  CHECK(momentum_at(0) == 0.5f);
+  CHECK(momentum_at(2) == 0.5f);
+  CHECK(momentum_at(4) == 0.625f);
+  CHECK(momentum_at(6) == 0.75f);
+  CHECK(momentum_at(100) == 0.75f);
+  CHECK_THROWS_WITH(BuiltOptimizer("sgd: {lr: 1, momentum: 0.9, momentum_rise: {to: 0.5, end: {steps: 9}}}"),
+                    Catch::Contains("momentum rises from 0.9 to 0.5"));
+}
+
 TEST_CASE("sgd describes itself in the header's words", "[optimizers]") {
   CHECK(BuiltOptimizer("sgd: {lr: 0.05, momentum: 0.9}").optimizer->text() == "sgd lr 0.05 momentum 0.9");
   CHECK(BuiltOptimizer("sgd: {lr: 0.1, momentum: 0.9, nesterov: true, weight_decay: 1.0e-4}")

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "engine/config/config_tree.h"
 #include "models/schedules/schedule.h"
@@ -31,6 +32,28 @@ TEST_CASE("step multiplies the rate from each of its moments on", "[schedules]")
 TEST_CASE("a step without moments, or with a factor of 0, is an error", "[schedules]") {
   CHECK_THROWS_WITH(build("step: {factor: 0.1}"), Catch::Contains("at"));
   CHECK_THROWS_WITH(build("step: {at: {steps: [7]}, factor: 0}"), Catch::Contains("factor"));
+}
+
+TEST_CASE("schedules stay at their end when a run goes on", "[schedules]") {
+  CHECK(build("cosine: 0.01")->at(100) == Approx(0.01));
+  CHECK(build("cosine: 0.01")->at(200) == Approx(0.01));
+  CHECK(build("polynomial: {final: 0.2, over: {epochs: 2}}")->at(20) == Approx(0.2));
+  CHECK(build("polynomial: {final: 0.2, over: {epochs: 2}}")->at(99) == Approx(0.2));
+  CHECK(build("one_cycle")->at(99) == Approx(0.5 / 25 / 1e4));
+  CHECK(build("one_cycle")->at(200) == Approx(0.5 / 25 / 1e4));
+}
+
+TEST_CASE("schedules of a run without steps are finite", "[schedules]") {
+  const std::string yaml = GENERATE("cosine", "polynomial", "one_cycle", "one_cycle: {rise: 1}");
+  const ConfigTree tree = ConfigTree::member("schedule", yaml);
+  for (const std::int64_t steps : {0, 1})
+    CHECK(std::isfinite(Registry<Schedule, const ScheduleContext&>::make(
+                            tree.root(), ScheduleContext{.rate = 0.5, .total_steps = steps})
+                            ->at(0)));
+}
+
+TEST_CASE("growth without a period is an error", "[schedules]") {
+  CHECK_THROWS_WITH(build("cosine: {growth: 2}"), Catch::Contains("period"));
 }
 
 TEST_CASE("a warm-up rises in a straight line to what it stands before", "[schedules]") {

@@ -1,0 +1,36 @@
+#include "engine/math/activations.h"
+#include "models/layers/layer.h"
+
+namespace trainer {
+namespace {
+
+/// y = x where x > 0, alpha (e^x - 1) elsewhere (Clevert, Unterthiner and Hochreiter 2016).
+class Elu final : public Layer {
+ public:
+  explicit Elu(const Config& config) : alpha_(config.get<float>("alpha")) {}
+
+  Shape setup(const Shape& sample, Plan& plan) override {
+    plan.backward_reads(false, true);
+    plan.works_in_place();
+    return sample;
+  }
+  bool is_elementwise() const override { return true; }
+  void forward(ConstTensor x, Tensor y, Pass&) override { elu(x.size(), alpha_, x.data(), y.data()); }
+  void backward(ConstTensor, ConstTensor y, Tensor dy, Tensor dx, Pass&) override {
+    // y tells as much as x: it is above zero exactly where x is, and below zero the slope is y + alpha.
+    if (!dx.empty()) elu_backward(dy.size(), alpha_, y.data(), dy.data(), dx.data());
+  }
+
+ private:
+  float alpha_;
+};
+
+const Registry<Layer>::Add registered{
+    {.name = "elu",
+     .help = "x where x > 0, alpha (exp(x) - 1) elsewhere",
+     .primary = "alpha",
+     .settings = {real("alpha", "so far below zero it goes").at_least(0).fallback("1")}},
+    [](const Config& config) { return std::make_unique<Elu>(config); }};
+
+}  // namespace
+}  // namespace trainer

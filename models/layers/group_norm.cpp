@@ -1,0 +1,144 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/math/normalization.h"
+#include "models/layers/layer.h"
+
+namespace trainer {
+namespace {
+
+/// Groups of channels of each sample brought to mean 0 and variance 1, then scaled and shifted (Wu and He
+/// 2018). One group takes the whole map, as many groups as channels make instance normalisation.
+class GroupNorm final : public Layer {
+ public:
+  explicit GroupNorm(const Config& config)
+      : config_(config),
+        groups_(config.get<std::int64_t>("groups")),
+        epsilon_(config.get<double>("epsilon")) {}
+
+  Shape setup(const Shape& sample, Plan& plan) override {
+    channels_ = sample[sample.rank() - 1];
+    positions_ = sample.with_last(1).size();
+    if (channels_ % groups_ != 0)
+      fail_to_fit(config_, plan, sample, fmt::format("{} groups do not divide the channels", groups_));
+    const Shape shape{channels_};
+    weight_ = plan.parameter({.name = "weight", .shape = shape, .is_weight = false, .constant = 1});
+    bias_ = plan.parameter({.name = "bias", .shape = shape, .is_weight = false});
+    mean_ = plan.saved(channels_);
+    inverse_deviation_ = plan.saved(channels_);
+    sums_ = plan.scratch(0, 4 * kFloatsOfDouble * channels_);
+    factors_ = plan.scratch(0, 3 * channels_);
+    plan.backward_reads(true, false);
+    plan.works_in_place();
+    return sample;
+  }
+
+  void forward(ConstTensor x, Tensor y, Pass& pass) override {
+    double* const sums = doubles(pass);
+    float* const scale = pass.buffer(factors_).data();
+    float* const shift = scale + channels_;
+    const std::int64_t width = channels_ / groups_;
+    for (std::int64_t row = 0; row < pass.rows(); ++row) {
+      const float* const from = x.data() + row * positions_ * channels_;
+      float* const mean = pass.buffer(mean_).data() + row * channels_;
+      float* const inverse = pass.buffer(inverse_deviation_).data() + row * channels_;
+      // In two passes so that no digits cancel.
+      channel_sums(positions_, channels_, from, sums);
+      for_each_group(sums, [&](std::int64_t first, double average) {
+        std::fill_n(mean + first, width, static_cast<float>(average));
+      });
+      channel_squares(positions_, channels_, from, mean, sums);
+      for_each_group(sums, [&](std::int64_t first, double variance) {
+        std::fill_n(inverse + first, width, static_cast<float>(1 / std::sqrt(variance + epsilon_)));
+      });
+      for (std::int64_t c = 0; c < channels_; ++c) {
+        scale[c] = pass.value(weight_)[c] * inverse[c];
+        shift[c] = pass.value(bias_)[c] - mean[c] * scale[c];
+      }
+      channel_affine(positions_, channels_, from, scale, shift, y.data() + row * positions_ * channels_);
+    }
+  }
+
+  void backward(ConstTensor x, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
+    for (const Block& block : pass.blocks()) {
+      double* const dweight = doubles(pass) + 2 * channels_;
+      std::fill_n(dweight, 2 * channels_, 0.0);
+      for (std::int64_t row = block.first; row < block.first + block.count; ++row)
+        backward_of_sample(row, x, dy, dx, dweight, pass);
+      for (std::int64_t c = 0; c < channels_; ++c) {
+        pass.gradient(weight_, block)[c] = static_cast<float>(dweight[c]);
+        pass.gradient(bias_, block)[c] = static_cast<float>(dweight[channels_ + c]);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kFloatsOfDouble = sizeof(double) / sizeof(float);
+
+  double* doubles(const Pass& pass) const { return reinterpret_cast<double*>(pass.buffer(sums_).data()); }
+
+  /// visit(first channel, mean over the group's numbers) from sums by channel.
+  template <class Visit>
+  void for_each_group(const double* sums, Visit visit) const {
+    const std::int64_t width = channels_ / groups_;
+    for (std::int64_t first = 0; first < channels_; first += width) {
+      double sum = 0;
+      for (std::int64_t c = first; c < first + width; ++c) sum += sums[c];
+      visit(first, sum / static_cast<double>(width * positions_));
+    }
+  }
+
+  /// Adds the sample's gradients of weight and, behind them, bias to `dweight`.
+  void backward_of_sample(std::int64_t row, ConstTensor x, Tensor dy, Tensor dx, double* dweight,
+                          const Pass& pass) const {
+    const std::int64_t first = row * positions_ * channels_, width = channels_ / groups_;
+    const float* const mean = pass.buffer(mean_).data() + row * channels_;
+    const float* const inverse = pass.buffer(inverse_deviation_).data() + row * channels_;
+    double* const dy_sums = doubles(pass);
+    double* const dots = dy_sums + channels_;
+    batch_norm_backward_sums(positions_, channels_, x.data() + first, dy.data() + first, mean, dy_sums, dots);
+    const ConstTensor weight = pass.value(weight_);
+    for (std::int64_t c = 0; c < channels_; ++c) {
+      dweight[c] += dots[c] * static_cast<double>(inverse[c]);
+      dweight[channels_ + c] += dy_sums[c];
+      dy_sums[c] *= static_cast<double>(weight[c]);
+      dots[c] *= static_cast<double>(weight[c]);
+    }
+    if (dx.empty()) return;
+    // dx = (w dy - mean of w dy - x_hat * mean of w dy x_hat) / deviation, as factors of dy, x - mean and 1.
+    float* const of_dy = pass.buffer(factors_).data();
+    float* const of_x = of_dy + channels_;
+    float* const constant = of_x + channels_;
+    for (std::int64_t c = 0; c < channels_; ++c) of_dy[c] = weight[c] * inverse[c];
+    for_each_group(dy_sums, [&](std::int64_t c, double average) {
+      std::fill_n(constant + c, width, static_cast<float>(-average * static_cast<double>(inverse[c])));
+    });
+    for_each_group(dots, [&](std::int64_t c, double average) {
+      const double factor = inverse[c];
+      std::fill_n(of_x + c, width, static_cast<float>(-average * factor * factor * factor));
+    });
+    batch_norm_backward(positions_, channels_, x.data() + first, dy.data() + first, mean, of_dy, of_x,
+                        constant, dx.data() + first);
+  }
+
+  Config config_;
+  std::int64_t groups_;
+  double epsilon_;
+  std::int64_t channels_ = 0, positions_ = 0;
+  ParameterId weight_, bias_;
+  BufferId mean_, inverse_deviation_, sums_, factors_;
+};
+
+const Registry<Layer>::Add registered{
+    {.name = "group_norm",
+     .help = "groups of a sample's channels to mean 0 and variance 1, then scaled and shifted",
+     .primary = "groups",
+     .settings =
+         {integer("groups", "how many groups; 1 takes the whole map").at_least(1),
+          real("epsilon", "added to the variance before its root is taken").above(0).fallback("1e-5")}},
+    [](const Config& config) { return std::make_unique<GroupNorm>(config); }};
+
+}  // namespace
+}  // namespace trainer

@@ -1,0 +1,89 @@
+#include <algorithm>
+
+#include "engine/math/activations.h"
+#include "engine/math/elementwise.h"
+#include "models/layers/layer.h"
+
+namespace trainer {
+namespace {
+
+/// y = x / (k + alpha / size * sum of x^2 over neighbouring channels)^beta (Krizhevsky, Sutskever and Hinton
+/// 2012, with alpha divided by the size as PyTorch does).
+class LocalResponseNorm final : public Layer {
+ public:
+  explicit LocalResponseNorm(const Config& config)
+      : size_(config.get<std::int64_t>("size")),
+        alpha_(config.get<float>("alpha")),
+        beta_(config.get<float>("beta")),
+        k_(config.get<float>("k")) {}
+
+  Shape setup(const Shape& sample, Plan& plan) override {
+    channels_ = sample[sample.rank() - 1];
+    base_ = plan.saved(sample.size());
+    power_ = plan.saved(sample.size());
+    terms_ = plan.scratch(sample.size());
+    sums_ = plan.scratch(sample.size());
+    plan.backward_reads(true, false);
+    plan.works_in_place();
+    return sample;
+  }
+
+  void forward(ConstTensor x, Tensor y, Pass& pass) override {
+    const std::int64_t count = x.size();
+    float* const base = pass.buffer(base_).data();
+    float* const squares = pass.buffer(terms_).data();
+    multiply(count, x.data(), x.data(), squares);
+    sum_windows(count / channels_, squares, size_ / 2, base);
+    const float factor = alpha_ / static_cast<float>(size_);
+    for (std::int64_t i = 0; i < count; ++i) base[i] = k_ + factor * base[i];
+    float* const factors = pass.buffer(power_).data();
+    power(count, -beta_, base, factors);
+    multiply(count, x.data(), factors, y.data());
+  }
+
+  void backward(ConstTensor x, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
+    if (dx.empty()) return;
+    const std::int64_t count = x.size();
+    const float* const base = pass.buffer(base_).data();
+    const float* const factors = pass.buffer(power_).data();
+    float* const terms = pass.buffer(terms_).data();
+    float* const sums = pass.buffer(sums_).data();
+    for (std::int64_t i = 0; i < count; ++i) terms[i] = dy[i] * x[i] * factors[i] / base[i];
+    // The windows that hold a channel reach as far the other way.
+    sum_windows(count / channels_, terms, (size_ - 1) / 2, sums);
+    const float factor = 2 * alpha_ * beta_ / static_cast<float>(size_);
+    for (std::int64_t i = 0; i < count; ++i) dx[i] = dy[i] * factors[i] - factor * x[i] * sums[i];
+  }
+
+ private:
+  /// sums[c] = sum of x over `size` channels, the first of them `before` before c; those outside count as
+  /// zeros.
+  void sum_windows(std::int64_t rows, const float* x, std::int64_t before, float* sums) const {
+    std::fill_n(sums, rows * channels_, 0.0f);
+    for (std::int64_t row = 0; row < rows; ++row, x += channels_, sums += channels_)
+      for (std::int64_t shift = -before; shift < size_ - before; ++shift) {
+        const std::int64_t first = std::max<std::int64_t>(0, -shift);
+        const std::int64_t last = std::min(channels_, channels_ - shift);
+        if (first < last) add(last - first, sums + first, x + first + shift, sums + first);
+      }
+  }
+
+  std::int64_t size_;
+  float alpha_, beta_, k_;
+  std::int64_t channels_ = 0;
+  BufferId base_, power_, terms_, sums_;
+};
+
+const Registry<Layer>::Add registered{
+    {.name = "local_response_norm",
+     .help = "each number divided by a power of the squares in neighbouring channels",
+     .primary = "size",
+     .settings =
+         {integer("size", "how many channels are neighbours, itself included").at_least(1).at_most(1e6),
+          real("alpha", "factor of the mean square").above(0).fallback("1e-4"),
+          real("beta", "the power").above(0).fallback("0.75"),
+          real("k", "added to the squares").above(0).fallback("1")}},
+    [](const Config& config) { return std::make_unique<LocalResponseNorm>(config); }};
+
+}  // namespace
+}  // namespace trainer

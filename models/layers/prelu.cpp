@@ -1,0 +1,74 @@
+#include <algorithm>
+
+#include "engine/math/activations.h"
+#include "engine/math/elementwise.h"
+#include "models/layers/layer.h"
+
+namespace trainer {
+namespace {
+
+/// y = x where x > 0, slope x elsewhere, with slopes that are learned (He et al. 2015, "Delving deep into
+/// rectifiers").
+class Prelu final : public Layer {
+ public:
+  explicit Prelu(const Config& config)
+      : first_(config.get<float>("slope")), shared_(config.get<std::string>("slopes") == "one") {}
+
+  Shape setup(const Shape& sample, Plan& plan) override {
+    channels_ = sample[sample.rank() - 1];
+    // A shared slope is as many equal ones, whose gradients are added.
+    slopes_ = shared_ ? plan.scratch(0, channels_) : BufferId();
+    weight_ = plan.parameter(
+        {.name = "weight", .shape = {shared_ ? 1 : channels_}, .is_weight = false, .constant = first_});
+    sums_ = plan.scratch(0, channels_);
+    plan.backward_reads(true, false);
+    plan.works_in_place();
+    terms_ = plan.scratch(sample.size());
+    return sample;
+  }
+
+  void forward(ConstTensor x, Tensor y, Pass& pass) override {
+    prelu(x.size() / channels_, channels_, slopes(pass), x.data(), y.data());
+  }
+
+  void backward(ConstTensor x, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
+    const Tensor terms(pass.buffer(terms_).data(), dy.shape());
+    prelu_backward(dy.size() / channels_, channels_, slopes(pass), x.data(), dy.data(), dx.data(),
+                   terms.data());
+    for (const Block& block : pass.blocks()) {
+      const Tensor gradient = pass.gradient(weight_, block);
+      const ConstTensor mine = terms.rows(block.first, block.count);
+      float* const sums = shared_ ? pass.buffer(sums_).data() : gradient.data();
+      column_sums(mine.size() / channels_, channels_, mine.data(), false, sums);
+      if (!shared_) continue;
+      double sum = 0;
+      for (std::int64_t c = 0; c < channels_; ++c) sum += static_cast<double>(sums[c]);
+      gradient[0] = static_cast<float>(sum);
+    }
+  }
+
+ private:
+  const float* slopes(const Pass& pass) const {
+    if (!shared_) return pass.value(weight_).data();
+    const Tensor equal = pass.buffer(slopes_);
+    std::ranges::fill(equal.span(), pass.value(weight_)[0]);
+    return equal.data();
+  }
+
+  float first_;
+  bool shared_;
+  std::int64_t channels_ = 0;
+  ParameterId weight_;
+  BufferId slopes_, sums_, terms_;
+};
+
+const Registry<Layer>::Add registered{
+    {.name = "prelu",
+     .help = "x where x > 0, a learned slope times x elsewhere",
+     .settings = {real("slope", "what slopes begin with").fallback("0.25"),
+                  choice("slopes", "one for each channel (or feature), or one for all", {"channel", "one"})
+                      .fallback("channel")}},
+    [](const Config& config) { return std::make_unique<Prelu>(config); }};
+
+}  // namespace
+}  // namespace trainer

@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/losses/outputs.h"
+#include "models/metrics/metric.h"
+
+namespace trainer {
+namespace {
+
+/// The harmonic mean of precision and recall of each class, averaged; of one class when one is named.
+class F1 final : public Metric {
+ public:
+  explicit F1(const Config& config) : config_(config), one_(config.has("class")) {
+    if (one_) class_ = static_cast<std::size_t>(config.get<std::int64_t>("class"));
+  }
+
+  void setup(const Shape& output, int classes) override {
+    require_output_per_class(config_, output, classes);
+    classes_ = static_cast<std::size_t>(classes);
+    if (class_ >= classes_)
+      config_.fail("class",
+                   fmt::format("class is {}, the data has {} classes, counted from 0", class_, classes));
+  }
+  std::string name() const override { return one_ ? fmt::format("f1_{}", class_) : "f1"; }
+  /// Of each class: how often it was there, how often it was said, and how often both.
+  int sums() const override { return static_cast<int>(3 * classes_); }
+
+  void add(ConstTensor y, const Targets& targets, std::span<double> sums) const override {
+    for (std::size_t row = 0; row < targets.labels.size(); ++row) {
+      const auto outputs = y.span().subspan(row * classes_, classes_);
+      const auto label = static_cast<std::size_t>(targets.labels[row]);
+      sums[3 * label] += 1;
+      // A row with a NaN says nothing.
+      if (std::ranges::any_of(outputs, [](float output) { return std::isnan(output); })) continue;
+      const auto said = static_cast<std::size_t>(std::ranges::max_element(outputs) - outputs.begin());
+      sums[3 * said + 1] += 1;
+      if (said == label) sums[3 * said + 2] += 1;
+    }
+  }
+  double value(std::span<const double> sums, double) const override {
+    const auto of_class = [&](std::size_t k) {
+      const double both = sums[3 * k] + sums[3 * k + 1];
+      return both > 0 ? 2 * sums[3 * k + 2] / both : 0;
+    };
+    if (one_) return of_class(class_);
+    double total = 0;
+    for (std::size_t k = 0; k < classes_; ++k) total += of_class(k);
+    return total / static_cast<double>(classes_);
+  }
+
+ private:
+  Config config_;
+  bool one_;
+  std::size_t class_ = 0, classes_ = 1;
+};
+
+const Registry<Metric>::Add registered{
+    {.name = "f1",
+     .help = "the harmonic mean of precision and recall, averaged over classes",
+     .primary = "class",
+     .settings = {integer("class", "only this class counts, from 0").at_least(0).optional()}},
+    [](const Config& config) { return std::make_unique<F1>(config); }};
+
+}  // namespace
+}  // namespace trainer

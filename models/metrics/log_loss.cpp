@@ -1,0 +1,66 @@
+// log_loss, perplexity and bits_per_character: what the right class is worth, in three units.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "models/losses/outputs.h"
+#include "models/metrics/metric.h"
+
+namespace trainer {
+namespace {
+
+/// -log softmax(outputs)[label]; a NaN comes through.
+double surprise(std::span<const float> outputs, std::int32_t label) {
+  const double largest = *std::max_element(outputs.begin(), outputs.end());
+  double sum = 0;
+  for (const float output : outputs) sum += std::exp(static_cast<double>(output) - largest);
+  return std::log(sum) + largest - static_cast<double>(outputs[static_cast<std::size_t>(label)]);
+}
+
+/// A function of the mean surprise over samples, or over all positions of sequences.
+class LogLoss final : public Metric {
+ public:
+  using OfMean = double (*)(double mean);
+  LogLoss(const Config& config, OfMean of_mean) : config_(config), of_mean_(of_mean) {}
+
+  void setup(const Shape& output, int classes) override {
+    require_output_per_class(config_, output, classes);
+    classes_ = static_cast<std::size_t>(classes);
+  }
+  std::string name() const override { return config_.type(); }
+  bool higher_is_better() const override { return false; }
+  bool is_fraction() const override { return false; }
+
+  void add(ConstTensor y, const Targets& targets, std::span<double> sums) const override {
+    for (std::size_t i = 0; i < targets.labels.size(); ++i)
+      sums[0] += surprise(y.span().subspan(i * classes_, classes_), targets.labels[i]);
+  }
+  double value(std::span<const double> sums, double samples) const override {
+    return of_mean_(sums[0] / samples);
+  }
+
+ private:
+  Config config_;
+  OfMean of_mean_;
+  std::size_t classes_ = 1;
+};
+
+Registry<Metric>::Make make(LogLoss::OfMean of_mean) {
+  return [of_mean](const Config& config) { return std::make_unique<LogLoss>(config, of_mean); };
+}
+
+const Registry<Metric>::Add log_loss{
+    {.name = "log_loss",
+     .help = "-log of the right class's probability, in the mean; outputs as for softmax_cross_entropy"},
+    make([](double mean) { return mean; })};
+
+const Registry<Metric>::Add perplexity{
+    {.name = "perplexity", .help = "e to the log loss: among how many classes the model hesitates"},
+    make([](double mean) { return std::exp(mean); })};
+
+const Registry<Metric>::Add bits{
+    {.name = "bits_per_character", .help = "the log loss in bits, where classes are characters"},
+    make([](double mean) { return mean / std::numbers::ln2; })};
+
+}  // namespace
+}  // namespace trainer

@@ -1,0 +1,58 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "models/schedules/schedule.h"
+
+namespace trainer {
+namespace {
+
+/// Half a wave of a cosine from the learning rate down to `final` (Loshchilov and Hutter 2017, "SGDR"); it
+/// takes the whole run, or begins anew after each period.
+class Cosine final : public Schedule {
+ public:
+  Cosine(const Config& config, const ScheduleContext& context)
+      : rate_(context.rate),
+        final_(config.get<double>("final")),
+        period_(config.has("period") ? context.steps(config.get<Duration>("period")) : context.total_steps),
+        begins_anew_(config.has("period")),
+        growth_(config.get<double>("growth")) {
+    if (growth_ != 1 && !begins_anew_)
+      config.fail("growth", "growth is for periods, and there is one", "add `period: {epochs: 10}`");
+  }
+  double at(std::int64_t step) const override {
+    auto place = static_cast<double>(step), length = static_cast<double>(period_);
+    if (!begins_anew_) {
+      place = std::min(place, length);
+    } else {
+      for (; place >= length; length *= growth_) place -= length;
+    }
+    const double height = length > 0 ? (1 + std::cos(std::numbers::pi * place / length)) / 2 : 1;
+    return final_ + (rate_ - final_) * height;
+  }
+
+ private:
+  double rate_, final_;
+  std::int64_t period_;
+  bool begins_anew_;
+  double growth_;
+};
+
+const Registry<Schedule, const ScheduleContext&>::Add registered{
+    {.name = "cosine",
+     .help = "along half a cosine from the learning rate down to `final`",
+     .primary = "final",
+     .settings = {real("final", "the learning rate at the end").at_least(0).fallback("0"),
+                  duration("period",
+                           "after this it begins anew from the top; when not given, it takes the whole run")
+                      .at_least(1)
+                      .optional(),
+                  real("growth", "each period is so many times as long as the one before")
+                      .at_least(1)
+                      .fallback("1")}},
+    [](const Config& config, const ScheduleContext& context) {
+      return std::make_unique<Cosine>(config, context);
+    }};
+
+}  // namespace
+}  // namespace trainer

@@ -1,0 +1,48 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "models/schedules/schedule.h"
+
+namespace trainer {
+namespace {
+
+/// Up from a small learning rate to the configured one, then down to almost nothing (Smith and Topin 2018),
+/// both along half a cosine as in PyTorch. Momentum stays as it is.
+class OneCycle final : public Schedule {
+ public:
+  OneCycle(const Config& config, const ScheduleContext& context)
+      : rate_(context.rate),
+        start_(context.rate / config.get<double>("start_divisor")),
+        final_(start_ / config.get<double>("final_divisor")),
+        last_(static_cast<double>(context.total_steps - 1)),
+        top_(config.get<double>("rise") * static_cast<double>(context.total_steps) - 1) {}
+  double at(std::int64_t step) const override {
+    const auto place = static_cast<double>(step);
+    if (place <= top_) return between(start_, rate_, top_ > 0 ? place / top_ : 1);
+    return between(rate_, final_, last_ > top_ ? std::min((place - top_) / (last_ - top_), 1.0) : 1);
+  }
+
+ private:
+  static double between(double from, double to, double part) {
+    return to + (from - to) * (1 + std::cos(std::numbers::pi * part)) / 2;
+  }
+
+  double rate_, start_, final_;
+  double last_;  ///< the last step
+  double top_;   ///< where the rate is highest, in steps
+};
+
+const Registry<Schedule, const ScheduleContext&>::Add registered{
+    {.name = "one_cycle",
+     .help = "up to the learning rate and down again, along half cosines; the whole run is one cycle",
+     .settings =
+         {real("rise", "the part of the run in which it rises").at_least(0).at_most(1).fallback("0.3"),
+          real("start_divisor", "it begins at the learning rate divided by this").at_least(1).fallback("25"),
+          real("final_divisor", "it ends at the first one divided by this").at_least(1).fallback("1e4")}},
+    [](const Config& config, const ScheduleContext& context) {
+      return std::make_unique<OneCycle>(config, context);
+    }};
+
+}  // namespace
+}  // namespace trainer

@@ -1,0 +1,41 @@
+#include <algorithm>
+#include <cmath>
+
+#include "models/schedules/schedule.h"
+
+namespace trainer {
+namespace {
+
+/// From the learning rate down to `final` along (1 - part done)^power.
+class Polynomial final : public Schedule {
+ public:
+  Polynomial(const Config& config, const ScheduleContext& context)
+      : rate_(context.rate),
+        final_(config.get<double>("final")),
+        power_(config.get<double>("power")),
+        steps_(config.has("over") ? context.steps(config.get<Duration>("over")) : context.total_steps) {}
+  double at(std::int64_t step) const override {
+    const double done =
+        steps_ > 0 ? std::min(static_cast<double>(step) / static_cast<double>(steps_), 1.0) : 0;
+    return final_ + (rate_ - final_) * std::pow(1 - done, power_);
+  }
+
+ private:
+  double rate_, final_, power_;
+  std::int64_t steps_;
+};
+
+const Registry<Schedule, const ScheduleContext&>::Add registered{
+    {.name = "polynomial",
+     .help = "from the learning rate down to `final` by a power of what is left; 1 makes a straight line",
+     .primary = "power",
+     .settings =
+         {real("power", "the power").above(0).fallback("1"),
+          real("final", "the learning rate at the end").at_least(0).fallback("0"),
+          duration("over", "how long it takes; when not given, the whole run").at_least(1).optional()}},
+    [](const Config& config, const ScheduleContext& context) {
+      return std::make_unique<Polynomial>(config, context);
+    }};
+
+}  // namespace
+}  // namespace trainer

@@ -1,0 +1,74 @@
+// mae, r2, log_loss and its kin, f1.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "engine/config/config_tree.h"
+#include "models/metrics/metric.h"
+
+namespace trainer {
+namespace {
+
+/// A metric built from YAML, set up for outputs of a width.
+struct BuiltMetric {
+  BuiltMetric(const std::string& yaml, std::int64_t outputs, int classes)
+      : tree(ConfigTree::member("metric", yaml)),
+        metric(Registry<Metric>::make(tree.root())),
+        width(outputs) {
+    metric->setup({outputs}, classes);
+  }
+  /// Rows go in one by one, as if each were on a rank of its own.
+  double of(const std::vector<float>& y, const Targets& targets) const {
+    std::vector<double> sums(static_cast<std::size_t>(metric->sums()));
+    const std::int64_t rows = std::ssize(y) / width;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      std::vector<double> own(sums.size());
+      metric->add({y.data() + row * width, {1, width}}, targets.rows(row, 1), own);
+      for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += own[i];
+    }
+    return metric->value(sums, static_cast<double>(rows));
+  }
+  ConfigTree tree;
+  std::unique_ptr<Metric> metric;
+  std::int64_t width;
+};
+
+TEST_CASE("mae and r2 compare numbers, of several outputs in the mean", "[metrics]") {
+  const std::vector<float> y{1, 10, 2, 10, 3, 40}, values{2, 10, 2, 20, 5, 30};
+  const Targets targets{.values = {values.data(), {3, 2}}};
+  CHECK(BuiltMetric("mae", 2, 0).of(y, targets) == Approx(23.0 / 6));
+  // 1 - 5 / 6 and 1 - 200 / 200
+  CHECK(BuiltMetric("r2", 2, 0).of(y, targets) == Approx((1.0 / 6 + 0) / 2));
+  CHECK(BuiltMetric("r2", 2, 0).of(values, targets) == Approx(1));
+  CHECK_FALSE(BuiltMetric("mae", 2, 0).metric->higher_is_better());
+}
+
+TEST_CASE("log_loss, perplexity and bits_per_character are one number in three units", "[metrics]") {
+  const std::vector<float> y{0, 0, 0, 0, std::log(2.0f), 0, 0, 0};
+  const std::vector<std::int32_t> labels{3, 0};
+  const Targets targets{.labels = labels};
+  const double mean = (std::log(4.0) + std::log(2.5)) / 2;
+  CHECK(BuiltMetric("log_loss", 4, 4).of(y, targets) == Approx(mean));
+  CHECK(BuiltMetric("perplexity", 4, 4).of(y, targets) == Approx(std::exp(mean)));
+  CHECK(BuiltMetric("bits_per_character", 4, 4).of(y, targets) == Approx(mean / std::log(2.0)));
+  CHECK(BuiltMetric("log_loss", 2, 2).of({1000, -1000}, targets.rows(1, 1)) == Approx(0).margin(1e-12));
+  CHECK(std::isnan(BuiltMetric("log_loss", 2, 2).of({1, std::nanf("")}, targets.rows(1, 1))));
+}
+
+TEST_CASE("f1 is the mean of each class's, and class 1 alone where asked", "[metrics]") {
+  // Said 0 0 1 1 2, right 0 1 1 1 0.
+  const std::vector<float> y{9, 1, 1, 9, 1, 1, 1, 9, 1, 1, 9, 1, 1, 1, 9};
+  const std::vector<std::int32_t> labels{0, 1, 1, 1, 0};
+  const Targets targets{.labels = labels};
+  CHECK(BuiltMetric("f1", 3, 3).of(y, targets) == Approx((2.0 * 1 / 4 + 2.0 * 2 / 5 + 0) / 3));
+  CHECK(BuiltMetric("f1: 1", 3, 3).of(y, targets) == Approx(2.0 * 2 / 5));
+  CHECK(BuiltMetric("f1: 1", 3, 3).metric->name() == "f1_1");
+  CHECK_THROWS_WITH(BuiltMetric("f1: 3", 3, 3), Catch::Contains("3 classes"));
+}
+
+TEST_CASE("a row with a NaN is right for no class", "[metrics]") {
+  const std::vector<std::int32_t> labels{0, 1};
+  CHECK(BuiltMetric("f1: 0", 2, 2).of({std::nanf(""), 0, 0, 1}, {.labels = labels}) == 0);
+}
+
+}  // namespace
+}  // namespace trainer
