@@ -16,8 +16,14 @@ class Augmentation {
   /// `transforms` are the list's elements. Error(usage) when one does not fit the samples.
   Augmentation(const std::vector<Config>& transforms, const Shape& sample, std::uint64_t seed);
 
-  /// Changes the rows of x, which hold the samples `indices`. May be called from several threads.
-  void apply(std::span<const std::int64_t> indices, std::int64_t epoch, Tensor x) const;
+  /// Changes the rows of x, which hold the samples `indices`. May be called from several threads, each with
+  /// `scratch` memory of its own.
+  void apply(std::span<const std::int64_t> indices, std::int64_t epoch, Tensor x,
+             std::span<float> scratch) const;
+  /// Floats of scratch memory that apply() needs.
+  std::int64_t scratch() const;
+  /// True when a core that is idle is worth a thread that does it.
+  bool is_costly() const;
 
  private:
   struct Step {

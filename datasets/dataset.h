@@ -43,6 +43,9 @@ class Dataset {
   /// Writes these numbers of the samples `indices` as rows of `values`; only where classes() is 0.
   virtual void read_targets(std::span<const std::int64_t> indices, Tensor values) const;
 
+  /// True when samples are read from files each time, which takes long.
+  virtual bool is_streamed() const { return false; }
+
   /// Bytes of memory it wants to have filled, before samples can be read. The ranks of a host share them.
   virtual std::int64_t stored_bytes() const { return 0; }
   /// Reads the samples into such memory; one rank of a host does so. Error(data) when a file is bad.

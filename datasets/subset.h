@@ -16,6 +16,7 @@ class Subset final : public Dataset {
   int classes() const override { return all_.classes(); }
   void read(std::span<const std::int64_t> indices, Tensor x) const override;
   std::int32_t label(std::int64_t index) const override { return all_.label(position(index)); }
+  bool is_streamed() const override { return all_.is_streamed(); }
   Shape target() const override { return all_.target(); }
   void read_targets(std::span<const std::int64_t> indices, Tensor values) const override;
 

@@ -117,8 +117,4 @@ std::string ByteReader::fingerprint() const {
   return text;
 }
 
-void ByteReader::fail(const std::string& what, const std::string& expected) const {
-  throw Error(ExitCode::data, {Diagnostic{.what = what, .place = path_, .notes = {expected}}});
-}
-
 }  // namespace trainer

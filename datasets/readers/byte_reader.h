@@ -9,30 +9,26 @@
 #include <span>
 #include <string>
 
+#include "datasets/readers/byte_stream.h"
+
 namespace trainer {
 
 /// The bytes of a file, plain or gzipped, read front to back. It trusts nothing: whatever is wrong with the
 /// file is an Error(data) that names it.
-class ByteReader {
+class ByteReader final : public ByteStream {
  public:
   explicit ByteReader(const std::string& path);
-  ~ByteReader();
+  ~ByteReader() override;
   ByteReader(const ByteReader&) = delete;
   ByteReader& operator=(const ByteReader&) = delete;
 
   const std::string& path() const { return path_; }
-  /// Bytes there are to read. For gzip it is what the file's last bytes claim: no more than so short a file
-  /// can hold, and finish() proves it.
-  std::int64_t size() const { return size_; }
-  /// Fills `bytes`; a file that ends before is an error.
-  void read(std::span<std::uint8_t> bytes);
-  /// Call after the last byte: nothing may follow, and the checksum of gzip must agree.
-  void finish();
-
-  /// Name, size and stored checksum: "train-labels-idx1-ubyte.gz 28881 bytes, crc32 0a1b2c3d".
-  std::string fingerprint() const;
-  /// Throws Error(data) that points at the file; `expected` says what would be right.
-  [[noreturn]] void fail(const std::string& what, const std::string& expected) const;
+  /// For gzip it is what the file's last bytes claim: no more than so short a file can hold.
+  std::int64_t size() const override { return size_; }
+  void read(std::span<std::uint8_t> bytes) override;
+  void finish() override;
+  std::string fingerprint() const override;
+  std::string place() const override { return path_; }
 
  private:
   struct Close {

@@ -149,7 +149,7 @@ const Registry<Reader, const ReaderContext&>::Add registered{
               .fallback("labels"),
           list_of("ignore", "columns left out, by name or number from 1", text("", "a column"))
               .fallback("[]"),
-          integer("header", "lines above the samples; the last of them names the columns")
+          integer("header", "lines above the samples; the last names the columns, if it has as many fields")
               .at_least(0)
               .at_most(1000)
               .fallback("1"),

@@ -159,7 +159,8 @@ CsvTable read_csv(const std::string& path, const CsvForm& form) {
   while (!csv.at_end()) {
     const std::vector<std::string>& fields = csv.next();
     if (uses.empty()) {
-      uses.assign(form.header > 0 ? names.size() : fields.size(), Use::number);
+      uses.assign(fields.size(), Use::number);
+      if (names.size() != fields.size()) names.clear();  // it is a title, not the names of columns
       for (const std::string& column : form.ignore)
         uses[find_column(path, names, uses.size(), column)] = Use::nothing;
       uses[find_column(path, names, uses.size(), form.target)] = Use::target;
@@ -171,7 +172,7 @@ CsvTable read_csv(const std::string& path, const CsvForm& form) {
       fail_at(path, csv.line(),
               fmt::format("{} field{}, where {} are wanted", fields.size(), fields.size() == 1 ? "" : "s",
                           uses.size()),
-              form.header > 0 ? "the header has so many columns" : "the first line has so many");
+              "the first sample has so many");
     for (std::size_t column = 0; column < fields.size(); ++column) {
       const std::string& field = fields[column];
       if (uses[column] == Use::target) table.targets.push_back(field);

@@ -8,7 +8,7 @@ namespace trainer {
 /// How a CSV file is written and what of it is wanted.
 struct CsvForm {
   char separator = ',';
-  int header = 1;                   ///< lines above the samples, of which the last one names the columns
+  int header = 1;                   ///< lines above the samples, of which the last one may name the columns
   std::string target;               ///< a column's name, or its number from 1
   std::vector<std::string> ignore;  ///< columns left out, by name or number
 };

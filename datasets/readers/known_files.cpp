@@ -41,12 +41,14 @@ std::string existing_file(const std::string& path) {
   return "";
 }
 
-KnownFiles::KnownFiles(std::string set, std::vector<std::string> files, const std::string& data_path)
+KnownFiles::KnownFiles(std::string set, std::vector<std::string> files, const std::string& data_path,
+                       Where where)
     : set_(std::move(set)), files_(std::move(files)) {
   for (const std::string& directory :
        data_path.empty() ? usual_directories() : std::vector<std::string>{data_path}) {
-    directories_.push_back(directory);
+    if (where == Where::either) directories_.push_back(directory);
     directories_.push_back(joined(directory, set_));
+    if (where == Where::own_folder && !data_path.empty()) directories_.push_back(directory);
   }
   const auto holds_a_file = [&](const std::string& directory) {
     return std::any_of(files_.begin(), files_.end(), [&](const std::string& file) {

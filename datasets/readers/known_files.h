@@ -13,7 +13,11 @@ std::string existing_file(const std::string& path);
 /// holds one of them must hold the set.
 class KnownFiles {
  public:
-  KnownFiles(std::string set, std::vector<std::string> files, const std::string& data_path);
+  /// Sets that share their file names with others are looked for in DIR/NAME first, and in DIR itself only
+  /// when the user named it.
+  enum class Where { either, own_folder };
+  KnownFiles(std::string set, std::vector<std::string> files, const std::string& data_path,
+             Where where = Where::either);
 
   /// True when no file of the set is anywhere.
   bool missing() const { return directory_.empty(); }

@@ -5,14 +5,15 @@
 namespace trainer {
 namespace {
 
-/// MNIST (LeCun, Cortes and Burges), or any set under its file names.
+/// MNIST (LeCun, Cortes and Burges) and the sets that took over its form and file names.
 class Mnist final : public Reader {
  public:
-  explicit Mnist(const ReaderContext& context)
-      : files_("mnist",
+  Mnist(const std::string& name, KnownFiles::Where where, const ReaderContext& context)
+      : name_(name),
+        files_(name,
                {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
                 "t10k-labels-idx1-ubyte"},
-               context.path) {}
+               context.path, where) {}
 
   bool missing(std::vector<std::string>& looked_for) const override {
     looked_for.push_back(files_.looked_for());
@@ -23,17 +24,34 @@ class Mnist final : public Reader {
                          files_.require("train-labels-idx1-ubyte")};
     const IdxPaths test{files_.require("t10k-images-idx3-ubyte"), files_.require("t10k-labels-idx1-ubyte")};
     constexpr int kClasses = 10;
-    return open_idx_set("mnist", train, test, kClasses);
+    return open_idx_set(name_, train, test, kClasses);
   }
 
  private:
+  std::string name_;
   KnownFiles files_;
 };
 
-const Registry<Reader, const ReaderContext&>::Add registered{
+using Sets = Registry<Reader, const ReaderContext&>;
+
+const Sets::Add mnist{
     {.name = "mnist",
      .help = "60,000 + 10,000 handwritten digits of 28x28 pixels, from their four IDX files"},
-    [](const Config&, const ReaderContext& context) { return std::make_unique<Mnist>(context); }};
+    [](const Config&, const ReaderContext& context) {
+      return std::make_unique<Mnist>("mnist", KnownFiles::Where::either, context);
+    }};
+const Sets::Add fashion_mnist{
+    {.name = "fashion_mnist",
+     .help = "60,000 + 10,000 pictures of clothes, in MNIST's form and under its file names"},
+    [](const Config&, const ReaderContext& context) {
+      return std::make_unique<Mnist>("fashion_mnist", KnownFiles::Where::own_folder, context);
+    }};
+const Sets::Add kuzushiji_mnist{
+    {.name = "kuzushiji_mnist",
+     .help = "60,000 + 10,000 cursive Japanese characters, in MNIST's form and under its file names"},
+    [](const Config&, const ReaderContext& context) {
+      return std::make_unique<Mnist>("kuzushiji_mnist", KnownFiles::Where::own_folder, context);
+    }};
 
 }  // namespace
 }  // namespace trainer

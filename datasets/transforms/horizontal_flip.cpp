@@ -11,7 +11,7 @@ class HorizontalFlip final : public Transform {
  public:
   HorizontalFlip(const Config& config, const Shape& sample) : extents_(picture_extents(config, sample)) {}
 
-  void apply(const RandomStream& random, std::int64_t index, Tensor sample) const override {
+  void apply(const RandomStream& random, std::int64_t index, Tensor sample, std::span<float>) const override {
     if (random.below(static_cast<std::uint64_t>(index), 2) == 0) return;
     const auto [height, width, channels] = extents_;
     for (std::int64_t row = 0; row < height; ++row) {

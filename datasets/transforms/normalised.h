@@ -10,7 +10,7 @@ namespace trainer {
 /// Extent of the last axis; 1 for single numbers.
 std::int64_t channel_count(const Shape& sample);
 
-/// Mean and standard deviation of each channel (the last axis) over all samples.
+/// Mean and standard deviation of each channel (the last axis) over all samples, or 1,024 of a streamed set.
 struct ChannelStatistics {
   std::vector<float> mean, deviation;
 };
@@ -29,6 +29,7 @@ class Normalised final : public Dataset {
   int classes() const override { return raw_->classes(); }
   void read(std::span<const std::int64_t> indices, Tensor x) const override;
   std::int32_t label(std::int64_t index) const override { return raw_->label(index); }
+  bool is_streamed() const override { return raw_->is_streamed(); }
   Shape target() const override { return raw_->target(); }
   void read_targets(std::span<const std::int64_t> indices, Tensor values) const override {
     raw_->read_targets(indices, values);

@@ -19,7 +19,7 @@ class RandomCrop final : public Transform {
                   "less than its height and width");
   }
 
-  void apply(const RandomStream& random, std::int64_t index, Tensor sample) const override {
+  void apply(const RandomStream& random, std::int64_t index, Tensor sample, std::span<float>) const override {
     const std::int64_t down = offset(random, 2 * index), right = offset(random, 2 * index + 1);
     const auto [height, width, channels] = extents_;
     float* const pixels = sample.data();

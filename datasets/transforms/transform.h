@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "datasets/dataset.h"
+#include "datasets/transforms/resample.h"
 #include "engine/core/random.h"
 
 namespace trainer {
@@ -15,13 +17,31 @@ class Transform {
   virtual ~Transform() = default;
   /// Changes sample number `index`, in place. `random` belongs to this transform and epoch; which of its
   /// numbers are used follows from the index alone, never from a position, rank or thread.
-  virtual void apply(const RandomStream& random, std::int64_t index, Tensor sample) const = 0;
+  virtual void apply(const RandomStream& random, std::int64_t index, Tensor sample,
+                     std::span<float> scratch) const = 0;
+  /// Floats of scratch memory that apply() wants.
+  virtual std::int64_t scratch() const { return 0; }
+  /// True when it takes longer than to fetch the sample.
+  virtual bool is_costly() const { return false; }
 };
 
-/// Height, width and channels of samples that are pictures; otherwise Error(usage) at `transform`.
-struct PictureExtents {
-  std::int64_t height = 0, width = 0, channels = 0;
-};
+/// The extents of samples that are pictures; otherwise Error(usage) at `transform`.
 PictureExtents picture_extents(const Config& transform, const Shape& sample);
+
+/// Random numbers of one sample, each of which has `count` of them.
+class SampleRandom {
+ public:
+  SampleRandom(const RandomStream& stream, std::int64_t index, std::uint64_t count)
+      : stream_(stream), first_(static_cast<std::uint64_t>(index) * count) {}
+  /// Number k as one from `low` to `high`.
+  float between(std::uint64_t k, double low, double high) const {
+    return static_cast<float>(low + (high - low) * static_cast<double>(stream_.uniform(first_ + k)));
+  }
+  void fill(std::uint64_t k, std::span<float> numbers) const { stream_.fill_uniform(first_ + k, numbers); }
+
+ private:
+  const RandomStream& stream_;
+  std::uint64_t first_;
+};
 
 }  // namespace trainer

@@ -25,11 +25,8 @@ std::span<const std::int64_t> BatchRunner::part(int worker, std::span<const std:
   return samples.subspan(static_cast<std::size_t>(rows.first), static_cast<std::size_t>(rows.count()));
 }
 
-Tensor BatchRunner::fetch(int worker, const Dataset& split, std::span<const std::int64_t> mine) {
-  const Tensor x = session_.network().input(worker, std::ssize(mine));
-  split.read(mine, x);
-  workers_[static_cast<std::size_t>(worker)].targets.read(split, mine);
-  return x;
+Range BatchRunner::own_rows(std::int64_t batch_rows) const {
+  return session_.blocks().rows(session_.blocks().of_rank(session_.mesh().data().rank()), batch_rows);
 }
 
 void BatchRunner::score(int worker, std::int64_t batch_rows, ConstTensor y, float gradient_scale) {
@@ -58,25 +55,29 @@ void BatchRunner::score(int worker, std::int64_t batch_rows, ConstTensor y, floa
 void BatchRunner::evaluate(const Dataset& split, std::span<const std::int64_t> samples) {
   session_.pool().run([&](int worker) {
     const auto mine = part(worker, samples);
-    fetch(worker, split, mine);
+    split.read(mine, session_.network().input(worker, std::ssize(mine)));
+    workers_[static_cast<std::size_t>(worker)].targets.read(split, mine);
     const ConstTensor y = session_.network().forward(
         worker, {.mode = Mode::evaluation, .samples = mine, .batch_rows = std::ssize(samples)});
     score(worker, std::ssize(samples), y, 0);
   });
 }
 
-void BatchRunner::train(std::span<const std::int64_t> samples, std::int64_t epoch, std::int64_t step,
+void BatchRunner::train(RowLoader& rows, std::span<const std::int64_t> samples, std::int64_t step,
                         const std::function<void(int, std::int64_t)>& on_ready) {
-  const Data& data = session_.data();
   // The mean over the global batch, so that gradients of unequal parts are simply added.
   const float scale = 1.0f / static_cast<float>(samples.size());
+  rows.begin(step);
   // Handed on by reference: a std::function that holds this much would allocate.
   const auto work = [&](int worker) {
     const auto begin = std::chrono::steady_clock::now();
     const auto mine = part(worker, samples);
-    data.augmentation.apply(mine, epoch, fetch(worker, *data.train, mine));
+    rows.fetch(worker, mine.data() - samples.data(), mine,
+               session_.network().input(worker, std::ssize(mine)));
+    Worker& self = workers_[static_cast<std::size_t>(worker)];
+    self.targets.read(*session_.data().train, mine);
     ledger_.add(worker, mine);
-    workers_[static_cast<std::size_t>(worker)].data_time += std::chrono::steady_clock::now() - begin;
+    self.data_time += std::chrono::steady_clock::now() - begin;
     const ConstTensor y = session_.network().forward(
         worker, {.mode = Mode::training, .step = step, .samples = mine, .batch_rows = std::ssize(samples)});
     score(worker, std::ssize(samples), y, scale);

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "datasets/loader.h"
+#include "datasets/row_loader.h"
 #include "models/training/sample_ledger.h"
 #include "models/training/session.h"
 
@@ -19,10 +19,12 @@ class BatchRunner {
 
   /// Forward only. All workers of all ranks take part.
   void evaluate(const Dataset& split, std::span<const std::int64_t> samples);
-  /// Samples of data.train, augmented as is due in this epoch: forward, loss over the mean of the global
+  /// The samples of a training step, whose rows come from `rows`: forward, loss over the mean of the global
   /// batch, and backward; on_ready(worker, offset) as in Network::backward.
-  void train(std::span<const std::int64_t> samples, std::int64_t epoch, std::int64_t step,
+  void train(RowLoader& rows, std::span<const std::int64_t> samples, std::int64_t step,
              const std::function<void(int worker, std::int64_t offset)>& on_ready);
+  /// Of a global batch of so many rows, those of this process.
+  Range own_rows(std::int64_t batch_rows) const;
 
   /// This rank's sums since clear(): loss, then each metric's; to be added over data ranks. In exact mode one
   /// after the other for each block of the batch, zeros for other ranks' blocks.
@@ -46,8 +48,6 @@ class BatchRunner {
   Range blocks_of(int worker) const;
   /// This worker's part of a batch.
   std::span<const std::int64_t> part(int worker, std::span<const std::int64_t> samples) const;
-  /// Puts samples and their targets where the network expects them.
-  Tensor fetch(int worker, const Dataset& split, std::span<const std::int64_t> mine);
   void score(int worker, std::int64_t batch_rows, ConstTensor y, float gradient_scale);
 
   Session& session_;

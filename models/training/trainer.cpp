@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/core/cores.h"
 #include "engine/core/host.h"
 #include "engine/core/memory_use.h"
 #include "engine/parallel/broadcast_text.h"
@@ -70,6 +71,11 @@ std::string fingerprint(const Data& data) {
   return text;
 }
 
+/// Cores of this rank that no worker uses.
+int idle_cores(const ThreadPool& pool, bool crowded) {
+  return crowded ? 0 : std::max(0, static_cast<int>(usable_cores().size()) - pool.size());
+}
+
 /// The first metric decides, else the loss.
 bool is_better(const Scores& scores, const Scores& best, const std::vector<MetricFacts>& metrics) {
   if (metrics.empty()) return scores.loss < best.loss;
@@ -91,6 +97,11 @@ Trainer::Trainer(const Config& root, Session& session, const Options& options)
                in_exact_blocks(options.reducer, session)),
       team_(session.mesh(), session.pool(), options.reducer.share, session.exact_blocks()),
       batch_(session),
+      rows_(session.data(), {.order = order_options(root.at("data"), session),
+                             .own_rows = [this](std::int64_t rows) { return batch_.own_rows(rows); },
+                             .end_step = facts_.total_steps,
+                             .workers = session.pool().size(),
+                             .idle_cores = idle_cores(session.pool(), options.reducer.crowded)}),
       owned_(session.network().plan(), reducer_, session.pool(), optimizer_->states().size(),
              session.mesh().model().rank() == 0),
       ready_until_(static_cast<std::size_t>(session.pool().size())) {
@@ -214,7 +225,7 @@ void Trainer::step(Progress& progress, std::span<const std::int64_t> samples) {
     std::int64_t& end = ready_until_[static_cast<std::size_t>(worker)];
     if (offset < end) reducer_.ready(worker, offset, std::exchange(end, offset));
   };
-  batch_.train(samples, progress.report.epoch - 1, progress.step, on_ready);
+  batch_.train(rows_, samples, progress.step, on_ready);
 
   const auto sum = Clock::now();
   reducer_.finish();

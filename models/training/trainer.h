@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "datasets/loader.h"
+#include "datasets/row_loader.h"
 #include "engine/parallel/gradient_reducer.h"
 #include "models/optimizers/optimizer.h"
 #include "models/schedules/schedule.h"
@@ -95,6 +95,7 @@ class Trainer {
   GradientReducer reducer_;
   Team team_;
   BatchRunner batch_;
+  RowLoader rows_;
   OwnedParameters owned_;
   std::optional<ReplicaGuard> replicas_;   ///< while run() goes on
   std::vector<std::int64_t> ready_until_;  ///< by worker: gradients from this offset on are final

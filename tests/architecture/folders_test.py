@@ -29,7 +29,7 @@ homes = {
     r'(dnnl|oneapi/dnnl/).*': 'engine/math',
     r'mpi\.h': 'engine/parallel',
     r'CLI/': 'cli',
-    r'(zlib|png|jpeglib)\.h': 'datasets',
+    r'(zlib|png|jpeglib|jerror)\.h': 'datasets/readers',
 }
 top_level = {'meson.build', 'meson_options.txt', 'LICENSE', 'README.md', 'cli', 'engine', 'models', 'configs',
              'datasets', 'tests', 'docs'}

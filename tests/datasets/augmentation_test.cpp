@@ -30,7 +30,8 @@ std::vector<float> picture(std::int64_t index) {
 
 std::vector<float> augmented(const Augmentation& augmentation, std::int64_t index, std::int64_t epoch = 0) {
   std::vector<float> x = picture(index);
-  augmentation.apply({&index, 1}, epoch, {x.data(), kPicture.with_front(1)});
+  std::vector<float> scratch(static_cast<std::size_t>(augmentation.scratch()));
+  augmentation.apply({&index, 1}, epoch, {x.data(), kPicture.with_front(1)}, scratch);
   return x;
 }
 
@@ -93,7 +94,7 @@ TEST_CASE("what becomes of a sample follows from seed, epoch and sample, not fro
   std::vector<float> rows;
   for (const std::int64_t index : batch)
     for (const float number : picture(index)) rows.push_back(number);
-  one.apply(batch, 6, {rows.data(), kPicture.with_front(5)});
+  one.apply(batch, 6, {rows.data(), kPicture.with_front(5)}, {});
   for (std::size_t row = 0; row < batch.size(); ++row)
     CHECK(std::vector<float>(rows.begin() + static_cast<std::ptrdiff_t>(row * kSize),
                              rows.begin() + static_cast<std::ptrdiff_t>((row + 1) * kSize)) ==

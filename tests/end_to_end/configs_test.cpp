@@ -24,10 +24,14 @@ TEST_CASE("every config trains a step, alone and on four processes", "[configs]"
   write_small_mnist(run.path("set"), 1500, 20);
   write_small_cifar10(run.path("set"), 200, 20);
   write_text(run.path("set") / "iris.csv", small_table(60, 4, 3));
+  write_text(run.path("set") / "breast_cancer.csv", small_table(100, 30, 2));
+  write_text(run.path("set") / "boston_house_prices.csv", "a title\n" + small_table(60, 13, 9));
   REQUIRE(configs().size() >= 5);
   for (const std::string& config : configs()) {
     INFO(config);
-    const std::vector<std::string> words{config, "-s", "data.path=set", "-s", "train.steps=1"};
+    std::vector<std::string> words{config, "-s", "data.path=set", "-s", "train.steps=1"};
+    // Its batch of one sample cannot be cut over processes.
+    if (config.ends_with("neon-housing.yaml")) words.insert(words.end(), {"-s", "train.batch=4"});
     const ProgramResult alone = run.trainer(words);
     INFO(alone.err);
     CHECK(alone.code == 0);

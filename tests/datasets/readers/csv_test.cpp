@@ -72,8 +72,9 @@ TEST_CASE("targets can be numbers, also of a part of the samples", "[csv]") {
 TEST_CASE("a bad table is an error that names the line", "[csv]") {
   const TemporaryDirectory directory;
   const auto [name, text, message] = GENERATE(table<std::string, std::string, std::string>({
-      {"short row", "a,b,y\n1,2,3\n1,2\n", "a.csv:3\n   = the header has so many columns"},
-      {"long row", "a,b,y\n1,2,3,4\n", "4 fields, where 3 are wanted"},
+      {"short row", "a,b,y\n1,2,3\n1,2\n", "a.csv:3\n   = the first sample has so many"},
+      {"long row", "a,b,y\n1,2,3,4\n", "there is no column `y`"},
+      {"longer row", "a,b,y\n1,2,3\n1,2,3,4\n", "4 fields, where 3 are wanted"},
       {"blank line", "a,b,y\n1,2,3\n\n4,5,6\n", "a.csv:3"},
       {"no number", "a,b,y\n1,x,3\n", "column 2 wants a number, got `x`"},
       {"nothing", "a,b,y\n1,,3\n", "missing numbers"},

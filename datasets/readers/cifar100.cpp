@@ -1,0 +1,47 @@
+#include "datasets/readers/cifar_set.h"
+#include "datasets/readers/known_files.h"
+#include "engine/config/registry.h"
+
+namespace trainer {
+namespace {
+
+/// CIFAR-100 (Krizhevsky 2009), binary version: each picture has a coarse and a fine label.
+class Cifar100 final : public Reader {
+ public:
+  Cifar100(const Config& config, const ReaderContext& context)
+      : files_("cifar100", {"train.bin", "test.bin"}, context.path),
+        form_{.name = "CIFAR-100",
+              .most_records = 50000,
+              .labels = 2,
+              .label = config.get<std::string>("labels") == "fine" ? 1 : 0,
+              .classes = {20, 100}} {}
+
+  bool missing(std::vector<std::string>& looked_for) const override {
+    looked_for.push_back(files_.looked_for());
+    return files_.missing();
+  }
+
+  DataSource open() override {
+    DataSource source{.name = "cifar100"};
+    source.train = open_cifar(form_, {files_.require("train.bin")}, source.fingerprint);
+    source.test = open_cifar(form_, {files_.require("test.bin")}, source.fingerprint);
+    return source;
+  }
+
+ private:
+  KnownFiles files_;
+  CifarForm form_;
+};
+
+const Registry<Reader, const ReaderContext&>::Add registered{
+    {.name = "cifar100",
+     .help = "colour photographs of 32x32 pixels in 100 classes, from its binary files",
+     .primary = "labels",
+     .settings = {choice("labels", "fine: 100 classes; coarse: 20 groups of them", {"fine", "coarse"})
+                      .fallback("fine")}},
+    [](const Config& config, const ReaderContext& context) {
+      return std::make_unique<Cifar100>(config, context);
+    }};
+
+}  // namespace
+}  // namespace trainer

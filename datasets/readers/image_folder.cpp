@@ -1,0 +1,215 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <mutex>
+#include <string_view>
+
+#include "datasets/dataset.h"
+#include "datasets/readers/picture_file.h"
+#include "datasets/transforms/resample.h"
+#include "engine/config/registry.h"
+#include "engine/core/random.h"
+
+namespace trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The pictures of a split: class by class in order of their folders' names, each in order of file names. A
+/// million names fit in some 40 MB.
+class PictureList {
+ public:
+  /// `expected` are the folders' names in training; empty: those found here.
+  PictureList(const fs::path& folder, const std::vector<std::string>& expected) : folder_(folder.string()) {
+    for (const std::string& name : entries(folder, fs::file_type::directory)) classes_.push_back(name);
+    if (classes_.empty()) fail("no class is there", "pictures lie in a folder for each class");
+    if (!expected.empty()) {
+      for (const std::string& name : classes_)
+        if (!std::ranges::binary_search(expected, name))
+          fail("a class that is not in training", fmt::format("folder {}", name));
+    }
+    const std::vector<std::string>& order = expected.empty() ? classes_ : expected;
+    for (const std::string& name : classes_) {
+      const auto label = std::ranges::lower_bound(order, name) - order.begin();
+      bool any = false;
+      for (const std::string& file : entries(folder / name, fs::file_type::regular)) {
+        if (!is_picture(file)) continue;
+        any = true;
+        names_ += file;
+        ends_.push_back(names_.size());
+        labels_.push_back(static_cast<std::int32_t>(label));
+        class_of_.push_back(static_cast<std::int32_t>(&name - classes_.data()));
+      }
+      if (!any) fail("a class without pictures", fmt::format("folder {} has no .jpg, .jpeg or .png", name));
+    }
+  }
+
+  std::int64_t size() const { return std::ssize(ends_); }
+  const std::vector<std::string>& classes() const { return classes_; }
+  std::int32_t label(std::int64_t index) const { return labels_.at(static_cast<std::size_t>(index)); }
+  std::string path(std::int64_t index) const {
+    const auto at = static_cast<std::size_t>(index);
+    const std::size_t begin = at == 0 ? 0 : ends_.at(at - 1);
+    return folder_ + '/' + classes_[static_cast<std::size_t>(class_of_.at(at))] + '/' +
+           names_.substr(begin, ends_.at(at) - begin);
+  }
+  std::string fingerprint() const {
+    return fmt::format("{} classes, {} pictures, names {:016x}", classes_.size(), size(), hash_text(names_));
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what, const std::string& note) const {
+    throw Error(ExitCode::data, {Diagnostic{.what = what, .place = folder_, .notes = {note}}});
+  }
+  /// Sorted names of what lies in a folder, but for hidden things.
+  std::vector<std::string> entries(const fs::path& folder, fs::file_type type) const {
+    std::vector<std::string> names;
+    std::error_code problem;
+    for (fs::directory_iterator entry(folder, problem), end; !problem && entry != end;
+         entry.increment(problem)) {
+      const std::string name = entry->path().filename().string();
+      std::error_code gone;
+      if (!name.starts_with('.') && entry->status(gone).type() == type) names.push_back(name);
+    }
+    if (problem) fail("folder cannot be read", fmt::format("{}: {}", folder.string(), problem.message()));
+    std::ranges::sort(names);
+    return names;
+  }
+  static bool is_picture(std::string_view name) {
+    std::string end(name.substr(name.rfind('.') + 1));
+    std::ranges::transform(end, end.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    return end == "jpg" || end == "jpeg" || end == "png";
+  }
+
+  std::string folder_, names_;
+  std::vector<std::size_t> ends_;
+  std::vector<std::int32_t> labels_, class_of_;
+  std::vector<std::string> classes_;
+};
+
+/// Pictures that are decoded whenever they are read, cut to one shape and scaled to one size.
+class ImageFolder final : public Dataset {
+ public:
+  ImageFolder(PictureList list, const PictureExtents& extents, double crop, int classes)
+      : list_(std::move(list)), extents_(extents), crop_(crop), classes_(classes) {}
+
+  std::int64_t size() const override { return list_.size(); }
+  Shape sample() const override { return {extents_.height, extents_.width, extents_.channels}; }
+  int classes() const override { return classes_; }
+  std::int32_t label(std::int64_t index) const override { return list_.label(index); }
+  bool is_streamed() const override { return true; }
+
+  void read(std::span<const std::int64_t> indices, Tensor x) const override {
+    std::unique_ptr<Workspace> workspace = borrow();
+    for (std::size_t row = 0; row < indices.size(); ++row)
+      read_one(list_.path(indices[row]), *workspace,
+               x.data() + static_cast<std::int64_t>(row) * extents_.size());
+    const std::lock_guard lock(mutex_);
+    workspaces_.push_back(std::move(workspace));
+  }
+
+ private:
+  /// Memory that one thread works in; kept for the next.
+  struct Workspace {
+    PictureDecoder decoder;
+    Picture picture;
+    std::vector<float> scratch;
+  };
+  std::unique_ptr<Workspace> borrow() const {
+    const std::lock_guard lock(mutex_);
+    if (workspaces_.empty()) return std::make_unique<Workspace>();
+    auto workspace = std::move(workspaces_.back());
+    workspaces_.pop_back();
+    return workspace;
+  }
+
+  void read_one(const std::string& path, Workspace& workspace, float* out) const {
+    Picture& picture = workspace.picture;
+    const auto longer = static_cast<double>(std::max(extents_.height, extents_.width));
+    workspace.decoder.decode(path, static_cast<int>(extents_.channels),
+                             static_cast<std::int64_t>(std::ceil(longer / crop_)), picture);
+    const PictureExtents in{picture.height, picture.width, extents_.channels};
+    const auto scratch = static_cast<std::size_t>(resample_scratch(in, extents_.width));
+    if (workspace.scratch.size() < scratch) workspace.scratch.resize(scratch);
+    resample(picture.pixels.data(), in, centre(in), out, extents_, workspace.scratch);
+    constexpr float kWhite = 255;
+    for (std::int64_t i = 0; i < extents_.size(); ++i) out[i] /= kWhite;
+  }
+  /// The largest window in the middle that has the wanted shape, times crop.
+  Window centre(const PictureExtents& in) const {
+    const auto height = static_cast<double>(in.height), width = static_cast<double>(in.width);
+    const double scale = crop_ * std::min(height / static_cast<double>(extents_.height),
+                                          width / static_cast<double>(extents_.width));
+    Window window{.height = scale * static_cast<double>(extents_.height),
+                  .width = scale * static_cast<double>(extents_.width)};
+    window.top = (height - window.height) / 2;
+    window.left = (width - window.width) / 2;
+    return window;
+  }
+
+  PictureList list_;
+  PictureExtents extents_;
+  double crop_;
+  int classes_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Workspace>> workspaces_;
+};
+
+/// Folders of PNG and JPEG files, one for each class, as ImageNet lies on disks.
+class ImageFolderReader final : public Reader {
+ public:
+  ImageFolderReader(const Config& config, const ReaderContext& context)
+      : train_(fs::path(context.path) / config.get<std::string>("train")), crop_(config.get<double>("crop")) {
+    const auto size = config.get<std::vector<std::int64_t>>("size");
+    extents_ = {size[0], size[1], config.get<bool>("gray") ? 1 : 3};
+    const fs::path test = fs::path(context.path) / config.get<std::string>("test");
+    // Unless it was asked for, a test set may be absent.
+    if (config.given("test") || fs::is_directory(test)) test_ = test;
+  }
+
+  bool missing(std::vector<std::string>& looked_for) const override {
+    looked_for.push_back((train_ / "CLASS" / "*.jpg").string());
+    return !fs::is_directory(train_);
+  }
+  DataSource open() override {
+    DataSource source{.name = "image_folder"};
+    PictureList train(train_, {});
+    const std::vector<std::string> names = train.classes();
+    source.fingerprint.push_back(train.fingerprint());
+    const int classes = static_cast<int>(names.size());
+    if (!test_.empty()) {
+      PictureList test(test_, names);
+      source.fingerprint.push_back(test.fingerprint());
+      source.test = std::make_unique<ImageFolder>(std::move(test), extents_, crop_, classes);
+    }
+    source.train = std::make_unique<ImageFolder>(std::move(train), extents_, crop_, classes);
+    return source;
+  }
+
+ private:
+  fs::path train_, test_;
+  PictureExtents extents_;
+  double crop_;
+};
+
+const Registry<Reader, const ReaderContext&>::Add registered{
+    {.name = "image_folder",
+     .help = "PNG and JPEG files in a folder for each class, decoded whenever they are read",
+     .settings =
+         {text("train", "folder of the training samples' folders").fallback("train"),
+          text("test", "folder of the test samples' folders, with the same names").fallback("val"),
+          integers("size", "height and width that pictures are scaled to", 2).at_least(1).at_most(1 << 14),
+          real("crop", "side of the part that is taken, out of the middle, relative to the largest there is")
+              .above(0)
+              .at_most(1)
+              .fallback("1"),
+          boolean("gray", "one channel instead of red, green and blue").fallback("false")}},
+    [](const Config& config, const ReaderContext& context) {
+      return std::make_unique<ImageFolderReader>(config, context);
+    }};
+
+}  // namespace
+}  // namespace trainer

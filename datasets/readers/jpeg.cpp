@@ -1,0 +1,133 @@
+#include "datasets/readers/jpeg.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <csetjmp>
+#include <cstdio>
+
+// These need <cstdio> before them.
+#include <jerror.h>
+#include <jpeglib.h>
+
+namespace trainer {
+namespace {
+
+/// libjpeg jumps out of itself when it meets an error, and goes on after a warning; both end up here.
+struct Problems {
+  jpeg_error_mgr manager;
+  jpeg_progress_mgr progress;
+  std::jmp_buf escape;
+  std::array<char, JMSG_LENGTH_MAX> message;
+};
+
+Problems& problems_of(j_common_ptr jpeg) { return *reinterpret_cast<Problems*>(jpeg->err); }
+
+[[noreturn]] void stop(j_common_ptr jpeg) {
+  Problems& problems = problems_of(jpeg);
+  (*jpeg->err->format_message)(jpeg, problems.message.data());
+  std::longjmp(problems.escape, 1);
+}
+
+/// A level below 0 is a warning. Where data is missing or makes no sense libjpeg would go on with gray;
+/// oddities around the data, which good files have too, may pass.
+void note(j_common_ptr jpeg, int level) {
+  constexpr std::array kHarmless = {JWRN_ADOBE_XFORM, JWRN_BOGUS_PROGRESSION, JWRN_EXTRANEOUS_DATA,
+                                    JWRN_JFIF_MAJOR,  JWRN_NOT_SEQUENTIAL,    JWRN_TOO_MUCH_DATA};
+  if (level < 0 && std::ranges::count(kHarmless, jpeg->err->msg_code) == 0) stop(jpeg);
+}
+
+/// A progressive file can go over the whole picture as often as it likes.
+void limit_scans(j_common_ptr jpeg) {
+  constexpr int kMostScans = 200;
+  if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number > kMostScans) {
+    jpeg->err->msg_code = JERR_BAD_PROGRESSION;
+    stop(jpeg);
+  }
+}
+
+/// Of the sizes that libjpeg can decode to at once, the smallest that is enough.
+unsigned reduction(const jpeg_decompress_struct& jpeg, std::int64_t enough) {
+  const std::int64_t shorter = std::min(jpeg.image_width, jpeg.image_height);
+  unsigned by = 8;
+  while (by > 1 && shorter / by < enough) by /= 2;
+  return by;
+}
+
+std::uint8_t multiplied(unsigned a, unsigned b) { return static_cast<std::uint8_t>((a * b + 127) / 255); }
+
+/// Adobe stores CMYK inverted: what the sample says is how much light comes through.
+void light_of_cmyk(const std::uint8_t* cmyk, std::int64_t width, int channels, std::uint8_t* out) {
+  for (std::int64_t i = 0; i < width; ++i, cmyk += 4, out += channels) {
+    const unsigned red = multiplied(cmyk[0], cmyk[3]), green = multiplied(cmyk[1], cmyk[3]),
+                   blue = multiplied(cmyk[2], cmyk[3]);
+    if (channels == 1) {
+      out[0] = static_cast<std::uint8_t>((299 * red + 587 * green + 114 * blue + 500) / 1000);
+    } else {
+      out[0] = static_cast<std::uint8_t>(red);
+      out[1] = static_cast<std::uint8_t>(green);
+      out[2] = static_cast<std::uint8_t>(blue);
+    }
+  }
+}
+
+/// What is alive while libjpeg may jump has no destructor here: those who call own the memory.
+bool decode(jpeg_decompress_struct& jpeg, Problems& problems, std::span<const std::uint8_t> file,
+            std::int64_t enough, std::vector<std::uint8_t>& row, Picture& picture) {
+  if (setjmp(problems.escape) != 0) return false;
+  jpeg_create_decompress(&jpeg);
+  jpeg.progress = &problems.progress;
+  jpeg_mem_src(&jpeg, file.data(), static_cast<unsigned long>(file.size()));
+  jpeg_read_header(&jpeg, TRUE);
+  if (std::int64_t{jpeg.image_width} * jpeg.image_height > PictureDecoder::kMostPixels) {
+    fmt::format_to_n(problems.message.data(), problems.message.size() - 1,
+                     "{}x{} pixels; at most {} are read", jpeg.image_height, jpeg.image_width,
+                     PictureDecoder::kMostPixels);
+    return false;
+  }
+  const bool cmyk = jpeg.num_components == 4;
+  jpeg.out_color_space = cmyk ? JCS_CMYK : picture.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  jpeg.scale_num = 1;
+  jpeg.scale_denom = reduction(jpeg, enough);
+  jpeg_start_decompress(&jpeg);
+  const auto width = static_cast<std::size_t>(jpeg.output_width);
+  picture.height = jpeg.output_height;
+  picture.width = jpeg.output_width;
+  const std::size_t stride = width * static_cast<std::size_t>(picture.channels);
+  picture.pixels.resize(stride * jpeg.output_height);
+  row.resize(cmyk ? width * 4 : 0);
+  const bool inverted = jpeg.saw_Adobe_marker;
+  while (jpeg.output_scanline < jpeg.output_height) {
+    std::uint8_t* const out = picture.pixels.data() + jpeg.output_scanline * stride;
+    JSAMPROW line = cmyk ? row.data() : out;
+    jpeg_read_scanlines(&jpeg, &line, 1);
+    if (!cmyk) continue;
+    if (!inverted)
+      for (std::uint8_t& ink : row) ink = static_cast<std::uint8_t>(255 - ink);
+    light_of_cmyk(row.data(), picture.width, picture.channels, out);
+  }
+  jpeg_finish_decompress(&jpeg);
+  return true;
+}
+
+}  // namespace
+
+bool is_jpeg(std::span<const std::uint8_t> file) {
+  return file.size() >= 3 && file[0] == 0xff && file[1] == 0xd8 && file[2] == 0xff;
+}
+
+std::string decode_jpeg(std::span<const std::uint8_t> file, std::int64_t enough,
+                        std::vector<std::uint8_t>& row, Picture& picture) {
+  jpeg_decompress_struct jpeg{};
+  Problems problems{};
+  jpeg.err = jpeg_std_error(&problems.manager);
+  problems.manager.error_exit = stop;
+  problems.manager.emit_message = note;
+  problems.progress.progress_monitor = limit_scans;
+  const bool good = decode(jpeg, problems, file, enough, row, picture);
+  jpeg_destroy_decompress(&jpeg);
+  return good ? "" : std::string(problems.message.data());
+}
+
+}  // namespace trainer

@@ -1,0 +1,247 @@
+#include "datasets/readers/npy_array.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "engine/core/error.h"
+
+namespace trainer {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::int64_t kLongestHeader = 1 << 16;
+constexpr std::int64_t kLargest = std::int64_t{1} << 36;  // numbers; more is not kept in memory
+
+/// What the header's dictionary says.
+struct Header {
+  std::optional<std::string> descr;
+  std::optional<bool> fortran_order;
+  std::optional<std::vector<std::int64_t>> shape;
+};
+
+/// Reads the Python literal that numpy writes: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
+class HeaderText {
+ public:
+  explicit HeaderText(std::string_view text) : text_(text) {}
+
+  /// False when the text is anything else.
+  bool read(Header& header) {
+    if (!take('{')) return false;
+    while (!take('}')) {
+      std::string key;
+      if (!quoted(key) || !take(':')) return false;
+      const bool known = key == "descr"           ? descr(header)
+                         : key == "fortran_order" ? order(header)
+                         : key == "shape"         ? shape(header)
+                                                  : false;
+      if (!known) return false;
+      if (!take(',')) {
+        if (!take('}')) return false;
+        break;
+      }
+    }
+    skip_spaces();
+    return text_.empty() && header.descr && header.fortran_order && header.shape;
+  }
+
+ private:
+  void skip_spaces() {
+    while (!text_.empty() && (text_[0] == ' ' || text_[0] == '\n')) text_.remove_prefix(1);
+  }
+  bool take(char c) {
+    skip_spaces();
+    if (!text_.starts_with(c)) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+  bool word(std::string_view expected) {
+    skip_spaces();
+    if (!text_.starts_with(expected)) return false;
+    text_.remove_prefix(expected.size());
+    return true;
+  }
+  bool quoted(std::string& value) {
+    if (!take('\'')) return false;
+    const std::size_t end = text_.find('\'');
+    if (end == std::string_view::npos) return false;
+    value = text_.substr(0, end);
+    text_.remove_prefix(end + 1);
+    return true;
+  }
+  bool descr(Header& header) {
+    skip_spaces();
+    std::string value;
+    if (text_.starts_with('[')) {  // several fields in one element: told apart, so that the message is right
+      header.descr = "[";
+      int depth = 0;
+      do {
+        depth += text_[0] == '[' ? 1 : text_[0] == ']' ? -1 : 0;
+        text_.remove_prefix(1);
+      } while (depth > 0 && !text_.empty());
+      return true;
+    }
+    if (header.descr || !quoted(value)) return false;
+    header.descr = value;
+    return true;
+  }
+  bool order(Header& header) {
+    if (header.fortran_order) return false;
+    const bool fortran = word("True");
+    if (!fortran && !word("False")) return false;
+    header.fortran_order = fortran;
+    return true;
+  }
+  bool shape(Header& header) {
+    if (header.shape || !take('(')) return false;
+    header.shape.emplace();
+    while (!take(')')) {
+      skip_spaces();
+      std::int64_t extent = 0;
+      const auto [end, problem] = std::from_chars(text_.data(), text_.data() + text_.size(), extent);
+      if (problem != std::errc{} || extent < 0) return false;
+      text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
+      header.shape->push_back(extent);
+      if (!take(',')) return take(')');
+    }
+    return true;
+  }
+
+  std::string_view text_;
+};
+
+template <class Number>
+double as_number(const std::uint8_t* bytes) {
+  Number number;
+  std::copy_n(bytes, sizeof number, reinterpret_cast<std::uint8_t*>(&number));
+  return static_cast<double>(number);
+}
+
+using Convert = double (*)(const std::uint8_t*);
+
+/// How an element becomes a number; null for other types.
+Convert converter(char kind, std::size_t width) {
+  const auto of_width = [&](std::array<Convert, 4> by_width) -> Convert {
+    return width == 1   ? by_width[0]
+           : width == 2 ? by_width[1]
+           : width == 4 ? by_width[2]
+           : width == 8 ? by_width[3]
+                        : nullptr;
+  };
+  switch (kind) {
+    case 'b':
+      return width == 1 ? as_number<std::uint8_t> : nullptr;
+    case 'u':
+      return of_width({as_number<std::uint8_t>, as_number<std::uint16_t>, as_number<std::uint32_t>,
+                       as_number<std::uint64_t>});
+    case 'i':
+      return of_width({as_number<std::int8_t>, as_number<std::int16_t>, as_number<std::int32_t>,
+                       as_number<std::int64_t>});
+    case 'f':
+      return of_width({nullptr, nullptr, as_number<float>, as_number<double>});
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+NpyArray::NpyArray(std::unique_ptr<ByteStream> bytes) : bytes_(std::move(bytes)) {
+  std::array<std::uint8_t, 8> start;
+  if (bytes_->size() < std::ssize(start) + 2)
+    fail("not an npy file", fmt::format("only {} bytes", bytes_->size()));
+  bytes_->read(start);
+  if (!std::equal(kMagic.begin(), kMagic.end(), reinterpret_cast<const char*>(start.data())))
+    fail("not an npy file", "an npy file begins with 93 4e 55 4d 50 59");
+  const int version = start[6];
+  if (version < 1 || version > 3)
+    fail("npy file of another version", fmt::format("version {}; 1, 2 and 3 are read", version));
+  std::array<std::uint8_t, 4> length{};
+  const std::size_t length_bytes = version == 1 ? 2 : 4;
+  bytes_->read(std::span(length).first(length_bytes));
+  const std::int64_t header_size =
+      length[0] | length[1] << 8 | length[2] << 16 | std::int64_t{length[3]} << 24;
+  const std::int64_t before = std::ssize(start) + static_cast<std::int64_t>(length_bytes);
+  if (header_size > kLongestHeader || before + header_size > bytes_->size())
+    fail("npy file is truncated or damaged", fmt::format("its header claims {} bytes", header_size));
+  std::string header(static_cast<std::size_t>(header_size), '\0');
+  bytes_->read({reinterpret_cast<std::uint8_t*>(header.data()), header.size()});
+  parse(header);
+  const std::int64_t expected = shape_.size() * static_cast<std::int64_t>(width_);
+  const std::int64_t there = bytes_->size() - before - header_size;
+  if (there != expected)
+    fail(there < expected ? "npy file is truncated" : "npy file is too long",
+         fmt::format("its header promises {} x {} bytes, {} are there", shape_.text(), width_, there));
+}
+
+void NpyArray::parse(std::string_view text) {
+  Header header;
+  if (!HeaderText(text).read(header)) fail("npy file is damaged", "its header is not what numpy writes");
+  const std::string& descr = *header.descr;
+  if (descr.find('O') != std::string::npos)
+    fail("npy array of objects", "numbers are read; numpy's astype makes them, as in x.astype('float32')");
+  const char* const digits = descr.data() + std::min<std::size_t>(2, descr.size());
+  const auto [end, problem] = std::from_chars(digits, descr.data() + descr.size(), width_);
+  const bool is_simple = descr.size() >= 3 && problem == std::errc{} && end == descr.data() + descr.size() &&
+                         std::string_view("<>|=").find(descr[0]) != std::string_view::npos;
+  kind_ = is_simple ? descr[1] : '?';
+  if (!is_simple || converter(kind_, width_) == nullptr)
+    fail("npy array of another type",
+         fmt::format("type `{}`; booleans, integers, float32 and float64 are read", descr.substr(0, 20)));
+  big_endian_ = descr[0] == '>' && width_ > 1;
+  if (*header.fortran_order && header.shape->size() > 1)
+    fail("npy array in Fortran order", "numpy.ascontiguousarray(x) gives C order");
+  if (header.shape->size() > Shape::kMaxRank)
+    fail("npy array has too many axes",
+         fmt::format("{} axes; up to {} are read", header.shape->size(), Shape::kMaxRank));
+  std::int64_t total = 1;
+  for (const std::int64_t extent : *header.shape) {
+    if (extent == 0) fail("npy array holds nothing", "an extent in its header is 0");
+    if (total > kLargest / extent)
+      fail("npy array is too large", fmt::format("its header promises more than {} numbers", kLargest));
+    total *= extent;
+  }
+  shape_ = Shape(*header.shape);
+}
+
+template <class Take>
+void NpyArray::each(std::size_t count, const Take& take) {
+  static_assert(std::endian::native == std::endian::little);
+  const Convert convert = converter(kind_, width_);
+  std::array<std::uint8_t, 1 << 15> buffer;
+  const std::size_t most = buffer.size() / width_;
+  for (std::size_t first = 0; first < count; first += most) {
+    const std::size_t some = std::min(most, count - first);
+    bytes_->read(std::span(buffer).first(some * width_));
+    for (std::size_t i = 0; i < some; ++i) {
+      std::uint8_t* const element = buffer.data() + i * width_;
+      if (big_endian_) std::reverse(element, element + width_);
+      take(first + i, convert(element));
+    }
+  }
+  bytes_->finish();
+}
+
+void NpyArray::read(std::span<float> numbers, float divisor) {
+  each(numbers.size(), [&](std::size_t index, double number) {
+    if (!(std::fabs(number) <= double{std::numeric_limits<float>::max()}))
+      fail("npy array holds a number that is none", fmt::format("element {} is {}", index, number));
+    numbers[index] = static_cast<float>(number) / divisor;
+  });
+}
+
+void NpyArray::read_labels(std::span<std::int32_t> labels, std::int32_t most) {
+  each(labels.size(), [&](std::size_t index, double number) {
+    if (!(number >= 0 && number <= most))
+      fail("label out of range", fmt::format("label {} is {}; the classes are 0 to {}", index, number, most));
+    labels[index] = static_cast<std::int32_t>(number);
+  });
+}
+
+}  // namespace trainer

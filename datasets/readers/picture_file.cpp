@@ -1,0 +1,40 @@
+#include "datasets/readers/picture_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "datasets/readers/jpeg.h"
+#include "datasets/readers/png.h"
+#include "engine/core/error.h"
+#include "engine/core/files.h"
+
+namespace trainer {
+namespace {
+
+constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 28;
+
+}  // namespace
+
+void PictureDecoder::decode(const std::string& path, int channels, std::int64_t enough, Picture& picture) {
+  const InputFile file(path, ExitCode::data);
+  const auto fail = [&](const std::string& what, const std::string& note) {
+    throw Error(ExitCode::data, {Diagnostic{.what = what, .place = path, .notes = {note}}});
+  };
+  if (file.size() == 0) fail("picture file is empty", "0 bytes");
+  if (file.size() > kLargestFile) fail("picture file is too large", fmt::format("{} bytes", file.size()));
+  file_.resize(file.size());
+  file.read(0, std::as_writable_bytes(std::span(file_)));
+  picture.channels = channels;
+  std::string problem;
+  if (is_png(file_))
+    problem = decode_png(file_, picture);
+  else if (is_jpeg(file_))
+    problem = decode_jpeg(file_, enough, row_, picture);
+  else
+    fail("not a picture that can be read", "PNG and JPEG are read; it begins with neither's bytes");
+  if (!problem.empty()) fail("picture file is damaged or cannot be read", problem);
+}
+
+}  // namespace trainer

@@ -1,0 +1,32 @@
+#include "datasets/readers/png.h"
+
+#include <fmt/format.h>
+#include <png.h>
+
+#include <memory>
+
+namespace trainer {
+
+bool is_png(std::span<const std::uint8_t> file) {
+  return file.size() >= 8 && png_sig_cmp(file.data(), 0, 8) == 0;
+}
+
+std::string decode_png(std::span<const std::uint8_t> file, Picture& picture) {
+  // libpng's simple interface: it returns where the other one would jump.
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  const std::unique_ptr<png_image, decltype(&png_image_free)> freed(&image, png_image_free);
+  if (png_image_begin_read_from_memory(&image, file.data(), file.size()) == 0) return image.message;
+  if (std::int64_t{image.width} * image.height > PictureDecoder::kMostPixels)
+    return fmt::format("{}x{} pixels; at most {} are read", image.height, image.width,
+                       PictureDecoder::kMostPixels);
+  image.format = picture.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  picture.height = image.height;
+  picture.width = image.width;
+  picture.pixels.resize(PNG_IMAGE_SIZE(image));
+  const png_color black{};
+  if (png_image_finish_read(&image, &black, picture.pixels.data(), 0, nullptr) == 0) return image.message;
+  return "";
+}
+
+}  // namespace trainer

@@ -1,0 +1,106 @@
+#include <filesystem>
+
+#include "tests/datasets/files.h"
+#include "tests/support/pictures.h"
+
+namespace trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+Bytes plain(int height, int width, std::uint8_t shade) {
+  return png_bytes(height, width, 1, repeated(static_cast<std::size_t>(height * width), {shade}));
+}
+
+std::string settings(const TemporaryDirectory& directory, const std::string& folder = "size: 4") {
+  return "dataset: {image_folder: {" + folder + "}}\npath: " + directory.path();
+}
+
+}  // namespace
+
+TEST_CASE("an image folder has its classes and pictures in order of names", "[image_folder]") {
+  const TemporaryDirectory directory;
+  directory.write("train/dog/b.PNG", plain(6, 8, 51));
+  directory.write("train/dog/a.png", plain(4, 4, 102));
+  directory.write("train/cat/z.jpeg", jpeg_bytes(9, 9, 3, repeated(81, {255, 0, 0})));
+  directory.write("train/dog/notes.txt", bytes_of("no picture"));
+  directory.write("train/.hidden/x.png", bytes_of("no picture"));
+  directory.write("train/readme.png", bytes_of("in no class"));
+  directory.write("val/dog/c.png", plain(4, 4, 255));
+  const Data data = opened(settings(directory, "size: [3, 5]"));
+  CHECK(data.name == "image_folder");
+  CHECK(data.train->size() == 3);
+  CHECK(data.train->classes() == 2);
+  CHECK(data.train->sample() == Shape{3, 5, 3});
+  CHECK(data.train->is_streamed());
+  CHECK(data.train->label(0) == 0);
+  CHECK(data.train->label(1) == 1);
+  CHECK(data.test->label(0) == 1);  // although training's first class is not there
+  for (const float number : read_one(*data.train, 1)) CHECK(number == Approx(0.4));
+  for (const float number : read_one(*data.train, 2)) CHECK(number == Approx(0.2));
+  CHECK(read_one(*data.train, 0)[0] == Approx(1).margin(0.01));
+  CHECK(read_one(*data.train, 0)[1] == Approx(0).margin(0.01));
+  CHECK(opened(settings(directory, "size: 4, gray: true")).train->sample() == Shape{4, 4, 1});
+}
+
+TEST_CASE("a picture keeps its form: the middle is cut out of it, and scaled", "[image_folder]") {
+  const TemporaryDirectory directory;
+  // 4 rows of 8: column c has 16 c.
+  Bytes pixels;
+  for (int i = 0; i < 32; ++i) pixels.push_back(static_cast<std::uint8_t>(i % 8 * 16));
+  directory.write("train/a/x.png", png_bytes(4, 8, 1, pixels));
+  const auto row = [&](const std::string& folder) {
+    std::vector<float> numbers = read_one(*opened(settings(directory, "gray: true, " + folder)).train, 0);
+    for (float& number : numbers) number *= 255 / 16.0f;
+    return numbers;
+  };
+  const auto check = [](const std::vector<float>& numbers, const std::vector<float>& expected) {
+    REQUIRE(numbers.size() >= expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) CHECK(numbers[i] == Approx(expected[i]).margin(1e-4));
+  };
+  check(row("size: 4"), {2, 3, 4, 5});                             // the middle, as it is
+  check(row("size: [4, 8]"), {0, 1, 2, 3, 4, 5, 6, 7});            // all of it
+  check(row("size: 4, crop: 0.5"), {2.75f, 3.25f, 3.75f, 4.25f});  // the middle of the middle, twice as large
+  check(row("size: [1, 2]"),
+        {6.625f / 3.5f, 7 - 6.625f / 3.5f});  // a quarter: means over pixels and their neighbours
+}
+
+TEST_CASE("per_channel takes a streamed set's statistics from some of its samples", "[image_folder]") {
+  const TemporaryDirectory directory;
+  for (int i = 0; i < 4; ++i)
+    directory.write("train/a/" + std::to_string(i) + ".png", plain(2, 2, static_cast<std::uint8_t>(51 * i)));
+  const Data data = opened(settings(directory, "size: 2, gray: true") + "\nnormalize: per_channel");
+  CHECK(read_one(*data.train, 0)[0] == Approx(-0.3 / std::sqrt(0.05)));
+  CHECK(read_one(*data.train, 3)[0] == Approx(0.3 / std::sqrt(0.05)));
+}
+
+TEST_CASE("a folder that is no image folder is an error that says why", "[image_folder]") {
+  const TemporaryDirectory directory;
+  CHECK_THAT(data_error([&] { opened(settings(directory)); }),
+             Catch::Contains("looked for " + directory.path("train/CLASS/*.jpg")));
+  fs::create_directories(directory.path("train"));
+  CHECK_THAT(data_error([&] { opened(settings(directory)); }), Catch::Contains("no class is there"));
+  fs::create_directories(directory.path("train/cat"));
+  CHECK_THAT(data_error([&] { opened(settings(directory)); }),
+             Catch::Contains("a class without pictures") && Catch::Contains("folder cat"));
+  directory.write("train/cat/a.png", plain(4, 4, 1));
+  CHECK(opened(settings(directory)).test == nullptr);
+  CHECK_THAT(data_error([&] { opened(settings(directory, "size: 4, test: nowhere")); }),
+             Catch::Contains("nowhere"));
+  directory.write("val/dog/a.png", plain(4, 4, 1));
+  CHECK_THAT(data_error([&] { opened(settings(directory)); }),
+             Catch::Contains("a class that is not in training") && Catch::Contains("folder dog"));
+}
+
+TEST_CASE("a picture that cannot be read is an error when it is read", "[image_folder]") {
+  const TemporaryDirectory directory;
+  directory.write("train/cat/a.png", plain(4, 4, 1));
+  directory.write("train/cat/b.jpg", bytes_of("no picture"));
+  const Data data = opened(settings(directory));
+  CHECK_NOTHROW(read_one(*data.train, 0));
+  CHECK_THAT(data_error([&] { read_one(*data.train, 1); }), Catch::Contains("train/cat/b.jpg"));
+  fs::remove(directory.path("train/cat/a.png"));
+  CHECK_THAT(data_error([&] { read_one(*data.train, 0); }), Catch::Contains("train/cat/a.png"));
+}
+
+}  // namespace trainer

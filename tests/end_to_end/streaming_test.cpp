@@ -1,0 +1,79 @@
+// Sets that are read while training runs: the same on any placement, and a bad file ends all processes.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "tests/end_to_end/small_run.h"
+#include "tests/support/pictures.h"
+
+namespace trainer {
+namespace {
+
+const std::string kConfig = R"(data:
+  dataset: {image_folder: {size: 8}}
+  path: pictures
+  augment: [horizontal_flip]
+model:
+  layers:
+    - conv: {filters: 4, kernel: 3, activation: relu}
+    - dense: 2
+  loss: softmax_cross_entropy
+train:
+  epochs: 2
+  batch: 8
+  optimizer: {sgd: {lr: 0.1}}
+  metrics: [accuracy]
+)";
+
+void write_pictures(const SmallRun& run) {
+  for (const std::string split : {"train", "val"})
+    for (int i = 0; i < 26; ++i) {
+      Bytes pixels(12 * 10 * 3);
+      for (std::size_t k = 0; k < pixels.size(); ++k)
+        pixels[k] = static_cast<std::uint8_t>((static_cast<std::size_t>(i) * 37 + k * 11) % 256);
+      const auto folder = run.path("pictures") / split / (i % 2 == 0 ? "even" : "odd");
+      std::filesystem::create_directories(folder);
+      const Bytes bytes = i % 3 == 0 ? png_bytes(12, 10, 3, pixels) : jpeg_bytes(12, 10, 3, pixels);
+      write_text(folder / (std::to_string(i) + ".jpg"), {bytes.begin(), bytes.end()});
+    }
+  write_text(run.path("p.yaml"), kConfig);
+}
+
+std::string last_line(const std::string& text) { return text.substr(text.rfind('\n', text.size() - 2) + 1); }
+
+}  // namespace
+
+TEST_CASE("an image folder trains alike in one process, on threads and in three", "[streaming]") {
+  const SmallRun run;
+  write_pictures(run);
+  std::vector<double> losses;
+  const std::vector<std::vector<std::string>> ways = {
+      {"--out", "a"}, {"--out", "b", "--threads", "3"}, {"--out", "c", "--datapar"}};
+  for (const std::vector<std::string>& way : ways) {
+    std::vector<std::string> words{"p.yaml"};
+    words.insert(words.end(), way.begin(), way.end());
+    const ProgramResult result = run.trainer(words, way.back() == "--datapar" ? 3 : 1);
+    INFO(result.err);
+    REQUIRE(result.code == 0);
+    const std::string row = last_line(read_text(run.path(way[1]) / "results.csv"));
+    const auto third = row.find(',', row.find(',') + 1) + 1;
+    losses.push_back(std::stod(row.substr(third)));
+  }
+  CHECK(losses[1] == Approx(losses[0]).epsilon(1e-4));
+  CHECK(losses[2] == Approx(losses[0]).epsilon(1e-4));
+}
+
+TEST_CASE("a picture that is cut off ends all processes with 3 and its name", "[streaming]") {
+  const SmallRun run;
+  write_pictures(run);
+  const auto file = run.path("pictures") / "train" / "odd" / "7.jpg";
+  const std::string whole = read_text(file);
+  write_text(file, whole.substr(0, whole.size() / 2));
+  const int ranks = GENERATE(1, 3);
+  const ProgramResult result = run.trainer({"p.yaml", "--datapar"}, ranks);
+  INFO(result.err);
+  CHECK(result.code == 3);
+  CHECK(result.err.find("pictures/train/odd/7.jpg") != std::string::npos);
+  CHECK(occurrences(result.err, "7.jpg") == 1);
+}
+
+}  // namespace trainer
