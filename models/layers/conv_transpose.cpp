@@ -34,12 +34,14 @@ class ConvTranspose final : public Layer {
     require_map(config_, plan, sample);
     if (sample[2] % groups_ != 0)
       fail_to_fit(config_, plan, sample, fmt::format("{} groups do not divide the channels", groups_));
-    const Shape output{
-        (sample[0] - 1) * stride_.h - 2 * pad_.h + dilation_.h * (kernel_.h - 1) + extra_.h + 1,
-        (sample[1] - 1) * stride_.w - 2 * pad_.w + dilation_.w * (kernel_.w - 1) + extra_.w + 1, filters_};
-    if (output[0] < 1 || output[1] < 1)
+    const std::int64_t height =
+        (sample[0] - 1) * stride_.h - 2 * pad_.h + dilation_.h * (kernel_.h - 1) + extra_.h + 1;
+    const std::int64_t width =
+        (sample[1] - 1) * stride_.w - 2 * pad_.w + dilation_.w * (kernel_.w - 1) + extra_.w + 1;
+    if (height < 1 || width < 1)
       fail_to_fit(config_, plan, sample,
                   fmt::format("the padding takes away all of the {}x{} kernel", kernel_.h, kernel_.w));
+    const Shape output{height, width, filters_};
     const ConvolutionGeometry geometry{.height = output[0],
                                        .width = output[1],
                                        .channels = filters_,
