@@ -104,16 +104,19 @@ CheckpointWriter::~CheckpointWriter() {
   if (open_) folder_.abandon();
 }
 
-/// Gives each writer parameters of nearly equal weight.
+/// Gives each writer parameters of nearly equal weight. Counts whole ones: the ranks of a model column hold
+/// unequal parts of them, but must agree.
 void CheckpointWriter::cut(int writers) {
   const std::vector<Parameter>& parameters = sources_.plan.parameters();
-  const std::int64_t total = sources_.plan.parameter_end();
+  const auto size = [](const Parameter& parameter) { return parameter.whole_shape().size(); };
+  std::int64_t total = 0;
+  for (const Parameter& parameter : parameters) total += size(parameter);
   first_parameter_.assign(1, 0);
+  std::size_t next = 0;
+  std::int64_t passed = 0;
   for (int writer = 1; writer < writers; ++writer) {
-    const std::int64_t border = total / writers * writer;
-    const auto next = std::ranges::find_if(
-        parameters, [&](const Parameter& parameter) { return parameter.offset >= border; });
-    first_parameter_.push_back(at(next - parameters.begin()));
+    while (next < parameters.size() && passed < total / writers * writer) passed += size(parameters[next++]);
+    first_parameter_.push_back(next);
   }
   first_parameter_.push_back(parameters.size());
 }

@@ -108,7 +108,7 @@ std::vector<BadInput> bad_inputs() {
        2},
       {"wrong word",
        2,
-       "`evaluate` wants a map of steps, `epoch`, `end` or `never`",
+       "`evaluate` wants a map of steps and epochs, `epoch`, `end` or `never`",
        nullptr,
        {"-s", "train.evaluate=sometimes"}},
       {"weights in a directory", 6, "checkpoints/best/model.safetensors", nullptr, {"--init", "set"}},
