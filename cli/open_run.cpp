@@ -5,9 +5,11 @@
 namespace trainer {
 
 void define_by_data(ConfigTree& config, const Data& data) {
-  const int classes = data.train->classes();
-  config.define("classes", classes > 0 ? std::to_string(classes) : "");
-  config.define("vocab", "");
+  const auto define = [&](const char* name, int count) {
+    config.define(name, count > 0 ? std::to_string(count) : "");
+  };
+  define("classes", data.train->classes());
+  define("vocab", data.train->vocabulary());
 }
 
 OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool) {

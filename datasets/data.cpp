@@ -54,11 +54,24 @@ Choice choose(const std::vector<std::int64_t>& all, double share, const RandomSt
   return choice;
 }
 
+/// Cuts a text: its first part trains, its end validates.
+void cut_text(const Config& config, double fraction, double validation, Data& data) {
+  const double border = fraction * (1 - validation);
+  data.train = data.samples->stretch(0, border, false);
+  if (validation > 0) data.validation = data.samples->stretch(border, fraction, true);
+  for (const auto* part : {&data.train, &data.validation})
+    if (*part && (*part)->size() == 0)
+      config.fail(validation > 0 ? "validation" : "fraction",
+                  fmt::format("leaves a part of the text that is shorter than the {} tokens of a sequence",
+                              data.samples->sample().size()));
+}
+
 /// Cuts the training samples by `fraction` and `validation`.
 void cut(const Config& config, std::uint64_t seed, Data& data) {
   const double fraction = config.get<double>("fraction"), validation = config.get<double>("validation");
   if (fraction == 1 && validation == 0) return;
   data.samples = std::move(data.train);
+  if (data.samples->vocabulary() > 0) return cut_text(config, fraction, validation, data);
   std::vector<std::int64_t> training(static_cast<std::size_t>(data.samples->size()));
   std::iota(training.begin(), training.end(), 0);
   if (fraction < 1) training = choose(training, fraction, RandomStream(seed, "data.fraction")).chosen;
@@ -144,11 +157,12 @@ std::vector<Setting> data_settings() {
           .optional()
           .changeable(),
       family("fallback", "what to train on when no file of the data set is found", "dataset").optional(),
-      real("fraction", "share of the training samples to use, chosen by the seed")
+      real("fraction", "share of the training samples to use, chosen by the seed; of a text its beginning")
           .above(0)
           .at_most(1)
           .fallback("1"),
-      real("validation", "share of the training samples set apart for validation, chosen by the seed")
+      real("validation",
+           "share of the training samples set apart for validation, chosen by the seed; of a text its end")
           .at_least(0)
           .below(1)
           .fallback("0"),
@@ -178,7 +192,10 @@ Data open_data(const Config& config, std::uint64_t seed) {
   if (data.test) data.sources.push_back(data.test.get());
   cut(config, seed, data);
   data.augmentation = Augmentation(config.items("augment"), data.train->sample(), seed);
-  if (config.get<std::string>("normalize") == "per_channel") normalise(data);
+  if (config.get<std::string>("normalize") == "per_channel") {
+    if (data.train->vocabulary() > 0) config.fail("normalize", "tokens are not normalised, only numbers are");
+    normalise(data);
+  }
   return data;
 }
 

@@ -13,8 +13,9 @@ namespace trainer {
 
 /// What a model is asked to give for some rows: a class each, or numbers each.
 struct Targets {
-  std::span<const std::int32_t> labels;  ///< one a row; empty when the targets are numbers
-  ConstTensor values;                    ///< (rows, ...); empty when the targets are labels
+  std::span<const std::int32_t>
+      labels;          ///< one a row (of sequences: a position); empty when they are numbers
+  ConstTensor values;  ///< (rows, ...); empty when the targets are labels
 
   /// Those of some of the rows.
   Targets rows(std::int64_t first, std::int64_t count) const {
@@ -45,6 +46,17 @@ class Dataset {
 
   /// True when samples are read from files each time, which takes long.
   virtual bool is_streamed() const { return false; }
+  /// Positions of a sample that have a label each; 0 where the whole sample has one.
+  virtual std::int64_t positions() const { return 0; }
+  std::int64_t labels_per_sample() const { return positions() > 0 ? positions() : 1; }
+  /// The labels of the samples `indices`, one sample after the other.
+  virtual void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const;
+  /// Different tokens, where samples are sequences of them; 0 elsewhere.
+  virtual int vocabulary() const { return 0; }
+  /// Where samples are cut from one long text, a part of them is a stretch of the text, from one share of its
+  /// length to another: windows chosen at random are known from their neighbours. `apart`: they do not
+  /// overlap. Null where each sample stands for itself. The set itself must outlive the part.
+  virtual std::unique_ptr<Dataset> stretch(double begin, double end, bool apart) const;
 
   /// Bytes of memory it wants to have filled, before samples can be read. The ranks of a host share them.
   virtual std::int64_t stored_bytes() const { return 0; }

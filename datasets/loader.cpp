@@ -47,9 +47,8 @@ std::span<const std::int64_t> BatchOrder::batch(std::int64_t step) {
 
 const Targets& TargetRows::read(const Dataset& split, std::span<const std::int64_t> samples) {
   if (split.classes() > 0) {
-    labels_.resize(samples.size());
-    std::ranges::transform(samples, labels_.begin(),
-                           [&](std::int64_t sample) { return split.label(sample); });
+    labels_.resize(samples.size() * static_cast<std::size_t>(split.labels_per_sample()));
+    split.read_labels(samples, labels_);
     targets_ = {.labels = labels_};
   } else {
     const Shape shape = split.target().with_front(std::ssize(samples));

@@ -1,10 +1,11 @@
 #include "models/layers/dense.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "engine/core/range.h"
 #include "engine/math/elementwise.h"
-#include "engine/math/gemm.h"
 #include "models/layers/activation_setting.h"
 
 namespace trainer {
@@ -45,14 +46,32 @@ void for_each_product(const Pass& pass, std::int64_t positions, std::span<const 
 }  // namespace
 
 Dense::Dense(const Config& config)
-    : units_(config.get<std::int64_t>("units")),
+    : config_(config),
       has_bias_(config.get<bool>("bias")),
-      activation_(activation_of(config)) {}
+      tied_to_(config.has("tie") ? config.get<std::string>("tie") : ""),
+      activation_(activation_of(config)) {
+  (config.has("units") ? units_ : expand_) =
+      config.get<std::int64_t>(config.has("units") ? "units" : "expand");
+}
+
+ParameterId Dense::find_tied_weight(const Shape& sample, Plan& plan) const {
+  const std::optional<ParameterId> shared = plan.share(tied_to_ + ".weight");
+  if (!shared)
+    config_.fail("tie", fmt::format("no layer before this one is named `{}` and has a weight", tied_to_),
+                 "give it a `name`");
+  const Parameter& weight = plan.parameter(*shared);
+  if (weight.shape != Shape{units_, inputs_})
+    fail_to_fit(config_, plan, sample,
+                fmt::format("{} units from {} inputs, but {} is {}", units_, inputs_, weight.name,
+                            weight.shape.text()));
+  return *shared;
+}
 
 Shape Dense::setup(const Shape& sample, Plan& plan) {
   const bool by_outputs = cut_.along == Cut::Along::outputs, by_inputs = cut_.along == Cut::Along::inputs;
   name_ = plan.layer_name();
   inputs_ = sample[sample.rank() - 1];
+  if (expand_ > 0) units_ = Shape{expand_, inputs_}.size();
   outputs_ = by_outputs ? cut_.last - cut_.first : units_;
   positions_ = sample.with_last(1).size();
   whole_inputs_ = by_inputs ? cut_.inputs : inputs_;
@@ -73,7 +92,7 @@ Shape Dense::setup(const Shape& sample, Plan& plan) {
     bias.whole = Shape{units_};
   }
   if (sums_forward()) bias.cut_axis = -1;
-  weight_ = plan.parameter(weight);
+  weight_ = is_tied() ? find_tied_weight(sample, plan) : plan.parameter(weight);
   const bool whole_sums = !by_inputs || sums_forward();
   adds_bias_ = has_bias_ && whole_sums;
   if (adds_bias_) bias_ = plan.parameter(bias);
@@ -113,9 +132,9 @@ void Dense::forward(ConstTensor x, Tensor y, Pass& pass) {
   const float* const weight = pass.value(weight_).data();
   const auto multiply = [&](const Range& inputs, float* to) {
     for_each_product(pass, positions_, unit_borders_, [&](const MatrixRows& rows, const Range& units) {
-      gemm(Transpose::no, Transpose::no, rows.count, units.count(), inputs.count(),
+      gemm(Transpose::no, orientation(), rows.count, units.count(), inputs.count(),
            x.data() + rows.first * inputs_ + inputs.first, inputs_,
-           weight + inputs.first * outputs_ + units.first, outputs_, 0,
+           weight + weight_at(inputs.first, units.first), weight_row(), 0,
            to + rows.first * outputs_ + units.first, outputs_);
     });
   };
@@ -135,7 +154,8 @@ void Dense::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& p
     activate_backward(applied_, dy.size(), slope_from_input(applied_) ? pass.buffer(sum_).data() : y.data(),
                       dy.data(), dy.data());
   for (const Block& block : pass.blocks()) {
-    find_weight_gradient(x, dy, block, pass.gradient(weight_, block));
+    find_weight_gradient(x, dy, block, pass.adds_gradient(weight_) ? 1.0f : 0.0f,
+                         pass.gradient(weight_, block));
     const MatrixRows rows = MatrixRows::of(block, positions_);
     if (adds_bias_)
       column_sums(rows.count, outputs_, dy.data() + rows.first * outputs_, false,
@@ -145,9 +165,9 @@ void Dense::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& p
   const float* const weight = pass.value(weight_).data();
   const auto multiply = [&](const Range& units, float* to) {
     for_each_product(pass, positions_, input_borders_, [&](const MatrixRows& rows, const Range& inputs) {
-      gemm(Transpose::no, Transpose::yes, rows.count, inputs.count(), units.count(),
-           dy.data() + rows.first * outputs_ + units.first, outputs_,
-           weight + inputs.first * outputs_ + units.first, outputs_, 0,
+      gemm(Transpose::no, is_tied() ? Transpose::no : Transpose::yes, rows.count, inputs.count(),
+           units.count(), dy.data() + rows.first * outputs_ + units.first, outputs_,
+           weight + weight_at(inputs.first, units.first), weight_row(), 0,
            to + rows.first * inputs_ + inputs.first, inputs_);
     });
   };
@@ -157,13 +177,19 @@ void Dense::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& p
     multiply({0, outputs_}, dx.data());
 }
 
-void Dense::find_weight_gradient(ConstTensor x, ConstTensor dy, const Block& block, Tensor dw) const {
+void Dense::find_weight_gradient(ConstTensor x, ConstTensor dy, const Block& block, float beta,
+                                 Tensor dw) const {
   const MatrixRows rows = MatrixRows::of(block, positions_);
   const auto multiply = [&](const Range& inputs, const Range& units) {
-    gemm(Transpose::yes, Transpose::no, inputs.count(), units.count(), rows.count,
-         x.data() + rows.first * inputs_ + inputs.first, inputs_,
-         dy.data() + rows.first * outputs_ + units.first, outputs_, 0,
-         dw.data() + inputs.first * outputs_ + units.first, outputs_);
+    const float* const from = x.data() + rows.first * inputs_ + inputs.first;
+    const float* const slopes = dy.data() + rows.first * outputs_ + units.first;
+    float* const to = dw.data() + weight_at(inputs.first, units.first);
+    if (is_tied())
+      gemm(Transpose::yes, Transpose::no, units.count(), inputs.count(), rows.count, slopes, outputs_, from,
+           inputs_, beta, to, weight_row());
+    else
+      gemm(Transpose::yes, Transpose::no, inputs.count(), units.count(), rows.count, from, inputs_, slopes,
+           outputs_, beta, to, weight_row());
   };
   if (gemm_is_chained()) return multiply({0, inputs_}, {0, outputs_});
   for (std::size_t i = 1; i < input_borders_.size(); ++i)
@@ -213,8 +239,18 @@ const Registry<Layer>::Add registered{
     {.name = "dense",
      .help = "every output from all inputs: x W + b; a map is taken in the order channels, height, width",
      .primary = "units",
-     .settings = {integer("units", "how many outputs").at_least(1).at_most(1e9),
-                  boolean("bias", "add a bias to each output").fallback("true"), activation_setting()}},
+     .settings =
+         {integer("units", "how many outputs").at_least(1).at_most(1e9).optional().exclusive_with("expand"),
+          integer("expand", "so many times as many outputs as inputs")
+              .at_least(1)
+              .at_most(1e6)
+              .optional()
+              .exclusive_with("units"),
+          boolean("bias", "add a bias to each output").fallback("true"), activation_setting(),
+          text("tie",
+               "name of a layer before this one whose weight it uses the other way round, such as an "
+               "embedding")
+              .optional()}},
     [](const Config& config) { return std::make_unique<Dense>(config); }};
 
 }  // namespace

@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "engine/math/activation.h"
+#include "engine/math/gemm.h"
 #include "models/layers/block_sum.h"
 #include "models/layers/layer.h"
 
 namespace trainer {
 
-/// y = activation(x W + b) on the last extent. In a header of its own because model parallelism cuts it.
+/// y = activation(x W + b) on the last extent; with a shared weight, activation(x W' + b). In a header of its
+/// own because model parallelism cuts it.
 class Dense final : public Layer {
  public:
   /// The part of the whole layer that a rank computes.
@@ -29,6 +31,10 @@ class Dense final : public Layer {
 
   explicit Dense(const Config& config);
 
+  /// Whether its units are known before setup() and its weight is its own.
+  bool can_be_cut() const { return units_ > 0 && tied_to_.empty(); }
+  /// The layer whose weight it uses; empty when it has its own.
+  const std::string& tied_to() const { return tied_to_; }
   /// Of the whole layer, whatever the cut.
   std::int64_t units() const { return units_; }
   bool has_bias() const { return has_bias_; }
@@ -52,10 +58,21 @@ class Dense final : public Layer {
   bool sums_backward() const { return block_sum_ && cut_.along == Cut::Along::outputs; }
   template <class Product>
   void sum_blocks(const Pass& pass, std::span<float> total, Product product) const;
-  void find_weight_gradient(ConstTensor x, ConstTensor dy, const Block& block, Tensor dw) const;
+  /// dw = x' dy + beta dw
+  void find_weight_gradient(ConstTensor x, ConstTensor dy, const Block& block, float beta, Tensor dw) const;
+  ParameterId find_tied_weight(const Shape& sample, Plan& plan) const;
+  /// A shared weight lies (units, inputs).
+  bool is_tied() const { return !tied_to_.empty(); }
+  Transpose orientation() const { return is_tied() ? Transpose::yes : Transpose::no; }
+  std::int64_t weight_row() const { return is_tied() ? inputs_ : outputs_; }
+  std::int64_t weight_at(std::int64_t input, std::int64_t unit) const {
+    return is_tied() ? unit * inputs_ + input : input * outputs_ + unit;
+  }
 
-  std::int64_t units_;
+  Config config_;
+  std::int64_t units_ = 0, expand_ = 0;  // expand: units follow from the inputs
   bool has_bias_;
+  std::string tied_to_;
   Activation activation_;
   Cut cut_;
   std::unique_ptr<BlockSum> block_sum_;

@@ -1,6 +1,8 @@
 #include "models/network/partition.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "models/layers/dense.h"
@@ -13,13 +15,25 @@ using Entry = Sequence::Entry;
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 /// The dense layer that sees `first`'s units with only elementwise layers between, or kNone.
-std::size_t dense_after(const std::vector<Entry>& entries, std::size_t first) {
+std::size_t dense_after(const std::vector<Entry>& entries, const std::vector<bool>& cut, std::size_t first) {
   std::size_t next = first + 1;
   while (next < entries.size() && entries[next].layer->is_elementwise()) ++next;
-  return next < entries.size() && entries[next].type == "dense" ? next : kNone;
+  return next < entries.size() && cut[next] ? next : kNone;
 }
 
 Dense& dense(Entry& entry) { return dynamic_cast<Dense&>(*entry.layer); }
+
+/// Which entries are dense layers that may be cut: not those that share a weight.
+std::vector<bool> dense_to_cut(std::vector<Entry>& entries) {
+  std::set<std::string> tied_to;
+  for (Entry& entry : entries)
+    if (entry.type == "dense") tied_to.insert(dense(entry).tied_to());
+  std::vector<bool> result;
+  for (Entry& entry : entries)
+    result.push_back(entry.type == "dense" && dense(entry).can_be_cut() &&
+                     (entry.name.empty() || !tied_to.contains(entry.name)));
+  return result;
+}
 
 /// Floats a sample moves, counting an all-gather of n as n and a sum of n as 2 n: by outputs twice, u1 and u2
 /// are joined and u1 gradients summed; by outputs, then inputs, u2 are summed.
@@ -33,16 +47,17 @@ void cut_dense_layers(Sequence& layers, ModelGroup& group, bool exact) {
   if (group.size() == 1 && !exact) return;
   std::vector<Entry> result;
   std::vector<Entry>& entries = layers.entries();
+  const std::vector<bool> cut = dense_to_cut(entries);
   const auto exchange = [&](ExchangeKind kind, std::int64_t width) {
     if (group.size() > 1) result.push_back({.layer = make_exchange(kind, group, width), .type = "exchange"});
   };
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i].type != "dense") {
+    if (!cut[i]) {
       result.push_back(std::move(entries[i]));
       continue;
     }
     const std::int64_t units = dense(entries[i]).units();
-    const std::size_t next = dense_after(entries, i);
+    const std::size_t next = dense_after(entries, cut, i);
     const bool paired = next != kNone && pair_moves_less(units, dense(entries[next]).units());
     const Range part = group.part(units);
     dense(entries[i])

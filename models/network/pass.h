@@ -43,8 +43,11 @@ class Pass {
   int worker() const { return worker_; }
 
   ConstTensor value(ParameterId id) const;
-  /// Where the block's gradient goes: to be overwritten.
+  /// Where the block's gradient goes: to be overwritten, or added to where adds_gradient().
   Tensor gradient(ParameterId id, const Block& block) const;
+  /// Whether a layer that shares the parameter, and came before in backward, has written its part of the
+  /// gradient.
+  bool adds_gradient(ParameterId id) const { return id.use + 1 < plan_->parameter(id).uses; }
   std::span<float> state(StateId id) const;
   /// The memory as (rows, per_row), or (fixed) when it was booked without per_row.
   Tensor buffer(BufferId id) const;

@@ -34,6 +34,12 @@ ParameterId Plan::parameter(Parameter parameter) {
   return {static_cast<int>(parameters_.size()) - 1};
 }
 
+std::optional<ParameterId> Plan::share(const std::string& full_name) {
+  const auto found = std::ranges::find(parameters_, full_name, &Parameter::name);
+  if (found == parameters_.end() || found->cut_axis >= 0) return std::nullopt;
+  return ParameterId{static_cast<int>(found - parameters_.begin()), found->uses++};
+}
+
 StateId Plan::state(State state) {
   state.name = layer_.name + "." + state.name;
   state.offset = state_end_;

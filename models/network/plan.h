@@ -29,6 +29,7 @@ struct Parameter {
 
   std::optional<Config> init = {};  ///< filled by the plan from the layer's `init`
   std::int64_t offset = 0;  ///< filled by the plan: where it begins in the flat buffer, a multiple of 16
+  int uses = 1;             ///< filled by the plan: layers that share it
 
   const Shape& whole_shape() const { return whole ? *whole : shape; }
 };
@@ -44,6 +45,7 @@ struct State {
 
 struct ParameterId {
   int index = -1;
+  int use = 0;  ///< 0 for the layer that declared it, counted on for those that share it
 };
 struct StateId {
   int index = -1;
@@ -63,6 +65,11 @@ class Plan {
 
   // For layers. Error(usage) when a model wants more than any machine has; sums of sizes then never overflow.
   ParameterId parameter(Parameter parameter);
+  /// The parameter of a layer that was set up before, to be shared: it lies where it was declared, and its
+  /// gradient is the sum of all uses (Pass::adds_gradient). Null when there is none, "tokens.weight", or only
+  /// a shard of it.
+  std::optional<ParameterId> share(const std::string& full_name);
+  const Parameter& parameter(ParameterId id) const { return parameters_[static_cast<std::size_t>(id.index)]; }
   StateId state(State state);
   /// Lives from forward to the end of backward.
   BufferId saved(std::int64_t per_row, std::int64_t fixed = 0);

@@ -31,12 +31,19 @@ Range BatchRunner::own_rows(std::int64_t batch_rows) const {
 
 void BatchRunner::score(int worker, std::int64_t batch_rows, ConstTensor y, float gradient_scale) {
   Worker& self = workers_[static_cast<std::size_t>(worker)];
-  const Tensor gradient = gradient_scale > 0 ? session_.network().output_gradient(worker) : Tensor();
+  Tensor gradient = gradient_scale > 0 ? session_.network().output_gradient(worker) : Tensor();
+  // To losses and metrics every position of a sequence is a row of its own.
+  const std::int64_t labels = session_.labels_per_sample();
+  if (session_.data().train->positions() > 0) {
+    const Shape rows{y.rows() * labels, y.row_size() / labels};
+    y = y.as(rows);
+    if (!gradient.empty()) gradient = gradient.as(rows);
+  }
   std::span<double> sums = self.sums;
   std::int64_t first = 0;
   const Range blocks = blocks_of(worker);
   for (std::int64_t block = blocks.first; block < blocks.last; ++block) {
-    const std::int64_t count = session_.blocks().rows(block, batch_rows).count();
+    const std::int64_t count = labels * session_.blocks().rows(block, batch_rows).count();
     const ConstTensor block_y = y.rows(first, count);
     const Targets targets = self.targets.targets().rows(first, count);
     sums[0] += session_.loss().evaluate(block_y, targets, gradient_scale,
@@ -65,8 +72,8 @@ void BatchRunner::evaluate(const Dataset& split, std::span<const std::int64_t> s
 
 void BatchRunner::train(RowLoader& rows, std::span<const std::int64_t> samples, std::int64_t step,
                         const std::function<void(int, std::int64_t)>& on_ready) {
-  // The mean over the global batch, so that gradients of unequal parts are simply added.
-  const float scale = 1.0f / static_cast<float>(samples.size());
+  // The mean over the labels of the global batch, so that gradients of unequal parts are simply added.
+  const float scale = 1.0f / static_cast<float>(std::ssize(samples) * session_.labels_per_sample());
   rows.begin(step);
   // Handed on by reference: a std::function that holds this much would allocate.
   const auto work = [&](int worker) {
@@ -121,7 +128,7 @@ void BatchRunner::scores(std::span<const double> sums, std::int64_t samples, Sco
   // Block by block, in order.
   std::ranges::copy(sums, total_.begin());
   for (std::size_t i = kinds_; i < total_.size(); ++i) total_[i % kinds_] += total_[i];
-  const auto count = static_cast<double>(samples);
+  const auto count = static_cast<double>(samples * session_.labels_per_sample());
   scores.samples = samples;
   scores.loss = total_[0] / count;
   scores.metrics.clear();

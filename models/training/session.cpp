@@ -1,5 +1,7 @@
 #include "models/training/session.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "models/network/partition.h"
@@ -34,12 +36,23 @@ void check_ranks(const Config& train, const TrainSettings& settings, const Mesh&
     fail("exact", "exact mode without modelpar cannot cut layers over ranks",
          "train.exact: true, or --datapar");
 }
+/// What is compared with one label: the model's output, or one position of it.
+Shape scored_output(const Config& model, const Shape& output, std::int64_t positions) {
+  if (positions == 0) return output;
+  if (output.rank() != 2 || output[0] != positions)
+    model.fail("layers",
+               fmt::format("the data has a label for each of {} positions; the model gives {}", positions,
+                           channels_first_text(output)),
+               "layers that keep positions, such as embedding, lstm, attention, layer_norm and dense");
+  return output.without_front();
+}
 
 }  // namespace
 
 Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
     : settings_(train_settings(root.at("train"))),
       data_(std::move(data)),
+      labels_per_sample_(data_.train->labels_per_sample()),
       mesh_(mesh),
       pool_(pool),
       blocks_(make_blocks(settings_, mesh, pool)),
@@ -58,13 +71,14 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
                                                         }});
   loss_ = Registry<Loss>::make(model.at("loss"));
   const Dataset& train = *data_.train;
-  loss_->setup(network_->output(), train.classes());
+  const Shape output = scored_output(model, network_->output(), train.positions());
+  loss_->setup(output, train.classes());
   if (train.classes() == 0 && network_->output().size() != train.target().size())
     model.fail("layers", "the model gives " + channels_first_text(network_->output()) +
                              " a sample, but its target is " + channels_first_text(train.target()));
   for (const Config& config : root.at("train").items("metrics")) {
     metrics_.push_back(Registry<Metric>::make(config));
-    metrics_.back()->setup(network_->output(), data_.train->classes());
+    metrics_.back()->setup(output, data_.train->classes());
     const std::string name = metrics_.back()->name();
     if (std::ranges::count(metrics_, name, [](const auto& metric) { return metric->name(); }) > 1)
       config.fail("", "the metric " + name + " is there twice");

@@ -30,6 +30,8 @@ class Session {
 
   const TrainSettings& settings() const { return settings_; }
   const Data& data() const { return data_; }
+  /// What losses and metrics average over: each sample has so many.
+  std::int64_t labels_per_sample() const { return labels_per_sample_; }
   Mesh& mesh() const { return mesh_; }
   ThreadPool& pool() const { return pool_; }
   const BatchBlocks& blocks() const { return blocks_; }
@@ -49,6 +51,7 @@ class Session {
  private:
   TrainSettings settings_;
   Data data_;
+  std::int64_t labels_per_sample_;
   Mesh& mesh_;
   ThreadPool& pool_;
   BatchBlocks blocks_;

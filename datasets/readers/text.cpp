@@ -1,0 +1,237 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+
+#include "datasets/dataset.h"
+#include "datasets/readers/byte_reader.h"
+#include "datasets/readers/known_files.h"
+#include "datasets/readers/tokens.h"
+#include "engine/config/registry.h"
+
+namespace trainer {
+namespace {
+
+/// Bytes that one token of such a vocabulary takes in memory.
+int width_of(int vocabulary) { return vocabulary <= 1 << 8 ? 1 : vocabulary <= 1 << 16 ? 2 : 4; }
+
+/// The tokens of a text where the ranks of a host share them.
+class Tokens {
+ public:
+  Tokens(std::span<const std::uint8_t> memory, int width) : memory_(memory), width_(width) {}
+
+  /// Calls visit(i, token) for tokens [first, first + count).
+  template <class Visit>
+  void visit(std::int64_t first, std::int64_t count, Visit visit) const {
+    const std::uint8_t* const begin = memory_.data() + first * width_;
+    assert((first + count) * width_ <= std::ssize(memory_));
+    if (width_ == 1) return visit_as<std::uint8_t>(begin, count, visit);
+    if (width_ == 2) return visit_as<std::uint16_t>(begin, count, visit);
+    return visit_as<std::uint32_t>(begin, count, visit);
+  }
+
+ private:
+  template <class Number, class Visit>
+  static void visit_as(const std::uint8_t* begin, std::int64_t count, Visit visit) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      Number number;
+      std::memcpy(&number, begin + static_cast<std::size_t>(i) * sizeof number, sizeof number);
+      visit(i, number);
+    }
+  }
+
+  std::span<const std::uint8_t> memory_;
+  int width_;
+};
+
+/// Windows of a text, each with the tokens that come next as its labels.
+class Windows : public Dataset {
+ public:
+  /// Tokens [first, last) of the text, in windows of `length` that begin `stride` apart.
+  struct Cut {
+    std::int64_t first = 0, last = 0, length = 0, stride = 0;
+    /// A window's last label is the token behind it.
+    std::int64_t windows() const {
+      const std::int64_t rest = last - first - length - 1;
+      return rest < 0 ? 0 : rest / stride + 1;
+    }
+  };
+  Windows(const Cut& cut, int vocabulary, const std::optional<Tokens>& tokens)
+      : cut_(cut), vocabulary_(vocabulary), tokens_(tokens) {}
+
+  std::int64_t size() const override { return cut_.windows(); }
+  Shape sample() const override { return {cut_.length}; }
+  int classes() const override { return vocabulary_; }
+  std::int64_t positions() const override { return cut_.length; }
+  int vocabulary() const override { return vocabulary_; }
+
+  void read(std::span<const std::int64_t> indices, Tensor x) const override {
+    float* to = x.data();
+    for (const std::int64_t index : indices) {
+      tokens_->visit(begin_of(index), cut_.length,
+                     [to](std::int64_t i, auto token) { to[i] = static_cast<float>(token); });
+      to += cut_.length;
+    }
+  }
+  std::int32_t label(std::int64_t) const override {
+    throw std::logic_error("a window of a text has a label for each position");
+  }
+  void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override {
+    std::int32_t* to = labels.data();
+    for (const std::int64_t index : indices) {
+      tokens_->visit(begin_of(index) + 1, cut_.length,
+                     [to](std::int64_t i, auto token) { to[i] = static_cast<std::int32_t>(token); });
+      to += cut_.length;
+    }
+  }
+
+  std::unique_ptr<Dataset> stretch(double begin, double end, bool apart) const override {
+    const auto token_at = [this](double share) {
+      return cut_.first + std::llround(share * static_cast<double>(cut_.last - cut_.first));
+    };
+    Cut part = cut_;
+    part.first = token_at(begin);
+    part.last = token_at(end);
+    if (apart) part.stride = part.length;
+    return std::make_unique<Windows>(part, vocabulary_, tokens_);
+  }
+
+ protected:
+  const Cut& cut() const { return cut_; }
+
+ private:
+  std::int64_t begin_of(std::int64_t index) const {
+    if (index < 0 || index >= size()) throw std::logic_error("a window that is not there");
+    return cut_.first + index * cut_.stride;
+  }
+
+  Cut cut_;
+  int vocabulary_;
+  const std::optional<Tokens>& tokens_;  // known once the text is in memory
+};
+
+/// What a text's tokens come from: its bytes, read when they are wanted, or tokens made while opening it.
+struct Source {
+  std::unique_ptr<ByteReader> bytes;
+  TokenizedText tokenized;
+};
+
+/// A whole text. Its memory is that of all windows cut from it.
+class Text final : public Windows {
+ public:
+  Text(const Cut& cut, int vocabulary, Source source)
+      : Windows(cut, vocabulary, memory_), source_(std::move(source)) {}
+
+  std::int64_t stored_bytes() const override { return cut().last * width_of(classes()); }
+  void fill(std::span<std::uint8_t> memory) override {
+    if (source_.bytes) {
+      source_.bytes->read(memory);
+      source_.bytes->finish();
+      return;
+    }
+    switch (width_of(classes())) {
+      case 1:
+        return store<std::uint8_t>(memory);
+      case 2:
+        return store<std::uint16_t>(memory);
+      default:
+        return store<std::uint32_t>(memory);
+    }
+  }
+  void attach(std::span<const std::uint8_t> memory) override {
+    source_ = {};
+    memory_.emplace(memory, width_of(classes()));
+  }
+
+ private:
+  template <class Number>
+  void store(std::span<std::uint8_t> memory) const {
+    std::uint8_t* to = memory.data();
+    for (const std::uint32_t token : source_.tokenized.tokens) {
+      const auto number = static_cast<Number>(token);
+      std::memcpy(to, &number, sizeof number);
+      to += sizeof number;
+    }
+  }
+
+  std::optional<Tokens> memory_;
+  Source source_;
+};
+
+std::string text_of(ByteReader& file) {
+  std::string text(static_cast<std::size_t>(file.size()), '\0');
+  file.read({reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+  file.finish();
+  return text;
+}
+
+/// A file of text, cut into windows.
+class TextReader final : public Reader {
+ public:
+  TextReader(const Config& config, const ReaderContext& context)
+      : file_(config.get<std::string>("file")),
+        tokens_(config.get<std::string>("tokens")),
+        length_(config.get<std::int64_t>("sequence")),
+        stride_(config.has("stride") ? config.get<std::int64_t>("stride") : length_),
+        files_("text", {file_}, context.path),
+        direct_(context.path.empty() ? existing_file(file_) : "") {}
+
+  bool missing(std::vector<std::string>& looked_for) const override {
+    looked_for.push_back(files_.looked_for());
+    return direct_.empty() && files_.missing();
+  }
+
+  DataSource open() override {
+    const std::string path = direct_.empty() ? files_.require(file_) : direct_;
+    auto file = std::make_unique<ByteReader>(path);
+    DataSource data{.name = "text", .fingerprint = {file->fingerprint()}};
+    Source source;
+    int vocabulary = 1 << 8;
+    std::int64_t count = file->size();
+    if (tokens_ == "bytes") {
+      source.bytes = std::move(file);
+    } else {
+      source.tokenized = tokens_of_characters(text_of(*file), path);
+      vocabulary = source.tokenized.vocabulary;
+      count = std::ssize(source.tokenized.tokens);
+    }
+    const Windows::Cut cut{.first = 0, .last = count, .length = length_, .stride = stride_};
+    if (cut.windows() == 0)
+      throw Error(ExitCode::data,
+                  {Diagnostic{.what = "the text is shorter than a sequence",
+                              .place = path,
+                              .notes = {fmt::format("{} {}; `sequence: {}` wants one more than that", count,
+                                                    tokens_, length_)}}});
+    data.train = std::make_unique<Text>(cut, vocabulary, std::move(source));
+    return data;
+  }
+
+ private:
+  std::string file_, tokens_;
+  std::int64_t length_, stride_;
+  KnownFiles files_;
+  std::string direct_;  ///< where `file` is a path that leads to it
+};
+
+const Registry<Reader, const ReaderContext&>::Add registered{
+    {.name = "text",
+     .help = "a file of text, plain or .gz, cut into sequences whose labels are the tokens that come next",
+     .settings = {text("file", "the file's name, or its path"),
+                  choice("tokens", "what a token is", {"bytes", "characters"}).fallback("bytes"),
+                  integer("sequence", "tokens of a sample").at_least(1).at_most(1e6),
+                  integer("stride",
+                          "tokens from the beginning of a training sample to that of the next; `sequence` "
+                          "where it is not given")
+                      .at_least(1)
+                      .at_most(1e6)
+                      .optional()}},
+    [](const Config& config, const ReaderContext& context) {
+      return std::make_unique<TextReader>(config, context);
+    }};
+
+}  // namespace
+}  // namespace trainer

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainer {
+
+/// A text as numbers: each token by its place in the vocabulary.
+struct TokenizedText {
+  std::vector<std::uint32_t> tokens;
+  int vocabulary = 0;
+};
+
+/// Every character (code point) is a token; the vocabulary is those of the text, in order. Error(data) that
+/// names `path`, line and column when the text is not UTF-8.
+TokenizedText tokens_of_characters(std::string_view text, const std::string& path);
+
+}  // namespace trainer

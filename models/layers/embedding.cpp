@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "engine/math/elementwise.h"
+#include "models/layers/layer.h"
+
+namespace trainer {
+namespace {
+
+/// Each token's row of a table; where asked, with that of its position added.
+class Embedding final : public Layer {
+ public:
+  explicit Embedding(const Config& config)
+      : config_(config),
+        units_(config.get<std::int64_t>("units")),
+        vocabulary_(config.get<std::int64_t>("vocabulary")),
+        positions_(config.get<std::string>("positions")) {}
+
+  Shape setup(const Shape& sample, Plan& plan) override {
+    if (sample.rank() != 1)
+      fail_to_fit(config_, plan, sample, "it wants a sequence of tokens", "put it first, behind `text` data");
+    length_ = sample[0];
+    name_ = plan.layer_name();
+    weight_ = plan.parameter(
+        {.name = "weight", .shape = {vocabulary_, units_}, .fan_in = vocabulary_, .fan_out = units_});
+    if (positions_ == "learned")
+      position_ = plan.parameter(
+          {.name = "positions", .shape = {length_, units_}, .fan_in = length_, .fan_out = units_});
+    if (positions_ == "sinusoidal") draw_waves();
+    plan.backward_reads(true, false);
+    return {length_, units_};
+  }
+
+  void forward(ConstTensor x, Tensor y, Pass& pass) override {
+    const float* const table = pass.value(weight_).data();
+    const float* const added = positions_ == "learned" ? pass.value(position_).data() : waves_.data();
+    for (std::int64_t row = 0; row < pass.rows(); ++row)
+      for (std::int64_t t = 0; t < length_; ++t) {
+        const std::int64_t at = row * length_ + t;
+        const float* const from = table + token(x[at]) * units_;
+        float* const to = y.data() + at * units_;
+        if (positions_ == "none")
+          std::copy_n(from, units_, to);
+        else
+          add(units_, from, added + t * units_, to);
+      }
+  }
+
+  void backward(ConstTensor x, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
+    for (const Block& block : pass.blocks()) {
+      const Tensor gradient = pass.gradient(weight_, block);
+      if (!pass.adds_gradient(weight_)) std::ranges::fill(gradient.span(), 0.0f);
+      for (std::int64_t at = block.first * length_; at < (block.first + block.count) * length_; ++at)
+        accumulate(units_, dy.data() + at * units_, gradient.data() + token(x[at]) * units_);
+      // Summed over rows: a position's columns of all samples lie one behind the other.
+      if (positions_ == "learned")
+        column_sums(block.count, length_ * units_, dy.data() + block.first * length_ * units_, false,
+                    pass.gradient(position_, block).data());
+    }
+    // Tokens have no gradient.
+    if (!dx.empty()) std::ranges::fill(dx.span(), 0.0f);
+  }
+
+ private:
+  std::int64_t token(float number) const {
+    if (number >= 0 && number < static_cast<float>(vocabulary_)) return static_cast<std::int64_t>(number);
+    throw Error(ExitCode::data,
+                fmt::format("{} met token {}, but its vocabulary is {}", name_, number, vocabulary_),
+                "`vocabulary: $vocab`, which the data gives");
+  }
+
+  /// Sines and cosines of wavelengths from 2 pi to 10,000 times that (Vaswani et al. 2017, section 3.5).
+  void draw_waves() {
+    waves_.resize(static_cast<std::size_t>(Shape{length_, units_}.size()));
+    for (std::int64_t t = 0; t < length_; ++t)
+      for (std::int64_t unit = 0; unit < units_; ++unit) {
+        const double wave =
+            std::pow(10000.0, -static_cast<double>(unit / 2 * 2) / static_cast<double>(units_));
+        const double angle = static_cast<double>(t) * wave;
+        waves_[static_cast<std::size_t>(t * units_ + unit)] =
+            static_cast<float>(unit % 2 == 0 ? std::sin(angle) : std::cos(angle));
+      }
+  }
+
+  Config config_;
+  std::int64_t units_, vocabulary_, length_ = 0;
+  std::string positions_, name_;
+  ParameterId weight_, position_;
+  std::vector<float> waves_;
+};
+
+const Registry<Layer>::Add registered{
+    {.name = "embedding",
+     .help = "numbers for each token of a sequence, looked up in a table that is learned",
+     .primary = "units",
+     .settings = {integer("units", "numbers for each token").at_least(1).at_most(1e9),
+                  choice("positions",
+                         "what is added so that positions differ: rows of a second table, or sines",
+                         {"none", "learned", "sinusoidal"})
+                      .fallback("none"),
+                  integer("vocabulary", "how many tokens there are")
+                      .at_least(1)
+                      .at_most(1 << 24)
+                      .fallback("$vocab")}},
+    [](const Config& config) { return std::make_unique<Embedding>(config); }};
+
+}  // namespace
+}  // namespace trainer
