@@ -23,6 +23,7 @@ TEST_CASE("every config trains a step, alone and on four processes", "[configs]"
   const SmallRun run;
   write_small_mnist(run.path("set"), 1500, 20);
   write_small_cifar10(run.path("set"), 200, 20);
+  write_small_text(run.path("set/tinyshakespeare.txt"), 12000);
   write_text(run.path("set") / "iris.csv", small_table(60, 4, 3));
   write_text(run.path("set") / "breast_cancer.csv", small_table(100, 30, 2));
   write_text(run.path("set") / "boston_house_prices.csv", "a title\n" + small_table(60, 13, 9));

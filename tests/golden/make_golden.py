@@ -7,6 +7,7 @@ Layers, losses and optimizers are computed in double precision from float32 inpu
 numbers to the last digit; the trainings run in float32, as a user's would.
 """
 import json
+import math
 import pathlib
 import struct
 import zlib
@@ -64,8 +65,8 @@ class Concat(nn.Module):
         return torch.cat([branch(x) for branch in self.branches], dim=1)
 
 
-def layer(name, yaml, module, shape, names=None, mode='training'):
-    """names: ours for PyTorch's prefixes, {'': 'conv1'} unless said."""
+def layer(name, yaml, module, shape, names=None, mode='training', tokens=None):
+    """names: ours for PyTorch's prefixes, {'': 'conv1'} unless said. tokens: the input, where it is integers."""
     module = module.double()
     ours = {}
     for key, tensor in module.state_dict().items():
@@ -78,7 +79,7 @@ def layer(name, yaml, module, shape, names=None, mode='training'):
             if key.endswith('running_var'):
                 tensor.copy_((tensor.abs() + 0.5).float())
     module.train(mode == 'training')
-    x = rounded(*shape).requires_grad_()
+    x = rounded(*shape).requires_grad_() if tokens is None else tokens
     tensors = {'x': x}
     states = {key: tensor for key, tensor in module.named_buffers() if key in ours}
     for key, tensor in module.named_parameters():
@@ -90,7 +91,9 @@ def layer(name, yaml, module, shape, names=None, mode='training'):
     if mode == 'training':
         dy = rounded(*y.shape)
         y.backward(dy)
-        tensors.update({'dy': dy, 'dx': x.grad})
+        tensors['dy'] = dy
+        if tokens is None:
+            tensors['dx'] = x.grad
         for key, tensor in module.named_parameters():
             tensors[f'gradient/{ours[key]}'] = tensor.grad
         for key, tensor in states.items():
@@ -450,6 +453,83 @@ def clipping():
                      'clipped_b': parameters[1].grad, 'norm': norm.reshape(1)}, kind='clip', limit=str(limit))
 
 
+class Tied(nn.Module):
+    def __init__(self, vocabulary, units):
+        super().__init__()
+        self.tokens = nn.Embedding(vocabulary, units)
+
+    def forward(self, x):
+        return torch.tanh(self.tokens(x)) @ self.tokens.weight.T
+
+
+class Output(nn.Module):
+    """The outputs of a recurrent module, without its last state."""
+
+    def __init__(self, recurrent):
+        super().__init__()
+        self.recurrent = recurrent
+
+    def forward(self, x):
+        return self.recurrent(x)[0]
+
+
+class Last(Output):
+    """What each direction gives at its end."""
+
+    def forward(self, x):
+        state = self.recurrent(x)[1]
+        return torch.cat(tuple(state[0] if isinstance(state, tuple) else state), dim=1)
+
+
+class Truncated(Output):
+    """The state goes on over all steps, the gradient only over some."""
+
+    def __init__(self, recurrent, steps):
+        super().__init__(recurrent)
+        self.steps = steps
+
+    def forward(self, x):
+        state, outputs = None, []
+        for part in x.split(self.steps, dim=1):
+            if state is not None:
+                state = tuple(h.detach() for h in state) if isinstance(state, tuple) else state.detach()
+            y, state = self.recurrent(part, state)
+            outputs.append(y)
+        return torch.cat(outputs, dim=1)
+
+
+class SelfAttention(nn.Module):
+    def __init__(self, width, heads, causal, bias=True):
+        super().__init__()
+        self.attention, self.causal = nn.MultiheadAttention(width, heads, bias=bias, batch_first=True), causal
+
+    def forward(self, x):
+        mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1) if self.causal else None
+        return self.attention(x, x, x, attn_mask=mask, need_weights=False)[0]
+
+
+class RotaryAttention(SelfAttention):
+    """The same with queries and keys turned (Su et al. 2021), in the form that pairs both halves of a head."""
+
+    def forward(self, x):
+        rows, length, width = x.shape
+        heads = self.attention.num_heads
+        q, k, v = (part.view(rows, length, heads, -1).transpose(1, 2) for part in
+                   F.linear(x, self.attention.in_proj_weight, self.attention.in_proj_bias).chunk(3, dim=-1))
+        half = width // heads // 2
+        angles = torch.arange(length).double()[:, None] * 10000.0 ** (-torch.arange(half).double() / half)[None, :]
+
+        def turned(x):
+            first, second = x[..., :half], x[..., half:]
+            return torch.cat([first * angles.cos() - second * angles.sin(),
+                              second * angles.cos() + first * angles.sin()], dim=-1)
+
+        scores = turned(q) @ turned(k).transpose(-2, -1) / math.sqrt(2 * half)
+        if self.causal:
+            scores = scores.masked_fill(torch.ones(length, length, dtype=torch.bool).triu(1), -math.inf)
+        return self.attention.out_proj((scores.softmax(-1) @ v).transpose(1, 2).reshape(rows, length, width))
+
+
 def sequence_layers():
     layer('gelu', 'gelu', nn.GELU(), (3, 2, 3, 5))
     layer('dense_gelu', 'dense: {units: 4, activation: gelu}', nn.Sequential(nn.Linear(6, 4), nn.GELU()), (5, 6),
@@ -457,6 +537,38 @@ def sequence_layers():
     layer('conv_gelu', 'conv: {filters: 4, kernel: 3, activation: gelu}',
           nn.Sequential(nn.Conv2d(3, 4, 3), nn.GELU()), (2, 3, 5, 4), {'0': 'conv1'})
     layer('layer_norm', 'layer_norm', nn.LayerNorm(7), (2, 3, 7), {'': 'layer_norm1'})
+
+    tokens = torch.tensor([[0, 3, 3, 1], [4, 4, 4, 2], [5, 0, 1, 3]])
+    layer('embedding', 'embedding: {units: 3, vocabulary: 6}', nn.Embedding(6, 3), None, {'': 'embedding1'},
+          tokens=tokens)
+    layer('embedding_tied',
+          'embedding: {units: 3, vocabulary: 6, name: tokens}, tanh, dense: {units: 6, bias: false, tie: tokens}',
+          Tied(6, 3), None, {'tokens': 'tokens'}, tokens=tokens)
+    for type, module in [('rnn', nn.RNN), ('lstm', nn.LSTM), ('gru', nn.GRU)]:
+        names = {'recurrent': f'{type}1'}
+        for length in [1, 2, 9]:
+            layer(f'{type}_length_{length}', f'{type}: 4', Output(module(5, 4, batch_first=True)), (3, length, 5), names)
+        layer(f'{type}_stacked', f'{type}: {{units: 3, layers: 2, bidirectional: true}}',
+              Output(module(4, 3, num_layers=2, bidirectional=True, batch_first=True)), (2, 5, 4), names)
+        layer(f'{type}_without_bias', f'{type}: {{units: 3, bias: false}}',
+              Output(module(4, 3, bias=False, batch_first=True)), (2, 4, 4), names)
+        layer(f'{type}_last', f'{type}: {{units: 3, bidirectional: true, output: last}}',
+              Last(module(4, 3, bidirectional=True, batch_first=True)), (2, 4, 4), names)
+        layer(f'{type}_truncate', f'{type}: {{units: 3, truncate: 3}}',
+              Truncated(module(2, 3, batch_first=True), 3), (2, 8, 2), names)
+    layer('rnn_relu', 'rnn: {units: 4, activation: relu}', Output(nn.RNN(5, 4, nonlinearity='relu', batch_first=True)),
+          (3, 4, 5), {'recurrent': 'rnn1'})
+
+    names = {'attention': 'attention1', 'attention.out_proj': 'attention1.out_proj'}
+    for length in [1, 5, 70]:
+        for causal in [False, True]:
+            layer(f'attention_{"causal" if causal else "whole"}_{length}',
+                  f'attention: {{heads: 2, causal: {str(causal).lower()}}}', SelfAttention(4, 2, causal),
+                  (2, length, 4), names)
+    layer('attention_without_bias', 'attention: {heads: 3, causal: true, bias: false}',
+          SelfAttention(6, 3, True, bias=False), (2, 5, 6), names)
+    layer('attention_rotary', 'attention: {heads: 2, causal: true, rotary: true}', RotaryAttention(8, 2, True),
+          (2, 6, 8), names)
 
 
 torch.manual_seed(20151203)

@@ -10,13 +10,15 @@ double relative_difference(std::span<const float> values, std::span<const float>
 
 /// Compares backward with finite differences of forward in training mode, for the input and every parameter;
 /// the loss is a random linear function of the output. Layers are YAML: check_gradients("dense: 4", {2, 3}).
+/// `x`: the input where not any will do, such as tokens; it is then held fast.
 /// Let relu and max_pool see the input itself, whose numbers keep away from their kinks, and no bias be
 /// without effect.
 void check_gradients(const std::string& layers, const Shape& sample,
-                     const LayerHarness::Options& options = {});
+                     const LayerHarness::Options& options = {}, const std::vector<float>& x = {});
 
 /// Checks that in exact mode the outputs, the gradients of the input and of every parameter and the states
 /// have the same bits however the blocks of the batch are dealt to workers, with and without empty blocks.
-void check_exactness(const std::string& layers, const Shape& sample);
+/// `vocabulary`: the input is tokens of so many kinds; 0: any numbers.
+void check_exactness(const std::string& layers, const Shape& sample, int vocabulary = 0);
 
 }  // namespace trainer

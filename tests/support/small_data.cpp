@@ -58,6 +58,12 @@ std::string small_table(int rows, int columns, int classes) {
   return text;
 }
 
+void write_small_text(const std::filesystem::path& path, std::size_t bytes) {
+  std::string text = bytes_below(bytes, 27);
+  for (char& letter : text) letter = letter == 26 ? ' ' : static_cast<char>('a' + letter);
+  write_text(path, text);
+}
+
 void write_text(const std::filesystem::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;

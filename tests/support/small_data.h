@@ -19,6 +19,9 @@ void write_small_cifar10(const std::filesystem::path& directory, std::uint32_t t
 /// A CSV file of numbers, the class in the last column.
 std::string small_table(int rows, int columns, int classes);
 
+/// A text of so many letters and spaces at random.
+void write_small_text(const std::filesystem::path& path, std::size_t bytes);
+
 void write_text(const std::filesystem::path& path, const std::string& text);
 std::string read_text(const std::filesystem::path& path);
 

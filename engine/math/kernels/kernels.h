@@ -153,6 +153,40 @@ struct SquareSumKernels {
   std::int64_t (*whole_squares)(std::int64_t count, double units, const float* x);
 };
 
+/// Rows of attention scores; row r sees the first `visible` + r `more_visible` columns, at least one.
+struct ScoreRows {
+  std::int64_t rows, columns, step;
+  std::int64_t visible, more_visible;
+  float scale;
+};
+
+struct AttentionKernels {
+  /// Scores become shares, zero where they are not seen; each row leaves its largest score, and 1 / the sum
+  /// of its exponentials.
+  void (*softmax)(const ScoreRows& scores, float* x, float* peaks, float* inverse_sums);
+  /// From scores and what softmax left: scores become shares, and slopes, the gradients of shares, those of
+  /// scores. `dots` is the sum of shares times slopes of each row.
+  void (*softmax_backward)(const ScoreRows& scores, const float* peaks, const float* inverse_sums,
+                           const float* dots, float* x, float* slopes);
+  /// The sum of a b along each row; rows are `step` apart.
+  void (*row_dots)(std::int64_t rows, std::int64_t columns, std::int64_t step, const float* a, const float* b,
+                   float* dots);
+};
+
+/// Steps of recurrent layers, as in engine/math/recurrent.h.
+struct RecurrentKernels {
+  void (*lstm_step)(std::int64_t rows, std::int64_t units, const float* bias, const float* c_before,
+                    float* gates, float* c, float* tanh_c, float* h, std::int64_t h_step);
+  void (*lstm_step_backward)(std::int64_t rows, std::int64_t units, const float* dh, std::int64_t dh_step,
+                             const float* c_before, const float* tanh_c, float* dc, float* gates);
+  void (*gru_step)(std::int64_t rows, std::int64_t units, const float* bias, const float* recurrent_bias,
+                   const float* h_before, std::int64_t h_before_step, float* gates, float* recurrent,
+                   float* h, std::int64_t h_step);
+  void (*gru_step_backward)(std::int64_t rows, std::int64_t units, const float* dh, std::int64_t dh_step,
+                            const float* h_before, std::int64_t h_before_step, float* gates, float* recurrent,
+                            float* dh_before, std::int64_t dh_before_step);
+};
+
 /// Rows of A or columns of B: number k of row i lies at data + i step + k k_step, and one of the steps is 1.
 struct Operand {
   const float* data;
@@ -183,6 +217,8 @@ struct Kernels {
   const ActivationKernels* activations;
   const UpdateKernels* updates;
   const SquareSumKernels* square_sum;
+  const RecurrentKernels* recurrent;
+  const AttentionKernels* attention;
   const GemmKernels* gemm;  ///< null where BLAS is faster
   const ChecksumKernels* checksum;
 };

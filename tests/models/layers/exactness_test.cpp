@@ -11,10 +11,13 @@ namespace {
 struct Example {
   const char* layers;
   Shape sample;
+  int vocabulary = 0;  ///< the input is tokens
 };
 
 /// At least one for each registered layer; a new one needs a line here.
 const std::multimap<std::string, Example> kExamples{
+    {"attention", {"attention: {heads: 2, causal: true}", {70, 8}}},
+    {"attention", {"attention: {heads: 1, rotary: true, bias: false}", {5, 6}}},
     {"avg_pool", {"avg_pool: {size: 3, stride: 2, pad: 1}", {7, 6, 3}}},
     {"batch_norm", {"batch_norm", {5, 4, 6}}},
     {"batch_norm", {"dense: 20, batch_norm, relu", {33}}},
@@ -30,11 +33,19 @@ const std::multimap<std::string, Example> kExamples{
     {"dense", {"dense: {units: 70, activation: tanh}, dense: {units: 33, activation: sigmoid}", {130}}},
     {"dense", {"dense: 5", {3, 40}}},
     {"dropout", {"dense: 40, dropout: 0.3, relu", {10}}},
+    {"embedding",
+     {"embedding: {units: 20, vocabulary: 7, positions: learned, name: tokens}, tanh, dense: {units: 7, tie: "
+      "tokens}",
+      {9},
+      7}},
     {"flatten", {"flatten, dense: 9", {3, 4, 5}}},
     {"global_avg_pool", {"global_avg_pool", {5, 7, 6}}},
     {"gelu", {"dense: {units: 20, activation: gelu}, gelu", {21}}},
+    {"gru", {"gru: {units: 20, layers: 2, bidirectional: true}", {6, 5}}},
     {"layer_norm", {"layer_norm", {5, 40}}},
     {"leaky_relu", {"leaky_relu: 0.1", {21}}},
+    {"lstm", {"lstm: {units: 20, layers: 2, bidirectional: true}", {6, 5}}},
+    {"lstm", {"lstm: {units: 33, output: last}", {4, 18}}},
     {"max_pool", {"max_pool: {size: 3, stride: 2, pad: 1}", {7, 6, 3}}},
     {"relu", {"relu", {21}}},
     {"residual",
@@ -44,6 +55,7 @@ const std::multimap<std::string, Example> kExamples{
     {"residual",
      {"residual: {body: [conv: {filters: 8, kernel: 3, stride: 2, pad: 1}, batch_norm, relu], shortcut: pad}",
       {8, 8, 4}}},
+    {"rnn", {"rnn: {units: 20, truncate: 2}", {6, 5}}},
     {"sigmoid", {"sigmoid", {21}}},
     {"softmax", {"softmax", {3, 2, 21}}},
     {"tanh", {"tanh", {21}}},
@@ -68,7 +80,8 @@ const std::multimap<std::string, Example> kExamples{
 }  // namespace
 
 TEST_CASE("in exact mode any deal of a batch's blocks to workers gives a layer the same bits", "[layers]") {
-  for (const auto& [name, example] : kExamples) check_exactness(example.layers, example.sample);
+  for (const auto& [name, example] : kExamples)
+    check_exactness(example.layers, example.sample, example.vocabulary);
 }
 
 TEST_CASE("every layer that exists has its exactness checked", "[layers]") {

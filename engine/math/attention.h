@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+namespace trainer {
+
+/// Scaled dot-product attention (Vaswani et al. 2017) of one sequence with itself. Its rows of (length, 3
+/// heads head_size) are queries, keys and values of all heads, one behind the other.
+struct AttentionGeometry {
+  std::int64_t length = 0, heads = 0, head_size = 0;
+  bool causal = false;  ///< a position sees itself and those before it
+
+  std::int64_t width() const { return heads * head_size; }
+  /// Floats of work space, linear in the length: scores exist for some queries at a time.
+  std::int64_t scratch_size() const;
+  /// Floats that forward leaves for backward.
+  std::int64_t sums_size() const { return 2 * heads * length; }
+};
+
+/// context (length, width) = softmax(queries keys' / sqrt(head_size)) values, for each head.
+void attention_forward(const AttentionGeometry& geometry, const float* qkv, float* context, float* sums,
+                       float* scratch);
+/// dqkv from dcontext and what forward saw and left; scores are computed anew.
+void attention_backward(const AttentionGeometry& geometry, const float* qkv, const float* context,
+                        const float* sums, const float* dcontext, float* dqkv, float* scratch);
+
+}  // namespace trainer

@@ -1,0 +1,76 @@
+// Softmax of attention scores, of which a row may see only the first; see elementwise.cpp about their bits.
+
+#include "engine/math/kernels/exponential.h"
+#include "engine/math/kernels/kernels.h"
+#include "engine/math/kernels/loops.h"
+
+namespace trainer::KERNEL_NAMESPACE {
+namespace {
+
+inline float largest_of(std::int64_t count, const float* x) {
+  float partial[16];
+  for (int lane = 0; lane < 16; ++lane) partial[lane] = x[0];
+  std::int64_t i = 0;
+  for (; i + 16 <= count; i += 16)
+    for (int lane = 0; lane < 16; ++lane)
+      partial[lane] = x[i + lane] > partial[lane] ? x[i + lane] : partial[lane];
+  for (int lane = 0; i < count; ++i, ++lane) partial[lane] = x[i] > partial[lane] ? x[i] : partial[lane];
+  for (int width = 8; width > 0; width /= 2)
+    for (int lane = 0; lane < width; ++lane)
+      partial[lane] = partial[lane + width] > partial[lane] ? partial[lane + width] : partial[lane];
+  return partial[0];
+}
+
+inline std::int64_t visible_in(const ScoreRows& scores, std::int64_t row) {
+  return scores.visible + row * scores.more_visible;
+}
+
+void softmax(const ScoreRows& scores, float* x, float* peaks, float* inverse_sums) {
+  const float scale = scores.scale;
+  for (std::int64_t row = 0; row < scores.rows; ++row, x += scores.step) {
+    const std::int64_t seen = visible_in(scores, row);
+    const float peak = largest_of(seen, x);
+    for_each(seen, [=](std::int64_t i) { x[i] = exponential((x[i] - peak) * scale); });
+    const float factor = 1.0f / row_sum(seen, x);
+    for_each(seen, [=](std::int64_t i) { x[i] *= factor; });
+    for (std::int64_t i = seen; i < scores.columns; ++i) x[i] = 0.0f;
+    peaks[row] = peak;
+    inverse_sums[row] = factor;
+  }
+}
+
+void softmax_backward(const ScoreRows& scores, const float* peaks, const float* inverse_sums,
+                      const float* dots, float* x, float* slopes) {
+  const float scale = scores.scale;
+  for (std::int64_t row = 0; row < scores.rows; ++row, x += scores.step, slopes += scores.step) {
+    const std::int64_t seen = visible_in(scores, row);
+    const float peak = peaks[row], factor = inverse_sums[row], dot = dots[row];
+    for_each(seen, [=](std::int64_t i) {
+      const float share = exponential((x[i] - peak) * scale) * factor;
+      x[i] = share;
+      slopes[i] = share * (slopes[i] - dot) * scale;
+    });
+    for (std::int64_t i = seen; i < scores.columns; ++i) x[i] = slopes[i] = 0.0f;
+  }
+}
+
+void row_dots(std::int64_t rows, std::int64_t columns, std::int64_t step, const float* a, const float* b,
+              float* dots) {
+  for (std::int64_t row = 0; row < rows; ++row, a += step, b += step) {
+    float partial[16] = {};
+    std::int64_t i = 0;
+    for (; i + 16 <= columns; i += 16)
+      for (int lane = 0; lane < 16; ++lane) partial[lane] += a[i + lane] * b[i + lane];
+    for (int lane = 0; i < columns; ++i, ++lane) partial[lane] += a[i] * b[i];
+    for (int width = 8; width > 0; width /= 2)
+      for (int lane = 0; lane < width; ++lane) partial[lane] += partial[lane + width];
+    dots[row] = partial[0];
+  }
+}
+
+}  // namespace
+
+extern const AttentionKernels attention_kernels;
+const AttentionKernels attention_kernels = {softmax, softmax_backward, row_dots};
+
+}  // namespace trainer::KERNEL_NAMESPACE

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+namespace trainer {
+
+// One time step of recurrent layers, for some rows (samples) of `units` each; the products with weights are
+// done before. An array with a step has its rows so far apart, all others have them one behind the other.
+
+/// `gates` (rows, 4 units) holds i, f, g, o (Hochreiter and Schmidhuber 1997, Gers et al. 2000), which come
+/// out with `bias` added and after their functions: c = f c_before + i g, h = o tanh(c).
+void lstm_step(std::int64_t rows, std::int64_t units, const float* bias, const float* c_before, float* gates,
+               float* c, float* tanh_c, float* h, std::int64_t h_step);
+/// From dh and what lstm_step left: `gates` become the gradients before their functions. `dc` is what later
+/// steps ask of c, and becomes what this one asks of c_before.
+void lstm_step_backward(std::int64_t rows, std::int64_t units, const float* dh, std::int64_t dh_step,
+                        const float* c_before, const float* tanh_c, float* dc, float* gates);
+
+/// `gates` (rows, 3 units) holds the input's part of r, z, n, `recurrent` that of h_before (Cho et al. 2014,
+/// in PyTorch's form): h = (1 - z) n + z h_before, n = tanh(input + r recurrent). r, z, n come out in
+/// `gates`, n's recurrent part with its bias in `recurrent`.
+void gru_step(std::int64_t rows, std::int64_t units, const float* bias, const float* recurrent_bias,
+              const float* h_before, std::int64_t h_before_step, float* gates, float* recurrent, float* h,
+              std::int64_t h_step);
+/// From dh and what gru_step left: both become the gradients of what they held before it; what z lets through
+/// is added to dh_before, which may be null.
+void gru_step_backward(std::int64_t rows, std::int64_t units, const float* dh, std::int64_t dh_step,
+                       const float* h_before, std::int64_t h_before_step, float* gates, float* recurrent,
+                       float* dh_before, std::int64_t dh_before_step);
+
+}  // namespace trainer

@@ -1,0 +1,442 @@
+// rnn, lstm and gru: layers and directions of cells that go along a sequence. Within a block of samples
+// everything lies by time step, so that the products with inputs are one for all steps, and those with what a
+// cell remembers have neighbouring rows.
+#include "engine/math/recurrent.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "engine/math/elementwise.h"
+#include "engine/math/gemm.h"
+#include "models/layers/activation_setting.h"
+#include "models/layers/layer.h"
+
+namespace trainer {
+namespace {
+
+/// What one step of a cell sees, for some samples; its numbers of units lie `step` apart in h and dh.
+struct CellStep {
+  std::int64_t rows = 0, units = 0, step = 0;
+  const float *bias = nullptr, *recurrent_bias = nullptr;
+  float* gates = nullptr;                       ///< (rows, gates units)
+  float* recurrent = nullptr;                   ///< the same, for cells that keep the recurrent product apart
+  float *cell = nullptr, *bent_cell = nullptr;  ///< (rows, units), for cells with a memory
+  const float* cell_before = nullptr;
+  const float* h_before = nullptr;
+  std::int64_t h_before_step = 0;
+};
+
+/// How gates become outputs. PyTorch's formulas, names and orders of gates.
+class Cell {
+ public:
+  virtual ~Cell() = default;
+  virtual std::int64_t gates() const = 0;
+  virtual bool has_memory() const { return false; }
+  virtual bool keeps_recurrent_apart() const { return false; }
+  virtual void forward(const CellStep& step, float* h) const = 0;
+  /// Gates become their gradients; `dcell` is carried from step to step. dh_before, which may be null, is
+  /// added to.
+  virtual void backward(const CellStep& step, const float* dh, float* dcell, float* dh_before) const = 0;
+};
+
+class RnnCell final : public Cell {
+ public:
+  explicit RnnCell(Activation activation) : activation_(activation) {}
+  std::int64_t gates() const override { return 1; }
+  void forward(const CellStep& step, float* h) const override {
+    bias_activate(activation_, step.rows, step.units, step.gates, step.bias, step.gates);
+    for (std::int64_t row = 0; row < step.rows; ++row)
+      std::copy_n(step.gates + row * step.units, step.units, h + row * step.step);
+  }
+  void backward(const CellStep& step, const float* dh, float*, float*) const override {
+    for (std::int64_t row = 0; row < step.rows; ++row) {
+      float* const gates = step.gates + row * step.units;
+      activate_backward(activation_, step.units, gates, dh + row * step.step, gates);
+    }
+  }
+
+ private:
+  Activation activation_;
+};
+
+class LstmCell final : public Cell {
+ public:
+  std::int64_t gates() const override { return 4; }
+  bool has_memory() const override { return true; }
+  void forward(const CellStep& step, float* h) const override {
+    lstm_step(step.rows, step.units, step.bias, step.cell_before, step.gates, step.cell, step.bent_cell, h,
+              step.step);
+  }
+  void backward(const CellStep& step, const float* dh, float* dcell, float*) const override {
+    lstm_step_backward(step.rows, step.units, dh, step.step, step.cell_before, step.bent_cell, dcell,
+                       step.gates);
+  }
+};
+
+class GruCell final : public Cell {
+ public:
+  std::int64_t gates() const override { return 3; }
+  bool keeps_recurrent_apart() const override { return true; }
+  void forward(const CellStep& step, float* h) const override {
+    gru_step(step.rows, step.units, step.bias, step.recurrent_bias, step.h_before, step.h_before_step,
+             step.gates, step.recurrent, h, step.step);
+  }
+  void backward(const CellStep& step, const float* dh, float*, float* dh_before) const override {
+    gru_step_backward(step.rows, step.units, dh, step.step, step.h_before, step.h_before_step, step.gates,
+                      step.recurrent, dh_before, step.step);
+  }
+};
+
+void transpose(std::int64_t rows, std::int64_t columns, const float* x, float* y) {
+  constexpr std::int64_t kTile = 16;
+  for (std::int64_t first = 0; first < rows; first += kTile)
+    for (std::int64_t column = 0; column < columns; ++column)
+      for (std::int64_t row = first; row < std::min(first + kTile, rows); ++row)
+        y[column * rows + row] = x[row * columns + column];
+}
+
+/// Between (outer, inner, width) and (inner, outer, width).
+void swap_outer(std::int64_t outer, std::int64_t inner, std::int64_t width, const float* x, float* y) {
+  for (std::int64_t o = 0; o < outer; ++o)
+    for (std::int64_t i = 0; i < inner; ++i)
+      std::copy_n(x + (o * inner + i) * width, width, y + (i * outer + o) * width);
+}
+
+/// One layer of a stack in one direction.
+struct Direction {
+  bool reversed = false;
+  std::int64_t inputs = 0;
+  ParameterId weight_ih, weight_hh, bias_ih, bias_hh;
+  BufferId gates, recurrent, cell, bent_cell;
+
+  /// The time step that is taken as number s of `steps`.
+  std::int64_t time(std::int64_t s, std::int64_t steps) const { return reversed ? steps - 1 - s : s; }
+};
+
+class Recurrent final : public Layer {
+ public:
+  Recurrent(const Config& config, std::unique_ptr<Cell> cell)
+      : config_(config),
+        cell_(std::move(cell)),
+        units_(config.get<std::int64_t>("units")),
+        layers_(config.get<std::int64_t>("layers")),
+        directions_(config.get<bool>("bidirectional") ? 2 : 1),
+        has_bias_(config.get<bool>("bias")),
+        gives_last_(config.get<std::string>("output") == "last"),
+        truncate_(config.has("truncate") ? config.get<std::int64_t>("truncate") : 0) {}
+
+  Shape setup(const Shape& sample, Plan& plan) override {
+    if (sample.rank() != 2)
+      fail_to_fit(config_, plan, sample, "it wants a sequence of vectors", "`embedding` makes one of tokens");
+    steps_ = sample[0];
+    inputs_ = sample[1];
+    const std::int64_t width = Shape{directions_, units_}.size();
+    const std::int64_t gate_units = gate_width();
+    for (std::int64_t level = 0; level < layers_; ++level) {
+      for (std::int64_t d = 0; d < directions_; ++d) {
+        stack_.push_back(set_up(level, d == 1, level == 0 ? inputs_ : width, plan));
+        flops_ += Plan::flops({steps_, stack_.back().inputs + units_, gate_units});
+      }
+      outputs_.push_back(plan.saved(Shape{steps_, width}.size()));
+    }
+    x_by_time_ = plan.saved(Shape{steps_, inputs_}.size());
+    const std::int64_t widest = std::max(width, inputs_);
+    for (BufferId& gradient : gradients_) gradient = plan.scratch(Shape{steps_, widest}.size());
+    zeros_ = plan.scratch(units_);
+    dcell_ = plan.scratch(units_);
+    biases_ = plan.scratch(0, 2 * gate_units);
+    transposed_ = plan.scratch(0, Shape{gate_units, units_}.size());
+    plan.backward_reads(false, false);
+    return gives_last_ ? Shape{width} : Shape{steps_, width};
+  }
+
+  void forward(ConstTensor x, Tensor y, Pass& pass) override {
+    for (const Block& block : pass.blocks()) {
+      if (block.count == 0) continue;
+      float* const x_by_time = part(x_by_time_, block, pass);
+      swap_outer(block.count, steps_, inputs_, x.data() + block.first * steps_ * inputs_, x_by_time);
+      std::ranges::fill(pass.buffer(zeros_).rows(0, block.count).span(), 0.0f);
+      const float* input = x_by_time;
+      for (std::int64_t level = 0; level < layers_; ++level) {
+        for (std::int64_t d = 0; d < directions_; ++d) run(level, d, input, block, pass);
+        input = part(outputs_[index(level)], block, pass);
+      }
+      give(block, input, y);
+    }
+  }
+
+  void backward(ConstTensor, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
+    for (const Block& block : pass.blocks()) {
+      float* dh = pass.buffer(gradients_[0]).data();
+      float* below = pass.buffer(gradients_[1]).data();
+      take(block, dy, dh);
+      for (std::int64_t level = layers_; level-- > 0;) {
+        const bool wanted = level > 0 || !dx.empty();
+        const float* const input = part(level > 0 ? outputs_[index(level - 1)] : x_by_time_, block, pass);
+        for (std::int64_t d = 0; d < directions_; ++d) {
+          run_back(level, d, input, dh, block, pass);
+          if (wanted && block.count > 0) {
+            const Direction& direction = at(level, d);
+            gemm(Transpose::no, Transpose::yes, steps_ * block.count, direction.inputs, gate_width(),
+                 part(direction.gates, block, pass), gate_width(), pass.value(direction.weight_ih).data(),
+                 gate_width(), d > 0 ? 1.0f : 0.0f, below, direction.inputs);
+          }
+        }
+        std::swap(dh, below);
+      }
+      if (!dx.empty())
+        swap_outer(steps_, block.count, inputs_, dh, dx.data() + block.first * steps_ * inputs_);
+    }
+  }
+
+  std::int64_t flops() const override { return flops_; }
+
+ private:
+  static std::size_t index(std::int64_t number) { return static_cast<std::size_t>(number); }
+  std::int64_t gate_width() const { return cell_->gates() * units_; }
+  std::int64_t width() const { return directions_ * units_; }
+  const Direction& at(std::int64_t level, std::int64_t d) const {
+    return stack_[index(level * directions_ + d)];
+  }
+  /// Where a block's part of a buffer begins.
+  static float* part(BufferId id, const Block& block, const Pass& pass) {
+    return pass.buffer(id).data() + block.first * id.per_row;
+  }
+
+  Direction set_up(std::int64_t level, bool reversed, std::int64_t inputs, Plan& plan) const {
+    const std::string suffix = fmt::format("_l{}{}", level, reversed ? "_reverse" : "");
+    const std::int64_t gates = gate_width();
+    const auto weight = [&](const char* name, std::int64_t from) {
+      return plan.parameter({.name = name + suffix,
+                             .shape = {from, gates},
+                             .layout = FileLayout::dense,
+                             .fan_in = from,
+                             .fan_out = gates});
+    };
+    const auto bias = [&](const char* name) {
+      return has_bias_ ? plan.parameter({.name = name + suffix, .shape = {gates}, .is_weight = false})
+                       : ParameterId{};
+    };
+    const std::int64_t along = Shape{steps_, gates}.size();
+    Direction direction{.reversed = reversed, .inputs = inputs};
+    direction.weight_ih = weight("weight_ih", inputs);
+    direction.weight_hh = weight("weight_hh", units_);
+    direction.bias_ih = bias("bias_ih");
+    direction.bias_hh = bias("bias_hh");
+    direction.gates = plan.saved(along);
+    if (cell_->keeps_recurrent_apart()) direction.recurrent = plan.saved(along);
+    if (cell_->has_memory()) {
+      direction.cell = plan.saved(steps_ * units_);
+      direction.bent_cell = plan.saved(steps_ * units_);
+    }
+    return direction;
+  }
+
+  /// Both biases: added up where the products are, too.
+  float* load_biases(const Direction& direction, const Pass& pass) const {
+    const Tensor biases = pass.buffer(biases_);
+    if (!has_bias_) {
+      std::ranges::fill(biases.span(), 0.0f);
+      return biases.data();
+    }
+    const auto width = gate_width();
+    const float *const input = pass.value(direction.bias_ih).data(), *const recurrent =
+                                                                         pass.value(direction.bias_hh).data();
+    std::copy_n(recurrent, width, biases.data() + width);
+    if (cell_->keeps_recurrent_apart())
+      std::copy_n(input, width, biases.data());
+    else
+      add(width, input, recurrent, biases.data());
+    return biases.data();
+  }
+
+  CellStep cell_step(std::int64_t level, std::int64_t d, std::int64_t s, const Block& block,
+                     const Pass& pass) const {
+    const Direction& direction = at(level, d);
+    const std::int64_t rows = block.count, time = direction.time(s, steps_);
+    const auto by_time = [&](BufferId id, std::int64_t t, std::int64_t width) {
+      return part(id, block, pass) + t * rows * width;
+    };
+    CellStep step{.rows = rows, .units = units_, .step = width()};
+    step.gates = by_time(direction.gates, time, gate_width());
+    if (cell_->keeps_recurrent_apart()) step.recurrent = by_time(direction.recurrent, time, gate_width());
+    const float* const zeros = pass.buffer(zeros_).data();
+    const std::int64_t before = s > 0 ? direction.time(s - 1, steps_) : 0;
+    if (cell_->has_memory()) {
+      step.cell = by_time(direction.cell, time, units_);
+      step.bent_cell = by_time(direction.bent_cell, time, units_);
+      step.cell_before = s > 0 ? by_time(direction.cell, before, units_) : zeros;
+    }
+    step.h_before = s > 0 ? by_time(outputs_[index(level)], before, width()) + d * units_ : zeros;
+    step.h_before_step = s > 0 ? width() : units_;
+    return step;
+  }
+
+  void run(std::int64_t level, std::int64_t d, const float* input, const Block& block,
+           const Pass& pass) const {
+    const Direction& direction = at(level, d);
+    gemm(Transpose::no, Transpose::no, steps_ * block.count, gate_width(), direction.inputs, input,
+         direction.inputs, pass.value(direction.weight_ih).data(), gate_width(), 0,
+         part(direction.gates, block, pass), gate_width());
+    const float* const biases = load_biases(direction, pass);
+    const bool apart = cell_->keeps_recurrent_apart();
+    for (std::int64_t s = 0; s < steps_; ++s) {
+      CellStep step = cell_step(level, d, s, block, pass);
+      step.bias = biases;
+      step.recurrent_bias = biases + gate_width();
+      if (s > 0)
+        gemm(Transpose::no, Transpose::no, block.count, gate_width(), units_, step.h_before, width(),
+             pass.value(direction.weight_hh).data(), gate_width(), apart ? 0.0f : 1.0f,
+             apart ? step.recurrent : step.gates, gate_width());
+      else if (apart)
+        std::fill_n(step.recurrent, block.count * gate_width(), 0.0f);
+      float* const h = part(outputs_[index(level)], block, pass) +
+                       direction.time(s, steps_) * block.count * width() + d * units_;
+      cell_->forward(step, h);
+    }
+  }
+
+  /// From the gradient of a level's outputs, dh (steps, rows, width), to those of a direction's gates and
+  /// parameters.
+  void run_back(std::int64_t level, std::int64_t d, const float* input, float* dh, const Block& block,
+                const Pass& pass) const {
+    const Direction& direction = at(level, d);
+    const std::int64_t rows = block.count, gates = gate_width();
+    float* const transposed = pass.buffer(transposed_).data();
+    transpose(units_, gates, pass.value(direction.weight_hh).data(), transposed);
+    float* const dcell = pass.buffer(dcell_).data();
+    std::fill_n(dcell, rows * units_, 0.0f);
+    std::fill_n(pass.buffer(zeros_).data(), rows * units_, 0.0f);
+    for (std::int64_t s = rows > 0 ? steps_ : 0; s-- > 0;) {
+      const CellStep step = cell_step(level, d, s, block, pass);
+      const auto dh_at = [&](std::int64_t number) {
+        return dh + direction.time(number, steps_) * rows * width() + d * units_;
+      };
+      const bool carries = s > 0 && (truncate_ == 0 || s % truncate_ != 0);
+      float* const before = carries ? dh_at(s - 1) : nullptr;
+      cell_->backward(step, dh_at(s), dcell, before);
+      if (carries)
+        gemm(Transpose::no, Transpose::no, rows, units_, gates,
+             cell_->keeps_recurrent_apart() ? step.recurrent : step.gates, gates, transposed, units_, 1,
+             before, width());
+      else
+        std::fill_n(dcell, rows * units_, 0.0f);
+    }
+    give_gradients(level, d, input, block, pass);
+  }
+
+  void give_gradients(std::int64_t level, std::int64_t d, const float* input, const Block& block,
+                      const Pass& pass) const {
+    const Direction& direction = at(level, d);
+    const std::int64_t rows = block.count, gates = gate_width();
+    const float* const by_input = part(direction.gates, block, pass);
+    const float* const by_recurrent =
+        cell_->keeps_recurrent_apart() ? part(direction.recurrent, block, pass) : by_input;
+    gemm(Transpose::yes, Transpose::no, direction.inputs, gates, steps_ * rows, input, direction.inputs,
+         by_input, gates, 0, pass.gradient(direction.weight_ih, block).data(), gates);
+    // Every output but the last in this direction met the gates one step later.
+    const std::int64_t later = rows * gates, earlier = rows * width();
+    const float* const h = part(outputs_[index(level)], block, pass) + d * units_;
+    gemm(Transpose::yes, Transpose::no, units_, gates, (steps_ - 1) * rows,
+         h + (direction.reversed ? earlier : 0), width(), by_recurrent + (direction.reversed ? 0 : later),
+         gates, 0, pass.gradient(direction.weight_hh, block).data(), gates);
+    if (!has_bias_) return;
+    const Tensor bias = pass.gradient(direction.bias_ih, block);
+    column_sums(steps_ * rows, gates, by_input, false, bias.data());
+    const Tensor recurrent_bias = pass.gradient(direction.bias_hh, block);
+    if (cell_->keeps_recurrent_apart())
+      column_sums(steps_ * rows, gates, by_recurrent, false, recurrent_bias.data());
+    else
+      std::ranges::copy(bias.span(), recurrent_bias.data());
+  }
+
+  /// A block's outputs of the last level, by time, to y.
+  void give(const Block& block, const float* outputs, Tensor y) const {
+    const std::int64_t rows = block.count;
+    if (!gives_last_)
+      return swap_outer(steps_, rows, width(), outputs, y.data() + block.first * steps_ * width());
+    for_each_last(rows, [&](std::int64_t by_time, std::int64_t at) {
+      std::copy_n(outputs + by_time, units_, y.data() + block.first * width() + at);
+    });
+  }
+
+  /// The gradient of those outputs from dy.
+  void take(const Block& block, Tensor dy, float* dh) const {
+    const std::int64_t rows = block.count;
+    if (!gives_last_)
+      return swap_outer(rows, steps_, width(), dy.data() + block.first * steps_ * width(), dh);
+    std::fill_n(dh, steps_ * rows * width(), 0.0f);
+    for_each_last(rows, [&](std::int64_t by_time, std::int64_t at) {
+      std::copy_n(dy.data() + block.first * width() + at, units_, dh + by_time);
+    });
+  }
+
+  /// visit(place in outputs by time, place in y) for what each direction gives at its end.
+  template <class Visit>
+  void for_each_last(std::int64_t rows, Visit visit) const {
+    for (std::int64_t d = 0; d < directions_; ++d)
+      for (std::int64_t row = 0; row < rows; ++row)
+        visit((at(layers_ - 1, d).time(steps_ - 1, steps_) * rows + row) * width() + d * units_,
+              row * width() + d * units_);
+  }
+
+  Config config_;
+  std::unique_ptr<Cell> cell_;
+  std::int64_t units_, layers_, directions_;
+  bool has_bias_, gives_last_;
+  std::int64_t truncate_;  // 0: never
+  std::int64_t steps_ = 0, inputs_ = 0, flops_ = 0;
+  std::vector<Direction> stack_;   // by level, then direction
+  std::vector<BufferId> outputs_;  // of each level: (steps, rows, width)
+  BufferId x_by_time_;
+  BufferId gradients_[2], zeros_, dcell_, biases_, transposed_;
+};
+
+std::vector<Setting> settings_of(std::vector<Setting> more = {}) {
+  std::vector<Setting> settings{
+      integer("units", "outputs of one direction").at_least(1).at_most(1e6),
+      integer("layers", "how many lie one upon the other").at_least(1).at_most(1000).fallback("1"),
+      boolean("bidirectional", "another one goes from the end to the beginning; outputs lie side by side")
+          .fallback("false"),
+      boolean("bias", "add biases to the gates").fallback("true"),
+      choice("output", "all positions of the sequence, or what comes out at the end of it",
+             {"sequence", "last"})
+          .fallback("sequence"),
+      integer("truncate", "gradients go back no further than to the last multiple of so many steps")
+          .at_least(1)
+          .at_most(1e6)
+          .optional()};
+  settings.insert(settings.end(), more.begin(), more.end());
+  return settings;
+}
+
+const Registry<Layer>::Add rnn{
+    {.name = "rnn",
+     .help = "a plain recurrent layer: h = f(x W + h_before U + b)",
+     .primary = "units",
+     .settings =
+         settings_of({choice("activation", "the function f", {"tanh", "relu", "sigmoid"}).fallback("tanh")})},
+    [](const Config& config) {
+      return std::make_unique<Recurrent>(config, std::make_unique<RnnCell>(activation_of(config)));
+    }};
+
+const Registry<Layer>::Add lstm{
+    {.name = "lstm",
+     .help = "long short-term memory: a recurrent layer whose gates decide what it remembers",
+     .primary = "units",
+     .settings = settings_of()},
+    [](const Config& config) { return std::make_unique<Recurrent>(config, std::make_unique<LstmCell>()); }};
+
+const Registry<Layer>::Add gru{
+    {.name = "gru",
+     .help = "gated recurrent units: as lstm, with two gates and no memory besides the output",
+     .primary = "units",
+     .settings = settings_of()},
+    [](const Config& config) { return std::make_unique<Recurrent>(config, std::make_unique<GruCell>()); }};
+
+}  // namespace
+}  // namespace trainer

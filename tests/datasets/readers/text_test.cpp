@@ -1,0 +1,152 @@
+#include <cstdlib>
+#include <filesystem>
+
+#include "datasets/data.h"
+#include "engine/config/config_tree.h"
+#include "tests/datasets/files.h"
+
+namespace trainer {
+namespace {
+
+/// Opens `data: {dataset: {text: {SETTINGS}}, path: ..., MORE}` and loads its samples.
+Data opened(const TemporaryDirectory& directory, const std::string& settings, const std::string& more = "") {
+  const ConfigTree tree({.file = "run.yaml",
+                         .text = "data: {dataset: {text: {" + settings + "}}, path: " + directory.path() +
+                                 (more.empty() ? "" : ", ") + more + "}"},
+                        {section("data", "the data", data_settings())});
+  Data data = open_data(tree.root().at("data"), 1);
+  load_samples(data, *solo());
+  return data;
+}
+
+/// The tokens of a sample, and behind them its labels.
+std::vector<int> sample_of(const Dataset& dataset, std::int64_t index) {
+  const auto length = static_cast<std::size_t>(dataset.positions());
+  std::vector<float> tokens(length);
+  std::vector<std::int32_t> labels(length);
+  dataset.read({&index, 1}, {tokens.data(), dataset.sample().with_front(1)});
+  dataset.read_labels({&index, 1}, labels);
+  std::vector<int> all(tokens.begin(), tokens.end());
+  all.insert(all.end(), labels.begin(), labels.end());
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a text is cut into windows whose labels are the bytes that come next", "[data]") {
+  const TemporaryDirectory directory;
+  const std::string place = GENERATE("a.txt", "text/a.txt");
+  directory.write(place, bytes_of("abcdefgh"));
+  const Data data = opened(directory, "file: a.txt, sequence: 3");
+  CHECK(data.train->size() == 2);  // the last label of a third window is missing
+  CHECK(data.train->sample() == Shape{3});
+  CHECK(data.train->positions() == 3);
+  CHECK(data.train->classes() == 256);
+  CHECK(data.train->vocabulary() == 256);
+  CHECK(sample_of(*data.train, 1) == std::vector<int>{'d', 'e', 'f', 'e', 'f', 'g'});
+}
+
+TEST_CASE("a gzipped text is the same text", "[data]") {
+  const TemporaryDirectory directory;
+  directory.write("a.txt.gz", gzipped(bytes_of("abcdefgh")));
+  CHECK(sample_of(*opened(directory, "file: a.txt, sequence: 7").train, 0).back() == 'h');
+}
+
+TEST_CASE("characters are numbered in the order of their code points, whatever their length", "[data]") {
+  const TemporaryDirectory directory;
+  directory.write("a.txt", bytes_of("z\xC3\xA4\xE2\x82\xAC"
+                                    "a\xF0\x9F\x98\x80z"));  // z ä € a 😀 z
+  const Data data = opened(directory, "file: a.txt, sequence: 5, tokens: characters");
+  CHECK(data.train->vocabulary() == 5);
+  CHECK(data.train->classes() == 5);
+  CHECK(sample_of(*data.train, 0) == std::vector<int>{1, 2, 3, 0, 4, 2, 3, 0, 4, 1});
+}
+
+TEST_CASE("a vocabulary above 256 characters keeps its numbers", "[data]") {
+  const TemporaryDirectory directory;
+  Bytes text;
+  for (int character = 0x100; character < 0x300; ++character) {
+    text.push_back(static_cast<std::uint8_t>(0xC0 | (character >> 6)));
+    text.push_back(static_cast<std::uint8_t>(0x80 | (character & 0x3F)));
+  }
+  directory.write("a.txt", text);
+  const Data data = opened(directory, "file: a.txt, sequence: 100, tokens: characters");
+  CHECK(data.train->vocabulary() == 512);
+  CHECK(sample_of(*data.train, 4)[50] == 450);
+}
+
+TEST_CASE("windows may overlap in training; validation is the end of the text, cut apart", "[data]") {
+  const TemporaryDirectory directory;
+  Bytes text(100);
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::uint8_t>(i);
+  directory.write("a.txt", text);
+  const Data data = opened(directory, "file: a.txt, sequence: 5, stride: 2", "validation: 0.2");
+  CHECK(data.train->size() == 38);  // the last one begins at 74, and its last label is 79
+  CHECK(sample_of(*data.train, 37).front() == 74);
+  CHECK(sample_of(*data.train, 37).back() == 79);
+  REQUIRE(data.validation != nullptr);
+  CHECK(data.validation->size() == 3);
+  CHECK(sample_of(*data.validation, 0).front() == 80);
+  CHECK(sample_of(*data.validation, 1).front() == 85);
+  const Data part = opened(directory, "file: a.txt, sequence: 5", "fraction: 0.5, validation: 0.2");
+  CHECK(part.train->size() == 7);
+  CHECK(sample_of(*part.validation, 0).front() == 40);
+}
+
+TEST_CASE("bad texts are errors of the data that name the place", "[data]") {
+  struct Bad {
+    std::string text, settings, message;
+  };
+  const auto bad =
+      GENERATE(Bad{"", "sequence: 3", "empty"}, Bad{"abc", "sequence: 3", "shorter than a sequence"},
+               Bad{"ab\xC3", "tokens: characters, sequence: 1", "a.txt:1:3"},     // cut short
+               Bad{"ab\n\xA4z", "tokens: characters, sequence: 1", "a.txt:2:1"},  // begins in the middle
+               Bad{"ab\n\nc\xC0\x80", "tokens: characters, sequence: 1", "a.txt:3:2"},  // longer than needed
+               Bad{"a\xED\xA0\x80", "tokens: characters, sequence: 1", "a.txt:1:2"},    // a surrogate
+               Bad{"a\xF4\x90\x80\x80", "tokens: characters, sequence: 1", "a.txt:1:2"},  // above 10FFFF
+               Bad{"a\xFFz", "tokens: characters, sequence: 1", "the byte ff at offset 1"},
+               Bad{"\xE2\x82\xAC\xE2\x82\xAC", "tokens: characters, sequence: 2", "2 characters"});
+  const TemporaryDirectory directory;
+  directory.write("a.txt", bytes_of(bad.text));
+  INFO(bad.message);
+  try {
+    opened(directory, "file: a.txt, " + bad.settings);
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::data);
+    CHECK_THAT(error.diagnostics().front().text(), Catch::Contains(bad.message));
+    CHECK_THAT(error.diagnostics().front().text(), Catch::Contains("a.txt"));
+  }
+}
+
+TEST_CASE("a text that is not there, or leaves nothing to validate, is an error", "[data]") {
+  const TemporaryDirectory directory;
+  CHECK_THAT(data_error([&] { opened(directory, "file: b.txt, sequence: 3"); }),
+             Catch::Contains("not found"));
+  directory.write("a.txt", bytes_of("abcdefgh"));
+  CHECK_THROWS_WITH(opened(directory, "file: a.txt, sequence: 3", "validation: 0.3"),
+                    Catch::Contains("shorter than the 3 tokens"));
+  CHECK_THROWS_WITH(opened(directory, "file: a.txt, sequence: 3", "normalize: per_channel"),
+                    Catch::Contains("not normalised"));
+}
+
+TEST_CASE("the real Shakespeare has 65 characters", "[data]") {
+  const char* const real = std::getenv("TRAINER_TEST_DATA");
+  if (real == nullptr || !std::filesystem::exists(std::filesystem::path(real) / "text/tinyshakespeare.txt")) {
+    WARN("skipped: no real data in TRAINER_TEST_DATA");
+    return;
+  }
+  const ConfigTree tree(
+      {.file = "run.yaml",
+       .text =
+           "data: {dataset: {text: {file: tinyshakespeare.txt, tokens: characters, sequence: 128}}, path: " +
+           std::string(real) + ", validation: 0.05}"},
+      {section("data", "the data", data_settings())});
+  Data data = open_data(tree.root().at("data"), 1);
+  load_samples(data, *solo());
+  CHECK(data.train->vocabulary() == 65);
+  const std::vector<int> first = sample_of(*data.train, 0);
+  CHECK(std::vector<int>(first.begin(), first.begin() + 5) == std::vector<int>{18, 47, 56, 57, 58});  // First
+}
+
+}  // namespace trainer
