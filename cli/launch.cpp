@@ -64,10 +64,12 @@ int run_to_the_end(const LaunchCommand& command) {
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   launcher_process = 0;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  // Stopped, with a checkpoint; or ended by itself before the signal came.
-  if (code == static_cast<int>(ExitCode::interrupted) || (code == 0 && insisted == 0)) return code;
-  // As a shell tells that a signal ended a program. Launchers have codes of their own for it; MPICH's is at
-  // times 0.
+  // Stopped, with a checkpoint; or ended by itself before the signal came, where the launcher can tell.
+  constexpr int kStopped = static_cast<int>(ExitCode::interrupted);
+  const bool may_hide_code = stopped_by != 0 && insisted == 0 && !launcher_keeps_codes();
+  if (code == kStopped || (code == 0 && may_hide_code)) return kStopped;
+  if (code == 0 && insisted == 0) return code;
+  // As a shell tells that a signal ended a program. Launchers have codes of their own for it.
   if (stopped_by != 0) return 128 + stopped_by;
   if (watch.has_killed())
     throw Error(ExitCode::lost, "the launcher did not end by itself after its processes, or started none");

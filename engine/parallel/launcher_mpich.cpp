@@ -8,6 +8,9 @@ void prepare_mpi_environment() {}
 
 bool mpi_yields() { return false; }
 
+// After a signal it ends with 0 at times, whatever its ranks ended with.
+bool launcher_keeps_codes() { return false; }
+
 bool binding_was_chosen() { return bound_below_parent(); }
 
 LaunchCommand launch_command(int ranks, const std::vector<std::string>& arguments) {

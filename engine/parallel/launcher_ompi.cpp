@@ -17,6 +17,8 @@ void prepare_mpi_environment() {
 
 bool mpi_yields() { return true; }
 
+bool launcher_keeps_codes() { return true; }
+
 bool binding_was_chosen() {
   // What mpirun makes of --bind-to, --map-by, --cpu-set and --rankfile. It binds by itself when nobody asked;
   // other launchers bind only when told to.

@@ -27,5 +27,7 @@ struct LaunchCommand {
   std::vector<std::pair<std::string, std::string>> environment;
 };
 LaunchCommand launch_command(int ranks, const std::vector<std::string>& arguments);
+/// Whether that launcher ends with the code of its ranks also when it was sent a signal.
+bool launcher_keeps_codes();
 
 }  // namespace trainer
