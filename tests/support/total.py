@@ -27,5 +27,7 @@ for folder in sys.argv[1:]:
             passed += int(mixed[-1] or 0) if mixed else 0
             failed += max(1, int(failures[-1]) if failures else 1)
             print(f"failed in {folder}: {test['name']} ({test['result'].lower()})")
+            # Again here, so that the end of a long log says why.
+            print(*(output + test.get('stderr', '')).splitlines()[-40:], sep='\n  ')
 print(f'{passed} passed, {failed} failed, {skipped} skipped')
 sys.exit(1 if failed else 0)
