@@ -139,7 +139,7 @@ class Storage {
     std::size_t at = 0;
     for (Dataset* source : data_.sources) {
       const auto size = static_cast<std::size_t>(source->stored_bytes());
-      source->attach({reinterpret_cast<const std::uint8_t*>(memory.data() + at), size});
+      source->attach({reinterpret_cast<std::uint8_t*>(memory.data() + at), size});
       at += static_cast<std::size_t>(rounded(source->stored_bytes()));
     }
   }

@@ -62,8 +62,9 @@ class Dataset {
   virtual std::int64_t stored_bytes() const { return 0; }
   /// Reads the samples into such memory; one rank of a host does so. Error(data) when a file is bad.
   virtual void fill(std::span<std::uint8_t>) {}
-  /// Tells where the filled memory is, which outlives the set; on every rank.
-  virtual void attach(std::span<const std::uint8_t>) {}
+  /// Tells where the filled memory is, which outlives the set; on every rank. All ranks of the host see what
+  /// one of them writes there later.
+  virtual void attach(std::span<std::uint8_t>) {}
 };
 
 /// A data set as its reader found it.

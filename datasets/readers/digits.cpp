@@ -1,9 +1,13 @@
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <memory>
-#include <mutex>
-#include <vector>
+#include <span>
+#include <stdexcept>
 
 #include "datasets/dataset.h"
 #include "datasets/readers/digit_drawing.h"
+#include "datasets/readers/pixels.h"
 #include "engine/config/registry.h"
 #include "engine/math/elementwise.h"
 
@@ -12,40 +16,68 @@ namespace {
 
 constexpr std::int64_t kTrain = 60000, kTest = 10000;
 
-/// A split of the drawn digits. Each is drawn when it is first read, then kept: so a rank draws only what it
-/// trains on, and no run waits for all of them.
+/// A split of the drawn digits. Each is drawn when a rank of the host first reads it, then kept for all of
+/// them: no run waits for all digits, and none is drawn twice.
 class DrawnDigits final : public Dataset {
  public:
-  DrawnDigits(DigitSplit split, std::int64_t size)
-      : split_(split),
-        size_(size),
-        pixels_(std::make_unique_for_overwrite<std::uint8_t[]>(static_cast<std::size_t>(size) * kPixels)),
-        drawn_(static_cast<std::size_t>(size)) {}
+  DrawnDigits(DigitSplit split, std::int64_t size) : split_(split), size_(size) {}
 
   std::int64_t size() const override { return size_; }
   Shape sample() const override { return {kDigitSize, kDigitSize, 1}; }
   int classes() const override { return 10; }
   std::int32_t label(std::int64_t index) const override { return drawn_label(split_, index); }
 
+  /// The pixels, then what is known of each digit.
+  std::int64_t stored_bytes() const override { return size_ * (kPixels + 1); }
+  void fill(std::span<std::uint8_t> memory) override {
+    std::ranges::fill(memory.last(static_cast<std::size_t>(size_)), kBlank);
+  }
+  void attach(std::span<std::uint8_t> memory) override {
+    pixels_ = memory.first(static_cast<std::size_t>(size_ * kPixels));
+    progress_ = memory.last(static_cast<std::size_t>(size_));
+  }
+
   void read(std::span<const std::int64_t> indices, Tensor x) const override {
     float* row = x.data();
-    for (const std::int64_t index : indices) {
-      const auto position = static_cast<std::size_t>(index);
-      std::uint8_t* const pixels = pixels_.get() + position * kPixels;
-      std::call_once(drawn_.at(position),
-                     [&] { draw_digit(split_, index, std::span<std::uint8_t, kPixels>(pixels, kPixels)); });
-      bytes_to_unit(kPixels, pixels, row);
-      row += kPixels;
+    for (std::size_t i = 0; i < indices.size(); ++i, row += kPixels) {
+      if (i + kRowsAhead < indices.size()) prefetch(image(indices[i + kRowsAhead]).data(), kPixels);
+      const Image kept = image(indices[i]);
+      if (is_drawn(indices[i], kept)) {
+        bytes_to_unit(kPixels, kept.data(), row);
+      } else {
+        // Somebody else is just drawing it: rather than to wait, once more.
+        std::array<std::uint8_t, kPixels> own;
+        draw_digit(split_, indices[i], own);
+        bytes_to_unit(kPixels, own.data(), row);
+      }
     }
   }
 
  private:
-  static constexpr std::size_t kPixels = kDigitSize * kDigitSize;
+  static constexpr std::int64_t kPixels = kDigitSize * kDigitSize;
+  /// What is known of a digit.
+  static constexpr std::uint8_t kBlank = 0, kBegun = 1, kDrawn = 2;
+  using Image = std::span<std::uint8_t, kPixels>;
+
+  Image image(std::int64_t index) const {
+    if (index < 0 || index >= size_) throw std::logic_error("a digit that is not there");
+    return Image(pixels_.subspan(static_cast<std::size_t>(index * kPixels), kPixels));
+  }
+
+  bool is_drawn(std::int64_t index, Image kept) const {
+    const std::atomic_ref progress(progress_[static_cast<std::size_t>(index)]);
+    std::uint8_t seen = progress.load(std::memory_order_acquire);
+    if (seen == kBlank && progress.compare_exchange_strong(seen, kBegun)) {
+      draw_digit(split_, index, kept);
+      progress.store(kDrawn, std::memory_order_release);
+      return true;
+    }
+    return seen == kDrawn;
+  }
 
   DigitSplit split_;
   std::int64_t size_;
-  std::unique_ptr<std::uint8_t[]> pixels_;
-  mutable std::vector<std::once_flag> drawn_;
+  std::span<std::uint8_t> pixels_, progress_;
 };
 
 class Digits final : public Reader {

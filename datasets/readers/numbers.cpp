@@ -38,7 +38,7 @@ void Numbers::fill(std::span<std::uint8_t> memory) {
                {floats + sample_floats(), static_cast<std::size_t>(target_floats())});
 }
 
-void Numbers::attach(std::span<const std::uint8_t> memory) {
+void Numbers::attach(std::span<std::uint8_t> memory) {
   files_.reset();
   const auto* const floats = reinterpret_cast<const float*>(memory.data());
   samples_ = {floats, static_cast<std::size_t>(sample_floats())};

@@ -41,7 +41,7 @@ class Numbers final : public Dataset {
   /// The samples, then their targets.
   std::int64_t stored_bytes() const override;
   void fill(std::span<std::uint8_t> memory) override;
-  void attach(std::span<const std::uint8_t> memory) override;
+  void attach(std::span<std::uint8_t> memory) override;
 
  private:
   std::int64_t sample_floats() const { return form_.sample.with_front(form_.size).size(); }

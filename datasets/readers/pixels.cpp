@@ -6,22 +6,17 @@
 #include "engine/math/elementwise.h"
 
 namespace trainer {
-namespace {
-
-/// Asks the processor for bytes that will be read soon.
-void fetch(const std::uint8_t* bytes, std::size_t count) {
+void prefetch(const std::uint8_t* bytes, std::size_t count) {
   constexpr std::size_t kLine = 64, kMost = 4096;  // of a longer row the processor then sees the end coming
   for (std::size_t i = 0; i < std::min(count, kMost); i += kLine) __builtin_prefetch(bytes + i);
 }
-
-}  // namespace
 
 void Pixels::fill(std::span<std::uint8_t> memory) {
   const auto pixels = static_cast<std::size_t>(pixel_bytes());
   files_->read(memory.subspan(pixels), memory.first(pixels));
 }
 
-void Pixels::attach(std::span<const std::uint8_t> memory) {
+void Pixels::attach(std::span<std::uint8_t> memory) {
   files_.reset();
   pixels_ = memory.first(static_cast<std::size_t>(pixel_bytes()));
   labels_ = memory.subspan(pixels_.size());
@@ -41,10 +36,9 @@ void Pixels::read(std::span<const std::int64_t> indices, Tensor x) const {
     if (index < 0 || (static_cast<std::size_t>(index) + 1) * area > pixels_.size())
       throw std::logic_error("a sample that is not there");
   // Shuffled images lie far apart: each is fetched while those before it are converted.
-  constexpr std::size_t kAhead = 8;
-  for (std::size_t row = 0; row < std::min(kAhead, indices.size()); ++row) fetch(image(row), area);
+  for (std::size_t row = 0; row < std::min(kRowsAhead, indices.size()); ++row) prefetch(image(row), area);
   for (std::size_t row = 0; row < indices.size(); ++row) {
-    if (row + kAhead < indices.size()) fetch(image(row + kAhead), area);
+    if (row + kRowsAhead < indices.size()) prefetch(image(row + kRowsAhead), area);
     bytes_to_unit(sample_.size(), image(row), x.data() + row * area);
   }
 }

@@ -31,7 +31,7 @@ class Pixels final : public Dataset {
   /// The pixels, then the labels.
   std::int64_t stored_bytes() const override { return pixel_bytes() + size_; }
   void fill(std::span<std::uint8_t> memory) override;
-  void attach(std::span<const std::uint8_t> memory) override;
+  void attach(std::span<std::uint8_t> memory) override;
 
  private:
   std::int64_t pixel_bytes() const { return sample_.with_front(size_).size(); }
@@ -42,6 +42,11 @@ class Pixels final : public Dataset {
   std::unique_ptr<PixelFiles> files_;
   std::span<const std::uint8_t> pixels_, labels_;
 };
+
+/// Asks the processor for bytes that will be read soon. Shuffled rows lie far apart: each is fetched while
+/// kRowsAhead before it are read.
+void prefetch(const std::uint8_t* bytes, std::size_t count);
+constexpr std::size_t kRowsAhead = 8;
 
 /// One image from (C, H, W) as files have it to (H, W, C).
 void channels_last(std::int64_t channels, std::int64_t area, const std::uint8_t* in, std::uint8_t* out);

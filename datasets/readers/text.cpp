@@ -142,7 +142,7 @@ class Text final : public Windows {
         return store<std::uint32_t>(memory);
     }
   }
-  void attach(std::span<const std::uint8_t> memory) override {
+  void attach(std::span<std::uint8_t> memory) override {
     source_ = {};
     memory_.emplace(memory, width_of(classes()));
   }

@@ -45,7 +45,9 @@ std::vector<int> host_cores() {
   const cpu_set_t mine = affinity_of(0), parents = affinity_of(getppid());
   cpu_set_t both;
   CPU_AND(&both, &mine, &parents);
-  return cores_of(CPU_EQUAL(&both, &mine) ? parents : mine);
+  // A launcher may also bind outside of its own cores (Open MPI under taskset): what it was given itself
+  // counts.
+  return cores_of(CPU_EQUAL(&both, &parents) ? mine : parents);
 }
 
 void run_on(const std::vector<int>& cores) {

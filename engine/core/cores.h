@@ -8,8 +8,8 @@ namespace trainer {
 /// The cores this process may run on, by number (sched_getaffinity, and a cgroup's CPU quota as their count).
 std::vector<int> usable_cores();
 
-/// The cores of the process that started this one, when they include its own: what a launcher that binds what
-/// it starts may use itself. Else usable_cores().
+/// The cores of the process that started this one: what a launcher that binds what it starts may use itself.
+/// usable_cores() where those are all among this one's.
 std::vector<int> host_cores();
 
 /// Restricts the calling thread, and threads it starts later, to `cores`.

@@ -22,7 +22,7 @@ class Counted final : public Dataset {
     ++fills_;
     for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::uint8_t>(10 * i);
   }
-  void attach(std::span<const std::uint8_t> memory) override { memory_ = memory; }
+  void attach(std::span<std::uint8_t> memory) override { memory_ = memory; }
   void read(std::span<const std::int64_t> indices, Tensor x) const override {
     for (std::size_t row = 0; row < indices.size(); ++row)
       for (std::size_t i = 0; i < 2; ++i)
@@ -56,6 +56,25 @@ TEST_CASE("one rank of a host reads the samples, and all have them with the same
   const float edge = std::sqrt(1.5f);
   const std::vector<float> expected = {edge, edge, -edge, -edge, 0, 0};
   for (std::size_t i = 0; i < 6; ++i) CHECK(x[i] == Approx(expected[i]).margin(1e-6));
+}
+
+TEST_CASE("digits that other ranks of the host draw at the same time are the same digits", "[data]") {
+  const ConfigTree tree({.file = "run.yaml", .text = "data: {dataset: digits, fraction: 0.01}\n"},
+                        {section("data", "the data", data_settings())});
+  Data data = open_data(tree.root().at("data"), 1);
+  load_samples(data, test_world());
+  constexpr std::int64_t kCount = 500;
+  std::vector<std::int64_t> all(kCount);
+  // Each begins at a place of its own, so that all draw and all read what others drew.
+  for (std::int64_t i = 0; i < kCount; ++i)
+    all[static_cast<std::size_t>(i)] = (i + 100 * test_world().rank()) % kCount;
+  std::vector<float> x(kCount * 784);
+  data.train->read(all, {x.data(), {kCount, 28, 28, 1}});
+  Data alone = open_data(tree.root().at("data"), 1);
+  load_samples(alone, *solo());
+  std::vector<float> expected(x.size());
+  alone.train->read(all, {expected.data(), {kCount, 28, 28, 1}});
+  CHECK(x == expected);
 }
 
 TEST_CASE("a data file that turns out to be damaged is an error on every rank", "[data]") {

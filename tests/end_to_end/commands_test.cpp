@@ -211,6 +211,16 @@ TEST_CASE("summary, schema and info print what they say", "[commands]") {
     CHECK(info.out.find(word) != std::string::npos);
 }
 
+TEST_CASE("ranks stay on the cores that the launcher was given", "[commands]") {
+  const SmallRun run;
+  const ProgramResult result = run.shell(
+      "core=$(taskset -pc $$ | sed 's/.*: //; s/[,-].*//')\n"
+      "taskset -c $core $TRAINER -n 2 --datapar --threads 2 a.yaml");
+  INFO(result.out << result.err);
+  CHECK(result.code == 0);
+  CHECK((result.out + result.err).find("2 processes x 2 threads on 1 core:") != std::string::npos);
+}
+
 TEST_CASE("time's shares make up the whole step, on every placement, and leave nothing behind",
           "[commands]") {
   const SmallRun run;
