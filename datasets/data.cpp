@@ -85,11 +85,30 @@ void cut(const Config& config, std::uint64_t seed, Data& data) {
   data.train = std::make_unique<Subset>(*data.samples, std::move(training));
 }
 
-void normalise(Data& data) {
+/// Means and deviations that the user gave; one for each channel of a sample.
+ChannelStatistics given_statistics(const Config& config, const Shape& sample) {
+  ChannelStatistics statistics;
+  for (const Config& number : config.items("mean")) statistics.mean.push_back(number.value<float>());
+  for (const Config& number : config.items("deviation"))
+    statistics.deviation.push_back(number.value<float>());
+  for (const auto& [key, numbers] :
+       {std::pair{"mean", &statistics.mean}, std::pair{"deviation", &statistics.deviation}})
+    if (std::ssize(*numbers) != channel_count(sample))
+      config.fail(key, fmt::format("{} numbers for {} channels", numbers->size(), channel_count(sample)),
+                  "one for each channel, in their order");
+  return statistics;
+}
+
+void normalise(const Config& config, Data& data) {
+  if (config.is_word("normalize", "none")) return;
+  const bool by_samples = config.is_word("normalize", "per_channel");
   for (std::unique_ptr<Dataset>* split : {&data.train, &data.validation, &data.test}) {
     if (!*split) continue;
     auto normalised = std::make_unique<Normalised>(std::move(*split));
-    data.normalised.push_back(normalised.get());
+    if (by_samples)
+      data.normalised.push_back(normalised.get());
+    else
+      normalised->use(given_statistics(config.at("normalize"), normalised->sample()));
     *split = std::move(normalised);
   }
 }
@@ -166,9 +185,14 @@ std::vector<Setting> data_settings() {
           .at_least(0)
           .below(1)
           .fallback("0"),
-      choice("normalize",
-             "per_channel: shift and scale each channel to mean 0, deviation 1 over the training samples",
-             {"none", "per_channel"})
+      section(
+          "normalize",
+          "per_channel: shift and scale each channel to mean 0, deviation 1 over the training samples; or "
+          "by means and deviations that are given",
+          {list_of("mean", "what is taken from each channel", real("", "a channel's")),
+           list_of("deviation", "what each channel is then divided by", real("", "a channel's").above(0))})
+          .or_word("none")
+          .or_word("per_channel")
           .fallback("none"),
       list_of("augment", "random changes of training samples, new in each epoch, in this order",
               family("", "a change that leaves the label true", "transform"))
@@ -192,10 +216,9 @@ Data open_data(const Config& config, std::uint64_t seed) {
   if (data.test) data.sources.push_back(data.test.get());
   cut(config, seed, data);
   data.augmentation = Augmentation(config.items("augment"), data.train->sample(), seed);
-  if (config.get<std::string>("normalize") == "per_channel") {
-    if (data.train->vocabulary() > 0) config.fail("normalize", "tokens are not normalised, only numbers are");
-    normalise(data);
-  }
+  if (data.train->vocabulary() > 0 && !config.is_word("normalize", "none"))
+    config.fail("normalize", "tokens are not normalised, only numbers are");
+  normalise(config, data);
   return data;
 }
 

@@ -1,7 +1,5 @@
 #include "datasets/readers/jpeg.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <csetjmp>
@@ -72,6 +70,14 @@ void light_of_cmyk(const std::uint8_t* cmyk, std::int64_t width, int channels, s
   }
 }
 
+/// Then the message says why.
+bool is_refused(const jpeg_decompress_struct& jpeg, std::size_t bytes, Problems& problems) {
+  constexpr std::int64_t kDensest = 1024;  // runs of blocks that are like the one before
+  const std::string why = PictureDecoder::refusal(jpeg.image_height, jpeg.image_width, bytes, kDensest);
+  why.copy(problems.message.data(), problems.message.size() - 1);
+  return !why.empty();
+}
+
 /// What is alive while libjpeg may jump has no destructor here: those who call own the memory.
 bool decode(jpeg_decompress_struct& jpeg, Problems& problems, std::span<const std::uint8_t> file,
             std::int64_t enough, std::vector<std::uint8_t>& row, Picture& picture) {
@@ -80,12 +86,7 @@ bool decode(jpeg_decompress_struct& jpeg, Problems& problems, std::span<const st
   jpeg.progress = &problems.progress;
   jpeg_mem_src(&jpeg, file.data(), static_cast<unsigned long>(file.size()));
   jpeg_read_header(&jpeg, TRUE);
-  if (std::int64_t{jpeg.image_width} * jpeg.image_height > PictureDecoder::kMostPixels) {
-    fmt::format_to_n(problems.message.data(), problems.message.size() - 1,
-                     "{}x{} pixels; at most {} are read", jpeg.image_height, jpeg.image_width,
-                     PictureDecoder::kMostPixels);
-    return false;
-  }
+  if (is_refused(jpeg, file.size(), problems)) return false;
   const bool cmyk = jpeg.num_components == 4;
   jpeg.out_color_space = cmyk ? JCS_CMYK : picture.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
   jpeg.scale_num = 1;

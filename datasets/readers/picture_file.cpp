@@ -17,6 +17,15 @@ constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 28;
 
 }  // namespace
 
+std::string PictureDecoder::refusal(std::int64_t height, std::int64_t width, std::size_t bytes,
+                                    std::int64_t densest) {
+  if (height * width > kMostPixels)
+    return fmt::format("{}x{} pixels; at most {} are read", height, width, kMostPixels);
+  if (height * width / densest > static_cast<std::int64_t>(bytes))
+    return fmt::format("{}x{} pixels are more than {} bytes can hold", height, width, bytes);
+  return "";
+}
+
 void PictureDecoder::decode(const std::string& path, int channels, std::int64_t enough, Picture& picture) {
   const InputFile file(path, ExitCode::data);
   const auto fail = [&](const std::string& what, const std::string& note) {

@@ -24,6 +24,10 @@ class PictureDecoder {
   void decode(const std::string& path, int channels, std::int64_t enough, Picture& picture);
 
   static constexpr std::int64_t kMostPixels = std::int64_t{1} << 26;
+  /// Why a picture of this size is not decoded from so many bytes, of which each can hold `densest` pixels at
+  /// most; empty when it may be.
+  static std::string refusal(std::int64_t height, std::int64_t width, std::size_t bytes,
+                             std::int64_t densest);
 
  private:
   std::vector<std::uint8_t> file_, row_;

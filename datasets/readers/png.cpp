@@ -1,6 +1,5 @@
 #include "datasets/readers/png.h"
 
-#include <fmt/format.h>
 #include <png.h>
 
 #include <memory>
@@ -17,9 +16,10 @@ std::string decode_png(std::span<const std::uint8_t> file, Picture& picture) {
   image.version = PNG_IMAGE_VERSION;
   const std::unique_ptr<png_image, decltype(&png_image_free)> freed(&image, png_image_free);
   if (png_image_begin_read_from_memory(&image, file.data(), file.size()) == 0) return image.message;
-  if (std::int64_t{image.width} * image.height > PictureDecoder::kMostPixels)
-    return fmt::format("{}x{} pixels; at most {} are read", image.height, image.width,
-                       PictureDecoder::kMostPixels);
+  constexpr std::int64_t kDensest = 8 * 1032;  // one bit each, deflated
+  if (std::string problem = PictureDecoder::refusal(image.height, image.width, file.size(), kDensest);
+      !problem.empty())
+    return problem;
   image.format = picture.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
   picture.height = image.height;
   picture.width = image.width;

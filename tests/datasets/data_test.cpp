@@ -288,6 +288,19 @@ TEST_CASE("per_channel uses the training samples that are left, for every split"
   CHECK(data.validation->label(4) == raw.validation->label(4));
 }
 
+TEST_CASE("means and deviations that are given shift and scale every split", "[data]") {
+  const TemporaryDirectory directory;
+  write_mnist(directory);
+  const std::string settings = "dataset: mnist\npath: " + directory.path() + "\nnormalize: ";
+  const Data data = opened(settings + "{mean: [0.5], deviation: [0.25]}");
+  CHECK(read_one(*data.train, 51)[3] == Approx((0.2 - 0.5) / 0.25));
+  CHECK(read_one(*data.test, 4)[0] == Approx((0.8 - 0.5) / 0.25));
+  CHECK_THROWS_WITH(opened(settings + "{mean: [0.5, 0.5], deviation: [0.25]}"),
+                    Catch::Contains("2 numbers for 1 channels"));
+  CHECK_THROWS_WITH(opened(settings + "{mean: [0.5], deviation: []}"), Catch::Contains("0 numbers for 1"));
+  CHECK_THROWS_AS(opened(settings + "{mean: [0.5], deviation: [0]}"), Error);
+}
+
 TEST_CASE("headers alone give sizes, shapes and classes, and find files of a wrong size", "[data]") {
   const TemporaryDirectory directory;
   write_mnist(directory);

@@ -1,9 +1,12 @@
 """Writes the inputs that fuzzers begin with: python3 tests/fuzz/make_corpus.py. Equal runs write equal files."""
 import gzip
+import io
 import json
 import pathlib
 import random
 import struct
+import zipfile
+import zlib
 
 corpus = pathlib.Path(__file__).parent / 'corpus'
 root = corpus.parents[2]
@@ -123,3 +126,44 @@ for number, lines in enumerate([
         'defaults.init={normal: 0.1}', 'train.steps=9', 'data.dataset.idx.train_images=x', 'train.metrics=[]',
         'model.layers[99999999999999999999]=relu', 'data.augment=[{random_crop: {pad: 4}}]', 'train.note=a=b']):
     write('overrides', f'{number:02}', lines + '\n')
+
+
+def npy(kind, shape, content, order='False'):
+    header = f"{{'descr': '{kind}', 'fortran_order': {order}, 'shape': {shape}, }}\n".encode()
+    return b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header + content
+
+
+def archive(entries, method):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, 'w', method) as out:
+        for name, content in entries.items():
+            with out.open(zipfile.ZipInfo(name), 'w', force_zip64=True) as entry:
+                entry.write(content)
+    return file.getvalue()
+
+
+def png(kind, depth, rows, more=b''):
+    def chunk(name, content):
+        body = name + content
+        return struct.pack('>I', len(content)) + body + struct.pack('>I', zlib.crc32(body))
+    size = struct.pack('>IIBBBBB', 4, len(rows), depth, kind, 0, 0, 0)
+    data = zlib.compress(b''.join(b'\0' + row for row in rows))
+    return b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', size) + more + chunk(b'IDAT', data) + chunk(b'IEND', b'')
+
+
+floats = npy('<f4', '(2, 2)', four)
+write('npy', 'floats', b'\0' + floats)
+write('npy', 'labels', b'\1' + npy('<i8', '(3,)', struct.pack('<3q', 0, 9, 4)))
+write('npy', 'bytes', b'\0' + npy('|u1', '(2, 3, 1)', noise(6)))
+write('npy', 'big-endian', b'\0' + npy('>i2', '()', b'\1\2'))
+write('npy', 'objects', b'\0' + npy('|O', '(1,)', four))
+write('npy', 'packed', b'\0' + packed(floats))
+
+write('zip', 'stored', archive({'x.npy': floats, 'y.npy': npy('|u1', '(2,)', b'\0\1')}, zipfile.ZIP_STORED))
+write('zip', 'deflated', archive({'x.npy': floats * 9, 'empty': b''}, zipfile.ZIP_DEFLATED))
+
+# corpus/picture also has some of JPEG, which Python alone cannot write.
+write('picture', 'colours', b'\3' + png(2, 8, [noise(12), noise(12)]))
+write('picture', 'gray-16', b'\2' + png(0, 16, [noise(8)]))
+write('picture', 'alpha', b'\3' + png(6, 8, [noise(16), noise(16), noise(16)]))
+write('picture', 'palette', b'\3' + png(3, 2, [b'\x1b'], bytes.fromhex('00000006504c5445ff00000000ff6ca1fd8e')))

@@ -1,0 +1,41 @@
+#include <cmath>
+#include <numbers>
+
+#include "datasets/transforms/transform.h"
+#include "datasets/transforms/warp.h"
+#include "engine/config/registry.h"
+
+namespace trainer {
+namespace {
+
+/// Turns a picture about its middle by up to so many degrees either way; zeros come in at the corners.
+class Rotation final : public Transform {
+ public:
+  Rotation(const Config& config, const Shape& sample)
+      : extents_(picture_extents(config, sample)),
+        most_(config.get<double>("degrees") * std::numbers::pi / 180) {}
+
+  void apply(const RandomStream& random, std::int64_t index, Tensor sample,
+             std::span<float> scratch) const override {
+    const float angle = SampleRandom(random, index, 1).between(0, -most_, most_);
+    const float cosine = std::cos(angle), sine = std::sin(angle);
+    warp(sample.data(), extents_,
+         {.row_row = cosine, .row_column = -sine, .column_row = sine, .column_column = cosine}, scratch);
+  }
+  std::int64_t scratch() const override { return extents_.size(); }
+  bool is_costly() const override { return true; }
+
+ private:
+  PictureExtents extents_;
+  double most_;
+};
+
+const Registry<Transform, const Shape&>::Add registered{
+    {.name = "rotation",
+     .help = "pictures are turned about their middle; what comes in at the corners is 0",
+     .primary = "degrees",
+     .settings = {real("degrees", "the most, either way").above(0).at_most(180).fallback("15")}},
+    [](const Config& config, const Shape& sample) { return std::make_unique<Rotation>(config, sample); }};
+
+}  // namespace
+}  // namespace trainer
