@@ -197,6 +197,12 @@ std::vector<Setting> data_settings() {
       list_of("augment", "random changes of training samples, new in each epoch, in this order",
               family("", "a change that leaves the label true", "transform"))
           .fallback("[]"),
+      real("mixup",
+           "each training sample is mixed with another one, after `augment`, and their targets with them, by "
+           "shares from a beta distribution with this parameter (usually 0.1 to 1); 0: none")
+          .at_least(0)
+          .at_most(1000)
+          .fallback("0"),
       boolean("shuffle", "a new order of the training samples in every epoch").fallback("true"),
       boolean("drop_last", "leave out the batch at the end of an epoch that would be short")
           .fallback("false"),
@@ -216,6 +222,11 @@ Data open_data(const Config& config, std::uint64_t seed) {
   if (data.test) data.sources.push_back(data.test.get());
   cut(config, seed, data);
   data.augmentation = Augmentation(config.items("augment"), data.train->sample(), seed);
+  if (data.train->positions() > 0 && !config.items("augment").empty())
+    config.fail("augment", "pictures whose pixels have labels are not changed: the labels would stay");
+  data.mixup = Mixup(config.get<double>("mixup"), data.train->size(), seed);
+  if (data.mixup.is_on() && data.train->labels_per_sample() > 1)
+    config.fail("mixup", "samples with a label at each position are not mixed, only whole ones are");
   if (data.train->vocabulary() > 0 && !config.is_word("normalize", "none"))
     config.fail("normalize", "tokens are not normalised, only numbers are");
   normalise(config, data);

@@ -6,6 +6,7 @@
 
 #include "datasets/augmentation.h"
 #include "datasets/dataset.h"
+#include "datasets/mixup.h"
 #include "datasets/transforms/normalised.h"
 #include "engine/config/setting.h"
 #include "engine/parallel/communicator.h"
@@ -22,6 +23,7 @@ struct Data {
   std::unique_ptr<Dataset> samples;
   std::unique_ptr<Dataset> train, validation, test;  ///< the last two may be null
   Augmentation augmentation;                         ///< for samples of train while they train
+  Mixup mixup;                                       ///< then they are mixed, as their targets are
   std::vector<std::string> fingerprint;
 
   // For load_samples(): the sets as they were read, where their samples lie, and the splits to be normalised.

@@ -16,12 +16,18 @@ struct Targets {
   std::span<const std::int32_t>
       labels;          ///< one a row (of sequences: a position); empty when they are numbers
   ConstTensor values;  ///< (rows, ...); empty when the targets are labels
+  /// Where rows are mixtures of two samples: the label of the other one, and the share of the first.
+  std::span<const std::int32_t> other_labels = {};
+  std::span<const float> shares = {};
 
   /// Those of some of the rows.
   Targets rows(std::int64_t first, std::int64_t count) const {
     if (!values.empty()) return {.labels = {}, .values = values.rows(first, count)};
-    return {.labels = labels.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
-            .values = {}};
+    const auto some = [&](const auto& all) {
+      return all.empty() ? all
+                         : all.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+    };
+    return {.labels = some(labels), .values = {}, .other_labels = some(other_labels), .shares = some(shares)};
   }
 };
 

@@ -27,13 +27,31 @@ RowLoader::RowLoader(const Data& data, Options options)
       threads_(read_ahead_threads(data, options_.workers, options_.idle_cores)),
       steps_per_epoch_(BatchOrder(options_.order).steps_per_epoch()),
       scratch_(static_cast<std::size_t>(threads_ + options_.workers)) {
+  const std::int64_t partner = data.mixup.is_on() ? data.train->sample().size() : 0;
   for (std::vector<float>& scratch : scratch_)
-    scratch.resize(static_cast<std::size_t>(data.augmentation.scratch()));
+    scratch.resize(static_cast<std::size_t>(partner + data.augmentation.scratch()));
+}
+
+void RowLoader::read(std::span<const std::int64_t> samples, std::int64_t epoch, Tensor x,
+                     std::span<float> scratch) {
+  data_.train->read(samples, x);
+  data_.augmentation.apply(samples, epoch, x, scratch);
 }
 
 void RowLoader::prepare(std::span<const std::int64_t> samples, std::int64_t epoch, Tensor x, int who) {
-  data_.train->read(samples, x);
-  data_.augmentation.apply(samples, epoch, x, scratch_[static_cast<std::size_t>(who)]);
+  std::span<float> scratch = scratch_[static_cast<std::size_t>(who)];
+  if (!data_.mixup.is_on()) return read(samples, epoch, x, scratch);
+  const std::int64_t size = data_.train->sample().size();
+  const Tensor other(scratch.data(), data_.train->sample().with_front(1));
+  scratch = scratch.subspan(static_cast<std::size_t>(size));
+  read(samples, epoch, x, scratch);
+  for (std::size_t row = 0; row < samples.size(); ++row) {
+    const Mixup::Partner partner = data_.mixup.partner(samples[row], epoch);
+    read({&partner.sample, 1}, epoch, other, scratch);
+    float* const own = x.data() + static_cast<std::int64_t>(row) * size;
+    for (std::int64_t i = 0; i < size; ++i)
+      own[i] = partner.share * own[i] + (1 - partner.share) * other.data()[i];
+  }
 }
 
 void RowLoader::begin(std::int64_t step) {

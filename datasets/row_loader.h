@@ -27,8 +27,11 @@ class RowLoader {
   /// Fills x with rows of that step's global batch, from row `first` on, which are `samples`. Workers call at
   /// once, for different rows. Error(data) when a file is bad.
   void fetch(int worker, std::int64_t first, std::span<const std::int64_t> samples, Tensor x);
+  /// Of the step that is fetched now.
+  std::int64_t epoch() const { return epoch_; }
 
  private:
+  void read(std::span<const std::int64_t> samples, std::int64_t epoch, Tensor x, std::span<float> scratch);
   void prepare(std::span<const std::int64_t> samples, std::int64_t epoch, Tensor x, int who);
 
   const Data& data_;

@@ -6,22 +6,31 @@
 namespace trainer {
 
 template <class Read>
-void Subset::in_pieces(std::span<const std::int64_t> indices, Tensor all, const Read& read) const {
+void Subset::in_pieces(std::span<const std::int64_t> indices, const Read& read) const {
   std::array<std::int64_t, 64> positions;  // on the stack: nothing is allocated while training steps run
   for (std::size_t first = 0; first < indices.size(); first += positions.size()) {
     const std::size_t count = std::min(positions.size(), indices.size() - first);
     for (std::size_t i = 0; i < count; ++i) positions[i] = position(indices[first + i]);
-    read(std::span<const std::int64_t>(positions.data(), count),
-         all.rows(static_cast<std::int64_t>(first), static_cast<std::int64_t>(count)));
+    read(std::span<const std::int64_t>(positions.data(), count), static_cast<std::int64_t>(first));
   }
 }
 
 void Subset::read(std::span<const std::int64_t> indices, Tensor x) const {
-  in_pieces(indices, x, [&](auto some, Tensor rows) { all_.read(some, rows); });
+  in_pieces(indices,
+            [&](auto some, std::int64_t first) { all_.read(some, x.rows(first, std::ssize(some))); });
 }
 
 void Subset::read_targets(std::span<const std::int64_t> indices, Tensor values) const {
-  in_pieces(indices, values, [&](auto some, Tensor rows) { all_.read_targets(some, rows); });
+  in_pieces(indices, [&](auto some, std::int64_t first) {
+    all_.read_targets(some, values.rows(first, std::ssize(some)));
+  });
+}
+
+void Subset::read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const {
+  const auto each = static_cast<std::size_t>(labels_per_sample());
+  in_pieces(indices, [&](auto some, std::int64_t first) {
+    all_.read_labels(some, labels.subspan(static_cast<std::size_t>(first) * each, some.size() * each));
+  });
 }
 
 }  // namespace trainer

@@ -17,13 +17,15 @@ class Subset final : public Dataset {
   void read(std::span<const std::int64_t> indices, Tensor x) const override;
   std::int32_t label(std::int64_t index) const override { return all_.label(position(index)); }
   bool is_streamed() const override { return all_.is_streamed(); }
+  std::int64_t positions() const override { return all_.positions(); }
+  void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override;
   Shape target() const override { return all_.target(); }
   void read_targets(std::span<const std::int64_t> indices, Tensor values) const override;
 
  private:
-  /// read(positions, rows) for some indices at a time, with the rows of `all` that they are.
+  /// read(their indices in the whole set, number of the first) for some of the indices at a time.
   template <class Read>
-  void in_pieces(std::span<const std::int64_t> indices, Tensor all, const Read& read) const;
+  void in_pieces(std::span<const std::int64_t> indices, const Read& read) const;
   std::int64_t position(std::int64_t index) const { return indices_.at(static_cast<std::size_t>(index)); }
 
   const Dataset& all_;

@@ -17,15 +17,31 @@ namespace {
 constexpr std::int64_t kTrain = 60000, kTest = 10000;
 
 /// A split of the drawn digits. Each is drawn when a rank of the host first reads it, then kept for all of
-/// them: no run waits for all digits, and none is drawn twice.
+/// them: no run waits for all digits, and none is drawn twice. With `by_pixel` each pixel has a label: the
+/// digit where there is ink, else the class behind them.
 class DrawnDigits final : public Dataset {
  public:
-  DrawnDigits(DigitSplit split, std::int64_t size) : split_(split), size_(size) {}
+  DrawnDigits(DigitSplit split, std::int64_t size, bool by_pixel)
+      : split_(split), size_(size), by_pixel_(by_pixel) {}
 
   std::int64_t size() const override { return size_; }
   Shape sample() const override { return {kDigitSize, kDigitSize, 1}; }
-  int classes() const override { return 10; }
-  std::int32_t label(std::int64_t index) const override { return drawn_label(split_, index); }
+  int classes() const override { return by_pixel_ ? kBackground + 1 : kBackground; }
+  std::int64_t positions() const override { return by_pixel_ ? kPixels : 0; }
+  std::int32_t label(std::int64_t index) const override {
+    if (by_pixel_) throw std::logic_error("a picture has a label for each pixel");
+    return drawn_label(split_, index);
+  }
+  void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override {
+    if (!by_pixel_) return Dataset::read_labels(indices, labels);
+    constexpr std::uint8_t kInk = 128;
+    auto label = labels.begin();
+    Drawing own;
+    for (const std::int64_t index : indices) {
+      const std::int32_t digit = drawn_label(split_, index);
+      for (const std::uint8_t pixel : drawn(index, own)) *label++ = pixel < kInk ? kBackground : digit;
+    }
+  }
 
   /// The pixels, then what is known of each digit.
   std::int64_t stored_bytes() const override { return size_ * (kPixels + 1); }
@@ -39,17 +55,10 @@ class DrawnDigits final : public Dataset {
 
   void read(std::span<const std::int64_t> indices, Tensor x) const override {
     float* row = x.data();
+    Drawing own;
     for (std::size_t i = 0; i < indices.size(); ++i, row += kPixels) {
       if (i + kRowsAhead < indices.size()) prefetch(image(indices[i + kRowsAhead]).data(), kPixels);
-      const Image kept = image(indices[i]);
-      if (is_drawn(indices[i], kept)) {
-        bytes_to_unit(kPixels, kept.data(), row);
-      } else {
-        // Somebody else is just drawing it: rather than to wait, once more.
-        std::array<std::uint8_t, kPixels> own;
-        draw_digit(split_, indices[i], own);
-        bytes_to_unit(kPixels, own.data(), row);
-      }
+      bytes_to_unit(kPixels, drawn(indices[i], own).data(), row);
     }
   }
 
@@ -57,7 +66,9 @@ class DrawnDigits final : public Dataset {
   static constexpr std::int64_t kPixels = kDigitSize * kDigitSize;
   /// What is known of a digit.
   static constexpr std::uint8_t kBlank = 0, kBegun = 1, kDrawn = 2;
+  static constexpr std::int32_t kBackground = 10;
   using Image = std::span<std::uint8_t, kPixels>;
+  using Drawing = std::array<std::uint8_t, kPixels>;
 
   Image image(std::int64_t index) const {
     if (index < 0 || index >= size_) throw std::logic_error("a digit that is not there");
@@ -75,26 +86,43 @@ class DrawnDigits final : public Dataset {
     return seen == kDrawn;
   }
 
+  Image drawn(std::int64_t index, Drawing& own) const {
+    const Image kept = image(index);
+    if (is_drawn(index, kept)) return kept;
+    // Somebody else is just drawing it: rather than to wait, once more.
+    draw_digit(split_, index, own);
+    return own;
+  }
+
   DigitSplit split_;
   std::int64_t size_;
+  bool by_pixel_;
   std::span<std::uint8_t> pixels_, progress_;
 };
 
 class Digits final : public Reader {
  public:
+  explicit Digits(const Config& config) : by_pixel_(config.get<std::string>("labels") == "pixels") {}
   bool missing(std::vector<std::string>&) const override { return false; }
   DataSource open() override {
     return {.name = "digits",
-            .train = std::make_unique<DrawnDigits>(DigitSplit::train, kTrain),
-            .test = std::make_unique<DrawnDigits>(DigitSplit::test, kTest),
-            .fingerprint = {"digits, drawn by version 1 of the program's pen"}};
+            .train = std::make_unique<DrawnDigits>(DigitSplit::train, kTrain, by_pixel_),
+            .test = std::make_unique<DrawnDigits>(DigitSplit::test, kTest, by_pixel_),
+            .fingerprint = {std::string("digits, drawn by version 1 of the program's pen") +
+                            (by_pixel_ ? ", labels of pixels" : "")}};
   }
+
+ private:
+  bool by_pixel_;
 };
 
 const Registry<Reader, const ReaderContext&>::Add registered{
     {.name = "digits",
-     .help = "60,000 + 10,000 digits of 28x28 pixels that the program draws; needs no file"},
-    [](const Config&, const ReaderContext&) { return std::make_unique<Digits>(); }};
+     .help = "60,000 + 10,000 digits of 28x28 pixels that the program draws; needs no file",
+     .settings = {choice("labels", "a class for each picture, or for each pixel, 10 where nothing is drawn",
+                         {"pictures", "pixels"})
+                      .fallback("pictures")}},
+    [](const Config& config, const ReaderContext&) { return std::make_unique<Digits>(config); }};
 
 }  // namespace
 }  // namespace trainer

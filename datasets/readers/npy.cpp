@@ -26,6 +26,12 @@ Shape sample_of(const NpyArray& array, Channels channels) {
   return sample;
 }
 
+/// An array of labels for each position of samples: their shape without channels.
+Shape shape_of_position_labels(const NumberForm& form) {
+  const Shape& sample = form.sample;
+  return Shape(sample.extents().first(static_cast<std::size_t>(sample.rank() - 1))).with_front(form.size);
+}
+
 void channels_to_the_end(const Shape& sample, std::span<float> all) {
   const std::int64_t channels = sample[2], area = sample[0] * sample[1];
   if (channels == 1) return;
@@ -141,11 +147,15 @@ class NpyReader final : public Reader {
                     fmt::format("{} inputs, targets are {}", inputs->shape()[0], targets->shape().text()));
     NumberForm form{.size = inputs->shape()[0], .sample = sample_of(*inputs, channels_)};
     if (has_labels_) {
-      if (!targets->is_integer() || targets->shape().size() != form.size)
+      const bool one = targets->shape().size() == form.size;
+      if (!targets->is_integer() || (!one && targets->shape() != shape_of_position_labels(form)))
         targets->fail("npy array does not hold labels",
-                      fmt::format("labels are one integer a sample; it is {}{}", targets->shape().text(),
+                      fmt::format("labels are one integer a sample, or one for each of its positions; inputs "
+                                  "are {}, it is {}{}",
+                                  inputs->shape().text(), targets->shape().text(),
                                   targets->is_integer() ? "" : " floats"));
-      form.labels.resize(static_cast<std::size_t>(form.size));
+      if (!one) form.positions = targets->shape().without_front().size();
+      form.labels.resize(static_cast<std::size_t>(targets->shape().size()));
       targets->read_labels(form.labels, classes_ > 0 ? classes_ - 1 : kMostClasses - 1);
       if (classes_ == 0) classes_ = *std::ranges::max_element(form.labels) + 1;
       form.classes = classes_;
@@ -182,16 +192,20 @@ class NpyReader final : public Reader {
 };
 
 std::vector<Setting> array_settings(const std::string& what) {
-  return {text("train_inputs", what + " of the training samples, which its first axis counts"),
-          text("train_targets", what + " of their targets"),
-          text("test_inputs", "as train_inputs").optional(),
-          text("test_targets", "as train_targets").optional(),
-          choice("targets", "labels: one integer a sample, classes counted from 0; numbers: any array",
-                 {"labels", "numbers"})
-              .fallback("labels"),
-          choice("channels", "where the channels of pictures lie; none: one channel, without an axis",
-                 {"last", "first", "none"})
-              .fallback("last")};
+  return {
+      text("train_inputs", what + " of the training samples, which its first axis counts"),
+      text("train_targets", what + " of their targets"),
+      text("test_inputs", "as train_inputs").optional(),
+      text("test_targets", "as train_targets").optional(),
+      choice(
+          "targets",
+          "labels: one integer a sample, or one for each position of it (a pixel), classes counted from 0; "
+          "numbers: any array",
+          {"labels", "numbers"})
+          .fallback("labels"),
+      choice("channels", "where the channels of pictures lie; none: one channel, without an axis",
+             {"last", "first", "none"})
+          .fallback("last")};
 }
 
 std::vector<Setting> archive_settings() {

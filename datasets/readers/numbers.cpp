@@ -25,7 +25,19 @@ void Numbers::read_targets(std::span<const std::int64_t> indices, Tensor values)
 }
 
 std::int32_t Numbers::label(std::int64_t index) const {
+  if (form_.positions > 0) throw std::logic_error("a sample has a label for each position");
   return form_.labels.at(static_cast<std::size_t>(index));
+}
+
+void Numbers::read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const {
+  if (form_.positions == 0) return Dataset::read_labels(indices, labels);
+  const auto count = static_cast<std::size_t>(form_.positions);
+  for (std::size_t row = 0; row < indices.size(); ++row) {
+    const auto first = static_cast<std::size_t>(indices[row]) * count;
+    if (indices[row] < 0 || first + count > form_.labels.size())
+      throw std::logic_error("a sample that is not there");
+    std::copy_n(form_.labels.data() + first, count, labels.data() + row * count);
+  }
 }
 
 std::int64_t Numbers::stored_bytes() const {

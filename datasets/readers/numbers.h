@@ -22,6 +22,7 @@ struct NumberForm {
   std::int64_t size = 0;
   Shape sample, target;
   int classes = 0;
+  std::int64_t positions = 0;  ///< of a sample that have a label each; 0: one for all of it
   std::vector<std::int32_t> labels;
 };
 
@@ -36,6 +37,8 @@ class Numbers final : public Dataset {
   int classes() const override { return form_.classes; }
   void read(std::span<const std::int64_t> indices, Tensor x) const override;
   std::int32_t label(std::int64_t index) const override;
+  std::int64_t positions() const override { return form_.positions; }
+  void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override;
   Shape target() const override { return form_.target; }
   void read_targets(std::span<const std::int64_t> indices, Tensor values) const override;
   /// The samples, then their targets.

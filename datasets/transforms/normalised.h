@@ -30,6 +30,10 @@ class Normalised final : public Dataset {
   void read(std::span<const std::int64_t> indices, Tensor x) const override;
   std::int32_t label(std::int64_t index) const override { return raw_->label(index); }
   bool is_streamed() const override { return raw_->is_streamed(); }
+  std::int64_t positions() const override { return raw_->positions(); }
+  void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override {
+    raw_->read_labels(indices, labels);
+  }
   Shape target() const override { return raw_->target(); }
   void read_targets(std::span<const std::int64_t> indices, Tensor values) const override {
     raw_->read_targets(indices, values);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/losses/mixed_loss.h"
+
 namespace trainer {
 
 BatchRunner::BatchRunner(Session& session)
@@ -11,9 +13,12 @@ BatchRunner::BatchRunner(Session& session)
   for (const auto& metric : session.metrics()) kinds_ += static_cast<std::size_t>(metric->sums());
   const BatchBlocks& blocks = session.blocks();
   total_.resize(kinds_ * (blocks.exact ? static_cast<std::size_t>(blocks.count) : 1));
-  for (int worker = 0; worker < session.pool().size(); ++worker)
-    workers_[static_cast<std::size_t>(worker)].sums.resize(
-        kinds_ * static_cast<std::size_t>(blocks_of(worker).count()));
+  for (int worker = 0; worker < session.pool().size(); ++worker) {
+    Worker& self = workers_[static_cast<std::size_t>(worker)];
+    self.sums.resize(kinds_ * static_cast<std::size_t>(blocks_of(worker).count()));
+    if (session.data().mixup.is_on())
+      self.mixed_gradient.resize(static_cast<std::size_t>(session.network().output().size()));
+  }
 }
 
 Range BatchRunner::blocks_of(int worker) const {
@@ -46,8 +51,11 @@ void BatchRunner::score(int worker, std::int64_t batch_rows, ConstTensor y, floa
     const std::int64_t count = labels * session_.blocks().rows(block, batch_rows).count();
     const ConstTensor block_y = y.rows(first, count);
     const Targets targets = self.targets.targets().rows(first, count);
-    sums[0] += session_.loss().evaluate(block_y, targets, gradient_scale,
-                                        gradient.empty() ? Tensor() : gradient.rows(first, count));
+    const Tensor block_dy = gradient.empty() ? Tensor() : gradient.rows(first, count);
+    sums[0] +=
+        targets.other_labels.empty()
+            ? session_.loss().evaluate(block_y, targets, gradient_scale, block_dy)
+            : mixed_loss(session_.loss(), block_y, targets, gradient_scale, block_dy, self.mixed_gradient);
     std::size_t next = 1;
     for (const auto& metric : session_.metrics()) {
       const auto kinds = static_cast<std::size_t>(metric->sums());
@@ -82,7 +90,7 @@ void BatchRunner::train(RowLoader& rows, std::span<const std::int64_t> samples, 
     rows.fetch(worker, mine.data() - samples.data(), mine,
                session_.network().input(worker, std::ssize(mine)));
     Worker& self = workers_[static_cast<std::size_t>(worker)];
-    self.targets.read(*session_.data().train, mine);
+    self.targets.read(*session_.data().train, mine, session_.data().mixup, rows.epoch());
     ledger_.add(worker, mine);
     self.data_time += std::chrono::steady_clock::now() - begin;
     const ConstTensor y = session_.network().forward(

@@ -42,7 +42,8 @@ class BatchRunner {
  private:
   struct Worker {
     TargetRows targets;
-    std::vector<double> sums;  ///< for each of its blocks
+    std::vector<double> sums;           ///< for each of its blocks
+    std::vector<float> mixed_gradient;  ///< memory for a row, where samples are mixed
     std::chrono::nanoseconds data_time{};
   };
   Range blocks_of(int worker) const;

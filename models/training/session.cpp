@@ -39,11 +39,13 @@ void check_ranks(const Config& train, const TrainSettings& settings, const Mesh&
 /// What is compared with one label: the model's output, or one position of it.
 Shape scored_output(const Config& model, const Shape& output, std::int64_t positions) {
   if (positions == 0) return output;
+  if (output.rank() == 3 && output[0] * output[1] == positions) return {output[2]};
   if (output.rank() != 2 || output[0] != positions)
     model.fail("layers",
                fmt::format("the data has a label for each of {} positions; the model gives {}", positions,
                            channels_first_text(output)),
-               "layers that keep positions, such as embedding, lstm, attention, layer_norm and dense");
+               "layers that keep positions, such as embedding, lstm, attention, layer_norm and dense, or of "
+               "pixels conv and conv_transpose");
   return output.without_front();
 }
 

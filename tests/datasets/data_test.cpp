@@ -239,6 +239,36 @@ TEST_CASE("cifar10 takes the batches that are there, channels last", "[data]") {
              Catch::Contains("not a CIFAR-10 batch") || Catch::Contains("label out of range"));
 }
 
+TEST_CASE("cifar100 has two labels for each picture, and refuses what is none", "[data]") {
+  const TemporaryDirectory directory;
+  const auto records = [](const std::vector<Bytes>& labels) {
+    Bytes bytes;
+    for (const Bytes& pair : labels) {
+      bytes.insert(bytes.end(), pair.begin(), pair.end());
+      bytes.resize(bytes.size() + 3072, 51);
+    }
+    return bytes;
+  };
+  directory.write("train.bin", records({{19, 99}, {0, 7}}));
+  directory.write("test.bin", records({{3, 4}}));
+  const std::string path = "\npath: " + directory.path();
+  const Data fine = opened("dataset: cifar100" + path), coarse = opened("dataset: {cifar100: coarse}" + path);
+  CHECK(fine.train->classes() == 100);
+  CHECK(fine.train->label(0) == 99);
+  CHECK(coarse.train->classes() == 20);
+  CHECK(coarse.train->label(0) == 19);
+  CHECK(read_one(*fine.test, 0)[5] == Approx(0.2));
+  const auto [bytes, message] = GENERATE_COPY(table<Bytes, std::string>({
+      {records({{20, 0}}), "label 0 is 20; the classes are 0 to 19"},
+      {records({{0, 0}, {1, 100}}), "label 1 is 100; the classes are 0 to 99"},
+      {Bytes(3073), "3073 bytes; a batch has 3074 for each"},
+      {Bytes(), "empty"},
+  }));
+  directory.write("train.bin", bytes);
+  CHECK_THAT(data_error([&] { opened("dataset: cifar100" + path); }),
+             Catch::Contains(message) && Catch::Contains("train.bin"));
+}
+
 TEST_CASE("fraction chooses by the seed, and takes a sample once", "[data]") {
   const TemporaryDirectory directory;
   write_mnist(directory);
@@ -325,6 +355,27 @@ TEST_CASE("drawn digits have their labels, whoever reads them first", "[data]") 
   const auto first = read_one(*whole.train, 41);
   CHECK(read_one(*whole.train, 41) == first);
   CHECK(read_one(*opened("dataset: digits", 9).train, 41) == first);
+}
+
+TEST_CASE("with labels of pixels a digit's label is where its ink is", "[data]") {
+  const std::string settings = "dataset: {digits: {labels: pixels}}\nfraction: 0.02\nnormalize: per_channel";
+  const Data pixels = opened(settings), pictures = opened("dataset: digits\nfraction: 0.02");
+  REQUIRE(pixels.train->positions() == 784);
+  CHECK(pixels.train->classes() == 11);
+  for (const std::int64_t index : {3, 1000}) {
+    std::vector<std::int32_t> labels(784);
+    pixels.train->read_labels({&index, 1}, labels);
+    const std::vector<float> ink = read_one(*pictures.train, index);
+    int drawn = 0;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      CHECK(labels[i] == (ink[i] * 255 < 127.5f ? 10 : pictures.train->label(index)));
+      drawn += labels[i] < 10 ? 1 : 0;
+    }
+    CHECK(drawn > 20);
+    CHECK(drawn < 400);
+  }
+  CHECK_THROWS_WITH(opened(settings + "\naugment: [horizontal_flip]"), Catch::Contains("labels would stay"));
+  CHECK_THROWS_WITH(opened(settings + "\nmixup: 1"), Catch::Contains("only whole ones"));
 }
 
 TEST_CASE("the real MNIST reads as the world knows it", "[data]") {

@@ -1,5 +1,6 @@
 #include "datasets/row_loader.h"
 
+#include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -101,6 +102,33 @@ TEST_CASE("rows are the same whoever reads them, ahead or not", "[row_loader]") 
   }();
   const int workers = GENERATE(1, 2, 3), ranks = GENERATE(1, 3), idle_cores = GENERATE(0, 3);
   CHECK(all_rows(data, ranks, workers, idle_cores) == expected);
+}
+
+TEST_CASE("rows are mixed with other samples, of which each is augmented by itself", "[row_loader]") {
+  Data data = slow_data();
+  data.mixup = Mixup(1, kSamples, 1);
+  const int workers = GENERATE(1, 2), ranks = GENERATE(1, 3), idle_cores = GENERATE(0, 3);
+  const std::vector<float> rows = all_rows(data, ranks, workers, idle_cores);
+  const auto augmented = [&](std::int64_t sample, std::int64_t epoch) {
+    std::array<float, 2> x;
+    const Tensor row(x.data(), {1, 1, 2, 1});
+    data.train->read({&sample, 1}, row);
+    data.augmentation.apply({&sample, 1}, epoch, row, {});
+    return x;
+  };
+  BatchOrder batches({.samples = kSamples, .batch = kBatch});
+  bool all_equal = true;
+  for (std::int64_t step = 0; step < kSteps; ++step) {
+    const float* x = rows.data() + step * 2 * kBatch;
+    for (const std::int64_t sample : batches.batch(step)) {
+      const Mixup::Partner partner = data.mixup.partner(sample, step / 4);
+      const auto own = augmented(sample, step / 4), other = augmented(partner.sample, step / 4);
+      for (std::size_t i = 0; i < 2; ++i)
+        all_equal &= *x++ == Approx(partner.share * own[i] + (1 - partner.share) * other[i]).margin(1e-5);
+    }
+  }
+  CHECK(all_equal);
+  CHECK(rows == all_rows(data, 1, 1, 0));
 }
 
 TEST_CASE("reading may begin at any step", "[row_loader]") {

@@ -54,6 +54,21 @@ std::string deep_nesting() {
   return "x-deep: " + std::string(kDepth, '[') + std::string(kDepth, ']') + "\n" + kSmallRun;
 }
 
+/// The small run on another set, of which one file is this.
+std::function<void(const SmallRun&)> set(const std::string& dataset, const std::string& name,
+                                         const std::string& bytes) {
+  return [=](const SmallRun& run) {
+    with("dataset: mnist", "dataset: " + dataset)(run);
+    write_text(run.path("set") / name, bytes);
+  };
+}
+
+/// An array of Python's objects, as numpy would save it.
+std::string object_array() {
+  const std::string header = "{'descr': '|O', 'fortran_order': False, 'shape': (4,), }\n";
+  return std::string("\x93NUMPY\x01\0", 8) + static_cast<char>(header.size()) + '\0' + header + "objects";
+}
+
 const std::string kImages = "train-images-idx3-ubyte", kLabels = "train-labels-idx1-ubyte";
 constexpr std::size_t kPixels = 28 * 28;
 
@@ -94,6 +109,21 @@ std::vector<BadInput> bad_inputs() {
        [](const SmallRun& run) {
          fs::remove(run.path("set") / kImages);
          write_text(run.path("set") / (kImages + ".gz"), "\x1f\x8b\x08" + std::string(500, '\x55'));
+       }},
+      {"CSV with a short row", 3, "bad.csv:3",
+       set("{csv: {train: bad.csv, target: 3}}", "bad.csv", "1,2,a\n3,4,b\n5,b\n")},
+      {"npy of objects", 3, "bad.npy",
+       set("{npy: {train_inputs: bad.npy, train_targets: bad.npy}}", "bad.npy", object_array())},
+      {"npz that is cut off", 3, "not a zip archive",
+       set("{npz: {file: bad.npz, train_inputs: x, train_targets: y}}", "bad.npz", "PK\x03\x04 and no list")},
+      {"text that is not UTF-8", 3, "bad.txt:2:4",
+       set("{text: {file: bad.txt, tokens: characters, sequence: 2}}", "bad.txt", "one\ntwo\xff\nthree\n")},
+      {"CIFAR-10 batch of another size", 3, "not a CIFAR-10 batch",
+       set("cifar10", "data_batch_1.bin", std::string(3072, 'x'))},
+      {"an image folder of no pictures", 3, "a class without pictures",
+       [](const SmallRun& run) {
+         with("dataset: mnist", "dataset: {image_folder: {size: 28}}")(run);
+         fs::create_directories(run.path("set") / "train" / "cat");
        }},
       {"run directory below a file", 2, "cannot create the run directory", nullptr, {"-o", "a.yaml/run"}},
       {"run directory that is not empty", 2, "not empty", nullptr, {"-o", "set"}},

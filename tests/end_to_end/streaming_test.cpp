@@ -62,6 +62,52 @@ TEST_CASE("an image folder trains alike in one process, on threads and in three"
   CHECK(losses[2] == Approx(losses[0]).epsilon(1e-4));
 }
 
+TEST_CASE("in exact mode an image folder gives the same bits on any placement, whoever decodes a picture",
+          "[streaming]") {
+  const SmallRun run;
+  write_pictures(run);
+  const std::string changes =
+      "data={dataset: {image_folder: {size: 8}}, path: pictures, mixup: 0.4, normalize: per_channel, "
+      "augment: [{random_crop: 2}, horizontal_flip, {affine: {degrees: 20}}, {elastic: {alpha: 8, sigma: "
+      "2}}, "
+      "{random_resized_crop: {area: 0.5}}, color_jitter, {cutout: 3}]}";
+  const auto weights = [&](const std::string& out, int ranks, std::vector<std::string> words) {
+    words.insert(words.begin(), {"p.yaml", "--out", out, "-s", changes, "-s", "train.exact=true", "-s",
+                                 "train.epochs=3", "--datapar"});
+    const ProgramResult result = run.trainer(words, ranks);
+    INFO(result.err);
+    REQUIRE(result.code == 0);
+    return read_text(run.path(out) / "checkpoints/last/model.safetensors");
+  };
+  const std::string reference = weights("a", 1, {"--threads", "1"});
+  CHECK(reference.size() > 1000);
+  CHECK(weights("b", 1, {"--threads", "2"}) == reference);
+  CHECK(weights("c", 1, {"--threads", "3"}) == reference);
+  CHECK(weights("d", 2, {"--threads", "1"}) == reference);
+  CHECK(weights("e", 2, {"--threads", "2"}) == reference);
+  CHECK(weights("f", 3, {"--threads", "1"}) == reference);
+}
+
+TEST_CASE("a set that is streamed is never held whole", "[streaming]") {
+  const SmallRun run;
+  const Bytes bytes = png_bytes(2, 2, 1, {0, 85, 170, 255});
+  for (const std::string folder : {"even", "odd"}) {
+    std::filesystem::create_directories(run.path("pictures") / "train" / folder);
+    for (int i = 0; i < 200; ++i)
+      write_text(run.path("pictures") / "train" / folder / (std::to_string(i) + ".png"),
+                 {bytes.begin(), bytes.end()});
+  }
+  // 400 pictures of 640 kB, decoded.
+  write_text(run.path("p.yaml"),
+             replaced(replaced(kConfig, "size: 8", "size: 400, gray: true"),
+                      "- conv: {filters: 4, kernel: 3, activation: relu}", "- global_avg_pool"));
+  const ProgramResult result =
+      run.trainer({"p.yaml", "-s", "train.epochs=1", "-s", "data.augment=[]", "--threads", "1"});
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  CHECK(result.peak_kib < 160'000);
+}
+
 TEST_CASE("a picture that is cut off ends all processes with 3 and its name", "[streaming]") {
   const SmallRun run;
   write_pictures(run);

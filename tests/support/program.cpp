@@ -1,6 +1,7 @@
 #include "tests/support/program.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,7 +60,8 @@ ProgramResult run_program(const std::vector<std::string>& words, const ProgramOp
   if (child == 0) become(words, options, out.number(), err.number());
   ProgramResult result;
   int status = 0;
-  while (::waitpid(child, &status, WNOHANG) == 0) {
+  rusage usage{};
+  while (::wait4(child, &status, WNOHANG, &usage) == 0) {
     if (elapsed() > options.seconds && !result.timed_out) {
       result.timed_out = true;
       ::kill(-child, SIGKILL);
@@ -67,6 +69,7 @@ ProgramResult run_program(const std::vector<std::string>& words, const ProgramOp
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   result.seconds = elapsed();
+  result.peak_kib = usage.ru_maxrss;
   result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   result.out = out.text();
   result.err = err.text();

@@ -13,6 +13,7 @@ struct ProgramResult {
   bool timed_out = false;
   std::string out, err;
   double seconds = 0;
+  long peak_kib = 0;  ///< the most memory that one of its processes held
 };
 
 struct ProgramOptions {

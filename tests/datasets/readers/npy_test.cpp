@@ -204,6 +204,63 @@ TEST_CASE("arrays make a data set, pixels as x / 255 and channels where they bel
   CHECK(target == std::vector<float>{100, 101, 102, 110, 111, 112});
 }
 
+TEST_CASE("labels may stand for each pixel", "[npy]") {
+  const TemporaryDirectory directory;
+  directory.write("x.npy", npy(header("|u1", "3, 2, 2, 5"), Bytes(60)));
+  directory.write("y.npy", npy(header("|u1", "3, 2, 2"), {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 0, 1}));
+  directory.write("turned.npy", npy(header("|u1", "2, 3, 2"), Bytes(12)));
+  const std::string path = "\npath: " + directory.path();
+  const Data data = opened("dataset: {npy: {train_inputs: x.npy, train_targets: y.npy}}" + path);
+  CHECK(data.train->positions() == 4);
+  CHECK(data.train->classes() == 8);
+  std::vector<std::int32_t> labels(8);
+  const std::vector<std::int64_t> samples = {2, 1};
+  data.train->read_labels(samples, labels);
+  CHECK(labels == std::vector<std::int32_t>{0, 1, 0, 1, 4, 5, 6, 7});
+  CHECK_THAT(
+      data_error([&] { opened("dataset: {npy: {train_inputs: x.npy, train_targets: turned.npy}}" + path); }),
+      Catch::Contains("differ in number"));
+}
+
+TEST_CASE("what is no archive that can be read is an error that says why", "[npz]") {
+  const TemporaryDirectory directory;
+  const Bytes content(100, 7);
+  const Bytes good = zip({{"x.npy", content}}, true, false);
+  const std::size_t end = good.size() - 22, list = end - 46 - 5;
+  const auto with = [&](std::size_t at, std::uint8_t byte) {
+    Bytes bytes = good;
+    bytes[at] = byte;
+    return bytes;
+  };
+  const auto [name, bytes, message] = GENERATE_COPY(table<std::string, Bytes, std::string>({
+      {"empty", Bytes(), "not a zip archive"},
+      {"text", bytes_of("not an archive"), "not a zip archive"},
+      {"its list cut off", Bytes(good.begin(), good.end() - 1), "not a zip archive"},
+      {"its beginning cut off", Bytes(good.begin() + 9, good.end()), "damaged"},
+      {"encrypted", with(list + 8, 1), "encrypted"},
+      {"bzip2", with(list + 10, 12), "method 12; stored and deflate are read"},
+      {"an entry with another signature", with(list, 'Q'), "entry 1 of its list makes no sense"},
+      {"more entries than its list", with(end + 10, 2), "entry 2 of its list makes no sense"},
+      {"a list beyond the end", with(end + 19, 1), "lies outside the file"},
+      {"a name longer than the list", with(list + 28, 99), "is cut off"},
+      {"an entry that is elsewhere", with(list + 42, 3), "not where the list says"},
+      {"an entry behind the end", with(list + 43, 99), "lies outside the file"},
+      {"a wrong checksum", with(list + 16, static_cast<std::uint8_t>(good[list + 16] ^ 1)),
+       "checksum is wrong"},
+      {"a size that is too small", with(list + 24, 99), "too long"},
+      {"a size that is too large", with(list + 24, 101), "truncated"},
+  }));
+  INFO(name);
+  CHECK_THAT(data_error([&, &b = bytes] {
+               const ZipFile archive(directory.write("a.npz", b));
+               const auto entry = archive.open("x.npy");
+               Bytes all(static_cast<std::size_t>(entry->size()));
+               entry->read(all);
+               entry->finish();
+             }),
+             Catch::Contains(message) && Catch::Contains("a.npz"));
+}
+
 TEST_CASE("arrays that do not fit together are an error", "[npy]") {
   const TemporaryDirectory directory;
   directory.write("x.npy", npy(header("|u1", "2, 3"), Bytes(6)));

@@ -4,6 +4,7 @@
 
 #include "engine/config/config_tree.h"
 #include "models/losses/loss.h"
+#include "models/losses/mixed_loss.h"
 #include "tests/support/layer_check.h"
 
 namespace trainer {
@@ -56,6 +57,37 @@ TEST_CASE("a NaN or infinity among the outputs reaches the loss", "[losses]") {
   INFO(name << " " << bad << " at " << position);
   const double loss = BuiltLoss(name).loss->evaluate({y.data(), {1, 3}}, {.labels = labels}, 1, {});
   CHECK_FALSE(std::isfinite(loss));
+}
+
+TEST_CASE("the loss of a mixture is what its labels give, in their shares", "[losses]") {
+  const auto* const name = GENERATE("softmax_cross_entropy", "sigmoid_cross_entropy", "mse");
+  const BuiltLoss built(name);
+  const Shape shape{2, 3};
+  const std::vector<std::int32_t> labels{2, 0}, others{1, 0};
+  const std::vector<float> shares{0.7f, 0.6f};
+  // Labels in these shares are numbers, which all but one of these losses can learn as well.
+  const std::vector<float> spread{0, 0.3f, 0.7f, 1, 0, 0};
+  std::vector<float> y{0.5f, -1, 2, 0.25f, 3, -2}, dy(6), expected(6), memory(3);
+  const Targets targets{.labels = labels, .values = {}, .other_labels = others, .shares = shares};
+  const double loss = mixed_loss(*built.loss, {y.data(), shape}, targets, 0.5f, {dy.data(), shape}, memory);
+  double expected_loss = 0;
+  if (std::string(name) == "softmax_cross_entropy") {
+    for (std::size_t row = 0; row < 2; ++row) {
+      double total = 0;
+      for (std::size_t k = 0; k < 3; ++k) total += std::exp(static_cast<double>(y[3 * row + k]));
+      for (std::size_t k = 0; k < 3; ++k) {
+        const double share = spread[3 * row + k], logit = y[3 * row + k];
+        expected_loss += share * (std::log(total) - logit);
+        expected[3 * row + k] = static_cast<float>(0.5 * (std::exp(logit) / total - share));
+      }
+    }
+    CHECK(loss == Approx(expected_loss));
+  } else {
+    expected_loss = built.loss->evaluate({y.data(), shape}, {.values = {spread.data(), shape}}, 0.5f,
+                                         {expected.data(), shape});
+    if (std::string(name) == "sigmoid_cross_entropy") CHECK(loss == Approx(expected_loss));
+  }
+  CHECK(relative_difference(dy, expected) < 1e-5);
 }
 
 TEST_CASE("no rows make a loss of zero", "[losses]") {

@@ -56,7 +56,7 @@ class Losses final : public Observer {
 };
 
 Run train(Communicator& world, const Placement& placement, const std::string& layers,
-          const std::string& settings, const std::string& initial_weights = "") {
+          const std::string& settings, const std::string& initial_weights = "", double mixup = 0) {
   const ConfigTree tree(
       {.file = "test.yaml",
        .text =
@@ -73,7 +73,8 @@ Run train(Communicator& world, const Placement& placement, const std::string& la
   Data data{.name = "noise",
             .train = std::make_unique<NoiseDataset>(207, sample, 10, 1),
             .test = std::make_unique<NoiseDataset>(103, sample, 10, 2),
-            .augmentation = Augmentation(tree.root().at("data").items("augment"), sample, 1)};
+            .augmentation = Augmentation(tree.root().at("data").items("augment"), sample, 1),
+            .mixup = Mixup(mixup, 207, 1)};
   Session session(tree.root(), std::move(data), mesh, pool);
   Trainer trainer(tree.root(), session,
                   {.initial_weights = initial_weights,
@@ -156,20 +157,20 @@ TEST_CASE("losses and scores of a run with a last batch of 7 do not depend on wh
 
 TEST_CASE("in exact mode losses, scores and weights have the same bits wherever a run is computed",
           "[training]") {
-  const auto [layers, blocks] =
-      GENERATE(table<std::string, int>({{kMlp, 8}, {kPairs, 8}, {kNarrow, 8}, {kUneven, 7}, {kConvnet, 7}}));
+  const auto [layers, blocks, mixup] = GENERATE(table<std::string, int, double>(
+      {{kMlp, 8, 0}, {kPairs, 8, 0}, {kNarrow, 8, 0}, {kUneven, 7, 0}, {kConvnet, 7, 0.4}}));
   // 7 blocks of batches of 100 and of 7: uneven ones, and a worker without any.
   const std::string settings =
       "optimizer: {sgd: {lr: 0.02, momentum: 0.9, weight_decay: 1.0e-4}}, epochs: 1, clip_norm: 0.5, exact: "
       "true, blocks: " +
       std::to_string(blocks);
   const auto alone = solo();
-  const Run reference = train(*alone, {}, layers, settings);
+  const Run reference = train(*alone, {}, layers, settings, "", mixup);
   std::vector<Placement> all = placements(test_world().size());
   all.push_back({.data = test_world().size(), .threads = 5});
   if (test_world().size() == 4) all.push_back({.data = 2, .model = 2, .ranks_per_node = 1, .share = false});
   for (const Placement& placement : all) {
-    const Run run = train(test_world(), placement, layers, settings);
+    const Run run = train(test_world(), placement, layers, settings, "", mixup);
     INFO(text(placement) << ", " << layers);
     CHECK(run.evaluation.loss == reference.evaluation.loss);
     CHECK(run.evaluation.metrics == reference.evaluation.metrics);
