@@ -11,6 +11,7 @@
 #include "cli/text.h"
 #include "cli/together.h"
 #include "cli/workplace.h"
+#include "models/training/checkpoint.h"
 #include "models/training/evaluation.h"
 #include "models/training/team.h"
 #include "models/training/weights.h"
@@ -20,12 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Checkpoint {
+struct Weights {
   fs::path config, weights;
 };
 
 /// `path`: a run directory, whose best weights count, or one of its checkpoints.
-Checkpoint find_checkpoint(const fs::path& path) {
+Weights find_weights(const fs::path& path) {
   const auto weights_in = [](const fs::path& directory) { return directory / "model.safetensors"; };
   const FoundRun found = find_run(path);
   const fs::path config = found.run / "config.yaml";
@@ -68,17 +69,19 @@ void eval_command(const Job& job) {
   const Arguments& arguments = job.arguments;
   Workplace work(job);
 
-  Checkpoint checkpoint;
+  Weights checkpoint;
   std::optional<OpenRun> run;
   std::vector<float> values;
   const Dataset* split = nullptr;
   together(job.world, [&] {
-    checkpoint = find_checkpoint(arguments.files.front());
+    checkpoint = find_weights(arguments.files.front());
     run.emplace(open_run({.file = checkpoint.config.string(), .overrides = arguments.overrides}, work.mesh,
                          work.pool));
     split = &split_of(run->session->data(), arguments.split);
     Network& network = run->session->network();
     values.resize(static_cast<std::size_t>(network.plan().parameter_end()));
+    if (const fs::path place = checkpoint.weights.parent_path(); fs::exists(place / "state.json"))
+      verify_checkpoint(place);
     load_weights(checkpoint.weights.string(), network.plan(), values, network.states());
   });
   agree(job.world, run_facts(*run));

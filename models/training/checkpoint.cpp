@@ -68,17 +68,15 @@ CheckpointState read_state(const fs::path& path) {
   }
 }
 
-Checkpoint read_whole(const fs::path& directory) {
-  Checkpoint checkpoint{.state = read_state(directory / kState)};
+CheckpointState look_at_files(const fs::path& directory) {
+  CheckpointState state = read_state(directory / kState);
   for (const char* name : {kModel, kOptimizer}) {
-    const auto seal = checkpoint.state.files.find(name);
-    if (seal == checkpoint.state.files.end() || seal_of(directory / name) != seal->second)
+    const auto seal = state.files.find(name);
+    if (seal == state.files.end() || seal_of(directory / name) != seal->second)
       throw Error(ExitCode::weights,
                   fmt::format("{} is damaged: it is not as it was written", (directory / name).string()));
   }
-  checkpoint.model = read_safetensors(directory / kModel).tensors;
-  checkpoint.optimizer = read_safetensors(directory / kOptimizer).tensors;
-  return checkpoint;
+  return state;
 }
 
 /// Puts `fresh` where `old` is, at once where the file system can do that.
@@ -111,11 +109,11 @@ FileSeal seal_of(const fs::path& path) {
   return seal;
 }
 
-Checkpoint read_checkpoint(const fs::path& directory) {
+CheckpointState verify_checkpoint(const fs::path& directory) {
   // `last` by the name of what it points at, which is told in messages.
   const fs::path target = target_of(directory), place = target.empty() ? directory : target;
   try {
-    return read_whole(place);
+    return look_at_files(place);
   } catch (const Error& error) {
     Diagnostic diagnostic = error.diagnostics().front();
     const auto step = step_of(place.filename().string());
@@ -126,6 +124,13 @@ Checkpoint read_checkpoint(const fs::path& directory) {
                                     (place.parent_path() / folder_name(*(next - 1))).string());
     throw Error(error.code(), {diagnostic});
   }
+}
+
+Checkpoint read_checkpoint(const fs::path& directory) {
+  CheckpointState state = verify_checkpoint(directory);
+  return {.model = read_safetensors(directory / kModel).tensors,
+          .optimizer = read_safetensors(directory / kOptimizer).tensors,
+          .state = std::move(state)};
 }
 
 CheckpointFolder::CheckpointFolder(fs::path folder, std::int64_t keep)

@@ -19,6 +19,8 @@ struct Checkpoint {
 /// Reads the checkpoint in a directory. Error(weights) when a file is missing or is not as it was written;
 /// the help names the checkpoint before it, where there is one.
 Checkpoint read_checkpoint(const std::filesystem::path& directory);
+/// The same look at it, without the numbers.
+CheckpointState verify_checkpoint(const std::filesystem::path& directory);
 
 /// What it takes to recognise a file.
 FileSeal seal_of(const std::filesystem::path& path);

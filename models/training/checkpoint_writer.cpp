@@ -22,7 +22,6 @@ namespace {
 
 enum File { kModelFile, kOptimizerFile };
 constexpr std::array kFileNames{CheckpointFolder::kModel, CheckpointFolder::kOptimizer};
-constexpr std::uint64_t kFloat = sizeof(float);
 
 /// What a writer tells rank 0 of one of its runs.
 struct RunReport {
@@ -47,7 +46,9 @@ std::string words_of_failure(const std::function<void()>& work) {
   return "";
 }
 
-std::uint64_t bytes_of(const Shape& shape) { return static_cast<std::uint64_t>(shape.size()) * kFloat; }
+std::uint64_t bytes_of(const Shape& shape) {
+  return static_cast<std::uint64_t>(shape.size()) * sizeof(float);
+}
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
@@ -175,65 +176,80 @@ void CheckpointWriter::open_files(const std::string& directory) {
   if (!is_writer()) files_.clear();
 }
 
-/// The numbers of one of the optimizer's states for the parameters that this data rank writes, flat, from
-/// those who own them.
-std::vector<float> CheckpointWriter::my_part_of_state(std::size_t state) {
+/// What a data rank writes.
+std::span<const Parameter> CheckpointWriter::parameters_of(int writer) const {
+  if (at(writer) + 1 >= first_parameter_.size()) return {};
+  const std::size_t first = first_parameter_[at(writer)];
+  return std::span(sources_.plan.parameters()).subspan(first, first_parameter_[at(writer) + 1] - first);
+}
+
+/// The values of what this data rank writes, flat.
+std::vector<float> CheckpointWriter::part_of_values() const {
+  const auto mine = parameters_of(sources_.mesh.data().rank());
+  if (mine.empty()) return {};
+  const auto values = sources_.reducer.values();
+  return {values.begin() + mine.front().offset,
+          values.begin() + mine.back().offset + mine.back().shape.size()};
+}
+
+/// The same of one of the optimizer's states, from those who own it.
+std::vector<float> CheckpointWriter::part_of_state(std::size_t state) {
   Communicator& data = sources_.mesh.data();
-  const std::vector<Parameter>& parameters = sources_.plan.parameters();
-  // visit(first, last) for each run of floats of the owner's pieces in what the writer writes.
-  const auto overlaps = [&](int owner, int writer, const auto& visit) {
-    if (at(writer) + 1 >= first_parameter_.size()) return;
+  const auto mine = parameters_of(data.rank());
+  const std::int64_t base = mine.empty() ? 0 : mine.front().offset;
+  std::vector<float> part(mine.empty() ? 0 : at(mine.back().offset + mine.back().shape.size() - base));
+  std::vector<float> out;
+  std::vector<std::int64_t> counts_out(at(data.size())), counts_in(at(data.size()));
+  int writer = 0;
+  sources_.owned.visit_state(state, [&](std::int64_t offset, std::span<const float> numbers) {
+    // Both the numbers and the writers' parts ascend.
+    while (parameters_of(writer).empty() ||
+           parameters_of(writer).back().offset + parameters_of(writer).back().shape.size() <= offset)
+      ++writer;
+    if (writer == data.rank()) {
+      std::ranges::copy(numbers, part.begin() + (offset - base));
+    } else {
+      out.insert(out.end(), numbers.begin(), numbers.end());
+      counts_out[at(writer)] += std::ssize(numbers);
+    }
+  });
+  // visit(first, last) for each run of floats of an owner's pieces in what this rank writes.
+  const auto overlaps = [&](int owner, const auto& visit) {
     auto piece = pieces_[at(owner)].begin();
     const auto end = pieces_[at(owner)].end();
-    for (std::size_t i = first_parameter_[at(writer)]; i < first_parameter_[at(writer) + 1]; ++i) {
-      const std::int64_t first = parameters[i].offset, last = first + parameters[i].shape.size();
+    for (const Parameter& parameter : mine) {
+      const std::int64_t first = parameter.offset, last = first + parameter.shape.size();
       while (piece != end && piece->last <= first) ++piece;
       for (auto next = piece; next != end && next->first < last; ++next)
         visit(std::max(first, next->first), std::min(last, next->last));
     }
   };
-  std::vector<std::int64_t> counts_out, counts_in;
-  const auto count = [&](int owner, int writer) {
-    std::int64_t floats = 0;
-    overlaps(owner, writer, [&](std::int64_t first, std::int64_t last) { floats += last - first; });
-    return floats;
-  };
-  for (int other = 0; other < data.size(); ++other) {
-    counts_out.push_back(count(data.rank(), other));
-    counts_in.push_back(count(other, data.rank()));
-  }
-  const std::vector<float> out = sources_.owned.state(state);
+  for (int owner = 0; owner < data.size(); ++owner)
+    if (owner != data.rank())
+      overlaps(owner, [&](std::int64_t first, std::int64_t last) { counts_in[at(owner)] += last - first; });
   std::vector<float> in(at(std::accumulate(counts_in.begin(), counts_in.end(), std::int64_t{0})));
   data.all_to_all(out, counts_out, in, counts_in);
-
-  if (at(data.rank()) + 1 >= first_parameter_.size()) return {};
-  const std::size_t begin = first_parameter_[at(data.rank())], end = first_parameter_[at(data.rank()) + 1];
-  if (begin == end) return {};
-  const std::int64_t base = parameters[begin].offset;
-  std::vector<float> part(at(parameters[end - 1].offset + parameters[end - 1].shape.size() - base));
   auto next = in.begin();
   for (int owner = 0; owner < data.size(); ++owner)
-    overlaps(owner, data.rank(), [&](std::int64_t first, std::int64_t last) {
-      std::copy_n(next, last - first, part.begin() + (first - base));
-      next += last - first;
-    });
+    if (owner != data.rank())
+      overlaps(owner, [&](std::int64_t first, std::int64_t last) {
+        std::copy_n(next, last - first, part.begin() + (first - base));
+        next += last - first;
+      });
   return part;
 }
 
-/// Those that this data rank writes, from its flat part of numbers that lie like the parameters.
-std::vector<std::pair<const Parameter*, std::vector<float>>> CheckpointWriter::whole_tensors(
-    std::span<const float> part) {
-  std::vector<std::pair<const Parameter*, std::vector<float>>> tensors;
-  const auto rank = at(sources_.mesh.data().rank());
-  if (rank + 1 >= first_parameter_.size()) return tensors;
-  const std::vector<Parameter>& parameters = sources_.plan.parameters();
-  for (std::size_t i = first_parameter_[rank]; i < first_parameter_[rank + 1]; ++i) {
-    const Parameter& parameter = parameters[i];
-    const auto mine = part.subspan(at(parameter.offset - parameters[first_parameter_[rank]].offset),
-                                   at(parameter.shape.size()));
-    tensors.emplace_back(&parameter, whole_tensor(parameter, mine, sources_.mesh.model()));
+/// The tensors in a run's copy, whole.
+void CheckpointWriter::join_tensors(Run& run) const {
+  const auto mine = parameters_of(sources_.mesh.data().rank());
+  for (const Parameter& parameter : mine) {
+    const auto numbers = std::span<const float>(run.copy).subspan(at(parameter.offset - mine.front().offset),
+                                                                  at(parameter.shape.size()));
+    Tensor& tensor = run.tensors.emplace_back(Tensor{&parameter, numbers, {}});
+    if (parameter.cut_axis < 0) continue;
+    tensor.joined = whole_tensor(parameter, numbers, sources_.mesh.model());
+    tensor.numbers = tensor.joined;
   }
-  return tensors;
 }
 
 void CheckpointWriter::take_copy() {
@@ -241,24 +257,22 @@ void CheckpointWriter::take_copy() {
   const std::size_t rank = at(sources_.mesh.data().rank());
   const std::size_t parameters = sources_.plan.parameters().size();
   const std::size_t first = rank + 1 < first_parameter_.size() ? first_parameter_[rank] : parameters;
-  const std::int64_t base = first < parameters ? sources_.plan.parameters()[first].offset : 0;
-  runs_.push_back({.file = kModelFile,
-                   .offset = model_offsets_[first],
-                   .tensors = whole_tensors(sources_.reducer.values().subspan(at(base)))});
+  runs_.push_back({.file = kModelFile, .offset = model_offsets_[first], .copy = part_of_values()});
   for (std::size_t state = 0; state < sources_.optimizer_states.size(); ++state)
     runs_.push_back({.file = kOptimizerFile,
                      .offset = optimizer_offsets_[state * parameters + first],
-                     .tensors = whole_tensors(my_part_of_state(state))});
-  // Rank 0 writes what belongs to no parameter, last.
-  const std::span<const float> states = sources_.layer_states;
-  Run layers{.file = kModelFile, .offset = model_offsets_[parameters]};
-  for (const State& state : sources_.plan.states()) {
-    const auto numbers = states.subspan(at(state.offset), at(state.shape.size()));
-    layers.tensors.emplace_back(nullptr, std::vector<float>(numbers.begin(), numbers.end()));
-  }
+                     .copy = part_of_state(state)});
+  for (Run& run : runs_) join_tensors(run);
   if (rank == 0) {
-    runs_.push_back(std::move(layers));
-    for (const int file : {kModelFile, kOptimizerFile}) runs_.push_back({.file = file, .head = heads_[file]});
+    // What belongs to no parameter, last.
+    const auto states = sources_.layer_states;
+    Run& layers = runs_.emplace_back(Run{
+        .file = kModelFile, .offset = model_offsets_[parameters], .copy = {states.begin(), states.end()}});
+    for (const State& state : sources_.plan.states())
+      layers.tensors.push_back(
+          {.numbers = std::span<const float>(layers.copy).subspan(at(state.offset), at(state.shape.size()))});
+    for (const int file : {kModelFile, kOptimizerFile})
+      runs_.push_back({.file = file, .head = heads_[at(file)]});
   }
   if (!is_writer()) runs_.clear();
 }
@@ -284,30 +298,40 @@ void CheckpointWriter::reserve_room() const {
 }
 
 void CheckpointWriter::write_run(Run& run) const {
-  // Small tensors go together, so that each call of the system is worth it.
+  // Small tensors go together, large ones as they are: each call of the system is worth it, and little is
+  // copied.
   constexpr std::size_t kPart = std::size_t{4} << 20;
-  std::string part;
+  std::string gathered;
   std::uint64_t offset = run.offset;
-  const auto flush = [&] {
-    std::string_view rest = part;
-    run.seal.crc32c = crc32c(std::as_bytes(std::span(rest)), run.seal.crc32c);
-    run.seal.bytes += rest.size();
-    while (!rest.empty()) {
-      const ssize_t count =
-          ::pwrite(files_[at(run.file)].number(), rest.data(), rest.size(), static_cast<off_t>(offset));
+  const auto write = [&](std::span<const std::byte> bytes) {
+    run.seal.crc32c = crc32c(bytes, run.seal.crc32c);
+    run.seal.bytes += bytes.size();
+    while (!bytes.empty()) {
+      const ssize_t count = ::pwrite(files_[at(run.file)].number(), bytes.data(),
+                                     std::min(bytes.size(), kPart), static_cast<off_t>(offset));
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) fail((directory_ / kFileNames[at(run.file)]).string(), errno);
-      rest.remove_prefix(static_cast<std::size_t>(count));
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
       offset += static_cast<std::uint64_t>(count);
     }
-    part.clear();
   };
-  part = run.head;
-  for (auto& [parameter, numbers] : run.tensors) {
-    if (parameter) numbers = to_file_layout(parameter->layout, parameter->whole_shape(), numbers);
-    part.append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * kFloat);
-    numbers = {};
-    if (part.size() >= kPart) flush();
+  const auto flush = [&] {
+    write(std::as_bytes(std::span(gathered)));
+    gathered.clear();
+  };
+  gathered = run.head;
+  for (Tensor& tensor : run.tensors) {
+    std::vector<float> converted;
+    if (tensor.parameter && tensor.parameter->layout != FileLayout::as_in_memory) {
+      converted = to_file_layout(tensor.parameter->layout, tensor.parameter->whole_shape(), tensor.numbers);
+      tensor.numbers = converted;
+    }
+    if (gathered.size() + tensor.numbers.size_bytes() > kPart) flush();
+    if (tensor.numbers.size_bytes() > kPart)
+      write(std::as_bytes(tensor.numbers));
+    else
+      gathered.append(reinterpret_cast<const char*>(tensor.numbers.data()), tensor.numbers.size_bytes());
+    tensor = {};
   }
   flush();
 }

@@ -57,13 +57,19 @@ class CheckpointWriter {
 
  private:
   using Clock = std::chrono::steady_clock;
+  /// A tensor as it lies in memory; null for numbers that go to the file as they are.
+  struct Tensor {
+    const Parameter* parameter = nullptr;
+    std::span<const float> numbers;
+    std::vector<float> joined;  ///< what `numbers` are when the tensor was cut over model ranks
+  };
   /// Tensors that lie one behind the other in a file.
   struct Run {
     int file = 0;
     std::uint64_t offset = 0;
-    std::string head;  ///< bytes before them
-    /// In memory layout, with the parameter whose layout it is; null for numbers that go as they are.
-    std::vector<std::pair<const Parameter*, std::vector<float>>> tensors;
+    std::string head;         ///< bytes before them
+    std::vector<float> copy;  ///< what the numbers of most tensors lie in
+    std::vector<Tensor> tensors;
     FileSeal seal = {};
   };
 
@@ -71,8 +77,10 @@ class CheckpointWriter {
   bool is_writer() const;
   void open_files(const std::string& directory);
   void take_copy();
-  std::vector<float> my_part_of_state(std::size_t state);
-  std::vector<std::pair<const Parameter*, std::vector<float>>> whole_tensors(std::span<const float> part);
+  std::span<const Parameter> parameters_of(int writer) const;
+  std::vector<float> part_of_values() const;
+  std::vector<float> part_of_state(std::size_t state);
+  void join_tensors(Run& run) const;
   void write_parts();
   void reserve_room() const;
   void write_run(Run& run) const;

@@ -140,11 +140,9 @@ void OwnedParameters::set_state(std::size_t state, std::span<const float> flat) 
   }
 }
 
-std::vector<float> OwnedParameters::state(std::size_t state) const {
-  std::vector<float> numbers;
-  for (const Segment& segment : segments_)
-    numbers.insert(numbers.end(), segment.states[state].begin(), segment.states[state].end());
-  return numbers;
+void OwnedParameters::visit_state(
+    std::size_t state, const std::function<void(std::int64_t, std::span<const float>)>& visit) const {
+  for (std::size_t i = 0; i < segments_.size(); ++i) visit(offsets_[i], segments_[i].states[state]);
 }
 
 }  // namespace trainer

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -37,8 +38,10 @@ class OwnedParameters {
   /// Error(diverged) as MemoryGuard says, of the whole part; `step`: steps done.
   void verify(std::int64_t step);
   void update(Optimizer& optimizer, float rate, std::int64_t step);
-  /// One of the optimizer's states of this rank's part, in ascending order of the parameters.
-  std::vector<float> state(std::size_t state) const;
+  /// visit(offset, numbers) for one of the optimizer's states of this rank's part, piece by piece of one
+  /// parameter each, ascending.
+  void visit_state(std::size_t state,
+                   const std::function<void(std::int64_t, std::span<const float>)>& visit) const;
   /// This rank's part of one of the optimizer's states, from all of it, flat like the parameters.
   void set_state(std::size_t state, std::span<const float> flat);
 

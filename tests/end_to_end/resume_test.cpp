@@ -94,6 +94,7 @@ TEST_CASE("a damaged checkpoint ends with 6 and the one before it, from which th
   INFO(result.err);
   CHECK(result.code == 6);
   CHECK(result.err.find("b/checkpoints/step-15/optimizer.safetensors") != std::string::npos);
+  CHECK(run.trainer({"eval", "b/checkpoints/last"}).code == 6);
   const std::string before = "b/checkpoints/step-10";
   CHECK(result.err.find("trainer " + before) != std::string::npos);
   REQUIRE(run.trainer({before, "-s", "train.epochs=4"}).code == 0);
@@ -207,6 +208,22 @@ TEST_CASE("a run directory that is removed ends the run with a clear error", "[r
   CHECK(result.err.find("error: ") == 0);
   CHECK(result.err.find("runs/a") != std::string::npos);
   CHECK_FALSE(fs::exists(run.path("runs/a")));
+}
+
+TEST_CASE("ranks that do not see the run directory leave the writing to rank 0, and go on", "[resume]") {
+  const SmallRun run;
+  const std::string alone = "unshare -m sh -c 'mount -t tmpfs none runs && ";
+  if (run.shell("mkdir runs && " + alone + "true'").code != 0) return;  // only root may
+  write_text(run.path("start.sh"), "[ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = 0 ] || exec " + alone +
+                                       "exec \"$@\"' sh $TRAINER \"$@\"\nexec $TRAINER \"$@\"\n");
+  const std::string start = "$MPIRUN -n 3 sh start.sh --datapar ";
+  const ProgramResult first = run.shell(start + "a.yaml");
+  INFO(first.err);
+  REQUIRE(first.code == 0);
+  CHECK(run.shell(start + "runs/a -s train.epochs=3").code == 0);
+  REQUIRE(run.trainer({"a.yaml", "--datapar", "-o", "whole", "-s", "train.epochs=3"}, 3).code == 0);
+  CHECK(read_text(run.path("runs/a") / kWeights) == read_text(run.path("whole") / kWeights));
+  CHECK(timeless(run.path("runs/a")) == timeless(run.path("whole")));
 }
 
 }  // namespace trainer
