@@ -77,7 +77,11 @@ void RowLoader::fetch(int worker, std::int64_t first, std::span<const std::int64
   if (ahead_)
     ahead_->fetch(first, samples, x, threads_ + worker);
   else
-    prepare(samples, epoch_, x, threads_ + worker);
+    fetch_others(worker, samples, x);
+}
+
+void RowLoader::fetch_others(int worker, std::span<const std::int64_t> samples, Tensor x) {
+  prepare(samples, epoch_, x, threads_ + worker);
 }
 
 }  // namespace trainer

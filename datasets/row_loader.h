@@ -27,6 +27,8 @@ class RowLoader {
   /// Fills x with rows of that step's global batch, from row `first` on, which are `samples`. Workers call at
   /// once, for different rows. Error(data) when a file is bad.
   void fetch(int worker, std::int64_t first, std::span<const std::int64_t> samples, Tensor x);
+  /// The same for rows that another process has. Nothing of them has been read ahead.
+  void fetch_others(int worker, std::span<const std::int64_t> samples, Tensor x);
   /// Of the step that is fetched now.
   std::int64_t epoch() const { return epoch_; }
 

@@ -21,7 +21,7 @@ Network::Network(const std::vector<Config>& layers, const Shape& sample, const O
     pass.worker_ = index;
     pass.seed_ = options.seed;
     pass.plan_ = &plan_;
-    pass.blocks_.resize(static_cast<std::size_t>(blocks_.of_worker(rank_, index).count()));
+    pass.blocks_.resize(static_cast<std::size_t>(blocks_of(index).count()));
   }
 }
 
@@ -65,7 +65,7 @@ ConstTensor Network::forward(int worker, const Rows& rows) {
   pass.step_ = rows.step;
   pass.samples_ = rows.samples;
   pass.batch_rows_ = rows.batch_rows;
-  const Range mine = blocks_.of_worker(rank_, worker);
+  const Range mine = blocks_of(worker);
   const std::int64_t first_row = blocks_.rows(mine, rows.batch_rows).first;
   for (std::size_t i = 0; i < pass.blocks_.size(); ++i) {
     const Range of_block = blocks_.rows(mine.first + static_cast<std::int64_t>(i), rows.batch_rows);

@@ -33,6 +33,10 @@ class Network {
   /// To put something around a layer, between steps.
   Sequence& layers() { return layers_; }
   const Shape& input() const { return input_; }
+  /// What a worker computes.
+  Range blocks_of(int worker) const { return blocks_.of_worker(rank_, worker); }
+  /// From now on another rank's part, which must have as many blocks. Not within a pass.
+  void set_rank(int rank) { rank_ = rank; }
   const Shape& output() const { return output_; }
   /// Takes their memory at first, so that a network that is only looked at needs none.
   std::span<float> states();

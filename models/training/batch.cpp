@@ -15,18 +15,15 @@ BatchRunner::BatchRunner(Session& session)
   total_.resize(kinds_ * (blocks.exact ? static_cast<std::size_t>(blocks.count) : 1));
   for (int worker = 0; worker < session.pool().size(); ++worker) {
     Worker& self = workers_[static_cast<std::size_t>(worker)];
-    self.sums.resize(kinds_ * static_cast<std::size_t>(blocks_of(worker).count()));
+    self.sums.resize(kinds_ * static_cast<std::size_t>(session.network().blocks_of(worker).count()));
     if (session.data().mixup.is_on())
       self.mixed_gradient.resize(static_cast<std::size_t>(session.network().output().size()));
   }
 }
 
-Range BatchRunner::blocks_of(int worker) const {
-  return session_.blocks().of_worker(session_.mesh().data().rank(), worker);
-}
-
-std::span<const std::int64_t> BatchRunner::part(int worker, std::span<const std::int64_t> samples) const {
-  const Range rows = session_.blocks().rows(blocks_of(worker), std::ssize(samples));
+std::span<const std::int64_t> BatchRunner::part(const Network& network, int worker,
+                                                std::span<const std::int64_t> samples) const {
+  const Range rows = session_.blocks().rows(network.blocks_of(worker), std::ssize(samples));
   return samples.subspan(static_cast<std::size_t>(rows.first), static_cast<std::size_t>(rows.count()));
 }
 
@@ -34,9 +31,10 @@ Range BatchRunner::own_rows(std::int64_t batch_rows) const {
   return session_.blocks().rows(session_.blocks().of_rank(session_.mesh().data().rank()), batch_rows);
 }
 
-void BatchRunner::score(int worker, std::int64_t batch_rows, ConstTensor y, float gradient_scale) {
+void BatchRunner::score(Network& network, int worker, std::int64_t batch_rows, ConstTensor y,
+                        float gradient_scale, std::span<double> sums) {
   Worker& self = workers_[static_cast<std::size_t>(worker)];
-  Tensor gradient = gradient_scale > 0 ? session_.network().output_gradient(worker) : Tensor();
+  Tensor gradient = gradient_scale > 0 ? network.output_gradient(worker) : Tensor();
   // To losses and metrics every position of a sequence is a row of its own.
   const std::int64_t labels = session_.labels_per_sample();
   if (session_.data().train->positions() > 0) {
@@ -44,9 +42,8 @@ void BatchRunner::score(int worker, std::int64_t batch_rows, ConstTensor y, floa
     y = y.as(rows);
     if (!gradient.empty()) gradient = gradient.as(rows);
   }
-  std::span<double> sums = self.sums;
   std::int64_t first = 0;
-  const Range blocks = blocks_of(worker);
+  const Range blocks = network.blocks_of(worker);
   for (std::int64_t block = blocks.first; block < blocks.last; ++block) {
     const std::int64_t count = labels * session_.blocks().rows(block, batch_rows).count();
     const ConstTensor block_y = y.rows(first, count);
@@ -68,37 +65,68 @@ void BatchRunner::score(int worker, std::int64_t batch_rows, ConstTensor y, floa
 }
 
 void BatchRunner::evaluate(const Dataset& split, std::span<const std::int64_t> samples) {
+  Network& network = session_.network();
   session_.pool().run([&](int worker) {
-    const auto mine = part(worker, samples);
-    split.read(mine, session_.network().input(worker, std::ssize(mine)));
-    workers_[static_cast<std::size_t>(worker)].targets.read(split, mine);
-    const ConstTensor y = session_.network().forward(
+    Worker& self = workers_[static_cast<std::size_t>(worker)];
+    const auto mine = part(network, worker, samples);
+    split.read(mine, network.input(worker, std::ssize(mine)));
+    self.targets.read(split, mine);
+    const ConstTensor y = network.forward(
         worker, {.mode = Mode::evaluation, .samples = mine, .batch_rows = std::ssize(samples)});
-    score(worker, std::ssize(samples), y, 0);
+    score(network, worker, std::ssize(samples), y, 0, self.sums);
   });
+}
+
+/// fetch(x) fills the input.
+template <class Fetch>
+void BatchRunner::learn(Network& network, const WorkerPart& part, const Fetch& fetch,
+                        const std::function<void(std::int64_t)>& on_ready) {
+  // The mean over the labels of the global batch, so that gradients of unequal parts are simply added.
+  const float scale = 1.0f / static_cast<float>(part.batch_rows * session_.labels_per_sample());
+  const auto begin = std::chrono::steady_clock::now();
+  fetch(network.input(part.worker, std::ssize(part.samples)));
+  Worker& self = workers_[static_cast<std::size_t>(part.worker)];
+  self.targets.read(*session_.data().train, part.samples, session_.data().mixup, part.epoch);
+  self.data_time += std::chrono::steady_clock::now() - begin;
+  const ConstTensor y = network.forward(
+      part.worker,
+      {.mode = Mode::training, .step = part.step, .samples = part.samples, .batch_rows = part.batch_rows});
+  score(network, part.worker, part.batch_rows, y, scale, part.sums);
+  network.backward(part.worker, on_ready);
 }
 
 void BatchRunner::train(RowLoader& rows, std::span<const std::int64_t> samples, std::int64_t step,
                         const std::function<void(int, std::int64_t)>& on_ready) {
-  // The mean over the labels of the global batch, so that gradients of unequal parts are simply added.
-  const float scale = 1.0f / static_cast<float>(std::ssize(samples) * session_.labels_per_sample());
   rows.begin(step);
+  Network& network = session_.network();
   // Handed on by reference: a std::function that holds this much would allocate.
   const auto work = [&](int worker) {
-    const auto begin = std::chrono::steady_clock::now();
-    const auto mine = part(worker, samples);
-    rows.fetch(worker, mine.data() - samples.data(), mine,
-               session_.network().input(worker, std::ssize(mine)));
-    Worker& self = workers_[static_cast<std::size_t>(worker)];
-    self.targets.read(*session_.data().train, mine, session_.data().mixup, rows.epoch());
+    const auto mine = part(network, worker, samples);
     ledger_.add(worker, mine);
-    self.data_time += std::chrono::steady_clock::now() - begin;
-    const ConstTensor y = session_.network().forward(
-        worker, {.mode = Mode::training, .step = step, .samples = mine, .batch_rows = std::ssize(samples)});
-    score(worker, std::ssize(samples), y, scale);
-    session_.network().backward(worker, [&](std::int64_t offset) { on_ready(worker, offset); });
+    learn(
+        network,
+        {.worker = worker,
+         .samples = mine,
+         .step = step,
+         .epoch = rows.epoch(),
+         .batch_rows = std::ssize(samples),
+         .sums = workers_[static_cast<std::size_t>(worker)].sums},
+        [&](Tensor x) { rows.fetch(worker, mine.data() - samples.data(), mine, x); },
+        [&](std::int64_t offset) { on_ready(worker, offset); });
   };
   session_.pool().run(std::ref(work));
+}
+
+void BatchRunner::recompute(Network& network, RowLoader& rows, std::span<const std::int64_t> samples,
+                            std::int64_t step, std::span<double> sums) {
+  std::ranges::fill(sums, 0.0);
+  session_.pool().run([&](int worker) {
+    const auto mine = part(network, worker, samples);
+    learn(
+        network,
+        {.worker = worker, .samples = mine, .step = step, .batch_rows = std::ssize(samples), .sums = sums},
+        [&](Tensor x) { rows.fetch_others(worker, mine, x); }, [](std::int64_t) {});
+  });
 }
 
 std::span<const double> BatchRunner::sums() {
@@ -106,7 +134,9 @@ std::span<const double> BatchRunner::sums() {
   for (int worker = 0; worker < session_.pool().size(); ++worker) {
     const std::vector<double>& sums = workers_[static_cast<std::size_t>(worker)].sums;
     const std::size_t place =
-        session_.blocks().exact ? kinds_ * static_cast<std::size_t>(blocks_of(worker).first) : 0;
+        session_.blocks().exact
+            ? kinds_ * static_cast<std::size_t>(session_.network().blocks_of(worker).first)
+            : 0;
     for (std::size_t i = 0; i < sums.size(); ++i) total_[place + i] += sums[i];
   }
   return total_;

@@ -23,12 +23,18 @@ class BatchRunner {
   /// batch, and backward; on_ready(worker, offset) as in Network::backward.
   void train(RowLoader& rows, std::span<const std::int64_t> samples, std::int64_t step,
              const std::function<void(int worker, std::int64_t offset)>& on_ready);
+  /// A part of the same step once more, by a network that has one block of the batch. `sums` becomes what
+  /// sums() has for that block.
+  void recompute(Network& network, RowLoader& rows, std::span<const std::int64_t> samples, std::int64_t step,
+                 std::span<double> sums);
   /// Of a global batch of so many rows, those of this process.
   Range own_rows(std::int64_t batch_rows) const;
 
   /// This rank's sums since clear(): loss, then each metric's; to be added over data ranks. In exact mode one
   /// after the other for each block of the batch, zeros for other ranks' blocks.
   std::span<const double> sums();
+  /// How many of them a block has.
+  std::size_t kinds() const { return kinds_; }
   /// The loss of this rank's rows since clear().
   double own_loss() const;
   /// Time since clear() in which workers fetched samples to train on, in the mean over this rank's.
@@ -46,10 +52,23 @@ class BatchRunner {
     std::vector<float> mixed_gradient;  ///< memory for a row, where samples are mixed
     std::chrono::nanoseconds data_time{};
   };
-  Range blocks_of(int worker) const;
-  /// This worker's part of a batch.
-  std::span<const std::int64_t> part(int worker, std::span<const std::int64_t> samples) const;
-  void score(int worker, std::int64_t batch_rows, ConstTensor y, float gradient_scale);
+  /// A worker's part of a step of training.
+  struct WorkerPart {
+    int worker = 0;
+    std::span<const std::int64_t> samples;
+    std::int64_t step = 0, epoch = 0, batch_rows = 0;
+    std::span<double> sums;  ///< to be added to
+  };
+
+  /// A worker's part of a batch.
+  std::span<const std::int64_t> part(const Network& network, int worker,
+                                     std::span<const std::int64_t> samples) const;
+  /// Adds to `sums`, block by block.
+  void score(Network& network, int worker, std::int64_t batch_rows, ConstTensor y, float gradient_scale,
+             std::span<double> sums);
+  template <class Fetch>
+  void learn(Network& network, const WorkerPart& part, const Fetch& fetch,
+             const std::function<void(std::int64_t)>& on_ready);
 
   Session& session_;
   std::size_t kinds_ = 1;  ///< of sums

@@ -62,15 +62,7 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
   mesh.world().activity().set_patience(static_cast<double>(settings_.stall_timeout));
   const Config model = root.at("model");
   check_ranks(root.at("train"), settings_, mesh);
-  network_ = std::make_unique<Network>(model.items("layers"), data_.train->sample(),
-                                       Network::Options{.batch = settings_.batch,
-                                                        .blocks = blocks_,
-                                                        .rank = mesh.data().rank(),
-                                                        .seed = settings_.seed,
-                                                        .rewrite = [&](Sequence& layers) {
-                                                          cut_dense_layers(layers, model_group_,
-                                                                           settings_.exact_modelpar);
-                                                        }});
+  network_ = make_network(root, blocks_, mesh.data().rank());
   loss_ = Registry<Loss>::make(model.at("loss"));
   const Dataset& train = *data_.train;
   const Shape output = scored_output(model, network_->output(), train.positions());
@@ -85,6 +77,17 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
     if (std::ranges::count(metrics_, name, [](const auto& metric) { return metric->name(); }) > 1)
       config.fail("", "the metric " + name + " is there twice");
   }
+}
+
+std::unique_ptr<Network> Session::make_network(const Config& root, const BatchBlocks& blocks, int rank) {
+  const Network::Options options{.batch = settings_.batch,
+                                 .blocks = blocks,
+                                 .rank = rank,
+                                 .seed = settings_.seed,
+                                 .rewrite = [this](Sequence& layers) {
+                                   cut_dense_layers(layers, model_group_, settings_.exact_modelpar);
+                                 }};
+  return std::make_unique<Network>(root.at("model").items("layers"), data_.train->sample(), options);
 }
 
 std::vector<MetricFacts> Session::metric_facts() const {

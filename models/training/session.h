@@ -38,6 +38,8 @@ class Session {
   /// 0 unless in exact mode, as GradientReducer and Team want it.
   int exact_blocks() const { return blocks_.exact ? blocks_.count : 0; }
   Network& network() const { return *network_; }
+  /// Another one of the same layers, cut over model ranks alike, for rank `rank` of these blocks.
+  std::unique_ptr<Network> make_network(const Config& root, const BatchBlocks& blocks, int rank);
   Loss& loss() const { return *loss_; }
   const std::vector<std::unique_ptr<Metric>>& metrics() const { return metrics_; }
   std::vector<MetricFacts> metric_facts() const;

@@ -68,6 +68,12 @@ TrainSettings train_settings(const Config& train) {
     settings.exact = exact.type() == "settings" || exact.value<bool>();
     settings.exact_modelpar = settings.exact && (exact.type() != "settings" || exact.get<bool>("modelpar"));
   }
+  if (train.has("crosscheck")) {
+    settings.crosscheck = train.get<std::int64_t>("crosscheck");
+    if (!settings.exact)
+      train.fail("crosscheck", "crosscheck compares bits, which only exact mode has alike",
+                 "train.exact: true, or no crosscheck");
+  }
   if (train.has("warmup")) settings.warmup = train.get<Duration>("warmup");
   return settings;
 }
@@ -137,6 +143,12 @@ std::vector<Setting> run_settings() {
                    {every_steps()})
                .or_word("never")
                .fallback("{steps: 50}")
+               .changeable(),
+           integer("crosscheck",
+                   "exact mode: every so many steps each process computes a part of another's batch again, "
+                   "and all bits must be the same")
+               .at_least(1)
+               .optional()
                .changeable(),
            integer("stall_timeout",
                    "seconds that a process waits for others before it gives the run up; ten times as many "

@@ -27,7 +27,8 @@ struct TrainSettings {
   std::uint64_t seed = 1;
   std::int64_t log_every = 10, stall_timeout = 300;
   Cadence evaluate, checkpoint, guards;
-  std::int64_t keep = 2;  ///< checkpoints, besides the best
+  std::int64_t crosscheck = 0;  ///< steps between looks at what others compute; 0: none
+  std::int64_t keep = 2;        ///< checkpoints, besides the best
   std::optional<Duration> warmup;
   /// Bits do not depend on ranks and threads; with `exact_modelpar` neither on how layers are cut over ranks.
   bool exact = false, exact_modelpar = false;

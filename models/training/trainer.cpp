@@ -110,7 +110,8 @@ Trainer::Trainer(const Config& root, Session& session, const Options& options)
   std::vector<std::span<float>> gradients;
   const std::int64_t blocks = session.blocks().of_rank(session.mesh().data().rank()).count();
   for (int block = 0; block < blocks; ++block) gradients.push_back(reducer_.gradients(block));
-  network.attach(reducer_.values(), gradients, team_);
+  if (session.settings().crosscheck > 0) crosscheck_.emplace(root, session, reducer_, team_);
+  network.attach(reducer_.values(), gradients, crosscheck_ ? crosscheck_->sums() : team_);
   if (options.initial_weights.empty())
     initialize(network.plan().parameters(), session.settings().seed, reducer_.values());
   else
@@ -221,11 +222,18 @@ void Trainer::step(Progress& progress, std::span<const std::int64_t> samples) {
   batch_.clear();
   reducer_.begin();
   std::ranges::fill(ready_until_, session_.network().plan().parameter_end());
-  const auto on_ready = [this](int worker, std::int64_t offset) {
+  const bool crosschecks = crosscheck_ && crosscheck_->begin(progress.step);
+  const auto on_ready = [&](int worker, std::int64_t offset) {
+    if (crosschecks) return;
     std::int64_t& end = ready_until_[static_cast<std::size_t>(worker)];
     if (offset < end) reducer_.ready(worker, offset, std::exchange(end, offset));
   };
   batch_.train(rows_, samples, progress.step, on_ready);
+  if (crosschecks) {
+    crosscheck_->compare(batch_, rows_, samples);
+    for (int worker = 0; worker < session_.pool().size(); ++worker)
+      reducer_.ready(worker, 0, session_.network().plan().parameter_end());
+  }
 
   const auto sum = Clock::now();
   reducer_.finish();

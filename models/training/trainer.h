@@ -14,6 +14,7 @@
 #include "models/schedules/schedule.h"
 #include "models/training/batch.h"
 #include "models/training/checkpoint_writer.h"
+#include "models/training/crosscheck.h"
 #include "models/training/observer.h"
 #include "models/training/owned_parameters.h"
 #include "models/training/progress.h"
@@ -97,6 +98,7 @@ class Trainer {
   BatchRunner batch_;
   RowLoader rows_;
   OwnedParameters owned_;
+  std::optional<Crosscheck> crosscheck_;   ///< where it is asked for
   std::optional<ReplicaGuard> replicas_;   ///< while run() goes on
   std::vector<std::int64_t> ready_until_;  ///< by worker: gradients from this offset on are final
   std::vector<double> sums_;
