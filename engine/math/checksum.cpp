@@ -8,4 +8,8 @@ std::uint64_t checksum(std::span<const float> numbers) {
   return kernels().checksum->checksum(std::ssize(numbers), numbers.data());
 }
 
+std::uint32_t bit_sum(std::span<const float> numbers) {
+  return kernels().checksum->bit_sum(std::ssize(numbers), numbers.data());
+}
+
 }  // namespace trainer

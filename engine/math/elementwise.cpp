@@ -50,8 +50,8 @@ void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y) 
 double square_sum(std::int64_t count, const float* x) { return kernels().elementwise->square_sum(count, x); }
 
 void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
-                const float* gradient, float* velocity, float* weight) {
-  kernels().elementwise->sgd_update(count, rate, momentum, decay, nesterov, gradient, velocity, weight);
+                const float* gradient, float* velocity, float* weight, UpdateSums* sums) {
+  kernels().elementwise->sgd_update(count, rate, momentum, decay, nesterov, gradient, velocity, weight, sums);
 }
 
 void bytes_to_unit(std::int64_t count, const std::uint8_t* x, float* y) {

@@ -6,6 +6,8 @@
 
 namespace trainer {
 
+struct UpdateSums;
+
 // Every function gives each element the same bits wherever it lies in the array: vector code and its tail
 // agree. NaN stays NaN. Arrays may be the same, but may not overlap otherwise.
 
@@ -39,9 +41,9 @@ void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y);
 double square_sum(std::int64_t count, const float* x);
 
 /// v = momentum v + (g + decay w), then w -= rate v, or with Nesterov w -= rate ((g + decay w) + momentum v);
-/// PyTorch's SGD. velocity may be null when momentum is 0.
+/// PyTorch's SGD. velocity may be null when momentum is 0, and sums always.
 void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
-                const float* gradient, float* velocity, float* weight);
+                const float* gradient, float* velocity, float* weight, UpdateSums* sums = nullptr);
 
 /// Pixels to numbers: y = x / 255.
 void bytes_to_unit(std::int64_t count, const std::uint8_t* x, float* y);

@@ -5,8 +5,8 @@
 namespace trainer {
 
 void adam_update(std::int64_t count, const AdamStep& step, const float* gradient, float* mean, float* square,
-                 float* weight) {
-  kernels().updates->adam(count, step, gradient, mean, square, weight);
+                 float* weight, UpdateSums* sums) {
+  kernels().updates->adam(count, step, gradient, mean, square, weight, sums);
 }
 
 void rmsprop_update(std::int64_t count, const RmspropStep& step, const float* gradient, float* square,

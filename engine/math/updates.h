@@ -7,6 +7,13 @@ namespace trainer {
 // One step of an optimizer on `count` numbers of a parameter, as PyTorch defines it unless said. Every number
 // is computed by itself: its bits do not depend on where it lies.
 
+/// The bits of an update's numbers, added up as it read and as it wrote them: those of the parameter, then of
+/// each state in the order of its arguments. See bit_sum().
+struct UpdateSums {
+  static constexpr int kMost = 4;
+  std::uint32_t before[kMost] = {}, after[kMost] = {};
+};
+
 /// Adam (Kingma and Ba 2015): m and v are running means of the gradient and of its square;
 /// w -= rate m / (sqrt(v) / root_correction + epsilon).
 struct AdamStep {
@@ -16,8 +23,9 @@ struct AdamStep {
   float decay = 0;            ///< so much of w is added to the gradient
   float shrink = 0;           ///< so much of w is taken from w first (AdamW)
 };
+/// `sums` may be null.
 void adam_update(std::int64_t count, const AdamStep& step, const float* gradient, float* mean, float* square,
-                 float* weight);
+                 float* weight, UpdateSums* sums = nullptr);
 
 /// RMSprop (Hinton 2012): w -= rate g / (sqrt(v) + epsilon), through a velocity where there is momentum.
 struct RmspropStep {

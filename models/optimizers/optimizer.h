@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/config/registry.h"
+#include "engine/math/updates.h"
 
 namespace trainer {
 
@@ -14,9 +15,10 @@ struct Segment {
   std::span<float> values;
   std::span<const float> gradients;  ///< summed over all ranks, of the mean loss
   std::vector<std::span<float>>
-      states;             ///< one for each of the optimizer's states, zero before the first step
-  bool is_weight = true;  ///< false: a bias or a norm
-  int parameter = 0;      ///< index in the network's parameters
+      states;                  ///< one for each of the optimizer's states, zero before the first step
+  bool is_weight = true;       ///< false: a bias or a norm
+  int parameter = 0;           ///< index in the network's parameters
+  UpdateSums* sums = nullptr;  ///< step() fills them, if wanted, where the optimizer sums_up()
 };
 
 /// How parameters follow their gradients. Knows no layers and no ranks.
@@ -33,6 +35,8 @@ class Optimizer {
   virtual double rate() const = 0;
   /// "sgd lr 0.05 momentum 0.9", for the header.
   virtual std::string text() const = 0;
+  /// Whether step() tells what it read and wrote, in all of values and states.
+  virtual bool sums_up() const { return false; }
   /// Several workers may call at once, each with its own segments.
   virtual void step(std::span<const Segment> segments, float rate, std::int64_t step) = 0;
 };

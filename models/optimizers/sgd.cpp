@@ -42,8 +42,9 @@ class Sgd final : public Optimizer {
     for (const Segment& segment : segments)
       sgd_update(static_cast<std::int64_t>(segment.values.size()), rate, momentum, decay_.of(segment),
                  nesterov_, segment.gradients.data(), has_velocity() ? segment.states[0].data() : nullptr,
-                 segment.values.data());
+                 segment.values.data(), segment.sums);
   }
+  bool sums_up() const override { return true; }
 
  private:
   /// Momentum that grows in a straight line.

@@ -19,12 +19,19 @@ std::span<const float> MemoryGuard::numbers(std::size_t segment, std::size_t arr
 
 void MemoryGuard::note(std::size_t segment) {
   for (std::size_t array = 0; array < arrays_; ++array)
-    sum(segment, array) = checksum(numbers(segment, array));
+    sum(segment, array) = bit_sum(numbers(segment, array));
 }
 
 void MemoryGuard::check(std::size_t segment, std::int64_t step) const {
   for (std::size_t array = 0; array < arrays_; ++array)
-    if (checksum(numbers(segment, array)) != sums_[segment * arrays_ + array]) fail(segment, array, step);
+    if (bit_sum(numbers(segment, array)) != sums_[segment * arrays_ + array]) fail(segment, array, step);
+}
+
+void MemoryGuard::take(std::size_t segment, const UpdateSums& sums, std::int64_t step) {
+  for (std::size_t array = 0; array < arrays_; ++array) {
+    if (sums.before[array] != sum(segment, array)) fail(segment, array, step);
+    sum(segment, array) = sums.after[array];
+  }
 }
 
 void MemoryGuard::fail(std::size_t segment, std::size_t array, std::int64_t step) const {

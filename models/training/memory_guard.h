@@ -28,16 +28,18 @@ class MemoryGuard {
   void note(std::size_t segment);
   /// Error(diverged) names what has changed since note(); `step`: steps done.
   void check(std::size_t segment, std::int64_t step) const;
+  /// Both, after an update that says what it has read and written.
+  void take(std::size_t segment, const UpdateSums& sums, std::int64_t step);
 
  private:
-  std::uint64_t& sum(std::size_t segment, std::size_t array) { return sums_[segment * arrays_ + array]; }
+  std::uint32_t& sum(std::size_t segment, std::size_t array) { return sums_[segment * arrays_ + array]; }
   std::span<const float> numbers(std::size_t segment, std::size_t array) const;
   [[noreturn]] void fail(std::size_t segment, std::size_t array, std::int64_t step) const;
 
   std::span<const Segment> segments_;
   Facts facts_;
   std::size_t arrays_;               ///< of a segment: values, then each state
-  std::vector<std::uint64_t> sums_;  ///< by segment, then array
+  std::vector<std::uint32_t> sums_;  ///< by segment, then array
 };
 
 }  // namespace trainer

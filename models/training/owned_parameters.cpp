@@ -107,8 +107,10 @@ void OwnedParameters::scale_gradients(float factor) {
   }
 }
 
-void OwnedParameters::guard(MemoryGuard::Facts facts) {
+void OwnedParameters::guard(MemoryGuard::Facts facts, const Optimizer& optimizer) {
   guard_.emplace(segments_, std::move(facts));
+  sums_.resize(optimizer.sums_up() ? segments_.size() : 0);
+  for (std::size_t i = 0; i < sums_.size(); ++i) segments_[i].sums = &sums_[i];
   share_out([this](std::size_t first, std::size_t last, std::size_t) {
     for (std::size_t segment = first; segment < last; ++segment) guard_->note(segment);
   });
@@ -124,12 +126,17 @@ void OwnedParameters::verify(std::int64_t step) {
 void OwnedParameters::update(Optimizer& optimizer, float rate, std::int64_t step) {
   share_out([&](std::size_t first, std::size_t last, std::size_t) {
     const std::span<const Segment> segments(segments_);
-    if (!guard_) return optimizer.step(segments.subspan(first, last - first), rate, step);
-    for (std::size_t segment = first; segment < last; ++segment) {
-      guard_->check(segment, step);
-      optimizer.step(segments.subspan(segment, 1), rate, step);
-      guard_->note(segment);
+    if (guard_ && sums_.empty()) {
+      for (std::size_t segment = first; segment < last; ++segment) {
+        guard_->check(segment, step);
+        optimizer.step(segments.subspan(segment, 1), rate, step);
+        guard_->note(segment);
+      }
+      return;
     }
+    optimizer.step(segments.subspan(first, last - first), rate, step);
+    for (std::size_t segment = first; segment < last && guard_; ++segment)
+      guard_->take(segment, sums_[segment], step);
   });
 }
 

@@ -34,7 +34,7 @@ class OwnedParameters {
   void scale_gradients(float factor);
   /// From now on every update looks whether anything else has changed this part meanwhile. Call when values
   /// and states are what training begins with.
-  void guard(MemoryGuard::Facts facts);
+  void guard(MemoryGuard::Facts facts, const Optimizer& optimizer);
   /// Error(diverged) as MemoryGuard says, of the whole part; `step`: steps done.
   void verify(std::int64_t step);
   void update(Optimizer& optimizer, float rate, std::int64_t step);
@@ -56,6 +56,7 @@ class OwnedParameters {
   Arena states_;
   std::vector<Segment> segments_;
   std::optional<MemoryGuard> guard_;
+  std::vector<UpdateSums> sums_;       ///< by segment, where the guard gets them from the optimizer
   std::vector<std::int64_t> offsets_;  ///< of each segment in the flat buffer
   std::vector<char> counts_;           ///< by segment: whether add_squares() takes it
   std::vector<std::size_t>

@@ -307,7 +307,8 @@ void Trainer::begin_guards(const Progress& progress) {
   if (!guarded) return;
   owned_.guard({.parameters = session_.network().plan().parameters(),
                 .states = optimizer_->states(),
-                .place = fmt::format("rank {} on {}", session_.mesh().world().rank(), host_name())});
+                .place = fmt::format("rank {} on {}", session_.mesh().world().rank(), host_name())},
+               *optimizer_);
 }
 
 void Trainer::clip_gradient(double largest) {

@@ -1,4 +1,6 @@
+#include "engine/math/kernels/bit_sum.h"
 #include "engine/math/kernels/kernels.h"
+#include "engine/math/kernels/loops.h"
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
@@ -24,9 +26,15 @@ std::uint64_t checksum(std::int64_t count, const float* x) {
   return total;
 }
 
+std::uint32_t bit_sum(std::int64_t count, const float* x) {
+  BitSum<true> sum;
+  for_each(count, [x, &sum](std::int64_t i) { sum.was(x[i]); });
+  return sum.before;
+}
+
 }  // namespace
 
 extern const ChecksumKernels checksum_kernels;
-const ChecksumKernels checksum_kernels = {checksum};
+const ChecksumKernels checksum_kernels = {checksum, bit_sum};
 
 }  // namespace trainer::KERNEL_NAMESPACE

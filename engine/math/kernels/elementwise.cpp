@@ -1,6 +1,7 @@
 // Plain loops that the compiler turns into vectors. Without contraction and reassociation an element's bits
 // follow from its formula alone, so they are the same in a vector and in its tail, and on every CPU.
 
+#include "engine/math/kernels/bit_sum.h"
 #include "engine/math/kernels/exponential.h"
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/kernels/loops.h"
@@ -176,20 +177,37 @@ double square_sum(std::int64_t count, const float* x) {
   return partial[0];
 }
 
-void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
-                const float* gradient, float* velocity, float* weight) {
+template <bool sums_up>
+void sgd_update_with(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
+                     const float* gradient, float* velocity, float* weight, UpdateSums* sums) {
+  BitSum<sums_up> weights, velocities;
   if (!velocity)
-    return for_each(count, [=](std::int64_t i) { weight[i] -= rate * (gradient[i] + decay * weight[i]); });
-  if (nesterov)
-    return for_each(count, [=](std::int64_t i) {
-      const float slope = gradient[i] + decay * weight[i];
-      velocity[i] = momentum * velocity[i] + slope;
-      weight[i] -= rate * (slope + momentum * velocity[i]);
+    for_each(count, [=, &weights](std::int64_t i) {
+      const float w = weights.was(weight[i]);
+      weight[i] = weights.becomes(w - rate * (gradient[i] + decay * w));
     });
-  for_each(count, [=](std::int64_t i) {
-    velocity[i] = momentum * velocity[i] + (gradient[i] + decay * weight[i]);
-    weight[i] -= rate * velocity[i];
-  });
+  else if (nesterov)
+    for_each(count, [=, &weights, &velocities](std::int64_t i) {
+      const float w = weights.was(weight[i]), slope = gradient[i] + decay * w;
+      const float v = velocities.becomes(momentum * velocities.was(velocity[i]) + slope);
+      velocity[i] = v;
+      weight[i] = weights.becomes(w - rate * (slope + momentum * v));
+    });
+  else
+    for_each(count, [=, &weights, &velocities](std::int64_t i) {
+      const float w = weights.was(weight[i]);
+      const float v = velocities.becomes(momentum * velocities.was(velocity[i]) + (gradient[i] + decay * w));
+      velocity[i] = v;
+      weight[i] = weights.becomes(w - rate * v);
+    });
+  weights.tell(0, sums);
+  velocities.tell(1, sums);
+}
+
+void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
+                const float* gradient, float* velocity, float* weight, UpdateSums* sums) {
+  (sums ? sgd_update_with<true> : sgd_update_with<false>)(count, rate, momentum, decay, nesterov, gradient,
+                                                          velocity, weight, sums);
 }
 
 void bytes_to_unit(std::int64_t count, const std::uint8_t* x, float* y) {

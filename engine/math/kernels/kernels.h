@@ -28,12 +28,13 @@ struct ElementwiseKernels {
   void (*softmax)(std::int64_t rows, std::int64_t columns, const float* x, float* y);
   double (*square_sum)(std::int64_t count, const float* x);
   void (*sgd_update)(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
-                     const float* gradient, float* velocity, float* weight);
+                     const float* gradient, float* velocity, float* weight, UpdateSums* sums);
   void (*bytes_to_unit)(std::int64_t count, const std::uint8_t* x, float* y);
 };
 
 struct ChecksumKernels {
   std::uint64_t (*checksum)(std::int64_t count, const float* x);
+  std::uint32_t (*bit_sum)(std::int64_t count, const float* x);
 };
 
 struct ActivationKernels {
@@ -79,7 +80,7 @@ struct PoolingKernels {
 /// Steps of optimizers.
 struct UpdateKernels {
   void (*adam)(std::int64_t count, const AdamStep& step, const float* gradient, float* mean, float* square,
-               float* weight);
+               float* weight, UpdateSums* sums);
   void (*rmsprop)(std::int64_t count, const RmspropStep& step, const float* gradient, float* square,
                   float* mean, float* velocity, float* weight);
   void (*adagrad)(std::int64_t count, const AdagradStep& step, const float* gradient, float* sum,

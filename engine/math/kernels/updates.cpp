@@ -2,25 +2,37 @@
 
 #include "engine/math/updates.h"
 
+#include "engine/math/kernels/bit_sum.h"
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/kernels/loops.h"
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
 
-void adam(std::int64_t count, const AdamStep& step, const float* gradient, float* mean, float* square,
-          float* weight) {
-  const AdamStep s = step;
+template <bool sums_up>
+void adam_with(std::int64_t count, const AdamStep& s, const float* gradient, float* mean, float* square,
+               float* weight, UpdateSums* sums) {
   const float rest1 = 1.0f - s.beta1, rest2 = 1.0f - s.beta2;
-  for_each(count, [=](std::int64_t i) {
-    const float w = weight[i] - s.shrink * weight[i];
+  BitSum<sums_up> weights, means, squares;
+  for_each(count, [=, &weights, &means, &squares](std::int64_t i) {
+    const float old = weights.was(weight[i]);
+    const float w = old - s.shrink * old;
     const float slope = gradient[i] + s.decay * w;
-    const float m = s.beta1 * mean[i] + rest1 * slope;
-    const float v = s.beta2 * square[i] + rest2 * (slope * slope);
+    const float m = means.becomes(s.beta1 * means.was(mean[i]) + rest1 * slope);
+    const float v = squares.becomes(s.beta2 * squares.was(square[i]) + rest2 * (slope * slope));
     mean[i] = m;
     square[i] = v;
-    weight[i] = w - s.rate * m / (__builtin_sqrtf(v) / s.root_correction + s.epsilon);
+    weight[i] = weights.becomes(w - s.rate * m / (__builtin_sqrtf(v) / s.root_correction + s.epsilon));
   });
+  weights.tell(0, sums);
+  means.tell(1, sums);
+  squares.tell(2, sums);
+}
+
+void adam(std::int64_t count, const AdamStep& step, const float* gradient, float* mean, float* square,
+          float* weight, UpdateSums* sums) {
+  const AdamStep s = step;
+  (sums ? adam_with<true> : adam_with<false>)(count, s, gradient, mean, square, weight, sums);
 }
 
 /// with_mean, with_momentum: whether those arrays are there.

@@ -1,5 +1,7 @@
 #include "engine/math/updates.h"
 
+#include "engine/math/checksum.h"
+#include "engine/math/elementwise.h"
 #include "tests/engine/math/numbers.h"
 
 using namespace trainer;
@@ -96,6 +98,44 @@ TEST_CASE("steps of optimizers equal the reference to the bit, wherever a number
       update.fast(std::min(length, kCount - first), gradient.data() + first, pieces, first);
     CHECK(whole == expected);
     CHECK(pieces == expected);
+  }
+}
+
+TEST_CASE("an update that adds up bits takes those that it reads and writes, and writes the same",
+          "[updates]") {
+  using Told = void (*)(std::int64_t, const float*, States&, UpdateSums*);
+  struct Case {
+    Told update;
+    std::vector<Numbers States::*> arrays;
+  };
+  const Case told =
+      GENERATE(Case{[](auto n, auto* g, auto& s, auto* sums) {
+                      adam_update(n, kAdam, g, s.third.data(), s.first.data(), s.weight.data(), sums);
+                    },
+                    {&States::weight, &States::third, &States::first}},
+               Case{[](auto n, auto* g, auto& s, auto* sums) {
+                      sgd_update(n, 0.1f, 0, 0.1f, false, g, nullptr, s.weight.data(), sums);
+                    },
+                    {&States::weight}},
+               Case{[](auto n, auto* g, auto& s, auto* sums) {
+                      sgd_update(n, 0.1f, 0.9f, 0.1f, false, g, s.first.data(), s.weight.data(), sums);
+                    },
+                    {&States::weight, &States::first}},
+               Case{[](auto n, auto* g, auto& s, auto* sums) {
+                      sgd_update(n, 0.1f, 0.9f, 0.1f, true, g, s.first.data(), s.weight.data(), sums);
+                    },
+                    {&States::weight, &States::first}});
+  const std::int64_t count = GENERATE(1, 17, 1000);
+  const Numbers gradient = random_numbers(count, 1);
+  States plain(count), summed(count);
+  UpdateSums sums, before;
+  for (std::size_t i = 0; i < told.arrays.size(); ++i) before.before[i] = bit_sum(plain.*told.arrays[i]);
+  told.update(count, gradient.data(), plain, nullptr);
+  told.update(count, gradient.data(), summed, &sums);
+  CHECK(plain == summed);
+  for (std::size_t i = 0; i < told.arrays.size(); ++i) {
+    CHECK(sums.before[i] == before.before[i]);
+    CHECK(sums.after[i] == bit_sum(plain.*told.arrays[i]));
   }
 }
 
