@@ -12,7 +12,7 @@ namespace trainer {
 struct Job {
   const Arguments& arguments;
   Communicator& world;
-  std::chrono::steady_clock::time_point start;  ///< of the program
+  std::chrono::steady_clock::time_point start;  ///< of the program, restarts included
 
   /// Writes on standard output, a command's result; on rank 0 only.
   void print(std::string_view text) const;

@@ -80,7 +80,8 @@ int run_to_the_end(const LaunchCommand& command) {
 
 }  // namespace
 
-int launch(const Arguments& arguments) {
+int launch(const Arguments& arguments, std::chrono::steady_clock::time_point start) {
+  note_start(start);
   std::vector<std::string> words = arguments.words;
   words.front() = std::filesystem::read_symlink("/proc/self/exe").string();
   if (arguments.restarts == 0) return run_to_the_end(launch_command(arguments.ranks, words));

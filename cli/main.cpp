@@ -66,9 +66,9 @@ int run(Communicator& world, const std::vector<std::string>& words,
                   "the launcher has started the processes: leave -n out");
     mesh_of(arguments, arguments.ranks);
   });
-  if (arguments.ranks > 0 && !was_launched()) return launch(arguments);
+  if (arguments.ranks > 0 && !was_launched()) return launch(arguments, start);
   agree(world, program_facts(arguments));
-  const int code = run_command({arguments, world, start});
+  const int code = run_command({arguments, world, start_of_job(start)});
   // A full disk under standard output shows only now.
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
     throw Error(ExitCode::failure, "cannot write standard output");

@@ -15,6 +15,9 @@ namespace {
 
 constexpr const char* kNote = "TRAINER_RUN_NOTE";
 constexpr const char* kRestart = "TRAINER_RESTART";
+constexpr const char* kStart = "TRAINER_START";
+
+using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
@@ -47,6 +50,19 @@ void note_run(const std::filesystem::path& directory) {
 }
 
 void restart_from(const std::filesystem::path& run) { ::setenv(kRestart, run.c_str(), 1); }
+
+void note_start(Clock::time_point start) {
+  const auto began = std::chrono::system_clock::now() - (Clock::now() - start);
+  ::setenv(kStart, std::to_string(std::chrono::system_clock::to_time_t(began)).c_str(), 1);
+}
+
+Clock::time_point start_of_job(Clock::time_point own_start) {
+  const char* began = std::getenv(kStart);
+  if (!began) return own_start;
+  const auto age =
+      std::chrono::system_clock::now() - std::chrono::system_clock::from_time_t(std::atoll(began));
+  return std::min(own_start, Clock::now() - std::chrono::duration_cast<Clock::duration>(age));
+}
 
 int ranks_after_loss(const Arguments& arguments, int ranks) {
   const int left = std::max(1, ranks - 1);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -30,6 +31,11 @@ void note_run(const std::filesystem::path& directory);
 void restart_from(const std::filesystem::path& run);
 /// In such a process: the arguments that the command line means now, of so many ranks.
 void apply_restart(Arguments& arguments, int ranks);
+
+/// Tells the processes that are started from now on when their job began.
+void note_start(std::chrono::steady_clock::time_point start);
+/// In such a process: then, by this host's clocks; else when it began itself.
+std::chrono::steady_clock::time_point start_of_job(std::chrono::steady_clock::time_point own_start);
 
 /// As many ranks as can go on when one of them is lost: the columns of a mesh stay whole where they can.
 int ranks_after_loss(const Arguments& arguments, int ranks);

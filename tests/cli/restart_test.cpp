@@ -36,4 +36,13 @@ TEST_CASE("a process that is started again goes on with the run that was noted",
   ::unsetenv("TRAINER_RESTART");
 }
 
+TEST_CASE("a process that is started again counts its time from the job's start", "[cli]") {
+  using namespace std::chrono_literals;
+  const auto now = std::chrono::steady_clock::now();
+  CHECK(start_of_job(now) == now);
+  note_start(now - 100s);
+  CHECK(std::chrono::abs(start_of_job(now) - (now - 100s)) < 2s);
+  ::unsetenv("TRAINER_START");
+}
+
 }  // namespace trainer
