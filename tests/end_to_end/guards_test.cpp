@@ -16,7 +16,7 @@ std::string together(const std::string& first, const std::string& second) {
 }  // namespace
 
 /// A line of sh that trains for ever with `flags`, sends `signal` to rank `rank` of three when training has
-/// begun, and ends with the run's code. $run, $ranks and rank_pid() are its own.
+/// begun, and ends with the run's code.
 std::string signalled(const std::string& flags, const std::string& signal, int rank) {
   return "$TRAINER -n 3 --datapar a.yaml -q -s train.steps=1000000000 -s train.log_every=10 -s "
          "train.evaluate=never "
@@ -24,9 +24,8 @@ std::string signalled(const std::string& flags, const std::string& signal, int r
          flags +
          " & run=$!; until [ \"$(wc -l < runs/a/metrics.jsonl 2>/dev/null || echo 0)\" -gt 2 ]; do sleep "
          "0.1; done; "
-         "for pid in $(pgrep -P $(pgrep -P $run)); do "
-         "if tr '\\0' '\\n' < /proc/$pid/environ | grep -q \"_RANK=" +
-         std::to_string(rank) + "$\"; then kill -" + signal + " $pid; fi; done; wait $run";
+         "kill -" +
+         signal + " $(ranks " + std::to_string(rank) + "); wait $run";
 }
 
 TEST_CASE("a rank with another configuration, data or program is named before training", "[guards]") {
@@ -103,7 +102,7 @@ TEST_CASE("with --restarts a run goes on without the process that was lost, and 
       fault.flags +
       " & run=$!; until [ -e runs/a/checkpoints/last ]; do sleep 0.05; done; "
       "kill -" +
-      fault.signal + " $(pgrep -P $(pgrep -P $run) | tail -1); wait $run");
+      fault.signal + " $(ranks 3); wait $run");
   INFO(result.out << result.err);
   CHECK(result.code == 0);
   CHECK(result.err.find("restart 1 of 1, with ") != std::string::npos);
@@ -147,13 +146,9 @@ TEST_CASE("a bit that flips in shared values, an optimizer state or a copy ends 
       "-s train.evaluate=never -s train.checkpoint.steps=1000 " +
       fault.flags +
       " & run=$!; until [ -e runs/a/checkpoints/last ]; do sleep 0.1; done; "
-      "for pid in $(pgrep -P $(pgrep -P $run)); do "
-      "tr '\\0' '\\n' < /proc/$pid/environ | grep -q \"_RANK=" +
-      fault.rank +
-      "$\" && pids=\"$pids $pid\"; done; cp -rL runs/a/checkpoints/last kept; "
-      "python3 $FLIP_BIT kept " +
-      fault.tensor + " " + fault.memory +
-      " $pids >&2; flip=$?; "
+      "cp -rL runs/a/checkpoints/last kept; python3 $FLIP_BIT kept " +
+      fault.tensor + " " + fault.memory + " $(ranks " + fault.rank +
+      ") >&2; flip=$?; "
       "[ $flip = 0 ] || kill $run; wait $run; code=$?; [ $flip = 0 ] || exit $flip; exit $code");
   if (result.code == 77) {
     WARN("skipped: the system does not let a test write into another process");

@@ -31,7 +31,8 @@ class SmallRun {
   std::filesystem::path path(const std::string& name) const { return folder_.path() / name; }
   /// Runs the trainer here with these words, as so many processes where above 1.
   ProgramResult trainer(std::vector<std::string> words, int ranks = 1, double seconds = 60) const;
-  /// The same for a line of sh, in which $TRAINER is the program.
+  /// The same for a line of sh, in which $TRAINER is the program and `ranks 3` gives the process of rank 3,
+  /// `ranks [01]` those of two.
   ProgramResult shell(const std::string& line, double seconds = 60) const;
 
  private:
