@@ -124,7 +124,12 @@ void BatchRunner::recompute(Network& network, RowLoader& rows, std::span<const s
     const auto mine = part(network, worker, samples);
     learn(
         network,
-        {.worker = worker, .samples = mine, .step = step, .batch_rows = std::ssize(samples), .sums = sums},
+        {.worker = worker,
+         .samples = mine,
+         .step = step,
+         .epoch = rows.epoch(),
+         .batch_rows = std::ssize(samples),
+         .sums = sums},
         [&](Tensor x) { rows.fetch_others(worker, mine, x); }, [](std::int64_t) {});
   });
 }
