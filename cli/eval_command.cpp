@@ -50,16 +50,31 @@ const Dataset& split_of(const Data& data, const std::string& split) {
   return *chosen;
 }
 
+/// Counts of samples: a row for each class that they are of, a column for each that was said.
+std::string table_text(const std::string& name, const std::vector<double>& counts) {
+  const auto classes = static_cast<std::size_t>(std::llround(std::sqrt(static_cast<double>(counts.size()))));
+  std::vector<std::vector<std::string>> rows{{"class"}};
+  for (std::size_t said = 0; said < classes; ++said) rows.front().push_back(fmt::format("said {}", said));
+  for (std::size_t is = 0; is < classes; ++is) {
+    rows.push_back({std::to_string(is)});
+    for (std::size_t said = 0; said < classes; ++said)
+      rows.back().push_back(grouped(std::llround(counts[is * classes + said])));
+  }
+  return fmt::format("\n{}\n{}", name, table(rows, 1));
+}
+
 std::string scores_text(const Scores& scores, const std::vector<MetricFacts>& metrics) {
   std::string text = fmt::format("loss {:.9g}\n", scores.loss);
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     text += fmt::format("{} {}", metrics[i].name, metric_text(metrics[i], scores.metrics[i], 2));
-    if (metrics[i].is_fraction)
+    if (metrics[i].counts_samples)
       text += fmt::format(" ({} of {})",
                           grouped(std::llround(scores.metrics[i] * static_cast<double>(scores.samples))),
                           grouped(scores.samples));
     text += "\n";
   }
+  for (std::size_t i = 0; i < scores.tables.size(); ++i)
+    if (!scores.tables[i].empty()) text += table_text(metrics[i].table_name, scores.tables[i]);
   return text;
 }
 

@@ -36,7 +36,10 @@ std::string memory_lines(const Session& session, const Config& train) {
   const Mesh& mesh = session.mesh();
   const std::int64_t values = 4 * network.plan().parameter_end(), workers = session.pool().size();
   const auto optimizer = Registry<Optimizer>::make(train.at("optimizer"));
-  const std::int64_t state = std::ssize(optimizer->states()) * values / mesh.data().size();
+  const TrainSettings& settings = session.settings();
+  const std::int64_t arrays =
+      std::ssize(optimizer->states()) + (settings.average > 0 ? 1 : 0) + (settings.accumulate > 1 ? 1 : 0);
+  const std::int64_t state = arrays * values / mesh.data().size();
   const std::int64_t activations = workers * network.worker_bytes();
   return fmt::format(
       "memory a rank: {}: parameters {}, gradients {}, optimizer {}, activations {} ({} rows a worker)\n",

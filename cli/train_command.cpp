@@ -152,14 +152,15 @@ int train_command(const Job& job) {
   });
   agree(world, run_facts(*run));
   Session& session = *run->session;
+  std::int64_t has_checkpoint = resumed && !resumed->place.empty() ? 1 : 0;
+  world.sum(std::span(&has_checkpoint, 1));
   Trainer training(
       run->config.root(), session,
       {.initial_weights = arguments.initial_weights,
+       .goes_on = has_checkpoint > 0,
        .reducer = {.bucket_floats = arguments.bucket * kFloatsInKib, .crowded = work.seats.placement.crowded},
        .asked_to_stop = StopSignals::asked,
        .deadline = deadline_of(job)});
-  std::int64_t has_checkpoint = resumed && !resumed->place.empty() ? 1 : 0;
-  world.sum(std::span(&has_checkpoint, 1));
   if (has_checkpoint > 0) {
     together(world, [&] {
       if (world.rank() == 0) training.check_fit(resumed->checkpoint, resumed->place.string());

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <thread>
 
+#include "datasets/input_targets.h"
 #include "datasets/subset.h"
 #include "engine/config/registry.h"
 #include "engine/core/random.h"
@@ -113,6 +114,11 @@ void normalise(const Config& config, Data& data) {
   }
 }
 
+void give_inputs_as_targets(Data& data) {
+  for (std::unique_ptr<Dataset>* split : {&data.train, &data.validation, &data.test})
+    if (*split) *split = std::make_unique<InputTargets>(std::move(*split));
+}
+
 /// How the memory of a run's samples is cut: the sources, then mean and deviation of each channel.
 class Storage {
  public:
@@ -194,6 +200,9 @@ std::vector<Setting> data_settings() {
           .or_word("none")
           .or_word("per_channel")
           .fallback("none"),
+      choice("targets", "what a model learns to give: what the set says, or the normalised sample itself",
+             {"given", "input"})
+          .fallback("given"),
       list_of("augment", "random changes of training samples, new in each epoch, in this order",
               family("", "a change that leaves the label true", "transform"))
           .fallback("[]"),
@@ -230,6 +239,11 @@ Data open_data(const Config& config, std::uint64_t seed) {
   if (data.train->vocabulary() > 0 && !config.is_word("normalize", "none"))
     config.fail("normalize", "tokens are not normalised, only numbers are");
   normalise(config, data);
+  if (config.get<std::string>("targets") == "input") {
+    if (data.train->vocabulary() > 0)
+      config.fail("targets", "tokens are no numbers that a model could give back");
+    give_inputs_as_targets(data);
+  }
   return data;
 }
 

@@ -58,9 +58,13 @@ class Csv final : public Reader {
   Csv(const Config& config, const ReaderContext& context)
       : form_{.separator = separator_of(config.get<std::string>("separator")),
               .header = config.get<int>("header"),
-              .target = config.get<std::string>("target"),
+              .targets = columns_of(config.at("target")),
               .ignore = config.get<std::vector<std::string>>("ignore")},
         has_labels_(config.get<std::string>("targets") == "labels") {
+    if (has_labels_ && form_.targets.size() != 1)
+      config.fail("target", fmt::format("a class stands in one column, here are {}", form_.targets.size()),
+                  "`targets: numbers`, 1 for each label that a sample has and 0 for others");
+    if (form_.targets.empty()) config.fail("target", "no column is named");
     const auto path = [&](std::string_view key) {
       return (std::filesystem::path(context.path) / config.get<std::string>(key)).string();
     };
@@ -100,6 +104,10 @@ class Csv final : public Reader {
   static char separator_of(const std::string& name) {
     return name == "semicolon" ? ';' : name == "tab" ? '\t' : ',';
   }
+  static std::vector<std::string> columns_of(const Config& target) {
+    if (target.type() == "columns") return target.value<std::vector<std::string>>();
+    return {target.value<std::string>()};
+  }
   CsvTable read(const std::string& path, DataSource& source) const {
     const std::string found = existing_file(path);
     CsvTable table = read_csv(found.empty() ? path : found, form_);
@@ -109,8 +117,10 @@ class Csv final : public Reader {
   std::unique_ptr<Dataset> split(CsvTable table) const {
     NumberForm form{.size = table.rows(), .sample = {table.columns}};
     std::vector<float> numbers;
-    for (std::int64_t row = 0; row < table.rows(); ++row) {
-      const std::string& target = table.targets[static_cast<std::size_t>(row)];
+    const std::int64_t targets = std::ssize(form_.targets);
+    for (std::int64_t i = 0; i < std::ssize(table.targets); ++i) {
+      const std::string& target = table.targets[static_cast<std::size_t>(i)];
+      const std::int64_t row = i / targets;
       if (has_labels_) {
         const auto found = classes_.find(target);
         if (found == classes_.end())
@@ -127,7 +137,7 @@ class Csv final : public Reader {
       }
     }
     form.classes = static_cast<int>(classes_.size());
-    if (!has_labels_) form.target = {1};
+    if (!has_labels_) form.target = {targets};
     return std::make_unique<Numbers>(std::move(form),
                                      std::make_unique<CsvNumbers>(std::move(table), std::move(numbers)));
   }
@@ -144,7 +154,9 @@ const Registry<Reader, const ReaderContext&>::Add registered{
      .settings =
          {text("train", "file of the training samples"),
           text("test", "file of the test samples; without one, data.validation sets some apart").optional(),
-          text("target", "column to be learnt: its name, or its number from 1"),
+          either("target", "what is to be learnt",
+                 {text("column", "a column's name, or its number from 1"),
+                  list_of("columns", "several of them, for `targets: numbers`", text("", "a column"))}),
           choice("targets", "what the target column holds: classes, or numbers", {"labels", "numbers"})
               .fallback("labels"),
           list_of("ignore", "columns left out, by name or number from 1", text("", "a column"))

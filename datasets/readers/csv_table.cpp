@@ -156,6 +156,7 @@ CsvTable read_csv(const std::string& path, const CsvForm& form) {
   std::vector<std::string> names;
   for (int line = 0; line < form.header && !csv.at_end(); ++line) names = csv.next();
   std::vector<Use> uses;
+  std::vector<std::size_t> target_columns;
   while (!csv.at_end()) {
     const std::vector<std::string>& fields = csv.next();
     if (uses.empty()) {
@@ -163,7 +164,10 @@ CsvTable read_csv(const std::string& path, const CsvForm& form) {
       if (names.size() != fields.size()) names.clear();  // it is a title, not the names of columns
       for (const std::string& column : form.ignore)
         uses[find_column(path, names, uses.size(), column)] = Use::nothing;
-      uses[find_column(path, names, uses.size(), form.target)] = Use::target;
+      for (const std::string& column : form.targets) {
+        target_columns.push_back(find_column(path, names, uses.size(), column));
+        uses[target_columns.back()] = Use::target;
+      }
       table.columns = std::ranges::count(uses, Use::number);
       if (table.columns == 0)
         fail_at(path, csv.line(), "no column is left to learn from", "all are the target or ignored");
@@ -175,7 +179,6 @@ CsvTable read_csv(const std::string& path, const CsvForm& form) {
               "the first sample has so many");
     for (std::size_t column = 0; column < fields.size(); ++column) {
       const std::string& field = fields[column];
-      if (uses[column] == Use::target) table.targets.push_back(field);
       if (uses[column] != Use::number) continue;
       double number = 0;
       if (!parse_number(field, number))
@@ -184,9 +187,10 @@ CsvTable read_csv(const std::string& path, const CsvForm& form) {
                               : "a column of other things can be named in `ignore`");
       table.numbers.push_back(static_cast<float>(number));
     }
+    for (const std::size_t column : target_columns) table.targets.push_back(fields[column]);
     table.lines.push_back(csv.line());
   }
-  if (table.targets.empty())
+  if (table.lines.empty())
     fail_at(path, std::max<std::int64_t>(csv.line(), 1), "CSV file holds no sample",
             fmt::format("{} line{} of header, then nothing", form.header, form.header == 1 ? "" : "s"));
   return table;

@@ -8,21 +8,21 @@ namespace trainer {
 /// How a CSV file is written and what of it is wanted.
 struct CsvForm {
   char separator = ',';
-  int header = 1;                   ///< lines above the samples, of which the last one may name the columns
-  std::string target;               ///< a column's name, or its number from 1
-  std::vector<std::string> ignore;  ///< columns left out, by name or number
+  int header = 1;                    ///< lines above the samples, of which the last one may name the columns
+  std::vector<std::string> targets;  ///< columns by name, or by number from 1
+  std::vector<std::string> ignore;   ///< columns left out, by name or number
 };
 
-/// A CSV file, read whole: a row of numbers a line, and the target as it is written. Strict: what is no
+/// A CSV file, read whole: a row of numbers a line, and the targets as they are written. Strict: what is no
 /// number or has another number of fields is an Error(data) with the line.
 struct CsvTable {
   std::string path, fingerprint;
-  std::int64_t columns = 0;  ///< without the target and what is ignored
+  std::int64_t columns = 0;  ///< without targets and what is ignored
   std::vector<float> numbers;
-  std::vector<std::string> targets;
-  std::vector<std::int64_t> lines;  ///< where each sample stands, counted from 1
+  std::vector<std::string> targets;  ///< of a sample in the order of CsvForm::targets
+  std::vector<std::int64_t> lines;   ///< where each sample stands, counted from 1
 
-  std::int64_t rows() const { return static_cast<std::int64_t>(targets.size()); }
+  std::int64_t rows() const { return static_cast<std::int64_t>(lines.size()); }
   [[noreturn]] void fail(std::int64_t row, const std::string& what, const std::string& expected) const;
 };
 

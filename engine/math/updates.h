@@ -56,6 +56,30 @@ struct LionStep {
 };
 void lion_update(std::int64_t count, const LionStep& step, const float* gradient, float* mean, float* weight);
 
+/// LARS (You et al. 2017): v = momentum v + rate (g + decay w); w -= v.
+struct LarsStep {
+  float rate = 0, momentum = 0, decay = 0;
+};
+void lars_update(std::int64_t count, const LarsStep& step, const float* gradient, float* velocity,
+                 float* weight);
+
+/// LAMB (You et al. 2020): where adam would go, the decay of w added. `direction` may be the gradient's own
+/// memory.
+struct LambDirection {
+  float beta1 = 0, beta2 = 0, epsilon = 0;
+  float correction = 1,
+        root_correction = 1;  ///< of the means' start at zero: 1 / (1 - beta1^steps), and a root
+  float decay = 0;
+};
+void lamb_direction(std::int64_t count, const LambDirection& step, const float* gradient, float* mean,
+                    float* square, const float* weight, float* direction);
+
+/// mean = keep mean + (1 - keep) x
+void moving_average(std::int64_t count, float keep, const float* x, float* mean);
+
+/// Every x brought into [-limit, limit]; NaN stays.
+void clamp(std::int64_t count, float limit, float* x);
+
 namespace reference {
 void adam_update(std::int64_t count, const AdamStep& step, const float* gradient, float* mean, float* square,
                  float* weight);
@@ -66,6 +90,10 @@ void adagrad_update(std::int64_t count, const AdagradStep& step, const float* gr
 void adadelta_update(std::int64_t count, const AdadeltaStep& step, const float* gradient, float* square,
                      float* delta, float* weight);
 void lion_update(std::int64_t count, const LionStep& step, const float* gradient, float* mean, float* weight);
+void lars_update(std::int64_t count, const LarsStep& step, const float* gradient, float* velocity,
+                 float* weight);
+void lamb_direction(std::int64_t count, const LambDirection& step, const float* gradient, float* mean,
+                    float* square, const float* weight, float* direction);
 }  // namespace reference
 
 }  // namespace trainer

@@ -9,7 +9,11 @@ namespace {
 const bool shared_settings_declared = [] {
   Catalog::all().family(Layer::kFamily).shared = {
       text("name", "what the layer is called in messages, checkpoints and the summary").optional(),
-      family("init", "how its weights begin; biases begin at 0", "initializer").fallback("glorot")};
+      family("init", "how its weights begin; biases begin at 0", "initializer").fallback("glorot"),
+      text("lr",
+           "how many times as fast it learns as layers that do not say: `x0.1`; layers inside do as it does")
+          .optional(),
+      boolean("frozen", "its parameters stay as they begin, as do those of layers inside").optional()};
   return true;
 }();
 

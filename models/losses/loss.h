@@ -16,6 +16,10 @@ class Loss {
   /// Checks that outputs of this shape (one sample) can be compared with targets of so many classes (0:
   /// numbers, shaped like the output). Error(usage) through config.fail().
   virtual void setup(const Shape& output, int classes) = 0;
+  /// Whether outputs can be compared with numbers of this shape; both are of one sample.
+  virtual bool takes(const Shape& output, const Shape& target) const {
+    return output.size() == target.size();
+  }
   /// The sum over rows of each sample's loss. dy, unless empty, becomes scale times the gradient of that sum.
   virtual double evaluate(ConstTensor y, const Targets& targets, float scale, Tensor dy) const = 0;
 };

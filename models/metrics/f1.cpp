@@ -9,25 +9,28 @@
 namespace trainer {
 namespace {
 
-/// The harmonic mean of precision and recall of each class, averaged; of one class when one is named.
+/// The harmonic mean of precision and recall of each class, averaged; of one class when one is named. Where
+/// targets are numbers, each output is a label that a sample has (1) or has not (0).
 class F1 final : public Metric {
  public:
-  explicit F1(const Config& config) : config_(config), one_(config.has("class")) {
+  explicit F1(const Config& config)
+      : config_(config), one_(config.has("class")), threshold_(config.get<float>("threshold")) {
     if (one_) class_ = static_cast<std::size_t>(config.get<std::int64_t>("class"));
   }
 
   void setup(const Shape& output, int classes) override {
-    require_output_per_class(config_, output, classes);
-    classes_ = static_cast<std::size_t>(classes);
+    if (classes > 0) require_output_per_class(config_, output, classes);
+    classes_ = static_cast<std::size_t>(output.size());
     if (class_ >= classes_)
       config_.fail("class",
-                   fmt::format("class is {}, the data has {} classes, counted from 0", class_, classes));
+                   fmt::format("class is {}, the data has {} classes, counted from 0", class_, classes_));
   }
   std::string name() const override { return one_ ? fmt::format("f1_{}", class_) : "f1"; }
   /// Of each class: how often it was there, how often it was said, and how often both.
   int sums() const override { return static_cast<int>(3 * classes_); }
 
   void add(ConstTensor y, const Targets& targets, std::span<double> sums) const override {
+    if (targets.labels.empty()) return add_labels(y, targets.values, sums);
     for (std::size_t row = 0; row < targets.labels.size(); ++row) {
       const auto outputs = y.span().subspan(row * classes_, classes_);
       const auto label = static_cast<std::size_t>(targets.labels[row]);
@@ -51,8 +54,19 @@ class F1 final : public Metric {
   }
 
  private:
+  void add_labels(ConstTensor y, ConstTensor values, std::span<double> sums) const {
+    for (std::int64_t i = 0; i < y.size(); ++i) {
+      const std::size_t k = 3 * (static_cast<std::size_t>(i) % classes_);
+      const bool is_there = values[i] > 0.5f, is_said = y[i] > threshold_;
+      sums[k] += is_there ? 1 : 0;
+      sums[k + 1] += is_said ? 1 : 0;
+      sums[k + 2] += is_there && is_said ? 1 : 0;
+    }
+  }
+
   Config config_;
   bool one_;
+  float threshold_;
   std::size_t class_ = 0, classes_ = 1;
 };
 
@@ -60,7 +74,12 @@ const Registry<Metric>::Add registered{
     {.name = "f1",
      .help = "the harmonic mean of precision and recall, averaged over classes",
      .primary = "class",
-     .settings = {integer("class", "only this class counts, from 0").at_least(0).optional()}},
+     .settings =
+         {integer("class", "only this class counts, from 0").at_least(0).optional(),
+          real("threshold",
+               "where targets are numbers, 0 or 1: an output above it says yes; 0.5 where a sigmoid comes "
+               "last")
+              .fallback("0")}},
     [](const Config& config) { return std::make_unique<F1>(config); }};
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "datasets/dataset.h"
 #include "engine/config/registry.h"
@@ -24,10 +25,15 @@ class Metric {
   virtual bool higher_is_better() const { return true; }
   /// A fraction that people read in percent.
   virtual bool is_fraction() const { return true; }
+  /// Times the samples it is a number of samples.
+  virtual bool counts_samples() const { return is_fraction() && sums() == 1; }
   /// Numbers that add() adds to.
   virtual int sums() const { return 1; }
   virtual void add(ConstTensor y, const Targets& targets, std::span<double> sums) const = 0;
   virtual double value(std::span<const double> sums, double samples) const { return sums[0] / samples; }
+  /// Where the sums tell more than a number can: the name of a square table, and its numbers row by row.
+  virtual std::string table_name() const { return ""; }
+  virtual std::vector<double> table(std::span<const double> /*sums*/) const { return {}; }
 };
 
 }  // namespace trainer

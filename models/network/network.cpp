@@ -65,6 +65,7 @@ ConstTensor Network::forward(int worker, const Rows& rows) {
   pass.step_ = rows.step;
   pass.samples_ = rows.samples;
   pass.batch_rows_ = rows.batch_rows;
+  pass.mean_rows_ = rows.mean_rows > 0 ? rows.mean_rows : rows.batch_rows;
   const Range mine = blocks_of(worker);
   const std::int64_t first_row = blocks_.rows(mine, rows.batch_rows).first;
   for (std::size_t i = 0; i < pass.blocks_.size(); ++i) {

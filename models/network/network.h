@@ -53,6 +53,7 @@ class Network {
     std::int64_t step = 0;
     std::span<const std::int64_t> samples;
     std::int64_t batch_rows = 0;  ///< of the global batch
+    std::int64_t mean_rows = 0;   ///< of all its parts, where it is one of several; else 0
   };
   /// Where the input of `rows` goes before forward().
   Tensor input(int worker, std::int64_t rows);

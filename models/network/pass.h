@@ -38,6 +38,9 @@ class Pass {
   std::span<const std::int64_t> samples() const { return samples_; }
   /// Rows of the global batch.
   std::int64_t batch_rows() const { return batch_rows_; }
+  /// Rows over which gradients are to be a mean, for a layer that finds its own without dy: of all parts of a
+  /// batch that is computed in parts.
+  std::int64_t mean_rows() const { return mean_rows_; }
   std::span<const Block> blocks() const { return blocks_; }
   /// 0 for exactly one worker of a rank, which writes what all workers share (running statistics).
   int worker() const { return worker_; }
@@ -71,7 +74,7 @@ class Pass {
   std::uint64_t seed_ = 1;
   int worker_ = 0;
   std::span<const std::int64_t> samples_;
-  std::int64_t batch_rows_ = 0;
+  std::int64_t batch_rows_ = 0, mean_rows_ = 0;
   std::vector<Block> blocks_;
   const Plan* plan_ = nullptr;
   const float* values_ = nullptr;

@@ -1,6 +1,9 @@
 #include "models/network/plan.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <system_error>
 
 #include "engine/config/source.h"
 
@@ -14,11 +17,34 @@ constexpr std::int64_t kMostProducts = std::int64_t{1} << 46;  // of one layer, 
 
 std::int64_t aligned(std::int64_t floats) { return (floats + kAlignment - 1) / kAlignment * kAlignment; }
 
+/// The factor of "x0.1".
+float factor_of(const Config& config) {
+  const std::string text = config.get<std::string>("lr");
+  float factor = -1;
+  const char* const end = text.data() + text.size();
+  const bool begins = text.starts_with('x');
+  const auto [stop, problem] = std::from_chars(text.data() + (begins ? 1 : 0), end, factor);
+  if (!begins || problem != std::errc() || stop != end || !(factor >= 0) || !std::isfinite(factor))
+    config.fail("lr",
+                "a layer's `lr` is how many times as fast it learns as the others, got " + in_quotes(text),
+                "`lr: x2`, or `frozen: true`");
+  return factor;
+}
+
+/// How fast a layer learns; one without settings of its own as fast as `common`.
+float rate_of(const Config& config, float common) {
+  const float rate = config.has("lr") ? factor_of(config) : common;
+  if (!config.has("frozen")) return rate;
+  if (config.get<bool>("frozen")) return 0;
+  return rate > 0 ? rate : 1;  // inside a frozen layer
+}
+
 }  // namespace
 
 void Plan::begin_layer(const Config* config, const std::string& type, const std::string& declared) {
   layer_ = {.name = declared.empty() ? type + std::to_string(++counts_[type]) : declared};
   if (config && config->has("init")) layer_.init = config->at("init");
+  layer_.rate = config ? rate_of(*config, common_rate_) : common_rate_;
   if (names_.insert(layer_.name).second) return;
   const std::string what = "two layers are named " + in_quotes(layer_.name);
   if (config) config->fail("name", what, "layers without a name are numbered by type: conv1, conv2");
@@ -29,6 +55,10 @@ ParameterId Plan::parameter(Parameter parameter) {
   parameter.name = (parameter.layer.empty() ? layer_.name : parameter.layer) + "." + parameter.name;
   parameter.offset = parameter_end_;
   if (parameter.is_weight) parameter.init = layer_.init;
+  parameter.rate = layer_.rate;
+  if (!parameter.layer.empty())
+    for (const Parameter& other : parameters_)
+      if (other.name == parameter.layer + ".weight") parameter.rate = other.rate;
   parameter_end_ = after(parameter_end_, parameter.shape.size());
   parameters_.push_back(std::move(parameter));
   return {static_cast<int>(parameters_.size()) - 1};

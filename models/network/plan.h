@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/config/config.h"
@@ -28,6 +29,7 @@ struct Parameter {
   std::optional<Shape> whole = {};
 
   std::optional<Config> init = {};  ///< filled by the plan from the layer's `init`
+  float rate = 1;  ///< filled by the plan from the layer's `lr` and `frozen`: times the learning rate
   std::int64_t offset = 0;  ///< filled by the plan: where it begins in the flat buffer, a multiple of 16
   int uses = 1;             ///< filled by the plan: layers that share it
 
@@ -96,12 +98,16 @@ class Plan {
   struct Current {
     std::string name;
     std::optional<Config> init;
+    float rate = 1;  ///< of learning
     Traits traits;
   };
   /// Starts the next layer: its name is `declared`, or `type` with a number. Error(usage) when a declared
   /// name is taken. `config` is null for layers that no file names.
   void begin_layer(const Config* config, const std::string& type, const std::string& declared);
   const Current& current() const { return layer_; }
+  /// The learning rate of layers that have none of their own: of those inside a layer, that layer's. Gives
+  /// the one before.
+  float set_common_rate(float rate) { return std::exchange(common_rate_, rate); }
   /// Goes back to the layer that holds those just set up.
   void resume(const Current& layer) { layer_ = layer; }
   /// Where the next scratch begins; going back lets layers that never run together share it.
@@ -128,6 +134,7 @@ class Plan {
   std::map<std::string, int> counts_;
   std::set<std::string> names_;
   Current layer_;
+  float common_rate_ = 1;
 };
 
 }  // namespace trainer

@@ -36,6 +36,7 @@ Sequence::Sequence(const std::vector<Config>& layers) {
 
 Shape Sequence::setup(const Shape& sample, Plan& plan) {
   const Plan::Current outer = plan.current();
+  const float outer_rate = plan.set_common_rate(outer.rate);
   const std::int64_t scratch_begin = plan.scratch_position();
   std::int64_t scratch_end = scratch_begin, widest = 0;
   Shape shape = sample;
@@ -51,7 +52,9 @@ Shape Sequence::setup(const Shape& sample, Plan& plan) {
     const std::size_t parameters_before = plan.parameters().size();
     entry.output = shape = setup_entry(entries_, i, shape, plan);
     entry.parameter_end = plan.parameter_end();
-    entry.has_parameters = plan.parameters().size() > parameters_before;
+    entry.learns =
+        std::any_of(plan.parameters().begin() + static_cast<std::ptrdiff_t>(parameters_before),
+                    plan.parameters().end(), [](const Parameter& parameter) { return parameter.rate > 0; });
     entry.traits = plan.current().traits;
     scratch_end = std::max(scratch_end, plan.scratch_position());
     if (i + 1 == entries_.size() || entry.traits.view) continue;
@@ -63,8 +66,9 @@ Shape Sequence::setup(const Shape& sample, Plan& plan) {
   plan.set_scratch_position(scratch_end);
   for (BufferId& gradient : gradients_) gradient = plan.scratch(widest);
   first_trained_ = 0;
-  while (first_trained_ < entries_.size() && !entries_[first_trained_].has_parameters) ++first_trained_;
+  while (first_trained_ < entries_.size() && !entries_[first_trained_].learns) ++first_trained_;
   plan.resume(outer);
+  plan.set_common_rate(outer_rate);
   return shape;
 }
 

@@ -24,7 +24,8 @@ class Sequence final : public Layer {
     BufferId memory = {};                                 ///< of the output, unless it lies elsewhere
     bool over_input = false;                              ///< writes its output over its input
     std::int64_t first_parameter = 0, parameter_end = 0;  ///< offsets in the flat buffer
-    bool has_parameters = false;  ///< alike on all ranks, also on one that holds no unit of the layer
+    /// Has parameters that are not frozen; alike on all ranks, also on one that holds no unit of the layer.
+    bool learns = false;
   };
 
   explicit Sequence(const std::vector<Config>& layers);
@@ -50,7 +51,7 @@ class Sequence final : public Layer {
 
   std::vector<Entry> entries_;
   BufferId gradients_[2];
-  std::size_t first_trained_ = 0;  ///< the first entry with parameters
+  std::size_t first_trained_ = 0;  ///< the first entry that learns
 };
 
 }  // namespace trainer

@@ -23,6 +23,10 @@ class Adam final : public Optimizer {
 
   std::vector<std::string> states() const override { return {"mean", "square"}; }
   double rate() const override { return rate_; }
+  bool set_momentum(double momentum) override {
+    betas_.first = momentum;
+    return true;
+  }
   std::string text() const override {
     return fmt::format("{} lr {} betas {} {}{}", name_, rate_, betas_.first, betas_.second, decay_.text());
   }

@@ -15,10 +15,16 @@ struct Segment {
   std::span<float> values;
   std::span<const float> gradients;  ///< summed over all ranks, of the mean loss
   std::vector<std::span<float>>
-      states;                  ///< one for each of the optimizer's states, zero before the first step
+      states;  ///< one for each of the optimizer's states, zero before the first step; others may follow
   bool is_weight = true;       ///< false: a bias or a norm
   int parameter = 0;           ///< index in the network's parameters
   UpdateSums* sums = nullptr;  ///< step() fills them, if wanted, where the optimizer sums_up()
+  float rate = 1;              ///< times the learning rate; 0: frozen
+
+  // Where the optimizer wants norms:
+  std::span<float> direction =
+      {};  ///< begins as the gradient, where the gradient lies; direct() may change it
+  double value_norm = 0, direction_norm = 0;  ///< of the whole parameter; infinity: out of range
 };
 
 /// How parameters follow their gradients. Knows no layers and no ranks.
@@ -37,6 +43,12 @@ class Optimizer {
   virtual std::string text() const = 0;
   /// Whether step() tells what it read and wrote, in all of values and states.
   virtual bool sums_up() const { return false; }
+  /// Whether steps are scaled by norms of whole parameters. Then direct() comes before each step(), and the
+  /// norms of values and directions are found in between.
+  virtual bool wants_norms() const { return false; }
+  virtual void direct(std::span<const Segment> /*segments*/, std::int64_t /*step*/) {}
+  /// For schedules that change it from step to step; false when there is none to change.
+  virtual bool set_momentum(double /*momentum*/) { return false; }
   /// Several workers may call at once, each with its own segments.
   virtual void step(std::span<const Segment> segments, float rate, std::int64_t step) = 0;
 };

@@ -36,7 +36,8 @@ class Rmsprop final : public Optimizer {
       update.decay = decay_.of(segment);
       rmsprop_update(std::ssize(segment.values), update, segment.gradients.data(), segment.states[0].data(),
                      centered_ ? segment.states[1].data() : nullptr,
-                     settings_.momentum > 0 ? segment.states.back().data() : nullptr, segment.values.data());
+                     settings_.momentum > 0 ? segment.states[centered_ ? 2 : 1].data() : nullptr,
+                     segment.values.data());
     }
   }
 

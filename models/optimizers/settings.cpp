@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 namespace trainer {
@@ -32,6 +33,23 @@ Betas::Betas(const Config& config) {
                 "`betas: [0.9, 0.999]`");
   first = values[0].value<double>();
   second = values[1].value<double>();
+}
+
+Setting Adaptation::setting(const std::string& fallback) {
+  return choice(
+             "adapt",
+             "which parameters' steps are scaled by their norms; with `weights`, biases and norms take the "
+             "learning rate as it is",
+             {"all", "weights"})
+      .fallback(fallback);
+}
+
+Adaptation::Adaptation(const Config& config) : all_(config.get<std::string>("adapt") == "all") {}
+
+double Adaptation::ratio(const Segment& segment, double length) const {
+  const bool says =
+      segment.value_norm > 0 && length > 0 && std::isfinite(segment.value_norm) && std::isfinite(length);
+  return says && (all_ || segment.is_weight) ? segment.value_norm / length : 1;
 }
 
 Setting rate_setting() { return real("lr", "learning rate").at_least(0); }

@@ -30,6 +30,19 @@ struct Betas {
   double first, second;
 };
 
+/// The key `adapt` of lars and lamb, which scale the step of a parameter by norms: of which.
+class Adaptation {
+ public:
+  static Setting setting(const std::string& fallback);
+  explicit Adaptation(const Config& config);
+
+  /// norm of the values / `length`; 1 where nothing is scaled, or a norm says nothing.
+  double ratio(const Segment& segment, double length) const;
+
+ private:
+  bool all_;
+};
+
 /// Settings that several optimizers have in common, in the order of the key reference.
 Setting rate_setting();
 Setting epsilon_setting(const std::string& help, const std::string& fallback);

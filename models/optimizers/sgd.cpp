@@ -20,17 +20,23 @@ class Sgd final : public Optimizer {
     if (config.has("momentum_rise")) rise_.emplace(config.at("momentum_rise"));
     if (rise_ && rise_->to < momentum_)
       config.fail("momentum_rise", fmt::format("momentum rises from {} to {}", momentum_, rise_->to));
-    if (nesterov_ && momentum_ == 0 && !rise_)
+    has_velocity_ = momentum_ > 0 || rise_;
+    if (nesterov_ && !has_velocity_)
       config.fail("nesterov", "nesterov without momentum does nothing", "add `momentum: 0.9`");
   }
 
   std::vector<std::string> states() const override {
-    return has_velocity() ? std::vector<std::string>{"momentum"} : std::vector<std::string>{};
+    return has_velocity_ ? std::vector<std::string>{"momentum"} : std::vector<std::string>{};
   }
   void begin(std::int64_t steps_per_epoch) override {
     if (rise_) rise_->begin(steps_per_epoch);
   }
   double rate() const override { return rate_; }
+  bool set_momentum(double momentum) override {
+    if (rise_ || !has_velocity_) return false;
+    momentum_ = static_cast<float>(momentum);
+    return true;
+  }
   std::string text() const override {
     std::string text = fmt::format("sgd lr {}", rate_);
     if (momentum_ > 0) text += fmt::format("{} momentum {}", nesterov_ ? " nesterov" : "", momentum_);
@@ -41,7 +47,7 @@ class Sgd final : public Optimizer {
     const float momentum = rise_ ? rise_->at(step, momentum_) : momentum_;
     for (const Segment& segment : segments)
       sgd_update(static_cast<std::int64_t>(segment.values.size()), rate, momentum, decay_.of(segment),
-                 nesterov_, segment.gradients.data(), has_velocity() ? segment.states[0].data() : nullptr,
+                 nesterov_, segment.gradients.data(), has_velocity_ ? segment.states[0].data() : nullptr,
                  segment.values.data(), segment.sums);
   }
   bool sums_up() const override { return true; }
@@ -68,11 +74,9 @@ class Sgd final : public Optimizer {
     std::int64_t first = 0, last = 0;
   };
 
-  bool has_velocity() const { return momentum_ > 0 || rise_; }
-
   double rate_;
   float momentum_;
-  bool nesterov_;
+  bool nesterov_, has_velocity_ = false;
   std::optional<Rise> rise_;
   WeightDecay decay_;
 };

@@ -8,7 +8,7 @@ namespace trainer {
 namespace {
 
 /// Up from a small learning rate to the configured one, then down to almost nothing (Smith and Topin 2018),
-/// both along half a cosine as in PyTorch. Momentum stays as it is.
+/// both along half a cosine as in PyTorch. Momentum, when it is told to, falls and rises the other way.
 class OneCycle final : public Schedule {
  public:
   OneCycle(const Config& config, const ScheduleContext& context)
@@ -16,21 +16,34 @@ class OneCycle final : public Schedule {
         start_(context.rate / config.get<double>("start_divisor")),
         final_(start_ / config.get<double>("final_divisor")),
         last_(static_cast<double>(context.total_steps - 1)),
-        top_(config.get<double>("rise") * static_cast<double>(context.total_steps) - 1) {}
-  double at(std::int64_t step) const override {
-    const auto place = static_cast<double>(step);
-    if (place <= top_) return between(start_, rate_, top_ > 0 ? place / top_ : 1);
-    return between(rate_, final_, last_ > top_ ? std::min((place - top_) / (last_ - top_), 1.0) : 1);
+        top_(config.get<double>("rise") * static_cast<double>(context.total_steps) - 1) {
+    if (!config.has("momentum")) return;
+    const Config momentum = config.at("momentum");
+    high_ = momentum.get<double>("high");
+    low_ = momentum.get<double>("low");
+    if (*high_ < low_) momentum.fail("high", "the high momentum is below the low one");
+  }
+  double at(std::int64_t step) const override { return along(step, start_, rate_, final_); }
+  std::optional<double> momentum(std::int64_t step) const override {
+    if (!high_) return std::nullopt;
+    return along(step, *high_, low_, *high_);
   }
 
  private:
+  double along(std::int64_t step, double start, double top, double end) const {
+    const auto place = static_cast<double>(step);
+    if (place <= top_) return between(start, top, top_ > 0 ? place / top_ : 1);
+    return between(top, end, last_ > top_ ? std::min((place - top_) / (last_ - top_), 1.0) : 1);
+  }
   static double between(double from, double to, double part) {
     return to + (from - to) * (1 + std::cos(std::numbers::pi * part)) / 2;
   }
 
   double rate_, start_, final_;
-  double last_;  ///< the last step
-  double top_;   ///< where the rate is highest, in steps
+  double last_;                 ///< the last step
+  double top_;                  ///< where the rate is highest, in steps
+  std::optional<double> high_;  ///< momentum at both ends, if it changes
+  double low_ = 0;              ///< and where the rate is highest
 };
 
 const Registry<Schedule, const ScheduleContext&>::Add registered{
@@ -39,7 +52,12 @@ const Registry<Schedule, const ScheduleContext&>::Add registered{
      .settings =
          {real("rise", "the part of the run in which it rises").at_least(0).at_most(1).fallback("0.3"),
           real("start_divisor", "it begins at the learning rate divided by this").at_least(1).fallback("25"),
-          real("final_divisor", "it ends at the first one divided by this").at_least(1).fallback("1e4")}},
+          real("final_divisor", "it ends at the first one divided by this").at_least(1).fallback("1e4"),
+          section("momentum",
+                  "the optimizer's momentum (of adam and its kin the first beta) falls while the rate rises",
+                  {real("high", "at both ends").at_least(0).below(1).fallback("0.95"),
+                   real("low", "where the rate is highest").at_least(0).below(1).fallback("0.85")})
+              .optional()}},
     [](const Config& config, const ScheduleContext& context) {
       return std::make_unique<OneCycle>(config, context);
     }};

@@ -11,6 +11,11 @@ class Warmup final : public Schedule {
     return inner_->at(step) * static_cast<double>(step + 1) / static_cast<double>(steps_);
   }
 
+  std::optional<double> momentum(std::int64_t step) const override { return inner_->momentum(step); }
+  void see(double loss) override { inner_->see(loss); }
+  std::vector<double> state() const override { return inner_->state(); }
+  void restore(std::span<const double> state) override { inner_->restore(state); }
+
  private:
   std::unique_ptr<Schedule> inner_;
   std::int64_t steps_;

@@ -10,7 +10,7 @@ BatchRunner::BatchRunner(Session& session)
     : session_(session),
       workers_(static_cast<std::size_t>(session.pool().size())),
       ledger_(session.pool().size()) {
-  for (const auto& metric : session.metrics()) kinds_ += static_cast<std::size_t>(metric->sums());
+  kinds_ = session.metric_sums();
   const BatchBlocks& blocks = session.blocks();
   total_.resize(kinds_ * (blocks.exact ? static_cast<std::size_t>(blocks.count) : 1));
   for (int worker = 0; worker < session.pool().size(); ++worker) {
@@ -82,22 +82,25 @@ template <class Fetch>
 void BatchRunner::learn(Network& network, const WorkerPart& part, const Fetch& fetch,
                         const std::function<void(std::int64_t)>& on_ready) {
   // The mean over the labels of the global batch, so that gradients of unequal parts are simply added.
-  const float scale = 1.0f / static_cast<float>(part.batch_rows * session_.labels_per_sample());
+  const float scale = 1.0f / static_cast<float>(part.mean_rows * session_.labels_per_sample());
   const auto begin = std::chrono::steady_clock::now();
   fetch(network.input(part.worker, std::ssize(part.samples)));
   Worker& self = workers_[static_cast<std::size_t>(part.worker)];
   self.targets.read(*session_.data().train, part.samples, session_.data().mixup, part.epoch);
   self.data_time += std::chrono::steady_clock::now() - begin;
-  const ConstTensor y = network.forward(
-      part.worker,
-      {.mode = Mode::training, .step = part.step, .samples = part.samples, .batch_rows = part.batch_rows});
+  const ConstTensor y = network.forward(part.worker, {.mode = Mode::training,
+                                                      .step = part.step,
+                                                      .samples = part.samples,
+                                                      .batch_rows = part.batch_rows,
+                                                      .mean_rows = part.mean_rows});
   score(network, part.worker, part.batch_rows, y, scale, part.sums);
   network.backward(part.worker, on_ready);
 }
 
-void BatchRunner::train(RowLoader& rows, std::span<const std::int64_t> samples, std::int64_t step,
+void BatchRunner::train(RowLoader& rows, const Part& all,
                         const std::function<void(int, std::int64_t)>& on_ready) {
-  rows.begin(step);
+  const std::span<const std::int64_t> samples = all.samples;
+  rows.begin(all.number);
   Network& network = session_.network();
   // Handed on by reference: a std::function that holds this much would allocate.
   const auto work = [&](int worker) {
@@ -107,9 +110,10 @@ void BatchRunner::train(RowLoader& rows, std::span<const std::int64_t> samples, 
         network,
         {.worker = worker,
          .samples = mine,
-         .step = step,
+         .step = all.step,
          .epoch = rows.epoch(),
          .batch_rows = std::ssize(samples),
+         .mean_rows = std::ssize(all.batch),
          .sums = workers_[static_cast<std::size_t>(worker)].sums},
         [&](Tensor x) { rows.fetch(worker, mine.data() - samples.data(), mine, x); },
         [&](std::int64_t offset) { on_ready(worker, offset); });
@@ -129,6 +133,7 @@ void BatchRunner::recompute(Network& network, RowLoader& rows, std::span<const s
          .step = step,
          .epoch = rows.epoch(),
          .batch_rows = std::ssize(samples),
+         .mean_rows = std::ssize(samples),
          .sums = sums},
         [&](Tensor x) { rows.fetch_others(worker, mine, x); }, [](std::int64_t) {});
   });
@@ -171,16 +176,11 @@ void BatchRunner::scores(std::span<const double> sums, std::int64_t samples, Sco
   // Block by block, in order.
   std::ranges::copy(sums, total_.begin());
   for (std::size_t i = kinds_; i < total_.size(); ++i) total_[i % kinds_] += total_[i];
-  const auto count = static_cast<double>(samples * session_.labels_per_sample());
   scores.samples = samples;
-  scores.loss = total_[0] / count;
-  scores.metrics.clear();
-  std::size_t next = 1;
-  for (const auto& metric : session_.metrics()) {
-    const auto size = static_cast<std::size_t>(metric->sums());
-    scores.metrics.push_back(metric->value(std::span(total_).subspan(next, size), count));
-    next += size;
-  }
+  const auto labels = static_cast<double>(samples * session_.labels_per_sample());
+  scores.loss = total_[0] / labels;
+  total_[0] = labels;
+  session_.metric_values(metric_sums(), scores.metrics);
 }
 
 }  // namespace trainer

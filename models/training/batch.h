@@ -19,9 +19,15 @@ class BatchRunner {
 
   /// Forward only. All workers of all ranks take part.
   void evaluate(const Dataset& split, std::span<const std::int64_t> samples);
-  /// The samples of a training step, whose rows come from `rows`: forward, loss over the mean of the global
-  /// batch, and backward; on_ready(worker, offset) as in Network::backward.
-  void train(RowLoader& rows, std::span<const std::int64_t> samples, std::int64_t step,
+  /// A part of a training step's batch, or all of it.
+  struct Part {
+    std::span<const std::int64_t> samples, batch;
+    std::int64_t number = 0;  ///< counted over all steps, as `rows` does
+    std::int64_t step = 0;
+  };
+  /// Forward, loss over the mean of the global batch, and backward of samples whose rows come from `rows`;
+  /// on_ready(worker, offset) as in Network::backward.
+  void train(RowLoader& rows, const Part& part,
              const std::function<void(int worker, std::int64_t offset)>& on_ready);
   /// A part of the same step once more, by a network that has one block of the batch. `sums` becomes what
   /// sums() has for that block.
@@ -44,6 +50,8 @@ class BatchRunner {
   SampleLedger& ledger() { return ledger_; }
   /// Means from sums that were added over data ranks.
   void scores(std::span<const double> sums, std::int64_t samples, Scores& scores);
+  /// How many labels the last scores() are of, and behind that the sums of all metrics.
+  std::span<const double> metric_sums() const { return std::span(total_).first(kinds_); }
 
  private:
   struct Worker {
@@ -56,7 +64,7 @@ class BatchRunner {
   struct WorkerPart {
     int worker = 0;
     std::span<const std::int64_t> samples;
-    std::int64_t step = 0, epoch = 0, batch_rows = 0;
+    std::int64_t step = 0, epoch = 0, batch_rows = 0, mean_rows = 0;
     std::span<double> sums;  ///< to be added to
   };
 

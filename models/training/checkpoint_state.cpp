@@ -18,8 +18,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kFormat = 2;
-constexpr std::size_t kMostMetrics = 1000, kMostFiles = 100;
+constexpr int kFormat = 3;
+constexpr std::size_t kMostNumbers = 100'000, kMostFiles = 100;
 constexpr const char* kSealKey = "crc32c";  // of the text without it
 
 /// JSON knows no infinity, which the loss of an evaluation may be.
@@ -28,10 +28,15 @@ Json number(double value) {
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
+Json of_numbers(const std::vector<double>& numbers) {
+  Json list = Json::array();
+  for (const double one : numbers) list.push_back(number(one));
+  return list;
+}
+
 Json of_scores(const Scores& scores) {
-  Json metrics = Json::array();
-  for (const double metric : scores.metrics) metrics.push_back(number(metric));
-  return {{"samples", scores.samples}, {"loss", number(scores.loss)}, {"metrics", metrics}};
+  return {
+      {"samples", scores.samples}, {"loss", number(scores.loss)}, {"metrics", of_numbers(scores.metrics)}};
 }
 
 auto fields(auto& times) {
@@ -88,11 +93,13 @@ class Reader {
     return json_.get<bool>();
   }
   Scores scores() const {
-    Scores scores{.samples = at("samples").count(), .loss = at("loss").real()};
-    const Json& metrics = at("metrics").json_;
-    if (!metrics.is_array() || metrics.size() > kMostMetrics) fail("the metrics are no short list");
-    for (const Json& metric : metrics) scores.metrics.push_back(Reader(metric).real());
-    return scores;
+    return {.samples = at("samples").count(), .loss = at("loss").real(), .metrics = at("metrics").numbers()};
+  }
+  std::vector<double> numbers() const {
+    if (!json_.is_array() || json_.size() > kMostNumbers) fail("numbers are no short list");
+    std::vector<double> numbers;
+    for (const Json& one : json_) numbers.push_back(Reader(one).real());
+    return numbers;
   }
   std::optional<Scores> scores_if_any() const {
     if (json_.is_null()) return std::nullopt;
@@ -158,6 +165,7 @@ std::string text_of(const CheckpointState& state) {
             {"best_step", state.best_step},
             {"best_epoch", state.best_epoch},
             {"last", state.last ? of_scores(*state.last) : Json()},
+            {"schedule", of_numbers(state.schedule)},
             {"files", files}};
   json[kSealKey] = seal_of(json);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -185,6 +193,7 @@ CheckpointState parse_checkpoint_state(std::string_view text) {
                         .best = reader.at("best").scores_if_any(),
                         .last = reader.at("last").scores_if_any(),
                         .best_step = reader.at("best_step").count(),
+                        .schedule = reader.at("schedule").numbers(),
                         .files = reader.at("files").files()};
   const std::int64_t best_epoch = reader.at("best_epoch").count();
   if (!std::in_range<int>(best_epoch) || state.steps_per_epoch < 1)

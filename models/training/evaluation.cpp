@@ -25,7 +25,7 @@ Scores evaluate(Session& session, const Dataset& split) { return *evaluate(sessi
 
 std::optional<Scores> evaluate(Session& session, const Dataset& split, const std::function<bool()>& stop) {
   BatchRunner runner(session);
-  const std::int64_t batch = session.settings().batch;
+  const std::int64_t batch = session.settings().part();
   std::vector<std::int64_t> samples;
   for (std::int64_t first = 0; first < split.size(); first += batch) {
     samples.resize(static_cast<std::size_t>(std::min(batch, split.size() - first)));
@@ -39,6 +39,7 @@ std::optional<Scores> evaluate(Session& session, const Dataset& split, const std
   session.mesh().data().sum(std::span(sums));
   Scores scores;
   runner.scores(sums, split.size(), scores);
+  scores.tables = session.metric_tables(runner.metric_sums());
   return scores;
 }
 

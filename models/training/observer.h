@@ -13,12 +13,16 @@ struct Scores {
   std::int64_t samples = 0;
   double loss = 0;
   std::vector<double> metrics;
+  std::vector<std::vector<double>> tables =
+      {};  ///< of an evaluation, for each metric: empty where it has none
 };
 
 /// How a metric is called and shown.
 struct MetricFacts {
   std::string name, short_name;
   bool is_fraction = true, higher_is_better = true;
+  std::string table_name = {};  ///< empty: it has none
+  bool counts_samples = true;   ///< a fraction of the samples
 };
 
 /// What is known before the first step.

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "engine/math/elementwise.h"
+#include "engine/math/updates.h"
 
 namespace trainer {
 namespace {
@@ -21,14 +22,17 @@ constexpr std::int64_t kQuantum = 16;
 }  // namespace
 
 OwnedParameters::OwnedParameters(const Plan& plan, GradientReducer& reducer, ThreadPool& pool,
-                                 std::size_t states, bool counts_shared)
+                                 const Options& options)
     : pool_(pool),
       reducer_(reducer),
+      keep_(options.average),
       finite_(static_cast<std::size_t>(pool.size())),
       largest_(static_cast<std::size_t>(pool.size())) {
   std::int64_t owned = 0;
   for (const auto& piece : reducer.pieces()) owned += piece.last - piece.first;
+  const std::size_t states = options.states + (options.average > 0 ? 1 : 0);
   states_ = Arena(owned * static_cast<std::int64_t>(states));
+  if (options.keeps_gradients) kept_ = Arena(owned);
   const std::int64_t workers = owned < kFloatsWorthThreads ? 1 : pool.size();
   const std::int64_t share = (owned / workers + kQuantum) / kQuantum * kQuantum;
   first_segment_.push_back(0);
@@ -48,13 +52,15 @@ OwnedParameters::OwnedParameters(const Plan& plan, GradientReducer& reducer, Thr
             .values = reducer.values().subspan(static_cast<std::size_t>(first), size),
             .gradients = reducer.sums(piece).subspan(static_cast<std::size_t>(first - piece.first), size),
             .is_weight = parameter.is_weight,
-            .parameter = index};
+            .parameter = index,
+            .rate = parameter.rate,
+            .direction = reducer.sums(piece).subspan(static_cast<std::size_t>(first - piece.first), size)};
         for (std::size_t state = 0; state < states; ++state)
           segment.states.push_back(states_.floats().subspan(
               static_cast<std::size_t>(position) + state * static_cast<std::size_t>(owned), size));
         segments_.push_back(std::move(segment));
         offsets_.push_back(first);
-        counts_.push_back(counts_shared || parameter.cut_axis >= 0);
+        counts_.push_back(parameter.rate > 0 && (options.counts_shared || parameter.cut_axis >= 0));
         first += count;
         position += count;
         if (count == left) first_segment_.push_back(segments_.size());
@@ -62,6 +68,7 @@ OwnedParameters::OwnedParameters(const Plan& plan, GradientReducer& reducer, Thr
     }
   }
   first_segment_.resize(static_cast<std::size_t>(workers) + 1, segments_.size());
+  is_plain_ = keep_ == 0 && std::ranges::all_of(segments_, [](const Segment& s) { return s.rate == 1; });
 }
 
 template <class Work>
@@ -89,8 +96,9 @@ std::uint32_t OwnedParameters::largest_gradient() {
   std::ranges::fill(largest_, 0U);
   share_out([this](std::size_t first, std::size_t last, std::size_t worker) {
     for (const Segment& segment : std::span(segments_).subspan(first, last - first))
-      largest_[worker] = std::max(largest_[worker],
-                                  largest_magnitude(std::ssize(segment.gradients), segment.gradients.data()));
+      if (segment.rate > 0)
+        largest_[worker] = std::max(
+            largest_[worker], largest_magnitude(std::ssize(segment.gradients), segment.gradients.data()));
   });
   return *std::ranges::max_element(largest_);
 }
@@ -107,9 +115,37 @@ void OwnedParameters::scale_gradients(float factor) {
   }
 }
 
+void OwnedParameters::clamp_gradients(float limit) {
+  for (const auto& piece : reducer_.pieces()) {
+    const std::span<float> sums = reducer_.sums(piece);
+    clamp(std::ssize(sums), limit, sums.data());
+  }
+}
+
+void OwnedParameters::keep_gradients(bool first) {
+  float* kept = kept_.floats().data();
+  for (const auto& piece : reducer_.pieces()) {
+    const std::span<float> sums = reducer_.sums(piece);
+    if (first)
+      std::ranges::copy(sums, kept);
+    else
+      accumulate(std::ssize(sums), sums.data(), kept);
+    kept += sums.size();
+  }
+}
+
+void OwnedParameters::add_kept_gradients() {
+  const float* kept = kept_.floats().data();
+  for (const auto& piece : reducer_.pieces()) {
+    const std::span<float> sums = reducer_.sums(piece);
+    accumulate(std::ssize(sums), kept, sums.data());
+    kept += sums.size();
+  }
+}
+
 void OwnedParameters::guard(MemoryGuard::Facts facts, const Optimizer& optimizer) {
   guard_.emplace(segments_, std::move(facts));
-  sums_.resize(optimizer.sums_up() ? segments_.size() : 0);
+  sums_.resize(is_plain_ && optimizer.sums_up() ? segments_.size() : 0);
   for (std::size_t i = 0; i < sums_.size(); ++i) segments_[i].sums = &sums_[i];
   share_out([this](std::size_t first, std::size_t last, std::size_t) {
     for (std::size_t segment = first; segment < last; ++segment) guard_->note(segment);
@@ -123,21 +159,43 @@ void OwnedParameters::verify(std::int64_t step) {
   });
 }
 
-void OwnedParameters::update(Optimizer& optimizer, float rate, std::int64_t step) {
+template <class Work>
+void OwnedParameters::change(std::int64_t step, Work work) {
   share_out([&](std::size_t first, std::size_t last, std::size_t) {
-    const std::span<const Segment> segments(segments_);
-    if (guard_ && sums_.empty()) {
-      for (std::size_t segment = first; segment < last; ++segment) {
-        guard_->check(segment, step);
-        optimizer.step(segments.subspan(segment, 1), rate, step);
-        guard_->note(segment);
-      }
-      return;
+    for (std::size_t segment = first; segment < last; ++segment) {
+      if (guard_) guard_->check(segment, step);
+      if (segments_[segment].rate == 0) continue;
+      work(segments_[segment]);
+      if (guard_) guard_->note(segment);
     }
-    optimizer.step(segments.subspan(first, last - first), rate, step);
-    for (std::size_t segment = first; segment < last && guard_; ++segment)
-      guard_->take(segment, sums_[segment], step);
   });
+}
+
+void OwnedParameters::update(Optimizer& optimizer, float rate, std::int64_t step) {
+  if (is_plain_ && (!guard_ || !sums_.empty()))
+    return share_out([&](std::size_t first, std::size_t last, std::size_t) {
+      optimizer.step(std::span<const Segment>(segments_).subspan(first, last - first), rate, step);
+      for (std::size_t segment = first; segment < last && guard_; ++segment)
+        guard_->take(segment, sums_[segment], step);
+    });
+  change(step, [&](const Segment& segment) {
+    optimizer.step({&segment, 1}, rate * segment.rate, step);
+    if (keep_ > 0)
+      moving_average(std::ssize(segment.values), keep_, segment.values.data(), segment.states.back().data());
+  });
+}
+
+void OwnedParameters::direct(Optimizer& optimizer, std::int64_t step) {
+  change(step, [&](const Segment& segment) { optimizer.direct({&segment, 1}, step); });
+}
+
+void OwnedParameters::begin_average() {
+  for (const Segment& segment : segments_) std::ranges::copy(segment.values, segment.states.back().begin());
+}
+
+void OwnedParameters::swap_average(std::int64_t step) {
+  change(step,
+         [](const Segment& segment) { std::ranges::swap_ranges(segment.values, segment.states.back()); });
 }
 
 void OwnedParameters::set_state(std::size_t state, std::span<const float> flat) {

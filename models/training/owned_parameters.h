@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "engine/core/arena.h"
@@ -20,24 +21,55 @@ namespace trainer {
 /// shared out among the rank's workers.
 class OwnedParameters {
  public:
-  /// `states`: of the optimizer. `counts_shared`: whether this rank is the one among those of its model that
-  /// counts what all of them hold.
-  OwnedParameters(const Plan& plan, GradientReducer& reducer, ThreadPool& pool, std::size_t states,
-                  bool counts_shared);
+  struct Options {
+    std::size_t states = 0;  ///< of the optimizer; the mean of the values, if any, comes behind them
+    /// Whether this rank is the one among those of its model that counts what all of them hold.
+    bool counts_shared = true;
+    float average = 0;             ///< of the mean of the values, what a step keeps; 0: there is none
+    bool keeps_gradients = false;  ///< for keep_gradients()
+  };
+  OwnedParameters(const Plan& plan, GradientReducer& reducer, ThreadPool& pool, const Options& options);
 
   // After GradientReducer::finish():
   bool gradients_are_finite();
   /// The bits of the largest magnitude of a gradient: see engine/math/square_sum.h.
   std::uint32_t largest_gradient();
-  /// Adds the squares of the gradients; parameters that several ranks of a model hold count once.
+  /// Adds the squares of the gradients; parameters that several ranks of a model hold count once, frozen
+  /// ones never.
   void add_squares(SquareSum& sum) const;
   void scale_gradients(float factor);
+  void clamp_gradients(float limit);
+  /// For a batch that is computed in parts: puts a part's gradients aside, the first ones in place of what
+  /// lies there.
+  void keep_gradients(bool first);
+  /// Adds what was put aside to the last part's.
+  void add_kept_gradients();
   /// From now on every update looks whether anything else has changed this part meanwhile. Call when values
   /// and states are what training begins with.
   void guard(MemoryGuard::Facts facts, const Optimizer& optimizer);
   /// Error(diverged) as MemoryGuard says, of the whole part; `step`: steps done.
   void verify(std::int64_t step);
   void update(Optimizer& optimizer, float rate, std::int64_t step);
+  /// Where training begins the values are their mean.
+  void begin_average();
+  /// Exchanges the values for their mean, or back.
+  void swap_average(std::int64_t step);
+
+  // For an optimizer that wants norms, before update():
+  void direct(Optimizer& optimizer, std::int64_t step);
+  /// Visits what add_squares() counts: visit(parameter, values, directions).
+  template <class Visit>
+  void visit_counted(Visit visit) const {
+    for (std::size_t i = 0; i < segments_.size(); ++i)
+      if (counts_[i]) visit(segments_[i].parameter, segments_[i].values, segments_[i].direction);
+  }
+  /// norm(parameter): of its values and of its directions.
+  template <class Norms>
+  void set_norms(Norms norms) {
+    for (Segment& segment : segments_)
+      std::tie(segment.value_norm, segment.direction_norm) = norms(segment.parameter);
+  }
+
   /// visit(offset, numbers) for one of the optimizer's states of this rank's part, piece by piece of one
   /// parameter each, ascending.
   void visit_state(std::size_t state,
@@ -50,10 +82,15 @@ class OwnedParameters {
   /// small.
   template <class Work>
   void share_out(Work work);
+  /// work(segment) for each segment that is not frozen, by all workers, under the eyes of the guard.
+  template <class Work>
+  void change(std::int64_t step, Work work);
 
   ThreadPool& pool_;
   GradientReducer& reducer_;
-  Arena states_;
+  Arena states_, kept_;
+  float keep_;            ///< of the mean of the values
+  bool is_plain_ = true;  ///< all learn at one rate, and no mean is kept
   std::vector<Segment> segments_;
   std::optional<MemoryGuard> guard_;
   std::vector<UpdateSums> sums_;       ///< by segment, where the guard gets them from the optimizer

@@ -67,18 +67,16 @@ Progress::Clock::duration Progress::time_to_stop(Clock::duration longest_save) c
   return kSteps * longest_step + save;
 }
 
-void Progress::end_step() {
+void Progress::end_step(std::span<const double> metric_sums) {
   ++step;
   longest_step = std::max<Clock::duration>(longest_step, report.times.training);
   run += report.times;
   epoch += report.times;
   const Scores& scores = report.scores;
-  const auto samples = static_cast<double>(scores.samples);
   epoch_sums.samples += scores.samples;
-  epoch_sums.loss += scores.loss * samples;
-  epoch_sums.metrics.resize(scores.metrics.size());
-  for (std::size_t i = 0; i < scores.metrics.size(); ++i)
-    epoch_sums.metrics[i] += scores.metrics[i] * samples;
+  epoch_sums.loss += scores.loss * static_cast<double>(scores.samples);
+  epoch_sums.metrics.resize(metric_sums.size());
+  for (std::size_t i = 0; i < metric_sums.size(); ++i) epoch_sums.metrics[i] += metric_sums[i];
 
   report.time = seconds(Clock::now() - start);
   report_shares();
@@ -93,7 +91,7 @@ void Progress::report_shares() {
 EpochReport Progress::epoch_report() const {
   EpochReport epoch_report{.epoch = report.epoch,
                            .step = step,
-                           .train = epoch_sums,
+                           .train = {.samples = epoch_sums.samples},
                            .evaluation = evaluation,
                            .rate = report.rate,
                            .examples_per_second = report.examples_per_second,
@@ -102,9 +100,7 @@ EpochReport Progress::epoch_report() const {
                            .time = seconds(Clock::now() - start),
                            .epoch_time = seconds(Clock::now() - epoch_start),
                            .best = best};
-  const auto samples = static_cast<double>(epoch_sums.samples);
-  epoch_report.train.loss /= samples;
-  for (double& metric : epoch_report.train.metrics) metric /= samples;
+  epoch_report.train.loss = epoch_sums.loss / static_cast<double>(epoch_sums.samples);
   return epoch_report;
 }
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "models/training/checkpoint_state.h"
 #include "models/training/divergence.h"
@@ -18,7 +19,7 @@ struct Progress {
   std::int64_t step = 0;  ///< steps done
   Clock::time_point start = Clock::now(), epoch_start = start;
   StepTimes run, epoch;
-  Scores epoch_sums;  ///< scores of the epoch's steps, each times its samples
+  Scores epoch_sums;  ///< losses of the epoch's steps, each times its samples; labels, then the metrics' sums
   LossHistory losses;
   StepReport report;                 ///< of the step just done
   std::optional<Scores> evaluation;  ///< after the step just done
@@ -38,8 +39,10 @@ struct Progress {
   /// All of it that a checkpoint keeps; `pending`: what follows the step is still to be done.
   CheckpointState state(bool pending) const;
 
-  /// Counts the step that `report.scores` and `report.times` are of.
-  void end_step();
+  /// Counts the step that `report.scores` and `report.times` are of; `metric_sums`: as BatchRunner gives
+  /// them.
+  void end_step(std::span<const double> metric_sums);
+  /// Without the values of metrics over the epoch.
   EpochReport epoch_report() const;
   void begin_epoch();
   /// The result, once the last step is done.

@@ -90,6 +90,15 @@ bool results_stay(std::string_view row, const CheckpointState& state) {
 
 std::string number_text(double number) { return fmt::format("{:.9g}", number); }
 
+/// [[1,2],[3,4]]
+std::string json_table(const std::vector<double>& table) {
+  const auto columns = static_cast<std::size_t>(std::llround(std::sqrt(static_cast<double>(table.size()))));
+  std::string text = "[";
+  for (std::size_t i = 0; i < table.size(); ++i)
+    text += (i % columns > 0 ? "," : i > 0 ? "],[" : "[") + number_text(table[i]);
+  return text + "]]";
+}
+
 }  // namespace
 
 LineFile::LineFile(fs::path path)
@@ -254,6 +263,9 @@ std::string metrics_line(const RunFacts& facts, const StepReport& report, const 
                                  report.epoch, split, json_number(scores.loss));
   for (std::size_t i = 0; i < facts.metrics.size(); ++i)
     line += fmt::format(R"(,"{}":{})", facts.metrics[i].name, json_number(scores.metrics[i]));
+  for (std::size_t i = 0; i < scores.tables.size(); ++i)
+    if (!scores.tables[i].empty())
+      line += fmt::format(R"(,"{}":{})", facts.metrics[i].table_name, json_table(scores.tables[i]));
   return line +
          fmt::format(R"(,"lr":{},"examples_per_second":{},"comm_share":{},"data_share":{},"time":{}}})",
                      json_number(report.rate), json_number(std::round(report.examples_per_second)),

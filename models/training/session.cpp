@@ -22,10 +22,10 @@ void check_ranks(const Config& train, const TrainSettings& settings, const Mesh&
   const auto fail = [&](std::string_view key, const std::string& what, const std::string& help) {
     throw Error(ExitCode::ranks, {train.diagnostic(key, what, help)});
   };
-  if (settings.batch < data_ranks)
+  if (settings.part() < data_ranks)
     fail("batch",
-         "a batch of " + std::to_string(settings.batch) + " cannot be cut over " +
-             std::to_string(data_ranks) + " data ranks",
+         (settings.accumulate > 1 ? "a part of " : "a batch of ") + std::to_string(settings.part()) +
+             " cannot be cut over " + std::to_string(data_ranks) + " data ranks",
          "train.batch counts the samples of the whole run; fewer ranks, or a larger batch");
   if (settings.exact && settings.blocks < data_ranks)
     fail("blocks",
@@ -67,10 +67,12 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
   const Dataset& train = *data_.train;
   const Shape output = scored_output(model, network_->output(), train.positions());
   loss_->setup(output, train.classes());
-  if (train.classes() == 0 && network_->output().size() != train.target().size())
+  if (train.classes() == 0 && !loss_->takes(network_->output(), train.target()))
     model.fail("layers", "the model gives " + channels_first_text(network_->output()) +
                              " a sample, but its target is " + channels_first_text(train.target()));
   for (const Config& config : root.at("train").items("metrics")) {
+    if (train.classes() == 0 && network_->output().size() != train.target().size())
+      config.fail("", "metrics compare each output with a target, and here they differ in number");
     metrics_.push_back(Registry<Metric>::make(config));
     metrics_.back()->setup(output, data_.train->classes());
     const std::string name = metrics_.back()->name();
@@ -80,7 +82,7 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
 }
 
 std::unique_ptr<Network> Session::make_network(const Config& root, const BatchBlocks& blocks, int rank) {
-  const Network::Options options{.batch = settings_.batch,
+  const Network::Options options{.batch = settings_.part(),
                                  .blocks = blocks,
                                  .rank = rank,
                                  .seed = settings_.seed,
@@ -93,9 +95,37 @@ std::unique_ptr<Network> Session::make_network(const Config& root, const BatchBl
 std::vector<MetricFacts> Session::metric_facts() const {
   std::vector<MetricFacts> facts;
   for (const auto& metric : metrics_)
-    facts.push_back(
-        {metric->name(), metric->short_name(), metric->is_fraction(), metric->higher_is_better()});
+    facts.push_back({metric->name(), metric->short_name(), metric->is_fraction(), metric->higher_is_better(),
+                     metric->table_name(), metric->counts_samples()});
   return facts;
+}
+
+std::size_t Session::metric_sums() const {
+  std::size_t count = 1;
+  for (const auto& metric : metrics_) count += static_cast<std::size_t>(metric->sums());
+  return count;
+}
+
+void Session::metric_values(std::span<const double> sums, std::vector<double>& values) const {
+  values.clear();
+  const double labels = sums[0];
+  sums = sums.subspan(1);
+  for (const auto& metric : metrics_) {
+    const auto count = static_cast<std::size_t>(metric->sums());
+    values.push_back(metric->value(sums.first(count), labels));
+    sums = sums.subspan(count);
+  }
+}
+
+std::vector<std::vector<double>> Session::metric_tables(std::span<const double> sums) const {
+  std::vector<std::vector<double>> tables;
+  sums = sums.subspan(1);
+  for (const auto& metric : metrics_) {
+    const auto count = static_cast<std::size_t>(metric->sums());
+    tables.push_back(metric->table(sums.first(count)));
+    sums = sums.subspan(count);
+  }
+  return tables;
 }
 
 const Dataset* Session::evaluation_data() const {

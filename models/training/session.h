@@ -43,6 +43,11 @@ class Session {
   Loss& loss() const { return *loss_; }
   const std::vector<std::unique_ptr<Metric>>& metrics() const { return metrics_; }
   std::vector<MetricFacts> metric_facts() const;
+  /// So many numbers are a count of labels and behind it all metrics' sums.
+  std::size_t metric_sums() const;
+  /// What follows from them, for each metric.
+  void metric_values(std::span<const double> sums, std::vector<double>& values) const;
+  std::vector<std::vector<double>> metric_tables(std::span<const double> sums) const;
   /// What decides which weights are best: the validation split, else the test split, else null.
   const Dataset* evaluation_data() const;
   /// "valid", "test" or empty.

@@ -51,6 +51,7 @@ bool Cadence::due(std::int64_t done, std::int64_t steps_per_epoch, std::int64_t 
 
 TrainSettings train_settings(const Config& train) {
   TrainSettings settings{.batch = train.get<std::int64_t>("batch"),
+                         .accumulate = train.get<std::int64_t>("accumulate"),
                          .seed = static_cast<std::uint64_t>(train.get<std::int64_t>("seed")),
                          .log_every = train.get<std::int64_t>("log_every"),
                          .stall_timeout = train.get<std::int64_t>("stall_timeout"),
@@ -62,7 +63,12 @@ TrainSettings train_settings(const Config& train) {
     settings.keep = train.at("checkpoint").get<std::int64_t>("keep");
   if (train.has("epochs")) settings.epochs = train.get<std::int64_t>("epochs");
   if (train.has("steps")) settings.steps = train.get<std::int64_t>("steps");
+  if (settings.batch % settings.accumulate != 0)
+    train.fail("accumulate", fmt::format("a batch of {} cannot be cut into {} equal parts", settings.batch,
+                                         settings.accumulate));
   if (train.has("clip_norm")) settings.clip_norm = train.get<double>("clip_norm");
+  if (train.has("clip_value")) settings.clip_value = train.get<double>("clip_value");
+  if (train.has("average")) settings.average = train.get<float>("average");
   if (train.has("exact")) {
     const Config exact = train.at("exact");
     settings.exact = exact.type() == "settings" || exact.value<bool>();
@@ -73,6 +79,9 @@ TrainSettings train_settings(const Config& train) {
     if (!settings.exact)
       train.fail("crosscheck", "crosscheck compares bits, which only exact mode has alike",
                  "train.exact: true, or no crosscheck");
+    if (settings.accumulate > 1)
+      train.fail("crosscheck", "crosscheck computes whole batches again, not parts of them",
+                 "accumulate: 1, or no crosscheck");
   }
   if (train.has("warmup")) settings.warmup = train.get<Duration>("warmup");
   return settings;
@@ -84,7 +93,15 @@ std::vector<Setting> run_settings() {
       section("model", "the network and what it is to make small",
               {list_of("layers", "the layers, first to last; the input comes from the data",
                        family("", "a layer", "layer")),
-               family("loss", "what training makes small", "loss")}),
+               family("loss", "what training makes small", "loss"),
+               section("weights",
+                       "a file of weights to begin with, as a checkpoint holds them; --init goes before it",
+                       {text("file", "model.safetensors of a run's checkpoint, or any such file"),
+                        list_of("except",
+                                "layers that begin by their `init`, such as a last one for other classes",
+                                text("", "a layer's name"))
+                            .fallback("[]")})
+                   .optional()}),
       section(
           "train", "how long, how fast and with what it learns",
           {integer("epochs", "passes over the training samples; 0 writes the initial weights")
@@ -98,11 +115,26 @@ std::vector<Setting> run_settings() {
                .changeable()
                .exclusive_with("epochs"),
            integer("batch", "samples of one update, of all processes together").at_least(1),
+           integer(
+               "accumulate",
+               "the batch is computed in so many parts, one after the other: less memory, the same gradient; "
+               "batch_norm sees one part at a time")
+               .at_least(1)
+               .fallback("1"),
            family("optimizer", "how parameters follow their gradients", "optimizer"),
            family("schedule", "how the learning rate changes", "schedule").fallback("constant"),
            duration("warmup", "how long the learning rate rises from 0 at the start").optional(),
            real("clip_norm", "a gradient longer than this, over all parameters, is scaled down to it")
                .above(0)
+               .optional(),
+           real("clip_value", "numbers of the gradient beyond this size are set to it, before clip_norm")
+               .above(0)
+               .optional(),
+           real("average",
+                "a running mean of the weights, of which a step keeps this part, is what is evaluated and "
+                "saved")
+               .above(0)
+               .below(1)
                .optional(),
            list_of("metrics", "what is reported besides the loss; the first decides which weights are best",
                    family("", "a metric", "metric"))

@@ -23,6 +23,7 @@ struct Cadence {
 /// The `train:` section but for the members that have makers of their own (optimizer, schedule, metrics).
 struct TrainSettings {
   std::int64_t batch = 0;                     ///< of the whole run
+  std::int64_t accumulate = 1;                ///< parts of a batch that are computed one after the other
   std::optional<std::int64_t> epochs, steps;  ///< one of them
   std::uint64_t seed = 1;
   std::int64_t log_every = 10, stall_timeout = 300;
@@ -32,9 +33,12 @@ struct TrainSettings {
   std::optional<Duration> warmup;
   /// Bits do not depend on ranks and threads; with `exact_modelpar` neither on how layers are cut over ranks.
   bool exact = false, exact_modelpar = false;
-  std::optional<double> clip_norm;
-  int blocks = 1;  ///< that the batch is cut into in exact mode
+  std::optional<double> clip_norm, clip_value;
+  float average = 0;  ///< what the mean of the weights keeps at a step; 0: there is none
+  int blocks = 1;     ///< that the batch is cut into in exact mode
 
+  /// Samples that are computed at a time, by all ranks together.
+  std::int64_t part() const { return batch / accumulate; }
   std::int64_t total_steps(std::int64_t steps_per_epoch) const {
     return steps ? *steps : *epochs * steps_per_epoch;
   }

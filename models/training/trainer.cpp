@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <iterator>
 #include <utility>
@@ -33,9 +34,9 @@ std::vector<std::int64_t> borders(const Plan& plan) {
   return borders;
 }
 
-BatchOrder::Options order_options(const Config& data, const Session& session) {
+BatchOrder::Options order_options(const Config& data, const Session& session, std::int64_t batch) {
   return {.samples = session.data().train->size(),
-          .batch = session.settings().batch,
+          .batch = batch,
           .shuffle = data.get<bool>("shuffle"),
           .drop_last = data.get<bool>("drop_last"),
           .seed = session.settings().seed};
@@ -54,7 +55,10 @@ RunFacts run_facts(const Session& session, std::int64_t steps_per_epoch) {
 std::unique_ptr<Schedule> make_schedule(const Config& train, const Session& session, double rate,
                                         const RunFacts& facts) {
   const ScheduleContext context{
-      .rate = rate, .steps_per_epoch = facts.steps_per_epoch, .total_steps = facts.total_steps};
+      .rate = rate,
+      .steps_per_epoch = facts.steps_per_epoch,
+      .total_steps = facts.total_steps,
+      .evaluates = session.evaluation_data() && session.settings().evaluate.kind != Cadence::Kind::never};
   auto schedule = Registry<Schedule, const ScheduleContext&>::make(train.at("schedule"), context);
   if (!session.settings().warmup) return schedule;
   return with_warmup(std::move(schedule), context.steps(*session.settings().warmup));
@@ -88,7 +92,9 @@ bool is_better(const Scores& scores, const Scores& best, const std::vector<Metri
 Trainer::Trainer(const Config& root, Session& session, const Options& options)
     : session_(session),
       optimizer_(Registry<Optimizer>::make(root.at("train").at("optimizer"))),
-      order_(order_options(root.at("data"), session)),
+      order_(order_options(root.at("data"), session, session.settings().batch)),
+      parts_per_epoch_(
+          BatchOrder(order_options(root.at("data"), session, session.settings().part())).steps_per_epoch()),
       facts_(run_facts(session, order_.steps_per_epoch())),
       asked_to_stop_(options.asked_to_stop),
       deadline_(options.deadline),
@@ -97,26 +103,51 @@ Trainer::Trainer(const Config& root, Session& session, const Options& options)
                in_exact_blocks(options.reducer, session)),
       team_(session.mesh(), session.pool(), options.reducer.share, session.exact_blocks()),
       batch_(session),
-      rows_(session.data(), {.order = order_options(root.at("data"), session),
+      rows_(session.data(), {.order = order_options(root.at("data"), session, session.settings().part()),
                              .own_rows = [this](std::int64_t rows) { return batch_.own_rows(rows); },
-                             .end_step = facts_.total_steps,
+                             .end_step = first_part(facts_.total_steps),
                              .workers = session.pool().size(),
                              .idle_cores = idle_cores(session.pool(), options.reducer.crowded)}),
-      owned_(session.network().plan(), reducer_, session.pool(), optimizer_->states().size(),
-             session.mesh().model().rank() == 0),
+      owned_(session.network().plan(), reducer_, session.pool(),
+             {.states = optimizer_->states().size(),
+              .counts_shared = session.mesh().model().rank() == 0,
+              .average = session.settings().average,
+              .keeps_gradients = session.settings().accumulate > 1}),
       ready_until_(static_cast<std::size_t>(session.pool().size())) {
   optimizer_->begin(facts_.steps_per_epoch);
+  if (const auto momentum = schedule_->momentum(0); momentum && !optimizer_->set_momentum(*momentum))
+    root.at("train").fail("schedule", "the schedule changes momentum, and the optimizer has none",
+                          "`optimizer: {sgd: {lr: 0.1, momentum: 0.9}}`");
+  if (optimizer_->wants_norms()) norms_.emplace(session.network().plan().parameters().size());
   Network& network = session.network();
   std::vector<std::span<float>> gradients;
   const std::int64_t blocks = session.blocks().of_rank(session.mesh().data().rank()).count();
   for (int block = 0; block < blocks; ++block) gradients.push_back(reducer_.gradients(block));
   if (session.settings().crosscheck > 0) crosscheck_.emplace(root, session, reducer_, team_);
   network.attach(reducer_.values(), gradients, crosscheck_ ? crosscheck_->sums() : team_);
-  if (options.initial_weights.empty())
-    initialize(network.plan().parameters(), session.settings().seed, reducer_.values());
-  else
+  initialize(network.plan().parameters(), session.settings().seed, reducer_.values());
+  const Config model = root.at("model");
+  if (!options.initial_weights.empty()) {
     load_weights(options.initial_weights, network.plan(), reducer_.values(), network.states());
+  } else if (model.has("weights") && !options.goes_on) {
+    const Config weights = model.at("weights");
+    load_weights_except(weights.get<std::vector<std::string>>("except"), weights.get<std::string>("file"),
+                        network.plan(), reducer_.values(), network.states());
+  }
   reducer_.publish();
+  if (session.settings().average > 0) owned_.begin_average();
+}
+
+std::vector<std::string> Trainer::state_names() const {
+  std::vector<std::string> names = optimizer_->states();
+  // While a checkpoint is made the mean and the values have changed places.
+  if (session_.settings().average > 0) names.push_back("unaveraged");
+  return names;
+}
+
+std::int64_t Trainer::first_part(std::int64_t step) const {
+  return step / facts_.steps_per_epoch * parts_per_epoch_ +
+         step % facts_.steps_per_epoch * session_.settings().accumulate;
 }
 
 template <class Tell>
@@ -129,9 +160,15 @@ void Trainer::check_fit(const Checkpoint& checkpoint, const std::string& place) 
   const Plan& plan = session_.network().plan();
   check_tensors(checkpoint.model, plan, {""}, true, place);
   std::vector<std::string> suffixes;
-  for (const std::string& state : optimizer_->states()) suffixes.push_back("." + state);
+  for (const std::string& state : state_names()) suffixes.push_back("." + state);
   check_tensors(checkpoint.optimizer, plan, suffixes, false, place);
   const CheckpointState& state = checkpoint.state;
+  const bool same_sums =
+      state.epoch_sums.samples == 0 || state.epoch_sums.metrics.size() == session_.metric_sums();
+  if (!same_sums || state.schedule.size() != schedule_->state().size())
+    throw Error(ExitCode::weights,
+                {Diagnostic{.what = "the checkpoint was made with another schedule or other metrics",
+                            .place = place}});
   if (state.data != fingerprint(session_.data()) || state.steps_per_epoch != facts_.steps_per_epoch)
     throw Error(ExitCode::data,
                 {Diagnostic{.what = "the data is not what the run learned from",
@@ -142,7 +179,7 @@ void Trainer::check_fit(const Checkpoint& checkpoint, const std::string& place) 
 void Trainer::restore(const Checkpoint& checkpoint) {
   Communicator& world = session_.mesh().world();
   const Plan& plan = session_.network().plan();
-  const std::vector<std::string> names = optimizer_->states();
+  const std::vector<std::string> names = state_names();
   spread_tensors(checkpoint.model, plan, "", reducer_.values(), world);
   spread_states(checkpoint.model, plan, session_.network().states(), world);
   std::vector<float> flat(static_cast<std::size_t>(plan.parameter_end()));
@@ -154,6 +191,11 @@ void Trainer::restore(const Checkpoint& checkpoint) {
   std::string text = text_of(checkpoint.state);
   broadcast_text(world, text);
   start_ = parse_checkpoint_state(text);
+  schedule_->restore(start_.schedule);
+  if (session_.settings().average > 0) {
+    owned_.swap_average(start_.step);
+    reducer_.publish();
+  }
   facts_.first_step = start_.step;
 }
 
@@ -161,7 +203,7 @@ RunResult Trainer::run(const std::vector<Observer*>& observers, const std::files
   CheckpointFolder folder(directory, session_.settings().keep);
   if (session_.mesh().world().rank() == 0) folder.go_on(start_.step, start_.best_step);
   writer_.emplace(CheckpointWriter::Sources{.plan = session_.network().plan(),
-                                            .optimizer_states = optimizer_->states(),
+                                            .optimizer_states = state_names(),
                                             .reducer = reducer_,
                                             .owned = owned_,
                                             .layer_states = session_.network().states(),
@@ -179,7 +221,7 @@ RunResult Trainer::run(const std::vector<Observer*>& observers, const std::files
     progress.report.rate = schedule_->at(progress.step);
     progress.report.logged = progress.report.step % session_.settings().log_every == 0;
     step(progress, order_.batch(progress.step));
-    progress.end_step();
+    progress.end_step(batch_.metric_sums());
     writer_->go_on(progress.all_written);
     tell(observers, [&](Observer& observer) { observer.on_step(progress.report); });
     end_step(progress, observers);
@@ -209,10 +251,48 @@ void Trainer::end_step(Progress& progress, const std::vector<Observer*>& observe
                            [this](std::span<double> totals) { reducer_.agree(totals); });
     batch_.ledger().begin(progress.step);
   }
-  if (ends_epoch) tell(observers, [&](Observer& observer) { observer.on_epoch(progress.epoch_report()); });
+  if (ends_epoch) {
+    EpochReport report = progress.epoch_report();
+    session_.metric_values(progress.epoch_sums.metrics, report.train.metrics);
+    tell(observers, [&](Observer& observer) { observer.on_epoch(report); });
+  }
   // A last epoch that is cut short goes on where a run is made longer.
   if (progress.step % facts_.steps_per_epoch == 0) progress.begin_epoch();
   save_when_due(progress, observers);
+}
+
+std::int64_t Trainer::train_batch(const Progress& progress, std::span<const std::int64_t> samples) {
+  const bool crosschecks = crosscheck_ && crosscheck_->begin(progress.step);
+  const auto on_ready = [this, crosschecks](int worker, std::int64_t offset) {
+    if (crosschecks) return;
+    std::int64_t& end = ready_until_[static_cast<std::size_t>(worker)];
+    if (offset < end) reducer_.ready(worker, offset, std::exchange(end, offset));
+  };
+  const std::int64_t rows = session_.settings().part();
+  std::int64_t part = 0;
+  for (std::int64_t first = 0; first < std::ssize(samples); first += rows, ++part) {
+    if (part > 0) {
+      reducer_.finish();
+      owned_.keep_gradients(part == 1);
+      reducer_.agree({});  // others may still be reading what this rank is about to write
+    }
+    reducer_.begin();
+    std::ranges::fill(ready_until_, session_.network().plan().parameter_end());
+    const std::int64_t count = std::min(rows, std::ssize(samples) - first);
+    batch_.train(
+        rows_,
+        {.samples = samples.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
+         .batch = samples,
+         .number = first_part(progress.step) + part,
+         .step = progress.step},
+        on_ready);
+    if (crosschecks) {
+      crosscheck_->compare(batch_, rows_, samples);
+      for (int worker = 0; worker < session_.pool().size(); ++worker)
+        reducer_.ready(worker, 0, session_.network().plan().parameter_end());
+    }
+  }
+  return part;
 }
 
 void Trainer::step(Progress& progress, std::span<const std::int64_t> samples) {
@@ -220,23 +300,11 @@ void Trainer::step(Progress& progress, std::span<const std::int64_t> samples) {
   Activity& activity = session_.mesh().world().activity();
   activity.set_step(progress.report.step);
   batch_.clear();
-  reducer_.begin();
-  std::ranges::fill(ready_until_, session_.network().plan().parameter_end());
-  const bool crosschecks = crosscheck_ && crosscheck_->begin(progress.step);
-  const auto on_ready = [&](int worker, std::int64_t offset) {
-    if (crosschecks) return;
-    std::int64_t& end = ready_until_[static_cast<std::size_t>(worker)];
-    if (offset < end) reducer_.ready(worker, offset, std::exchange(end, offset));
-  };
-  batch_.train(rows_, samples, progress.step, on_ready);
-  if (crosschecks) {
-    crosscheck_->compare(batch_, rows_, samples);
-    for (int worker = 0; worker < session_.pool().size(); ++worker)
-      reducer_.ready(worker, 0, session_.network().plan().parameter_end());
-  }
+  const std::int64_t parts = train_batch(progress, samples);
 
   const auto sum = Clock::now();
   reducer_.finish();
+  if (parts > 1) owned_.add_kept_gradients();
   const auto check = Clock::now();
   // Loss and metrics, and how many ranks met a number that is not finite, want to stop, want to
   // save, are still writing.
@@ -266,7 +334,14 @@ void Trainer::step(Progress& progress, std::span<const std::int64_t> samples) {
   // A step that is not finite updates nothing.
   if (votes[0] > 0) throw_divergence(progress, own_loss);
 
+  if (session_.settings().clip_value)
+    owned_.clamp_gradients(static_cast<float>(*session_.settings().clip_value));
   if (clips) clip_gradient(sums_.back());
+  if (const auto momentum = schedule_->momentum(progress.step)) optimizer_->set_momentum(*momentum);
+  if (norms_) {
+    owned_.direct(*optimizer_, progress.step);
+    norms_->find(owned_, reducer_, session_.mesh().model());
+  }
   owned_.update(*optimizer_, static_cast<float>(progress.report.rate), progress.step);
   const auto publish = Clock::now();
   replicas_->before_publish(progress.step);
@@ -306,7 +381,7 @@ void Trainer::begin_guards(const Progress& progress) {
                     guarded ? session_.settings().guards.count : 0);
   if (!guarded) return;
   owned_.guard({.parameters = session_.network().plan().parameters(),
-                .states = optimizer_->states(),
+                .states = state_names(),
                 .place = fmt::format("rank {} on {}", session_.mesh().world().rank(), host_name())},
                *optimizer_);
 }
@@ -314,6 +389,9 @@ void Trainer::begin_guards(const Progress& progress) {
 void Trainer::clip_gradient(double largest) {
   Communicator& model = session_.mesh().model();
   model.maximum({&largest, 1});
+  // As clamping has left it; the bits of floats above zero are in the order of the floats.
+  if (const auto limit = session_.settings().clip_value)
+    largest = std::min<double>(largest, std::bit_cast<std::uint32_t>(static_cast<float>(*limit)));
   SquareSum squares(static_cast<std::uint32_t>(largest));
   owned_.add_squares(squares);
   std::array<double, 2> parts{squares.high(), squares.low()};
@@ -323,6 +401,15 @@ void Trainer::clip_gradient(double largest) {
   if (factor < 1) owned_.scale_gradients(factor);
 }
 
+void Trainer::swap_average(const Progress& progress) {
+  if (session_.settings().average == 0) return;
+  reducer_.agree({});  // nobody reads the values any more
+  owned_.swap_average(progress.step);
+  replicas_->before_publish(progress.step);
+  reducer_.publish();
+  replicas_->after_publish(progress.step);
+}
+
 bool Trainer::evaluate_when_due(Progress& progress) {
   progress.evaluation.reset();
   progress.best = false;
@@ -330,9 +417,12 @@ bool Trainer::evaluate_when_due(Progress& progress) {
   if (!split || !session_.settings().evaluate.due(progress.step, facts_.steps_per_epoch, facts_.total_steps))
     return false;
   RunResult& result = progress.result;
+  swap_average(progress);
   const auto scores = evaluate(session_, *split, [&] { return wants_to_stop(progress, Clock::now()); });
+  swap_average(progress);
   result.stopped = !scores;
   if (!scores) return false;
+  schedule_->see(scores->loss);
   progress.best = !result.best || is_better(*scores, *result.best, facts_.metrics);
   if (progress.best) {
     result.best = scores;
@@ -376,7 +466,10 @@ void Trainer::save(Progress& progress, const std::vector<Observer*>& observers, 
   CheckpointState state = progress.state(pending);
   state.seed = session_.settings().seed;
   state.data = fingerprint(session_.data());
+  state.schedule = schedule_->state();
+  swap_average(progress);
   writer_->begin(state, progress.best);
+  swap_average(progress);
 }
 
 }  // namespace trainer

@@ -17,6 +17,7 @@
 #include "models/training/crosscheck.h"
 #include "models/training/observer.h"
 #include "models/training/owned_parameters.h"
+#include "models/training/parameter_norms.h"
 #include "models/training/progress.h"
 #include "models/training/replica_guard.h"
 #include "models/training/session.h"
@@ -29,7 +30,8 @@ namespace trainer {
 class Trainer {
  public:
   struct Options {
-    std::string initial_weights;  ///< a safetensors file; empty: the initialisers of the model
+    std::string initial_weights;  ///< a safetensors file; empty: what the model says
+    bool goes_on = false;         ///< restore() will follow: files of weights are not looked for
     GradientReducer::Options reducer;
     /// True on any rank: the run stops after the step under way, or during an evaluation. Asked at each step.
     std::function<bool()> asked_to_stop;
@@ -65,6 +67,13 @@ class Trainer {
  private:
   template <class Tell>
   void tell(const std::vector<Observer*>& observers, Tell what) const;
+  /// What is kept for each parameter: the optimizer's states, and its value where the weights are a mean.
+  std::vector<std::string> state_names() const;
+  /// Counted over all steps.
+  std::int64_t first_part(std::int64_t step) const;
+  /// Forward and backward of a batch, part by part; the last part's gradients are still to be summed. Gives
+  /// the number of parts.
+  std::int64_t train_batch(const Progress& progress, std::span<const std::int64_t> samples);
   /// One update; puts its scores and times into progress.report.
   void step(Progress& progress, std::span<const std::int64_t> samples);
   /// Collective: a step of all ranks was not finite.
@@ -74,6 +83,8 @@ class Trainer {
   void end_step(Progress& progress, const std::vector<Observer*>& observers);
   /// `largest`: what OwnedParameters::largest_gradient() gave on this model rank's data ranks.
   void clip_gradient(double largest);
+  /// Where the weights are to be a running mean: puts that in their place, or them back. Collective.
+  void swap_average(const Progress& progress);
   /// False when it was not, or when the run stops in its midst.
   bool evaluate_when_due(Progress& progress);
   void save_when_due(Progress& progress, const std::vector<Observer*>& observers);
@@ -88,6 +99,7 @@ class Trainer {
   Session& session_;
   std::unique_ptr<Optimizer> optimizer_;
   BatchOrder order_;
+  std::int64_t parts_per_epoch_;  ///< of batches, in which they are computed
   RunFacts facts_;
   CheckpointState start_;
   std::function<bool()> asked_to_stop_;
@@ -99,6 +111,7 @@ class Trainer {
   RowLoader rows_;
   OwnedParameters owned_;
   std::optional<Crosscheck> crosscheck_;   ///< where it is asked for
+  std::optional<ParameterNorms> norms_;    ///< for an optimizer that wants them
   std::optional<ReplicaGuard> replicas_;   ///< while run() goes on
   std::vector<std::int64_t> ready_until_;  ///< by worker: gradients from this offset on are final
   std::vector<double> sums_;

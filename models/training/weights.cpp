@@ -51,7 +51,7 @@ std::vector<std::string> differences(const std::vector<NamedTensor>& tensors,
 }
 
 void require(const std::vector<NamedTensor>& tensors, const std::map<std::string, Wanted>& wanted,
-             const std::string& place) {
+             const std::string& place, const std::string& help = "") {
   std::vector<std::string> notes = differences(tensors, wanted);
   if (notes.empty()) return;
   constexpr std::size_t kMost = 10;
@@ -60,8 +60,9 @@ void require(const std::vector<NamedTensor>& tensors, const std::map<std::string
     notes.resize(kMost);
     notes.push_back("and " + std::to_string(more) + " more");
   }
-  throw Error(ExitCode::weights,
-              {Diagnostic{.what = "the weights do not fit the model", .place = place, .notes = notes}});
+  throw Error(
+      ExitCode::weights,
+      {Diagnostic{.what = "the weights do not fit the model", .place = place, .notes = notes, .help = help}});
 }
 
 /// A tensor's numbers on all ranks; rank 0 finds it among the tensors.
@@ -124,8 +125,9 @@ std::vector<float> whole_tensor(const Parameter& parameter, std::span<const floa
   return whole;
 }
 
-void load_weights(const std::string& path, const Plan& plan, std::span<float> values,
-                  std::span<float> states) {
+namespace {
+
+TensorFile read_weights(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
     const std::filesystem::path inside = std::filesystem::path(path) / "model.safetensors";
@@ -133,10 +135,12 @@ void load_weights(const std::string& path, const Plan& plan, std::span<float> va
                 std::filesystem::exists(inside, ignored) ? inside.string()
                                                          : "RUN/checkpoints/best/model.safetensors");
   }
-  const TensorFile file = read_safetensors(path);
-  const std::map<std::string, Wanted> wanted = wanted_tensors(plan, {""}, true);
-  require(file.tensors, wanted, path);
-  for (const NamedTensor& tensor : file.tensors) {
+  return read_safetensors(path);
+}
+
+void take_tensors(const std::vector<NamedTensor>& tensors, const std::map<std::string, Wanted>& wanted,
+                  std::span<float> values, std::span<float> states) {
+  for (const NamedTensor& tensor : tensors) {
     const Wanted& target = wanted.at(tensor.name);
     if (target.state) {
       std::ranges::copy(tensor.values, states.begin() + target.state->offset);
@@ -149,6 +153,29 @@ void load_weights(const std::string& path, const Plan& plan, std::span<float> va
                values.subspan(static_cast<std::size_t>(parameter.offset),
                               static_cast<std::size_t>(parameter.shape.size())));
   }
+}
+
+}  // namespace
+
+void load_weights(const std::string& path, const Plan& plan, std::span<float> values,
+                  std::span<float> states) {
+  const TensorFile file = read_weights(path);
+  const std::map<std::string, Wanted> wanted = wanted_tensors(plan, {""}, true);
+  require(file.tensors, wanted, path);
+  take_tensors(file.tensors, wanted, values, states);
+}
+
+void load_weights_except(const std::vector<std::string>& layers, const std::string& path, const Plan& plan,
+                         std::span<float> values, std::span<float> states) {
+  TensorFile file = read_weights(path);
+  std::map<std::string, Wanted> wanted = wanted_tensors(plan, {""}, true);
+  for (const std::string& layer : layers)
+    if (std::erase_if(wanted, [&](const auto& item) { return item.first.starts_with(layer + "."); }) == 0)
+      throw Error(ExitCode::usage,
+                  "model.weights.except: the model has no layer `" + layer + "` with weights");
+  std::erase_if(file.tensors, [&](const NamedTensor& tensor) { return !wanted.contains(tensor.name); });
+  require(file.tensors, wanted, path, "model.weights.except names layers that begin anew");
+  take_tensors(file.tensors, wanted, values, states);
 }
 
 }  // namespace trainer

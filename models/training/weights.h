@@ -31,5 +31,8 @@ void spread_states(const std::vector<NamedTensor>& tensors, const Plan& plan, st
 /// are missing, unknown or of another shape. Not collective.
 void load_weights(const std::string& path, const Plan& plan, std::span<float> values,
                   std::span<float> states);
+/// The same, but those of some layers stay as they are, and what the file holds besides is left alone.
+void load_weights_except(const std::vector<std::string>& layers, const std::string& path, const Plan& plan,
+                         std::span<float> values, std::span<float> states);
 
 }  // namespace trainer

@@ -125,6 +125,37 @@ TEST_CASE("no epochs write the initial weights, from which --init goes on alike"
   CHECK(read_text(run.path("given") / weights) == read_text(run.path("straight") / weights));
 }
 
+TEST_CASE("a trained model lends its layers to one with a last layer of its own, also when that goes on",
+          "[commands]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-o", "first"}).code == 0);
+  const std::string weights = "model.weights={file: first/checkpoints/best/model.safetensors, except: [";
+  write_text(run.path("b.yaml"), replaced(replaced(kSmallRun, "relu}", "relu, frozen: true}"), "dense: 10",
+                                          "dense: {units: 10, name: head}"));
+  const ProgramResult refused = run.trainer({"b.yaml", "-s", weights + "]}"});
+  CHECK(refused.code == 6);
+  CHECK(refused.err.find("the file has no head.weight") != std::string::npos);
+  CHECK(refused.err.find("model.weights.except") != std::string::npos);
+  CHECK(run.trainer({"b.yaml", "-s", weights + "tail]}"}).code == 2);
+  REQUIRE(run.trainer({"b.yaml", "-s", weights + "head]}", "-o", "second", "--datapar"}, 2).code == 0);
+  fs::remove_all(run.path("first"));
+  CHECK(run.trainer({"second", "-s", "train.epochs=2"}).code == 0);
+}
+
+TEST_CASE("the table of who is taken for whom is shown by eval and kept with the metrics", "[commands]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-o", "run", "-s", "train.metrics=[confusion, accuracy]"}).code == 0);
+  const ProgramResult shown = run.trainer({"eval", "run"});
+  INFO(shown.out);
+  CHECK(shown.out.find("\nconfusion\nclass  said 0") != std::string::npos);
+  const auto last = json_lines(read_text(run.path("run/metrics.jsonl"))).back();
+  double samples = 0;
+  for (const auto& row : last["confusion"])
+    for (const auto& count : row) samples += count.get<double>();
+  CHECK(samples == 20);
+  CHECK(last.contains("balanced_accuracy"));
+}
+
 TEST_CASE("without checkpoints none is written and none is offered", "[commands]") {
   const SmallRun run;
   const ProgramResult result = run.trainer({"a.yaml", "-s", "train.checkpoint=never", "-q"});

@@ -19,7 +19,7 @@ const FuzzTarget target{
       file.hold({end + 1, input.end()});
       const CsvTable table = read_csv(
           file.path(),
-          {.separator = form[0], .header = std::clamp(form[1] - '0', 0, 9), .target = form.substr(2)});
+          {.separator = form[0], .header = std::clamp(form[1] - '0', 0, 9), .targets = {form.substr(2)}});
       expect(std::cmp_equal(table.numbers.size(), table.rows() * table.columns), "a table has holes");
     }};
 

@@ -309,6 +309,19 @@ def more_losses():
     named_loss('sigmoid_cross_entropy_multi_label', 'sigmoid_cross_entropy',
                lambda y, t: F.binary_cross_entropy_with_logits(y, t, reduction='sum'),
                values=lambda: (rounded(6, 5) > 0).double())
+    ctc('ctc', 7, 4, [[1, 2, 3], [2, 2, 0], [1, 0, 0], [0, 0, 0], [3, 3, 3]])
+    ctc('ctc_tight', 3, 3, [[1, 2, 1], [1, 1, 0], [2, 0, 0]])
+
+
+def ctc(name, positions, symbols, targets):
+    """targets: symbols from 1 on, filled up with 0."""
+    torch.manual_seed(zlib.crc32(name.encode()))
+    targets = torch.tensor(targets)
+    rows = len(targets)
+    lengths = torch.full((rows,), positions)
+    loss(name, 'ctc', lambda y: F.ctc_loss(y.log_softmax(-1).transpose(0, 1), targets, lengths, (targets > 0).sum(1),
+                                           reduction='sum') / rows,
+         rounded(rows, positions, symbols) * 2, {'values': targets})
 
 
 class Lion(torch.optim.Optimizer):
@@ -326,6 +339,45 @@ class Lion(torch.optim.Optimizer):
                 way = torch.sign(first * mean + (1 - first) * weight.grad)
                 weight.sub_(group['lr'] * (way + group['weight_decay'] * weight))
                 mean.copy_(second * mean + (1 - second) * weight.grad)
+
+
+class Lars(torch.optim.Optimizer):
+    """Algorithm 1 of You et al. 2017; PyTorch has none."""
+
+    def __init__(self, parameters, lr, trust=0.001, momentum=0.9, weight_decay=0):
+        super().__init__(parameters, dict(lr=lr, trust=trust, momentum=momentum, weight_decay=weight_decay))
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for weight in group['params']:
+                velocity = self.state[weight].setdefault('velocity', torch.zeros_like(weight))
+                local = group['trust'] * weight.norm() / (weight.grad.norm() + group['weight_decay'] * weight.norm())
+                velocity.mul_(group['momentum'])
+                velocity.add_(group['lr'] * local * (weight.grad + group['weight_decay'] * weight))
+                weight.sub_(velocity)
+
+
+class Lamb(torch.optim.Optimizer):
+    """Algorithm 2 of You et al. 2020; PyTorch has none."""
+
+    def __init__(self, parameters, lr=0.001, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01):
+        super().__init__(parameters, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay))
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            first, second = group['betas']
+            for weight in group['params']:
+                state = self.state[weight]
+                state['steps'] = state.get('steps', 0) + 1
+                mean = state.setdefault('mean', torch.zeros_like(weight))
+                square = state.setdefault('square', torch.zeros_like(weight))
+                mean.copy_(first * mean + (1 - first) * weight.grad)
+                square.copy_(second * square + (1 - second) * weight.grad ** 2)
+                root = (square / (1 - second ** state['steps'])).sqrt()
+                way = mean / (1 - first ** state['steps']) / (root + group['eps']) + group['weight_decay'] * weight
+                weight.sub_(group['lr'] * weight.norm() / way.norm() * way)
 
 
 def optimizer(name, yaml, kind, steps=50, count=9, **arguments):
@@ -368,21 +420,30 @@ def optimizers():
     optimizer('adadelta', 'adadelta', torch.optim.Adadelta)
     optimizer('adadelta_all', 'adadelta: {lr: 0.5, rho: 0.8, epsilon: 0.001, weight_decay: 0.1}', torch.optim.Adadelta,
               lr=0.5, rho=0.8, eps=0.001, weight_decay=0.1)
+    optimizer('lars', 'lars: {lr: 2}', Lars, lr=2)
+    optimizer('lars_all', 'lars: {lr: 0.5, trust: 0.1, momentum: 0.8, weight_decay: 0.3}', Lars, lr=0.5, trust=0.1,
+              momentum=0.8, weight_decay=0.3)
+    optimizer('lamb', 'lamb', Lamb)
+    optimizer('lamb_all', 'lamb: {lr: 0.1, betas: [0.8, 0.95], epsilon: 0.01, weight_decay: 0.3}', Lamb, lr=0.1,
+              betas=(0.8, 0.95), eps=0.01, weight_decay=0.3)
     optimizer('lion', 'lion', Lion, lr=1e-4)
     optimizer('lion_all', 'lion: {lr: 0.01, betas: [0.8, 0.95], weight_decay: 0.3}', Lion, lr=0.01, betas=(0.8, 0.95),
               weight_decay=0.3)
 
 
-def schedule(name, yaml, kind, steps=30, **arguments):
-    """Ours with epochs of 5 steps; PyTorch's counts steps."""
-    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.5)
+def schedule(name, yaml, kind, steps=30, losses=None, **arguments):
+    """Ours with epochs of 5 steps; PyTorch's counts steps. losses: of an evaluation after each step."""
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.5, momentum=0.9)
     scheduler = kind(optimizer, **arguments)
-    rates = []
-    for _ in range(steps):
+    rates, momentums = [], []
+    for step in range(steps):
         rates.append(optimizer.param_groups[0]['lr'])
+        momentums.append(optimizer.param_groups[0]['momentum'])
         optimizer.step()
-        scheduler.step()
-    write(name, {'rates': torch.tensor(rates, dtype=torch.float64)}, kind='schedule', yaml=yaml)
+        scheduler.step() if losses is None else scheduler.step(losses[step])
+    tensors = {'rates': rates, 'momentums': momentums} | ({} if losses is None else {'losses': losses})
+    write(name, {key: torch.tensor(values, dtype=torch.float64) for key, values in tensors.items()}, kind='schedule',
+          yaml=yaml)
 
 
 def schedules():
@@ -398,6 +459,14 @@ def schedules():
              lr_lambda=lambda step: (1 - min(step, 20) / 20) ** 2)  # PolynomialLR came with 2.0
     schedule('schedule_one_cycle', 'one_cycle: {start_divisor: 10, final_divisor: 100}', kinds.OneCycleLR, steps=29,
              max_lr=0.5, total_steps=30, div_factor=10, final_div_factor=100, cycle_momentum=False)
+    schedule('schedule_one_cycle_momentum', 'one_cycle: {rise: 0.4, momentum: {high: 0.9, low: 0.6}}', kinds.OneCycleLR,
+             steps=29, max_lr=0.5, total_steps=30, pct_start=0.4, base_momentum=0.6, max_momentum=0.9)
+    losses = [3, 2, 2.5, 1.999, 1.9999, 2, 1.99, 1.5, 1.6, 1.7, 1.8, 1.9, 1.6, 1.6, 1.6, 1.4, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5,
+              1.5, 1.5, 1.5, 1.5, 1.2, 1.3, 1.3, 1.3]
+    schedule('schedule_plateau', 'plateau: {factor: 0.5, patience: 2, threshold: 0.01}', kinds.ReduceLROnPlateau,
+             losses=losses, factor=0.5, patience=2, threshold=0.01)
+    schedule('schedule_plateau_pause', 'plateau: {factor: 0.2, patience: 1, pause: 3, least: 0.03}',
+             kinds.ReduceLROnPlateau, losses=losses, factor=0.2, patience=1, cooldown=3, min_lr=0.03)
 
 
 def hashed(purpose, first, count):
@@ -409,8 +478,9 @@ def hashed(purpose, first, count):
     return (h ^ (h >> 16)).double() / 2.0**31 - 1
 
 
-def training(name, yaml, module, shape):
-    steps, batch, amplitude = 20, 16, 0.1
+def training(name, yaml, module, shape, loss='softmax_cross_entropy', function=F.cross_entropy, amplitude=0.1):
+    """The function compares with labels, but for another loss with the input itself."""
+    steps, batch = 20, 16
     pixels = torch.Size(shape).numel()
     for number, parameter in enumerate(module.parameters()):
         with torch.no_grad():
@@ -420,13 +490,14 @@ def training(name, yaml, module, shape):
     for step in range(steps):
         x = hashed(100, step * batch * pixels, batch * pixels).abs().float().reshape(batch, *shape)
         labels = ((hashed(101, step * batch, batch) + 1) * 5).long()
-        value = F.cross_entropy(module(x), labels)
+        value = function(module(x), labels if loss == 'softmax_cross_entropy' else x.flatten(1))
         optimizer.zero_grad()
         value.backward()
         optimizer.step()
         seen.append(value.detach())
     write(name, {'losses': torch.stack(seen)}, kind='training', yaml=yaml, batch=str(batch),
-          optimizer='sgd: {lr: 0.001, momentum: 0.9, weight_decay: 0.01}', shape=' '.join(map(str, shape)))
+          optimizer='sgd: {lr: 0.001, momentum: 0.9, weight_decay: 0.01}', shape=' '.join(map(str, shape)), loss=loss,
+          amplitude=str(amplitude))
 
 
 def trainings():
@@ -439,6 +510,17 @@ def trainings():
              nn.Sequential(nn.Conv2d(1, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 5), nn.ReLU(),
                            nn.MaxPool2d(2), nn.Flatten(), nn.Linear(512, 500), nn.ReLU(), nn.Linear(500, 10)),
              (1, 28, 28))
+
+
+def autoencoder():
+    """That of configs/neon-autoencoder.yaml."""
+    sizes = [784, 1000, 500, 250, 30, 250, 500, 1000, 784]
+    layers = [nn.Flatten()]
+    for before, after in zip(sizes, sizes[1:]):
+        layers += [nn.Linear(before, after), nn.Sigmoid()]
+    hidden = ', '.join(f'dense: {{units: {size}, activation: sigmoid}}' for size in sizes[1:-1])
+    training('training_autoencoder', f'{hidden}, dense: 784', nn.Sequential(*layers[:-1]), (1, 28, 28),
+             'sigmoid_cross_entropy', lambda y, t: F.binary_cross_entropy_with_logits(y, t, reduction='sum') / len(y))
 
 
 def clipping():
@@ -579,6 +661,7 @@ more_layers()
 more_losses()
 schedules()
 trainings()
+autoencoder()
 # With numbers of their own, so that what is added above leaves these files alone.
 torch.manual_seed(20251120)
 sequence_layers()

@@ -88,6 +88,12 @@ struct UpdateKernels {
   void (*adadelta)(std::int64_t count, const AdadeltaStep& step, const float* gradient, float* square,
                    float* delta, float* weight);
   void (*lion)(std::int64_t count, const LionStep& step, const float* gradient, float* mean, float* weight);
+  void (*lars)(std::int64_t count, const LarsStep& step, const float* gradient, float* velocity,
+               float* weight);
+  void (*lamb)(std::int64_t count, const LambDirection& step, const float* gradient, float* mean,
+               float* square, const float* weight, float* direction);
+  void (*average)(std::int64_t count, float keep, const float* x, float* mean);
+  void (*clamp)(std::int64_t count, float limit, float* x);
 };
 
 /// Sums of products of an image, or of a gradient laid out like one, with weights. Distances are in floats,

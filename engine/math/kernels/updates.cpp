@@ -103,9 +103,41 @@ void lion(std::int64_t count, const LionStep& step, const float* gradient, float
   });
 }
 
+void lars(std::int64_t count, const LarsStep& step, const float* gradient, float* velocity, float* weight) {
+  const LarsStep s = step;
+  for_each(count, [=](std::int64_t i) {
+    const float move = s.momentum * velocity[i] + s.rate * (gradient[i] + s.decay * weight[i]);
+    velocity[i] = move;
+    weight[i] -= move;
+  });
+}
+
+void lamb(std::int64_t count, const LambDirection& step, const float* gradient, float* mean, float* square,
+          const float* weight, float* direction) {
+  const LambDirection s = step;
+  const float rest1 = 1.0f - s.beta1, rest2 = 1.0f - s.beta2;
+  for_each(count, [=](std::int64_t i) {
+    const float m = s.beta1 * mean[i] + rest1 * gradient[i];
+    const float v = s.beta2 * square[i] + rest2 * (gradient[i] * gradient[i]);
+    mean[i] = m;
+    square[i] = v;
+    direction[i] =
+        s.correction * m / (__builtin_sqrtf(v) / s.root_correction + s.epsilon) + s.decay * weight[i];
+  });
+}
+
+void average(std::int64_t count, float keep, const float* x, float* mean) {
+  const float rest = 1.0f - keep;
+  for_each(count, [=](std::int64_t i) { mean[i] = keep * mean[i] + rest * x[i]; });
+}
+
+void clamp(std::int64_t count, float limit, float* x) {
+  for_each(count, [=](std::int64_t i) { x[i] = x[i] > limit ? limit : x[i] < -limit ? -limit : x[i]; });
+}
+
 }  // namespace
 
 extern const UpdateKernels update_kernels;
-const UpdateKernels update_kernels = {adam, rmsprop, adagrad, adadelta, lion};
+const UpdateKernels update_kernels = {adam, rmsprop, adagrad, adadelta, lion, lars, lamb, average, clamp};
 
 }  // namespace trainer::KERNEL_NAMESPACE

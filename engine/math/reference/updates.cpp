@@ -62,4 +62,22 @@ void lion_update(std::int64_t count, const LionStep& step, const float* gradient
   }
 }
 
+void lars_update(std::int64_t count, const LarsStep& step, const float* gradient, float* velocity,
+                 float* weight) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    velocity[i] = step.momentum * velocity[i] + step.rate * (gradient[i] + step.decay * weight[i]);
+    weight[i] -= velocity[i];
+  }
+}
+
+void lamb_direction(std::int64_t count, const LambDirection& step, const float* gradient, float* mean,
+                    float* square, const float* weight, float* direction) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    mean[i] = step.beta1 * mean[i] + (1 - step.beta1) * gradient[i];
+    square[i] = step.beta2 * square[i] + (1 - step.beta2) * (gradient[i] * gradient[i]);
+    direction[i] = step.correction * mean[i] / (std::sqrt(square[i]) / step.root_correction + step.epsilon) +
+                   step.decay * weight[i];
+  }
+}
+
 }  // namespace trainer::reference

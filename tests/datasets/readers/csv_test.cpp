@@ -48,6 +48,36 @@ TEST_CASE("classes that are integers are in order of number", "[csv]") {
   CHECK(data.train->label(2) == 0);
 }
 
+TEST_CASE("several columns are targets in the order in which they are named", "[csv]") {
+  const TemporaryDirectory directory;
+  directory.write("a.csv", bytes_of("a,x,b,c\n1,10,2,3\n4,20,5,6\n"));
+  const Data data = opened(settings("train: a.csv, target: [c, a, '3'], targets: numbers", directory));
+  CHECK(data.train->sample() == Shape{1});
+  REQUIRE(data.train->target() == Shape{3});
+  std::vector<float> values(6);
+  const std::vector<std::int64_t> indices{1, 0};
+  data.train->read_targets(indices, {values.data(), {2, 3}});
+  CHECK(values == std::vector<float>{6, 4, 5, 3, 1, 2});
+  CHECK_THROWS_WITH(opened(settings("train: a.csv, target: [a, b]", directory)),
+                    Catch::Contains("a class stands in one column, here are 2"));
+  CHECK_THROWS_WITH(opened(settings("train: a.csv, target: [], targets: numbers", directory)),
+                    Catch::Contains("no column is named"));
+}
+
+TEST_CASE("targets can be the samples themselves, as they are normalised but not augmented", "[csv]") {
+  const TemporaryDirectory directory;
+  directory.write("a.csv", bytes_of("a,b,c\n1,10,x\n3,20,y\n5,30,x\n"));
+  const Data data =
+      opened(settings("train: a.csv, target: c", directory, "\ntargets: input\nnormalize: per_channel"));
+  CHECK(data.train->classes() == 0);
+  REQUIRE(data.train->target() == Shape{2});
+  std::vector<float> values(2);
+  const std::int64_t index = 2;
+  data.train->read_targets({&index, 1}, {values.data(), {1, 2}});
+  CHECK(values == read_one(*data.train, 2));
+  CHECK(values[0] == Approx(std::sqrt(1.5)));
+}
+
 TEST_CASE("targets can be numbers, also of a part of the samples", "[csv]") {
   const TemporaryDirectory directory;
   std::string text = "x;name;y\r\n";
@@ -131,7 +161,7 @@ TEST_CASE("no flipped byte of a table does worse than an error", "[csv]") {
       text[position] = static_cast<char>(text[position] ^ change);
       const std::string path = directory.write("a.csv", bytes_of(text));
       try {
-        const CsvTable table = read_csv(path, {.target = "3"});
+        const CsvTable table = read_csv(path, {.targets = {"3"}});
         CHECK(std::ssize(table.numbers) == table.rows() * table.columns);
       } catch (const Error& error) {
         CHECK(error.code() == ExitCode::data);

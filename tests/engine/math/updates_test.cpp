@@ -38,6 +38,13 @@ constexpr RmspropStep kRmsprop{
     .rate = 0.1f, .smoothing = 0.9f, .epsilon = 1e-3f, .momentum = 0.9f, .decay = 0.1f};
 constexpr AdagradStep kAdagrad{.rate = 0.1f, .epsilon = 1e-3f, .decay = 0.1f};
 constexpr AdadeltaStep kAdadelta{.rate = 0.5f, .rho = 0.9f, .epsilon = 1e-3f, .decay = 0.1f};
+constexpr LarsStep kLars{.rate = 0.1f, .momentum = 0.9f, .decay = 0.1f};
+constexpr LambDirection kLamb{.beta1 = 0.9f,
+                              .beta2 = 0.99f,
+                              .epsilon = 1e-3f,
+                              .correction = 1.3f,
+                              .root_correction = 0.7f,
+                              .decay = 0.1f};
 constexpr LionStep kLion{.rate = 0.1f, .beta1 = 0.9f, .beta2 = 0.99f, .shrink = 0.01f};
 
 struct Pair {
@@ -82,6 +89,20 @@ const Pair kUpdates[] = {
      },
      [](auto n, auto* g, auto& s, auto i) {
        reference::lion_update(n, kLion, g, s.third.data() + i, s.weight.data() + i);
+     }},
+    {[](auto n, auto* g, auto& s, auto i) {
+       lars_update(n, kLars, g, s.third.data() + i, s.weight.data() + i);
+     },
+     [](auto n, auto* g, auto& s, auto i) {
+       reference::lars_update(n, kLars, g, s.third.data() + i, s.weight.data() + i);
+     }},
+    {[](auto n, auto* g, auto& s, auto i) {
+       lamb_direction(n, kLamb, g, s.third.data() + i, s.first.data() + i, s.second.data() + i,
+                      s.weight.data() + i);
+     },
+     [](auto n, auto* g, auto& s, auto i) {
+       reference::lamb_direction(n, kLamb, g, s.third.data() + i, s.first.data() + i, s.second.data() + i,
+                                 s.weight.data() + i);
      }}};
 
 }  // namespace

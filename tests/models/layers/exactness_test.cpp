@@ -47,6 +47,8 @@ const std::multimap<std::string, Example> kExamples{
     {"lstm", {"lstm: {units: 20, layers: 2, bidirectional: true}", {6, 5}}},
     {"lstm", {"lstm: {units: 33, output: last}", {4, 18}}},
     {"max_pool", {"max_pool: {size: 3, stride: 2, pad: 1}", {7, 6, 3}}},
+    {"rbm", {"rbm: {units: 37, steps: 2}, rbm: 20, reconstruct: rbm2, reconstruct: rbm1", {33}}},
+    {"reconstruct", {"rbm: {units: 37, learn: backprop}, reconstruct: rbm1", {33}}},
     {"relu", {"relu", {21}}},
     {"residual",
      {"residual: {body: [conv: {filters: 8, kernel: 3, stride: 2, pad: 1}, batch_norm, relu], shortcut: "

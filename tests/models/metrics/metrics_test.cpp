@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/config/config_tree.h"
+#include "engine/core/random.h"
 #include "models/metrics/metric.h"
 
 namespace trainer {
@@ -63,6 +64,60 @@ TEST_CASE("f1 is the mean of each class's, and class 1 alone where asked", "[met
   CHECK(BuiltMetric("f1: 1", 3, 3).of(y, targets) == Approx(2.0 * 2 / 5));
   CHECK(BuiltMetric("f1: 1", 3, 3).metric->name() == "f1_1");
   CHECK_THROWS_WITH(BuiltMetric("f1: 3", 3, 3), Catch::Contains("3 classes"));
+}
+
+TEST_CASE("f1 and label_accuracy take targets that are numbers for labels that are there or not",
+          "[metrics]") {
+  // Label 0: said 1 1 0, there 1 0 0. Label 1: said 0 1 1, there 1 1 1.
+  const std::vector<float> y{2, -1, 3, 1, -2, 0.5f}, values{1, 1, 0, 1, 0, 1};
+  const Targets targets{.values = {values.data(), {3, 2}}};
+  CHECK(BuiltMetric("label_accuracy", 2, 0).of(y, targets) == Approx(4.0 / 6));
+  CHECK(BuiltMetric("label_accuracy: 0.9", 2, 0).of(y, targets) == Approx(3.0 / 6));
+  CHECK(BuiltMetric("f1", 2, 0).of(y, targets) == Approx((2.0 / 3 + 4.0 / 5) / 2));
+  CHECK(BuiltMetric("f1: 1", 2, 0).of(y, targets) == Approx(4.0 / 5));
+  CHECK(BuiltMetric("label_accuracy", 2, 0).of({std::nanf(""), -1}, targets.rows(0, 1)) == 0);
+}
+
+TEST_CASE("auc is the fraction of pairs in the right order, halves for those that are equal", "[metrics]") {
+  const std::vector<float> y{0, 3, 0, 1, 0, 1, 0, -2, 0, 0};
+  const std::vector<std::int32_t> labels{1, 0, 1, 0, 1};
+  // 3 before 1 and -2, 1 level with 1 and before -2, 0 before -2 only.
+  CHECK(BuiltMetric("auc", 2, 2).of(y, {.labels = labels}) == Approx((2 + 1.5 + 1) / 6));
+  CHECK(BuiltMetric("auc: 0", 2, 2).of(y, {.labels = labels}) == Approx((2 + 1.5 + 1) / 6));
+  const std::vector<float> values{1, 0, 1, 0, 1}, scores{3, 1, 1, -2, 0};
+  CHECK(BuiltMetric("auc: 0", 1, 0).of(scores, {.values = {values.data(), {5, 1}}}) == Approx(4.5 / 6));
+  CHECK_THROWS_WITH(BuiltMetric("auc: 2", 2, 2), Catch::Contains("2 outputs"));
+}
+
+TEST_CASE("auc of many scores is that of their order, of whatever size they are", "[metrics]") {
+  const float size = GENERATE(0.03f, 1.0f, 20.0f);
+  constexpr std::size_t kSamples = 4000;
+  const RandomStream random(1, "scores");
+  std::vector<float> y(kSamples), values(kSamples);
+  for (std::size_t i = 0; i < kSamples; ++i) {
+    values[i] = i % 3 == 0 ? 1.0f : 0.0f;
+    y[i] = size * (random.normal(i) + values[i]);
+  }
+  double pairs = 0, right = 0;
+  for (std::size_t i = 0; i < kSamples; i += 3)
+    for (std::size_t k = 0; k < kSamples; ++k)
+      if (values[k] == 0) {
+        pairs += 1;
+        right += y[i] > y[k] ? 1 : 0;
+      }
+  const Targets targets{.values = {values.data(), {kSamples, 1}}};
+  CHECK(BuiltMetric("auc: 0", 1, 0).of(y, targets) == Approx(right / pairs).margin(2e-4));
+}
+
+TEST_CASE("confusion counts who is taken for whom; its number is the mean over classes that are there",
+          "[metrics]") {
+  const std::vector<float> y{9, 1, 1, 9, 1, 1, 1, 9, 1, 1, 9, 1, std::nanf(""), 1, 9};
+  const std::vector<std::int32_t> labels{0, 1, 1, 1, 0};
+  const BuiltMetric built("confusion", 3, 3);
+  CHECK(built.of(y, {.labels = labels}) == Approx((1.0 / 2 + 2.0 / 3) / 2));
+  std::vector<double> sums(static_cast<std::size_t>(built.metric->sums()));
+  built.metric->add({y.data(), {5, 3}}, {.labels = labels}, sums);
+  CHECK(built.metric->table(sums) == std::vector<double>{1, 0, 0, 1, 2, 0, 0, 0, 0});
 }
 
 TEST_CASE("a row with a NaN is right for no class", "[metrics]") {

@@ -12,24 +12,30 @@ namespace {
 float after_steps(const BuiltOptimizer& built, int steps, float slope, bool is_weight) {
   std::vector<float> value{1};
   std::vector<std::vector<float>> states(built.optimizer->states().size(), std::vector<float>(1));
-  const std::vector<float> gradient{slope};
-  Segment segment{.values = value, .gradients = gradient, .is_weight = is_weight};
+  std::vector<float> gradient{slope};
+  Segment segment{.values = value, .gradients = gradient, .is_weight = is_weight, .direction = gradient};
   for (std::vector<float>& state : states) segment.states.push_back(state);
-  for (int step = 0; step < steps; ++step)
+  for (int step = 0; step < steps; ++step) {
+    gradient[0] = slope;
+    built.optimizer->direct(std::span(&segment, 1), step);
+    segment.value_norm = std::fabs(value[0]);
+    segment.direction_norm = std::fabs(gradient[0]);
     built.optimizer->step(std::span(&segment, 1), static_cast<float>(built.optimizer->rate()), step);
+  }
   return value[0];
 }
 
 TEST_CASE("every optimizer goes down the slope", "[optimizers]") {
-  const std::string name = GENERATE("sgd: {lr: 0.1}", "adam", "adamw: {weight_decay: 0}", "rmsprop",
-                                    "adagrad", "adadelta", "lion");
+  const std::string name =
+      GENERATE("sgd: {lr: 0.1}", "adam", "adamw: {weight_decay: 0}", "rmsprop", "adagrad", "adadelta", "lion",
+               "lars: {lr: 1}", "lamb: {weight_decay: 0}");
   INFO(name);
   CHECK(after_steps(BuiltOptimizer(name), 3, 2, true) < 1);
   CHECK(after_steps(BuiltOptimizer(name), 3, -2, true) > 1);
 }
 
 TEST_CASE("decay: weights spares biases and norms, with every optimizer", "[optimizers]") {
-  const std::string name = GENERATE("sgd", "adam", "adamw", "rmsprop", "adagrad", "adadelta", "lion");
+  const std::string name = GENERATE("sgd", "adam", "adamw", "rmsprop", "adagrad", "adadelta", "lion", "lamb");
   INFO(name);
   const BuiltOptimizer sparing(name + ": {lr: 0.1, weight_decay: 0.5, decay: weights}");
   CHECK(after_steps(sparing, 2, 0, true) < 1);
@@ -42,6 +48,14 @@ TEST_CASE("decay of adamw and lion is a part of the weight, whatever its gradien
   CHECK(after_steps(BuiltOptimizer("adamw: {lr: 0.1, weight_decay: 0.5}"), 2, 0, true) ==
         Approx(0.95 * 0.95));
   CHECK(after_steps(BuiltOptimizer("lion: {lr: 0.1, weight_decay: 0.5}"), 2, 0, true) == Approx(0.95 * 0.95));
+}
+
+TEST_CASE("lars and lamb take steps as long as the parameter's norm says, biases as they are told",
+          "[optimizers]") {
+  CHECK(after_steps(BuiltOptimizer("lars: {lr: 0.5, trust: 0.1}"), 1, 7, true) == Approx(0.95));
+  CHECK(after_steps(BuiltOptimizer("lars: {lr: 0.01}"), 1, 7, false) == Approx(0.93));
+  CHECK(after_steps(BuiltOptimizer("lars: {lr: 0.5, trust: 0.1, adapt: all}"), 1, 7, false) == Approx(0.95));
+  CHECK(after_steps(BuiltOptimizer("lamb: {lr: 0.1, weight_decay: 0}"), 1, 7, false) == Approx(0.9));
 }
 
 TEST_CASE("states have names only for what is kept", "[optimizers]") {

@@ -39,14 +39,14 @@ class Losses final : public Observer {
 
 /// Trains up to `steps`, from a checkpoint if there is one.
 Run train(Communicator& world, const Placement& placement, int steps, const Checkpoint* from = nullptr,
-          const std::string& optimizer = "adam: {lr: 0.01}") {
+          const std::string& optimizer = "adam: {lr: 0.01}", const std::string& more = "") {
   const ConfigTree tree(
       {.file = "test.yaml",
        .text = "data: {dataset: digits, augment: [{random_crop: 1}, horizontal_flip]}\n"
                "model: {layers: " +
                std::string(kLayers) +
                ", loss: softmax_cross_entropy}\ntrain: {batch: 50, metrics: [accuracy], optimizer: {" +
-               optimizer + "}, steps: " + std::to_string(steps) + "}\n"},
+               optimizer + "}, steps: " + std::to_string(steps) + more + "}\n"},
       run_settings());
   Mesh mesh(world, {.data = placement.data, .model = placement.model});
   ThreadPool pool(placement.threads, true);
@@ -107,6 +107,23 @@ TEST_CASE("a run that goes on, in the middle of an epoch too, ends with the bits
     CHECK(largest_difference(after.end.optimizer, whole.end.optimizer) == 0);
     CHECK(after.end.state.epoch_sums.loss == whole.end.state.epoch_sums.loss);
     CHECK(after.end.state.files == whole.end.state.files);
+  }
+}
+
+TEST_CASE("a run that goes on keeps the mean of its weights and what its schedule has seen", "[training]") {
+  const std::string more =
+      ", average: 0.9, accumulate: 2, evaluate: {steps: 1}, "
+      "schedule: {plateau: {patience: 1, factor: 0.5, threshold: 0.9}}";
+  for (const Placement& placement : placements(test_world().size())) {
+    const Run whole = train(test_world(), placement, 9, nullptr, "adam: {lr: 0.01}", more);
+    const Run before = train(test_world(), placement, 5, nullptr, "adam: {lr: 0.01}", more);
+    const Run after = train(test_world(), placement, 9, &before.end, "adam: {lr: 0.01}", more);
+    if (test_world().rank() != 0) continue;
+    CHECK(after.losses == std::vector<double>(whole.losses.begin() + 5, whole.losses.end()));
+    CHECK(after.end.state.schedule == whole.end.state.schedule);
+    CHECK(after.end.state.schedule[0] < 0.01);
+    CHECK(largest_difference(after.end.model, whole.end.model) == 0);
+    CHECK(largest_difference(after.end.optimizer, whole.end.optimizer) == 0);
   }
 }
 

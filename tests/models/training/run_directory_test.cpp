@@ -39,7 +39,7 @@ const RunFacts kFacts{.steps_per_epoch = 10,
                       .total_steps = 20,
                       .batch = 4,
                       .epochs = 2,
-                      .metrics = {{.name = "accuracy"}, {.name = "top_5"}},
+                      .metrics = {{.name = "accuracy"}, {.name = "top_5", .table_name = "table"}},
                       .evaluation_split = "test"};
 
 ExitCode code_of(const RunDirectory::Options& options) {
@@ -116,7 +116,8 @@ TEST_CASE("metrics.jsonl has logged steps and evaluations, and NaN is null", "[t
   report.logged = true;
   report.scores.loss = std::numeric_limits<double>::quiet_NaN();
   directory.on_step(report);
-  directory.on_evaluation(report, "test", {.samples = 7, .loss = 2.125, .metrics = {0, 0.25}});
+  directory.on_evaluation(report, "test",
+                          {.samples = 7, .loss = 2.125, .metrics = {0, 0.25}, .tables = {{}, {1, 2, 3, 4}}});
   const auto lines = lines_of(directory.path() / "metrics.jsonl");
   REQUIRE(lines.size() == 2);
   const auto first = nlohmann::json::parse(lines[0]), second = nlohmann::json::parse(lines[1]);
@@ -127,6 +128,8 @@ TEST_CASE("metrics.jsonl has logged steps and evaluations, and NaN is null", "[t
   CHECK(second["split"] == "test");
   CHECK(second["loss"] == 2.125);
   CHECK(second["lr"] == 0.05);
+  CHECK(second["table"] == nlohmann::json{{1, 2}, {3, 4}});
+  CHECK_FALSE(first.contains("table"));
 }
 
 TEST_CASE("a link that lies where a file would go is not followed", "[training]") {

@@ -48,6 +48,27 @@ TEST_CASE("a rank takes its shard of a file's tensors, and states whole", "[trai
   CHECK(states == std::vector<float>{7, 8});
 }
 
+TEST_CASE("layers that are told to begin anew keep their values, whatever the file holds of them",
+          "[training]") {
+  const TemporaryFolder folder;
+  const std::string path = write(
+      folder,
+      {{"dense1.weight", {3, 5}, std::vector<float>(15)}, {"other", {1}, {0}}, {"dense2.bias", {2}, {7, 8}}});
+  Plan plan = plan_of_a_shard();
+  plan.begin_layer(nullptr, "dense", "");
+  plan.parameter({.name = "bias", .shape = {2}, .is_weight = false});
+  std::vector<float> values(static_cast<std::size_t>(plan.parameter_end()), 1),
+      states(static_cast<std::size_t>(plan.state_end()), 2);
+  load_weights_except({"dense1"}, path, plan, values, states);
+  CHECK(values[0] == 1);
+  CHECK(states[0] == 2);
+  CHECK(values[static_cast<std::size_t>(plan.parameters()[1].offset)] == 7);
+  CHECK_THROWS_WITH(load_weights_except({}, path, plan, values, states),
+                    Catch::Contains("dense1.weight is 3x5, the model wants 3x2"));
+  CHECK_THROWS_WITH(load_weights_except({"dense"}, path, plan, values, states),
+                    Catch::Contains("no layer `dense`"));
+}
+
 TEST_CASE("weights that do not fit are refused with every difference", "[training]") {
   const TemporaryFolder folder;
   const std::string path =

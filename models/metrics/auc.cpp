@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "models/losses/outputs.h"
+#include "models/metrics/metric.h"
+
+namespace trainer {
+namespace {
+
+// Scores are counted in bins, so that counts of batches and ranks can be added and an epoch needs no more
+// memory than a step: 64 for each power of two from 2^-12 up to 2^8, and as many below zero. Two scores of
+// one bin count as equal.
+constexpr int kBinsPerOctave = 64, kLeastExponent = -12, kOctaves = 20;
+constexpr int kHalf = kOctaves * kBinsPerOctave, kBins = 2 * kHalf + 1;
+
+/// Ascending with the score.
+int bin_of(float score) {
+  constexpr int kMantissaDigits = 23, kDropped = kMantissaDigits - std::countr_zero(unsigned{kBinsPerOctave});
+  constexpr std::uint32_t kSign = 0x80000000u;
+  constexpr auto kFirst = static_cast<std::int64_t>((127 + kLeastExponent) *
+                                                    kBinsPerOctave);  // of the exponent and digits that stay
+  const auto bits = std::bit_cast<std::uint32_t>(score);
+  const std::int64_t place = static_cast<std::int64_t>((bits & ~kSign) >> kDropped) - kFirst + 1;
+  const int distance = static_cast<int>(std::clamp<std::int64_t>(place, 0, kHalf));
+  return (bits & kSign) != 0 ? kHalf - distance : kHalf + distance;
+}
+
+/// How likely a sample of the class has a higher score than one of the others: the area under the ROC curve.
+class AreaUnderCurve final : public Metric {
+ public:
+  explicit AreaUnderCurve(const Config& config)
+      : config_(config), class_(config.get<std::int64_t>("class")) {}
+
+  void setup(const Shape& output, int classes) override {
+    if (classes > 0) require_output_per_class(config_, output, classes);
+    has_classes_ = classes > 0;
+    if (class_ >= output.size())
+      config_.fail("class", fmt::format("class is {}, the model has {} outputs, counted from 0", class_,
+                                        output.size()));
+  }
+  std::string name() const override { return "auc"; }
+  bool is_fraction() const override { return false; }
+  /// Of each bin: samples of the class, and others.
+  int sums() const override { return 2 * kBins; }
+
+  void add(ConstTensor y, const Targets& targets, std::span<double> sums) const override {
+    const std::int64_t outputs = y.row_size();
+    for (std::int64_t row = 0; row < y.rows(); ++row) {
+      const float score = score_of(
+          y.span().subspan(static_cast<std::size_t>(row * outputs), static_cast<std::size_t>(outputs)));
+      const bool is_one = has_classes_ ? targets.labels[static_cast<std::size_t>(row)] == class_
+                                       : targets.values[row * outputs + class_] > 0.5f;
+      sums[static_cast<std::size_t>(2 * bin_of(score) + (is_one ? 0 : 1))] += 1;
+    }
+  }
+  double value(std::span<const double> sums, double) const override {
+    double pairs = 0, ones = 0, others = 0;
+    for (std::size_t bin = 0; bin < sums.size(); bin += 2) {
+      pairs += sums[bin] * (others + sums[bin + 1] / 2);
+      ones += sums[bin];
+      others += sums[bin + 1];
+    }
+    return pairs / (ones * others);
+  }
+
+ private:
+  /// The class's output against all others together, as softmax sees them; alone where targets are numbers.
+  float score_of(std::span<const float> outputs) const {
+    const auto own = static_cast<std::size_t>(class_);
+    if (!has_classes_ || outputs.size() == 1) return outputs[own];
+    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      if (k != own) largest = std::max(largest, static_cast<double>(outputs[k]));
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      if (k != own) sum += std::exp(static_cast<double>(outputs[k]) - largest);
+    return static_cast<float>(static_cast<double>(outputs[own]) - largest - std::log(sum));
+  }
+
+  Config config_;
+  std::int64_t class_;
+  bool has_classes_ = false;
+};
+
+const Registry<Metric>::Add registered{
+    {.name = "auc",
+     .help = "the area under the ROC curve of one class, or of one output where targets are numbers, 0 or 1; "
+             "scores that differ by less than 1.6 % count as equal",
+     .primary = "class",
+     .settings = {integer("class", "which class or output, from 0").at_least(0).fallback("1")}},
+    [](const Config& config) { return std::make_unique<AreaUnderCurve>(config); }};
+
+}  // namespace
+}  // namespace trainer

@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "engine/math/elementwise.h"
+#include "engine/math/updates.h"
+#include "models/optimizers/settings.h"
+
+namespace trainer {
+namespace {
+
+/// LAMB (You et al. 2020, "Large batch optimization for deep learning", algorithm 2): adam's direction, as
+/// long as the parameter.
+class Lamb final : public Optimizer {
+ public:
+  explicit Lamb(const Config& config)
+      : rate_(config.get<double>("lr")),
+        betas_(config),
+        epsilon_(config.get<float>("epsilon")),
+        adaptation_(config),
+        decay_(config) {}
+
+  std::vector<std::string> states() const override { return {"mean", "square"}; }
+  double rate() const override { return rate_; }
+  std::string text() const override {
+    return fmt::format("lamb lr {} betas {} {}{}", rate_, betas_.first, betas_.second, decay_.text());
+  }
+  bool wants_norms() const override { return true; }
+  bool set_momentum(double momentum) override {
+    betas_.first = momentum;
+    return true;
+  }
+  void direct(std::span<const Segment> segments, std::int64_t step) override {
+    const auto steps = static_cast<double>(step + 1);
+    LambDirection update{
+        .beta1 = static_cast<float>(betas_.first),
+        .beta2 = static_cast<float>(betas_.second),
+        .epsilon = epsilon_,
+        .correction = static_cast<float>(1 / (1 - std::pow(betas_.first, steps))),
+        .root_correction = static_cast<float>(std::sqrt(1 - std::pow(betas_.second, steps)))};
+    for (const Segment& segment : segments) {
+      update.decay = decay_.of(segment);
+      lamb_direction(std::ssize(segment.values), update, segment.gradients.data(), segment.states[0].data(),
+                     segment.states[1].data(), segment.values.data(), segment.direction.data());
+    }
+  }
+  void step(std::span<const Segment> segments, float rate, std::int64_t) override {
+    for (const Segment& segment : segments)
+      sgd_update(std::ssize(segment.values),
+                 static_cast<float>(rate * adaptation_.ratio(segment, segment.direction_norm)), 0, 0, false,
+                 segment.direction.data(), nullptr, segment.values.data());
+  }
+
+ private:
+  double rate_;
+  Betas betas_;
+  float epsilon_;
+  Adaptation adaptation_;
+  WeightDecay decay_;
+};
+
+const Registry<Optimizer>::Add registered{
+    {.name = "lamb",
+     .help = "adam's steps, made as long as the parameter times the learning rate; for very large batches",
+     .settings = with_weight_decay(
+         {rate_setting().fallback("0.001"),
+          Betas::setting("parts of the running means of the gradient and of its square that are kept",
+                         "[0.9, 0.999]"),
+          epsilon_setting("added to the root of the mean square", "1e-6"), Adaptation::setting("all")},
+         "so many times the parameter is added to adam's direction", "0.01")},
+    [](const Config& config) { return std::make_unique<Lamb>(config); }};
+
+}  // namespace
+}  // namespace trainer

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/math/square_sum.h"
+#include "models/training/owned_parameters.h"
+
+namespace trainer {
+
+/// Finds the norms of whole parameters, and of the directions in which they are to move, from the parts that
+/// all ranks own: the same bits however they are cut.
+class ParameterNorms {
+ public:
+  explicit ParameterNorms(std::size_t parameters);
+
+  /// Tells the norms to `owned`. Collective over the data ranks, through `reducer`, and over `model`.
+  void find(OwnedParameters& owned, GradientReducer& reducer, Communicator& model);
+
+ private:
+  std::size_t parameters_;
+  std::vector<double> largest_;  ///< of each parameter's values, then of each one's directions
+  std::vector<SquareSum> squares_;
+  std::vector<double> parts_;  ///< two for each of these sums
+};
+
+}  // namespace trainer
