@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <optional>
 
 #include "datasets/readers/byte_reader.h"
 #include "datasets/readers/known_files.h"
@@ -13,6 +14,8 @@
 
 namespace trainer {
 namespace {
+
+constexpr float kWhite = 255;
 
 /// Where the channels of pictures lie in an array of them.
 enum class Channels { last, first, none };
@@ -51,7 +54,6 @@ class NpyFiles final : public NumberFiles {
       : inputs_(std::move(inputs)), targets_(std::move(targets)), channels_(channels) {}
 
   void read(std::span<float> samples, std::span<float> targets) override {
-    constexpr float kWhite = 255;
     inputs_->read(samples, inputs_->is_bytes() ? kWhite : 1);
     arrange(*inputs_, samples);
     if (targets.empty()) return;
@@ -66,6 +68,43 @@ class NpyFiles final : public NumberFiles {
   }
 
   std::unique_ptr<NpyArray> inputs_, targets_;
+  Channels channels_;
+};
+
+/// The same arrays in plain files, of which rows are read when they are wanted.
+class NpyRows final : public NumberRows {
+ public:
+  /// `targets` is null where they are labels.
+  NpyRows(std::unique_ptr<NpyArray> inputs, std::unique_ptr<NpyArray> targets, Channels channels)
+      : inputs_(std::move(inputs)), channels_(channels) {
+    if (targets) targets_.emplace(std::move(targets));
+  }
+
+  void read_sample(std::int64_t index, std::span<float> numbers) const override {
+    read_row(inputs_, index, numbers, inputs_.array->is_bytes() ? kWhite : 1);
+  }
+  void read_target(std::int64_t index, std::span<float> numbers) const override {
+    read_row(*targets_, index, numbers, 1);
+  }
+
+ private:
+  struct Rows {
+    explicit Rows(std::unique_ptr<NpyArray> which)
+        : array(std::move(which)), file(array->place(), ExitCode::data) {
+      if (!array->lies_in(file))
+        array->fail("a packed array cannot be streamed", "unpack the file, or leave `streamed` out");
+    }
+    std::unique_ptr<NpyArray> array;
+    InputFile file;
+  };
+  void read_row(const Rows& from, std::int64_t index, std::span<float> numbers, float divisor) const {
+    from.array->read_row(from.file, index, numbers, divisor);
+    if (channels_ == Channels::first && from.array->shape().rank() == 4)
+      channels_to_the_end(sample_of(*from.array, channels_), numbers);
+  }
+
+  Rows inputs_;
+  std::optional<Rows> targets_;
   Channels channels_;
 };
 
@@ -85,6 +124,7 @@ class NpyReader final : public Reader {
     train_ = {name("train_inputs"), name("train_targets")};
     test_ = {name("test_inputs"), name("test_targets")};
     directory_ = context.path;
+    streamed_ = name_ == "npy" && config.get<bool>("streamed");
     if (name_ == "npz") archive_path_ = path(name("file"));
   }
 
@@ -162,6 +202,10 @@ class NpyReader final : public Reader {
     } else {
       form.target = sample_of(*targets, channels_);
     }
+    if (streamed_)
+      return std::make_unique<StreamedNumbers>(
+          std::move(form), std::make_unique<NpyRows>(std::move(inputs),
+                                                     has_labels_ ? nullptr : std::move(targets), channels_));
     return std::make_unique<Numbers>(
         std::move(form), std::make_unique<NpyFiles>(std::move(inputs), std::move(targets), channels_));
   }
@@ -185,7 +229,7 @@ class NpyReader final : public Reader {
   static constexpr std::int32_t kMostClasses = 1 << 20;
 
   std::string name_, directory_, archive_path_;
-  bool has_labels_;
+  bool has_labels_, streamed_ = false;
   Channels channels_ = Channels::last;
   Names train_, test_;
   std::int32_t classes_ = 0;
@@ -208,6 +252,15 @@ std::vector<Setting> array_settings(const std::string& what) {
           .fallback("last")};
 }
 
+std::vector<Setting> file_settings() {
+  std::vector<Setting> settings = array_settings("file");
+  settings.push_back(boolean("streamed",
+                             "samples are read from the files whenever they are wanted: for plain files that "
+                             "are too large for memory")
+                         .fallback("false"));
+  return settings;
+}
+
 std::vector<Setting> archive_settings() {
   std::vector<Setting> settings = array_settings("name of the array");
   settings.insert(settings.begin(), text("file", "the archive"));
@@ -219,8 +272,7 @@ std::unique_ptr<Reader> make(const Config& config, const ReaderContext& context)
 }
 
 const Registry<Reader, const ReaderContext&>::Add npy{
-    {.name = "npy", .help = "numpy arrays in .npy files, plain or .gz", .settings = array_settings("file")},
-    make};
+    {.name = "npy", .help = "numpy arrays in .npy files, plain or .gz", .settings = file_settings()}, make};
 const Registry<Reader, const ReaderContext&>::Add npz{
     {.name = "npz", .help = "numpy arrays in an archive that savez wrote", .settings = archive_settings()},
     make};

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::int64_t kLongestHeader = 1 << 16;
+constexpr std::size_t kPiece = 1 << 15;                   // bytes that are read at once
 constexpr std::int64_t kLargest = std::int64_t{1} << 36;  // numbers; more is not kept in memory
 
 /// What the header's dictionary says.
@@ -174,7 +175,8 @@ NpyArray::NpyArray(std::unique_ptr<ByteStream> bytes) : bytes_(std::move(bytes))
   bytes_->read({reinterpret_cast<std::uint8_t*>(header.data()), header.size()});
   parse(header);
   const std::int64_t expected = shape_.size() * static_cast<std::int64_t>(width_);
-  const std::int64_t there = bytes_->size() - before - header_size;
+  begin_ = before + header_size;
+  const std::int64_t there = bytes_->size() - begin_;
   if (there != expected)
     fail(there < expected ? "npy file is truncated" : "npy file is too long",
          fmt::format("its header promises {} x {} bytes, {} are there", shape_.text(), width_, there));
@@ -211,29 +213,57 @@ void NpyArray::parse(std::string_view text) {
 }
 
 template <class Take>
-void NpyArray::each(std::size_t count, const Take& take) {
+void NpyArray::convert(std::size_t first, std::span<std::uint8_t> bytes, const Take& take) const {
   static_assert(std::endian::native == std::endian::little);
-  const Convert convert = converter(kind_, width_);
-  std::array<std::uint8_t, 1 << 15> buffer;
+  const Convert as_double = converter(kind_, width_);
+  for (std::size_t i = 0; i < bytes.size() / width_; ++i) {
+    std::uint8_t* const element = bytes.data() + i * width_;
+    if (big_endian_) std::reverse(element, element + width_);
+    take(first + i, as_double(element));
+  }
+}
+
+template <class Take>
+void NpyArray::each(std::size_t count, const Take& take) {
+  std::array<std::uint8_t, kPiece> buffer;
   const std::size_t most = buffer.size() / width_;
   for (std::size_t first = 0; first < count; first += most) {
-    const std::size_t some = std::min(most, count - first);
-    bytes_->read(std::span(buffer).first(some * width_));
-    for (std::size_t i = 0; i < some; ++i) {
-      std::uint8_t* const element = buffer.data() + i * width_;
-      if (big_endian_) std::reverse(element, element + width_);
-      take(first + i, convert(element));
-    }
+    const std::span<std::uint8_t> bytes = std::span(buffer).first(std::min(most, count - first) * width_);
+    bytes_->read(bytes);
+    convert(first, bytes, take);
   }
   bytes_->finish();
 }
 
+float NpyArray::checked(std::size_t index, double number) const {
+  if (!(std::fabs(number) <= double{std::numeric_limits<float>::max()}))
+    fail("npy array holds a number that is none", fmt::format("element {} is {}", index, number));
+  return static_cast<float>(number);
+}
+
 void NpyArray::read(std::span<float> numbers, float divisor) {
-  each(numbers.size(), [&](std::size_t index, double number) {
-    if (!(std::fabs(number) <= double{std::numeric_limits<float>::max()}))
-      fail("npy array holds a number that is none", fmt::format("element {} is {}", index, number));
-    numbers[index] = static_cast<float>(number) / divisor;
-  });
+  each(numbers.size(),
+       [&](std::size_t index, double number) { numbers[index] = checked(index, number) / divisor; });
+}
+
+bool NpyArray::lies_in(const InputFile& file) const {
+  return file.size() ==
+         static_cast<std::uint64_t>(begin_) + static_cast<std::uint64_t>(shape_.size()) * width_;
+}
+
+void NpyArray::read_row(const InputFile& file, std::int64_t row, std::span<float> numbers,
+                        float divisor) const {
+  const std::size_t begin = static_cast<std::size_t>(row) * numbers.size();
+  std::array<std::uint8_t, kPiece> buffer;
+  const std::size_t most = buffer.size() / width_;
+  for (std::size_t first = 0; first < numbers.size(); first += most) {
+    const std::size_t some = std::min(most, numbers.size() - first);
+    const std::span<std::uint8_t> bytes = std::span(buffer).first(some * width_);
+    file.read(static_cast<std::uint64_t>(begin_) + (begin + first) * width_, std::as_writable_bytes(bytes));
+    convert(begin + first, bytes, [&](std::size_t index, double number) {
+      numbers[index - begin] = checked(index, number) / divisor;
+    });
+  }
 }
 
 void NpyArray::read_labels(std::span<std::int32_t> labels, std::int32_t most) {

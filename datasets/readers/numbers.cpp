@@ -17,27 +17,26 @@ void copy_rows(std::span<const float> all, std::span<const std::int64_t> indices
 
 }  // namespace
 
+std::int32_t NumberForm::label(std::int64_t index) const {
+  if (positions > 0) throw std::logic_error("a sample has a label for each position");
+  return labels.at(static_cast<std::size_t>(index));
+}
+
+void NumberForm::read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> out) const {
+  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(1, positions));
+  for (std::size_t row = 0; row < indices.size(); ++row) {
+    const auto first = static_cast<std::size_t>(indices[row]) * count;
+    if (indices[row] < 0 || first + count > labels.size())
+      throw std::logic_error("a sample that is not there");
+    std::copy_n(labels.data() + first, count, out.data() + row * count);
+  }
+}
+
 void Numbers::read(std::span<const std::int64_t> indices, Tensor x) const { copy_rows(samples_, indices, x); }
 
 void Numbers::read_targets(std::span<const std::int64_t> indices, Tensor values) const {
   if (form_.classes > 0) return Dataset::read_targets(indices, values);
   copy_rows(targets_, indices, values);
-}
-
-std::int32_t Numbers::label(std::int64_t index) const {
-  if (form_.positions > 0) throw std::logic_error("a sample has a label for each position");
-  return form_.labels.at(static_cast<std::size_t>(index));
-}
-
-void Numbers::read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const {
-  if (form_.positions == 0) return Dataset::read_labels(indices, labels);
-  const auto count = static_cast<std::size_t>(form_.positions);
-  for (std::size_t row = 0; row < indices.size(); ++row) {
-    const auto first = static_cast<std::size_t>(indices[row]) * count;
-    if (indices[row] < 0 || first + count > form_.labels.size())
-      throw std::logic_error("a sample that is not there");
-    std::copy_n(form_.labels.data() + first, count, labels.data() + row * count);
-  }
 }
 
 std::int64_t Numbers::stored_bytes() const {
@@ -55,6 +54,17 @@ void Numbers::attach(std::span<std::uint8_t> memory) {
   const auto* const floats = reinterpret_cast<const float*>(memory.data());
   samples_ = {floats, static_cast<std::size_t>(sample_floats())};
   targets_ = {floats + sample_floats(), static_cast<std::size_t>(target_floats())};
+}
+
+void StreamedNumbers::read(std::span<const std::int64_t> indices, Tensor x) const {
+  for (std::size_t row = 0; row < indices.size(); ++row)
+    rows_->read_sample(indices[row], x.rows(static_cast<std::int64_t>(row), 1).span());
+}
+
+void StreamedNumbers::read_targets(std::span<const std::int64_t> indices, Tensor values) const {
+  if (form_.classes > 0) return Dataset::read_targets(indices, values);
+  for (std::size_t row = 0; row < indices.size(); ++row)
+    rows_->read_target(indices[row], values.rows(static_cast<std::int64_t>(row), 1).span());
 }
 
 }  // namespace trainer

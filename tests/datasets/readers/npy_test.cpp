@@ -204,6 +204,66 @@ TEST_CASE("arrays make a data set, pixels as x / 255 and channels where they bel
   CHECK(target == std::vector<float>{100, 101, 102, 110, 111, 112});
 }
 
+TEST_CASE("arrays that are streamed read as those in memory do", "[npy]") {
+  const TemporaryDirectory directory;
+  // Longer than what is read at once, so that rows are read in pieces.
+  constexpr std::size_t kNumbers = 2 * 90 * 100;
+  std::vector<double> numbers(3 * kNumbers);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i) / 8;
+  directory.write("x.npy", npy(header("<f8", "3, 2, 90, 100"), stored(numbers)));
+  directory.write("pixels.npy", npy(header("|u1", "3, 2, 2"), {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 255}));
+  directory.write("y.npy", npy(header(">i2", "3"), {0, 1, 0, 2, 0, 0}));
+  const auto [arrays, channels] = GENERATE(table<std::string, std::string>({
+      {"train_inputs: x.npy, train_targets: y.npy", "first"},
+      {"train_inputs: x.npy, train_targets: x.npy, targets: numbers", "first"},
+      {"train_inputs: pixels.npy, train_targets: y.npy", "none"},
+  }));
+  const auto data = [&, &a = arrays, &c = channels](const std::string& more) {
+    return opened("dataset: {npy: {" + a + ", channels: " + c + more +
+                  "}}\nnormalize: per_channel\npath: " + directory.path());
+  };
+  const Data streamed = data(", streamed: true"), whole = data("");
+  INFO(arrays);
+  CHECK(streamed.train->is_streamed());
+  CHECK(streamed.train->stored_bytes() == 0);
+  CHECK(streamed.train->classes() == whole.train->classes());
+  REQUIRE(streamed.train->sample() == whole.train->sample());
+  for (std::int64_t i = 0; i < 3; ++i) {
+    CHECK(read_one(*streamed.train, i) == read_one(*whole.train, i));
+    if (whole.train->classes() > 0) {
+      CHECK(streamed.train->label(i) == whole.train->label(i));
+      continue;
+    }
+    const auto target = [&](const Dataset& dataset) {
+      std::vector<float> values(static_cast<std::size_t>(dataset.target().size()));
+      dataset.read_targets({&i, 1}, {values.data(), dataset.target().with_front(1)});
+      return values;
+    };
+    CHECK(target(*streamed.train) == target(*whole.train));
+  }
+}
+
+TEST_CASE("an array that cannot be streamed, or is damaged where it is read, is an error", "[npy]") {
+  const TemporaryDirectory directory;
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  const Bytes bytes = npy(header("<f4", "2, 2"), stored<float>({1, 2, none, 4}));
+  const std::string settings =
+      "dataset: {npy: {train_inputs: x.npy, train_targets: y.npy, streamed: true}}\npath: " +
+      directory.path();
+  directory.write("y.npy", npy(header("|u1", "2"), {0, 1}));
+  const std::string name = GENERATE("x.npy", "x.npy.gz");
+  directory.write(name, gzipped(bytes));
+  CHECK_THAT(data_error([&] { opened(settings); }),
+             Catch::Contains("a packed array cannot be streamed") && Catch::Contains(name));
+  directory.write("x.npy", bytes);
+  const Data data = opened(settings);
+  CHECK(read_one(*data.train, 0) == std::vector<float>{1, 2});
+  CHECK_THAT(data_error([&] { read_one(*data.train, 1); }),
+             Catch::Contains("element 2 is nan") && Catch::Contains("x.npy"));
+  directory.write("x.npy", Bytes(bytes.begin(), bytes.end() - 12));
+  CHECK_THAT(data_error([&] { read_one(*data.train, 0); }), Catch::Contains("x.npy"));
+}
+
 TEST_CASE("labels may stand for each pixel", "[npy]") {
   const TemporaryDirectory directory;
   directory.write("x.npy", npy(header("|u1", "3, 2, 2, 5"), Bytes(60)));
