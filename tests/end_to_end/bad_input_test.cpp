@@ -94,6 +94,8 @@ std::vector<BadInput> bad_inputs() {
       {"layer that does not fit", 2, "does not fit",
        with("    - dense: {units: 8", "    - conv: {filters: 2, kernel: 29}\n    - dense: {units: 8")},
       {"no units", 2, "units", with("units: 8", "units: 0")},
+      {"no output for each pixel", 2, "a label for each of 784 positions; the model gives 10",
+       with("dataset: mnist, path: set", "dataset: {digits: {labels: pixels}}")},
       {"loss that does not fit", 2, "10", with("dense: 10", "dense: 9")},
       {"missing data", 3, "dataset file not found", with("path: set", "path: elsewhere")},
       {"missing file of a set", 3, kLabels,
