@@ -128,6 +128,8 @@ TEST_CASE("a text that is not there, or leaves nothing to validate, is an error"
                     Catch::Contains("shorter than the 3 tokens"));
   CHECK_THROWS_WITH(opened(directory, "file: a.txt, sequence: 3", "normalize: per_channel"),
                     Catch::Contains("not normalised"));
+  CHECK_THROWS_WITH(opened(directory, "file: a.txt, sequence: 1", "mixup: 0.2"),
+                    Catch::Contains("not mixed"));
 }
 
 TEST_CASE("the real Shakespeare has 65 characters", "[data]") {
