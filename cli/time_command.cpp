@@ -154,7 +154,8 @@ std::vector<std::string> timing_overrides(const Arguments& arguments, const Sess
                there = static_cast<double>(session.data().train->size());
   if (wanted < there) overrides.push_back(fmt::format("data.fraction={}", wanted / there));
   overrides.push_back(fmt::format("train.steps={}", 2 * arguments.steps));
-  for (const char* nothing : {"train.evaluate=never", "train.checkpoint=never"}) overrides.push_back(nothing);
+  for (const char* nothing : {"train.schedule=constant", "train.evaluate=never", "train.checkpoint=never"})
+    overrides.push_back(nothing);
   return overrides;
 }
 

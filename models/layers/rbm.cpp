@@ -205,7 +205,10 @@ const Registry<Layer>::Add rbm{
                  "with sigmoid",
                  {"contrast", "backprop"})
               .fallback("contrast"),
-          integer("steps", "so many times it goes down and up for a contrast").at_least(1).fallback("1")}},
+          integer("steps", "so many times it goes down and up for a contrast")
+              .at_least(1)
+              .at_most(1000)
+              .fallback("1")}},
     [](const Config& config) { return std::make_unique<Rbm>(config); }};
 
 const Registry<Layer>::Add reconstruct{

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "models/network/partition.h"
+#include "models/optimizers/optimizer.h"
+#include "models/schedules/schedule.h"
 
 namespace trainer {
 namespace {
@@ -36,6 +38,16 @@ void check_ranks(const Config& train, const TrainSettings& settings, const Mesh&
     fail("exact", "exact mode without modelpar cannot cut layers over ranks",
          "train.exact: true, or --datapar");
 }
+/// A schedule may ask for what optimizer and evaluations do not have.
+void check_schedule(const Config& train, bool evaluates) {
+  const auto optimizer = Registry<Optimizer>::make(train.at("optimizer"));
+  const ScheduleContext context{.rate = optimizer->rate(), .total_steps = 1, .evaluates = evaluates};
+  const auto schedule = Registry<Schedule, const ScheduleContext&>::make(train.at("schedule"), context);
+  if (const auto momentum = schedule->momentum(0); momentum && !optimizer->set_momentum(*momentum))
+    train.fail("schedule", "the schedule changes momentum, and the optimizer has none",
+               "`optimizer: {sgd: {lr: 0.1, momentum: 0.9}}`");
+}
+
 /// What is compared with one label: the model's output, or one position of it.
 Shape scored_output(const Config& model, const Shape& output, std::int64_t positions) {
   if (positions == 0) return output;
@@ -62,6 +74,7 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
   mesh.world().activity().set_patience(static_cast<double>(settings_.stall_timeout));
   const Config model = root.at("model");
   check_ranks(root.at("train"), settings_, mesh);
+  check_schedule(root.at("train"), evaluation_data() && settings_.evaluate.kind != Cadence::Kind::never);
   network_ = make_network(root, blocks_, mesh.data().rank());
   loss_ = Registry<Loss>::make(model.at("loss"));
   const Dataset& train = *data_.train;

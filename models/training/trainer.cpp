@@ -55,10 +55,7 @@ RunFacts run_facts(const Session& session, std::int64_t steps_per_epoch) {
 std::unique_ptr<Schedule> make_schedule(const Config& train, const Session& session, double rate,
                                         const RunFacts& facts) {
   const ScheduleContext context{
-      .rate = rate,
-      .steps_per_epoch = facts.steps_per_epoch,
-      .total_steps = facts.total_steps,
-      .evaluates = session.evaluation_data() && session.settings().evaluate.kind != Cadence::Kind::never};
+      .rate = rate, .steps_per_epoch = facts.steps_per_epoch, .total_steps = facts.total_steps};
   auto schedule = Registry<Schedule, const ScheduleContext&>::make(train.at("schedule"), context);
   if (!session.settings().warmup) return schedule;
   return with_warmup(std::move(schedule), context.steps(*session.settings().warmup));
@@ -115,9 +112,6 @@ Trainer::Trainer(const Config& root, Session& session, const Options& options)
               .keeps_gradients = session.settings().accumulate > 1}),
       ready_until_(static_cast<std::size_t>(session.pool().size())) {
   optimizer_->begin(facts_.steps_per_epoch);
-  if (const auto momentum = schedule_->momentum(0); momentum && !optimizer_->set_momentum(*momentum))
-    root.at("train").fail("schedule", "the schedule changes momentum, and the optimizer has none",
-                          "`optimizer: {sgd: {lr: 0.1, momentum: 0.9}}`");
   if (optimizer_->wants_norms()) norms_.emplace(session.network().plan().parameters().size());
   Network& network = session.network();
   std::vector<std::span<float>> gradients;
