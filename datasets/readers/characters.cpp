@@ -3,35 +3,11 @@
 #include <algorithm>
 
 #include "datasets/readers/tokens.h"
+#include "datasets/readers/utf8.h"
 #include "engine/core/error.h"
 
 namespace trainer {
 namespace {
-
-constexpr std::uint32_t kBad = 0xFFFFFFFF;
-
-/// The character that begins at text[at], and moves behind it; kBad when the bytes there are none (RFC 3629:
-/// no longer than needed, no surrogates, nothing above 10FFFF).
-std::uint32_t next_character(std::string_view text, std::size_t& at) {
-  const auto first = static_cast<unsigned char>(text[at]);
-  if (first < 0x80) {
-    ++at;
-    return first;
-  }
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() - at < length) return kBad;
-  std::uint32_t character = first & (0xFFu >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    const auto next = static_cast<unsigned char>(text[at + i]);
-    if ((next & 0xC0u) != 0x80) return kBad;
-    character = character << 6 | (next & 0x3Fu);
-  }
-  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (character < kLeast[length] || character > 0x10FFFF || (character >= 0xD800 && character < 0xE000))
-    return kBad;
-  at += length;
-  return character;
-}
 
 [[noreturn]] void fail_at(std::string_view text, std::size_t at, const std::string& path) {
   const std::string_view before = text.substr(0, at);
@@ -52,7 +28,7 @@ TokenizedText tokens_of_characters(std::string_view text, const std::string& pat
   result.tokens.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
     const std::uint32_t character = next_character(text, at);
-    if (character == kBad) fail_at(text, at, path);
+    if (character == kNoCharacter) fail_at(text, at, path);
     result.tokens.push_back(character);
   }
   std::vector<std::uint32_t> places(0x110000);

@@ -1,10 +1,10 @@
 """Trains the same networks with the program and with PyTorch, in turns, and prints how fast both were as Markdown.
 
-Usage: peers.py TRAINER FMA_PEAK [--runs N] [--workloads abcd] [--processor-time]
-The program's side is the whole program, from YAML to the run directory, on random images in files; its figure is that of
-all epochs but the first. PyTorch's side is torch_training.py, by the first Python that has PyTorch: a first short run of
+Usage: peers.py TRAINER FMA_PEAK [--runs N] [--workloads abcdef] [--processor-time]
+The program's side is the whole program, from YAML to the run directory, on random images or text in files; its figure is
+that of all epochs but the first, of text in tokens. PyTorch's side is torch_training.py, by the first Python that has PyTorch: a first short run of
 all its settings, with every build of OpenBLAS that Debian has installed, leaves two that take part in the turns, and the
-one with the higher median counts. --processor-time compares images a second of processor time, on one thread only: for a
+one with the higher median counts. --processor-time compares what is done in a second of processor time, on one thread only: for a
 machine that others use at the same time. A second table compares memory: the sum of the proportional set sizes of all
 processes at its highest.
 """
@@ -32,9 +32,11 @@ class Workload:
     text: str
     config: pathlib.Path
     channels_last: bool  # PyTorch has that setting: there are convolutions
-    images: int          # in its data set
+    images: int          # in its data set; of a text, sequences
     epochs: int          # the first one warms up
     targets: dict        # ratio to PyTorch by setting
+    tokens: int = 0      # of a sequence
+    characters: int = 0  # different ones in the text
 
 
 WORKLOADS = {
@@ -42,6 +44,8 @@ WORKLOADS = {
     'b': Workload('MLP 784-1024-1024-10', here / 'mlp-large.yaml', False, 60000, 2, {'1 thread': 1.17, '2 ranks': 1.2}),
     'c': Workload('convnet', root / 'configs/mnist-small.yaml', True, 60000, 2, {'1 thread': 2.3, '2 ranks': 2.8}),
     'd': Workload('ResNet-20', root / 'configs/cifar10-resnet20.yaml', True, 2560, 2, {'1 thread': 1.2, '2 ranks': 1.28}),
+    'e': Workload('LSTM 128', here / 'lstm.yaml', False, 6400, 3, {'1 thread': 1.6, '2 ranks': 1.8}, 50, 96),
+    'f': Workload('GPT 4 x 128', here / 'gpt.yaml', False, 1200, 3, {'1 thread': 1.35, '2 ranks': 1.6}, 64, 65),
 }
 SETTINGS = {'1 thread': ['--threads', '1'],
             '2 threads': ['--threads', '2'],
@@ -54,7 +58,7 @@ MEMORY_WORKLOADS = 'ac'
 
 
 def write_data(folder):
-    """Random images in the files of both data sets, so that the benchmark needs none."""
+    """Random images and texts in the files of all data sets, so that the benchmark needs none."""
     def idx(name, extents, content):
         header = bytes([0, 0, 8, len(extents)]) + b''.join(extent.to_bytes(4, 'big') for extent in extents)
         (folder / 'mnist' / name).write_bytes(header + content)
@@ -67,6 +71,14 @@ def write_data(folder):
     for name, images in (('data_batch_1', WORKLOADS['d'].images), ('test_batch', 128)):
         (folder / 'cifar10' / f'{name}.bin').write_bytes(
             b''.join(bytes([i * 7 % 10]) + os.urandom(3072) for i in range(images)))
+
+
+    (folder / 'text').mkdir()
+    for workload in WORKLOADS.values():
+        if workload.tokens:
+            letters = os.urandom(workload.images * workload.tokens + 1)
+            (folder / 'text' / f'{workload.characters}-characters.txt').write_bytes(
+                bytes(32 + letter % workload.characters for letter in letters))
 
 
 class Bench:
@@ -120,7 +132,7 @@ class Bench:
 
     def ours(self, workload, setting):
         rows, processor = self.epochs(workload, workload.epochs, SETTINGS[setting])
-        images = workload.images * (workload.epochs - 1)
+        images = workload.images * max(workload.tokens, 1) * (workload.epochs - 1)
         if self.options.processor_time:
             return images / (processor - self.epochs(workload, 1, SETTINGS[setting])[1])
         return images / (float(rows[-1]['time']) - float(rows[0]['time']))
@@ -130,7 +142,7 @@ class Bench:
 
     def torch(self, name, setting, *more):
         line = json.loads(self.output(*self.torch_command(name, [*setting.words, *more]), environment=setting.environment))
-        return line['images_per_processor_second' if self.options.processor_time else 'images_per_second']
+        return line['per_processor_second' if self.options.processor_time else 'per_second']
 
     def torch_settings(self, workload, cores):
         """By cores, all that PyTorch could be told to use them."""
@@ -147,12 +159,13 @@ class Bench:
         return sorted(settings, key=lambda setting: -self.torch(name, setting, '--seconds', SCREENING_SECONDS))[:FINALISTS]
 
     def training_operations(self, workload):
-        """Of an image: forward and both products of backward, without that into the input."""
+        """Of an image or token: forward and both products of backward, without that into the pixels."""
         summary = self.output(self.options.trainer, 'summary', workload.config)
         cells = [line.split('  ') for line in summary.split('FLOPs a sample\n')[1].split('\ntotal')[0].splitlines()]
         layers = [[int(cell.replace(',', '')) for cell in line if re.fullmatch(r' *[\d,]+', cell)] for line in cells]
-        forward = [numbers[-1] for numbers in layers if numbers and numbers[-1] >= 1000]
-        return 3 * sum(forward) - forward[0]
+        forward = [numbers[-1] for line, numbers in zip(cells, layers)
+                   if numbers and numbers[-1] >= 1000 and not any('embedding' in cell for cell in line)]
+        return 3 * sum(forward) / workload.tokens if workload.tokens else 3 * sum(forward) - forward[0]
 
     def peak(self, threads):
         return float(self.output(self.options.fma_peak, threads))
@@ -187,7 +200,7 @@ class TorchSetting:
 
 @dataclass
 class Speed:
-    """Images/s of all runs of one setting."""
+    """Images/s or tokens/s of all runs of one setting."""
     setting: str
     runs: list
 
@@ -256,7 +269,7 @@ def main():
     parser.add_argument('trainer', type=pathlib.Path)
     parser.add_argument('fma_peak', type=pathlib.Path)
     parser.add_argument('--runs', type=int, default=5)
-    parser.add_argument('--workloads', default='abcd')
+    parser.add_argument('--workloads', default='abcdef')
     parser.add_argument('--processor-time', action='store_true')
     options = parser.parse_args()
     options.trainer, options.fma_peak = options.trainer.resolve(), options.fma_peak.resolve()
@@ -273,7 +286,7 @@ def main():
         peaks = {1: bench.peak(1), 2: bench.peak(2)}
         load = os.getloadavg()[0]
         print(f'{datetime.date.today()}, {cpu_name()}, {len(os.sched_getaffinity(0))} cores, load before {load:.1f}, '
-              f'{", ".join(versions)}; median of {options.runs} runs (least to most), images/s'
+              f'{", ".join(versions)}; median of {options.runs} runs (least to most), images/s, of e and f tokens/s'
               f'{" of processor time" if options.processor_time else ""}; FMA peak {peaks[1]:.0f} GFLOP/s on 1 core, '
               f'{peaks[2]:.0f} on 2.\n')
         print('| workload | setting | trainer | PyTorch, best setting | | ratio | target | GFLOP/s | of the peak |')

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import time
+from dataclasses import dataclass
 
 try:
     import torch
@@ -15,7 +16,7 @@ try:
 except ImportError:
     sys.exit(77)
 
-BATCH, CLASSES, BATCHES = 128, 10, 16
+CLASSES, BATCHES = 10, 16
 WARM_UP_SECONDS, WARM_UP_STEPS = 1.0, 5
 
 
@@ -59,23 +60,96 @@ def convnet():
         nn.MaxPool2d(2), nn.Flatten(), nn.Linear(512, 500), nn.ReLU(inplace=True), nn.Linear(500, CLASSES))
 
 
-MODELS = {'a': (lambda: mlp(784, 100, CLASSES), (784,)),
-          'b': (lambda: mlp(784, 1024, 1024, CLASSES), (784,)),
-          'c': (convnet, (1, 28, 28)),
-          'd': (resnet20, (3, 32, 32))}
+class CharacterModel(nn.Module):
+    """One LSTM layer between an embedding and a guess at the next character."""
+
+    def __init__(self, characters, units):
+        super().__init__()
+        self.tokens, self.output = nn.Embedding(characters, units), nn.Linear(units, characters)
+        self.recurrent = nn.LSTM(units, units, batch_first=True)
+
+    def forward(self, x):
+        return self.output(self.recurrent(self.tokens(x))[0])
+
+
+class Norm(nn.Module):
+    """Layer normalisation without a bias."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        return nn.functional.layer_norm(x, self.weight.shape, self.weight)
+
+
+class Decoder(nn.Module):
+    def __init__(self, width, heads, length):
+        super().__init__()
+        self.heads = heads
+        self.norms = nn.ModuleList([Norm(width), Norm(width)])
+        self.inwards, self.outwards = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width, bias=False)
+        self.wide = nn.Sequential(nn.Linear(width, 4 * width, bias=False), nn.GELU(),
+                                  nn.Linear(4 * width, width, bias=False))
+        self.register_buffer('hidden', torch.ones(length, length, dtype=torch.bool).triu(1))
+
+    def attend(self, x):
+        rows, length, width = x.shape
+        queries, keys, values = (part.view(rows, length, self.heads, width // self.heads).transpose(1, 2)
+                                 for part in self.inwards(x).split(width, dim=2))
+        scores = queries @ keys.transpose(-2, -1) * (width // self.heads) ** -0.5
+        shares = scores.masked_fill(self.hidden, float('-inf')).softmax(-1)
+        return self.outwards((shares @ values).transpose(1, 2).reshape(rows, length, width))
+
+    def forward(self, x):
+        x = x + self.attend(self.norms[0](x))
+        return x + self.wide(self.norms[1](x))
+
+
+class Gpt(nn.Module):
+    def __init__(self, characters, length, width=128, heads=4, layers=4):
+        super().__init__()
+        self.tokens, self.places = nn.Embedding(characters, width), nn.Embedding(length, width)
+        self.body = nn.Sequential(*[Decoder(width, heads, length) for _ in range(layers)], Norm(width))
+        nn.init.normal_(self.tokens.weight, std=0.02)
+
+    def forward(self, x):
+        x = self.body(self.tokens(x) + self.places(torch.arange(x.shape[1])))
+        return nn.functional.linear(x, self.tokens.weight)
+
+
+@dataclass
+class Workload:
+    make: object
+    sample: tuple       # shape of one, (tokens,) of a text
+    batch: int = 128
+    characters: int = 0  # of a text
+
+
+WORKLOADS = {'a': Workload(lambda: mlp(784, 100, CLASSES), (784,)),
+             'b': Workload(lambda: mlp(784, 1024, 1024, CLASSES), (784,)),
+             'c': Workload(convnet, (1, 28, 28)),
+             'd': Workload(resnet20, (3, 32, 32)),
+             'e': Workload(lambda: CharacterModel(96, 128), (50,), 64, 96),
+             'f': Workload(lambda: Gpt(65, 64), (64,), 12, 65)}
+
+
+def random_batch(workload, rows, memory_format):
+    if workload.characters:
+        return tuple(torch.randint(workload.characters, (rows, *workload.sample)) for _ in range(2))
+    return (torch.rand(rows, *workload.sample).to(memory_format=memory_format), torch.randint(CLASSES, (rows,)))
 
 
 def train(workload, options, rank):
-    """Images/s of this rank, by the clock and by processor time."""
+    """Images/s, of a text tokens/s, by the clock and by processor time."""
     torch.manual_seed(1)
     torch.set_num_threads(options.threads)
-    make_model, sample = MODELS[workload]
-    model, rows = make_model(), BATCH // options.ranks
+    workload = WORKLOADS[workload]
+    model, rows = workload.make(), workload.batch // options.ranks
     memory_format = torch.channels_last if options.channels_last else torch.contiguous_format
     if options.channels_last:
         model = model.to(memory_format=memory_format)
-    batches = [(torch.rand(rows, *sample).to(memory_format=memory_format), torch.randint(CLASSES, (rows,)))
-               for _ in range(BATCHES)]
+    batches = [random_batch(workload, rows, memory_format) for _ in range(BATCHES)]
     network = nn.parallel.DistributedDataParallel(model) if options.ranks > 1 else model
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
 
@@ -83,7 +157,7 @@ def train(workload, options, rank):
         for step in range(count):
             x, labels = batches[step % BATCHES]
             optimizer.zero_grad(set_to_none=True)
-            nn.functional.cross_entropy(network(x), labels).backward()
+            nn.functional.cross_entropy(network(x).flatten(0, -2), labels.flatten()).backward()
             optimizer.step()
 
     def seconds_of(count):
@@ -110,8 +184,8 @@ def train(workload, options, rank):
     count = agreed(max(WARM_UP_STEPS, int(options.seconds / pace)))
     wall, processor = seconds_of(count)
     if rank == 0:
-        print(json.dumps({'images_per_second': count * BATCH / wall,
-                          'images_per_processor_second': count * BATCH / processor}))
+        done = count * workload.batch * (workload.sample[0] if workload.characters else 1)
+        print(json.dumps({'per_second': done / wall, 'per_processor_second': done / processor}))
 
 
 def train_as_rank(rank, workload, options):
@@ -125,7 +199,7 @@ def train_as_rank(rank, workload, options):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument('workload', choices=sorted(MODELS))
+    parser.add_argument('workload', choices=sorted(WORKLOADS))
     parser.add_argument('--threads', type=int, default=1)
     parser.add_argument('--ranks', type=int, default=1)
     parser.add_argument('--channels-last', action='store_true')

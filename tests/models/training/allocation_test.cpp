@@ -7,6 +7,7 @@
 #include "models/training/trainer.h"
 #include "tests/support/noise_dataset.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/token_dataset.h"
 
 namespace {
 std::atomic<long> allocations{0};
@@ -55,7 +56,10 @@ TEST_CASE("a hundred training steps allocate nothing", "[training]") {
       GENERATE("[{dense: {units: 20, activation: relu}}, {dropout: 0.5}, {dense: 10}]",
                "[{conv: {filters: 8, kernel: 3, activation: relu}}, batch_norm, {max_pool: 2}, {residual: "
                "[{conv: {filters: 8, "
-               "kernel: 3, pad: same}}, batch_norm, relu]}, global_avg_pool, {dense: 10}]");
+               "kernel: 3, pad: same}}, batch_norm, relu]}, global_avg_pool, {dense: 10}]",
+               "[{embedding: {units: 8, vocabulary: 10, positions: learned, name: tokens}}, {lstm: 8}, {gru: "
+               "{units: 4, bidirectional: true}}, {residual: [layer_norm, {attention: {heads: 2, causal: "
+               "true, rotary: true}}]}, {dense: {units: 10, tie: tokens}}]");
   const std::string mode = GENERATE("", "exact: true, clip_norm: 0.1, ");
   const ConfigTree tree(
       {.file = "test.yaml",
@@ -67,7 +71,11 @@ TEST_CASE("a hundred training steps allocate nothing", "[training]") {
   const auto alone = solo();
   Mesh mesh(*alone, {});
   ThreadPool pool(threads, true);
-  Data data{.name = "noise", .train = std::make_unique<NoiseDataset>(16 * 500, Shape{8, 8, 1}, 10, 1)};
+  Data data{.name = "noise"};
+  if (layers.find("embedding") == std::string::npos)
+    data.train = std::make_unique<NoiseDataset>(16 * 500, Shape{8, 8, 1}, 10, 1);
+  else
+    data.train = std::make_unique<TokenDataset>(16 * 500, 12, 10, 1);
   Session session(tree.root(), std::move(data), mesh, pool);
   Trainer trainer(tree.root(), session, {});
   Watch watch;

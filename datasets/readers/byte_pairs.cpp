@@ -1,0 +1,248 @@
+// Byte-pair encoding (Sennrich et al. 2016) of bytes, with the letters, numbers and words of GPT-2.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <queue>
+#include <tuple>
+#include <unordered_map>
+
+#include "datasets/readers/tokens.h"
+#include "datasets/readers/utf8.h"
+#include "engine/core/error.h"
+
+namespace trainer {
+namespace {
+
+constexpr std::uint32_t kBytes = 256;
+constexpr std::uint32_t kNone = 0xFFFFFFFF;
+
+/// The letter that stands for each byte in a file of merges: itself where it can be seen, else one from 256
+/// on; and the number of each byte's token, which is its place among these letters.
+struct ByteLetters {
+  std::array<std::uint32_t, kBytes> token_of_byte{};
+  std::unordered_map<std::uint32_t, std::uint32_t> token_of_letter;
+
+  ByteLetters() {
+    const auto is_seen = [](std::uint32_t byte) {
+      return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 255 && byte != 173);
+    };
+    std::uint32_t token = 0, letter = kBytes;
+    for (const bool seen : {true, false})
+      for (std::uint32_t byte = 0; byte < kBytes; ++byte) {
+        if (is_seen(byte) != seen) continue;
+        token_of_letter[seen ? byte : letter++] = token;
+        token_of_byte[byte] = token++;
+      }
+  }
+};
+
+/// Which pairs of tokens make which other one. Merges come in order of their number.
+class Merges {
+ public:
+  Merges(std::string_view text, const std::string& path) : path_(path) {
+    for (std::uint32_t token = 0; token < kBytes; ++token) names_[std::u32string(1, token)] = token;
+    std::size_t line = 0;
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      std::string_view pair = text.substr(0, end);
+      text.remove_prefix(std::min(end + 1, text.size()));
+      ++line;
+      if (pair.ends_with('\r')) pair.remove_suffix(1);
+      if (line == 1 && pair.starts_with("#version")) continue;
+      if (pair.empty() && text.empty()) break;
+      add(pair, line);
+    }
+  }
+
+  std::uint32_t byte(unsigned char byte) const { return letters_.token_of_byte[byte]; }
+  int vocabulary() const { return static_cast<int>(names_.size()); }
+  /// What the pair becomes; kNone when it stays two.
+  std::uint32_t merged(std::uint32_t first, std::uint32_t second) const {
+    const auto found = made_of_.find(std::uint64_t{first} << 32 | second);
+    return found == made_of_.end() ? kNone : found->second;
+  }
+
+ private:
+  [[noreturn]] void fail(std::size_t line, std::size_t column, const std::string& what,
+                         const std::string& note) const {
+    throw Error(
+        ExitCode::data,
+        {Diagnostic{.what = what, .place = fmt::format("{}:{}:{}", path_, line, column), .notes = {note}}});
+  }
+
+  /// A piece as the tokens of its bytes.
+  std::u32string bytes_of(std::string_view piece, std::size_t line, std::size_t column) const {
+    std::u32string bytes;
+    for (std::size_t at = 0; at < piece.size();) {
+      const std::size_t begin = at;
+      const std::uint32_t letter = next_character(piece, at);
+      const auto found = letters_.token_of_letter.find(letter);
+      if (letter == kNoCharacter || found == letters_.token_of_letter.end())
+        fail(line, column + begin, "a letter that stands for no byte", "a file of merges is as GPT-2's");
+      bytes.push_back(found->second);
+    }
+    return bytes;
+  }
+
+  std::uint32_t known(const std::u32string& piece, std::size_t line, std::size_t column) const {
+    const auto found = names_.find(piece);
+    if (found == names_.end())
+      fail(line, column, "a piece that no line before this one makes",
+           "a piece is a byte, or two pieces that were merged in a line before");
+    return found->second;
+  }
+
+  void add(std::string_view pair, std::size_t line) {
+    const std::size_t space = pair.find(' ');
+    if (space == 0 || space == std::string_view::npos || space + 1 == pair.size() ||
+        pair.find(' ', space + 1) != std::string_view::npos)
+      fail(line, 1, "a merge is two pieces with a space between them",
+           "it is the bytes of a text in GPT-2's letters");
+    const std::u32string first = bytes_of(pair.substr(0, space), line, 1);
+    const std::u32string second = bytes_of(pair.substr(space + 1), line, space + 2);
+    const std::uint64_t key = std::uint64_t{known(first, line, 1)} << 32 | known(second, line, space + 2);
+    const auto token = static_cast<std::uint32_t>(names_.size());
+    if (!names_.emplace(first + second, token).second)
+      fail(line, 1, "a piece that a line before this one has made", "every merge makes a new piece");
+    made_of_[key] = token;
+  }
+
+  std::string path_;
+  ByteLetters letters_;
+  std::map<std::u32string, std::uint32_t> names_;
+  std::unordered_map<std::uint64_t, std::uint32_t> made_of_;
+};
+
+/// The pieces of one word: of all pairs that can be merged, always the first in the file, from left to right.
+class WordEncoder {
+ public:
+  explicit WordEncoder(const Merges& merges) : merges_(merges) {}
+
+  void encode(std::string_view word, std::vector<std::uint32_t>& tokens) {
+    pieces_.clear();
+    for (std::size_t i = 0; i < word.size(); ++i)
+      pieces_.push_back({merges_.byte(static_cast<unsigned char>(word[i])), i - 1, i + 1});
+    for (std::size_t i = 0; i + 1 < pieces_.size(); ++i) offer(i);
+    while (!candidates_.empty()) {
+      const auto [merged, left, first, second] = candidates_.top();
+      candidates_.pop();
+      Piece& piece = pieces_[left];
+      const std::size_t right = piece.next;
+      // One of the two may have become part of another piece.
+      if (piece.token != first || right >= pieces_.size() || pieces_[right].token != second) continue;
+      piece.token = merged;
+      piece.next = pieces_[right].next;
+      pieces_[right].token = kNone;
+      if (piece.next < pieces_.size()) {
+        pieces_[piece.next].previous = left;
+        offer(left);
+      }
+      if (left > 0) offer(piece.previous);
+    }
+    for (const Piece& piece : pieces_)
+      if (piece.token != kNone) tokens.push_back(piece.token);
+  }
+
+ private:
+  struct Piece {
+    std::uint32_t token;
+    std::size_t previous, next;  // of the first piece there is no previous one
+  };
+  /// The merged token, where the pair begins, and what it was made of.
+  using Candidate = std::tuple<std::uint32_t, std::size_t, std::uint32_t, std::uint32_t>;
+
+  void offer(std::size_t left) {
+    const std::size_t right = pieces_[left].next;
+    const std::uint32_t first = pieces_[left].token, second = pieces_[right].token;
+    const std::uint32_t merged = merges_.merged(first, second);
+    if (merged != kNone) candidates_.emplace(merged, left, first, second);
+  }
+
+  const Merges& merges_;
+  std::vector<Piece> pieces_;
+  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> candidates_;
+};
+
+enum class Kind { space, letter, digit, other };
+
+/// Close to Unicode's classes, exact for ASCII.
+Kind kind_of(std::uint32_t character) {
+  const auto within = [character](std::uint32_t first, std::uint32_t last) {
+    return character >= first && character <= last;
+  };
+  if (within('a', 'z') || within('A', 'Z')) return Kind::letter;
+  if (within('0', '9')) return Kind::digit;
+  if (within(9, 13) || character == ' ' || character == 0x85 || character == 0xA0 || within(0x2000, 0x200A) ||
+      within(0x2028, 0x2029) || character == 0x202F || character == 0x3000)
+    return Kind::space;
+  if (character == 0xAA || character == 0xB5 || character == 0xBA) return Kind::letter;
+  if (character < 0xC0 || character == 0xD7 || character == 0xF7 || within(0x2010, 0x206F) ||
+      within(0x20A0, 0x20CF) || within(0x2190, 0x2BFF) || within(0x3001, 0x3020) ||
+      within(0x1F000, 0x1FAFF) || character == kNoCharacter)
+    return Kind::other;
+  return Kind::letter;
+}
+
+/// One step along a text: what is there and where it ends. Bytes that are no character stand for themselves.
+struct Step {
+  Kind kind;
+  std::size_t end;
+};
+
+Step step_at(std::string_view text, std::size_t at) {
+  std::size_t end = at;
+  const std::uint32_t character = next_character(text, end);
+  return {kind_of(character), character == kNoCharacter ? at + 1 : end};
+}
+
+/// Where the word that begins at `at` ends: 's and the like; letters, digits or signs with a space before
+/// them; spaces, of which the last is left to the next word.
+std::size_t word_end(std::string_view text, std::size_t at) {
+  for (const std::string_view ending : {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"})
+    if (text.substr(at).starts_with(ending)) return at + ending.size();
+  std::size_t begin = at;
+  if (text[at] == ' ' && at + 1 < text.size() && step_at(text, at + 1).kind != Kind::space) begin = at + 1;
+  const Step first = step_at(text, begin);
+  std::size_t end = first.end, last = begin;
+  while (end < text.size()) {
+    const Step next = step_at(text, end);
+    if (next.kind != first.kind) break;
+    last = end;
+    end = next.end;
+  }
+  if (first.kind == Kind::space && end < text.size() && last > at) return last;
+  return end;
+}
+
+}  // namespace
+
+TokenizedText tokens_of_byte_pairs(std::string_view text, std::string_view merges,
+                                   const std::string& merges_path) {
+  const Merges known(merges, merges_path);
+  WordEncoder encoder(known);
+  TokenizedText result{.tokens = {}, .vocabulary = known.vocabulary()};
+  // Words come again and again; long ones, which do not, are not remembered.
+  constexpr std::size_t kLongestRemembered = 64, kMostRemembered = 1 << 20;
+  std::unordered_map<std::string_view, std::vector<std::uint32_t>> remembered;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = word_end(text, at);
+    const std::string_view word = text.substr(at, end - at);
+    at = end;
+    if (word.size() > kLongestRemembered) {
+      encoder.encode(word, result.tokens);
+      continue;
+    }
+    auto found = remembered.find(word);
+    if (found == remembered.end()) {
+      if (remembered.size() >= kMostRemembered) remembered.clear();
+      found = remembered.emplace(word, std::vector<std::uint32_t>()).first;
+      encoder.encode(word, found->second);
+    }
+    result.tokens.insert(result.tokens.end(), found->second.begin(), found->second.end());
+  }
+  return result;
+}
+
+}  // namespace trainer

@@ -1,0 +1,27 @@
+#include "datasets/readers/utf8.h"
+
+namespace trainer {
+
+// As RFC 3629 has it: no longer than needed, no surrogates, nothing above 10FFFF.
+std::uint32_t next_character(std::string_view text, std::size_t& at) {
+  const auto first = static_cast<unsigned char>(text[at]);
+  if (first < 0x80) {
+    ++at;
+    return first;
+  }
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() - at < length) return kNoCharacter;
+  std::uint32_t character = first & (0xFFu >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    const auto next = static_cast<unsigned char>(text[at + i]);
+    if ((next & 0xC0u) != 0x80) return kNoCharacter;
+    character = character << 6 | (next & 0x3Fu);
+  }
+  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (character < kLeast[length] || character > 0x10FFFF || (character >= 0xD800 && character < 0xE000))
+    return kNoCharacter;
+  at += length;
+  return character;
+}
+
+}  // namespace trainer
