@@ -19,9 +19,9 @@ struct Tile {
 
 template <class Visit>
 void for_each_tile(const AttentionGeometry& g, Visit visit) {
-  for (std::int64_t first = 0; first < g.length; first += kQueries) {
-    const std::int64_t queries = std::min(kQueries, g.length - first);
-    visit(Tile{first, queries, g.causal ? first + queries : g.length});
+  for (std::int64_t first = 0; first < g.filled; first += kQueries) {
+    const std::int64_t queries = std::min(kQueries, g.filled - first);
+    visit(Tile{first, queries, g.causal ? first + queries : g.filled});
   }
 }
 
@@ -46,6 +46,7 @@ std::int64_t AttentionGeometry::scratch_size() const { return 2 * kQueries * len
 void attention_forward(const AttentionGeometry& g, const float* qkv, float* context, float* sums,
                        float* scratch) {
   const std::int64_t width = g.width(), step = 3 * width;
+  std::fill_n(context + g.filled * width, (g.length - g.filled) * width, 0.0f);
   for (std::int64_t head = 0; head < g.heads; ++head) {
     const float* const queries = qkv + head * g.head_size;
     const float *const keys = queries + width, *const values = keys + width;
@@ -68,7 +69,11 @@ void attention_backward(const AttentionGeometry& g, const float* qkv, const floa
   float* const scores = scratch;
   float* const slopes = scores + kQueries * g.length;
   float* const dots = slopes + kQueries * g.length;
-  std::fill_n(dqkv, g.length * step, 0.0f);
+  // A single tile writes all that is there; several add to one another.
+  const bool is_single = g.filled <= kQueries;
+  const std::int64_t written = is_single ? g.filled : 0;
+  const float added_to = is_single ? 0.0f : 1.0f;
+  std::fill_n(dqkv + written * step, (g.length - written) * step, 0.0f);
   for (std::int64_t head = 0; head < g.heads; ++head) {
     const std::int64_t place = head * g.head_size;
     const float* const queries = qkv + place;
@@ -88,9 +93,9 @@ void attention_backward(const AttentionGeometry& g, const float* qkv, const floa
       kernels().attention->softmax_backward(score_rows(g, tile), peaks + tile.first,
                                             inverse_sums + tile.first, dots, scores, slopes);
       gemm(Transpose::yes, Transpose::no, tile.keys, g.head_size, tile.queries, scores, g.length, dy, width,
-           1, dvalues, step);
+           added_to, dvalues, step);
       gemm(Transpose::yes, Transpose::no, tile.keys, g.head_size, tile.queries, slopes, g.length,
-           tile_queries, step, 1, dkeys, step);
+           tile_queries, step, added_to, dkeys, step);
       gemm(Transpose::no, Transpose::no, tile.queries, g.head_size, tile.keys, slopes, g.length, keys, step,
            0, dqueries + tile.first * step, step);
     });

@@ -8,7 +8,8 @@ namespace trainer {
 /// heads head_size) are queries, keys and values of all heads, one behind the other.
 struct AttentionGeometry {
   std::int64_t length = 0, heads = 0, head_size = 0;
-  bool causal = false;  ///< a position sees itself and those before it
+  std::int64_t filled = 0;  ///< positions that are there; those behind are padding: nobody sees them
+  bool causal = false;      ///< a position sees itself and those before it
 
   std::int64_t width() const { return heads * head_size; }
   /// Floats of work space, linear in the length: scores exist for some queries at a time.
@@ -17,7 +18,8 @@ struct AttentionGeometry {
   std::int64_t sums_size() const { return 2 * heads * length; }
 };
 
-/// context (length, width) = softmax(queries keys' / sqrt(head_size)) values, for each head.
+/// context (length, width) = softmax(queries keys' / sqrt(head_size)) values, for each head; zeros for
+/// padding.
 void attention_forward(const AttentionGeometry& geometry, const float* qkv, float* context, float* sums,
                        float* scratch);
 /// dqkv from dcontext and what forward saw and left; scores are computed anew.

@@ -47,6 +47,14 @@ void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y) 
   kernels().elementwise->softmax(rows, columns, x, y);
 }
 
+float softmax_rest(std::int64_t columns, const float* x, const float* probabilities, float* largest) {
+  return kernels().elementwise->softmax_rest(columns, x, probabilities, largest);
+}
+
+void activate_with_slope(Activation f, std::int64_t count, const float* x, float* y, float* slope) {
+  kernels().elementwise->activate_with_slope(f, count, x, y, slope);
+}
+
 double square_sum(std::int64_t count, const float* x) { return kernels().elementwise->square_sum(count, x); }
 
 void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,

@@ -16,6 +16,9 @@ void activate(Activation f, std::int64_t count, const float* x, float* y);
 /// dx = dy * f'(x), from y = f(x), or from x where slope_from_input(f)
 void activate_backward(Activation f, std::int64_t count, const float* x_or_y, const float* dy, float* dx);
 
+/// y = f(x), slope = f'(x), which may take the place of x; only where slope_from_input(f)
+void activate_with_slope(Activation f, std::int64_t count, const float* x, float* y, float* slope);
+
 /// y = f(x + bias) on (rows, columns), bias (columns) or null
 void bias_activate(Activation f, std::int64_t rows, std::int64_t columns, const float* x, const float* bias,
                    float* y);
@@ -36,6 +39,8 @@ void multiply(std::int64_t count, const float* x, const float* mask, float* y);
 
 /// Softmax of each row, shifted by the row's maximum.
 void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y);
+/// Of a row x and its softmax: the sum of e^(x - largest) without the largest itself, and the largest x.
+float softmax_rest(std::int64_t columns, const float* x, const float* probabilities, float* largest);
 
 /// Sum of squares in double; NaN and infinity pass through, so a finite result proves finite numbers.
 double square_sum(std::int64_t count, const float* x);

@@ -20,15 +20,24 @@ struct MatrixRows {
   }
 };
 
-/// sum += bias, y = f(sum), few rows at a time, so that the second pass finds them in the cache.
-void keep_sum_and_activate(Activation f, std::int64_t rows, std::int64_t columns, const float* bias,
-                           float* sum, float* y) {
+/// y = f(sum + bias), and sum becomes its slope there; few rows at a time, so that the second pass finds them
+/// in the cache.
+void activate_with_slope(Activation f, std::int64_t rows, std::int64_t columns, const float* bias, float* sum,
+                         float* y) {
   const std::int64_t block = std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(columns, 1));
   for (std::int64_t row = 0; row < rows; row += block) {
     const std::int64_t here = std::min(block, rows - row), first = row * columns;
     if (bias) bias_activate(Activation::none, here, columns, sum + first, bias, sum + first);
-    activate(f, here * columns, sum + first, y + first);
+    trainer::activate_with_slope(f, here * columns, sum + first, y + first, sum + first);
   }
+}
+
+/// dy becomes the gradient before the activation.
+void multiply_by_slope(Activation f, const Pass& pass, BufferId slope, ConstTensor y, Tensor dy) {
+  if (slope_from_input(f))
+    multiply(dy.size(), dy.data(), pass.buffer(slope).data(), dy.data());
+  else if (f != Activation::none)
+    activate_backward(f, dy.size(), y.data(), dy.data(), dy.data());
 }
 
 /// product(rows, columns) for all rows and columns at once where a product's bits do not depend on their
@@ -97,7 +106,7 @@ Shape Dense::setup(const Shape& sample, Plan& plan) {
   adds_bias_ = has_bias_ && whole_sums;
   if (adds_bias_) bias_ = plan.parameter(bias);
   applied_ = whole_sums ? activation_ : Activation::none;
-  if (slope_from_input(applied_)) sum_ = plan.saved(sample.with_last(outputs_).size());
+  if (slope_from_input(applied_)) slope_ = plan.saved(sample.with_last(outputs_).size());
   plan.backward_reads(true, applied_ != Activation::none && !slope_from_input(applied_));
 
   input_borders_ = {0, inputs_};
@@ -127,8 +136,8 @@ void Dense::sum_blocks(const Pass& pass, std::span<float> total, Product product
 }
 
 void Dense::forward(ConstTensor x, Tensor y, Pass& pass) {
-  const bool keeps_sum = slope_from_input(applied_);
-  float* const sum = keeps_sum ? pass.buffer(sum_).data() : y.data();
+  const bool keeps_slope = slope_from_input(applied_);
+  float* const sum = keeps_slope ? pass.buffer(slope_).data() : y.data();
   const float* const weight = pass.value(weight_).data();
   const auto multiply = [&](const Range& inputs, float* to) {
     for_each_product(pass, positions_, unit_borders_, [&](const MatrixRows& rows, const Range& units) {
@@ -143,16 +152,14 @@ void Dense::forward(ConstTensor x, Tensor y, Pass& pass) {
   else
     multiply({0, inputs_}, sum);
   const float* const bias = adds_bias_ ? pass.value(bias_).data() : nullptr;
-  if (keeps_sum)
-    keep_sum_and_activate(applied_, pass.rows() * positions_, outputs_, bias, sum, y.data());
+  if (keeps_slope)
+    activate_with_slope(applied_, pass.rows() * positions_, outputs_, bias, sum, y.data());
   else if (bias || applied_ != Activation::none)
     bias_activate(applied_, pass.rows() * positions_, outputs_, y.data(), bias, y.data());
 }
 
 void Dense::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) {
-  if (applied_ != Activation::none)
-    activate_backward(applied_, dy.size(), slope_from_input(applied_) ? pass.buffer(sum_).data() : y.data(),
-                      dy.data(), dy.data());
+  multiply_by_slope(applied_, pass, slope_, y, dy);
   for (const Block& block : pass.blocks()) {
     find_weight_gradient(x, dy, block, pass.adds_gradient(weight_) ? 1.0f : 0.0f,
                          pass.gradient(weight_, block));
@@ -203,7 +210,7 @@ Shape BiasActivation::setup(const Shape& sample, Plan& plan) {
     bias_ = plan.parameter(
         {.name = "bias", .shape = {dense_.units()}, .layer = dense_.name(), .is_weight = false});
   const Activation f = dense_.activation();
-  if (slope_from_input(f)) sum_ = plan.saved(sample.size());
+  if (slope_from_input(f)) slope_ = plan.saved(sample.size());
   plan.backward_reads(false, f != Activation::none && !slope_from_input(f));
   plan.works_in_place();
   return sample;
@@ -214,16 +221,13 @@ void BiasActivation::forward(ConstTensor x, Tensor y, Pass& pass) {
   const float* const bias = dense_.has_bias() ? pass.value(bias_).data() : nullptr;
   if (!slope_from_input(dense_.activation()))
     return bias_activate(dense_.activation(), rows, dense_.units(), x.data(), bias, y.data());
-  float* const sum = pass.buffer(sum_).data();
+  float* const sum = pass.buffer(slope_).data();
   std::ranges::copy(x.span(), sum);
-  keep_sum_and_activate(dense_.activation(), rows, dense_.units(), bias, sum, y.data());
+  activate_with_slope(dense_.activation(), rows, dense_.units(), bias, sum, y.data());
 }
 
 void BiasActivation::backward(ConstTensor, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) {
-  const Activation f = dense_.activation();
-  if (f != Activation::none)
-    activate_backward(f, dy.size(), slope_from_input(f) ? pass.buffer(sum_).data() : y.data(), dy.data(),
-                      dy.data());
+  multiply_by_slope(dense_.activation(), pass, slope_, y, dy);
   if (dense_.has_bias())
     for (const Block& block : pass.blocks()) {
       const MatrixRows rows = MatrixRows::of(block, positions_);

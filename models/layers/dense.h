@@ -83,7 +83,7 @@ class Dense final : public Layer {
   bool adds_bias_ = false;  // here, not behind an exchange
   Activation applied_ = Activation::none;
   ParameterId weight_, bias_;
-  BufferId sum_;  // before the activation, where its slope follows from that
+  BufferId slope_;  // of the activation, where it does not follow from y
   std::vector<std::int64_t> input_borders_, unit_borders_;  // of the blocks that BLAS computes by themselves
   BufferId parts_, sum_scratch_;                            // of block_sum_
 };
@@ -102,7 +102,7 @@ class BiasActivation final : public Layer {
   const Dense& dense_;
   std::int64_t positions_ = 0;
   ParameterId bias_;
-  BufferId sum_;
+  BufferId slope_;
 };
 
 }  // namespace trainer

@@ -27,12 +27,9 @@ double loss_of_logits(const float* logits, std::int64_t classes, std::int32_t la
 /// The same where softmax is known.
 double loss_of_probabilities(const float* logits, const float* probabilities, std::int64_t classes,
                              std::int32_t label) {
-  const std::int64_t largest = largest_of(logits, classes);
-  double others = 0;
-  for (std::int64_t k = 0; k < classes; ++k)
-    if (k != largest) others += static_cast<double>(probabilities[k]);
-  return std::log1p(others / static_cast<double>(probabilities[largest])) -
-         static_cast<double>(logits[label] - logits[largest]);
+  float largest = 0;
+  const float others = softmax_rest(classes, logits, probabilities, &largest);
+  return std::log1p(static_cast<double>(others)) - static_cast<double>(logits[label] - largest);
 }
 
 /// -log softmax(y)[label], computed together so that it neither overflows nor loses digits. With smoothing
@@ -70,7 +67,7 @@ class SoftmaxCrossEntropy final : public Loss {
         continue;
       }
       loss += loss_of_probabilities(logits, gradient, classes, label);
-      for (std::int64_t k = 0; k < classes; ++k) gradient[k] *= scale;
+      trainer::scale(classes, scale, gradient, gradient);
       gradient[label] -= scale;
     }
     return loss;

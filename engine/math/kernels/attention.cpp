@@ -7,33 +7,28 @@
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
 
-inline float largest_of(std::int64_t count, const float* x) {
-  float partial[16];
-  for (int lane = 0; lane < 16; ++lane) partial[lane] = x[0];
-  std::int64_t i = 0;
-  for (; i + 16 <= count; i += 16)
-    for (int lane = 0; lane < 16; ++lane)
-      partial[lane] = x[i + lane] > partial[lane] ? x[i + lane] : partial[lane];
-  for (int lane = 0; i < count; ++i, ++lane) partial[lane] = x[i] > partial[lane] ? x[i] : partial[lane];
-  for (int width = 8; width > 0; width /= 2)
-    for (int lane = 0; lane < width; ++lane)
-      partial[lane] = partial[lane + width] > partial[lane] ? partial[lane + width] : partial[lane];
-  return partial[0];
-}
-
 inline std::int64_t visible_in(const ScoreRows& scores, std::int64_t row) {
   return scores.visible + row * scores.more_visible;
+}
+
+/// Puts the first score behind those that are seen, and gives a number of them that is whole vectors where
+/// the row is long enough: a loop's rest takes as long as several vectors.
+inline std::int64_t rounded_up(const ScoreRows& scores, std::int64_t seen, float* x) {
+  const std::int64_t whole = (seen + 15) / 16 * 16;
+  const std::int64_t count = whole < scores.columns ? whole : scores.columns;
+  for (std::int64_t i = seen; i < count; ++i) x[i] = x[0];
+  return count;
 }
 
 void softmax(const ScoreRows& scores, float* x, float* peaks, float* inverse_sums) {
   const float scale = scores.scale;
   for (std::int64_t row = 0; row < scores.rows; ++row, x += scores.step) {
-    const std::int64_t seen = visible_in(scores, row);
-    const float peak = largest_of(seen, x);
-    for_each(seen, [=](std::int64_t i) { x[i] = exponential((x[i] - peak) * scale); });
-    const float factor = 1.0f / row_sum(seen, x);
-    for_each(seen, [=](std::int64_t i) { x[i] *= factor; });
+    const std::int64_t seen = visible_in(scores, row), count = rounded_up(scores, seen, x);
+    const float peak = largest_of(count, x);
+    for_each(count, [=](std::int64_t i) { x[i] = exponential((x[i] - peak) * scale); });
     for (std::int64_t i = seen; i < scores.columns; ++i) x[i] = 0.0f;
+    const float factor = 1.0f / row_sum(count, x);
+    for_each(count, [=](std::int64_t i) { x[i] *= factor; });
     peaks[row] = peak;
     inverse_sums[row] = factor;
   }
@@ -43,9 +38,9 @@ void softmax_backward(const ScoreRows& scores, const float* peaks, const float* 
                       const float* dots, float* x, float* slopes) {
   const float scale = scores.scale;
   for (std::int64_t row = 0; row < scores.rows; ++row, x += scores.step, slopes += scores.step) {
-    const std::int64_t seen = visible_in(scores, row);
+    const std::int64_t seen = visible_in(scores, row), count = rounded_up(scores, seen, x);
     const float peak = peaks[row], factor = inverse_sums[row], dot = dots[row];
-    for_each(seen, [=](std::int64_t i) {
+    for_each(count, [=](std::int64_t i) {
       const float share = exponential((x[i] - peak) * scale) * factor;
       x[i] = share;
       slopes[i] = share * (slopes[i] - dot) * scale;

@@ -132,12 +132,6 @@ void multiply(std::int64_t count, const float* x, const float* mask, float* y) {
   for_each(count, [=](std::int64_t i) { y[i] = x[i] * mask[i]; });
 }
 
-inline float row_maximum(std::int64_t count, const float* x) {
-  float maximum = x[0];
-  for (std::int64_t i = 1; i < count; ++i) maximum = x[i] > maximum ? x[i] : maximum;
-  return maximum;
-}
-
 void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y) {
   if (columns == 0) return;
   // Rows may be short: the exponentials of several of them make one long loop.
@@ -148,7 +142,7 @@ void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y) 
     for (std::int64_t row = 0; row < here; ++row) {
       const float* from = x + (first + row) * columns;
       float* to = out + row * columns;
-      const float maximum = row_maximum(columns, from);
+      const float maximum = largest_of(columns, from);
       for_each(columns, [=](std::int64_t i) { to[i] = from[i] - maximum; });
     }
     for_each(here * columns, [=](std::int64_t i) { out[i] = exponential(out[i]); });
@@ -158,6 +152,46 @@ void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y) 
       for_each(columns, [=](std::int64_t i) { to[i] *= factor; });
     }
   }
+}
+
+float softmax_rest(std::int64_t columns, const float* x, const float* probabilities, float* largest) {
+  const float peak = largest_of(columns, x);
+  *largest = peak;
+  float partial[16] = {};
+  // Of equal largest ones all but one belong to the rest.
+  int peaks[16] = {};
+  std::int64_t i = 0;
+  for (; i + 16 <= columns; i += 16)
+    for (int lane = 0; lane < 16; ++lane) {
+      const bool is_peak = x[i + lane] == peak;
+      partial[lane] += is_peak ? 0.0f : probabilities[i + lane];
+      peaks[lane] += is_peak ? 1 : 0;
+    }
+  for (int lane = 0; i < columns; ++i, ++lane) {
+    const bool is_peak = x[i] == peak;
+    partial[lane] += is_peak ? 0.0f : probabilities[i];
+    peaks[lane] += is_peak ? 1 : 0;
+  }
+  for (int width = 8; width > 0; width /= 2)
+    for (int lane = 0; lane < width; ++lane) {
+      partial[lane] += partial[lane + width];
+      peaks[lane] += peaks[lane + width];
+    }
+  return partial[0] / largest_of(columns, probabilities) + static_cast<float>(peaks[0] - 1);
+}
+
+void activate_with_slope(Activation f, std::int64_t count, const float* x, float* y, float* slope) {
+  if (f == Activation::gelu)
+    return for_each(count, [=](std::int64_t i) {
+      const Curve curve = gelu_curve(x[i]);
+      y[i] = curve.value;
+      slope[i] = curve.slope;
+    });
+  for_each(count, [=](std::int64_t i) {
+    const Curve curve = silu_curve(x[i]);
+    y[i] = curve.value;
+    slope[i] = curve.slope;
+  });
 }
 
 double square_sum(std::int64_t count, const float* x) {
@@ -223,8 +257,13 @@ void bytes_to_unit(std::int64_t count, const std::uint8_t* x, float* y) {
 }  // namespace
 
 extern const ElementwiseKernels elementwise_kernels;
-const ElementwiseKernels elementwise_kernels = {
-    activate, activate_backward, bias_activate, column_sums, leaky_relu, leaky_relu_backward, add,
-    scale,    multiply,          softmax,       square_sum,  sgd_update, bytes_to_unit};
+const ElementwiseKernels elementwise_kernels = {activate,      activate_backward,
+                                                bias_activate, column_sums,
+                                                leaky_relu,    leaky_relu_backward,
+                                                add,           scale,
+                                                multiply,      softmax,
+                                                softmax_rest,  activate_with_slope,
+                                                square_sum,    sgd_update,
+                                                bytes_to_unit};
 
 }  // namespace trainer::KERNEL_NAMESPACE

@@ -96,18 +96,22 @@ inline float softplus(float x) {
   return (x < 0.0f ? 0.0f : x) + twice_inverse_tanh(e / (2.0f + e));
 }
 
-/// x sigmoid(x) (Elfwing et al. 2018)
-inline float silu(float x) {
+/// A function's value and its slope.
+struct Curve {
+  float value, slope;
+};
+
+inline Curve silu_curve(float x) {
+  const float s = sigmoid(x);
   // Infinity times nothing would be NaN.
   const float bounded = x < -1e30f ? -1e30f : x;
-  return bounded * sigmoid(x);
+  const float bounded_twice = bounded > 1e30f ? 1e30f : bounded;
+  return {bounded * s, s * (1.0f + bounded_twice * (1.0f - s))};
 }
 
-inline float silu_slope(float x) {
-  const float s = sigmoid(x);
-  const float bounded = x < -1e30f ? -1e30f : (x > 1e30f ? 1e30f : x);
-  return s * (1.0f + bounded * (1.0f - s));
-}
+/// x sigmoid(x) (Elfwing et al. 2018)
+inline float silu(float x) { return silu_curve(x).value; }
+inline float silu_slope(float x) { return silu_curve(x).slope; }
 
 /// The share of a normal distribution below -x, and e^(-x^2 / 2), for x >= 0. A polynomial in 1 / (1 + p x),
 /// fitted to the share over the power, holds relative to the share itself: 4e-7 to where floats end.
@@ -129,20 +133,19 @@ inline Tail normal_tail(float x) {
   return {series * t * power, power};
 }
 
-/// x times the share of a normal distribution below x (Hendrycks and Gimpel 2016).
-inline float gelu(float x) {
-  const float tail = normal_tail(__builtin_fabsf(x)).share;
+inline Curve gelu_curve(float x) {
+  const Tail tail = normal_tail(__builtin_fabsf(x));
+  const float share = x < 0.0f ? tail.share : 1.0f - tail.share;
   // Infinity times no share would be NaN.
   const float bounded = x < -1e30f ? -1e30f : x;
-  return bounded * (x < 0.0f ? tail : 1.0f - tail);
+  const float close = x < -1e18f ? -1e18f : (x > 1e18f ? 1e18f : x);
+  constexpr float kRootOfTwoPi = 2.50662827f;
+  return {bounded * share, share + close * tail.power * (1.0f / kRootOfTwoPi)};
 }
 
-inline float gelu_slope(float x) {
-  const Tail tail = normal_tail(__builtin_fabsf(x));
-  const float bounded = x < -1e18f ? -1e18f : (x > 1e18f ? 1e18f : x);
-  constexpr float kRootOfTwoPi = 2.50662827f;
-  return (x < 0.0f ? tail.share : 1.0f - tail.share) + bounded * tail.power * (1.0f / kRootOfTwoPi);
-}
+/// x times the share of a normal distribution below x (Hendrycks and Gimpel 2016).
+inline float gelu(float x) { return gelu_curve(x).value; }
+inline float gelu_slope(float x) { return gelu_curve(x).slope; }
 
 }  // namespace
 }  // namespace trainer::KERNEL_NAMESPACE

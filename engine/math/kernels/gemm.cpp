@@ -18,7 +18,7 @@ constexpr int kNarrow = 4;                             // columns at most that g
 constexpr std::int64_t kDepth = 256;
 // B of so many floats comes from afar: panels are packed ahead, but not for so few rows.
 constexpr std::int64_t kFarFloats = 1 << 17, kRowsWorthPacking = 17;
-// Elsewhere packing costs more than it saves where there are few rows ...
+// Elsewhere packing costs more than it saves where B lies as packed, or there are few rows ...
 constexpr std::int64_t kDirectRows = 128;
 // ... and where rows of B compete for a few sets of the cache.
 constexpr std::int64_t kDirectRowsPageApart = kLanes == 16 ? 64 : 8;
@@ -337,7 +337,8 @@ void multiply(const Product& product) {
           next = packing(column, k + usual_depth);
         else if (column + panel.columns < product.n)
           next = packing(column + panel.columns, 0);
-      } else if (product.m <= direct_rows && product.b.step == 1 && panel.columns == panel.width()) {
+      } else if ((product.m <= direct_rows || product.b.k_step == panel.width()) && product.b.step == 1 &&
+                 panel.columns == panel.width()) {
         b = {product.b.data + column + k * product.b.k_step, product.b.k_step, panel.columns};
       } else {
         pack(part(product.b, column, k), panel.columns, panel.width(), depth_at(k), to);
@@ -352,7 +353,7 @@ void multiply(const Product& product) {
 }  // namespace
 
 extern const GemmKernels* const gemm_kernels;
-constexpr GemmKernels kGemmKernels = {multiply};
+constexpr GemmKernels kGemmKernels = {multiply, kVectors* kLanes};
 const GemmKernels* const gemm_kernels = &kGemmKernels;
 
 }  // namespace trainer::KERNEL_NAMESPACE

@@ -26,6 +26,8 @@ struct ElementwiseKernels {
   void (*scale)(std::int64_t count, float factor, const float* x, float* y);
   void (*multiply)(std::int64_t count, const float* x, const float* mask, float* y);
   void (*softmax)(std::int64_t rows, std::int64_t columns, const float* x, float* y);
+  float (*softmax_rest)(std::int64_t columns, const float* x, const float* probabilities, float* largest);
+  void (*activate_with_slope)(Activation f, std::int64_t count, const float* x, float* y, float* slope);
   double (*square_sum)(std::int64_t count, const float* x);
   void (*sgd_update)(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
                      const float* gradient, float* velocity, float* weight, UpdateSums* sums);
@@ -211,6 +213,7 @@ struct Product {
 
 struct GemmKernels {
   void (*multiply)(const Product& product);
+  std::int64_t panel;  ///< columns of B that are taken together
 };
 
 /// All kernels for one instruction set.

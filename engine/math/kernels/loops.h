@@ -60,5 +60,20 @@ inline float row_sum(std::int64_t count, const float* x) {
   return partial[0];
 }
 
+/// The largest of at least one; a NaN is passed over unless it is the first.
+inline float largest_of(std::int64_t count, const float* x) {
+  float partial[16];
+  for (int lane = 0; lane < 16; ++lane) partial[lane] = x[0];
+  std::int64_t i = 0;
+  for (; i + 16 <= count; i += 16)
+    for (int lane = 0; lane < 16; ++lane)
+      partial[lane] = x[i + lane] > partial[lane] ? x[i + lane] : partial[lane];
+  for (int lane = 0; i < count; ++i, ++lane) partial[lane] = x[i] > partial[lane] ? x[i] : partial[lane];
+  for (int width = 8; width > 0; width /= 2)
+    for (int lane = 0; lane < width; ++lane)
+      partial[lane] = partial[lane + width] > partial[lane] ? partial[lane + width] : partial[lane];
+  return partial[0];
+}
+
 }  // namespace
 }  // namespace trainer::KERNEL_NAMESPACE

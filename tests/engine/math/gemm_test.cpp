@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/math/shared_factor.h"
 #include "tests/engine/math/numbers.h"
 
 using namespace trainer;
@@ -116,6 +117,20 @@ TEST_CASE("cuts of rows, columns and sums do not show in the bits of our own gem
   matrices.add_part(row, 150 - row, column, 116 - column, 0, first, parts);
   matrices.add_part(row, 150 - row, column, 116 - column, first, 290 - first, parts);
   CHECK(same_bits(parts, whole));
+}
+
+TEST_CASE("a factor that products share gives each of them the bits of gemm", "[gemm]") {
+  const auto transposed = GENERATE(Transpose::no, Transpose::yes);
+  const std::int64_t n = GENERATE(1, 47, 48, 53, 128), k = GENERATE(1, 30, 300), m = GENERATE(1, 9, 200);
+  const float beta = GENERATE(0.0f, 1.0f);
+  const Matrices matrices(Transpose::no, transposed, m, n, k, 3);
+  Numbers memory(static_cast<std::size_t>(n * k)), result = matrices.c;
+  const SharedFactor factor(transposed, k, n, matrices.b.data(), matrices.ldb, memory.data());
+  factor.multiply(m, matrices.a.data(), matrices.lda, beta, result.data(), matrices.ldc);
+  INFO(m << "x" << n << "x" << k);
+  if (gemm_is_chained()) CHECK(result == matrices.product(beta));
+  const Numbers expected = matrices.reference_product(beta);
+  for (std::size_t i = 0; i < result.size(); ++i) CHECK(result[i] == Approx(expected[i]).margin(1e-4));
 }
 
 TEST_CASE("gemm with nothing to sum over leaves beta C, and with beta 0 clears even NaN", "[gemm]") {
