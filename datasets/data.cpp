@@ -213,6 +213,11 @@ std::vector<Setting> data_settings() {
           .at_most(1000)
           .fallback("0"),
       boolean("shuffle", "a new order of the training samples in every epoch").fallback("true"),
+      boolean(
+          "streams",
+          "instead of shuffling, each row of a batch goes on where it ended in the batch before: for texts "
+          "and layers with `keep_state`; what does not fill a batch is left out")
+          .fallback("false"),
       boolean("drop_last", "leave out the batch at the end of an epoch that would be short")
           .fallback("false"),
   };

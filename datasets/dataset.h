@@ -54,6 +54,10 @@ class Dataset {
   virtual bool is_streamed() const { return false; }
   /// Positions of a sample that have a label each; 0 where the whole sample has one.
   virtual std::int64_t positions() const { return 0; }
+  /// Whether samples are sequences of several lengths, the shorter ones with padding at their end.
+  virtual bool has_lengths() const { return false; }
+  /// Positions of a sample before its padding, at least one.
+  virtual std::int64_t length(std::int64_t /*index*/) const { return positions(); }
   std::int64_t labels_per_sample() const { return positions() > 0 ? positions() : 1; }
   /// The labels of the samples `indices`, one sample after the other.
   virtual void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const;

@@ -21,12 +21,15 @@ BatchOrder::BatchOrder(const Options& options) : options_(options) {
 }
 
 std::int64_t BatchOrder::steps_per_epoch() const {
-  const std::int64_t short_batch = options_.samples % options_.batch != 0 && !options_.drop_last ? 1 : 0;
+  const bool is_short = options_.samples % options_.batch != 0;
+  const std::int64_t short_batch = is_short && !options_.drop_last && !options_.streams ? 1 : 0;
   return options_.samples / options_.batch + short_batch;
 }
 
 std::span<const std::int64_t> BatchOrder::epoch(std::int64_t epoch) {
-  if (epoch_ < 0 && !options_.shuffle) {
+  if (options_.streams) {
+    if (epoch_ < 0) fill_with_streams();
+  } else if (epoch_ < 0 && !options_.shuffle) {
     order_.resize(static_cast<std::size_t>(options_.samples));
     std::iota(order_.begin(), order_.end(), 0);
   } else if (epoch != epoch_ && options_.shuffle) {
@@ -35,6 +38,13 @@ std::span<const std::int64_t> BatchOrder::epoch(std::int64_t epoch) {
   }
   epoch_ = epoch;
   return order_;
+}
+
+void BatchOrder::fill_with_streams() {
+  const std::int64_t steps = steps_per_epoch();
+  for (std::int64_t step = 0; step < steps; ++step)
+    for (std::int64_t row = 0; row < options_.batch; ++row) order_.push_back(row * steps + step);
+  for (std::int64_t rest = steps * options_.batch; rest < options_.samples; ++rest) order_.push_back(rest);
 }
 
 std::span<const std::int64_t> BatchOrder::batch(std::int64_t step) {

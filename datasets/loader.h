@@ -17,6 +17,8 @@ class BatchOrder {
     std::int64_t batch = 0;
     bool shuffle = true;
     bool drop_last = false;
+    /// Neither shuffled nor short batches: row r of each batch takes the sample behind that of row r before.
+    bool streams = false;
     std::uint64_t seed = 1;
   };
   explicit BatchOrder(const Options& options);
@@ -26,10 +28,12 @@ class BatchOrder {
   /// The samples of a step (counted from 0 over all epochs), in global order; shorter at the end of an epoch
   /// unless drop_last. The span is valid until the next call.
   std::span<const std::int64_t> batch(std::int64_t step);
-  /// All samples in the order of an epoch; valid until the next call, too.
+  /// All samples in the order of an epoch, those left out at its end; valid until the next call, too.
   std::span<const std::int64_t> epoch(std::int64_t epoch);
 
  private:
+  void fill_with_streams();
+
   Options options_;
   std::int64_t epoch_ = -1;
   std::vector<std::int64_t> order_;

@@ -48,14 +48,23 @@ class Tokens {
   int width_;
 };
 
-/// Windows of a text, each with the tokens that come next as its labels.
+/// Tokens of a line, all of them with a label behind them.
+struct Line {
+  std::int64_t first = 0;
+  std::int32_t length = 0;
+};
+
+/// Pieces of a text, each with the tokens that come next as its labels.
 class Windows : public Dataset {
  public:
-  /// Tokens [first, last) of the text, in windows of `length` that begin `stride` apart.
+  /// Tokens [first, last) of the text, in windows of `length` that begin `stride` apart; or lines of at most
+  /// that length.
   struct Cut {
     std::int64_t first = 0, last = 0, length = 0, stride = 0;
+    std::optional<std::span<const Line>> lines = {};
     /// A window's last label is the token behind it.
     std::int64_t windows() const {
+      if (lines) return std::ssize(*lines);
       const std::int64_t rest = last - first - length - 1;
       return rest < 0 ? 0 : rest / stride + 1;
     }
@@ -68,12 +77,16 @@ class Windows : public Dataset {
   int classes() const override { return vocabulary_; }
   std::int64_t positions() const override { return cut_.length; }
   int vocabulary() const override { return vocabulary_; }
+  bool has_lengths() const override { return cut_.lines.has_value(); }
+  std::int64_t length(std::int64_t index) const override { return piece(index).length; }
 
   void read(std::span<const std::int64_t> indices, Tensor x) const override {
     float* to = x.data();
     for (const std::int64_t index : indices) {
-      tokens_->visit(begin_of(index), cut_.length,
+      const Line line = piece(index);
+      tokens_->visit(line.first, line.length,
                      [to](std::int64_t i, auto token) { to[i] = static_cast<float>(token); });
+      std::fill(to + line.length, to + cut_.length, 0.0f);
       to += cut_.length;
     }
   }
@@ -83,19 +96,27 @@ class Windows : public Dataset {
   void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override {
     std::int32_t* to = labels.data();
     for (const std::int64_t index : indices) {
-      tokens_->visit(begin_of(index) + 1, cut_.length,
+      const Line line = piece(index);
+      tokens_->visit(line.first + 1, line.length,
                      [to](std::int64_t i, auto token) { to[i] = static_cast<std::int32_t>(token); });
+      std::fill(to + line.length, to + cut_.length, 0);
       to += cut_.length;
     }
   }
 
   std::unique_ptr<Dataset> stretch(double begin, double end, bool apart) const override {
-    const auto token_at = [this](double share) {
-      return cut_.first + std::llround(share * static_cast<double>(cut_.last - cut_.first));
+    const auto place = [](double share, std::int64_t of) {
+      return std::llround(share * static_cast<double>(of));
     };
     Cut part = cut_;
-    part.first = token_at(begin);
-    part.last = token_at(end);
+    if (cut_.lines) {
+      const std::int64_t first = place(begin, size()), last = place(end, size());
+      part.lines =
+          cut_.lines->subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
+    } else {
+      part.first = cut_.first + place(begin, cut_.last - cut_.first);
+      part.last = cut_.first + place(end, cut_.last - cut_.first);
+    }
     if (apart) part.stride = part.length;
     return std::make_unique<Windows>(part, vocabulary_, tokens_);
   }
@@ -104,9 +125,10 @@ class Windows : public Dataset {
   const Cut& cut() const { return cut_; }
 
  private:
-  std::int64_t begin_of(std::int64_t index) const {
+  Line piece(std::int64_t index) const {
     if (index < 0 || index >= size()) throw std::logic_error("a window that is not there");
-    return cut_.first + index * cut_.stride;
+    if (cut_.lines) return (*cut_.lines)[static_cast<std::size_t>(index)];
+    return {cut_.first + index * cut_.stride, static_cast<std::int32_t>(cut_.length)};
   }
 
   Cut cut_;
@@ -123,8 +145,8 @@ struct Source {
 /// A whole text. Its memory is that of all windows cut from it.
 class Text final : public Windows {
  public:
-  Text(const Cut& cut, int vocabulary, Source source)
-      : Windows(cut, vocabulary, memory_), source_(std::move(source)) {}
+  Text(const Cut& cut, int vocabulary, Source source, std::vector<Line> lines)
+      : Windows(cut, vocabulary, memory_), source_(std::move(source)), lines_(std::move(lines)) {}
 
   std::int64_t stored_bytes() const override { return cut().last * width_of(classes()); }
   void fill(std::span<std::uint8_t> memory) override {
@@ -160,6 +182,7 @@ class Text final : public Windows {
 
   std::optional<Tokens> memory_;
   Source source_;
+  std::vector<Line> lines_;  ///< what the cut sees, where samples are lines
 };
 
 std::string text_of(ByteReader& file) {
@@ -169,7 +192,39 @@ std::string text_of(ByteReader& file) {
   return text;
 }
 
-/// A file of text, cut into windows.
+/// Every byte is a token.
+TokenizedText tokens_of_bytes(std::string_view text) {
+  TokenizedText result{.tokens = {}, .vocabulary = 1 << 8};
+  for (const char byte : text) result.tokens.push_back(static_cast<unsigned char>(byte));
+  return result;
+}
+
+/// The lines of a text whose tokens are bytes or characters; what is longer than `most` tokens goes on as
+/// further lines. A line's last label is the end of the line; the text's last token has none.
+std::vector<Line> lines_of(std::string_view text, const TokenizedText& tokenized, std::int64_t most) {
+  std::vector<Line> lines;
+  const bool by_bytes = tokenized.tokens.size() == text.size();
+  std::int64_t token = 0, first = 0;
+  const auto add = [&](std::int64_t last) {
+    for (std::int64_t length = 0; first < last; first += length) {
+      length = std::min(most, last - first);
+      lines.push_back({first, static_cast<std::int32_t>(length)});
+    }
+  };
+  for (const char byte : text) {
+    const bool goes_on = !by_bytes && (static_cast<unsigned char>(byte) & 0xC0u) == 0x80;
+    if (goes_on) continue;
+    if (byte == '\n') {
+      add(token);
+      first = token + 1;
+    }
+    ++token;
+  }
+  add(token - 1);
+  return lines;
+}
+
+/// A file of text, cut into windows or lines.
 class TextReader final : public Reader {
  public:
   TextReader(const Config& config, const ReaderContext& context)
@@ -177,8 +232,18 @@ class TextReader final : public Reader {
         tokens_(config.get<std::string>("tokens")),
         length_(config.get<std::int64_t>("sequence")),
         stride_(config.has("stride") ? config.get<std::int64_t>("stride") : length_),
+        by_lines_(config.get<bool>("lines")),
+        merges_(config.has("merges") ? config.get<std::string>("merges") : ""),
+        path_(context.path),
         files_("text", {file_}, context.path),
-        direct_(context.path.empty() ? existing_file(file_) : "") {}
+        direct_(context.path.empty() ? existing_file(file_) : "") {
+    if (by_lines_ && tokens_ == "bpe")
+      config.fail("lines", "lines want tokens that are bytes or characters",
+                  "pieces of bpe may reach over the end of a line");
+    if ((tokens_ == "bpe") != !merges_.empty())
+      config.fail(merges_.empty() ? "tokens" : "merges", "`tokens: bpe` and `merges` go together",
+                  "merges: the file that says which pairs of pieces become one");
+  }
 
   bool missing(std::vector<std::string>& looked_for) const override {
     looked_for.push_back(files_.looked_for());
@@ -192,27 +257,46 @@ class TextReader final : public Reader {
     Source source;
     int vocabulary = 1 << 8;
     std::int64_t count = file->size();
-    if (tokens_ == "bytes") {
+    std::vector<Line> lines;
+    if (tokens_ == "bytes" && !by_lines_) {
       source.bytes = std::move(file);
     } else {
-      source.tokenized = tokens_of_characters(text_of(*file), path);
+      const std::string text = text_of(*file);
+      source.tokenized = tokens_ == "bpe"     ? pieces_of(text, data)
+                         : tokens_ == "bytes" ? tokens_of_bytes(text)
+                                              : tokens_of_characters(text, path);
       vocabulary = source.tokenized.vocabulary;
       count = std::ssize(source.tokenized.tokens);
+      if (by_lines_) lines = lines_of(text, source.tokenized, length_);
     }
-    const Windows::Cut cut{.first = 0, .last = count, .length = length_, .stride = stride_};
+    Windows::Cut cut{.first = 0, .last = count, .length = length_, .stride = stride_};
+    if (by_lines_) cut.lines = lines;
+    if (by_lines_ && lines.empty())
+      throw Error(ExitCode::data,
+                  {Diagnostic{.what = "the text has no line with a token in it", .place = path}});
     if (cut.windows() == 0)
       throw Error(ExitCode::data,
                   {Diagnostic{.what = "the text is shorter than a sequence",
                               .place = path,
                               .notes = {fmt::format("{} {}; `sequence: {}` wants one more than that", count,
                                                     tokens_, length_)}}});
-    data.train = std::make_unique<Text>(cut, vocabulary, std::move(source));
+    data.train = std::make_unique<Text>(cut, vocabulary, std::move(source), std::move(lines));
     return data;
   }
 
  private:
+  TokenizedText pieces_of(std::string_view text, DataSource& data) const {
+    std::string path = path_.empty() ? existing_file(merges_) : "";
+    if (path.empty()) path = KnownFiles("text", {merges_}, path_).require(merges_);
+    ByteReader merges(path);
+    data.fingerprint.push_back(merges.fingerprint());
+    return tokens_of_byte_pairs(text, text_of(merges), path);
+  }
+
   std::string file_, tokens_;
   std::int64_t length_, stride_;
+  bool by_lines_;
+  std::string merges_, path_;
   KnownFiles files_;
   std::string direct_;  ///< where `file` is a path that leads to it
 };
@@ -221,8 +305,16 @@ const Registry<Reader, const ReaderContext&>::Add registered{
     {.name = "text",
      .help = "a file of text, plain or .gz, cut into sequences whose labels are the tokens that come next",
      .settings = {text("file", "the file's name, or its path"),
-                  choice("tokens", "what a token is", {"bytes", "characters"}).fallback("bytes"),
+                  choice("tokens", "what a token is", {"bytes", "characters", "bpe"}).fallback("bytes"),
+                  text("merges",
+                       "for bpe: file of the pairs of pieces that become one, as GPT-2's merges.txt")
+                      .optional(),
                   integer("sequence", "tokens of a sample").at_least(1).at_most(1e6),
+                  boolean(
+                      "lines",
+                      "each line is a sample, with padding up to `sequence` that nothing is learned from; "
+                      "longer lines go on as further samples")
+                      .fallback("false"),
                   integer("stride",
                           "tokens from the beginning of a training sample to that of the next; `sequence` "
                           "where it is not given")

@@ -98,7 +98,7 @@ class Attention final : public Layer {
     multiply_by(in_weight_, in_bias_, 3 * width_, x.data(), qkv, pass);
     turn(1, qkv, pass);
     for (std::int64_t row = 0; row < pass.rows(); ++row)
-      attention_forward(geometry_, qkv + row * qkv_.per_row, context + row * context_.per_row,
+      attention_forward(geometry_of(row, pass), qkv + row * qkv_.per_row, context + row * context_.per_row,
                         pass.buffer(sums_).data() + row * sums_.per_row, pass.buffer(scores_).data());
     multiply_by(out_weight_, out_bias_, width_, context, y.data(), pass);
   }
@@ -109,7 +109,7 @@ class Attention final : public Layer {
     float* const dqkv = pass.buffer(dqkv_).data();
     give_gradients(out_weight_, out_bias_, width_, context, dy.data(), dcontext, pass);
     for (std::int64_t row = 0; row < pass.rows(); ++row)
-      attention_backward(geometry_, pass.buffer(qkv_).data() + row * qkv_.per_row,
+      attention_backward(geometry_of(row, pass), pass.buffer(qkv_).data() + row * qkv_.per_row,
                          context + row * context_.per_row, pass.buffer(sums_).data() + row * sums_.per_row,
                          dcontext + row * context_.per_row, dqkv + row * qkv_.per_row,
                          pass.buffer(scores_).data());
@@ -120,6 +120,12 @@ class Attention final : public Layer {
   std::int64_t flops() const override { return flops_; }
 
  private:
+  AttentionGeometry geometry_of(std::int64_t row, const Pass& pass) const {
+    AttentionGeometry geometry = geometry_;
+    geometry.filled = pass.length(row, length_);
+    return geometry;
+  }
+
   /// y = x W + b on all positions.
   void multiply_by(ParameterId weight, ParameterId bias, std::int64_t outputs, const float* x, float* y,
                    const Pass& pass) const {

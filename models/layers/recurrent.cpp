@@ -6,13 +6,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/math/elementwise.h"
 #include "engine/math/gemm.h"
+#include "engine/math/shared_factor.h"
 #include "models/layers/activation_setting.h"
+#include "models/layers/kept_state.h"
 #include "models/layers/layer.h"
 
 namespace trainer {
@@ -91,19 +93,16 @@ class GruCell final : public Cell {
   }
 };
 
-void transpose(std::int64_t rows, std::int64_t columns, const float* x, float* y) {
-  constexpr std::int64_t kTile = 16;
-  for (std::int64_t first = 0; first < rows; first += kTile)
-    for (std::int64_t column = 0; column < columns; ++column)
-      for (std::int64_t row = first; row < std::min(first + kTile, rows); ++row)
-        y[column * rows + row] = x[row * columns + column];
-}
-
 /// Between (outer, inner, width) and (inner, outer, width).
 void swap_outer(std::int64_t outer, std::int64_t inner, std::int64_t width, const float* x, float* y) {
   for (std::int64_t o = 0; o < outer; ++o)
     for (std::int64_t i = 0; i < inner; ++i)
       std::copy_n(x + (o * inner + i) * width, width, y + (i * outer + o) * width);
+}
+
+/// Where a block's part of a buffer begins.
+float* part(BufferId id, const Block& block, const Pass& pass) {
+  return pass.buffer(id).data() + block.first * id.per_row;
 }
 
 /// One layer of a stack in one direction.
@@ -127,7 +126,12 @@ class Recurrent final : public Layer {
         directions_(config.get<bool>("bidirectional") ? 2 : 1),
         has_bias_(config.get<bool>("bias")),
         gives_last_(config.get<std::string>("output") == "last"),
-        truncate_(config.has("truncate") ? config.get<std::int64_t>("truncate") : 0) {}
+        truncate_(config.has("truncate") ? config.get<std::int64_t>("truncate") : 0) {
+    if (!config.get<bool>("keep_state")) return;
+    if (directions_ > 1)
+      config.fail("keep_state", "the direction that begins at the end has no state to go on from");
+    kept_.emplace(layers_, units_, cell_->has_memory() ? 2 : 1);
+  }
 
   Shape setup(const Shape& sample, Plan& plan) override {
     if (sample.rank() != 2)
@@ -149,7 +153,8 @@ class Recurrent final : public Layer {
     zeros_ = plan.scratch(units_);
     dcell_ = plan.scratch(units_);
     biases_ = plan.scratch(0, 2 * gate_units);
-    transposed_ = plan.scratch(0, Shape{gate_units, units_}.size());
+    factor_ = plan.scratch(0, Shape{gate_units, units_}.size());
+    if (kept_) kept_->setup(plan);
     plan.backward_reads(false, false);
     return gives_last_ ? Shape{width} : Shape{steps_, width};
   }
@@ -157,6 +162,7 @@ class Recurrent final : public Layer {
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
     for (const Block& block : pass.blocks()) {
       if (block.count == 0) continue;
+      if (kept_) kept_->begin(block, pass);
       float* const x_by_time = part(x_by_time_, block, pass);
       swap_outer(block.count, steps_, inputs_, x.data() + block.first * steps_ * inputs_, x_by_time);
       std::ranges::fill(pass.buffer(zeros_).rows(0, block.count).span(), 0.0f);
@@ -165,15 +171,16 @@ class Recurrent final : public Layer {
         for (std::int64_t d = 0; d < directions_; ++d) run(level, d, input, block, pass);
         input = part(outputs_[index(level)], block, pass);
       }
-      give(block, input, y);
+      give(block, input, y, pass);
     }
+    if (kept_ && pass.training()) keep_state(pass);
   }
 
   void backward(ConstTensor, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
     for (const Block& block : pass.blocks()) {
       float* dh = pass.buffer(gradients_[0]).data();
       float* below = pass.buffer(gradients_[1]).data();
-      take(block, dy, dh);
+      take(block, dy, dh, pass);
       for (std::int64_t level = layers_; level-- > 0;) {
         const bool wanted = level > 0 || !dx.empty();
         const float* const input = part(level > 0 ? outputs_[index(level - 1)] : x_by_time_, block, pass);
@@ -202,11 +209,6 @@ class Recurrent final : public Layer {
   const Direction& at(std::int64_t level, std::int64_t d) const {
     return stack_[index(level * directions_ + d)];
   }
-  /// Where a block's part of a buffer begins.
-  static float* part(BufferId id, const Block& block, const Pass& pass) {
-    return pass.buffer(id).data() + block.first * id.per_row;
-  }
-
   Direction set_up(std::int64_t level, bool reversed, std::int64_t inputs, Plan& plan) const {
     const std::string suffix = fmt::format("_l{}{}", level, reversed ? "_reverse" : "");
     const std::int64_t gates = gate_width();
@@ -269,9 +271,13 @@ class Recurrent final : public Layer {
     if (cell_->has_memory()) {
       step.cell = by_time(direction.cell, time, units_);
       step.bent_cell = by_time(direction.bent_cell, time, units_);
-      step.cell_before = s > 0 ? by_time(direction.cell, before, units_) : zeros;
+      step.cell_before = s > 0   ? by_time(direction.cell, before, units_)
+                         : kept_ ? kept_->at_begin(level, 1, block, pass)
+                                 : zeros;
     }
-    step.h_before = s > 0 ? by_time(outputs_[index(level)], before, width()) + d * units_ : zeros;
+    step.h_before = s > 0   ? by_time(outputs_[index(level)], before, width()) + d * units_
+                    : kept_ ? kept_->at_begin(level, 0, block, pass)
+                            : zeros;
     step.h_before_step = s > 0 ? width() : units_;
     return step;
   }
@@ -284,19 +290,32 @@ class Recurrent final : public Layer {
          part(direction.gates, block, pass), gate_width());
     const float* const biases = load_biases(direction, pass);
     const bool apart = cell_->keeps_recurrent_apart();
+    const SharedFactor weight_hh(Transpose::no, units_, gate_width(), pass.value(direction.weight_hh).data(),
+                                 gate_width(), pass.buffer(factor_).data());
     for (std::int64_t s = 0; s < steps_; ++s) {
       CellStep step = cell_step(level, d, s, block, pass);
       step.bias = biases;
       step.recurrent_bias = biases + gate_width();
-      if (s > 0)
-        gemm(Transpose::no, Transpose::no, block.count, gate_width(), units_, step.h_before, width(),
-             pass.value(direction.weight_hh).data(), gate_width(), apart ? 0.0f : 1.0f,
-             apart ? step.recurrent : step.gates, gate_width());
+      if (s > 0 || kept_)
+        weight_hh.multiply(block.count, step.h_before, step.h_before_step, apart ? 0.0f : 1.0f,
+                           apart ? step.recurrent : step.gates, gate_width());
       else if (apart)
         std::fill_n(step.recurrent, block.count * gate_width(), 0.0f);
       float* const h = part(outputs_[index(level)], block, pass) +
                        direction.time(s, steps_) * block.count * width() + d * units_;
       cell_->forward(step, h);
+      clear_ended(direction.time(s, steps_), block, h, step.cell, pass);
+    }
+  }
+
+  /// Rows that have no such time step any more, only padding, give and remember nothing, so that the other
+  /// direction begins where they end. The same for what comes back: `h` and `cell` may be gradients.
+  void clear_ended(std::int64_t time, const Block& block, float* h, float* cell, const Pass& pass) const {
+    if (!pass.has_lengths()) return;
+    for (std::int64_t row = 0; row < block.count; ++row) {
+      if (time < pass.length(block.first + row, steps_)) continue;
+      std::fill_n(h + row * width(), units_, 0.0f);
+      if (cell) std::fill_n(cell + row * units_, units_, 0.0f);
     }
   }
 
@@ -306,8 +325,8 @@ class Recurrent final : public Layer {
                 const Pass& pass) const {
     const Direction& direction = at(level, d);
     const std::int64_t rows = block.count, gates = gate_width();
-    float* const transposed = pass.buffer(transposed_).data();
-    transpose(units_, gates, pass.value(direction.weight_hh).data(), transposed);
+    const SharedFactor weight_hh(Transpose::yes, gates, units_, pass.value(direction.weight_hh).data(), gates,
+                                 pass.buffer(factor_).data());
     float* const dcell = pass.buffer(dcell_).data();
     std::fill_n(dcell, rows * units_, 0.0f);
     std::fill_n(pass.buffer(zeros_).data(), rows * units_, 0.0f);
@@ -318,11 +337,11 @@ class Recurrent final : public Layer {
       };
       const bool carries = s > 0 && (truncate_ == 0 || s % truncate_ != 0);
       float* const before = carries ? dh_at(s - 1) : nullptr;
+      clear_ended(direction.time(s, steps_), block, dh_at(s), dcell, pass);
       cell_->backward(step, dh_at(s), dcell, before);
       if (carries)
-        gemm(Transpose::no, Transpose::no, rows, units_, gates,
-             cell_->keeps_recurrent_apart() ? step.recurrent : step.gates, gates, transposed, units_, 1,
-             before, width());
+        weight_hh.multiply(rows, cell_->keeps_recurrent_apart() ? step.recurrent : step.gates, gates, 1,
+                           before, width());
       else
         std::fill_n(dcell, rows * units_, 0.0f);
     }
@@ -344,6 +363,9 @@ class Recurrent final : public Layer {
     gemm(Transpose::yes, Transpose::no, units_, gates, (steps_ - 1) * rows,
          h + (direction.reversed ? earlier : 0), width(), by_recurrent + (direction.reversed ? 0 : later),
          gates, 0, pass.gradient(direction.weight_hh, block).data(), gates);
+    if (kept_ && rows > 0)
+      gemm(Transpose::yes, Transpose::no, units_, gates, rows, kept_->at_begin(level, 0, block, pass), units_,
+           by_recurrent, gates, 1, pass.gradient(direction.weight_hh, block).data(), gates);
     if (!has_bias_) return;
     const Tensor bias = pass.gradient(direction.bias_ih, block);
     column_sums(steps_ * rows, gates, by_input, false, bias.data());
@@ -354,34 +376,43 @@ class Recurrent final : public Layer {
       std::ranges::copy(bias.span(), recurrent_bias.data());
   }
 
+  /// Tells what all rows remember at the end of their sequences.
+  void keep_state(Pass& pass) const {
+    kept_->keep(pass, [&](const Block& block, std::int64_t row, std::int64_t level, std::int64_t kind) {
+      const BufferId id = kind > 0 ? at(level, 0).cell : outputs_[index(level)];
+      return part(id, block, pass) + ((steps_ - 1) * block.count + row) * units_;
+    });
+  }
+
   /// A block's outputs of the last level, by time, to y.
-  void give(const Block& block, const float* outputs, Tensor y) const {
+  void give(const Block& block, const float* outputs, Tensor y, const Pass& pass) const {
     const std::int64_t rows = block.count;
     if (!gives_last_)
       return swap_outer(steps_, rows, width(), outputs, y.data() + block.first * steps_ * width());
-    for_each_last(rows, [&](std::int64_t by_time, std::int64_t at) {
+    for_each_last(block, pass, [&](std::int64_t by_time, std::int64_t at) {
       std::copy_n(outputs + by_time, units_, y.data() + block.first * width() + at);
     });
   }
 
   /// The gradient of those outputs from dy.
-  void take(const Block& block, Tensor dy, float* dh) const {
+  void take(const Block& block, Tensor dy, float* dh, const Pass& pass) const {
     const std::int64_t rows = block.count;
     if (!gives_last_)
       return swap_outer(rows, steps_, width(), dy.data() + block.first * steps_ * width(), dh);
     std::fill_n(dh, steps_ * rows * width(), 0.0f);
-    for_each_last(rows, [&](std::int64_t by_time, std::int64_t at) {
+    for_each_last(block, pass, [&](std::int64_t by_time, std::int64_t at) {
       std::copy_n(dy.data() + block.first * width() + at, units_, dh + by_time);
     });
   }
 
   /// visit(place in outputs by time, place in y) for what each direction gives at its end.
   template <class Visit>
-  void for_each_last(std::int64_t rows, Visit visit) const {
+  void for_each_last(const Block& block, const Pass& pass, Visit visit) const {
     for (std::int64_t d = 0; d < directions_; ++d)
-      for (std::int64_t row = 0; row < rows; ++row)
-        visit((at(layers_ - 1, d).time(steps_ - 1, steps_) * rows + row) * width() + d * units_,
-              row * width() + d * units_);
+      for (std::int64_t row = 0; row < block.count; ++row) {
+        const std::int64_t last = d > 0 ? 0 : pass.length(block.first + row, steps_) - 1;
+        visit((last * block.count + row) * width() + d * units_, row * width() + d * units_);
+      }
   }
 
   Config config_;
@@ -389,11 +420,12 @@ class Recurrent final : public Layer {
   std::int64_t units_, layers_, directions_;
   bool has_bias_, gives_last_;
   std::int64_t truncate_;  // 0: never
+  std::optional<KeptState> kept_;
   std::int64_t steps_ = 0, inputs_ = 0, flops_ = 0;
   std::vector<Direction> stack_;   // by level, then direction
   std::vector<BufferId> outputs_;  // of each level: (steps, rows, width)
   BufferId x_by_time_;
-  BufferId gradients_[2], zeros_, dcell_, biases_, transposed_;
+  BufferId gradients_[2], zeros_, dcell_, biases_, factor_;
 };
 
 std::vector<Setting> settings_of(std::vector<Setting> more = {}) {
@@ -409,7 +441,11 @@ std::vector<Setting> settings_of(std::vector<Setting> more = {}) {
       integer("truncate", "gradients go back no further than to the last multiple of so many steps")
           .at_least(1)
           .at_most(1e6)
-          .optional()};
+          .optional(),
+      boolean("keep_state",
+              "training goes on with what a row remembered at the end of the batch before, while its samples "
+              "follow one another (data.streams); the gradient stays within a batch")
+          .fallback("false")};
   settings.insert(settings.end(), more.begin(), more.end());
   return settings;
 }

@@ -7,7 +7,7 @@ namespace trainer {
 Network::Network(const std::vector<Config>& layers, const Shape& sample, const Options& options)
     : blocks_(options.blocks),
       rank_(options.rank),
-      plan_(blocks_.most_rows(options.batch), blocks_.most()),
+      plan_(blocks_.most_rows(options.batch), blocks_.most(), options.batch),
       layers_(layers),
       input_(sample),
       workers_(static_cast<std::size_t>(blocks_.threads)) {
@@ -64,10 +64,12 @@ ConstTensor Network::forward(int worker, const Rows& rows) {
   pass.mode_ = rows.mode;
   pass.step_ = rows.step;
   pass.samples_ = rows.samples;
+  pass.lengths_ = rows.lengths;
   pass.batch_rows_ = rows.batch_rows;
   pass.mean_rows_ = rows.mean_rows > 0 ? rows.mean_rows : rows.batch_rows;
   const Range mine = blocks_of(worker);
   const std::int64_t first_row = blocks_.rows(mine, rows.batch_rows).first;
+  pass.first_row_ = first_row;
   for (std::size_t i = 0; i < pass.blocks_.size(); ++i) {
     const Range of_block = blocks_.rows(mine.first + static_cast<std::int64_t>(i), rows.batch_rows);
     pass.blocks_[i].first = of_block.first - first_row;

@@ -52,8 +52,9 @@ class Network {
     Mode mode = Mode::training;
     std::int64_t step = 0;
     std::span<const std::int64_t> samples;
-    std::int64_t batch_rows = 0;  ///< of the global batch
-    std::int64_t mean_rows = 0;   ///< of all its parts, where it is one of several; else 0
+    std::int64_t batch_rows = 0;                 ///< of the global batch
+    std::int64_t mean_rows = 0;                  ///< of all its parts, where it is one of several; else 0
+    std::span<const std::int32_t> lengths = {};  ///< of sequences, where rows may have padding
   };
   /// Where the input of `rows` goes before forward().
   Tensor input(int worker, std::int64_t rows);

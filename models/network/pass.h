@@ -36,6 +36,15 @@ class Pass {
   std::int64_t rows() const { return static_cast<std::int64_t>(samples_.size()); }
   /// Which sample each row is: random masks are keyed by it, never by position or rank.
   std::span<const std::int64_t> samples() const { return samples_; }
+  /// Of rows that are sequences, how many of their positions are their own; what follows is padding. `whole`
+  /// where all are.
+  std::int64_t length(std::int64_t row, std::int64_t whole) const {
+    return lengths_.empty() ? whole : lengths_[static_cast<std::size_t>(row)];
+  }
+  /// Whether any row may have padding.
+  bool has_lengths() const { return !lengths_.empty(); }
+  /// Where its rows begin in the global batch.
+  std::int64_t first_row() const { return first_row_; }
   /// Rows of the global batch.
   std::int64_t batch_rows() const { return batch_rows_; }
   /// Rows over which gradients are to be a mean, for a layer that finds its own without dy: of all parts of a
@@ -74,7 +83,8 @@ class Pass {
   std::uint64_t seed_ = 1;
   int worker_ = 0;
   std::span<const std::int64_t> samples_;
-  std::int64_t batch_rows_ = 0, mean_rows_ = 0;
+  std::span<const std::int32_t> lengths_;
+  std::int64_t first_row_ = 0, batch_rows_ = 0, mean_rows_ = 0;
   std::vector<Block> blocks_;
   const Plan* plan_ = nullptr;
   const float* values_ = nullptr;

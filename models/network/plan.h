@@ -62,8 +62,9 @@ struct BufferId {
 /// before the first step.
 class Plan {
  public:
-  /// The most rows and blocks that a worker ever holds.
-  explicit Plan(std::int64_t max_rows, int max_blocks = 1) : max_rows_(max_rows), max_blocks_(max_blocks) {}
+  /// The most rows and blocks that a worker ever holds, and the most rows of a global batch.
+  explicit Plan(std::int64_t max_rows, int max_blocks = 1, std::int64_t batch = 1)
+      : max_rows_(max_rows), max_blocks_(max_blocks), batch_(batch) {}
 
   // For layers. Error(usage) when a model wants more than any machine has; sums of sizes then never overflow.
   ParameterId parameter(Parameter parameter);
@@ -89,6 +90,9 @@ class Plan {
   const std::string& layer_name() const { return layer_.name; }
   std::int64_t max_rows() const { return max_rows_; }
   int max_blocks() const { return max_blocks_; }
+  std::int64_t batch() const { return batch_; }
+  /// The layer wants each row of a batch to go on where it ended in the batch before.
+  void wants_streams() { wants_streams_ = true; }
 
   // For those that hold layers. Set up what runs first in forward first, and run backward in the opposite
   // order.
@@ -114,6 +118,7 @@ class Plan {
   std::int64_t scratch_position() const { return scratch_position_; }
   void set_scratch_position(std::int64_t position);
 
+  bool streams_wanted() const { return wants_streams_; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
   std::int64_t parameter_end() const { return parameter_end_; }
   const std::vector<State>& states() const { return states_; }
@@ -128,6 +133,8 @@ class Plan {
 
   std::int64_t max_rows_;
   int max_blocks_;
+  std::int64_t batch_;
+  bool wants_streams_ = false;
   std::vector<Parameter> parameters_;
   std::vector<State> states_;
   std::int64_t parameter_end_ = 0, state_end_ = 0, saved_end_ = 0, scratch_position_ = 0, scratch_end_ = 0;

@@ -42,37 +42,63 @@ void BatchRunner::score(Network& network, int worker, std::int64_t batch_rows, C
     y = y.as(rows);
     if (!gradient.empty()) gradient = gradient.as(rows);
   }
-  std::int64_t first = 0;
-  const Range blocks = network.blocks_of(worker);
-  for (std::int64_t block = blocks.first; block < blocks.last; ++block) {
-    const std::int64_t count = labels * session_.blocks().rows(block, batch_rows).count();
-    const ConstTensor block_y = y.rows(first, count);
+  const auto score_rows = [&](std::int64_t first, std::int64_t count) {
+    const ConstTensor rows = y.rows(first, count);
     const Targets targets = self.targets.targets().rows(first, count);
-    const Tensor block_dy = gradient.empty() ? Tensor() : gradient.rows(first, count);
-    sums[0] +=
-        targets.other_labels.empty()
-            ? session_.loss().evaluate(block_y, targets, gradient_scale, block_dy)
-            : mixed_loss(session_.loss(), block_y, targets, gradient_scale, block_dy, self.mixed_gradient);
+    const Tensor dy = gradient.empty() ? Tensor() : gradient.rows(first, count);
+    sums[0] += targets.other_labels.empty()
+                   ? session_.loss().evaluate(rows, targets, gradient_scale, dy)
+                   : mixed_loss(session_.loss(), rows, targets, gradient_scale, dy, self.mixed_gradient);
     std::size_t next = 1;
     for (const auto& metric : session_.metrics()) {
       const auto kinds = static_cast<std::size_t>(metric->sums());
-      metric->add(block_y, targets, sums.subspan(next, kinds));
+      metric->add(rows, targets, sums.subspan(next, kinds));
       next += kinds;
     }
+  };
+  std::int64_t row = 0;
+  const Range blocks = network.blocks_of(worker);
+  for (std::int64_t block = blocks.first; block < blocks.last; ++block) {
+    const std::int64_t count = session_.blocks().rows(block, batch_rows).count();
+    if (self.lengths.empty()) score_rows(row * labels, count * labels);
+    for (std::int64_t i = row; i < row + count && !self.lengths.empty(); ++i) {
+      const std::int64_t length = self.lengths[static_cast<std::size_t>(i)];
+      score_rows(i * labels, length);
+      if (!gradient.empty())
+        std::ranges::fill(gradient.rows(i * labels + length, labels - length).span(), 0.0f);
+    }
     sums = sums.subspan(kinds_);
-    first += count;
+    row += count;
   }
+}
+
+void BatchRunner::read_lengths(Worker& self, const Dataset& split, std::span<const std::int64_t> mine) {
+  self.lengths.clear();
+  if (split.has_lengths())
+    for (const std::int64_t sample : mine)
+      self.lengths.push_back(static_cast<std::int32_t>(split.length(sample)));
+}
+
+std::int64_t BatchRunner::labels_of(const Dataset& split, std::span<const std::int64_t> samples) const {
+  if (!split.has_lengths()) return std::ssize(samples) * session_.labels_per_sample();
+  std::int64_t labels = 0;
+  for (const std::int64_t sample : samples) labels += split.length(sample);
+  return labels;
 }
 
 void BatchRunner::evaluate(const Dataset& split, std::span<const std::int64_t> samples) {
   Network& network = session_.network();
+  labels_ += labels_of(split, samples);
   session_.pool().run([&](int worker) {
     Worker& self = workers_[static_cast<std::size_t>(worker)];
     const auto mine = part(network, worker, samples);
     split.read(mine, network.input(worker, std::ssize(mine)));
     self.targets.read(split, mine);
-    const ConstTensor y = network.forward(
-        worker, {.mode = Mode::evaluation, .samples = mine, .batch_rows = std::ssize(samples)});
+    read_lengths(self, split, mine);
+    const ConstTensor y = network.forward(worker, {.mode = Mode::evaluation,
+                                                   .samples = mine,
+                                                   .batch_rows = std::ssize(samples),
+                                                   .lengths = self.lengths});
     score(network, worker, std::ssize(samples), y, 0, self.sums);
   });
 }
@@ -82,17 +108,19 @@ template <class Fetch>
 void BatchRunner::learn(Network& network, const WorkerPart& part, const Fetch& fetch,
                         const std::function<void(std::int64_t)>& on_ready) {
   // The mean over the labels of the global batch, so that gradients of unequal parts are simply added.
-  const float scale = 1.0f / static_cast<float>(part.mean_rows * session_.labels_per_sample());
+  const float scale = 1.0f / static_cast<float>(part.mean_labels);
   const auto begin = std::chrono::steady_clock::now();
   fetch(network.input(part.worker, std::ssize(part.samples)));
   Worker& self = workers_[static_cast<std::size_t>(part.worker)];
   self.targets.read(*session_.data().train, part.samples, session_.data().mixup, part.epoch);
+  read_lengths(self, *session_.data().train, part.samples);
   self.data_time += std::chrono::steady_clock::now() - begin;
   const ConstTensor y = network.forward(part.worker, {.mode = Mode::training,
                                                       .step = part.step,
                                                       .samples = part.samples,
                                                       .batch_rows = part.batch_rows,
-                                                      .mean_rows = part.mean_rows});
+                                                      .mean_rows = part.mean_rows,
+                                                      .lengths = self.lengths});
   score(network, part.worker, part.batch_rows, y, scale, part.sums);
   network.backward(part.worker, on_ready);
 }
@@ -100,6 +128,9 @@ void BatchRunner::learn(Network& network, const WorkerPart& part, const Fetch& f
 void BatchRunner::train(RowLoader& rows, const Part& all,
                         const std::function<void(int, std::int64_t)>& on_ready) {
   const std::span<const std::int64_t> samples = all.samples;
+  const Dataset& split = *session_.data().train;
+  labels_ += labels_of(split, samples);
+  const std::int64_t labels = labels_of(split, all.batch);
   rows.begin(all.number);
   Network& network = session_.network();
   // Handed on by reference: a std::function that holds this much would allocate.
@@ -114,6 +145,7 @@ void BatchRunner::train(RowLoader& rows, const Part& all,
          .epoch = rows.epoch(),
          .batch_rows = std::ssize(samples),
          .mean_rows = std::ssize(all.batch),
+         .mean_labels = labels,
          .sums = workers_[static_cast<std::size_t>(worker)].sums},
         [&](Tensor x) { rows.fetch(worker, mine.data() - samples.data(), mine, x); },
         [&](std::int64_t offset) { on_ready(worker, offset); });
@@ -123,6 +155,7 @@ void BatchRunner::train(RowLoader& rows, const Part& all,
 
 void BatchRunner::recompute(Network& network, RowLoader& rows, std::span<const std::int64_t> samples,
                             std::int64_t step, std::span<double> sums) {
+  const std::int64_t labels = labels_of(*session_.data().train, samples);
   std::ranges::fill(sums, 0.0);
   session_.pool().run([&](int worker) {
     const auto mine = part(network, worker, samples);
@@ -134,6 +167,7 @@ void BatchRunner::recompute(Network& network, RowLoader& rows, std::span<const s
          .epoch = rows.epoch(),
          .batch_rows = std::ssize(samples),
          .mean_rows = std::ssize(samples),
+         .mean_labels = labels,
          .sums = sums},
         [&](Tensor x) { rows.fetch_others(worker, mine, x); }, [](std::int64_t) {});
   });
@@ -166,6 +200,7 @@ std::chrono::nanoseconds BatchRunner::data_time() const {
 }
 
 void BatchRunner::clear() {
+  labels_ = 0;
   for (Worker& worker : workers_) {
     std::ranges::fill(worker.sums, 0.0);
     worker.data_time = {};
@@ -177,7 +212,7 @@ void BatchRunner::scores(std::span<const double> sums, std::int64_t samples, Sco
   std::ranges::copy(sums, total_.begin());
   for (std::size_t i = kinds_; i < total_.size(); ++i) total_[i % kinds_] += total_[i];
   scores.samples = samples;
-  const auto labels = static_cast<double>(samples * session_.labels_per_sample());
+  const auto labels = static_cast<double>(labels_);
   scores.loss = total_[0] / labels;
   total_[0] = labels;
   session_.metric_values(metric_sums(), scores.metrics);

@@ -48,7 +48,7 @@ class BatchRunner {
   void clear();
   /// Of the samples that were trained on.
   SampleLedger& ledger() { return ledger_; }
-  /// Means from sums that were added over data ranks.
+  /// Means over all labels since clear(), from sums that were added over data ranks.
   void scores(std::span<const double> sums, std::int64_t samples, Scores& scores);
   /// How many labels the last scores() are of, and behind that the sums of all metrics.
   std::span<const double> metric_sums() const { return std::span(total_).first(kinds_); }
@@ -58,19 +58,23 @@ class BatchRunner {
     TargetRows targets;
     std::vector<double> sums;           ///< for each of its blocks
     std::vector<float> mixed_gradient;  ///< memory for a row, where samples are mixed
+    std::vector<std::int32_t> lengths;  ///< of its rows, where samples have several
     std::chrono::nanoseconds data_time{};
   };
   /// A worker's part of a step of training.
   struct WorkerPart {
     int worker = 0;
     std::span<const std::int64_t> samples;
-    std::int64_t step = 0, epoch = 0, batch_rows = 0, mean_rows = 0;
+    std::int64_t step = 0, epoch = 0, batch_rows = 0, mean_rows = 0, mean_labels = 0;
     std::span<double> sums;  ///< to be added to
   };
 
   /// A worker's part of a batch.
   std::span<const std::int64_t> part(const Network& network, int worker,
                                      std::span<const std::int64_t> samples) const;
+  static void read_lengths(Worker& self, const Dataset& split, std::span<const std::int64_t> mine);
+  /// Labels of a global batch, without those of padding.
+  std::int64_t labels_of(const Dataset& split, std::span<const std::int64_t> samples) const;
   /// Adds to `sums`, block by block.
   void score(Network& network, int worker, std::int64_t batch_rows, ConstTensor y, float gradient_scale,
              std::span<double> sums);
@@ -82,6 +86,7 @@ class BatchRunner {
   std::size_t kinds_ = 1;  ///< of sums
   std::vector<Worker> workers_;
   std::vector<double> total_;
+  std::int64_t labels_ = 0;  ///< of all global batches since clear()
   SampleLedger ledger_;
 };
 

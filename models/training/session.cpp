@@ -76,6 +76,7 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
   check_ranks(root.at("train"), settings_, mesh);
   check_schedule(root.at("train"), evaluation_data() && settings_.evaluate.kind != Cadence::Kind::never);
   network_ = make_network(root, blocks_, mesh.data().rank());
+  check_streams(root);
   loss_ = Registry<Loss>::make(model.at("loss"));
   const Dataset& train = *data_.train;
   const Shape output = scored_output(model, network_->output(), train.positions());
@@ -92,6 +93,19 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
     if (std::ranges::count(metrics_, name, [](const auto& metric) { return metric->name(); }) > 1)
       config.fail("", "the metric " + name + " is there twice");
   }
+}
+
+void Session::check_streams(const Config& root) const {
+  if (!network_->plan().streams_wanted()) return;
+  if (!root.at("data").get<bool>("streams"))
+    root.at("data").fail("streams", "a layer keeps its state, but samples do not follow one another",
+                         "data.streams: true");
+  if (settings_.accumulate > 1)
+    root.at("train").fail("accumulate",
+                          "rows of parts of a batch do not go on where those of the next begin");
+  if (settings_.crosscheck > 0)
+    root.at("train").fail("crosscheck",
+                          "what a layer with `keep_state` began with is gone when it is checked");
 }
 
 std::unique_ptr<Network> Session::make_network(const Config& root, const BatchBlocks& blocks, int rank) {

@@ -56,6 +56,9 @@ class Session {
   std::int64_t parameter_count() const;
 
  private:
+  /// Error(usage) when a layer keeps its state where it cannot.
+  void check_streams(const Config& root) const;
+
   TrainSettings settings_;
   Data data_;
   std::int64_t labels_per_sample_;

@@ -39,6 +39,7 @@ BatchOrder::Options order_options(const Config& data, const Session& session, st
           .batch = batch,
           .shuffle = data.get<bool>("shuffle"),
           .drop_last = data.get<bool>("drop_last"),
+          .streams = data.get<bool>("streams"),
           .seed = session.settings().seed};
 }
 

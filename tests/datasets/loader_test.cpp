@@ -38,6 +38,15 @@ TEST_CASE("an epoch has every sample exactly once, whatever the batch", "[loader
   }
 }
 
+TEST_CASE("rows of streams go on from batch to batch, and what fills no batch is left out", "[loader]") {
+  BatchOrder order({.samples = 11, .batch = 3, .streams = true});
+  CHECK(order.steps_per_epoch() == 3);
+  CHECK(epoch_of(order, 0) == std::vector<std::int64_t>{0, 3, 6, 1, 4, 7, 2, 5, 8});
+  CHECK(epoch_of(order, 4) == epoch_of(order, 0));
+  const auto all = order.epoch(0);
+  CHECK(std::vector<std::int64_t>(all.begin() + 9, all.end()) == std::vector<std::int64_t>{9, 10});
+}
+
 TEST_CASE("the order depends on seed and epoch alone, not on the steps asked for before", "[loader]") {
   BatchOrder order({.samples = 50, .batch = 8, .seed = 3});
   const auto first = epoch_of(order, 0), second = epoch_of(order, 1);

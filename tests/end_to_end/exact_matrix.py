@@ -21,7 +21,12 @@ TIMES = {'examples_per_second', 'comm_share', 'data_share', 'time'}
 MODELS = {'mnist-mlp': ('mnist-mlp', []),
           'mnist-small': ('mnist-small', []),
           'mnist-small, dropout 0.3': ('mnist-small', ['dropout']),
-          'cifar10-resnet20': ('cifar10-resnet20', [])}
+          'cifar10-resnet20': ('cifar10-resnet20', []),
+          'char-lstm': ('char-lstm', []),
+          'gpt-small': ('gpt-small', [])}
+# Texts are cut into short sequences, and their models are small.
+OF_TEXT = {'char-lstm': ['data.dataset.text.sequence=16', 'model.layers[1].lstm.units=24'],
+           'gpt-small': ['data.dataset.text.sequence=16', 'data.dataset.text.stride=16', 'vars.width=32', 'vars.heads=2']}
 
 
 class Placement:
@@ -93,6 +98,14 @@ def write_cifar10(folder, train, test):
             b''.join(bytes([label]) + picture for label, picture in zip(labels, pictures)))
 
 
+def write_text(folder, train, test):
+    """Words of a few letters, so that there is something to learn; as many sequences of 16 as the settings want."""
+    source = random.Random('text')
+    words = [''.join(source.choices('abcdefghij', k=source.randrange(1, 6))) for _ in range(30)]
+    letters = ' '.join(source.choices(words, k=16 * (train + test)))[:16 * (train + test)]
+    (folder / 'tinyshakespeare.txt').write_text(letters)
+
+
 def config_of(model, configs, folder):
     name, changes = MODELS[model]
     text = (configs / f'{name}.yaml').read_text()
@@ -154,12 +167,15 @@ def main():
         batch, train = (100, 1007) if arguments.full else (20, 47) if large else (100, 307)
         with tempfile.TemporaryDirectory() as parent:
             folder = pathlib.Path(parent)
-            (write_cifar10 if large else write_mnist)(folder, train, 53 if large else 203)
+            text = OF_TEXT.get(model)
+            (write_text if text else write_cifar10 if large else write_mnist)(folder, train, 53 if large else 203)
             config = config_of(model, configs, folder)
             settings = ['train.exact=true', f'train.steps={steps}', f'train.batch={batch}', 'train.clip_norm=0.5',
                         'train.evaluate=epoch', f'train.checkpoint={{steps: {steps}}}', 'train.log_every=1',
                         f'data.path={folder}']
-            if not large:
+            if text:
+                settings += text
+            elif not large:
                 settings += ['train.optimizer={sgd: {lr: 0.02, momentum: 0.9}}']
             for instructions, variables in chosen.items():
                 environment = {key: value for key, value in os.environ.items()

@@ -65,8 +65,9 @@ class Concat(nn.Module):
         return torch.cat([branch(x) for branch in self.branches], dim=1)
 
 
-def layer(name, yaml, module, shape, names=None, mode='training', tokens=None):
-    """names: ours for PyTorch's prefixes, {'': 'conv1'} unless said. tokens: the input, where it is integers."""
+def layer(name, yaml, module, shape, names=None, mode='training', tokens=None, lengths=None):
+    """names: ours for PyTorch's prefixes, {'': 'conv1'} unless said. tokens: the input, where it is integers. lengths: of
+    sequences with padding, whose outputs and gradients there are zeros."""
     module = module.double()
     ours = {}
     for key, tensor in module.state_dict().items():
@@ -90,6 +91,8 @@ def layer(name, yaml, module, shape, names=None, mode='training', tokens=None):
     tensors['y'] = y
     if mode == 'training':
         dy = rounded(*y.shape)
+        for row, length in enumerate(lengths or [] if y.dim() == 3 else []):
+            dy[row, length:] = 0
         y.backward(dy)
         tensors['dy'] = dy
         if tokens is None:
@@ -98,7 +101,8 @@ def layer(name, yaml, module, shape, names=None, mode='training', tokens=None):
             tensors[f'gradient/{ours[key]}'] = tensor.grad
         for key, tensor in states.items():
             tensors[f'state_after/{ours[key]}'] = tensor
-    write(name, tensors, kind='layer', yaml=yaml, mode=mode)
+    write(name, tensors, kind='layer', yaml=yaml, mode=mode,
+          **({'lengths': ' '.join(map(str, lengths))} if lengths else {}))
 
 
 def layers():
@@ -612,6 +616,55 @@ class RotaryAttention(SelfAttention):
         return self.attention.out_proj((scores.softmax(-1) @ v).transpose(1, 2).reshape(rows, length, width))
 
 
+class Padded(nn.Module):
+    """A recurrent module on sequences of several lengths: all outputs, or those at each end."""
+
+    def __init__(self, recurrent, lengths, last=False):
+        super().__init__()
+        self.recurrent, self.lengths, self.last = recurrent, lengths, last
+
+    def forward(self, x):
+        packed = nn.utils.rnn.pack_padded_sequence(x, self.lengths, batch_first=True, enforce_sorted=False)
+        y, state = self.recurrent(packed)
+        if self.last:
+            return torch.cat(tuple(state[0] if isinstance(state, tuple) else state), dim=1)
+        return nn.utils.rnn.pad_packed_sequence(y, batch_first=True, total_length=x.shape[1])[0]
+
+
+class MaskedAttention(SelfAttention):
+    """Keys behind a sequence's end are hidden; what comes out there is made zero."""
+
+    def __init__(self, width, heads, causal, lengths):
+        super().__init__(width, heads, causal)
+        self.lengths = lengths
+
+    def forward(self, x):
+        padding = torch.arange(x.shape[1])[None, :] >= torch.tensor(self.lengths)[:, None]
+        mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1) if self.causal else None
+        y = self.attention(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False)[0]
+        return y.masked_fill(padding[:, :, None], 0)
+
+
+def padded_layers():
+    lengths = [3, 5, 1]
+    for type, module in [('rnn', nn.RNN), ('lstm', nn.LSTM), ('gru', nn.GRU)]:
+        names = {'recurrent': f'{type}1'}
+        layer(f'{type}_padded', f'{type}: 4', Padded(module(3, 4, batch_first=True), lengths), (3, 5, 3), names,
+              lengths=lengths)
+        layer(f'{type}_padded_stacked', f'{type}: {{units: 3, layers: 2, bidirectional: true}}',
+              Padded(module(4, 3, num_layers=2, bidirectional=True, batch_first=True), lengths), (3, 6, 4), names,
+              lengths=lengths)
+        layer(f'{type}_padded_last', f'{type}: {{units: 3, bidirectional: true, output: last}}',
+              Padded(module(4, 3, bidirectional=True, batch_first=True), lengths, last=True), (3, 5, 4), names,
+              lengths=lengths)
+    names = {'attention': 'attention1', 'attention.out_proj': 'attention1.out_proj'}
+    for name, length, lengths in [('', 5, [3, 5, 1]), ('_long', 140, [70, 128, 1])]:
+        for causal in [False, True]:
+            layer(f'attention_padded_{"causal" if causal else "whole"}{name}',
+                  f'attention: {{heads: 2, causal: {str(causal).lower()}}}', MaskedAttention(4, 2, causal, lengths),
+                  (3, length, 4), names, lengths=lengths)
+
+
 def sequence_layers():
     layer('gelu', 'gelu', nn.GELU(), (3, 2, 3, 5))
     layer('dense_gelu', 'dense: {units: 4, activation: gelu}', nn.Sequential(nn.Linear(6, 4), nn.GELU()), (5, 6),
@@ -667,3 +720,5 @@ torch.manual_seed(20251120)
 sequence_layers()
 torch.manual_seed(20251121)
 clipping()
+torch.manual_seed(20251122)
+padded_layers()

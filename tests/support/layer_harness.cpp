@@ -24,8 +24,7 @@ class InputProbe final : public Layer {
   }
   void forward(ConstTensor x, Tensor y, Pass&) override { std::ranges::copy(x.span(), y.data()); }
   void backward(ConstTensor, ConstTensor, Tensor dy, Tensor, Pass& pass) override {
-    if (pass.rows() > 0)
-      std::ranges::copy(dy.span(), gradient_.begin() + pass.samples().front() * dy.row_size());
+    if (pass.rows() > 0) std::ranges::copy(dy.span(), gradient_.begin() + pass.first_row() * dy.row_size());
   }
 
  private:
@@ -59,6 +58,7 @@ void PoolSum::sum(int worker, std::span<const double> lines, std::span<double> t
 
 LayerHarness::LayerHarness(const std::string& yaml, const Shape& sample, const Options& options)
     : rows_(options.rows),
+      lengths_(options.lengths),
       own_parameters_(options.input_gradient ? 1 : 0),
       pool_(options.workers),
       blocks_{.count = options.exact_blocks > 0 ? options.exact_blocks : options.workers,
@@ -110,11 +110,15 @@ std::vector<float> LayerHarness::forward(std::span<const float> x, Mode mode) {
   pool_.run([&](int worker) {
     const std::int64_t first = rows_of(worker).first, count = rows_of(worker).count();
     std::copy_n(x.data() + first * in, count * in, network_->input(worker, count).data());
+    const auto mine = [&]<class Number>(std::span<const Number> all) {
+      return all.empty() ? all
+                         : all.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+    };
     const ConstTensor part =
         network_->forward(worker, {.mode = mode,
-                                   .samples = std::span(samples_).subspan(static_cast<std::size_t>(first),
-                                                                          static_cast<std::size_t>(count)),
-                                   .batch_rows = rows_});
+                                   .samples = mine(std::span<const std::int64_t>(samples_)),
+                                   .batch_rows = rows_,
+                                   .lengths = mine(std::span<const std::int32_t>(lengths_))});
     std::ranges::copy(part.span(), y.data() + first * out);
   });
   return y;

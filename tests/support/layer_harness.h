@@ -38,8 +38,9 @@ class LayerHarness {
   struct Options {
     std::int64_t rows = 3;
     int workers = 1;
-    int exact_blocks = 0;        ///< 0: a block for each worker
-    bool input_gradient = true;  ///< false: as in a network, whose input nobody asks about
+    int exact_blocks = 0;                    ///< 0: a block for each worker
+    std::vector<std::int32_t> lengths = {};  ///< of rows that are sequences, where some have padding
+    bool input_gradient = true;              ///< false: as in a network, whose input nobody asks about
   };
   /// Parameters begin as random numbers in [-0.5, 0.5).
   LayerHarness(const std::string& yaml, const Shape& sample, const Options& options);
@@ -49,6 +50,8 @@ class LayerHarness {
   const Shape& input() const { return network_->input(); }
   const Shape& output() const { return network_->output(); }
   std::int64_t rows() const { return rows_; }
+  /// The sample of each row; to be changed between calls.
+  std::span<std::int64_t> samples() { return samples_; }
 
   /// Parameters of the layers, without the harness's own.
   std::span<const Parameter> parameters() const {
@@ -73,6 +76,7 @@ class LayerHarness {
   Range rows_of(int worker) const { return blocks_.rows(blocks_.of_worker(0, worker), rows_); }
 
   std::int64_t rows_;
+  std::vector<std::int32_t> lengths_;
   std::size_t own_parameters_;
   ThreadPool pool_;
   BatchBlocks blocks_;

@@ -93,6 +93,98 @@ TEST_CASE("windows may overlap in training; validation is the end of the text, c
   CHECK(sample_of(*part.validation, 0).front() == 40);
 }
 
+TEST_CASE("bpe merges the first pair of the file wherever it is, word by word", "[data]") {
+  const TemporaryDirectory directory;
+  // The letter for a space is \u0120. Tokens: h 71, e 68, l 75, o 78, w 86, space 220; then the merges from
+  // 256.
+  directory.write("merges.txt", bytes_of("#version: 0.2\nh e\nl l\nhe ll\nhell o\n\xC4\xA0 w\n"));
+  directory.write("a.txt", bytes_of("hello hell w. hhell"));
+  const Data data = opened(directory, "file: a.txt, sequence: 7, tokens: bpe, merges: merges.txt");
+  CHECK(data.train->vocabulary() == 261);
+  CHECK(sample_of(*data.train, 0) ==
+        std::vector<int>{259, 220, 258, 260, 13, 220, 71, 220, 258, 260, 13, 220, 71, 258});
+}
+
+TEST_CASE("bad files of merges are errors of the data that name the line", "[data]") {
+  struct Bad {
+    std::string merges, place, message;
+  };
+  const auto bad = GENERATE(
+      Bad{"h e\nll\n", ":2:1", "two pieces"}, Bad{"h e\nh e l\n", ":2:1", "two pieces"},
+      Bad{"h e\n\nl l\n", ":2:1", "two pieces"}, Bad{" e\n", ":1:1", "two pieces"},
+      Bad{"h e\nhe ll\n", ":2:4", "no line before"}, Bad{"h e\nh e\n", ":2:1", "has made"},
+      Bad{"h \xFF\n", ":1:3", "stands for no byte"}, Bad{"h \xE2\x82\xAC\n", ":1:3", "stands for no byte"});
+  const TemporaryDirectory directory;
+  directory.write("a.txt", bytes_of("hello"));
+  directory.write("merges.txt", bytes_of(bad.merges));
+  INFO(bad.merges);
+  try {
+    opened(directory, "file: a.txt, sequence: 1, tokens: bpe, merges: merges.txt");
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::data);
+    CHECK_THAT(error.diagnostics().front().text(), Catch::Contains("merges.txt" + bad.place));
+    CHECK_THAT(error.diagnostics().front().text(), Catch::Contains(bad.message));
+  }
+}
+
+TEST_CASE("bpe without merges, merges without bpe and absent merges are errors", "[data]") {
+  const TemporaryDirectory directory;
+  directory.write("a.txt", bytes_of("hello"));
+  CHECK_THROWS_WITH(opened(directory, "file: a.txt, sequence: 1, tokens: bpe"),
+                    Catch::Contains("go together"));
+  CHECK_THROWS_WITH(opened(directory, "file: a.txt, sequence: 1, merges: b"), Catch::Contains("go together"));
+  CHECK_THAT(data_error([&] { opened(directory, "file: a.txt, sequence: 1, tokens: bpe, merges: b"); }),
+             Catch::Contains("b[.gz] is missing"));
+}
+
+TEST_CASE("a single word of a million letters is cut into pieces in no time", "[data]") {
+  const TemporaryDirectory directory;
+  directory.write("a.txt", Bytes(1 << 20, 'a'));
+  directory.write("merges.txt", bytes_of("a a\naa aa\naaaa aaaa\n"));
+  const Data data = opened(directory, "file: a.txt, sequence: 100, tokens: bpe, merges: merges.txt");
+  CHECK(data.train->size() == ((1 << 17) - 1) / 100);
+}
+
+TEST_CASE("lines are samples, padded to the sequence; longer ones go on as further samples", "[data]") {
+  const TemporaryDirectory directory;
+  // Characters: \n 0, a 1, b 2, c 3, d 4, ä 5.
+  directory.write("a.txt", bytes_of("ab\n\nabcd\n\xC3\xA4\nba"));
+  const std::string tokens = GENERATE("bytes", "characters");
+  const Data data = opened(directory, "file: a.txt, sequence: 3, lines: true, tokens: " + tokens);
+  const Dataset& lines = *data.train;
+  CHECK(lines.has_lengths());
+  REQUIRE(lines.size() == 5);  // the last label of `ba` is not there
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t i = 0; i < lines.size(); ++i) lengths.push_back(lines.length(i));
+  if (tokens == "bytes") {
+    CHECK(lengths == std::vector<std::int64_t>{2, 3, 1, 2, 1});
+    CHECK(sample_of(lines, 4) == std::vector<int>{'b', 0, 0, 'a', 0, 0});
+  } else {
+    CHECK(lengths == std::vector<std::int64_t>{2, 3, 1, 1, 1});
+    CHECK(sample_of(lines, 0) == std::vector<int>{1, 2, 0, 2, 0, 0});
+    CHECK(sample_of(lines, 2) == std::vector<int>{4, 0, 0, 0, 0, 0});
+    CHECK(sample_of(lines, 3) == std::vector<int>{5, 0, 0, 0, 0, 0});
+  }
+}
+
+TEST_CASE("the last lines of a text validate", "[data]") {
+  const TemporaryDirectory directory;
+  directory.write("a.txt", bytes_of("a\nb\nc\nd\n"));
+  const Data data = opened(directory, "file: a.txt, sequence: 3, lines: true", "validation: 0.25");
+  CHECK(data.train->size() == 3);
+  CHECK(sample_of(*data.validation, 0) == std::vector<int>{'d', 0, 0, '\n', 0, 0});
+}
+
+TEST_CASE("lines without tokens, and lines of bpe, are errors", "[data]") {
+  const TemporaryDirectory directory;
+  directory.write("a.txt", bytes_of("\n\n\n"));
+  CHECK_THAT(data_error([&] { opened(directory, "file: a.txt, sequence: 3, lines: true"); }),
+             Catch::Contains("no line with a token"));
+  CHECK_THROWS_WITH(opened(directory, "file: a.txt, sequence: 1, tokens: bpe, merges: m, lines: true"),
+                    Catch::Contains("bytes or characters"));
+}
+
 TEST_CASE("bad texts are errors of the data that name the place", "[data]") {
   struct Bad {
     std::string text, settings, message;

@@ -39,6 +39,67 @@ TEST_CASE("truncate lets no gradient pass from one stretch of steps to the one b
   CHECK(dx[6] != 0);
 }
 
+TEST_CASE("sequences that go on with the kept state are as one sequence that is truncated", "[layers]") {
+  const std::string type = GENERATE("rnn", "lstm", "gru");
+  const int workers = GENERATE(1, 2, 3);
+  const std::string settings = "{units: 3, layers: 2, ";
+  constexpr std::int64_t kRows = 2, kLength = 3, kWidth = 2, kUnits = 3;
+  LayerHarness whole(type + ": " + settings + "truncate: 3}", {2 * kLength, kWidth}, {.rows = kRows});
+  LayerHarness parts(type + ": " + settings + "keep_state: true}", {kLength, kWidth},
+                     {.rows = kRows, .workers = workers});
+  const auto numbers = [](std::int64_t count, float factor) {
+    std::vector<float> result;
+    for (std::int64_t i = 0; i < count; ++i) result.push_back(std::sin(factor * static_cast<float>(i)));
+    return result;
+  };
+  /// The first or second half of each row.
+  const auto half = [](const std::vector<float>& all, std::int64_t which) {
+    const std::int64_t width = std::ssize(all) / (2 * kRows);
+    std::vector<float> result;
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      const auto begin = all.begin() + (2 * row + which) * width;
+      result.insert(result.end(), begin, begin + width);
+    }
+    return result;
+  };
+  const std::vector<float> x = numbers(kRows * 2 * kLength * kWidth, 0.7f),
+                           dy = numbers(kRows * 2 * kLength * kUnits, 1.3f);
+  const std::vector<float> y = whole.forward(x), dx = whole.backward(dy);
+  std::vector<std::vector<float>> gradients;
+  for (const Parameter& parameter : parts.parameters())
+    gradients.emplace_back(static_cast<std::size_t>(parameter.shape.size()));
+  for (std::int64_t step = 0; step < 2; ++step) {
+    for (std::int64_t row = 0; row < kRows; ++row)
+      parts.samples()[static_cast<std::size_t>(row)] = 10 * row + step;
+    CHECK(relative_difference(parts.forward(half(x, step)), half(y, step)) < 1e-6);
+    CHECK(relative_difference(parts.backward(half(dy, step)), half(dx, step)) < 1e-6);
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      const std::vector<float> gradient = parts.gradient(parts.parameters()[i]);
+      for (std::size_t k = 0; k < gradient.size(); ++k) gradients[i][k] += gradient[k];
+    }
+  }
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    INFO(parts.parameters()[i].name);
+    CHECK(relative_difference(gradients[i], whole.gradient(whole.parameters()[i])) < 1e-5);
+  }
+
+  // A sample that does not follow begins anew, and so does every one in evaluation, which keeps nothing.
+  const std::vector<float> anew = half(y, 0);
+  parts.samples()[0] = 5;
+  parts.samples()[1] = 12;
+  const std::vector<float> mixed = parts.forward(half(x, 0));
+  CHECK(std::equal(anew.begin(), anew.begin() + kLength * kUnits, mixed.begin()));
+  CHECK(mixed.back() != anew.back());
+  parts.samples()[0] = 6;
+  parts.samples()[1] = 13;
+  CHECK(relative_difference(parts.forward(half(x, 0), Mode::evaluation), anew) < 1e-6);
+}
+
+TEST_CASE("a layer of two directions keeps no state", "[layers]") {
+  CHECK_THROWS_WITH(LayerHarness("lstm: {units: 3, bidirectional: true, keep_state: true}", {5, 2}, {}),
+                    Catch::Contains("no state to go on from"));
+}
+
 TEST_CASE("a NaN spoils what comes after it, and no other sample", "[layers]") {
   const std::string type = GENERATE("rnn", "lstm", "gru");
   LayerHarness harness(type + ": 2", {3, 1}, {.rows = 2});

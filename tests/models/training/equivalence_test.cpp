@@ -9,6 +9,7 @@
 #include "tests/support/mpi_main.h"
 #include "tests/support/noise_dataset.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/token_dataset.h"
 
 namespace trainer {
 namespace {
@@ -28,6 +29,33 @@ constexpr const char* kWide = "[{dense: {units: 4200, activation: relu}}, {dense
 constexpr const char* kConvnet =
     "[{conv: {filters: 4, kernel: 3}}, batch_norm, relu, {max_pool: 2}, {dense: {units: 13, activation: "
     "relu}}, {dense: 10}]";
+
+/// Sequences of several lengths, and a small GPT.
+constexpr const char* kRagged =
+    "[{embedding: {units: 6, vocabulary: 10}}, {lstm: {units: 7, layers: 2}}, {gru: {units: 4, "
+    "bidirectional: "
+    "true}}, {rnn: 6}, {attention: 2}, {dense: 10}]";
+constexpr const char* kGpt =
+    "[{embedding: {units: 8, vocabulary: 10, positions: learned, name: tokens}}, {residual: [layer_norm, "
+    "{attention: {heads: 2, causal: true}}, {dropout: 0.1}]}, {residual: [layer_norm, {dense: {expand: 3, "
+    "activation: gelu}}, {dense: 8}]}, layer_norm, {dense: {units: 10, bias: false, tie: tokens}}]";
+
+/// State that goes on from batch to batch.
+constexpr const char* kStreams =
+    "[{embedding: {units: 6, vocabulary: 10}}, {lstm: {units: 5, layers: 2, keep_state: true}}, {gru: "
+    "{units: 6, "
+    "keep_state: true}}, {dense: 10}]";
+
+constexpr const char* kSgd = "optimizer: {sgd: {lr: 0.02, momentum: 0.9, weight_decay: 1.0e-4}}";
+constexpr const char* kAdam = "optimizer: {adamw: {lr: 0.003}}";
+
+bool takes_tokens(const std::string& layers) { return layers.find("embedding") != std::string::npos; }
+
+std::unique_ptr<Dataset> samples(const std::string& layers, std::int64_t count, std::uint64_t seed) {
+  if (takes_tokens(layers))
+    return std::make_unique<TokenDataset>(count, 9, 10, seed, layers == kRagged ? 8 : 0);
+  return std::make_unique<NoiseDataset>(count, Shape{8, 8, 1}, 10, seed);
+}
 
 struct Placement {
   int data = 1, model = 1, ranks_per_node = 0, threads = 1;
@@ -60,21 +88,18 @@ Run train(Communicator& world, const Placement& placement, const std::string& la
   const ConfigTree tree(
       {.file = "test.yaml",
        .text =
-           "data: {dataset: digits, augment: [{random_crop: 1}, horizontal_flip]}\n"
-           "model: {layers: " +
-           layers +
+           std::string("data: {dataset: digits") +
+           (takes_tokens(layers) ? "" : ", augment: [{random_crop: 1}, horizontal_flip]") +
+           (layers == kStreams ? ", streams: true" : "") + "}\nmodel: {layers: " + layers +
            ", loss: softmax_cross_entropy}\ntrain: {batch: 100, metrics: [accuracy], guards: {steps: 2}, " +
            settings + "}\n"},
       run_settings());
   Mesh mesh(world,
             {.data = placement.data, .model = placement.model, .ranks_per_node = placement.ranks_per_node});
   ThreadPool pool(placement.threads, true);
-  const Shape sample{8, 8, 1};
-  Data data{.name = "noise",
-            .train = std::make_unique<NoiseDataset>(207, sample, 10, 1),
-            .test = std::make_unique<NoiseDataset>(103, sample, 10, 2),
-            .augmentation = Augmentation(tree.root().at("data").items("augment"), sample, 1),
-            .mixup = Mixup(mixup, 207, 1)};
+  Data data{.name = "noise", .train = samples(layers, 207, 1), .test = samples(layers, 103, 2)};
+  data.augmentation = Augmentation(tree.root().at("data").items("augment"), data.train->sample(), 1);
+  data.mixup = Mixup(mixup, 207, 1);
   Session session(tree.root(), std::move(data), mesh, pool);
   Trainer trainer(tree.root(), session,
                   {.initial_weights = initial_weights,
@@ -122,7 +147,7 @@ double largest_difference(const Run& run, const Run& reference, const Run& initi
 }  // namespace
 
 TEST_CASE("the gradient of one step does not depend on where it is computed", "[training]") {
-  const std::string layers = GENERATE(kMlp, kPairs, kNarrow, kConvnet, kWide);
+  const std::string layers = GENERATE(kMlp, kPairs, kNarrow, kConvnet, kWide, kRagged, kGpt);
   const std::string one_step = "optimizer: {sgd: {lr: 1}}, steps: 1, evaluate: never";
   const auto alone = solo();
   const Run initial = train(*alone, {}, layers, "optimizer: {sgd: {lr: 1}}, steps: 0, evaluate: never");
@@ -136,9 +161,8 @@ TEST_CASE("the gradient of one step does not depend on where it is computed", "[
 
 TEST_CASE("losses and scores of a run with a last batch of 7 do not depend on where it is computed",
           "[training]") {
-  const std::string layers = GENERATE(kMlp, kPairs, kConvnet, kWide);
-  const std::string run_settings =
-      "optimizer: {sgd: {lr: 0.02, momentum: 0.9, weight_decay: 1.0e-4}}, epochs: 4";
+  const std::string layers = GENERATE(kMlp, kPairs, kConvnet, kWide, kRagged, kGpt);
+  const std::string run_settings = std::string(takes_tokens(layers) ? kAdam : kSgd) + ", epochs: 4";
   const auto alone = solo();
   const Run reference = train(*alone, {}, layers, run_settings);
   REQUIRE(reference.losses.size() == 12);
@@ -157,13 +181,17 @@ TEST_CASE("losses and scores of a run with a last batch of 7 do not depend on wh
 
 TEST_CASE("in exact mode losses, scores and weights have the same bits wherever a run is computed",
           "[training]") {
-  const auto [layers, blocks, mixup] = GENERATE(table<std::string, int, double>(
-      {{kMlp, 8, 0}, {kPairs, 8, 0}, {kNarrow, 8, 0}, {kUneven, 7, 0}, {kConvnet, 7, 0.4}}));
+  const auto [layers, blocks, mixup] = GENERATE(table<std::string, int, double>({{kMlp, 8, 0},
+                                                                                 {kPairs, 8, 0},
+                                                                                 {kNarrow, 8, 0},
+                                                                                 {kUneven, 7, 0},
+                                                                                 {kConvnet, 7, 0.4},
+                                                                                 {kRagged, 7, 0},
+                                                                                 {kGpt, 7, 0},
+                                                                                 {kStreams, 7, 0}}));
   // 7 blocks of batches of 100 and of 7: uneven ones, and a worker without any.
-  const std::string settings =
-      "optimizer: {sgd: {lr: 0.02, momentum: 0.9, weight_decay: 1.0e-4}}, epochs: 1, clip_norm: 0.5, exact: "
-      "true, blocks: " +
-      std::to_string(blocks);
+  const std::string settings = std::string(takes_tokens(layers) ? kAdam : kSgd) +
+                               ", epochs: 1, clip_norm: 0.5, exact: true, blocks: " + std::to_string(blocks);
   const auto alone = solo();
   const Run reference = train(*alone, {}, layers, settings, "", mixup);
   std::vector<Placement> all = placements(test_world().size());
@@ -399,6 +427,36 @@ TEST_CASE("a schedule of momentum wants an optimizer that has one, one of evalua
   CHECK_THROWS_WITH(
       train(*alone, {}, kMlp, "optimizer: {sgd: {lr: 1}}, steps: 1, schedule: plateau, evaluate: never"),
       Catch::Contains("there are none"));
+}
+
+TEST_CASE("more padding behind sequences changes neither losses nor scores", "[training]") {
+  const auto losses = [](std::int64_t positions) {
+    const ConfigTree tree(
+        {.file = "test.yaml",
+         .text = std::string("data: {dataset: digits}\nmodel: {layers: ") + kRagged +
+                 ", loss: softmax_cross_entropy}\ntrain: {batch: 20, metrics: [accuracy], steps: 10, " +
+                 kAdam + "}\n"},
+        run_settings());
+    const auto alone = solo();
+    Mesh mesh(*alone, {});
+    ThreadPool pool(2, true);
+    Data data{.name = "tokens",
+              .train = std::make_unique<TokenDataset>(207, positions, 10, 1, 8),
+              .test = std::make_unique<TokenDataset>(103, positions, 10, 2, 8)};
+    Session session(tree.root(), std::move(data), mesh, pool);
+    Trainer trainer(tree.root(), session, {});
+    std::vector<double> numbers;
+    Losses observer(numbers);
+    const TemporaryFolder folder;
+    trainer.run({&observer}, folder.path());
+    const Scores scores = evaluate(session, *session.data().test);
+    numbers.push_back(scores.loss);
+    numbers.push_back(scores.metrics[0]);
+    return numbers;
+  };
+  const std::vector<double> tight = losses(8), loose = losses(23);
+  REQUIRE(tight.size() == 12);
+  for (std::size_t i = 0; i < tight.size(); ++i) CHECK(loose[i] == Approx(tight[i]).epsilon(1e-5));
 }
 
 TEST_CASE("a run on the same layout repeats its bits", "[training]") {

@@ -8,6 +8,7 @@
 #include "tests/support/mpi_main.h"
 #include "tests/support/noise_dataset.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/token_dataset.h"
 
 namespace trainer {
 namespace {
@@ -16,6 +17,16 @@ constexpr const char* kLayers =
     "[{conv: {filters: 4, kernel: 3}}, batch_norm, relu, {max_pool: 2}, {dense: {units: 13, activation: "
     "relu}}, "
     "{dropout: 0.3}, {dense: {units: 7, activation: tanh}}, {dense: 10}]";
+
+/// Rows remember something from batch to batch.
+constexpr const char* kStreams =
+    "[{embedding: {units: 6, vocabulary: 10}}, {lstm: {units: 5, keep_state: true}}, {gru: {units: 6, "
+    "keep_state: true}}, {dense: 10}]";
+
+std::unique_ptr<Dataset> samples(bool are_sequences, std::int64_t count, std::uint64_t seed) {
+  if (are_sequences) return std::make_unique<TokenDataset>(count, 9, 10, seed);
+  return std::make_unique<NoiseDataset>(count, Shape{8, 8, 1}, 10, seed);
+}
 
 struct Placement {
   int data = 1, model = 1, threads = 1;
@@ -39,22 +50,21 @@ class Losses final : public Observer {
 
 /// Trains up to `steps`, from a checkpoint if there is one.
 Run train(Communicator& world, const Placement& placement, int steps, const Checkpoint* from = nullptr,
-          const std::string& optimizer = "adam: {lr: 0.01}", const std::string& more = "") {
+          const std::string& optimizer = "adam: {lr: 0.01}", const std::string& more = "",
+          const char* layers = kLayers) {
+  const bool in_streams = layers == kStreams;
   const ConfigTree tree(
       {.file = "test.yaml",
-       .text = "data: {dataset: digits, augment: [{random_crop: 1}, horizontal_flip]}\n"
-               "model: {layers: " +
-               std::string(kLayers) +
+       .text = std::string("data: {dataset: digits, ") +
+               (in_streams ? "streams: true" : "augment: [{random_crop: 1}, horizontal_flip]") +
+               "}\nmodel: {layers: " + layers +
                ", loss: softmax_cross_entropy}\ntrain: {batch: 50, metrics: [accuracy], optimizer: {" +
                optimizer + "}, steps: " + std::to_string(steps) + more + "}\n"},
       run_settings());
   Mesh mesh(world, {.data = placement.data, .model = placement.model});
   ThreadPool pool(placement.threads, true);
-  const Shape sample{8, 8, 1};
-  Data data{.name = "noise",
-            .train = std::make_unique<NoiseDataset>(207, sample, 10, 1),
-            .test = std::make_unique<NoiseDataset>(103, sample, 10, 2),
-            .augmentation = Augmentation(tree.root().at("data").items("augment"), sample, 1)};
+  Data data{.name = "noise", .train = samples(in_streams, 207, 1), .test = samples(in_streams, 103, 2)};
+  data.augmentation = Augmentation(tree.root().at("data").items("augment"), data.train->sample(), 1);
   Session session(tree.root(), std::move(data), mesh, pool);
   Trainer trainer(tree.root(), session,
                   {.reducer = {.bucket_floats = 500, .share = placement.share, .crowded = true}});
@@ -95,12 +105,14 @@ std::vector<Placement> placements(int ranks) {
 TEST_CASE("a run that goes on, in the middle of an epoch too, ends with the bits of one that never stopped",
           "[training]") {
   const int stop = GENERATE(1, 5, 8);
+  const char* const layers = GENERATE(kLayers, kStreams);
+  const std::string optimizer = "adam: {lr: 0.01}";
   constexpr int kEnd = 12;
   for (const Placement& placement : placements(test_world().size())) {
-    INFO("stopped after " << stop << " on " << placement.data << "x" << placement.model);
-    const Run whole = train(test_world(), placement, kEnd);
-    const Run before = train(test_world(), placement, stop);
-    const Run after = train(test_world(), placement, kEnd, &before.end);
+    INFO(layers << " stopped after " << stop << " on " << placement.data << "x" << placement.model);
+    const Run whole = train(test_world(), placement, kEnd, nullptr, optimizer, "", layers);
+    const Run before = train(test_world(), placement, stop, nullptr, optimizer, "", layers);
+    const Run after = train(test_world(), placement, kEnd, &before.end, optimizer, "", layers);
     if (test_world().rank() != 0) continue;
     CHECK(after.losses == std::vector<double>(whole.losses.begin() + stop, whole.losses.end()));
     CHECK(largest_difference(after.end.model, whole.end.model) == 0);

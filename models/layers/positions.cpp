@@ -1,0 +1,50 @@
+#include <algorithm>
+
+#include "engine/math/elementwise.h"
+#include "models/layers/layer.h"
+
+namespace trainer {
+namespace {
+
+/// y = x + a learned number for each place of a sample, so that equal things at different places differ.
+class Positions final : public Layer {
+ public:
+  explicit Positions(const Config& config) : config_(config) {}
+
+  Shape setup(const Shape& sample, Plan& plan) override {
+    if (sample.rank() != 2)
+      fail_to_fit(config_, plan, sample, "it wants a sequence of vectors",
+                  "`reshape` and `permute` make one of a map");
+    weight_ = plan.parameter({.name = "weight", .shape = sample, .fan_in = sample[0], .fan_out = sample[1]});
+    plan.backward_reads(false, false);
+    plan.works_in_place();
+    return sample;
+  }
+
+  void forward(ConstTensor x, Tensor y, Pass& pass) override {
+    const ConstTensor weight = pass.value(weight_);
+    bias_activate(Activation::none, pass.rows(), weight.size(), x.data(), weight.data(), y.data());
+  }
+
+  void backward(ConstTensor, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
+    for (const Block& block : pass.blocks()) {
+      const Tensor gradient = pass.gradient(weight_, block);
+      column_sums(block.count, gradient.size(), dy.data() + block.first * gradient.size(), false,
+                  gradient.data());
+    }
+    if (!dx.empty() && dx.data() != dy.data()) std::ranges::copy(dy.span(), dx.data());
+  }
+
+ private:
+  Config config_;
+  ParameterId weight_;
+};
+
+const Registry<Layer>::Add registered{
+    {.name = "positions",
+     .help =
+         "adds learned numbers to each position of a sequence, as `embedding: {positions: learned}` does"},
+    [](const Config& config) { return std::make_unique<Positions>(config); }};
+
+}  // namespace
+}  // namespace trainer
