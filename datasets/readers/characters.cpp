@@ -31,7 +31,8 @@ TokenizedText tokens_of_characters(std::string_view text, const std::string& pat
     if (character == kNoCharacter) fail_at(text, at, path);
     result.tokens.push_back(character);
   }
-  std::vector<std::uint32_t> places(0x110000);
+  const auto last = std::ranges::max_element(result.tokens);
+  std::vector<std::uint32_t> places(last == result.tokens.end() ? 0 : std::size_t{*last} + 1);
   for (const std::uint32_t character : result.tokens) places[character] = 1;
   std::uint32_t next = 0;
   for (std::uint32_t& place : places)

@@ -199,7 +199,7 @@ TEST_CASE("in exact mode losses, scores and weights have the same bits wherever 
   if (test_world().size() == 4) all.push_back({.data = 2, .model = 2, .ranks_per_node = 1, .share = false});
   for (std::size_t i = 0; i < all.size(); ++i) {
     // Neither does a look at what others compute, at a whole batch or at the last.
-    const std::string crosscheck = ", crosscheck: " + std::to_string(2 + i % 2);
+    const std::string crosscheck = layers == kStreams ? "" : ", crosscheck: " + std::to_string(2 + i % 2);
     const Placement& placement = all[i];
     const Run run = train(test_world(), placement, layers, settings + crosscheck, "", mixup);
     INFO(text(placement) << ", " << layers);
@@ -427,6 +427,25 @@ TEST_CASE("a schedule of momentum wants an optimizer that has one, one of evalua
   CHECK_THROWS_WITH(
       train(*alone, {}, kMlp, "optimizer: {sgd: {lr: 1}}, steps: 1, schedule: plateau, evaluate: never"),
       Catch::Contains("there are none"));
+}
+
+TEST_CASE("a layer that keeps its state wants samples that follow one another, and no crosscheck",
+          "[training]") {
+  const auto session = [](const std::string& data, const std::string& train) {
+    const ConfigTree tree(
+        {.file = "test.yaml",
+         .text = "data: {dataset: digits" + data + "}\nmodel: {layers: " + kStreams +
+                 ", loss: softmax_cross_entropy}\ntrain: {batch: 20, steps: 1, " + kAdam + train + "}\n"},
+        run_settings());
+    const auto alone = solo();
+    Mesh mesh(*alone, {});
+    ThreadPool pool(1);
+    const Session built(tree.root(), {.name = "tokens", .train = samples(kStreams, 50, 1)}, mesh, pool);
+  };
+  CHECK_NOTHROW(session(", streams: true", ""));
+  CHECK_THROWS_WITH(session("", ""), Catch::Contains("samples do not follow one another"));
+  CHECK_THROWS_WITH(session(", streams: true", ", exact: true, crosscheck: 5"), Catch::Contains("is gone"));
+  CHECK_THROWS_WITH(session(", streams: true", ", accumulate: 2"), Catch::Contains("do not go on"));
 }
 
 TEST_CASE("more padding behind sequences changes neither losses nor scores", "[training]") {
