@@ -20,13 +20,17 @@ namespace {
 std::vector<std::string> row_of(const Sequence::Entry& entry, const Plan& plan, std::int64_t parameter_end,
                                 std::int64_t& total_operations) {
   std::int64_t parameters = 0;
+  bool learns = false;
   for (const Parameter& parameter : plan.parameters())
-    if (parameter.offset >= entry.first_parameter && parameter.offset < parameter_end)
+    if (parameter.offset >= entry.first_parameter && parameter.offset < parameter_end) {
       parameters += parameter.whole_shape().size();
+      learns |= parameter.rate > 0;
+    }
   const std::int64_t operations = entry.layer->flops();
   total_operations += operations;
-  return {entry.name, entry.type, channels_first_text(entry.output),
-          parameters > 0 ? grouped(parameters) : "", operations > 0 ? grouped(operations) : ""};
+  return {entry.name, entry.type + (parameters > 0 && !learns ? ", frozen" : ""),
+          channels_first_text(entry.output), parameters > 0 ? grouped(parameters) : "",
+          operations > 0 ? grouped(operations) : ""};
 }
 
 /// What one rank keeps: parameters, a gradient for each worker, the optimizer's state of its slice,

@@ -78,11 +78,13 @@ int idle_cores(const ThreadPool& pool, bool crowded) {
   return crowded ? 0 : std::max(0, static_cast<int>(usable_cores().size()) - pool.size());
 }
 
-/// The first metric decides, else the loss.
+/// The first metric decides, else the loss. A metric of samples that say nothing about it is NaN: any other
+/// is better.
 bool is_better(const Scores& scores, const Scores& best, const std::vector<MetricFacts>& metrics) {
-  if (metrics.empty()) return scores.loss < best.loss;
-  return metrics[0].higher_is_better ? scores.metrics[0] > best.metrics[0]
-                                     : scores.metrics[0] < best.metrics[0];
+  const double now = metrics.empty() ? scores.loss : scores.metrics[0],
+               before = metrics.empty() ? best.loss : best.metrics[0];
+  if (std::isnan(before)) return !std::isnan(now);
+  return !metrics.empty() && metrics[0].higher_is_better ? now > before : now < before;
 }
 
 }  // namespace

@@ -135,6 +135,48 @@ TEST_CASE("two embeddings at one place have a finite gradient", "[losses]") {
   for (const float slope : dy) CHECK(std::isfinite(slope));
 }
 
+TEST_CASE("ctc finds the slope of every output, also where a target repeats a symbol or is empty",
+          "[losses]") {
+  const BuiltLoss built("ctc");
+  built.loss->setup({5, 3}, 0);
+  const Shape shape{3, 5, 3};
+  std::vector<float> y(45), dy(45), slopes;
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(i * i % 17) / 8 - 1;
+  const std::vector<float> values{1, 1, 2, 2, 0, 0, 0, 0, 0};
+  const Targets targets{.values = {values.data(), {3, 3}}};
+  built.loss->evaluate({y.data(), shape}, targets, 2, {dy.data(), shape});
+  for (float& number : y) {
+    constexpr float kStep = 1e-2f;
+    const float middle = number;
+    number = middle + kStep;
+    const double above = built.loss->evaluate({y.data(), shape}, targets, 1, {});
+    number = middle - kStep;
+    const double below = built.loss->evaluate({y.data(), shape}, targets, 1, {});
+    number = middle;
+    slopes.push_back(static_cast<float>((above - below) / kStep));
+  }
+  CHECK(relative_difference(dy, slopes) < 1e-3);
+  y[7] = kNan;
+  CHECK(std::isnan(built.loss->evaluate({y.data(), shape}, targets, 1, {})));
+}
+
+TEST_CASE("ctc refuses what the outputs cannot spell", "[losses]") {
+  const BuiltLoss built("ctc");
+  CHECK_THROWS_WITH(built.loss->setup({5, 3}, 3), Catch::Contains("as numbers"));
+  CHECK_THROWS_WITH(built.loss->setup({5, 1}, 0), Catch::Contains("positions x symbols"));
+  built.loss->setup({3, 3}, 0);
+  CHECK_FALSE(built.loss->takes({3, 3}, {4}));
+  const std::vector<float> y(9);
+  const auto evaluate = [&](const std::vector<float>& target) {
+    return built.loss->evaluate({y.data(), {1, 3, 3}}, {.values = {target.data(), {1, 3}}}, 1, {});
+  };
+  CHECK_NOTHROW(evaluate({1, 1, 0}));
+  CHECK_THROWS_WITH(evaluate({1, 1, 2}), Catch::Contains("needs 4 positions, and the model gives 3"));
+  CHECK_THROWS_WITH(evaluate({3, 0, 0}), Catch::Contains("whole numbers from 1 to 2"));
+  CHECK_THROWS_WITH(evaluate({1.5f, 0, 0}), Catch::Contains("whole numbers"));
+  CHECK_THROWS_WITH(evaluate({-1, 0, 0}), Catch::Contains("whole numbers"));
+}
+
 TEST_CASE("class weights are as many as classes", "[losses]") {
   CHECK_THROWS_WITH(BuiltLoss("softmax_cross_entropy: {class_weights: [1, 2]}").loss->setup({3}, 3),
                     Catch::Contains("2 class weights for 3 classes"));
