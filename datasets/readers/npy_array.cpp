@@ -117,38 +117,26 @@ class HeaderText {
   std::string_view text_;
 };
 
-template <class Number>
-double as_number(const std::uint8_t* bytes) {
-  Number number;
-  std::copy_n(bytes, sizeof number, reinterpret_cast<std::uint8_t*>(&number));
-  return static_cast<double>(number);
+template <class One, class Two, class Four, class Eight, class Use>
+bool with_width(std::size_t width, const Use& use) {
+  if (width == 1)
+    use(One{});
+  else if (width == 2)
+    use(Two{});
+  else if (width == 4)
+    use(Four{});
+  else if (width == 8)
+    use(Eight{});
+  return width == 1 || width == 2 || width == 4 || width == 8;
 }
 
-using Convert = double (*)(const std::uint8_t*);
-
-/// How an element becomes a number; null for other types.
-Convert converter(char kind, std::size_t width) {
-  const auto of_width = [&](std::array<Convert, 4> by_width) -> Convert {
-    return width == 1   ? by_width[0]
-           : width == 2 ? by_width[1]
-           : width == 4 ? by_width[2]
-           : width == 8 ? by_width[3]
-                        : nullptr;
-  };
-  switch (kind) {
-    case 'b':
-      return width == 1 ? as_number<std::uint8_t> : nullptr;
-    case 'u':
-      return of_width({as_number<std::uint8_t>, as_number<std::uint16_t>, as_number<std::uint32_t>,
-                       as_number<std::uint64_t>});
-    case 'i':
-      return of_width({as_number<std::int8_t>, as_number<std::int16_t>, as_number<std::int32_t>,
-                       as_number<std::int64_t>});
-    case 'f':
-      return of_width({nullptr, nullptr, as_number<float>, as_number<double>});
-    default:
-      return nullptr;
-  }
+/// Calls use(number), which has the type of an array's elements; false for types that are not read.
+template <class Use>
+bool with_type(char kind, std::size_t width, const Use& use) {
+  if (kind == 'u' || (kind == 'b' && width == 1))
+    return with_width<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(width, use);
+  if (kind == 'i') return with_width<std::int8_t, std::int16_t, std::int32_t, std::int64_t>(width, use);
+  return kind == 'f' && width >= 4 && with_width<float, float, float, double>(width, use);
 }
 
 }  // namespace
@@ -193,7 +181,7 @@ void NpyArray::parse(std::string_view text) {
   const bool is_simple = descr.size() >= 3 && problem == std::errc{} && end == descr.data() + descr.size() &&
                          std::string_view("<>|=").find(descr[0]) != std::string_view::npos;
   kind_ = is_simple ? descr[1] : '?';
-  if (!is_simple || converter(kind_, width_) == nullptr)
+  if (!is_simple || !with_type(kind_, width_, [](auto) {}))
     fail("npy array of another type",
          fmt::format("type `{}`; booleans, integers, float32 and float64 are read", descr.substr(0, 20)));
   big_endian_ = descr[0] == '>' && width_ > 1;
@@ -215,12 +203,14 @@ void NpyArray::parse(std::string_view text) {
 template <class Take>
 void NpyArray::convert(std::size_t first, std::span<std::uint8_t> bytes, const Take& take) const {
   static_assert(std::endian::native == std::endian::little);
-  const Convert as_double = converter(kind_, width_);
-  for (std::size_t i = 0; i < bytes.size() / width_; ++i) {
-    std::uint8_t* const element = bytes.data() + i * width_;
-    if (big_endian_) std::reverse(element, element + width_);
-    take(first + i, as_double(element));
-  }
+  with_type(kind_, width_, [&](auto number) {
+    for (std::size_t i = 0; i < bytes.size() / sizeof number; ++i) {
+      std::uint8_t* const element = bytes.data() + i * sizeof number;
+      if (big_endian_) std::reverse(element, element + sizeof number);
+      std::copy_n(element, sizeof number, reinterpret_cast<std::uint8_t*>(&number));
+      take(first + i, static_cast<double>(number));
+    }
+  });
 }
 
 template <class Take>
