@@ -478,6 +478,33 @@ TEST_CASE("more padding behind sequences changes neither losses nor scores", "[t
   for (std::size_t i = 0; i < tight.size(); ++i) CHECK(loose[i] == Approx(tight[i]).epsilon(1e-5));
 }
 
+TEST_CASE("metrics of an epoch are those of all its samples at once, not means of its steps", "[training]") {
+  class Epochs final : public Observer {
+   public:
+    void on_epoch(const EpochReport& report) override { last = report; }
+    EpochReport last;
+  };
+  const ConfigTree tree(
+      {.file = "test.yaml",
+       .text =
+           "data: {dataset: digits}\nmodel: {layers: [{dense: 10}], loss: softmax_cross_entropy}\n"
+           "train: {batch: 20, epochs: 1, metrics: [f1, perplexity, confusion, {auc: 3}], optimizer: {sgd: "
+           "{lr: 0}}}\n"},
+      run_settings());
+  Mesh mesh(test_world(), {.data = test_world().size()});
+  ThreadPool pool(1, true);
+  const auto samples = [] { return std::make_unique<NoiseDataset>(107, Shape{8, 8, 1}, 10, 1); };
+  Session session(tree.root(), {.name = "noise", .train = samples(), .test = samples()}, mesh, pool);
+  Trainer trainer(tree.root(), session, {.reducer = {.crowded = true}});
+  Epochs epochs;
+  const TemporaryFolder folder;
+  trainer.run({&epochs}, folder.path());
+  if (test_world().rank() != 0) return;
+  REQUIRE(epochs.last.evaluation);
+  for (std::size_t metric = 0; metric < 4; ++metric)
+    CHECK(epochs.last.train.metrics.at(metric) == Approx(epochs.last.evaluation->metrics.at(metric)));
+}
+
 TEST_CASE("a run on the same layout repeats its bits", "[training]") {
   const std::string settings = "optimizer: {sgd: {lr: 0.02, momentum: 0.9}}, epochs: 2";
   for (const Placement& placement : placements(test_world().size())) {
