@@ -64,6 +64,11 @@ Clock::time_point start_of_job(Clock::time_point own_start) {
   return std::min(own_start, Clock::now() - std::chrono::duration_cast<Clock::duration>(age));
 }
 
+bool is_restart() {
+  const char* run = std::getenv(kRestart);
+  return run && *run;
+}
+
 int ranks_after_loss(const Arguments& arguments, int ranks) {
   const int left = std::max(1, ranks - 1);
   if (!arguments.mesh || left < arguments.mesh->model) return left;

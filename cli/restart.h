@@ -29,6 +29,7 @@ void note_run(const std::filesystem::path& directory);
 
 /// Makes the processes that are started from now on go on with `run`.
 void restart_from(const std::filesystem::path& run);
+bool is_restart();
 /// In such a process: the arguments that the command line means now, of so many ranks.
 void apply_restart(Arguments& arguments, int ranks);
 

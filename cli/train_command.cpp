@@ -63,7 +63,10 @@ std::optional<Resumed> find_resumed(const Arguments& arguments) {
       throw Error(
           ExitCode::usage, fmt::format("{} is for a new run, and {} goes on", flag, found.run.string()),
           fmt::format("trainer {} begins a new one", shell_line({(found.run / "config.yaml").string()})));
-  std::optional<Resumed> resumed{Resumed{.directory = RunDirectory(found.run), .place = found.checkpoint}};
+  // Where the launcher itself was lost, its processes may take a while to notice.
+  const std::chrono::seconds patience(is_restart() ? 30 : 0);
+  std::optional<Resumed> resumed{
+      Resumed{.directory = RunDirectory(found.run, patience), .place = found.checkpoint}};
   const fs::path last = resumed->directory.checkpoints() / "last";
   if (resumed->place.empty() && fs::exists(fs::symlink_status(last))) resumed->place = last;
   if (!resumed->place.empty()) resumed->checkpoint = read_checkpoint(resumed->place);

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <thread>
 
 namespace trainer {
 namespace {
@@ -125,6 +126,7 @@ LineFile::LineFile(fs::path path, const std::function<bool(std::string_view)>& s
 }
 
 void LineFile::append(const std::string& line) {
+  check_name();
   const std::string text = line + '\n';
   std::string_view rest = text;
   while (!rest.empty()) {
@@ -142,8 +144,13 @@ void LineFile::append(const std::string& line) {
 }
 
 void LineFile::flush() const {
+  if (::fdatasync(descriptor_.number()) != 0) fail(errno);
+  check_name();
+}
+
+void LineFile::check_name() const {
   struct stat status {};
-  if (::fstat(descriptor_.number(), &status) != 0 || ::fdatasync(descriptor_.number()) != 0) fail(errno);
+  if (::fstat(descriptor_.number(), &status) != 0) fail(errno);
   // Lines would go on to disappear in a file that has no name any more.
   if (status.st_nlink == 0)
     throw Error(ExitCode::failure, fmt::format("{} was removed while the run went on", path_.string()));
@@ -158,7 +165,7 @@ RunDirectory::RunDirectory(const Options& options, const Description& descriptio
   path_ = options.out.empty() ? create_numbered(options.name) : create_exactly(options.out, created);
   try {
     if (::access(path_.c_str(), W_OK | X_OK) != 0) cannot_create(path_, system_words(errno));
-    lock();
+    lock(std::chrono::seconds(0));
     write_file(path_ / "command.txt", description.command + "\n");
     write_file(path_ / "environment.json", description.environment + "\n");
     // Last: a directory with a config can be gone on with.
@@ -172,23 +179,28 @@ RunDirectory::RunDirectory(const Options& options, const Description& descriptio
   }
 }
 
-RunDirectory::RunDirectory(const fs::path& path) : path_(path), lock_(-1) {
+RunDirectory::RunDirectory(const fs::path& path, std::chrono::seconds patience) : path_(path), lock_(-1) {
   std::error_code ignored;
   if (!fs::exists(path_ / "config.yaml", ignored))
     throw Error(ExitCode::usage,
                 fmt::format("{} is not a run directory: it has no config.yaml", path.string()),
                 "trainer CONFIG.yaml begins a run");
-  lock();
+  lock(patience);
 }
 
-void RunDirectory::lock() {
+void RunDirectory::lock(std::chrono::seconds patience) {
   const fs::path path = path_ / kLock;
   const int number = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
   lock_ = Descriptor(number);
   if (number < 0)
     throw Error(ExitCode::usage, fmt::format("cannot write {}: {}", path.string(), system_words(errno)));
   // Where a file system knows no locks, nobody can hold one.
-  if (::flock(number, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+  const auto is_taken = [&] { return ::flock(number, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; };
+  const auto end = std::chrono::steady_clock::now() + patience;
+  bool taken = is_taken();
+  for (; taken && std::chrono::steady_clock::now() < end; taken = is_taken())
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  if (taken)
     throw Error(ExitCode::usage, fmt::format("{} is in use: another process trains in it", path_.string()),
                 "wait for its end, or stop it");
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -22,12 +23,14 @@ class LineFile {
   /// Goes on with a file, or creates it. Lines at its end that are incomplete or that `stays` denies are cut
   /// off.
   LineFile(std::filesystem::path path, const std::function<bool(std::string_view line)>& stays);
+  /// Error(failure) also when the file has been removed.
   void append(const std::string& line);
   /// To the disk itself.
   void flush() const;
   bool empty() const { return size_ == 0; }
 
  private:
+  void check_name() const;
   [[noreturn]] void fail(int error) const;
 
   std::filesystem::path path_;
@@ -50,8 +53,10 @@ class RunDirectory final : public Observer {
   /// Creates it. Error(usage) when it cannot be, or is not empty.
   RunDirectory(const Options& options, const Description& description);
 
-  /// Opens one that is there, to go on with it. Error(usage) when it is none, or when another process has it.
-  explicit RunDirectory(const std::filesystem::path& path);
+  /// Opens one that is there, to go on with it. Error(usage) when it is none, or when another process has it
+  /// for longer than `patience`.
+  explicit RunDirectory(const std::filesystem::path& path,
+                        std::chrono::seconds patience = std::chrono::seconds(0));
 
   /// The text of config.yaml.
   std::string config() const;
@@ -69,7 +74,7 @@ class RunDirectory final : public Observer {
   void on_save() override;
 
  private:
-  void lock();
+  void lock(std::chrono::seconds patience);
 
   std::filesystem::path path_;
   Descriptor lock_;

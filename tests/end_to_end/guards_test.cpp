@@ -87,13 +87,15 @@ TEST_CASE("a rank that is killed ends the run with 7 at once", "[guards]") {
   CHECK(result.err.find("error: a process was lost") != std::string::npos);
 }
 
-TEST_CASE("with --restarts a run goes on without the process that was lost, and ends well", "[guards]") {
+TEST_CASE("with --restarts a run goes on without the process or the launcher that was lost, and ends well",
+          "[guards]") {
   struct Case {
-    std::string flags, signal, ranks;
+    std::string flags, fault, ranks;
   };
-  const Case fault =
-      GENERATE(Case{"--datapar -n 4", "KILL", "3 ranks (3 data x 1 model)"},
-               Case{"--mesh 2x2 -n 4 -s train.stall_timeout=1", "STOP", "2 ranks (1 data x 2 model)"});
+  const Case fault = GENERATE(
+      Case{"--datapar -n 4", "KILL $(ranks 3)", "3 ranks (3 data x 1 model)"},
+      Case{"--datapar -n 3", "KILL $(pgrep -P $run)", "2 ranks (2 data x 1 model)"},
+      Case{"--mesh 2x2 -n 4 -s train.stall_timeout=1", "STOP $(ranks 3)", "2 ranks (1 data x 2 model)"});
   const SmallRun run;
   // Long enough to be interrupted, short enough to be waited for.
   const ProgramResult result = run.shell(
@@ -102,7 +104,7 @@ TEST_CASE("with --restarts a run goes on without the process that was lost, and 
       fault.flags +
       " & run=$!; until [ -e runs/a/checkpoints/last ]; do sleep 0.05; done; "
       "kill -" +
-      fault.signal + " $(ranks 3); wait $run");
+      fault.fault + "; wait $run");
   INFO(result.out << result.err);
   CHECK(result.code == 0);
   CHECK(result.err.find("restart 1 of 1, with ") != std::string::npos);

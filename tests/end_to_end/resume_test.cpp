@@ -198,10 +198,11 @@ TEST_CASE("checkpoints come by the clock, and as many stay as was asked for", "[
 
 TEST_CASE("a run directory that is removed ends the run with a clear error", "[resume]") {
   const SmallRun run;
+  const std::string checkpoint = GENERATE("{minutes: 0.001}", "never");
   const ProgramResult result = run.shell(
-      "$TRAINER a.yaml -q -s train.steps=1000000000 -s train.evaluate=never -s train.checkpoint={minutes:\\ "
-      "0.001} & "
-      "run=$!; until [ -e runs/a/checkpoints/last ]; do sleep 0.02; done; mv runs/a gone; rm -r gone; wait "
+      "$TRAINER a.yaml -q -s train.steps=1000000000 -s train.evaluate=never -s 'train.checkpoint=" +
+      checkpoint +
+      "' & run=$!; until [ -s runs/a/metrics.jsonl ]; do sleep 0.02; done; mv runs/a gone; rm -r gone; wait "
       "$run");
   INFO(result.err);
   CHECK(result.code == 1);
