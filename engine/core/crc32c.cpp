@@ -3,6 +3,8 @@
 #include <array>
 #include <cstring>
 
+#include "engine/core/crc32c_register.h"
+
 namespace trainer {
 namespace {
 
@@ -40,7 +42,10 @@ std::uint32_t product(std::uint32_t a, std::uint32_t b) {
 }  // namespace
 
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
-  std::uint32_t rest = ~before;
+  return ~crc32c_register(~before, bytes);
+}
+
+std::uint32_t crc32c_by_tables(std::uint32_t rest, std::span<const std::byte> bytes) {
   const auto* next = reinterpret_cast<const unsigned char*>(bytes.data());
   std::size_t left = bytes.size();
   for (; left >= kSlices; left -= kSlices, next += kSlices) {
@@ -53,7 +58,7 @@ std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
            kTables[0][words[1] >> 24];
   }
   for (; left > 0; --left, ++next) rest = (rest >> 8) ^ kTables[0][(rest ^ *next) & 0xFF];
-  return ~rest;
+  return rest;
 }
 
 std::uint32_t joined_crc32c(std::uint32_t first, std::uint32_t second, std::uint64_t second_bytes) {

@@ -1,5 +1,6 @@
 #include "models/export/layout.h"
 
+#include <algorithm>
 #include <cassert>
 
 namespace trainer {
@@ -18,13 +19,18 @@ Extents extents_of(FileLayout layout, const Shape& shape) {
   return {shape[0] * shape[1], shape[2], shape[3]};
 }
 
-/// visit(memory position, file position) for every number.
+/// visit(memory position, file position) for every number, in squares whose lines stay in the cache on both
+/// sides.
 template <class Visit>
 void for_each(FileLayout layout, const Shape& shape, Visit visit) {
   const auto [kernel, in, out] = extents_of(layout, shape);
+  constexpr std::int64_t kSquare = 32;
   for (std::int64_t k = 0; k < kernel; ++k)
-    for (std::int64_t i = 0; i < in; ++i)
-      for (std::int64_t o = 0; o < out; ++o) visit((k * in + i) * out + o, (o * in + i) * kernel + k);
+    for (std::int64_t first_i = 0; first_i < in; first_i += kSquare)
+      for (std::int64_t first_o = 0; first_o < out; first_o += kSquare)
+        for (std::int64_t o = first_o; o < std::min(first_o + kSquare, out); ++o)
+          for (std::int64_t i = first_i; i < std::min(first_i + kSquare, in); ++i)
+            visit((k * in + i) * out + o, (o * in + i) * kernel + k);
 }
 
 }  // namespace
@@ -38,21 +44,21 @@ Shape file_shape(FileLayout layout, const Shape& shape) {
 
 std::vector<float> to_file_layout(FileLayout layout, const Shape& shape, std::span<const float> memory) {
   assert(static_cast<std::int64_t>(memory.size()) == shape.size());
-  std::vector<float> file(memory.begin(), memory.end());
-  if (layout != FileLayout::as_in_memory)
-    for_each(layout, shape, [&](std::int64_t from, std::int64_t to) {
-      file[static_cast<std::size_t>(to)] = memory[static_cast<std::size_t>(from)];
-    });
+  if (layout == FileLayout::as_in_memory) return {memory.begin(), memory.end()};
+  std::vector<float> file(memory.size());
+  for_each(layout, shape, [&](std::int64_t from, std::int64_t to) {
+    file[static_cast<std::size_t>(to)] = memory[static_cast<std::size_t>(from)];
+  });
   return file;
 }
 
 std::vector<float> to_memory_layout(FileLayout layout, const Shape& shape, std::span<const float> file) {
   assert(static_cast<std::int64_t>(file.size()) == shape.size());
-  std::vector<float> memory(file.begin(), file.end());
-  if (layout != FileLayout::as_in_memory)
-    for_each(layout, shape, [&](std::int64_t to, std::int64_t from) {
-      memory[static_cast<std::size_t>(to)] = file[static_cast<std::size_t>(from)];
-    });
+  if (layout == FileLayout::as_in_memory) return {file.begin(), file.end()};
+  std::vector<float> memory(file.size());
+  for_each(layout, shape, [&](std::int64_t to, std::int64_t from) {
+    memory[static_cast<std::size_t>(to)] = file[static_cast<std::size_t>(from)];
+  });
   return memory;
 }
 

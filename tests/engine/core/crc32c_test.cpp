@@ -2,6 +2,9 @@
 
 #include <catch2/catch.hpp>
 #include <string_view>
+#include <vector>
+
+#include "engine/core/crc32c_register.h"
 
 namespace trainer {
 namespace {
@@ -25,6 +28,14 @@ TEST_CASE("CRC-32C of pieces is that of the whole, wherever it is cut and in wha
     CHECK(crc32c(second, crc32c(first)) == crc32c(bytes_of(whole)));
     CHECK(joined_crc32c(crc32c(first), crc32c(second), second.size()) == crc32c(bytes_of(whole)));
   }
+}
+
+TEST_CASE("the processor's CRC-32C is that of the tables, at every length", "[core]") {
+  std::vector<std::byte> bytes(100);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 37 + 5);
+  for (std::size_t length = 0; length <= bytes.size(); ++length)
+    CHECK(crc32c_register(0x12345678, std::span(bytes).first(length)) ==
+          crc32c_by_tables(0x12345678, std::span(bytes).first(length)));
 }
 
 }  // namespace trainer
