@@ -288,18 +288,6 @@ TEST_CASE("the wrong word ends with 2 and the right one", "[commands]") {
   CHECK(run.trainer({"nope.yaml"}).err.find("nope.yaml") != std::string::npos);
 }
 
-TEST_CASE("a process that is killed ends the run with 7, and says so", "[commands]") {
-  const SmallRun run;
-  // A second of processor time is enough to start, but not for so many steps.
-  const ProgramResult result = run.shell(
-      "ulimit -t 1; $TRAINER -n 2 --datapar a.yaml -q -s train.steps=1000000000 -s train.log_every=1000000"
-      " -s train.evaluate=never -s train.checkpoint=never");
-  INFO(result.err);
-  CHECK_FALSE(result.timed_out);
-  CHECK(result.code == 7);
-  CHECK(result.err.find("error: a process was lost") != std::string::npos);
-}
-
 TEST_CASE("trainer -n that is stopped lets its ranks end by themselves", "[commands]") {
   const SmallRun run;
   const ProgramResult result = run.shell(

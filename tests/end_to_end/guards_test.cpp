@@ -108,8 +108,10 @@ TEST_CASE("with --restarts a run goes on without the process or the launcher tha
   INFO(result.out << result.err);
   CHECK(result.code == 0);
   CHECK(result.err.find("restart 1 of 1, with ") != std::string::npos);
-  CHECK(result.out.find(fault.ranks) != std::string::npos);
-  CHECK(result.out.find("saved runs/a ") != std::string::npos);
+  // Ranks whose launcher was lost go on until they notice, on a busy machine to the end.
+  const bool is_finished = result.out.find("runs/a is finished") != std::string::npos;
+  CHECK((is_finished || result.out.find(fault.ranks) != std::string::npos));
+  CHECK((is_finished || result.out.find("saved runs/a ") != std::string::npos));
   CHECK_FALSE(fs::exists(run.path("runs/a-2")));
   CHECK(read_text(run.path("runs/a/checkpoints/last/state.json")).find("\"step\": 10000") !=
         std::string::npos);
