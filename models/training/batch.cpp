@@ -153,20 +153,19 @@ void BatchRunner::train(RowLoader& rows, const Part& all,
   session_.pool().run(std::ref(work));
 }
 
-void BatchRunner::recompute(Network& network, RowLoader& rows, std::span<const std::int64_t> samples,
-                            std::int64_t step, std::span<double> sums) {
-  const std::int64_t labels = labels_of(*session_.data().train, samples);
+void BatchRunner::recompute(Network& network, RowLoader& rows, const Part& all, std::span<double> sums) {
+  const std::int64_t labels = labels_of(*session_.data().train, all.batch);
   std::ranges::fill(sums, 0.0);
   session_.pool().run([&](int worker) {
-    const auto mine = part(network, worker, samples);
+    const auto mine = part(network, worker, all.samples);
     learn(
         network,
         {.worker = worker,
          .samples = mine,
-         .step = step,
+         .step = all.step,
          .epoch = rows.epoch(),
-         .batch_rows = std::ssize(samples),
-         .mean_rows = std::ssize(samples),
+         .batch_rows = std::ssize(all.samples),
+         .mean_rows = std::ssize(all.batch),
          .mean_labels = labels,
          .sums = sums},
         [&](Tensor x) { rows.fetch_others(worker, mine, x); }, [](std::int64_t) {});

@@ -29,10 +29,9 @@ class BatchRunner {
   /// on_ready(worker, offset) as in Network::backward.
   void train(RowLoader& rows, const Part& part,
              const std::function<void(int worker, std::int64_t offset)>& on_ready);
-  /// A part of the same step once more, by a network that has one block of the batch. `sums` becomes what
-  /// sums() has for that block.
-  void recompute(Network& network, RowLoader& rows, std::span<const std::int64_t> samples, std::int64_t step,
-                 std::span<double> sums);
+  /// A block of the part that was just trained on once more, by a network that has that block alone. `sums`
+  /// becomes what sums() had for it if the part was the first.
+  void recompute(Network& network, RowLoader& rows, const Part& part, std::span<double> sums);
   /// Of a global batch of so many rows, those of this process.
   Range own_rows(std::int64_t batch_rows) const;
 

@@ -134,13 +134,13 @@ Crosscheck::Traits Crosscheck::own(BatchRunner& batch) const {
 }
 
 /// A block of the rank that comes `shift` ranks later.
-Crosscheck::Traits Crosscheck::recompute(BatchRunner& batch, RowLoader& rows,
-                                         std::span<const std::int64_t> samples, int shift) {
+Crosscheck::Traits Crosscheck::recompute(BatchRunner& batch, RowLoader& rows, const BatchRunner::Part& part,
+                                         int shift) {
   Communicator& data = session_.mesh().data();
   network_->set_rank(static_cast<int>(block_of((data.rank() + shift) % data.size())));
   replay_.begin(recorder_.totals());
   std::vector<double> sums(batch.kinds());
-  batch.recompute(*network_, rows, samples, step_, sums);
+  batch.recompute(*network_, rows, part, sums);
   return traits(sums, replay_.checksum(), gradient_.floats());
 }
 
@@ -159,10 +159,10 @@ Crosscheck::Finding Crosscheck::first_difference(const Traits& mine, const Trait
   return {};
 }
 
-void Crosscheck::compare(BatchRunner& batch, RowLoader& rows, std::span<const std::int64_t> samples) {
+void Crosscheck::compare(BatchRunner& batch, RowLoader& rows, const BatchRunner::Part& part) {
   Communicator& world = session_.mesh().world();
   recorder_.end();
-  const Traits mine = own(batch), theirs = recompute(batch, rows, samples, shift_);
+  const Traits mine = own(batch), theirs = recompute(batch, rows, part, shift_);
   const Finding finding = first_difference(mine, theirs);
   std::int64_t found = finding.owner >= 0 ? 1 : 0;
   world.sum(std::span(&found, 1));
@@ -185,7 +185,7 @@ void Crosscheck::compare(BatchRunner& batch, RowLoader& rows, std::span<const st
   hear(mine, 0);
   hear(theirs, shift_);
   for (const int shift : {0, shift_, ranks > 2 ? shift_ % (ranks - 1) + 1 : 0})
-    hear(recompute(batch, rows, samples, shift), shift);
+    hear(recompute(batch, rows, part, shift), shift);
   fail(finding, who_is_wrong(said));
 }
 

@@ -27,9 +27,9 @@ class Crosscheck {
   BatchSum& sums() { return recorder_; }
   /// Whether that step, counted from 0, is one of those; from now on until compare() if so.
   bool begin(std::int64_t step);
-  /// When all gradients of the step are there, none of them summed. Error(diverged) on all ranks when bits
-  /// differ; world rank 0 names who is wrong. Collective.
-  void compare(BatchRunner& batch, RowLoader& rows, std::span<const std::int64_t> samples);
+  /// When all gradients of the step's first part are there, none of them summed. Error(diverged) on all ranks
+  /// when bits differ; world rank 0 names who is wrong. Collective.
+  void compare(BatchRunner& batch, RowLoader& rows, const BatchRunner::Part& part);
 
  private:
   /// Keeps the sums over the batch, since no rank could take them alone.
@@ -83,7 +83,7 @@ class Crosscheck {
   Traits traits(std::span<const double> sums, std::uint64_t batch_sums,
                 std::span<const float> gradient) const;
   Traits own(BatchRunner& batch) const;
-  Traits recompute(BatchRunner& batch, RowLoader& rows, std::span<const std::int64_t> samples, int shift);
+  Traits recompute(BatchRunner& batch, RowLoader& rows, const BatchRunner::Part& part, int shift);
   Finding first_difference(const Traits& mine, const Traits& theirs) const;
   [[noreturn]] void fail(const Finding& finding, const std::vector<int>& wrong) const;
 

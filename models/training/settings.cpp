@@ -79,9 +79,6 @@ TrainSettings train_settings(const Config& train) {
     if (!settings.exact)
       train.fail("crosscheck", "crosscheck compares bits, which only exact mode has alike",
                  "train.exact: true, or no crosscheck");
-    if (settings.accumulate > 1)
-      train.fail("crosscheck", "crosscheck computes whole batches again, not parts of them",
-                 "accumulate: 1, or no crosscheck");
   }
   if (train.has("warmup")) settings.warmup = train.get<Duration>("warmup");
   return settings;

@@ -260,8 +260,9 @@ void Trainer::end_step(Progress& progress, const std::vector<Observer*>& observe
 
 std::int64_t Trainer::train_batch(const Progress& progress, std::span<const std::int64_t> samples) {
   const bool crosschecks = crosscheck_ && crosscheck_->begin(progress.step);
-  const auto on_ready = [this, crosschecks](int worker, std::int64_t offset) {
-    if (crosschecks) return;
+  bool checked = false;
+  const auto on_ready = [this, &checked](int worker, std::int64_t offset) {
+    if (checked) return;
     std::int64_t& end = ready_until_[static_cast<std::size_t>(worker)];
     if (offset < end) reducer_.ready(worker, offset, std::exchange(end, offset));
   };
@@ -276,15 +277,15 @@ std::int64_t Trainer::train_batch(const Progress& progress, std::span<const std:
     reducer_.begin();
     std::ranges::fill(ready_until_, session_.network().plan().parameter_end());
     const std::int64_t count = std::min(rows, std::ssize(samples) - first);
-    batch_.train(
-        rows_,
-        {.samples = samples.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
-         .batch = samples,
-         .number = first_part(progress.step) + part,
-         .step = progress.step},
-        on_ready);
-    if (crosschecks) {
-      crosscheck_->compare(batch_, rows_, samples);
+    const BatchRunner::Part now{
+        .samples = samples.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
+        .batch = samples,
+        .number = first_part(progress.step) + part,
+        .step = progress.step};
+    checked = crosschecks && part == 0;
+    batch_.train(rows_, now, on_ready);
+    if (checked) {
+      crosscheck_->compare(batch_, rows_, now);
       for (int worker = 0; worker < session_.pool().size(); ++worker)
         reducer_.ready(worker, 0, session_.network().plan().parameter_end());
     }

@@ -41,7 +41,7 @@ const Registry<Layer>::Add registered{{.name = "faulty", .help = "", .settings =
                                       [](const Config&) { return std::make_unique<Faulty>(); }};
 
 /// What a run of three steps that looks at the second says.
-std::string said(const Fault& what, int model_ranks = 1) {
+std::string said(const Fault& what, int model_ranks = 1, const std::string& settings = "") {
   fault = what;
   passes = 0;
   const ConfigTree tree(
@@ -49,7 +49,8 @@ std::string said(const Fault& what, int model_ranks = 1) {
        .text = "data: {dataset: digits}\n"
                "model: {layers: [{dense: {units: 20, activation: tanh}}, faulty, {dense: 10}], loss: "
                "softmax_cross_entropy}\n"
-               "train: {batch: 40, steps: 3, optimizer: {sgd: {lr: 0.1}}, exact: true, crosscheck: 2}\n"},
+               "train: {batch: 40, steps: 3, optimizer: {sgd: {lr: 0.1}}, exact: true, crosscheck: 2" +
+               settings + "}\n"},
       run_settings());
   Mesh mesh(test_world(), {.data = test_world().size() / model_ranks, .model = model_ranks});
   ThreadPool pool(1, true);
@@ -96,6 +97,11 @@ TEST_CASE("a processor that always errs is named when two others agree, else bot
                                         " do not compute the same: the gradient of dense1.weight"));
   else
     CHECK_THAT(words, Catch::StartsWith("error: " + rank_here(last) + " computed wrongly: "));
+}
+
+TEST_CASE("of a batch in parts the first is looked at", "[training]") {
+  CHECK(said({.rank = -1}, 1, ", accumulate: 2").empty());
+  CHECK_FALSE(said({.rank = 0, .first = 2, .passes = 1}, 1, ", accumulate: 2").empty());
 }
 
 TEST_CASE("an error in a column of a mesh names the ranks that share the block", "[training]") {
