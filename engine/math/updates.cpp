@@ -10,23 +10,23 @@ void adam_update(std::int64_t count, const AdamStep& step, const float* gradient
 }
 
 void rmsprop_update(std::int64_t count, const RmspropStep& step, const float* gradient, float* square,
-                    float* mean, float* velocity, float* weight) {
-  kernels().updates->rmsprop(count, step, gradient, square, mean, velocity, weight);
+                    float* mean, float* velocity, float* weight, UpdateSums* sums) {
+  kernels().updates->rmsprop(count, step, gradient, square, mean, velocity, weight, sums);
 }
 
 void adagrad_update(std::int64_t count, const AdagradStep& step, const float* gradient, float* sum,
-                    float* weight) {
-  kernels().updates->adagrad(count, step, gradient, sum, weight);
+                    float* weight, UpdateSums* sums) {
+  kernels().updates->adagrad(count, step, gradient, sum, weight, sums);
 }
 
 void adadelta_update(std::int64_t count, const AdadeltaStep& step, const float* gradient, float* square,
-                     float* delta, float* weight) {
-  kernels().updates->adadelta(count, step, gradient, square, delta, weight);
+                     float* delta, float* weight, UpdateSums* sums) {
+  kernels().updates->adadelta(count, step, gradient, square, delta, weight, sums);
 }
 
-void lion_update(std::int64_t count, const LionStep& step, const float* gradient, float* mean,
-                 float* weight) {
-  kernels().updates->lion(count, step, gradient, mean, weight);
+void lion_update(std::int64_t count, const LionStep& step, const float* gradient, float* mean, float* weight,
+                 UpdateSums* sums) {
+  kernels().updates->lion(count, step, gradient, mean, weight, sums);
 }
 
 void lars_update(std::int64_t count, const LarsStep& step, const float* gradient, float* velocity,

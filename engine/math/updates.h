@@ -33,14 +33,14 @@ struct RmspropStep {
 };
 /// `mean` is null unless v is to be the variance, `velocity` is null without momentum.
 void rmsprop_update(std::int64_t count, const RmspropStep& step, const float* gradient, float* square,
-                    float* mean, float* velocity, float* weight);
+                    float* mean, float* velocity, float* weight, UpdateSums* sums = nullptr);
 
 /// Adagrad (Duchi et al. 2011): w -= rate g / (sqrt(sum of g^2) + epsilon).
 struct AdagradStep {
   float rate = 0, epsilon = 0, decay = 0;
 };
 void adagrad_update(std::int64_t count, const AdagradStep& step, const float* gradient, float* sum,
-                    float* weight);
+                    float* weight, UpdateSums* sums = nullptr);
 
 /// Adadelta (Zeiler 2012): steps in the units of w, from running means of the squares of gradients and of
 /// steps.
@@ -48,13 +48,14 @@ struct AdadeltaStep {
   float rate = 0, rho = 0, epsilon = 0, decay = 0;
 };
 void adadelta_update(std::int64_t count, const AdadeltaStep& step, const float* gradient, float* square,
-                     float* delta, float* weight);
+                     float* delta, float* weight, UpdateSums* sums = nullptr);
 
 /// Lion (Chen et al. 2023): w -= rate sign(beta1 m + (1 - beta1) g), and m follows g by beta2.
 struct LionStep {
   float rate = 0, beta1 = 0, beta2 = 0, shrink = 0;
 };
-void lion_update(std::int64_t count, const LionStep& step, const float* gradient, float* mean, float* weight);
+void lion_update(std::int64_t count, const LionStep& step, const float* gradient, float* mean, float* weight,
+                 UpdateSums* sums = nullptr);
 
 /// LARS (You et al. 2017): v = momentum v + rate (g + decay w); w -= v.
 struct LarsStep {

@@ -28,9 +28,11 @@ class Adagrad final : public Optimizer {
       if (step == 0) std::ranges::fill(segment.states[0], initial_);
       update.decay = decay_.of(segment);
       adagrad_update(std::ssize(segment.values), update, segment.gradients.data(), segment.states[0].data(),
-                     segment.values.data());
+                     segment.values.data(), segment.sums);
     }
   }
+  // The first step begins with what nobody has seen.
+  bool sums_up() const override { return initial_ == 0; }
 
  private:
   double rate_, rate_decay_;

@@ -22,9 +22,10 @@ class Lion final : public Optimizer {
     for (const Segment& segment : segments) {
       update.shrink = decay_.of(segment) * rate;
       lion_update(std::ssize(segment.values), update, segment.gradients.data(), segment.states[0].data(),
-                  segment.values.data());
+                  segment.values.data(), segment.sums);
     }
   }
+  bool sums_up() const override { return true; }
 
  private:
   double rate_;

@@ -84,12 +84,13 @@ struct UpdateKernels {
   void (*adam)(std::int64_t count, const AdamStep& step, const float* gradient, float* mean, float* square,
                float* weight, UpdateSums* sums);
   void (*rmsprop)(std::int64_t count, const RmspropStep& step, const float* gradient, float* square,
-                  float* mean, float* velocity, float* weight);
+                  float* mean, float* velocity, float* weight, UpdateSums* sums);
   void (*adagrad)(std::int64_t count, const AdagradStep& step, const float* gradient, float* sum,
-                  float* weight);
+                  float* weight, UpdateSums* sums);
   void (*adadelta)(std::int64_t count, const AdadeltaStep& step, const float* gradient, float* square,
-                   float* delta, float* weight);
-  void (*lion)(std::int64_t count, const LionStep& step, const float* gradient, float* mean, float* weight);
+                   float* delta, float* weight, UpdateSums* sums);
+  void (*lion)(std::int64_t count, const LionStep& step, const float* gradient, float* mean, float* weight,
+               UpdateSums* sums);
   void (*lars)(std::int64_t count, const LarsStep& step, const float* gradient, float* velocity,
                float* weight);
   void (*lamb)(std::int64_t count, const LambDirection& step, const float* gradient, float* mean,

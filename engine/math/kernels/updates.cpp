@@ -36,71 +36,117 @@ void adam(std::int64_t count, const AdamStep& step, const float* gradient, float
 }
 
 /// with_mean, with_momentum: whether those arrays are there.
-template <bool with_mean, bool with_momentum>
+template <bool with_mean, bool with_momentum, bool sums_up>
 void rmsprop_with(std::int64_t count, const RmspropStep& s, const float* gradient, float* square, float* mean,
-                  float* velocity, float* weight) {
+                  float* velocity, float* weight, UpdateSums* sums) {
   const float rest = 1.0f - s.smoothing;
-  for_each(count, [=](std::int64_t i) {
-    const float slope = gradient[i] + s.decay * weight[i];
-    const float v = s.smoothing * square[i] + rest * (slope * slope);
+  BitSum<sums_up> weights, squares, means, velocities;
+  for_each(count, [=, &weights, &squares, &means, &velocities](std::int64_t i) {
+    const float w = weights.was(weight[i]);
+    const float slope = gradient[i] + s.decay * w;
+    const float v = squares.becomes(s.smoothing * squares.was(square[i]) + rest * (slope * slope));
     square[i] = v;
     float variance = v;
     if constexpr (with_mean) {
-      const float m = s.smoothing * mean[i] + rest * slope;
+      const float m = means.becomes(s.smoothing * means.was(mean[i]) + rest * slope);
       mean[i] = m;
       variance = v - m * m;
       variance = variance < 0.0f ? 0.0f : variance;  // where only rounding is left
     }
     float move = slope / (__builtin_sqrtf(variance) + s.epsilon);
     if constexpr (with_momentum) {
-      move = s.momentum * velocity[i] + move;
+      move = velocities.becomes(s.momentum * velocities.was(velocity[i]) + move);
       velocity[i] = move;
     }
-    weight[i] -= s.rate * move;
+    weight[i] = weights.becomes(w - s.rate * move);
   });
+  weights.tell(0, sums);
+  squares.tell(1, sums);
+  if constexpr (with_mean) means.tell(2, sums);
+  if constexpr (with_momentum) velocities.tell(with_mean ? 3 : 2, sums);
+}
+
+template <bool sums_up>
+void rmsprop_of(std::int64_t count, const RmspropStep& step, const float* gradient, float* square,
+                float* mean, float* velocity, float* weight, UpdateSums* sums) {
+  const auto update =
+      mean ? (velocity ? rmsprop_with<true, true, sums_up> : rmsprop_with<true, false, sums_up>)
+           : (velocity ? rmsprop_with<false, true, sums_up> : rmsprop_with<false, false, sums_up>);
+  update(count, step, gradient, square, mean, velocity, weight, sums);
 }
 
 void rmsprop(std::int64_t count, const RmspropStep& step, const float* gradient, float* square, float* mean,
-             float* velocity, float* weight) {
-  const auto update = mean ? (velocity ? rmsprop_with<true, true> : rmsprop_with<true, false>)
-                           : (velocity ? rmsprop_with<false, true> : rmsprop_with<false, false>);
-  update(count, step, gradient, square, mean, velocity, weight);
+             float* velocity, float* weight, UpdateSums* sums) {
+  (sums ? rmsprop_of<true> : rmsprop_of<false>)(count, step, gradient, square, mean, velocity, weight, sums);
 }
 
-void adagrad(std::int64_t count, const AdagradStep& step, const float* gradient, float* sum, float* weight) {
-  const AdagradStep s = step;
-  for_each(count, [=](std::int64_t i) {
-    const float slope = gradient[i] + s.decay * weight[i];
-    const float squares = sum[i] + slope * slope;
+template <bool sums_up>
+void adagrad_with(std::int64_t count, const AdagradStep& s, const float* gradient, float* sum, float* weight,
+                  UpdateSums* sums) {
+  BitSum<sums_up> weights, totals;
+  for_each(count, [=, &weights, &totals](std::int64_t i) {
+    const float w = weights.was(weight[i]);
+    const float slope = gradient[i] + s.decay * w;
+    const float squares = totals.becomes(totals.was(sum[i]) + slope * slope);
     sum[i] = squares;
-    weight[i] -= s.rate * slope / (__builtin_sqrtf(squares) + s.epsilon);
+    weight[i] = weights.becomes(w - s.rate * slope / (__builtin_sqrtf(squares) + s.epsilon));
   });
+  weights.tell(0, sums);
+  totals.tell(1, sums);
+}
+
+void adagrad(std::int64_t count, const AdagradStep& step, const float* gradient, float* sum, float* weight,
+             UpdateSums* sums) {
+  const AdagradStep s = step;
+  (sums ? adagrad_with<true> : adagrad_with<false>)(count, s, gradient, sum, weight, sums);
+}
+
+template <bool sums_up>
+void adadelta_with(std::int64_t count, const AdadeltaStep& s, const float* gradient, float* square,
+                   float* delta, float* weight, UpdateSums* sums) {
+  const float rest = 1.0f - s.rho;
+  BitSum<sums_up> weights, squares, deltas;
+  for_each(count, [=, &weights, &squares, &deltas](std::int64_t i) {
+    const float w = weights.was(weight[i]), d = deltas.was(delta[i]);
+    const float slope = gradient[i] + s.decay * w;
+    const float v = squares.becomes(s.rho * squares.was(square[i]) + rest * (slope * slope));
+    const float move = __builtin_sqrtf(d + s.epsilon) / __builtin_sqrtf(v + s.epsilon) * slope;
+    square[i] = v;
+    delta[i] = deltas.becomes(s.rho * d + rest * (move * move));
+    weight[i] = weights.becomes(w - s.rate * move);
+  });
+  weights.tell(0, sums);
+  squares.tell(1, sums);
+  deltas.tell(2, sums);
 }
 
 void adadelta(std::int64_t count, const AdadeltaStep& step, const float* gradient, float* square,
-              float* delta, float* weight) {
+              float* delta, float* weight, UpdateSums* sums) {
   const AdadeltaStep s = step;
-  const float rest = 1.0f - s.rho;
-  for_each(count, [=](std::int64_t i) {
-    const float slope = gradient[i] + s.decay * weight[i];
-    const float v = s.rho * square[i] + rest * (slope * slope);
-    const float move = __builtin_sqrtf(delta[i] + s.epsilon) / __builtin_sqrtf(v + s.epsilon) * slope;
-    square[i] = v;
-    delta[i] = s.rho * delta[i] + rest * (move * move);
-    weight[i] -= s.rate * move;
-  });
+  (sums ? adadelta_with<true> : adadelta_with<false>)(count, s, gradient, square, delta, weight, sums);
 }
 
-void lion(std::int64_t count, const LionStep& step, const float* gradient, float* mean, float* weight) {
-  const LionStep s = step;
+template <bool sums_up>
+void lion_with(std::int64_t count, const LionStep& s, const float* gradient, float* mean, float* weight,
+               UpdateSums* sums) {
   const float rest1 = 1.0f - s.beta1, rest2 = 1.0f - s.beta2;
-  for_each(count, [=](std::int64_t i) {
-    const float way = s.beta1 * mean[i] + rest1 * gradient[i];
+  BitSum<sums_up> weights, means;
+  for_each(count, [=, &weights, &means](std::int64_t i) {
+    const float w = weights.was(weight[i]), m = means.was(mean[i]);
+    const float way = s.beta1 * m + rest1 * gradient[i];
     // A NaN is neither above nor below zero, and must not pass for zero.
     const float sign = way > 0.0f ? 1.0f : way < 0.0f ? -1.0f : way;
-    mean[i] = s.beta2 * mean[i] + rest2 * gradient[i];
-    weight[i] = (weight[i] - s.shrink * weight[i]) - s.rate * sign;
+    mean[i] = means.becomes(s.beta2 * m + rest2 * gradient[i]);
+    weight[i] = weights.becomes((w - s.shrink * w) - s.rate * sign);
   });
+  weights.tell(0, sums);
+  means.tell(1, sums);
+}
+
+void lion(std::int64_t count, const LionStep& step, const float* gradient, float* mean, float* weight,
+          UpdateSums* sums) {
+  const LionStep s = step;
+  (sums ? lion_with<true> : lion_with<false>)(count, s, gradient, mean, weight, sums);
 }
 
 void lars(std::int64_t count, const LarsStep& step, const float* gradient, float* velocity, float* weight) {

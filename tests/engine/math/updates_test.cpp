@@ -129,23 +129,44 @@ TEST_CASE("an update that adds up bits takes those that it reads and writes, and
     Told update;
     std::vector<Numbers States::*> arrays;
   };
-  const Case told =
-      GENERATE(Case{[](auto n, auto* g, auto& s, auto* sums) {
-                      adam_update(n, kAdam, g, s.third.data(), s.first.data(), s.weight.data(), sums);
-                    },
-                    {&States::weight, &States::third, &States::first}},
-               Case{[](auto n, auto* g, auto& s, auto* sums) {
-                      sgd_update(n, 0.1f, 0, 0.1f, false, g, nullptr, s.weight.data(), sums);
-                    },
-                    {&States::weight}},
-               Case{[](auto n, auto* g, auto& s, auto* sums) {
-                      sgd_update(n, 0.1f, 0.9f, 0.1f, false, g, s.first.data(), s.weight.data(), sums);
-                    },
-                    {&States::weight, &States::first}},
-               Case{[](auto n, auto* g, auto& s, auto* sums) {
-                      sgd_update(n, 0.1f, 0.9f, 0.1f, true, g, s.first.data(), s.weight.data(), sums);
-                    },
-                    {&States::weight, &States::first}});
+  const Case told = GENERATE(
+      Case{[](auto n, auto* g, auto& s, auto* sums) {
+             adam_update(n, kAdam, g, s.third.data(), s.first.data(), s.weight.data(), sums);
+           },
+           {&States::weight, &States::third, &States::first}},
+      Case{[](auto n, auto* g, auto& s, auto* sums) {
+             rmsprop_update(n, kRmsprop, g, s.first.data(), nullptr, s.third.data(), s.weight.data(), sums);
+           },
+           {&States::weight, &States::first, &States::third}},
+      Case{[](auto n, auto* g, auto& s, auto* sums) {
+             rmsprop_update(n, kRmsprop, g, s.first.data(), s.third.data(), s.second.data(), s.weight.data(),
+                            sums);
+           },
+           {&States::weight, &States::first, &States::third, &States::second}},
+      Case{[](auto n, auto* g, auto& s, auto* sums) {
+             adagrad_update(n, kAdagrad, g, s.first.data(), s.weight.data(), sums);
+           },
+           {&States::weight, &States::first}},
+      Case{[](auto n, auto* g, auto& s, auto* sums) {
+             adadelta_update(n, kAdadelta, g, s.first.data(), s.second.data(), s.weight.data(), sums);
+           },
+           {&States::weight, &States::first, &States::second}},
+      Case{[](auto n, auto* g, auto& s, auto* sums) {
+             lion_update(n, kLion, g, s.third.data(), s.weight.data(), sums);
+           },
+           {&States::weight, &States::third}},
+      Case{[](auto n, auto* g, auto& s, auto* sums) {
+             sgd_update(n, 0.1f, 0, 0.1f, false, g, nullptr, s.weight.data(), sums);
+           },
+           {&States::weight}},
+      Case{[](auto n, auto* g, auto& s, auto* sums) {
+             sgd_update(n, 0.1f, 0.9f, 0.1f, false, g, s.first.data(), s.weight.data(), sums);
+           },
+           {&States::weight, &States::first}},
+      Case{[](auto n, auto* g, auto& s, auto* sums) {
+             sgd_update(n, 0.1f, 0.9f, 0.1f, true, g, s.first.data(), s.weight.data(), sums);
+           },
+           {&States::weight, &States::first}});
   const std::int64_t count = GENERATE(1, 17, 1000);
   const Numbers gradient = random_numbers(count, 1);
   States plain(count), summed(count);
