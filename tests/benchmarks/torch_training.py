@@ -91,7 +91,8 @@ class Decoder(nn.Module):
         self.inwards, self.outwards = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width, bias=False)
         self.wide = nn.Sequential(nn.Linear(width, 4 * width, bias=False), nn.GELU(),
                                   nn.Linear(4 * width, width, bias=False))
-        self.register_buffer('hidden', torch.ones(length, length, dtype=torch.bool).triu(1))
+        # No buffer: gloo cannot send booleans to the other ranks.
+        self.hidden = torch.ones(length, length, dtype=torch.bool).triu(1)
 
     def attend(self, x):
         rows, length, width = x.shape
