@@ -74,7 +74,8 @@ while [ "$done" -lt "$kills" ]; do
   if ! kill -0 $run 2>/dev/null; then
     wait $run || { echo "start $start failed:"; cat log; exit 1; }
     echo "the run ended before kill $((done + 1)) of $kills"
-    [ "$done" -gt 2 ] || exit 1
+    # Each kind of kill was there; but twenty are twenty.
+    [ "$done" -gt 2 ] && [ "$kills" -lt 20 ] || exit 1
     break
   fi
   kill_all $run
