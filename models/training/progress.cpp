@@ -1,6 +1,7 @@
 #include "models/training/progress.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace trainer {
 namespace {
@@ -9,6 +10,15 @@ double seconds(Progress::Clock::duration duration) { return std::chrono::duratio
 
 Progress::Clock::duration duration(double seconds) {
   return std::chrono::duration_cast<Progress::Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+/// The first metric decides, else the loss. A metric of samples that say nothing about it is NaN: any other
+/// is better.
+bool is_better(const Scores& scores, const Scores& best, const std::vector<MetricFacts>& metrics) {
+  const double now = metrics.empty() ? scores.loss : scores.metrics[0],
+               before = metrics.empty() ? best.loss : best.metrics[0];
+  if (std::isnan(before)) return !std::isnan(now);
+  return !metrics.empty() && metrics[0].higher_is_better ? now > before : now < before;
 }
 
 }  // namespace
@@ -86,6 +96,15 @@ void Progress::report_shares() {
   report.examples_per_second = static_cast<double>(epoch_sums.samples) / seconds(epoch.training);
   report.comm_share = epoch.share(epoch.communication());
   report.data_share = epoch.share(epoch.data);
+}
+
+void Progress::see(const Scores& scores, const std::vector<MetricFacts>& metrics) {
+  result.last = evaluation = scores;
+  best = !result.best || is_better(scores, *result.best, metrics);
+  if (!best) return;
+  result.best = scores;
+  result.best_epoch = step == 0 ? 0 : report.epoch;
+  best_step = step;
 }
 
 EpochReport Progress::epoch_report() const {

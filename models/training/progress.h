@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "models/training/checkpoint_state.h"
 #include "models/training/divergence.h"
@@ -42,6 +43,8 @@ struct Progress {
   /// Counts the step that `report.scores` and `report.times` are of; `metric_sums`: as BatchRunner gives
   /// them.
   void end_step(std::span<const double> metric_sums);
+  /// An evaluation after the step just done, scored by these metrics.
+  void see(const Scores& scores, const std::vector<MetricFacts>& metrics);
   /// Without the values of metrics over the epoch.
   EpochReport epoch_report() const;
   void begin_epoch();

@@ -8,25 +8,17 @@
 #include <string>
 #include <vector>
 
-#include "datasets/row_loader.h"
-#include "engine/parallel/gradient_reducer.h"
-#include "models/optimizers/optimizer.h"
 #include "models/schedules/schedule.h"
-#include "models/training/batch.h"
 #include "models/training/checkpoint_writer.h"
-#include "models/training/crosscheck.h"
 #include "models/training/observer.h"
-#include "models/training/owned_parameters.h"
-#include "models/training/parameter_norms.h"
 #include "models/training/progress.h"
-#include "models/training/replica_guard.h"
 #include "models/training/session.h"
-#include "models/training/team.h"
+#include "models/training/training_step.h"
 
 namespace trainer {
 
-/// Trains a session's model: the loop, and what belongs to it alone (optimizer, schedule, sums between
-/// ranks). Every rank has one and all make the same calls.
+/// Trains a session's model: the loop over steps, and what comes between them (evaluation, checkpoints, the
+/// wish to stop). Every rank has one and all make the same calls.
 class Trainer {
  public:
   struct Options {
@@ -54,10 +46,10 @@ class Trainer {
 
   const RunFacts& facts() const { return facts_; }
   /// "sgd lr 0.05 momentum 0.9"
-  std::string optimizer_text() const { return optimizer_->text(); }
+  std::string optimizer_text() const { return step_.optimizer().text(); }
   /// How gradients travel, for the header.
-  std::string transport() const { return reducer_.transport(); }
-  bool lacks_shared_memory() const { return reducer_.lacks_shared_memory(); }
+  std::string transport() const { return step_.reducer().transport(); }
+  bool lacks_shared_memory() const { return step_.reducer().lacks_shared_memory(); }
 
   /// Trains to the end, or until it is to stop. `observers` are told on world rank 0 only. Error(diverged) on
   /// all ranks when a step is not finite. Checkpoints go into `directory`, which matters on world rank 0
@@ -67,24 +59,14 @@ class Trainer {
  private:
   template <class Tell>
   void tell(const std::vector<Observer*>& observers, Tell what) const;
-  /// What is kept for each parameter: the optimizer's states, and its value where the weights are a mean.
-  std::vector<std::string> state_names() const;
-  /// Counted over all steps.
-  std::int64_t first_part(std::int64_t step) const;
-  /// Forward and backward of a batch, part by part; the last part's gradients are still to be summed. Gives
-  /// the number of parts.
-  std::int64_t train_batch(const Progress& progress, std::span<const std::int64_t> samples);
-  /// One update; puts its scores and times into progress.report.
-  void step(Progress& progress, std::span<const std::int64_t> samples);
+  /// The network's first values: a file's, or what the configuration says. Collective.
+  void set_initial_values(const Config& model, const Options& options);
+  /// One step of all ranks; puts its scores and times into progress.report.
+  void train_step(Progress& progress);
   /// Collective: a step of all ranks was not finite.
-  [[noreturn]] void throw_divergence(const Progress& progress, double own_loss);
-  void begin_guards(const Progress& progress);
+  [[noreturn]] void throw_divergence(const Progress& progress);
   /// What may be due after a step: evaluation, the end of an epoch, a checkpoint.
   void end_step(Progress& progress, const std::vector<Observer*>& observers);
-  /// `largest`: what OwnedParameters::largest_gradient() gave on this model rank's data ranks.
-  void clip_gradient(double largest);
-  /// Where the weights are to be a running mean: puts that in their place, or them back. Collective.
-  void swap_average(const Progress& progress);
   /// False when it was not, or when the run stops in its midst.
   bool evaluate_when_due(Progress& progress);
   void save_when_due(Progress& progress, const std::vector<Observer*>& observers);
@@ -97,24 +79,13 @@ class Trainer {
   void stop(Progress& progress, const std::vector<Observer*>& observers);
 
   Session& session_;
-  std::unique_ptr<Optimizer> optimizer_;
   BatchOrder order_;
-  std::int64_t parts_per_epoch_;  ///< of batches, in which they are computed
   RunFacts facts_;
   CheckpointState start_;
   std::function<bool()> asked_to_stop_;
   std::optional<Progress::Clock::time_point> deadline_;
+  TrainingStep step_;
   std::unique_ptr<Schedule> schedule_;
-  GradientReducer reducer_;
-  Team team_;
-  BatchRunner batch_;
-  RowLoader rows_;
-  OwnedParameters owned_;
-  std::optional<Crosscheck> crosscheck_;   ///< where it is asked for
-  std::optional<ParameterNorms> norms_;    ///< for an optimizer that wants them
-  std::optional<ReplicaGuard> replicas_;   ///< while run() goes on
-  std::vector<std::int64_t> ready_until_;  ///< by worker: gradients from this offset on are final
-  std::vector<double> sums_;
   std::optional<CheckpointWriter> writer_;  ///< of a run
 };
 

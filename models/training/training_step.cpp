@@ -1,0 +1,205 @@
+#include "models/training/training_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "engine/core/cores.h"
+#include "engine/core/host.h"
+#include "models/training/gradient_clip.h"
+
+namespace trainer {
+namespace {
+
+std::vector<std::int64_t> borders(const Plan& plan) {
+  std::vector<std::int64_t> borders;
+  for (const Parameter& parameter : plan.parameters()) borders.push_back(parameter.offset);
+  borders.push_back(plan.parameter_end());
+  return borders;
+}
+
+GradientReducer::Options in_exact_blocks(GradientReducer::Options options, const Session& session) {
+  options.exact_blocks = session.exact_blocks();
+  return options;
+}
+
+/// Cores of this rank that no worker uses.
+int idle_cores(const ThreadPool& pool, bool crowded) {
+  return crowded ? 0 : std::max(0, static_cast<int>(usable_cores().size()) - pool.size());
+}
+
+}  // namespace
+
+TrainingStep::TrainingStep(const Config& root, Session& session, const Options& options)
+    : session_(session),
+      optimizer_(Registry<Optimizer>::make(root.at("train").at("optimizer"))),
+      steps_per_epoch_(options.steps_per_epoch),
+      parts_per_epoch_(BatchOrder(options.order).steps_per_epoch()),
+      reducer_(session.mesh(), session.pool(), borders(session.network().plan()),
+               in_exact_blocks(options.reducer, session)),
+      team_(session.mesh(), session.pool(), options.reducer.share, session.exact_blocks()),
+      batch_(session),
+      rows_(session.data(), {.order = options.order,
+                             .own_rows = [this](std::int64_t rows) { return batch_.own_rows(rows); },
+                             .end_step = first_part(options.total_steps),
+                             .workers = session.pool().size(),
+                             .idle_cores = idle_cores(session.pool(), options.reducer.crowded)}),
+      owned_(session.network().plan(), reducer_, session.pool(),
+             {.states = optimizer_->states().size(),
+              .counts_shared = session.mesh().model().rank() == 0,
+              .average = session.settings().average,
+              .keeps_gradients = session.settings().accumulate > 1}),
+      ready_until_(static_cast<std::size_t>(session.pool().size())) {
+  optimizer_->begin(steps_per_epoch_);
+  Network& network = session.network();
+  if (optimizer_->wants_norms()) norms_.emplace(network.plan().parameters().size());
+  if (session.settings().crosscheck > 0) crosscheck_.emplace(root, session, reducer_, team_);
+  network.attach(reducer_.values(), gradients(), crosscheck_ ? crosscheck_->sums() : team_);
+}
+
+std::vector<std::string> TrainingStep::state_names() const {
+  std::vector<std::string> names = optimizer_->states();
+  // While a checkpoint is made the mean and the values have changed places.
+  if (session_.settings().average > 0) names.push_back("unaveraged");
+  return names;
+}
+
+std::vector<std::span<float>> TrainingStep::gradients() {
+  std::vector<std::span<float>> gradients;
+  const std::int64_t blocks = session_.blocks().of_rank(session_.mesh().data().rank()).count();
+  for (int block = 0; block < blocks; ++block) gradients.push_back(reducer_.gradients(block));
+  return gradients;
+}
+
+void TrainingStep::begin_guards(std::int64_t step) {
+  batch_.ledger().begin(step);
+  const bool guarded = session_.settings().guards.kind != Cadence::Kind::never;
+  replicas_.emplace(session_.network().plan(), session_.network().states(), session_.mesh(), reducer_,
+                    guarded ? session_.settings().guards.count : 0);
+  if (!guarded) return;
+  owned_.guard({.parameters = session_.network().plan().parameters(),
+                .states = state_names(),
+                .place = fmt::format("rank {} on {}", session_.mesh().world().rank(), host_name())},
+               *optimizer_);
+}
+
+std::int64_t TrainingStep::first_part(std::int64_t step) const {
+  return step / steps_per_epoch_ * parts_per_epoch_ +
+         step % steps_per_epoch_ * session_.settings().accumulate;
+}
+
+void TrainingStep::compute_gradients(std::int64_t step, std::span<const std::int64_t> samples) {
+  begun_ = Clock::now();
+  session_.mesh().world().activity().set_step(step + 1);
+  batch_.clear();
+  const bool crosschecks = crosscheck_ && crosscheck_->begin(step);
+  const std::int64_t rows = session_.settings().part();
+  std::int64_t parts = 0;
+  for (std::int64_t first = 0; first < std::ssize(samples); first += rows, ++parts) {
+    if (parts > 0) {
+      reducer_.finish();
+      owned_.keep_gradients(parts == 1);
+      reducer_.agree({});  // others may still be reading what this rank is about to write
+    }
+    const std::int64_t count = std::min(rows, std::ssize(samples) - first);
+    compute_part(
+        {.samples = samples.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
+         .batch = samples,
+         .number = first_part(step) + parts,
+         .step = step},
+        crosschecks && parts == 0);
+  }
+  const auto computed = Clock::now();
+  reducer_.finish();
+  if (parts > 1) owned_.add_kept_gradients();
+  times_.data = batch_.data_time();
+  times_.sum = Clock::now() - computed;
+}
+
+void TrainingStep::compute_part(const BatchRunner::Part& part, bool crosschecks) {
+  const std::int64_t end = session_.network().plan().parameter_end();
+  reducer_.begin();
+  std::ranges::fill(ready_until_, end);
+  batch_.train(rows_, part, [this, crosschecks](int worker, std::int64_t offset) {
+    if (crosschecks) return;
+    std::int64_t& last = ready_until_[static_cast<std::size_t>(worker)];
+    if (offset < last) reducer_.ready(worker, offset, std::exchange(last, offset));
+  });
+  if (!crosschecks) return;
+  crosscheck_->compare(batch_, rows_, part);
+  for (int worker = 0; worker < session_.pool().size(); ++worker) reducer_.ready(worker, 0, end);
+}
+
+TrainingStep::Votes TrainingStep::agree(const Votes& mine, std::int64_t samples, Scores& scores) {
+  // What clipping has to know anyway tells whether all is finite, too.
+  const std::uint32_t largest = clips() ? owned_.largest_gradient() : 0;
+  const bool finite = clips() ? is_finite_magnitude(largest) : owned_.gradients_are_finite();
+  const std::array votes{!finite || !std::isfinite(batch_.own_loss()), mine.stop, mine.save, mine.writing};
+  sums_.assign(batch_.sums().begin(), batch_.sums().end());
+  const std::size_t kinds = sums_.size();
+  for (const bool vote : votes) sums_.push_back(vote ? 1 : 0);
+  if (clips()) sums_.push_back(largest);
+
+  const auto begin = Clock::now();
+  reducer_.agree(sums_, clips() ? 1 : 0);
+  const std::span<double> counts = std::span(sums_).subspan(kinds, votes.size());
+  session_.mesh().model().sum(counts);
+  session_.mesh().world().activity().expect_delay(false);
+  agreed_ = Clock::now();
+  times_.agree = agreed_ - begin;
+
+  batch_.scores(std::span(sums_).first(kinds), samples, scores);
+  if (clips()) largest_ = sums_.back();
+  return {
+      .not_finite = counts[0] > 0, .stop = counts[1] > 0, .save = counts[2] > 0, .writing = counts[3] > 0};
+}
+
+void TrainingStep::update(std::int64_t step, double rate, std::optional<double> momentum) {
+  if (const auto limit = session_.settings().clip_value) owned_.clamp_gradients(static_cast<float>(*limit));
+  if (clips()) clip_gradient();
+  if (momentum) optimizer_->set_momentum(*momentum);
+  if (norms_) {
+    owned_.direct(*optimizer_, step);
+    norms_->find(owned_, reducer_, session_.mesh().model());
+  }
+  owned_.update(*optimizer_, static_cast<float>(rate), step);
+  const auto updated = Clock::now();
+  replicas_->before_publish(step);
+  reducer_.publish();
+  replicas_->after_publish(step + 1);
+  const auto end = Clock::now();
+  times_.update = updated - agreed_;
+  times_.publish = end - updated;
+  times_.training = end - begun_;
+}
+
+void TrainingStep::clip_gradient() {
+  Communicator& model = session_.mesh().model();
+  double largest = largest_;
+  model.maximum({&largest, 1});
+  // As clamping has left it; the bits of floats above zero are in the order of the floats.
+  if (const auto limit = session_.settings().clip_value)
+    largest = std::min<double>(largest, std::bit_cast<std::uint32_t>(static_cast<float>(*limit)));
+  SquareSum squares(static_cast<std::uint32_t>(largest));
+  owned_.add_squares(squares);
+  std::array<double, 2> parts{squares.high(), squares.low()};
+  reducer_.agree(parts);
+  model.sum(parts);
+  const float factor = clip_factor(squares.root(parts[0], parts[1]), *session_.settings().clip_norm);
+  if (factor < 1) owned_.scale_gradients(factor);
+}
+
+void TrainingStep::swap_average(std::int64_t step) {
+  if (session_.settings().average == 0) return;
+  reducer_.agree({});  // nobody reads the values any more
+  owned_.swap_average(step);
+  replicas_->before_publish(step);
+  reducer_.publish();
+  replicas_->after_publish(step);
+}
+
+}  // namespace trainer
