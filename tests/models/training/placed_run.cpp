@@ -1,0 +1,94 @@
+#include "tests/models/training/placed_run.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "engine/config/config_tree.h"
+#include "models/training/evaluation.h"
+#include "models/training/trainer.h"
+#include "tests/support/noise_dataset.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/token_dataset.h"
+
+namespace trainer {
+
+std::string text(const Placement& placement) {
+  return "data " + std::to_string(placement.data) + ", model " + std::to_string(placement.model) +
+         ", ranks per node " + std::to_string(placement.ranks_per_node) + ", threads " +
+         std::to_string(placement.threads) + (placement.share ? "" : ", private buffers");
+}
+
+std::vector<Placement> placements(int ranks) {
+  std::vector<Placement> all{{.data = ranks},
+                             {.data = 1, .model = ranks},
+                             {.data = ranks, .ranks_per_node = 1},
+                             {.data = ranks, .threads = 2},
+                             {.data = 1, .model = ranks, .threads = 2},
+                             {.data = ranks, .share = false}};
+  if (ranks > 2) all.push_back({.data = ranks, .ranks_per_node = 2});
+  if (ranks == 4) {
+    all.push_back({.data = 2, .model = 2});
+    all.push_back({.data = 2, .model = 2, .ranks_per_node = 2, .threads = 2});
+  }
+  return all;
+}
+
+bool takes_tokens(const std::string& layers) { return layers.find("embedding") != std::string::npos; }
+
+std::unique_ptr<Dataset> samples_for(const std::string& layers, std::int64_t count, std::uint64_t seed) {
+  if (takes_tokens(layers))
+    return std::make_unique<TokenDataset>(count, 9, 10, seed, layers == kRagged ? 8 : 0);
+  return std::make_unique<NoiseDataset>(count, Shape{8, 8, 1}, 10, seed);
+}
+
+Run train(Communicator& world, const Placement& placement, const Work& work) {
+  const ConfigTree tree(
+      {.file = "test.yaml",
+       .text = std::string("data: {dataset: digits") +
+               (takes_tokens(work.layers) ? "" : ", augment: [{random_crop: 1}, horizontal_flip]") +
+               (work.layers == kStreams ? ", streams: true" : "") + "}\nmodel: {layers: " + work.layers +
+               ", loss: softmax_cross_entropy}\n"
+               "train: {batch: 100, metrics: [accuracy], guards: {steps: 2}, " +
+               work.settings + "}\n"},
+      run_settings());
+  Mesh mesh(world,
+            {.data = placement.data, .model = placement.model, .ranks_per_node = placement.ranks_per_node});
+  ThreadPool pool(placement.threads, true);
+  Data data{
+      .name = "noise", .train = samples_for(work.layers, 207, 1), .test = samples_for(work.layers, 103, 2)};
+  data.augmentation = Augmentation(tree.root().at("data").items("augment"), data.train->sample(), 1);
+  data.mixup = Mixup(work.mixup, 207, 1);
+  Session session(tree.root(), std::move(data), mesh, pool);
+  Trainer trainer(tree.root(), session,
+                  {.initial_weights = work.initial_weights,
+                   .reducer = {.bucket_floats = 500, .share = placement.share, .crowded = true}});
+  if (work.from) {
+    if (world.rank() == 0) trainer.check_fit(*work.from, "there");
+    trainer.restore(world.rank() == 0 ? *work.from : Checkpoint{});
+  }
+  Run run;
+  Losses losses(run.losses);
+  const TemporaryFolder folder;
+  trainer.run({&losses}, folder.path());
+  run.evaluation = evaluate(session, *session.data().test);
+  if (world.rank() == 0) run.end = read_checkpoint(folder.path() / "last");
+  return run;
+}
+
+void check_same_bits(const Run& run, const Run& reference) {
+  if (test_world().rank() != 0) return;
+  CHECK(run.losses == reference.losses);
+  REQUIRE(run.weights().size() == reference.weights().size());
+  for (std::size_t tensor = 0; tensor < run.weights().size(); ++tensor)
+    CHECK(run.weights()[tensor].values == reference.weights()[tensor].values);
+}
+
+double squared_change(const Run& run, const Run& before, std::size_t tensor) {
+  double squares = 0;
+  for (std::size_t k = 0; k < run.weights()[tensor].values.size(); ++k)
+    squares += std::pow(
+        static_cast<double>(run.weights()[tensor].values[k]) - before.weights()[tensor].values[k], 2);
+  return squares;
+}
+
+}  // namespace trainer
