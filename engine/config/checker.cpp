@@ -95,20 +95,7 @@ void Checker::check(const Setting& setting, Written written, const Place& key_pl
       break;
     case Setting::Kind::section:
       place_at(key_place, out);
-      if (node.is_map()) {
-        std::vector<Given> given;
-        for (const NodeEntry& entry : node.entries)
-          given.push_back({entry.key, entry.key_place, {&entry.value, resolved.value.scope}});
-        check_keys(out.key, pointers(setting.nested), given, out);
-      } else {
-        const bool words = !setting.choices.empty();
-        mistakes_.add(node.place,
-                      subject(out) + " wants " + (words ? form_words(setting) : "a map") + ", got " +
-                          (words && node.is_scalar() ? in_quotes(node.text) : node.form_name()),
-                      suggestion(node.text, setting.choices),
-                      words ? std::vector<std::string>{}
-                            : std::vector{"it takes " + listed(names_of(pointers(setting.nested)), "")});
-      }
+      check_section(setting, resolved.value, out);
       break;
     case Setting::Kind::either:
       check_either(setting, resolved.value, key_place, out);
@@ -117,6 +104,25 @@ void Checker::check(const Setting& setting, Written written, const Place& key_pl
       check_scalar(setting, node, out);
   }
   --depth_;
+}
+
+void Checker::check_section(const Setting& setting, Written value, ConfigNode& out) {
+  const Node& node = *value.node;
+  const Settings settings = pointers(setting.nested);
+  if (!node.is_map()) {
+    const bool words = !setting.choices.empty();
+    mistakes_.add(
+        node.place,
+        subject(out) + " wants " + (words ? form_words(setting) : "a map") + ", got " +
+            (words && node.is_scalar() ? in_quotes(node.text) : node.form_name()),
+        suggestion(node.text, setting.choices),
+        words ? std::vector<std::string>{} : std::vector{"it takes " + listed(names_of(settings), "")});
+    return;
+  }
+  std::vector<Given> given;
+  for (const NodeEntry& entry : node.entries)
+    given.push_back({entry.key, entry.key_place, {&entry.value, value.scope}});
+  check_keys(out.key, settings, given, out);
 }
 
 void Checker::check_list(const Setting& setting, Written value, ConfigNode& out) {
@@ -230,14 +236,7 @@ void Checker::check_family(const Setting& setting, Written value, ConfigNode& ou
   std::vector<Given> given;
   if (!read_member(family, member->second, choice, value.scope, given)) return;
   if (setting.family_name == kLayerFamily) {
-    LayerName name{&out, value.scope};
-    for (const Given& one : given) {
-      if (one.key != "name") continue;
-      name.source = expansion_.resolve(one.value).value.node;
-      if (name.source != nullptr) name.number = expansion_.number_of(name.source, name.scope);
-    }
-    layers_.push_back(name);
-    has_layers_ = true;
+    note_layer(out, value.scope, given);
     add_layer_defaults(family, member->second, value.scope, given);
   }
   check_keys(choice.name, member_settings(family, member->second), given, out);
@@ -272,29 +271,6 @@ bool Checker::read_member(const Catalog::Family& family, const Declaration& memb
     if (!(repeats && entry.key == "repeat"))  // unrolled already
       given.push_back({entry.key, entry.key_place, {&entry.value, resolved.value.scope}});
   return true;
-}
-
-/// What a block's use or `defaults:` gives, for the settings that the layer itself does not.
-void Checker::add_layer_defaults(const Catalog::Family& family, const Declaration& member, const Scope* scope,
-                                 std::vector<Given>& given) {
-  const auto is_given = [&](const std::string& key) {
-    return std::any_of(given.begin(), given.end(), [&](const Given& one) { return one.key == key; });
-  };
-  const auto add = [&](const Setting& setting, bool shared) {
-    if (is_given(setting.name) || setting.name == "name") return;
-    if (shared) {
-      for (const Scope* use = scope; use != nullptr; use = use->caller) {
-        const auto found = use->shared.find(setting.name);
-        if (found == use->shared.end()) continue;
-        given.push_back({setting.name, found->second.key_place, found->second.value});
-        return;
-      }
-    }
-    if (const NodeEntry* entry = expansion_.default_for(member.name, setting, shared))
-      given.push_back({setting.name, entry->key_place, {&entry->value, expansion_.outermost()}});
-  };
-  for (const Setting& setting : member.settings) add(setting, false);
-  for (const Setting& setting : family.shared) add(setting, true);
 }
 
 void Checker::check_keys(const std::string& title, const Settings& settings, const std::vector<Given>& given,
@@ -344,15 +320,20 @@ void Checker::check_keys(const std::string& title, const Settings& settings, con
         throw std::logic_error("the default of " + child.path + " is not valid");
     } else if ((setting->required || !setting->excludes.empty()) && suggested.count(setting->name) == 0) {
       const Setting* twin = setting->excludes.empty() ? nullptr : find_setting(settings, setting->excludes);
-      if (twin != nullptr && out.child(twin->name) != nullptr) continue;  // said with the first of the two
-      std::vector<std::string> notes{"`" + setting->name + "`: " + setting->help};
-      if (out.nearest && !out.nearest.source->remark.empty()) notes.push_back(out.nearest.source->remark);
-      mistakes_.add(out.nearest,
-                    "missing key `" + setting->name + "`" + (twin ? " or `" + twin->name + "`" : "") +
-                        (title.empty() ? "" : " in " + title),
-                    "", notes);
+      if (twin == nullptr || out.child(twin->name) == nullptr)  // else it was said with the first of the two
+        missing_key(title, *setting, twin, out);
     }
   }
+}
+
+void Checker::missing_key(const std::string& title, const Setting& setting, const Setting* twin,
+                          const ConfigNode& out) {
+  std::vector<std::string> notes{"`" + setting.name + "`: " + setting.help};
+  if (out.nearest && !out.nearest.source->remark.empty()) notes.push_back(out.nearest.source->remark);
+  mistakes_.add(out.nearest,
+                "missing key `" + setting.name + "`" + (twin ? " or `" + twin->name + "`" : "") +
+                    (title.empty() ? "" : " in " + title),
+                "", notes);
 }
 
 Written Checker::default_of(const Setting& setting) {
@@ -363,59 +344,6 @@ Written Checker::default_of(const Setting& setting) {
     builtin->node = parse_yaml(builtin->source);
   }
   return {&builtin->node, expansion_.outermost()};
-}
-
-void Checker::check_defaults() {
-  const Catalog::Family& family = Catalog::all().family(kLayerFamily);
-  for (const NodeEntry& entry : expansion_.defaults().entries) {
-    ConfigNode unused;
-    unused.path = "defaults." + entry.key;
-    const Setting* shared = find_setting(pointers(family.shared), entry.key);
-    const auto member = family.members.find(entry.key);
-    if (shared != nullptr && entry.key != "name") {
-      check(*shared, {&entry.value, expansion_.outermost()}, entry.key_place, unused);
-    } else if (member != family.members.end()) {
-      if (!entry.value.is_map()) {
-        mistakes_.add(entry.value.place, "`defaults` of " + entry.key + " wants a map of settings, got " +
-                                             entry.value.form_name());
-        continue;
-      }
-      const Settings settings = member_settings(family, member->second);
-      const std::vector<std::string> names = names_of(settings);
-      for (const NodeEntry& one : entry.value.entries) {
-        const Setting* setting = find_setting(settings, one.key);
-        ConfigNode value;
-        value.path = unused.path + "." + one.key;
-        if (setting == nullptr || one.key == "name")
-          mistakes_.add(one.key_place,
-                        "unknown key " + in_quotes(one.key) + " in the defaults of " + entry.key,
-                        suggestion(one.key, names), {entry.key + " takes " + listed(names, "")});
-        else
-          check(*setting, {&one.value, expansion_.outermost()}, one.key_place, value);
-      }
-    } else {
-      std::vector<std::string> names = names_of(family);
-      for (const Setting& setting : family.shared)
-        if (setting.name != "name") names.push_back(setting.name);
-      mistakes_.add(entry.key_place, "unknown key " + in_quotes(entry.key) + " in defaults",
-                    suggestion(entry.key, names),
-                    {"`defaults` is keyed by a layer type or a setting that all layers share"});
-    }
-  }
-  layers_.clear();
-  has_layers_ = false;
-}
-
-void Checker::check_shared_defaults(std::vector<ConfigNode>& out) {
-  for (const Setting& setting : Catalog::all().family(kLayerFamily).shared) {
-    const NodeEntry* written = expansion_.defaults().find(setting.name);
-    if (setting.name == "name" || (written == nullptr && setting.default_yaml.empty())) continue;
-    ConfigNode& node = out.emplace_back();
-    node.key = setting.name;
-    check(setting,
-          written != nullptr ? Written{&written->value, expansion_.outermost()} : default_of(setting), {},
-          node);
-  }
 }
 
 void Checker::define(const std::string& name, const std::string& value, ConfigNode& root) {
@@ -454,32 +382,6 @@ std::string Checker::subject(const ConfigNode& out) const {
   if (!out.key.empty()) return "`" + out.key + "`";
   const std::size_t dot = out.path.rfind('.');
   return out.path.empty() ? "the value" : "`" + out.path.substr(dot + 1) + "`";
-}
-
-/// A block's name goes before the names of its layers, and a name that is used several times gets a number.
-void Checker::name_layers() {
-  const auto numbered = [&](const std::string& name, const Node* source, const Scope* scope, int number) {
-    return expansion_.uses(source, scope) > 1 ? name + std::to_string(number) : name;
-  };
-  const auto prefix = [&](auto&& self, const Scope* scope) -> std::string {
-    if (scope == nullptr) return "";
-    const std::string above = self(self, scope->caller);
-    if (scope->name_source == nullptr) return above;
-    return above + numbered(scope->name, scope->name_source, scope->caller, scope->number) + ".";
-  };
-  std::map<std::string, int> unnamed;
-  for (const LayerName& one : layers_) {
-    const std::string before = prefix(prefix, one.scope);
-    if (one.source == nullptr && before.empty()) continue;
-    ConfigNode* name = one.layer->child("name");
-    if (name == nullptr) continue;
-    const std::string stem = before + one.layer->type;
-    name->value = one.source != nullptr
-                      ? before + numbered(one.source->text, one.source, one.scope, one.number)
-                      : stem + std::to_string(++unnamed[stem]);
-    name->given = name->present = true;
-  }
-  layers_.clear();
 }
 
 }  // namespace trainer

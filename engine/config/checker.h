@@ -54,11 +54,15 @@ class Checker {
   void check_integers(const Setting& setting, Written value, ConfigNode& out);
   void check_duration(const Setting& setting, Written value, ConfigNode& out);
   void check_family(const Setting& setting, Written value, ConfigNode& out);
+  void check_section(const Setting& setting, Written value, ConfigNode& out);
   void check_list(const Setting& setting, Written value, ConfigNode& out);
   void check_either(const Setting& setting, Written value, const Place& key_place, ConfigNode& out);
   void check_keys(const std::string& title, const Settings& settings, const std::vector<Given>& given,
                   ConfigNode& out);
+  void missing_key(const std::string& title, const Setting& setting, const Setting* twin,
+                   const ConfigNode& out);
   void check_defaults();
+  void check_type_defaults(const Catalog::Family& family, const Declaration& member, const NodeEntry& entry);
 
   bool read_member(const Catalog::Family& family, const Declaration& member, const MemberChoice& choice,
                    const Scope* scope, std::vector<Given>& given);
@@ -69,6 +73,7 @@ class Checker {
   void place_at(const Place& place, ConfigNode& out) const;
   std::string subject(const ConfigNode& out) const;
   void unknown_member(const Setting& setting, const MemberChoice& choice);
+  void note_layer(ConfigNode& layer, const Scope* scope, const std::vector<Given>& given);
   void name_layers();
 
   Mistakes& mistakes_;
