@@ -17,26 +17,30 @@ void copy_rows(std::span<const float> all, std::span<const std::int64_t> indices
 
 }  // namespace
 
-std::int32_t NumberForm::label(std::int64_t index) const {
-  if (positions > 0) throw std::logic_error("a sample has a label for each position");
-  return labels.at(static_cast<std::size_t>(index));
+std::int32_t NumberDataset::label(std::int64_t index) const {
+  if (form_.positions > 0) throw std::logic_error("a sample has a label for each position");
+  return form_.labels.at(static_cast<std::size_t>(index));
 }
 
-void NumberForm::read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> out) const {
-  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(1, positions));
+void NumberDataset::read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const {
+  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(1, form_.positions));
   for (std::size_t row = 0; row < indices.size(); ++row) {
     const auto first = static_cast<std::size_t>(indices[row]) * count;
-    if (indices[row] < 0 || first + count > labels.size())
+    if (indices[row] < 0 || first + count > form_.labels.size())
       throw std::logic_error("a sample that is not there");
-    std::copy_n(labels.data() + first, count, out.data() + row * count);
+    std::copy_n(form_.labels.data() + first, count, labels.data() + row * count);
   }
+}
+
+void NumberDataset::read_targets(std::span<const std::int64_t> indices, Tensor values) const {
+  if (form_.classes > 0) return Dataset::read_targets(indices, values);
+  read_numbers(indices, values);
 }
 
 void Numbers::read(std::span<const std::int64_t> indices, Tensor x) const { copy_rows(samples_, indices, x); }
 
-void Numbers::read_targets(std::span<const std::int64_t> indices, Tensor values) const {
-  if (form_.classes > 0) return Dataset::read_targets(indices, values);
-  copy_rows(targets_, indices, values);
+void Numbers::read_numbers(std::span<const std::int64_t> indices, Tensor targets) const {
+  copy_rows(targets_, indices, targets);
 }
 
 std::int64_t Numbers::stored_bytes() const {
@@ -61,10 +65,9 @@ void StreamedNumbers::read(std::span<const std::int64_t> indices, Tensor x) cons
     rows_->read_sample(indices[row], x.rows(static_cast<std::int64_t>(row), 1).span());
 }
 
-void StreamedNumbers::read_targets(std::span<const std::int64_t> indices, Tensor values) const {
-  if (form_.classes > 0) return Dataset::read_targets(indices, values);
+void StreamedNumbers::read_numbers(std::span<const std::int64_t> indices, Tensor targets) const {
   for (std::size_t row = 0; row < indices.size(); ++row)
-    rows_->read_target(indices[row], values.rows(static_cast<std::int64_t>(row), 1).span());
+    rows_->read_target(indices[row], targets.rows(static_cast<std::int64_t>(row), 1).span());
 }
 
 }  // namespace trainer

@@ -27,72 +27,70 @@ class NumberRows {
   virtual void read_target(std::int64_t index, std::span<float> numbers) const = 0;
 };
 
-/// The form of a split of such samples. Targets are labels below `classes`, or numbers when that is 0.
+/// What is known of a split of such samples before they are read. Targets are labels below `classes`, or
+/// numbers when that is 0.
 struct NumberForm {
   std::int64_t size = 0;
   Shape sample, target;
   int classes = 0;
   std::int64_t positions = 0;  ///< of a sample that have a label each; 0: one for all of it
   std::vector<std::int32_t> labels;
+};
 
-  std::int32_t label(std::int64_t index) const;
-  void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> out) const;
+/// Samples of numbers, whose labels lie in memory.
+class NumberDataset : public Dataset {
+ public:
+  std::int64_t size() const final { return form_.size; }
+  Shape sample() const final { return form_.sample; }
+  int classes() const final { return form_.classes; }
+  std::int32_t label(std::int64_t index) const final;
+  std::int64_t positions() const final { return form_.positions; }
+  void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const final;
+  Shape target() const final { return form_.target; }
+  void read_targets(std::span<const std::int64_t> indices, Tensor values) const final;
+
+ protected:
+  explicit NumberDataset(NumberForm form) : form_(std::move(form)) {}
+  virtual void read_numbers(std::span<const std::int64_t> indices, Tensor targets) const = 0;
+
+  const NumberForm form_;
 };
 
 /// Samples of numbers, kept in memory as they are.
-class Numbers final : public Dataset {
+class Numbers final : public NumberDataset {
  public:
   Numbers(NumberForm form, std::unique_ptr<NumberFiles> files)
-      : form_(std::move(form)), files_(std::move(files)) {}
+      : NumberDataset(std::move(form)), files_(std::move(files)) {}
 
-  std::int64_t size() const override { return form_.size; }
-  Shape sample() const override { return form_.sample; }
-  int classes() const override { return form_.classes; }
   void read(std::span<const std::int64_t> indices, Tensor x) const override;
-  std::int32_t label(std::int64_t index) const override { return form_.label(index); }
-  std::int64_t positions() const override { return form_.positions; }
-  void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override {
-    form_.read_labels(indices, labels);
-  }
-  Shape target() const override { return form_.target; }
-  void read_targets(std::span<const std::int64_t> indices, Tensor values) const override;
   /// The samples, then their targets.
   std::int64_t stored_bytes() const override;
   void fill(std::span<std::uint8_t> memory) override;
   void attach(std::span<std::uint8_t> memory) override;
 
  private:
+  void read_numbers(std::span<const std::int64_t> indices, Tensor targets) const override;
   std::int64_t sample_floats() const { return form_.sample.with_front(form_.size).size(); }
   std::int64_t target_floats() const {
     return form_.classes > 0 ? 0 : form_.target.with_front(form_.size).size();
   }
 
-  NumberForm form_;
   std::unique_ptr<NumberFiles> files_;
   std::span<const float> samples_, targets_;
 };
 
 /// Samples of numbers, read from their files whenever they are wanted.
-class StreamedNumbers final : public Dataset {
+class StreamedNumbers final : public NumberDataset {
  public:
   StreamedNumbers(NumberForm form, std::unique_ptr<NumberRows> rows)
-      : form_(std::move(form)), rows_(std::move(rows)) {}
+      : NumberDataset(std::move(form)), rows_(std::move(rows)) {}
 
-  std::int64_t size() const override { return form_.size; }
-  Shape sample() const override { return form_.sample; }
-  int classes() const override { return form_.classes; }
   bool is_streamed() const override { return true; }
   void read(std::span<const std::int64_t> indices, Tensor x) const override;
-  std::int32_t label(std::int64_t index) const override { return form_.label(index); }
-  std::int64_t positions() const override { return form_.positions; }
-  void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override {
-    form_.read_labels(indices, labels);
-  }
-  Shape target() const override { return form_.target; }
-  void read_targets(std::span<const std::int64_t> indices, Tensor values) const override;
 
  private:
-  NumberForm form_;
+  void read_numbers(std::span<const std::int64_t> indices, Tensor targets) const override;
+
   std::unique_ptr<NumberRows> rows_;
 };
 

@@ -1,20 +1,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/losses/loss.h"
-#include "models/losses/outputs.h"
+#include "models/losses/output_loss.h"
 
 namespace trainer {
 namespace {
 
 /// 1 - cosine of the angle between output and target.
-class Cosine final : public Loss {
+class Cosine final : public OutputLoss {
  public:
-  explicit Cosine(const Config& config) : config_(config) {}
-
-  void setup(const Shape& output, int classes) override {
-    if (classes > 0) require_output_per_class(config_, output, classes);
-  }
+  explicit Cosine(const Config& config) : OutputLoss(config) {}
 
   double evaluate(ConstTensor y, const Targets& targets, float scale, Tensor dy) const override {
     constexpr double kLeast = 1e-8;  // of a product of lengths, so that zeros have an angle
@@ -41,9 +36,6 @@ class Cosine final : public Loss {
     }
     return loss;
   }
-
- private:
-  Config config_;
 };
 
 const Registry<Loss>::Add registered{

@@ -1,41 +1,26 @@
 #include <cmath>
+#include <utility>
 
-#include "models/losses/loss.h"
-#include "models/losses/outputs.h"
+#include "models/losses/output_loss.h"
 
 namespace trainer {
 namespace {
 
 /// Half the squared difference to the target up to `delta`, a straight line beyond it (Huber 1964), averaged
 /// over outputs; as PyTorch defines it.
-class Huber final : public Loss {
+class Huber final : public OutputLoss {
  public:
-  explicit Huber(const Config& config) : config_(config), delta_(config.get<double>("delta")) {}
-
-  void setup(const Shape& output, int classes) override {
-    if (classes > 0) require_output_per_class(config_, output, classes);
-  }
+  explicit Huber(const Config& config) : OutputLoss(config), delta_(config.get<double>("delta")) {}
 
   double evaluate(ConstTensor y, const Targets& targets, float scale, Tensor dy) const override {
-    const std::int64_t outputs = y.row_size();
-    const double share = 1.0 / static_cast<double>(outputs);
-    double loss = 0;
-    for (std::int64_t row = 0; row < y.rows(); ++row)
-      for (std::int64_t k = 0; k < outputs; ++k) {
-        const std::int64_t i = row * outputs + k;
-        const double difference = static_cast<double>(y[i]) - target_of(targets, row, k, outputs);
-        const double size = std::fabs(difference);
-        const bool is_far = size > delta_;
-        loss += share * (is_far ? delta_ * (size - delta_ / 2) : difference * difference / 2);
-        if (!dy.empty())
-          dy[i] =
-              scale * static_cast<float>(share * (is_far ? std::copysign(delta_, difference) : difference));
-      }
-    return loss;
+    return evaluate_differences(y, targets, scale, dy, [delta = delta_](double difference) {
+      const double size = std::fabs(difference);
+      return size > delta ? std::pair(delta * (size - delta / 2), std::copysign(delta, difference))
+                          : std::pair(difference * difference / 2, difference);
+    });
   }
 
  private:
-  Config config_;
   double delta_;
 };
 

@@ -1,20 +1,15 @@
 #include <cmath>
 
-#include "models/losses/loss.h"
-#include "models/losses/outputs.h"
+#include "models/losses/output_loss.h"
 
 namespace trainer {
 namespace {
 
 /// -t log s(y) - (1 - t) log(1 - s(y)) with s the logistic function, summed over outputs: each output decides
 /// by itself.
-class SigmoidCrossEntropy final : public Loss {
+class SigmoidCrossEntropy final : public OutputLoss {
  public:
-  explicit SigmoidCrossEntropy(const Config& config) : config_(config) {}
-
-  void setup(const Shape& output, int classes) override {
-    if (classes > 0) require_output_per_class(config_, output, classes);
-  }
+  explicit SigmoidCrossEntropy(const Config& config) : OutputLoss(config) {}
 
   double evaluate(ConstTensor y, const Targets& targets, float scale, Tensor dy) const override {
     const std::int64_t outputs = y.row_size();
@@ -30,9 +25,6 @@ class SigmoidCrossEntropy final : public Loss {
       }
     return loss;
   }
-
- private:
-  Config config_;
 };
 
 const Registry<Loss>::Add registered{
