@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tests/datasets/files.h"
+#include "tests/support/skip.h"
 
 namespace trainer {
 namespace {
@@ -378,13 +379,8 @@ TEST_CASE("with labels of pixels a digit's label is where its ink is", "[data]")
   CHECK_THROWS_WITH(opened(settings + "\nmixup: 1"), Catch::Contains("only whole ones"));
 }
 
-TEST_CASE("the real MNIST reads as the world knows it", "[data]") {
-  const char* const directory = std::getenv("TRAINER_TEST_DATA");
-  if (directory == nullptr || !std::filesystem::exists(std::filesystem::path(directory) / "mnist")) {
-    WARN("skipped: no real data in TRAINER_TEST_DATA");
-    return;
-  }
-  const Data data = opened("dataset: mnist\npath: " + std::string(directory));
+TEST_CASE("the real MNIST reads as the world knows it", "[.real-mnist]") {
+  const Data data = opened("dataset: mnist\npath: " + real_data("mnist"));
   CHECK(data.train->size() == 60000);
   CHECK(data.test->size() == 10000);
   const std::vector<int> first_labels = {5, 0, 4, 1, 9};

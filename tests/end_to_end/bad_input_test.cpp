@@ -3,9 +3,9 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <functional>
-#include <iostream>
 
 #include "tests/end_to_end/small_run.h"
+#include "tests/support/skip.h"
 
 namespace trainer {
 namespace {
@@ -258,12 +258,9 @@ TEST_CASE("output that cannot be written is an error", "[bad-input]") {
   CHECK(result.err == "error: cannot write standard output\n");
 }
 
-TEST_CASE("a full disk ends all ranks with its reason, and no file is half-written", "[bad-input]") {
+TEST_CASE("a full disk ends all ranks with its reason, and no file is half-written", "[full-disk]") {
   const SmallRun run;
-  if (!has_small_disks(run)) {
-    std::cout << "skipped: no small disk can be mounted here\n";
-    return;
-  }
+  if (!has_small_disks(run)) skip_test("no small disk can be mounted here");
   const std::string ranks = GENERATE("", " -n 4");
   const std::string units = GENERATE("8", "500");  // metrics.jsonl or a checkpoint meets the end of the disk
   const ProgramResult result = run.shell(

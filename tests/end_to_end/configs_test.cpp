@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/end_to_end/small_run.h"
+#include "tests/support/skip.h"
 
 namespace trainer {
 namespace {
@@ -80,12 +81,9 @@ TEST_CASE("every config passes the check, and without data says what it looked f
   }
 }
 
-TEST_CASE("iris tells 27 of 30 flowers apart", "[configs]") {
+TEST_CASE("iris tells 27 of 30 flowers apart", "[iris]") {
   const std::string table = "/usr/lib/python3/dist-packages/sklearn/datasets/data/iris.csv";
-  if (!fs::exists(table)) {
-    WARN("skipped: no " + table + " (Debian's python3-sklearn)");
-    return;
-  }
+  if (!fs::exists(table)) skip_test("no " + table + " (Debian's python3-sklearn)");
   const SmallRun run;
   const ProgramResult result =
       run.trainer({setting_of_tests("TRAINER_CONFIGS") + "/iris.yaml", "--out", "run"});

@@ -1,9 +1,9 @@
-#include <cstdlib>
 #include <filesystem>
 
 #include "datasets/data.h"
 #include "engine/config/config_tree.h"
 #include "tests/datasets/files.h"
+#include "tests/support/skip.h"
 
 namespace trainer {
 namespace {
@@ -224,18 +224,12 @@ TEST_CASE("a text that is not there, or leaves nothing to validate, is an error"
                     Catch::Contains("not mixed"));
 }
 
-TEST_CASE("the real Shakespeare has 65 characters", "[data]") {
-  const char* const real = std::getenv("TRAINER_TEST_DATA");
-  if (real == nullptr || !std::filesystem::exists(std::filesystem::path(real) / "text/tinyshakespeare.txt")) {
-    WARN("skipped: no real data in TRAINER_TEST_DATA");
-    return;
-  }
-  const ConfigTree tree(
-      {.file = "run.yaml",
-       .text =
-           "data: {dataset: {text: {file: tinyshakespeare.txt, tokens: characters, sequence: 128}}, path: " +
-           std::string(real) + ", validation: 0.05}"},
-      {section("data", "the data", data_settings())});
+TEST_CASE("the real Shakespeare has 65 characters", "[.real-text]") {
+  const std::string file = real_data("text/tinyshakespeare.txt");
+  const ConfigTree tree({.file = "run.yaml",
+                         .text = "data: {dataset: {text: {file: '" + file +
+                                 "', tokens: characters, sequence: 128}}, validation: 0.05}"},
+                        {section("data", "the data", data_settings())});
   Data data = open_data(tree.root().at("data"), 1);
   load_samples(data, *solo());
   CHECK(data.train->vocabulary() == 65);
