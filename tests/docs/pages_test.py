@@ -1,4 +1,5 @@
-"""Holds README.md and docs/ to the program: made files, links, paths, quoted code, commands, flags, shown output.
+"""Holds README.md, docs/ and the list of configs to the program: made files, links, paths, quoted code, commands, flags,
+shown output.
 
 Usage: pages_test.py TRAINER PROJECT_ROOT; prints every breach and ends with 1.
 """
@@ -45,11 +46,22 @@ def check_command(page, words):
             breaches.append(f'{page}: `trainer {verb}` does not know {flag[0]}')
 
 
+def anchors(text):
+    """What GitHub makes of the headings."""
+    return {re.sub(r'[^\w -]', '', heading.lower()).replace(' ', '-')
+            for heading in re.findall(r'^#+ (.*)', text, re.MULTILINE)}
+
+
 def check_page(page, text):
     folder = (root / page).parent
-    for target in re.findall(r'\]\(([^)#\s]+)(?:#[^)]*)?\)', text):
-        if '://' not in target and not (folder / target).exists():
+    for target, anchor in re.findall(r'\]\(([^)#\s]*)#?([^)\s]*)\)', text):
+        linked = folder / target if target else root / page
+        if '://' in target:
+            continue
+        if not linked.exists():
             breaches.append(f'{page} links to {target}, which does not exist')
+        elif anchor and anchor not in anchors(linked.read_text()):
+            breaches.append(f'{page} links to {target}#{anchor}; no heading is called that')
     for path in re.findall(r'(?<![\w./-])(?:configs|docs|engine|models|cli|tests)/[\w./*-]+', text):
         path = path.rstrip('.')
         if not re.search('NAME|build/', path) and not any(root.glob(path)):
@@ -77,8 +89,12 @@ known = common.union(*verbs.values())
 for name, arguments in made.items():
     if (root / name).read_text() != output(*arguments):
         breaches.append(f'{name} is not what the program makes: trainer {" ".join(arguments)} > {name}')
-for page in ['README.md', *(path.relative_to(root).as_posix() for path in sorted(root.glob('docs/*.md')))]:
+for page in ['README.md', 'configs/README.md', *(path.relative_to(root).as_posix() for path in sorted(root.glob('docs/*.md')))]:
     check_page(page, (root / page).read_text())
+
+for config in root.glob('configs/*.yaml'):
+    if f']({config.name})' not in (root / 'configs/README.md').read_text():
+        breaches.append(f'configs/README.md does not tell of {config.name}')
 
 print('\n'.join(breaches))
 sys.exit(1 if breaches else 0)
