@@ -9,10 +9,14 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
+#include "cli/launcher_ear.h"
 #include "cli/launcher_watch.h"
 #include "cli/restart.h"
+#include "cli/text.h"
+#include "engine/config/source.h"
 #include "engine/parallel/mpi_world.h"
 
 namespace trainer {
@@ -46,23 +50,45 @@ void pass_on(int signal) {
   ::_exit(static_cast<int>(ExitCode::failure));
 }
 
+/// What processes on other hosts are to find in their environment, too.
+std::vector<std::string> variables() {
+  std::vector<std::string> names = restart_variables();
+  names.emplace_back(kLaunched);
+  return names;
+}
+
+/// " on a and b"; empty where the launcher chooses.
+std::string places(const std::vector<HostShare>& hosts) {
+  std::vector<std::string> names;
+  for (const HostShare& share : hosts) names.push_back(share.host);
+  return names.empty() ? "" : " on " + listed(names, "and");
+}
+
 /// Launchers have codes of their own for a rank that did not end by itself: 137 and 205, or 9.
 bool means_lost(int code) {
   return code > static_cast<int>(ExitCode::lost) && code != static_cast<int>(ExitCode::interrupted);
 }
 
-/// Runs the command to its end and gives its code. Error(lost) when processes were lost.
-int run_to_the_end(const LaunchCommand& command) {
+/// Runs the command to its end and gives its code. Error(lost) when processes were lost. What they tell goes
+/// into `lines`, if wanted.
+int run_to_the_end(const LaunchCommand& command, std::vector<std::string>* lines = nullptr) {
+  std::optional<LauncherEar> ear;
+  if (lines) ear.emplace();
   const pid_t child = ::fork();
   if (child < 0)
     throw Error(ExitCode::failure, "cannot start a process: " + std::generic_category().message(errno));
-  if (child == 0) run_launcher(command);
+  if (child == 0) {
+    if (ear) ::dup2(ear->input(), STDERR_FILENO);
+    run_launcher(command);
+  }
+  if (ear) ear->start();
   launcher_process = child;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) std::signal(signal, pass_on);
   const LauncherWatch watch(child);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   launcher_process = 0;
+  if (ear) *lines = ear->finish();
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   // Stopped, with a checkpoint; or ended by itself before the signal came, where the launcher can tell.
   constexpr int kStopped = static_cast<int>(ExitCode::interrupted);
@@ -84,22 +110,27 @@ int launch(const Arguments& arguments, std::chrono::steady_clock::time_point sta
   note_start(start);
   std::vector<std::string> words = arguments.words;
   words.front() = std::filesystem::read_symlink("/proc/self/exe").string();
-  if (arguments.restarts == 0) return run_to_the_end(launch_command(arguments.ranks, words));
-  const RunNote note;
+  if (arguments.restarts == 0) return run_to_the_end(launch_command(arguments.ranks, words, variables()));
   int ranks = arguments.ranks;
+  std::filesystem::path run;
+  std::vector<HostShare> hosts;
   for (int restart = 1;; ++restart) {
     std::string loss;
+    std::vector<std::string> lines;
     try {
-      const int code = run_to_the_end(launch_command(ranks, words));
+      const int code = run_to_the_end(launch_command(ranks, words, variables(), hosts), &lines);
       if (code != static_cast<int>(ExitCode::lost) || restart > arguments.restarts) return code;
     } catch (const Error& error) {
       if (error.code() != ExitCode::lost || restart > arguments.restarts) throw;
       loss = error.diagnostics().front().what + ": ";
     }
-    ranks = ranks_after_loss(arguments, ranks);
-    restart_from(note.run());
-    fmt::print(stderr, "warning: {}restart {} of {}, with {} process{}\n", loss, restart, arguments.restarts,
-               ranks, ranks == 1 ? "" : "es");
+    const Told told = told_by(lines);
+    ranks = ranks_to_go_on(arguments, ranks, told);
+    if (!told.hosts.empty()) hosts = told.hosts;
+    if (!told.run.empty()) run = told.run;
+    restart_from(run);
+    fmt::print(stderr, "warning: {}restart {} of {}, with {}{}\n", loss, restart, arguments.restarts,
+               counted(ranks, "process", "es"), places(hosts));
   }
 }
 

@@ -1,52 +1,81 @@
 #include "cli/restart.h"
 
-#include <unistd.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <system_error>
+#include <map>
+#include <sstream>
 
-#include "engine/core/error.h"
-#include "engine/core/files.h"
+#include "cli/launcher_ear.h"
+#include "engine/core/host.h"
+#include "engine/core/last_words.h"
 
 namespace trainer {
 namespace {
 
-constexpr const char* kNote = "TRAINER_RUN_NOTE";
 constexpr const char* kRestart = "TRAINER_RESTART";
 constexpr const char* kStart = "TRAINER_START";
+constexpr const char* kRun = "run ";
+constexpr const char* kLeft = "left ";
 
 using Clock = std::chrono::steady_clock;
 
+/// What the launcher calls this host.
+std::string name_for_launcher() {
+  const char* name = std::getenv("PMIX_HOSTNAME");
+  return name && *name ? name : host_name();
+}
+
 }  // namespace
 
-RunNote::RunNote() {
-  std::string name = (std::filesystem::temp_directory_path() / "trainer-run-XXXXXX").string();
-  const int file = ::mkstemp(name.data());
-  if (file < 0)
-    throw Error(ExitCode::failure, "cannot create " + name + ": " + std::generic_category().message(errno));
-  ::close(file);
-  file_ = name;
-  ::setenv(kNote, name.c_str(), 1);
+void tell_run(const std::filesystem::path& directory) {
+  fmt::print(stderr, "{}", LauncherEar::whispered(kRun + printable(directory.string())));
 }
 
-RunNote::~RunNote() {
-  std::error_code ignored;
-  std::filesystem::remove(file_, ignored);
+void prepare_to_be_left(int rank, int hosts) {
+  prepare_last_words(
+      LauncherEar::whispered(fmt::format("{}{} {} {}", kLeft, rank, hosts, name_for_launcher())));
 }
 
-std::filesystem::path RunNote::run() const {
-  constexpr std::uint64_t kLongestPath = 4096;
-  try {
-    return read_file(file_, ExitCode::failure, kLongestPath);
-  } catch (const Error&) {
-    return {};
+Told told_by(const std::vector<std::string>& lines) {
+  Told told;
+  int all_hosts = 1;
+  std::map<int, std::string> left;
+  for (const std::string& line : lines) {
+    if (line.starts_with(kRun)) told.run = line.substr(std::string(kRun).size());
+    if (!line.starts_with(kLeft)) continue;
+    std::istringstream words(line.substr(std::string(kLeft).size()));
+    int rank = 0, hosts = 0;
+    std::string host;
+    if (!(words >> rank >> hosts >> host)) continue;
+    left[rank] = host;
+    all_hosts = std::max(all_hosts, hosts);
   }
+  told.ranks = static_cast<int>(left.size());
+  for (const auto& [rank, host] : left) {
+    if (all_hosts == 1) break;
+    const auto share = std::ranges::find(told.hosts, host, &HostShare::host);
+    if (share == told.hosts.end())
+      told.hosts.push_back({.host = host, .ranks = 1});
+    else
+      ++share->ranks;
+  }
+  return told;
 }
 
-void note_run(const std::filesystem::path& directory) {
-  if (const char* note = std::getenv(kNote)) write_file(note, directory.string());
+int ranks_to_go_on(const Arguments& arguments, int ranks, const Told& told) {
+  // All may say that they are left, and one be ill.
+  const int left = std::max(1, told.ranks > 0 && told.ranks < ranks ? told.ranks : ranks - 1);
+  if (!arguments.mesh || left < arguments.mesh->model) return left;
+  return left / arguments.mesh->model * arguments.mesh->model;
+}
+
+std::vector<std::string> restart_variables() {
+  std::vector<std::string> names;
+  for (const char* name : {kRestart, kStart})
+    if (std::getenv(name)) names.emplace_back(name);
+  return names;
 }
 
 void restart_from(const std::filesystem::path& run) { ::setenv(kRestart, run.c_str(), 1); }
@@ -67,12 +96,6 @@ Clock::time_point start_of_job(Clock::time_point own_start) {
 bool is_restart() {
   const char* run = std::getenv(kRestart);
   return run && *run;
-}
-
-int ranks_after_loss(const Arguments& arguments, int ranks) {
-  const int left = std::max(1, ranks - 1);
-  if (!arguments.mesh || left < arguments.mesh->model) return left;
-  return left / arguments.mesh->model * arguments.mesh->model;
 }
 
 void apply_restart(Arguments& arguments, int ranks) {

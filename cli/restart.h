@@ -2,30 +2,36 @@
 
 #include <chrono>
 #include <filesystem>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/arguments.h"
+#include "engine/parallel/mpi_world.h"
 
 namespace trainer {
 
-/// Where rank 0 tells the launcher which run its processes make, so that it can start others to go on with
-/// it. A file for as long as this object lives; the processes learn its name from their environment.
-class RunNote {
- public:
-  RunNote();
-  ~RunNote();
-  RunNote(const RunNote&) = delete;
-  RunNote& operator=(const RunNote&) = delete;
-  /// The run directory; empty before there is one.
-  std::filesystem::path run() const;
+// Processes of a job with --restarts tell the program that launched them, by lines that only it sees: which
+// run they make, and when the job breaks down each that is not lost where it is.
 
- private:
-  std::filesystem::path file_;
+/// From rank 0: where the run is.
+void tell_run(const std::filesystem::path& directory);
+/// From now on this rank, one of `hosts` hosts' ranks, will say that it is left.
+void prepare_to_be_left(int rank, int hosts);
+
+/// The same on the launching side.
+struct Told {
+  std::filesystem::path run;     ///< empty before there is one
+  int ranks = 0;                 ///< that are left; 0 where none could say so
+  std::vector<HostShare> hosts;  ///< where they are; empty where all was one host
 };
+Told told_by(const std::vector<std::string>& lines);
 
-/// Tells the launcher, if that wants to know, where the run is.
-void note_run(const std::filesystem::path& directory);
+/// The ranks that can go on of `ranks` that began: those that are left, but fewer than before, and in whole
+/// columns of a mesh where that can be.
+int ranks_to_go_on(const Arguments& arguments, int ranks, const Told& told);
+
+/// The environment variables that tell processes what follows.
+std::vector<std::string> restart_variables();
 
 /// Makes the processes that are started from now on go on with `run`.
 void restart_from(const std::filesystem::path& run);
@@ -37,8 +43,5 @@ void apply_restart(Arguments& arguments, int ranks);
 void note_start(std::chrono::steady_clock::time_point start);
 /// In such a process: then, by this host's clocks; else when it began itself.
 std::chrono::steady_clock::time_point start_of_job(std::chrono::steady_clock::time_point own_start);
-
-/// As many ranks as can go on when one of them is lost: the columns of a mesh stay whole where they can.
-int ranks_after_loss(const Arguments& arguments, int ranks);
 
 }  // namespace trainer

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "engine/core/last_words.h"
+
 namespace trainer {
 namespace {
 
@@ -65,6 +67,7 @@ void together(Communicator& world, const std::function<void()>& work) {
 
 void end_after_failure(Communicator& world) {
   const Failure failure = current_failure();
+  if (failure.code == ExitCode::lost) say_last_words();
   if (world.rank() == 0) {
     print(failure.text);
   } else if (failure.text.empty()) {

@@ -8,6 +8,7 @@
 #include "cli/environment.h"
 #include "cli/find_run.h"
 #include "cli/header.h"
+#include "cli/launch.h"
 #include "cli/open_run.h"
 #include "cli/progress.h"
 #include "cli/restart.h"
@@ -132,6 +133,8 @@ int train_command(const Job& job) {
   const Arguments& arguments = job.arguments;
   Communicator& world = job.world;
   Workplace work(job);
+  const bool is_restartable = was_launched() && arguments.restarts > 0;
+  if (is_restartable) prepare_to_be_left(world.rank(), work.seats.hosts);
 
   std::optional<Resumed> resumed;
   std::string config_file = arguments.files.front(), config_text;
@@ -193,7 +196,7 @@ int train_command(const Job& job) {
     } else {
       directory.emplace(RunDirectory::Options{arguments.out, name}, description);
     }
-    note_run(directory->path());
+    if (is_restartable) tell_run(directory->path());
   });
 
   std::unique_ptr<Observer> progress;

@@ -2,6 +2,8 @@
 
 #include <csignal>
 
+#include "engine/core/last_words.h"
+
 namespace trainer {
 namespace {
 
@@ -12,6 +14,8 @@ volatile std::sig_atomic_t asked_to_stop = 0;
 
 void note(int signal) {
   asked_to_stop = 1;
+  // Where a job breaks down, launchers end those that are left with this one.
+  if (signal == SIGTERM) say_last_words();
   if (signal == SIGINT) std::signal(SIGINT, SIG_DFL);
 }
 

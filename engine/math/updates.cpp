@@ -30,17 +30,18 @@ void lion_update(std::int64_t count, const LionStep& step, const float* gradient
 }
 
 void lars_update(std::int64_t count, const LarsStep& step, const float* gradient, float* velocity,
-                 float* weight) {
-  kernels().updates->lars(count, step, gradient, velocity, weight);
+                 float* weight, UpdateSums* sums) {
+  kernels().updates->lars(count, step, gradient, velocity, weight, sums);
 }
 
 void lamb_direction(std::int64_t count, const LambDirection& step, const float* gradient, float* mean,
-                    float* square, const float* weight, float* direction) {
-  kernels().updates->lamb(count, step, gradient, mean, square, weight, direction);
+                    float* square, const float* weight, float* direction, UpdateSums* sums) {
+  kernels().updates->lamb(count, step, gradient, mean, square, weight, direction, sums);
 }
 
-void moving_average(std::int64_t count, float keep, const float* x, float* mean) {
-  kernels().updates->average(count, keep, x, mean);
+void moving_average(std::int64_t count, float keep, const float* x, float* mean, UpdateSums* sums,
+                    int array) {
+  kernels().updates->average(count, keep, x, mean, sums, array);
 }
 
 void clamp(std::int64_t count, float limit, float* x) { kernels().updates->clamp(count, limit, x); }

@@ -8,9 +8,10 @@ namespace trainer {
 // is computed by itself: its bits do not depend on where it lies.
 
 /// The bits of an update's numbers, added up as it read and as it wrote them: those of the parameter, then of
-/// each state in the order of its arguments. See bit_sum().
+/// each state in the order of its arguments; an update tells what it reads or writes and leaves the others as
+/// they are. See bit_sum().
 struct UpdateSums {
-  static constexpr int kMost = 4;
+  static constexpr int kMost = 5;
   std::uint32_t before[kMost] = {}, after[kMost] = {};
 };
 
@@ -62,7 +63,7 @@ struct LarsStep {
   float rate = 0, momentum = 0, decay = 0;
 };
 void lars_update(std::int64_t count, const LarsStep& step, const float* gradient, float* velocity,
-                 float* weight);
+                 float* weight, UpdateSums* sums = nullptr);
 
 /// LAMB (You et al. 2020): where adam would go, the decay of w added. `direction` may be the gradient's own
 /// memory.
@@ -73,10 +74,11 @@ struct LambDirection {
   float decay = 0;
 };
 void lamb_direction(std::int64_t count, const LambDirection& step, const float* gradient, float* mean,
-                    float* square, const float* weight, float* direction);
+                    float* square, const float* weight, float* direction, UpdateSums* sums = nullptr);
 
-/// mean = keep mean + (1 - keep) x
-void moving_average(std::int64_t count, float keep, const float* x, float* mean);
+/// mean = keep mean + (1 - keep) x; tells of the mean alone, as array `array` of the sums.
+void moving_average(std::int64_t count, float keep, const float* x, float* mean, UpdateSums* sums = nullptr,
+                    int array = 0);
 
 /// Every x brought into [-limit, limit]; NaN stays.
 void clamp(std::int64_t count, float limit, float* x);

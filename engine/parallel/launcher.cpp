@@ -30,6 +30,13 @@ Launched launched_by_environment() {
   return {};
 }
 
+std::string list_of(const std::vector<HostShare>& hosts) {
+  std::string list;
+  for (const HostShare& share : hosts)
+    list += (list.empty() ? "" : ",") + share.host + ":" + std::to_string(share.ranks);
+  return list;
+}
+
 bool bound_below_parent() {
   cpu_set_t mine, parent, both;
   if (sched_getaffinity(0, sizeof mine, &mine) != 0) return false;

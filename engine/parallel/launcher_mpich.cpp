@@ -13,8 +13,12 @@ bool launcher_keeps_codes() { return false; }
 
 bool binding_was_chosen() { return bound_below_parent(); }
 
-LaunchCommand launch_command(int ranks, const std::vector<std::string>& arguments) {
+// Its launcher hands all variables on.
+LaunchCommand launch_command(int ranks, const std::vector<std::string>& arguments,
+                             const std::vector<std::string>& /*variables*/,
+                             const std::vector<HostShare>& hosts) {
   LaunchCommand command{.arguments = {TRAINER_MPIRUN, "-n", std::to_string(ranks)}};
+  if (!hosts.empty()) command.arguments.insert(command.arguments.end(), {"-hosts", list_of(hosts)});
   command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
   return command;
 }

@@ -28,7 +28,8 @@ bool binding_was_chosen() {
   return (asked || !std::getenv("OMPI_COMM_WORLD_SIZE")) && bound_below_parent();
 }
 
-LaunchCommand launch_command(int ranks, const std::vector<std::string>& arguments) {
+LaunchCommand launch_command(int ranks, const std::vector<std::string>& arguments,
+                             const std::vector<std::string>& variables, const std::vector<HostShare>& hosts) {
   LaunchCommand command{
       .arguments = {TRAINER_MPIRUN, "--oversubscribe", "--stdin", "none", "-n", std::to_string(ranks)},
       .environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
@@ -38,6 +39,9 @@ LaunchCommand launch_command(int ranks, const std::vector<std::string>& argument
                       {"OMPI_MCA_oob_tcp_keepalive_time", "10"},
                       {"OMPI_MCA_oob_tcp_keepalive_intvl", "5"},
                       {"OMPI_MCA_oob_tcp_keepalive_probes", "3"}}};
+  for (const std::string& variable : variables)
+    command.arguments.insert(command.arguments.end(), {"-x", variable});
+  if (!hosts.empty()) command.arguments.insert(command.arguments.end(), {"--host", list_of(hosts)});
   command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
   return command;
 }

@@ -26,7 +26,16 @@ struct LaunchCommand {
   std::vector<std::string> arguments;
   std::vector<std::pair<std::string, std::string>> environment;
 };
-LaunchCommand launch_command(int ranks, const std::vector<std::string>& arguments);
+/// So many ranks on a host.
+struct HostShare {
+  std::string host;
+  int ranks = 1;
+};
+/// `variables` of this program's environment are there on all hosts. On `hosts`, or where the launcher
+/// chooses.
+LaunchCommand launch_command(int ranks, const std::vector<std::string>& arguments,
+                             const std::vector<std::string>& variables = {},
+                             const std::vector<HostShare>& hosts = {});
 /// Whether that launcher ends with the code of its ranks also when it was sent a signal.
 bool launcher_keeps_codes();
 

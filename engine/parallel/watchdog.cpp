@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "engine/core/error.h"
+#include "engine/core/last_words.h"
 
 namespace trainer {
 namespace {
@@ -63,6 +64,7 @@ void Watchdog::watch(const std::stop_token& stop) {
 
 void end_stalled_process(const std::string& message) {
   if (!message.empty()) fmt::print(stderr, "{} (train.stall_timeout)\n", message);
+  say_last_words();
   // The others, who began to wait at about the same time, have more to tell.
   std::this_thread::sleep_for(Seconds(kLongestPause));
   ::_exit(static_cast<int>(ExitCode::lost));

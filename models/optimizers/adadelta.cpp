@@ -28,7 +28,6 @@ class Adadelta final : public Optimizer {
                       segment.states[1].data(), segment.values.data(), segment.sums);
     }
   }
-  bool sums_up() const override { return true; }
 
  private:
   double rate_;

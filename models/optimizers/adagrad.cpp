@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "engine/math/updates.h"
 #include "models/optimizers/settings.h"
 
@@ -25,14 +23,12 @@ class Adagrad final : public Optimizer {
     AdagradStep update{.rate = static_cast<float>(rate / (1 + static_cast<double>(step) * rate_decay_)),
                        .epsilon = epsilon_};
     for (const Segment& segment : segments) {
-      if (step == 0) std::ranges::fill(segment.states[0], initial_);
       update.decay = decay_.of(segment);
       adagrad_update(std::ssize(segment.values), update, segment.gradients.data(), segment.states[0].data(),
                      segment.values.data(), segment.sums);
     }
   }
-  // The first step begins with what nobody has seen.
-  bool sums_up() const override { return initial_ == 0; }
+  float initial() const override { return initial_; }
 
  private:
   double rate_, rate_decay_;

@@ -44,7 +44,6 @@ class Adam final : public Optimizer {
                   segment.states[1].data(), segment.values.data(), segment.sums);
     }
   }
-  bool sums_up() const override { return true; }
 
  private:
   std::string name_;

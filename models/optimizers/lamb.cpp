@@ -41,14 +41,14 @@ class Lamb final : public Optimizer {
     for (const Segment& segment : segments) {
       update.decay = decay_.of(segment);
       lamb_direction(std::ssize(segment.values), update, segment.gradients.data(), segment.states[0].data(),
-                     segment.states[1].data(), segment.values.data(), segment.direction.data());
+                     segment.states[1].data(), segment.values.data(), segment.direction.data(), segment.sums);
     }
   }
   void step(std::span<const Segment> segments, float rate, std::int64_t) override {
     for (const Segment& segment : segments)
       sgd_update(std::ssize(segment.values),
                  static_cast<float>(rate * adaptation_.ratio(segment, segment.direction_norm)), 0, 0, false,
-                 segment.direction.data(), nullptr, segment.values.data());
+                 segment.direction.data(), nullptr, segment.values.data(), segment.sums);
   }
 
  private:

@@ -25,7 +25,6 @@ class Lion final : public Optimizer {
                   segment.values.data(), segment.sums);
     }
   }
-  bool sums_up() const override { return true; }
 
  private:
   double rate_;

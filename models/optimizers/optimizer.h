@@ -15,10 +15,10 @@ struct Segment {
   std::span<float> values;
   std::span<const float> gradients;  ///< summed over all ranks, of the mean loss
   std::vector<std::span<float>>
-      states;  ///< one for each of the optimizer's states, zero before the first step; others may follow
+      states;  ///< one for each of the optimizer's states, initial() before the first step; others may follow
   bool is_weight = true;       ///< false: a bias or a norm
   int parameter = 0;           ///< index in the network's parameters
-  UpdateSums* sums = nullptr;  ///< step() fills them, if wanted, where the optimizer sums_up()
+  UpdateSums* sums = nullptr;  ///< where wanted: direct() and step() tell of values and states
   float rate = 1;              ///< times the learning rate; 0: frozen
 
   // Where the optimizer wants norms:
@@ -41,8 +41,8 @@ class Optimizer {
   virtual double rate() const = 0;
   /// "sgd lr 0.05 momentum 0.9", for the header.
   virtual std::string text() const = 0;
-  /// Whether step() tells what it read and wrote, in all of values and states.
-  virtual bool sums_up() const { return false; }
+  /// What every number of its states begins with.
+  virtual float initial() const { return 0; }
   /// Whether steps are scaled by norms of whole parameters. Then direct() comes before each step(), and the
   /// norms of values and directions are found in between.
   virtual bool wants_norms() const { return false; }

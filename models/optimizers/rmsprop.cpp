@@ -40,7 +40,6 @@ class Rmsprop final : public Optimizer {
                      segment.values.data(), segment.sums);
     }
   }
-  bool sums_up() const override { return true; }
 
  private:
   double rate_;

@@ -50,7 +50,6 @@ class Sgd final : public Optimizer {
                  nesterov_, segment.gradients.data(), has_velocity_ ? segment.states[0].data() : nullptr,
                  segment.values.data(), segment.sums);
   }
-  bool sums_up() const override { return true; }
 
  private:
   /// Momentum that grows in a straight line.

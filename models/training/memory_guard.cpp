@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
+
 #include "engine/math/checksum.h"
 
 namespace trainer {
@@ -10,7 +12,9 @@ MemoryGuard::MemoryGuard(std::span<const Segment> segments, Facts facts)
     : segments_(segments),
       facts_(std::move(facts)),
       arrays_(1 + facts_.states.size()),
-      sums_(segments.size() * arrays_) {}
+      sums_(segments.size() * arrays_) {
+  if (arrays_ > UpdateSums::kMost) throw std::logic_error("more states than an update can tell of");
+}
 
 std::span<const float> MemoryGuard::numbers(std::size_t segment, std::size_t array) const {
   const Segment& chosen = segments_[segment];
@@ -25,6 +29,11 @@ void MemoryGuard::note(std::size_t segment) {
 void MemoryGuard::check(std::size_t segment, std::int64_t step) const {
   for (std::size_t array = 0; array < arrays_; ++array)
     if (bit_sum(numbers(segment, array)) != sums_[segment * arrays_ + array]) fail(segment, array, step);
+}
+
+void MemoryGuard::expect(std::size_t segment, UpdateSums& sums) const {
+  for (std::size_t array = 0; array < arrays_; ++array)
+    sums.before[array] = sums.after[array] = sums_[segment * arrays_ + array];
 }
 
 void MemoryGuard::take(std::size_t segment, const UpdateSums& sums, std::int64_t step) {

@@ -12,9 +12,8 @@
 namespace trainer {
 
 /// Watches numbers that only this rank may change: the values that it updates and the optimizer's states for
-/// them. A segment's checksum is noted when its update has written it and looked up when the next one is
-/// about to read it, both while the numbers are in the cache. A bit that flips in between would otherwise
-/// spread to all ranks with the next step.
+/// them. A segment's checksum is remembered as its update has written it and compared with what the next one
+/// has read. A bit that flips in between would otherwise spread to all ranks with the next step.
 class MemoryGuard {
  public:
   struct Facts {
@@ -28,7 +27,9 @@ class MemoryGuard {
   void note(std::size_t segment);
   /// Error(diverged) names what has changed since note(); `step`: steps done.
   void check(std::size_t segment, std::int64_t step) const;
-  /// Both, after an update that says what it has read and written.
+  /// Around an update that tells what it has read and written: what is remembered, for numbers that it leaves
+  /// alone; then both of the above, by what it told.
+  void expect(std::size_t segment, UpdateSums& sums) const;
   void take(std::size_t segment, const UpdateSums& sums, std::int64_t step);
 
  private:

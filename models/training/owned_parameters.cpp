@@ -14,8 +14,11 @@ namespace {
 /// Below this, waking the other workers costs more than they save.
 constexpr std::int64_t kFloatsWorthThreads = 1 << 18;
 /// The most floats of a segment: few enough that values, gradients and states stay in the first cache while
-/// the guard and the optimizer read them one after the other.
+/// the optimizer and what follows it read them one after the other.
 constexpr std::int64_t kMostFloats = 2048;
+/// Nothing overwrites what is frozen, so a flipped bit there waits to be found: each step looks at one of so
+/// many segments, as nothing else of them is read.
+constexpr std::int64_t kFrozenTurns = 16;
 /// Shares end on cache lines.
 constexpr std::int64_t kQuantum = 16;
 
@@ -32,6 +35,7 @@ OwnedParameters::OwnedParameters(const Plan& plan, GradientReducer& reducer, Thr
   for (const auto& piece : reducer.pieces()) owned += piece.last - piece.first;
   const std::size_t states = options.states + (options.average > 0 ? 1 : 0);
   states_ = Arena(owned * static_cast<std::int64_t>(states));
+  if (options.initial != 0) std::ranges::fill(states_.floats(), options.initial);
   if (options.keeps_gradients) kept_ = Arena(owned);
   const std::int64_t workers = owned < kFloatsWorthThreads ? 1 : pool.size();
   const std::int64_t share = (owned / workers + kQuantum) / kQuantum * kQuantum;
@@ -68,7 +72,7 @@ OwnedParameters::OwnedParameters(const Plan& plan, GradientReducer& reducer, Thr
     }
   }
   first_segment_.resize(static_cast<std::size_t>(workers) + 1, segments_.size());
-  is_plain_ = keep_ == 0 && std::ranges::all_of(segments_, [](const Segment& s) { return s.rate == 1; });
+  has_frozen_ = std::ranges::any_of(segments_, [](const Segment& segment) { return segment.rate == 0; });
 }
 
 template <class Work>
@@ -143,9 +147,9 @@ void OwnedParameters::add_kept_gradients() {
   }
 }
 
-void OwnedParameters::guard(MemoryGuard::Facts facts, const Optimizer& optimizer) {
+void OwnedParameters::guard(MemoryGuard::Facts facts) {
   guard_.emplace(segments_, std::move(facts));
-  sums_.resize(is_plain_ && optimizer.sums_up() ? segments_.size() : 0);
+  sums_.resize(segments_.size());
   for (std::size_t i = 0; i < sums_.size(); ++i) segments_[i].sums = &sums_[i];
   share_out([this](std::size_t first, std::size_t last, std::size_t) {
     for (std::size_t segment = first; segment < last; ++segment) guard_->note(segment);
@@ -171,22 +175,47 @@ void OwnedParameters::change(std::int64_t step, Work work) {
   });
 }
 
-void OwnedParameters::update(Optimizer& optimizer, float rate, std::int64_t step) {
-  if (is_plain_ && (!guard_ || !sums_.empty()))
-    return share_out([&](std::size_t first, std::size_t last, std::size_t) {
-      optimizer.step(std::span<const Segment>(segments_).subspan(first, last - first), rate, step);
-      for (std::size_t segment = first; segment < last && guard_; ++segment)
+template <class Work>
+void OwnedParameters::follow(std::int64_t step, std::size_t most, Work work) {
+  share_out([&](std::size_t first, std::size_t last, std::size_t) {
+    for (std::size_t next = first; next < last;) {
+      const std::size_t begin = next;
+      const float rate = segments_[begin].rate;
+      while (next < last && next - begin < most && segments_[next].rate == rate) ++next;
+      if (rate == 0) continue;
+      for (std::size_t segment = begin; segment < next && guard_; ++segment)
+        guard_->expect(segment, sums_[segment]);
+      work(std::span<const Segment>(segments_).subspan(begin, next - begin));
+      for (std::size_t segment = begin; segment < next && guard_; ++segment)
         guard_->take(segment, sums_[segment], step);
-    });
-  change(step, [&](const Segment& segment) {
-    optimizer.step({&segment, 1}, rate * segment.rate, step);
-    if (keep_ > 0)
-      moving_average(std::ssize(segment.values), keep_, segment.values.data(), segment.states.back().data());
+    }
+  });
+}
+
+void OwnedParameters::update(Optimizer& optimizer, float rate, std::int64_t step) {
+  // A mean follows each segment while that is in the cache.
+  follow(step, keep_ > 0 ? 1 : segments_.size(), [&](std::span<const Segment> segments) {
+    optimizer.step(segments, rate * segments.front().rate, step);
+    if (keep_ == 0) return;
+    for (const Segment& segment : segments)
+      moving_average(std::ssize(segment.values), keep_, segment.values.data(), segment.states.back().data(),
+                     segment.sums, static_cast<int>(segment.states.size()));
+  });
+  check_frozen(step);
+}
+
+void OwnedParameters::check_frozen(std::int64_t step) {
+  if (!guard_ || !has_frozen_) return;
+  share_out([&](std::size_t first, std::size_t last, std::size_t) {
+    for (std::size_t segment = first; segment < last; ++segment)
+      if (segments_[segment].rate == 0 && (static_cast<std::int64_t>(segment) + step) % kFrozenTurns == 0)
+        guard_->check(segment, step);
   });
 }
 
 void OwnedParameters::direct(Optimizer& optimizer, std::int64_t step) {
-  change(step, [&](const Segment& segment) { optimizer.direct({&segment, 1}, step); });
+  follow(step, segments_.size(),
+         [&](std::span<const Segment> segments) { optimizer.direct(segments, step); });
 }
 
 void OwnedParameters::begin_average() {

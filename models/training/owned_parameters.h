@@ -23,6 +23,7 @@ class OwnedParameters {
  public:
   struct Options {
     std::size_t states = 0;  ///< of the optimizer; the mean of the values, if any, comes behind them
+    float initial = 0;       ///< what those of the optimizer begin with
     /// Whether this rank is the one among those of its model that counts what all of them hold.
     bool counts_shared = true;
     float average = 0;             ///< of the mean of the values, what a step keeps; 0: there is none
@@ -46,7 +47,7 @@ class OwnedParameters {
   void add_kept_gradients();
   /// From now on every update looks whether anything else has changed this part meanwhile. Call when values
   /// and states are what training begins with.
-  void guard(MemoryGuard::Facts facts, const Optimizer& optimizer);
+  void guard(MemoryGuard::Facts facts);
   /// Error(diverged) as MemoryGuard says, of the whole part; `step`: steps done.
   void verify(std::int64_t step);
   void update(Optimizer& optimizer, float rate, std::int64_t step);
@@ -85,15 +86,21 @@ class OwnedParameters {
   /// work(segment) for each segment that is not frozen, by all workers, under the eyes of the guard.
   template <class Work>
   void change(std::int64_t step, Work work);
+  /// The same for work(segments) that tells what it reads and writes: with `most` segments at a time, all of
+  /// one rate.
+  template <class Work>
+  void follow(std::int64_t step, std::size_t most, Work work);
+  /// Some of the frozen segments, others in the next step.
+  void check_frozen(std::int64_t step);
 
   ThreadPool& pool_;
   GradientReducer& reducer_;
   Arena states_, kept_;
-  float keep_;            ///< of the mean of the values
-  bool is_plain_ = true;  ///< all learn at one rate, and no mean is kept
+  float keep_;  ///< of the mean of the values
+  bool has_frozen_ = false;
   std::vector<Segment> segments_;
   std::optional<MemoryGuard> guard_;
-  std::vector<UpdateSums> sums_;       ///< by segment, where the guard gets them from the optimizer
+  std::vector<UpdateSums> sums_;       ///< by segment, where there is a guard: what the update tells
   std::vector<std::int64_t> offsets_;  ///< of each segment in the flat buffer
   std::vector<char> counts_;           ///< by segment: whether add_squares() takes it
   std::vector<std::size_t>

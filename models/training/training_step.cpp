@@ -50,6 +50,7 @@ TrainingStep::TrainingStep(const Config& root, Session& session, const Options& 
                              .idle_cores = idle_cores(session.pool(), options.reducer.crowded)}),
       owned_(session.network().plan(), reducer_, session.pool(),
              {.states = optimizer_->states().size(),
+              .initial = optimizer_->initial(),
               .counts_shared = session.mesh().model().rank() == 0,
               .average = session.settings().average,
               .keeps_gradients = session.settings().accumulate > 1}),
@@ -83,8 +84,7 @@ void TrainingStep::begin_guards(std::int64_t step) {
   if (!guarded) return;
   owned_.guard({.parameters = session_.network().plan().parameters(),
                 .states = state_names(),
-                .place = fmt::format("rank {} on {}", session_.mesh().world().rank(), host_name())},
-               *optimizer_);
+                .place = fmt::format("rank {} on {}", session_.mesh().world().rank(), host_name())});
 }
 
 std::int64_t TrainingStep::first_part(std::int64_t step) const {

@@ -1,6 +1,7 @@
 """Trains configs in exact mode wherever they may be computed, and compares the bits of weights, losses and metrics.
 
-Usage: exact_matrix.py TRAINER CONFIGS [--full] [--steps N] [--models NAME,...] [--instructions NAME,...]
+Usage: exact_matrix.py TRAINER CONFIGS [--full] [--steps N] [--models NAME;...] [--instructions NAME;...]
+                       [--most-ranks N]
 
 Each model trains on generated samples, with clip_norm on and an evaluation after every epoch; batches do not divide the
 samples, and blocks do not divide the batches. Without --full: ten steps in some placements; with it: 200 steps of
@@ -151,6 +152,7 @@ def main():
     parser.add_argument('--steps', type=int)
     parser.add_argument('--models')
     parser.add_argument('--instructions')
+    parser.add_argument('--most-ranks', type=int, default=8)
     arguments = parser.parse_args()
     trainer, configs = arguments.trainer.resolve(), arguments.configs.resolve()
     steps = arguments.steps or (200 if arguments.full else 10)
@@ -160,7 +162,8 @@ def main():
         chosen = {name: chosen[name] for name in arguments.instructions.split(';')}
     elif not arguments.full:
         chosen = {'native': {}}
-    placements = all_placements() if arguments.full else some_placements()
+    placements = [placement for placement in (all_placements() if arguments.full else some_placements())
+                  if placement.ranks <= arguments.most_ranks]
     failed = False
     for model in models:
         large = model.startswith('cifar10')

@@ -20,21 +20,47 @@ train: {epochs: 1, batch: 60, optimizer: {sgd: {lr: 0.1, momentum: 0.9}}, evalua
 YAML
 give_up_soon="--mca oob_tcp_keepalive_time 2 --mca oob_tcp_keepalive_intvl 1 --mca oob_tcp_keepalive_probes 3"
 
-# fault NAME MPIRUN_OPTIONS STEPS COMMAND [STALL_TIMEOUT]: so many steps on three hosts, one rank each; COMMAND once training goes on.
-fault() {
-  name=$1 options=$2 steps=$3 command=$4 patience=${5:-5}
+# As ssh would: only Open MPI's own variables come to another host.
+cat >shell_of_host <<SH
+#!/bin/sh
+exec env -i PATH="\$PATH" NETLAB_NAME=$NETLAB_NAME "$(dirname "$(readlink -f "$netlab")")/netlab-rsh" "\$@"
+SH
+# start ARGUMENTS: the trainer starts its ranks on the hosts by itself.
+cat >start <<SH
+#!/bin/sh
+exec "$netlab" exec head env OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent="$folder/shell_of_host" OMPI_MCA_plm_rsh_no_tree_spawn=1 \
+  OMPI_MCA_orte_default_hostfile="$folder/hostfile" OMPI_MCA_oob_tcp_if_include=10.77.0.0/24 \
+  OMPI_MCA_btl_tcp_if_include=10.77.0.0/24 OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp OMPI_MCA_mpi_yield_when_idle=1 \
+  OMPI_MCA_oob_tcp_keepalive_time=2 OMPI_MCA_oob_tcp_keepalive_intvl=1 OMPI_MCA_oob_tcp_keepalive_probes=3 \
+  "$trainer" "\$@"
+SH
+chmod +x shell_of_host start
+printf 'h1 slots=1\nh2 slots=1\nh3 slots=1\n' >hostfile
+
+# train STEPS STALL_TIMEOUT LAUNCHER...: so many steps, in the background.
+train() {
+  settings="-s train.steps=$1 -s train.stall_timeout=$2"
+  shift 2
   rm -rf runs
   # shellcheck disable=SC2086
-  timeout -k 5 90 "$netlab" run -n 3 $options -- "$trainer" --datapar a.yaml -q -s train.steps="$steps" \
-    -s train.log_every=10 -s train.stall_timeout="$patience" -s train.checkpoint.steps=100 >log 2>&1 &
+  timeout -k 5 120 "$@" --datapar a.yaml -q $settings -s train.log_every=10 -s train.checkpoint.steps=100 >log 2>&1 &
   run=$!
+}
+# then_do NAME COMMAND: COMMAND once training goes on; waits for the end.
+then_do() {
   until [ -e runs/a/checkpoints/last ] || ! kill -0 $run 2>/dev/null; do sleep 0.1; done
   began=$(date +%s)
-  eval "$command" >/dev/null 2>&1
+  eval "$2" >/dev/null 2>&1
   wait $run
   code=$?
   seconds=$(($(date +%s) - began))
-  printf '%s | %s | %s s | %s\n' "$name" "$code" "$seconds" "$(grep -m 1 -E 'error: |best|done' log)"
+  printf '%s | %s | %s s | %s\n' "$1" "$code" "$seconds" "$(grep -m 1 -E 'error: |warning: |best|done' log)"
+}
+# fault NAME MPIRUN_OPTIONS STEPS COMMAND [STALL_TIMEOUT]: on three hosts, one rank each.
+fault() {
+  # shellcheck disable=SC2086
+  train "$3" "${5:-5}" "$netlab" run -n 3 $2 -- "$trainer"
+  then_do "$1" "$4"
 }
 # expect CODE SECONDS_AT_MOST WORDS
 expect() {
@@ -54,6 +80,10 @@ fault "rank stopped" "" $endless '"$netlab" signal 1 STOP'
 expect 7 20 "has waited 5 s for "
 fault "host partitioned, keepalives set" "$give_up_soon" $endless '"$netlab" partition h3' 60
 expect 205 20 ""
+"$netlab" heal h3
+train 2000 60 ./start -n 3 --restarts 1
+then_do "host partitioned, --restarts 1" '"$netlab" partition h3'
+expect 0 60 "restart 1 of 1, with 2 processes on h1 and h2"
 "$netlab" heal h3
 fault "link at 1 %" "" 150 '"$netlab" rate h3 10mbit'
 expect 0 80 "saved runs/a"

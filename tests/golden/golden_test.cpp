@@ -165,7 +165,8 @@ TEST_CASE("optimizers agree with PyTorch over several steps", "[golden]") {
     const ConfigTree tree = ConfigTree::member("optimizer", file.metadata.at("yaml"));
     const auto optimizer = Registry<Optimizer>::make(tree.root());
     std::vector<float> values = tensor(file, "first").values;
-    std::vector<std::vector<float>> states(optimizer->states().size(), std::vector<float>(values.size()));
+    std::vector<std::vector<float>> states(optimizer->states().size(),
+                                           std::vector<float>(values.size(), optimizer->initial()));
     Segment segment{.values = values};
     for (std::vector<float>& state : states) segment.states.push_back(state);
     std::vector<float> gradients = tensor(file, "gradients").values;

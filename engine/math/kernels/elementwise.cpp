@@ -235,7 +235,7 @@ void sgd_update_with(std::int64_t count, float rate, float momentum, float decay
       weight[i] = weights.becomes(w - rate * v);
     });
   weights.tell(0, sums);
-  velocities.tell(1, sums);
+  if (velocity) velocities.tell(1, sums);
 }
 
 void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,

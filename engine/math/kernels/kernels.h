@@ -92,10 +92,10 @@ struct UpdateKernels {
   void (*lion)(std::int64_t count, const LionStep& step, const float* gradient, float* mean, float* weight,
                UpdateSums* sums);
   void (*lars)(std::int64_t count, const LarsStep& step, const float* gradient, float* velocity,
-               float* weight);
+               float* weight, UpdateSums* sums);
   void (*lamb)(std::int64_t count, const LambDirection& step, const float* gradient, float* mean,
-               float* square, const float* weight, float* direction);
-  void (*average)(std::int64_t count, float keep, const float* x, float* mean);
+               float* square, const float* weight, float* direction, UpdateSums* sums);
+  void (*average)(std::int64_t count, float keep, const float* x, float* mean, UpdateSums* sums, int array);
   void (*clamp)(std::int64_t count, float limit, float* x);
 };
 

@@ -149,32 +149,62 @@ void lion(std::int64_t count, const LionStep& step, const float* gradient, float
   (sums ? lion_with<true> : lion_with<false>)(count, s, gradient, mean, weight, sums);
 }
 
-void lars(std::int64_t count, const LarsStep& step, const float* gradient, float* velocity, float* weight) {
-  const LarsStep s = step;
-  for_each(count, [=](std::int64_t i) {
-    const float move = s.momentum * velocity[i] + s.rate * (gradient[i] + s.decay * weight[i]);
-    velocity[i] = move;
-    weight[i] -= move;
+template <bool sums_up>
+void lars_with(std::int64_t count, const LarsStep& s, const float* gradient, float* velocity, float* weight,
+               UpdateSums* sums) {
+  BitSum<sums_up> weights, velocities;
+  for_each(count, [=, &weights, &velocities](std::int64_t i) {
+    const float w = weights.was(weight[i]);
+    const float move = s.momentum * velocities.was(velocity[i]) + s.rate * (gradient[i] + s.decay * w);
+    velocity[i] = velocities.becomes(move);
+    weight[i] = weights.becomes(w - move);
   });
+  weights.tell(0, sums);
+  velocities.tell(1, sums);
+}
+
+void lars(std::int64_t count, const LarsStep& step, const float* gradient, float* velocity, float* weight,
+          UpdateSums* sums) {
+  const LarsStep s = step;
+  (sums ? lars_with<true> : lars_with<false>)(count, s, gradient, velocity, weight, sums);
+}
+
+template <bool sums_up>
+void lamb_with(std::int64_t count, const LambDirection& s, const float* gradient, float* mean, float* square,
+               const float* weight, float* direction, UpdateSums* sums) {
+  const float rest1 = 1.0f - s.beta1, rest2 = 1.0f - s.beta2;
+  BitSum<sums_up> weights, means, squares;
+  for_each(count, [=, &weights, &means, &squares](std::int64_t i) {
+    const float m = means.becomes(s.beta1 * means.was(mean[i]) + rest1 * gradient[i]);
+    const float v = squares.becomes(s.beta2 * squares.was(square[i]) + rest2 * (gradient[i] * gradient[i]));
+    mean[i] = m;
+    square[i] = v;
+    direction[i] = s.correction * m / (__builtin_sqrtf(v) / s.root_correction + s.epsilon) +
+                   s.decay * weights.was(weight[i]);
+  });
+  weights.after = weights.before;
+  weights.tell(0, sums);
+  means.tell(1, sums);
+  squares.tell(2, sums);
 }
 
 void lamb(std::int64_t count, const LambDirection& step, const float* gradient, float* mean, float* square,
-          const float* weight, float* direction) {
+          const float* weight, float* direction, UpdateSums* sums) {
   const LambDirection s = step;
-  const float rest1 = 1.0f - s.beta1, rest2 = 1.0f - s.beta2;
-  for_each(count, [=](std::int64_t i) {
-    const float m = s.beta1 * mean[i] + rest1 * gradient[i];
-    const float v = s.beta2 * square[i] + rest2 * (gradient[i] * gradient[i]);
-    mean[i] = m;
-    square[i] = v;
-    direction[i] =
-        s.correction * m / (__builtin_sqrtf(v) / s.root_correction + s.epsilon) + s.decay * weight[i];
-  });
+  (sums ? lamb_with<true> : lamb_with<false>)(count, s, gradient, mean, square, weight, direction, sums);
 }
 
-void average(std::int64_t count, float keep, const float* x, float* mean) {
+template <bool sums_up>
+void average_with(std::int64_t count, float keep, const float* x, float* mean, UpdateSums* sums, int array) {
   const float rest = 1.0f - keep;
-  for_each(count, [=](std::int64_t i) { mean[i] = keep * mean[i] + rest * x[i]; });
+  BitSum<sums_up> means;
+  for_each(count,
+           [=, &means](std::int64_t i) { mean[i] = means.becomes(keep * means.was(mean[i]) + rest * x[i]); });
+  means.tell(array, sums);
+}
+
+void average(std::int64_t count, float keep, const float* x, float* mean, UpdateSums* sums, int array) {
+  (sums ? average_with<true> : average_with<false>)(count, keep, x, mean, sums, array);
 }
 
 void clamp(std::int64_t count, float limit, float* x) {

@@ -156,6 +156,18 @@ TEST_CASE("an update that adds up bits takes those that it reads and writes, and
            },
            {&States::weight, &States::third}},
       Case{[](auto n, auto* g, auto& s, auto* sums) {
+             lars_update(n, kLars, g, s.third.data(), s.weight.data(), sums);
+           },
+           {&States::weight, &States::third}},
+      Case{[](auto n, auto* g, auto& s, auto* sums) {
+             Numbers direction(static_cast<std::size_t>(n));
+             lamb_direction(n, kLamb, g, s.third.data(), s.first.data(), s.weight.data(), direction.data(),
+                            sums);
+           },
+           {&States::weight, &States::third, &States::first}},
+      Case{[](auto n, auto* g, auto& s, auto* sums) { moving_average(n, 0.9f, g, s.third.data(), sums, 0); },
+           {&States::third}},
+      Case{[](auto n, auto* g, auto& s, auto* sums) {
              sgd_update(n, 0.1f, 0, 0.1f, false, g, nullptr, s.weight.data(), sums);
            },
            {&States::weight}},

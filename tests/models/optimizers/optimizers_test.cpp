@@ -11,7 +11,8 @@ namespace {
 /// One number after some steps along a gradient of `slope`.
 float after_steps(const BuiltOptimizer& built, int steps, float slope, bool is_weight) {
   std::vector<float> value{1};
-  std::vector<std::vector<float>> states(built.optimizer->states().size(), std::vector<float>(1));
+  std::vector<std::vector<float>> states(built.optimizer->states().size(),
+                                         std::vector<float>(1, built.optimizer->initial()));
   std::vector<float> gradient{slope};
   Segment segment{.values = value, .gradients = gradient, .is_weight = is_weight, .direction = gradient};
   for (std::vector<float>& state : states) segment.states.push_back(state);

@@ -1,0 +1,83 @@
+#include "cli/launcher_ear.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include "engine/core/error.h"
+
+namespace trainer {
+namespace {
+
+/// Messages hold no control characters, so nobody else's line begins with this one.
+constexpr char kMark = '\x1c';
+/// Between two looks whether the launcher has ended; what it writes is handed on at once.
+constexpr int kPauseMilliseconds = 100;
+
+}  // namespace
+
+std::string LauncherEar::whispered(const std::string& text) { return kMark + text + "\n"; }
+
+LauncherEar::LauncherEar() {
+  if (::pipe2(ends_, O_CLOEXEC | O_NONBLOCK) != 0)
+    throw Error(ExitCode::failure, "cannot make a pipe: " + std::generic_category().message(errno));
+  // Launchers expect that writing waits.
+  ::fcntl(ends_[1], F_SETFL, 0);
+}
+
+LauncherEar::~LauncherEar() {
+  finish();
+  for (const int end : ends_)
+    if (end >= 0) ::close(end);
+}
+
+void LauncherEar::start() {
+  ::close(std::exchange(ends_[1], -1));
+  thread_ = std::jthread([this](const std::stop_token& stop) { listen(stop); });
+}
+
+std::vector<std::string> LauncherEar::finish() {
+  if (thread_.joinable()) {
+    thread_.request_stop();
+    thread_.join();
+  }
+  return std::move(whispers_);
+}
+
+void LauncherEar::listen(const std::stop_token& stop) {
+  char text[4096];
+  for (bool last = false; !last;) {
+    // What was written before the launcher ended is there by then. Its end need not close the pipe: others
+    // that it started may have it.
+    last = stop.stop_requested();
+    pollfd pipe{.fd = ends_[0], .events = POLLIN};
+    if (!last) ::poll(&pipe, 1, kPauseMilliseconds);
+    ssize_t count = 0;
+    while ((count = ::read(ends_[0], text, sizeof text)) > 0) take(text, static_cast<std::size_t>(count));
+    // All have closed it.
+    if (count == 0) last = true;
+  }
+}
+
+void LauncherEar::take(const char* text, std::size_t count) {
+  const char* const end = text + count;
+  while (text < end) {
+    const char* const part = std::find(text, end, within_ ? '\n' : kMark);
+    if (within_)
+      whispers_.back().append(text, part);
+    else
+      std::fwrite(text, 1, static_cast<std::size_t>(part - text), stderr);
+    if (part == end) return;
+    within_ = !within_;
+    if (within_) whispers_.emplace_back();
+    text = part + 1;
+  }
+}
+
+}  // namespace trainer

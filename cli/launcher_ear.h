@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace trainer {
+
+/// Takes what a launcher and its processes write to standard error, hands it on, and keeps the lines that are
+/// for this program alone.
+class LauncherEar {
+ public:
+  /// A line for whoever listens; `text` holds no control characters.
+  static std::string whispered(const std::string& text);
+
+  /// What is written to input() from now on; start() when the launcher has it.
+  LauncherEar();
+  ~LauncherEar();
+  LauncherEar(const LauncherEar&) = delete;
+  LauncherEar& operator=(const LauncherEar&) = delete;
+  int input() const { return ends_[1]; }
+  void start();
+  /// When the launcher has ended: the whispered lines, in order.
+  std::vector<std::string> finish();
+
+ private:
+  void listen(const std::stop_token& stop);
+  void take(const char* text, std::size_t count);
+
+  int ends_[2] = {-1, -1};
+  bool within_ = false;  ///< a whispered line
+  std::vector<std::string> whispers_;
+  std::jthread thread_;
+};
+
+}  // namespace trainer

@@ -1,0 +1,110 @@
+#include "models/training/owned_parameters.h"
+
+#include <bit>
+#include <catch2/catch.hpp>
+
+#include "engine/parallel/communicator.h"
+#include "tests/models/optimizers/built_optimizer.h"
+
+namespace trainer {
+namespace {
+
+constexpr std::size_t kCount = 5000;
+
+/// Parameters of several segments, which their optimizer updates under the eyes of a guard: two learn, each
+/// at its own rate, and one is frozen.
+class Updated {
+ public:
+  Updated(const std::string& yaml, float average) : built_(yaml) {
+    for (const float rate : {1.0f, 0.5f, 0.0f}) {
+      plan_.set_common_rate(rate);
+      plan_.begin_layer(nullptr, "layer", "");
+      plan_.parameter({.name = "weight", .shape = {static_cast<std::int64_t>(kCount)}});
+    }
+    std::vector<std::int64_t> borders;
+    for (const Parameter& parameter : plan_.parameters()) borders.push_back(parameter.offset);
+    borders.push_back(plan_.parameter_end());
+    reducer_.emplace(mesh_, pool_, borders, GradientReducer::Options{});
+    std::vector<std::string> states = built_.optimizer->states();
+    owned_.emplace(plan_, *reducer_, pool_,
+                   OwnedParameters::Options{
+                       .states = states.size(), .initial = built_.optimizer->initial(), .average = average});
+    for (std::size_t i = 0; i < reducer_->values().size(); ++i)
+      reducer_->values()[i] = 1 + static_cast<float>(i % 7);
+    if (average > 0) {
+      owned_->begin_average();
+      states.push_back("average");
+    }
+    owned_->guard({.parameters = plan_.parameters(), .states = states, .place = "rank 0"});
+  }
+
+  std::size_t arrays() const { return 1 + built_.optimizer->states().size(); }
+
+  void step() {
+    std::ranges::fill(reducer_->gradients(0), 0.25f);
+    if (built_.optimizer->wants_norms()) {
+      owned_->direct(*built_.optimizer, steps_);
+      owned_->set_norms([](int) { return std::pair{1.0, 1.0}; });
+    }
+    owned_->update(*built_.optimizer, 0.01f, steps_++);
+  }
+
+  /// Flips a bit of a number of the parameter's values, or of its states.
+  void flip(std::size_t parameter, std::size_t array, std::size_t number) {
+    const std::int64_t first = plan_.parameters()[parameter].offset;
+    if (array == 0) return flip(reducer_->values()[static_cast<std::size_t>(first) + number]);
+    // States are shown to be read only.
+    owned_->visit_state(array - 1, [&](std::int64_t offset, std::span<const float> numbers) {
+      const std::int64_t place = first + static_cast<std::int64_t>(number) - offset;
+      if (place >= 0 && place < std::ssize(numbers))
+        flip(const_cast<float&>(numbers[static_cast<std::size_t>(place)]));
+    });
+  }
+
+ private:
+  static void flip(float& number) {
+    number = std::bit_cast<float>(std::bit_cast<std::uint32_t>(number) ^ 1U << 3);
+  }
+
+  BuiltOptimizer built_;
+  std::unique_ptr<Communicator> world_ = solo();
+  Mesh mesh_{*world_, {.data = 1, .model = 1}};
+  ThreadPool pool_{1, true};
+  Plan plan_{1};
+  std::optional<GradientReducer> reducer_;
+  std::optional<OwnedParameters> owned_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a bit that flips between two updates is found by the next one, with every optimizer",
+          "[training]") {
+  const std::string yaml =
+      GENERATE("sgd: {lr: 0.1, momentum: 0.9}", "adam", "rmsprop: {centered: true, momentum: 0.5}",
+               "adagrad: {initial: 0.5}", "adadelta", "lion", "lars: {lr: 1}", "lamb");
+  const float average = GENERATE(0.0f, 0.99f);
+  const std::size_t parameter = GENERATE(0u, 1u);
+  const std::size_t arrays = Updated(yaml, average).arrays() + (average > 0 ? 1 : 0);
+  for (std::size_t array = 0; array < arrays; ++array) {
+    INFO(yaml << " average " << average << ", array " << array);
+    Updated updated(yaml, average);
+    for (int step = 0; step < 3; ++step) REQUIRE_NOTHROW(updated.step());
+    updated.flip(parameter, array, kCount - 1);
+    CHECK_THROWS_WITH(updated.step(), Catch::Contains("changed in memory without an update, after step 3"));
+  }
+}
+
+TEST_CASE("a bit that flips in what is frozen is found within 16 steps", "[training]") {
+  Updated updated("sgd: {lr: 0.1, momentum: 0.9}", 0);
+  for (int step = 0; step < 20; ++step) REQUIRE_NOTHROW(updated.step());
+  const std::size_t array = GENERATE(0u, 1u), number = GENERATE(0u, 2500u, 4999u);
+  updated.flip(2, array, number);
+  CHECK_THROWS_WITH(
+      [&] {
+        for (int step = 0; step < 16; ++step) updated.step();
+      }(),
+      Catch::Contains("weight changed in memory without an update"));
+}
+
+}  // namespace trainer
