@@ -5,6 +5,7 @@
 #include "cli/agreement.h"
 #include "cli/commands.h"
 #include "cli/launch.h"
+#include "cli/open_run.h"
 #include "cli/restart.h"
 #include "cli/together.h"
 #include "engine/parallel/launcher.h"
@@ -64,7 +65,7 @@ int run(Communicator& world, const std::vector<std::string>& words,
     if (launched_by_environment().ranks > 0)
       throw Error(ExitCode::ranks, "--ranks inside an MPI job",
                   "the launcher has started the processes: leave -n out");
-    mesh_of(arguments, arguments.ranks);
+    check_before_launch(arguments);
   });
   if (arguments.ranks > 0 && !was_launched()) return launch(arguments, start);
   agree(world, program_facts(arguments));

@@ -1,5 +1,7 @@
 #include "cli/open_run.h"
 
+#include <filesystem>
+
 #include "cli/together.h"
 
 namespace trainer {
@@ -20,6 +22,17 @@ OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool) {
   define_by_data(run.config, data);
   run.session = std::make_unique<Session>(root, std::move(data), mesh, pool);
   return run;
+}
+
+void check_before_launch(const Arguments& arguments) {
+  const MeshShape mesh = mesh_of(arguments, arguments.ranks);
+  for (const std::string& file : arguments.files) {
+    // What else is given here, such as a run directory, is for the command to look at.
+    if (std::error_code none; !std::filesystem::is_regular_file(file, none)) continue;
+    const ConfigTree config({.file = file, .overrides = arguments.overrides}, run_settings());
+    const Config train = config.root().at("train");
+    check_ranks(train, train_settings(train), mesh.data, mesh.model);
+  }
 }
 
 void load_samples(Session& session) {

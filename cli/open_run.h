@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/arguments.h"
 #include "engine/config/config_tree.h"
 #include "models/training/session.h"
 
@@ -17,6 +18,9 @@ struct OpenRun {
 
 /// Reads the YAML and the headers of the data that it names; makes no collective call.
 OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool);
+
+/// Mistakes that a config and the number of ranks show by themselves, before any process is started for it.
+void check_before_launch(const Arguments& arguments);
 
 /// Gives what the data decides, $classes and $vocab, its value.
 void define_by_data(ConfigTree& config, const Data& data);

@@ -27,14 +27,15 @@ DataSource open_source(const Config& config, const ReaderContext& context, std::
     const auto fallback = Readers::make(config.at("fallback"), context);
     if (!fallback->missing(looked_for)) {
       DataSource source = fallback->open();
-      notice =
-          fmt::format("{} not found: training on {} instead (data.fallback)", config.at("dataset").type(),
-                      source.name == "digits" ? "drawn digits" : source.name);
+      notice = fmt::format("{} not found: {} instead (data.fallback)", config.at("dataset").type(),
+                           source.name == "digits" ? "drawn digits" : source.name);
       return source;
     }
   }
   Diagnostic problem = config.diagnostic("dataset", "dataset file not found", "-s data.path=/where/it/is");
   for (const std::string& file : looked_for) problem.notes.push_back("looked for " + file);
+  if (const std::string source = reader->source(); !source.empty())
+    problem.notes.push_back("it comes from " + source);
   throw Error(ExitCode::data, {problem});
 }
 

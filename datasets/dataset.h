@@ -102,6 +102,8 @@ class Reader {
   virtual DataSource open() = 0;
   /// True when no file of the set was found at all; fills what was looked for, for the message.
   virtual bool missing(std::vector<std::string>& looked_for) const = 0;
+  /// Where a public set can be had, for the message; empty for files of the user's own.
+  virtual std::string source() const { return ""; }
 };
 
 }  // namespace trainer

@@ -20,6 +20,9 @@ class Cifar100 final : public Reader {
     looked_for.push_back(files_.looked_for());
     return files_.missing();
   }
+  std::string source() const override {
+    return "https://www.cs.toronto.edu/~kriz/cifar.html (binary version)";
+  }
 
   DataSource open() override {
     DataSource source{.name = "cifar100"};

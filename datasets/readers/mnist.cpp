@@ -8,8 +8,10 @@ namespace {
 /// MNIST (LeCun, Cortes and Burges) and the sets that took over its form and file names.
 class Mnist final : public Reader {
  public:
-  Mnist(const std::string& name, KnownFiles::Where where, const ReaderContext& context)
+  Mnist(const std::string& name, const std::string& source, KnownFiles::Where where,
+        const ReaderContext& context)
       : name_(name),
+        source_(source),
         files_(name,
                {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
                 "t10k-labels-idx1-ubyte"},
@@ -19,6 +21,7 @@ class Mnist final : public Reader {
     looked_for.push_back(files_.looked_for());
     return files_.missing();
   }
+  std::string source() const override { return source_; }
   DataSource open() override {
     const IdxPaths train{files_.require("train-images-idx3-ubyte"),
                          files_.require("train-labels-idx1-ubyte")};
@@ -28,7 +31,7 @@ class Mnist final : public Reader {
   }
 
  private:
-  std::string name_;
+  std::string name_, source_;
   KnownFiles files_;
 };
 
@@ -38,19 +41,22 @@ const Sets::Add mnist{
     {.name = "mnist",
      .help = "60,000 + 10,000 handwritten digits of 28x28 pixels, from their four IDX files"},
     [](const Config&, const ReaderContext& context) {
-      return std::make_unique<Mnist>("mnist", KnownFiles::Where::either, context);
+      return std::make_unique<Mnist>("mnist", "https://ossci-datasets.s3.amazonaws.com/mnist/",
+                                     KnownFiles::Where::either, context);
     }};
 const Sets::Add fashion_mnist{
     {.name = "fashion_mnist",
      .help = "60,000 + 10,000 pictures of clothes, in MNIST's form and under its file names"},
     [](const Config&, const ReaderContext& context) {
-      return std::make_unique<Mnist>("fashion_mnist", KnownFiles::Where::own_folder, context);
+      return std::make_unique<Mnist>("fashion_mnist", "https://github.com/zalandoresearch/fashion-mnist",
+                                     KnownFiles::Where::own_folder, context);
     }};
 const Sets::Add kuzushiji_mnist{
     {.name = "kuzushiji_mnist",
      .help = "60,000 + 10,000 cursive Japanese characters, in MNIST's form and under its file names"},
     [](const Config&, const ReaderContext& context) {
-      return std::make_unique<Mnist>("kuzushiji_mnist", KnownFiles::Where::own_folder, context);
+      return std::make_unique<Mnist>("kuzushiji_mnist", "https://github.com/rois-codh/kmnist",
+                                     KnownFiles::Where::own_folder, context);
     }};
 
 }  // namespace

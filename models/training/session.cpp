@@ -18,26 +18,6 @@ BatchBlocks make_blocks(const TrainSettings& settings, const Mesh& mesh, const T
   return blocks;
 }
 
-/// Errors of too many data ranks, and of model ranks that exact mode was told it need not expect.
-void check_ranks(const Config& train, const TrainSettings& settings, const Mesh& mesh) {
-  const int data_ranks = mesh.data().size();
-  const auto fail = [&](std::string_view key, const std::string& what, const std::string& help) {
-    throw Error(ExitCode::ranks, {train.diagnostic(key, what, help)});
-  };
-  if (settings.part() < data_ranks)
-    fail("batch",
-         (settings.accumulate > 1 ? "a part of " : "a batch of ") + std::to_string(settings.part()) +
-             " cannot be cut over " + std::to_string(data_ranks) + " data ranks",
-         "train.batch counts the samples of the whole run; fewer ranks, or a larger batch");
-  if (settings.exact && settings.blocks < data_ranks)
-    fail("blocks",
-         "exact mode deals " + std::to_string(settings.blocks) + " blocks to " + std::to_string(data_ranks) +
-             " data ranks",
-         "a larger train.blocks (another number gives other bits), or fewer ranks");
-  if (settings.exact && !settings.exact_modelpar && mesh.model().size() > 1)
-    fail("exact", "exact mode without modelpar cannot cut layers over ranks",
-         "train.exact: true, or --datapar");
-}
 /// A schedule may ask for what optimizer and evaluations do not have.
 void check_schedule(const Config& train, bool evaluates) {
   const auto optimizer = Registry<Optimizer>::make(train.at("optimizer"));
@@ -73,7 +53,7 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
       model_group_(pool, mesh.model(), settings_.exact_modelpar) {
   mesh.world().activity().set_patience(static_cast<double>(settings_.stall_timeout));
   const Config model = root.at("model");
-  check_ranks(root.at("train"), settings_, mesh);
+  check_ranks(root.at("train"), settings_, mesh.data().size(), mesh.model().size());
   check_schedule(root.at("train"), evaluation_data() && settings_.evaluate.kind != Cadence::Kind::never);
   network_ = make_network(root, blocks_, mesh.data().rank());
   check_streams(root);

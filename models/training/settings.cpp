@@ -84,6 +84,25 @@ TrainSettings train_settings(const Config& train) {
   return settings;
 }
 
+void check_ranks(const Config& train, const TrainSettings& settings, int data_ranks, int model_ranks) {
+  const auto fail = [&](std::string_view key, const std::string& what, const std::string& help) {
+    throw Error(ExitCode::ranks, {train.diagnostic(key, what, help)});
+  };
+  if (settings.part() < data_ranks)
+    fail("batch",
+         (settings.accumulate > 1 ? "a part of " : "a batch of ") + std::to_string(settings.part()) +
+             " cannot be cut over " + std::to_string(data_ranks) + " data ranks",
+         "train.batch counts the samples of the whole run; fewer ranks, or a larger batch");
+  if (settings.exact && settings.blocks < data_ranks)
+    fail("blocks",
+         "exact mode deals " + std::to_string(settings.blocks) + " blocks to " + std::to_string(data_ranks) +
+             " data ranks",
+         "a larger train.blocks (another number gives other bits), or fewer ranks");
+  if (settings.exact && !settings.exact_modelpar && model_ranks > 1)
+    fail("exact", "exact mode without modelpar cannot cut layers over ranks",
+         "train.exact: true, or --datapar");
+}
+
 std::vector<Setting> run_settings() {
   return {
       section("data", "what the network learns from", data_settings()),

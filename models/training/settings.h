@@ -45,6 +45,9 @@ struct TrainSettings {
 };
 
 TrainSettings train_settings(const Config& train);
+/// Error(ranks) when there are more data ranks than samples in a batch or, in exact mode, than blocks; or
+/// model ranks that exact mode was told it need not expect.
+void check_ranks(const Config& train, const TrainSettings& settings, int data_ranks, int model_ranks);
 
 /// The sections of a run's YAML: data, model, train. What `check`, `schema` and the key reference read.
 std::vector<Setting> run_settings();

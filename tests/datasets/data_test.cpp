@@ -100,7 +100,8 @@ TEST_CASE("a missing set says what was looked for, where, and what helps", "[dat
                                       empty.path("mnist")));
   CHECK_THAT(message, Catch::Contains("help: -s data.path=/where/it/is"));
   CHECK_THAT(data_error([&] { opened("dataset: cifar10\npath: " + empty.path()); }),
-             Catch::Contains("looked for data_batch_1.bin[.gz]"));
+             Catch::Contains("looked for data_batch_1.bin[.gz]") &&
+                 Catch::Contains("it comes from https://www.cs.toronto.edu/~kriz/cifar.html"));
   CHECK_THAT(
       data_error([&] { opened("dataset: {idx: {train_images: no-images, train_labels: no-labels}}"); }),
       Catch::Contains("looked for no-images[.gz]"));
@@ -111,7 +112,7 @@ TEST_CASE("the fallback acts when no file is found, and says so", "[data]") {
   const std::string settings = "dataset: mnist\nfallback: digits\npath: " + directory.path();
   const Data data = opened(settings);
   CHECK(data.name == "digits");
-  CHECK(data.notice == "mnist not found: training on drawn digits instead (data.fallback)");
+  CHECK(data.notice == "mnist not found: drawn digits instead (data.fallback)");
   CHECK(data.train->size() == 60000);
   CHECK(data.test->size() == 10000);
 

@@ -251,6 +251,14 @@ TEST_CASE("weights of another network are told by name and shape", "[bad-input]"
   CHECK_FALSE(fs::exists(run.path("runs")));
 }
 
+TEST_CASE("more processes than a batch has samples are refused before any is started", "[bad-input]") {
+  const SmallRun run;
+  const ProgramResult result = run.trainer({"-n", "1000", "--datapar", "a.yaml"}, 1, 10);
+  CHECK(result.code == 4);
+  CHECK(result.err.find("a batch of 8 cannot be cut over 1000 data ranks\n  --> a.yaml:") !=
+        std::string::npos);
+}
+
 TEST_CASE("output that cannot be written is an error", "[bad-input]") {
   const SmallRun run;
   const ProgramResult result = run.shell("$TRAINER config a.yaml > /dev/full");

@@ -60,7 +60,7 @@ TEST_CASE("drawn digits in place of a set are told once, before the table", "[co
   const SmallRun run;
   write_text(run.path("a.yaml"), replaced(kSmallRun, "path: set", "path: elsewhere, fallback: digits"));
   const std::vector<std::string> words{"a.yaml", "-s", "train.steps=1", "-s", "train.evaluate=never"};
-  const std::string notice = "mnist not found: training on drawn digits instead (data.fallback)\n";
+  const std::string notice = "mnist not found: drawn digits instead (data.fallback)\n";
   const ProgramResult result = run.trainer(words);
   CHECK(occurrences(result.out + result.err, "not found") == 1);
   CHECK(result.out.find(" 1x28x28, 10 classes\n              " + notice) != std::string::npos);
