@@ -8,21 +8,14 @@ namespace trainer {
 namespace {
 
 /// CIFAR-10 (Krizhevsky 2009), binary version: whichever of its files are there, at least one to train on.
-class Cifar10 final : public Reader {
+class Cifar10 final : public KnownSet {
  public:
   explicit Cifar10(const ReaderContext& context)
-      : files_("cifar10",
-               {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
-                "data_batch_5.bin", "test_batch.bin"},
-               context.path) {}
-
-  bool missing(std::vector<std::string>& looked_for) const override {
-    looked_for.push_back(files_.looked_for());
-    return files_.missing();
-  }
-  std::string source() const override {
-    return "https://www.cs.toronto.edu/~kriz/cifar.html (binary version)";
-  }
+      : KnownSet(KnownFiles("cifar10",
+                            {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
+                             "data_batch_5.bin", "test_batch.bin"},
+                            context.path),
+                 kCifarSource) {}
 
   DataSource open() override {
     std::vector<std::string> train;
@@ -37,9 +30,6 @@ class Cifar10 final : public Reader {
       source.test = open_cifar(form, {path}, source.fingerprint);
     return source;
   }
-
- private:
-  KnownFiles files_;
 };
 
 const Registry<Reader, const ReaderContext&>::Add registered{

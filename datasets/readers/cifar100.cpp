@@ -6,23 +6,15 @@ namespace trainer {
 namespace {
 
 /// CIFAR-100 (Krizhevsky 2009), binary version: each picture has a coarse and a fine label.
-class Cifar100 final : public Reader {
+class Cifar100 final : public KnownSet {
  public:
   Cifar100(const Config& config, const ReaderContext& context)
-      : files_("cifar100", {"train.bin", "test.bin"}, context.path),
+      : KnownSet(KnownFiles("cifar100", {"train.bin", "test.bin"}, context.path), kCifarSource),
         form_{.name = "CIFAR-100",
               .most_records = 50000,
               .labels = 2,
               .label = config.get<std::string>("labels") == "fine" ? 1 : 0,
               .classes = {20, 100}} {}
-
-  bool missing(std::vector<std::string>& looked_for) const override {
-    looked_for.push_back(files_.looked_for());
-    return files_.missing();
-  }
-  std::string source() const override {
-    return "https://www.cs.toronto.edu/~kriz/cifar.html (binary version)";
-  }
 
   DataSource open() override {
     DataSource source{.name = "cifar100"};
@@ -32,7 +24,6 @@ class Cifar100 final : public Reader {
   }
 
  private:
-  KnownFiles files_;
   CifarForm form_;
 };
 

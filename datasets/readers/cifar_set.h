@@ -8,6 +8,9 @@
 
 namespace trainer {
 
+/// Where both sets can be had.
+inline constexpr const char* kCifarSource = "https://www.cs.toronto.edu/~kriz/cifar.html (binary version)";
+
 /// The binary form of CIFAR: records of one or two labels and a 32x32 picture.
 struct CifarForm {
   const char* name = "";          ///< as people write it: "CIFAR-10"

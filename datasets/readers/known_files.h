@@ -1,7 +1,10 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "datasets/dataset.h"
 
 namespace trainer {
 
@@ -32,6 +35,24 @@ class KnownFiles {
   std::string set_;
   std::vector<std::string> files_, directories_;
   std::string directory_;
+};
+
+/// A reader of a public set.
+class KnownSet : public Reader {
+ public:
+  bool missing(std::vector<std::string>& looked_for) const final {
+    looked_for.push_back(files_.looked_for());
+    return files_.missing();
+  }
+  std::string source() const final { return source_; }
+
+ protected:
+  KnownSet(KnownFiles files, std::string source) : files_(std::move(files)), source_(std::move(source)) {}
+
+  const KnownFiles files_;
+
+ private:
+  std::string source_;
 };
 
 }  // namespace trainer

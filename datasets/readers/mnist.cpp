@@ -6,22 +6,17 @@ namespace trainer {
 namespace {
 
 /// MNIST (LeCun, Cortes and Burges) and the sets that took over its form and file names.
-class Mnist final : public Reader {
+class Mnist final : public KnownSet {
  public:
   Mnist(const std::string& name, const std::string& source, KnownFiles::Where where,
         const ReaderContext& context)
-      : name_(name),
-        source_(source),
-        files_(name,
-               {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
-                "t10k-labels-idx1-ubyte"},
-               context.path, where) {}
+      : KnownSet(KnownFiles(name,
+                            {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
+                             "t10k-labels-idx1-ubyte"},
+                            context.path, where),
+                 source),
+        name_(name) {}
 
-  bool missing(std::vector<std::string>& looked_for) const override {
-    looked_for.push_back(files_.looked_for());
-    return files_.missing();
-  }
-  std::string source() const override { return source_; }
   DataSource open() override {
     const IdxPaths train{files_.require("train-images-idx3-ubyte"),
                          files_.require("train-labels-idx1-ubyte")};
@@ -31,8 +26,7 @@ class Mnist final : public Reader {
   }
 
  private:
-  std::string name_, source_;
-  KnownFiles files_;
+  std::string name_;
 };
 
 using Sets = Registry<Reader, const ReaderContext&>;

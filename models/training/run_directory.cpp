@@ -18,6 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// null for a number that is not finite.
+std::string json_number(double number) { return std::isfinite(number) ? number_text(number) : "null"; }
+
 constexpr const char* kLock = "lock";
 
 std::string system_words(int error) { return std::generic_category().message(error); }
@@ -289,7 +292,5 @@ std::string metrics_line(const RunFacts& facts, const StepReport& report, const 
 std::string json_text(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
-
-std::string json_number(double number) { return std::isfinite(number) ? number_text(number) : "null"; }
 
 }  // namespace trainer

@@ -87,8 +87,7 @@ class RunDirectory final : public Observer {
 std::string metrics_line(const RunFacts& facts, const StepReport& report, const std::string& split,
                          const Scores& scores);
 
-/// Text and numbers as JSON; null for a number that is not finite.
+/// A text as JSON.
 std::string json_text(const std::string& text);
-std::string json_number(double number);
 
 }  // namespace trainer

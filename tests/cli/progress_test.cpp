@@ -25,21 +25,14 @@ std::vector<std::size_t> ends_of_cells(const std::string& line) {
   return ends;
 }
 
-Scores scores_of(double loss, std::vector<double> metrics) {
-  Scores scores;
-  scores.loss = loss;
-  scores.metrics = std::move(metrics);
-  return scores;
-}
-
 }  // namespace
 
 TEST_CASE("rows stand under their headings, from the smallest to very large numbers", "[cli]") {
   const EpochTable table(kFacts);
   const double loss = GENERATE(1e-9, 0.4127, 99.99, 123456.0, 3.1e30);
   const EpochReport report{.epoch = 3,
-                           .train = scores_of(loss, {1.0}),
-                           .evaluation = scores_of(loss, {0.9559}),
+                           .train = Scores{.loss = loss, .metrics = {1.0}},
+                           .evaluation = Scores{.loss = loss, .metrics = {0.9559}},
                            .examples_per_second = 123'456'789,
                            .comm_share = 0.04,
                            .epoch_time = 7384};
@@ -56,9 +49,9 @@ TEST_CASE("rows stand under their headings, from the smallest to very large numb
 
 TEST_CASE("an epoch without an evaluation leaves its cells empty, and the best has a star", "[cli]") {
   const EpochTable table(kFacts);
-  EpochReport report{.epoch = 1, .train = scores_of(0.5, {0.5})};
+  EpochReport report{.epoch = 1, .train = Scores{.loss = 0.5, .metrics = {0.5}}};
   CHECK(ends_of_cells(table.row(report)).size() == 7);
-  report.evaluation = scores_of(0.5, {0.5});
+  report.evaluation = Scores{.loss = 0.5, .metrics = {0.5}};
   report.best = true;
   CHECK(table.row(report).back() == '*');
 }

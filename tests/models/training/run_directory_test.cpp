@@ -51,13 +51,6 @@ ExitCode code_of(const RunDirectory::Options& options) {
   return ExitCode::ok;
 }
 
-Scores scores_of(double loss, std::vector<double> metrics) {
-  Scores scores;
-  scores.loss = loss;
-  scores.metrics = std::move(metrics);
-  return scores;
-}
-
 }  // namespace
 
 TEST_CASE("runs of one name stand beside each other, and none is overwritten", "[training]") {
@@ -90,8 +83,8 @@ TEST_CASE("results.csv has a row an epoch with the columns of the configured met
   RunDirectory directory({.out = folder.path() / "run"}, kDescription);
   directory.on_start(kFacts);
   EpochReport report{.epoch = 1,
-                     .train = scores_of(1.0 / 3, {0.5, 0.75}),
-                     .evaluation = scores_of(0.25, {0.5, 1}),
+                     .train = Scores{.loss = 1.0 / 3, .metrics = {0.5, 0.75}},
+                     .evaluation = Scores{.loss = 0.25, .metrics = {0.5, 1}},
                      .rate = 0.05,
                      .examples_per_second = 31900.04,
                      .comm_share = 0.04,
@@ -111,7 +104,8 @@ TEST_CASE("metrics.jsonl has logged steps and evaluations, and NaN is null", "[t
   const TemporaryFolder folder;
   RunDirectory directory({.out = folder.path() / "run"}, kDescription);
   directory.on_start(kFacts);
-  StepReport report{.step = 10, .epoch = 1, .scores = scores_of(0.31, {0.5, 1}), .rate = 0.05};
+  StepReport report{
+      .step = 10, .epoch = 1, .scores = Scores{.loss = 0.31, .metrics = {0.5, 1}}, .rate = 0.05};
   directory.on_step(report);
   report.logged = true;
   report.scores.loss = std::numeric_limits<double>::quiet_NaN();
