@@ -18,9 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// null for a number that is not finite.
-std::string json_number(double number) { return std::isfinite(number) ? number_text(number) : "null"; }
-
 constexpr const char* kLock = "lock";
 
 std::string system_words(int error) { return std::generic_category().message(error); }
@@ -93,6 +90,9 @@ bool results_stay(std::string_view row, const CheckpointState& state) {
 }
 
 std::string number_text(double number) { return fmt::format("{:.9g}", number); }
+
+/// null for a number that is not finite.
+std::string json_number(double number) { return std::isfinite(number) ? number_text(number) : "null"; }
 
 /// [[1,2],[3,4]]
 std::string json_table(const std::vector<double>& table) {
