@@ -112,8 +112,7 @@ TEST_CASE("drawn digits are never used silently", "[configs]") {
   write_text(run.path("a.yaml"), replaced(kSmallRun, "path: set", "path: nowhere, fallback: digits"));
   const ProgramResult result = run.trainer({"a.yaml", "-s", "train.steps=1", "-s", "train.evaluate=never"});
   CHECK(result.code == 0);
-  CHECK(result.out.find("mnist not found: drawn digits instead (data.fallback)") !=
-        std::string::npos);
+  CHECK(result.out.find("mnist not found: drawn digits instead (data.fallback)") != std::string::npos);
   CHECK(result.out.find("digits: 60,000 train, 10,000 test") != std::string::npos);
 }
 
