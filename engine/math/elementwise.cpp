@@ -55,8 +55,6 @@ void activate_with_slope(Activation f, std::int64_t count, const float* x, float
   kernels().elementwise->activate_with_slope(f, count, x, y, slope);
 }
 
-double square_sum(std::int64_t count, const float* x) { return kernels().elementwise->square_sum(count, x); }
-
 void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
                 const float* gradient, float* velocity, float* weight, UpdateSums* sums) {
   kernels().elementwise->sgd_update(count, rate, momentum, decay, nesterov, gradient, velocity, weight, sums);

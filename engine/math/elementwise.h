@@ -42,9 +42,6 @@ void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y);
 /// Of a row x and its softmax: the sum of e^(x - largest) without the largest itself, and the largest x.
 float softmax_rest(std::int64_t columns, const float* x, const float* probabilities, float* largest);
 
-/// Sum of squares in double; NaN and infinity pass through, so a finite result proves finite numbers.
-double square_sum(std::int64_t count, const float* x);
-
 /// v = momentum v + (g + decay w), then w -= rate v, or with Nesterov w -= rate ((g + decay w) + momentum v);
 /// PyTorch's SGD. velocity may be null when momentum is 0, and sums always.
 void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
@@ -58,7 +55,6 @@ void activate(Activation f, std::int64_t count, const float* x, float* y);
 void activate_backward(Activation f, std::int64_t count, const float* y, const float* dy, float* dx);
 void column_sums(std::int64_t rows, std::int64_t columns, const float* x, bool accumulate, float* sums);
 void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y);
-double square_sum(std::int64_t count, const float* x);
 void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
                 const float* gradient, float* velocity, float* weight);
 }  // namespace reference

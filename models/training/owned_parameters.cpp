@@ -1,7 +1,6 @@
 #include "models/training/owned_parameters.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <functional>
 
@@ -90,7 +89,8 @@ bool OwnedParameters::gradients_are_finite() {
   share_out([this](std::size_t first, std::size_t last, std::size_t worker) {
     finite_[worker] =
         std::ranges::all_of(std::span(segments_).subspan(first, last - first), [](const Segment& segment) {
-          return std::isfinite(square_sum(std::ssize(segment.gradients), segment.gradients.data()));
+          return is_finite_magnitude(
+              largest_magnitude(std::ssize(segment.gradients), segment.gradients.data()));
         });
   });
   return std::ranges::all_of(finite_, [](char finite) { return finite != 0; });

@@ -15,6 +15,7 @@
 #include "engine/math/instruction_set.h"
 #include "engine/math/normalization.h"
 #include "engine/math/pooling.h"
+#include "engine/math/square_sum.h"
 
 using namespace trainer;
 
@@ -95,6 +96,7 @@ void measure_elementwise(std::int64_t rows, std::int64_t columns) {
   const Numbers x = numbers(count), bias = numbers(columns);
   Numbers y = numbers(count), z = numbers(count), sums = numbers(columns);
   std::vector<double> first(bias.size()), second(bias.size());
+  volatile std::uint32_t bits = 0;
   const std::vector<std::uint8_t> bytes(x.size(), 7);
   const auto run = [&](const char* pass, double floats, const std::function<void()>& call) {
     measure(fmt::format("{}x{}", rows, columns), pass, "elementwise",
@@ -107,7 +109,7 @@ void measure_elementwise(std::int64_t rows, std::int64_t columns) {
   run("relu backward", 3, [&] { activate_backward(Activation::relu, count, x.data(), z.data(), y.data()); });
   run("column sums", 1, [&] { column_sums(rows, columns, x.data(), false, sums.data()); });
   run("softmax", 2, [&] { softmax(rows, columns, x.data(), y.data()); });
-  run("square sum", 1, [&] { sums[0] = static_cast<float>(square_sum(count, x.data())); });
+  run("largest magnitude", 1, [&] { bits = largest_magnitude(count, x.data()); });
   run("sgd", 5, [&] { sgd_update(count, 1e-6f, 0.9f, 1e-6f, false, x.data(), y.data(), z.data()); });
   run("accumulate", 3, [&] { accumulate(count, x.data(), y.data()); });
   run("bytes", 1.25, [&] { bytes_to_unit(count, bytes.data(), y.data()); });

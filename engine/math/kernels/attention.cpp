@@ -3,6 +3,7 @@
 #include "engine/math/kernels/exponential.h"
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/kernels/loops.h"
+#include "engine/math/kernels/sixteen.h"
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
@@ -52,14 +53,10 @@ void softmax_backward(const ScoreRows& scores, const float* peaks, const float* 
 void row_dots(std::int64_t rows, std::int64_t columns, std::int64_t step, const float* a, const float* b,
               float* dots) {
   for (std::int64_t row = 0; row < rows; ++row, a += step, b += step) {
-    float partial[16] = {};
-    std::int64_t i = 0;
-    for (; i + 16 <= columns; i += 16)
-      for (int lane = 0; lane < 16; ++lane) partial[lane] += a[i + lane] * b[i + lane];
-    for (int lane = 0; i < columns; ++i, ++lane) partial[lane] += a[i] * b[i];
-    for (int width = 8; width > 0; width /= 2)
-      for (int lane = 0; lane < width; ++lane) partial[lane] += partial[lane + width];
-    dots[row] = partial[0];
+    Sixteen sums = {};
+    for_each_sixteen(columns,
+                     [&sums, a, b](const Neighbours& here) { sums += here.of(a, 0.0f) * here.of(b, 0.0f); });
+    dots[row] = sum_of(sums);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "engine/math/kernels/exponential.h"
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/kernels/loops.h"
+#include "engine/math/kernels/sixteen.h"
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
@@ -157,27 +158,14 @@ void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y) 
 float softmax_rest(std::int64_t columns, const float* x, const float* probabilities, float* largest) {
   const float peak = largest_of(columns, x);
   *largest = peak;
-  float partial[16] = {};
+  Sixteen rest = {}, peaks = {};
+  for_each_sixteen(columns, [&rest, &peaks, x, probabilities, peak](const Neighbours& here) {
+    const auto is_peak = here.of(x, __builtin_nanf("")) == peak;
+    rest += is_peak ? Sixteen{} : here.of(probabilities, 0.0f);
+    peaks += is_peak ? Sixteen{} + 1.0f : Sixteen{};
+  });
   // Of equal largest ones all but one belong to the rest.
-  int peaks[16] = {};
-  std::int64_t i = 0;
-  for (; i + 16 <= columns; i += 16)
-    for (int lane = 0; lane < 16; ++lane) {
-      const bool is_peak = x[i + lane] == peak;
-      partial[lane] += is_peak ? 0.0f : probabilities[i + lane];
-      peaks[lane] += is_peak ? 1 : 0;
-    }
-  for (int lane = 0; i < columns; ++i, ++lane) {
-    const bool is_peak = x[i] == peak;
-    partial[lane] += is_peak ? 0.0f : probabilities[i];
-    peaks[lane] += is_peak ? 1 : 0;
-  }
-  for (int width = 8; width > 0; width /= 2)
-    for (int lane = 0; lane < width; ++lane) {
-      partial[lane] += partial[lane + width];
-      peaks[lane] += peaks[lane + width];
-    }
-  return partial[0] / largest_of(columns, probabilities) + static_cast<float>(peaks[0] - 1);
+  return sum_of(rest) / largest_of(columns, probabilities) + (sum_of(peaks) - 1.0f);
 }
 
 void activate_with_slope(Activation f, std::int64_t count, const float* x, float* y, float* slope) {
@@ -192,23 +180,6 @@ void activate_with_slope(Activation f, std::int64_t count, const float* x, float
     y[i] = curve.value;
     slope[i] = curve.slope;
   });
-}
-
-double square_sum(std::int64_t count, const float* x) {
-  double partial[32] = {};
-  std::int64_t i = 0;
-  for (; i + 32 <= count; i += 32)
-    for (int lane = 0; lane < 32; ++lane) {
-      const double value = static_cast<double>(x[i + lane]);
-      partial[lane] += value * value;
-    }
-  for (int lane = 0; i < count; ++i, ++lane) {
-    const double value = static_cast<double>(x[i]);
-    partial[lane] += value * value;
-  }
-  for (int width = 16; width > 0; width /= 2)
-    for (int lane = 0; lane < width; ++lane) partial[lane] += partial[lane + width];
-  return partial[0];
 }
 
 template <bool sums_up>
@@ -263,7 +234,6 @@ const ElementwiseKernels elementwise_kernels = {activate,      activate_backward
                                                 add,           scale,
                                                 multiply,      softmax,
                                                 softmax_rest,  activate_with_slope,
-                                                square_sum,    sgd_update,
-                                                bytes_to_unit};
+                                                sgd_update,    bytes_to_unit};
 
 }  // namespace trainer::KERNEL_NAMESPACE

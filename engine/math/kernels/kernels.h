@@ -28,7 +28,6 @@ struct ElementwiseKernels {
   void (*softmax)(std::int64_t rows, std::int64_t columns, const float* x, float* y);
   float (*softmax_rest)(std::int64_t columns, const float* x, const float* probabilities, float* largest);
   void (*activate_with_slope)(Activation f, std::int64_t count, const float* x, float* y, float* slope);
-  double (*square_sum)(std::int64_t count, const float* x);
   void (*sgd_update)(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
                      const float* gradient, float* velocity, float* weight, UpdateSums* sums);
   void (*bytes_to_unit)(std::int64_t count, const std::uint8_t* x, float* y);

@@ -48,32 +48,5 @@ inline void for_each_column_block(std::int64_t columns, Body body) {
   if (first < columns) body(first, columns - first);
 }
 
-/// Sixteen partial sums, whatever the CPU, so that the order of the additions is always the same.
-inline float row_sum(std::int64_t count, const float* x) {
-  float partial[16] = {};
-  std::int64_t i = 0;
-  for (; i + 16 <= count; i += 16)
-    for (int lane = 0; lane < 16; ++lane) partial[lane] += x[i + lane];
-  for (int lane = 0; i < count; ++i, ++lane) partial[lane] += x[i];
-  for (int width = 8; width > 0; width /= 2)
-    for (int lane = 0; lane < width; ++lane) partial[lane] += partial[lane + width];
-  return partial[0];
-}
-
-/// The largest of at least one; a NaN is passed over unless it is the first.
-inline float largest_of(std::int64_t count, const float* x) {
-  float partial[16];
-  for (int lane = 0; lane < 16; ++lane) partial[lane] = x[0];
-  std::int64_t i = 0;
-  for (; i + 16 <= count; i += 16)
-    for (int lane = 0; lane < 16; ++lane)
-      partial[lane] = x[i + lane] > partial[lane] ? x[i + lane] : partial[lane];
-  for (int lane = 0; i < count; ++i, ++lane) partial[lane] = x[i] > partial[lane] ? x[i] : partial[lane];
-  for (int width = 8; width > 0; width /= 2)
-    for (int lane = 0; lane < width; ++lane)
-      partial[lane] = partial[lane + width] > partial[lane] ? partial[lane + width] : partial[lane];
-  return partial[0];
-}
-
 }  // namespace
 }  // namespace trainer::KERNEL_NAMESPACE

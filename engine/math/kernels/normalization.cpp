@@ -2,6 +2,7 @@
 
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/kernels/loops.h"
+#include "engine/math/kernels/sixteen.h"
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
@@ -64,28 +65,17 @@ void backward(std::int64_t rows, std::int64_t channels, const float* x, const fl
     for_each(channels, [=](std::int64_t c) { dx[c] = (a[c] * dy[c] + b[c] * (x[c] - mean[c])) + d[c]; });
 }
 
-/// Sixteen partial sums, as in row_sum.
-template <class Term>
-inline float sum_of(std::int64_t count, Term term) {
-  float partial[16] = {};
-  std::int64_t i = 0;
-  for (; i + 16 <= count; i += 16)
-    for (int lane = 0; lane < 16; ++lane) partial[lane] += term(i + lane);
-  for (int lane = 0; i < count; ++i, ++lane) partial[lane] += term(i);
-  for (int width = 8; width > 0; width /= 2)
-    for (int lane = 0; lane < width; ++lane) partial[lane] += partial[lane + width];
-  return partial[0];
-}
-
 void layer_norm(std::int64_t rows, std::int64_t columns, const float* x, const float* weight,
                 const float* bias, float epsilon, float* y, float* mean, float* inverse_deviation) {
   const float share = 1.0f / static_cast<float>(columns);
   for (std::int64_t row = 0; row < rows; ++row, x += columns, y += columns) {
     const float middle = row_sum(columns, x) * share;
-    const float variance = share * sum_of(columns, [=](std::int64_t i) {
-                             const float distance = x[i] - middle;
-                             return distance * distance;
-                           });
+    Sixteen squares = {};
+    for_each_sixteen(columns, [&squares, x, middle](const Neighbours& here) {
+      const Sixteen distance = here.of(x, middle) - middle;
+      squares += distance * distance;
+    });
+    const float variance = share * sum_of(squares);
     const float factor = 1.0f / __builtin_sqrtf(variance + epsilon);
     mean[row] = middle;
     inverse_deviation[row] = factor;
@@ -129,9 +119,13 @@ void layer_norm_backward(std::int64_t rows, std::int64_t columns, const float* x
   const float share = 1.0f / static_cast<float>(columns);
   for (std::int64_t row = 0; row < rows; ++row, x += columns, dy += columns, dx += columns) {
     const float middle = mean[row], factor = inverse_deviation[row];
-    const float sum = sum_of(columns, [=](std::int64_t i) { return dy[i] * weight[i]; });
-    const float dot =
-        sum_of(columns, [=](std::int64_t i) { return dy[i] * weight[i] * ((x[i] - middle) * factor); });
+    Sixteen sums = {}, dots = {};
+    for_each_sixteen(columns, [=, &sums, &dots](const Neighbours& here) {
+      const Sixteen slope = here.of(dy, 0.0f) * here.of(weight, 0.0f);
+      sums += slope;
+      dots += slope * ((here.of(x, 0.0f) - middle) * factor);
+    });
+    const float sum = sum_of(sums), dot = sum_of(dots);
     const float of_one = -share * sum * factor, of_x = -share * dot * factor * factor;
     for_each(columns, [=](std::int64_t i) {
       dx[i] = (dy[i] * weight[i]) * factor + ((x[i] - middle) * of_x + of_one);

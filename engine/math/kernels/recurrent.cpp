@@ -18,15 +18,16 @@ void lstm_step(std::int64_t rows, std::int64_t units, const float* bias, const f
     for_each(units, [=](std::int64_t u) {
       const float in = sigmoid(i[u] + bias[u]), keep = sigmoid(f[u] + bias_f[u]);
       const float offer = hyperbolic_tangent(g[u] + bias_g[u]), show = sigmoid(o[u] + bias_o[u]);
-      const float cell = keep * before[u] + in * offer;
-      const float shown = hyperbolic_tangent(cell);
       i[u] = in;
       f[u] = keep;
       g[u] = offer;
       o[u] = show;
-      now[u] = cell;
-      bent[u] = shown;
-      out[u] = show * shown;
+      now[u] = keep * before[u] + in * offer;
+    });
+    // Apart, so that the processor, which looks only so far ahead, need not wait for one after the other.
+    for_each(units, [=](std::int64_t u) {
+      bent[u] = hyperbolic_tangent(now[u]);
+      out[u] = o[u] * bent[u];
     });
   }
 }

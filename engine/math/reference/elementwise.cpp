@@ -80,12 +80,6 @@ void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y) 
   }
 }
 
-double square_sum(std::int64_t count, const float* x) {
-  double sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-  return sum;
-}
-
 void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
                 const float* gradient, float* velocity, float* weight) {
   for (std::int64_t i = 0; i < count; ++i) {
