@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "datasets/loader.h"
+#include "datasets/batch_order.h"
 #include "engine/core/range.h"
 #include "engine/core/tensor.h"
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "datasets/row_loader.h"
+#include "datasets/target_rows.h"
 #include "models/training/sample_ledger.h"
 #include "models/training/session.h"
 

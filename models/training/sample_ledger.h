@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "datasets/loader.h"
+#include "datasets/batch_order.h"
 
 namespace trainer {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "datasets/loader.h"
+#include "datasets/target_rows.h"
 #include "tests/datasets/files.h"
 
 namespace trainer {

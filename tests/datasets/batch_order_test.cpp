@@ -1,4 +1,4 @@
-#include "datasets/loader.h"
+#include "datasets/batch_order.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -26,7 +26,7 @@ std::vector<std::int64_t> counting(std::int64_t count) {
 
 }  // namespace
 
-TEST_CASE("an epoch has every sample exactly once, whatever the batch", "[loader]") {
+TEST_CASE("an epoch has every sample exactly once, whatever the batch", "[batch_order]") {
   const std::int64_t batch = GENERATE(1, 7, 100, 1000, 5000);
   const bool shuffle = GENERATE(false, true);
   BatchOrder order({.samples = 1007, .batch = batch, .shuffle = shuffle});
@@ -38,7 +38,7 @@ TEST_CASE("an epoch has every sample exactly once, whatever the batch", "[loader
   }
 }
 
-TEST_CASE("rows of streams go on from batch to batch, and what fills no batch is left out", "[loader]") {
+TEST_CASE("rows of streams go on from batch to batch, and what fills no batch is left out", "[batch_order]") {
   BatchOrder order({.samples = 11, .batch = 3, .streams = true});
   CHECK(order.steps_per_epoch() == 3);
   CHECK(epoch_of(order, 0) == std::vector<std::int64_t>{0, 3, 6, 1, 4, 7, 2, 5, 8});
@@ -47,7 +47,7 @@ TEST_CASE("rows of streams go on from batch to batch, and what fills no batch is
   CHECK(std::vector<std::int64_t>(all.begin() + 9, all.end()) == std::vector<std::int64_t>{9, 10});
 }
 
-TEST_CASE("the order depends on seed and epoch alone, not on the steps asked for before", "[loader]") {
+TEST_CASE("the order depends on seed and epoch alone, not on the steps asked for before", "[batch_order]") {
   BatchOrder order({.samples = 50, .batch = 8, .seed = 3});
   const auto first = epoch_of(order, 0), second = epoch_of(order, 1);
   CHECK(first != second);
@@ -58,13 +58,13 @@ TEST_CASE("the order depends on seed and epoch alone, not on the steps asked for
   CHECK(epoch_of(other, 0) != first);
 }
 
-TEST_CASE("without shuffle samples come in the order of the file", "[loader]") {
+TEST_CASE("without shuffle samples come in the order of the file", "[batch_order]") {
   BatchOrder order({.samples = 10, .batch = 4, .shuffle = false});
   CHECK(epoch_of(order, 0) == counting(10));
   CHECK(epoch_of(order, 3) == counting(10));
 }
 
-TEST_CASE("the last batch is short, or dropped", "[loader]") {
+TEST_CASE("the last batch is short, or dropped", "[batch_order]") {
   BatchOrder whole({.samples = 107, .batch = 25});
   CHECK(whole.steps_per_epoch() == 5);
   CHECK(whole.batch(4).size() == 7);
@@ -77,7 +77,7 @@ TEST_CASE("the last batch is short, or dropped", "[loader]") {
   CHECK(fits.steps_per_epoch() == 4);
 }
 
-TEST_CASE("dropping the only batch is the user's mistake", "[loader]") {
+TEST_CASE("dropping the only batch is the user's mistake", "[batch_order]") {
   try {
     BatchOrder order({.samples = 5, .batch = 8, .drop_last = true});
     FAIL("no error");
