@@ -4,22 +4,16 @@
 #include <optional>
 
 #include "cli/agreement.h"
-#include "cli/commands.h"
+#include "cli/beginning.h"
 #include "cli/environment.h"
-#include "cli/find_run.h"
 #include "cli/header.h"
 #include "cli/launch.h"
-#include "cli/open_run.h"
 #include "cli/progress.h"
 #include "cli/restart.h"
 #include "cli/text.h"
 #include "cli/together.h"
 #include "cli/workplace.h"
-#include "engine/config/source.h"
 #include "engine/core/stop_signals.h"
-#include "engine/parallel/broadcast_text.h"
-#include "models/training/run_directory.h"
-#include "models/training/trainer.h"
 
 namespace trainer {
 namespace {
@@ -44,49 +38,7 @@ std::string command_of(const Job& job) {
   return shell_line(words);
 }
 
-/// A run to go on with, as world rank 0 found it: only there is it locked and its files are read, so that no
-/// other host needs to see them.
-struct Resumed {
-  RunDirectory directory;
-  fs::path place;  ///< of the checkpoint; empty: the run has none yet
-  Checkpoint checkpoint = {};
-};
-
-std::optional<Resumed> find_resumed(const Arguments& arguments) {
-  const fs::path path = arguments.files.front();
-  std::error_code ignored;
-  if (!arguments.resume && !fs::is_directory(path, ignored)) return std::nullopt;
-  const FoundRun found = find_run(path);
-  for (const auto& [flag, given] : {std::pair{"--init", !arguments.initial_weights.empty()},
-                                    {"--out", !arguments.out.empty()},
-                                    {"--name", !arguments.name.empty()}})
-    if (given)
-      throw Error(
-          ExitCode::usage, fmt::format("{} is for a new run, and {} goes on", flag, found.run.string()),
-          fmt::format("trainer {} begins a new one", shell_line({(found.run / "config.yaml").string()})));
-  // Where the launcher itself was lost, its processes may take a while to notice.
-  const std::chrono::seconds patience(is_restart() ? 30 : 0);
-  std::optional<Resumed> resumed{
-      Resumed{.directory = RunDirectory(found.run, patience), .place = found.checkpoint}};
-  const fs::path last = resumed->directory.checkpoints() / "last";
-  if (resumed->place.empty() && fs::exists(fs::symlink_status(last))) resumed->place = last;
-  if (!resumed->place.empty()) resumed->checkpoint = read_checkpoint(resumed->place);
-  return resumed;
-}
-
-/// The keys that a run cannot change on its way.
-void check_changes(const OpenRun& run, const ConfigSource& source) {
-  if (source.overrides.empty()) return;
-  ConfigTree before({.file = source.file, .text = source.text}, run_settings());
-  define_by_data(before, run.session->data());
-  const std::vector<std::string> keys = run.config.fixed_differences(before);
-  if (keys.empty()) return;
-  throw Error(
-      ExitCode::usage,
-      {Diagnostic{.what = fmt::format("a run that goes on cannot change {}", listed(keys, "and")),
-                  .place = source.file,
-                  .help = fmt::format("trainer {} ... begins a new run", shell_line({source.file}))}});
-}
+bool is_restartable(const Job& job) { return was_launched() && job.arguments.restarts > 0; }
 
 std::optional<std::chrono::steady_clock::time_point> deadline_of(const Job& job) {
   if (job.arguments.walltime == 0 || job.world.rank() != 0) return std::nullopt;
@@ -126,108 +78,99 @@ std::string stopped_text(const Job& job, const std::string& run, const TrainSett
   return fmt::format("{}; saved {}\ngo on with: {}\n", when, shell_line({run}), command_to_go_on(job, run));
 }
 
+std::string finished_text(const std::string& run, const RunFacts& facts) {
+  return fmt::format("{} is finished: {} of {} steps are done   use: {}\n", run, facts.first_step,
+                     facts.total_steps, shell_line({"trainer", "eval", run}));
+}
+
+std::string saved_text(const std::string& run, const TrainSettings& settings) {
+  std::string text = "saved " + shell_line({run});
+  if (settings.checkpoint.kind != Cadence::Kind::never)
+    text += "   use: " + shell_line({"trainer", "eval", run});
+  return text;
+}
+
+/// The run's directory on world rank 0, a new one or the one to go on in. Collective.
+std::optional<RunDirectory> take_directory(const Job& job, const OpenRun& run, const Seats& seats,
+                                           Beginning& beginning) {
+  const std::string config = run.config.resolved_yaml();
+  const RunDirectory::Description description{config, command_of(job),
+                                              environment_json(*run.session, seats, config)};
+  std::optional<RunDirectory> directory;
+  together(job.world, [&] {
+    if (job.world.rank() != 0) return;
+    if (beginning.resumed) {
+      Resumed& resumed = *beginning.resumed;
+      resumed.directory.go_on(description, resumed.checkpoint.state);
+      directory = std::move(resumed.directory);
+    } else {
+      directory.emplace(RunDirectory::Options{job.arguments.out, run_name(job.arguments)}, description);
+    }
+    if (is_restartable(job)) tell_run(directory->path());
+  });
+  return directory;
+}
+
+/// The last lines, on world rank 0.
+void tell_end(const Job& job, const Session& session, const RunFacts& facts, const RunResult& result,
+              const std::string& run) {
+  // Not a result, so that one who reads results is not misled; and a launcher may be on its way to the end.
+  if (result.stopped)
+    job.warn(stopped_text(job, run, session.settings(), facts, result));
+  else if (job.arguments.progress != ProgressMode::json)
+    job.print((job.arguments.quiet ? "" : "\n") + result_line(facts, result) + "\n" +
+              saved_text(run, session.settings()) + "\n");
+}
+
 }  // namespace
 
 int train_command(const Job& job) {
   const StopSignals signals;
   const Arguments& arguments = job.arguments;
-  Communicator& world = job.world;
   Workplace work(job);
-  const bool is_restartable = was_launched() && arguments.restarts > 0;
-  if (is_restartable) prepare_to_be_left(world.rank(), work.seats.hosts);
+  if (is_restartable(job)) prepare_to_be_left(job.world.rank(), work.seats.hosts);
 
-  std::optional<Resumed> resumed;
-  std::string config_file = arguments.files.front(), config_text;
-  together(world, [&] {
-    if (world.rank() != 0) return;
-    resumed = find_resumed(arguments);
-    if (!resumed) return;
-    config_text = resumed->directory.config();
-    config_file = (resumed->directory.path() / "config.yaml").string();
-  });
-  broadcast_text(world, config_text);
-  const bool goes_on = !config_text.empty();
-  // Otherwise each reads what it was told to: run_facts() finds out whether that is the same.
-  if (goes_on) broadcast_text(world, config_file);
-  const ConfigSource source{.file = config_file, .text = config_text, .overrides = arguments.overrides};
-
+  Beginning beginning = find_beginning(job);
   std::optional<OpenRun> run;
-  together(world, [&] {
-    run.emplace(open_run(source, work.mesh, work.pool));
-    if (goes_on) check_changes(*run, source);
+  together(job.world, [&] {
+    run.emplace(open_run(beginning.config, work.mesh, work.pool));
+    check_changes(*run, beginning);
   });
-  agree(world, run_facts(*run));
+  agree(job.world, run_facts(*run));
   Session& session = *run->session;
-  std::int64_t has_checkpoint = resumed && !resumed->place.empty() ? 1 : 0;
-  world.sum(std::span(&has_checkpoint, 1));
   Trainer training(
       run->config.root(), session,
       {.initial_weights = arguments.initial_weights,
-       .goes_on = has_checkpoint > 0,
+       .goes_on = beginning.has_checkpoint,
        .reducer = {.bucket_floats = arguments.bucket * kFloatsInKib, .crowded = work.seats.placement.crowded},
        .asked_to_stop = StopSignals::asked,
        .deadline = deadline_of(job)});
-  if (has_checkpoint > 0) {
-    together(world, [&] {
-      if (world.rank() == 0) training.check_fit(resumed->checkpoint, resumed->place.string());
-    });
-    training.restore(resumed ? resumed->checkpoint : Checkpoint{});
-  }
+  restore(job, beginning, training);
   if (training.is_finished()) {
-    const std::string path = resumed ? resumed->directory.path().string() : "";
-    job.print(fmt::format("{} is finished: {} of {} steps are done   use: {}\n", path,
-                          training.facts().first_step, training.facts().total_steps,
-                          shell_line({"trainer", "eval", path})));
+    if (beginning.resumed)
+      job.print(finished_text(beginning.resumed->directory.path().string(), training.facts()));
     return 0;
   }
   // After the trainer, whose gradients have more use for shared memory where there is little.
   load_samples(session);
 
-  const std::string config = run->config.resolved_yaml();
-  const std::string environment = environment_json(session, work.seats, config);
-  const std::string name = run_name(arguments);
-  std::optional<RunDirectory> directory;
-  together(world, [&] {
-    if (world.rank() != 0) return;
-    const RunDirectory::Description description{config, command_of(job), environment};
-    if (resumed) {
-      resumed->directory.go_on(description, resumed->checkpoint.state);
-      directory = std::move(resumed->directory);
-    } else {
-      directory.emplace(RunDirectory::Options{arguments.out, name}, description);
-    }
-    if (is_restartable) tell_run(directory->path());
-  });
-
+  std::optional<RunDirectory> directory = take_directory(job, *run, work.seats, beginning);
   std::unique_ptr<Observer> progress;
   std::vector<Observer*> observers;
-  const bool for_people = arguments.progress != ProgressMode::json;
   if (directory) {
+    const std::string path = directory->path().string();
     // The header says it too, and a launcher may deliver standard error in the midst of the table.
-    if (for_people && !arguments.quiet)
-      job.print(
-          Header{name, directory->path().string(), work.seats, session, training, arguments.verbose}.text());
+    if (arguments.progress != ProgressMode::json && !arguments.quiet)
+      job.print(Header{run_name(arguments), path, work.seats, session, training, arguments.verbose}.text());
     else if (!session.data().notice.empty())
       job.warn("note: " + session.data().notice + "\n");
-    progress = make_progress(arguments.quiet ? ProgressMode::none : arguments.progress, standard_output(),
-                             directory->path().string());
+    progress =
+        make_progress(arguments.quiet ? ProgressMode::none : arguments.progress, standard_output(), path);
     observers = {&*directory, progress.get()};
   }
   const RunResult result = training.run(observers, directory ? directory->checkpoints() : "");
-  const int code = result.stopped ? static_cast<int>(ExitCode::interrupted) : 0;
-  if (!directory) return code;
-  const std::string path = directory->path().string();
-  if (result.stopped) {
-    // Not a result, so that one who reads results is not misled; and a launcher may be on its way to the end.
-    job.warn(stopped_text(job, path, session.settings(), training.facts(), result));
-    return code;
-  }
-  if (!for_people) return code;
-  std::string saved = "saved " + shell_line({path});
-  if (session.settings().checkpoint.kind != Cadence::Kind::never)
-    saved += "   use: " + shell_line({"trainer", "eval", path});
-  job.print((arguments.quiet ? "" : "\n") + result_line(training.facts(), result) + "\n" + saved + "\n");
-  return code;
+  if (directory) tell_end(job, session, training.facts(), result, directory->path().string());
+  return result.stopped ? static_cast<int>(ExitCode::interrupted) : 0;
 }
 
 }  // namespace trainer

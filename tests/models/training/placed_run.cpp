@@ -71,7 +71,10 @@ Run train(Communicator& world, const Placement& placement, const Work& work) {
   const TemporaryFolder folder;
   trainer.run({&losses}, folder.path());
   run.evaluation = evaluate(session, *session.data().test);
-  if (world.rank() == 0) run.end = read_checkpoint(folder.path() / "last");
+  if (world.rank() == 0) {
+    run.end = read_checkpoint(folder.path() / "last");
+    REQUIRE_FALSE(run.weights().empty());
+  }
   return run;
 }
 

@@ -1,0 +1,87 @@
+#include "cli/beginning.h"
+
+#include <fmt/format.h>
+
+#include "cli/find_run.h"
+#include "cli/restart.h"
+#include "cli/text.h"
+#include "cli/together.h"
+#include "engine/config/source.h"
+#include "engine/parallel/broadcast_text.h"
+
+namespace trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<Resumed> find_resumed(const Arguments& arguments) {
+  const fs::path path = arguments.files.front();
+  std::error_code ignored;
+  if (!arguments.resume && !fs::is_directory(path, ignored)) return std::nullopt;
+  const FoundRun found = find_run(path);
+  for (const auto& [flag, given] : {std::pair{"--init", !arguments.initial_weights.empty()},
+                                    {"--out", !arguments.out.empty()},
+                                    {"--name", !arguments.name.empty()}})
+    if (given)
+      throw Error(
+          ExitCode::usage, fmt::format("{} is for a new run, and {} goes on", flag, found.run.string()),
+          fmt::format("trainer {} begins a new one", shell_line({(found.run / "config.yaml").string()})));
+  // Where the launcher itself was lost, its processes may take a while to notice.
+  const std::chrono::seconds patience(is_restart() ? 30 : 0);
+  std::optional<Resumed> resumed{
+      Resumed{.directory = RunDirectory(found.run, patience), .place = found.checkpoint}};
+  const fs::path last = resumed->directory.checkpoints() / "last";
+  if (resumed->place.empty() && fs::exists(fs::symlink_status(last))) resumed->place = last;
+  if (!resumed->place.empty()) resumed->checkpoint = read_checkpoint(resumed->place);
+  return resumed;
+}
+
+}  // namespace
+
+Beginning find_beginning(const Job& job) {
+  const Arguments& arguments = job.arguments;
+  std::optional<Resumed> resumed;
+  std::string file = arguments.files.front(), text;
+  together(job.world, [&] {
+    if (job.world.rank() != 0) return;
+    resumed = find_resumed(arguments);
+    if (!resumed) return;
+    text = resumed->directory.config();
+    file = (resumed->directory.path() / "config.yaml").string();
+  });
+  broadcast_text(job.world, text);
+  const bool goes_on = !text.empty();
+  // Otherwise each reads what it was told to: run_facts() finds out whether that is the same.
+  if (goes_on) broadcast_text(job.world, file);
+  std::int64_t checkpoints = resumed && !resumed->place.empty() ? 1 : 0;
+  job.world.sum(std::span(&checkpoints, 1));
+  return {.resumed = std::move(resumed),
+          .config = {.file = file, .text = text, .overrides = arguments.overrides},
+          .goes_on = goes_on,
+          .has_checkpoint = checkpoints > 0};
+}
+
+void check_changes(const OpenRun& run, const Beginning& beginning) {
+  const ConfigSource& source = beginning.config;
+  if (!beginning.goes_on || source.overrides.empty()) return;
+  ConfigTree before({.file = source.file, .text = source.text}, run_settings());
+  define_by_data(before, run.session->data());
+  const std::vector<std::string> keys = run.config.fixed_differences(before);
+  if (keys.empty()) return;
+  throw Error(
+      ExitCode::usage,
+      {Diagnostic{.what = fmt::format("a run that goes on cannot change {}", listed(keys, "and")),
+                  .place = source.file,
+                  .help = fmt::format("trainer {} ... begins a new run", shell_line({source.file}))}});
+}
+
+void restore(const Job& job, const Beginning& beginning, Trainer& training) {
+  if (!beginning.has_checkpoint) return;
+  const std::optional<Resumed>& resumed = beginning.resumed;
+  together(job.world, [&] {
+    if (resumed) training.check_fit(resumed->checkpoint, resumed->place.string());
+  });
+  training.restore(resumed ? resumed->checkpoint : Checkpoint{});
+}
+
+}  // namespace trainer
