@@ -240,8 +240,10 @@ Data open_data(const Config& config, std::uint64_t seed) {
   if (data.train->positions() > 0 && !config.items("augment").empty())
     config.fail("augment", "pictures whose pixels have labels are not changed: the labels would stay");
   data.mixup = Mixup(config.get<double>("mixup"), data.train->size(), seed);
-  if (data.mixup.is_on() && data.train->positions() > 0)
-    config.fail("mixup", "samples with a label at each position are not mixed, only whole ones are");
+  if (data.mixup.is_on() && (data.train->positions() > 0 || data.train->has_lengths()))
+    config.fail(
+        "mixup",
+        "samples of several lengths, or with a label at each position, are not mixed, only whole ones are");
   if (data.train->vocabulary() > 0 && !config.is_word("normalize", "none"))
     config.fail("normalize", "tokens are not normalised, only numbers are");
   normalise(config, data);

@@ -19,14 +19,17 @@ struct Targets {
   /// Where rows are mixtures of two samples: the label of the other one, and the share of the first.
   std::span<const std::int32_t> other_labels = {};
   std::span<const float> shares = {};
+  /// How many positions of each row's output are its own, where targets are numbers and the rest is padding;
+  /// empty where all are.
+  std::span<const std::int32_t> lengths = {};
 
   /// Those of some of the rows.
   Targets rows(std::int64_t first, std::int64_t count) const {
-    if (!values.empty()) return {.labels = {}, .values = values.rows(first, count)};
     const auto some = [&](const auto& all) {
       return all.empty() ? all
                          : all.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
     };
+    if (!values.empty()) return {.labels = {}, .values = values.rows(first, count), .lengths = some(lengths)};
     return {.labels = some(labels), .values = {}, .other_labels = some(other_labels), .shares = some(shares)};
   }
 };
@@ -57,7 +60,7 @@ class Dataset {
   /// Whether samples are sequences of several lengths, the shorter ones with padding at their end.
   virtual bool has_lengths() const { return false; }
   /// Positions of a sample before its padding, at least one.
-  virtual std::int64_t length(std::int64_t /*index*/) const { return positions(); }
+  virtual std::int64_t length(std::int64_t /*index*/) const { return sample()[0]; }
   std::int64_t labels_per_sample() const { return positions() > 0 ? positions() : 1; }
   /// The labels of the samples `indices`, one sample after the other.
   virtual void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const;

@@ -21,6 +21,8 @@ class InputTargets final : public Dataset {
   void read_targets(std::span<const std::int64_t> indices, Tensor values) const override {
     samples_->read(indices, values);
   }
+  bool has_lengths() const override { return samples_->has_lengths(); }
+  std::int64_t length(std::int64_t index) const override { return samples_->length(index); }
   bool is_streamed() const override { return samples_->is_streamed(); }
 
  private:

@@ -18,6 +18,8 @@ class Subset final : public Dataset {
   std::int32_t label(std::int64_t index) const override { return all_.label(position(index)); }
   bool is_streamed() const override { return all_.is_streamed(); }
   std::int64_t positions() const override { return all_.positions(); }
+  bool has_lengths() const override { return all_.has_lengths(); }
+  std::int64_t length(std::int64_t index) const override { return all_.length(position(index)); }
   void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override;
   Shape target() const override { return all_.target(); }
   void read_targets(std::span<const std::int64_t> indices, Tensor values) const override;

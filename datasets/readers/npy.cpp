@@ -121,8 +121,12 @@ class NpyReader final : public Reader {
     };
     const std::string& channels = config.get<std::string>("channels");
     channels_ = channels == "first" ? Channels::first : channels == "none" ? Channels::none : Channels::last;
-    train_ = {name("train_inputs"), name("train_targets")};
-    test_ = {name("test_inputs"), name("test_targets")};
+    if (config.has("test_inputs") && config.has("train_lengths") != config.has("test_lengths"))
+      config.fail(config.has("test_lengths") ? "test_lengths" : "train_lengths",
+                  "training samples and test samples are padded alike, or neither are",
+                  "give both, or neither");
+    train_ = {name("train_inputs"), name("train_targets"), name("train_lengths")};
+    test_ = {name("test_inputs"), name("test_targets"), name("test_lengths")};
     directory_ = context.path;
     streamed_ = name_ == "npy" && config.get<bool>("streamed");
     if (name_ == "npz") archive_path_ = path(name("file"));
@@ -134,7 +138,8 @@ class NpyReader final : public Reader {
       return !std::filesystem::exists(archive_path_);
     }
     bool none = true;
-    for (const std::string* file : {&train_.inputs, &train_.targets, &test_.inputs, &test_.targets}) {
+    for (const std::string* file :
+         {&train_.inputs, &train_.targets, &train_.lengths, &test_.inputs, &test_.targets, &test_.lengths}) {
       if (file->empty()) continue;
       looked_for.push_back(path(*file) + "[.gz]");
       none = none && existing_file(path(*file)).empty();
@@ -160,7 +165,7 @@ class NpyReader final : public Reader {
 
  private:
   struct Names {
-    std::string inputs, targets;
+    std::string inputs, targets, lengths;
   };
 
   std::string path(const std::string& file) const {
@@ -186,6 +191,7 @@ class NpyReader final : public Reader {
       targets->fail("inputs and targets differ in number",
                     fmt::format("{} inputs, targets are {}", inputs->shape()[0], targets->shape().text()));
     NumberForm form{.size = inputs->shape()[0], .sample = sample_of(*inputs, channels_)};
+    if (!names.lengths.empty()) read_lengths(*array(names.lengths, source), form);
     if (has_labels_) {
       const bool one = targets->shape().size() == form.size;
       if (!targets->is_integer() || (!one && targets->shape() != shape_of_position_labels(form)))
@@ -208,6 +214,19 @@ class NpyReader final : public Reader {
                                                      has_labels_ ? nullptr : std::move(targets), channels_));
     return std::make_unique<Numbers>(
         std::move(form), std::make_unique<NpyFiles>(std::move(inputs), std::move(targets), channels_));
+  }
+
+  /// Of samples that are sequences with padding.
+  static void read_lengths(NpyArray& lengths, NumberForm& form) {
+    if (form.sample.rank() > 2 || form.sample.size() < 2)
+      lengths.fail("only sequences have lengths",
+                   fmt::format("inputs (samples, positions, features); a sample is {}", form.sample.text()));
+    if (!lengths.is_integer() || lengths.shape() != Shape{form.size})
+      lengths.fail("npy array does not hold lengths",
+                   fmt::format("lengths are one integer for each of {} samples, it is {}{}", form.size,
+                               lengths.shape().text(), lengths.is_integer() ? "" : " floats"));
+    form.lengths.resize(static_cast<std::size_t>(form.size));
+    lengths.read_lengths(form.lengths, form.sample[0]);
   }
 
   /// An array of an archive, together with the archive.
@@ -241,6 +260,11 @@ std::vector<Setting> array_settings(const std::string& what) {
       text("train_targets", what + " of their targets"),
       text("test_inputs", "as train_inputs").optional(),
       text("test_targets", "as train_targets").optional(),
+      text("train_lengths", what + " of their lengths, where samples are sequences: so many positions of "
+                                   "each come first, the rest "
+                                   "is padding")
+          .optional(),
+      text("test_lengths", "as train_lengths").optional(),
       choice(
           "targets",
           "labels: one integer a sample, or one for each position of it (a pixel), classes counted from 0; "

@@ -264,4 +264,13 @@ void NpyArray::read_labels(std::span<std::int32_t> labels, std::int32_t most) {
   });
 }
 
+void NpyArray::read_lengths(std::span<std::int32_t> lengths, std::int64_t most) {
+  each(lengths.size(), [&](std::size_t index, double number) {
+    if (!(number >= 1 && number <= static_cast<double>(most)))
+      fail("length out of range",
+           fmt::format("sample {} has a length of {}; samples have 1 to {} positions", index, number, most));
+    lengths[index] = static_cast<std::int32_t>(number);
+  });
+}
+
 }  // namespace trainer

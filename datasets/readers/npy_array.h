@@ -30,13 +30,14 @@ class NpyArray {
   void read_row(const InputFile& file, std::int64_t row, std::span<float> numbers, float divisor = 1) const;
   /// The same as classes: integers from 0 to at most `most`.
   void read_labels(std::span<std::int32_t> labels, std::int32_t most);
+  /// The same as lengths: integers from 1 to at most `most`.
+  void read_lengths(std::span<std::int32_t> lengths, std::int64_t most);
   [[noreturn]] void fail(const std::string& what, const std::string& expected) const {
     bytes_->fail(what, expected);
   }
 
  private:
   void parse(std::string_view header);
-  /// Calls take(index, number) for all of them.
   /// Calls take(index, number) for all of them, from `first` on.
   template <class Take>
   void convert(std::size_t first, std::span<std::uint8_t> bytes, const Take& take) const;

@@ -35,6 +35,7 @@ struct NumberForm {
   int classes = 0;
   std::int64_t positions = 0;  ///< of a sample that have a label each; 0: one for all of it
   std::vector<std::int32_t> labels;
+  std::vector<std::int32_t> lengths;  ///< of each sample; empty where none has padding
 };
 
 /// Samples of numbers, whose labels lie in memory.
@@ -45,6 +46,10 @@ class NumberDataset : public Dataset {
   int classes() const final { return form_.classes; }
   std::int32_t label(std::int64_t index) const final;
   std::int64_t positions() const final { return form_.positions; }
+  bool has_lengths() const final { return !form_.lengths.empty(); }
+  std::int64_t length(std::int64_t index) const final {
+    return has_lengths() ? form_.lengths.at(static_cast<std::size_t>(index)) : form_.sample[0];
+  }
   void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const final;
   Shape target() const final { return form_.target; }
   void read_targets(std::span<const std::int64_t> indices, Tensor values) const final;

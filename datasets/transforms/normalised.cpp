@@ -12,6 +12,11 @@ std::int64_t channel_count(const Shape& sample) { return sample.rank() == 0 ? 1 
 ChannelStatistics channel_statistics(const Dataset& samples) {
   const auto channels = static_cast<std::size_t>(channel_count(samples.sample()));
   std::vector<double> sums(channels), squares(channels);
+  std::int64_t numbers_seen = 0;
+  const std::int64_t sample_size = samples.sample().size();
+  const auto own_size = [&](std::int64_t sample) {
+    return samples.has_lengths() ? samples.length(sample) * (sample_size / samples.sample()[0]) : sample_size;
+  };
 
   // Of a set that is decoded from files, some samples are enough, evenly spread: others would take hours.
   constexpr std::int64_t kEnough = 1024;
@@ -25,16 +30,20 @@ ChannelStatistics channel_statistics(const Dataset& samples) {
       indices[static_cast<std::size_t>(i)] = (first + i) * samples.size() / used;
     const Tensor rows(pixels.data(), samples.sample().with_front(count));
     samples.read({indices.data(), static_cast<std::size_t>(count)}, rows);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(rows.size()); i += channels)
-      for (std::size_t c = 0; c < channels; ++c) {
-        const double value = pixels[i + c];
-        sums[c] += value;
-        squares[c] += value * value;
-      }
+    for (std::int64_t sample = 0; sample < count; ++sample) {
+      const std::span<const float> own = rows.rows(sample, 1).span().first(
+          static_cast<std::size_t>(own_size(indices[static_cast<std::size_t>(sample)])));
+      for (std::size_t i = 0; i < own.size(); i += channels)
+        for (std::size_t c = 0; c < channels; ++c) {
+          const double value = own[i + c];
+          sums[c] += value;
+          squares[c] += value * value;
+        }
+      numbers_seen += std::ssize(own);
+    }
   }
 
-  const double count =
-      static_cast<double>(samples.sample().with_front(used).size()) / static_cast<double>(channels);
+  const double count = static_cast<double>(numbers_seen) / static_cast<double>(channels);
   ChannelStatistics statistics;
   for (std::size_t c = 0; c < channels; ++c) {
     const double mean = sums[c] / count;

@@ -10,7 +10,8 @@ namespace trainer {
 /// Extent of the last axis; 1 for single numbers.
 std::int64_t channel_count(const Shape& sample);
 
-/// Mean and standard deviation of each channel (the last axis) over all samples, or 1,024 of a streamed set.
+/// Mean and standard deviation of each channel (the last axis) over all samples, or 1,024 of a streamed set,
+/// without padding.
 struct ChannelStatistics {
   std::vector<float> mean, deviation;
 };
@@ -31,6 +32,8 @@ class Normalised final : public Dataset {
   std::int32_t label(std::int64_t index) const override { return raw_->label(index); }
   bool is_streamed() const override { return raw_->is_streamed(); }
   std::int64_t positions() const override { return raw_->positions(); }
+  bool has_lengths() const override { return raw_->has_lengths(); }
+  std::int64_t length(std::int64_t index) const override { return raw_->length(index); }
   void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override {
     raw_->read_labels(indices, labels);
   }

@@ -22,6 +22,7 @@ double log_sum(double a, double b) {
 
 /// Memory of a thread, taken once.
 struct Work {
+  std::int64_t positions = 0;             ///< of the row at hand, without padding
   std::vector<double> log_probabilities;  ///< (positions, symbols)
   std::vector<double> before, after;      ///< (positions, states): log of what leads there, and on from there
   std::vector<std::int64_t> states;       ///< the symbols with a blank around each
@@ -50,25 +51,30 @@ class Ctc final : public Loss {
   bool takes(const Shape& output, const Shape& target) const override {
     return target.rank() == 1 && target[0] <= output[0];
   }
+  bool knows_lengths() const override { return true; }
 
   double evaluate(ConstTensor y, const Targets& targets, float scale, Tensor dy) const override {
     static thread_local Work work;
     const std::int64_t size = positions_ * symbols_;
     double loss = 0;
     for (std::int64_t row = 0; row < y.rows(); ++row) {
+      work.positions = targets.lengths.empty() ? positions_ : targets.lengths[static_cast<std::size_t>(row)];
       find_log_probabilities(y.data() + row * size, work);
       take_target(targets.values.rows(row, 1).span(), work);
       const double log_probability = find_paths(work, !dy.empty());
       loss -= log_probability;
-      if (!dy.empty()) find_gradient(work, log_probability, scale, dy.data() + row * size);
+      if (dy.empty()) continue;
+      find_gradient(work, log_probability, scale, dy.data() + row * size);
+      std::ranges::fill(dy.rows(row, 1).span().subspan(static_cast<std::size_t>(work.positions * symbols_)),
+                        0.0f);
     }
     return loss;
   }
 
  private:
   void find_log_probabilities(const float* y, Work& work) const {
-    work.log_probabilities.resize(static_cast<std::size_t>(positions_ * symbols_));
-    for (std::int64_t position = 0; position < positions_; ++position) {
+    work.log_probabilities.resize(static_cast<std::size_t>(work.positions * symbols_));
+    for (std::int64_t position = 0; position < work.positions; ++position) {
       const float* const outputs = y + position * symbols_;
       const double largest = *std::max_element(outputs, outputs + symbols_);
       double sum = 0;
@@ -97,9 +103,9 @@ class Ctc final : public Loss {
       work.states.push_back(symbol);
       work.states.push_back(kBlank);
     }
-    if (needed > positions_)
+    if (needed > work.positions)
       throw Error(ExitCode::data, fmt::format("ctc: a target needs {} positions, and the model gives {}",
-                                              needed, positions_));
+                                              needed, work.positions));
   }
 
   /// Gives log p(target); fills `before`, and if told `after`.
@@ -113,24 +119,24 @@ class Ctc final : public Loss {
       const auto index = static_cast<std::size_t>(state);
       return state >= 2 && work.states[index] != kBlank && work.states[index] != work.states[index - 2];
     };
-    work.before.assign(static_cast<std::size_t>(positions_ * states), kImpossible);
+    work.before.assign(static_cast<std::size_t>(work.positions * states), kImpossible);
     for (std::int64_t state = 0; state < std::min<std::int64_t>(2, states); ++state)
       at(work.before, 0, state, states) = emits(0, state);
-    for (std::int64_t position = 1; position < positions_; ++position)
+    for (std::int64_t position = 1; position < work.positions; ++position)
       for (std::int64_t state = 0; state < states; ++state) {
         double sum = at(work.before, position - 1, state, states);
         if (state > 0) sum = log_sum(sum, at(work.before, position - 1, state - 1, states));
         if (skips(state)) sum = log_sum(sum, at(work.before, position - 1, state - 2, states));
         at(work.before, position, state, states) = sum + emits(position, state);
       }
-    double total = at(work.before, positions_ - 1, states - 1, states);
-    if (states > 1) total = log_sum(total, at(work.before, positions_ - 1, states - 2, states));
+    double total = at(work.before, work.positions - 1, states - 1, states);
+    if (states > 1) total = log_sum(total, at(work.before, work.positions - 1, states - 2, states));
     if (!both) return total;
 
-    work.after.assign(static_cast<std::size_t>(positions_ * states), kImpossible);
+    work.after.assign(static_cast<std::size_t>(work.positions * states), kImpossible);
     for (std::int64_t state = std::max<std::int64_t>(0, states - 2); state < states; ++state)
-      at(work.after, positions_ - 1, state, states) = 0;
-    for (std::int64_t position = positions_ - 2; position >= 0; --position)
+      at(work.after, work.positions - 1, state, states) = 0;
+    for (std::int64_t position = work.positions - 2; position >= 0; --position)
       for (std::int64_t state = 0; state < states; ++state) {
         const auto on_to = [&](std::int64_t next) {
           return at(work.after, position + 1, next, states) + emits(position + 1, next);
@@ -146,7 +152,7 @@ class Ctc final : public Loss {
   /// The probability of each symbol, less the share of the target's paths that pass through it.
   void find_gradient(Work& work, double log_probability, float scale, float* dy) const {
     const std::int64_t states = std::ssize(work.states);
-    for (std::int64_t position = 0; position < positions_; ++position) {
+    for (std::int64_t position = 0; position < work.positions; ++position) {
       work.shares.assign(static_cast<std::size_t>(symbols_), 0);
       for (std::int64_t state = 0; state < states; ++state)
         work.shares[static_cast<std::size_t>(work.states[static_cast<std::size_t>(state)])] +=

@@ -20,6 +20,8 @@ class Loss {
   virtual bool takes(const Shape& output, const Shape& target) const {
     return output.size() == target.size();
   }
+  /// Whether it asks targets how long each row's sequence is.
+  virtual bool knows_lengths() const { return false; }
   /// The sum over rows of each sample's loss. dy, unless empty, becomes scale times the gradient of that sum.
   virtual double evaluate(ConstTensor y, const Targets& targets, float scale, Tensor dy) const = 0;
 };

@@ -12,9 +12,9 @@
 namespace trainer {
 namespace {
 
-// Scores are counted in bins, so that counts of batches and ranks can be added and an epoch needs no more
-// memory than a step: 64 for each power of two from 2^-12 up to 2^8, and as many below zero. Two scores of
-// one bin count as equal.
+// While training, scores are counted in bins, so that counts of batches can be added and an epoch needs no
+// more memory than a step: 64 for each power of two from 2^-12 up to 2^8, and as many below zero. Two scores
+// of one bin count as equal there.
 constexpr int kBinsPerOctave = 64, kLeastExponent = -12, kOctaves = 20;
 constexpr int kHalf = kOctaves * kBinsPerOctave, kBins = 2 * kHalf + 1;
 
@@ -49,14 +49,14 @@ class AreaUnderCurve final : public Metric {
   int sums() const override { return 2 * kBins; }
 
   void add(ConstTensor y, const Targets& targets, std::span<double> sums) const override {
-    const std::int64_t outputs = y.row_size();
-    for (std::int64_t row = 0; row < y.rows(); ++row) {
-      const float score = score_of(
-          y.span().subspan(static_cast<std::size_t>(row * outputs), static_cast<std::size_t>(outputs)));
-      const bool is_one = has_classes_ ? targets.labels[static_cast<std::size_t>(row)] == class_
-                                       : targets.values[row * outputs + class_] > 0.5f;
+    for_each_score(y, targets, [&](float score, bool is_one) {
       sums[static_cast<std::size_t>(2 * bin_of(score) + (is_one ? 0 : 1))] += 1;
-    }
+    });
+  }
+  bool wants_scores() const override { return true; }
+  void collect(ConstTensor y, const Targets& targets, ClassScores& scores) const override {
+    for_each_score(y, targets,
+                   [&](float score, bool is_one) { (is_one ? scores.own : scores.others).push_back(score); });
   }
   double value(std::span<const double> sums, double) const override {
     double pairs = 0, ones = 0, others = 0;
@@ -69,6 +69,16 @@ class AreaUnderCurve final : public Metric {
   }
 
  private:
+  /// visit(score, whether it is one of the class) for each row.
+  template <class Visit>
+  void for_each_score(ConstTensor y, const Targets& targets, const Visit& visit) const {
+    const std::int64_t outputs = y.row_size();
+    for (std::int64_t row = 0; row < y.rows(); ++row)
+      visit(score_of(y.rows(row, 1).span()), has_classes_
+                                                 ? targets.labels[static_cast<std::size_t>(row)] == class_
+                                                 : targets.values[row * outputs + class_] > 0.5f);
+  }
+
   /// The class's output against all others together, as softmax sees them; alone where targets are numbers.
   float score_of(std::span<const float> outputs) const {
     const auto own = static_cast<std::size_t>(class_);
@@ -89,7 +99,7 @@ class AreaUnderCurve final : public Metric {
 const Registry<Metric>::Add registered{
     {.name = "auc",
      .help = "the area under the ROC curve of one class, or of one output where targets are numbers, 0 or 1; "
-             "scores that differ by less than 1.6 % count as equal",
+             "while training, scores that differ by less than 1.6 % count as equal",
      .primary = "class",
      .settings = {integer("class", "which class or output, from 0").at_least(0).fallback("1")}},
     [](const Config& config) { return std::make_unique<AreaUnderCurve>(config); }};

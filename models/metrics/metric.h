@@ -10,6 +10,11 @@
 
 namespace trainer {
 
+/// Scores of the samples of a class, and of all others.
+struct ClassScores {
+  std::vector<float> own, others;
+};
+
 /// How good outputs are. Exact over batches and ranks: sums are added, and the value follows from them at the
 /// end.
 class Metric {
@@ -31,6 +36,10 @@ class Metric {
   virtual int sums() const { return 1; }
   virtual void add(ConstTensor y, const Targets& targets, std::span<double> sums) const = 0;
   virtual double value(std::span<const double> sums, double samples) const { return sums[0] / samples; }
+  /// Where the value is the area under the ROC curve and sums know scores only roughly: an evaluation
+  /// collects them all.
+  virtual bool wants_scores() const { return false; }
+  virtual void collect(ConstTensor /*y*/, const Targets& /*targets*/, ClassScores& /*scores*/) const {}
   /// Where the sums tell more than a number can: the name of a square table, and its numbers row by row.
   virtual std::string table_name() const { return ""; }
   virtual std::vector<double> table(std::span<const double> /*sums*/) const { return {}; }

@@ -21,6 +21,7 @@ Network::Network(const std::vector<Config>& layers, const Shape& sample, const O
     pass.worker_ = index;
     pass.seed_ = options.seed;
     pass.plan_ = &plan_;
+    if (input_.rank() > 0) pass.positions_ = input_[0];
     pass.blocks_.resize(static_cast<std::size_t>(blocks_of(index).count()));
   }
 }

@@ -29,6 +29,12 @@ class BatchSum {
   virtual void sum(int worker, std::span<const double> lines, std::span<double> total) = 0;
 };
 
+/// Of a sequence with `length` positions of its own before padding, how many layers have left of them that
+/// made `whole` of `positions` in all: as large a share, rounded up.
+inline std::int64_t scaled_length(std::int64_t length, std::int64_t positions, std::int64_t whole) {
+  return whole == positions ? length : (length * whole + positions - 1) / positions;
+}
+
 /// All that a layer may know of the moment: one for each worker, valid during one forward or backward.
 class Pass {
  public:
@@ -36,10 +42,11 @@ class Pass {
   std::int64_t rows() const { return static_cast<std::int64_t>(samples_.size()); }
   /// Which sample each row is: random masks are keyed by it, never by position or rank.
   std::span<const std::int64_t> samples() const { return samples_; }
-  /// Of rows that are sequences, how many of their positions are their own; what follows is padding. `whole`
-  /// where all are.
+  /// Of rows that are sequences of `whole` positions, how many are their own; what follows is padding.
+  /// `whole` where all are.
   std::int64_t length(std::int64_t row, std::int64_t whole) const {
-    return lengths_.empty() ? whole : lengths_[static_cast<std::size_t>(row)];
+    return lengths_.empty() ? whole
+                            : scaled_length(lengths_[static_cast<std::size_t>(row)], positions_, whole);
   }
   /// Whether any row may have padding.
   bool has_lengths() const { return !lengths_.empty(); }
@@ -84,6 +91,7 @@ class Pass {
   int worker_ = 0;
   std::span<const std::int64_t> samples_;
   std::span<const std::int32_t> lengths_;
+  std::int64_t positions_ = 0;  ///< of a sample that is a sequence
   std::int64_t first_row_ = 0, batch_rows_ = 0, mean_rows_ = 0;
   std::vector<Block> blocks_;
   const Plan* plan_ = nullptr;

@@ -11,11 +11,13 @@ BatchRunner::BatchRunner(Session& session)
       workers_(static_cast<std::size_t>(session.pool().size())),
       ledger_(session.pool().size()) {
   kinds_ = session.metric_sums();
+  if (const Shape& output = session.network().output(); output.rank() == 2) output_positions_ = output[0];
   const BatchBlocks& blocks = session.blocks();
   total_.resize(kinds_ * (blocks.exact ? static_cast<std::size_t>(blocks.count) : 1));
   for (int worker = 0; worker < session.pool().size(); ++worker) {
     Worker& self = workers_[static_cast<std::size_t>(worker)];
     self.sums.resize(kinds_ * static_cast<std::size_t>(session.network().blocks_of(worker).count()));
+    self.scores.resize(session.metrics().size());
     if (session.data().mixup.is_on())
       self.mixed_gradient.resize(static_cast<std::size_t>(session.network().output().size()));
   }
@@ -34,25 +36,31 @@ Range BatchRunner::own_rows(std::int64_t batch_rows) const {
 void BatchRunner::score(Network& network, int worker, std::int64_t batch_rows, ConstTensor y,
                         float gradient_scale, std::span<double> sums) {
   Worker& self = workers_[static_cast<std::size_t>(worker)];
-  Tensor gradient = gradient_scale > 0 ? network.output_gradient(worker) : Tensor();
-  // To losses and metrics every position of a sequence is a row of its own.
+  const bool evaluates = gradient_scale == 0;
+  Tensor gradient = evaluates ? Tensor() : network.output_gradient(worker);
+  // To losses and metrics every position of a sequence is a row of its own, if it has a label.
   const std::int64_t labels = session_.labels_per_sample();
-  if (session_.data().train->positions() > 0) {
+  const bool by_position = session_.data().train->positions() > 0;
+  Targets all = self.targets.targets();
+  all.lengths = self.output_lengths;
+  if (by_position) {
     const Shape rows{y.rows() * labels, y.row_size() / labels};
     y = y.as(rows);
     if (!gradient.empty()) gradient = gradient.as(rows);
   }
   const auto score_rows = [&](std::int64_t first, std::int64_t count) {
     const ConstTensor rows = y.rows(first, count);
-    const Targets targets = self.targets.targets().rows(first, count);
+    const Targets targets = all.rows(first, count);
     const Tensor dy = gradient.empty() ? Tensor() : gradient.rows(first, count);
     sums[0] += targets.other_labels.empty()
                    ? session_.loss().evaluate(rows, targets, gradient_scale, dy)
                    : mixed_loss(session_.loss(), rows, targets, gradient_scale, dy, self.mixed_gradient);
     std::size_t next = 1;
-    for (const auto& metric : session_.metrics()) {
-      const auto kinds = static_cast<std::size_t>(metric->sums());
-      metric->add(rows, targets, sums.subspan(next, kinds));
+    for (std::size_t i = 0; i < session_.metrics().size(); ++i) {
+      const Metric& metric = *session_.metrics()[i];
+      const auto kinds = static_cast<std::size_t>(metric.sums());
+      metric.add(rows, targets, sums.subspan(next, kinds));
+      if (evaluates && metric.wants_scores()) metric.collect(rows, targets, self.scores[i]);
       next += kinds;
     }
   };
@@ -60,8 +68,9 @@ void BatchRunner::score(Network& network, int worker, std::int64_t batch_rows, C
   const Range blocks = network.blocks_of(worker);
   for (std::int64_t block = blocks.first; block < blocks.last; ++block) {
     const std::int64_t count = session_.blocks().rows(block, batch_rows).count();
-    if (self.lengths.empty()) score_rows(row * labels, count * labels);
-    for (std::int64_t i = row; i < row + count && !self.lengths.empty(); ++i) {
+    const bool is_padded = by_position && !self.lengths.empty();
+    if (!is_padded) score_rows(row * labels, count * labels);
+    for (std::int64_t i = row; i < row + count && is_padded; ++i) {
       const std::int64_t length = self.lengths[static_cast<std::size_t>(i)];
       score_rows(i * labels, length);
       if (!gradient.empty())
@@ -74,13 +83,21 @@ void BatchRunner::score(Network& network, int worker, std::int64_t batch_rows, C
 
 void BatchRunner::read_lengths(Worker& self, const Dataset& split, std::span<const std::int64_t> mine) {
   self.lengths.clear();
-  if (split.has_lengths())
-    for (const std::int64_t sample : mine)
-      self.lengths.push_back(static_cast<std::int32_t>(split.length(sample)));
+  self.output_lengths.clear();
+  if (!split.has_lengths()) return;
+  const std::int64_t positions = split.sample()[0];
+  for (const std::int64_t sample : mine) {
+    const std::int64_t length = split.length(sample);
+    self.lengths.push_back(static_cast<std::int32_t>(length));
+    if (output_positions_ > 0)
+      self.output_lengths.push_back(
+          static_cast<std::int32_t>(scaled_length(length, positions, output_positions_)));
+  }
 }
 
 std::int64_t BatchRunner::labels_of(const Dataset& split, std::span<const std::int64_t> samples) const {
-  if (!split.has_lengths()) return std::ssize(samples) * session_.labels_per_sample();
+  if (!split.has_lengths() || split.positions() == 0)
+    return std::ssize(samples) * session_.labels_per_sample();
   std::int64_t labels = 0;
   for (const std::int64_t sample : samples) labels += split.length(sample);
   return labels;
@@ -204,6 +221,17 @@ void BatchRunner::clear() {
     std::ranges::fill(worker.sums, 0.0);
     worker.data_time = {};
   }
+}
+
+ClassScores BatchRunner::take_scores(std::size_t metric) {
+  ClassScores all;
+  for (Worker& worker : workers_) {
+    ClassScores& part = worker.scores[metric];
+    all.own.insert(all.own.end(), part.own.begin(), part.own.end());
+    all.others.insert(all.others.end(), part.others.begin(), part.others.end());
+    part = {};
+  }
+  return all;
 }
 
 void BatchRunner::scores(std::span<const double> sums, std::int64_t samples, Scores& scores) {

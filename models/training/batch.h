@@ -50,15 +50,19 @@ class BatchRunner {
   SampleLedger& ledger() { return ledger_; }
   /// Means over all labels since clear(), from sums that were added over data ranks.
   void scores(std::span<const double> sums, std::int64_t samples, Scores& scores);
+  /// This rank's scores of everything it evaluated, for a metric that wants them.
+  ClassScores take_scores(std::size_t metric);
   /// How many labels the last scores() are of, and behind that the sums of all metrics.
   std::span<const double> metric_sums() const { return std::span(total_).first(kinds_); }
 
  private:
   struct Worker {
     TargetRows targets;
-    std::vector<double> sums;           ///< for each of its blocks
-    std::vector<float> mixed_gradient;  ///< memory for a row, where samples are mixed
-    std::vector<std::int32_t> lengths;  ///< of its rows, where samples have several
+    std::vector<double> sums;                  ///< for each of its blocks
+    std::vector<float> mixed_gradient;         ///< memory for a row, where samples are mixed
+    std::vector<std::int32_t> lengths;         ///< of its rows, where samples have several
+    std::vector<std::int32_t> output_lengths;  ///< what layers have left of them, for losses
+    std::vector<ClassScores> scores;           ///< for each metric, those that it collects from evaluate()
     std::chrono::nanoseconds data_time{};
   };
   /// A worker's part of a step of training.
@@ -72,7 +76,7 @@ class BatchRunner {
   /// A worker's part of a batch.
   std::span<const std::int64_t> part(const Network& network, int worker,
                                      std::span<const std::int64_t> samples) const;
-  static void read_lengths(Worker& self, const Dataset& split, std::span<const std::int64_t> mine);
+  void read_lengths(Worker& self, const Dataset& split, std::span<const std::int64_t> mine);
   /// Labels of a global batch, without those of padding.
   std::int64_t labels_of(const Dataset& split, std::span<const std::int64_t> samples) const;
   /// Adds to `sums`, block by block.
@@ -83,7 +87,8 @@ class BatchRunner {
              const std::function<void(std::int64_t)>& on_ready);
 
   Session& session_;
-  std::size_t kinds_ = 1;  ///< of sums
+  std::size_t kinds_ = 1;              ///< of sums
+  std::int64_t output_positions_ = 0;  ///< of sequences; 0 where the model gives none
   std::vector<Worker> workers_;
   std::vector<double> total_;
   std::int64_t labels_ = 0;  ///< of all global batches since clear()

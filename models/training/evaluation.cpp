@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "models/training/area_under_curve.h"
 #include "models/training/batch.h"
 
 namespace trainer {
@@ -39,6 +40,9 @@ std::optional<Scores> evaluate(Session& session, const Dataset& split, const std
   session.mesh().data().sum(std::span(sums));
   Scores scores;
   runner.scores(sums, split.size(), scores);
+  for (std::size_t i = 0; i < session.metrics().size(); ++i)
+    if (session.metrics()[i]->wants_scores())
+      scores.metrics[i] = area_under_curve(runner.take_scores(i), session.mesh().data());
   scores.tables = session.metric_tables(runner.metric_sums());
   return scores;
 }

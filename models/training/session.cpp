@@ -64,6 +64,13 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
   if (train.classes() == 0 && !loss_->takes(network_->output(), train.target()))
     model.fail("layers", "the model gives " + channels_first_text(network_->output()) +
                              " a sample, but its target is " + channels_first_text(train.target()));
+  const Shape& whole = network_->output();
+  if (train.has_lengths() && train.positions() == 0 && whole.rank() > 1 && whole[0] > 1 &&
+      !loss_->knows_lengths())
+    model.fail(
+        "loss",
+        fmt::format("samples have several lengths, and {} would count padding", model.at("loss").type()),
+        "`ctc`, a label for each position, or `output: last` in the last recurrent layer");
   for (const Config& config : root.at("train").items("metrics")) {
     if (train.classes() == 0 && network_->output().size() != train.target().size())
       config.fail("", "metrics compare each output with a target, and here they differ in number");

@@ -68,13 +68,15 @@ Trainer::Trainer(const Config& root, Session& session, const Options& options)
 void Trainer::set_initial_values(const Config& model, const Options& options) {
   Network& network = session_.network();
   const std::span<float> values = step_.reducer().values();
-  initialize(network.plan().parameters(), session_.settings().seed, values);
   if (!options.initial_weights.empty()) {
     load_weights(options.initial_weights, network.plan(), values, network.states());
-  } else if (model.has("weights") && !options.goes_on) {
-    const Config weights = model.at("weights");
-    load_weights_except(weights.get<std::vector<std::string>>("except"), weights.get<std::string>("file"),
-                        network.plan(), values, network.states());
+  } else if (!options.goes_on) {
+    initialize(network.plan().parameters(), session_.settings().seed, values);
+    if (model.has("weights")) {
+      const Config weights = model.at("weights");
+      load_weights_except(weights.get<std::vector<std::string>>("except"), weights.get<std::string>("file"),
+                          network.plan(), values, network.states());
+    }
   }
   step_.reducer().publish();
   if (session_.settings().average > 0) step_.owned().begin_average();

@@ -23,7 +23,7 @@ class Trainer {
  public:
   struct Options {
     std::string initial_weights;  ///< a safetensors file; empty: what the model says
-    bool goes_on = false;         ///< restore() will follow: files of weights are not looked for
+    bool goes_on = false;  ///< restore() will follow: nothing is initialised, no file of weights looked for
     GradientReducer::Options reducer;
     /// True on any rank: the run stops after the step under way, or during an evaluation. Asked at each step.
     std::function<bool()> asked_to_stop;

@@ -12,11 +12,14 @@ import hashlib
 import json
 import os
 import pathlib
-import random
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+
+sys.dont_write_bytecode = True
+from generated_data import write_cifar10, write_mnist, write_text
 
 TIMES = {'examples_per_second', 'comm_share', 'data_share', 'time'}
 MODELS = {'mnist-mlp': ('mnist-mlp', []),
@@ -71,42 +74,6 @@ def all_placements():
     return result
 
 
-def noisy_picture(pattern, source):
-    return bytes((a + b) // 2 for a, b in zip(pattern, source.randbytes(len(pattern))))
-
-
-def samples(count, size, seed):
-    """Labels, and pictures of noise around a pattern of their label."""
-    patterns = [random.Random(f'pattern {label}').randbytes(size) for label in range(10)]
-    source = random.Random(seed)
-    labels = [source.randrange(10) for _ in range(count)]
-    return labels, [noisy_picture(patterns[label], source) for label in labels]
-
-
-def write_mnist(folder, train, test):
-    for name, count in (('train', train), ('t10k', test)):
-        labels, pictures = samples(count, 784, name)
-        sizes = [count.to_bytes(4, 'big'), (28).to_bytes(4, 'big')]
-        (folder / f'{name}-labels-idx1-ubyte').write_bytes(bytes([0, 0, 8, 1]) + sizes[0] + bytes(labels))
-        (folder / f'{name}-images-idx3-ubyte').write_bytes(
-            bytes([0, 0, 8, 3]) + sizes[0] + sizes[1] + sizes[1] + b''.join(pictures))
-
-
-def write_cifar10(folder, train, test):
-    for name, count in (('data_batch_1', train), ('test_batch', test)):
-        labels, pictures = samples(count, 3072, name)
-        (folder / f'{name}.bin').write_bytes(
-            b''.join(bytes([label]) + picture for label, picture in zip(labels, pictures)))
-
-
-def write_text(folder, train, test):
-    """Words of a few letters, so that there is something to learn; as many sequences of 16 as the settings want."""
-    source = random.Random('text')
-    words = [''.join(source.choices('abcdefghij', k=source.randrange(1, 6))) for _ in range(30)]
-    letters = ' '.join(source.choices(words, k=16 * (train + test)))[:16 * (train + test)]
-    (folder / 'tinyshakespeare.txt').write_text(letters)
-
-
 def config_of(model, configs, folder):
     name, changes = MODELS[model]
     text = (configs / f'{name}.yaml').read_text()
@@ -118,7 +85,8 @@ def config_of(model, configs, folder):
     return file
 
 
-def run(trainer, config, placement, settings, environment):
+def run(trainer, config, placement, settings, environment, keep=None):
+    """The weights' SHA-256, or what went wrong, and the metrics without times. keep: where the weights are put."""
     with tempfile.TemporaryDirectory() as parent:
         out = pathlib.Path(parent) / 'run'
         words = [str(trainer), str(config), *placement.arguments(), '-q', '-o', str(out)]
@@ -127,7 +95,10 @@ def run(trainer, config, placement, settings, environment):
         result = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=1800)
         if result.returncode != 0:
             return f'exit code {result.returncode}: {result.stderr.strip()[:300]}', ''
-        weights = hashlib.sha256((out / 'checkpoints' / 'last' / 'model.safetensors').read_bytes()).hexdigest()
+        file = out / 'checkpoints' / 'last' / 'model.safetensors'
+        weights = hashlib.sha256(file.read_bytes()).hexdigest()
+        if keep:
+            shutil.copyfile(file, keep)
         lines = [json.loads(line) for line in (out / 'metrics.jsonl').read_text().splitlines()]
         kept = [{key: value for key, value in line.items() if key not in TIMES} for line in lines]
         return weights, json.dumps(kept)
@@ -171,7 +142,10 @@ def main():
         with tempfile.TemporaryDirectory() as parent:
             folder = pathlib.Path(parent)
             text = OF_TEXT.get(model)
-            (write_text if text else write_cifar10 if large else write_mnist)(folder, train, 53 if large else 203)
+            if text:
+                write_text(folder / 'tinyshakespeare.txt', 16 * (train + 203))
+            else:
+                (write_cifar10 if large else write_mnist)(folder, train, 53 if large else 203)
             config = config_of(model, configs, folder)
             settings = ['train.exact=true', f'train.steps={steps}', f'train.batch={batch}', 'train.clip_norm=0.5',
                         'train.evaluate=epoch', f'train.checkpoint={{steps: {steps}}}', 'train.log_every=1',
@@ -202,4 +176,5 @@ def main():
     return failed
 
 
-sys.exit(main())
+if __name__ == '__main__':
+    sys.exit(main())

@@ -2,16 +2,15 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <filesystem>
 #include <sstream>
 
 #include "engine/math/square_sum.h"
 #include "models/export/layout.h"
-#include "models/export/safetensors.h"
 #include "models/losses/loss.h"
 #include "models/optimizers/optimizer.h"
 #include "models/schedules/schedule.h"
 #include "models/training/gradient_clip.h"
+#include "tests/golden/golden_file.h"
 #include "tests/support/layer_check.h"
 
 namespace trainer {
@@ -26,53 +25,6 @@ double norm(std::span<const float> numbers) {
   return std::sqrt(sum);
 }
 
-std::vector<TensorFile> files_of_kind(const std::string& kind) {
-  std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(GOLDEN_FOLDER))
-    if (entry.path().extension() == ".safetensors") paths.push_back(entry.path());
-  std::ranges::sort(paths);
-  std::vector<TensorFile> files;
-  for (const auto& path : paths) {
-    TensorFile file = read_safetensors(path);
-    if (file.metadata.at("kind") != kind) continue;
-    file.metadata["name"] = path.stem();
-    files.push_back(std::move(file));
-  }
-  REQUIRE(!files.empty());
-  return files;
-}
-
-const NamedTensor* find(const TensorFile& file, const std::string& name) {
-  const auto found = std::ranges::find(file.tensors, name, &NamedTensor::name);
-  return found == file.tensors.end() ? nullptr : &*found;
-}
-
-const NamedTensor& tensor(const TensorFile& file, const std::string& name) {
-  const NamedTensor* found = find(file, name);
-  INFO(name);
-  REQUIRE(found);
-  return *found;
-}
-
-/// The shape of one sample in memory: (N, C, H, W) in the file gives (H, W, C).
-Shape sample_of(const NamedTensor& batch) {
-  const Shape& shape = batch.shape;
-  return shape.rank() == 4 ? Shape{shape[2], shape[3], shape[1]} : shape.without_front();
-}
-
-/// A batch's numbers in the order of memory.
-std::vector<float> in_memory_order(const NamedTensor& batch) {
-  if (batch.shape.rank() != 4) return batch.values;
-  const std::int64_t channels = batch.shape[1], positions = batch.shape[2] * batch.shape[3];
-  std::vector<float> result;
-  for (std::int64_t row = 0; row < batch.shape[0]; ++row)
-    for (std::int64_t position = 0; position < positions; ++position)
-      for (std::int64_t channel = 0; channel < channels; ++channel)
-        result.push_back(
-            batch.values[static_cast<std::size_t>((row * channels + channel) * positions + position)]);
-  return result;
-}
-
 void set_from_file(LayerHarness& harness, const TensorFile& file) {
   for (const Parameter& parameter : harness.parameters()) {
     const NamedTensor& given = tensor(file, "value/" + parameter.name);
@@ -82,16 +34,6 @@ void set_from_file(LayerHarness& harness, const TensorFile& file) {
   }
   for (const State& state : harness.plan().states())
     std::ranges::copy(tensor(file, "state/" + state.name).values, harness.values(state).begin());
-}
-
-/// Of sequences with padding; empty where there is none.
-std::vector<std::int32_t> lengths_of(const TensorFile& file) {
-  std::vector<std::int32_t> lengths;
-  if (const auto found = file.metadata.find("lengths"); found != file.metadata.end()) {
-    std::istringstream text(found->second);
-    for (std::int32_t length = 0; text >> length;) lengths.push_back(length);
-  }
-  return lengths;
 }
 
 /// Nobody reads what a layer gives for padding: zeros in its place, if y has positions.
@@ -155,7 +97,12 @@ TEST_CASE("losses agree with PyTorch", "[golden]") {
     }
     const ConfigTree tree = ConfigTree::member("loss", file.metadata.at("yaml"));
     const auto loss = Registry<Loss>::make(tree.root());
-    loss->setup(y.shape.without_front(), labels.empty() ? 0 : static_cast<int>(y.shape[1]));
+    const auto classes = file.metadata.find("classes");
+    loss->setup(y.shape.without_front(), labels.empty()                   ? 0
+                                         : classes == file.metadata.end() ? static_cast<int>(y.shape[1])
+                                                                          : std::stoi(classes->second));
+    const std::vector<std::int32_t> lengths = lengths_of(file);
+    targets.lengths = lengths;
     const auto rows = static_cast<float>(y.shape[0]);
     std::vector<float> dy(y.values.size());
     const double sum = loss->evaluate({y.values.data(), y.shape}, targets, 1 / rows, {dy.data(), y.shape});

@@ -264,11 +264,11 @@ def more_layers():
                 (2, 6, 4, 3), transposed)
 
 
-def loss(name, yaml, function, y, targets):
+def loss(name, yaml, function, y, targets, **known):
     y = y.requires_grad_()
     value = function(y)
     value.backward()
-    write(name, {'y': y, **targets, 'loss': value.reshape(1), 'dy': y.grad}, kind='loss', yaml=yaml)
+    write(name, {'y': y, **targets, 'loss': value.reshape(1), 'dy': y.grad}, kind='loss', yaml=yaml, **known)
 
 
 def losses():
@@ -315,17 +315,28 @@ def more_losses():
                values=lambda: (rounded(6, 5) > 0).double())
     ctc('ctc', 7, 4, [[1, 2, 3], [2, 2, 0], [1, 0, 0], [0, 0, 0], [3, 3, 3]])
     ctc('ctc_tight', 3, 3, [[1, 2, 1], [1, 1, 0], [2, 0, 0]])
+    ctc('ctc_padded', 9, 4, [[1, 2, 3], [2, 2, 0], [1, 0, 0], [0, 0, 0], [3, 3, 3]], lengths=[9, 3, 1, 4, 5])
+    torch.manual_seed(zlib.crc32(b'contrastive'))
+    same = torch.tensor([1, 0, 0, 1, 0, 1])
+    pairs = rounded(6, 8)
+
+    def pulled(y):
+        """The formula of Hadsell, Chopra and LeCun 2006; PyTorch has none for pairs of this kind."""
+        distance = F.pairwise_distance(y[:, :4], y[:, 4:], eps=0)
+        return (same * distance ** 2 / 2 + (1 - same) * F.relu(3 - distance) ** 2 / 2).mean()
+    loss('contrastive', 'contrastive: 3', pulled, pairs, {'labels': same}, classes='2')
 
 
-def ctc(name, positions, symbols, targets):
-    """targets: symbols from 1 on, filled up with 0."""
+def ctc(name, positions, symbols, targets, lengths=None):
+    """targets: symbols from 1 on, filled up with 0. lengths: of inputs with padding."""
     torch.manual_seed(zlib.crc32(name.encode()))
     targets = torch.tensor(targets)
     rows = len(targets)
-    lengths = torch.full((rows,), positions)
+    known = {'lengths': ' '.join(map(str, lengths))} if lengths else {}
+    lengths = torch.tensor(lengths or [positions] * rows)
     loss(name, 'ctc', lambda y: F.ctc_loss(y.log_softmax(-1).transpose(0, 1), targets, lengths, (targets > 0).sum(1),
                                            reduction='sum') / rows,
-         rounded(rows, positions, symbols) * 2, {'values': targets})
+         rounded(rows, positions, symbols) * 2, {'values': targets}, **known)
 
 
 class Lion(torch.optim.Optimizer):
@@ -452,6 +463,7 @@ def schedule(name, yaml, kind, steps=30, losses=None, **arguments):
 
 def schedules():
     kinds = torch.optim.lr_scheduler
+    schedule('schedule_constant', 'constant', kinds.LambdaLR, lr_lambda=lambda step: 1)
     schedule('schedule_step', 'step: {at: {epochs: [1, 4]}, factor: 0.3}', kinds.MultiStepLR, milestones=[5, 20],
              gamma=0.3)
     schedule('schedule_exponential', 'exponential: {factor: 0.9, every: {steps: 1}}', kinds.ExponentialLR, gamma=0.9)
@@ -706,6 +718,156 @@ def sequence_layers():
           (2, 6, 8), names)
 
 
+class Positions(nn.Module):
+    def __init__(self, length, units):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(length, units))
+
+    def forward(self, x):
+        return x + self.weight
+
+
+class Placed(nn.Module):
+    """An embedding with a second table for positions, or the sines of Vaswani et al. 2017."""
+
+    def __init__(self, vocabulary, length, units, learned):
+        super().__init__()
+        self.tokens = nn.Embedding(vocabulary, units)
+        self.learned = learned
+        if learned:
+            self.places = nn.Module()
+            self.places.positions = nn.Parameter(torch.zeros(length, units))
+        else:
+            angles = torch.arange(length).double()[:, None] / 10000.0 ** (torch.arange(0, units, 2).double() / units)
+            self.waves = torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)
+
+    def forward(self, x):
+        return self.tokens(x) + (self.places.positions if self.learned else self.waves)
+
+
+class Boltzmann(nn.Module):
+    """The probabilities of hidden units, and of visible ones given these."""
+
+    def __init__(self, visible, hidden):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(hidden, visible))
+        self.bias = nn.Parameter(torch.zeros(hidden))
+        self.visible_bias = nn.Parameter(torch.zeros(visible))
+
+    def forward(self, x):
+        return torch.sigmoid(torch.sigmoid(x @ self.weight.T + self.bias) @ self.weight + self.visible_bias)
+
+
+def later_layers():
+    named_layer('positions', 'positions', lambda: Positions(4, 3), (2, 4, 3), {'': 'positions1'})
+    tokens = torch.tensor([[0, 3, 3, 1], [4, 4, 4, 2], [5, 0, 1, 3]])
+    for positions in ['learned', 'sinusoidal']:
+        torch.manual_seed(zlib.crc32(positions.encode()))
+        layer(f'embedding_{positions}', f'embedding: {{units: 6, vocabulary: 6, positions: {positions}}}',
+              Placed(6, 4, 6, positions == 'learned'), None, {'tokens': 'embedding1', 'places': 'embedding1'},
+              tokens=tokens)
+    named_layer('reconstruct', 'rbm: {units: 4, learn: backprop}, reconstruct: rbm1', lambda: Boltzmann(6, 4), (5, 6),
+                {'': 'rbm1'})
+    for type, arguments in [('lstm', {}), ('gru', {}), ('rnn', {})]:
+        named_layer(f'{type}_length_65', f'{type}: 4',
+                    lambda: Output(getattr(nn, type.upper())(5, 4, batch_first=True)), (2, 65, 5),
+                    {'recurrent': f'{type}1'})
+
+
+def metric(name, yaml, y, value, labels=None, values=None):
+    """The value in all its digits, as text."""
+    write(f'metric_{name}', {'y': y} | ({'values': values} if labels is None else {'labels': labels}), kind='metric',
+          yaml=yaml, value=repr(float(value)))
+
+
+def metrics():
+    """scikit-learn's numbers (Debian 12's python3-sklearn), of outputs that are right more often than chance."""
+    from sklearn import metrics as judge
+    rows, classes = 120, 5
+    labels = torch.randint(classes, (rows,))
+    y = (rounded(rows, classes) + 2 * F.one_hot(labels, classes)).float().double()
+    said, shares = y.argmax(1), y.softmax(1)
+    loss = judge.log_loss(labels, shares)
+    metric('accuracy', 'accuracy', y, judge.accuracy_score(labels, said), labels)
+    metric('misclassified', 'misclassified', y, judge.zero_one_loss(labels, said), labels)
+    metric('top_k', 'top_k: 2', y, judge.top_k_accuracy_score(labels, shares, k=2), labels)
+    metric('f1', 'f1', y, judge.f1_score(labels, said, average='macro'), labels)
+    metric('f1_class', 'f1: 3', y, judge.f1_score(labels == 3, said == 3), labels)
+    metric('confusion', 'confusion', y, judge.balanced_accuracy_score(labels, said), labels)
+    metric('log_loss', 'log_loss', y, loss, labels)
+    metric('perplexity', 'perplexity', y, math.exp(loss), labels)
+    metric('bits_per_character', 'bits_per_character', y, loss / math.log(2), labels)
+    odds = (y[:, 3] - y[:, [0, 1, 2, 4]].logsumexp(1)).float()
+    metric('auc_class', 'auc: 3', y, judge.roc_auc_score(labels == 3, odds), labels)
+
+    # Scores of few different sizes, so that many are level.
+    labels = torch.randint(2, (rows,))
+    y = ((rounded(rows, 2) + F.one_hot(labels, 2)) * 2).round() / 2
+    metric('auc_level', 'auc', y, judge.roc_auc_score(labels, y[:, 1] - y[:, 0]), labels)
+    there = (rounded(rows, 3) > 0.5).double()
+    y = ((rounded(rows, 3) + there) * 4).round() / 4 + 0.125
+    metric('auc_numbers', 'auc: 2', y, judge.roc_auc_score(there[:, 2], y[:, 2]), values=there)
+    metric('label_accuracy', 'label_accuracy', y, 1 - judge.hamming_loss(there, y > 0), values=there)
+    metric('f1_labels', 'f1', y, judge.f1_score(there, y > 0, average='macro'), values=there)
+
+    values = rounded(rows, 3)
+    y = (values + rounded(rows, 3) / 2).float().double()
+    metric('mae', 'mae', y, judge.mean_absolute_error(values, y), values=values)
+    metric('r2', 'r2', y, judge.r2_score(values, y), values=values)
+
+
+def initializer(name, init, fill, convolution=False):
+    """How a large weight's numbers are distributed: its quantiles."""
+    shape = (64, 48, 5, 5) if convolution else (300, 400)
+    weight = torch.zeros(*shape)
+    fill(weight)
+    quantiles = torch.quantile(weight.double().flatten(), torch.linspace(0.02, 0.98, 25).double())
+    yaml = f'conv: {{filters: 64, kernel: 5, init: {init}}}' if convolution else f'dense: {{units: 300, init: {init}}}'
+    write(f'initializer_{name}', {'quantiles': quantiles, 'deviation': weight.std().reshape(1)}, kind='initializer',
+          yaml=yaml, sample='5 5 48' if convolution else '400')
+
+
+def initializers():
+    init = nn.init
+    for suffix, convolution in [('', False), ('_conv', True)]:
+        for name, yaml, fill in [
+                ('constant', '{constant: 0.3}', lambda w: init.constant_(w, 0.3)),
+                ('uniform', '{uniform: {limit: 0.3, low: -0.1}}', lambda w: init.uniform_(w, -0.1, 0.3)),
+                ('normal', '{normal: {std: 0.2, mean: 0.1}}', lambda w: init.normal_(w, 0.1, 0.2)),
+                ('truncated_normal', '{truncated_normal: {std: 0.2, mean: 0.1, limit: 1.5}}',
+                 lambda w: init.trunc_normal_(w, 0.1, 0.2, 0.1 - 0.3, 0.1 + 0.3)),
+                ('glorot', 'glorot', init.xavier_uniform_),
+                ('glorot_normal', '{glorot_normal: 2}', lambda w: init.xavier_normal_(w, 2)),
+                ('he', 'he', lambda w: init.kaiming_normal_(w, nonlinearity='relu')),
+                ('he_uniform', 'he_uniform', lambda w: init.kaiming_uniform_(w, nonlinearity='relu')),
+                ('lecun_uniform', 'lecun_uniform', lambda w: init.kaiming_uniform_(w, nonlinearity='linear')),
+                ('orthogonal', '{orthogonal: 1.5}', lambda w: init.orthogonal_(w, 1.5)),
+                ('identity', 'identity', init.dirac_ if convolution else init.eye_)]:
+            initializer(name + suffix, yaml, fill, convolution)
+
+
+def transforms():
+    """torchvision's (Debian 12's python3-torchvision, 0.14). map: from a place in the result to one in the picture, both
+    counted from the middle: column of column, column of row, shift; row of column, row of row, shift."""
+    import torchvision.transforms.functional as T
+    bilinear = T.InterpolationMode.BILINEAR
+    picture = rounded(3, 9, 12)
+    for name, arguments in [('rotate', dict(angle=30.0)),
+                            ('affine', dict(angle=-20.0, translate=[2, -1], scale=1.3, shear=[15.0, 0.0]))]:
+        full = dict(dict(translate=[0, 0], scale=1.0, shear=[0.0, 0.0]), **arguments)
+        if name == 'rotate':
+            moved = T.rotate(picture, **arguments, interpolation=bilinear)
+            matrix = T._get_inverse_affine_matrix([0.0, 0.0], -arguments['angle'], [0.0, 0.0], 1.0, [0.0, 0.0])
+        else:
+            moved = T.affine(picture, **full, interpolation=bilinear)
+            matrix = T._get_inverse_affine_matrix([0.0, 0.0], full['angle'], [float(t) for t in full['translate']],
+                                                  full['scale'], full['shear'])
+        write(f'warp_{name}', {'x': picture[None], 'map': torch.tensor(matrix), 'y': moved[None]}, kind='warp')
+    for name, size in [('larger', [13, 25]), ('smaller', [4, 5]), ('both', [5, 20])]:
+        resized = T.resize(picture, size, interpolation=bilinear, antialias=True)
+        write(f'resize_{name}', {'x': picture[None], 'y': resized[None]}, kind='resize')
+
+
 torch.manual_seed(20151203)
 layers()
 losses()
@@ -722,3 +884,10 @@ torch.manual_seed(20251121)
 clipping()
 torch.manual_seed(20251122)
 padded_layers()
+torch.manual_seed(20261121)
+metrics()
+torch.manual_seed(20261122)
+initializers()
+torch.manual_seed(20261123)
+transforms()
+later_layers()

@@ -282,6 +282,56 @@ TEST_CASE("labels may stand for each pixel", "[npy]") {
       Catch::Contains("differ in number"));
 }
 
+TEST_CASE("sequences with padding have lengths, which parts of a set and statistics know", "[npy]") {
+  const TemporaryDirectory directory;
+  // Five sequences of 3 positions with one number each; padding is 100.
+  const std::vector<float> numbers = {1, 2, 3, 1, 100, 100, 2, 2, 100, 3, 3, 3, 1, 3, 100};
+  directory.write("x.npy", npy(header("<f4", "5, 3, 1"), stored(numbers)));
+  directory.write("y.npy", npy(header("<f4", "5, 2"), stored(std::vector<float>(10, 1.0f))));
+  directory.write("lengths.npy", npy(header("<i4", "5"), stored<std::int32_t>({3, 1, 2, 3, 2})));
+  directory.write("long.npy", npy(header("<i4", "5"), stored<std::int32_t>({3, 1, 2, 4, 2})));
+  directory.write("empty.npy", npy(header("<i4", "5"), stored<std::int32_t>({3, 0, 2, 3, 2})));
+  directory.write("few.npy", npy(header("<i4", "4"), stored<std::int32_t>({3, 1, 2, 3})));
+  directory.write("labels.npy", npy(header("|u1", "5"), Bytes(5)));
+  const auto settings = [&](const std::string& more, const std::string& targets = "y.npy, targets: numbers") {
+    return "dataset: {npy: {train_inputs: x.npy, train_targets: " + targets + more +
+           "}}\npath: " + directory.path();
+  };
+  const std::string lengths = ", train_lengths: lengths.npy";
+  const auto more = GENERATE("", ", streamed: true");
+  const Data data = opened(settings(lengths + more) + "\nvalidation: 0.4\nnormalize: per_channel");
+  for (const Dataset* part : {data.train.get(), data.validation.get()}) {
+    REQUIRE(part->has_lengths());
+    for (std::int64_t i = 0; i < part->size(); ++i) {
+      // What is left of the first number tells which of the samples it is, and so does the length.
+      CHECK(part->length(i) >= 1);
+      CHECK(part->length(i) <= 3);
+    }
+  }
+  std::int64_t total = 0;
+  double mean = 0;
+  for (std::int64_t i = 0; i < data.train->size(); ++i) {
+    const std::vector<float> own = read_one(*data.train, i);
+    for (std::int64_t t = 0; t < data.train->length(i); ++t) mean += own[static_cast<std::size_t>(t)];
+    total += data.train->length(i);
+  }
+  CHECK(mean / static_cast<double>(total) == Approx(0).margin(1e-6));
+  CHECK_FALSE(opened(settings(more)).train->has_lengths());
+
+  const auto error = [&](const std::string& file) {
+    return data_error([&] { opened(settings(", train_lengths: " + file + more)); });
+  };
+  CHECK_THAT(error("long.npy"), Catch::Contains("sample 3 has a length of 4") && Catch::Contains("long.npy"));
+  CHECK_THAT(error("empty.npy"), Catch::Contains("sample 1 has a length of 0"));
+  CHECK_THAT(error("few.npy"), Catch::Contains("one integer for each of 5 samples, it is 4"));
+  CHECK_THAT(error("y.npy"), Catch::Contains("it is 5x2 floats"));
+  CHECK_THAT(error("absent.npy"), Catch::Contains("absent.npy"));
+  CHECK_THROWS_WITH(opened(settings(lengths + ", test_inputs: x.npy, test_targets: y.npy")),
+                    Catch::Contains("padded alike"));
+  CHECK_THROWS_WITH(opened(settings(lengths + more, "labels.npy") + "\nmixup: 0.2"),
+                    Catch::Contains("samples of several lengths"));
+}
+
 TEST_CASE("what is no archive that can be read is an error that says why", "[npz]") {
   const TemporaryDirectory directory;
   const Bytes content(100, 7);

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <fstream>
 
 #include "engine/config/config_tree.h"
+#include "models/export/safetensors.h"
+#include "tests/support/temporary_folder.h"
 
 namespace trainer {
 namespace {
@@ -143,6 +146,40 @@ TEST_CASE("sparse gives every output as many weights as asked, or all it has", "
 TEST_CASE("limits of a uniform initializer that are the wrong way round are an error", "[initializers]") {
   CHECK_THROWS_WITH(Initialized("uniform: -0.1", {weight()}), Catch::Contains("limit"));
   CHECK_THROWS_WITH(Initialized("uniform: {low: 1, limit: 0.5}", {weight()}), Catch::Contains("low"));
+}
+
+TEST_CASE("weights begin with what a file holds, by the layer's name or another one", "[initializers]") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "a.safetensors").string(),
+                    npy = (folder.path() / "a.npy").string();
+  // As PyTorch shapes a layer of 3 inputs and 2 outputs.
+  const std::vector<float> numbers{1, 2, 3, 4, 5, 6}, turned{1, 4, 2, 5, 3, 6};
+  const std::vector<NamedView> views{{"dense1.weight", ConstTensor(numbers.data(), {2, 3})},
+                                     {"features.0.weight", ConstTensor(turned.data(), {2, 3})}};
+  write_safetensors(file, views);
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
+  header.resize(117, ' ');
+  header += '\n';
+  std::ofstream(npy, std::ios::binary) << "\x93NUMPY" << '\1' << '\0' << 'v' << '\0' << header
+                                       << std::string(reinterpret_cast<const char*>(numbers.data()), 24);
+  const Parameter dense{.name = "dense1.weight", .shape = {3, 2}, .layout = FileLayout::dense};
+  CHECK(Initialized("file: " + file, {dense}).values == turned);
+  CHECK(Initialized("file: " + npy, {dense}).values == turned);
+  CHECK(Initialized("file: {path: " + file + ", layer: features.0}", {dense}).values ==
+        std::vector<float>{1, 5, 4, 3, 2, 6});
+
+  Parameter other = dense;
+  other.name = "dense2.weight";
+  CHECK_THROWS_WITH(Initialized("file: " + file, {other}),
+                    Catch::Contains("no dense2.weight") && Catch::Contains("features.0.weight"));
+  other.shape = {2, 3};
+  CHECK_THROWS_WITH(Initialized("file: " + npy, {other}),
+                    Catch::Contains("dense2.weight is 3x2, the file has 2x3") && Catch::Contains(npy));
+  CHECK_THROWS_WITH(Initialized("file: nowhere.safetensors", {dense}),
+                    Catch::Contains("nowhere.safetensors"));
+  CHECK_THROWS_WITH(Initialized("file: nowhere.npy", {dense}), Catch::Contains("nowhere.npy"));
+  CHECK_THROWS_WITH(Initialized("file: {path: " + npy + ", layer: a}", {dense}),
+                    Catch::Contains("one array"));
 }
 
 }  // namespace

@@ -89,7 +89,8 @@ TEST_CASE("auc is the fraction of pairs in the right order, halves for those tha
   CHECK_THROWS_WITH(BuiltMetric("auc: 2", 2, 2), Catch::Contains("2 outputs"));
 }
 
-TEST_CASE("auc of many scores is that of their order, of whatever size they are", "[metrics]") {
+TEST_CASE("while training auc of many scores is nearly that of their order, of whatever size they are",
+          "[metrics]") {
   const float size = GENERATE(0.03f, 1.0f, 20.0f);
   constexpr std::size_t kSamples = 4000;
   const RandomStream random(1, "scores");

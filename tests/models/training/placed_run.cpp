@@ -7,6 +7,7 @@
 #include "models/training/evaluation.h"
 #include "models/training/trainer.h"
 #include "tests/support/noise_dataset.h"
+#include "tests/support/spoken_dataset.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/token_dataset.h"
 
@@ -36,20 +37,25 @@ std::vector<Placement> placements(int ranks) {
 bool takes_tokens(const std::string& layers) { return layers.find("embedding") != std::string::npos; }
 
 std::unique_ptr<Dataset> samples_for(const std::string& layers, std::int64_t count, std::uint64_t seed) {
+  if (layers == kSpoken) return std::make_unique<SpokenDataset>(count, 10, seed);
   if (takes_tokens(layers))
     return std::make_unique<TokenDataset>(count, 9, 10, seed, layers == kRagged ? 8 : 0);
   return std::make_unique<NoiseDataset>(count, Shape{8, 8, 1}, 10, seed);
 }
 
 Run train(Communicator& world, const Placement& placement, const Work& work) {
+  const bool spells = work.layers == kSpoken;
+  const bool is_exact = work.settings.find("exact: true") != std::string::npos;
   const ConfigTree tree(
       {.file = "test.yaml",
        .text = std::string("data: {dataset: digits") +
-               (takes_tokens(work.layers) ? "" : ", augment: [{random_crop: 1}, horizontal_flip]") +
+               (takes_tokens(work.layers) || spells ? "" : ", augment: [{random_crop: 1}, horizontal_flip]") +
                (work.layers == kStreams ? ", streams: true" : "") + "}\nmodel: {layers: " + work.layers +
-               ", loss: softmax_cross_entropy}\n"
-               "train: {batch: 100, metrics: [accuracy], guards: {steps: 2}, " +
-               work.settings + "}\n"},
+               ", loss: " + (spells ? "ctc" : "softmax_cross_entropy") + "}\ntrain: {batch: 100, metrics: [" +
+               (spells     ? ""
+                : is_exact ? "accuracy, auc"
+                           : "accuracy") +
+               "], guards: {steps: 2}, " + work.settings + "}\n"},
       run_settings());
   Mesh mesh(world,
             {.data = placement.data, .model = placement.model, .ranks_per_node = placement.ranks_per_node});

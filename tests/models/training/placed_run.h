@@ -23,6 +23,10 @@ constexpr const char* kConvnet =
 constexpr const char* kRagged =
     "[{embedding: {units: 6, vocabulary: 10}}, {lstm: {units: 7, layers: 2}}, {gru: {units: 4, "
     "bidirectional: true}}, {rnn: 6}, {attention: 2}, {dense: 10}]";
+/// Sequences of several lengths, of which one layer leaves every other position, for a loss that spells.
+constexpr const char* kSpoken =
+    "[{gru: {units: 6, bidirectional: true}}, {conv1d: {filters: 7, kernel: 3, stride: 2, pad: 1, "
+    "activation: tanh}}, {lstm: 6}, {dense: 5}]";
 /// State that goes on from batch to batch.
 constexpr const char* kStreams =
     "[{embedding: {units: 6, vocabulary: 10}}, {lstm: {units: 5, layers: 2, keep_state: true}}, {gru: "
@@ -40,8 +44,8 @@ std::string text(const Placement& placement);
 /// Every placement of this many ranks.
 std::vector<Placement> placements(int ranks);
 
-/// What is computed: 207 samples of noise, or of tokens where the first layer is an embedding, in batches of
-/// 100, so that the last one of an epoch has 7.
+/// What is computed: 207 samples of noise, of tokens where the first layer is an embedding, or for kSpoken of
+/// what ctc can learn, in batches of 100, so that the last one of an epoch has 7.
 struct Work {
   std::string layers;    ///< a YAML list
   std::string settings;  ///< YAML members of `train`

@@ -1,10 +1,12 @@
 // Training on sequences: state that goes on from batch to batch, and padding.
 #include <catch2/catch.hpp>
 
+#include "datasets/input_targets.h"
 #include "engine/config/config_tree.h"
 #include "models/training/evaluation.h"
 #include "models/training/trainer.h"
 #include "tests/models/training/placed_run.h"
+#include "tests/support/spoken_dataset.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/token_dataset.h"
 
@@ -59,6 +61,53 @@ TEST_CASE("more padding behind sequences changes neither losses nor scores", "[t
   const std::vector<double> tight = losses(8), loose = losses(23);
   REQUIRE(tight.size() == 12);
   for (std::size_t i = 0; i < tight.size(); ++i) CHECK(loose[i] == Approx(tight[i]).epsilon(1e-5));
+}
+
+TEST_CASE("ctc hears the own positions of a sequence alone, also behind layers that leave some of them out",
+          "[training]") {
+  const auto losses = [](std::int64_t positions) {
+    const ConfigTree tree({.file = "test.yaml",
+                           .text = std::string("data: {dataset: digits}\nmodel: {layers: ") + kSpoken +
+                                   ", loss: ctc}\ntrain: {batch: 20, steps: 8, " + kSgd + "}\n"},
+                          run_settings());
+    const auto alone = solo();
+    Mesh mesh(*alone, {});
+    ThreadPool pool(2, true);
+    Data data{.name = "spoken",
+              .train = std::make_unique<SpokenDataset>(107, positions, 1),
+              .test = std::make_unique<SpokenDataset>(53, positions, 2)};
+    Session session(tree.root(), std::move(data), mesh, pool);
+    Trainer trainer(tree.root(), session, {});
+    std::vector<double> numbers;
+    Losses observer(numbers);
+    const TemporaryFolder folder;
+    trainer.run({&observer}, folder.path());
+    numbers.push_back(evaluate(session, *session.data().test).loss);
+    return numbers;
+  };
+  const std::vector<double> tight = losses(8), loose = losses(24);
+  REQUIRE(tight.size() == 9);
+  for (std::size_t i = 0; i < tight.size(); ++i) CHECK(loose[i] == Approx(tight[i]).epsilon(1e-5));
+}
+
+TEST_CASE("a loss that would count padding is refused", "[training]") {
+  const ConfigTree tree(
+      {.file = "test.yaml",
+       .text =
+           "data: {dataset: digits}\nmodel: {layers: [{dense: 4}], loss: mse}\ntrain: {batch: 5, steps: 1, " +
+           std::string(kSgd) + "}\n"},
+      run_settings());
+  const auto alone = solo();
+  Mesh mesh(*alone, {});
+  ThreadPool pool(1);
+  const auto build = [&] {
+    const Session session(
+        tree.root(),
+        {.name = "spoken",
+         .train = std::make_unique<InputTargets>(std::make_unique<SpokenDataset>(20, 10, 1))},
+        mesh, pool);
+  };
+  CHECK_THROWS_WITH(build(), Catch::Contains("mse would count padding"));
 }
 
 }  // namespace trainer

@@ -1,0 +1,139 @@
+// Metrics, initializers and pictures held to what others compute; and that nothing is held to nothing.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <map>
+#include <regex>
+
+#include "datasets/transforms/resample.h"
+#include "datasets/transforms/warp.h"
+#include "models/initializers/initializer.h"
+#include "models/metrics/metric.h"
+#include "models/training/area_under_curve.h"
+#include "tests/golden/golden_file.h"
+#include "tests/support/layer_check.h"
+
+namespace trainer {
+namespace {
+
+TEST_CASE("metrics agree with scikit-learn", "[golden]") {
+  for (const TensorFile& file : files_of_kind("metric")) {
+    INFO(file.metadata.at("name"));
+    const NamedTensor& y = tensor(file, "y");
+    std::vector<std::int32_t> labels;
+    Targets targets;
+    if (const NamedTensor* given = find(file, "labels")) {
+      for (const float label : given->values) labels.push_back(static_cast<std::int32_t>(label));
+      targets.labels = labels;
+    } else {
+      targets.values = {tensor(file, "values").values.data(), tensor(file, "values").shape};
+    }
+    const ConfigTree tree = ConfigTree::member("metric", file.metadata.at("yaml"));
+    const auto metric = Registry<Metric>::make(tree.root());
+    metric->setup(y.shape.without_front(), labels.empty() ? 0 : static_cast<int>(y.shape[1]));
+    // Rows go in one by one, as if each came from another rank.
+    std::vector<double> sums(static_cast<std::size_t>(metric->sums()));
+    ClassScores scores;
+    const ConstTensor all(y.values.data(), y.shape);
+    for (std::int64_t row = 0; row < all.rows(); ++row) {
+      metric->add(all.rows(row, 1), targets.rows(row, 1), sums);
+      if (metric->wants_scores()) metric->collect(all.rows(row, 1), targets.rows(row, 1), scores);
+    }
+    const double expected = std::stod(file.metadata.at("value"));
+    if (metric->wants_scores())
+      CHECK(area_under_curve(scores, *solo()) == Approx(expected).epsilon(1e-12));
+    else
+      CHECK(metric->value(sums, static_cast<double>(all.rows())) == Approx(expected).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("initial weights are distributed as PyTorch's", "[golden]") {
+  for (const TensorFile& file : files_of_kind("initializer")) {
+    INFO(file.metadata.at("name"));
+    const std::vector<std::int32_t> sample = integers_of(file, "sample");
+    const LayerHarness harness(file.metadata.at("yaml"),
+                               Shape(std::vector<std::int64_t>(sample.begin(), sample.end())), {});
+    std::vector<Parameter> weights{harness.parameters().front()};
+    weights.front().offset = 0;
+    std::vector<float> values(static_cast<std::size_t>(weights.front().shape.size()));
+    initialize(weights, 1, values);
+    std::ranges::sort(values);
+    const std::vector<float>& quantiles = tensor(file, "quantiles").values;
+    const double deviation = static_cast<double>(tensor(file, "deviation").values[0]);
+    for (std::size_t i = 0; i < quantiles.size(); ++i) {
+      const double share = 0.02 + 0.96 * static_cast<double>(i) / static_cast<double>(quantiles.size() - 1);
+      const auto place = static_cast<std::size_t>(share * static_cast<double>(values.size() - 1));
+      INFO("quantile " << share);
+      CHECK(values[place] == Approx(quantiles[i]).margin(0.04 * deviation + 1e-6).epsilon(0));
+    }
+  }
+}
+
+TEST_CASE("pictures are moved as torchvision moves them", "[golden]") {
+  for (const TensorFile& file : files_of_kind("warp")) {
+    INFO(file.metadata.at("name"));
+    const NamedTensor& x = tensor(file, "x");
+    std::vector<float> picture = in_memory_order(x), scratch(picture.size());
+    const std::vector<float>& map = tensor(file, "map").values;
+    warp(picture.data(), {.height = x.shape[2], .width = x.shape[3], .channels = x.shape[1]},
+         {.row_row = map[4],
+          .row_column = map[3],
+          .column_row = map[1],
+          .column_column = map[0],
+          .row_shift = map[5],
+          .column_shift = map[2]},
+         scratch);
+    CHECK(relative_difference(picture, in_memory_order(tensor(file, "y"))) < 1e-5);
+  }
+}
+
+TEST_CASE("pictures are scaled as torchvision scales them", "[golden]") {
+  for (const TensorFile& file : files_of_kind("resize")) {
+    INFO(file.metadata.at("name"));
+    const NamedTensor &x = tensor(file, "x"), &y = tensor(file, "y");
+    const PictureExtents in{.height = x.shape[2], .width = x.shape[3], .channels = x.shape[1]};
+    const PictureExtents out{.height = y.shape[2], .width = y.shape[3], .channels = y.shape[1]};
+    std::vector<float> scaled(y.values.size()),
+        scratch(static_cast<std::size_t>(resample_scratch(in, out.width)));
+    resample(in_memory_order(x).data(), in,
+             {.height = static_cast<double>(in.height), .width = static_cast<double>(in.width)},
+             scaled.data(), out, scratch);
+    CHECK(relative_difference(scaled, in_memory_order(y)) < 1e-5);
+  }
+}
+
+/// Members that no file holds, and why.
+const std::map<std::string, std::string> kWithoutFile{
+    {"initializer sparse", "goes by outputs, as Martens 2010 does; PyTorch's goes by inputs"},
+    {"initializer file", "reads weights, and draws none"},
+};
+
+TEST_CASE("every layer, activation, loss, optimizer, schedule, initializer and metric has a golden file",
+          "[golden]") {
+  const auto mentions = [](const TensorFile& file, const std::string& pattern) {
+    return std::regex_search(file.metadata.at("yaml"), std::regex(pattern));
+  };
+  for (const std::string family : {"layer", "loss", "optimizer", "schedule", "initializer", "metric"}) {
+    const std::vector<TensorFile> files = files_of_kind(family);
+    for (const auto& [name, declaration] : Catalog::all().at(family).members) {
+      INFO(family << " " << name << ": neither a golden file nor a reason why not");
+      // Layers that are activations of others are not meant by those.
+      const std::string pattern = "(^|[^:] |\\[|\\{)" + name + "\\b";
+      const bool held = std::ranges::any_of(files, [&, &n = name](const TensorFile& file) {
+        return mentions(file, family == "layer" ? pattern : "\\b" + n + "\\b");
+      });
+      CHECK(held != kWithoutFile.contains(family + " " + name));
+      for (const Setting& setting : declaration.settings)
+        if (family == "layer" && name == "dense" && setting.name == "activation")
+          for (const std::string& activation : setting.choices) {
+            INFO("activation " << activation);
+            CHECK((activation == "none" || std::ranges::any_of(files, [&](const TensorFile& file) {
+                     return mentions(file, "activation: " + activation + "\\b");
+                   })));
+          }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace trainer
