@@ -30,9 +30,10 @@ const std::map<std::string, ProgressMode> kProgressModes{{"auto", ProgressMode::
                                                          {"json", ProgressMode::json},
                                                          {"none", ProgressMode::none}};
 
-std::vector<std::string> verb_names() {
+template <class Value>
+std::vector<std::string> names_of(const std::map<std::string, Value>& words) {
   std::vector<std::string> names;
-  for (const auto& [name, verb] : kVerbs) names.push_back(name);
+  for (const auto& [name, value] : words) names.push_back(name);
   return names;
 }
 
@@ -50,6 +51,14 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
         "wants a whole number {}, got {}",
         bounded ? fmt::format("from {} to {}", least, most) : fmt::format("of at least {}", least),
         in_quotes(text));
+  };
+  return CLI::Validator(mistake, "");
+}
+
+CLI::Validator one_of(const std::vector<std::string>& names) {
+  const auto mistake = [=](const std::string& text) -> std::string {
+    if (std::count(names.begin(), names.end(), text) > 0) return "";
+    return fmt::format("wants {}, got {}", listed(names, "or"), in_quotes(text));
   };
   return CLI::Validator(mistake, "");
 }
@@ -121,7 +130,7 @@ CommandLine::CommandLine(Arguments& arguments)
       ->type_name("HH:MM:SS");
   train->add_option("--progress", progress_, "auto, bar, plain, json (one object a line) or none")
       ->type_name("HOW")
-      ->check(CLI::IsMember(kProgressModes).description(""));
+      ->check(one_of(names_of(kProgressModes)));
   CLI::Option* quiet = train->add_flag("-q,--quiet", arguments_.quiet, "Print the result only");
   train->add_flag("-v,--verbose", arguments_.verbose, "Print more about the machine and how gradients travel")
       ->excludes(quiet);
@@ -151,7 +160,7 @@ CommandLine::CommandLine(Arguments& arguments)
   eval->add_option("RUN", file_, "A run directory, or a checkpoint inside one")->required();
   eval->add_option("--split", arguments_.split, "train, valid or test (default)")
       ->type_name("SPLIT")
-      ->check(CLI::IsMember({"train", "valid", "test"}).description(""));
+      ->check(one_of({"train", "valid", "test"}));
   add_placement(*eval);
   add_settings(*eval);
 
@@ -262,9 +271,9 @@ void CommandLine::put_verb_first() {
   const bool looks_like_a_file =
       word.find_first_of("./") != std::string::npos || std::filesystem::is_directory(word, ignored);
   if (!looks_like_a_file && !after_unknown_flag) {
-    const std::string meant = nearest(word, verb_names());
+    const std::string meant = nearest(word, names_of(kVerbs));
     fail("unknown command " + in_quotes(word),
-         meant.empty() ? "the commands are " + listed(verb_names()) + "; or a YAML file to train"
+         meant.empty() ? "the commands are " + listed(names_of(kVerbs)) + "; or a YAML file to train"
                        : "did you mean `" + meant + "`?");
   }
   words_.insert(words_.begin(), "train");
@@ -323,6 +332,7 @@ std::int64_t seconds_of(const std::string& text) {
 }
 
 void CommandLine::parse() {
+  if (!words_.empty() && words_.front() == "help") words_.front() = "--help";
   put_verb_first();
   const CLI::App* chosen = &app_;
   try {
@@ -390,8 +400,8 @@ MeshShape mesh_of(const Arguments& arguments, int ranks) {
   if (ranks > 1) {
     std::vector<std::string> words{"mpirun", "-n", std::to_string(ranks), "trainer"};
     if (arguments.ranks > 0) words = {"trainer", "-n", std::to_string(ranks)};
-    if (arguments.verb == Verb::eval) words.push_back("eval");
-    if (arguments.verb == Verb::summary) words.push_back("summary");
+    for (const auto& [name, verb] : kVerbs)
+      if (verb == arguments.verb && verb != Verb::train) words.push_back(name);
     words.push_back("--datapar");
     words.push_back(arguments.files.front());
     throw Error(ExitCode::ranks,

@@ -293,7 +293,11 @@ class NodeBuilder final : public YAML::EventHandler {
 
 std::string read_text(const std::string& path, const Place& named_at) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) fail(named_at, in_quotes(path) + " is a directory");
+  if (std::filesystem::is_directory(path, ignored)) {
+    const std::filesystem::path of_run = std::filesystem::path(path) / "config.yaml";
+    fail(named_at, in_quotes(path) + " is a directory", "",
+         std::filesystem::exists(of_run, ignored) ? "a run's configuration is " + of_run.string() : "");
+  }
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) fail(named_at, "cannot read " + in_quotes(path) + ": " + std::strerror(errno));

@@ -1,8 +1,10 @@
 #include <catch2/catch.hpp>
 #include <ctime>
+#include <fstream>
 #include <random>
 
 #include "tests/engine/config/families.h"
+#include "tests/support/temporary_folder.h"
 
 namespace trainer {
 namespace {
@@ -48,7 +50,14 @@ TEST_CASE("what is no configuration at all ends in a clear message", "[config]")
 TEST_CASE("a file that is missing or a directory is named", "[config]") {
   CHECK_THROWS_WITH(ConfigTree({.file = "no/such.yaml"}, test_root()),
                     Catch::Contains("cannot read `no/such.yaml`: No such file"));
-  CHECK_THROWS_WITH(ConfigTree({.file = "."}, test_root()), Catch::Contains("is a directory"));
+  const TemporaryFolder run;
+  const std::string folder = run.path().string();
+  const ConfigSource source{.file = folder};
+  CHECK_THROWS_WITH(ConfigTree(source, test_root()),
+                    Catch::Contains("is a directory") && !Catch::Contains("config.yaml"));
+  std::ofstream(run.path() / "config.yaml") << "data: {}";
+  CHECK_THROWS_WITH(ConfigTree(source, test_root()),
+                    Catch::Contains("help: a run's configuration is " + folder + "/config.yaml"));
 }
 
 TEST_CASE("ten lines of aliases do not become 10^9 values", "[config]") {
