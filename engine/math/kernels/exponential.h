@@ -46,23 +46,31 @@ inline float exponential(float x) {
          power_of_two(reduced.steps - half);
 }
 
-/// e^x - 1 for x <= 20, without cancellation near 0.
-inline float exponential_minus_one(float x) {
-  x = x < -20.0f ? -20.0f : x;  // where it has become -1
+/// e^x - 1 for -20 <= x <= 20, without cancellation near 0.
+inline float near_exponential_minus_one(float x) {
   const Reduced reduced = reduce(x);
   const float power = power_of_two(reduced.steps);
   return power * small_exponential_minus_one(reduced.rest) + (power - 1.0f);
 }
 
+/// The same for all x <= 20.
+inline float exponential_minus_one(float x) {
+  return near_exponential_minus_one(x < -20.0f ? -20.0f : x);  // where it has become -1
+}
+
 inline float sigmoid(float x) {
-  const float e = exponential(-__builtin_fabsf(x));
+  const float below = -__builtin_fabsf(x);
+  const bool vanishes = below < -87.0f;  // then it is no normal number, which would take more steps
+  const Reduced reduced = reduce(vanishes ? -87.0f : below);
+  float e = (small_exponential_minus_one(reduced.rest) + 1.0f) * power_of_two(reduced.steps);
+  e = vanishes ? 0.0f : e;
   return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 
 inline float hyperbolic_tangent(float x) {
   float twice = 2.0f * __builtin_fabsf(x);
   twice = twice > 20.0f ? 20.0f : twice;  // where tanh has become 1
-  const float e = exponential_minus_one(twice);
+  const float e = near_exponential_minus_one(twice);
   return __builtin_copysignf(e / (e + 2.0f), x);
 }
 
