@@ -21,6 +21,10 @@ constexpr std::int64_t kFrozenTurns = 16;
 /// Shares end on cache lines.
 constexpr std::int64_t kQuantum = 16;
 
+bool is_finite(const Segment& segment) {
+  return is_finite_magnitude(largest_magnitude(std::ssize(segment.gradients), segment.gradients.data()));
+}
+
 }  // namespace
 
 OwnedParameters::OwnedParameters(const Plan& plan, GradientReducer& reducer, ThreadPool& pool,
@@ -87,11 +91,7 @@ void OwnedParameters::share_out(Work work) {
 bool OwnedParameters::gradients_are_finite() {
   std::ranges::fill(finite_, true);
   share_out([this](std::size_t first, std::size_t last, std::size_t worker) {
-    finite_[worker] =
-        std::ranges::all_of(std::span(segments_).subspan(first, last - first), [](const Segment& segment) {
-          return is_finite_magnitude(
-              largest_magnitude(std::ssize(segment.gradients), segment.gradients.data()));
-        });
+    finite_[worker] = std::ranges::all_of(std::span(segments_).subspan(first, last - first), is_finite);
   });
   return std::ranges::all_of(finite_, [](char finite) { return finite != 0; });
 }
@@ -177,7 +177,7 @@ void OwnedParameters::change(std::int64_t step, Work work) {
 
 template <class Work>
 void OwnedParameters::follow(std::int64_t step, std::size_t most, Work work) {
-  share_out([&](std::size_t first, std::size_t last, std::size_t) {
+  share_out([&](std::size_t first, std::size_t last, std::size_t worker) {
     for (std::size_t next = first; next < last;) {
       const std::size_t begin = next;
       const float rate = segments_[begin].rate;
@@ -185,23 +185,36 @@ void OwnedParameters::follow(std::int64_t step, std::size_t most, Work work) {
       if (rate == 0) continue;
       for (std::size_t segment = begin; segment < next && guard_; ++segment)
         guard_->expect(segment, sums_[segment]);
-      work(std::span<const Segment>(segments_).subspan(begin, next - begin));
+      if (!work(std::span<const Segment>(segments_).subspan(begin, next - begin), worker)) return;
       for (std::size_t segment = begin; segment < next && guard_; ++segment)
         guard_->take(segment, sums_[segment], step);
     }
   });
 }
 
-void OwnedParameters::update(Optimizer& optimizer, float rate, std::int64_t step) {
-  // A mean follows each segment while that is in the cache.
-  follow(step, keep_ > 0 ? 1 : segments_.size(), [&](std::span<const Segment> segments) {
+bool OwnedParameters::update(Optimizer& optimizer, float rate, std::int64_t step, bool looks) {
+  if (looks && has_frozen_) {
+    // The update passes those over.
+    if (!gradients_are_finite()) return false;
+    looks = false;
+  }
+  std::ranges::fill(finite_, true);
+  // A look goes before each segment, and a mean follows it, while that is in the cache.
+  const std::size_t most = keep_ > 0 || looks ? 1 : segments_.size();
+  follow(step, most, [&](std::span<const Segment> segments, std::size_t worker) {
+    if (looks && !is_finite(segments.front())) {
+      finite_[worker] = false;
+      return false;
+    }
     optimizer.step(segments, rate * segments.front().rate, step);
-    if (keep_ == 0) return;
+    if (keep_ == 0) return true;
     for (const Segment& segment : segments)
       moving_average(std::ssize(segment.values), keep_, segment.values.data(), segment.states.back().data(),
                      segment.sums, static_cast<int>(segment.states.size()));
+    return true;
   });
   check_frozen(step);
+  return std::ranges::all_of(finite_, [](char finite) { return finite != 0; });
 }
 
 void OwnedParameters::check_frozen(std::int64_t step) {
@@ -214,8 +227,10 @@ void OwnedParameters::check_frozen(std::int64_t step) {
 }
 
 void OwnedParameters::direct(Optimizer& optimizer, std::int64_t step) {
-  follow(step, segments_.size(),
-         [&](std::span<const Segment> segments) { optimizer.direct(segments, step); });
+  follow(step, segments_.size(), [&](std::span<const Segment> segments, std::size_t) {
+    optimizer.direct(segments, step);
+    return true;
+  });
 }
 
 void OwnedParameters::begin_average() {

@@ -50,7 +50,9 @@ class OwnedParameters {
   void guard(MemoryGuard::Facts facts);
   /// Error(diverged) as MemoryGuard says, of the whole part; `step`: steps done.
   void verify(std::int64_t step);
-  void update(Optimizer& optimizer, float rate, std::int64_t step);
+  /// `looks`: at each gradient just before it is used, which spares gradients_are_finite(). At the first one
+  /// that is not finite it stops, with a part of the parameters updated, and returns false.
+  bool update(Optimizer& optimizer, float rate, std::int64_t step, bool looks = false);
   /// Where training begins the values are their mean.
   void begin_average();
   /// Exchanges the values for their mean, or back.
@@ -86,8 +88,8 @@ class OwnedParameters {
   /// work(segment) for each segment that is not frozen, by all workers, under the eyes of the guard.
   template <class Work>
   void change(std::int64_t step, Work work);
-  /// The same for work(segments) that tells what it reads and writes: with `most` segments at a time, all of
-  /// one rate.
+  /// The same for work(segments, worker) that tells what it reads and writes: with `most` segments at a time,
+  /// all of one rate, until it returns false.
   template <class Work>
   void follow(std::int64_t step, std::size_t most, Work work);
   /// Some of the frozen segments, others in the next step.

@@ -180,9 +180,10 @@ void Trainer::train_step(Progress& progress) {
   progress.result.stopped = votes.stop;
   progress.save_asked |= votes.save;
   progress.all_written = !votes.writing;
-  // A step that is not finite updates nothing.
-  if (votes.not_finite) throw_divergence(progress);
-  step_.update(progress.step, progress.report.rate, schedule_->momentum(progress.step));
+  // A step that is not finite ends the run, and none of its values is kept.
+  if (votes.not_finite ||
+      !step_.update(progress.step, progress.report.rate, schedule_->momentum(progress.step)))
+    throw_divergence(progress);
   progress.report.times = step_.times();
 }
 

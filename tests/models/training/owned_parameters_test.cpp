@@ -1,7 +1,10 @@
 #include "models/training/owned_parameters.h"
 
+#include <algorithm>
 #include <bit>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
 
 #include "engine/parallel/communicator.h"
 #include "tests/models/optimizers/built_optimizer.h"
@@ -11,12 +14,13 @@ namespace {
 
 constexpr std::size_t kCount = 5000;
 
-/// Parameters of several segments, which their optimizer updates under the eyes of a guard: two learn, each
-/// at its own rate, and one is frozen.
+/// Parameters of several segments, which their optimizer updates under the eyes of a guard, each at its own
+/// rate: two learn and one is frozen, unless said.
 class Updated {
  public:
-  Updated(const std::string& yaml, float average) : built_(yaml) {
-    for (const float rate : {1.0f, 0.5f, 0.0f}) {
+  Updated(const std::string& yaml, float average, const std::vector<float>& rates = {1.0f, 0.5f, 0.0f})
+      : built_(yaml) {
+    for (const float rate : rates) {
       plan_.set_common_rate(rate);
       plan_.begin_layer(nullptr, "layer", "");
       plan_.parameter({.name = "weight", .shape = {static_cast<std::int64_t>(kCount)}});
@@ -47,6 +51,17 @@ class Updated {
       owned_->set_norms([](int) { return std::pair{1.0, 1.0}; });
     }
     owned_->update(*built_.optimizer, 0.01f, steps_++);
+  }
+
+  /// A step that looks for this gradient among the others.
+  bool step_with(float gradient, std::size_t place) {
+    std::ranges::fill(reducer_->gradients(0), 0.25f);
+    reducer_->gradients(0)[place] = gradient;
+    return owned_->update(*built_.optimizer, 0.01f, steps_++, true);
+  }
+  std::vector<float> values() {
+    const std::span<const float> values = reducer_->values();
+    return {values.begin(), values.end()};
   }
 
   /// Flips a bit of a number of the parameter's values, or of its states.
@@ -93,6 +108,22 @@ TEST_CASE("a bit that flips between two updates is found by the next one, with e
     updated.flip(parameter, array, kCount - 1);
     CHECK_THROWS_WITH(updated.step(), Catch::Contains("changed in memory without an update, after step 3"));
   }
+}
+
+TEST_CASE("an update that looks for gradients that are not finite uses none from the first one on",
+          "[training]") {
+  const std::vector<float> rates = GENERATE(std::vector{1.0f, 0.5f}, std::vector{1.0f, 0.5f, 0.0f});
+  const float bad = GENERATE(std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN());
+  const std::size_t place = GENERATE(std::size_t{0}, kCount - 1, kCount + 1000);
+  Updated updated("sgd: {lr: 0.1, momentum: 0.9}", 0, rates);
+  REQUIRE(updated.step_with(0.5f, place));
+  const std::vector<float> before = updated.values();
+  CHECK_FALSE(updated.step_with(bad, place));
+  const std::vector<float> after = updated.values();
+  CHECK(std::equal(before.begin() + static_cast<std::ptrdiff_t>(place), before.end(),
+                   after.begin() + static_cast<std::ptrdiff_t>(place)));
+  CHECK(std::ranges::all_of(after, [](float value) { return std::isfinite(value); }));
+  CHECK(updated.step_with(0.5f, place));
 }
 
 TEST_CASE("a bit that flips in what is frozen is found within 16 steps", "[training]") {
