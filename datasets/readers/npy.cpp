@@ -121,7 +121,7 @@ class NpyReader final : public Reader {
     };
     const std::string& channels = config.get<std::string>("channels");
     channels_ = channels == "first" ? Channels::first : channels == "none" ? Channels::none : Channels::last;
-    if (config.has("test_inputs") && config.has("train_lengths") != config.has("test_lengths"))
+    if (config.has("test_lengths") != (config.has("test_inputs") && config.has("train_lengths")))
       config.fail(config.has("test_lengths") ? "test_lengths" : "train_lengths",
                   "training samples and test samples are padded alike, or neither are",
                   "give both, or neither");

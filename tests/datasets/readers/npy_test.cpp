@@ -287,7 +287,8 @@ TEST_CASE("sequences with padding have lengths, which parts of a set and statist
   // Five sequences of 3 positions with one number each; padding is 100.
   const std::vector<float> numbers = {1, 2, 3, 1, 100, 100, 2, 2, 100, 3, 3, 3, 1, 3, 100};
   directory.write("x.npy", npy(header("<f4", "5, 3, 1"), stored(numbers)));
-  directory.write("y.npy", npy(header("<f4", "5, 2"), stored(std::vector<float>(10, 1.0f))));
+  // Targets repeat the lengths.
+  directory.write("y.npy", npy(header("<f4", "5, 2"), stored<float>({3, 0, 1, 0, 2, 0, 3, 0, 2, 0})));
   directory.write("lengths.npy", npy(header("<i4", "5"), stored<std::int32_t>({3, 1, 2, 3, 2})));
   directory.write("long.npy", npy(header("<i4", "5"), stored<std::int32_t>({3, 1, 2, 4, 2})));
   directory.write("empty.npy", npy(header("<i4", "5"), stored<std::int32_t>({3, 0, 2, 3, 2})));
@@ -303,9 +304,9 @@ TEST_CASE("sequences with padding have lengths, which parts of a set and statist
   for (const Dataset* part : {data.train.get(), data.validation.get()}) {
     REQUIRE(part->has_lengths());
     for (std::int64_t i = 0; i < part->size(); ++i) {
-      // What is left of the first number tells which of the samples it is, and so does the length.
-      CHECK(part->length(i) >= 1);
-      CHECK(part->length(i) <= 3);
+      std::vector<float> target(2);
+      part->read_targets({&i, 1}, {target.data(), {1, 2}});
+      CHECK(static_cast<float>(part->length(i)) == target[0]);
     }
   }
   std::int64_t total = 0;
@@ -326,8 +327,11 @@ TEST_CASE("sequences with padding have lengths, which parts of a set and statist
   CHECK_THAT(error("few.npy"), Catch::Contains("one integer for each of 5 samples, it is 4"));
   CHECK_THAT(error("y.npy"), Catch::Contains("it is 5x2 floats"));
   CHECK_THAT(error("absent.npy"), Catch::Contains("absent.npy"));
-  CHECK_THROWS_WITH(opened(settings(lengths + ", test_inputs: x.npy, test_targets: y.npy")),
+  const std::string test = ", test_inputs: x.npy, test_targets: y.npy";
+  CHECK_THROWS_WITH(opened(settings(lengths + test)), Catch::Contains("padded alike"));
+  CHECK_THROWS_WITH(opened(settings(lengths + ", test_lengths: lengths.npy")),
                     Catch::Contains("padded alike"));
+  CHECK_THROWS_WITH(opened(settings(test + ", test_lengths: lengths.npy")), Catch::Contains("padded alike"));
   CHECK_THROWS_WITH(opened(settings(lengths + more, "labels.npy") + "\nmixup: 0.2"),
                     Catch::Contains("samples of several lengths"));
 }
