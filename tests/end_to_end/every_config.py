@@ -27,8 +27,8 @@ from exact_matrix import Placement, run
 from generated_data import write_cifar10, write_mnist, write_pictures, write_table, write_text
 
 MOST = 1e-4
-# Deep, normalised over few samples: rounding grows by itself. PyTorch, in double precision, with weights that differ by 6e-8
-# after the first step, is 1e-2 apart after the fifth (mobilenet-v2). These are held in the first step.
+# Deep, normalised over few samples: rounding grows by itself, in PyTorch too (docs/reproducibility.md). These are held in
+# the first step.
 SENSITIVE = {'cifar10-resnet20', 'mobilenet-v2', 'resnet50', 'vgg-small'}
 PLACEMENTS = [Placement(2, '--datapar'), Placement(3, '--datapar'), Placement(4, '--datapar'),
               Placement(3, '--modelpar'), Placement(4, '--mesh 2x2')]
