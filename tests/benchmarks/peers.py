@@ -1,6 +1,6 @@
 """Trains the same networks with the program and with PyTorch, in turns, and prints how fast both were as Markdown.
 
-Usage: peers.py TRAINER FMA_PEAK [--runs N] [--workloads abcdef] [--processor-time]
+Usage: peers.py TRAINER FMA_PEAK [--runs N] [--workloads abcdefg] [--processor-time]
 The program's side is the whole program, from YAML to the run directory, on random images or text in files; its figure is
 that of all epochs but the first, of text in tokens. PyTorch's side is torch_training.py, by the first Python that has PyTorch: a first short run of
 all its settings, with every build of OpenBLAS that Debian has installed, leaves two that take part in the turns, and the
@@ -37,6 +37,7 @@ class Workload:
     targets: dict        # ratio to PyTorch by setting
     tokens: int = 0      # of a sequence
     characters: int = 0  # different ones in the text
+    overrides: tuple = ()  # of its config
 
 
 WORKLOADS = {
@@ -46,6 +47,8 @@ WORKLOADS = {
     'd': Workload('ResNet-20', root / 'configs/cifar10-resnet20.yaml', True, 2560, 2, {'1 thread': 1.2, '2 ranks': 1.28}),
     'e': Workload('LSTM 128', here / 'lstm.yaml', False, 6400, 3, {'1 thread': 1.6, '2 ranks': 1.8}, 50, 96),
     'f': Workload('GPT 4 x 128', here / 'gpt.yaml', False, 1200, 3, {'1 thread': 1.35, '2 ranks': 1.6}, 64, 65),
+    'g': Workload('ResNet-50, batch 16', root / 'configs/resnet50.yaml', True, 32, 3, {'1 thread': 1, '2 ranks': 1}, overrides=(
+        'data.dataset={synthetic: {shape: [3, 224, 224], classes: 1000, train: 32, test: 16}}', 'data.augment=[]', 'train.batch=16')),
 }
 SETTINGS = {'1 thread': ['--threads', '1'],
             '2 threads': ['--threads', '2'],
@@ -116,7 +119,7 @@ class Bench:
     def training(self, workload, epochs, placement, run):
         return [self.options.trainer, workload.config, *placement, '--progress', 'plain', '-o', run,
                 '-s', f'train.epochs={epochs}', '-s', 'train.evaluate=never', '-s', 'train.checkpoint=never',
-                '-s', 'train.optimizer={sgd: {lr: 0.01, momentum: 0.9}}']
+                '-s', 'train.optimizer={sgd: {lr: 0.01, momentum: 0.9}}', *settings_of(workload)]
 
     def epochs(self, workload, epochs, placement):
         """results.csv of a run, and the processor seconds that it took."""
@@ -160,7 +163,7 @@ class Bench:
 
     def training_operations(self, workload):
         """Of an image or token: forward and both products of backward, without that into the pixels."""
-        summary = self.output(self.options.trainer, 'summary', workload.config)
+        summary = self.output(self.options.trainer, 'summary', workload.config, *settings_of(workload))
         cells = [line.split('  ') for line in summary.split('FLOPs a sample\n')[1].split('\ntotal')[0].splitlines()]
         layers = [[int(cell.replace(',', '')) for cell in line if re.fullmatch(r' *[\d,]+', cell)] for line in cells]
         forward = [numbers[-1] for line, numbers in zip(cells, layers)
@@ -169,6 +172,10 @@ class Bench:
 
     def peak(self, threads):
         return float(self.output(self.options.fma_peak, threads))
+
+
+def settings_of(workload):
+    return [word for override in workload.overrides for word in ('-s', override)]
 
 
 def descendants(process):
@@ -209,7 +216,8 @@ class Speed:
         return statistics.median(self.runs)
 
     def text(self):
-        return f'{self.median:,.0f} ({min(self.runs):,.0f} to {max(self.runs):,.0f})'
+        digits = 0 if self.median >= 100 else 1
+        return f'{self.median:,.{digits}f} ({min(self.runs):,.{digits}f} to {max(self.runs):,.{digits}f})'
 
 
 def measure(bench, name, settings):
@@ -269,7 +277,7 @@ def main():
     parser.add_argument('trainer', type=pathlib.Path)
     parser.add_argument('fma_peak', type=pathlib.Path)
     parser.add_argument('--runs', type=int, default=5)
-    parser.add_argument('--workloads', default='abcdef')
+    parser.add_argument('--workloads', default='abcdefg')
     parser.add_argument('--processor-time', action='store_true')
     options = parser.parse_args()
     options.trainer, options.fma_peak = options.trainer.resolve(), options.fma_peak.resolve()

@@ -17,7 +17,7 @@ except ImportError:
     sys.exit(77)
 
 CLASSES, BATCHES = 10, 16
-WARM_UP_SECONDS, WARM_UP_STEPS = 1.0, 5
+WARM_UP_SECONDS = 1.0
 
 
 class BasicBlock(nn.Module):
@@ -45,6 +45,33 @@ def resnet20():
             layers.append(BasicBlock(channels, filters, 2 if index == 0 and filters > 16 else 1))
             channels = filters
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, CLASSES))
+
+
+class Bottleneck(nn.Module):
+    """1x1, 3x3 with the stride, 1x1 convolutions beside a shortcut that is a 1x1 convolution where the shape changes."""
+
+    def __init__(self, channels, narrow, stride):
+        super().__init__()
+        wide = 4 * narrow
+        self.body = nn.Sequential(
+            nn.Conv2d(channels, narrow, 1, bias=False), nn.BatchNorm2d(narrow), nn.ReLU(inplace=True),
+            nn.Conv2d(narrow, narrow, 3, stride, padding=1, bias=False), nn.BatchNorm2d(narrow), nn.ReLU(inplace=True),
+            nn.Conv2d(narrow, wide, 1, bias=False), nn.BatchNorm2d(wide))
+        self.shortcut = nn.Identity() if channels == wide else nn.Sequential(
+            nn.Conv2d(channels, wide, 1, stride, bias=False), nn.BatchNorm2d(wide))
+
+    def forward(self, x):
+        return torch.relu(self.body(x) + self.shortcut(x))
+
+
+def resnet50(classes):
+    layers = [nn.Conv2d(3, 64, 7, 2, padding=3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)]
+    channels = 64
+    for narrow, count in ((64, 3), (128, 4), (256, 6), (512, 3)):
+        for index in range(count):
+            layers.append(Bottleneck(channels, narrow, 2 if index == 0 and narrow > 64 else 1))
+            channels = 4 * narrow
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, classes))
 
 
 def mlp(*widths):
@@ -125,6 +152,7 @@ class Workload:
     sample: tuple       # shape of one, (tokens,) of a text
     batch: int = 128
     characters: int = 0  # of a text
+    warm_up: int = 5     # steps
 
 
 WORKLOADS = {'a': Workload(lambda: mlp(784, 100, CLASSES), (784,)),
@@ -132,7 +160,8 @@ WORKLOADS = {'a': Workload(lambda: mlp(784, 100, CLASSES), (784,)),
              'c': Workload(convnet, (1, 28, 28)),
              'd': Workload(resnet20, (3, 32, 32)),
              'e': Workload(lambda: CharacterModel(96, 128), (50,), 64, 96),
-             'f': Workload(lambda: Gpt(65, 64), (64,), 12, 65)}
+             'f': Workload(lambda: Gpt(65, 64), (64,), 12, 65),
+             'g': Workload(lambda: resnet50(1000), (3, 224, 224), 16, warm_up=1)}
 
 
 def random_batch(workload, rows, memory_format):
@@ -178,11 +207,11 @@ def train(workload, options, rank):
         torch.distributed.broadcast(number, 0)
         return int(number)
 
-    steps(WARM_UP_STEPS)
-    pace = seconds_of(WARM_UP_STEPS)[0] / WARM_UP_STEPS
+    steps(workload.warm_up)
+    pace = seconds_of(workload.warm_up)[0] / workload.warm_up
     steps(agreed(max(1, int(WARM_UP_SECONDS / pace))))
-    pace = seconds_of(WARM_UP_STEPS)[0] / WARM_UP_STEPS
-    count = agreed(max(WARM_UP_STEPS, int(options.seconds / pace)))
+    pace = seconds_of(workload.warm_up)[0] / workload.warm_up
+    count = agreed(max(workload.warm_up, int(options.seconds / pace)))
     wall, processor = seconds_of(count)
     if rank == 0:
         done = count * workload.batch * (workload.sample[0] if workload.characters else 1)
