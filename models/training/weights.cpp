@@ -107,7 +107,8 @@ std::vector<float> whole_tensor(const Parameter& parameter, std::span<const floa
   const std::int64_t place[2] = {parameter.cut_first, parameter.shape[parameter.cut_axis]};
   std::vector<std::byte> message(sizeof place + mine.size_bytes());
   std::memcpy(message.data(), place, sizeof place);
-  std::memcpy(message.data() + sizeof place, mine.data(), mine.size_bytes());
+  // A part may be empty, and then has no address.
+  std::ranges::copy(std::as_bytes(mine), message.begin() + sizeof place);
   std::vector<float> whole;
   for (const std::vector<std::byte>& received : model.gather(message, 0)) {
     whole.resize(static_cast<std::size_t>(parameter.whole_shape().size()));
@@ -119,7 +120,8 @@ std::vector<float> whole_tensor(const Parameter& parameter, std::span<const floa
     part.shape = Shape(extents);
     part.cut_first = from[0];
     std::vector<float> numbers(static_cast<std::size_t>(part.shape.size()));
-    std::memcpy(numbers.data(), received.data() + sizeof from, received.size() - sizeof from);
+    std::ranges::copy(std::span(received).subspan(sizeof from),
+                      std::as_writable_bytes(std::span(numbers)).begin());
     place_shard(part, numbers, whole);
   }
   return whole;

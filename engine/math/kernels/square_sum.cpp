@@ -18,12 +18,14 @@ std::uint32_t largest_magnitude(std::int64_t count, const float* x) {
 std::int64_t whole_squares(std::int64_t count, double units, const float* x) {
   // Adding 1.5 * 2^52 rounds to a whole number, which then lies in the low bits.
   constexpr double kShift = 6755399441055744.0;
-  std::int64_t sum = 0;
+  // Unsigned, since the shifts overflow before they are taken away.
+  std::uint64_t sum = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const double number = static_cast<double>(x[i]);
-    sum += __builtin_bit_cast(std::int64_t, number * number * units + kShift);
+    sum += __builtin_bit_cast(std::uint64_t, number * number * units + kShift);
   }
-  return sum - count * __builtin_bit_cast(std::int64_t, kShift);
+  return static_cast<std::int64_t>(sum - static_cast<std::uint64_t>(count) *
+                                             __builtin_bit_cast(std::uint64_t, kShift));
 }
 
 }  // namespace
