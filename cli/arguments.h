@@ -14,6 +14,7 @@ enum class Verb { message, train, check, config, summary, time, schema, info, ev
 
 enum class ProgressMode { automatic, bar, plain, json, none };
 
+/// Data ranks x model ranks.
 struct MeshShape {
   int data = 1, model = 1;
 };

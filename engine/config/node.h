@@ -39,6 +39,7 @@ struct Node {
   std::string form_name() const;
 };
 
+/// A key of a map with its value.
 struct NodeEntry {
   std::string key;
   Place key_place;

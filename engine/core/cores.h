@@ -26,6 +26,7 @@ struct Placement {
   std::string reason;      ///< "default", "--threads", "OMP_NUM_THREADS", "bound by the launcher"
 };
 
+/// What a rank knows of its host, and what the user asked for.
 struct PlacementRequest {
   std::vector<int> cores;  ///< what the host offers all its ranks (the widened mask, unless `bound`)
   int local_rank = 0;      ///< position of this rank among the ranks of its host

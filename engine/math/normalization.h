@@ -8,7 +8,7 @@ namespace trainer {
 // (Ioffe and Szegedy 2015, algorithms 1 and 2). Sums are doubles so that they can be added over workers and
 // ranks.
 
-/// sums[c] = sum of x[:, c]; squares[c] = sum of (x[:, c] - shift[c])^2
+/// sums[c] = sum of x[:, c]; squares[c] = sum of (x[:, c] - mean[c])^2
 void channel_sums(std::int64_t rows, std::int64_t channels, const float* x, double* sums);
 void channel_squares(std::int64_t rows, std::int64_t channels, const float* x, const float* mean,
                      double* squares);

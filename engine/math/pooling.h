@@ -11,8 +11,8 @@ struct PoolingGeometry {
   std::int64_t stride_h = 2, stride_w = 2;
   std::int64_t pad_h = 0, pad_w = 0;  ///< on each side, at most size / 2
 
-  std::int64_t out_height()
-      const;  ///< floor((in + 2 pad - size) / stride) + 1; 0 when the window does not fit
+  /// floor((in + 2 pad - size) / stride) + 1; 0 when the window does not fit.
+  std::int64_t out_height() const;
   std::int64_t out_width() const;
 };
 

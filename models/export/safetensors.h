@@ -23,6 +23,7 @@ struct NamedView {
   ConstTensor values;
 };
 
+/// What a safetensors file holds.
 struct TensorFile {
   std::vector<NamedTensor> tensors;  ///< in the order of their bytes
   std::map<std::string, std::string> metadata;

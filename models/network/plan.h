@@ -45,10 +45,12 @@ struct State {
   std::int64_t offset = 0;  ///< filled by the plan
 };
 
+/// What a layer calls its parameter by, once the plan has it.
 struct ParameterId {
   int index = -1;
   int use = 0;  ///< 0 for the layer that declared it, counted on for those that share it
 };
+/// The same of a state.
 struct StateId {
   int index = -1;
 };
