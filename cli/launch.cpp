@@ -12,7 +12,7 @@
 #include <optional>
 #include <system_error>
 
-#include "cli/launcher_ear.h"
+#include "cli/launcher_output.h"
 #include "cli/launcher_watch.h"
 #include "cli/restart.h"
 #include "cli/text.h"
@@ -72,23 +72,23 @@ bool means_lost(int code) {
 /// Runs the command to its end and gives its code. Error(lost) when processes were lost. What they tell goes
 /// into `lines`, if wanted.
 int run_to_the_end(const LaunchCommand& command, std::vector<std::string>* lines = nullptr) {
-  std::optional<LauncherEar> ear;
-  if (lines) ear.emplace();
+  std::optional<LauncherOutput> output;
+  if (lines) output.emplace();
   const pid_t child = ::fork();
   if (child < 0)
     throw Error(ExitCode::failure, "cannot start a process: " + std::generic_category().message(errno));
   if (child == 0) {
-    if (ear) ::dup2(ear->input(), STDERR_FILENO);
+    if (output) ::dup2(output->input(), STDERR_FILENO);
     run_launcher(command);
   }
-  if (ear) ear->start();
+  if (output) output->start();
   launcher_process = child;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) std::signal(signal, pass_on);
   const LauncherWatch watch(child);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   launcher_process = 0;
-  if (ear) *lines = ear->finish();
+  if (output) *lines = output->finish();
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   // Stopped, with a checkpoint; or ended by itself before the signal came, where the launcher can tell.
   constexpr int kStopped = static_cast<int>(ExitCode::interrupted);

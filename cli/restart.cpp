@@ -7,7 +7,7 @@
 #include <map>
 #include <sstream>
 
-#include "cli/launcher_ear.h"
+#include "cli/launcher_output.h"
 #include "engine/core/host.h"
 #include "engine/core/last_words.h"
 
@@ -30,12 +30,12 @@ std::string name_for_launcher() {
 }  // namespace
 
 void tell_run(const std::filesystem::path& directory) {
-  fmt::print(stderr, "{}", LauncherEar::whispered(kRun + printable(directory.string())));
+  fmt::print(stderr, "{}", LauncherOutput::private_line(kRun + printable(directory.string())));
 }
 
 void prepare_to_be_left(int rank, int hosts) {
   prepare_last_words(
-      LauncherEar::whispered(fmt::format("{}{} {} {}", kLeft, rank, hosts, name_for_launcher())));
+      LauncherOutput::private_line(fmt::format("{}{} {} {}", kLeft, rank, hosts, name_for_launcher())));
 }
 
 Told told_by(const std::vector<std::string>& lines) {

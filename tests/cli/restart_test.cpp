@@ -8,7 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "cli/launcher_ear.h"
+#include "cli/launcher_output.h"
 #include "engine/core/files.h"
 #include "engine/core/last_words.h"
 #include "engine/core/stop_signals.h"
@@ -43,20 +43,20 @@ TEST_CASE("a launcher learns which run it was and who is left where", "[cli]") {
   CHECK((spread.hosts[1].host == "h3" && spread.hosts[1].ranks == 1));
 }
 
-TEST_CASE("what processes whisper is kept, and all else they write is handed on as it is", "[cli]") {
+TEST_CASE("private lines of processes are kept, and all else they write is handed on as it is", "[cli]") {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "error";
-  LauncherEar ear;
+  LauncherOutput output;
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    ::dup2(ear.input(), STDERR_FILENO);
-    const std::string text =
-        "warning: a\n" + LauncherEar::whispered("run r") + "no end" + LauncherEar::whispered("left 1 1 vm");
+    ::dup2(output.input(), STDERR_FILENO);
+    const std::string text = "warning: a\n" + LauncherOutput::private_line("run r") + "no end" +
+                             LauncherOutput::private_line("left 1 1 vm");
     // In pieces of any size.
     for (const char letter : text)
       if (::write(STDERR_FILENO, &letter, 1) != 1) ::_exit(1);
-    prepare_last_words(LauncherEar::whispered("left 0 1 vm"));
+    prepare_last_words(LauncherOutput::private_line("left 0 1 vm"));
     StopSignals signals;
     ::raise(SIGTERM);
     ::raise(SIGTERM);
@@ -65,9 +65,9 @@ TEST_CASE("what processes whisper is kept, and all else they write is handed on 
   const int before = ::dup(STDERR_FILENO);
   const int own = ::open(file.c_str(), O_CREAT | O_WRONLY, 0600);
   ::dup2(own, STDERR_FILENO);
-  ear.start();
+  output.start();
   ::waitpid(child, nullptr, 0);
-  const std::vector<std::string> lines = ear.finish();
+  const std::vector<std::string> lines = output.finish();
   std::fflush(stderr);
   ::dup2(before, STDERR_FILENO);
   ::close(before);

@@ -8,19 +8,19 @@ namespace trainer {
 
 /// Takes what a launcher and its processes write to standard error, hands it on, and keeps the lines that are
 /// for this program alone.
-class LauncherEar {
+class LauncherOutput {
  public:
   /// A line for whoever listens; `text` holds no control characters.
-  static std::string whispered(const std::string& text);
+  static std::string private_line(const std::string& text);
 
   /// What is written to input() from now on; start() when the launcher has it.
-  LauncherEar();
-  ~LauncherEar();
-  LauncherEar(const LauncherEar&) = delete;
-  LauncherEar& operator=(const LauncherEar&) = delete;
+  LauncherOutput();
+  ~LauncherOutput();
+  LauncherOutput(const LauncherOutput&) = delete;
+  LauncherOutput& operator=(const LauncherOutput&) = delete;
   int input() const { return ends_[1]; }
   void start();
-  /// When the launcher has ended: the whispered lines, in order.
+  /// When the launcher has ended: the private lines, in order.
   std::vector<std::string> finish();
 
  private:
@@ -28,8 +28,8 @@ class LauncherEar {
   void take(const char* text, std::size_t count);
 
   int ends_[2] = {-1, -1};
-  bool within_ = false;  ///< a whispered line
-  std::vector<std::string> whispers_;
+  bool within_ = false;  ///< a private line
+  std::vector<std::string> private_lines_;
   std::jthread thread_;
 };
 

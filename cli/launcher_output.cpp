@@ -1,4 +1,4 @@
-#include "cli/launcher_ear.h"
+#include "cli/launcher_output.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -22,35 +22,35 @@ constexpr int kPauseMilliseconds = 100;
 
 }  // namespace
 
-std::string LauncherEar::whispered(const std::string& text) { return kMark + text + "\n"; }
+std::string LauncherOutput::private_line(const std::string& text) { return kMark + text + "\n"; }
 
-LauncherEar::LauncherEar() {
+LauncherOutput::LauncherOutput() {
   if (::pipe2(ends_, O_CLOEXEC | O_NONBLOCK) != 0)
     throw Error(ExitCode::failure, "cannot make a pipe: " + std::generic_category().message(errno));
   // Launchers expect that writing waits.
   ::fcntl(ends_[1], F_SETFL, 0);
 }
 
-LauncherEar::~LauncherEar() {
+LauncherOutput::~LauncherOutput() {
   finish();
   for (const int end : ends_)
     if (end >= 0) ::close(end);
 }
 
-void LauncherEar::start() {
+void LauncherOutput::start() {
   ::close(std::exchange(ends_[1], -1));
   thread_ = std::jthread([this](const std::stop_token& stop) { listen(stop); });
 }
 
-std::vector<std::string> LauncherEar::finish() {
+std::vector<std::string> LauncherOutput::finish() {
   if (thread_.joinable()) {
     thread_.request_stop();
     thread_.join();
   }
-  return std::move(whispers_);
+  return std::move(private_lines_);
 }
 
-void LauncherEar::listen(const std::stop_token& stop) {
+void LauncherOutput::listen(const std::stop_token& stop) {
   char text[4096];
   for (bool last = false; !last;) {
     // What was written before the launcher ended is there by then. Its end need not close the pipe: others
@@ -65,17 +65,17 @@ void LauncherEar::listen(const std::stop_token& stop) {
   }
 }
 
-void LauncherEar::take(const char* text, std::size_t count) {
+void LauncherOutput::take(const char* text, std::size_t count) {
   const char* const end = text + count;
   while (text < end) {
     const char* const part = std::find(text, end, within_ ? '\n' : kMark);
     if (within_)
-      whispers_.back().append(text, part);
+      private_lines_.back().append(text, part);
     else
       std::fwrite(text, 1, static_cast<std::size_t>(part - text), stderr);
     if (part == end) return;
     within_ = !within_;
-    if (within_) whispers_.emplace_back();
+    if (within_) private_lines_.emplace_back();
     text = part + 1;
   }
 }
