@@ -52,6 +52,13 @@ std::vector<float> in_memory_order(const NamedTensor& batch) {
   return result;
 }
 
+std::vector<std::int32_t> labels_of(const TensorFile& file) {
+  std::vector<std::int32_t> labels;
+  if (const NamedTensor* given = find(file, "labels"))
+    for (const float label : given->values) labels.push_back(static_cast<std::int32_t>(label));
+  return labels;
+}
+
 std::vector<std::int32_t> integers_of(const TensorFile& file, const std::string& key) {
   std::vector<std::int32_t> numbers;
   if (const auto found = file.metadata.find(key); found != file.metadata.end()) {

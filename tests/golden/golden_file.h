@@ -23,6 +23,8 @@ std::vector<float> in_memory_order(const NamedTensor& batch);
 
 /// The numbers of a text of them, with spaces between; empty where there is no such text.
 std::vector<std::int32_t> integers_of(const TensorFile& file, const std::string& key);
+/// The classes that a file's samples have; empty where it has `values` instead.
+std::vector<std::int32_t> labels_of(const TensorFile& file);
 /// Of sequences with padding; empty where there is none.
 inline std::vector<std::int32_t> lengths_of(const TensorFile& file) { return integers_of(file, "lengths"); }
 

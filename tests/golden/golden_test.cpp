@@ -87,14 +87,9 @@ TEST_CASE("losses agree with PyTorch", "[golden]") {
   for (const TensorFile& file : files_of_kind("loss")) {
     INFO(file.metadata.at("name"));
     const NamedTensor& y = tensor(file, "y");
-    std::vector<std::int32_t> labels;
-    Targets targets;
-    if (const NamedTensor* given = find(file, "labels")) {
-      for (const float label : given->values) labels.push_back(static_cast<std::int32_t>(label));
-      targets.labels = labels;
-    } else {
-      targets.values = {tensor(file, "values").values.data(), tensor(file, "values").shape};
-    }
+    const std::vector<std::int32_t> labels = labels_of(file);
+    Targets targets{.labels = labels};
+    if (labels.empty()) targets.values = {tensor(file, "values").values.data(), tensor(file, "values").shape};
     const ConfigTree tree = ConfigTree::member("loss", file.metadata.at("yaml"));
     const auto loss = Registry<Loss>::make(tree.root());
     const auto classes = file.metadata.find("classes");

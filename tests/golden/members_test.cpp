@@ -20,14 +20,9 @@ TEST_CASE("metrics agree with scikit-learn", "[golden]") {
   for (const TensorFile& file : files_of_kind("metric")) {
     INFO(file.metadata.at("name"));
     const NamedTensor& y = tensor(file, "y");
-    std::vector<std::int32_t> labels;
-    Targets targets;
-    if (const NamedTensor* given = find(file, "labels")) {
-      for (const float label : given->values) labels.push_back(static_cast<std::int32_t>(label));
-      targets.labels = labels;
-    } else {
-      targets.values = {tensor(file, "values").values.data(), tensor(file, "values").shape};
-    }
+    const std::vector<std::int32_t> labels = labels_of(file);
+    Targets targets{.labels = labels};
+    if (labels.empty()) targets.values = {tensor(file, "values").values.data(), tensor(file, "values").shape};
     const ConfigTree tree = ConfigTree::member("metric", file.metadata.at("yaml"));
     const auto metric = Registry<Metric>::make(tree.root());
     metric->setup(y.shape.without_front(), labels.empty() ? 0 : static_cast<int>(y.shape[1]));
