@@ -1,0 +1,22 @@
+"""Dense layers, and activations that they take in."""
+from torch import nn
+
+from .layer_case import layer, named_layer
+
+
+def one_after_the_other():
+    dense = {'': 'dense1'}
+    layer('dense', 'dense: 4', nn.Linear(6, 4), (5, 6), dense)
+    layer('dense_without_bias', 'dense: {units: 4, bias: false}', nn.Linear(6, 4, bias=False), (5, 6), dense)
+    for function, module in [('relu', nn.ReLU), ('sigmoid', nn.Sigmoid), ('tanh', nn.Tanh)]:
+        layer(f'dense_{function}', f'dense: {{units: 4, activation: {function}}}',
+              nn.Sequential(nn.Linear(6, 4), module()), (5, 6), {'0': 'dense1'})
+        layer(function, function, module(), (3, 2, 3, 5))
+    layer('dense_on_positions', 'dense: 4', nn.Linear(3, 4), (2, 5, 3), dense)
+    layer('dense_on_map', 'dense: 4', nn.Sequential(nn.Flatten(), nn.Linear(24, 4)), (3, 2, 3, 4), {'1': 'dense1'})
+
+
+def named():
+    for function, module in [('silu', nn.SiLU), ('softplus', nn.Softplus), ('elu', nn.ELU)]:
+        named_layer(f'dense_{function}', f'dense: {{units: 4, activation: {function}}}',
+                    lambda: nn.Sequential(nn.Linear(6, 4), module()), (5, 6), {'0': 'dense1'})
