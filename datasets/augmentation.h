@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "datasets/transforms/normalised.h"
 #include "datasets/transforms/transform.h"
 
 namespace trainer {
@@ -16,6 +17,8 @@ class Augmentation {
   /// `transforms` are the list's elements. Error(usage) when one does not fit the samples.
   Augmentation(const std::vector<Config>& transforms, const Shape& sample, std::uint64_t seed);
 
+  /// Samples come from there; it outlives this.
+  void reads_from(const Normalised& samples) { normalised_ = &samples; }
   /// Changes the rows of x, which hold the samples `indices`. May be called from several threads, each with
   /// `scratch` memory of its own.
   void apply(std::span<const std::int64_t> indices, std::int64_t epoch, Tensor x,
@@ -32,6 +35,7 @@ class Augmentation {
   };
   std::uint64_t seed_ = 1;
   std::vector<Step> steps_;
+  const Normalised* normalised_ = nullptr;  ///< null where samples are not normalised
 };
 
 }  // namespace trainer

@@ -111,6 +111,7 @@ void normalise(const Config& config, Data& data) {
       data.normalised.push_back(normalised.get());
     else
       normalised->use(given_statistics(config.at("normalize"), normalised->sample()));
+    if (split == &data.train) data.augmentation.reads_from(*normalised);
     *split = std::move(normalised);
   }
 }

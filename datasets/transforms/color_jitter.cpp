@@ -1,40 +1,57 @@
+#include <algorithm>
+#include <array>
+
+#include "datasets/transforms/colors.h"
 #include "datasets/transforms/transform.h"
 #include "engine/config/registry.h"
 
 namespace trainer {
 namespace {
 
-/// Makes a picture lighter or darker, and its contrast and colours stronger or weaker.
+/// Changes brightness, contrast, saturation and hue of a picture, in any order, as torchvision does.
 class ColorJitter final : public Transform {
  public:
   ColorJitter(const Config& config, const Shape& sample)
       : extents_(picture_extents(config, sample)),
         brightness_(config.get<double>("brightness")),
         contrast_(config.get<double>("contrast")),
-        saturation_(config.get<double>("saturation")) {}
-
-  void apply(const RandomStream& random, std::int64_t index, Tensor sample, std::span<float>) const override {
-    const SampleRandom numbers(random, index, 3);
-    const float light = numbers.between(0, -brightness_, brightness_);
-    const float contrast = numbers.between(1, 1 - contrast_, 1 + contrast_);
-    const float colour = numbers.between(2, 1 - saturation_, 1 + saturation_);
-    double total = 0;
-    for (const float number : sample.span()) total += number;
-    const auto mean = static_cast<float>(total / static_cast<double>(extents_.size()));
-    const auto channels = static_cast<float>(extents_.channels);
-    for (float* pixel = sample.data(); pixel < sample.data() + extents_.size(); pixel += extents_.channels) {
-      float gray = 0;
-      for (std::int64_t c = 0; c < extents_.channels; ++c) gray += pixel[c] / channels;
-      for (std::int64_t c = 0; c < extents_.channels; ++c) {
-        const float coloured = gray + colour * (pixel[c] - gray);
-        pixel[c] = mean + contrast * (coloured - mean) + light;
-      }
-    }
+        saturation_(config.get<double>("saturation")),
+        hue_(config.get<double>("hue")) {
+    if (extents_.channels != 1 && extents_.channels != 3)
+      config.fail("", "color_jitter changes pictures of 1 or 3 channels, but a sample is " + sample.text(),
+                  "take it out of data.augment");
   }
 
+  void apply(const RandomStream& random, std::int64_t index, Tensor sample, std::span<float>) const override {
+    const SampleRandom numbers(random, index, 5);
+    const ColorPicture picture{sample.data(), extents_};
+    for (const int change : in_any_order(numbers.between(0, 0, 1))) {
+      if (change == 0 && brightness_ > 0)
+        change_brightness(picture, numbers.between(1, 1 - brightness_, 1 + brightness_));
+      if (change == 1 && contrast_ > 0)
+        change_contrast(picture, numbers.between(2, 1 - contrast_, 1 + contrast_));
+      if (change == 2 && saturation_ > 0)
+        change_saturation(picture, numbers.between(3, 1 - saturation_, 1 + saturation_));
+      if (change == 3 && hue_ > 0) turn_hue(picture, numbers.between(4, -hue_, hue_));
+    }
+  }
+  bool wants_pixels() const override { return true; }
+  bool is_costly() const override { return true; }
+
  private:
+  /// One of the 24 orders, by a number from 0 to 1.
+  static std::array<int, 4> in_any_order(float number) {
+    std::array<int, 4> order{0, 1, 2, 3};
+    int which = std::min(static_cast<int>(number * 24), 23);
+    for (int left = 4; left > 1; --left) {
+      std::swap(order[static_cast<std::size_t>(left - 1)], order[static_cast<std::size_t>(which % left)]);
+      which /= left;
+    }
+    return order;
+  }
+
   PictureExtents extents_;
-  double brightness_, contrast_, saturation_;
+  double brightness_, contrast_, saturation_, hue_;
 };
 
 Setting strength(const std::string& name, const std::string& help) {
@@ -43,10 +60,16 @@ Setting strength(const std::string& name, const std::string& help) {
 
 const Registry<Transform, const Shape&>::Add registered{
     {.name = "color_jitter",
-     .help = "pictures become lighter or darker, with more or less contrast and colour",
-     .settings = {strength("brightness", "the most that is added or taken, in units of the samples"),
-                  strength("contrast", "the most by which differences to the picture's mean grow or shrink"),
-                  strength("saturation", "the most by which differences to gray grow or shrink")}},
+     .help =
+         "pictures of 1 or 3 channels change brightness, contrast and colours, before data.normalize; what "
+         "leaves the range from 0 to 1 is cut off",
+     .settings = {strength("brightness", "pixels are multiplied by 1 - brightness to 1 + brightness"),
+                  strength("contrast", "so are differences to the picture's mean gray"),
+                  strength("saturation", "so are differences to each pixel's gray"),
+                  real("hue", "the most by which colours turn, in turns of their circle, either way")
+                      .at_least(0)
+                      .at_most(0.5)
+                      .fallback("0")}},
     [](const Config& config, const Shape& sample) { return std::make_unique<ColorJitter>(config, sample); }};
 
 }  // namespace

@@ -60,6 +60,8 @@ void Normalised::use(const ChannelStatistics& statistics) {
   if (sample.rank() > 1) rows_ = sample[0];
   scale_.clear();
   shift_.clear();
+  deviation_.clear();
+  mean_.clear();
   const auto row_size = static_cast<std::size_t>(sample.size() / rows_);
   for (std::size_t i = 0; i < row_size; ++i) {
     const std::size_t channel = i % statistics.mean.size();
@@ -67,7 +69,19 @@ void Normalised::use(const ChannelStatistics& statistics) {
     // Rounding leaves a constant channel with a deviation near 1e-8, far below one step of a pixel.
     scale_.push_back(deviation > 1e-6f ? 1 / deviation : 0);
     shift_.push_back(-statistics.mean[channel] * scale_.back());
+    deviation_.push_back(scale_.back() > 0 ? deviation : 0);
+    mean_.push_back(statistics.mean[channel]);
   }
+}
+
+void Normalised::normalise(Tensor samples) const {
+  channel_affine(samples.rows() * rows_, std::ssize(scale_), samples.data(), scale_.data(), shift_.data(),
+                 samples.data());
+}
+
+void Normalised::take_back(Tensor samples) const {
+  channel_affine(samples.rows() * rows_, std::ssize(mean_), samples.data(), deviation_.data(), mean_.data(),
+                 samples.data());
 }
 
 void Normalised::read(std::span<const std::int64_t> indices, Tensor x) const {
@@ -77,7 +91,7 @@ void Normalised::read(std::span<const std::int64_t> indices, Tensor x) const {
     const std::int64_t count = std::min(kFew, x.rows() - first);
     const Tensor some = x.rows(first, count);
     raw_->read(indices.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)), some);
-    channel_affine(count * rows_, std::ssize(scale_), some.data(), scale_.data(), shift_.data(), some.data());
+    normalise(some);
   }
 }
 

@@ -24,6 +24,9 @@ class Normalised final : public Dataset {
   /// To be called before samples are read.
   void use(const ChannelStatistics& statistics);
   const Dataset& raw() const { return *raw_; }
+  /// Samples as read() gives them, from those of raw(); and the other way, up to rounding.
+  void normalise(Tensor samples) const;
+  void take_back(Tensor samples) const;
 
   std::int64_t size() const override { return raw_->size(); }
   Shape sample() const override { return raw_->sample(); }
@@ -44,8 +47,9 @@ class Normalised final : public Dataset {
 
  private:
   std::unique_ptr<Dataset> raw_;
-  std::int64_t rows_ = 1;             ///< of a sample
-  std::vector<float> scale_, shift_;  ///< of a row: each channel's, over and over
+  std::int64_t rows_ = 1;  ///< of a sample
+  // Of a row: each channel's, over and over.
+  std::vector<float> scale_, shift_, deviation_, mean_;
 };
 
 }  // namespace trainer

@@ -21,6 +21,8 @@ class Transform {
                      std::span<float> scratch) const = 0;
   /// Floats of scratch memory that apply() wants.
   virtual std::int64_t scratch() const { return 0; }
+  /// True when it changes pixels from 0 to 1, as they are before data.normalize.
+  virtual bool wants_pixels() const { return false; }
   /// True when it takes longer than to fetch the sample.
   virtual bool is_costly() const { return false; }
 };

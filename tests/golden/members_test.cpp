@@ -5,6 +5,7 @@
 #include <map>
 #include <regex>
 
+#include "datasets/transforms/colors.h"
 #include "datasets/transforms/resample.h"
 #include "datasets/transforms/warp.h"
 #include "models/initializers/initializer.h"
@@ -94,6 +95,22 @@ TEST_CASE("pictures are scaled as torchvision scales them", "[golden]") {
              {.height = static_cast<double>(in.height), .width = static_cast<double>(in.width)},
              scaled.data(), out, scratch);
     CHECK(relative_difference(scaled, in_memory_order(y)) < 1e-5);
+  }
+}
+
+TEST_CASE("colours of pictures change as torchvision changes them", "[golden]") {
+  const std::map<std::string, void (*)(ColorPicture, float)> changes{{"brightness", change_brightness},
+                                                                     {"contrast", change_contrast},
+                                                                     {"saturation", change_saturation},
+                                                                     {"hue", turn_hue}};
+  for (const TensorFile& file : files_of_kind("color")) {
+    INFO(file.metadata.at("name"));
+    const NamedTensor& x = tensor(file, "x");
+    std::vector<float> picture = in_memory_order(x);
+    changes.at(file.metadata.at("change"))(
+        {picture.data(), {.height = x.shape[2], .width = x.shape[3], .channels = x.shape[1]}},
+        std::stof(file.metadata.at("factor")));
+    CHECK(relative_difference(picture, in_memory_order(tensor(file, "y"))) < 1e-5);
   }
 }
 

@@ -39,9 +39,10 @@ const std::vector<std::string> kAll = {"rotation", "{affine: {shear: 10}}", "ela
 TEST_CASE("every transform follows from seed, epoch and sample, and changes with each", "[transforms]") {
   const std::string name = GENERATE(from_range(kAll));
   INFO(name);
-  const Shape sample{9, 7, 2};
+  const Shape sample{9, 7, 3};
   const Augmentation one = augmentation(name, sample), other = augmentation(name, sample, 2);
-  const std::vector<float> x = ramp(sample);
+  std::vector<float> x = ramp(sample);
+  for (float& number : x) number /= 200;
   int by_index = 0, by_epoch = 0, by_seed = 0;
   for (std::int64_t index = 0; index < 50; ++index) {
     const std::vector<float> got = changed(one, sample, x, index);
@@ -130,27 +131,6 @@ TEST_CASE("bending moves pixels as little as its strength says, and neighbours t
   const double mean = total / (20 * 16 * 16);
   CHECK(mean > 0.3);
   CHECK(mean < 2);
-}
-
-TEST_CASE("colours change by no more than their limits", "[transforms]") {
-  const Shape sample{4, 4, 3};
-  std::vector<float> gray(48, 0.5f);
-  const Augmentation light =
-      augmentation("{color_jitter: {brightness: 0.3, contrast: 0, saturation: 0}}", sample);
-  std::set<float> seen;
-  for (std::int64_t index = 0; index < 100; ++index) {
-    const std::vector<float> got = changed(light, sample, gray, index);
-    for (const float number : got) CHECK(number == Approx(got[0]));
-    CHECK(std::fabs(got[0] - 0.5f) <= 0.3001f);
-    seen.insert(got[0]);
-  }
-  CHECK(*seen.rbegin() - *seen.begin() > 0.5f);
-  // Contrast and colour change neither a gray picture nor the mean of any.
-  const Augmentation others =
-      augmentation("{color_jitter: {brightness: 0, contrast: 0.9, saturation: 0.9}}", sample);
-  for (const float number : changed(others, sample, gray)) CHECK(number == Approx(0.5f));
-  const std::vector<float> got = changed(others, sample, ramp(sample));
-  CHECK(std::accumulate(got.begin(), got.end(), 0.0) == Approx(48 * 24.5).epsilon(1e-4));
 }
 
 TEST_CASE("cutout blanks one square and leaves the rest", "[transforms]") {

@@ -1,0 +1,69 @@
+#include "datasets/transforms/colors.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace trainer {
+namespace {
+
+float within(float number) { return std::clamp(number, 0.0f, 1.0f); }
+
+/// How bright a pixel looks: the shares of ITU-R BT.601.
+float gray_of(const float* pixel, std::int64_t channels) {
+  return channels == 1 ? pixel[0] : 0.2989f * pixel[0] + 0.587f * pixel[1] + 0.114f * pixel[2];
+}
+
+template <class Change>
+void for_each_pixel(ColorPicture picture, const Change& change) {
+  const std::int64_t channels = picture.extents.channels;
+  for (std::int64_t i = 0; i < picture.extents.size(); i += channels) change(picture.pixels + i);
+}
+
+}  // namespace
+
+void change_brightness(ColorPicture picture, float factor) {
+  for (std::int64_t i = 0; i < picture.extents.size(); ++i)
+    picture.pixels[i] = within(factor * picture.pixels[i]);
+}
+
+void change_contrast(ColorPicture picture, float factor) {
+  const std::int64_t channels = picture.extents.channels;
+  double total = 0;
+  for_each_pixel(picture,
+                 [&](const float* pixel) { total += static_cast<double>(gray_of(pixel, channels)); });
+  const double pixels = static_cast<double>(picture.extents.height * picture.extents.width);
+  const float shift = (1 - factor) * static_cast<float>(total / pixels);
+  for (std::int64_t i = 0; i < picture.extents.size(); ++i)
+    picture.pixels[i] = within(factor * picture.pixels[i] + shift);
+}
+
+void change_saturation(ColorPicture picture, float factor) {
+  if (picture.extents.channels == 1) return;
+  for_each_pixel(picture, [factor](float* pixel) {
+    const float shift = (1 - factor) * gray_of(pixel, 3);
+    for (int c = 0; c < 3; ++c) pixel[c] = within(factor * pixel[c] + shift);
+  });
+}
+
+void turn_hue(ColorPicture picture, float turns) {
+  if (picture.extents.channels == 1) return;
+  for_each_pixel(picture, [turns](float* pixel) {
+    const float red = pixel[0], green = pixel[1], blue = pixel[2];
+    const float value = std::max({red, green, blue}), chroma = value - std::min({red, green, blue});
+    if (chroma == 0) return;
+    // In sixths of a turn, from red on over yellow.
+    const float hue = value == red     ? (green - blue) / chroma
+                      : value == green ? 2 + (blue - red) / chroma
+                                       : 4 + (red - green) / chroma;
+    const float turned = hue + 6 * turns;
+    // Each channel is full for two sixths, and rises and falls in one beside them.
+    constexpr float kFallsFrom[] = {5, 3, 1};
+    for (int c = 0; c < 3; ++c) {
+      float place = std::fmod(kFallsFrom[c] + turned, 6.0f);
+      if (place < 0) place += 6;
+      pixel[c] = within(value - chroma * std::clamp(std::min(place, 4 - place), 0.0f, 1.0f));
+    }
+  });
+}
+
+}  // namespace trainer
