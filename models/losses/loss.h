@@ -6,8 +6,8 @@
 
 namespace trainer {
 
-/// What training makes small. Losses average over the samples of the global batch: the caller divides, by
-/// `scale`.
+/// What training makes small. Losses average over the labels of the global batch, as much as each counts: the
+/// caller divides, by `scale`.
 class Loss {
  public:
   static constexpr const char* kFamily = "loss";
@@ -22,6 +22,8 @@ class Loss {
   }
   /// Whether it asks targets how long each row's sequence is.
   virtual bool knows_lengths() const { return false; }
+  /// How much labels of each class count; empty where all count as one.
+  virtual std::span<const double> class_weights() const { return {}; }
   /// The sum over rows of each sample's loss. dy, unless empty, becomes scale times the gradient of that sum.
   virtual double evaluate(ConstTensor y, const Targets& targets, float scale, Tensor dy) const = 0;
 };

@@ -48,6 +48,8 @@ class SoftmaxCrossEntropy final : public Loss {
       config_.fail("class_weights", fmt::format("{} class weights for {} classes", weights_.size(), classes));
   }
 
+  std::span<const double> class_weights() const override { return weights_; }
+
   double evaluate(ConstTensor y, const Targets& targets, float scale, Tensor dy) const override {
     const std::int64_t classes = y.row_size();
     const bool is_spread = smoothing_ > 0 || !weights_.empty();
@@ -110,7 +112,8 @@ const Registry<Loss>::Add registered{
                       .below(1)
                       .fallback("0"),
                   list_of("class_weights",
-                          "how much each class counts; the mean is over samples, not over weights",
+                          "how much each class counts: a weighted mean, divided by the weights of all "
+                          "labels, as PyTorch's",
                           real("weight", "how much a class counts").at_least(0))
                       .optional()}},
     [](const Config& config) { return std::make_unique<SoftmaxCrossEntropy>(config); }};

@@ -103,9 +103,33 @@ std::int64_t BatchRunner::labels_of(const Dataset& split, std::span<const std::i
   return labels;
 }
 
+double BatchRunner::weight_of(const Dataset& split, std::span<const std::int64_t> samples,
+                              std::optional<std::int64_t> epoch) {
+  const std::span<const double> weights = session_.loss().class_weights();
+  if (weights.empty()) return static_cast<double>(labels_of(split, samples));
+  // All ranks look up all labels, in the order of the batch: one number, the same everywhere.
+  const Targets& all = epoch ? whole_batch_.read(split, samples, session_.data().mixup, *epoch)
+                             : whole_batch_.read(split, samples);
+  const auto weight_of_class = [&](std::int32_t label) { return weights[static_cast<std::size_t>(label)]; };
+  const auto positions = static_cast<std::size_t>(session_.labels_per_sample());
+  double weight = 0;
+  for (std::size_t row = 0; row < samples.size(); ++row) {
+    const auto own = split.has_lengths() && split.positions() > 0
+                         ? static_cast<std::size_t>(split.length(samples[row]))
+                         : positions;
+    for (std::size_t i = row * positions; i < row * positions + own; ++i) {
+      const auto share = all.other_labels.empty() ? 1.0 : static_cast<double>(all.shares[i]);
+      weight += share * weight_of_class(all.labels[i]);
+      if (share < 1) weight += (1 - share) * weight_of_class(all.other_labels[i]);
+    }
+  }
+  return weight;
+}
+
 void BatchRunner::evaluate(const Dataset& split, std::span<const std::int64_t> samples) {
   Network& network = session_.network();
   labels_ += labels_of(split, samples);
+  weight_ += weight_of(split, samples, std::nullopt);
   session_.pool().run([&](int worker) {
     Worker& self = workers_[static_cast<std::size_t>(worker)];
     const auto mine = part(network, worker, samples);
@@ -125,7 +149,8 @@ template <class Fetch>
 void BatchRunner::learn(Network& network, const WorkerPart& part, const Fetch& fetch,
                         const std::function<void(std::int64_t)>& on_ready) {
   // The mean over the labels of the global batch, so that gradients of unequal parts are simply added.
-  const float scale = 1.0f / static_cast<float>(part.mean_labels);
+  // Where no label counts, all gradients are zero before they are divided.
+  const float scale = part.mean_weight > 0 ? 1.0f / static_cast<float>(part.mean_weight) : 1.0f;
   const auto begin = std::chrono::steady_clock::now();
   fetch(network.input(part.worker, std::ssize(part.samples)));
   Worker& self = workers_[static_cast<std::size_t>(part.worker)];
@@ -146,9 +171,10 @@ void BatchRunner::train(RowLoader& rows, const Part& all,
                         const std::function<void(int, std::int64_t)>& on_ready) {
   const std::span<const std::int64_t> samples = all.samples;
   const Dataset& split = *session_.data().train;
-  labels_ += labels_of(split, samples);
-  const std::int64_t labels = labels_of(split, all.batch);
   rows.begin(all.number);
+  labels_ += labels_of(split, samples);
+  weight_ += weight_of(split, samples, rows.epoch());
+  const double weight = weight_of(split, all.batch, rows.epoch());
   Network& network = session_.network();
   // Handed on by reference: a std::function that holds this much would allocate.
   const auto work = [&](int worker) {
@@ -162,7 +188,7 @@ void BatchRunner::train(RowLoader& rows, const Part& all,
          .epoch = rows.epoch(),
          .batch_rows = std::ssize(samples),
          .mean_rows = std::ssize(all.batch),
-         .mean_labels = labels,
+         .mean_weight = weight,
          .sums = workers_[static_cast<std::size_t>(worker)].sums},
         [&](Tensor x) { rows.fetch(worker, mine.data() - samples.data(), mine, x); },
         [&](std::int64_t offset) { on_ready(worker, offset); });
@@ -171,7 +197,7 @@ void BatchRunner::train(RowLoader& rows, const Part& all,
 }
 
 void BatchRunner::recompute(Network& network, RowLoader& rows, const Part& all, std::span<double> sums) {
-  const std::int64_t labels = labels_of(*session_.data().train, all.batch);
+  const double weight = weight_of(*session_.data().train, all.batch, rows.epoch());
   std::ranges::fill(sums, 0.0);
   session_.pool().run([&](int worker) {
     const auto mine = part(network, worker, all.samples);
@@ -183,7 +209,7 @@ void BatchRunner::recompute(Network& network, RowLoader& rows, const Part& all, 
          .epoch = rows.epoch(),
          .batch_rows = std::ssize(all.samples),
          .mean_rows = std::ssize(all.batch),
-         .mean_labels = labels,
+         .mean_weight = weight,
          .sums = sums},
         [&](Tensor x) { rows.fetch_others(worker, mine, x); }, [](std::int64_t) {});
   });
@@ -217,6 +243,7 @@ std::chrono::nanoseconds BatchRunner::data_time() const {
 
 void BatchRunner::clear() {
   labels_ = 0;
+  weight_ = 0;
   for (Worker& worker : workers_) {
     std::ranges::fill(worker.sums, 0.0);
     worker.data_time = {};
@@ -239,9 +266,8 @@ void BatchRunner::scores(std::span<const double> sums, std::int64_t samples, Sco
   std::ranges::copy(sums, total_.begin());
   for (std::size_t i = kinds_; i < total_.size(); ++i) total_[i % kinds_] += total_[i];
   scores.samples = samples;
-  const auto labels = static_cast<double>(labels_);
-  scores.loss = total_[0] / labels;
-  total_[0] = labels;
+  scores.loss = weight_ > 0 ? total_[0] / weight_ : 0;
+  total_[0] = static_cast<double>(labels_);
   session_.metric_values(metric_sums(), scores.metrics);
 }
 

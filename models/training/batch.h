@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -69,7 +70,8 @@ class BatchRunner {
   struct WorkerPart {
     int worker = 0;
     std::span<const std::int64_t> samples;
-    std::int64_t step = 0, epoch = 0, batch_rows = 0, mean_rows = 0, mean_labels = 0;
+    std::int64_t step = 0, epoch = 0, batch_rows = 0, mean_rows = 0;
+    double mean_weight = 0;
     std::span<double> sums;  ///< to be added to
   };
 
@@ -79,6 +81,10 @@ class BatchRunner {
   void read_lengths(Worker& self, const Dataset& split, std::span<const std::int64_t> mine);
   /// Labels of a global batch, without those of padding.
   std::int64_t labels_of(const Dataset& split, std::span<const std::int64_t> samples) const;
+  /// What the mean of their losses divides by: as many as there are, unless some classes count more. Of an
+  /// epoch of training, which may mix samples, or of an evaluation.
+  double weight_of(const Dataset& split, std::span<const std::int64_t> samples,
+                   std::optional<std::int64_t> epoch);
   /// Adds to `sums`, block by block.
   void score(Network& network, int worker, std::int64_t batch_rows, ConstTensor y, float gradient_scale,
              std::span<double> sums);
@@ -91,7 +97,9 @@ class BatchRunner {
   std::int64_t output_positions_ = 0;  ///< of sequences; 0 where the model gives none
   std::vector<Worker> workers_;
   std::vector<double> total_;
+  TargetRows whole_batch_;   ///< where the weight of a label depends on its class
   std::int64_t labels_ = 0;  ///< of all global batches since clear()
+  double weight_ = 0;        ///< of these labels
   SampleLedger ledger_;
 };
 

@@ -29,7 +29,7 @@ struct CheckpointState {
   double time = 0;        ///< seconds since the first step began
   double epoch_time = 0;  ///< seconds since the epoch's first step began
   StepTimes run_times, epoch_times;
-  Scores epoch_sums;  ///< losses of the epoch's steps, each times its samples; labels, then the metrics' sums
+  Scores epoch_sums;  ///< losses of the epoch's steps, each times its labels; labels, then the metrics' sums
   std::optional<Scores> best, last;
   std::int64_t best_step = 0;
   int best_epoch = 0;

@@ -84,7 +84,7 @@ void Progress::end_step(std::span<const double> metric_sums) {
   epoch += report.times;
   const Scores& scores = report.scores;
   epoch_sums.samples += scores.samples;
-  epoch_sums.loss += scores.loss * static_cast<double>(scores.samples);
+  epoch_sums.loss += scores.loss * metric_sums[0];
   epoch_sums.metrics.resize(metric_sums.size());
   for (std::size_t i = 0; i < metric_sums.size(); ++i) epoch_sums.metrics[i] += metric_sums[i];
 
@@ -119,7 +119,7 @@ EpochReport Progress::epoch_report() const {
                            .time = seconds(Clock::now() - start),
                            .epoch_time = seconds(Clock::now() - epoch_start),
                            .best = best};
-  epoch_report.train.loss = epoch_sums.loss / static_cast<double>(epoch_sums.samples);
+  if (epoch_sums.samples > 0) epoch_report.train.loss = epoch_sums.loss / epoch_sums.metrics[0];
   return epoch_report;
 }
 

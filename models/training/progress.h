@@ -20,7 +20,7 @@ struct Progress {
   std::int64_t step = 0;  ///< steps done
   Clock::time_point start = Clock::now(), epoch_start = start;
   StepTimes run, epoch;
-  Scores epoch_sums;  ///< losses of the epoch's steps, each times its samples; labels, then the metrics' sums
+  Scores epoch_sums;  ///< losses of the epoch's steps, each times its labels; labels, then the metrics' sums
   LossHistory losses;
   StepReport report;                 ///< of the step just done
   std::optional<Scores> evaluation;  ///< after the step just done

@@ -2,9 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "datasets/input_targets.h"
-#include "engine/config/config_tree.h"
-#include "models/training/evaluation.h"
-#include "models/training/trainer.h"
+#include "tests/models/training/built_session.h"
 #include "tests/models/training/placed_run.h"
 #include "tests/support/spoken_dataset.h"
 #include "tests/support/temporary_folder.h"
@@ -14,49 +12,34 @@ namespace trainer {
 
 TEST_CASE("a layer that keeps its state wants samples that follow one another, and no crosscheck",
           "[training]") {
-  const auto session = [](const std::string& data, const std::string& train) {
-    const ConfigTree tree(
-        {.file = "test.yaml",
-         .text = "data: {dataset: digits" + data + "}\nmodel: {layers: " + kStreams +
-                 ", loss: softmax_cross_entropy}\ntrain: {batch: 20, steps: 1, " + kAdam + train + "}\n"},
-        run_settings());
-    const auto alone = solo();
-    Mesh mesh(*alone, {});
-    ThreadPool pool(1);
-    const Session built(tree.root(), {.name = "tokens", .train = samples_for(kStreams, 50, 1)}, mesh, pool);
+  const auto alone = solo();
+  const auto build = [&](const std::string& data, const std::string& train) {
+    const BuiltSession built(*alone,
+                             {.layers = kStreams,
+                              .loss = "softmax_cross_entropy",
+                              .train = "batch: 20, steps: 1, " + std::string(kAdam) + train,
+                              .data = data},
+                             {.name = "tokens", .train = samples_for(kStreams, 50, 1)});
   };
-  CHECK_NOTHROW(session(", streams: true", ""));
-  CHECK_THROWS_WITH(session("", ""), Catch::Contains("samples do not follow one another"));
-  CHECK_THROWS_WITH(session(", streams: true", ", exact: true, crosscheck: 5"), Catch::Contains("is gone"));
-  CHECK_THROWS_WITH(session(", streams: true", ", accumulate: 2"), Catch::Contains("do not go on"));
+  CHECK_NOTHROW(build("{streams: true}", ""));
+  CHECK_THROWS_WITH(build("{}", ""), Catch::Contains("samples do not follow one another"));
+  CHECK_THROWS_WITH(build("{streams: true}", ", exact: true, crosscheck: 5"), Catch::Contains("is gone"));
+  CHECK_THROWS_WITH(build("{streams: true}", ", accumulate: 2"), Catch::Contains("do not go on"));
 }
 
 TEST_CASE("more padding behind sequences changes neither losses nor scores", "[training]") {
-  const auto losses = [](std::int64_t positions) {
-    const ConfigTree tree(
-        {.file = "test.yaml",
-         .text = std::string("data: {dataset: digits}\nmodel: {layers: ") + kRagged +
-                 ", loss: softmax_cross_entropy}\ntrain: {batch: 20, metrics: [accuracy], steps: 10, " +
-                 kAdam + "}\n"},
-        run_settings());
-    const auto alone = solo();
-    Mesh mesh(*alone, {});
-    ThreadPool pool(2, true);
-    Data data{.name = "tokens",
-              .train = std::make_unique<TokenDataset>(207, positions, 10, 1, 8),
-              .test = std::make_unique<TokenDataset>(103, positions, 10, 2, 8)};
-    Session session(tree.root(), std::move(data), mesh, pool);
-    Trainer trainer(tree.root(), session, {});
-    std::vector<double> numbers;
-    Losses observer(numbers);
-    const TemporaryFolder folder;
-    trainer.run({&observer}, folder.path());
+  const auto alone = solo();
+  const std::string train = "batch: 20, metrics: [accuracy], steps: 10, " + std::string(kAdam);
+  const std::string loss = GENERATE(
+      "softmax_cross_entropy", "{softmax_cross_entropy: {class_weights: [1, 2, 0, 1, 3, 1, 0.5, 1, 1, 4]}}");
+  const auto losses = [&](std::int64_t positions) {
+    BuiltSession built(*alone, {kRagged, loss, train},
+                       {.name = "tokens",
+                        .train = std::make_unique<TokenDataset>(207, positions, 10, 1, 8),
+                        .test = std::make_unique<TokenDataset>(103, positions, 10, 2, 8)});
     // A share of the labels, which are no samples.
-    CHECK_FALSE(session.metric_facts()[0].counts_samples);
-    const Scores scores = evaluate(session, *session.data().test);
-    numbers.push_back(scores.loss);
-    numbers.push_back(scores.metrics[0]);
-    return numbers;
+    CHECK_FALSE(built.session().metric_facts()[0].counts_samples);
+    return built.train(TemporaryFolder().path());
   };
   const std::vector<double> tight = losses(8), loose = losses(23);
   REQUIRE(tight.size() == 12);
@@ -65,25 +48,13 @@ TEST_CASE("more padding behind sequences changes neither losses nor scores", "[t
 
 TEST_CASE("ctc hears the own positions of a sequence alone, also behind layers that leave some of them out",
           "[training]") {
-  const auto losses = [](std::int64_t positions) {
-    const ConfigTree tree({.file = "test.yaml",
-                           .text = std::string("data: {dataset: digits}\nmodel: {layers: ") + kSpoken +
-                                   ", loss: ctc}\ntrain: {batch: 20, steps: 8, " + kSgd + "}\n"},
-                          run_settings());
-    const auto alone = solo();
-    Mesh mesh(*alone, {});
-    ThreadPool pool(2, true);
-    Data data{.name = "spoken",
-              .train = std::make_unique<SpokenDataset>(107, positions, 1),
-              .test = std::make_unique<SpokenDataset>(53, positions, 2)};
-    Session session(tree.root(), std::move(data), mesh, pool);
-    Trainer trainer(tree.root(), session, {});
-    std::vector<double> numbers;
-    Losses observer(numbers);
-    const TemporaryFolder folder;
-    trainer.run({&observer}, folder.path());
-    numbers.push_back(evaluate(session, *session.data().test).loss);
-    return numbers;
+  const auto alone = solo();
+  const auto losses = [&](std::int64_t positions) {
+    BuiltSession built(*alone, {kSpoken, "ctc", "batch: 20, steps: 8, " + std::string(kSgd)},
+                       {.name = "spoken",
+                        .train = std::make_unique<SpokenDataset>(107, positions, 1),
+                        .test = std::make_unique<SpokenDataset>(53, positions, 2)});
+    return built.train(TemporaryFolder().path());
   };
   const std::vector<double> tight = losses(8), loose = losses(24);
   REQUIRE(tight.size() == 9);
@@ -91,21 +62,12 @@ TEST_CASE("ctc hears the own positions of a sequence alone, also behind layers t
 }
 
 TEST_CASE("a loss that would count padding is refused", "[training]") {
-  const ConfigTree tree(
-      {.file = "test.yaml",
-       .text =
-           "data: {dataset: digits}\nmodel: {layers: [{dense: 4}], loss: mse}\ntrain: {batch: 5, steps: 1, " +
-           std::string(kSgd) + "}\n"},
-      run_settings());
   const auto alone = solo();
-  Mesh mesh(*alone, {});
-  ThreadPool pool(1);
   const auto build = [&] {
-    const Session session(
-        tree.root(),
+    const BuiltSession built(
+        *alone, {"[{dense: 4}]", "mse", "batch: 5, steps: 1, " + std::string(kSgd)},
         {.name = "spoken",
-         .train = std::make_unique<InputTargets>(std::make_unique<SpokenDataset>(20, 10, 1))},
-        mesh, pool);
+         .train = std::make_unique<InputTargets>(std::make_unique<SpokenDataset>(20, 10, 1))});
   };
   CHECK_THROWS_WITH(build(), Catch::Contains("mse would count padding"));
 }

@@ -1,0 +1,59 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "datasets/subset.h"
+#include "tests/models/training/built_session.h"
+#include "tests/models/training/placed_run.h"
+#include "tests/support/noise_dataset.h"
+#include "tests/support/temporary_folder.h"
+
+namespace trainer {
+
+TEST_CASE("classes that do not count are as good as not there, on any number of ranks", "[training]") {
+  const NoiseDataset all(200, {4, 4, 1}, 10, 1);
+  std::vector<std::int64_t> counted;
+  for (std::int64_t i = 0; i < all.size(); ++i)
+    if (all.label(i) < 3) counted.push_back(i);
+  const auto count = std::ssize(counted);
+  REQUIRE(count > 30);
+  // Whole sets as batches, so that steps see the same samples. Weights of 2, since their size is no matter.
+  const std::string exact = GENERATE("", ", exact: true, blocks: 5");
+  const auto train = [&](const std::string& loss, std::int64_t batch) {
+    return BuiltSession::Text{
+        "[{dense: {units: 20, activation: tanh}}, {dense: 10}]", loss,
+        "optimizer: {sgd: {lr: 0.5}}, steps: 5, evaluate: never, metrics: [accuracy], batch: " +
+            std::to_string(batch) + exact};
+  };
+  const auto alone = solo();
+  BuiltSession few(*alone, train("softmax_cross_entropy", count),
+                   {.name = "noise",
+                    .train = std::make_unique<Subset>(all, counted),
+                    .test = std::make_unique<Subset>(all, counted)});
+  const std::vector<double> expected = few.train(TemporaryFolder().path());
+  BuiltSession weighted(
+      test_world(),
+      train("{softmax_cross_entropy: {class_weights: [2, 2, 2, 0, 0, 0, 0, 0, 0, 0]}}", all.size()),
+      {.name = "noise",
+       .train = std::make_unique<NoiseDataset>(200, Shape{4, 4, 1}, 10, 1),
+       .test = std::make_unique<NoiseDataset>(200, Shape{4, 4, 1}, 10, 1)},
+      {.data = test_world().size()});
+  const std::vector<double> losses = weighted.train(TemporaryFolder().path());
+  REQUIRE(expected.size() == 7);
+  CHECK(expected[4] < 0.9 * expected[0]);
+  for (std::size_t i = test_world().rank() == 0 ? 0 : losses.size() - 2; i < losses.size() - 1; ++i)
+    CHECK(losses[i] == Approx(expected[i + expected.size() - losses.size()]).epsilon(1e-5));
+}
+
+TEST_CASE("a batch without a class that counts changes nothing", "[training]") {
+  const auto alone = solo();
+  BuiltSession built(
+      *alone,
+      {"[{dense: 10}]", "{softmax_cross_entropy: {class_weights: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]}}",
+       "optimizer: {sgd: {lr: 0.5}}, steps: 2, evaluate: never, batch: 7"},
+      {.name = "noise",
+       .train = std::make_unique<NoiseDataset>(20, Shape{4, 4, 1}, 10, 1),
+       .test = std::make_unique<NoiseDataset>(20, Shape{4, 4, 1}, 10, 1)});
+  CHECK(built.train(TemporaryFolder().path()) == std::vector<double>{0, 0, 0});
+}
+
+}  // namespace trainer
