@@ -14,8 +14,8 @@ constexpr int kVectors = 3;                            // of columns in a tile
 constexpr int kRows = KERNEL_REGISTERS == 32 ? 8 : 4;  // of a tile
 constexpr int kNarrow = 4;                             // columns at most that go to narrow tiles
 
-// A panel of B stays in the first cache while all rows of A pass.
-constexpr std::int64_t kDepth = 256;
+// A panel of B stays in the first two caches while all rows of A pass.
+constexpr std::int64_t kDepth = kLanes == 16 ? 512 : 256;
 // B of so many floats comes from afar: panels are packed ahead, but not for so few rows.
 constexpr std::int64_t kFarFloats = 1 << 17, kRowsWorthPacking = 17;
 // Elsewhere packing costs more than it saves where B lies as packed, or there are few rows ...
@@ -28,6 +28,17 @@ constexpr std::int64_t kCopiedRows = 64;
 
 alignas(64) thread_local float b_panels[2][kDepth * kVectors * kLanes];
 alignas(64) thread_local float a_copy[kDepth * kCopiedRows];
+
+// Rows of A that compete are copied apart once, unless there are too many, or too few columns to gain by it.
+constexpr std::int64_t kSpreadFloats = 136 * 1024, kSpreadColumns = 512;
+
+// The other way round: the fewest rows; the most numbers of B, since more would come from memory as A
+// does; the longest way between rows of B; columns of C at a time.
+constexpr std::int64_t kFewestSwapped = 32, kMostSwapped = 1 << 21, kNearRows = 512, kSwappedAtOnce = 1024;
+constexpr std::int64_t kTransposing = 3;  // times the work of copying
+
+alignas(64) thread_local float a_spread[kSpreadFloats];
+alignas(64) thread_local float c_swapped[kSwappedAtOnce * kVectors * kLanes];
 
 inline bool page_apart(std::int64_t step) { return step % 1024 == 0; }
 
@@ -279,8 +290,10 @@ struct Panel {
 };
 
 inline Panel next_panel(std::int64_t left) {
-  if (left >= kVectors * kLanes) return {kVectors * kLanes, kVectors, false};
   const std::int64_t vectors = left / kLanes, over = left % kLanes;
+  // Twice two rather than three and one, whose few sums would wait for each other.
+  if (vectors == kVectors + 1 && over == 0) return {2 * kLanes, 2, false};
+  if (vectors >= kVectors) return {kVectors * kLanes, kVectors, false};
   if (over > kNarrow) return {left, vectors + 1, false};
   if (vectors > 0) return {vectors * kLanes, vectors, false};
   return {over, 1, true};
@@ -313,7 +326,7 @@ void multiply_part(const Panel& panel, std::int64_t rows, std::int64_t depth, co
   if (!next.empty()) next.finish();
 }
 
-void multiply(const Product& product) {
+void multiply_as_is(const Product& product) {
   const std::int64_t usual_depth = equal_depth(product.k);
   const auto depth_at = [&](std::int64_t k) {
     return product.k - k < usual_depth ? product.k - k : usual_depth;
@@ -348,6 +361,55 @@ void multiply(const Product& product) {
     }
     column += panel.columns;
   }
+}
+
+/// A, a little further apart where its rows would compete for a few sets of the cache.
+Operand spread(const Product& product) {
+  const Operand& a = product.a;
+  const bool along_k = a.k_step == 1;
+  const std::int64_t step = along_k ? a.step : a.k_step;
+  const std::int64_t rows = along_k ? product.m : product.k, length = along_k ? product.k : product.m;
+  const std::int64_t apart = length + kLine;
+  if (!page_apart(step) || product.n < kSpreadColumns || rows * apart > kSpreadFloats) return a;
+  for (std::int64_t row = 0; row < rows; ++row)
+    __builtin_memcpy(a_spread + row * apart, a.data + row * step,
+                     sizeof(float) * static_cast<unsigned long>(length));
+  return along_k ? Operand{a_spread, apart, 1} : Operand{a_spread, 1, apart};
+}
+
+/// Whether B is so much larger than A that transposing what comes out costs less than packing B.
+bool swaps(const Product& product) {
+  const auto& [m, n, k, a, b, beta, c, ldc] = product;
+  const auto packing = [depth = k](const Operand& from, std::int64_t count) {
+    return count * depth * (from.step == 1 ? 1 : kTransposing);
+  };
+  return beta == 0.0f && m >= kFewestSwapped && n >= 2 * kFewestSwapped && n * k <= kMostSwapped &&
+         (b.step != 1 || b.k_step <= kNearRows) && 2 * (packing(a, m) + kTransposing * m * n) < packing(b, n);
+}
+
+/// The transpose of C, the product of the transposes of B and A, some columns of C at a time.
+void multiply_swapped(const Product& product) {
+  constexpr std::int64_t kWidth = kVectors * kLanes;
+  const auto least = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };
+  for (std::int64_t row = 0; row < product.m; row += kWidth)
+    for (std::int64_t column = 0; column < product.n; column += kSwappedAtOnce) {
+      const std::int64_t rows = least(kWidth, product.m - row);
+      const std::int64_t columns = least(kSwappedAtOnce, product.n - column);
+      multiply_as_is({columns, rows, product.k, part(product.b, column, 0), part(product.a, row, 0), 0.0f,
+                      c_swapped, kWidth});
+      float* const c = product.c + row * product.ldc + column;
+      // A vector's rows at a time, along which writing goes on and on.
+      for (std::int64_t r = 0; r < rows; r += kLanes)
+        transpose_all(c_swapped + r, kWidth, columns, least(kLanes, rows - r), c + r * product.ldc,
+                      product.ldc);
+    }
+}
+
+void multiply(const Product& product) {
+  if (swaps(product)) return multiply_swapped(product);
+  Product same = product;
+  same.a = spread(product);
+  multiply_as_is(same);
 }
 
 }  // namespace

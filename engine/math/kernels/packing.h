@@ -96,6 +96,21 @@ inline Vector every_second_four(const Vector& a, const Vector& b, Lanes<lane...>
     for (int i = 0; i < 4; ++i) store(columns[i][g], to + (4 * g + i) * to_step);
 }
 
+/// Writes rows of `length` numbers as columns.
+inline void transpose_all(const float* from, std::int64_t step, std::int64_t rows, std::int64_t length,
+                          float* to, std::int64_t to_step) {
+  const std::int64_t squares = length - length % kLanes;
+  std::int64_t i = 0;
+  for (; i + kLanes <= rows; i += kLanes, from += kLanes * step) {
+    for (std::int64_t k = 0; k < squares; k += kLanes)
+      transpose(from + k, step, to + k * to_step + i, to_step);
+    for (std::int64_t k = squares; k < length; ++k)
+      for (int r = 0; r < kLanes; ++r) to[k * to_step + i + r] = from[r * step + k];
+  }
+  for (; i < rows; ++i, from += step)
+    for (std::int64_t k = 0; k < length; ++k) to[k * to_step + i] = from[k];
+}
+
 /// Lays out `count` rows of A or columns of B as [depth][width], zeros behind them.
 inline void pack(const Operand& from, std::int64_t count, std::int64_t width, std::int64_t depth, float* to) {
   if (from.step == 1) {
@@ -107,18 +122,9 @@ inline void pack(const Operand& from, std::int64_t count, std::int64_t width, st
     }
     return;
   }
-  const std::int64_t squares = depth - depth % kLanes;
-  std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    const float* rows = from.data + i * from.step;
-    for (std::int64_t k = 0; k < squares; k += kLanes)
-      transpose(rows + k, from.step, to + k * width + i, width);
-    for (std::int64_t k = squares; k < depth; ++k)
-      for (int r = 0; r < kLanes; ++r) to[k * width + i + r] = rows[r * from.step + k];
-  }
-  for (; i < width; ++i)
-    for (std::int64_t k = 0; k < depth; ++k)
-      to[k * width + i] = i < count ? from.data[i * from.step + k] : 0.0f;
+  transpose_all(from.data, from.step, count, depth, to, width);
+  for (std::int64_t i = count; i < width; ++i)
+    for (std::int64_t k = 0; k < depth; ++k) to[k * width + i] = 0.0f;
 }
 
 }  // namespace

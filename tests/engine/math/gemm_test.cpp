@@ -93,7 +93,9 @@ TEST_CASE("gemm equals plain loops for every transposition, beta and leading dim
                                                         {147, 28, 64},
                                                         // B so large that it is packed ahead.
                                                         {19, 270, 500},
-                                                        {35, 103, 1300}}));
+                                                        {35, 103, 1300},
+                                                        // Multiplied the other way round, A copied apart.
+                                                        {35, 1043, 70}}));
   const Transpose ta = GENERATE(Transpose::no, Transpose::yes), tb = GENERATE(Transpose::no, Transpose::yes);
   const int gap = GENERATE(0, 3, 1024);
   const Matrices matrices(ta, tb, m, n, k, gap);
