@@ -20,6 +20,14 @@ void find_probabilities(std::int64_t rows, ConstTensor weight, bool upwards, con
   bias_activate(Activation::sigmoid, rows, outputs, to, bias, to);
 }
 
+/// The same for all rows of a worker, block by block.
+void find_all_probabilities(const Pass& pass, ParameterId weight, ParameterId bias, bool upwards,
+                            ConstTensor x, Tensor y) {
+  for (const Block& block : pass.blocks())
+    find_probabilities(block.count, pass.value(weight), upwards, x.data() + block.first * x.row_size(),
+                       pass.value(bias).data(), y.data() + block.first * y.row_size());
+}
+
 /// Units that are on or off, of which the input tells how likely the hidden ones are on. It learns by
 /// contrastive divergence (Hinton 2002, "Training products of experts by minimizing contrastive divergence"),
 /// to be like its input and unlike what it makes of that by itself; or by back-propagation, like any layer.
@@ -52,9 +60,7 @@ class Rbm final : public Layer {
   std::int64_t flops() const override { return flops_; }
 
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
-    for (const Block& block : pass.blocks())
-      find_probabilities(block.count, pass.value(weight_), true, x.data() + block.first * visible_,
-                         pass.value(bias_).data(), y.data() + block.first * hidden_);
+    find_all_probabilities(pass, weight_, bias_, true, x, y);
   }
 
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override {
@@ -165,9 +171,7 @@ class Reconstruct final : public Layer {
   std::int64_t flops() const override { return flops_; }
 
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
-    for (const Block& block : pass.blocks())
-      find_probabilities(block.count, pass.value(weight_), false, x.data() + block.first * hidden_,
-                         pass.value(bias_).data(), y.data() + block.first * visible_);
+    find_all_probabilities(pass, weight_, bias_, false, x, y);
   }
 
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override {

@@ -9,6 +9,23 @@
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
 
+bool is_wanted(UpdateSums* sums) { return sums != nullptr; }
+template <class Other>
+bool is_wanted(const Other&) {
+  return false;
+}
+
+/// A kernel that adds up what it reads and writes where there is a place for the sums, else its twin that
+/// does not.
+template <auto summing, auto plain>
+struct Either;
+template <class... Values, void (*summing)(Values...), void (*plain)(Values...)>
+struct Either<summing, plain> {
+  static void update(Values... values) { ((is_wanted(values) || ...) ? summing : plain)(values...); }
+};
+template <auto summing, auto plain>
+constexpr auto either = Either<summing, plain>::update;
+
 template <bool sums_up>
 void adam_with(std::int64_t count, const AdamStep& s, const float* gradient, float* mean, float* square,
                float* weight, UpdateSums* sums) {
@@ -27,12 +44,6 @@ void adam_with(std::int64_t count, const AdamStep& s, const float* gradient, flo
   weights.tell(0, sums);
   means.tell(1, sums);
   squares.tell(2, sums);
-}
-
-void adam(std::int64_t count, const AdamStep& step, const float* gradient, float* mean, float* square,
-          float* weight, UpdateSums* sums) {
-  const AdamStep s = step;
-  (sums ? adam_with<true> : adam_with<false>)(count, s, gradient, mean, square, weight, sums);
 }
 
 /// with_mean, with_momentum: whether those arrays are there.
@@ -75,11 +86,6 @@ void rmsprop_of(std::int64_t count, const RmspropStep& step, const float* gradie
   update(count, step, gradient, square, mean, velocity, weight, sums);
 }
 
-void rmsprop(std::int64_t count, const RmspropStep& step, const float* gradient, float* square, float* mean,
-             float* velocity, float* weight, UpdateSums* sums) {
-  (sums ? rmsprop_of<true> : rmsprop_of<false>)(count, step, gradient, square, mean, velocity, weight, sums);
-}
-
 template <bool sums_up>
 void adagrad_with(std::int64_t count, const AdagradStep& s, const float* gradient, float* sum, float* weight,
                   UpdateSums* sums) {
@@ -93,12 +99,6 @@ void adagrad_with(std::int64_t count, const AdagradStep& s, const float* gradien
   });
   weights.tell(0, sums);
   totals.tell(1, sums);
-}
-
-void adagrad(std::int64_t count, const AdagradStep& step, const float* gradient, float* sum, float* weight,
-             UpdateSums* sums) {
-  const AdagradStep s = step;
-  (sums ? adagrad_with<true> : adagrad_with<false>)(count, s, gradient, sum, weight, sums);
 }
 
 template <bool sums_up>
@@ -120,12 +120,6 @@ void adadelta_with(std::int64_t count, const AdadeltaStep& s, const float* gradi
   deltas.tell(2, sums);
 }
 
-void adadelta(std::int64_t count, const AdadeltaStep& step, const float* gradient, float* square,
-              float* delta, float* weight, UpdateSums* sums) {
-  const AdadeltaStep s = step;
-  (sums ? adadelta_with<true> : adadelta_with<false>)(count, s, gradient, square, delta, weight, sums);
-}
-
 template <bool sums_up>
 void lion_with(std::int64_t count, const LionStep& s, const float* gradient, float* mean, float* weight,
                UpdateSums* sums) {
@@ -143,12 +137,6 @@ void lion_with(std::int64_t count, const LionStep& s, const float* gradient, flo
   means.tell(1, sums);
 }
 
-void lion(std::int64_t count, const LionStep& step, const float* gradient, float* mean, float* weight,
-          UpdateSums* sums) {
-  const LionStep s = step;
-  (sums ? lion_with<true> : lion_with<false>)(count, s, gradient, mean, weight, sums);
-}
-
 template <bool sums_up>
 void lars_with(std::int64_t count, const LarsStep& s, const float* gradient, float* velocity, float* weight,
                UpdateSums* sums) {
@@ -161,12 +149,6 @@ void lars_with(std::int64_t count, const LarsStep& s, const float* gradient, flo
   });
   weights.tell(0, sums);
   velocities.tell(1, sums);
-}
-
-void lars(std::int64_t count, const LarsStep& step, const float* gradient, float* velocity, float* weight,
-          UpdateSums* sums) {
-  const LarsStep s = step;
-  (sums ? lars_with<true> : lars_with<false>)(count, s, gradient, velocity, weight, sums);
 }
 
 template <bool sums_up>
@@ -188,12 +170,6 @@ void lamb_with(std::int64_t count, const LambDirection& s, const float* gradient
   squares.tell(2, sums);
 }
 
-void lamb(std::int64_t count, const LambDirection& step, const float* gradient, float* mean, float* square,
-          const float* weight, float* direction, UpdateSums* sums) {
-  const LambDirection s = step;
-  (sums ? lamb_with<true> : lamb_with<false>)(count, s, gradient, mean, square, weight, direction, sums);
-}
-
 template <bool sums_up>
 void average_with(std::int64_t count, float keep, const float* x, float* mean, UpdateSums* sums, int array) {
   const float rest = 1.0f - keep;
@@ -203,10 +179,6 @@ void average_with(std::int64_t count, float keep, const float* x, float* mean, U
   means.tell(array, sums);
 }
 
-void average(std::int64_t count, float keep, const float* x, float* mean, UpdateSums* sums, int array) {
-  (sums ? average_with<true> : average_with<false>)(count, keep, x, mean, sums, array);
-}
-
 void clamp(std::int64_t count, float limit, float* x) {
   for_each(count, [=](std::int64_t i) { x[i] = x[i] > limit ? limit : x[i] < -limit ? -limit : x[i]; });
 }
@@ -214,6 +186,14 @@ void clamp(std::int64_t count, float limit, float* x) {
 }  // namespace
 
 extern const UpdateKernels update_kernels;
-const UpdateKernels update_kernels = {adam, rmsprop, adagrad, adadelta, lion, lars, lamb, average, clamp};
+const UpdateKernels update_kernels = {either<adam_with<true>, adam_with<false>>,
+                                      either<rmsprop_of<true>, rmsprop_of<false>>,
+                                      either<adagrad_with<true>, adagrad_with<false>>,
+                                      either<adadelta_with<true>, adadelta_with<false>>,
+                                      either<lion_with<true>, lion_with<false>>,
+                                      either<lars_with<true>, lars_with<false>>,
+                                      either<lamb_with<true>, lamb_with<false>>,
+                                      either<average_with<true>, average_with<false>>,
+                                      clamp};
 
 }  // namespace trainer::KERNEL_NAMESPACE
