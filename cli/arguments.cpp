@@ -21,8 +21,9 @@ namespace trainer {
 namespace {
 
 const std::map<std::string, Verb> kVerbs{
-    {"train", Verb::train}, {"check", Verb::check},   {"config", Verb::config}, {"summary", Verb::summary},
-    {"time", Verb::time},   {"schema", Verb::schema}, {"info", Verb::info},     {"eval", Verb::eval}};
+    {"train", Verb::train},   {"check", Verb::check},    {"config", Verb::config}, {"summary", Verb::summary},
+    {"time", Verb::time},     {"schema", Verb::schema},  {"info", Verb::info},     {"eval", Verb::eval},
+    {"report", Verb::report}, {"compare", Verb::compare}};
 
 const std::map<std::string, ProgressMode> kProgressModes{{"auto", ProgressMode::automatic},
                                                          {"bar", ProgressMode::bar},
@@ -163,6 +164,12 @@ CommandLine::CommandLine(Arguments& arguments)
       ->check(one_of({"train", "valid", "test"}));
   add_placement(*eval);
   add_settings(*eval);
+
+  CLI::App* report = command("report", "Write a run's report.html again, also while the run goes on");
+  report->add_option("RUN", file_, "A run directory")->required();
+
+  CLI::App* compare = command("compare", "Print what runs came to, and the settings in which they differ");
+  compare->add_option("RUN", arguments_.files, "Run directories")->required();
 
   CLI::App* schema =
       command("schema", "Print the JSON Schema of the YAML (draft-07), or all keys as Markdown");

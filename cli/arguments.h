@@ -10,7 +10,7 @@ namespace trainer {
 /// Threads of one process.
 inline constexpr int kMostThreads = 1024;
 
-enum class Verb { message, train, check, config, summary, time, schema, info, eval };
+enum class Verb { message, train, check, config, summary, time, schema, info, eval, report, compare };
 
 enum class ProgressMode { automatic, bar, plain, json, none };
 
@@ -25,7 +25,7 @@ struct Arguments {
   std::string message;             ///< what --help or --version prints, when that was asked for
   std::vector<std::string> words;  ///< the command line as it was given, the program's name first
 
-  std::vector<std::string> files;  ///< configs; for eval a run directory or a checkpoint
+  std::vector<std::string> files;  ///< configs; for eval, report and compare run directories or checkpoints
 
   int ranks = 0;     ///< of -n; 0: not given
   int restarts = 0;  ///< how often to start again when a process is lost

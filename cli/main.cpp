@@ -51,6 +51,12 @@ int run_command(const Job& job) {
     case Verb::eval:
       eval_command(job);
       return 0;
+    case Verb::report:
+      report_command(job);
+      return 0;
+    case Verb::compare:
+      compare_command(job);
+      return 0;
   }
   return 0;
 }

@@ -43,6 +43,12 @@ std::string metric_text(const MetricFacts& metric, double value, int decimals) {
   return metric.is_fraction ? fmt::format("{:.{}f}%", 100 * value, decimals) : loss_text(value);
 }
 
+std::string short_number(double number) {
+  const bool is_whole = number == std::floor(number) && std::abs(number) < 1e15;
+  if (is_whole && std::abs(number) >= 1000) return grouped(std::llround(number));
+  return fmt::format("{:.4g}", number);
+}
+
 std::string counted(std::int64_t number, const std::string& noun, const std::string& plural_ending) {
   return grouped(number) + " " + noun + (number == 1 ? "" : plural_ending);
 }

@@ -18,6 +18,8 @@ std::string seconds_text(double seconds);
 std::string loss_text(double loss);
 /// "98.6%" for fractions, else like a loss.
 std::string metric_text(const MetricFacts& metric, double value, int decimals = 1);
+/// "1,200", "0.0412", "3.1e-06"
+std::string short_number(double number);
 /// "4 ranks", "1 rank"
 std::string counted(std::int64_t number, const std::string& noun, const std::string& plural_ending = "s");
 /// Rows of as many cells each, as columns: the first `left` ones begin at the left, the others end at the

@@ -9,6 +9,7 @@
 #include "cli/header.h"
 #include "cli/launch.h"
 #include "cli/progress.h"
+#include "cli/report.h"
 #include "cli/restart.h"
 #include "cli/text.h"
 #include "cli/together.h"
@@ -78,13 +79,17 @@ std::string stopped_text(const Job& job, const std::string& run, const TrainSett
   return fmt::format("{}; saved {}\ngo on with: {}\n", when, shell_line({run}), command_to_go_on(job, run));
 }
 
-std::string finished_text(const std::string& run, const RunFacts& facts) {
+std::string finished_text(const std::string& run, const RunFacts& facts, ProgressMode progress) {
+  if (progress == ProgressMode::json)
+    return fmt::format(R"({{"event":"finished","run":{},"steps":{},"total_steps":{}}})"
+                       "\n",
+                       json_text(run), facts.first_step, facts.total_steps);
   return fmt::format("{} is finished: {} of {} steps are done   use: {}\n", run, facts.first_step,
                      facts.total_steps, shell_line({"trainer", "eval", run}));
 }
 
 std::string saved_text(const std::string& run, const TrainSettings& settings) {
-  std::string text = "saved " + shell_line({run});
+  std::string text = "saved " + shell_line({run}) + "   view: report.html";
   if (settings.checkpoint.kind != Cadence::Kind::never)
     text += "   use: " + shell_line({"trainer", "eval", run});
   return text;
@@ -109,6 +114,15 @@ std::optional<RunDirectory> take_directory(const Job& job, const OpenRun& run, c
     if (is_restartable(job)) tell_run(directory->path());
   });
   return directory;
+}
+
+/// A run is whole without its report, which can be made again.
+void report_run(const Job& job, const std::string& run) {
+  try {
+    write_report(run);
+  } catch (const Error& error) {
+    job.warn("warning: report.html is not written: " + error.diagnostics().front().what + "\n");
+  }
 }
 
 /// The last lines, on world rank 0.
@@ -148,7 +162,8 @@ int train_command(const Job& job) {
   restore(job, beginning, training);
   if (training.is_finished()) {
     if (beginning.resumed)
-      job.print(finished_text(beginning.resumed->directory.path().string(), training.facts()));
+      job.print(
+          finished_text(beginning.resumed->directory.path().string(), training.facts(), arguments.progress));
     return 0;
   }
   // After the trainer, whose gradients have more use for shared memory where there is little.
@@ -169,7 +184,10 @@ int train_command(const Job& job) {
     observers = {&*directory, progress.get()};
   }
   const RunResult result = training.run(observers, directory ? directory->checkpoints() : "");
-  if (directory) tell_end(job, session, training.facts(), result, directory->path().string());
+  if (directory) {
+    report_run(job, directory->path().string());
+    tell_end(job, session, training.facts(), result, directory->path().string());
+  }
   return result.stopped ? static_cast<int>(ExitCode::interrupted) : 0;
 }
 

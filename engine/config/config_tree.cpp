@@ -45,10 +45,15 @@ bool is_inside(const std::filesystem::path& file, const std::filesystem::path& f
   return end == folder.end() && differs != file.end();
 }
 
+/// But for what stands below them.
+bool are_alike(const ConfigNode& one, const ConfigNode& other) {
+  return one.present == other.present && one.type == other.type && one.value == other.value &&
+         one.children.size() == other.children.size();
+}
+
 void find_differences(const ConfigNode& mine, const ConfigNode& other, std::vector<std::string>& paths) {
   if (mine.setting != nullptr && mine.setting->may_change) return;
-  if (mine.present != other.present || mine.type != other.type || mine.value != other.value ||
-      mine.children.size() != other.children.size()) {
+  if (!are_alike(mine, other)) {
     paths.push_back(mine.path);
     return;
   }
@@ -171,5 +176,42 @@ std::vector<std::string> ConfigTree::fixed_differences(const ConfigTree& other) 
 }
 
 std::string ConfigTree::resolved_yaml() const { return emitted(state_->root, *state_->checker); }
+
+namespace {
+
+/// `nodes`: the same place in each tree.
+template <class ValueOf>
+void find_differences(const std::vector<const ConfigNode*>& nodes, const ValueOf& value_of,
+                      std::vector<ConfigDifference>& found) {
+  const ConfigNode& first = *nodes.front();
+  if (!std::ranges::all_of(nodes, [&](const ConfigNode* node) { return are_alike(first, *node); })) {
+    ConfigDifference difference{.path = first.path};
+    for (std::size_t tree = 0; tree < nodes.size(); ++tree)
+      difference.values.push_back(nodes[tree]->present ? value_of(tree, *nodes[tree]) : "");
+    found.push_back(std::move(difference));
+    return;
+  }
+  for (std::size_t child = 0; child < first.children.size(); ++child) {
+    std::vector<const ConfigNode*> below;
+    for (const ConfigNode* node : nodes) below.push_back(&node->children[child]);
+    find_differences(below, value_of, found);
+  }
+}
+
+}  // namespace
+
+std::vector<ConfigDifference> differences(const std::vector<ConfigTree>& trees) {
+  std::vector<const ConfigNode*> roots;
+  for (const ConfigTree& tree : trees) roots.push_back(&tree.state_->root);
+  std::vector<ConfigDifference> found;
+  if (roots.empty()) return found;
+  find_differences(
+      roots,
+      [&](std::size_t tree, const ConfigNode& node) {
+        return emitted_value(node, *trees[tree].state_->checker);
+      },
+      found);
+  return found;
+}
 
 }  // namespace trainer

@@ -17,6 +17,12 @@ struct ConfigSource {
   std::vector<std::string> overrides;  ///< "train.epochs=1", in the order of the command line
 };
 
+/// A key in which trees differ, with what each of them has there in a line of YAML; empty where it has none.
+struct ConfigDifference {
+  std::string path;
+  std::vector<std::string> values;
+};
+
 /// A run's YAML, read, expanded (base, <<, vars, blocks, repeat, defaults, overrides) and checked against the
 /// keys of the root section. Owns all nodes.
 class ConfigTree {
@@ -44,9 +50,12 @@ class ConfigTree {
 
  private:
   struct State;
+  friend std::vector<ConfigDifference> differences(const std::vector<ConfigTree>& trees);
   explicit ConfigTree(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+std::vector<ConfigDifference> differences(const std::vector<ConfigTree>& trees);
 
 /// JSON Schema, draft-07, of files with these root keys (`trainer schema`).
 std::string json_schema(const std::vector<Setting>& root);

@@ -49,6 +49,9 @@ class Emitter {
     if (checker.has_layers()) checker.check_shared_defaults(shared_);
   }
 
+  /// In a line.
+  std::string node(const ConfigNode& one) { return flow(one); }
+
   std::string whole(const ConfigNode& root) {
     if (root.setting != nullptr) return flow(root) + "\n";  // a single member
     std::string yaml;
@@ -157,5 +160,7 @@ class Emitter {
 }  // namespace
 
 std::string emitted(const ConfigNode& root, Checker& checker) { return Emitter(checker).whole(root); }
+
+std::string emitted_value(const ConfigNode& node, Checker& checker) { return Emitter(checker).node(node); }
 
 }  // namespace trainer

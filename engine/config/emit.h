@@ -8,5 +8,7 @@ namespace trainer {
 
 /// The checked tree as YAML that reads back as the same tree.
 std::string emitted(const ConfigNode& root, Checker& checker);
+/// One node of it in a line, without its key.
+std::string emitted_value(const ConfigNode& node, Checker& checker);
 
 }  // namespace trainer

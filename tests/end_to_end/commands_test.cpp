@@ -53,7 +53,8 @@ TEST_CASE("a run prints its header, its epochs and what to do next", "[commands]
   CHECK(result.out.find("run           runs/a\n") != std::string::npos);
   CHECK(result.out.find("\n   2/2 ") != std::string::npos);
   CHECK(result.out.find("\nbest  epoch ") != std::string::npos);
-  CHECK(result.out.find("\nsaved runs/a   use: trainer eval runs/a\n") != std::string::npos);
+  CHECK(result.out.find("\nsaved runs/a   view: report.html   use: trainer eval runs/a\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("drawn digits in place of a set are told once, before the table", "[commands]") {
@@ -177,6 +178,47 @@ TEST_CASE("json progress is an object a line, from start to end", "[commands]") 
   CHECK(lines[3]["split"] == "test");
   CHECK(lines.back()["event"] == "end");
   CHECK(lines.back()["run"] == "runs/a");
+}
+
+TEST_CASE("a finished run says so as an object where progress is json", "[commands]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml"}).code == 0);
+  const ProgramResult again = run.trainer({"runs/a", "--progress", "json"});
+  CHECK(again.code == 0);
+  const auto lines = json_lines(again.out);
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0]["event"] == "finished");
+  CHECK(lines[0]["steps"] == 5);
+}
+
+TEST_CASE("a run leaves a report, which can be made again", "[commands]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-s", "train.log_every=1", "-s", "train.metrics=[confusion]"}).code == 0);
+  const fs::path file = run.path("runs/a/report.html");
+  const std::string page = read_text(file);
+  for (const char* part : {"<svg", "said 9", "dense1.weight", "batch: 8"})
+    CHECK(page.find(part) != std::string::npos);
+  fs::remove(file);
+  CHECK(run.trainer({"report", "runs/a"}).out == "runs/a/report.html\n");
+  CHECK(read_text(file) == page);
+  CHECK(run.trainer({"report", "set"}).code == 2);
+}
+
+TEST_CASE("compare shows what runs came to and where their settings differ", "[commands]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-o", "one"}).code == 0);
+  REQUIRE(
+      run.trainer({"a.yaml", "-o", "two", "-s", "train.optimizer={adam: {lr: 0.01}}", "--seed", "7"}).code ==
+      0);
+  const ProgramResult result = run.trainer({"compare", "one", "two"});
+  INFO(result.out);
+  CHECK(result.code == 0);
+  CHECK(result.out.find("run  steps  ") == 0);
+  CHECK(result.out.find("\none      5  ") != std::string::npos);
+  CHECK(result.out.find("train.seed ") != std::string::npos);
+  CHECK(result.out.find("{adam: {lr: 0.01, ") != std::string::npos);
+  CHECK(result.out.find("train.batch") == std::string::npos);
+  CHECK(run.trainer({"compare", "one", "one"}).out.find("all settings are alike\n") != std::string::npos);
 }
 
 TEST_CASE("eval counts every sample once, on any number of ranks", "[commands]") {

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainer {
+
+/// What metrics.jsonl tells of a run, finished or not.
+struct RunLog {
+  struct Row {
+    std::int64_t step = 0, epoch = 0;
+    bool is_training = true;     ///< else an evaluation
+    std::vector<double> scores;  ///< as `names` has them; NaN where the run had no finite number
+    double rate = 0, examples_per_second = 0, comm_share = 0, data_share = 0, time = 0;
+  };
+  /// A square table of the last evaluation.
+  struct Table {
+    std::string name;
+    std::vector<std::vector<double>> counts;  ///< [class][said]
+  };
+
+  std::vector<std::string> names;  ///< "loss", then the metrics
+  std::string evaluation_split;    ///< "valid", "test"; empty without an evaluation
+  std::vector<Row> rows;
+  std::vector<Table> tables;
+  std::int64_t best_step = -1, last_step = -1;  ///< where checkpoints/best and last point; -1: nowhere
+
+  /// The evaluation of the best weights; where none were kept, the last one; null without any.
+  const Row* best_evaluation() const;
+};
+
+/// Reads a run directory. What was written by somebody else and makes no sense is passed over.
+RunLog read_run_log(const std::filesystem::path& run);
+
+}  // namespace trainer
