@@ -21,9 +21,10 @@ namespace trainer {
 namespace {
 
 const std::map<std::string, Verb> kVerbs{
-    {"train", Verb::train},   {"check", Verb::check},    {"config", Verb::config}, {"summary", Verb::summary},
-    {"time", Verb::time},     {"schema", Verb::schema},  {"info", Verb::info},     {"eval", Verb::eval},
-    {"report", Verb::report}, {"compare", Verb::compare}};
+    {"train", Verb::train},     {"check", Verb::check},    {"config", Verb::config},
+    {"summary", Verb::summary}, {"time", Verb::time},      {"schema", Verb::schema},
+    {"info", Verb::info},       {"eval", Verb::eval},      {"predict", Verb::predict},
+    {"report", Verb::report},   {"compare", Verb::compare}};
 
 const std::map<std::string, ProgressMode> kProgressModes{{"auto", ProgressMode::automatic},
                                                          {"bar", ProgressMode::bar},
@@ -164,6 +165,12 @@ CommandLine::CommandLine(Arguments& arguments)
       ->check(one_of({"train", "valid", "test"}));
   add_placement(*eval);
   add_settings(*eval);
+
+  CLI::App* predict = command("predict", "Print what a run's best weights make of pictures (PNG, JPEG)");
+  predict->add_option("RUN", file_, "A run directory, or a checkpoint inside one")->required();
+  predict->add_option("FILES", arguments_.files, "Pictures, of any size")->required();
+  predict->add_flag("--json", arguments_.json, "Print an object a line, with all outputs");
+  add_settings(*predict);
 
   CLI::App* report = command("report", "Write a run's report.html again, also while the run goes on");
   report->add_option("RUN", file_, "A run directory")->required();
@@ -364,7 +371,7 @@ void CommandLine::parse() {
   }
   check_leftovers(*chosen);
   arguments_.verb = kVerbs.at(chosen->get_name());
-  if (!file_.empty()) arguments_.files = {file_};
+  if (!file_.empty()) arguments_.files.insert(arguments_.files.begin(), file_);
   arguments_.progress = kProgressModes.at(progress_);
   if (!mesh_.empty()) {
     arguments_.mesh = mesh_shape(mesh_);

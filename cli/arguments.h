@@ -10,7 +10,20 @@ namespace trainer {
 /// Threads of one process.
 inline constexpr int kMostThreads = 1024;
 
-enum class Verb { message, train, check, config, summary, time, schema, info, eval, report, compare };
+enum class Verb {
+  message,
+  train,
+  check,
+  config,
+  summary,
+  time,
+  schema,
+  info,
+  eval,
+  predict,
+  report,
+  compare
+};
 
 enum class ProgressMode { automatic, bar, plain, json, none };
 
@@ -25,7 +38,8 @@ struct Arguments {
   std::string message;             ///< what --help or --version prints, when that was asked for
   std::vector<std::string> words;  ///< the command line as it was given, the program's name first
 
-  std::vector<std::string> files;  ///< configs; for eval, report and compare run directories or checkpoints
+  std::vector<std::string>
+      files;  ///< configs; of a run a directory or a checkpoint; for predict pictures behind it
 
   int ranks = 0;     ///< of -n; 0: not given
   int restarts = 0;  ///< how often to start again when a process is lost
@@ -44,6 +58,7 @@ struct Arguments {
   bool quiet = false, verbose = false;
   std::string split = "test";
   int steps = 50;     ///< of time
+  bool json = false;  ///< of predict: an object a line
   bool keys = false;  ///< of schema: the reference to read instead of the JSON Schema
 };
 

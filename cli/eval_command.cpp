@@ -1,43 +1,19 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <filesystem>
 #include <optional>
 
 #include "cli/agreement.h"
 #include "cli/commands.h"
-#include "cli/find_run.h"
-#include "cli/open_run.h"
 #include "cli/text.h"
 #include "cli/together.h"
+#include "cli/trained_run.h"
 #include "cli/workplace.h"
-#include "models/training/checkpoint.h"
 #include "models/training/evaluation.h"
 #include "models/training/team.h"
-#include "models/training/weights.h"
 
 namespace trainer {
 namespace {
-
-namespace fs = std::filesystem;
-
-struct Weights {
-  fs::path config, weights;
-};
-
-/// `path`: a run directory, whose best weights count, or one of its checkpoints.
-Weights find_weights(const fs::path& path) {
-  const auto weights_in = [](const fs::path& directory) { return directory / "model.safetensors"; };
-  const FoundRun found = find_run(path);
-  const fs::path config = found.run / "config.yaml";
-  if (!found.checkpoint.empty()) return {config, weights_in(found.checkpoint)};
-  std::error_code ignored;
-  for (const char* name : {"best", "last"})
-    if (fs::exists(weights_in(path / "checkpoints" / name), ignored))
-      return {config, weights_in(path / "checkpoints" / name)};
-  throw Error(ExitCode::weights, fmt::format("{} has no checkpoint", path.string()),
-              "train it: trainer " + shell_line({path.string()}));
-}
 
 const Dataset& split_of(const Data& data, const std::string& split) {
   const Dataset* chosen = split == "train"   ? data.train.get()
@@ -84,29 +60,20 @@ void eval_command(const Job& job) {
   const Arguments& arguments = job.arguments;
   Workplace work(job);
 
-  Weights checkpoint;
-  std::optional<OpenRun> run;
-  std::vector<float> values;
+  std::optional<TrainedRun> trained;
   const Dataset* split = nullptr;
   together(job.world, [&] {
-    checkpoint = find_weights(arguments.files.front());
-    run.emplace(open_run({.file = checkpoint.config.string(), .overrides = arguments.overrides}, work.mesh,
-                         work.pool));
-    split = &split_of(run->session->data(), arguments.split);
-    Network& network = run->session->network();
-    values.resize(static_cast<std::size_t>(network.plan().parameter_end()));
-    if (const fs::path place = checkpoint.weights.parent_path(); fs::exists(place / "state.json"))
-      verify_checkpoint(place);
-    load_weights(checkpoint.weights.string(), network.plan(), values, network.states());
+    trained.emplace(open_trained(arguments.files.front(), arguments.overrides, work.mesh, work.pool));
+    split = &split_of(trained->session().data(), arguments.split);
   });
-  agree(job.world, run_facts(*run));
-  Session& session = *run->session;
+  agree(job.world, run_facts(trained->run));
+  Session& session = trained->session();
   load_samples(session);
   Team team(work.mesh, work.pool, true, session.exact_blocks());
-  session.network().attach(values, {}, team);
+  session.network().attach(trained->values, {}, team);
   const Scores scores = evaluate(session, *split);
   if (!session.data().notice.empty()) job.warn("note: " + session.data().notice + "\n");
-  job.print(fmt::format("{}\n{}: {}, {}\n{}", checkpoint.weights.parent_path().string(), arguments.split,
+  job.print(fmt::format("{}\n{}: {}, {}\n{}", trained->checkpoint.string(), arguments.split,
                         session.data().name, counted(split->size(), "sample"),
                         scores_text(scores, session.metric_facts())));
 }

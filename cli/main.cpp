@@ -51,6 +51,9 @@ int run_command(const Job& job) {
     case Verb::eval:
       eval_command(job);
       return 0;
+    case Verb::predict:
+      predict_command(job);
+      return 0;
     case Verb::report:
       report_command(job);
       return 0;

@@ -45,6 +45,8 @@ class Dataset {
   virtual Shape sample() const = 0;
   /// Number of classes; 0 when targets are numbers.
   virtual int classes() const = 0;
+  /// What they are called, where they have names.
+  virtual std::vector<std::string> class_names() const { return {}; }
   /// Writes the samples `indices` as rows of x (pixels as x / 255).
   virtual void read(std::span<const std::int64_t> indices, Tensor x) const = 0;
   virtual std::int32_t label(std::int64_t index) const = 0;

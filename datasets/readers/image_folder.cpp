@@ -1,14 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <mutex>
 #include <string_view>
 
 #include "datasets/dataset.h"
-#include "datasets/readers/picture_file.h"
-#include "datasets/transforms/resample.h"
+#include "datasets/readers/scaled_picture.h"
 #include "engine/config/registry.h"
 #include "engine/core/random.h"
 
@@ -93,69 +91,42 @@ class PictureList {
 /// Pictures that are decoded whenever they are read, cut to one shape and scaled to one size.
 class ImageFolder final : public Dataset {
  public:
-  ImageFolder(PictureList list, const PictureExtents& extents, double crop, int classes)
-      : list_(std::move(list)), extents_(extents), crop_(crop), classes_(classes) {}
+  /// `names`: of the classes.
+  ImageFolder(PictureList list, std::vector<std::string> names, const PictureExtents& extents, double crop)
+      : list_(std::move(list)), names_(std::move(names)), extents_(extents), crop_(crop) {}
 
   std::int64_t size() const override { return list_.size(); }
   Shape sample() const override { return {extents_.height, extents_.width, extents_.channels}; }
-  int classes() const override { return classes_; }
+  int classes() const override { return static_cast<int>(names_.size()); }
   std::int32_t label(std::int64_t index) const override { return list_.label(index); }
   bool is_streamed() const override { return true; }
 
+  std::vector<std::string> class_names() const override { return names_; }
+
   void read(std::span<const std::int64_t> indices, Tensor x) const override {
-    std::unique_ptr<Workspace> workspace = borrow();
+    std::unique_ptr<PictureScaler> scaler = borrow();
     for (std::size_t row = 0; row < indices.size(); ++row)
-      read_one(list_.path(indices[row]), *workspace,
-               x.data() + static_cast<std::int64_t>(row) * extents_.size());
+      scaler->read(list_.path(indices[row]), x.data() + static_cast<std::int64_t>(row) * extents_.size());
     const std::lock_guard lock(mutex_);
-    workspaces_.push_back(std::move(workspace));
+    scalers_.push_back(std::move(scaler));
   }
 
  private:
   /// Memory that one thread works in; kept for the next.
-  struct Workspace {
-    PictureDecoder decoder;
-    Picture picture;
-    std::vector<float> scratch;
-  };
-  std::unique_ptr<Workspace> borrow() const {
+  std::unique_ptr<PictureScaler> borrow() const {
     const std::lock_guard lock(mutex_);
-    if (workspaces_.empty()) return std::make_unique<Workspace>();
-    auto workspace = std::move(workspaces_.back());
-    workspaces_.pop_back();
-    return workspace;
-  }
-
-  void read_one(const std::string& path, Workspace& workspace, float* out) const {
-    Picture& picture = workspace.picture;
-    const auto longer = static_cast<double>(std::max(extents_.height, extents_.width));
-    workspace.decoder.decode(path, static_cast<int>(extents_.channels),
-                             static_cast<std::int64_t>(std::ceil(longer / crop_)), picture);
-    const PictureExtents in{picture.height, picture.width, extents_.channels};
-    const auto scratch = static_cast<std::size_t>(resample_scratch(in, extents_.width));
-    if (workspace.scratch.size() < scratch) workspace.scratch.resize(scratch);
-    resample(picture.pixels.data(), in, centre(in), out, extents_, workspace.scratch);
-    constexpr float kWhite = 255;
-    for (std::int64_t i = 0; i < extents_.size(); ++i) out[i] /= kWhite;
-  }
-  /// The largest window in the middle that has the wanted shape, times crop.
-  Window centre(const PictureExtents& in) const {
-    const auto height = static_cast<double>(in.height), width = static_cast<double>(in.width);
-    const double scale = crop_ * std::min(height / static_cast<double>(extents_.height),
-                                          width / static_cast<double>(extents_.width));
-    Window window{.height = scale * static_cast<double>(extents_.height),
-                  .width = scale * static_cast<double>(extents_.width)};
-    window.top = (height - window.height) / 2;
-    window.left = (width - window.width) / 2;
-    return window;
+    if (scalers_.empty()) return std::make_unique<PictureScaler>(extents_, crop_);
+    auto scaler = std::move(scalers_.back());
+    scalers_.pop_back();
+    return scaler;
   }
 
   PictureList list_;
+  std::vector<std::string> names_;
   PictureExtents extents_;
   double crop_;
-  int classes_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Workspace>> workspaces_;
+  mutable std::vector<std::unique_ptr<PictureScaler>> scalers_;
 };
 
 /// Folders of PNG and JPEG files, one for each class, as ImageNet lies on disks.
@@ -179,13 +150,12 @@ class ImageFolderReader final : public Reader {
     PictureList train(train_, {});
     const std::vector<std::string> names = train.classes();
     source.fingerprint.push_back(train.fingerprint());
-    const int classes = static_cast<int>(names.size());
     if (!test_.empty()) {
       PictureList test(test_, names);
       source.fingerprint.push_back(test.fingerprint());
-      source.test = std::make_unique<ImageFolder>(std::move(test), extents_, crop_, classes);
+      source.test = std::make_unique<ImageFolder>(std::move(test), names, extents_, crop_);
     }
-    source.train = std::make_unique<ImageFolder>(std::move(train), extents_, crop_, classes);
+    source.train = std::make_unique<ImageFolder>(std::move(train), names, extents_, crop_);
     return source;
   }
 

@@ -191,36 +191,6 @@ TEST_CASE("a finished run says so as an object where progress is json", "[comman
   CHECK(lines[0]["steps"] == 5);
 }
 
-TEST_CASE("a run leaves a report, which can be made again", "[commands]") {
-  const SmallRun run;
-  REQUIRE(run.trainer({"a.yaml", "-s", "train.log_every=1", "-s", "train.metrics=[confusion]"}).code == 0);
-  const fs::path file = run.path("runs/a/report.html");
-  const std::string page = read_text(file);
-  for (const char* part : {"<svg", "said 9", "dense1.weight", "batch: 8"})
-    CHECK(page.find(part) != std::string::npos);
-  fs::remove(file);
-  CHECK(run.trainer({"report", "runs/a"}).out == "runs/a/report.html\n");
-  CHECK(read_text(file) == page);
-  CHECK(run.trainer({"report", "set"}).code == 2);
-}
-
-TEST_CASE("compare shows what runs came to and where their settings differ", "[commands]") {
-  const SmallRun run;
-  REQUIRE(run.trainer({"a.yaml", "-o", "one"}).code == 0);
-  REQUIRE(
-      run.trainer({"a.yaml", "-o", "two", "-s", "train.optimizer={adam: {lr: 0.01}}", "--seed", "7"}).code ==
-      0);
-  const ProgramResult result = run.trainer({"compare", "one", "two"});
-  INFO(result.out);
-  CHECK(result.code == 0);
-  CHECK(result.out.find("run  steps  ") == 0);
-  CHECK(result.out.find("\none      5  ") != std::string::npos);
-  CHECK(result.out.find("train.seed ") != std::string::npos);
-  CHECK(result.out.find("{adam: {lr: 0.01, ") != std::string::npos);
-  CHECK(result.out.find("train.batch") == std::string::npos);
-  CHECK(run.trainer({"compare", "one", "one"}).out.find("all settings are alike\n") != std::string::npos);
-}
-
 TEST_CASE("eval counts every sample once, on any number of ranks", "[commands]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml"}).code == 0);

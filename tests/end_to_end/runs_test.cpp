@@ -1,0 +1,105 @@
+// What is done with runs that were trained: report, compare, predict.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/end_to_end/small_run.h"
+#include "tests/support/pictures.h"
+
+namespace trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write_bytes(const fs::path& path, const Bytes& bytes) {
+  fs::create_directories(path.parent_path());
+  write_text(path, std::string(bytes.begin(), bytes.end()));
+}
+
+}  // namespace
+
+TEST_CASE("a run leaves a report, which can be made again", "[runs]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-s", "train.log_every=1", "-s", "train.metrics=[confusion]"}).code == 0);
+  const fs::path file = run.path("runs/a/report.html");
+  const std::string page = read_text(file);
+  for (const char* part : {"<svg", "said 9", "dense1.weight", "batch: 8"})
+    CHECK(page.find(part) != std::string::npos);
+  fs::remove(file);
+  CHECK(run.trainer({"report", "runs/a"}).out == "runs/a/report.html\n");
+  CHECK(read_text(file) == page);
+  CHECK(run.trainer({"report", "set"}).code == 2);
+}
+
+TEST_CASE("compare shows what runs came to and where their settings differ", "[runs]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-o", "one"}).code == 0);
+  REQUIRE(
+      run.trainer({"a.yaml", "-o", "two", "-s", "train.optimizer={adam: {lr: 0.01}}", "--seed", "7"}).code ==
+      0);
+  const ProgramResult result = run.trainer({"compare", "one", "two"});
+  INFO(result.out);
+  CHECK(result.code == 0);
+  CHECK(result.out.find("run  steps  ") == 0);
+  CHECK(result.out.find("\none      5  ") != std::string::npos);
+  CHECK(result.out.find("train.seed ") != std::string::npos);
+  CHECK(result.out.find("{adam: {lr: 0.01, ") != std::string::npos);
+  CHECK(result.out.find("train.batch") == std::string::npos);
+  CHECK(run.trainer({"compare", "one", "one"}).out.find("all settings are alike\n") != std::string::npos);
+}
+
+TEST_CASE("predict sees pictures as eval does", "[runs]") {
+  const SmallRun run;
+  REQUIRE(
+      run.trainer({"a.yaml", "-o", "run", "-s", "train.epochs=5", "-s", "data.normalize=per_channel"}).code ==
+      0);
+  constexpr int kCount = 20, kSize = 28 * 28;
+  const std::string images = read_text(run.path("set/t10k-images-idx3-ubyte")).substr(16);
+  const std::string labels = read_text(run.path("set/t10k-labels-idx1-ubyte")).substr(8);
+  std::vector<std::string> words{"predict", "run", "--json"};
+  for (int i = 0; i < kCount; ++i) {
+    const std::string pixels = images.substr(static_cast<std::size_t>(i) * kSize, kSize);
+    words.push_back(std::to_string(i) + ".png");
+    write_bytes(run.path(words.back()), png_bytes(28, 28, 1, Bytes(pixels.begin(), pixels.end())));
+  }
+  const ProgramResult result = run.trainer(words);
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  std::istringstream lines(result.out);
+  double loss = 0;
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    const auto json = nlohmann::json::parse(line);
+    CHECK(json["file"] == std::to_string(count) + ".png");
+    loss -= std::log(json["probabilities"][static_cast<std::size_t>(labels[static_cast<std::size_t>(count)])]
+                         .get<double>()) /
+            kCount;
+  }
+  CHECK(count == kCount);
+  const std::string scores = run.trainer({"eval", "run"}).out;
+  CHECK(loss == Approx(std::stod(scores.substr(scores.find("loss ") + 5))).epsilon(1e-4));
+}
+
+TEST_CASE("predict names classes of folders, and files that are no pictures", "[runs]") {
+  const SmallRun run;
+  for (const int shade : {0, 255}) {
+    const std::string name = shade == 0 ? "data/train/night" : "data/train/day";
+    for (int i = 0; i < 4; ++i)
+      write_bytes(run.path(name) / (std::to_string(i) + ".png"),
+                  png_bytes(4, 4, 1, repeated(16, {static_cast<std::uint8_t>(shade)})));
+  }
+  const std::string set = "{dataset: {image_folder: {size: 4}}, path: data}";
+  write_text(run.path("b.yaml"), replaced(kSmallRun, "{dataset: mnist, path: set}", set));
+  REQUIRE(run.trainer({"b.yaml", "-o", "run", "-s", "train.epochs=30", "-s", "model.layers[1].dense.units=2"})
+              .code == 0);
+  write_bytes(run.path("dusk.png"), png_bytes(9, 9, 1, repeated(81, {250})));
+  const ProgramResult said = run.trainer({"predict", "run", "dusk.png"});
+  CHECK(said.code == 0);
+  CHECK(said.out.find("dusk.png  day  ") == 0);
+  write_text(run.path("x.png"), "no picture");
+  CHECK(run.trainer({"predict", "run", "x.png"}).code == 3);
+  CHECK(run.trainer({"predict", "run"}).code == 2);
+}
+
+}  // namespace trainer
