@@ -136,9 +136,13 @@ class ImageFolderReader final : public Reader {
       : train_(fs::path(context.path) / config.get<std::string>("train")), crop_(config.get<double>("crop")) {
     const auto size = config.get<std::vector<std::int64_t>>("size");
     extents_ = {size[0], size[1], config.get<bool>("gray") ? 1 : 3};
-    const fs::path test = fs::path(context.path) / config.get<std::string>("test");
-    // Unless it was asked for, a test set may be absent.
-    if (config.given("test") || fs::is_directory(test)) test_ = test;
+    // A resolved config tells no default as if it had been asked for: without this key it goes on where there
+    // is no test set.
+    const fs::path usual = fs::path(context.path) / "val";
+    if (config.has("test"))
+      test_ = fs::path(context.path) / config.get<std::string>("test");
+    else if (fs::is_directory(usual))
+      test_ = usual;
   }
 
   bool missing(std::vector<std::string>& looked_for) const override {
@@ -170,7 +174,8 @@ const Registry<Reader, const ReaderContext&>::Add registered{
      .help = "PNG and JPEG files in a folder for each class, decoded whenever they are read",
      .settings =
          {text("train", "folder of the training samples' folders").fallback("train"),
-          text("test", "folder of the test samples' folders, with the same names").fallback("val"),
+          text("test", "folder of the test samples' folders, with the same names (val, where that is there)")
+              .optional(),
           integers("size", "height and width that pictures are scaled to", 2).at_least(1).at_most(1 << 14),
           real("crop", "side of the part that is taken, out of the middle, relative to the largest there is")
               .above(0)

@@ -97,6 +97,8 @@ TEST_CASE("predict names classes of folders, and files that are no pictures", "[
   const ProgramResult said = run.trainer({"predict", "run", "dusk.png"});
   CHECK(said.code == 0);
   CHECK(said.out.find("dusk.png  day  ") == 0);
+  CHECK(run.trainer({"eval", "run", "--split", "train"}).code == 0);  // although there are no test samples
+  CHECK(run.trainer({"run", "-s", "train.epochs=31"}).code == 0);
   write_text(run.path("x.png"), "no picture");
   CHECK(run.trainer({"predict", "run", "x.png"}).code == 3);
   CHECK(run.trainer({"predict", "run"}).code == 2);
