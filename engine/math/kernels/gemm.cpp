@@ -17,7 +17,7 @@ constexpr int kNarrow = 4;                             // columns at most that g
 // A panel of B stays in the first two caches while all rows of A pass.
 constexpr std::int64_t kDepth = kLanes == 16 ? 512 : 256;
 // B of so many floats comes from afar: panels are packed ahead, but not for so few rows.
-constexpr std::int64_t kFarFloats = 1 << 17, kRowsWorthPacking = 17;
+constexpr std::int64_t kFarFloats = 1 << 17, kRowsWorthPacking = kLanes == 16 ? 33 : 17;
 // Elsewhere packing costs more than it saves where B lies as packed, or there are few rows ...
 constexpr std::int64_t kDirectRows = 128;
 // ... and where rows of B compete for a few sets of the cache.
