@@ -92,7 +92,7 @@ def run(trainer, config, placement, settings, environment, keep=None):
         words = [str(trainer), str(config), *placement.arguments(), '-q', '-o', str(out)]
         for setting in settings:
             words += ['-s', setting]
-        result = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=1800)
+        result = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=7200)
         if result.returncode != 0:
             return f'exit code {result.returncode}: {result.stderr.strip()[:300]}', ''
         file = out / 'checkpoints' / 'last' / 'model.safetensors'

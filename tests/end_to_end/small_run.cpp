@@ -43,6 +43,10 @@ std::string setting_of_tests(const char* variable) {
   return value;
 }
 
+bool is_built_with(const std::string& sanitizer) {
+  return setting_of_tests("SANITIZERS").find(sanitizer) != std::string::npos;
+}
+
 int occurrences(const std::string& text, const std::string& word) {
   int count = 0;
   for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;

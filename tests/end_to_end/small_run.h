@@ -44,6 +44,9 @@ class SmallRun {
 /// The tests' view of TRAINER and the like, which Meson sets.
 std::string setting_of_tests(const char* variable);
 
+/// Whether the program was built with this sanitizer: "address", "thread", "undefined".
+bool is_built_with(const std::string& sanitizer);
+
 /// How often `word` occurs in `text`.
 int occurrences(const std::string& text, const std::string& word);
 
