@@ -66,7 +66,7 @@ void lars_update(std::int64_t count, const LarsStep& step, const float* gradient
                  float* weight, UpdateSums* sums = nullptr);
 
 /// LAMB (You et al. 2020): where adam would go, the decay of w added. `direction` may be the gradient's own
-/// memory.
+/// memory. Tells of the means alone: the step that follows reads w, too.
 struct LambDirection {
   float beta1 = 0, beta2 = 0, epsilon = 0;
   float correction = 1,

@@ -149,10 +149,12 @@ void OwnedParameters::add_kept_gradients() {
 
 void OwnedParameters::guard(MemoryGuard::Facts facts) {
   guard_.emplace(segments_, std::move(facts));
-  sums_.resize(segments_.size());
-  for (std::size_t i = 0; i < sums_.size(); ++i) segments_[i].sums = &sums_[i];
-  share_out([this](std::size_t first, std::size_t last, std::size_t) {
-    for (std::size_t segment = first; segment < last; ++segment) guard_->note(segment);
+  told_.resize(first_segment_.size() - 1);
+  share_out([this](std::size_t first, std::size_t last, std::size_t worker) {
+    for (std::size_t segment = first; segment < last; ++segment) {
+      segments_[segment].sums = &told_[worker].of(segment);
+      guard_->note(segment);
+    }
   });
 }
 
@@ -176,18 +178,19 @@ void OwnedParameters::change(std::int64_t step, Work work) {
 }
 
 template <class Work>
-void OwnedParameters::follow(std::int64_t step, std::size_t most, Work work) {
+void OwnedParameters::follow(std::int64_t step, Work work) {
   share_out([&](std::size_t first, std::size_t last, std::size_t worker) {
     for (std::size_t next = first; next < last;) {
       const std::size_t begin = next;
       const float rate = segments_[begin].rate;
-      while (next < last && next - begin < most && segments_[next].rate == rate) ++next;
+      while (next < last && next - begin < kGroup && segments_[next].rate == rate) ++next;
       if (rate == 0) continue;
       for (std::size_t segment = begin; segment < next && guard_; ++segment)
-        guard_->expect(segment, sums_[segment]);
-      if (!work(std::span<const Segment>(segments_).subspan(begin, next - begin), worker)) return;
+        guard_->expect(segment, told_[worker].of(segment));
+      const bool goes_on = work(std::span<const Segment>(segments_).subspan(begin, next - begin), worker);
       for (std::size_t segment = begin; segment < next && guard_; ++segment)
-        guard_->take(segment, sums_[segment], step);
+        guard_->take(segment, told_[worker].of(segment), step);
+      if (!goes_on) return;
     }
   });
 }
@@ -199,14 +202,17 @@ bool OwnedParameters::update(Optimizer& optimizer, float rate, std::int64_t step
     looks = false;
   }
   std::ranges::fill(finite_, true);
-  // A look goes before each segment, and a mean follows it, while that is in the cache.
-  const std::size_t most = keep_ > 0 || looks ? 1 : segments_.size();
-  follow(step, most, [&](std::span<const Segment> segments, std::size_t worker) {
-    if (looks && !is_finite(segments.front())) {
-      finite_[worker] = false;
-      return false;
+  follow(step, [&](std::span<const Segment> segments, std::size_t worker) {
+    const float here = rate * segments.front().rate;
+    // A look goes just before its segment, whose gradients are then in the first cache.
+    const std::size_t at_once = looks ? 1 : segments.size();
+    for (std::size_t first = 0; first < segments.size(); first += at_once) {
+      if (looks && !is_finite(segments[first])) {
+        finite_[worker] = false;
+        return false;
+      }
+      optimizer.step(segments.subspan(first, at_once), here, step);
     }
-    optimizer.step(segments, rate * segments.front().rate, step);
     if (keep_ == 0) return true;
     for (const Segment& segment : segments)
       moving_average(std::ssize(segment.values), keep_, segment.values.data(), segment.states.back().data(),
@@ -227,7 +233,7 @@ void OwnedParameters::check_frozen(std::int64_t step) {
 }
 
 void OwnedParameters::direct(Optimizer& optimizer, std::int64_t step) {
-  follow(step, segments_.size(), [&](std::span<const Segment> segments, std::size_t) {
+  follow(step, [&](std::span<const Segment> segments, std::size_t) {
     optimizer.direct(segments, step);
     return true;
   });

@@ -81,6 +81,15 @@ class OwnedParameters {
   void set_state(std::size_t state, std::span<const float> flat);
 
  private:
+  /// The most segments of a group: so many that caches fetch their checksums together, so few that a mean
+  /// which follows the group's update finds the values in the cache.
+  static constexpr std::size_t kGroup = 8;
+  /// What an update tells of one group: few places, which stay in the cache.
+  struct alignas(64) Told {
+    UpdateSums sums[kGroup];
+    UpdateSums& of(std::size_t segment) { return sums[segment % kGroup]; }
+  };
+
   /// work(first, last, worker) with each worker's range of segments, or all on this one when the part is
   /// small.
   template <class Work>
@@ -88,10 +97,10 @@ class OwnedParameters {
   /// work(segment) for each segment that is not frozen, by all workers, under the eyes of the guard.
   template <class Work>
   void change(std::int64_t step, Work work);
-  /// The same for work(segments, worker) that tells what it reads and writes: with `most` segments at a time,
-  /// all of one rate, until it returns false.
+  /// The same for work(segments, worker) that tells what it reads and writes: with a group of segments at a
+  /// time, all of one rate, until it returns false.
   template <class Work>
-  void follow(std::int64_t step, std::size_t most, Work work);
+  void follow(std::int64_t step, Work work);
   /// Some of the frozen segments, others in the next step.
   void check_frozen(std::int64_t step);
 
@@ -102,7 +111,7 @@ class OwnedParameters {
   bool has_frozen_ = false;
   std::vector<Segment> segments_;
   std::optional<MemoryGuard> guard_;
-  std::vector<UpdateSums> sums_;       ///< by segment, where there is a guard: what the update tells
+  std::vector<Told> told_;             ///< by worker, where there is a guard
   std::vector<std::int64_t> offsets_;  ///< of each segment in the flat buffer
   std::vector<char> counts_;           ///< by segment: whether add_squares() takes it
   std::vector<std::size_t>

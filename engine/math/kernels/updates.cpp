@@ -155,17 +155,15 @@ template <bool sums_up>
 void lamb_with(std::int64_t count, const LambDirection& s, const float* gradient, float* mean, float* square,
                const float* weight, float* direction, UpdateSums* sums) {
   const float rest1 = 1.0f - s.beta1, rest2 = 1.0f - s.beta2;
-  BitSum<sums_up> weights, means, squares;
-  for_each(count, [=, &weights, &means, &squares](std::int64_t i) {
+  BitSum<sums_up> means, squares;
+  for_each(count, [=, &means, &squares](std::int64_t i) {
     const float m = means.becomes(s.beta1 * means.was(mean[i]) + rest1 * gradient[i]);
     const float v = squares.becomes(s.beta2 * squares.was(square[i]) + rest2 * (gradient[i] * gradient[i]));
     mean[i] = m;
     square[i] = v;
-    direction[i] = s.correction * m / (__builtin_sqrtf(v) / s.root_correction + s.epsilon) +
-                   s.decay * weights.was(weight[i]);
+    direction[i] =
+        s.correction * m / (__builtin_sqrtf(v) / s.root_correction + s.epsilon) + s.decay * weight[i];
   });
-  weights.after = weights.before;
-  weights.tell(0, sums);
   means.tell(1, sums);
   squares.tell(2, sums);
 }

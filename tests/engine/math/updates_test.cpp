@@ -128,6 +128,7 @@ TEST_CASE("an update that adds up bits takes those that it reads and writes, and
   struct Case {
     Told update;
     std::vector<Numbers States::*> arrays;
+    std::size_t first = 0;  // of the arrays, where others before it are left to a later update
   };
   const Case told = GENERATE(
       Case{[](auto n, auto* g, auto& s, auto* sums) {
@@ -164,7 +165,8 @@ TEST_CASE("an update that adds up bits takes those that it reads and writes, and
              lamb_direction(n, kLamb, g, s.third.data(), s.first.data(), s.weight.data(), direction.data(),
                             sums);
            },
-           {&States::weight, &States::third, &States::first}},
+           {&States::third, &States::first},
+           1},
       Case{[](auto n, auto* g, auto& s, auto* sums) { moving_average(n, 0.9f, g, s.third.data(), sums, 0); },
            {&States::third}},
       Case{[](auto n, auto* g, auto& s, auto* sums) {
@@ -188,8 +190,8 @@ TEST_CASE("an update that adds up bits takes those that it reads and writes, and
   told.update(count, gradient.data(), summed, &sums);
   CHECK(plain == summed);
   for (std::size_t i = 0; i < told.arrays.size(); ++i) {
-    CHECK(sums.before[i] == before.before[i]);
-    CHECK(sums.after[i] == bit_sum(plain.*told.arrays[i]));
+    CHECK(sums.before[told.first + i] == before.before[i]);
+    CHECK(sums.after[told.first + i] == bit_sum(plain.*told.arrays[i]));
   }
 }
 
