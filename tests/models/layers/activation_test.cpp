@@ -9,7 +9,7 @@ namespace {
 
 TEST_CASE("activations pass the gradient check, alone and over the memory of another layer", "[layers]") {
   const std::string layer = GENERATE("relu", "sigmoid", "tanh", "gelu", "silu", "softplus", "elu",
-                                     "leaky_relu", "leaky_relu: 0.3", "leaky_relu: 0", "softmax");
+                                     "leaky_relu", "leaky_relu: 0.3", "leaky_relu: 0", "relu6", "softmax");
   check_gradients(layer, {7});
   check_gradients("dense: 5, " + layer + ", dense: 3", {4}, {.rows = 4, .workers = 2});
 }
@@ -26,9 +26,16 @@ TEST_CASE("gelu and its kin pass the gradient check where they are fused, with a
 
 TEST_CASE("softmax acts on each position of a map", "[layers]") { check_gradients("softmax", {2, 2, 3}); }
 
+TEST_CASE("relu6 is cut off at 0 and at 6, where its slope is 0", "[layers]") {
+  LayerHarness harness("relu6", {6}, {.rows = 1});
+  CHECK(harness.forward(std::vector<float>{-1, 0, 0.5f, 5.5f, 6, 7}) ==
+        std::vector<float>{0, 0, 0.5f, 5.5f, 6, 6});
+  CHECK(harness.backward(std::vector<float>{1, 2, 3, 4, 5, 6}) == std::vector<float>{0, 0, 3, 4, 0, 0});
+}
+
 TEST_CASE("a NaN passes through activations", "[layers]") {
-  const auto* const yaml =
-      GENERATE("relu", "sigmoid", "tanh", "gelu", "silu", "softplus", "elu", "leaky_relu", "softmax");
+  const auto* const yaml = GENERATE("relu", "sigmoid", "tanh", "gelu", "silu", "softplus", "elu",
+                                    "leaky_relu", "relu6", "softmax");
   LayerHarness harness(yaml, {2}, {.rows = 1});
   CHECK(std::isnan(harness.forward(std::vector<float>{std::numeric_limits<float>::quiet_NaN(), 1})[0]));
 }
