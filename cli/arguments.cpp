@@ -21,10 +21,10 @@ namespace trainer {
 namespace {
 
 const std::map<std::string, Verb> kVerbs{
-    {"train", Verb::train},     {"check", Verb::check},    {"config", Verb::config},
-    {"summary", Verb::summary}, {"time", Verb::time},      {"schema", Verb::schema},
-    {"info", Verb::info},       {"eval", Verb::eval},      {"predict", Verb::predict},
-    {"report", Verb::report},   {"compare", Verb::compare}};
+    {"train", Verb::train},       {"check", Verb::check},   {"config", Verb::config},
+    {"summary", Verb::summary},   {"time", Verb::time},     {"schema", Verb::schema},
+    {"info", Verb::info},         {"eval", Verb::eval},     {"predict", Verb::predict},
+    {"generate", Verb::generate}, {"report", Verb::report}, {"compare", Verb::compare}};
 
 const std::map<std::string, ProgressMode> kProgressModes{{"auto", ProgressMode::automatic},
                                                          {"bar", ProgressMode::bar},
@@ -171,6 +171,19 @@ CommandLine::CommandLine(Arguments& arguments)
   predict->add_option("FILES", arguments_.files, "Pictures, of any size")->required();
   predict->add_flag("--json", arguments_.json, "Print an object a line, with all outputs");
   add_settings(*predict);
+
+  CLI::App* generate = command("generate", "Print how a text goes on, by a run's best weights");
+  generate->add_option("RUN", file_, "A run directory, or a checkpoint inside one")->required();
+  generate->add_option("--prompt", arguments_.prompt, "How the text begins")->type_name("TEXT")->required();
+  generate->add_option("--tokens", arguments_.tokens, "So many tokens more (default: 500)")
+      ->type_name("N")
+      ->check(whole_number(1, kMostSteps));
+  generate
+      ->add_option("--temperature", arguments_.temperature,
+                   "0: always the likeliest token; 1: as the model has it (default: 0.8)")
+      ->type_name("T")
+      ->check(CLI::Range(0.0, 100.0));
+  add_settings(*generate);
 
   CLI::App* report = command("report", "Write a run's report.html again, also while the run goes on");
   report->add_option("RUN", file_, "A run directory")->required();

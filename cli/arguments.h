@@ -21,6 +21,7 @@ enum class Verb {
   info,
   eval,
   predict,
+  generate,
   report,
   compare
 };
@@ -59,6 +60,9 @@ struct Arguments {
   std::string split = "test";
   int steps = 50;     ///< of time
   bool json = false;  ///< of predict: an object a line
+  std::string prompt;
+  std::int64_t tokens = 500;  ///< of generate, as prompt and temperature
+  double temperature = 0.8;
   bool keys = false;  ///< of schema: the reference to read instead of the JSON Schema
 };
 

@@ -54,6 +54,9 @@ int run_command(const Job& job) {
     case Verb::predict:
       predict_command(job);
       return 0;
+    case Verb::generate:
+      generate_command(job);
+      return 0;
     case Verb::report:
       report_command(job);
       return 0;

@@ -68,6 +68,8 @@ class Dataset {
   virtual void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const;
   /// Different tokens, where samples are sequences of them; 0 elsewhere.
   virtual int vocabulary() const { return 0; }
+  /// The bytes that each of them stands for; empty where they are not of a text.
+  virtual std::vector<std::string> token_texts() const { return {}; }
   /// Where samples are cut from one long text, a part of them is a stretch of the text, from one share of its
   /// length to another: windows chosen at random are known from their neighbours. `apart`: they do not
   /// overlap. Null where each sample stands for itself. The set itself must outlive the part.

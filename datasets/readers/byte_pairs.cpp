@@ -58,6 +58,16 @@ class Merges {
 
   std::uint32_t byte(unsigned char byte) const { return letters_.token_of_byte[byte]; }
   int vocabulary() const { return static_cast<int>(names_.size()); }
+  /// The bytes of each token.
+  std::vector<std::string> texts() const {
+    std::array<char, kBytes> byte_of_token{};
+    for (std::uint32_t byte = 0; byte < kBytes; ++byte)
+      byte_of_token[letters_.token_of_byte[byte]] = static_cast<char>(byte);
+    std::vector<std::string> texts(names_.size());
+    for (const auto& [bytes, token] : names_)
+      for (const char32_t byte : bytes) texts[token] += byte_of_token[byte];
+    return texts;
+  }
   /// What the pair becomes; kNone when it stays two.
   std::uint32_t merged(std::uint32_t first, std::uint32_t second) const {
     const auto found = made_of_.find(std::uint64_t{first} << 32 | second);
@@ -222,7 +232,7 @@ TokenizedText tokens_of_byte_pairs(std::string_view text, std::string_view merge
                                    const std::string& merges_path) {
   const Merges known(merges, merges_path);
   WordEncoder encoder(known);
-  TokenizedText result{.tokens = {}, .vocabulary = known.vocabulary()};
+  TokenizedText result{.tokens = {}, .vocabulary = known.vocabulary(), .texts = known.texts()};
   // Words come again and again; long ones, which do not, are not remembered.
   constexpr std::size_t kLongestRemembered = 64, kMostRemembered = 1 << 20;
   std::unordered_map<std::string_view, std::vector<std::uint32_t>> remembered;

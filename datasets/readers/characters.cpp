@@ -39,6 +39,13 @@ TokenizedText tokens_of_characters(std::string_view text, const std::string& pat
     if (place != 0) place = next++;
   for (std::uint32_t& token : result.tokens) token = places[token];
   result.vocabulary = static_cast<int>(next);
+  result.texts.resize(next);
+  std::size_t at = 0;
+  for (const std::uint32_t token : result.tokens) {
+    const std::size_t begin = at;
+    next_character(text, at);
+    if (result.texts[token].empty()) result.texts[token] = text.substr(begin, at - begin);
+  }
   return result;
 }
 

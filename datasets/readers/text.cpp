@@ -145,8 +145,14 @@ struct Source {
 /// A whole text. Its memory is that of all windows cut from it.
 class Text final : public Windows {
  public:
-  Text(const Cut& cut, int vocabulary, Source source, std::vector<Line> lines)
-      : Windows(cut, vocabulary, memory_), source_(std::move(source)), lines_(std::move(lines)) {}
+  /// `texts`: what each token stands for.
+  Text(const Cut& cut, std::vector<std::string> texts, Source source, std::vector<Line> lines)
+      : Windows(cut, static_cast<int>(texts.size()), memory_),
+        texts_(std::move(texts)),
+        source_(std::move(source)),
+        lines_(std::move(lines)) {}
+
+  std::vector<std::string> token_texts() const override { return texts_; }
 
   std::int64_t stored_bytes() const override { return cut().last * width_of(classes()); }
   void fill(std::span<std::uint8_t> memory) override {
@@ -181,6 +187,7 @@ class Text final : public Windows {
   }
 
   std::optional<Tokens> memory_;
+  std::vector<std::string> texts_;
   Source source_;
   std::vector<Line> lines_;  ///< what the cut sees, where samples are lines
 };
@@ -192,9 +199,15 @@ std::string text_of(ByteReader& file) {
   return text;
 }
 
+std::vector<std::string> texts_of_bytes() {
+  std::vector<std::string> texts;
+  for (int byte = 0; byte < 1 << 8; ++byte) texts.emplace_back(1, static_cast<char>(byte));
+  return texts;
+}
+
 /// Every byte is a token.
 TokenizedText tokens_of_bytes(std::string_view text) {
-  TokenizedText result{.tokens = {}, .vocabulary = 1 << 8};
+  TokenizedText result{.tokens = {}, .vocabulary = 1 << 8, .texts = texts_of_bytes()};
   for (const char byte : text) result.tokens.push_back(static_cast<unsigned char>(byte));
   return result;
 }
@@ -255,17 +268,18 @@ class TextReader final : public Reader {
     auto file = std::make_unique<ByteReader>(path);
     DataSource data{.name = "text", .fingerprint = {file->fingerprint()}};
     Source source;
-    int vocabulary = 1 << 8;
+    std::vector<std::string> texts;
     std::int64_t count = file->size();
     std::vector<Line> lines;
     if (tokens_ == "bytes" && !by_lines_) {
       source.bytes = std::move(file);
+      texts = texts_of_bytes();
     } else {
       const std::string text = text_of(*file);
       source.tokenized = tokens_ == "bpe"     ? pieces_of(text, data)
                          : tokens_ == "bytes" ? tokens_of_bytes(text)
                                               : tokens_of_characters(text, path);
-      vocabulary = source.tokenized.vocabulary;
+      texts = std::move(source.tokenized.texts);
       count = std::ssize(source.tokenized.tokens);
       if (by_lines_) lines = lines_of(text, source.tokenized, length_);
     }
@@ -280,7 +294,7 @@ class TextReader final : public Reader {
                               .place = path,
                               .notes = {fmt::format("{} {}; `sequence: {}` wants one more than that", count,
                                                     tokens_, length_)}}});
-    data.train = std::make_unique<Text>(cut, vocabulary, std::move(source), std::move(lines));
+    data.train = std::make_unique<Text>(cut, std::move(texts), std::move(source), std::move(lines));
     return data;
   }
 

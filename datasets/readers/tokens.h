@@ -12,6 +12,7 @@ namespace trainer {
 struct TokenizedText {
   std::vector<std::uint32_t> tokens;
   int vocabulary = 0;
+  std::vector<std::string> texts;  ///< what each token stands for
 };
 
 /// Every character (code point) is a token; the vocabulary is those of the text, in order. Error(data) that

@@ -1,4 +1,4 @@
-// What is done with runs that were trained: report, compare, predict.
+// What is done with runs that were trained: report, compare, predict, generate.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -102,6 +102,32 @@ TEST_CASE("predict names classes of folders, and files that are no pictures", "[
   write_text(run.path("x.png"), "no picture");
   CHECK(run.trainer({"predict", "run", "x.png"}).code == 3);
   CHECK(run.trainer({"predict", "run"}).code == 2);
+}
+
+TEST_CASE("generate goes on with a text as the run has learned it", "[runs]") {
+  const SmallRun run;
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += "aäbc";
+  write_text(run.path("abc.txt"), text);
+  write_text(run.path("t.yaml"), R"(data: {dataset: {text: {file: abc.txt, tokens: characters, sequence: 8}}}
+model: {layers: [{embedding: 8}, {lstm: 8}, {dense: $vocab}], loss: softmax_cross_entropy}
+train: {epochs: 20, batch: 8, optimizer: {adam: {lr: 0.02}}}
+)");
+  REQUIRE(run.trainer({"t.yaml", "-o", "run"}).code == 0);
+  // Longer than a sequence, so that the window moves.
+  const ProgramResult said =
+      run.trainer({"generate", "run", "--prompt", "bcaä", "--tokens", "16", "--temperature", "0"});
+  INFO(said.err);
+  CHECK(said.out == "bcaäbcaäbcaäbcaäbcaä\n");
+  const auto by_chance = [&](const std::string& seed) {
+    return run.trainer({"generate", "run", "--prompt", "a", "--temperature", "9", "-s", "train.seed=" + seed})
+        .out;
+  };
+  CHECK(by_chance("1") == by_chance("1"));
+  CHECK(by_chance("1") != by_chance("2"));
+  CHECK(run.trainer({"generate", "run", "--prompt", "x"}).code == 2);
+  REQUIRE(run.trainer({"a.yaml", "-o", "pictures"}).code == 0);
+  CHECK(run.trainer({"generate", "pictures", "--prompt", "x"}).code == 2);
 }
 
 }  // namespace trainer

@@ -57,6 +57,8 @@ TEST_CASE("characters are numbered in the order of their code points, whatever t
   directory.write("a.txt", bytes_of("z\xC3\xA4\xE2\x82\xAC"
                                     "a\xF0\x9F\x98\x80z"));  // z ä € a 😀 z
   const Data data = opened(directory, "file: a.txt, sequence: 5, tokens: characters");
+  CHECK(data.train->token_texts() ==
+        std::vector<std::string>{"a", "z", "\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x98\x80"});
   CHECK(data.train->vocabulary() == 5);
   CHECK(data.train->classes() == 5);
   CHECK(sample_of(*data.train, 0) == std::vector<int>{1, 2, 3, 0, 4, 2, 3, 0, 4, 1});
@@ -101,6 +103,9 @@ TEST_CASE("bpe merges the first pair of the file wherever it is, word by word", 
   directory.write("a.txt", bytes_of("hello hell w. hhell"));
   const Data data = opened(directory, "file: a.txt, sequence: 7, tokens: bpe, merges: merges.txt");
   CHECK(data.train->vocabulary() == 261);
+  CHECK(data.train->token_texts()[71] == "h");
+  CHECK(data.train->token_texts()[220] == " ");
+  CHECK(data.train->token_texts()[259] == "hello");
   CHECK(sample_of(*data.train, 0) ==
         std::vector<int>{259, 220, 258, 260, 13, 220, 71, 220, 258, 260, 13, 220, 71, 258});
 }
