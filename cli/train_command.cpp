@@ -183,7 +183,14 @@ int train_command(const Job& job) {
         make_progress(arguments.quiet ? ProgressMode::none : arguments.progress, standard_output(), path);
     observers = {&*directory, progress.get()};
   }
-  const RunResult result = training.run(observers, directory ? directory->checkpoints() : "");
+  RunResult result;
+  try {
+    result = training.run(observers, directory ? directory->checkpoints() : "");
+  } catch (const Error& error) {
+    // Curves are wanted most where they went wrong.
+    if (directory && error.code() == ExitCode::diverged) report_run(job, directory->path().string());
+    throw;
+  }
   if (directory) {
     report_run(job, directory->path().string());
     tell_end(job, session, training.facts(), result, directory->path().string());

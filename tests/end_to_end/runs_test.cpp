@@ -30,6 +30,8 @@ TEST_CASE("a run leaves a report, which can be made again", "[runs]") {
   CHECK(run.trainer({"report", "runs/a"}).out == "runs/a/report.html\n");
   CHECK(read_text(file) == page);
   CHECK(run.trainer({"report", "set"}).code == 2);
+  CHECK(run.trainer({"a.yaml", "-o", "wild", "-s", "train.optimizer.sgd.lr=1e30", "--datapar"}, 2).code == 5);
+  CHECK(fs::exists(run.path("wild/report.html")));
 }
 
 TEST_CASE("compare shows what runs came to and where their settings differ", "[runs]") {
