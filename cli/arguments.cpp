@@ -182,7 +182,7 @@ CommandLine::CommandLine(Arguments& arguments)
       ->add_option("--temperature", arguments_.temperature,
                    "0: always the likeliest token; 1: as the model has it (default: 0.8)")
       ->type_name("T")
-      ->check(CLI::Range(0.0, 100.0));
+      ->check(CLI::Range(0.0, 100.0).description(""));
   add_settings(*generate);
 
   CLI::App* report = command("report", "Write a run's report.html again, also while the run goes on");

@@ -185,7 +185,11 @@ void find_differences(const std::vector<const ConfigNode*>& nodes, const ValueOf
                       std::vector<ConfigDifference>& found) {
   const ConfigNode& first = *nodes.front();
   if (!std::ranges::all_of(nodes, [&](const ConfigNode* node) { return are_alike(first, *node); })) {
-    ConfigDifference difference{.path = first.path};
+    // The path of a family's value ends with the member that was chosen, and that is what differs.
+    const std::string member = "." + first.type;
+    const bool has_member = !first.type.empty() && first.path.ends_with(member);
+    ConfigDifference difference{
+        .path = first.path.substr(0, first.path.size() - (has_member ? member.size() : 0))};
     for (std::size_t tree = 0; tree < nodes.size(); ++tree)
       difference.values.push_back(nodes[tree]->present ? value_of(tree, *nodes[tree]) : "");
     found.push_back(std::move(difference));

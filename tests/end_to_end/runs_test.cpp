@@ -46,6 +46,7 @@ TEST_CASE("compare shows what runs came to and where their settings differ", "[r
   CHECK(result.out.find("run  steps  ") == 0);
   CHECK(result.out.find("\none      5  ") != std::string::npos);
   CHECK(result.out.find("train.seed ") != std::string::npos);
+  CHECK(result.out.find("\ntrain.optimizer  {sgd: {lr: 0.1, ") != std::string::npos);
   CHECK(result.out.find("{adam: {lr: 0.01, ") != std::string::npos);
   CHECK(result.out.find("train.batch") == std::string::npos);
   CHECK(run.trainer({"compare", "one", "one"}).out.find("all settings are alike\n") != std::string::npos);
