@@ -30,6 +30,8 @@ std::optional<Resumed> find_resumed(const Arguments& arguments) {
   const std::chrono::seconds patience(is_restart() ? 30 : 0);
   std::optional<Resumed> resumed{
       Resumed{.directory = RunDirectory(found.run, patience), .place = found.checkpoint}};
+  // Before hours of training, not at their end.
+  refuse_link(resumed->directory.checkpoints());
   const fs::path last = resumed->directory.checkpoints() / "last";
   if (resumed->place.empty() && fs::exists(fs::symlink_status(last))) resumed->place = last;
   if (!resumed->place.empty()) resumed->checkpoint = read_checkpoint(resumed->place);
@@ -82,6 +84,11 @@ void restore(const Job& job, const Beginning& beginning, Trainer& training) {
     if (resumed) training.check_fit(resumed->checkpoint, resumed->place.string());
   });
   training.restore(resumed ? resumed->checkpoint : Checkpoint{});
+  const RunFacts& facts = training.facts();
+  if (facts.first_step > facts.total_steps)
+    throw Error(ExitCode::usage, fmt::format("{} has done {} steps, and cannot end after {}",
+                                             fs::path(beginning.config.file).parent_path().string(),
+                                             facts.first_step, facts.total_steps));
 }
 
 }  // namespace trainer

@@ -64,7 +64,7 @@ CheckpointState read_state(const fs::path& path) {
   try {
     return parse_checkpoint_state(text);
   } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}: {}", path.string(), error.diagnostics().front().what));
+    throw Error(error.code(), fmt::format("{} {}", path.string(), error.diagnostics().front().what));
   }
 }
 
@@ -162,14 +162,19 @@ void CheckpointFolder::go_on(std::int64_t step, std::int64_t best_step) {
   }
 }
 
+void refuse_link(const fs::path& folder) {
+  std::error_code ignored;
+  if (fs::is_symlink(fs::symlink_status(folder, ignored)))
+    throw Error(ExitCode::failure,
+                fmt::format("{} is a link: nothing is written behind it", folder.string()));
+}
+
 fs::path CheckpointFolder::begin(std::int64_t step) {
   std::error_code error;
   // Not the directories above: a run directory that somebody removed is not made again.
   fs::create_directory(folder_, error);
   if (error) fail(folder_, error);
-  if (fs::is_symlink(fs::symlink_status(folder_, error)))
-    throw Error(ExitCode::failure,
-                fmt::format("{} is a link: nothing is written behind it", folder_.string()));
+  refuse_link(folder_);
   partial_ = folder_ / fmt::format("{}.{}-{}{}", folder_name(step), ::getpid(),
                                    std::chrono::steady_clock::now().time_since_epoch().count(), kPartial);
   if (!fs::create_directory(partial_, error)) fail(partial_, error);

@@ -25,6 +25,9 @@ CheckpointState verify_checkpoint(const std::filesystem::path& directory);
 /// What it takes to recognise a file.
 FileSeal seal_of(const std::filesystem::path& path);
 
+/// Error(failure) where the folder of checkpoints is a link.
+void refuse_link(const std::filesystem::path& folder);
+
 /// The checkpoints of a run directory: step-N folders, with `last` and `best` as relative links. What has its
 /// final name is whole. Not collective: rank 0 has one. Every failure of the system is Error(failure), and
 /// what existed is then as it was.

@@ -123,7 +123,9 @@ class Reader {
     }
     return files;
   }
-  [[noreturn]] static void fail(const std::string& what) { throw Error(ExitCode::weights, what); }
+  [[noreturn]] static void fail(const std::string& what) {
+    throw Error(ExitCode::weights, "is damaged: " + what);
+  }
 
  private:
   const Json& json_;
@@ -138,8 +140,9 @@ Json parsed(std::string_view text) {
   };
   try {
     return Json::parse(text, guard);
-  } catch (const std::exception& error) {
-    Reader::fail(fmt::format("it cannot be read: {}", error.what()));
+  } catch (const std::exception&) {
+    // Why would only tell of a text that nobody wrote.
+    Reader::fail("it is not as it was written");
   }
 }
 
@@ -176,10 +179,10 @@ CheckpointState parse_checkpoint_state(std::string_view text) {
   const Reader reader(json);
   const std::int64_t format = reader.at("format").count();
   if (format != kFormat)
-    throw Error(ExitCode::weights, fmt::format("it has format {}, only format {} is read", format, kFormat));
+    throw Error(ExitCode::weights, fmt::format("has format {}, only format {} is read", format, kFormat));
   const std::int64_t seal = reader.at(kSealKey).count();
   json.erase(kSealKey);
-  if (seal != seal_of(json)) Reader::fail("its checksum is wrong");
+  if (seal != seal_of(json)) Reader::fail("it is not as it was written");
   CheckpointState state{.step = reader.at("step").count(),
                         .steps_per_epoch = reader.at("steps_per_epoch").count(),
                         .seed = static_cast<std::uint64_t>(reader.at("seed").count()),

@@ -62,6 +62,25 @@ TEST_CASE("a run that is finished says so, ends with 0 and changes nothing", "[r
   CHECK(read_text(run.path("runs/a/metrics.jsonl")) == before);
 }
 
+TEST_CASE("a run that goes on neither ends before where it is nor writes behind a link, and says so at once",
+          "[resume]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml"}).code == 0);
+  const std::string metrics = read_text(run.path("runs/a/metrics.jsonl"));
+  const std::string config = read_text(run.path("runs/a/config.yaml"));
+  const ProgramResult shorter = run.trainer({"runs/a", "-s", "train.steps=2", "--datapar"}, GENERATE(1, 2));
+  CHECK(shorter.code == 2);
+  CHECK(shorter.err.find("error: runs/a has done 5 steps, and cannot end after 2\n") == 0);
+  CHECK(occurrences(shorter.err, "error:") == 1);
+  fs::rename(run.path("runs/a/checkpoints"), run.path("elsewhere"));
+  fs::create_directory_symlink(run.path("elsewhere"), run.path("runs/a/checkpoints"));
+  const ProgramResult linked = run.trainer({"runs/a", "-s", "train.epochs=2"});
+  CHECK(linked.code == 1);
+  CHECK(linked.err.find("error: runs/a/checkpoints is a link: nothing is written behind it\n") == 0);
+  CHECK(read_text(run.path("runs/a/metrics.jsonl")) == metrics);
+  CHECK(read_text(run.path("runs/a/config.yaml")) == config);
+}
+
 TEST_CASE("a run without a checkpoint starts again at step 0", "[resume]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml"}).code == 0);
@@ -89,11 +108,13 @@ TEST_CASE("a damaged checkpoint ends with 6 and the one before it, from which th
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=4", "-o", "whole"}).code == 0);
   REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=3", "-o", "b"}).code == 0);
-  fs::resize_file(run.path("b/checkpoints/step-15/optimizer.safetensors"), 100);
+  const std::string file = GENERATE("optimizer.safetensors", "state.json");
+  write_text(run.path("b/checkpoints/step-15") / file, "{\"step\": \xFF");
   const ProgramResult result = run.trainer({"b", "-s", "train.epochs=4"});
   INFO(result.err);
   CHECK(result.code == 6);
-  CHECK(result.err.find("b/checkpoints/step-15/optimizer.safetensors") != std::string::npos);
+  CHECK(result.err.find("error: b/checkpoints/step-15/" + file +
+                        " is damaged: it is not as it was written\n") == 0);
   CHECK(run.trainer({"eval", "b/checkpoints/last"}).code == 6);
   const std::string before = "b/checkpoints/step-10";
   CHECK(result.err.find("trainer " + before) != std::string::npos);
