@@ -19,8 +19,8 @@ inline Operand part(const Operand& whole, std::int64_t first, std::int64_t k) {
 }
 
 /// Some columns of B over some of k, to be packed. Tiles that work on other numbers call prepare() now and
-/// then, which fetches a few lines into the second cache and packs what has arrived there: later they would
-/// come too late, and all at once in the way. finish() does the rest. Empty by default.
+/// then, which fetches a few lines and packs those that have arrived: later they would come too late, and all
+/// at once in the way. finish() does the rest. Empty by default.
 class Packing {
  public:
   static constexpr std::int64_t kStride = 16;  ///< of the tile's k, between calls of prepare()
@@ -45,8 +45,11 @@ class Packing {
   [[gnu::always_inline]] void prepare() {
     for (std::int64_t run = 0; run < runs_a_call_; ++run, ++next_) {
       if (next_ < runs_)
-        for (std::int64_t line = 0; line < lines_; ++line)
-          __builtin_prefetch(from_.data + next_ * run_step_ + line * kLine, 0, 2);
+        for (std::int64_t line = 0; line < lines_; ++line) {
+          const float* const place = from_.data + next_ * run_step_ + line * kLine;
+          // What is packed at once passes by the second cache, where A and this panel are to stay.
+          copied_runs_ > 0 ? __builtin_prefetch(place, 0, 0) : __builtin_prefetch(place, 0, 2);
+        }
       const std::int64_t row = next_ - kLead;
       if (row >= 0 && row < copied_runs_)
         for (std::int64_t lane = 0; lane < width_; lane += kLanes)
@@ -61,9 +64,9 @@ class Packing {
   }
 
  private:
-  // Rows between fetching and packing. More would not fit: where rows are 1024 numbers apart, 16 of them have
-  // places of their own in the second cache.
-  static constexpr std::int64_t kLead = 12;
+  // Rows between fetching and packing. More would not fit: where rows are 1024 numbers apart, 12 of them have
+  // places of their own in the first cache.
+  static constexpr std::int64_t kLead = 10;
 
   Operand from_{};
   std::int64_t columns_ = 0, width_ = 0, depth_ = 0;
