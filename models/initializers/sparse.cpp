@@ -1,15 +1,45 @@
 #include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "models/initializers/initializer.h"
 
 namespace trainer {
 namespace {
 
-/// Every output begins with a few normally distributed weights, and zeros elsewhere (Martens 2010).
+/// The size of a square matrix's largest eigenvalue, by how fast a vector of random numbers grows that is
+/// multiplied by it again and again; two that are complex and conjugate only make the growth uneven.
+double spectral_radius(std::span<const float> matrix, const RandomStream& stream) {
+  constexpr int kSettling = 1000, kMeasured = 4000;
+  const auto size = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(matrix.size()))));
+  std::vector<double> vector(size), next(size);
+  // Numbers that no weight was made of.
+  for (std::size_t i = 0; i < size; ++i)
+    vector[i] = static_cast<double>(stream.normal((std::uint64_t{1} << 48) + 2 * i));
+  double growth = 0;
+  for (int step = 0; step < kSettling + kMeasured; ++step) {
+    std::ranges::fill(next, 0.0);
+    for (std::size_t row = 0; row < size; ++row)
+      for (std::size_t column = 0; column < size; ++column)
+        next[column] += vector[row] * static_cast<double>(matrix[row * size + column]);
+    double square = 0;
+    for (const double number : next) square += number * number;
+    if (square == 0) return 0;
+    const double length = std::sqrt(square);
+    std::ranges::transform(next, vector.begin(), [length](double number) { return number / length; });
+    if (step >= kSettling) growth += std::log(length);
+  }
+  return std::exp(growth / kMeasured);
+}
+
+/// Every output begins with a few normally distributed weights, and zeros elsewhere (Martens 2010). Square
+/// weights can be scaled by their largest eigenvalue, as recurrent layers want it (Sutskever et al. 2013).
 class Sparse final : public Initializer {
  public:
   explicit Sparse(const Config& config)
-      : count_(config.get<std::int64_t>("count")), deviation_(config.get<float>("std")) {}
+      : count_(config.get<std::int64_t>("count")),
+        deviation_(config.get<float>("std")),
+        eigenvalue_(config.has("eigenvalue") ? config.get<double>("eigenvalue") : 0) {}
 
   void fill(const Parameter& parameter, const RandomStream& stream, std::span<float> whole) const override {
     std::ranges::fill(whole, 0.0f);
@@ -27,11 +57,20 @@ class Sparse final : public Initializer {
         weight = value;
         left -= value != 0;
       }
+    if (eigenvalue_ > 0 && shape.rank() == 2 && inputs == outputs) scale(stream, whole);
   }
 
  private:
+  void scale(const RandomStream& stream, std::span<float> whole) const {
+    const double radius = spectral_radius(whole, stream);
+    if (radius == 0) return;  // some power of it is zero
+    const auto factor = static_cast<float>(eigenvalue_ / radius);
+    for (float& weight : whole) weight *= factor;
+  }
+
   std::int64_t count_;
   float deviation_;
+  double eigenvalue_;  ///< 0: as it comes
 };
 
 const Registry<Initializer>::Add registered{
@@ -39,7 +78,12 @@ const Registry<Initializer>::Add registered{
      .help = "a few weights of each output normally distributed, the others 0",
      .primary = "count",
      .settings = {integer("count", "weights of each output that are not 0").at_least(1).fallback("15"),
-                  real("std", "their standard deviation").above(0).fallback("1")}},
+                  real("std", "their standard deviation").above(0).fallback("1"),
+                  real("eigenvalue",
+                       "square weights, as rnn has them from step to step, are scaled until the largest of "
+                       "their eigenvalues has this size")
+                      .above(0)
+                      .optional()}},
     [](const Config& config) { return std::make_unique<Sparse>(config); }};
 
 }  // namespace

@@ -183,3 +183,8 @@ write('merges', 'bytes', bytes(range(1, 256)) + b'\0\xc4\xa0 \xc4\xa0\n')
 write('merges', 'three', 'a\0a b c\n')
 write('merges', 'unknown', 'a\0ab c\n')
 write('merges', 'no-letter', b'a\0a \xff\n')
+
+write('cifar100', 'fine', b'\0\x13\x63' + noise(3072))
+write('cifar100', 'coarse', b'\1\x13\x63' + noise(3072))
+write('cifar100', 'packed', b'\0' + packed(b'\x02\x09' + bytes(3072)))
+write('cifar100', 'bad-label', b'\1\x14\0' + bytes(3072))

@@ -50,11 +50,14 @@ def classifiers():
 
 
 def autoencoder():
-    """That of configs/neon-autoencoder.yaml."""
+    """That of configs/neon-autoencoder.yaml: what lies in its middle is linear, and there are no biases."""
     sizes = [784, 1000, 500, 250, 30, 250, 500, 1000, 784]
-    layers = [nn.Flatten()]
+    linear, modules, yaml = [30, 784], [nn.Flatten()], []
     for before, after in zip(sizes, sizes[1:]):
-        layers += [nn.Linear(before, after), nn.Sigmoid()]
-    hidden = ', '.join(f'dense: {{units: {size}, activation: sigmoid}}' for size in sizes[1:-1])
-    training('training_autoencoder', f'{hidden}, dense: 784', nn.Sequential(*layers[:-1]), (1, 28, 28),
+        modules.append(nn.Linear(before, after, bias=False))
+        if after not in linear:
+            modules.append(nn.Sigmoid())
+        activation = '' if after in linear else ', activation: sigmoid'
+        yaml.append(f'dense: {{units: {after}, bias: false{activation}}}')
+    training('training_autoencoder', ', '.join(yaml), nn.Sequential(*modules), (1, 28, 28),
              'sigmoid_cross_entropy', lambda y, t: F.binary_cross_entropy_with_logits(y, t, reduction='sum') / len(y))

@@ -143,6 +143,34 @@ TEST_CASE("sparse gives every output as many weights as asked, or all it has", "
   }
 }
 
+TEST_CASE("sparse square weights have the largest eigenvalue that is asked for, others stay",
+          "[initializers]") {
+  constexpr std::size_t kSize = 50;
+  const Parameter square{.name = "rnn1.weight_hh_l0", .shape = {kSize, kSize}};
+  const auto plain = Initialized("sparse: {count: 15, std: 0.3}", {square}).values;
+  const auto scaled = Initialized("sparse: {count: 15, std: 0.3, eigenvalue: 1.2}", {square}).values;
+  // The 4096th root of the length of the 4096th power.
+  std::vector<double> power(scaled.begin(), scaled.end());
+  double logarithm = 0;
+  for (int squaring = 0; squaring < 12; ++squaring) {
+    std::vector<double> product(power.size());
+    for (std::size_t row = 0; row < kSize; ++row)
+      for (std::size_t k = 0; k < kSize; ++k)
+        for (std::size_t column = 0; column < kSize; ++column)
+          product[row * kSize + column] += power[row * kSize + k] * power[k * kSize + column];
+    double largest = 0;
+    for (const double number : product) largest = std::max(largest, std::fabs(number));
+    for (double& number : product) number /= largest;
+    logarithm = 2 * logarithm + std::log(largest);
+    power = product;
+  }
+  CHECK(std::exp(logarithm / 4096) == Approx(1.2).epsilon(0.005));
+  const float factor = *std::ranges::max_element(scaled) / *std::ranges::max_element(plain);
+  for (std::size_t i = 0; i < plain.size(); ++i) CHECK(scaled[i] == Approx(factor * plain[i]));
+  CHECK(Initialized("sparse: {eigenvalue: 1.2}", {weight()}).values ==
+        Initialized("sparse", {weight()}).values);
+}
+
 TEST_CASE("limits of a uniform initializer that are the wrong way round are an error", "[initializers]") {
   CHECK_THROWS_WITH(Initialized("uniform: -0.1", {weight()}), Catch::Contains("limit"));
   CHECK_THROWS_WITH(Initialized("uniform: {low: 1, limit: 0.5}", {weight()}), Catch::Contains("low"));

@@ -55,6 +55,16 @@ TEST_CASE("a NaN spoils its own sample of an attention, and no other", "[layers]
   for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::isnan(y[i]) == (i < 4));
 }
 
+TEST_CASE("the memory of attention grows with the length of its sequences, not with the square", "[layers]") {
+  const auto floats = [](std::int64_t length) {
+    return LayerHarness("attention: {heads: 2, causal: true, rotary: true}", {length, 8}, {.rows = 1})
+        .plan()
+        .scratch_end();
+  };
+  // Four times as much for four times as many.
+  CHECK(10 * (floats(8192) - floats(4096)) < 41 * (floats(2048) - floats(1024)));
+}
+
 TEST_CASE("attention that does not fit says why", "[layers]") {
   CHECK_THROWS_WITH(LayerHarness("attention: 3", {5, 4}, {}), Catch::Contains("3 heads do not divide 4"));
   CHECK_THROWS_WITH(LayerHarness("attention: {heads: 2, rotary: true}", {5, 6}, {}),
