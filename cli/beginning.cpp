@@ -8,6 +8,7 @@
 #include "cli/together.h"
 #include "engine/config/source.h"
 #include "engine/parallel/broadcast_text.h"
+#include "engine/parallel/wait_for_all.h"
 
 namespace trainer {
 namespace {
@@ -44,13 +45,13 @@ Beginning find_beginning(const Job& job) {
   const Arguments& arguments = job.arguments;
   std::optional<Resumed> resumed;
   std::string file = arguments.files.front(), text;
-  together(job.world, [&] {
-    if (job.world.rank() != 0) return;
+  const auto find = [&] {
     resumed = find_resumed(arguments);
     if (!resumed) return;
     text = resumed->directory.config();
     file = (resumed->directory.path() / "config.yaml").string();
-  });
+  };
+  together(job.world, [&] { with_disk(job.world, "the reading of the run", job.world.rank() == 0, find); });
   broadcast_text(job.world, text);
   const bool goes_on = !text.empty();
   // Otherwise each reads what it was told to: run_facts() finds out whether that is the same.

@@ -15,6 +15,7 @@
 #include "cli/together.h"
 #include "cli/workplace.h"
 #include "engine/core/stop_signals.h"
+#include "engine/parallel/wait_for_all.h"
 
 namespace trainer {
 namespace {
@@ -102,8 +103,7 @@ std::optional<RunDirectory> take_directory(const Job& job, const OpenRun& run, c
   const RunDirectory::Description description{config, command_of(job),
                                               environment_json(*run.session, seats, config)};
   std::optional<RunDirectory> directory;
-  together(job.world, [&] {
-    if (job.world.rank() != 0) return;
+  const auto take = [&] {
     if (beginning.resumed) {
       Resumed& resumed = *beginning.resumed;
       resumed.directory.go_on(description, resumed.checkpoint.state);
@@ -112,7 +112,9 @@ std::optional<RunDirectory> take_directory(const Job& job, const OpenRun& run, c
       directory.emplace(RunDirectory::Options{job.arguments.out, run_name(job.arguments)}, description);
     }
     if (is_restartable(job)) tell_run(directory->path());
-  });
+  };
+  together(job.world,
+           [&] { with_disk(job.world, "the beginning of the run directory", job.world.rank() == 0, take); });
   return directory;
 }
 
@@ -191,10 +193,9 @@ int train_command(const Job& job) {
     if (directory && error.code() == ExitCode::diverged) report_run(job, directory->path().string());
     throw;
   }
-  if (directory) {
-    report_run(job, directory->path().string());
-    tell_end(job, session, training.facts(), result, directory->path().string());
-  }
+  const auto report = [&] { report_run(job, directory->path().string()); };
+  with_disk(job.world, "the writing of the report", directory.has_value(), report);
+  if (directory) tell_end(job, session, training.facts(), result, directory->path().string());
   return result.stopped ? static_cast<int>(ExitCode::interrupted) : 0;
 }
 

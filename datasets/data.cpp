@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <exception>
 #include <numeric>
-#include <thread>
 
 #include "datasets/input_targets.h"
 #include "datasets/subset.h"
 #include "engine/config/registry.h"
 #include "engine/core/random.h"
+#include "engine/parallel/wait_for_all.h"
 
 namespace trainer {
 namespace {
@@ -257,27 +256,26 @@ Data open_data(const Config& config, std::uint64_t seed) {
 }
 
 void load_samples(Data& data, Communicator& host) {
-  host.activity().expect_delay(true);
   const Storage storage(data);
   data.memory = host.shared(storage.bytes());
   const bool is_shared = data.memory != nullptr;
   std::exception_ptr problem;
-  try {
+  const auto read = [&] {
     if (!is_shared) data.memory = solo()->shared(storage.bytes());
-    if (!is_shared || host.rank() == 0) storage.fill(data.memory->bytes());
+    storage.fill(data.memory->bytes());
+  };
+  try {
+    const bool reads = !is_shared || host.rank() == 0;
+    with_disk(host, "the reading of samples", reads, read);
   } catch (...) {
     problem = std::current_exception();
   }
-  // Those who wait sleep: the one that reads may need their core.
   float failures = problem ? 1 : 0;
-  const auto all_done = host.start_sum({&failures, 1});
-  const Activity::Waiting waiting(host.activity(), "the samples, which one rank of a host reads");
-  while (!all_done->test()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  host.sum({&failures, 1});
   if (problem) std::rethrow_exception(problem);
   if (is_shared && failures > 0)
     throw Error(ExitCode::data, "another process of this host could not read the data");
   storage.attach(data.memory->bytes());
-  host.activity().expect_delay(false);
 }
 
 }  // namespace trainer

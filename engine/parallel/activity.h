@@ -27,21 +27,38 @@ class Activity {
     bool outermost_;
   };
 
+  /// From its construction to its end, some ranks do what only their disks can hasten, and all tell one
+  /// another that they live (wait_for_all). A disk has ten times the patience whenever something has moved.
+  class DiskWork {
+   public:
+    /// `what` as above: "the writing of a checkpoint".
+    DiskWork(Activity& activity, const char* what);
+    ~DiskWork();
+    DiskWork(const DiskWork&) = delete;
+    DiskWork& operator=(const DiskWork&) = delete;
+    void has_moved();
+    /// It is this rank of the world that is not done.
+    void of_rank(int rank);
+
+   private:
+    Activity& activity_;
+  };
+
   /// A rank that waits this long has lost another one.
   void set_patience(double seconds) { patience_.store(seconds, std::memory_order_relaxed); }
-  /// Other ranks may do long work alone from now on (read files, write a checkpoint): until this is taken
-  /// back, waiting may take ten times as long.
-  void expect_delay(bool expected) { delay_.store(expected, std::memory_order_relaxed); }
   /// Counted from 1; 0 before the first.
   void set_step(std::int64_t step) { step_.store(step, std::memory_order_relaxed); }
 
   /// What a watchdog sees; its parts may be of neighbouring moments.
-  struct Snapshot {
+  struct Wait {
     std::uint64_t signs = 0;     ///< of life; the same number means that nothing has moved
-    const char* what = nullptr;  ///< null: the thread does not wait
+    const char* what = nullptr;  ///< null: there is nothing to wait for
     int bucket = -1, rank = -1;
-    std::int64_t step = 0;
     double patience = 0;
+  };
+  struct Snapshot {
+    Wait ranks, disk;
+    std::int64_t step = 0;
   };
   Snapshot look() const;
 
@@ -53,7 +70,9 @@ class Activity {
   std::atomic<int> bucket_{-1}, rank_{-1};
   std::atomic<std::int64_t> step_{0};
   std::atomic<double> patience_{300};
-  std::atomic<bool> delay_{false};
+  std::atomic<std::uint64_t> disk_signs_{0};
+  std::atomic<const char*> disk_what_{nullptr};
+  std::atomic<int> disk_rank_{-1};
 };
 
 }  // namespace trainer

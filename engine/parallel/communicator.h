@@ -37,6 +37,8 @@ class Communicator {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  /// What a rank of this group is called among all ranks.
+  virtual int world_rank(int rank) const = 0;
   /// What this rank waits for; one for all groups.
   virtual Activity& activity() = 0;
 

@@ -35,17 +35,15 @@ void for_chunks(std::int64_t count, const Function& function) {
     function(first, static_cast<int>(std::min(kChunk, count - first)));
 }
 
-/// As MPI_Waitall, but never keeps a core that the ranks waited for may need.
-void wait_all(std::span<MPI_Request> requests, Activity& activity, const char* what) {
-  const Activity::Waiting waiting(activity, what);
-  const int count = static_cast<int>(requests.size());
+/// As MPI_Wait, but never keeps a core that the ranks waited for may need.
+void wait_for(MPI_Request& request) {
   if (mpi_yields()) {
-    check_mpi(MPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+    check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
     return;
   }
   const auto complete = [&] {
     int done = 0;
-    check_mpi(MPI_Testall(count, requests.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
+    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
     return done != 0;
   };
   constexpr bool kYieldAtOnce = true;
@@ -66,51 +64,9 @@ void all_reduce(MPI_Comm handle, int ranks, Activity& activity, std::span<T> val
     MPI_Request request;
     check_mpi(MPI_Iallreduce(MPI_IN_PLACE, chunk, count, type, operation, handle, &request),
               "MPI_Iallreduce");
-    wait_all({&request, 1}, activity, "a sum over ranks");
+    wait_for(request);
   });
 }
-
-/// Messages under way between this rank and others. Messages of two ranks keep their order, so exchanges that
-/// all ranks start in the same order need one tag only.
-class Exchange final : public Request {
- public:
-  Exchange(MPI_Comm handle, Activity& activity) : handle_(handle), activity_(activity) {}
-
-  template <class T>
-  void send(std::span<const T> values, int to, MPI_Datatype type) {
-    for_chunks(std::ssize(values), [&](std::int64_t first, int count) {
-      check_mpi(MPI_Isend(values.data() + first, count, type, to, kTag, handle_, &requests_.emplace_back()),
-                "MPI_Isend");
-    });
-  }
-  template <class T>
-  void receive(std::span<T> values, int from, MPI_Datatype type) {
-    for_chunks(std::ssize(values), [&](std::int64_t first, int count) {
-      check_mpi(MPI_Irecv(values.data() + first, count, type, from, kTag, handle_, &requests_.emplace_back()),
-                "MPI_Irecv");
-    });
-  }
-  void sum(std::span<float> values) {
-    for_chunks(std::ssize(values), [&](std::int64_t first, int count) {
-      check_mpi(MPI_Iallreduce(MPI_IN_PLACE, values.data() + first, count, MPI_FLOAT, MPI_SUM, handle_,
-                               &requests_.emplace_back()),
-                "MPI_Iallreduce");
-    });
-  }
-
-  bool test() override {
-    int done = 0;
-    check_mpi(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE),
-              "MPI_Testall");
-    return done != 0;
-  }
-  void wait() override { wait_all(requests_, activity_, "messages of other ranks"); }
-
- private:
-  MPI_Comm handle_;
-  Activity& activity_;
-  std::vector<MPI_Request> requests_;
-};
 
 /// Cuts `values` by rank. The counts must fill it: a mistake here would write into somebody else's memory.
 template <class T>
@@ -149,12 +105,69 @@ void check_mpi(int code, const char* call) {
               "what is saved");
 }
 
+/// Messages under way between this rank and others. Messages of two ranks keep their order, so exchanges that
+/// all ranks start in the same order need one tag only.
+class MpiCommunicator::Exchange final : public Request {
+ public:
+  explicit Exchange(MpiCommunicator& group, const char* what = "messages of other ranks")
+      : group_(group), what_(what) {}
+
+  template <class T>
+  void send(std::span<const T> values, int to, MPI_Datatype type) {
+    for_chunks(std::ssize(values), [&](std::int64_t first, int count) {
+      check_mpi(MPI_Isend(values.data() + first, count, type, to, kTag, group_.handle_, &begin(to)),
+                "MPI_Isend");
+    });
+  }
+  template <class T>
+  void receive(std::span<T> values, int from, MPI_Datatype type) {
+    for_chunks(std::ssize(values), [&](std::int64_t first, int count) {
+      check_mpi(MPI_Irecv(values.data() + first, count, type, from, kTag, group_.handle_, &begin(from)),
+                "MPI_Irecv");
+    });
+  }
+  void sum(std::span<float> values) {
+    for_chunks(std::ssize(values), [&](std::int64_t first, int count) {
+      check_mpi(MPI_Iallreduce(MPI_IN_PLACE, values.data() + first, count, MPI_FLOAT, MPI_SUM, group_.handle_,
+                               &begin(kAll)),
+                "MPI_Iallreduce");
+    });
+  }
+
+  bool test() override {
+    int done = 0;
+    check_mpi(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE),
+              "MPI_Testall");
+    return done != 0;
+  }
+  void wait() override {
+    Activity::Waiting waiting(group_.activity_, what_);
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+      if (peers_[i] != kAll) waiting.for_rank(group_.world_rank(peers_[i]));
+      wait_for(requests_[i]);
+    }
+  }
+
+ private:
+  static constexpr int kAll = -1;
+
+  MPI_Request& begin(int peer) {
+    peers_.push_back(peer);
+    return requests_.emplace_back(MPI_REQUEST_NULL);
+  }
+
+  MpiCommunicator& group_;
+  const char* what_;
+  std::vector<MPI_Request> requests_;
+  std::vector<int> peers_;  ///< with whom, for each request
+};
+
 /// Every rank sends each other one its part, and adds what it gets in rank order: the least possible traffic,
 /// and sums that repeat bit for bit.
 class MpiCommunicator::ReduceScatter final : public Request {
  public:
   ReduceScatter(MpiCommunicator& group, std::span<float> values, std::span<const std::int64_t> counts)
-      : group_(group), exchange_(group.handle_, group.activity_) {
+      : group_(group), exchange_(group) {
     const auto slices = parts(values, counts, group.size());
     mine_ = slices[static_cast<std::size_t>(group.rank())];
     if (!group.spare_buffers_.empty()) {
@@ -200,10 +213,22 @@ class MpiCommunicator::ReduceScatter final : public Request {
   bool summed_ = false;
 };
 
-MpiCommunicator::MpiCommunicator(MPI_Comm handle, Activity& activity) : handle_(handle), activity_(activity) {
+MpiCommunicator::MpiCommunicator(MPI_Comm handle, Activity& activity, const MpiCommunicator* parent)
+    : handle_(handle), activity_(activity) {
   check_mpi(MPI_Comm_set_errhandler(handle_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   MPI_Comm_rank(handle_, &rank_);
   MPI_Comm_size(handle_, &size_);
+  world_ranks_.resize(static_cast<std::size_t>(size_));
+  std::iota(world_ranks_.begin(), world_ranks_.end(), 0);
+  if (!parent) return;
+  MPI_Group mine = MPI_GROUP_NULL, all = MPI_GROUP_NULL;
+  MPI_Comm_group(handle_, &mine);
+  MPI_Comm_group(parent->handle_, &all);
+  const std::vector<int> ranks = world_ranks_;
+  MPI_Group_translate_ranks(mine, size_, ranks.data(), all, world_ranks_.data());
+  for (int& rank : world_ranks_) rank = parent->world_rank(rank);
+  MPI_Group_free(&mine);
+  MPI_Group_free(&all);
 }
 
 MpiCommunicator::~MpiCommunicator() {
@@ -215,7 +240,8 @@ void MpiCommunicator::barrier() {
   if (size_ == 1) return;
   MPI_Request request;
   check_mpi(MPI_Ibarrier(handle_, &request), "MPI_Ibarrier");
-  wait_all({&request, 1}, activity_, "a barrier");
+  const Activity::Waiting waiting(activity_, "a barrier");
+  wait_for(request);
 }
 
 void MpiCommunicator::sum(std::span<float> values) {
@@ -232,27 +258,41 @@ void MpiCommunicator::maximum(std::span<double> values) {
 }
 
 std::unique_ptr<Request> MpiCommunicator::start_sum(std::span<float> values) {
-  auto exchange = std::make_unique<Exchange>(handle_, activity_);
+  auto exchange = std::make_unique<Exchange>(*this, "a sum over ranks");
   exchange->sum(values);
   return exchange;
 }
 
 void MpiCommunicator::broadcast(std::span<std::byte> bytes, int root) {
+  // So a rank that waits knows for whom; a tree would not tell.
+  constexpr std::int64_t kFewBytes = 1 << 12;
+  if (std::ssize(bytes) <= kFewBytes) {
+    Exchange exchange(*this, "a broadcast");
+    for (int other = 0; rank_ == root && other < size_; ++other)
+      if (other != root) exchange.send<std::byte>(bytes, other, MPI_BYTE);
+    if (rank_ != root) exchange.receive(bytes, root, MPI_BYTE);
+    exchange.wait();
+    return;
+  }
+  const Activity::Waiting waiting(activity_, "a broadcast");
   for_chunks(std::ssize(bytes), [&](std::int64_t first, int count) {
     MPI_Request request;
     check_mpi(MPI_Ibcast(bytes.data() + first, count, MPI_BYTE, root, handle_, &request), "MPI_Ibcast");
-    wait_all({&request, 1}, activity_, "a broadcast");
+    wait_for(request);
   });
 }
 
 std::vector<std::vector<std::byte>> MpiCommunicator::gather(std::span<const std::byte> mine, int root) {
+  const char* const what = "a gathering";
   const std::int64_t my_length = std::ssize(mine);
-  std::vector<std::int64_t> lengths(rank_ == root ? static_cast<std::size_t>(size_) : 0);
-  MPI_Request request;
-  check_mpi(MPI_Igather(&my_length, 1, MPI_INT64_T, lengths.data(), 1, MPI_INT64_T, root, handle_, &request),
-            "MPI_Igather");
-  wait_all({&request, 1}, activity_, "a gathering");
-  Exchange exchange(handle_, activity_);
+  std::vector<std::int64_t> lengths(rank_ == root ? static_cast<std::size_t>(size_) : 0, my_length);
+  Exchange announcement(*this, what), exchange(*this, what);
+  for (int other = 0; other < static_cast<int>(lengths.size()); ++other)
+    if (other != root)
+      announcement.receive(std::span(lengths).subspan(static_cast<std::size_t>(other), 1), other,
+                           MPI_INT64_T);
+  if (rank_ != root) announcement.send(std::span(&my_length, 1), root, MPI_INT64_T);
+  announcement.wait();
   std::vector<std::vector<std::byte>> all(lengths.size());
   for (int other = 0; other < static_cast<int>(all.size()); ++other) {
     auto& bytes = all[static_cast<std::size_t>(other)];
@@ -277,7 +317,7 @@ std::unique_ptr<Request> MpiCommunicator::start_all_gather(std::span<const float
   const auto slices = parts(all, counts, size_);
   const std::span<float> own = slices[static_cast<std::size_t>(rank_)];
   if (own.size() != mine.size()) throw std::logic_error("all_gather: my part differs from my count");
-  auto exchange = std::make_unique<Exchange>(handle_, activity_);
+  auto exchange = std::make_unique<Exchange>(*this);
   for (int other = 0; other < size_; ++other) {
     if (other == rank_) continue;
     exchange->receive(slices[static_cast<std::size_t>(other)], other, MPI_FLOAT);
@@ -310,7 +350,7 @@ std::unique_ptr<Request> MpiCommunicator::start_all_to_all(std::span<const float
   const auto me = static_cast<std::size_t>(rank_);
   if (outgoing[me].size() != incoming[me].size())
     throw std::logic_error("all_to_all: what I send to myself differs from what I receive");
-  auto exchange = std::make_unique<Exchange>(handle_, activity_);
+  auto exchange = std::make_unique<Exchange>(*this);
   for (int other = 0; other < size_; ++other) {
     if (other == rank_) continue;
     exchange->receive(incoming[static_cast<std::size_t>(other)], other, MPI_FLOAT);
@@ -324,7 +364,7 @@ std::unique_ptr<Communicator> MpiCommunicator::split(int color, int key) {
   const Activity::Waiting waiting(activity_, "the forming of groups");
   MPI_Comm part = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split(handle_, color, key, &part), "MPI_Comm_split");
-  return std::make_unique<MpiCommunicator>(part, activity_);
+  return std::make_unique<MpiCommunicator>(part, activity_, this);
 }
 
 std::unique_ptr<Communicator> MpiCommunicator::split_by_host() {
@@ -332,7 +372,7 @@ std::unique_ptr<Communicator> MpiCommunicator::split_by_host() {
   MPI_Comm part = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(handle_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part),
             "MPI_Comm_split_type");
-  return std::make_unique<MpiCommunicator>(part, activity_);
+  return std::make_unique<MpiCommunicator>(part, activity_, this);
 }
 
 bool MpiCommunicator::all_agree(bool mine) {

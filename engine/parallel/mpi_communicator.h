@@ -14,14 +14,16 @@ void check_mpi(int code, const char* call);
 /// A group of ranks that speak through a communicator of their own.
 class MpiCommunicator : public Communicator {
  public:
-  /// Takes over `handle`, which nobody else may use: a library's messages must never meet ours.
-  MpiCommunicator(MPI_Comm handle, Activity& activity);
+  /// Takes over `handle`, which nobody else may use: a library's messages must never meet ours. `parent` is
+  /// the group that it is a part of; null: it is all ranks.
+  MpiCommunicator(MPI_Comm handle, Activity& activity, const MpiCommunicator* parent = nullptr);
   ~MpiCommunicator() override;
   MpiCommunicator(const MpiCommunicator&) = delete;
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  int world_rank(int rank) const override { return world_ranks_[static_cast<std::size_t>(rank)]; }
   Activity& activity() override { return activity_; }
   void barrier() override;
   void sum(std::span<float> values) override;
@@ -49,6 +51,7 @@ class MpiCommunicator : public Communicator {
   [[noreturn]] void abort(ExitCode code) override;
 
  private:
+  class Exchange;
   class ReduceScatter;
 
   bool all_agree(bool mine);
@@ -56,6 +59,7 @@ class MpiCommunicator : public Communicator {
   MPI_Comm handle_;
   Activity& activity_;
   int rank_ = 0, size_ = 1;
+  std::vector<int> world_ranks_;
   std::vector<std::vector<float>> spare_buffers_;  ///< kept, so that repeated steps allocate nothing
 };
 

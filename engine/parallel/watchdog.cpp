@@ -21,13 +21,28 @@ constexpr double kLongestPause = 1;
 /// Between two looks.
 double pause_of(double patience) { return std::clamp(patience / 20, 0.005, kLongestPause); }
 
-std::string message_of(const std::string& me, const Activity::Snapshot& seen) {
-  std::string what = seen.rank >= 0 ? fmt::format("rank {} at ", seen.rank) : "";
-  what += seen.what;
-  if (seen.bucket >= 0) what += fmt::format(" of bucket {}", seen.bucket);
-  return fmt::format("error: {} has waited {:.3g} s for {}, {}", me, seen.patience, what,
-                     seen.step > 0 ? fmt::format("in step {}", seen.step) : "before the first step");
+std::string message_of(const std::string& me, const Activity::Wait& wait, std::int64_t step) {
+  std::string what = wait.rank >= 0 ? fmt::format("rank {} at ", wait.rank) : "";
+  what += wait.what;
+  if (wait.bucket >= 0) what += fmt::format(" of bucket {}", wait.bucket);
+  return fmt::format("error: {} has waited {:.3g} s for {}, {}", me, wait.patience, what,
+                     step > 0 ? fmt::format("in step {}", step) : "before the first step");
 }
+
+/// How long one wait has stood still.
+class Standstill {
+ public:
+  /// Whether it is too long now, `passed` seconds after the last look.
+  bool is_over(const Activity::Wait& seen, double passed) {
+    waited_ = seen.what && seen.what == before_.what && seen.signs == before_.signs ? waited_ + passed : 0;
+    before_ = seen;
+    return waited_ >= seen.patience;
+  }
+
+ private:
+  Activity::Wait before_;
+  double waited_ = 0;
+};
 
 }  // namespace
 
@@ -43,22 +58,18 @@ void Watchdog::watch(const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any alarm;
   std::unique_lock lock(mutex);
-  Activity::Snapshot before;
-  double waited = 0;
+  Standstill ranks, disk;
   auto last_look = std::chrono::steady_clock::now();
   while (!stop.stop_requested()) {
-    const double pause = pause_of(activity_.look().patience);
+    const double pause = pause_of(activity_.look().ranks.patience);
     alarm.wait_for(lock, stop, Seconds(pause), [] { return false; });
     const auto now = std::chrono::steady_clock::now();
     // A process that was stopped for a while, the watchdog with it, has not waited all that time.
     const double passed = std::min(Seconds(now - last_look).count(), 2 * pause);
     last_look = now;
     const Activity::Snapshot seen = activity_.look();
-    waited = seen.what && seen.what == before.what && seen.signs == before.signs ? waited + passed : 0;
-    before = seen;
-    if (waited < seen.patience) continue;
-    on_stall_(message_of(me_, seen));
-    waited = 0;
+    if (ranks.is_over(seen.ranks, passed)) on_stall_(message_of(me_, seen.ranks, seen.step));
+    if (disk.is_over(seen.disk, passed)) on_stall_(message_of(me_, seen.disk, seen.step));
   }
 }
 

@@ -14,6 +14,7 @@
 
 #include "engine/core/crc32c.h"
 #include "engine/parallel/broadcast_text.h"
+#include "engine/parallel/wait_for_all.h"
 #include "models/export/layout.h"
 #include "models/training/weights.h"
 
@@ -21,6 +22,7 @@ namespace trainer {
 namespace {
 
 enum File { kModelFile, kOptimizerFile };
+constexpr const char* kWriting = "the writing of a checkpoint";
 constexpr std::array kFileNames{CheckpointFolder::kModel, CheckpointFolder::kOptimizer};
 
 /// What a writer tells rank 0 of one of its runs.
@@ -131,7 +133,7 @@ void CheckpointWriter::begin(const CheckpointState& state, bool best) {
   finish();
   begun_ = Clock::now();
   std::string directory;
-  if (world.rank() == 0) {
+  const auto make = [&] {
     directory = folder_.begin(state.step).string();
     open_ = true;
     for (const char* name : kFileNames) {
@@ -139,7 +141,8 @@ void CheckpointWriter::begin(const CheckpointState& state, bool best) {
       const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
       if (file.number() < 0) fail(path, errno);
     }
-  }
+  };
+  with_disk(world, kWriting, world.rank() == 0, make);
   broadcast_text(world, directory);
   directory_ = directory;
   state_ = state;
@@ -163,7 +166,9 @@ void CheckpointWriter::open_files(const std::string& directory) {
     }
     return 0;
   };
-  const int error = is_writer() ? open_all() : 0;
+  int error = 0;
+  const auto open_mine = [&] { error = open_all(); };
+  with_disk(world, kWriting, is_writer(), open_mine);
   if (!sees_directory_) {
     // Ranks of other hosts may not have the file system that rank 0 writes to.
     std::int64_t refusals = error == 0 ? 0 : 1;
@@ -281,6 +286,7 @@ void CheckpointWriter::write_parts() {
   failure_ = words_of_failure([this] {
     if (sources_.mesh.world().rank() == 0) reserve_room();
     for (Run& run : runs_) write_run(run);
+    for (Run& run : runs_) flush_run(run);
     for (std::size_t file = 0; file < files_.size(); ++file)
       if (::fsync(files_[file].number()) != 0) fail((directory_ / kFileNames[file]).string(), errno);
   });
@@ -297,7 +303,7 @@ void CheckpointWriter::reserve_room() const {
   }
 }
 
-void CheckpointWriter::write_run(Run& run) const {
+void CheckpointWriter::write_run(Run& run) {
   // Small tensors go together, large ones as they are: each call of the system is worth it, and little is
   // copied.
   constexpr std::size_t kPart = std::size_t{4} << 20;
@@ -313,6 +319,7 @@ void CheckpointWriter::write_run(Run& run) const {
       if (count < 0) fail((directory_ / kFileNames[at(run.file)]).string(), errno);
       bytes = bytes.subspan(static_cast<std::size_t>(count));
       offset += static_cast<std::uint64_t>(count);
+      ++parts_done_;
     }
   };
   const auto flush = [&] {
@@ -336,6 +343,16 @@ void CheckpointWriter::write_run(Run& run) const {
   flush();
 }
 
+/// To the disk part by part, which one can see from outside; the last word is fsync's, which tells of errors.
+void CheckpointWriter::flush_run(const Run& run) {
+  constexpr std::uint64_t kPart = std::uint64_t{16} << 20;
+  constexpr unsigned kWholly =
+      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  for (std::uint64_t done = 0; done < run.seal.bytes; done += kPart, ++parts_done_)
+    ::sync_file_range(files_[at(run.file)].number(), static_cast<off_t>(run.offset + done),
+                      static_cast<off_t>(std::min(kPart, run.seal.bytes - done)), kWholly);
+}
+
 void CheckpointWriter::go_on(bool all_written) {
   if (open_ && all_written) end_parts();
   if (commit_thread_.joinable() && !committing_) wait_for_commit();
@@ -343,12 +360,15 @@ void CheckpointWriter::go_on(bool all_written) {
 
 void CheckpointWriter::finish() {
   if (open_) end_parts();
+  wait_for_all(sources_.mesh.world(), kWriting, [this] { return !committing_; });
   wait_for_commit();
 }
 
 /// Collects what the writers have to tell.
 void CheckpointWriter::end_parts() {
   Communicator& world = sources_.mesh.world();
+  wait_for_all(
+      world, kWriting, [this] { return !writing_; }, [this] { return parts_done_.load(); });
   parts_thread_.join();
   files_.clear();
   std::string message = failure_;

@@ -83,7 +83,8 @@ class CheckpointWriter {
   void join_tensors(Run& run) const;
   void write_parts();
   void reserve_room() const;
-  void write_run(Run& run) const;
+  void write_run(Run& run);
+  void flush_run(const Run& run);
   void end_parts();
   void commit();
   void wait_for_commit();
@@ -99,6 +100,7 @@ class CheckpointWriter {
 
   bool open_ = false;  ///< parts are on their way, the same on all ranks
   std::atomic<bool> writing_{false}, committing_{false};
+  std::atomic<int> parts_done_{0};  ///< of its work, to tell a slow disk from one that stands still
   std::thread parts_thread_, commit_thread_;
   std::string failure_;  ///< of the thread that was joined last; empty: none
   std::vector<Descriptor> files_;

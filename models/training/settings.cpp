@@ -200,7 +200,7 @@ std::vector<Setting> run_settings() {
                .changeable(),
            integer("stall_timeout",
                    "seconds that a process waits for others before it gives the run up; ten times as many "
-                   "while one of them reads samples or writes a checkpoint")
+                   "for a disk of which nothing moves")
                .at_least(1)
                .fallback("300")
                .changeable(),

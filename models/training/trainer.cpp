@@ -4,6 +4,7 @@
 
 #include "engine/core/memory_use.h"
 #include "engine/parallel/broadcast_text.h"
+#include "engine/parallel/wait_for_all.h"
 #include "models/initializers/initializer.h"
 #include "models/training/divergence.h"
 #include "models/training/evaluation.h"
@@ -159,7 +160,6 @@ RunResult Trainer::run(const std::vector<Observer*>& observers, const std::files
     end_step(progress, observers);
   }
 
-  session_.mesh().world().activity().expect_delay(true);
   writer_->finish();
   progress.end();
   // No rank goes on, and gives memory back, before all have looked.
@@ -271,11 +271,12 @@ void Trainer::stop(Progress& progress, const std::vector<Observer*>& observers) 
 }
 
 void Trainer::save(Progress& progress, const std::vector<Observer*>& observers, bool pending) {
-  session_.mesh().world().activity().expect_delay(true);
   step_.owned().verify(progress.step);
   progress.save_asked = false;
   progress.saved = Clock::now();
-  tell(observers, [](Observer& observer) { observer.on_save(); });
+  Communicator& world = session_.mesh().world();
+  const auto flush = [&] { tell(observers, [](Observer& observer) { observer.on_save(); }); };
+  with_disk(world, "the flushing of results", world.rank() == 0, flush);
   CheckpointState state = progress.state(pending);
   state.seed = session_.settings().seed;
   state.data = fingerprint(session_.data());

@@ -153,7 +153,6 @@ TrainingStep::Votes TrainingStep::agree(const Votes& mine, std::int64_t samples,
   reducer_.agree(sums_, clips() ? 1 : 0);
   const std::span<double> counts = std::span(sums_).subspan(kinds, votes.size());
   session_.mesh().model().sum(counts);
-  session_.mesh().world().activity().expect_delay(false);
   agreed_ = Clock::now();
   times_.agree = agreed_ - begin;
 

@@ -79,6 +79,17 @@ TEST_CASE("a rank that is stopped ends the run with 7 after the timeout, and is 
   CHECK(result.err.find(", in step ") != std::string::npos);
 }
 
+TEST_CASE("a rank that is stopped while checkpoints are written is found as soon, and named", "[guards]") {
+  const SmallRun run;
+  const int stopped = GENERATE(0, 1, 2);
+  const ProgramResult result =
+      run.shell(signalled("-s train.stall_timeout=2 -s train.checkpoint.steps=1", "STOP", stopped));
+  INFO(result.err);
+  CHECK(result.code == 7);
+  CHECK(result.seconds < 12);
+  CHECK(result.err.find(" has waited 2 s for rank " + std::to_string(stopped) + " at ") != std::string::npos);
+}
+
 TEST_CASE("a rank that is killed ends the run with 7 at once", "[guards]") {
   const SmallRun run;
   const ProgramResult result = run.shell(signalled("", "KILL", 2));

@@ -69,14 +69,25 @@ TEST_CASE("many short waits are not a long one, and neither are inner ones that 
   CHECK(watched.barked().empty());
 }
 
-TEST_CASE("where work of one rank alone is expected, patience is ten times as long", "[watchdog]") {
+TEST_CASE("a rank that does not answer while a disk works is told as soon as elsewhere", "[watchdog]") {
   Watched watched(0.1);
-  watched.activity.expect_delay(true);
-  const Activity::Waiting waiting(watched.activity, "the checkpoint");
-  std::this_thread::sleep_for(300ms);
+  const Activity::DiskWork work(watched.activity, "the checkpoint");
+  const Activity::Waiting waiting(watched.activity, "messages");
+  CHECK(watched.next_bark() == "error: rank 1 on a has waited 0.1 s for messages, before the first step");
+}
+
+TEST_CASE("a disk that moves may take its time; one that stands still has ten times as long", "[watchdog]") {
+  Watched watched(0.05);
+  Activity::DiskWork work(watched.activity, "the checkpoint");
+  work.of_rank(2);
+  for (int i = 0; i < 90; ++i) {
+    const Activity::Waiting waiting(watched.activity, "messages");
+    if (i % 10 == 0) work.has_moved();
+    std::this_thread::sleep_for(10ms);
+  }
   CHECK(watched.barked().empty());
-  watched.activity.expect_delay(false);
-  CHECK_FALSE(watched.next_bark().empty());
+  CHECK(watched.next_bark() ==
+        "error: rank 1 on a has waited 0.5 s for rank 2 at the checkpoint, before the first step");
 }
 
 TEST_CASE("the end of a watchdog does not take as long as its pauses", "[watchdog]") {
