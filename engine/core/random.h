@@ -30,6 +30,10 @@ class RandomStream {
   float normal(std::uint64_t index) const;
   /// In [0, count), unbiased to 2^-64; `count` > 0.
   std::uint64_t below(std::uint64_t index, std::uint64_t count) const;
+  /// What Philox is given beside the counter, its first word below the second; and the upper half of the
+  /// counter.
+  std::uint64_t key() const { return std::uint64_t{key_[1]} << 32 | key_[0]; }
+  std::uint64_t moment() const { return moment_; }
   /// numbers[i] = uniform(first + i).
   void fill_uniform(std::uint64_t first, std::span<float> numbers) const;
 

@@ -1,5 +1,5 @@
-// relu, sigmoid, tanh, gelu, silu, softplus as layers of their own, and as the setting of layers that fuse
-// them.
+// relu, relu6, sigmoid, tanh, gelu, silu, softplus as layers of their own, and as the setting of layers that
+// fuse them.
 #include "engine/math/activation.h"
 
 #include <map>
@@ -12,15 +12,15 @@ namespace trainer {
 
 Setting activation_setting() {
   return choice("activation", "function applied to the output",
-                {"none", "relu", "sigmoid", "tanh", "gelu", "silu", "softplus", "elu"})
+                {"none", "relu", "relu6", "sigmoid", "tanh", "gelu", "silu", "softplus", "elu"})
       .fallback("none");
 }
 
 Activation activation_of(const Config& config) {
   static const std::map<std::string, Activation> by_name{
-      {"none", Activation::none},         {"relu", Activation::relu}, {"sigmoid", Activation::sigmoid},
-      {"tanh", Activation::tanh},         {"gelu", Activation::gelu}, {"silu", Activation::silu},
-      {"softplus", Activation::softplus}, {"elu", Activation::elu}};
+      {"none", Activation::none},       {"relu", Activation::relu},         {"relu6", Activation::relu6},
+      {"sigmoid", Activation::sigmoid}, {"tanh", Activation::tanh},         {"gelu", Activation::gelu},
+      {"silu", Activation::silu},       {"softplus", Activation::softplus}, {"elu", Activation::elu}};
   return by_name.at(config.get<std::string>("activation"));
 }
 
@@ -54,6 +54,8 @@ Registry<Layer>::Make make(Activation activation) {
 }
 
 const Registry<Layer>::Add relu{{.name = "relu", .help = "max(x, 0)"}, make(Activation::relu)};
+const Registry<Layer>::Add relu6{{.name = "relu6", .help = "x from 0 to 6, and the nearer of these beyond"},
+                                 make(Activation::relu6)};
 const Registry<Layer>::Add sigmoid{{.name = "sigmoid", .help = "1 / (1 + exp(-x))"},
                                    make(Activation::sigmoid)};
 const Registry<Layer>::Add hyperbolic_tangent{{.name = "tanh", .help = "the hyperbolic tangent"},

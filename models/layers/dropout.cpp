@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "engine/math/elementwise.h"
+#include "engine/math/uniform.h"
 #include "models/layers/layer.h"
 
 namespace trainer {
@@ -40,7 +41,7 @@ class Dropout final : public Layer {
     const float kept = 1 / (1 - rate_);
     for (std::int64_t row = 0; row < pass.rows(); ++row) {
       const auto sample = static_cast<std::uint64_t>(pass.samples()[static_cast<std::size_t>(row)]);
-      stream.fill_uniform(sample * static_cast<std::uint64_t>(size), mask.rows(row, 1).span());
+      fill_uniform(stream, sample * static_cast<std::uint64_t>(size), mask.rows(row, 1).span());
     }
     for (float& number : mask.span()) number = number < rate_ ? 0 : kept;
   }

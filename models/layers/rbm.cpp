@@ -5,6 +5,7 @@
 
 #include "engine/math/elementwise.h"
 #include "engine/math/gemm.h"
+#include "engine/math/uniform.h"
 #include "models/layers/layer.h"
 
 namespace trainer {
@@ -95,9 +96,10 @@ class Rbm final : public Layer {
         const std::span<float> units(drawn + row * hidden_, static_cast<std::size_t>(hidden_));
         const auto sample =
             static_cast<std::uint64_t>(pass.samples()[static_cast<std::size_t>(block.first + row)]);
-        random.fill_uniform((sample * static_cast<std::uint64_t>(steps_) + static_cast<std::uint64_t>(step)) *
-                                static_cast<std::uint64_t>(hidden_),
-                            units);
+        fill_uniform(random,
+                     (sample * static_cast<std::uint64_t>(steps_) + static_cast<std::uint64_t>(step)) *
+                         static_cast<std::uint64_t>(hidden_),
+                     units);
         for (std::int64_t unit = 0; unit < hidden_; ++unit)
           drawn[row * hidden_ + unit] =
               drawn[row * hidden_ + unit] < probabilities[row * hidden_ + unit] ? 1.0f : 0.0f;

@@ -11,6 +11,8 @@ namespace trainer::KERNEL_NAMESPACE {
 namespace {
 
 inline float relu(float x) { return x < 0.0f ? 0.0f : x; }
+/// NaN passes through.
+inline float relu6(float x) { return x > 6.0f ? 6.0f : relu(x); }
 
 void activate(Activation f, std::int64_t count, const float* x, float* y) {
   switch (f) {
@@ -18,6 +20,8 @@ void activate(Activation f, std::int64_t count, const float* x, float* y) {
       return for_each(count, [=](std::int64_t i) { y[i] = x[i]; });
     case Activation::relu:
       return for_each(count, [=](std::int64_t i) { y[i] = relu(x[i]); });
+    case Activation::relu6:
+      return for_each(count, [=](std::int64_t i) { y[i] = relu6(x[i]); });
     case Activation::sigmoid:
       return for_each(count, [=](std::int64_t i) { y[i] = sigmoid(x[i]); });
     case Activation::tanh:
@@ -42,6 +46,11 @@ void activate_backward(Activation f, std::int64_t count, const float* y, const f
       return for_each(count, [=](std::int64_t i) { dx[i] = dy[i]; });
     case Activation::relu:
       return for_each(count, [=](std::int64_t i) { dx[i] = y[i] <= 0.0f ? 0.0f : dy[i]; });
+    case Activation::relu6:
+      return for_each(count, [=](std::int64_t i) {
+        const float above = y[i] <= 0.0f ? 0.0f : dy[i];
+        dx[i] = y[i] >= 6.0f ? 0.0f : above;
+      });
     case Activation::sigmoid:
       return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * (y[i] * (1.0f - y[i])); });
     case Activation::tanh:

@@ -33,6 +33,11 @@ struct ElementwiseKernels {
   void (*bytes_to_unit)(std::int64_t count, const std::uint8_t* x, float* y);
 };
 
+struct RandomKernels {
+  void (*uniform)(std::uint64_t index, std::uint64_t moment, std::uint64_t key, std::int64_t counters,
+                  float* numbers);
+};
+
 struct ChecksumKernels {
   std::uint64_t (*checksum)(std::int64_t count, const float* x);
   std::uint32_t (*bit_sum)(std::int64_t count, const float* x);
@@ -231,6 +236,7 @@ struct Kernels {
   const AttentionKernels* attention;
   const GemmKernels* gemm;  ///< null where BLAS is faster
   const ChecksumKernels* checksum;
+  const RandomKernels* random;
 };
 
 /// Those for this CPU, chosen once.

@@ -16,6 +16,9 @@ void activate(Activation f, std::int64_t count, const float* x, float* y) {
       case Activation::relu:
         y[i] = x[i] < 0 ? 0.0f : x[i];
         break;
+      case Activation::relu6:
+        y[i] = x[i] < 0 ? 0.0f : x[i] > 6 ? 6.0f : x[i];
+        break;
       case Activation::sigmoid:
         y[i] = static_cast<float>(1 / (1 + std::exp(-value)));
         break;
@@ -43,7 +46,8 @@ void activate_backward(Activation f, std::int64_t count, const float* y, const f
   for (std::int64_t i = 0; i < count; ++i) {
     const double value = static_cast<double>(y[i]);
     double slope = 1;
-    if (f == Activation::relu && value <= 0) {
+    if (((f == Activation::relu || f == Activation::relu6) && value <= 0) ||
+        (f == Activation::relu6 && value >= 6)) {
       dx[i] = 0;  // whatever dy is
       continue;
     }

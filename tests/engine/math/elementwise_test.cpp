@@ -9,9 +9,9 @@ using namespace trainer;
 
 namespace {
 
-constexpr Activation kActivations[] = {Activation::none,     Activation::relu, Activation::sigmoid,
-                                       Activation::tanh,     Activation::gelu, Activation::silu,
-                                       Activation::softplus, Activation::elu};
+constexpr Activation kActivations[] = {Activation::none,    Activation::relu,     Activation::relu6,
+                                       Activation::sigmoid, Activation::tanh,     Activation::gelu,
+                                       Activation::silu,    Activation::softplus, Activation::elu};
 
 /// A function of up to three arrays, written over the first of them.
 using InPlace = void (*)(std::int64_t, float*, const float*, const float*);
@@ -111,12 +111,12 @@ TEST_CASE("activations and their derivatives equal the reference at every length
 
 TEST_CASE("NaN in the output or its gradient reaches the input's gradient", "[elementwise]") {
   const Numbers y = {kNan, 0.5f}, dy = {1, kNan};
-  for (const Activation f : {Activation::relu, Activation::sigmoid, Activation::tanh, Activation::gelu,
-                             Activation::silu, Activation::softplus, Activation::elu}) {
+  for (const Activation f : {Activation::relu, Activation::relu6, Activation::sigmoid, Activation::tanh,
+                             Activation::gelu, Activation::silu, Activation::softplus, Activation::elu}) {
     Numbers dx(2);
     activate_backward(f, 2, y.data(), dy.data(), dx.data());
-    // relu's own slope is 0 or 1 and hides the NaN of y, which the loss has seen.
-    CHECK((std::isnan(dx[0]) || f == Activation::relu));
+    // The slope of relu and relu6 is 0 or 1 and hides the NaN of y, which the loss has seen.
+    CHECK((std::isnan(dx[0]) || f == Activation::relu || f == Activation::relu6));
     CHECK(std::isnan(dx[1]));
   }
 }
@@ -124,6 +124,8 @@ TEST_CASE("NaN in the output or its gradient reaches the input's gradient", "[el
 TEST_CASE("an element has the same bits wherever it lies, in place or not", "[elementwise]") {
   const InPlace functions[] = {
       [](auto n, auto* x, auto*, auto*) { activate(Activation::relu, n, x, x); },
+      [](auto n, auto* x, auto*, auto*) { activate(Activation::relu6, n, x, x); },
+      [](auto n, auto* x, auto* y, auto*) { activate_backward(Activation::relu6, n, y, x, x); },
       [](auto n, auto* x, auto*, auto*) { activate(Activation::sigmoid, n, x, x); },
       [](auto n, auto* x, auto*, auto*) { activate(Activation::tanh, n, x, x); },
       [](auto n, auto* x, auto*, auto*) { activate(Activation::gelu, n, x, x); },

@@ -66,7 +66,7 @@ const std::multimap<std::string, Example> kExamples{
     {"conv1d", {"conv1d: {filters: 10, kernel: 3, pad: same}", {20, 6}}},
     {"conv_transpose", {"conv_transpose: {filters: 6, kernel: 3, stride: 2}", {5, 4, 8}}},
     {"elu", {"elu: 0.5", {21}}},
-    {"relu6", {"relu6", {21}}},
+    {"relu6", {"dense: {units: 20, activation: relu6}, relu6", {21}}},
     {"group_norm", {"group_norm: 2", {5, 4, 6}}},
     {"l2_pool", {"l2_pool: 2", {6, 6, 3}}},
     {"local_contrast_norm", {"local_contrast_norm: 3", {6, 5, 3}}},

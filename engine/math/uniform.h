@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "engine/core/random.h"
+
+namespace trainer {
+
+/// RandomStream::fill_uniform(), many numbers at a time.
+void fill_uniform(const RandomStream& stream, std::uint64_t first, std::span<float> numbers);
+
+}  // namespace trainer
