@@ -156,7 +156,8 @@ TEST_CASE("a signal stops a run with a checkpoint, 130 and the command that goes
                                "train.checkpoint={steps:\\ 100000}";
   const ProgramResult result = run.shell(
       "$TRAINER a.yaml -q" + flags + settings +
-      " & run=$!; until grep -q .step.:200 runs/a/metrics.jsonl; do sleep 0.02; done 2>/dev/null; kill -" +
+      " & run=$!; until grep -q .step.:200 runs/a/metrics.jsonl || ! kill -0 $run; do sleep 0.02; done "
+      "2>/dev/null; kill -" +
       signal + " $run; wait $run");
   INFO(result.err);
   CHECK_FALSE(result.timed_out);
@@ -176,7 +177,7 @@ TEST_CASE("a signal during an evaluation leaves it to the run that goes on", "[r
   const std::string settings = " -s train.steps=6 -s train.log_every=1 -s train.evaluate={steps:\\ 2}";
   const ProgramResult result =
       run.shell("$TRAINER a.yaml -q" + settings +
-                " & run=$!; until grep -q 'step.:2,' runs/a/metrics.jsonl; do :; done "
+                " & run=$!; until grep -q 'step.:2,' runs/a/metrics.jsonl || ! kill -0 $run; do :; done "
                 "2>/dev/null; kill -TERM $run; wait $run");
   INFO(result.err);
   CHECK(result.code == 130);
