@@ -66,5 +66,19 @@ TEST_CASE("a warm-up rises in a straight line to what it stands before", "[sched
   CHECK(with_warmup(build("constant"), 0)->at(0) == 0.5);
 }
 
+TEST_CASE("behind a warm-up a plateau sees losses and keeps what it saw, and a cycle moves momentum",
+          "[schedules]") {
+  const std::string yaml = "plateau: {patience: 0, factor: 0.5}";
+  const auto schedule = with_warmup(build(yaml), 4);
+  schedule->see(1);
+  schedule->see(1);
+  CHECK(schedule->at(1) == Approx(0.125));
+  CHECK(schedule->at(9) == Approx(0.25));
+  const auto restored = with_warmup(build(yaml), 4);
+  restored->restore(schedule->state());
+  CHECK(restored->at(9) == Approx(0.25));
+  CHECK(with_warmup(build("one_cycle: {momentum: {}}"), 4)->momentum(99) == Approx(0.95));
+}
+
 }  // namespace
 }  // namespace trainer
