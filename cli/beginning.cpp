@@ -34,6 +34,7 @@ std::optional<Resumed> find_resumed(const Arguments& arguments) {
   // Before hours of training, not at their end.
   refuse_link(resumed->directory.checkpoints());
   const fs::path last = resumed->directory.checkpoints() / "last";
+  named_checkpoint(resumed->directory.checkpoints() / "best");
   if (resumed->place.empty() && fs::exists(fs::symlink_status(last))) resumed->place = last;
   if (!resumed->place.empty()) resumed->checkpoint = read_checkpoint(resumed->place);
   return resumed;

@@ -12,11 +12,15 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path find_checkpoint(const fs::path& path, const FoundRun& found) {
-  if (!found.checkpoint.empty()) return found.checkpoint;
+  if (!found.checkpoint.empty()) {
+    named_checkpoint(found.checkpoint);
+    return found.checkpoint;
+  }
   std::error_code ignored;
-  for (const char* name : {"best", "last"})
-    if (fs::exists(path / "checkpoints" / name / "model.safetensors", ignored))
-      return path / "checkpoints" / name;
+  for (const char* name : {"best", "last"}) {
+    const fs::path checkpoint = path / "checkpoints" / name;
+    if (fs::exists(named_checkpoint(checkpoint) / "model.safetensors", ignored)) return checkpoint;
+  }
   throw Error(ExitCode::weights, fmt::format("{} has no checkpoint", path.string()),
               "train it: trainer " + shell_line({path.string()}));
 }

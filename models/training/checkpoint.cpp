@@ -96,6 +96,22 @@ void replace_directory(const fs::path& fresh, const fs::path& old) {
 
 }  // namespace
 
+fs::path named_checkpoint(const fs::path& path) {
+  std::error_code ignored;
+  const std::string name = path.filename().string();
+  if ((name != "last" && name != "best") || !fs::is_symlink(fs::symlink_status(path, ignored))) return path;
+  const fs::path target = target_of(path);
+  if (!target.empty()) return target;
+  const std::vector<std::int64_t> steps = steps_in(path.parent_path());
+  throw Error(ExitCode::weights,
+              {Diagnostic{.what = fmt::format("{} is a link to {}, not to a checkpoint beside it",
+                                              path.string(), fs::read_symlink(path, ignored).string()),
+                          .notes = {"what lies elsewhere may belong to another run, and is not followed"},
+                          .help = steps.empty() ? "a link to a name like step-469; here is no checkpoint"
+                                                : fmt::format("ln -sfn {} {}", folder_name(steps.back()),
+                                                              path.string())}});
+}
+
 FileSeal seal_of(const fs::path& path) {
   constexpr std::size_t kPart = 1 << 20;
   const InputFile file(path, ExitCode::weights);
@@ -111,7 +127,7 @@ FileSeal seal_of(const fs::path& path) {
 
 CheckpointState verify_checkpoint(const fs::path& directory) {
   // `last` by the name of what it points at, which is told in messages.
-  const fs::path target = target_of(directory), place = target.empty() ? directory : target;
+  const fs::path place = named_checkpoint(directory);
   try {
     return look_at_files(place);
   } catch (const Error& error) {

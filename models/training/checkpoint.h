@@ -22,6 +22,10 @@ Checkpoint read_checkpoint(const std::filesystem::path& directory);
 /// The same look at it, without the numbers.
 CheckpointState verify_checkpoint(const std::filesystem::path& directory);
 
+/// What `last` or `best` stands for: the step-N beside it. Any other path is itself. Error(weights), with
+/// what would be right, where one of these is a link to anything else.
+std::filesystem::path named_checkpoint(const std::filesystem::path& path);
+
 /// What it takes to recognise a file.
 FileSeal seal_of(const std::filesystem::path& path);
 

@@ -139,8 +139,16 @@ TEST_CASE("a link that leads out of the folder is not followed", "[training]") {
   const TemporaryFolder folder, elsewhere;
   CheckpointFolder checkpoints(elsewhere.path());
   save(checkpoints, checkpoint(1, 1), true);
-  fs::create_directory_symlink(elsewhere.path() / "step-1", folder.path() / "last");
+  const std::string name = GENERATE("last", "best");
+  const fs::path link = folder.path() / name;
+  fs::create_directory_symlink(elsewhere.path() / "step-1", link);
   CHECK(CheckpointFolder(folder.path()).last().empty());
+  const std::string told = link.string() + " is a link to " + (elsewhere.path() / "step-1").string() +
+                           ", not to a checkpoint beside it";
+  CHECK_THROWS_WITH(read_checkpoint(link), Catch::Contains(told));
+  CHECK_THROWS_WITH(read_checkpoint(link), Catch::Contains("here is no checkpoint"));
+  fs::create_directory(folder.path() / "step-20");
+  CHECK_THROWS_WITH(read_checkpoint(link), Catch::Contains("ln -sfn step-20 " + link.string()));
 }
 
 TEST_CASE("a checkpoint that cannot be written is an error that names the path", "[training]") {
