@@ -8,7 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <functional>
 #include <numeric>
 #include <system_error>
 
@@ -128,12 +127,14 @@ bool CheckpointWriter::is_writer() const {
   return sources_.mesh.model().rank() == 0 && at(sources_.mesh.data().rank()) + 1 < first_parameter_.size();
 }
 
-void CheckpointWriter::begin(const CheckpointState& state, bool best) {
+void CheckpointWriter::begin(const CheckpointState& state, bool best, const std::function<void()>& prepare) {
   Communicator& world = sources_.mesh.world();
-  finish();
-  begun_ = Clock::now();
+  if (open_) end_parts();
   std::string directory;
   const auto make = [&] {
+    prepare();
+    wait_for_commit();
+    begun_ = Clock::now();
     directory = folder_.begin(state.step).string();
     open_ = true;
     for (const char* name : kFileNames) {

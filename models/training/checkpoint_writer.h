@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
@@ -38,9 +39,9 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  /// Begins a checkpoint; finishes the one before, if need be. `state` and `best` matter on world rank 0
-  /// only. Collective.
-  void begin(const CheckpointState& state, bool best);
+  /// Begins a checkpoint; finishes the one before, if need be. `state`, `best` and `prepare`, which comes first
+  /// and may take the time of a disk, matter on world rank 0 only. Collective.
+  void begin(const CheckpointState& state, bool best, const std::function<void()>& prepare);
   /// True while this rank's part is on its way.
   bool is_writing() const { return writing_; }
   /// For every step. `all_written`: no rank's part is on its way, the same on all ranks. Then the checkpoint

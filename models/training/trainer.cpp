@@ -4,7 +4,6 @@
 
 #include "engine/core/memory_use.h"
 #include "engine/parallel/broadcast_text.h"
-#include "engine/parallel/wait_for_all.h"
 #include "models/initializers/initializer.h"
 #include "models/training/divergence.h"
 #include "models/training/evaluation.h"
@@ -274,15 +273,13 @@ void Trainer::save(Progress& progress, const std::vector<Observer*>& observers, 
   step_.owned().verify(progress.step);
   progress.save_asked = false;
   progress.saved = Clock::now();
-  Communicator& world = session_.mesh().world();
-  const auto flush = [&] { tell(observers, [](Observer& observer) { observer.on_save(); }); };
-  with_disk(world, "the flushing of results", world.rank() == 0, flush);
   CheckpointState state = progress.state(pending);
   state.seed = session_.settings().seed;
   state.data = fingerprint(session_.data());
   state.schedule = schedule_->state();
   step_.swap_average(progress.step);
-  writer_->begin(state, progress.best);
+  writer_->begin(state, progress.best,
+                 [&] { tell(observers, [](Observer& observer) { observer.on_save(); }); });
   step_.swap_average(progress.step);
 }
 
