@@ -13,6 +13,7 @@ namespace trainer {
 struct UpdateSums {
   static constexpr int kMost = 5;
   std::uint32_t before[kMost] = {}, after[kMost] = {};
+  std::uint32_t told = 0;  ///< a bit for each array that was told of, from the lowest
 };
 
 /// Adam (Kingma and Ba 2015): m and v are running means of the gradient and of its square;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <stdexcept>
 
 #include "engine/math/checksum.h"
@@ -31,13 +32,9 @@ void MemoryGuard::check(std::size_t segment, std::int64_t step) const {
     if (bit_sum(numbers(segment, array)) != sums_[segment * arrays_ + array]) fail(segment, array, step);
 }
 
-void MemoryGuard::expect(std::size_t segment, UpdateSums& sums) const {
-  for (std::size_t array = 0; array < arrays_; ++array)
-    sums.before[array] = sums.after[array] = sums_[segment * arrays_ + array];
-}
-
 void MemoryGuard::take(std::size_t segment, const UpdateSums& sums, std::int64_t step) {
-  for (std::size_t array = 0; array < arrays_; ++array) {
+  for (std::uint32_t left = sums.told; left != 0; left &= left - 1) {
+    const auto array = static_cast<std::size_t>(std::countr_zero(left));
     if (sums.before[array] != sum(segment, array)) fail(segment, array, step);
     sum(segment, array) = sums.after[array];
   }

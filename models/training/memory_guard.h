@@ -27,9 +27,7 @@ class MemoryGuard {
   void note(std::size_t segment);
   /// Error(diverged) names what has changed since note(); `step`: steps done.
   void check(std::size_t segment, std::int64_t step) const;
-  /// Around an update that tells what it has read and written: what is remembered, for numbers that it leaves
-  /// alone; then both of the above, by what it told.
-  void expect(std::size_t segment, UpdateSums& sums) const;
+  /// Both of the above for what an update has told; the rest stays as it is remembered.
   void take(std::size_t segment, const UpdateSums& sums, std::int64_t step);
 
  private:

@@ -186,7 +186,7 @@ void OwnedParameters::follow(std::int64_t step, Work work) {
       while (next < last && next - begin < kGroup && segments_[next].rate == rate) ++next;
       if (rate == 0) continue;
       for (std::size_t segment = begin; segment < next && guard_; ++segment)
-        guard_->expect(segment, told_[worker].of(segment));
+        told_[worker].of(segment).told = 0;
       const bool goes_on = work(std::span<const Segment>(segments_).subspan(begin, next - begin), worker);
       for (std::size_t segment = begin; segment < next && guard_; ++segment)
         guard_->take(segment, told_[worker].of(segment), step);

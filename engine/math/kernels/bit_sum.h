@@ -25,6 +25,7 @@ struct BitSum {
     if constexpr (wanted) {
       sums->before[array] = before;
       sums->after[array] = after;
+      sums->told |= 1U << array;
     }
   }
 };
