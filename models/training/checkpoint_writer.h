@@ -39,8 +39,8 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  /// Begins a checkpoint; finishes the one before, if need be. `state`, `best` and `prepare`, which comes first
-  /// and may take the time of a disk, matter on world rank 0 only. Collective.
+  /// Begins a checkpoint; finishes the one before, if need be. `state`, `best` and `prepare`, which comes
+  /// first and may take the time of a disk, matter on world rank 0 only. Collective.
   void begin(const CheckpointState& state, bool best, const std::function<void()>& prepare);
   /// True while this rank's part is on its way.
   bool is_writing() const { return writing_; }
