@@ -46,8 +46,9 @@ void activate_backward(Activation f, std::int64_t count, const float* y, const f
   for (std::int64_t i = 0; i < count; ++i) {
     const double value = static_cast<double>(y[i]);
     double slope = 1;
-    if (((f == Activation::relu || f == Activation::relu6) && value <= 0) ||
-        (f == Activation::relu6 && value >= 6)) {
+    const bool cuts_below = f == Activation::relu || f == Activation::relu6,
+               cuts_above = f == Activation::relu6;
+    if ((cuts_below && value <= 0) || (cuts_above && value >= 6)) {
       dx[i] = 0;  // whatever dy is
       continue;
     }
