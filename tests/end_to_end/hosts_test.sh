@@ -20,10 +20,11 @@ train: {epochs: 1, batch: 60, optimizer: {sgd: {lr: 0.1, momentum: 0.9}}, evalua
 YAML
 give_up_soon="--mca oob_tcp_keepalive_time 2 --mca oob_tcp_keepalive_intvl 1 --mca oob_tcp_keepalive_probes 3"
 
-# As ssh would: only Open MPI's own variables come to another host.
+# As ssh would: only Open MPI's own variables come to another host, and what sanitizers are told.
 cat >shell_of_host <<SH
 #!/bin/sh
-exec env -i PATH="\$PATH" NETLAB_NAME=$NETLAB_NAME "$(dirname "$(readlink -f "$netlab")")/netlab-rsh" "\$@"
+exec env -i PATH="\$PATH" NETLAB_NAME=$NETLAB_NAME ASAN_OPTIONS="${ASAN_OPTIONS-}" \\
+  "$(dirname "$(readlink -f "$netlab")")/netlab-rsh" "\$@"
 SH
 # start ARGUMENTS: the trainer starts its ranks on the hosts by itself.
 cat >start <<SH
