@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/core/error.h"
+#include "models/training/checkpoint.h"
 
 namespace trainer {
 
@@ -11,8 +12,10 @@ namespace fs = std::filesystem;
 FoundRun find_run(const fs::path& path) {
   std::error_code ignored;
   const char* const help = "runs/NAME, or a directory in its checkpoints";
-  if (!fs::is_directory(path, ignored))
+  if (!fs::is_directory(path, ignored)) {
+    present_checkpoint(path);  // a link that leads nowhere has a message of its own
     throw Error(ExitCode::usage, fmt::format("{} is not a run directory", path.string()), help);
+  }
   if (fs::exists(path / "config.yaml", ignored)) return {.run = path};
   if (!fs::exists(path / "model.safetensors", ignored))
     throw Error(ExitCode::usage,

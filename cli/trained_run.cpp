@@ -13,13 +13,15 @@ namespace fs = std::filesystem;
 
 fs::path find_checkpoint(const fs::path& path, const FoundRun& found) {
   if (!found.checkpoint.empty()) {
-    named_checkpoint(found.checkpoint);
+    present_checkpoint(found.checkpoint);
     return found.checkpoint;
   }
   std::error_code ignored;
   for (const char* name : {"best", "last"}) {
     const fs::path checkpoint = path / "checkpoints" / name;
-    if (fs::exists(named_checkpoint(checkpoint) / "model.safetensors", ignored)) return checkpoint;
+    if (!fs::exists(fs::symlink_status(checkpoint, ignored))) continue;
+    present_checkpoint(checkpoint);
+    return checkpoint;
   }
   throw Error(ExitCode::weights, fmt::format("{} has no checkpoint", path.string()),
               "train it: trainer " + shell_line({path.string()}));

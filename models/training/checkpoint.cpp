@@ -59,6 +59,14 @@ fs::path target_of(const fs::path& link) {
   return step_of(target.string()) ? link.parent_path() / target : fs::path();
 }
 
+/// What to do about a link that leads nowhere: which checkpoint was the best is known to nobody else.
+std::string right_link(const fs::path& link) {
+  if (link.filename() == "best") return fmt::format("rm {}, and last is taken", link.string());
+  const std::vector<std::int64_t> steps = steps_in(link.parent_path());
+  return steps.empty() ? fmt::format("rm {}, and the run begins again", link.string())
+                       : fmt::format("ln -sfn {} {}", folder_name(steps.back()), link.string());
+}
+
 CheckpointState read_state(const fs::path& path) {
   const std::string text = read_file(path, ExitCode::weights, kMostStateBytes);
   try {
@@ -102,14 +110,24 @@ fs::path named_checkpoint(const fs::path& path) {
   if ((name != "last" && name != "best") || !fs::is_symlink(fs::symlink_status(path, ignored))) return path;
   const fs::path target = target_of(path);
   if (!target.empty()) return target;
-  const std::vector<std::int64_t> steps = steps_in(path.parent_path());
   throw Error(ExitCode::weights,
               {Diagnostic{.what = fmt::format("{} is a link to {}, not to a checkpoint beside it",
                                               path.string(), fs::read_symlink(path, ignored).string()),
                           .notes = {"what lies elsewhere may belong to another run, and is not followed"},
-                          .help = steps.empty() ? "a link to a name like step-469; here is no checkpoint"
-                                                : fmt::format("ln -sfn {} {}", folder_name(steps.back()),
-                                                              path.string())}});
+                          .help = right_link(path)}});
+}
+
+fs::path present_checkpoint(const fs::path& path) {
+  const fs::path place = named_checkpoint(path);
+  std::error_code ignored;
+  if (place == path || fs::is_directory(place, ignored)) return place;
+  std::string names;
+  for (const std::int64_t step : steps_in(path.parent_path()))
+    names += (names.empty() ? "beside it: " : ", ") + folder_name(step);
+  throw Error(ExitCode::weights, {Diagnostic{.what = fmt::format("{} is a link to {}, which is not there",
+                                                                 path.string(), place.filename().string()),
+                                             .notes = {names.empty() ? "no checkpoint is beside it" : names},
+                                             .help = right_link(path)}});
 }
 
 FileSeal seal_of(const fs::path& path) {
@@ -127,7 +145,7 @@ FileSeal seal_of(const fs::path& path) {
 
 CheckpointState verify_checkpoint(const fs::path& directory) {
   // `last` by the name of what it points at, which is told in messages.
-  const fs::path place = named_checkpoint(directory);
+  const fs::path place = present_checkpoint(directory);
   try {
     return look_at_files(place);
   } catch (const Error& error) {

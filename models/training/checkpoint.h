@@ -25,6 +25,8 @@ CheckpointState verify_checkpoint(const std::filesystem::path& directory);
 /// What `last` or `best` stands for: the step-N beside it. Any other path is itself. Error(weights), with
 /// what would be right, where one of these is a link to anything else.
 std::filesystem::path named_checkpoint(const std::filesystem::path& path);
+/// The same, and Error(weights), which tells of those that are there, where that step-N is not.
+std::filesystem::path present_checkpoint(const std::filesystem::path& path);
 
 /// What it takes to recognise a file.
 FileSeal seal_of(const std::filesystem::path& path);

@@ -167,6 +167,24 @@ TEST_CASE("without checkpoints none is written and none is offered", "[commands]
   CHECK(run.trainer({"eval", "runs/a"}).code == 6);
 }
 
+TEST_CASE("eval of a run whose checkpoint was removed says which one, and which are there", "[commands]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-q", "-s", "train.checkpoint={steps: 1, keep: 3}"}).code == 0);
+  const fs::path checkpoints = run.path("runs/a/checkpoints");
+  const std::string link = GENERATE("best", "last");
+  const std::string gone = fs::read_symlink(checkpoints / link).string();
+  if (link == "last") fs::remove(checkpoints / "best");
+  fs::remove_all(checkpoints / gone);
+  for (const std::string& path : {std::string("runs/a"), "runs/a/checkpoints/" + link}) {
+    const ProgramResult result = run.trainer({"eval", path});
+    INFO(result.out << result.err);
+    CHECK(result.code == 6);
+    CHECK(result.err.find("runs/a/checkpoints/" + link + " is a link to " + gone + ", which is not there") !=
+          std::string::npos);
+    CHECK(result.err.find("beside it: step-") != std::string::npos);
+  }
+}
+
 TEST_CASE("json progress is an object a line, from start to end", "[commands]") {
   const SmallRun run;
   const ProgramResult result = run.trainer({"a.yaml", "--progress", "json", "-s", "train.log_every=2"});

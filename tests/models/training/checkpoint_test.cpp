@@ -146,9 +146,26 @@ TEST_CASE("a link that leads out of the folder is not followed", "[training]") {
   const std::string told = link.string() + " is a link to " + (elsewhere.path() / "step-1").string() +
                            ", not to a checkpoint beside it";
   CHECK_THROWS_WITH(read_checkpoint(link), Catch::Contains(told));
-  CHECK_THROWS_WITH(read_checkpoint(link), Catch::Contains("here is no checkpoint"));
+  CHECK_THROWS_WITH(read_checkpoint(link), Catch::Contains("rm " + link.string()));
   fs::create_directory(folder.path() / "step-20");
-  CHECK_THROWS_WITH(read_checkpoint(link), Catch::Contains("ln -sfn step-20 " + link.string()));
+  const std::string right = (name == "last" ? "ln -sfn step-20 " : "rm ") + link.string();
+  CHECK_THROWS_WITH(read_checkpoint(link), Catch::Contains(right));
+}
+
+TEST_CASE("a link to a checkpoint that is gone tells what is there and how to set it right", "[training]") {
+  const TemporaryFolder folder;
+  CheckpointFolder checkpoints(folder.path(), 3);
+  for (const int step : {8, 10, 20}) save(checkpoints, checkpoint(step, 1), false);
+  const fs::path last = folder.path() / "last";
+  fs::remove_all(folder.path() / "step-20");
+  CHECK_THROWS_WITH(read_checkpoint(last),
+                    Catch::Contains(last.string() + " is a link to step-20, which is not there") &&
+                        Catch::Contains("beside it: step-8, step-10") &&
+                        Catch::Contains("ln -sfn step-10 " + last.string()));
+  fs::remove_all(folder.path() / "step-10");
+  fs::remove_all(folder.path() / "step-8");
+  CHECK_THROWS_WITH(read_checkpoint(last),
+                    Catch::Contains("no checkpoint is beside it") && Catch::Contains("rm " + last.string()));
 }
 
 TEST_CASE("a checkpoint that cannot be written is an error that names the path", "[training]") {
