@@ -9,19 +9,23 @@
 namespace trainer {
 namespace {
 
-/// Queries whose scores exist at a time.
-constexpr std::int64_t kQueries = 64;
+/// Queries whose scores exist at a time: of a causal sequence, the fewer the less is computed that nobody
+/// sees.
+constexpr std::int64_t kQueries = 32;
 
 /// Some queries of one head, and the keys that any of them sees.
 struct Tile {
   std::int64_t first, queries, keys;
+  bool has_all_keys;
 };
 
+/// The last queries first: they see all keys.
 template <class Visit>
 void for_each_tile(const AttentionGeometry& g, Visit visit) {
-  for (std::int64_t first = 0; first < g.filled; first += kQueries) {
+  const std::int64_t last = (g.filled - 1) / kQueries * kQueries;
+  for (std::int64_t first = last; first >= 0; first -= kQueries) {
     const std::int64_t queries = std::min(kQueries, g.filled - first);
-    visit(Tile{first, queries, g.causal ? first + queries : g.filled});
+    visit(Tile{first, queries, g.causal ? first + queries : g.filled, first == last});
   }
 }
 
@@ -30,12 +34,11 @@ float scale_of(const AttentionGeometry& g) {
 }
 
 /// What the softmax kernels need to know of a tile.
-ScoreRows score_rows(const AttentionGeometry& g, const Tile& tile) {
-  return {.rows = tile.queries,
-          .columns = tile.keys,
-          .step = g.length,
+ScoreColumns score_columns(const AttentionGeometry& g, const Tile& tile) {
+  return {.keys = tile.keys,
+          .queries = tile.queries,
+          .step = kQueries,
           .visible = g.causal ? tile.first + 1 : tile.keys,
-          .more_visible = g.causal ? 1 : 0,
           .scale = scale_of(g)};
 }
 
@@ -53,11 +56,11 @@ void attention_forward(const AttentionGeometry& g, const float* qkv, float* cont
     float* const peaks = sums + 2 * head * g.length;
     float* const inverse_sums = peaks + g.length;
     for_each_tile(g, [&](const Tile& tile) {
-      gemm(Transpose::no, Transpose::yes, tile.queries, tile.keys, g.head_size, queries + tile.first * step,
-           step, keys, step, 0, scratch, g.length);
-      kernels().attention->softmax(score_rows(g, tile), scratch, peaks + tile.first,
+      gemm(Transpose::no, Transpose::yes, tile.keys, tile.queries, g.head_size, keys, step,
+           queries + tile.first * step, step, 0, scratch, kQueries);
+      kernels().attention->softmax(score_columns(g, tile), scratch, peaks + tile.first,
                                    inverse_sums + tile.first);
-      gemm(Transpose::no, Transpose::no, tile.queries, g.head_size, tile.keys, scratch, g.length, values,
+      gemm(Transpose::yes, Transpose::no, tile.queries, g.head_size, tile.keys, scratch, kQueries, values,
            step, 0, context + tile.first * width + head * g.head_size, width);
     });
   }
@@ -69,11 +72,7 @@ void attention_backward(const AttentionGeometry& g, const float* qkv, const floa
   float* const scores = scratch;
   float* const slopes = scores + kQueries * g.length;
   float* const dots = slopes + kQueries * g.length;
-  // A single tile writes all that is there; several add to one another.
-  const bool is_single = g.filled <= kQueries;
-  const std::int64_t written = is_single ? g.filled : 0;
-  const float added_to = is_single ? 0.0f : 1.0f;
-  std::fill_n(dqkv + written * step, (g.length - written) * step, 0.0f);
+  std::fill_n(dqkv + g.filled * step, (g.length - g.filled) * step, 0.0f);
   for (std::int64_t head = 0; head < g.heads; ++head) {
     const std::int64_t place = head * g.head_size;
     const float* const queries = qkv + place;
@@ -84,19 +83,20 @@ void attention_backward(const AttentionGeometry& g, const float* qkv, const floa
     for_each_tile(g, [&](const Tile& tile) {
       const float* const dy = dcontext + tile.first * width + place;
       const float* const tile_queries = queries + tile.first * step;
-      gemm(Transpose::no, Transpose::yes, tile.queries, tile.keys, g.head_size, tile_queries, step, keys,
-           step, 0, scores, g.length);
-      gemm(Transpose::no, Transpose::yes, tile.queries, tile.keys, g.head_size, dy, width, values, step, 0,
-           slopes, g.length);
+      const float added_to = tile.has_all_keys ? 0.0f : 1.0f;
+      gemm(Transpose::no, Transpose::yes, tile.keys, tile.queries, g.head_size, keys, step, tile_queries,
+           step, 0, scores, kQueries);
+      gemm(Transpose::no, Transpose::yes, tile.keys, tile.queries, g.head_size, values, step, dy, width, 0,
+           slopes, kQueries);
       kernels().attention->row_dots(tile.queries, g.head_size, width, context + tile.first * width + place,
                                     dy, dots);
-      kernels().attention->softmax_backward(score_rows(g, tile), peaks + tile.first,
+      kernels().attention->softmax_backward(score_columns(g, tile), peaks + tile.first,
                                             inverse_sums + tile.first, dots, scores, slopes);
-      gemm(Transpose::yes, Transpose::no, tile.keys, g.head_size, tile.queries, scores, g.length, dy, width,
+      gemm(Transpose::no, Transpose::no, tile.keys, g.head_size, tile.queries, scores, kQueries, dy, width,
            added_to, dvalues, step);
-      gemm(Transpose::yes, Transpose::no, tile.keys, g.head_size, tile.queries, slopes, g.length,
-           tile_queries, step, added_to, dkeys, step);
-      gemm(Transpose::no, Transpose::no, tile.queries, g.head_size, tile.keys, slopes, g.length, keys, step,
+      gemm(Transpose::no, Transpose::no, tile.keys, g.head_size, tile.queries, slopes, kQueries, tile_queries,
+           step, added_to, dkeys, step);
+      gemm(Transpose::yes, Transpose::no, tile.queries, g.head_size, tile.keys, slopes, kQueries, keys, step,
            0, dqueries + tile.first * step, step);
     });
   }

@@ -8,45 +8,60 @@
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
 
-inline std::int64_t visible_in(const ScoreRows& scores, std::int64_t row) {
-  return scores.visible + row * scores.more_visible;
+/// How many of the first queries do not see a key.
+inline int hidden_from(const ScoreColumns& scores, std::int64_t key) {
+  const std::int64_t hidden = key + 1 - scores.visible;
+  return static_cast<int>(hidden < 0 ? 0 : hidden);
 }
 
-/// Puts the first score behind those that are seen, and gives a number of them that is whole vectors where
-/// the row is long enough: a loop's rest takes as long as several vectors.
-inline std::int64_t rounded_up(const ScoreRows& scores, std::int64_t seen, float* x) {
-  const std::int64_t whole = (seen + 15) / 16 * 16;
-  const std::int64_t count = whole < scores.columns ? whole : scores.columns;
-  for (std::int64_t i = seen; i < count; ++i) x[i] = x[0];
-  return count;
+void softmax(const ScoreColumns& scores, float* x, float* peaks, float* inverse_sums) {
+  constexpr std::int64_t kKeyBlock = 64;  // few enough to be added up one by one
+  for_each_column_block(scores.queries, [=](std::int64_t first, auto width) {
+    float largest[kColumnBlock], sums[kColumnBlock] = {};
+    for (std::int64_t c = 0; c < width; ++c) largest[c] = -__builtin_inff();
+    for (std::int64_t key = 0; key < scores.keys; ++key) {
+      const float* const row = x + key * scores.step + first;
+      const int hidden = hidden_from(scores, key) - static_cast<int>(first);
+      for (int c = 0; c < static_cast<int>(width); ++c)
+        largest[c] = c >= hidden && row[c] > largest[c] ? row[c] : largest[c];
+    }
+    for (std::int64_t begin = 0; begin < scores.keys; begin += kKeyBlock) {
+      const std::int64_t end = scores.keys - begin < kKeyBlock ? scores.keys : begin + kKeyBlock;
+      float partial[kColumnBlock] = {};
+      for (std::int64_t key = begin; key < end; ++key) {
+        float* const row = x + key * scores.step + first;
+        const int hidden = hidden_from(scores, key) - static_cast<int>(first);
+        for (int c = 0; c < static_cast<int>(width); ++c) {
+          const float share = exponential_below_zero((row[c] - largest[c]) * scores.scale);
+          row[c] = c >= hidden ? share : 0.0f;
+          partial[c] += row[c];
+        }
+      }
+      for (std::int64_t c = 0; c < width; ++c) sums[c] += partial[c];
+    }
+    for (std::int64_t c = 0; c < width; ++c) {
+      peaks[first + c] = largest[c];
+      sums[c] = inverse_sums[first + c] = 1.0f / sums[c];
+    }
+    for (std::int64_t key = 0; key < scores.keys; ++key) {
+      float* const row = x + key * scores.step + first;
+      for (std::int64_t c = 0; c < width; ++c) row[c] *= sums[c];
+    }
+  });
 }
 
-void softmax(const ScoreRows& scores, float* x, float* peaks, float* inverse_sums) {
-  const float scale = scores.scale;
-  for (std::int64_t row = 0; row < scores.rows; ++row, x += scores.step) {
-    const std::int64_t seen = visible_in(scores, row), count = rounded_up(scores, seen, x);
-    const float peak = largest_of(count, x);
-    for_each(count, [=](std::int64_t i) { x[i] = exponential((x[i] - peak) * scale); });
-    for (std::int64_t i = seen; i < scores.columns; ++i) x[i] = 0.0f;
-    const float factor = 1.0f / row_sum(count, x);
-    for_each(count, [=](std::int64_t i) { x[i] *= factor; });
-    peaks[row] = peak;
-    inverse_sums[row] = factor;
-  }
-}
-
-void softmax_backward(const ScoreRows& scores, const float* peaks, const float* inverse_sums,
+void softmax_backward(const ScoreColumns& scores, const float* peaks, const float* inverse_sums,
                       const float* dots, float* x, float* slopes) {
   const float scale = scores.scale;
-  for (std::int64_t row = 0; row < scores.rows; ++row, x += scores.step, slopes += scores.step) {
-    const std::int64_t seen = visible_in(scores, row), count = rounded_up(scores, seen, x);
-    const float peak = peaks[row], factor = inverse_sums[row], dot = dots[row];
-    for_each(count, [=](std::int64_t i) {
-      const float share = exponential((x[i] - peak) * scale) * factor;
-      x[i] = share;
-      slopes[i] = share * (slopes[i] - dot) * scale;
+  for (std::int64_t key = 0; key < scores.keys; ++key, x += scores.step, slopes += scores.step) {
+    const int hidden = hidden_from(scores, key);
+    for_each(scores.queries, [=](std::int64_t c) {
+      const float share = exponential_below_zero((x[c] - peaks[c]) * scale) * inverse_sums[c];
+      const float slope = share * (slopes[c] - dots[c]) * scale;
+      const bool seen = static_cast<int>(c) >= hidden;
+      x[c] = seen ? share : 0.0f;
+      slopes[c] = seen ? slope : 0.0f;
     });
-    for (std::int64_t i = seen; i < scores.columns; ++i) x[i] = slopes[i] = 0.0f;
   }
 }
 

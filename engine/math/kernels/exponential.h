@@ -46,6 +46,14 @@ inline float exponential(float x) {
          power_of_two(reduced.steps - half);
 }
 
+/// e^x for x <= 0; 0 where it is no normal number, which would take more steps.
+inline float exponential_below_zero(float x) {
+  const bool vanishes = x < -87.0f;
+  const Reduced reduced = reduce(vanishes ? -87.0f : x);
+  const float e = (small_exponential_minus_one(reduced.rest) + 1.0f) * power_of_two(reduced.steps);
+  return vanishes ? 0.0f : e;
+}
+
 /// e^x - 1 for -20 <= x <= 20, without cancellation near 0.
 inline float near_exponential_minus_one(float x) {
   const Reduced reduced = reduce(x);
@@ -59,11 +67,7 @@ inline float exponential_minus_one(float x) {
 }
 
 inline float sigmoid(float x) {
-  const float below = -__builtin_fabsf(x);
-  const bool vanishes = below < -87.0f;  // then it is no normal number, which would take more steps
-  const Reduced reduced = reduce(vanishes ? -87.0f : below);
-  float e = (small_exponential_minus_one(reduced.rest) + 1.0f) * power_of_two(reduced.steps);
-  e = vanishes ? 0.0f : e;
+  const float e = exponential_below_zero(-__builtin_fabsf(x));
   return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 
@@ -128,7 +132,7 @@ struct Tail {
 };
 
 inline Tail normal_tail(float x) {
-  const float power = exponential(-0.5f * (x * x));
+  const float power = exponential_below_zero(-0.5f * (x * x));
   const float t = 1.0f / (1.0f + 0.304f * x);
   float series = 0.0368631743f;
   series = series * t - 0.155317962f;

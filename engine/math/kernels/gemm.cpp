@@ -18,6 +18,8 @@ constexpr int kNarrow = 4;                             // columns at most that g
 constexpr std::int64_t kDepth = kLanes == 16 ? 512 : 256;
 // B of so many floats comes from afar: panels are packed ahead, but not for so few rows.
 constexpr std::int64_t kFarFloats = 1 << 17, kRowsWorthPacking = kLanes == 16 ? 33 : 17;
+// The columns of a smaller A come from afar only once, when the first panel meets them, unless they are few.
+constexpr std::int64_t kFetchedFloats = 1 << 14;
 // Elsewhere packing costs more than it saves where B lies as packed, or there are few rows ...
 constexpr std::int64_t kDirectRows = 128;
 // ... and where rows of B compete for a few sets of the cache.
@@ -146,9 +148,11 @@ void multiply_panel(std::int64_t rows, std::int64_t depth, const Operand& a, con
                     const Place& place, Packing& next) {
   constexpr auto kAtOnce = static_cast<int>(tile_rows(vectors));
   std::int64_t row = 0;
-  if (!next.empty())
-    for (; row + kAtOnce <= rows; row += kAtOnce)
+  if (!next.empty() || next.fetches_lines())
+    for (; row + kAtOnce <= rows; row += kAtOnce) {
+      if (next.fetches_lines()) next.fetch_lines(a.data + row + kLine, a.k_step);
       multiply_tile<vectors, kAtOnce, true>(depth, part(a, row, 0), b, below(place, row), &next);
+    }
   for (; row + kAtOnce <= rows; row += kAtOnce)
     multiply_tile<vectors, kAtOnce>(depth, part(a, row, 0), b, below(place, row));
   if (row < rows) tile_of<vectors>(rows - row)(depth, part(a, row, 0), b, below(place, row), nullptr);
@@ -338,6 +342,8 @@ void multiply_as_is(const Product& product) {
   };
   const bool far = product.n * product.k >= kFarFloats && product.m >= kRowsWorthPacking;
   const std::int64_t direct_rows = page_apart(product.b.k_step) ? kDirectRowsPageApart : kDirectRows;
+  const std::int64_t floats_of_a = product.m * product.k;
+  const bool fetches_a = product.a.step == 1 && floats_of_a >= kFetchedFloats && floats_of_a <= kFarFloats;
   if (far) packing(0, 0).finish();
   for (std::int64_t column = 0; column < product.n;) {
     const Panel panel = next_panel(product.n - column);
@@ -355,6 +361,11 @@ void multiply_as_is(const Product& product) {
         b = {product.b.data + column + k * product.b.k_step, product.b.k_step, panel.columns};
       } else {
         pack(part(product.b, column, k), panel.columns, panel.width(), depth_at(k), to);
+      }
+      if (column == 0 && fetches_a) {
+        const Operand a = part(product.a, 0, k);
+        for (std::int64_t i = 0; i < depth_at(k); ++i) __builtin_prefetch(a.data + i * a.k_step, 0, 2);
+        next.fetch_lines(a.data, a.k_step);
       }
       multiply_part(panel, product.m, depth_at(k), part(product.a, 0, k), b,
                     {product.c + column, product.ldc, k == 0 ? product.beta : 1.0f}, next);

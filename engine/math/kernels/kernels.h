@@ -167,20 +167,20 @@ struct SquareSumKernels {
   std::int64_t (*whole_squares)(std::int64_t count, double units, const float* x);
 };
 
-/// Rows of attention scores; row r sees the first `visible` + r `more_visible` columns, at least one.
-struct ScoreRows {
-  std::int64_t rows, columns, step;
-  std::int64_t visible, more_visible;
+/// Attention scores of some queries, a column each: query c sees the first `visible` + c keys, at least one.
+struct ScoreColumns {
+  std::int64_t keys, queries, step;
+  std::int64_t visible;
   float scale;
 };
 
 struct AttentionKernels {
-  /// Scores become shares, zero where they are not seen; each row leaves its largest score, and 1 / the sum
+  /// Scores become shares, zero where they are not seen; each query leaves its largest score, and 1 / the sum
   /// of its exponentials.
-  void (*softmax)(const ScoreRows& scores, float* x, float* peaks, float* inverse_sums);
+  void (*softmax)(const ScoreColumns& scores, float* x, float* peaks, float* inverse_sums);
   /// From scores and what softmax left: scores become shares, and slopes, the gradients of shares, those of
-  /// scores. `dots` is the sum of shares times slopes of each row.
-  void (*softmax_backward)(const ScoreRows& scores, const float* peaks, const float* inverse_sums,
+  /// scores. `dots` is the sum of shares times slopes of each query.
+  void (*softmax_backward)(const ScoreColumns& scores, const float* peaks, const float* inverse_sums,
                            const float* dots, float* x, float* slopes);
   /// The sum of a b along each row; rows are `step` apart.
   void (*row_dots)(std::int64_t rows, std::int64_t columns, std::int64_t step, const float* a, const float* b,

@@ -30,6 +30,9 @@ class Packing {
       : from_(from), columns_(columns), width_(width), depth_(depth), to_(to) {}
 
   bool empty() const { return depth_ == 0; }
+  /// Lets prepare() also fetch what tiles to come read of A, whose columns are contiguous: a line for each k.
+  void fetch_lines(const float* of_a, std::int64_t k_step) { line_of_a_ = of_a, step_of_a_ = k_step; }
+  bool fetches_lines() const { return line_of_a_ != nullptr; }
   /// prepare() will be called so often.
   void expect(std::int64_t calls) {
     const bool rows_lie_together = from_.step == 1;
@@ -43,6 +46,9 @@ class Packing {
 
   // Always inline: the compiler takes a function that only fetches for one without effect.
   [[gnu::always_inline]] void prepare() {
+    if (line_of_a_)
+      for (std::int64_t k = 0; k < kStride; ++k, line_of_a_ += step_of_a_)
+        __builtin_prefetch(line_of_a_, 0, 2);
     for (std::int64_t run = 0; run < runs_a_call_; ++run, ++next_) {
       if (next_ < runs_)
         for (std::int64_t line = 0; line < lines_; ++line) {
@@ -73,6 +79,8 @@ class Packing {
   float* to_ = nullptr;
   std::int64_t runs_ = 0, run_step_ = 0, lines_ = 0;  ///< rows or columns, whichever is contiguous
   std::int64_t copied_runs_ = 0, runs_a_call_ = 0, next_ = 0;
+  const float* line_of_a_ = nullptr;
+  std::int64_t step_of_a_ = 0;
 };
 
 }  // namespace
