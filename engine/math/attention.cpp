@@ -29,6 +29,26 @@ void for_each_tile(const AttentionGeometry& g, Visit visit) {
   }
 }
 
+/// Fetches, a share at each call, what lies behind a sequence: in a batch the next one, of which each head
+/// reads a few numbers here and there.
+class Ahead {
+ public:
+  Ahead(const AttentionGeometry& g, const float* sequence, std::int64_t floats, std::int64_t calls_a_tile)
+      : next_(sequence + floats) {
+    const std::int64_t tiles = (g.filled + kQueries - 1) / kQueries * g.heads;
+    if (floats <= kMostFetched && tiles > 0) share_ = floats / (tiles * calls_a_tile) + kLine;
+  }
+  [[gnu::always_inline]] void fetch() {
+    for (const float* const end = next_ + share_; next_ < end; next_ += kLine)
+      __builtin_prefetch(next_, 0, 2);
+  }
+
+ private:
+  static constexpr std::int64_t kLine = 16, kMostFetched = 1 << 16;
+  const float* next_;
+  std::int64_t share_ = 0;
+};
+
 float scale_of(const AttentionGeometry& g) {
   return static_cast<float>(1 / std::sqrt(static_cast<double>(g.head_size)));
 }
@@ -50,6 +70,7 @@ void attention_forward(const AttentionGeometry& g, const float* qkv, float* cont
                        float* scratch) {
   const std::int64_t width = g.width(), step = 3 * width;
   std::fill_n(context + g.filled * width, (g.length - g.filled) * width, 0.0f);
+  Ahead ahead(g, qkv, g.length * step, 1);
   for (std::int64_t head = 0; head < g.heads; ++head) {
     const float* const queries = qkv + head * g.head_size;
     const float *const keys = queries + width, *const values = keys + width;
@@ -58,6 +79,7 @@ void attention_forward(const AttentionGeometry& g, const float* qkv, float* cont
     for_each_tile(g, [&](const Tile& tile) {
       gemm(Transpose::no, Transpose::yes, tile.keys, tile.queries, g.head_size, keys, step,
            queries + tile.first * step, step, 0, scratch, kQueries);
+      ahead.fetch();
       kernels().attention->softmax(score_columns(g, tile), scratch, peaks + tile.first,
                                    inverse_sums + tile.first);
       gemm(Transpose::yes, Transpose::no, tile.queries, g.head_size, tile.keys, scratch, kQueries, values,
@@ -73,6 +95,7 @@ void attention_backward(const AttentionGeometry& g, const float* qkv, const floa
   float* const slopes = scores + kQueries * g.length;
   float* const dots = slopes + kQueries * g.length;
   std::fill_n(dqkv + g.filled * step, (g.length - g.filled) * step, 0.0f);
+  Ahead ahead(g, qkv, g.length * step, 3), context_ahead(g, context, g.length * width, 1);
   for (std::int64_t head = 0; head < g.heads; ++head) {
     const std::int64_t place = head * g.head_size;
     const float* const queries = qkv + place;
@@ -86,14 +109,17 @@ void attention_backward(const AttentionGeometry& g, const float* qkv, const floa
       const float added_to = tile.has_all_keys ? 0.0f : 1.0f;
       gemm(Transpose::no, Transpose::yes, tile.keys, tile.queries, g.head_size, keys, step, tile_queries,
            step, 0, scores, kQueries);
+      ahead.fetch();
       gemm(Transpose::no, Transpose::yes, tile.keys, tile.queries, g.head_size, values, step, dy, width, 0,
            slopes, kQueries);
+      context_ahead.fetch();
       kernels().attention->row_dots(tile.queries, g.head_size, width, context + tile.first * width + place,
                                     dy, dots);
       kernels().attention->softmax_backward(score_columns(g, tile), peaks + tile.first,
                                             inverse_sums + tile.first, dots, scores, slopes);
       gemm(Transpose::no, Transpose::no, tile.keys, g.head_size, tile.queries, scores, kQueries, dy, width,
            added_to, dvalues, step);
+      ahead.fetch();
       gemm(Transpose::no, Transpose::no, tile.keys, g.head_size, tile.queries, slopes, kQueries, tile_queries,
            step, added_to, dkeys, step);
       gemm(Transpose::yes, Transpose::no, tile.queries, g.head_size, tile.keys, slopes, kQueries, keys, step,
