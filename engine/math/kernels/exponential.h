@@ -20,15 +20,13 @@ inline Reduced reduce(float x) {
   return {steps, (x - count * 0.693359375f) + count * 2.12194440e-4f};
 }
 
-/// e^x - 1 for |x| <= ln 2 / 2, by its Taylor series.
+/// e^x - 1 for |x| <= ln 2 / 2, by its Taylor series. Pairs of terms do not wait for each other.
 inline float small_exponential_minus_one(float x) {
-  float series = 1.0f / 5040;
-  series = series * x + 1.0f / 720;
-  series = series * x + 1.0f / 120;
-  series = series * x + 1.0f / 24;
-  series = series * x + 1.0f / 6;
-  series = series * x + 0.5f;
-  return series * x * x + x;
+  const float square = x * x;
+  const float last = x * (1.0f / 5040) + 1.0f / 720;
+  const float middle = x * (1.0f / 120) + 1.0f / 24;
+  const float first = x * (1.0f / 6) + 0.5f;
+  return ((last * square + middle) * square + first) * square + x;
 }
 
 inline float power_of_two(int exponent) {
@@ -134,14 +132,11 @@ struct Tail {
 inline Tail normal_tail(float x) {
   const float power = exponential_below_zero(-0.5f * (x * x));
   const float t = 1.0f / (1.0f + 0.304f * x);
-  float series = 0.0368631743f;
-  series = series * t - 0.155317962f;
-  series = series * t + 0.192221016f;
-  series = series * t - 0.0431590565f;
-  series = series * t + 0.123568818f;
-  series = series * t + 0.102417931f;
-  series = series * t + 0.122171484f;
-  series = series * t + 0.121234633f;
+  const float square = t * t;
+  float series = t * 0.0368631743f - 0.155317962f;
+  series = series * square + (t * 0.192221016f - 0.0431590565f);
+  series = series * square + (t * 0.123568818f + 0.102417931f);
+  series = series * square + (t * 0.122171484f + 0.121234633f);
   return {series * t * power, power};
 }
 
