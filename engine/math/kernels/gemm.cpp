@@ -18,6 +18,8 @@ constexpr int kNarrow = 4;                             // columns at most that g
 constexpr std::int64_t kDepth = kLanes == 16 ? 512 : 256;
 // B of so many floats comes from afar: panels are packed ahead, but not for so few rows.
 constexpr std::int64_t kFarFloats = 1 << 17, kRowsWorthPacking = kLanes == 16 ? 33 : 17;
+// So do fewer where A lies as it is, since B then is weights, if they have to be packed at all.
+constexpr std::int64_t kFarWeights = 1 << 14;
 // The columns of a smaller A come from afar only once, when the first panel meets them, unless they are few.
 constexpr std::int64_t kFetchedFloats = 1 << 14;
 // Elsewhere packing costs more than it saves where B lies as packed, or there are few rows ...
@@ -340,8 +342,9 @@ void multiply_as_is(const Product& product) {
     const Panel panel = next_panel(product.n - column);
     return Packing(part(product.b, column, k), panel.columns, panel.width(), depth_at(k), to);
   };
-  const bool far = product.n * product.k >= kFarFloats && product.m >= kRowsWorthPacking;
   const std::int64_t direct_rows = page_apart(product.b.k_step) ? kDirectRowsPageApart : kDirectRows;
+  const std::int64_t far_floats = product.a.k_step == 1 && product.m > direct_rows ? kFarWeights : kFarFloats;
+  const bool far = product.n * product.k >= far_floats && product.m >= kRowsWorthPacking;
   const std::int64_t floats_of_a = product.m * product.k;
   const bool fetches_a = product.a.step == 1 && floats_of_a >= kFetchedFloats && floats_of_a <= kFarFloats;
   if (far) packing(0, 0).finish();
