@@ -2,32 +2,52 @@
 
 #include <cstdint>
 
+#include "engine/math/kernels/two_vectors.h"
 #include "engine/math/updates.h"
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
 
 /// Adds up the bits of an array's numbers as a loop reads and writes them, if anybody wants to know: whole
-/// numbers, so that the compiler may take them in any order.
+/// numbers, so that they may be taken in any order.
 template <bool wanted>
-struct BitSum {
-  std::uint32_t before = 0, after = 0;
-
-  float was(float number) {
-    if constexpr (wanted) before += __builtin_bit_cast(std::uint32_t, number);
-    return number;
+class BitSum {
+ public:
+  template <class Numbers>
+  Numbers was(Numbers numbers) {
+    if constexpr (wanted) before_.add(numbers);
+    return numbers;
   }
-  float becomes(float number) {
-    if constexpr (wanted) after += __builtin_bit_cast(std::uint32_t, number);
-    return number;
+  template <class Numbers>
+  Numbers becomes(Numbers numbers) {
+    if constexpr (wanted) after_.add(numbers);
+    return numbers;
   }
+  std::uint32_t before() const { return before_.total(); }
   void tell(int array, UpdateSums* sums) const {
     if constexpr (wanted) {
-      sums->before[array] = before;
-      sums->after[array] = after;
+      sums->before[array] = before_.total();
+      sums->after[array] = after_.total();
       sums->told |= 1U << array;
     }
   }
+
+ private:
+  typedef std::uint32_t Words __attribute__((vector_size(kLanes * sizeof(std::uint32_t))));
+  struct Sum {
+    Words lanes = {};
+    std::uint32_t rest = 0;
+
+    void add(float number) { rest += __builtin_bit_cast(std::uint32_t, number); }
+    void add(const Two& numbers) { lanes += (Words)numbers.a + (Words)numbers.b; }
+    std::uint32_t total() const {
+      std::uint32_t words[kLanes], all = 0;
+      __builtin_memcpy(words, &lanes, sizeof words);
+      for (int lane = 0; lane < kLanes; ++lane) all += words[lane];
+      return all + rest;
+    }
+  };
+  Sum before_, after_;
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ std::uint64_t checksum(std::int64_t count, const float* x) {
 std::uint32_t bit_sum(std::int64_t count, const float* x) {
   BitSum<true> sum;
   for_each(count, [x, &sum](std::int64_t i) { sum.was(x[i]); });
-  return sum.before;
+  return sum.before();
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/kernels/loops.h"
 #include "engine/math/kernels/sixteen.h"
+#include "engine/math/kernels/two_vectors.h"
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
@@ -195,24 +196,33 @@ template <bool sums_up>
 void sgd_update_with(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
                      const float* gradient, float* velocity, float* weight, UpdateSums* sums) {
   BitSum<sums_up> weights, velocities;
+  // Sums cost less by two vectors a turn. Without them the compiler's loop is the faster one.
+  const auto each = [count](auto ahead, auto body) {
+    if constexpr (sums_up)
+      for_each_two_vectors(count, ahead, body);
+    else
+      for_each(count, [=](std::int64_t i) { body(One{}, i); });
+  };
   if (!velocity)
-    for_each(count, [=, &weights](std::int64_t i) {
-      const float w = weights.was(weight[i]);
-      weight[i] = weights.becomes(w - rate * (gradient[i] + decay * w));
+    each(ahead_in(gradient, weight), [=, &weights](auto kind, std::int64_t i) {
+      const auto w = weights.was(kind.read(weight + i));
+      kind.write(weights.becomes(w - rate * (kind.read(gradient + i) + decay * w)), weight + i);
     });
   else if (nesterov)
-    for_each(count, [=, &weights, &velocities](std::int64_t i) {
-      const float w = weights.was(weight[i]), slope = gradient[i] + decay * w;
-      const float v = velocities.becomes(momentum * velocities.was(velocity[i]) + slope);
-      velocity[i] = v;
-      weight[i] = weights.becomes(w - rate * (slope + momentum * v));
+    each(ahead_in(gradient, velocity, weight), [=, &weights, &velocities](auto kind, std::int64_t i) {
+      const auto w = weights.was(kind.read(weight + i));
+      const auto slope = kind.read(gradient + i) + decay * w;
+      const auto v = velocities.becomes(momentum * velocities.was(kind.read(velocity + i)) + slope);
+      kind.write(v, velocity + i);
+      kind.write(weights.becomes(w - rate * (slope + momentum * v)), weight + i);
     });
   else
-    for_each(count, [=, &weights, &velocities](std::int64_t i) {
-      const float w = weights.was(weight[i]);
-      const float v = velocities.becomes(momentum * velocities.was(velocity[i]) + (gradient[i] + decay * w));
-      velocity[i] = v;
-      weight[i] = weights.becomes(w - rate * v);
+    each(ahead_in(gradient, velocity, weight), [=, &weights, &velocities](auto kind, std::int64_t i) {
+      const auto w = weights.was(kind.read(weight + i));
+      const auto slope = kind.read(gradient + i) + decay * w;
+      const auto v = velocities.becomes(momentum * velocities.was(kind.read(velocity + i)) + slope);
+      kind.write(v, velocity + i);
+      kind.write(weights.becomes(w - rate * v), weight + i);
     });
   weights.tell(0, sums);
   if (velocity) velocities.tell(1, sums);

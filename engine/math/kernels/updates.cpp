@@ -5,6 +5,7 @@
 #include "engine/math/kernels/bit_sum.h"
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/kernels/loops.h"
+#include "engine/math/kernels/two_vectors.h"
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
@@ -31,16 +32,19 @@ void adam_with(std::int64_t count, const AdamStep& s, const float* gradient, flo
                float* weight, UpdateSums* sums) {
   const float rest1 = 1.0f - s.beta1, rest2 = 1.0f - s.beta2;
   BitSum<sums_up> weights, means, squares;
-  for_each(count, [=, &weights, &means, &squares](std::int64_t i) {
-    const float old = weights.was(weight[i]);
-    const float w = old - s.shrink * old;
-    const float slope = gradient[i] + s.decay * w;
-    const float m = means.becomes(s.beta1 * means.was(mean[i]) + rest1 * slope);
-    const float v = squares.becomes(s.beta2 * squares.was(square[i]) + rest2 * (slope * slope));
-    mean[i] = m;
-    square[i] = v;
-    weight[i] = weights.becomes(w - s.rate * m / (__builtin_sqrtf(v) / s.root_correction + s.epsilon));
-  });
+  for_each_two_vectors(
+      count, ahead_in(gradient, mean, square, weight),
+      [=, &weights, &means, &squares](auto kind, std::int64_t i) {
+        const auto old = weights.was(kind.read(weight + i));
+        const auto w = old - s.shrink * old;
+        const auto slope = kind.read(gradient + i) + s.decay * w;
+        const auto m = means.becomes(s.beta1 * means.was(kind.read(mean + i)) + rest1 * slope);
+        const auto v =
+            squares.becomes(s.beta2 * squares.was(kind.read(square + i)) + rest2 * (slope * slope));
+        kind.write(m, mean + i);
+        kind.write(v, square + i);
+        kind.write(weights.becomes(w - s.rate * m / (root(v) / s.root_correction + s.epsilon)), weight + i);
+      });
   weights.tell(0, sums);
   means.tell(1, sums);
   squares.tell(2, sums);
@@ -156,14 +160,18 @@ void lamb_with(std::int64_t count, const LambDirection& s, const float* gradient
                const float* weight, float* direction, UpdateSums* sums) {
   const float rest1 = 1.0f - s.beta1, rest2 = 1.0f - s.beta2;
   BitSum<sums_up> means, squares;
-  for_each(count, [=, &means, &squares](std::int64_t i) {
-    const float m = means.becomes(s.beta1 * means.was(mean[i]) + rest1 * gradient[i]);
-    const float v = squares.becomes(s.beta2 * squares.was(square[i]) + rest2 * (gradient[i] * gradient[i]));
-    mean[i] = m;
-    square[i] = v;
-    direction[i] =
-        s.correction * m / (__builtin_sqrtf(v) / s.root_correction + s.epsilon) + s.decay * weight[i];
-  });
+  for_each_two_vectors(
+      count, ahead_in(gradient, mean, square, weight), [=, &means, &squares](auto kind, std::int64_t i) {
+        const auto slope = kind.read(gradient + i);
+        const auto m = means.becomes(s.beta1 * means.was(kind.read(mean + i)) + rest1 * slope);
+        const auto v =
+            squares.becomes(s.beta2 * squares.was(kind.read(square + i)) + rest2 * (slope * slope));
+        kind.write(m, mean + i);
+        kind.write(v, square + i);
+        kind.write(
+            s.correction * m / (root(v) / s.root_correction + s.epsilon) + s.decay * kind.read(weight + i),
+            direction + i);
+      });
   means.tell(1, sums);
   squares.tell(2, sums);
 }
@@ -172,8 +180,10 @@ template <bool sums_up>
 void average_with(std::int64_t count, float keep, const float* x, float* mean, UpdateSums* sums, int array) {
   const float rest = 1.0f - keep;
   BitSum<sums_up> means;
-  for_each(count,
-           [=, &means](std::int64_t i) { mean[i] = means.becomes(keep * means.was(mean[i]) + rest * x[i]); });
+  for_each_two_vectors(count, ahead_in(x, mean), [=, &means](auto kind, std::int64_t i) {
+    const auto old = means.was(kind.read(mean + i));
+    kind.write(means.becomes(keep * old + rest * kind.read(x + i)), mean + i);
+  });
   means.tell(array, sums);
 }
 

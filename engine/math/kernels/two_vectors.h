@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/math/kernels/vector.h"
+
+// Loops over long arrays by two vectors a turn, which fetch ahead. What a processor looks ahead by itself is
+// a number of instructions: where arrays come from the third cache, each instruction more in a loop that
+// waits for them costs time, even if the processor had time for it. The compiler's own loops cannot fetch
+// ahead.
+
+namespace trainer::KERNEL_NAMESPACE {
+namespace {
+
+struct Two {
+  Vector a, b;
+
+  friend Two operator+(Two x, Two y) { return {x.a + y.a, x.b + y.b}; }
+  friend Two operator-(Two x, Two y) { return {x.a - y.a, x.b - y.b}; }
+  friend Two operator*(Two x, Two y) { return {x.a * y.a, x.b * y.b}; }
+  friend Two operator/(Two x, Two y) { return {x.a / y.a, x.b / y.b}; }
+  friend Two operator*(float x, Two y) { return {x * y.a, x * y.b}; }
+  friend Two operator+(Two x, float y) { return {x.a + y, x.b + y}; }
+  friend Two operator/(Two x, float y) { return {x.a / y, x.b / y}; }
+};
+
+inline float root(float x) { return __builtin_sqrtf(x); }
+inline Vector root(Vector x) {
+  Vector roots;
+  for (int lane = 0; lane < kLanes; ++lane) roots[lane] = __builtin_sqrtf(x[lane]);
+  return roots;
+}
+inline Two root(Two x) { return {root(x.a), root(x.b)}; }
+
+/// Neighbours in an array: so many of them, or one.
+struct TwoVectors {
+  static Two read(const float* from) { return {load(from), load(from + kLanes)}; }
+  static void write(Two numbers, float* to) {
+    store(numbers.a, to);
+    store(numbers.b, to + kLanes);
+  }
+};
+
+/// What a loop does before each turn: fetches what it will read of these arrays after a while, of the first
+/// earlier, since whoever looks at gradients reads those of the next 2,048 numbers before they are updated.
+/// It does so beyond the arrays' ends, too, where the next piece of them usually lies.
+template <class... Arrays>
+inline auto ahead_in(const float* gradients, const Arrays*... others) {
+  constexpr int kLine = 16, kAhead = 1024;
+  return [=](std::int64_t i) {
+    for (int line = kAhead; line < kAhead + 2 * kLanes; line += kLine) {
+      __builtin_prefetch(gradients + kAhead + i + line);
+      (__builtin_prefetch(others + i + line), ...);
+    }
+  };
+}
+
+/// Calls body(TwoVectors or One, i) for all i below count.
+template <class Ahead, class Body>
+inline void for_each_two_vectors(std::int64_t count, Ahead ahead, Body body) {
+  std::int64_t i = 0;
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+    ahead(i);
+    body(TwoVectors{}, i);
+  }
+  for (; i < count; ++i) body(One{}, i);
+}
+
+}  // namespace
+}  // namespace trainer::KERNEL_NAMESPACE
