@@ -16,7 +16,7 @@ constexpr std::int64_t kQueries = 32;
 /// Some queries of one head, and the keys that any of them sees.
 struct Tile {
   std::int64_t first, queries, keys;
-  bool has_all_keys;
+  bool begins;  ///< nothing has been added to the gradients of keys and values yet
 };
 
 /// The last queries first: they see all keys.
@@ -38,6 +38,7 @@ class Ahead {
     const std::int64_t tiles = (g.filled + kQueries - 1) / kQueries * g.heads;
     if (floats <= kMostFetched && tiles > 0) share_ = floats / (tiles * calls_a_tile) + kLine;
   }
+  // Always inline: the compiler takes a function that only fetches for one without effect.
   [[gnu::always_inline]] void fetch() {
     for (const float* const end = next_ + share_; next_ < end; next_ += kLine)
       __builtin_prefetch(next_, 0, 2);
@@ -106,7 +107,7 @@ void attention_backward(const AttentionGeometry& g, const float* qkv, const floa
     for_each_tile(g, [&](const Tile& tile) {
       const float* const dy = dcontext + tile.first * width + place;
       const float* const tile_queries = queries + tile.first * step;
-      const float added_to = tile.has_all_keys ? 0.0f : 1.0f;
+      const float added_to = tile.begins ? 0.0f : 1.0f;
       gemm(Transpose::no, Transpose::yes, tile.keys, tile.queries, g.head_size, keys, step, tile_queries,
            step, 0, scores, kQueries);
       ahead.fetch();

@@ -196,7 +196,7 @@ template <bool sums_up>
 void sgd_update_with(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
                      const float* gradient, float* velocity, float* weight, UpdateSums* sums) {
   BitSum<sums_up> weights, velocities;
-  // Sums cost less by two vectors a turn. Without them the compiler's loop is the faster one.
+  // Sums cost lamb less by two vectors a turn. Without them the compiler's loop is the faster one.
   const auto each = [count](auto ahead, auto body) {
     if constexpr (sums_up)
       for_each_two_vectors(count, ahead, body);

@@ -23,7 +23,7 @@ TEST_CASE("a bad IDX file is an error that says what was expected", "[readers]")
   const TemporaryDirectory directory;
   const auto [name, content, bytes, message] = GENERATE(table<std::string, Content, Bytes, std::string>({
       {"text", Content::images, {'h', 'e', 'l', 'l', 'o'}, "an IDX file begins with 00 00"},
-      {"stub", Content::images, {0, 0, 8}, "truncated"},
+      {"beginning", Content::images, {0, 0, 8}, "truncated"},
       {"half a header", Content::images, {0, 0, 8, 3, 0, 0, 0, 1, 0, 0}, "truncated"},
       {"floats", Content::images, idx_bytes({1, 1, 1}, {0, 0, 0, 0}, 0x0D), "only unsigned bytes (08)"},
       {"labels as images", Content::images, idx_bytes({3}, {1, 2, 3}), "does not hold images"},

@@ -44,7 +44,7 @@ TEST_CASE("a bad npy file is an error that says what is wrong", "[npy]") {
   const float none = std::nanf("");
   const auto [name, bytes, message] = GENERATE_COPY(table<std::string, Bytes, std::string>({
       {"text", bytes_of("x,y\n1,2\n3,4\n"), "not an npy file"},
-      {"stub", bytes_of("\x93NUMPY"), "only 6 bytes"},
+      {"beginning", bytes_of("\x93NUMPY"), "only 6 bytes"},
       {"version", later, "version 4"},
       {"long header", Bytes{0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 255, 255}, "its header claims 65535"},
       {"objects", npy(header("|O", "4"), four), "npy array of objects"},
