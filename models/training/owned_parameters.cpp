@@ -13,8 +13,8 @@ namespace {
 /// Below this, waking the other workers costs more than they save.
 constexpr std::int64_t kFloatsWorthThreads = 1 << 18;
 /// The most floats of a segment: few enough that values, gradients and states stay in the first cache while
-/// the optimizer and what follows it read them one after the other.
-constexpr std::int64_t kMostFloats = 2048;
+/// the optimizer and what follows it read them one after the other. With twice as many an update is slower.
+constexpr std::int64_t kMostFloats = 1024;
 /// Nothing overwrites what is frozen, so a flipped bit there waits to be found: each step looks at one of so
 /// many segments, as nothing else of them is read.
 constexpr std::int64_t kFrozenTurns = 16;

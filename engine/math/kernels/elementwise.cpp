@@ -196,20 +196,13 @@ template <bool sums_up>
 void sgd_update_with(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
                      const float* gradient, float* velocity, float* weight, UpdateSums* sums) {
   BitSum<sums_up> weights, velocities;
-  // Sums cost lamb less by two vectors a turn. Without them the compiler's loop is the faster one.
-  const auto each = [count](auto ahead, auto body) {
-    if constexpr (sums_up)
-      for_each_two_vectors(count, ahead, body);
-    else
-      for_each(count, [=](std::int64_t i) { body(One{}, i); });
-  };
   if (!velocity)
-    each(ahead_in(gradient, weight), [=, &weights](auto kind, std::int64_t i) {
+    for_each_two_vectors(count, [=, &weights](auto kind, std::int64_t i) {
       const auto w = weights.was(kind.read(weight + i));
       kind.write(weights.becomes(w - rate * (kind.read(gradient + i) + decay * w)), weight + i);
     });
   else if (nesterov)
-    each(ahead_in(gradient, velocity, weight), [=, &weights, &velocities](auto kind, std::int64_t i) {
+    for_each_two_vectors(count, [=, &weights, &velocities](auto kind, std::int64_t i) {
       const auto w = weights.was(kind.read(weight + i));
       const auto slope = kind.read(gradient + i) + decay * w;
       const auto v = velocities.becomes(momentum * velocities.was(kind.read(velocity + i)) + slope);
@@ -217,7 +210,7 @@ void sgd_update_with(std::int64_t count, float rate, float momentum, float decay
       kind.write(weights.becomes(w - rate * (slope + momentum * v)), weight + i);
     });
   else
-    each(ahead_in(gradient, velocity, weight), [=, &weights, &velocities](auto kind, std::int64_t i) {
+    for_each_two_vectors(count, [=, &weights, &velocities](auto kind, std::int64_t i) {
       const auto w = weights.was(kind.read(weight + i));
       const auto slope = kind.read(gradient + i) + decay * w;
       const auto v = velocities.becomes(momentum * velocities.was(kind.read(velocity + i)) + slope);

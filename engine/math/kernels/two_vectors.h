@@ -4,10 +4,9 @@
 
 #include "engine/math/kernels/vector.h"
 
-// Loops over long arrays by two vectors a turn, which fetch ahead. What a processor looks ahead by itself is
-// a number of instructions: where arrays come from the third cache, each instruction more in a loop that
-// waits for them costs time, even if the processor had time for it. The compiler's own loops cannot fetch
-// ahead.
+// Loops over arrays by two vectors a turn. What a processor looks ahead by itself is a number of
+// instructions: where arrays come from the third cache, each instruction more in a loop that waits for them
+// costs time, even if the processor had time for it.
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
@@ -41,28 +40,11 @@ struct TwoVectors {
   }
 };
 
-/// What a loop does before each turn: fetches what it will read of these arrays after a while, of the first
-/// earlier, since whoever looks at gradients reads those of the next 2,048 numbers before they are updated.
-/// It does so beyond the arrays' ends, too, where the next piece of them usually lies.
-template <class... Arrays>
-inline auto ahead_in(const float* gradients, const Arrays*... others) {
-  constexpr int kLine = 16, kAhead = 1024;
-  return [=](std::int64_t i) {
-    for (int line = kAhead; line < kAhead + 2 * kLanes; line += kLine) {
-      __builtin_prefetch(gradients + kAhead + i + line);
-      (__builtin_prefetch(others + i + line), ...);
-    }
-  };
-}
-
 /// Calls body(TwoVectors or One, i) for all i below count.
-template <class Ahead, class Body>
-inline void for_each_two_vectors(std::int64_t count, Ahead ahead, Body body) {
+template <class Body>
+inline void for_each_two_vectors(std::int64_t count, Body body) {
   std::int64_t i = 0;
-  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
-    ahead(i);
-    body(TwoVectors{}, i);
-  }
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes) body(TwoVectors{}, i);
   for (; i < count; ++i) body(One{}, i);
 }
 

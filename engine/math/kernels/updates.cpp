@@ -32,19 +32,16 @@ void adam_with(std::int64_t count, const AdamStep& s, const float* gradient, flo
                float* weight, UpdateSums* sums) {
   const float rest1 = 1.0f - s.beta1, rest2 = 1.0f - s.beta2;
   BitSum<sums_up> weights, means, squares;
-  for_each_two_vectors(
-      count, ahead_in(gradient, mean, square, weight),
-      [=, &weights, &means, &squares](auto kind, std::int64_t i) {
-        const auto old = weights.was(kind.read(weight + i));
-        const auto w = old - s.shrink * old;
-        const auto slope = kind.read(gradient + i) + s.decay * w;
-        const auto m = means.becomes(s.beta1 * means.was(kind.read(mean + i)) + rest1 * slope);
-        const auto v =
-            squares.becomes(s.beta2 * squares.was(kind.read(square + i)) + rest2 * (slope * slope));
-        kind.write(m, mean + i);
-        kind.write(v, square + i);
-        kind.write(weights.becomes(w - s.rate * m / (root(v) / s.root_correction + s.epsilon)), weight + i);
-      });
+  for_each_two_vectors(count, [=, &weights, &means, &squares](auto kind, std::int64_t i) {
+    const auto old = weights.was(kind.read(weight + i));
+    const auto w = old - s.shrink * old;
+    const auto slope = kind.read(gradient + i) + s.decay * w;
+    const auto m = means.becomes(s.beta1 * means.was(kind.read(mean + i)) + rest1 * slope);
+    const auto v = squares.becomes(s.beta2 * squares.was(kind.read(square + i)) + rest2 * (slope * slope));
+    kind.write(m, mean + i);
+    kind.write(v, square + i);
+    kind.write(weights.becomes(w - s.rate * m / (root(v) / s.root_correction + s.epsilon)), weight + i);
+  });
   weights.tell(0, sums);
   means.tell(1, sums);
   squares.tell(2, sums);
@@ -145,11 +142,12 @@ template <bool sums_up>
 void lars_with(std::int64_t count, const LarsStep& s, const float* gradient, float* velocity, float* weight,
                UpdateSums* sums) {
   BitSum<sums_up> weights, velocities;
-  for_each(count, [=, &weights, &velocities](std::int64_t i) {
-    const float w = weights.was(weight[i]);
-    const float move = s.momentum * velocities.was(velocity[i]) + s.rate * (gradient[i] + s.decay * w);
-    velocity[i] = velocities.becomes(move);
-    weight[i] = weights.becomes(w - move);
+  for_each_two_vectors(count, [=, &weights, &velocities](auto kind, std::int64_t i) {
+    const auto w = weights.was(kind.read(weight + i));
+    const auto move = s.momentum * velocities.was(kind.read(velocity + i)) +
+                      s.rate * (kind.read(gradient + i) + s.decay * w);
+    kind.write(velocities.becomes(move), velocity + i);
+    kind.write(weights.becomes(w - move), weight + i);
   });
   weights.tell(0, sums);
   velocities.tell(1, sums);
@@ -160,18 +158,15 @@ void lamb_with(std::int64_t count, const LambDirection& s, const float* gradient
                const float* weight, float* direction, UpdateSums* sums) {
   const float rest1 = 1.0f - s.beta1, rest2 = 1.0f - s.beta2;
   BitSum<sums_up> means, squares;
-  for_each_two_vectors(
-      count, ahead_in(gradient, mean, square, weight), [=, &means, &squares](auto kind, std::int64_t i) {
-        const auto slope = kind.read(gradient + i);
-        const auto m = means.becomes(s.beta1 * means.was(kind.read(mean + i)) + rest1 * slope);
-        const auto v =
-            squares.becomes(s.beta2 * squares.was(kind.read(square + i)) + rest2 * (slope * slope));
-        kind.write(m, mean + i);
-        kind.write(v, square + i);
-        kind.write(
-            s.correction * m / (root(v) / s.root_correction + s.epsilon) + s.decay * kind.read(weight + i),
-            direction + i);
-      });
+  for_each_two_vectors(count, [=, &means, &squares](auto kind, std::int64_t i) {
+    const auto slope = kind.read(gradient + i);
+    const auto m = means.becomes(s.beta1 * means.was(kind.read(mean + i)) + rest1 * slope);
+    const auto v = squares.becomes(s.beta2 * squares.was(kind.read(square + i)) + rest2 * (slope * slope));
+    kind.write(m, mean + i);
+    kind.write(v, square + i);
+    kind.write(s.correction * m / (root(v) / s.root_correction + s.epsilon) + s.decay * kind.read(weight + i),
+               direction + i);
+  });
   means.tell(1, sums);
   squares.tell(2, sums);
 }
@@ -180,7 +175,7 @@ template <bool sums_up>
 void average_with(std::int64_t count, float keep, const float* x, float* mean, UpdateSums* sums, int array) {
   const float rest = 1.0f - keep;
   BitSum<sums_up> means;
-  for_each_two_vectors(count, ahead_in(x, mean), [=, &means](auto kind, std::int64_t i) {
+  for_each_two_vectors(count, [=, &means](auto kind, std::int64_t i) {
     const auto old = means.was(kind.read(mean + i));
     kind.write(means.becomes(keep * old + rest * kind.read(x + i)), mean + i);
   });
