@@ -120,9 +120,10 @@ LineFile::LineFile(fs::path path, const std::function<bool(std::string_view)>& s
   std::string_view rest = text;
   rest = rest.substr(0, rest.rfind('\n') + 1);
   while (!rest.empty()) {
-    const std::string_view before = rest.substr(0, rest.rfind('\n', rest.size() - 2) + 1);
-    if (stays(rest.substr(before.size(), rest.size() - before.size() - 1))) break;
-    rest = before;
+    const std::string_view whole = rest.substr(0, rest.size() - 1);
+    const std::size_t begin = whole.rfind('\n') + 1;  // npos + 1 is 0
+    if (stays(whole.substr(begin))) break;
+    rest = rest.substr(0, begin);
   }
   size_ = std::ssize(rest);
   if (::ftruncate(descriptor_.number(), size_) != 0) fail(errno);

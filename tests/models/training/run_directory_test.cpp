@@ -134,6 +134,17 @@ TEST_CASE("a link that lies where a file would go is not followed", "[training]"
   CHECK(lines_of(folder.path() / "precious") == std::vector<std::string>{"mine"});
 }
 
+TEST_CASE("a file that is gone on with loses the lines that do not stay, empty ones too", "[training]") {
+  const TemporaryFolder folder;
+  const std::string text = GENERATE(as<std::string>{}, "", "\n", "\n\n", "\ncut\n\n", "cut\n", "\ncu", "kept\n\n");
+  std::ofstream(folder.path() / "lines") << text;
+  LineFile(folder.path() / "lines", [](std::string_view line) { return line == "kept"; }).append("new");
+  INFO(text);
+  std::vector<std::string> expected{"new"};
+  if (text.starts_with("kept")) expected.insert(expected.begin(), "kept");
+  CHECK(lines_of(folder.path() / "lines") == expected);
+}
+
 TEST_CASE("a line that does not fit on the disk is an error, and no part of it stays", "[training]") {
   const TemporaryFolder folder;
   LineFile file(folder.path() / "lines");
