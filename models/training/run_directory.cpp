@@ -40,15 +40,42 @@ bool made_directory(const fs::path& path) {
   return false;
 }
 
+bool is_partial(const fs::directory_entry& entry) { return entry.path().extension() == ".partial"; }
+
+/// Whether nothing is in a directory, or only what a process leaves that is killed before it has written
+/// config.yaml, with which a run begins.
+bool is_unused(const fs::path& path) {
+  bool is_empty = true, locked = false, begun = false;
+  std::error_code error;
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    is_empty = false;
+    locked |= name == kLock;
+    begun |= name != kLock && name != "command.txt" && name != "environment.json" && !is_partial(*it);
+  }
+  if (error) cannot_create(path, error.message());
+  return is_empty || (locked && !begun);
+}
+
+/// What processes that were killed have left half-written. For who holds the lock.
+void remove_leftovers(const fs::path& path) {
+  std::error_code error;
+  std::vector<fs::path> leftovers;
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error))
+    if (is_partial(*it)) leftovers.push_back(it->path());
+  for (const fs::path& leftover : leftovers) fs::remove(leftover, error);
+}
+
+void check_unused(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) cannot_create(path, "a file has that name");
+  if (!is_unused(path)) cannot_create(path, "it exists and is not empty");
+}
+
 fs::path create_exactly(const fs::path& path, bool& created) {
   create_parents(path);
   created = made_directory(path);
-  if (created) return path;
-  std::error_code error;
-  const bool is_empty = fs::is_directory(path, error) && fs::is_empty(path, error);
-  if (error) cannot_create(path, error.message());
-  if (!is_empty)
-    cannot_create(path, fs::is_directory(path) ? "it exists and is not empty" : "a file has that name");
+  if (!created) check_unused(path);
   return path;
 }
 
@@ -165,19 +192,23 @@ void LineFile::fail(int error) const {
 }
 
 RunDirectory::RunDirectory(const Options& options, const Description& description) : lock_(-1) {
-  bool created = true;
+  bool created = true, mine = false;
   path_ = options.out.empty() ? create_numbered(options.name) : create_exactly(options.out, created);
   try {
     if (::access(path_.c_str(), W_OK | X_OK) != 0) cannot_create(path_, system_words(errno));
     lock(std::chrono::seconds(0));
+    check_unused(path_);  // another process may have begun, and ended, since the first look
+    mine = true;
+    remove_leftovers(path_);
     write_file(path_ / "command.txt", description.command + "\n");
     write_file(path_ / "environment.json", description.environment + "\n");
     // Last: a directory with a config can be gone on with.
     write_file(path_ / "config.yaml", description.config);
   } catch (...) {
     std::error_code ignored;
-    for (const char* name : {"config.yaml", "command.txt", "environment.json", kLock})
-      fs::remove(path_ / name, ignored);
+    if (mine)
+      for (const char* name : {"config.yaml", "command.txt", "environment.json", kLock})
+        fs::remove(path_ / name, ignored);
     if (created) fs::remove(path_, ignored);
     throw;
   }
@@ -216,6 +247,7 @@ std::string RunDirectory::config() const {
 
 void RunDirectory::go_on(const Description& description, const CheckpointState& state) {
   from_ = state;
+  remove_leftovers(path_);
   const fs::path commands = path_ / "command.txt";
   LineFile(commands, [](std::string_view) { return true; }).append(description.command);
   write_file(path_ / fmt::format("environment-{}.json", state.step), description.environment + "\n");

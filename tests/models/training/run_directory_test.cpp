@@ -1,5 +1,7 @@
 #include "models/training/run_directory.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 
 #include <catch2/catch.hpp>
@@ -72,6 +74,29 @@ TEST_CASE("a directory of the user's choice is taken when it is missing or empty
   CHECK(code_of({.out = folder.path() / "empty/config.yaml/below"}) == ExitCode::usage);
 }
 
+TEST_CASE("a directory in which a process was killed before its run began is taken, with nothing left of it",
+          "[training]") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "run";
+  fs::create_directory(path);
+  for (const char* name : {"command.txt", "environment.json", "config.yaml.123-0.partial"})
+    std::ofstream(path / name) << "half";
+  CHECK(code_of({.out = path}) == ExitCode::usage);  // somebody else's, without a lock
+  std::ofstream(path / "lock").close();
+  SECTION("and nobody is at it") {
+    CHECK(code_of({.out = path}) == ExitCode::ok);
+    CHECK(lines_of(path / "command.txt") == std::vector<std::string>{kDescription.command});
+    CHECK_FALSE(fs::exists(path / "config.yaml.123-0.partial"));
+  }
+  SECTION("but not from one that is still alive, of which nothing is removed") {
+    const Descriptor other(::open((path / "lock").c_str(), O_RDWR));
+    REQUIRE(::flock(other.number(), LOCK_EX) == 0);
+    CHECK(code_of({.out = path}) == ExitCode::usage);
+    CHECK(lines_of(path / "command.txt") == std::vector<std::string>{"half"});
+    CHECK(fs::exists(path / "lock"));
+  }
+}
+
 TEST_CASE("a name that is a path cannot name a run", "[training]") {
   const TemporaryFolder folder;
   const WorkingIn working(folder.path());
@@ -136,7 +161,8 @@ TEST_CASE("a link that lies where a file would go is not followed", "[training]"
 
 TEST_CASE("a file that is gone on with loses the lines that do not stay, empty ones too", "[training]") {
   const TemporaryFolder folder;
-  const std::string text = GENERATE(as<std::string>{}, "", "\n", "\n\n", "\ncut\n\n", "cut\n", "\ncu", "kept\n\n");
+  const std::string text =
+      GENERATE(as<std::string>{}, "", "\n", "\n\n", "\ncut\n\n", "cut\n", "\ncu", "kept\n\n");
   std::ofstream(folder.path() / "lines") << text;
   LineFile(folder.path() / "lines", [](std::string_view line) { return line == "kept"; }).append("new");
   INFO(text);
