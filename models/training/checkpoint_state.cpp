@@ -71,6 +71,13 @@ class Reader {
     if (value < 0) fail("a number is negative");
     return value;
   }
+  /// A count that more will be added to.
+  std::int64_t summand() const {
+    constexpr std::int64_t kMost = 1'000'000'000'000'000'000;  // nanoseconds of thirty years
+    const std::int64_t value = count();
+    if (value > kMost) fail("a number is out of its range");
+    return value;
+  }
   double real() const {
     if (json_ == "nan") return std::numeric_limits<double>::quiet_NaN();
     if (json_ == "inf") return std::numeric_limits<double>::infinity();
@@ -93,7 +100,7 @@ class Reader {
     return json_.get<bool>();
   }
   Scores scores() const {
-    return {.samples = at("samples").count(), .loss = at("loss").real(), .metrics = at("metrics").numbers()};
+    return {.samples = at("samples").summand(), .loss = at("loss").real(), .metrics = at("metrics").numbers()};
   }
   std::vector<double> numbers() const {
     if (!json_.is_array() || json_.size() > kMostNumbers) fail("numbers are no short list");
@@ -109,7 +116,7 @@ class Reader {
     StepTimes times;
     const auto all = fields(times);
     if (!json_.is_array() || json_.size() != all.size()) fail("times are missing");
-    for (std::size_t i = 0; i < all.size(); ++i) *all[i] = std::chrono::nanoseconds(Reader(json_[i]).count());
+    for (std::size_t i = 0; i < all.size(); ++i) *all[i] = std::chrono::nanoseconds(Reader(json_[i]).summand());
     return times;
   }
   std::map<std::string, FileSeal> files() const {

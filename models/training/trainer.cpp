@@ -97,7 +97,11 @@ void Trainer::check_fit(const Checkpoint& checkpoint, const std::string& place) 
   const CheckpointState& state = checkpoint.state;
   const bool same_sums =
       state.epoch_sums.samples == 0 || state.epoch_sums.metrics.size() == session_.metric_sums();
-  if (!same_sums || state.schedule.size() != schedule_->state().size())
+  const auto same_metrics = [&](const std::optional<Scores>& scores) {
+    return !scores || scores->metrics.size() == facts_.metrics.size();
+  };
+  if (!same_sums || !same_metrics(state.best) || !same_metrics(state.last) ||
+      state.schedule.size() != schedule_->state().size())
     throw Error(ExitCode::weights,
                 {Diagnostic{.what = "the checkpoint was made with another schedule or other metrics",
                             .place = place}});

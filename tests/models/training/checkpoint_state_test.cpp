@@ -57,6 +57,13 @@ TEST_CASE("a state with any byte lost or flipped is refused", "[training]") {
   }
 }
 
+TEST_CASE("a state with counts that overflow when a step adds to them is refused", "[training]") {
+  CheckpointState state = a_state();
+  SECTION("of samples") { state.epoch_sums.samples = std::numeric_limits<std::int64_t>::max(); }
+  SECTION("of time") { state.run_times.training = std::chrono::nanoseconds::max(); }
+  CHECK_THROWS_WITH(parse_checkpoint_state(text_of(state)), Catch::Contains("out of its range"));
+}
+
 TEST_CASE("a text that is no state is refused, whatever it is", "[training]") {
   const std::string text =
       GENERATE(as<std::string>{}, "", "{}", "[]", "null", "1", "{\"format\": 1}", "{\"format\": 2}",

@@ -104,6 +104,9 @@ TEST_CASE("a checkpoint of another model, or of other data, is refused", "[train
   other.state.data = "something else";
   CHECK_THROWS_WITH(train_until(2, {}, kAdam, &other),
                     Catch::Contains("the data is not what the run learned from"));
+  other = run.end;
+  other.state.best.emplace();
+  CHECK_THROWS_WITH(train_until(2, {}, kAdam, &other), Catch::Contains("other metrics"));
 }
 
 }  // namespace trainer
