@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr auto kModel = CheckpointFolder::kModel, kOptimizer = CheckpointFolder::kOptimizer;
 constexpr const char* kState = "state.json";
 constexpr const char* kPartial = ".partial";
-constexpr std::uint64_t kMostStateBytes = 1 << 20;
+constexpr std::uint64_t kMostStateBytes = 24 << 20;  // a list as long as it may be, each number a line
 
 [[noreturn]] void fail(const fs::path& path, const std::error_code& error) {
   throw Error(ExitCode::failure, "cannot write " + path.string() + ": " + error.message());

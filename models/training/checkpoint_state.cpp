@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kFormat = 3;
-constexpr std::size_t kMostNumbers = 100'000, kMostFiles = 100;
+constexpr std::size_t kMostFiles = 100;
 constexpr const char* kSealKey = "crc32c";  // of the text without it
 
 /// JSON knows no infinity, which the loss of an evaluation may be.
@@ -100,10 +100,11 @@ class Reader {
     return json_.get<bool>();
   }
   Scores scores() const {
-    return {.samples = at("samples").summand(), .loss = at("loss").real(), .metrics = at("metrics").numbers()};
+    return {
+        .samples = at("samples").summand(), .loss = at("loss").real(), .metrics = at("metrics").numbers()};
   }
   std::vector<double> numbers() const {
-    if (!json_.is_array() || json_.size() > kMostNumbers) fail("numbers are no short list");
+    if (!json_.is_array() || json_.size() > CheckpointState::kMostNumbers) fail("numbers are no short list");
     std::vector<double> numbers;
     for (const Json& one : json_) numbers.push_back(Reader(one).real());
     return numbers;
@@ -116,7 +117,8 @@ class Reader {
     StepTimes times;
     const auto all = fields(times);
     if (!json_.is_array() || json_.size() != all.size()) fail("times are missing");
-    for (std::size_t i = 0; i < all.size(); ++i) *all[i] = std::chrono::nanoseconds(Reader(json_[i]).summand());
+    for (std::size_t i = 0; i < all.size(); ++i)
+      *all[i] = std::chrono::nanoseconds(Reader(json_[i]).summand());
     return times;
   }
   std::map<std::string, FileSeal> files() const {

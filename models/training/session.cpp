@@ -7,6 +7,7 @@
 #include "models/network/partition.h"
 #include "models/optimizers/optimizer.h"
 #include "models/schedules/schedule.h"
+#include "models/training/checkpoint_state.h"
 
 namespace trainer {
 namespace {
@@ -80,6 +81,11 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
     if (std::ranges::count(metrics_, name, [](const auto& metric) { return metric->name(); }) > 1)
       config.fail("", "the metric " + name + " is there twice");
   }
+  if (metric_sums() > CheckpointState::kMostNumbers)
+    root.at("train").fail("metrics",
+                          fmt::format("metrics add up {} numbers in every step; checkpoints keep {} at most",
+                                      metric_sums(), CheckpointState::kMostNumbers),
+                          "`mae` instead of `r2`, or fewer of them");
 }
 
 void Session::check_streams(const Config& root) const {

@@ -3,7 +3,10 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "tests/models/training/built_session.h"
 #include "tests/models/training/placed_run.h"
+#include "tests/support/noise_dataset.h"
+#include "tests/support/temporary_folder.h"
 
 namespace trainer {
 namespace {
@@ -107,6 +110,25 @@ TEST_CASE("a checkpoint of another model, or of other data, is refused", "[train
   other = run.end;
   other.state.best.emplace();
   CHECK_THROWS_WITH(train_until(2, {}, kAdam, &other), Catch::Contains("other metrics"));
+}
+
+TEST_CASE(
+    "what metrics of many outputs have added up comes back in the middle of an epoch; too many are refused",
+    "[training]") {
+  if (test_world().size() > 1) return;
+  const auto session = [](int outputs) {
+    const auto samples = [&] { return std::make_unique<NoiseDataset>(8, Shape{2, 2, 1}, outputs, 1); };
+    return std::make_unique<BuiltSession>(
+        test_world(),
+        BuiltSession::Text{"[{dense: " + std::to_string(outputs) + "}]", "mse",
+                           "steps: 1, batch: 4, metrics: [r2], optimizer: {sgd: {lr: 0.1}}"},
+        Data{.name = "noise", .train = samples(), .test = samples()});
+  };
+  constexpr int kOutputs = 40'000;
+  const TemporaryFolder folder;
+  session(kOutputs)->train(folder.path());
+  CHECK(read_checkpoint(folder.path() / "last").state.epoch_sums.metrics.size() == 1 + 3 * kOutputs);
+  CHECK_THROWS_WITH(session(200'000), Catch::Contains("metrics add up 600001 numbers in every step"));
 }
 
 }  // namespace trainer
