@@ -33,6 +33,7 @@ std::optional<Resumed> find_resumed(const Arguments& arguments) {
       Resumed{.directory = RunDirectory(found.run, patience), .place = found.checkpoint}};
   // Before hours of training, not at their end.
   refuse_link(resumed->directory.checkpoints());
+  put_back_replaced(resumed->directory.checkpoints());
   const fs::path last = resumed->directory.checkpoints() / "last";
   named_checkpoint(resumed->directory.checkpoints() / "best");
   if (resumed->place.empty() && fs::exists(fs::symlink_status(last))) resumed->place = last;

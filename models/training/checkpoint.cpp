@@ -203,6 +203,18 @@ void refuse_link(const fs::path& folder) {
                 fmt::format("{} is a link: nothing is written behind it", folder.string()));
 }
 
+void put_back_replaced(const fs::path& folder) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const fs::path& aside = entry.path();
+    if (aside.extension() != kPartial || !step_of(aside.stem().string())) continue;
+    const fs::path place = aside.parent_path() / aside.stem();
+    std::error_code problem;
+    if (!fs::exists(fs::symlink_status(place, problem))) fs::rename(aside, place, problem);
+    if (problem) fail(place, problem);
+  }
+}
+
 fs::path CheckpointFolder::begin(std::int64_t step) {
   std::error_code error;
   // Not the directories above: a run directory that somebody removed is not made again.

@@ -34,6 +34,10 @@ FileSeal seal_of(const std::filesystem::path& path);
 /// Error(failure) where the folder of checkpoints is a link.
 void refuse_link(const std::filesystem::path& folder);
 
+/// Where a process was killed while it replaced a checkpoint by one of the same step, on a file system that
+/// cannot do that at once: gives the old one its name back. For who holds the run directory's lock.
+void put_back_replaced(const std::filesystem::path& folder);
+
 /// The checkpoints of a run directory: step-N folders, with `last` and `best` as relative links. What has its
 /// final name is whole. Not collective: rank 0 has one. Every failure of the system is Error(failure), and
 /// what existed is then as it was.

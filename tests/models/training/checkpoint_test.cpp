@@ -68,6 +68,21 @@ TEST_CASE("what an interrupted save left behind is removed by the next run", "[t
   CHECK(fs::is_empty(folder.path()));
 }
 
+TEST_CASE("a checkpoint that was being replaced when the process was killed gets its name back",
+          "[training]") {
+  const TemporaryFolder folder;
+  CheckpointFolder checkpoints(folder.path());
+  save(checkpoints, checkpoint(5, 1), false);
+  fs::rename(folder.path() / "step-5", folder.path() / "step-5.partial");
+  fs::create_directory(folder.path() / "step-5.123-4.partial");
+  put_back_replaced(folder.path());
+  CHECK(number_in(folder.path() / "last") == 1);
+  fs::create_directory(folder.path() / "step-5.partial");
+  put_back_replaced(folder.path());
+  CHECK(number_in(folder.path() / "last") == 1);
+  put_back_replaced(folder.path() / "missing");
+}
+
 TEST_CASE("a run that goes back leaves later checkpoints until it comes to them again", "[training]") {
   const TemporaryFolder folder;
   CheckpointFolder checkpoints(folder.path(), 3);
