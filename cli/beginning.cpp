@@ -68,8 +68,12 @@ Beginning find_beginning(const Job& job) {
 
 void check_changes(const OpenRun& run, const Beginning& beginning) {
   const ConfigSource& source = beginning.config;
-  if (!beginning.goes_on || source.overrides.empty()) return;
-  ConfigTree before({.file = source.file, .text = source.text}, run_settings());
+  if (!beginning.goes_on) return;
+  // The file may have been edited since; what a checkpoint was made with only rank 0 knows.
+  std::string text = source.text;
+  if (beginning.resumed && !beginning.resumed->checkpoint.state.config.empty())
+    text = beginning.resumed->checkpoint.state.config;
+  ConfigTree before({.file = source.file, .text = text}, run_settings());
   define_by_data(before, run.session->data());
   const std::vector<std::string> keys = run.config.fixed_differences(before);
   if (keys.empty()) return;

@@ -156,7 +156,8 @@ int train_command(const Job& job) {
   Session& session = *run->session;
   Trainer training(
       run->config.root(), session,
-      {.initial_weights = arguments.initial_weights,
+      {.config = run->config.resolved_yaml(),
+       .initial_weights = arguments.initial_weights,
        .goes_on = beginning.has_checkpoint,
        .reducer = {.bucket_floats = arguments.bucket * kFloatsInKib, .crowded = work.seats.placement.crowded},
        .asked_to_stop = StopSignals::asked,

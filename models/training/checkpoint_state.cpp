@@ -168,6 +168,7 @@ std::string text_of(const CheckpointState& state) {
             {"evaluated", state.evaluated},
             {"seed", state.seed},
             {"data", state.data},
+            {"config", state.config},
             {"time", number(state.time)},
             {"epoch_time", number(state.epoch_time)},
             {"run_times", of_times(state.run_times)},
@@ -196,6 +197,8 @@ CheckpointState parse_checkpoint_state(std::string_view text) {
                         .steps_per_epoch = reader.at("steps_per_epoch").count(),
                         .seed = static_cast<std::uint64_t>(reader.at("seed").count()),
                         .data = reader.at("data").text(),
+                        // Before it was kept, nobody looked for it.
+                        .config = json.contains("config") ? reader.at("config").text() : "",
                         .evaluated = reader.at("evaluated").truth(),
                         .time = reader.at("time").seconds(),
                         .epoch_time = reader.at("epoch_time").seconds(),

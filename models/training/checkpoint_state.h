@@ -26,6 +26,7 @@ struct CheckpointState {
   std::int64_t steps_per_epoch = 1;
   std::uint64_t seed = 1;
   std::string data;       ///< fingerprint of the files learned from
+  std::string config;     ///< with every default; empty in those of earlier programs
   bool evaluated = true;  ///< what follows `step` is done too: its evaluation, its epoch's row
   double time = 0;        ///< seconds since the first step began
   double epoch_time = 0;  ///< seconds since the epoch's first step began

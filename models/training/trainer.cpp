@@ -54,6 +54,7 @@ Trainer::Trainer(const Config& root, Session& session, const Options& options)
     : session_(session),
       order_(order_options(root.at("data"), session, session.settings().batch)),
       facts_(run_facts(session, order_.steps_per_epoch())),
+      config_(options.config),
       asked_to_stop_(options.asked_to_stop),
       deadline_(options.deadline),
       step_(root, session,
@@ -280,6 +281,7 @@ void Trainer::save(Progress& progress, const std::vector<Observer*>& observers, 
   CheckpointState state = progress.state(pending);
   state.seed = session_.settings().seed;
   state.data = fingerprint(session_.data());
+  state.config = config_;
   state.schedule = schedule_->state();
   step_.swap_average(progress.step);
   writer_->begin(state, progress.best,

@@ -22,6 +22,7 @@ namespace trainer {
 class Trainer {
  public:
   struct Options {
+    std::string config;           ///< the resolved configuration, for checkpoints
     std::string initial_weights;  ///< a safetensors file; empty: what the model says
     bool goes_on = false;  ///< restore() will follow: nothing is initialised, no file of weights looked for
     GradientReducer::Options reducer;
@@ -82,6 +83,7 @@ class Trainer {
   BatchOrder order_;
   RunFacts facts_;
   CheckpointState start_;
+  std::string config_;
   std::function<bool()> asked_to_stop_;
   std::optional<Progress::Clock::time_point> deadline_;
   TrainingStep step_;

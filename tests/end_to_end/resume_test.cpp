@@ -104,6 +104,20 @@ TEST_CASE("a run that goes on changes no key that makes another run of it, and n
   CHECK(run.trainer({"--resume", "set"}).code == 2);
 }
 
+TEST_CASE("a config.yaml that was edited is told with its key, and what may change may change there too",
+          "[resume]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml"}).code == 0);
+  const std::string config = read_text(run.path("runs/a/config.yaml"));
+  write_text(run.path("runs/a/config.yaml"), replaced(config, "lr: 0.1", "lr: 0.2"));
+  const ProgramResult edited = run.trainer({"runs/a", "-s", "train.epochs=2", "--datapar"}, GENERATE(1, 2));
+  INFO(edited.err);
+  CHECK(edited.code == 2);
+  CHECK(edited.err.find("error: a run that goes on cannot change train.optimizer.sgd.lr\n") == 0);
+  write_text(run.path("runs/a/config.yaml"), replaced(config, "epochs: 1", "epochs: 2"));
+  CHECK(run.trainer({"runs/a"}).out.find("goes on after step 5\n") != std::string::npos);
+}
+
 TEST_CASE("a damaged checkpoint ends with 6 and the one before it, from which the run goes on", "[resume]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=4", "-o", "whole"}).code == 0);

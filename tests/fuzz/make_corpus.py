@@ -79,7 +79,7 @@ write('safetensors', 'absurd', tensors({'w': ('F32', [2**40, 2**40], four)}))
 
 scores = {'samples': 40, 'loss': 0.5, 'metrics': [0.25, 'nan']}
 state = {'format': 3, 'step': 12, 'epoch': 2, 'step_in_epoch': 2, 'steps_per_epoch': 5, 'evaluated': True, 'seed': 1,
-         'data': 'set', 'time': 1.5, 'epoch_time': 0.25, 'run_times': [1, 2, 3, 4, 5, 6], 'epoch_times': [0] * 6,
+         'data': 'set', 'config': 'train: {}', 'time': 1.5, 'epoch_time': 0.25, 'run_times': [1, 2, 3, 4, 5, 6], 'epoch_times': [0] * 6,
          'epoch_sums': scores, 'best': scores, 'best_step': 10, 'best_epoch': 2, 'last': None,
          'schedule': [0.1, 'inf', 3, 0],
          'files': {'model.safetensors': {'bytes': 520, 'crc32c': 7}, 'optimizer.safetensors': {'bytes': 8, 'crc32c': 0}}}

@@ -13,6 +13,7 @@ CheckpointState a_state() {
           .steps_per_epoch = 100,
           .seed = std::uint64_t{1} << 62,
           .data = "mnist \"quoted\" \xC3\xA4",
+          .config = "train:\n  batch: 8\n",
           .evaluated = false,
           .time = 0.1,
           .epoch_time = 1e-300,
@@ -34,6 +35,7 @@ TEST_CASE("a state comes back from its text to the last bit", "[training]") {
   CHECK(back.step == 1234);
   CHECK(back.seed == state.seed);
   CHECK(back.data == state.data);
+  CHECK(back.config == state.config);
   CHECK_FALSE(back.evaluated);
   CHECK(back.time == 0.1);
   CHECK(back.run_times.training == state.run_times.training);
