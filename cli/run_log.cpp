@@ -106,6 +106,9 @@ RunLog read_run_log(const fs::path& run) {
     if (line.is_object()) add_line(line, log);
     begin = end + 1;
   }
+  // Lines before the first that has scores have none.
+  for (RunLog::Row& row : log.rows)
+    row.scores.resize(log.names.size(), std::numeric_limits<double>::quiet_NaN());
   return log;
 }
 

@@ -32,6 +32,17 @@ TEST_CASE("what cannot be a line of metrics is passed over", "[cli]") {
   CHECK(log.best_evaluation() == nullptr);
 }
 
+TEST_CASE("lines without scores, before those that have them, are rows without numbers", "[cli]") {
+  const TemporaryFolder folder;
+  write_text(folder.path() / "metrics.jsonl", R"({"step":1,"split":"test"})"
+                                              "\n" +
+                                                  line_of(2, "train", R"("loss":2.5,"accuracy":0.1)"));
+  const RunLog log = read_run_log(folder.path());
+  REQUIRE(log.rows.size() == 2);
+  for (const RunLog::Row& row : log.rows) CHECK(row.scores.size() == 2);
+  CHECK(report_html(folder.path()).find("accuracy") != std::string::npos);
+}
+
 TEST_CASE("the best evaluation is that of the best weights, else the last one", "[cli]") {
   const TemporaryFolder folder;
   write_text(folder.path() / "metrics.jsonl",
