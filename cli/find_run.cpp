@@ -16,8 +16,8 @@ FoundRun find_run(const fs::path& path) {
     present_checkpoint(path);  // a link that leads nowhere has a message of its own
     throw Error(ExitCode::usage, fmt::format("{} is not a run directory", path.string()), help);
   }
-  if (fs::exists(path / "config.yaml", ignored)) return {.run = path};
-  if (!fs::exists(path / "model.safetensors", ignored))
+  if (fs::is_regular_file(path / "config.yaml", ignored)) return {.run = path};
+  if (!fs::is_regular_file(path / "model.safetensors", ignored))
     throw Error(ExitCode::usage,
                 fmt::format("{} holds neither config.yaml nor model.safetensors", path.string()), help);
   // runs/NAME/checkpoints/step-469

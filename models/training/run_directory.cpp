@@ -141,7 +141,9 @@ LineFile::LineFile(fs::path path)
 
 LineFile::LineFile(fs::path path, const std::function<bool(std::string_view)>& stays)
     : path_(std::move(path)),
-      descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_APPEND | O_CLOEXEC, 0666)) {
+      // Without O_NONBLOCK, opening a named pipe would wait for a reader.
+      descriptor_(
+          ::open(path_.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666)) {
   if (descriptor_.number() < 0) fail(errno);
   const std::string text = read_file(path_, ExitCode::failure, kLargestFile);
   std::string_view rest = text;

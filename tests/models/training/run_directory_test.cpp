@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <catch2/catch.hpp>
 #include <csignal>
@@ -169,6 +170,13 @@ TEST_CASE("a file that is gone on with loses the lines that do not stay, empty o
   std::vector<std::string> expected{"new"};
   if (text.starts_with("kept")) expected.insert(expected.begin(), "kept");
   CHECK(lines_of(folder.path() / "lines") == expected);
+}
+
+TEST_CASE("a named pipe in a file's place is told, not waited for", "[training]") {
+  const TemporaryFolder folder;
+  REQUIRE(::mkfifo((folder.path() / "lines").c_str(), 0666) == 0);
+  CHECK_THROWS_WITH(LineFile(folder.path() / "lines", [](std::string_view) { return true; }),
+                    Catch::Contains("cannot write"));
 }
 
 TEST_CASE("a line that does not fit on the disk is an error, and no part of it stays", "[training]") {
