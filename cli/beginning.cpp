@@ -34,9 +34,8 @@ std::optional<Resumed> find_resumed(const Arguments& arguments) {
   // Before hours of training, not at their end.
   refuse_link(resumed->directory.checkpoints());
   put_back_replaced(resumed->directory.checkpoints());
-  const fs::path last = resumed->directory.checkpoints() / "last";
   named_checkpoint(resumed->directory.checkpoints() / "best");
-  if (resumed->place.empty() && fs::exists(fs::symlink_status(last))) resumed->place = last;
+  if (resumed->place.empty()) resumed->place = newest_checkpoint(resumed->directory.checkpoints());
   if (!resumed->place.empty()) resumed->checkpoint = read_checkpoint(resumed->place);
   return resumed;
 }

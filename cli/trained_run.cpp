@@ -17,9 +17,10 @@ fs::path find_checkpoint(const fs::path& path, const FoundRun& found) {
     return found.checkpoint;
   }
   std::error_code ignored;
-  for (const char* name : {"best", "last"}) {
-    const fs::path checkpoint = path / "checkpoints" / name;
-    if (!fs::exists(fs::symlink_status(checkpoint, ignored))) continue;
+  const fs::path folder = path / "checkpoints", best = folder / "best";
+  const fs::path checkpoint =
+      fs::exists(fs::symlink_status(best, ignored)) ? best : newest_checkpoint(folder);
+  if (!checkpoint.empty()) {
     present_checkpoint(checkpoint);
     return checkpoint;
   }

@@ -130,6 +130,14 @@ fs::path present_checkpoint(const fs::path& path) {
                                              .help = right_link(path)}});
 }
 
+fs::path newest_checkpoint(const fs::path& folder) {
+  std::error_code ignored;
+  const fs::path last = folder / "last";
+  if (fs::exists(fs::symlink_status(last, ignored))) return last;
+  const std::vector<std::int64_t> steps = steps_in(folder);
+  return steps.empty() ? fs::path() : folder / folder_name(steps.back());
+}
+
 FileSeal seal_of(const fs::path& path) {
   constexpr std::size_t kPart = 1 << 20;
   const InputFile file(path, ExitCode::weights);

@@ -28,6 +28,10 @@ std::filesystem::path named_checkpoint(const std::filesystem::path& path);
 /// The same, and Error(weights), which tells of those that are there, where that step-N is not.
 std::filesystem::path present_checkpoint(const std::filesystem::path& path);
 
+/// The newest one in a run's folder: `last`, or where a copy has lost that link, or a process was killed
+/// before it had made it, the last step-N. Empty without any.
+std::filesystem::path newest_checkpoint(const std::filesystem::path& folder);
+
 /// What it takes to recognise a file.
 FileSeal seal_of(const std::filesystem::path& path);
 

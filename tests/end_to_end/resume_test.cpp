@@ -90,6 +90,17 @@ TEST_CASE("a run without a checkpoint starts again at step 0", "[resume]") {
   CHECK(read_text(run.path("b") / kWeights) == read_text(run.path("runs/a") / kWeights));
 }
 
+TEST_CASE("a run of which a copy has lost the links goes on, and is evaluated, where it was", "[resume]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=2"}).code == 0);
+  for (const char* link : {"last", "best"}) fs::remove(run.path("runs/a/checkpoints") / link);
+  CHECK(run.trainer({"eval", "runs/a"}).out.find("runs/a/checkpoints/step-10\n") == 0);
+  CHECK(run.trainer({"runs/a"}).out.find("runs/a is finished: 10 of 10 steps are done") == 0);
+  CHECK(run.trainer({"runs/a", "-s", "train.epochs=3"}).out.find("goes on after step 10\n") !=
+        std::string::npos);
+  CHECK(fs::read_symlink(run.path("runs/a/checkpoints/last")) == "step-15");
+}
+
 TEST_CASE("a run that goes on changes no key that makes another run of it, and names those", "[resume]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml"}).code == 0);
