@@ -13,6 +13,9 @@ namespace trainer {
 
 struct ConfigNode;  // a checked, resolved node; see config_tree.h
 
+/// So that epochs times their steps are a number still.
+constexpr double kMostEpochs = 1e9, kMostSteps = 1e12;
+
 /// A length of training: so many epochs, or so many steps.
 struct Duration {
   bool in_epochs = false;

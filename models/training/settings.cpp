@@ -31,8 +31,12 @@ Cadence cadence(const Config& train, std::string_view key) {
   return cadence;
 }
 
-Setting every_steps() { return integer("steps", "after every so many steps").at_least(1).optional(); }
-Setting every_epochs() { return integer("epochs", "after every so many epochs").at_least(1).optional(); }
+Setting every_steps() {
+  return integer("steps", "after every so many steps").at_least(1).at_most(kMostSteps).optional();
+}
+Setting every_epochs() {
+  return integer("epochs", "after every so many epochs").at_least(1).at_most(kMostEpochs).optional();
+}
 
 }  // namespace
 
@@ -122,11 +126,13 @@ std::vector<Setting> run_settings() {
           "train", "how long, how fast and with what it learns",
           {integer("epochs", "passes over the training samples; 0 writes the initial weights")
                .at_least(0)
+               .at_most(kMostEpochs)
                .optional()
                .changeable()
                .exclusive_with("steps"),
            integer("steps", "number of updates, over as many epochs as they need")
                .at_least(0)
+               .at_most(kMostSteps)
                .optional()
                .changeable()
                .exclusive_with("epochs"),

@@ -56,6 +56,16 @@ TEST_CASE("evaluation and checkpoints take a word or a number of steps", "[train
   CHECK(cadence.count == 50);
 }
 
+TEST_CASE("epochs whose steps no number counts are refused, wherever they stand", "[training]") {
+  const std::string count = "4611686018427387904";
+  for (const std::string text :
+       {"epochs: N", "steps: N", "epochs: 1, checkpoint: {epochs: N}", "epochs: 1, evaluate: {steps: N}",
+        "epochs: 1, warmup: {epochs: N}", "epochs: 1, schedule: {step: {at: {steps: [N]}, factor: 0.1}}"}) {
+    INFO(text);
+    CHECK_THROWS_WITH(settings(std::string(text).replace(text.find('N'), 1, count)), Catch::Contains(count));
+  }
+}
+
 TEST_CASE("a run without a length, or with two, is an error", "[training]") {
   CHECK_THROWS_WITH(settings("seed: 2"), Catch::Contains("epochs"));
   CHECK_THROWS_WITH(settings("epochs: 1, steps: 2"), Catch::Contains("steps"));
