@@ -1,0 +1,150 @@
+// Prints what the guards add to an update, on one thread, as CSV: optimizer, milliseconds of a step, of its
+// update without guards and with them, and what they add, in percent of the step. Steps are the products of
+// mlp-large.yaml, whose update is larger, for what there is to compute, than that of other networks. Both
+// kinds take turns, some steps each, and of every figure it is the least: what else the machine does can
+// only add to it, and adds more than the guards.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/math/gemm.h"
+#include "engine/parallel/communicator.h"
+#include "models/training/owned_parameters.h"
+#include "tests/models/optimizers/built_optimizer.h"
+
+using namespace trainer;
+
+namespace {
+
+using Milliseconds = std::chrono::duration<double, std::milli>;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kBatch = 128;
+constexpr std::array<std::int64_t, 4> kWidths{784, 1024, 1024, 10};
+constexpr int kTurns = 20, kSteps = 25;
+constexpr int kFirstSteps = 3;  // of a turn, which find the other kind's numbers in the caches
+
+/// What one kind of steps took at least.
+struct Times {
+  Milliseconds step{1e9}, update{1e9};
+};
+
+/// A network of dense layers without anything but their products, and its update.
+class Steps {
+ public:
+  Steps(const std::string& yaml, float average, bool guarded) : built_(yaml) {
+    std::vector<std::int64_t> borders;
+    for (std::size_t layer = 0; layer + 1 < kWidths.size(); ++layer) {
+      plan_.begin_layer(nullptr, "dense", "");
+      plan_.parameter({.name = "weight", .shape = {kWidths[layer], kWidths[layer + 1]}});
+    }
+    for (const Parameter& parameter : plan_.parameters()) borders.push_back(parameter.offset);
+    borders.push_back(plan_.parameter_end());
+    reducer_.emplace(mesh_, pool_, borders, GradientReducer::Options{});
+    std::vector<std::string> states = built_.optimizer->states();
+    owned_.emplace(plan_, *reducer_, pool_,
+                   OwnedParameters::Options{
+                       .states = states.size(), .initial = built_.optimizer->initial(), .average = average});
+    std::ranges::fill(reducer_->values(), 1e-3f);
+    if (average > 0) {
+      owned_->begin_average();
+      states.push_back("average");
+    }
+    if (guarded) owned_->guard({.parameters = plan_.parameters(), .states = states, .place = "here"});
+    for (const std::int64_t width : kWidths) {
+      outputs_.emplace_back(static_cast<std::size_t>(kBatch * width), 1e-3f);
+      slopes_.emplace_back(static_cast<std::size_t>(kBatch * width), 1e-3f);
+    }
+  }
+
+  void take_turn(Times& least) {
+    for (int i = 0; i < kSteps; ++i) {
+      const auto begin = Clock::now();
+      compute_gradients();
+      const auto computed = Clock::now();
+      update();
+      const auto end = Clock::now();
+      if (i < kFirstSteps) continue;
+      least.step = std::min<Milliseconds>(least.step, end - begin);
+      least.update = std::min<Milliseconds>(least.update, end - computed);
+    }
+  }
+
+ private:
+  void compute_gradients() {
+    for (std::size_t layer = 0; layer + 1 < kWidths.size(); ++layer)
+      gemm(Transpose::no, Transpose::no, kBatch, kWidths[layer + 1], kWidths[layer], outputs_[layer].data(),
+           kWidths[layer], numbers(reducer_->values(), layer), kWidths[layer + 1], 0,
+           outputs_[layer + 1].data(), kWidths[layer + 1]);
+    for (std::size_t layer = kWidths.size() - 1; layer-- > 0;) {
+      const std::int64_t in = kWidths[layer], out = kWidths[layer + 1];
+      const float* slopes = slopes_[layer + 1].data();
+      gemm(Transpose::yes, Transpose::no, in, out, kBatch, outputs_[layer].data(), in, slopes, out, 0,
+           numbers(reducer_->gradients(0), layer), out);
+      if (layer > 0)
+        gemm(Transpose::no, Transpose::yes, kBatch, in, out, slopes, out, numbers(reducer_->values(), layer),
+             out, 0, slopes_[layer].data(), in);
+    }
+  }
+
+  void update() {
+    Optimizer& optimizer = *built_.optimizer;
+    if (optimizer.wants_norms()) {
+      owned_->direct(optimizer, step_);
+      owned_->set_norms([](int) { return std::pair{1.0, 1.0}; });
+    }
+    owned_->update(optimizer, 1e-6f, step_++, !optimizer.wants_norms());
+  }
+
+  float* numbers(std::span<float> flat, std::size_t layer) const {
+    return flat.data() + plan_.parameters()[layer].offset;
+  }
+
+  BuiltOptimizer built_;
+  std::unique_ptr<Communicator> world_ = solo();
+  Mesh mesh_{*world_, {.data = 1, .model = 1}};
+  ThreadPool pool_{1, false};
+  Plan plan_{kBatch};
+  std::optional<GradientReducer> reducer_;
+  std::optional<OwnedParameters> owned_;
+  std::vector<std::vector<float>> outputs_, slopes_;  ///< of each layer's input, and at the end the output
+  std::int64_t step_ = 0;
+};
+
+void compare(const std::string& name, const std::string& optimizer, float average) {
+  Steps bare(optimizer, average, false), guarded(optimizer, average, true);
+  Times without, with_guards;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    bare.take_turn(without);
+    guarded.take_turn(with_guards);
+  }
+  const Milliseconds added = with_guards.update - without.update;
+  fmt::print("{},{:.2f},{:.3f},{:.3f},{:.1f}\n", name, without.step.count(), without.update.count(),
+             with_guards.update.count(), 100 * added / without.step);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main() {
+  fmt::print("optimizer,step_ms,update_ms,guarded_update_ms,percent\n");
+  const std::array<std::pair<const char*, const char*>, 4> optimizers{
+      {{"momentum", "{sgd: {lr: 0.01, momentum: 0.9}}"},
+       {"lars", "{lars: {lr: 1}}"},
+       {"adam", "{adam: {lr: 0.001}}"},
+       {"lamb", "{lamb: {lr: 0.001}}"}}};
+  for (const auto& [name, yaml] : optimizers) {
+    compare(name, yaml, 0);
+    compare(std::string(name) + " with average", yaml, 0.999f);
+  }
+}
