@@ -110,4 +110,11 @@ void Plan::set_scratch_position(std::int64_t position) {
   scratch_end_ = std::max(scratch_end_, position);
 }
 
+std::vector<std::int64_t> Plan::parameter_borders() const {
+  std::vector<std::int64_t> borders;
+  for (const Parameter& parameter : parameters_) borders.push_back(parameter.offset);
+  borders.push_back(parameter_end_);
+  return borders;
+}
+
 }  // namespace trainer

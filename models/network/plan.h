@@ -123,6 +123,8 @@ class Plan {
   bool streams_wanted() const { return wants_streams_; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
   std::int64_t parameter_end() const { return parameter_end_; }
+  /// Where each parameter begins in the flat buffer, and at the end that buffer's size.
+  std::vector<std::int64_t> parameter_borders() const;
   const std::vector<State>& states() const { return states_; }
   std::int64_t state_end() const { return state_end_; }
   /// Floats of memory one worker needs: saved ones, and behind them scratch.

@@ -15,13 +15,6 @@
 namespace trainer {
 namespace {
 
-std::vector<std::int64_t> borders(const Plan& plan) {
-  std::vector<std::int64_t> borders;
-  for (const Parameter& parameter : plan.parameters()) borders.push_back(parameter.offset);
-  borders.push_back(plan.parameter_end());
-  return borders;
-}
-
 GradientReducer::Options in_exact_blocks(GradientReducer::Options options, const Session& session) {
   options.exact_blocks = session.exact_blocks();
   return options;
@@ -39,7 +32,7 @@ TrainingStep::TrainingStep(const Config& root, Session& session, const Options& 
       optimizer_(Registry<Optimizer>::make(root.at("train").at("optimizer"))),
       steps_per_epoch_(options.steps_per_epoch),
       parts_per_epoch_(BatchOrder(options.order).steps_per_epoch()),
-      reducer_(session.mesh(), session.pool(), borders(session.network().plan()),
+      reducer_(session.mesh(), session.pool(), session.network().plan().parameter_borders(),
                in_exact_blocks(options.reducer, session)),
       team_(session.mesh(), session.pool(), options.reducer.share, session.exact_blocks()),
       batch_(session),

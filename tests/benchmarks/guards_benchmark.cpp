@@ -1,7 +1,7 @@
 // Prints what the guards add to an update, on one thread, as CSV: optimizer, milliseconds of a step, of its
 // update without guards and with them, and what they add, in percent of the step. Steps are the products of
-// mlp-large.yaml, whose update is larger, for what there is to compute, than that of other networks. Both
-// kinds take turns, some steps each, and of every figure it is the least: what else the machine does can
+// mlp-large.yaml, whose weights are more than the second cache holds, so that its update waits for memory.
+// Both kinds take turns, some steps each, and of every figure it is the least: what else the machine does can
 // only add to it, and adds more than the guards.
 
 #include <fmt/format.h>
@@ -43,14 +43,11 @@ struct Times {
 class Steps {
  public:
   Steps(const std::string& yaml, float average, bool guarded) : built_(yaml) {
-    std::vector<std::int64_t> borders;
     for (std::size_t layer = 0; layer + 1 < kWidths.size(); ++layer) {
       plan_.begin_layer(nullptr, "dense", "");
       plan_.parameter({.name = "weight", .shape = {kWidths[layer], kWidths[layer + 1]}});
     }
-    for (const Parameter& parameter : plan_.parameters()) borders.push_back(parameter.offset);
-    borders.push_back(plan_.parameter_end());
-    reducer_.emplace(mesh_, pool_, borders, GradientReducer::Options{});
+    reducer_.emplace(mesh_, pool_, plan_.parameter_borders(), GradientReducer::Options{});
     std::vector<std::string> states = built_.optimizer->states();
     owned_.emplace(plan_, *reducer_, pool_,
                    OwnedParameters::Options{

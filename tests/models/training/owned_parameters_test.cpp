@@ -25,10 +25,7 @@ class Updated {
       plan_.begin_layer(nullptr, "layer", "");
       plan_.parameter({.name = "weight", .shape = {static_cast<std::int64_t>(kCount)}});
     }
-    std::vector<std::int64_t> borders;
-    for (const Parameter& parameter : plan_.parameters()) borders.push_back(parameter.offset);
-    borders.push_back(plan_.parameter_end());
-    reducer_.emplace(mesh_, pool_, borders, GradientReducer::Options{});
+    reducer_.emplace(mesh_, pool_, plan_.parameter_borders(), GradientReducer::Options{});
     std::vector<std::string> states = built_.optimizer->states();
     owned_.emplace(plan_, *reducer_, pool_,
                    OwnedParameters::Options{
