@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <string>
 
@@ -71,11 +72,17 @@ Placement place(const PlacementRequest& request) {
   Placement placement{.reason = request.reason};
   placement.threads = request.threads > 0 ? request.threads : std::max(1, cores / ranks);
   placement.crowded = placement.threads * ranks > cores;
-  if (request.bound || cores < ranks) {
+  if (request.bound) {
     placement.cores = request.cores;
     return placement;
   }
-  const int first = cores * request.local_rank / ranks, last = cores * (request.local_rank + 1) / ranks;
+  // Of more ranks than cores, one that would straddle two cores may use both; the rest stay where they are,
+  // as the system takes longer to spread them than a step lasts.
+  const auto border = [&](int rank, int round_up) {
+    return static_cast<int>((std::int64_t{cores} * rank + round_up) / ranks);
+  };
+  const int first = border(request.local_rank, 0);
+  const int last = border(request.local_rank + 1, cores < ranks ? ranks - 1 : 0);
   placement.cores.assign(request.cores.begin() + first, request.cores.begin() + last);
   return placement;
 }

@@ -36,8 +36,8 @@ struct PlacementRequest {
   std::string reason = "default";
 };
 
-/// Ranks of a host take disjoint consecutive cores; a pure function, so that it can be tested without a large
-/// machine.
+/// Ranks of a host take disjoint consecutive cores; where there are more ranks than cores, each takes the
+/// cores that its share of them touches. A pure function, so that it can be tested without a large machine.
 Placement place(const PlacementRequest& request);
 
 }  // namespace trainer

@@ -39,11 +39,11 @@ void wait_until(const Condition& condition, bool crowded) {
   });
 }
 
-/// The same where sleep() ends when the condition may hold. `crowded`: sleeps at once. A yield would hand the
-/// core to whoever is next, but a sleeper that is woken comes before those who compute all the time.
+/// The same where sleep() ends when the condition may hold. `crowded`: yields, so that those on this core
+/// come next, and soon sleeps, so that those who compute for long are not disturbed.
 template <class Condition, class Sleep>
 void wait_until(const Condition& condition, bool crowded, const Sleep& sleep) {
-  wait_until(condition, crowded ? Patience{.spins = 0, .yields = 0} : Patience{}, sleep);
+  wait_until(condition, crowded ? Patience{.spins = 0, .yields = 100} : Patience{}, sleep);
 }
 
 }  // namespace trainer

@@ -16,11 +16,19 @@ TEST_CASE("ranks of a host take disjoint cores that cover it", "[core]") {
   CHECK(taken == host);
 }
 
-TEST_CASE("more ranks than cores share all cores with one thread each", "[core]") {
-  const Placement placement = place({.cores = {0, 1}, .local_rank = 3, .local_ranks = 4});
-  CHECK(placement.cores == std::vector<int>{0, 1});
-  CHECK(placement.threads == 1);
-  CHECK(placement.crowded);
+TEST_CASE("more ranks than cores have one thread each and as many neighbours on every core", "[core]") {
+  for (int rank = 0; rank < 4; ++rank) {
+    const Placement placement = place({.cores = {2, 5}, .local_rank = rank, .local_ranks = 4});
+    CHECK(placement.cores == std::vector<int>{rank < 2 ? 2 : 5});
+    CHECK(placement.threads == 1);
+    CHECK(placement.crowded);
+  }
+}
+
+TEST_CASE("of three ranks on two cores the middle one may use both", "[core]") {
+  CHECK(place({.cores = {0, 1}, .local_rank = 0, .local_ranks = 3}).cores == std::vector<int>{0});
+  CHECK(place({.cores = {0, 1}, .local_rank = 1, .local_ranks = 3}).cores == std::vector<int>{0, 1});
+  CHECK(place({.cores = {0, 1}, .local_rank = 2, .local_ranks = 3}).cores == std::vector<int>{1});
 }
 
 TEST_CASE("a thread count that was asked for wins over the default", "[core]") {
