@@ -1,8 +1,22 @@
 #include "engine/math/updates.h"
 
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
 #include "engine/math/kernels/kernels.h"
 
 namespace trainer {
+
+std::uint32_t UpdateSums::Lanes::total() const {
+  return std::accumulate(std::begin(parts), std::end(parts), 0U);
+}
+
+void UpdateSums::clear() {
+  std::ranges::fill(before, Lanes{});
+  std::ranges::fill(after, Lanes{});
+  told = 0;
+}
 
 void adam_update(std::int64_t count, const AdamStep& step, const float* gradient, float* mean, float* square,
                  float* weight, UpdateSums* sums) {

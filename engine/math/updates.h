@@ -7,13 +7,20 @@ namespace trainer {
 // One step of an optimizer on `count` numbers of a parameter, as PyTorch defines it unless said. Every number
 // is computed by itself: its bits do not depend on where it lies.
 
-/// The bits of an update's numbers, added up as it read and as it wrote them: those of the parameter, then of
-/// each state in the order of its arguments; an update tells what it reads or writes and leaves the others as
-/// they are. See bit_sum().
+/// The bits of updates' numbers, added up as they read and as they wrote them: those of the parameter, then
+/// of each state in the order of its arguments; an update adds what it reads or writes and leaves the others
+/// as they are. See bit_sum().
 struct UpdateSums {
-  static constexpr int kMost = 5;
-  std::uint32_t before[kMost] = {}, after[kMost] = {};
+  static constexpr int kMost = 5, kLanes = 16;
+  /// Lanes, so that an update need not add them to one another: their total counts.
+  struct alignas(64) Lanes {
+    std::uint32_t parts[kLanes] = {};
+    std::uint32_t total() const;
+  };
+  Lanes before[kMost], after[kMost];
   std::uint32_t told = 0;  ///< a bit for each array that was told of, from the lowest
+
+  void clear();
 };
 
 /// Adam (Kingma and Ba 2015): m and v are running means of the gradient and of its square;

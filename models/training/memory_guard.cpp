@@ -9,39 +9,41 @@
 
 namespace trainer {
 
-MemoryGuard::MemoryGuard(std::span<const Segment> segments, Facts facts)
-    : segments_(segments),
+MemoryGuard::MemoryGuard(std::span<const std::span<Segment>> groups, Facts facts)
+    : groups_(groups),
       facts_(std::move(facts)),
       arrays_(1 + facts_.states.size()),
-      sums_(segments.size() * arrays_) {
+      sums_(groups.size() * arrays_) {
   if (arrays_ > UpdateSums::kMost) throw std::logic_error("more states than an update can tell of");
 }
 
-std::span<const float> MemoryGuard::numbers(std::size_t segment, std::size_t array) const {
-  const Segment& chosen = segments_[segment];
-  return array == 0 ? chosen.values : chosen.states[array - 1];
+std::uint32_t MemoryGuard::sum_now(std::size_t group, std::size_t array) const {
+  std::uint32_t sum = 0;
+  for (const Segment& segment : groups_[group])
+    sum += bit_sum(array == 0 ? segment.values : segment.states[array - 1]);
+  return sum;
 }
 
-void MemoryGuard::note(std::size_t segment) {
+void MemoryGuard::note(std::size_t group) {
+  for (std::size_t array = 0; array < arrays_; ++array) sum(group, array) = sum_now(group, array);
+}
+
+void MemoryGuard::check(std::size_t group, std::int64_t step) const {
   for (std::size_t array = 0; array < arrays_; ++array)
-    sum(segment, array) = bit_sum(numbers(segment, array));
+    if (sum_now(group, array) != sums_[group * arrays_ + array]) fail(group, array, step);
 }
 
-void MemoryGuard::check(std::size_t segment, std::int64_t step) const {
-  for (std::size_t array = 0; array < arrays_; ++array)
-    if (bit_sum(numbers(segment, array)) != sums_[segment * arrays_ + array]) fail(segment, array, step);
-}
-
-void MemoryGuard::take(std::size_t segment, const UpdateSums& sums, std::int64_t step) {
+void MemoryGuard::take(std::size_t group, const UpdateSums& sums, std::int64_t step) {
   for (std::uint32_t left = sums.told; left != 0; left &= left - 1) {
     const auto array = static_cast<std::size_t>(std::countr_zero(left));
-    if (sums.before[array] != sum(segment, array)) fail(segment, array, step);
-    sum(segment, array) = sums.after[array];
+    if (sums.before[array].total() != sum(group, array)) fail(group, array, step);
+    sum(group, array) = sums.after[array].total();
   }
 }
 
-void MemoryGuard::fail(std::size_t segment, std::size_t array, std::int64_t step) const {
-  const Parameter& parameter = facts_.parameters[static_cast<std::size_t>(segments_[segment].parameter)];
+void MemoryGuard::fail(std::size_t group, std::size_t array, std::int64_t step) const {
+  const int index = groups_[group].front().parameter;
+  const Parameter& parameter = facts_.parameters[static_cast<std::size_t>(index)];
   const std::string what =
       array == 0 ? parameter.name : fmt::format("{} of {}", facts_.states[array - 1], parameter.name);
   throw Error(ExitCode::diverged,

@@ -15,8 +15,10 @@ constexpr std::int64_t kFloatsWorthThreads = 1 << 18;
 /// The most floats of a segment: few enough that values, gradients and states stay in the first cache while
 /// the optimizer and what follows it read them one after the other. With twice as many an update is slower.
 constexpr std::int64_t kMostFloats = 1024;
+/// The most segments of a group: so many that what the guard does for each group takes no time.
+constexpr std::size_t kGroup = 8;
 /// Nothing overwrites what is frozen, so a flipped bit there waits to be found: each step looks at one of so
-/// many segments, as nothing else of them is read.
+/// many groups, as nothing else of them is read.
 constexpr std::int64_t kFrozenTurns = 16;
 /// Shares end on cache lines.
 constexpr std::int64_t kQuantum = 16;
@@ -42,7 +44,7 @@ OwnedParameters::OwnedParameters(const Plan& plan, GradientReducer& reducer, Thr
   if (options.keeps_gradients) kept_ = Arena(owned);
   const std::int64_t workers = owned < kFloatsWorthThreads ? 1 : pool.size();
   const std::int64_t share = (owned / workers + kQuantum) / kQuantum * kQuantum;
-  first_segment_.push_back(0);
+  std::vector<std::size_t> first_segment{0};  // of each worker
   std::int64_t position = 0;
   for (const auto& piece : reducer.pieces()) {
     int index = -1;
@@ -52,7 +54,7 @@ OwnedParameters::OwnedParameters(const Plan& plan, GradientReducer& reducer, Thr
       const std::int64_t last = std::min(piece.last, parameter.offset + parameter.shape.size());
       while (first < last) {
         // A segment ends where its parameter, its piece or its worker's share does, or when it is large.
-        const std::int64_t left = share * std::ssize(first_segment_) - position;
+        const std::int64_t left = share * std::ssize(first_segment) - position;
         const std::int64_t count = std::min({last - first, left, kMostFloats});
         const auto size = static_cast<std::size_t>(count);
         Segment segment{
@@ -70,28 +72,44 @@ OwnedParameters::OwnedParameters(const Plan& plan, GradientReducer& reducer, Thr
         counts_.push_back(parameter.rate > 0 && (options.counts_shared || parameter.cut_axis >= 0));
         first += count;
         position += count;
-        if (count == left) first_segment_.push_back(segments_.size());
+        if (count == left) first_segment.push_back(segments_.size());
       }
     }
   }
-  first_segment_.resize(static_cast<std::size_t>(workers) + 1, segments_.size());
+  first_segment.resize(static_cast<std::size_t>(workers) + 1, segments_.size());
+  make_groups(first_segment);
   has_frozen_ = std::ranges::any_of(segments_, [](const Segment& segment) { return segment.rate == 0; });
+}
+
+/// A group has the segments of one parameter and of one worker.
+void OwnedParameters::make_groups(const std::vector<std::size_t>& first_segment) {
+  for (std::size_t worker = 0; worker + 1 < first_segment.size(); ++worker) {
+    first_group_.push_back(groups_.size());
+    const std::size_t last = first_segment[worker + 1];
+    for (std::size_t first = first_segment[worker], next = first; first < last; first = next) {
+      while (next < last && next - first < kGroup && segments_[next].parameter == segments_[first].parameter)
+        ++next;
+      groups_.push_back(std::span(segments_).subspan(first, next - first));
+    }
+  }
+  first_group_.push_back(groups_.size());
 }
 
 template <class Work>
 void OwnedParameters::share_out(Work work) {
   const auto part = [&](int worker) {
     const auto index = static_cast<std::size_t>(worker);
-    work(first_segment_[index], first_segment_[index + 1], index);
+    work(first_group_[index], first_group_[index + 1], index);
   };
-  if (first_segment_.size() == 2) return part(0);
+  if (first_group_.size() == 2) return part(0);
   pool_.run(std::ref(part));
 }
 
 bool OwnedParameters::gradients_are_finite() {
   std::ranges::fill(finite_, true);
   share_out([this](std::size_t first, std::size_t last, std::size_t worker) {
-    finite_[worker] = std::ranges::all_of(std::span(segments_).subspan(first, last - first), is_finite);
+    for (std::size_t group = first; group < last && finite_[worker]; ++group)
+      finite_[worker] = std::ranges::all_of(groups_[group], is_finite);
   });
   return std::ranges::all_of(finite_, [](char finite) { return finite != 0; });
 }
@@ -99,10 +117,11 @@ bool OwnedParameters::gradients_are_finite() {
 std::uint32_t OwnedParameters::largest_gradient() {
   std::ranges::fill(largest_, 0U);
   share_out([this](std::size_t first, std::size_t last, std::size_t worker) {
-    for (const Segment& segment : std::span(segments_).subspan(first, last - first))
-      if (segment.rate > 0)
-        largest_[worker] = std::max(
-            largest_[worker], largest_magnitude(std::ssize(segment.gradients), segment.gradients.data()));
+    for (std::size_t group = first; group < last; ++group)
+      for (const Segment& segment : groups_[group])
+        if (segment.rate > 0)
+          largest_[worker] = std::max(
+              largest_[worker], largest_magnitude(std::ssize(segment.gradients), segment.gradients.data()));
   });
   return *std::ranges::max_element(largest_);
 }
@@ -148,12 +167,12 @@ void OwnedParameters::add_kept_gradients() {
 }
 
 void OwnedParameters::guard(MemoryGuard::Facts facts) {
-  guard_.emplace(segments_, std::move(facts));
-  told_.resize(first_segment_.size() - 1);
+  guard_.emplace(groups_, std::move(facts));
+  told_.resize(first_group_.size() - 1);
   share_out([this](std::size_t first, std::size_t last, std::size_t worker) {
-    for (std::size_t segment = first; segment < last; ++segment) {
-      segments_[segment].sums = &told_[worker].of(segment);
-      guard_->note(segment);
+    for (std::size_t group = first; group < last; ++group) {
+      for (Segment& segment : groups_[group]) segment.sums = &told_[worker];
+      guard_->note(group);
     }
   });
 }
@@ -161,18 +180,18 @@ void OwnedParameters::guard(MemoryGuard::Facts facts) {
 void OwnedParameters::verify(std::int64_t step) {
   if (!guard_) return;
   share_out([&](std::size_t first, std::size_t last, std::size_t) {
-    for (std::size_t segment = first; segment < last; ++segment) guard_->check(segment, step);
+    for (std::size_t group = first; group < last; ++group) guard_->check(group, step);
   });
 }
 
 template <class Work>
 void OwnedParameters::change(std::int64_t step, Work work) {
   share_out([&](std::size_t first, std::size_t last, std::size_t) {
-    for (std::size_t segment = first; segment < last; ++segment) {
-      if (guard_) guard_->check(segment, step);
-      if (segments_[segment].rate == 0) continue;
-      work(segments_[segment]);
-      if (guard_) guard_->note(segment);
+    for (std::size_t group = first; group < last; ++group) {
+      if (guard_) guard_->check(group, step);
+      if (is_frozen(group)) continue;
+      std::ranges::for_each(groups_[group], work);
+      if (guard_) guard_->note(group);
     }
   });
 }
@@ -180,17 +199,15 @@ void OwnedParameters::change(std::int64_t step, Work work) {
 template <class Work>
 void OwnedParameters::follow(std::int64_t step, Work work) {
   share_out([&](std::size_t first, std::size_t last, std::size_t worker) {
-    for (std::size_t next = first; next < last;) {
-      const std::size_t begin = next;
-      const float rate = segments_[begin].rate;
-      while (next < last && next - begin < kGroup && segments_[next].rate == rate) ++next;
-      if (rate == 0) continue;
-      for (std::size_t segment = begin; segment < next && guard_; ++segment)
-        told_[worker].of(segment).told = 0;
-      const bool goes_on = work(std::span<const Segment>(segments_).subspan(begin, next - begin), worker);
-      for (std::size_t segment = begin; segment < next && guard_; ++segment)
-        guard_->take(segment, told_[worker].of(segment), step);
-      if (!goes_on) return;
+    for (std::size_t group = first; group < last; ++group) {
+      if (is_frozen(group)) continue;
+      if (guard_) told_[worker].clear();
+      const bool goes_on = work(std::span<const Segment>(groups_[group]), worker);
+      if (guard_ && goes_on) guard_->take(group, told_[worker], step);
+      if (goes_on) continue;
+      // A part of the group is updated, and only that was told of.
+      if (guard_) guard_->note(group);
+      return;
     }
   });
 }
@@ -204,19 +221,20 @@ bool OwnedParameters::update(Optimizer& optimizer, float rate, std::int64_t step
   std::ranges::fill(finite_, true);
   follow(step, [&](std::span<const Segment> segments, std::size_t worker) {
     const float here = rate * segments.front().rate;
-    // A look goes just before its segment, whose gradients are then in the first cache.
-    const std::size_t at_once = looks ? 1 : segments.size();
+    // A look goes just before its segment, and a mean that follows comes just behind it: what they share is
+    // then in the first cache.
+    const std::size_t at_once = looks || keep_ > 0 ? 1 : segments.size();
     for (std::size_t first = 0; first < segments.size(); first += at_once) {
-      if (looks && !is_finite(segments[first])) {
+      const Segment& segment = segments[first];
+      if (looks && !is_finite(segment)) {
         finite_[worker] = false;
         return false;
       }
       optimizer.step(segments.subspan(first, at_once), here, step);
+      if (keep_ > 0)
+        moving_average(std::ssize(segment.values), keep_, segment.values.data(), segment.states.back().data(),
+                       segment.sums, static_cast<int>(segment.states.size()));
     }
-    if (keep_ == 0) return true;
-    for (const Segment& segment : segments)
-      moving_average(std::ssize(segment.values), keep_, segment.values.data(), segment.states.back().data(),
-                     segment.sums, static_cast<int>(segment.states.size()));
     return true;
   });
   check_frozen(step);
@@ -226,9 +244,9 @@ bool OwnedParameters::update(Optimizer& optimizer, float rate, std::int64_t step
 void OwnedParameters::check_frozen(std::int64_t step) {
   if (!guard_ || !has_frozen_) return;
   share_out([&](std::size_t first, std::size_t last, std::size_t) {
-    for (std::size_t segment = first; segment < last; ++segment)
-      if (segments_[segment].rate == 0 && (static_cast<std::int64_t>(segment) + step) % kFrozenTurns == 0)
-        guard_->check(segment, step);
+    for (std::size_t group = first; group < last; ++group)
+      if (is_frozen(group) && (static_cast<std::int64_t>(group) + step) % kFrozenTurns == 0)
+        guard_->check(group, step);
   });
 }
 

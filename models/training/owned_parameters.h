@@ -81,27 +81,19 @@ class OwnedParameters {
   void set_state(std::size_t state, std::span<const float> flat);
 
  private:
-  /// The most segments of a group: so many that caches fetch their checksums together, so few that a mean
-  /// which follows the group's update finds the values in the cache.
-  static constexpr std::size_t kGroup = 8;
-  /// What an update tells of one group: few places, which stay in the cache.
-  struct alignas(64) Told {
-    UpdateSums sums[kGroup];
-    UpdateSums& of(std::size_t segment) { return sums[segment % kGroup]; }
-  };
-
-  /// work(first, last, worker) with each worker's range of segments, or all on this one when the part is
-  /// small.
+  void make_groups(const std::vector<std::size_t>& first_segment);
+  bool is_frozen(std::size_t group) const { return groups_[group].front().rate == 0; }
+  /// work(first, last, worker) with each worker's range of groups, or all on this one when the part is small.
   template <class Work>
   void share_out(Work work);
   /// work(segment) for each segment that is not frozen, by all workers, under the eyes of the guard.
   template <class Work>
   void change(std::int64_t step, Work work);
-  /// The same for work(segments, worker) that tells what it reads and writes: with a group of segments at a
-  /// time, all of one rate, until it returns false.
+  /// The same for work(segments, worker) that tells what it reads and writes, with a group at a time until it
+  /// returns false.
   template <class Work>
   void follow(std::int64_t step, Work work);
-  /// Some of the frozen segments, others in the next step.
+  /// Some of the frozen groups, others in the next step.
   void check_frozen(std::int64_t step);
 
   ThreadPool& pool_;
@@ -110,12 +102,13 @@ class OwnedParameters {
   float keep_;  ///< of the mean of the values
   bool has_frozen_ = false;
   std::vector<Segment> segments_;
+  std::vector<std::span<Segment>> groups_;  ///< of one parameter each
   std::optional<MemoryGuard> guard_;
-  std::vector<Told> told_;             ///< by worker, where there is a guard
+  std::vector<UpdateSums> told_;       ///< of a group, by worker, where there is a guard
   std::vector<std::int64_t> offsets_;  ///< of each segment in the flat buffer
   std::vector<char> counts_;           ///< by segment: whether add_squares() takes it
   std::vector<std::size_t>
-      first_segment_;         ///< of each worker, and behind the last; for one worker when the part is small
+      first_group_;           ///< of each worker, and behind the last; for one worker when the part is small
   std::vector<char> finite_;  ///< by worker; char, since workers write neighbouring elements at once
   std::vector<std::uint32_t> largest_;  ///< by worker
 };

@@ -23,11 +23,15 @@ class BitSum {
     if constexpr (wanted) after_.add(numbers);
     return numbers;
   }
-  std::uint32_t before() const { return before_.total(); }
+  std::uint32_t before() const {
+    UpdateSums::Lanes lanes;
+    before_.add_to(lanes);
+    return lanes.total();
+  }
   void tell(int array, UpdateSums* sums) const {
     if constexpr (wanted) {
-      sums->before[array] = before_.total();
-      sums->after[array] = after_.total();
+      before_.add_to(sums->before[array]);
+      after_.add_to(sums->after[array]);
       sums->told |= 1U << array;
     }
   }
@@ -40,11 +44,13 @@ class BitSum {
 
     void add(float number) { rest += __builtin_bit_cast(std::uint32_t, number); }
     void add(const Two& numbers) { lanes += (Words)numbers.a + (Words)numbers.b; }
-    std::uint32_t total() const {
-      std::uint32_t words[kLanes], all = 0;
-      __builtin_memcpy(words, &lanes, sizeof words);
-      for (int lane = 0; lane < kLanes; ++lane) all += words[lane];
-      return all + rest;
+    void add_to(UpdateSums::Lanes& total) const {
+      static_assert(kLanes <= UpdateSums::kLanes);
+      Words sum;
+      __builtin_memcpy(&sum, total.parts, sizeof sum);
+      sum += lanes;
+      __builtin_memcpy(total.parts, &sum, sizeof sum);
+      total.parts[0] += rest;
     }
   };
   Sum before_, after_;

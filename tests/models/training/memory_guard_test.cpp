@@ -22,9 +22,9 @@ TEST_CASE("a flipped bit in values or optimizer states is found and named, an up
     part.states.push_back(std::span(momentum).subspan(first, count));
     return part;
   };
-  const std::vector<Segment> segments{segment(0, 290, 0), segment(290, 10, 1)};
-  MemoryGuard guard(segments,
-                    {.parameters = parameters, .states = {"momentum"}, .place = "rank 2 on hostess"});
+  std::vector<Segment> segments{segment(0, 200, 0), segment(200, 90, 0), segment(290, 10, 1)};
+  const std::vector<std::span<Segment>> groups{std::span(segments).first(2), std::span(segments).last(1)};
+  MemoryGuard guard(groups, {.parameters = parameters, .states = {"momentum"}, .place = "rank 2 on hostess"});
   for (std::size_t i : {0u, 1u}) guard.note(i);
   const auto check_all = [&] {
     for (std::size_t i : {0u, 1u}) guard.check(i, 41);
