@@ -91,6 +91,7 @@ class Bench:
         self.environment = {name: value for name, value in os.environ.items()
                             if name not in ('OPENBLAS_CORETYPE', 'OPENBLAS_L2_SIZE', 'OMP_NUM_THREADS')}
         self.environment.update(TRAINER_DATA=str(folder), OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
+        self.core_type = self.missed_core_type()
         self.python = next((python for python in (sys.executable, '/usr/bin/python3') if self.has_torch(python)), None)
 
     def output(self, *command, environment=None):
@@ -100,6 +101,15 @@ class Bench:
         if done.returncode != 0:
             sys.exit(f'{command}\n{done.stdout}{done.stderr}ended with {done.returncode}')
         return done.stdout
+
+    def missed_core_type(self):
+        """For PyTorch: a processor that OpenBLAS does not know yet gets its oldest kernels, unless it is told."""
+        info = self.output(self.options.trainer, 'info')
+        if not re.search(r'^blas .* Prescott$', info, re.MULTILINE):
+            return {}
+        instructions = re.search(r'^instructions +(.*)$', info, re.MULTILINE)[1]
+        core_types = {'AVX-512': 'SkylakeX', 'AVX2': 'Haswell'}
+        return {'OPENBLAS_CORETYPE': core_types[instructions]} if instructions in core_types else {}
 
     def has_torch(self, python):
         return subprocess.run([python, '-c', 'import torch'], capture_output=True, env=self.environment).returncode == 0
@@ -153,7 +163,7 @@ class Bench:
         layouts = {'': [], ', channels last': ['--channels-last']} if workload.channels_last else {'': []}
         builds = {f', {folder.name}': {'LD_LIBRARY_PATH': str(folder)}
                   for folder in sorted(pathlib.Path('/usr/lib').glob('*/openblas-*'))}
-        return [TorchSetting(placement + layout + build, [*words, *more], environment)
+        return [TorchSetting(placement + layout + build, [*words, *more], {**environment, **self.core_type})
                 for placement, words in placements.items() for layout, more in layouts.items()
                 for build, environment in (builds or {'': {}}).items()]
 
@@ -291,6 +301,7 @@ def main():
         versions = [bench.output(options.trainer, '--version').strip()]
         if bench.python:
             versions.append('PyTorch ' + bench.output(bench.python, '-c', 'import torch; print(torch.__version__)').strip())
+            versions += [f'its OpenBLAS as {name}' for name in bench.core_type.values()]
         peaks = {1: bench.peak(1), 2: bench.peak(2)}
         load = os.getloadavg()[0]
         print(f'{datetime.date.today()}, {cpu_name()}, {len(os.sched_getaffinity(0))} cores, load before {load:.1f}, '
