@@ -8,6 +8,7 @@
 #include "cli/open_run.h"
 #include "cli/restart.h"
 #include "cli/together.h"
+#include "engine/core/subnormals.h"
 #include "engine/parallel/launcher.h"
 #include "engine/parallel/mpi_world.h"
 
@@ -94,6 +95,7 @@ int run(Communicator& world, const std::vector<std::string>& words,
 int main(int argc, char** argv) {
   using namespace trainer;
   const auto start = std::chrono::steady_clock::now();
+  flush_subnormals();
   std::unique_ptr<Communicator> world = solo();
   try {
     world = start_world();

@@ -1,5 +1,8 @@
 // What each command prints, what a run leaves behind, and that the pieces fit together.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -112,6 +115,22 @@ TEST_CASE("the resolved config of a run repeats it, to the last bit of its weigh
   CHECK(read_text(run.path("runs/one/config.yaml")) == read_text(run.path("one/config.yaml")));
   const std::string weights = "checkpoints/last/model.safetensors";
   CHECK(read_text(run.path("runs/one") / weights) == read_text(run.path("one") / weights));
+}
+
+TEST_CASE("what decays never becomes a subnormal number, which would slow processors down", "[commands]") {
+  const SmallRun run;
+  // No pixel is negative, so no unit of the first layer ever answers, and its weights only shrink.
+  REQUIRE(run.trainer({"a.yaml", "-s", "model.layers[0].dense.init={constant: -1}", "-s",
+                       "train.optimizer={sgd: {lr: 0.1, weight_decay: 1}}", "-s", "train.epochs=200", "-s",
+                       "train.evaluate=never", "-o", "run"})
+              .code == 0);
+  const std::string file = read_text(run.path("run/checkpoints/last/model.safetensors"));
+  std::uint64_t header = 0;
+  std::memcpy(&header, file.data(), sizeof header);
+  std::vector<float> weights((file.size() - sizeof header - header) / sizeof(float));
+  std::memcpy(weights.data(), file.data() + sizeof header + header, weights.size() * sizeof(float));
+  CHECK(weights.size() > 8 * 28 * 28);
+  CHECK(std::ranges::none_of(weights, [](float weight) { return std::fpclassify(weight) == FP_SUBNORMAL; }));
 }
 
 TEST_CASE("no epochs write the initial weights, from which --init goes on alike", "[commands]") {
