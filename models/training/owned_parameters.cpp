@@ -10,8 +10,8 @@
 namespace trainer {
 namespace {
 
-/// Below this, waking the other workers costs more than they save.
-constexpr std::int64_t kFloatsWorthThreads = 1 << 18;
+/// For a share below this, waking another worker costs more than it saves.
+constexpr std::int64_t kFloatsWorthThread = 1 << 14;
 /// The most floats of a segment: few enough that values, gradients and states stay in the first cache while
 /// the optimizer and what follows it read them one after the other. With twice as many an update is slower.
 constexpr std::int64_t kMostFloats = 1024;
@@ -42,7 +42,7 @@ OwnedParameters::OwnedParameters(const Plan& plan, GradientReducer& reducer, Thr
   states_ = Arena(owned * static_cast<std::int64_t>(states));
   if (options.initial != 0) std::ranges::fill(states_.floats(), options.initial);
   if (options.keeps_gradients) kept_ = Arena(owned);
-  const std::int64_t workers = owned < kFloatsWorthThreads ? 1 : pool.size();
+  const std::int64_t workers = owned < kFloatsWorthThread * pool.size() ? 1 : pool.size();
   const std::int64_t share = (owned / workers + kQuantum) / kQuantum * kQuantum;
   std::vector<std::size_t> first_segment{0};  // of each worker
   std::int64_t position = 0;
