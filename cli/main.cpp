@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <csignal>
 #include <memory>
 
 #include "cli/agreement.h"
@@ -96,6 +97,8 @@ int main(int argc, char** argv) {
   using namespace trainer;
   const auto start = std::chrono::steady_clock::now();
   flush_subnormals();
+  // A file that passes the limit (ulimit -f) is then an error like a full disk, not a death without a word.
+  std::signal(SIGXFSZ, SIG_IGN);
   std::unique_ptr<Communicator> world = solo();
   try {
     world = start_world();

@@ -227,10 +227,13 @@ RunDirectory::RunDirectory(const fs::path& path, std::chrono::seconds patience) 
 
 void RunDirectory::lock(std::chrono::seconds patience) {
   const fs::path path = path_ / kLock;
-  const int number = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+  int number = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+  const int refusal = errno;
+  // A run that is finished can be told of on a disk that nobody may write to.
+  if (number < 0) number = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   lock_ = Descriptor(number);
   if (number < 0)
-    throw Error(ExitCode::usage, fmt::format("cannot write {}: {}", path.string(), system_words(errno)));
+    throw Error(ExitCode::usage, fmt::format("cannot write {}: {}", path.string(), system_words(refusal)));
   // Where a file system knows no locks, nobody can hold one.
   const auto is_taken = [&] { return ::flock(number, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; };
   const auto end = std::chrono::steady_clock::now() + patience;

@@ -163,7 +163,9 @@ class Bench:
         layouts = {'': [], ', channels last': ['--channels-last']} if workload.channels_last else {'': []}
         builds = {f', {folder.name}': {'LD_LIBRARY_PATH': str(folder)}
                   for folder in sorted(pathlib.Path('/usr/lib').glob('*/openblas-*'))}
-        return [TorchSetting(placement + layout + build, [*words, *more], {**environment, **self.core_type})
+        # PyTorch does not limit the threads of OpenBLAS' pthread build: as "1 thread" it took all cores.
+        threads = {placement: {'OPENBLAS_NUM_THREADS': '2' if placement == '2 threads' else '1'} for placement in placements}
+        return [TorchSetting(placement + layout + build, [*words, *more], {**environment, **threads[placement], **self.core_type})
                 for placement, words in placements.items() for layout, more in layouts.items()
                 for build, environment in (builds or {'': {}}).items()]
 

@@ -266,6 +266,16 @@ TEST_CASE("output that cannot be written is an error", "[bad-input]") {
   CHECK(result.err == "error: cannot write standard output\n");
 }
 
+TEST_CASE("a limit on the size of files is an error like a full disk", "[bad-input]") {
+  const SmallRun run;
+  const ProgramResult result =
+      run.shell("ulimit -f 8; $TRAINER a.yaml -o run -s model.layers[0].dense.units=500");
+  INFO(result.err);
+  CHECK(result.code == 1);
+  CHECK(result.err.find("error: cannot write run/checkpoints/") == 0);
+  CHECK(result.err.find("File too large") != std::string::npos);
+}
+
 TEST_CASE("a full disk ends all ranks with its reason, and no file is half-written", "[full-disk]") {
   const SmallRun run;
   if (!has_small_disks(run)) skip_test("no small disk can be mounted here");

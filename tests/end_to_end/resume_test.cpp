@@ -258,6 +258,20 @@ TEST_CASE("a run directory that is removed ends the run with a clear error", "[r
   CHECK_FALSE(fs::exists(run.path("runs/a")));
 }
 
+TEST_CASE("on a disk that cannot be written a finished run says so, and another does not begin", "[resume]") {
+  const SmallRun run;
+  const std::string frozen = "unshare -m sh -c 'mount --bind runs runs && mount -o remount,ro,bind runs && ";
+  if (run.shell("mkdir runs && " + frozen + "true'").code != 0) return;  // only root may
+  REQUIRE(run.trainer({"a.yaml"}).code == 0);
+  const ProgramResult finished = run.shell(frozen + "$TRAINER runs/a'");
+  CHECK(finished.err.empty());
+  CHECK(finished.code == 0);
+  CHECK(finished.out == "runs/a is finished: 5 of 5 steps are done   use: trainer eval runs/a\n");
+  const ProgramResult longer = run.shell(frozen + "$TRAINER runs/a -s train.epochs=2'");
+  CHECK(longer.code == 1);
+  CHECK(longer.err == "error: cannot write runs/a/command.txt: Read-only file system\n");
+}
+
 TEST_CASE("ranks that do not see the run directory leave the writing to rank 0, and go on", "[resume]") {
   const SmallRun run;
   const std::string alone = "unshare -m sh -c 'mount -t tmpfs none runs && ";

@@ -78,6 +78,15 @@ write('safetensors', 'halves', tensors({'w': ('F16', [4], four[:8])}))
 write('safetensors', 'absurd', tensors({'w': ('F32', [2**40, 2**40], four)}))
 
 scores = {'samples': 40, 'loss': 0.5, 'metrics': [0.25, 'nan']}
+heading = 'epoch,time,train/loss,test/loss,lr,examples_per_second,comm_share,data_share\n'
+step = {'step': 5, 'epoch': 1, 'split': 'train', 'loss': 0.5, 'lr': 0.1, 'examples_per_second': 9.5, 'comm_share': 0.1,
+        'data_share': 0, 'time': 1.5}
+tested = {'step': 5, 'epoch': 1, 'split': 'test', 'loss': None, 'confusion': [[3, 1], [0, 2]], 'time': 2}
+write('run_log', 'whole', heading + '1,1.5,0.5,0.4,0.1,9.5,0.1,0\n2,3,0.4,0.4,0.1,9.5,0.1,0\n\0' + json.dumps(step) + '\n' + json.dumps(tested)
+      + '\n' + json.dumps(step | {'step': 8}) + '\n')
+write('run_log', 'empty-line', '\n\0\n')
+write('run_log', 'cut', heading + '1,1.5,0.\0' + json.dumps(step)[:40])
+write('run_log', 'absurd', heading + '9' * 30 + ',nan\n\0' + json.dumps(tested | {'step': 2**63 - 1, 'confusion': [[]], 'loss': 1e300}) + '\n')
 state = {'format': 3, 'step': 12, 'epoch': 2, 'step_in_epoch': 2, 'steps_per_epoch': 5, 'evaluated': True, 'seed': 1,
          'data': 'set', 'config': 'train: {}', 'time': 1.5, 'epoch_time': 0.25, 'run_times': [1, 2, 3, 4, 5, 6], 'epoch_times': [0] * 6,
          'epoch_sums': scores, 'best': scores, 'best_step': 10, 'best_epoch': 2, 'last': None,

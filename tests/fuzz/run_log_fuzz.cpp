@@ -1,0 +1,33 @@
+// The logs of a run directory, results.csv and behind a zero byte metrics.jsonl: as a page, and as a run
+// reads them that goes on.
+#include "cli/report.h"
+#include "engine/core/files.h"
+#include "models/training/run_directory.h"
+#include "tests/fuzz/target.h"
+#include "tests/support/temporary_folder.h"
+
+namespace trainer {
+namespace {
+
+const FuzzTarget target{
+    "run_log", [](FuzzInput input) {
+      static const TemporaryFolder folder;
+      const std::filesystem::path& run = folder.path();
+      const std::string text = text_of(input);
+      const std::size_t middle = std::min(text.find('\0'), text.size());
+      write_file(run / "config.yaml", "");
+      write_file(run / "results.csv", text.substr(0, middle));
+      write_file(run / "metrics.jsonl", middle < text.size() ? text.substr(middle + 1) : "");
+      report_html(run);
+
+      RunDirectory directory(run);
+      directory.go_on({}, {.step = 7, .steps_per_epoch = 5});
+      directory.on_start(
+          {.steps_per_epoch = 5, .total_steps = 10, .metrics = {}, .evaluation_split = "test"});
+      const std::string rows = read_file(run / "results.csv", ExitCode::failure, 1 << 20);
+      expect(rows.ends_with('\n'), "what goes on behind a broken line is part of it");
+      report_html(run);
+    }};
+
+}  // namespace
+}  // namespace trainer
