@@ -35,28 +35,28 @@ void use_one_thread() {
   }();
 }
 
-bool serial_blas() {
-  constexpr int kSequential = 0;
-  static const bool serial =
-      openblas_get_parallel() == kSequential &&
-      std::string_view(openblas_get_config()).find("USE_LOCKING") == std::string_view::npos;
-  return serial;
-}
-
-/// Holds the others back where OpenBLAS is the serial build: there, callers at the same time may get the same
-/// work space, and wrong numbers.
-std::unique_lock<std::mutex> turn() {
-  static std::mutex one_at_a_time;
-  return serial_blas() ? std::unique_lock(one_at_a_time) : std::unique_lock<std::mutex>();
+/// Our own products, or null where BLAS serves. Its serial build never does: threads that call it at once may
+/// get the same work space and wrong numbers, and those that wait for each other are slower than one.
+const GemmKernels* own_products() {
+  static const GemmKernels* const own =
+      kernels().gemm->faster_than_blas || !blas::serves_threads() ? kernels().gemm : nullptr;
+  return own;
 }
 
 }  // namespace
+
+bool blas::serves_threads() {
+  constexpr int kSequential = 0;
+  static const bool serves =
+      openblas_get_parallel() != kSequential ||
+      std::string_view(openblas_get_config()).find("USE_LOCKING") != std::string_view::npos;
+  return serves;
+}
 
 void blas::gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::int64_t n,
                 std::int64_t k, const float* a, std::int64_t lda, const float* b, std::int64_t ldb,
                 float beta, float* c, std::int64_t ldc) {
   use_one_thread();
-  const auto my_turn = turn();
   cblas_sgemm(CblasRowMajor, blas_transpose(a_transposed), blas_transpose(b_transposed), blas_size(m),
               blas_size(n), blas_size(k), 1.0f, a, blas_size(lda), b, blas_size(ldb), beta, c,
               blas_size(ldc));
@@ -75,7 +75,7 @@ void gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::i
       }
     return;
   }
-  const GemmKernels* const own = kernels().gemm;
+  const GemmKernels* const own = own_products();
   if (!own) return blas::gemm(a_transposed, b_transposed, m, n, k, a, lda, b, ldb, beta, c, ldc);
   const auto operand = [](const float* data, std::int64_t row, bool contiguous_in_k) {
     return contiguous_in_k ? Operand{data, row, 1} : Operand{data, 1, row};
@@ -84,7 +84,7 @@ void gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::i
                  operand(b, ldb, b_transposed == Transpose::yes), beta, c, ldc});
 }
 
-bool gemm_is_chained() { return kernels().gemm != nullptr; }
+bool gemm_is_chained() { return own_products() != nullptr; }
 
 const char* prepare_blas() {
   use_one_thread();

@@ -428,8 +428,7 @@ void multiply(const Product& product) {
 
 }  // namespace
 
-extern const GemmKernels* const gemm_kernels;
-constexpr GemmKernels kGemmKernels = {multiply, kVectors* kLanes};
-const GemmKernels* const gemm_kernels = &kGemmKernels;
+extern const GemmKernels gemm_kernels;
+const GemmKernels gemm_kernels = {multiply, kVectors* kLanes, kLanes >= 8};
 
 }  // namespace trainer::KERNEL_NAMESPACE

@@ -218,7 +218,8 @@ struct Product {
 
 struct GemmKernels {
   void (*multiply)(const Product& product);
-  std::int64_t panel;  ///< columns of B that are taken together
+  std::int64_t panel;     ///< columns of B that are taken together
+  bool faster_than_blas;  ///< OpenBLAS' products
 };
 
 /// All kernels for one instruction set.
@@ -234,7 +235,7 @@ struct Kernels {
   const SquareSumKernels* square_sum;
   const RecurrentKernels* recurrent;
   const AttentionKernels* attention;
-  const GemmKernels* gemm;  ///< null where BLAS is faster
+  const GemmKernels* gemm;
   const ChecksumKernels* checksum;
   const RandomKernels* random;
 };

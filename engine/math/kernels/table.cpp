@@ -12,14 +12,14 @@ extern const UpdateKernels update_kernels;
 extern const SquareSumKernels square_sum_kernels;
 extern const AttentionKernels attention_kernels;
 extern const RecurrentKernels recurrent_kernels;
-extern const GemmKernels* const gemm_kernels;
+extern const GemmKernels gemm_kernels;
 extern const ChecksumKernels checksum_kernels;
 extern const RandomKernels random_kernels;
 
 extern const Kernels kernels;
 const Kernels kernels = {KERNEL_LABEL,         &elementwise_kernels, &normalization_kernels, &pooling_kernels,
                          &convolution_kernels, &depthwise_kernels,   &activation_kernels,    &update_kernels,
-                         &square_sum_kernels,  &recurrent_kernels,   &attention_kernels,     gemm_kernels,
+                         &square_sum_kernels,  &recurrent_kernels,   &attention_kernels,     &gemm_kernels,
                          &checksum_kernels,    &random_kernels};
 
 }  // namespace trainer::KERNEL_NAMESPACE
