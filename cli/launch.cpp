@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -69,6 +70,14 @@ bool means_lost(int code) {
   return code > static_cast<int>(ExitCode::lost) && code != static_cast<int>(ExitCode::interrupted);
 }
 
+/// What a shell returns for a program that a signal ended. Who insisted knows that nothing was saved.
+int stopped_unsaved() {
+  if (insisted == 0)
+    fmt::print(stderr, "error: stopped by signal {} ({}) before all processes could save\nhelp: {}\n",
+               stopped_by, ::strsignal(stopped_by), "trainer RUN goes on from the run's last checkpoint");
+  return 128 + stopped_by;
+}
+
 /// Runs the command to its end and gives its code. Error(lost) when processes were lost. What they tell goes
 /// into `lines`, if wanted.
 int run_to_the_end(const LaunchCommand& command, std::vector<std::string>* lines = nullptr) {
@@ -95,8 +104,7 @@ int run_to_the_end(const LaunchCommand& command, std::vector<std::string>* lines
   const bool may_hide_code = stopped_by != 0 && insisted == 0 && !launcher_keeps_codes();
   if (code == kStopped || (code == 0 && may_hide_code)) return kStopped;
   if (code == 0 && insisted == 0) return code;
-  // As a shell tells that a signal ended a program. Launchers have codes of their own for it.
-  if (stopped_by != 0) return 128 + stopped_by;
+  if (stopped_by != 0) return stopped_unsaved();
   if (watch.has_killed())
     throw Error(ExitCode::lost, "the launcher did not end by itself after its processes, or started none");
   if (!means_lost(code)) return code;
@@ -129,6 +137,8 @@ int launch(const Arguments& arguments, std::chrono::steady_clock::time_point sta
     if (!told.hosts.empty()) hosts = told.hosts;
     if (!told.run.empty()) run = told.run;
     restart_from(run);
+    // A signal that came when there was no launcher to hand it to.
+    if (stopped_by != 0) return stopped_unsaved();
     fmt::print(stderr, "warning: {}restart {} of {}, with {}{}\n", loss, restart, arguments.restarts,
                counted(ranks, "process", "es"), places(hosts));
   }

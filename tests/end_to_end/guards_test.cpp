@@ -134,6 +134,23 @@ TEST_CASE("with --restarts a run goes on without the processes or the launcher t
         std::string::npos);
 }
 
+TEST_CASE("a run that is to stop when a process was just lost is not started again, and says what to do",
+          "[guards]") {
+  const SmallRun run;
+  const ProgramResult result = run.shell(
+      "$TRAINER --restarts 3 --datapar -n 3 a.yaml -s train.epochs=20000 -s train.evaluate=never -s "
+      "train.checkpoint.steps=1000 & run=$!; until [ -e runs/a/checkpoints/last ]; do sleep 0.05; done; "
+      "kill -KILL $(ranks 1); kill -TERM $run; wait $run",
+      60);
+  INFO(result.out << result.err);
+  // Who heard of the signal first may have saved.
+  if (result.code == 130) return;
+  CHECK(result.code == 143);
+  CHECK(result.err.find("error: stopped by signal 15 (Terminated) before all processes could save\n"
+                        "help: trainer RUN goes on from the run's last checkpoint") != std::string::npos);
+  CHECK(result.err.find("restart 1") == std::string::npos);
+}
+
 TEST_CASE("a mistake or a divergence is not tried again", "[guards]") {
   const SmallRun run;
   const ProgramResult wrong = run.trainer({"--restarts", "3", "--datapar", "a.yaml", "-s", "train.lr=1"}, 2);
