@@ -24,13 +24,12 @@ struct UpdateSums {
 };
 
 /// Adam (Kingma and Ba 2015): m and v are running means of the gradient and of its square;
-/// w -= rate m / (sqrt(v) / root_correction + epsilon).
+/// w -= rate m / (sqrt(v) + epsilon), in the order of section 2, which divides once.
 struct AdamStep {
-  float rate = 0;  ///< divided by the correction of m's start at zero
-  float beta1 = 0, beta2 = 0, epsilon = 0;
-  float root_correction = 1;  ///< sqrt(1 - beta2^steps)
-  float decay = 0;            ///< so much of w is added to the gradient
-  float shrink = 0;           ///< so much of w is taken from w first (AdamW)
+  float rate = 0, epsilon = 0;  ///< corrected for the start of m and v at zero
+  float beta1 = 0, beta2 = 0;
+  float decay = 0;   ///< so much of w is added to the gradient
+  float shrink = 0;  ///< so much of w is taken from w first (AdamW)
 };
 /// `sums` may be null.
 void adam_update(std::int64_t count, const AdamStep& step, const float* gradient, float* mean, float* square,
@@ -76,9 +75,8 @@ void lars_update(std::int64_t count, const LarsStep& step, const float* gradient
 /// LAMB (You et al. 2020): where adam would go, the decay of w added. `direction` may be the gradient's own
 /// memory. Tells of the means alone: the step that follows reads w, too.
 struct LambDirection {
-  float beta1 = 0, beta2 = 0, epsilon = 0;
-  float correction = 1,
-        root_correction = 1;  ///< of the means' start at zero: 1 / (1 - beta1^steps), and a root
+  float scale = 1, epsilon = 0;  ///< scale m / (sqrt(v) + epsilon), both corrected as adam's are
+  float beta1 = 0, beta2 = 0;
   float decay = 0;
 };
 void lamb_direction(std::int64_t count, const LambDirection& step, const float* gradient, float* mean,

@@ -1,8 +1,6 @@
 // adam and adamw: the same but for how weights decay.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "engine/math/updates.h"
 #include "models/optimizers/settings.h"
 
@@ -31,13 +29,11 @@ class Adam final : public Optimizer {
     return fmt::format("{} lr {} betas {} {}{}", name_, rate_, betas_.first, betas_.second, decay_.text());
   }
   void step(std::span<const Segment> segments, float rate, std::int64_t step) override {
-    // Both means begin at zero: what they lack by now is divided out.
-    const auto steps = static_cast<double>(step + 1);
-    AdamStep update{.rate = static_cast<float>(rate / (1 - std::pow(betas_.first, steps))),
+    const Betas::Correction correction = betas_.correction(step);
+    AdamStep update{.rate = static_cast<float>(rate * correction.scale),
+                    .epsilon = static_cast<float>(epsilon_ * correction.epsilon),
                     .beta1 = static_cast<float>(betas_.first),
-                    .beta2 = static_cast<float>(betas_.second),
-                    .epsilon = epsilon_,
-                    .root_correction = static_cast<float>(std::sqrt(1 - std::pow(betas_.second, steps)))};
+                    .beta2 = static_cast<float>(betas_.second)};
     for (const Segment& segment : segments) {
       (decoupled_ ? update.shrink : update.decay) = decay_.of(segment) * (decoupled_ ? rate : 1);
       adam_update(std::ssize(segment.values), update, segment.gradients.data(), segment.states[0].data(),

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "engine/math/elementwise.h"
 #include "engine/math/updates.h"
 #include "models/optimizers/settings.h"
@@ -31,13 +29,11 @@ class Lamb final : public Optimizer {
     return true;
   }
   void direct(std::span<const Segment> segments, std::int64_t step) override {
-    const auto steps = static_cast<double>(step + 1);
-    LambDirection update{
-        .beta1 = static_cast<float>(betas_.first),
-        .beta2 = static_cast<float>(betas_.second),
-        .epsilon = epsilon_,
-        .correction = static_cast<float>(1 / (1 - std::pow(betas_.first, steps))),
-        .root_correction = static_cast<float>(std::sqrt(1 - std::pow(betas_.second, steps)))};
+    const Betas::Correction correction = betas_.correction(step);
+    LambDirection update{.scale = static_cast<float>(correction.scale),
+                         .epsilon = static_cast<float>(epsilon_ * correction.epsilon),
+                         .beta1 = static_cast<float>(betas_.first),
+                         .beta2 = static_cast<float>(betas_.second)};
     for (const Segment& segment : segments) {
       update.decay = decay_.of(segment);
       lamb_direction(std::ssize(segment.values), update, segment.gradients.data(), segment.states[0].data(),

@@ -35,6 +35,12 @@ Betas::Betas(const Config& config) {
   second = values[1].value<double>();
 }
 
+Betas::Correction Betas::correction(std::int64_t steps_done) const {
+  const auto steps = static_cast<double>(steps_done + 1);
+  const double root = std::sqrt(1 - std::pow(second, steps));
+  return {.scale = root / (1 - std::pow(first, steps)), .epsilon = root};
+}
+
 Setting Adaptation::setting(const std::string& fallback) {
   return choice(
              "adapt",

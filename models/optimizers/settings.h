@@ -27,6 +27,14 @@ struct Betas {
   static Setting setting(const std::string& help, const std::string& fallback);
   explicit Betas(const Config& config);
 
+  /// Both means begin at zero: what turns a step by them into one by what they would be, had they begun long
+  /// ago.
+  struct Correction {
+    double scale;    ///< times the step
+    double epsilon;  ///< times what is added to the root of the mean square
+  };
+  Correction correction(std::int64_t steps_done) const;
+
   double first, second;
 };
 

@@ -40,7 +40,7 @@ void adam_with(std::int64_t count, const AdamStep& s, const float* gradient, flo
     const auto v = squares.becomes(s.beta2 * squares.was(kind.read(square + i)) + rest2 * (slope * slope));
     kind.write(m, mean + i);
     kind.write(v, square + i);
-    kind.write(weights.becomes(w - s.rate * m / (root(v) / s.root_correction + s.epsilon)), weight + i);
+    kind.write(weights.becomes(w - s.rate * m / (root(v) + s.epsilon)), weight + i);
   });
   weights.tell(0, sums);
   means.tell(1, sums);
@@ -164,8 +164,7 @@ void lamb_with(std::int64_t count, const LambDirection& s, const float* gradient
     const auto v = squares.becomes(s.beta2 * squares.was(kind.read(square + i)) + rest2 * (slope * slope));
     kind.write(m, mean + i);
     kind.write(v, square + i);
-    kind.write(s.correction * m / (root(v) / s.root_correction + s.epsilon) + s.decay * kind.read(weight + i),
-               direction + i);
+    kind.write(s.scale * m / (root(v) + s.epsilon) + s.decay * kind.read(weight + i), direction + i);
   });
   means.tell(1, sums);
   squares.tell(2, sums);

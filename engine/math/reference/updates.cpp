@@ -11,7 +11,7 @@ void adam_update(std::int64_t count, const AdamStep& step, const float* gradient
     const float slope = gradient[i] + step.decay * weight[i];
     mean[i] = step.beta1 * mean[i] + (1 - step.beta1) * slope;
     square[i] = step.beta2 * square[i] + (1 - step.beta2) * (slope * slope);
-    weight[i] -= step.rate * mean[i] / (std::sqrt(square[i]) / step.root_correction + step.epsilon);
+    weight[i] -= step.rate * mean[i] / (std::sqrt(square[i]) + step.epsilon);
   }
 }
 
@@ -75,8 +75,7 @@ void lamb_direction(std::int64_t count, const LambDirection& step, const float* 
   for (std::int64_t i = 0; i < count; ++i) {
     mean[i] = step.beta1 * mean[i] + (1 - step.beta1) * gradient[i];
     square[i] = step.beta2 * square[i] + (1 - step.beta2) * (gradient[i] * gradient[i]);
-    direction[i] = step.correction * mean[i] / (std::sqrt(square[i]) / step.root_correction + step.epsilon) +
-                   step.decay * weight[i];
+    direction[i] = step.scale * mean[i] / (std::sqrt(square[i]) + step.epsilon) + step.decay * weight[i];
   }
 }
 

@@ -27,24 +27,14 @@ struct States {
 
 using Update = void (*)(std::int64_t count, const float* gradient, States& states, std::int64_t first);
 
-constexpr AdamStep kAdam{.rate = 0.1f,
-                         .beta1 = 0.9f,
-                         .beta2 = 0.99f,
-                         .epsilon = 1e-3f,
-                         .root_correction = 0.7f,
-                         .decay = 0.1f,
-                         .shrink = 0.01f};
+constexpr AdamStep kAdam{
+    .rate = 0.1f, .epsilon = 1e-3f, .beta1 = 0.9f, .beta2 = 0.99f, .decay = 0.1f, .shrink = 0.01f};
 constexpr RmspropStep kRmsprop{
     .rate = 0.1f, .smoothing = 0.9f, .epsilon = 1e-3f, .momentum = 0.9f, .decay = 0.1f};
 constexpr AdagradStep kAdagrad{.rate = 0.1f, .epsilon = 1e-3f, .decay = 0.1f};
 constexpr AdadeltaStep kAdadelta{.rate = 0.5f, .rho = 0.9f, .epsilon = 1e-3f, .decay = 0.1f};
 constexpr LarsStep kLars{.rate = 0.1f, .momentum = 0.9f, .decay = 0.1f};
-constexpr LambDirection kLamb{.beta1 = 0.9f,
-                              .beta2 = 0.99f,
-                              .epsilon = 1e-3f,
-                              .correction = 1.3f,
-                              .root_correction = 0.7f,
-                              .decay = 0.1f};
+constexpr LambDirection kLamb{.scale = 1.3f, .epsilon = 1e-3f, .beta1 = 0.9f, .beta2 = 0.99f, .decay = 0.1f};
 constexpr LionStep kLion{.rate = 0.1f, .beta1 = 0.9f, .beta2 = 0.99f, .shrink = 0.01f};
 
 struct Pair {
