@@ -14,7 +14,7 @@ void info_command(const Job& job) {
   };
   for (const auto& [name, value] : machine_facts()) line(name, value);
   const auto cores = binding_was_chosen() ? usable_cores() : host_cores();
-  line("cores", std::to_string(cores.size()));
+  line("cores", std::to_string(granted_cores(cores)));
   if (job.world.size() > 1) line("processes", std::to_string(job.world.size()));
 }
 

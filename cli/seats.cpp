@@ -37,6 +37,7 @@ Seats take_seats(Communicator& world, int threads) {
   // mpirun binds each of few ranks to one core by itself; unless the user asked for that, a host offers all
   // it has.
   request.cores = request.bound ? usable_cores() : host_cores();
+  request.granted = granted_cores(request.cores);
   if (threads > 0) {
     request.reason = "--threads";
   } else if (openmp_threads() > 0) {
@@ -56,7 +57,7 @@ Seats take_seats(Communicator& world, int threads) {
   std::int64_t hosts = host->rank() == 0 ? 1 : 0;
   world.sum(std::span(&hosts, 1));
   seats.hosts = static_cast<int>(hosts);
-  const int sharers = request.bound ? 1 : host->size(), cores = static_cast<int>(request.cores.size());
+  const int sharers = request.bound ? 1 : host->size(), cores = request.granted;
   if (request.threads > std::max(1, cores / sharers))
     seats.warning =
         fmt::format("{} x {} on {}: threads will wait for each other", counted(sharers, "process", "es"),

@@ -33,8 +33,6 @@ std::vector<int> cores_of(const cpu_set_t& mask) {
   for (int core = 0; core < CPU_SETSIZE; ++core)
     if (CPU_ISSET(core, &mask)) cores.push_back(core);
   if (cores.empty()) cores.push_back(0);
-  const int quota = cgroup_quota();
-  if (quota > 0 && quota < static_cast<int>(cores.size())) cores.resize(static_cast<std::size_t>(quota));
   return cores;
 }
 
@@ -49,6 +47,11 @@ std::vector<int> host_cores() {
   // A launcher may also bind outside of its own cores (Open MPI under taskset): what it was given itself
   // counts.
   return cores_of(CPU_EQUAL(&both, &parents) ? mine : parents);
+}
+
+int granted_cores(const std::vector<int>& cores) {
+  const int all = static_cast<int>(cores.size()), quota = cgroup_quota();
+  return quota > 0 ? std::min(quota, all) : all;
 }
 
 void run_on(const std::vector<int>& cores) {
@@ -67,12 +70,14 @@ std::string cpu_name() {
 }
 
 Placement place(const PlacementRequest& request) {
-  const int cores = static_cast<int>(request.cores.size());
+  const int all = static_cast<int>(request.cores.size());
+  const int cores = request.granted > 0 ? request.granted : all;
   const int ranks = request.bound ? 1 : request.local_ranks;
   Placement placement{.reason = request.reason};
   placement.threads = request.threads > 0 ? request.threads : std::max(1, cores / ranks);
   placement.crowded = placement.threads * ranks > cores;
-  if (request.bound) {
+  // Other jobs under a quota on this host would take the same numbers.
+  if (request.bound || cores < all) {
     placement.cores = request.cores;
     return placement;
   }

@@ -20,9 +20,11 @@ GradientReducer::Options in_exact_blocks(GradientReducer::Options options, const
   return options;
 }
 
-/// Cores of this rank that no worker uses.
+/// Cores of this rank that no worker uses. What a quota grants is not this rank's alone.
 int idle_cores(const ThreadPool& pool, bool crowded) {
-  return crowded ? 0 : std::max(0, static_cast<int>(usable_cores().size()) - pool.size());
+  const std::vector<int> cores = usable_cores();
+  const int count = static_cast<int>(cores.size());
+  return crowded || granted_cores(cores) < count ? 0 : std::max(0, count - pool.size());
 }
 
 }  // namespace

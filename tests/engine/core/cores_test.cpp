@@ -44,6 +44,22 @@ TEST_CASE("a binding that the user chose is kept", "[core]") {
   CHECK_FALSE(placement.crowded);
 }
 
+TEST_CASE("under a quota ranks count what they are granted and may run on every core", "[core]") {
+  const std::vector<int> host{0, 1, 2, 3, 4, 5, 6, 7};
+  const Placement placement = place({.cores = host, .granted = 4, .local_rank = 1, .local_ranks = 2});
+  CHECK(placement.threads == 2);
+  CHECK(placement.cores == host);
+  CHECK_FALSE(placement.crowded);
+  CHECK(place({.cores = host, .granted = 4, .local_ranks = 8}).crowded);
+}
+
+TEST_CASE("at least one core is granted, and no more than there are", "[core]") {
+  CHECK(granted_cores({3}) == 1);
+  const int granted = granted_cores(usable_cores());
+  CHECK(granted >= 1);
+  CHECK(granted <= static_cast<int>(usable_cores().size()));
+}
+
 TEST_CASE("this process may use at least one core", "[core]") { CHECK_FALSE(usable_cores().empty()); }
 
 }  // namespace trainer
