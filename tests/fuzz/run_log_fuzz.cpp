@@ -16,6 +16,8 @@ const FuzzTarget target{
       const std::string text = text_of(input);
       const std::size_t middle = std::min(text.find('\0'), text.size());
       write_file(run / "config.yaml", "");
+      // Each one that goes on adds a line to it.
+      write_file(run / "command.txt", "");
       write_file(run / "results.csv", text.substr(0, middle));
       write_file(run / "metrics.jsonl", middle < text.size() ? text.substr(middle + 1) : "");
       report_html(run);
