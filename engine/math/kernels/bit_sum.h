@@ -15,7 +15,10 @@ class BitSum {
  public:
   template <class Numbers>
   Numbers was(Numbers numbers) {
-    if constexpr (wanted) before_.add(numbers);
+    if constexpr (wanted) {
+      keep(numbers);
+      before_.add(numbers);
+    }
     return numbers;
   }
   template <class Numbers>

@@ -23,6 +23,19 @@ struct Two {
   friend Two operator/(Two x, float y) { return {x.a / y, x.b / y}; }
 };
 
+/// Makes the compiler compute with what it has loaded: it would rather load again what several instructions
+/// read.
+inline void keep(Vector& numbers) {
+#if defined(__x86_64__)
+  asm("" : "+v"(numbers));
+#endif
+}
+inline void keep(Two& numbers) {
+  keep(numbers.a);
+  keep(numbers.b);
+}
+inline void keep(float&) {}
+
 inline float root(float x) { return __builtin_sqrtf(x); }
 inline Vector root(Vector x) {
   Vector roots;
