@@ -9,14 +9,14 @@
 namespace trainer {
 namespace {
 
-/// Processor time, so that a busy machine does not look like a slow reader.
-/// Seconds of processor time that no mistake may cost: a sanitizer takes some times as long.
+/// No mistake may cost more seconds; sanitizers are some times as slow.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr double kSoon = 5;
 #else
 constexpr double kSoon = 1;
 #endif
 
+/// Processor time, so that a busy machine does not look like a slow reader.
 double seconds_of(const std::string& yaml, std::string& message) {
   const std::clock_t start = std::clock();
   message = mistake_in(yaml);
