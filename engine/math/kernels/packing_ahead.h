@@ -54,7 +54,7 @@ class Packing {
         for (std::int64_t line = 0; line < lines_; ++line) {
           const float* const place = from_.data + next_ * run_step_ + line * kLine;
           // What is packed at once passes by the second cache, where A and this panel are to stay.
-          copied_runs_ > 0 ? __builtin_prefetch(place, 0, 0) : __builtin_prefetch(place, 0, 2);
+          copied_runs_ > 0 ? __builtin_prefetch(place, 0, 2) : __builtin_prefetch(place, 0, 2);
         }
       const std::int64_t row = next_ - kLead;
       if (row >= 0 && row < copied_runs_)
