@@ -33,15 +33,15 @@ constexpr std::int64_t kCopiedRows = 64;
 alignas(64) thread_local float b_panels[2][kDepth * kVectors * kLanes];
 alignas(64) thread_local float a_copy[kDepth * kCopiedRows];
 
-// Rows of A that compete are copied apart once, unless there are too many, or too few columns to gain by it.
-constexpr std::int64_t kSpreadFloats = 136 * 1024, kSpreadColumns = 512;
+// A is packed by tiles once, unless it is too large, or there are too few columns to gain by it.
+constexpr std::int64_t kTiledFloats = 1 << 17, kTiledColumns = 512;
 
 // The other way round: the fewest rows; the most numbers of B, since more would come from memory as A
 // does; the longest way between rows of B; columns of C at a time.
 constexpr std::int64_t kFewestSwapped = 32, kMostSwapped = 1 << 21, kNearRows = 512, kSwappedAtOnce = 1024;
 constexpr std::int64_t kTransposing = 3;  // times the work of copying
 
-alignas(64) thread_local float a_spread[kSpreadFloats];
+alignas(64) thread_local float a_tiles[kTiledFloats];
 alignas(64) thread_local float c_swapped[kSwappedAtOnce * kVectors * kLanes];
 
 inline bool page_apart(std::int64_t step) { return step % 1024 == 0; }
@@ -51,16 +51,29 @@ struct Place {
   float* c;
   std::int64_t ldc;
   float beta;
+  bool far;  ///< it comes from afar, so each tile fetches the one below
 };
 
 inline Place below(const Place& place, std::int64_t rows) {
-  return {place.c + rows * place.ldc, place.ldc, place.beta};
+  return {place.c + rows * place.ldc, place.ldc, place.beta, place.far};
 }
 
 /// Some columns of B: packed, or where they lie.
 struct Columns {
   const float* data;
   std::int64_t step, count;
+};
+
+/// Some rows of A over some of k, of which the first may be packed by tiles: [tiled / kRows][k][kRows].
+struct Rows {
+  Operand as_is;
+  const float* tiles = nullptr;
+  std::int64_t tiled = 0, k = 0;
+
+  Operand at(std::int64_t row) const {
+    return row < tiled ? Operand{tiles + row * k, 1, kRows} : part(as_is, row, 0);
+  }
+  Rows from(std::int64_t first) const { return {part(as_is, 0, first), tiles + first * kRows, tiled, k}; }
 };
 
 /// Hides where a pointer comes from: else the compiler keeps a pointer per row and runs out of registers.
@@ -114,6 +127,10 @@ void multiply_tile(std::int64_t depth, const Operand& a, const Columns& b, const
   if constexpr (prepares)
     for (; first + Packing::kStride < depth; first += Packing::kStride) {
       next->prepare();
+      if (const std::int64_t r = first / Packing::kStride; place.far && r < rows)
+#pragma GCC unroll 3
+        for (int v = 0; v < vectors; ++v)
+          __builtin_prefetch(place.c + (rows + r) * place.ldc + v * kLanes, 1, 2);
       multiply_next(Packing::kStride);
     }
   multiply_next(depth - first);
@@ -146,21 +163,21 @@ Tile tile_of(std::int64_t wanted) {
 
 /// All rows times one panel of columns.
 template <int vectors>
-void multiply_panel(std::int64_t rows, std::int64_t depth, const Operand& a, const Columns& b,
+void multiply_panel(std::int64_t rows, std::int64_t depth, const Rows& a, const Columns& b,
                     const Place& place, Packing& next) {
   constexpr auto kAtOnce = static_cast<int>(tile_rows(vectors));
   std::int64_t row = 0;
   if (!next.empty() || next.fetches_lines())
     for (; row + kAtOnce <= rows; row += kAtOnce) {
-      if (next.fetches_lines()) next.fetch_lines(a.data + row + kLine, a.k_step);
-      multiply_tile<vectors, kAtOnce, true>(depth, part(a, row, 0), b, below(place, row), &next);
+      if (next.fetches_lines()) next.fetch_lines(a.as_is.data + row + kLine, a.as_is.k_step);
+      multiply_tile<vectors, kAtOnce, true>(depth, a.at(row), b, below(place, row), &next);
     }
   for (; row + kAtOnce <= rows; row += kAtOnce)
-    multiply_tile<vectors, kAtOnce>(depth, part(a, row, 0), b, below(place, row));
-  if (row < rows) tile_of<vectors>(rows - row)(depth, part(a, row, 0), b, below(place, row), nullptr);
+    multiply_tile<vectors, kAtOnce>(depth, a.at(row), b, below(place, row));
+  if (row < rows) tile_of<vectors>(rows - row)(depth, a.at(row), b, below(place, row), nullptr);
 }
 
-using MultiplyPanel = void (*)(std::int64_t rows, std::int64_t depth, const Operand& a, const Columns& b,
+using MultiplyPanel = void (*)(std::int64_t rows, std::int64_t depth, const Rows& a, const Columns& b,
                                const Place& place, Packing& next);
 
 inline MultiplyPanel panel_of(std::int64_t vectors) {
@@ -284,7 +301,7 @@ void multiply_narrow(std::int64_t rows, std::int64_t depth, const Operand& a, co
     (by_rows ? multiply_narrow_by_rows : multiply_narrow_by_columns)(depth, part(a, row, 0), b, columns,
                                                                      below(place, row));
   Packing nothing;
-  multiply_panel<1>(rows - row, depth, part(a, row, 0), {b, kLanes, columns}, below(place, row), nothing);
+  multiply_panel<1>(rows - row, depth, {part(a, row, 0)}, {b, kLanes, columns}, below(place, row), nothing);
 }
 
 /// Some columns of B that are taken together.
@@ -312,27 +329,28 @@ inline std::int64_t equal_depth(std::int64_t k) {
 }
 
 /// C (+)= A B over some of k, for the columns of a panel.
-void multiply_part(const Panel& panel, std::int64_t rows, std::int64_t depth, const Operand& a,
-                   const Columns& b, const Place& place, Packing& next) {
+void multiply_part(const Panel& panel, std::int64_t rows, std::int64_t depth, const Rows& a, const Columns& b,
+                   const Place& place, Packing& next) {
   const MultiplyPanel multiply_rows = panel_of(panel.vectors);
+  const Operand& as_is = a.as_is;
   if (panel.narrow) {
-    multiply_narrow(rows, depth, a, b.data, panel.columns, place);
+    multiply_narrow(rows, depth, as_is, b.data, panel.columns, place);
   } else {
     next.expect(rows / tile_rows(panel.vectors) * (depth / Packing::kStride));
-    if (kCopiesA && a.step == 1 && page_apart(a.k_step)) {
+    if (kCopiesA && a.tiled == 0 && as_is.step == 1 && page_apart(as_is.k_step)) {
       for (std::int64_t row = 0; row < rows; row += kCopiedRows) {
         const std::int64_t here = rows - row < kCopiedRows ? rows - row : kCopiedRows;
-        pack(part(a, row, 0), here, kCopiedRows, depth, a_copy);
-        multiply_rows(here, depth, {a_copy, 1, kCopiedRows}, b, below(place, row), next);
+        pack(part(as_is, row, 0), here, kCopiedRows, depth, a_copy);
+        multiply_rows(here, depth, {{a_copy, 1, kCopiedRows}}, b, below(place, row), next);
       }
     } else {
-      multiply_rows(rows, depth, a, b, place, next);
+      multiply_rows(rows, depth, panel.vectors == 1 ? Rows{as_is} : a, b, place, next);
     }
   }
   if (!next.empty()) next.finish();
 }
 
-void multiply_as_is(const Product& product) {
+void multiply(const Product& product, const Rows& a) {
   const std::int64_t usual_depth = equal_depth(product.k);
   const auto depth_at = [&](std::int64_t k) {
     return product.k - k < usual_depth ? product.k - k : usual_depth;
@@ -345,8 +363,10 @@ void multiply_as_is(const Product& product) {
   const std::int64_t direct_rows = page_apart(product.b.k_step) ? kDirectRowsPageApart : kDirectRows;
   const std::int64_t far_floats = product.a.k_step == 1 && product.m > direct_rows ? kFarWeights : kFarFloats;
   const bool far = product.n * product.k >= far_floats && product.m >= kRowsWorthPacking;
+  const bool far_c = kLanes == 16 && product.m * product.n > kFarFloats;
   const std::int64_t floats_of_a = product.m * product.k;
-  const bool fetches_a = product.a.step == 1 && floats_of_a >= kFetchedFloats && floats_of_a <= kFarFloats;
+  const bool fetches_a =
+      a.tiled == 0 && product.a.step == 1 && floats_of_a >= kFetchedFloats && floats_of_a <= kFarFloats;
   if (far) packing(0, 0).finish();
   for (std::int64_t column = 0; column < product.n;) {
     const Panel panel = next_panel(product.n - column);
@@ -366,29 +386,34 @@ void multiply_as_is(const Product& product) {
         pack(part(product.b, column, k), panel.columns, panel.width(), depth_at(k), to);
       }
       if (column == 0 && fetches_a) {
-        const Operand a = part(product.a, 0, k);
-        for (std::int64_t i = 0; i < depth_at(k); ++i) __builtin_prefetch(a.data + i * a.k_step, 0, 2);
-        next.fetch_lines(a.data, a.k_step);
+        const Operand rows = part(product.a, 0, k);
+        for (std::int64_t i = 0; i < depth_at(k); ++i) __builtin_prefetch(rows.data + i * rows.k_step, 0, 2);
+        next.fetch_lines(rows.data, rows.k_step);
       }
-      multiply_part(panel, product.m, depth_at(k), part(product.a, 0, k), b,
-                    {product.c + column, product.ldc, k == 0 ? product.beta : 1.0f}, next);
+      multiply_part(panel, product.m, depth_at(k), a.from(k), b,
+                    {product.c + column, product.ldc, k == 0 ? product.beta : 1.0f, k == 0 && far_c}, next);
     }
     column += panel.columns;
   }
 }
 
-/// A, a little further apart where its rows would compete for a few sets of the cache.
-Operand spread(const Product& product) {
-  const Operand& a = product.a;
-  const bool along_k = a.k_step == 1;
-  const std::int64_t step = along_k ? a.step : a.k_step;
-  const std::int64_t rows = along_k ? product.m : product.k, length = along_k ? product.k : product.m;
-  const std::int64_t apart = length + kLine;
-  if (!page_apart(step) || product.n < kSpreadColumns || rows * apart > kSpreadFloats) return a;
-  for (std::int64_t row = 0; row < rows; ++row)
-    __builtin_memcpy(a_spread + row * apart, a.data + row * step,
-                     sizeof(float) * static_cast<unsigned long>(length));
-  return along_k ? Operand{a_spread, apart, 1} : Operand{a_spread, 1, apart};
+/// A by tiles, if that pays: they read it on and on then, and rows that lie pages apart do not compete.
+Rows tiled(const Product& product) {
+  const auto& [m, n, k, a, b, beta, c, ldc] = product;
+  Rows rows{a, a_tiles, m - m % kLanes, k};
+  if (n < kTiledColumns || rows.tiled * k > kTiledFloats || (a.k_step == 1 && !page_apart(a.step)))
+    return {a};
+  for (std::int64_t row = 0; row < rows.tiled; row += kLanes)
+    for (std::int64_t first = 0; first < k; first += kLanes) {
+      const std::int64_t depth = k - first < kLanes ? k - first : kLanes;
+      alignas(64) float some[kLanes * kLanes];
+      pack(part(a, row, first), kLanes, kLanes, depth, some);
+      for (std::int64_t i = 0; i < depth; ++i)
+        for (std::int64_t tile = 0; tile < kLanes; tile += kRows)
+          __builtin_memcpy(a_tiles + (row + tile) * k + (first + i) * kRows, some + i * kLanes + tile,
+                           kRows * sizeof(float));
+    }
+  return rows;
 }
 
 /// Whether B is so much larger than A that transposing what comes out costs less than packing B.
@@ -409,8 +434,8 @@ void multiply_swapped(const Product& product) {
     for (std::int64_t column = 0; column < product.n; column += kSwappedAtOnce) {
       const std::int64_t rows = least(kWidth, product.m - row);
       const std::int64_t columns = least(kSwappedAtOnce, product.n - column);
-      multiply_as_is({columns, rows, product.k, part(product.b, column, 0), part(product.a, row, 0), 0.0f,
-                      c_swapped, kWidth});
+      const Operand a = part(product.b, column, 0);
+      multiply({columns, rows, product.k, a, part(product.a, row, 0), 0.0f, c_swapped, kWidth}, {a});
       float* const c = product.c + row * product.ldc + column;
       // A vector's rows at a time, along which writing goes on and on.
       for (std::int64_t r = 0; r < rows; r += kLanes)
@@ -419,16 +444,13 @@ void multiply_swapped(const Product& product) {
     }
 }
 
-void multiply(const Product& product) {
-  if (swaps(product)) return multiply_swapped(product);
-  Product same = product;
-  same.a = spread(product);
-  multiply_as_is(same);
+void multiply_any(const Product& product) {
+  swaps(product) ? multiply_swapped(product) : multiply(product, tiled(product));
 }
 
 }  // namespace
 
 extern const GemmKernels gemm_kernels;
-const GemmKernels gemm_kernels = {multiply, kVectors* kLanes, kLanes >= 8};
+const GemmKernels gemm_kernels = {multiply_any, kVectors* kLanes, kLanes >= 8};
 
 }  // namespace trainer::KERNEL_NAMESPACE
