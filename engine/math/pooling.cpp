@@ -16,8 +16,8 @@ std::int64_t PoolingGeometry::out_height() const { return out_extent(height, siz
 std::int64_t PoolingGeometry::out_width() const { return out_extent(width, size_w, stride_w, pad_w); }
 
 void max_pool(const PoolingGeometry& geometry, std::int64_t images, const float* x, float* y,
-              std::uint8_t* winner) {
-  kernels().pooling->max_pool(geometry, images, x, y, winner);
+              std::uint8_t* winner, bool after_relu) {
+  kernels().pooling->max_pool(geometry, images, x, y, winner, after_relu);
 }
 
 void max_pool_backward(const PoolingGeometry& geometry, std::int64_t images, const float* dy,

@@ -17,9 +17,11 @@ struct PoolingGeometry {
 };
 
 /// y: (n, OH, OW, C). `winner` (may be null: evaluation) gets the position of each maximum inside its window,
-/// as a byte (windows of at most 256 positions); the first of equal ones, NaN wins.
+/// as a byte (windows of at most 256 positions); the first of equal ones, NaN wins. `after_relu`: windows
+/// without a number above 0 (at most 255 positions) get kNoWinner, a position that none has.
+constexpr std::uint8_t kNoWinner = 255;
 void max_pool(const PoolingGeometry& geometry, std::int64_t images, const float* x, float* y,
-              std::uint8_t* winner);
+              std::uint8_t* winner, bool after_relu = false);
 /// dx is overwritten.
 void max_pool_backward(const PoolingGeometry& geometry, std::int64_t images, const float* dy,
                        const std::uint8_t* winner, float* dx);
@@ -34,7 +36,7 @@ void average_pool_backward(const PoolingGeometry& geometry, std::int64_t images,
 
 namespace reference {
 void max_pool(const PoolingGeometry& geometry, std::int64_t images, const float* x, float* y,
-              std::uint8_t* winner);
+              std::uint8_t* winner, bool after_relu = false);
 void max_pool_backward(const PoolingGeometry& geometry, std::int64_t images, const float* dy,
                        const std::uint8_t* winner, float* dx);
 void average_pool(const PoolingGeometry& geometry, std::int64_t images, const float* x, bool include_padding,

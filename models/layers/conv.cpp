@@ -76,7 +76,7 @@ class Conv final : public Layer {
 
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override {
     float* const scratch = pass.buffer(scratch_).data();
-    if (settings_.activation != Activation::none)
+    if (settings_.activation != Activation::none && !slope_left_)
       activate_backward(settings_.activation, dy.size(),
                         slope_from_input(settings_.activation) ? pass.buffer(sum_).data() : y.data(),
                         dy.data(), dy.data());
@@ -97,10 +97,12 @@ class Conv final : public Layer {
   }
 
   std::int64_t flops() const override { return flops_; }
+  bool leave_relu_slope() override { return slope_left_ = settings_.activation == Activation::relu; }
 
  private:
   ConvSettings settings_;
   Config config_;
+  bool slope_left_ = false;
   std::unique_ptr<Convolution> convolution_;
   ParameterId weight_, bias_;
   BufferId scratch_, sum_;

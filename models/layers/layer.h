@@ -26,6 +26,11 @@ class Layer {
   /// Floating-point operations of forward for one sample, counting what costs: two for each multiply-add; of
   /// the whole layer, whatever part a rank computes.
   virtual std::int64_t flops() const { return 0; }
+  /// Called after setup() of a layer whose input is the output of `before` and goes nowhere else.
+  virtual void follow(Layer& /*before*/) {}
+  /// Where relu is the last thing a layer does, leaves its slope to the layer that follows and says so: dy
+  /// has to be 0 from then on where y is not above 0.
+  virtual bool leave_relu_slope() { return false; }
   /// Treats each number by itself, without parameters: any part of the units can be handed to it.
   virtual bool is_elementwise() const { return false; }
 };

@@ -59,9 +59,8 @@ class MaxPool final : public Layer {
   explicit MaxPool(const Config& config) : config_(config) {}
 
   Shape setup(const Shape& sample, Plan& plan) override {
-    constexpr std::int64_t kMostPositions = 256;  // a winner is kept as one byte
     geometry_ = geometry_of(config_, plan, sample);
-    if (geometry_.size_h * geometry_.size_w > kMostPositions)
+    if (positions() > kMostPositions)
       config_.fail("size", fmt::format("a window has at most {} positions", kMostPositions));
     const Shape output = output_of(geometry_);
     winners_ = plan.saved((output.size() + 3) / 4);
@@ -69,19 +68,28 @@ class MaxPool final : public Layer {
     return output;
   }
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
-    max_pool(geometry_, pass.rows(), x.data(), y.data(), pass.training() ? winners(pass) : nullptr);
+    max_pool(geometry_, pass.rows(), x.data(), y.data(), pass.training() ? winners(pass) : nullptr,
+             after_relu_);
   }
   void backward(ConstTensor, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
     if (!dx.empty()) max_pool_backward(geometry_, pass.rows(), dy.data(), winners(pass), dx.data());
   }
+  /// Relu's slope is cheaper here: of each window only the winner is looked at.
+  void follow(Layer& before) override {
+    after_relu_ = positions() < kMostPositions && before.leave_relu_slope();
+  }
 
  private:
+  static constexpr std::int64_t kMostPositions = 256;  ///< a winner is kept as one byte
+
+  std::int64_t positions() const { return geometry_.size_h * geometry_.size_w; }
   std::uint8_t* winners(const Pass& pass) const {
     return reinterpret_cast<std::uint8_t*>(pass.buffer(winners_).data());
   }
 
   Config config_;
   PoolingGeometry geometry_;
+  bool after_relu_ = false;
   BufferId winners_;
 };
 

@@ -51,6 +51,7 @@ Shape Sequence::setup(const Shape& sample, Plan& plan) {
     entry.first_parameter = plan.parameter_end();
     const std::size_t parameters_before = plan.parameters().size();
     entry.output = shape = setup_entry(entries_, i, shape, plan);
+    if (i > 0) entry.layer->follow(*entries_[i - 1].layer);
     entry.parameter_end = plan.parameter_end();
     entry.learns =
         std::any_of(plan.parameters().begin() + static_cast<std::ptrdiff_t>(parameters_before),

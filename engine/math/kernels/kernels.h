@@ -74,7 +74,7 @@ struct NormalizationKernels {
 
 struct PoolingKernels {
   void (*max_pool)(const PoolingGeometry& geometry, std::int64_t images, const float* x, float* y,
-                   std::uint8_t* winner);
+                   std::uint8_t* winner, bool after_relu);
   void (*max_pool_backward)(const PoolingGeometry& geometry, std::int64_t images, const float* dy,
                             const std::uint8_t* winner, float* dx);
   void (*average_pool)(const PoolingGeometry& geometry, std::int64_t images, const float* x,

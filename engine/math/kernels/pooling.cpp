@@ -75,7 +75,8 @@ void zero(std::int64_t count, float* x) {
 std::int64_t in_size(const PoolingGeometry& g) { return g.height * g.width * g.channels; }
 std::int64_t out_size(const PoolingGeometry& g) { return g.out_height() * g.out_width() * g.channels; }
 
-void max_pool(const PoolingGeometry& g, std::int64_t images, const float* x, float* y, std::uint8_t* winner) {
+void max_pool(const PoolingGeometry& g, std::int64_t images, const float* x, float* y, std::uint8_t* winner,
+              bool after_relu) {
   const std::int64_t in = in_size(g), out = out_size(g);
   for (std::int64_t image = 0; image < images; ++image, x += in, y += out) {
     std::uint8_t* const winners = winner ? winner + image * out : nullptr;
@@ -94,6 +95,7 @@ void max_pool(const PoolingGeometry& g, std::int64_t images, const float* x, flo
           best = takes ? candidate : best;
         });
         Lanes::write(best, y + pixel + c);
+        if (after_relu) where = best <= 0.0f ? typename Lanes::Positions{} + std::int32_t{kNoWinner} : where;
         if (winners) Lanes::write(where, winners + pixel + c);
       });
     });

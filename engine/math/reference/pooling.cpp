@@ -36,14 +36,15 @@ std::int64_t positions(const PoolingGeometry& g, std::int64_t out, bool include_
 
 }  // namespace
 
-void max_pool(const PoolingGeometry& g, std::int64_t images, const float* x, float* y, std::uint8_t* winner) {
+void max_pool(const PoolingGeometry& g, std::int64_t images, const float* x, float* y, std::uint8_t* winner,
+              bool after_relu) {
   std::int64_t last = -1;
   for_each_pair(g, images, [&](std::int64_t in, std::int64_t out, std::int64_t position) {
     const bool first = out != last;
     last = out;
     if (!first && !(x[in] > y[out] || (std::isnan(x[in]) && !std::isnan(y[out])))) return;
     y[out] = x[in];
-    if (winner) winner[out] = static_cast<std::uint8_t>(position);
+    if (winner) winner[out] = after_relu && y[out] <= 0 ? kNoWinner : static_cast<std::uint8_t>(position);
   });
 }
 

@@ -81,25 +81,29 @@ struct Matrices {
 TEST_CASE("gemm equals plain loops for every transposition, beta and leading dimension", "[gemm]") {
   prepare_blas();
   // Sizes around those of register tiles, of cache blocks and of what is left of them.
-  const auto [m, n, k] = GENERATE(table<int, int, int>({{1, 1, 1},
-                                                        {3, 5, 7},
-                                                        {17, 1, 9},
-                                                        {1, 33, 4},
-                                                        {2, 130, 31},
-                                                        {128, 10, 100},
-                                                        {64, 63, 65},
-                                                        {5, 4, 300},
-                                                        {33, 3, 19},
-                                                        {131, 100, 37},
-                                                        {70, 52, 517},
-                                                        {9, 49, 257},
-                                                        {200, 2, 5},
-                                                        {147, 28, 64},
-                                                        // B so large that it is packed ahead.
-                                                        {19, 270, 500},
-                                                        {35, 103, 1300},
-                                                        // Multiplied the other way round, A copied apart.
-                                                        {35, 1043, 70}}));
+  const auto [m, n, k] =
+      GENERATE(table<int, int, int>({{1, 1, 1},
+                                     {3, 5, 7},
+                                     {17, 1, 9},
+                                     {1, 33, 4},
+                                     {2, 130, 31},
+                                     {128, 10, 100},
+                                     {64, 63, 65},
+                                     {5, 4, 300},
+                                     {33, 3, 19},
+                                     {131, 100, 37},
+                                     {70, 52, 517},
+                                     {9, 49, 257},
+                                     {200, 2, 5},
+                                     {147, 28, 64},
+                                     // B so large that it is packed ahead.
+                                     {19, 270, 500},
+                                     {35, 103, 1300},
+                                     // A packed by tiles, but for what is left of its rows.
+                                     {70, 530, 41},
+                                     {22, 515, 530},
+                                     // Multiplied the other way round.
+                                     {35, 1043, 70}}));
   const Transpose ta = GENERATE(Transpose::no, Transpose::yes), tb = GENERATE(Transpose::no, Transpose::yes);
   const int gap = GENERATE(0, 3, 1024);
   const Matrices matrices(ta, tb, m, n, k, gap);

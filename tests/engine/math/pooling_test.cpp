@@ -40,7 +40,7 @@ TEST_CASE("pooling's extents follow the usual formula and are 0 when the window 
 TEST_CASE("max pooling and its gradient equal the reference exactly, ties and NaN included", "[pooling]") {
   const std::size_t which = GENERATE(range<std::size_t>(0, std::size(kGeometries)));
   const std::int64_t images = GENERATE(0, 1, 3);
-  const bool poisoned = GENERATE(false, true);
+  const bool poisoned = GENERATE(false, true), after_relu = GENERATE(false, true);
   const PoolingGeometry& g = kGeometries[which];
   const std::int64_t out = images * g.out_height() * g.out_width() * g.channels;
   Numbers x = with_ties(images * g.height * g.width * g.channels, 1);
@@ -49,9 +49,9 @@ TEST_CASE("max pooling and its gradient equal the reference exactly, ties and Na
   const Numbers dy = random_numbers(out, 2);
   Numbers y = filled(out, 7), expected = y, evaluated = y, dx = filled(std::ssize(x), 7), expected_dx = dx;
   std::vector<std::uint8_t> winner(y.size(), 99), expected_winner = winner;
-  max_pool(g, images, x.data(), y.data(), winner.data());
-  max_pool(g, images, x.data(), evaluated.data(), nullptr);
-  reference::max_pool(g, images, x.data(), expected.data(), expected_winner.data());
+  max_pool(g, images, x.data(), y.data(), winner.data(), after_relu);
+  max_pool(g, images, x.data(), evaluated.data(), nullptr, after_relu);
+  reference::max_pool(g, images, x.data(), expected.data(), expected_winner.data(), after_relu);
   CHECK(difference(y, expected) == 0);
   CHECK(difference(evaluated, expected) == 0);
   CHECK(winner == expected_winner);
