@@ -73,7 +73,9 @@ struct Rows {
   Operand at(std::int64_t row) const {
     return row < tiled ? Operand{tiles + row * k, 1, kRows} : part(as_is, row, 0);
   }
-  Rows from(std::int64_t first) const { return {part(as_is, 0, first), tiles + first * kRows, tiled, k}; }
+  Rows from(std::int64_t first) const {
+    return {part(as_is, 0, first), tiled > 0 ? tiles + first * kRows : nullptr, tiled, k};
+  }
 };
 
 /// Hides where a pointer comes from: else the compiler keeps a pointer per row and runs out of registers.
@@ -344,6 +346,7 @@ void multiply_part(const Panel& panel, std::int64_t rows, std::int64_t depth, co
         multiply_rows(here, depth, {{a_copy, 1, kCopiedRows}}, b, below(place, row), next);
       }
     } else {
+      // Tiles of one vector may have more rows than A is packed for.
       multiply_rows(rows, depth, panel.vectors == 1 ? Rows{as_is} : a, b, place, next);
     }
   }
