@@ -25,11 +25,13 @@ cover() { # TARGET FILE...
   done
 }
 cover cifar10 datasets/readers/cifar10.cpp datasets/readers/byte_reader.cpp
+cover cifar100 datasets/readers/cifar100.cpp datasets/readers/cifar_set.cpp
 cover config engine/config/yaml_reader.cpp engine/config/checker.cpp engine/config/checker_values.cpp \
   engine/config/expansion.cpp engine/config/scalar.cpp engine/config/source.cpp
 cover csv datasets/readers/csv_table.cpp
 cover gzip datasets/readers/byte_reader.cpp
 cover idx datasets/readers/idx_file.cpp datasets/readers/idx_set.cpp
+cover run_log cli/report.cpp cli/run_log.cpp models/training/run_directory.cpp
 cover layer models/network/plan.cpp models/network/sequence.cpp
 cover merges datasets/readers/byte_pairs.cpp
 cover npy datasets/readers/npy_array.cpp
