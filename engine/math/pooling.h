@@ -16,10 +16,12 @@ struct PoolingGeometry {
   std::int64_t out_width() const;
 };
 
-/// y: (n, OH, OW, C). `winner` (may be null: evaluation) gets the position of each maximum inside its window,
-/// as a byte (windows of at most 256 positions); the first of equal ones, NaN wins. `after_relu`: windows
-/// without a number above 0 (at most 255 positions) get kNoWinner, a position that none has.
+/// No position of a window that follows relu has this number.
 constexpr std::uint8_t kNoWinner = 255;
+
+/// y: (n, OH, OW, C). `winner` (may be null: evaluation) gets the position of each maximum inside its window,
+/// as a byte (windows of at most 256 positions); the first of equal ones, NaN wins. `after_relu`: where the
+/// maximum is 0 or below, it is kNoWinner (windows of at most 255 positions).
 void max_pool(const PoolingGeometry& geometry, std::int64_t images, const float* x, float* y,
               std::uint8_t* winner, bool after_relu = false);
 /// dx is overwritten.

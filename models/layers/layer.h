@@ -29,7 +29,7 @@ class Layer {
   /// Called after setup() of a layer whose input is the output of `before` and goes nowhere else.
   virtual void follow(Layer& /*before*/) {}
   /// Where relu is the last thing a layer does, leaves its slope to the layer that follows and says so: dy
-  /// has to be 0 from then on where y is not above 0.
+  /// has to be 0 from then on where y is 0.
   virtual bool leave_relu_slope() { return false; }
   /// Treats each number by itself, without parameters: any part of the units can be handed to it.
   virtual bool is_elementwise() const { return false; }

@@ -31,12 +31,12 @@ cover config engine/config/yaml_reader.cpp engine/config/checker.cpp engine/conf
 cover csv datasets/readers/csv_table.cpp
 cover gzip datasets/readers/byte_reader.cpp
 cover idx datasets/readers/idx_file.cpp datasets/readers/idx_set.cpp
-cover run_log cli/report.cpp cli/run_log.cpp models/training/run_directory.cpp
 cover layer models/network/plan.cpp models/network/sequence.cpp
 cover merges datasets/readers/byte_pairs.cpp
 cover npy datasets/readers/npy_array.cpp
 cover overrides engine/config/layering.cpp
 cover picture datasets/readers/picture_file.cpp datasets/readers/png.cpp datasets/readers/jpeg.cpp
+cover run_log cli/report.cpp cli/run_log.cpp models/training/run_directory.cpp
 cover safetensors models/export/safetensors.cpp
 cover state models/training/checkpoint_state.cpp
 cover text datasets/readers/utf8.cpp datasets/readers/characters.cpp

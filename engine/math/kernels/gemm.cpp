@@ -35,6 +35,7 @@ alignas(64) thread_local float a_copy[kDepth * kCopiedRows];
 
 // A is packed by tiles once, unless it is too large, or there are too few columns to gain by it.
 constexpr std::int64_t kTiledFloats = 1 << 17, kTiledColumns = 512;
+constexpr std::int64_t kPackedRows = kLanes > kRows ? kLanes : kRows;  // at once: whole vectors and tiles
 
 // The other way round: the fewest rows; the most numbers of B, since more would come from memory as A
 // does; the longest way between rows of B; columns of C at a time.
@@ -51,7 +52,7 @@ struct Place {
   float* c;
   std::int64_t ldc;
   float beta;
-  bool far;  ///< it comes from afar, so each tile fetches the one below
+  bool far;  ///< it comes from afar, so a tile that prepares fetches the one below
 };
 
 inline Place below(const Place& place, std::int64_t rows) {
@@ -334,20 +335,21 @@ inline std::int64_t equal_depth(std::int64_t k) {
 void multiply_part(const Panel& panel, std::int64_t rows, std::int64_t depth, const Rows& a, const Columns& b,
                    const Place& place, Packing& next) {
   const MultiplyPanel multiply_rows = panel_of(panel.vectors);
+  // Tiles of one vector may have more rows than A is packed for.
+  const Rows usable = panel.vectors == 1 ? Rows{a.as_is} : a;
   const Operand& as_is = a.as_is;
   if (panel.narrow) {
     multiply_narrow(rows, depth, as_is, b.data, panel.columns, place);
   } else {
     next.expect(rows / tile_rows(panel.vectors) * (depth / Packing::kStride));
-    if (kCopiesA && a.tiled == 0 && as_is.step == 1 && page_apart(as_is.k_step)) {
+    if (kCopiesA && usable.tiled == 0 && as_is.step == 1 && page_apart(as_is.k_step)) {
       for (std::int64_t row = 0; row < rows; row += kCopiedRows) {
         const std::int64_t here = rows - row < kCopiedRows ? rows - row : kCopiedRows;
         pack(part(as_is, row, 0), here, kCopiedRows, depth, a_copy);
         multiply_rows(here, depth, {{a_copy, 1, kCopiedRows}}, b, below(place, row), next);
       }
     } else {
-      // Tiles of one vector may have more rows than A is packed for.
-      multiply_rows(rows, depth, panel.vectors == 1 ? Rows{as_is} : a, b, place, next);
+      multiply_rows(rows, depth, usable, b, place, next);
     }
   }
   if (!next.empty()) next.finish();
@@ -366,6 +368,7 @@ void multiply(const Product& product, const Rows& a) {
   const std::int64_t direct_rows = page_apart(product.b.k_step) ? kDirectRowsPageApart : kDirectRows;
   const std::int64_t far_floats = product.a.k_step == 1 && product.m > direct_rows ? kFarWeights : kFarFloats;
   const bool far = product.n * product.k >= far_floats && product.m >= kRowsWorthPacking;
+  // With shorter vectors fetching it took longer than it saved.
   const bool far_c = kLanes == 16 && product.m * product.n > kFarFloats;
   const std::int64_t floats_of_a = product.m * product.k;
   const bool fetches_a =
@@ -389,9 +392,9 @@ void multiply(const Product& product, const Rows& a) {
         pack(part(product.b, column, k), panel.columns, panel.width(), depth_at(k), to);
       }
       if (column == 0 && fetches_a) {
-        const Operand rows = part(product.a, 0, k);
-        for (std::int64_t i = 0; i < depth_at(k); ++i) __builtin_prefetch(rows.data + i * rows.k_step, 0, 2);
-        next.fetch_lines(rows.data, rows.k_step);
+        const Operand of_a = part(product.a, 0, k);
+        for (std::int64_t i = 0; i < depth_at(k); ++i) __builtin_prefetch(of_a.data + i * of_a.k_step, 0, 2);
+        next.fetch_lines(of_a.data, of_a.k_step);
       }
       multiply_part(panel, product.m, depth_at(k), a.from(k), b,
                     {product.c + column, product.ldc, k == 0 ? product.beta : 1.0f, k == 0 && far_c}, next);
@@ -403,17 +406,17 @@ void multiply(const Product& product, const Rows& a) {
 /// A by tiles, if that pays: they read it on and on then, and rows that lie pages apart do not compete.
 Rows tiled(const Product& product) {
   const auto& [m, n, k, a, b, beta, c, ldc] = product;
-  Rows rows{a, a_tiles, m - m % kLanes, k};
+  Rows rows{a, a_tiles, m - m % kPackedRows, k};
   if (n < kTiledColumns || rows.tiled * k > kTiledFloats || (a.k_step == 1 && !page_apart(a.step)))
     return {a};
-  for (std::int64_t row = 0; row < rows.tiled; row += kLanes)
+  for (std::int64_t row = 0; row < rows.tiled; row += kPackedRows)
     for (std::int64_t first = 0; first < k; first += kLanes) {
       const std::int64_t depth = k - first < kLanes ? k - first : kLanes;
-      alignas(64) float some[kLanes * kLanes];
-      pack(part(a, row, first), kLanes, kLanes, depth, some);
+      alignas(64) float some[kPackedRows * kLanes];
+      pack(part(a, row, first), kPackedRows, kPackedRows, depth, some);
       for (std::int64_t i = 0; i < depth; ++i)
-        for (std::int64_t tile = 0; tile < kLanes; tile += kRows)
-          __builtin_memcpy(a_tiles + (row + tile) * k + (first + i) * kRows, some + i * kLanes + tile,
+        for (std::int64_t tile = 0; tile < kPackedRows; tile += kRows)
+          __builtin_memcpy(a_tiles + (row + tile) * k + (first + i) * kRows, some + i * kPackedRows + tile,
                            kRows * sizeof(float));
     }
   return rows;
@@ -448,7 +451,8 @@ void multiply_swapped(const Product& product) {
 }
 
 void multiply_any(const Product& product) {
-  swaps(product) ? multiply_swapped(product) : multiply(product, tiled(product));
+  if (swaps(product)) return multiply_swapped(product);
+  multiply(product, tiled(product));
 }
 
 }  // namespace

@@ -51,11 +51,9 @@ class Packing {
         __builtin_prefetch(line_of_a_, 0, 2);
     for (std::int64_t run = 0; run < runs_a_call_; ++run, ++next_) {
       if (next_ < runs_)
-        for (std::int64_t line = 0; line < lines_; ++line) {
-          const float* const place = from_.data + next_ * run_step_ + line * kLine;
-          // What is packed at once passes by the second cache, where A and this panel are to stay.
-          copied_runs_ > 0 ? __builtin_prefetch(place, 0, 2) : __builtin_prefetch(place, 0, 2);
-        }
+        // Into the second cache: rows that lie a page apart would push each other out of the first.
+        for (std::int64_t line = 0; line < lines_; ++line)
+          __builtin_prefetch(from_.data + next_ * run_step_ + line * kLine, 0, 2);
       const std::int64_t row = next_ - kLead;
       if (row >= 0 && row < copied_runs_)
         for (std::int64_t lane = 0; lane < width_; lane += kLanes)
@@ -70,8 +68,7 @@ class Packing {
   }
 
  private:
-  // Rows between fetching and packing. More would not fit: where rows are 1024 numbers apart, 12 of them have
-  // places of their own in the first cache.
+  // Rows between fetching and packing; more gained nothing.
   static constexpr std::int64_t kLead = 10;
 
   Operand from_{};

@@ -102,6 +102,9 @@ TEST_CASE("gemm equals plain loops for every transposition, beta and leading dim
                                      // A packed by tiles, but for what is left of its rows.
                                      {70, 530, 41},
                                      {22, 515, 530},
+                                     {20, 521, 30},
+                                     // C so large that it is fetched ahead, too.
+                                     {280, 480, 150},
                                      // Multiplied the other way round.
                                      {35, 1043, 70}}));
   const Transpose ta = GENERATE(Transpose::no, Transpose::yes), tb = GENERATE(Transpose::no, Transpose::yes);
