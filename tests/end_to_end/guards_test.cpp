@@ -187,7 +187,7 @@ TEST_CASE("a bit that flips in shared values, an optimizer state or a copy ends 
       fault.flags +
       " & run=$!; until [ -e runs/a/checkpoints/last ]; do sleep 0.1; done; "
       // The run may replace what is being copied.
-      "until cp -rL runs/a/checkpoints/last kept; do rm -rf kept; done; flip=0; "
+      "for try in 1 2 3 4 5 6; do cp -rL runs/a/checkpoints/last kept && break; rm -rf kept; done; flip=0; "
       // A copy that flips while its successor is on the way is overwritten, and nothing comes of it: again.
       "for try in 1 2 3 4 5 6; do python3 $FLIP_BIT kept " +
       fault.tensor + " " + fault.memory + " $(ranks " + fault.rank +
