@@ -18,9 +18,6 @@ namespace {
 /// A sum of fewer floats is done sooner by one thread than by waking others.
 constexpr std::int64_t kFloatsWorthThreads = 1 << 16;
 
-/// A part of a tree's leaves has at most two roots of each size.
-constexpr std::size_t kMostRoots = 64;
-
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
@@ -87,14 +84,24 @@ struct GradientReducer::State {
       node_ranks = group.size();
       const int first = my_rank - node_rank;
       node_blocks = {blocks.of_rank(first).first, blocks.of_rank(first + node_ranks - 1).last};
+      std::vector<Range> inputs;
+      for (int rank = first; rank < first + node_ranks; ++rank) {
+        if (rank == my_rank) my_first = static_cast<int>(inputs.size());
+        for (int worker = 0; worker < pool.size(); ++worker) {
+          const SumTree theirs = SumTree::of_leaves(blocks.count, blocks.of_worker(rank, worker));
+          inputs.insert(inputs.end(), theirs.roots().begin(), theirs.roots().end());
+        }
+        if (rank == my_rank) my_count = static_cast<int>(inputs.size()) - my_first;
+      }
+      node_gradients = static_cast<int>(inputs.size());
       // Between nodes MPI adds whatever they send, unless the tree goes on there.
-      const Range leaves = blocks.exact ? node_blocks : Range{0, node_blocks.count()};
-      tree = SumTree::of_leaves(blocks.exact ? blocks.count : static_cast<int>(leaves.last), leaves);
+      tree = blocks.exact ? SumTree(blocks.count, std::move(inputs))
+                          : SumTree::of_leaves(node_gradients, {0, node_gradients});
     };
     const auto layout = [&] {
       return NodeWindow::Layout{.floats = total,
                                 .workers = std::vector<int>(at(node_ranks), pool.size()),
-                                .blocks = static_cast<int>(node_blocks.count()),
+                                .gradients = node_gradients,
                                 .table_rows = mesh.data().size(),
                                 .first_rank = mesh.world().rank() - node_rank * mesh.model().size(),
                                 .rank_step = mesh.model().size()};
@@ -150,10 +157,7 @@ struct GradientReducer::State {
 
   bool sums_in_node() const { return nodes > 0 && (window->all_gradients().size() > 1 || sends_roots()); }
   bool sends_roots() const { return !counts_out.empty(); }
-  int my_first_block() const {
-    return static_cast<int>(blocks.of_rank(mesh.data().rank()).first - node_blocks.first);
-  }
-  float* my_sums() const { return window->gradients(my_first_block()); }
+  float* my_sums() const { return window->gradients(my_first); }
   std::int64_t progress_of(int bucket) const {
     return step * static_cast<std::int64_t>(buckets.size()) + bucket + 1;
   }
@@ -223,7 +227,7 @@ struct GradientReducer::State {
 
   /// The roots of a part of a bucket, where the messages to the owners of its slices have them.
   void sum_into_messages(int bucket, const Range& part) {
-    std::array<float*, kMostRoots> roots{};
+    std::array<float*, SumTree::kMostRoots> roots{};
     float* message = roots_out.floats().data() + first_out[at(bucket)];
     for (int node = 0; node < nodes; ++node) {
       const Range theirs = slice(lane_slices[at(bucket)], node, nodes);
@@ -266,7 +270,8 @@ struct GradientReducer::State {
   std::optional<NodeWindow> window;
   int node_rank = 0, node_ranks = 1;  ///< ranks whose window this is
   BatchBlocks blocks;
-  Range node_blocks;  ///< of all ranks whose window this is
+  Range node_blocks;                                   ///< of all ranks whose window this is
+  int my_first = 0, my_count = 0, node_gradients = 0;  ///< mine among the window's gradients
   SumTree tree{1, {}};
   bool several_nodes = false;
   bool refused = false;  ///< the window, for want of room
@@ -302,9 +307,10 @@ GradientReducer::~GradientReducer() = default;
 
 std::span<float> GradientReducer::values() { return state_->window->values(); }
 
-std::span<float> GradientReducer::gradients(int block) {
-  return {state_->window->gradients(state_->my_first_block() + block),
-          static_cast<std::size_t>(state_->total)};
+int GradientReducer::gradient_count() const { return state_->my_count; }
+
+std::span<float> GradientReducer::gradients(int index) {
+  return {state_->window->gradients(state_->my_first + index), static_cast<std::size_t>(state_->total)};
 }
 
 void GradientReducer::begin() {

@@ -11,13 +11,14 @@
 
 namespace trainer {
 
-/// Holds the flat parameters and the flat gradient of every block, and sums gradients over the blocks of all
-/// data ranks while backward still runs. Ranks of one node keep both in a shared window: each sums its slice
-/// of every bucket where the gradients lie, along a tree; between nodes each slice is reduce-scattered by
-/// MPI, or in exact mode what the tree leaves apart on a node is sent to the slice's owner, who adds it along
-/// the tree. Each float is owned by exactly one rank of data(), which updates it; publish() lets all read it.
-/// Alone, with one block, nothing is copied or summed. A step: begin, ready ... ready, finish, agree, (update
-/// own pieces), publish.
+/// Holds the flat parameters and the flat gradient of every worker, and sums gradients over the blocks of all
+/// data ranks while backward still runs. A worker has one gradient, in exact mode one for each node of the
+/// tree over all blocks (SumTree) that its own blocks make up. Ranks of one node keep both in a shared
+/// window: each sums its slice of every bucket where the gradients lie, along the tree; between nodes each
+/// slice is reduce-scattered by MPI, or in exact mode what the tree leaves apart on a node is sent to the
+/// slice's owner, who adds it along the tree. Each float is owned by exactly one rank of data(), which
+/// updates it; publish() lets all read it. Alone, with one block, nothing is copied or summed. A step: begin,
+/// ready ... ready, finish, agree, (update own pieces), publish.
 class GradientReducer {
  public:
   struct Options {
@@ -34,8 +35,9 @@ class GradientReducer {
   /// All parameters. In the window of the node, so only their owner may write, between finish() and publish()
   /// (before the first step: every rank writes the same values to all, then publish()).
   std::span<float> values();
-  /// Where the gradient of the `block`th of this rank's blocks goes.
-  std::span<float> gradients(int block);
+  int gradient_count() const;
+  /// This rank's, by worker.
+  std::span<float> gradients(int index);
 
   void begin();
   /// Worker's gradients [first, last) are final. Any worker thread may call, each for itself, in descending

@@ -9,7 +9,7 @@ namespace trainer {
 int NodeWindow::Layout::all_workers() const { return std::accumulate(workers.begin(), workers.end(), 0); }
 
 std::int64_t NodeWindow::Layout::bytes() const {
-  return bytes_of<float>(floats) * (1 + blocks) + bytes_of<SharedCounter>(all_workers()) +
+  return bytes_of<float>(floats) * (1 + gradients) + bytes_of<SharedCounter>(all_workers()) +
          bytes_of<SharedCounter>(std::ssize(workers)) +
          bytes_of<double>(std::int64_t{2} * table_rows * kTableColumns);
 }
@@ -24,7 +24,7 @@ NodeWindow::NodeWindow(Layout layout, std::unique_ptr<SharedMemory> memory, int 
       activity_(activity) {
   std::span<std::byte> room = memory_->bytes();
   values_ = take<float>(room, layout_.floats);
-  for (int block = 0; block < layout_.blocks; ++block)
+  for (int index = 0; index < layout_.gradients; ++index)
     gradients_.push_back(take<float>(room, layout_.floats).data());
   sources_.assign(gradients_.begin(), gradients_.end());
   progress_ = take<SharedCounter>(room, layout_.all_workers());

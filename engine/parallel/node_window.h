@@ -10,15 +10,15 @@
 
 namespace trainer {
 
-/// What the workers of one node share: parameters, a gradient for each of their blocks, how far each worker
+/// What the workers of one node share: parameters, their gradients, how far each worker
 /// has come, and a barrier of ranks that makes no MPI call. Workers are counted over the node, by rank, then
-/// by thread; blocks over the node, too.
+/// by thread; gradients over the node, too.
 class NodeWindow {
  public:
   struct Layout {
     std::int64_t floats = 0;            ///< of the flat buffer
     std::vector<int> workers;           ///< threads of each rank of the node
-    int blocks = 1;                     ///< of all ranks of the node
+    int gradients = 1;                  ///< of all ranks of the node
     int table_rows = 1;                 ///< ranks whose scalars agree
     int first_rank = 0, rank_step = 1;  ///< of the world: where the node's ranks are in it
     static constexpr int kTableColumns = 256;
@@ -30,8 +30,7 @@ class NodeWindow {
              Activity& activity);
 
   std::span<float> values() const { return values_; }
-  float* gradients(int block) const { return gradients_[static_cast<std::size_t>(block)]; }
-  /// By block.
+  float* gradients(int index) const { return gradients_[static_cast<std::size_t>(index)]; }
   std::span<const float* const> all_gradients() const { return sources_; }
   int first_worker() const { return first_worker_; }
 

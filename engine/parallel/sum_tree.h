@@ -19,6 +19,9 @@ class SumTree {
   /// The leaves `part` themselves as inputs.
   static SumTree of_leaves(int leaves, const Range& part);
 
+  /// A part of the leaves has at most two roots of each size.
+  static constexpr std::size_t kMostRoots = 64;
+
   std::size_t inputs() const { return merges_.size(); }
   /// What remains when the inputs are added as far as the tree does: one node when they are all leaves.
   const std::vector<Range>& roots() const { return roots_; }

@@ -1,6 +1,7 @@
 #include "models/network/network.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace trainer {
 
@@ -23,6 +24,8 @@ Network::Network(const std::vector<Config>& layers, const Shape& sample, const O
     pass.plan_ = &plan_;
     if (input_.rank() > 0) pass.positions_ = input_[0];
     pass.blocks_.resize(static_cast<std::size_t>(blocks_of(index).count()));
+    pass.tree_ = SumTree::of_leaves(blocks_.count, blocks_of(index));
+    pass.inputs_.resize(pass.blocks_.size());
   }
 }
 
@@ -41,16 +44,48 @@ std::int64_t Network::worker_bytes() const {
 }
 
 void Network::attach(std::span<const float> values, std::vector<std::span<float>> gradients, BatchSum& sum) {
-  auto gradient = gradients.begin();
+  auto next = gradients.begin();
   for (Worker& worker : workers_) {
     worker.memory = Arena(plan_.saved_end() + plan_.scratch_end());
     worker.pass.memory_ = worker.memory.floats().data();
     worker.pass.values_ = values.data();
-    for (Block& block : worker.pass.blocks_)
-      block.gradients = gradients.empty() ? nullptr : (gradient++)->data();
     worker.pass.states_ = states().data();
     worker.pass.sum_ = &sum;
+    if (gradients.empty()) continue;
+    const auto roots = next;
+    next += std::ssize(worker.pass.tree_.roots());
+    attach_gradients(worker, {roots, next}, plan_.parameter_end());
   }
+}
+
+void Network::attach_gradients(Worker& worker, std::span<const std::span<float>> roots, std::int64_t floats) {
+  Pass& pass = worker.pass;
+  pass.roots_.clear();
+  worker.block_gradients.clear();
+  auto block = pass.blocks_.begin();
+  for (std::size_t root = 0; root < roots.size(); ++root) {
+    pass.roots_.push_back(roots[root].data());
+    const std::int64_t blocks = pass.tree_.roots()[root].count();
+    // A block that is a root by itself is written to where that is wanted.
+    if (blocks == 1) (block++)->gradients = roots[root].data();
+    for (std::int64_t i = 0; i < blocks && blocks > 1; ++i)
+      (block++)->gradients = worker.block_gradients.emplace_back(floats).floats().data();
+  }
+}
+
+void Network::keep_blocks(bool keep) {
+  for (Worker& worker : workers_) worker.pass.keeps_blocks_ = keep;
+}
+
+std::span<const float> Network::gradient_of_block(int block) const {
+  for (const Worker& worker : workers_) {
+    const std::vector<Block>& blocks = worker.pass.blocks_;
+    if (block < std::ssize(blocks))
+      return {blocks[static_cast<std::size_t>(block)].gradients,
+              static_cast<std::size_t>(plan_.parameter_end())};
+    block -= static_cast<int>(std::ssize(blocks));
+  }
+  throw std::out_of_range("this rank has no such block");
 }
 
 Tensor Network::input(int worker, std::int64_t rows) {
@@ -87,9 +122,10 @@ Tensor Network::output_gradient(int worker) { return workers_[static_cast<std::s
 
 void Network::backward(int worker, const std::function<void(std::int64_t)>& on_ready) {
   Worker& self = workers_[static_cast<std::size_t>(worker)];
+  self.pass.summed_from_ = plan_.parameter_end();
   self.pass.on_ready_ = on_ready;
   layers_.backward(self.x, self.y, self.dy, Tensor(), self.pass);
-  on_ready(0);
+  self.pass.ready_from(0);
 }
 
 }  // namespace trainer

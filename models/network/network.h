@@ -35,7 +35,7 @@ class Network {
   const Shape& input() const { return input_; }
   /// What a worker computes.
   Range blocks_of(int worker) const { return blocks_.of_worker(rank_, worker); }
-  /// From now on another rank's part, which must have as many blocks. Not within a pass.
+  /// From now on another rank's part, where each has one block. Not within a pass.
   void set_rank(int rank) { rank_ = rank; }
   const Shape& output() const { return output_; }
   /// Takes their memory at first, so that a network that is only looked at needs none.
@@ -43,9 +43,14 @@ class Network {
   /// Bytes that one worker needs for activations and scratch.
   std::int64_t worker_bytes() const;
 
-  /// Where parameters are read, the gradient of each of this rank's blocks is written (empty: evaluation
-  /// only), and batches are summed.
+  /// Where parameters are read, the gradients of this rank's workers are written (empty: evaluation only),
+  /// and batches are summed. A worker has a gradient for each root of the SumTree over its blocks.
   void attach(std::span<const float> values, std::vector<std::span<float>> gradients, BatchSum& sum);
+
+  /// Whether gradient_of_block() is wanted, which costs time. Not within a pass.
+  void keep_blocks(bool keep);
+  /// The gradient of one of this rank's blocks alone, until what was handed to attach() is written to.
+  std::span<const float> gradient_of_block(int block) const;
 
   /// A worker's rows of one batch: those of its blocks.
   struct Rows {
@@ -69,9 +74,12 @@ class Network {
  private:
   struct Worker {
     Arena memory;
+    std::vector<Arena> block_gradients;  ///< of blocks that are added here
     Pass pass;
     Tensor x, y, dy;
   };
+
+  static void attach_gradients(Worker& worker, std::span<const std::span<float>> roots, std::int64_t floats);
 
   BatchBlocks blocks_;
   int rank_;

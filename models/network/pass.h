@@ -7,6 +7,7 @@
 
 #include "engine/core/random.h"
 #include "engine/core/tensor.h"
+#include "engine/parallel/sum_tree.h"
 #include "models/network/plan.h"
 
 namespace trainer {
@@ -18,7 +19,7 @@ enum class Mode { training, evaluation };
 /// block by block; all others take all rows at once.
 struct Block {
   std::int64_t first = 0, count = 0;
-  float* gradients = nullptr;  ///< the flat gradient this block writes; null in evaluation
+  float* gradients = nullptr;  ///< the flat gradient this block writes; null where only evaluated
 };
 
 /// Sums over the whole global batch, whichever workers and ranks hold it. Collective over all workers: each
@@ -67,6 +68,11 @@ class Pass {
   /// Whether a layer that shares the parameter, and came before in backward, has written its part of the
   /// gradient.
   bool adds_gradient(ParameterId id) const { return id.use + 1 < plan_->parameter(id).uses; }
+  /// Whether the layer adds up what its blocks give for this gradient, by sum_blocks(), instead of writing
+  /// gradient() of each. For layers whose parameter says Parameter::sums_blocks.
+  bool sums_blocks(ParameterId id) const;
+  /// What every block gives for the numbers from `first` on of that gradient: `parts`, one after the other.
+  void sum_blocks(ParameterId id, std::int64_t first, std::span<const float> parts);
   std::span<float> state(StateId id) const;
   /// The memory as (rows, per_row), or (fixed) when it was booked without per_row.
   Tensor buffer(BufferId id) const;
@@ -79,12 +85,13 @@ class Pass {
   void batch_sum(std::span<const double> lines, std::span<double> total) { sum_->sum(worker_, lines, total); }
 
   /// For sequences: the gradients of all parameters from this offset of the flat buffer on are final.
-  void ready_from(std::int64_t offset) {
-    if (on_ready_) on_ready_(offset);
-  }
+  void ready_from(std::int64_t offset);
 
  private:
   friend class Network;
+  /// Adds what the blocks have for the parameters in this range of the flat buffer.
+  void sum_gradients(std::int64_t first, std::int64_t last);
+
   Mode mode_ = Mode::training;
   std::int64_t step_ = 0;
   std::uint64_t seed_ = 1;
@@ -94,6 +101,11 @@ class Pass {
   std::int64_t positions_ = 0;  ///< of a sample that is a sequence
   std::int64_t first_row_ = 0, batch_rows_ = 0, mean_rows_ = 0;
   std::vector<Block> blocks_;
+  SumTree tree_{1, {}};               ///< over the blocks
+  std::vector<const float*> inputs_;  ///< of the tree
+  std::vector<float*> roots_;         ///< the flat gradients that get what the tree leaves
+  std::int64_t summed_from_ = 0;      ///< of the gradients, in this backward
+  bool keeps_blocks_ = false;         ///< each block's gradient is wanted
   const Plan* plan_ = nullptr;
   const float* values_ = nullptr;
   float* states_ = nullptr;

@@ -28,6 +28,8 @@ struct Parameter {
   std::int64_t cut_first = 0;
   std::optional<Shape> whole = {};
 
+  bool sums_blocks = false;  ///< the layer asks Pass::sums_blocks()
+
   std::optional<Config> init = {};  ///< filled by the plan from the layer's `init`
   float rate = 1;  ///< filled by the plan from the layer's `lr` and `frozen`: times the learning rate
   std::int64_t offset = 0;  ///< filled by the plan: where it begins in the flat buffer, a multiple of 16

@@ -97,7 +97,9 @@ Crosscheck::Crosscheck(const Config& root, Session& session, GradientReducer& re
 bool Crosscheck::begin(std::int64_t step) {
   step_ = step;
   const std::int64_t every = session_.settings().crosscheck;
-  if ((step + 1) % every != 0) return false;
+  const bool is_due = (step + 1) % every == 0;
+  session_.network().keep_blocks(is_due);
+  if (!is_due) return false;
   const int ranks = session_.mesh().data().size();
   const std::int64_t number = (step + 1) / every, partners = std::max(1, ranks - 1);
   shift_ = ranks == 1 ? 0 : static_cast<int>(1 + number % partners);
@@ -130,7 +132,7 @@ Crosscheck::Traits Crosscheck::own(BatchRunner& batch) const {
   const std::int64_t block = block_of(rank);
   const auto sums = batch.sums().subspan(static_cast<std::size_t>(block) * batch.kinds(), batch.kinds());
   const auto number = static_cast<int>(block - session_.blocks().of_rank(rank).first);
-  return traits(sums, recorder_.checksum(), reducer_.gradients(number));
+  return traits(sums, recorder_.checksum(), session_.network().gradient_of_block(number));
 }
 
 /// A block of the rank that comes `shift` ranks later.

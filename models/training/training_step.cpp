@@ -66,8 +66,8 @@ std::vector<std::string> TrainingStep::state_names() const {
 
 std::vector<std::span<float>> TrainingStep::gradients() {
   std::vector<std::span<float>> gradients;
-  const std::int64_t blocks = session_.blocks().of_rank(session_.mesh().data().rank()).count();
-  for (int block = 0; block < blocks; ++block) gradients.push_back(reducer_.gradients(block));
+  for (int index = 0; index < reducer_.gradient_count(); ++index)
+    gradients.push_back(reducer_.gradients(index));
   return gradients;
 }
 

@@ -79,23 +79,41 @@ LayerHarness::LayerHarness(const std::string& yaml, const Shape& sample, const O
   std::ranges::generate(parameters_.floats(),
                         [&, i = std::uint64_t{0}]() mutable { return stream.uniform(i++) - 0.5f; });
   std::vector<std::span<float>> gradients;
-  for (int block = 0; block < blocks_.count; ++block) {
+  std::vector<Range> roots;
+  for (int worker = 0; worker < blocks_.threads; ++worker) {
+    const SumTree mine = SumTree::of_leaves(blocks_.count, blocks_.of_worker(0, worker));
+    roots.insert(roots.end(), mine.roots().begin(), mine.roots().end());
+  }
+  for (std::size_t root = 0; root < roots.size(); ++root) {
     gradients_.emplace_back(size);
     gradients.push_back(gradients_.back().floats());
     // What a layer forgets to write is found by every comparison.
     std::ranges::fill(gradients.back(), std::numeric_limits<float>::quiet_NaN());
   }
+  sum_of_workers_ = SumTree(blocks_.count, std::move(roots));
   network_->attach(parameters_.floats(), gradients, sum_);
   samples_.resize(static_cast<std::size_t>(rows_));
   std::iota(samples_.begin(), samples_.end(), 0);
 }
 
 std::vector<float> LayerHarness::gradient(const Parameter& parameter) const {
-  std::vector<float> sum(static_cast<std::size_t>(parameter.shape.size()));
   std::vector<const float*> inputs;
   for (const Arena& gradient : gradients_) inputs.push_back(part(gradient.floats(), parameter).data());
+  return sum(sum_of_workers_, inputs, parameter);
+}
+
+std::vector<float> LayerHarness::gradient_of_blocks(const Parameter& parameter) const {
+  std::vector<const float*> inputs;
+  for (int block = 0; block < blocks_.count; ++block)
+    inputs.push_back(network_->gradient_of_block(block).data() + parameter.offset);
+  return sum(SumTree::of_leaves(blocks_.count, {0, blocks_.count}), inputs, parameter);
+}
+
+std::vector<float> LayerHarness::sum(const SumTree& tree, const std::vector<const float*>& inputs,
+                                     const Parameter& parameter) {
+  std::vector<float> sum(static_cast<std::size_t>(parameter.shape.size()));
   float* const root = sum.data();
-  SumTree::of_leaves(blocks_.count, {0, blocks_.count}).sum(inputs, {&root, 1}, 0, std::ssize(sum));
+  tree.sum(inputs, {&root, 1}, 0, std::ssize(sum));
   return sum;
 }
 

@@ -58,6 +58,10 @@ class LayerHarness {
     return std::span(plan().parameters()).subspan(own_parameters_);
   }
   std::span<float> values(const Parameter& parameter) { return part(parameters_.floats(), parameter); }
+  /// See Network::keep_blocks().
+  void keep_blocks(bool keep) { network_->keep_blocks(keep); }
+  /// Of kept blocks, added here.
+  std::vector<float> gradient_of_blocks(const Parameter& parameter) const;
   /// Summed over blocks.
   std::vector<float> gradient(const Parameter& parameter) const;
   std::span<float> values(const State& state);
@@ -73,6 +77,8 @@ class LayerHarness {
     return flat.subspan(static_cast<std::size_t>(parameter.offset),
                         static_cast<std::size_t>(parameter.shape.size()));
   }
+  static std::vector<float> sum(const SumTree& tree, const std::vector<const float*>& inputs,
+                                const Parameter& parameter);
   Range rows_of(int worker) const { return blocks_.rows(blocks_.of_worker(0, worker), rows_); }
 
   std::int64_t rows_;
@@ -86,6 +92,7 @@ class LayerHarness {
   std::unique_ptr<Network> network_;
   Arena parameters_;
   std::vector<Arena> gradients_;
+  SumTree sum_of_workers_{1, {}};
   std::vector<std::int64_t> samples_;
 };
 

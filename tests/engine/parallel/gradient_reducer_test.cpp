@@ -8,6 +8,7 @@
 
 #include "engine/core/batch_blocks.h"
 #include "engine/core/random.h"
+#include "engine/parallel/sum_tree.h"
 #include "tests/support/mpi_main.h"
 
 namespace trainer {
@@ -227,15 +228,29 @@ std::vector<float> exact_sums(Mesh& mesh, int threads, int blocks, const Gradien
   GradientReducer reducer(mesh, pool, kBorders, options);
   const BatchBlocks dealt{.count = blocks, .ranks = mesh.data().size(), .threads = threads, .exact = true};
   const int rank = mesh.data().rank();
+  std::vector<SumTree> trees;
+  std::vector<int> first_gradients{0};
+  for (int worker = 0; worker < threads; ++worker) {
+    trees.push_back(SumTree::of_leaves(blocks, dealt.of_worker(rank, worker)));
+    first_gradients.push_back(first_gradients.back() + static_cast<int>(trees.back().roots().size()));
+  }
+  REQUIRE(reducer.gradient_count() == first_gradients.back());
   reducer.begin();
   pool.run([&](int worker) {
+    const auto me = static_cast<std::size_t>(worker);
     const Range mine = dealt.of_worker(rank, worker);
+    std::vector<std::vector<float>> rough(static_cast<std::size_t>(mine.count()), std::vector<float>(kTotal));
+    std::vector<const float*> inputs;
+    for (const std::vector<float>& block : rough) inputs.push_back(block.data());
+    std::vector<float*> roots;
+    for (int index = first_gradients[me]; index < first_gradients[me + 1]; ++index)
+      roots.push_back(reducer.gradients(index).data());
     for (std::size_t parameter = kBorders.size() - 1; parameter > 0; --parameter) {
-      for (std::int64_t block = mine.first; block < mine.last; ++block)
+      for (std::int64_t block = 0; block < mine.count(); ++block)
         for (std::int64_t i = kBorders[parameter - 1]; i < kBorders[parameter]; ++i)
-          reducer.gradients(
-              static_cast<int>(block - dealt.of_rank(rank).first))[static_cast<std::size_t>(i)] =
-              rough_gradient(static_cast<int>(block), i);
+          rough[static_cast<std::size_t>(block)][static_cast<std::size_t>(i)] =
+              rough_gradient(static_cast<int>(mine.first + block), i);
+      trees[me].sum(inputs, roots, kBorders[parameter - 1], kBorders[parameter]);
       reducer.ready(worker, kBorders[parameter - 1], kBorders[parameter]);
     }
   });

@@ -17,6 +17,30 @@ TEST_CASE("dense passes the gradient check", "[layers]") {
   check_gradients("dense: {units: 4, activation: relu}, dense: 2", {6});
 }
 
+TEST_CASE("what blocks give for a weight has the same bits added part by part as added from whole blocks",
+          "[layers]") {
+  for (const int workers : {1, 2, 3, 8}) {
+    CAPTURE(workers);
+    LayerHarness harness("dense: {units: 310, activation: tanh}, dense: 7", {302},
+                         {.rows = 19, .workers = workers, .exact_blocks = 8});
+    std::vector<float> x(19 * 302), dy(19 * 7);
+    RandomStream(1, "x").fill_uniform(0, x);
+    RandomStream(1, "dy").fill_uniform(0, dy);
+    harness.forward(x);
+    harness.backward(dy);
+    std::vector<std::vector<float>> by_parts;
+    for (const Parameter& parameter : harness.parameters()) by_parts.push_back(harness.gradient(parameter));
+    harness.keep_blocks(true);
+    harness.forward(x);
+    harness.backward(dy);
+    for (std::size_t i = 0; i < by_parts.size(); ++i) {
+      CAPTURE(harness.parameters()[i].name);
+      CHECK(by_parts[i] == harness.gradient(harness.parameters()[i]));
+      CHECK(by_parts[i] == harness.gradient_of_blocks(harness.parameters()[i]));
+    }
+  }
+}
+
 TEST_CASE("a worker without rows leaves zeros as its gradient", "[layers]") {
   check_gradients("dense: 4", {6}, {.rows = 1, .workers = 2});
 }
