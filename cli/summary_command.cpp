@@ -33,7 +33,7 @@ std::vector<std::string> row_of(const Sequence::Entry& entry, const Plan& plan, 
           operations > 0 ? grouped(operations) : ""};
 }
 
-/// What one rank keeps: parameters, a gradient for each worker, the optimizer's state of its slice,
+/// What one rank keeps: parameters, gradients, the optimizer's state of its slice,
 /// activations.
 std::string memory_lines(const Session& session, const Config& train) {
   const Network& network = session.network();
@@ -44,11 +44,11 @@ std::string memory_lines(const Session& session, const Config& train) {
   const std::int64_t arrays =
       std::ssize(optimizer->states()) + (settings.average > 0 ? 1 : 0) + (settings.accumulate > 1 ? 1 : 0);
   const std::int64_t state = arrays * values / mesh.data().size();
-  const std::int64_t activations = workers * network.worker_bytes();
+  const std::int64_t activations = workers * network.worker_bytes(), gradients = network.gradient_bytes();
   return fmt::format(
       "memory a rank: {}: parameters {}, gradients {}, optimizer {}, activations {} ({} rows a worker)\n",
-      bytes_text(values + workers * values + state + activations), bytes_text(values),
-      bytes_text(workers * values), bytes_text(state), bytes_text(activations), network.plan().max_rows());
+      bytes_text(values + gradients + state + activations), bytes_text(values), bytes_text(gradients),
+      bytes_text(state), bytes_text(activations), network.plan().max_rows());
 }
 
 std::string summary(const OpenRun& run) {

@@ -17,8 +17,8 @@ namespace trainer {
 /// window: each sums its slice of every bucket where the gradients lie, along the tree; between nodes each
 /// slice is reduce-scattered by MPI, or in exact mode what the tree leaves apart on a node is sent to the
 /// slice's owner, who adds it along the tree. Each float is owned by exactly one rank of data(), which
-/// updates it; publish() lets all read it. Alone, with one block, nothing is copied or summed. A step: begin,
-/// ready ... ready, finish, agree, (update own pieces), publish.
+/// updates it; publish() lets all read it. Alone, with one gradient, nothing is copied or summed. A step:
+/// begin, ready ... ready, finish, agree, (update own pieces), publish.
 class GradientReducer {
  public:
   struct Options {

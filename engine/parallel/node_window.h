@@ -10,9 +10,9 @@
 
 namespace trainer {
 
-/// What the workers of one node share: parameters, their gradients, how far each worker
-/// has come, and a barrier of ranks that makes no MPI call. Workers are counted over the node, by rank, then
-/// by thread; gradients over the node, too.
+/// What the workers of one node share: parameters, their gradients, how far each worker has come, and a
+/// barrier of ranks that makes no MPI call. Workers are counted over the node, by rank, then by thread;
+/// gradients over the node, too.
 class NodeWindow {
  public:
   struct Layout {

@@ -106,12 +106,14 @@ Shape Dense::setup(const Shape& sample, Plan& plan) {
     bias.whole = Shape{units_};
   }
   if (sums_forward()) bias.cut_axis = -1;
-  // Where rows' products have the same bits however they are cut, and lie as the inputs do.
-  weight.sums_blocks = plan.max_blocks() > 1 && outputs_ > 0 && gemm_is_chained() && !is_tied();
-  if (weight.sums_blocks) {
-    inputs_at_once_ =
-        std::clamp(kSummedFloats / (plan.max_blocks() * outputs_), std::min(kFewestInputs, inputs_), inputs_);
-    block_parts_ = plan.scratch(0, Shape{plan.max_blocks(), inputs_at_once_, outputs_}.size());
+  // Where an element has the same bits however products are cut, the gradient lies by inputs, and a few of
+  // them fit into the cache.
+  const std::int64_t of_input = plan.max_blocks() * outputs_;
+  weight.summed_by_layer = plan.max_blocks() > 1 && of_input > 0 &&
+                           of_input * kFewestInputs <= 4 * kSummedFloats && gemm_is_chained() && !is_tied();
+  if (weight.summed_by_layer) {
+    inputs_at_once_ = std::clamp(kSummedFloats / of_input, std::min(kFewestInputs, inputs_), inputs_);
+    block_rows_ = plan.scratch(0, inputs_at_once_ * of_input);
   }
   weight_ = is_tied() ? find_tied_weight(sample, plan) : plan.parameter(weight);
   const bool whole_sums = !by_inputs || sums_forward();
@@ -172,9 +174,9 @@ void Dense::forward(ConstTensor x, Tensor y, Pass& pass) {
 
 void Dense::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) {
   multiply_by_slope(applied_, pass, slope_, y, dy);
-  if (pass.sums_blocks(weight_)) sum_weight_gradients(x, dy, pass);
+  if (pass.layer_sums(weight_)) sum_weight_gradient(x, dy, pass);
   for (const Block& block : pass.blocks()) {
-    if (!pass.sums_blocks(weight_))
+    if (!pass.layer_sums(weight_))
       find_weight_gradient(x, dy, block, {0, inputs_}, pass.adds_gradient(weight_) ? 1.0f : 0.0f,
                            pass.gradient(weight_, block).data());
     const MatrixRows rows = MatrixRows::of(block, positions_);
@@ -199,26 +201,26 @@ void Dense::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& p
 }
 
 /// Few inputs at a time, so that what their blocks give is added while the cache has it.
-void Dense::sum_weight_gradients(ConstTensor x, ConstTensor dy, Pass& pass) const {
-  float* const parts = pass.buffer(block_parts_).data();
+void Dense::sum_weight_gradient(ConstTensor x, ConstTensor dy, Pass& pass) const {
+  float* const of_blocks = pass.buffer(block_rows_).data();
   for (std::int64_t first = 0; first < inputs_; first += inputs_at_once_) {
     const Range inputs{first, std::min(first + inputs_at_once_, inputs_)};
-    float* part = parts;
+    float* end = of_blocks;
     for (const Block& block : pass.blocks()) {
-      find_weight_gradient(x, dy, block, inputs, 0, part);
-      part += inputs.count() * outputs_;
+      find_weight_gradient(x, dy, block, inputs, 0, end);
+      end += inputs.count() * outputs_;
     }
-    pass.sum_blocks(weight_, first * outputs_, {parts, part});
+    pass.sum_over_blocks(weight_, first * outputs_, {of_blocks, end});
   }
 }
 
-void Dense::find_weight_gradient(ConstTensor x, ConstTensor dy, const Block& block, const Range& mine,
+void Dense::find_weight_gradient(ConstTensor x, ConstTensor dy, const Block& block, const Range& inputs_here,
                                  float beta, float* dw) const {
   const MatrixRows rows = MatrixRows::of(block, positions_);
   const auto multiply = [&](const Range& inputs, const Range& units) {
     const float* const from = x.data() + rows.first * inputs_ + inputs.first;
     const float* const slopes = dy.data() + rows.first * outputs_ + units.first;
-    float* const to = dw + weight_at(inputs.first - mine.first, units.first);
+    float* const to = dw + weight_at(inputs.first - inputs_here.first, units.first);
     if (is_tied())
       gemm(Transpose::yes, Transpose::no, units.count(), inputs.count(), rows.count, slopes, outputs_, from,
            inputs_, beta, to, weight_row());
@@ -226,7 +228,7 @@ void Dense::find_weight_gradient(ConstTensor x, ConstTensor dy, const Block& blo
       gemm(Transpose::yes, Transpose::no, inputs.count(), units.count(), rows.count, from, inputs_, slopes,
            outputs_, beta, to, weight_row());
   };
-  if (gemm_is_chained()) return multiply(mine, {0, outputs_});
+  if (gemm_is_chained()) return multiply(inputs_here, {0, outputs_});
   for (std::size_t i = 1; i < input_borders_.size(); ++i)
     for (std::size_t j = 1; j < unit_borders_.size(); ++j)
       multiply({input_borders_[i - 1], input_borders_[i]}, {unit_borders_[j - 1], unit_borders_[j]});

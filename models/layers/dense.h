@@ -58,10 +58,10 @@ class Dense final : public Layer {
   bool sums_backward() const { return block_sum_ && cut_.along == Cut::Along::outputs; }
   template <class Product>
   void sum_blocks(const Pass& pass, std::span<float> total, Product product) const;
-  /// dw = x' dy + beta dw, where dw has these inputs only.
-  void find_weight_gradient(ConstTensor x, ConstTensor dy, const Block& block, const Range& inputs,
+  /// dw = x' dy + beta dw, where dw has these inputs only; all of them where BLAS computes.
+  void find_weight_gradient(ConstTensor x, ConstTensor dy, const Block& block, const Range& inputs_here,
                             float beta, float* dw) const;
-  void sum_weight_gradients(ConstTensor x, ConstTensor dy, Pass& pass) const;
+  void sum_weight_gradient(ConstTensor x, ConstTensor dy, Pass& pass) const;
   ParameterId find_tied_weight(const Shape& sample, Plan& plan) const;
   /// A shared weight lies (units, inputs).
   bool is_tied() const { return !tied_to_.empty(); }
@@ -88,8 +88,8 @@ class Dense final : public Layer {
   BufferId slope_;  // of the activation, where it does not follow from y
   std::vector<std::int64_t> input_borders_, unit_borders_;  // of the blocks that BLAS computes by themselves
   BufferId parts_, sum_scratch_;                            // of block_sum_
-  std::int64_t inputs_at_once_ = 0;                         // in sum_weight_gradients()
-  BufferId block_parts_;
+  std::int64_t inputs_at_once_ = 0;                         // of which the blocks' gradients are added
+  BufferId block_rows_;                                     // they themselves
 };
 
 /// Bias and activation of a dense layer that is cut along its inputs: what comes once the parts are summed.

@@ -4,6 +4,11 @@
 #include <stdexcept>
 
 namespace trainer {
+namespace {
+
+constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
+
+}  // namespace
 
 Network::Network(const std::vector<Config>& layers, const Shape& sample, const Options& options)
     : blocks_(options.blocks),
@@ -39,9 +44,7 @@ std::span<float> Network::states() {
   return states_.floats();
 }
 
-std::int64_t Network::worker_bytes() const {
-  return (plan_.saved_end() + plan_.scratch_end()) * static_cast<std::int64_t>(sizeof(float));
-}
+std::int64_t Network::worker_bytes() const { return (plan_.saved_end() + plan_.scratch_end()) * kFloatBytes; }
 
 void Network::attach(std::span<const float> values, std::vector<std::span<float>> gradients, BatchSum& sum) {
   auto next = gradients.begin();
@@ -51,14 +54,17 @@ void Network::attach(std::span<const float> values, std::vector<std::span<float>
     worker.pass.values_ = values.data();
     worker.pass.states_ = states().data();
     worker.pass.sum_ = &sum;
-    if (gradients.empty()) continue;
+    if (gradients.empty()) {
+      for (Block& block : worker.pass.blocks_) block.gradients = nullptr;
+      continue;
+    }
     const auto roots = next;
     next += std::ssize(worker.pass.tree_.roots());
-    attach_gradients(worker, {roots, next}, plan_.parameter_end());
+    attach_gradients(worker, {roots, next});
   }
 }
 
-void Network::attach_gradients(Worker& worker, std::span<const std::span<float>> roots, std::int64_t floats) {
+void Network::attach_gradients(Worker& worker, std::span<const std::span<float>> roots) const {
   Pass& pass = worker.pass;
   pass.roots_.clear();
   worker.block_gradients.clear();
@@ -68,24 +74,42 @@ void Network::attach_gradients(Worker& worker, std::span<const std::span<float>>
     const std::int64_t blocks = pass.tree_.roots()[root].count();
     // A block that is a root by itself is written to where that is wanted.
     if (blocks == 1) (block++)->gradients = roots[root].data();
-    for (std::int64_t i = 0; i < blocks && blocks > 1; ++i)
-      (block++)->gradients = worker.block_gradients.emplace_back(floats).floats().data();
+    for (std::int64_t i = 0; i < blocks && blocks > 1; ++i) {
+      worker.block_gradients.push_back(private_memory(plan_.parameter_end() * kFloatBytes));
+      (block++)->gradients = reinterpret_cast<float*>(worker.block_gradients.back()->bytes().data());
+    }
   }
 }
 
-void Network::keep_blocks(bool keep) {
-  for (Worker& worker : workers_) worker.pass.keeps_blocks_ = keep;
+std::int64_t Network::gradient_bytes() const {
+  std::int64_t floats = 0;
+  for (const Worker& worker : workers_) {
+    const Pass& pass = worker.pass;
+    const std::int64_t roots = std::ssize(pass.tree_.roots());
+    floats += roots * plan_.parameter_end();
+    const std::int64_t blocks =
+        std::ranges::count_if(pass.tree_.roots(), [](const Range& root) { return root.count() == 1; });
+    for (std::size_t index = 0; index < plan_.parameters().size(); ++index)
+      if (!pass.layer_sums({.index = static_cast<int>(index)}))
+        floats += (std::ssize(pass.blocks_) - blocks) * plan_.parameters()[index].shape.size();
+  }
+  return floats * kFloatBytes;
 }
 
-std::span<const float> Network::gradient_of_block(int block) const {
-  for (const Worker& worker : workers_) {
-    const std::vector<Block>& blocks = worker.pass.blocks_;
-    if (block < std::ssize(blocks))
-      return {blocks[static_cast<std::size_t>(block)].gradients,
-              static_cast<std::size_t>(plan_.parameter_end())};
+void Network::keep_block(int block) {
+  kept_block_ = nullptr;
+  for (Worker& worker : workers_) {
+    std::vector<Block>& blocks = worker.pass.blocks_;
+    const bool is_here = block >= 0 && block < std::ssize(blocks);
+    worker.pass.kept_block_ = is_here ? block : -1;
+    if (is_here) kept_block_ = &blocks[static_cast<std::size_t>(block)];
     block -= static_cast<int>(std::ssize(blocks));
   }
-  throw std::out_of_range("this rank has no such block");
+}
+
+std::span<const float> Network::gradient_of_block() const {
+  if (!kept_block_) throw std::logic_error("no block of this rank is kept");
+  return {kept_block_->gradients, static_cast<std::size_t>(plan_.parameter_end())};
 }
 
 Tensor Network::input(int worker, std::int64_t rows) {

@@ -8,6 +8,7 @@
 
 #include "engine/core/arena.h"
 #include "engine/core/batch_blocks.h"
+#include "engine/parallel/memory_block.h"
 #include "models/network/pass.h"
 #include "models/network/plan.h"
 #include "models/network/sequence.h"
@@ -42,15 +43,17 @@ class Network {
   std::span<float> states();
   /// Bytes that one worker needs for activations and scratch.
   std::int64_t worker_bytes() const;
+  /// Bytes of all workers' gradients, also of blocks.
+  std::int64_t gradient_bytes() const;
 
   /// Where parameters are read, the gradients of this rank's workers are written (empty: evaluation only),
   /// and batches are summed. A worker has a gradient for each root of the SumTree over its blocks.
   void attach(std::span<const float> values, std::vector<std::span<float>> gradients, BatchSum& sum);
 
-  /// Whether gradient_of_block() is wanted, which costs time. Not within a pass.
-  void keep_blocks(bool keep);
-  /// The gradient of one of this rank's blocks alone, until what was handed to attach() is written to.
-  std::span<const float> gradient_of_block(int block) const;
+  /// From the next backward on gradient_of_block() is wanted of this block of the rank; of none: -1.
+  void keep_block(int block);
+  /// That block's own gradient, after backward and until what was handed to attach() is written to.
+  std::span<const float> gradient_of_block() const;
 
   /// A worker's rows of one batch: those of its blocks.
   struct Rows {
@@ -74,12 +77,13 @@ class Network {
  private:
   struct Worker {
     Arena memory;
-    std::vector<Arena> block_gradients;  ///< of blocks that are added here
+    /// Of blocks that are added here. Memory that nobody touches costs nothing.
+    std::vector<std::unique_ptr<SharedMemory>> block_gradients;
     Pass pass;
     Tensor x, y, dy;
   };
 
-  static void attach_gradients(Worker& worker, std::span<const std::span<float>> roots, std::int64_t floats);
+  void attach_gradients(Worker& worker, std::span<const std::span<float>> roots) const;
 
   BatchBlocks blocks_;
   int rank_;
@@ -89,6 +93,7 @@ class Network {
   Arena states_;
   BufferId x_, y_, dy_;
   std::vector<Worker> workers_;
+  const Block* kept_block_ = nullptr;
 };
 
 }  // namespace trainer

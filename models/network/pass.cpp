@@ -1,5 +1,6 @@
 #include "models/network/pass.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -15,20 +16,23 @@ Tensor Pass::gradient(ParameterId id, const Block& block) const {
   return {block.gradients + parameter.offset, parameter.shape};
 }
 
-bool Pass::sums_blocks(ParameterId id) const {
+bool Pass::layer_sums(ParameterId id) const {
   const Parameter& parameter = plan_->parameter(id);
   // What several layers add to is summed once all have.
-  return parameter.sums_blocks && parameter.uses == 1 && blocks_.size() > 1 && !keeps_blocks_;
+  return parameter.summed_by_layer && parameter.uses == 1 && blocks_.size() > 1;
 }
 
-void Pass::sum_blocks(ParameterId id, std::int64_t first, std::span<const float> parts) {
-  const auto count = std::ssize(parts) / std::ssize(blocks_);
+void Pass::sum_over_blocks(ParameterId id, std::int64_t first, std::span<const float> of_blocks) {
+  const auto count = std::ssize(of_blocks) / std::ssize(blocks_);
+  const std::int64_t place = plan_->parameter(id).offset + first;
   for (std::size_t block = 0; block < blocks_.size(); ++block)
-    inputs_[block] = parts.data() + static_cast<std::int64_t>(block) * count;
+    inputs_[block] = of_blocks.data() + static_cast<std::int64_t>(block) * count;
   std::array<float*, SumTree::kMostRoots> roots{};
-  for (std::size_t root = 0; root < roots_.size(); ++root)
-    roots[root] = roots_[root] + plan_->parameter(id).offset + first;
+  for (std::size_t root = 0; root < roots_.size(); ++root) roots[root] = roots_[root] + place;
   tree_.sum(inputs_, std::span(roots).first(roots_.size()), 0, count);
+  if (kept_block_ < 0) return;
+  const auto kept = static_cast<std::size_t>(kept_block_);
+  std::copy_n(inputs_[kept], count, blocks_[kept].gradients + place);
 }
 
 void Pass::sum_gradients(std::int64_t first, std::int64_t last) {
@@ -37,7 +41,7 @@ void Pass::sum_gradients(std::int64_t first, std::int64_t last) {
   const std::vector<Parameter>& parameters = plan_->parameters();
   for (std::size_t index = parameters.size(); index-- > 0 && parameters[index].offset >= first;) {
     const Parameter& parameter = parameters[index];
-    if (parameter.offset < last && !sums_blocks({.index = static_cast<int>(index)}))
+    if (parameter.offset < last && !layer_sums({.index = static_cast<int>(index)}))
       tree_.sum(inputs_, roots_, parameter.offset, parameter.offset + parameter.shape.size());
   }
 }

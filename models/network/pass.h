@@ -68,11 +68,11 @@ class Pass {
   /// Whether a layer that shares the parameter, and came before in backward, has written its part of the
   /// gradient.
   bool adds_gradient(ParameterId id) const { return id.use + 1 < plan_->parameter(id).uses; }
-  /// Whether the layer adds up what its blocks give for this gradient, by sum_blocks(), instead of writing
-  /// gradient() of each. For layers whose parameter says Parameter::sums_blocks.
-  bool sums_blocks(ParameterId id) const;
-  /// What every block gives for the numbers from `first` on of that gradient: `parts`, one after the other.
-  void sum_blocks(ParameterId id, std::int64_t first, std::span<const float> parts);
+  /// Whether the layer gives this gradient to sum_over_blocks(), instead of writing gradient() of each block.
+  /// For layers whose parameter says Parameter::summed_by_layer.
+  bool layer_sums(ParameterId id) const;
+  /// The numbers from `first` on of that gradient: those of every block, one after the other.
+  void sum_over_blocks(ParameterId id, std::int64_t first, std::span<const float> of_blocks);
   std::span<float> state(StateId id) const;
   /// The memory as (rows, per_row), or (fixed) when it was booked without per_row.
   Tensor buffer(BufferId id) const;
@@ -105,7 +105,7 @@ class Pass {
   std::vector<const float*> inputs_;  ///< of the tree
   std::vector<float*> roots_;         ///< the flat gradients that get what the tree leaves
   std::int64_t summed_from_ = 0;      ///< of the gradients, in this backward
-  bool keeps_blocks_ = false;         ///< each block's gradient is wanted
+  int kept_block_ = -1;               ///< whose gradient is wanted by itself
   const Plan* plan_ = nullptr;
   const float* values_ = nullptr;
   float* states_ = nullptr;

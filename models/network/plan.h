@@ -28,7 +28,7 @@ struct Parameter {
   std::int64_t cut_first = 0;
   std::optional<Shape> whole = {};
 
-  bool sums_blocks = false;  ///< the layer asks Pass::sums_blocks()
+  bool summed_by_layer = false;  ///< the layer asks Pass::layer_sums()
 
   std::optional<Config> init = {};  ///< filled by the plan from the layer's `init`
   float rate = 1;  ///< filled by the plan from the layer's `lr` and `frozen`: times the learning rate

@@ -97,14 +97,16 @@ Crosscheck::Crosscheck(const Config& root, Session& session, GradientReducer& re
 bool Crosscheck::begin(std::int64_t step) {
   step_ = step;
   const std::int64_t every = session_.settings().crosscheck;
-  const bool is_due = (step + 1) % every == 0;
-  session_.network().keep_blocks(is_due);
-  if (!is_due) return false;
+  session_.network().keep_block(-1);
+  if ((step + 1) % every != 0) return false;
   const int ranks = session_.mesh().data().size();
   const std::int64_t number = (step + 1) / every, partners = std::max(1, ranks - 1);
   shift_ = ranks == 1 ? 0 : static_cast<int>(1 + number % partners);
   turn_ = number / partners;
-  recorder_.begin(block_of(session_.mesh().data().rank()));
+  const int rank = session_.mesh().data().rank();
+  const std::int64_t block = block_of(rank);
+  recorder_.begin(block);
+  session_.network().keep_block(static_cast<int>(block - session_.blocks().of_rank(rank).first));
   return true;
 }
 
@@ -131,8 +133,7 @@ Crosscheck::Traits Crosscheck::own(BatchRunner& batch) const {
   const int rank = session_.mesh().data().rank();
   const std::int64_t block = block_of(rank);
   const auto sums = batch.sums().subspan(static_cast<std::size_t>(block) * batch.kinds(), batch.kinds());
-  const auto number = static_cast<int>(block - session_.blocks().of_rank(rank).first);
-  return traits(sums, recorder_.checksum(), session_.network().gradient_of_block(number));
+  return traits(sums, recorder_.checksum(), session_.network().gradient_of_block());
 }
 
 /// A block of the rank that comes `shift` ranks later.

@@ -52,12 +52,12 @@ bool lies_in(std::int64_t place, std::span<const GradientReducer::Piece> ranges)
 Witness witness(const DivergenceFacts& facts) {
   if (!std::isfinite(facts.own_loss)) return {.level = Witness::kLoss};
   Witness found;
-  for (std::size_t block = 0; block < facts.gradients.size(); ++block)
+  for (std::size_t index = 0; index < facts.gradients.size(); ++index)
     for (const Parameter& parameter : facts.parameters)
       for (std::int64_t place = parameter.offset; place < parameter.offset + parameter.shape.size();
            ++place) {
-        if (std::isfinite(facts.gradients[block][static_cast<std::size_t>(place)])) continue;
-        if (block > 0 || !lies_in(place, facts.sums))
+        if (std::isfinite(facts.gradients[index][static_cast<std::size_t>(place)])) continue;
+        if (index > 0 || !lies_in(place, facts.sums))
           return {.level = Witness::kGradient, .parameter = parameter.name};
         if (found.level == Witness::kNothing) found = {.level = Witness::kSum, .parameter = parameter.name};
       }

@@ -30,7 +30,7 @@ class LossHistory {
 /// What is known when a step was not finite.
 struct DivergenceFacts {
   double own_loss = 0;  ///< the loss of this rank's rows
-  /// This rank's gradients, by block of its rows, flat like the values; the sums of all ranks lie in the
+  /// This rank's gradients, as the reducer has them; the sums of all ranks lie in the
   /// first of them where `sums` says.
   std::vector<std::span<const float>> gradients;
   std::vector<GradientReducer::Piece> sums;

@@ -67,7 +67,7 @@ class TrainingStep {
   const GradientReducer& reducer() const { return reducer_; }
   OwnedParameters& owned() { return owned_; }
   BatchRunner& batch() { return batch_; }
-  /// Of each block of this rank's rows, flat like the values.
+  /// This rank's, as the reducer has them.
   std::vector<std::span<float>> gradients();
 
  private:

@@ -5,8 +5,6 @@
 #include <limits>
 #include <numeric>
 
-#include "engine/parallel/sum_tree.h"
-
 namespace trainer {
 namespace {
 
@@ -87,7 +85,7 @@ LayerHarness::LayerHarness(const std::string& yaml, const Shape& sample, const O
   for (std::size_t root = 0; root < roots.size(); ++root) {
     gradients_.emplace_back(size);
     gradients.push_back(gradients_.back().floats());
-    // What a layer forgets to write is found by every comparison.
+    // What a layer forgets to write is found by every comparison, where a block has its worker by itself.
     std::ranges::fill(gradients.back(), std::numeric_limits<float>::quiet_NaN());
   }
   sum_of_workers_ = SumTree(blocks_.count, std::move(roots));
@@ -97,24 +95,18 @@ LayerHarness::LayerHarness(const std::string& yaml, const Shape& sample, const O
 }
 
 std::vector<float> LayerHarness::gradient(const Parameter& parameter) const {
+  std::vector<float> sum(static_cast<std::size_t>(parameter.shape.size()));
   std::vector<const float*> inputs;
   for (const Arena& gradient : gradients_) inputs.push_back(part(gradient.floats(), parameter).data());
-  return sum(sum_of_workers_, inputs, parameter);
-}
-
-std::vector<float> LayerHarness::gradient_of_blocks(const Parameter& parameter) const {
-  std::vector<const float*> inputs;
-  for (int block = 0; block < blocks_.count; ++block)
-    inputs.push_back(network_->gradient_of_block(block).data() + parameter.offset);
-  return sum(SumTree::of_leaves(blocks_.count, {0, blocks_.count}), inputs, parameter);
-}
-
-std::vector<float> LayerHarness::sum(const SumTree& tree, const std::vector<const float*>& inputs,
-                                     const Parameter& parameter) {
-  std::vector<float> sum(static_cast<std::size_t>(parameter.shape.size()));
   float* const root = sum.data();
-  tree.sum(inputs, {&root, 1}, 0, std::ssize(sum));
+  sum_of_workers_.sum(inputs, {&root, 1}, 0, std::ssize(sum));
   return sum;
+}
+
+std::vector<float> LayerHarness::gradient_of_block(const Parameter& parameter) const {
+  const auto numbers = network_->gradient_of_block().subspan(
+      static_cast<std::size_t>(parameter.offset), static_cast<std::size_t>(parameter.shape.size()));
+  return {numbers.begin(), numbers.end()};
 }
 
 std::span<float> LayerHarness::values(const State& state) {

@@ -10,6 +10,7 @@
 #include "engine/config/config_tree.h"
 #include "engine/core/arena.h"
 #include "engine/core/thread_pool.h"
+#include "engine/parallel/sum_tree.h"
 #include "models/network/network.h"
 
 namespace trainer {
@@ -58,10 +59,9 @@ class LayerHarness {
     return std::span(plan().parameters()).subspan(own_parameters_);
   }
   std::span<float> values(const Parameter& parameter) { return part(parameters_.floats(), parameter); }
-  /// See Network::keep_blocks().
-  void keep_blocks(bool keep) { network_->keep_blocks(keep); }
-  /// Of kept blocks, added here.
-  std::vector<float> gradient_of_blocks(const Parameter& parameter) const;
+  /// See Network.
+  void keep_block(int block) { network_->keep_block(block); }
+  std::vector<float> gradient_of_block(const Parameter& parameter) const;
   /// Summed over blocks.
   std::vector<float> gradient(const Parameter& parameter) const;
   std::span<float> values(const State& state);
@@ -77,8 +77,6 @@ class LayerHarness {
     return flat.subspan(static_cast<std::size_t>(parameter.offset),
                         static_cast<std::size_t>(parameter.shape.size()));
   }
-  static std::vector<float> sum(const SumTree& tree, const std::vector<const float*>& inputs,
-                                const Parameter& parameter);
   Range rows_of(int worker) const { return blocks_.rows(blocks_.of_worker(0, worker), rows_); }
 
   std::int64_t rows_;

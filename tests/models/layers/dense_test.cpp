@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "engine/math/gemm.h"
 #include "tests/support/layer_check.h"
 
 namespace trainer {
@@ -17,28 +18,53 @@ TEST_CASE("dense passes the gradient check", "[layers]") {
   check_gradients("dense: {units: 4, activation: relu}, dense: 2", {6});
 }
 
-TEST_CASE("what blocks give for a weight has the same bits added part by part as added from whole blocks",
-          "[layers]") {
-  for (const int workers : {1, 2, 3, 8}) {
+TEST_CASE("a weight's gradient added over blocks part by part has the bits of whole blocks", "[layers]") {
+  constexpr int kBlocks = 8;
+  constexpr std::int64_t kRows = 19, kWide = 302;
+  std::vector<float> x(kRows * kWide), dy(kRows * 7);
+  RandomStream(1, "x").fill_uniform(0, x);
+  RandomStream(1, "dy").fill_uniform(0, dy);
+  const auto make = [&](int workers) {
+    return LayerHarness("dense: {units: 310, activation: tanh}, dense: 7", {kWide},
+                        {.rows = kRows, .workers = workers, .exact_blocks = kBlocks});
+  };
+  const auto run = [&](LayerHarness& harness, int block) {
+    harness.keep_block(block);
+    harness.forward(x);
+    harness.backward(dy);
+  };
+  LayerHarness whole = make(kBlocks);
+  run(whole, -1);
+  for (const int workers : {1, 2, 3}) {
     CAPTURE(workers);
-    LayerHarness harness("dense: {units: 310, activation: tanh}, dense: 7", {302},
-                         {.rows = 19, .workers = workers, .exact_blocks = 8});
-    std::vector<float> x(19 * 302), dy(19 * 7);
-    RandomStream(1, "x").fill_uniform(0, x);
-    RandomStream(1, "dy").fill_uniform(0, dy);
-    harness.forward(x);
-    harness.backward(dy);
-    std::vector<std::vector<float>> by_parts;
-    for (const Parameter& parameter : harness.parameters()) by_parts.push_back(harness.gradient(parameter));
-    harness.keep_blocks(true);
-    harness.forward(x);
-    harness.backward(dy);
-    for (std::size_t i = 0; i < by_parts.size(); ++i) {
-      CAPTURE(harness.parameters()[i].name);
-      CHECK(by_parts[i] == harness.gradient(harness.parameters()[i]));
-      CHECK(by_parts[i] == harness.gradient_of_blocks(harness.parameters()[i]));
-    }
+    LayerHarness harness = make(workers);
+    run(harness, -1);
+    for (std::size_t i = 0; i < harness.parameters().size(); ++i)
+      CHECK(harness.gradient(harness.parameters()[i]) == whole.gradient(whole.parameters()[i]));
   }
+  LayerHarness alone = make(1);
+  for (int block = 0; block < kBlocks; ++block) {
+    CAPTURE(block);
+    run(alone, block);
+    run(whole, block);
+    for (std::size_t i = 0; i < alone.parameters().size(); ++i)
+      CHECK(alone.gradient_of_block(alone.parameters()[i]) == whole.gradient_of_block(whole.parameters()[i]));
+  }
+}
+
+TEST_CASE("where products are chains, a dense layer writes the gradient of no single block of a worker",
+          "[layers]") {
+  if (!gemm_is_chained()) return;
+  LayerHarness harness("dense: 7", {5}, {.rows = 4, .exact_blocks = 4});
+  const std::vector<float> x(4 * 5, 1.0f), dy(4 * 7, 1.0f);
+  harness.forward(x);
+  harness.backward(dy);
+  harness.keep_block(2);  // too late for that backward
+  const Parameter& weight = harness.parameters()[0];
+  CHECK(harness.gradient(weight) == std::vector<float>(5 * 7, 4.0f));
+  CHECK(harness.gradient_of_block(weight) == std::vector<float>(5 * 7, 0.0f));
+  harness.backward(dy);
+  CHECK(harness.gradient_of_block(weight) == std::vector<float>(5 * 7, 1.0f));
 }
 
 TEST_CASE("a worker without rows leaves zeros as its gradient", "[layers]") {

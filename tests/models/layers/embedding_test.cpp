@@ -33,9 +33,10 @@ TEST_CASE("a tied autoencoder passes the gradient check", "[layers]") {
 
 TEST_CASE("gradients are reported as final only when every use of a tied weight has given its part",
           "[layers]") {
+  const int exact_blocks = GENERATE(0, 4);
   LayerHarness harness(
       "embedding: {units: 3, vocabulary: 5, name: tokens}, dense: 3, dense: {units: 5, tie: tokens}", {4},
-      {.rows = 3});
+      {.rows = 3, .exact_blocks = exact_blocks});
   harness.forward(kTokens);
   std::vector<std::pair<std::int64_t, std::vector<std::vector<float>>>> reports;
   const auto gradients = [&] {

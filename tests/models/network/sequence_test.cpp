@@ -24,7 +24,8 @@ std::vector<float> numbers(std::int64_t count) {
 }
 
 TEST_CASE("gradients are called final from the last to the first, and then they are", "[network]") {
-  LayerHarness harness(kNested, {4, 4, 2}, {});
+  const int exact_blocks = GENERATE(0, 8);
+  LayerHarness harness(kNested, {4, 4, 2}, {.exact_blocks = exact_blocks});
   harness.forward(numbers(3 * 32));
   std::int64_t last = harness.plan().parameter_end(), calls = 0;
   harness.backward(numbers(9), [&](int, std::int64_t offset) {
