@@ -77,7 +77,7 @@ class Network {
  private:
   struct Worker {
     Arena memory;
-    /// Of blocks that are added here. Memory that nobody touches costs nothing.
+    /// Of blocks that are added here. Large pages that nobody writes to cost nothing.
     std::vector<std::unique_ptr<SharedMemory>> block_gradients;
     Pass pass;
     Tensor x, y, dy;
