@@ -10,8 +10,8 @@ namespace trainer {
 /// Equal floats have equal checksums on every processor of one byte order.
 std::uint64_t checksum(std::span<const float> numbers);
 
-/// The sum of the floats' bits, which some updates take on their way (UpdateSums). It changes whenever a
-/// single bit does; two that flip at the same place of two words, up and down, are not seen.
+/// The floats' words added up without carries (exclusive or), as updates do on their way (UpdateSums). It
+/// changes whenever a single bit does; two that flip at the same place of two words are not seen.
 std::uint32_t bit_sum(std::span<const float> numbers);
 
 /// Spreads a change of any bit over all of them; a bijection.

@@ -1,6 +1,7 @@
 #include "engine/math/updates.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <numeric>
 
@@ -9,7 +10,7 @@
 namespace trainer {
 
 std::uint32_t UpdateSums::Lanes::total() const {
-  return std::accumulate(std::begin(parts), std::end(parts), 0U);
+  return std::accumulate(std::begin(parts), std::end(parts), 0U, std::bit_xor{});
 }
 
 void UpdateSums::clear() {

@@ -7,7 +7,7 @@ namespace trainer {
 // One step of an optimizer on `count` numbers of a parameter, as PyTorch defines it unless said. Every number
 // is computed by itself: its bits do not depend on where it lies.
 
-/// The bits of updates' numbers, added up as they read and as they wrote them: those of the parameter, then
+/// The bits of updates' numbers, summed as they read and as they wrote them: those of the parameter, then
 /// of each state in the order of its arguments; an update adds what it reads or writes and leaves the others
 /// as they are. See bit_sum().
 struct UpdateSums {

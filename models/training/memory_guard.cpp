@@ -20,7 +20,7 @@ MemoryGuard::MemoryGuard(std::span<const std::span<Segment>> groups, Facts facts
 std::uint32_t MemoryGuard::sum_now(std::size_t group, std::size_t array) const {
   std::uint32_t sum = 0;
   for (const Segment& segment : groups_[group])
-    sum += bit_sum(array == 0 ? segment.values : segment.states[array - 1]);
+    sum ^= bit_sum(array == 0 ? segment.values : segment.states[array - 1]);
   return sum;
 }
 

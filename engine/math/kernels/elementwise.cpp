@@ -198,22 +198,22 @@ void sgd_update_with(std::int64_t count, float rate, float momentum, float decay
   BitSum<sums_up> weights, velocities;
   if (!velocity)
     for_each_two_vectors(count, [=, &weights](auto kind, std::int64_t i) {
-      const auto w = weights.was(kind.read(weight + i));
-      kind.write(weights.becomes(w - rate * (kind.read(gradient + i) + decay * w)), weight + i);
+      const auto w = weights.was(kind.stream(weight + i));
+      kind.write(weights.becomes(w - rate * (kind.stream(gradient + i) + decay * w)), weight + i);
     });
   else if (nesterov)
     for_each_two_vectors(count, [=, &weights, &velocities](auto kind, std::int64_t i) {
-      const auto w = weights.was(kind.read(weight + i));
-      const auto slope = kind.read(gradient + i) + decay * w;
-      const auto v = velocities.becomes(momentum * velocities.was(kind.read(velocity + i)) + slope);
+      const auto w = weights.was(kind.stream(weight + i));
+      const auto slope = kind.stream(gradient + i) + decay * w;
+      const auto v = velocities.becomes(momentum * velocities.was(kind.stream(velocity + i)) + slope);
       kind.write(v, velocity + i);
       kind.write(weights.becomes(w - rate * (slope + momentum * v)), weight + i);
     });
   else
     for_each_two_vectors(count, [=, &weights, &velocities](auto kind, std::int64_t i) {
-      const auto w = weights.was(kind.read(weight + i));
-      const auto slope = kind.read(gradient + i) + decay * w;
-      const auto v = velocities.becomes(momentum * velocities.was(kind.read(velocity + i)) + slope);
+      const auto w = weights.was(kind.stream(weight + i));
+      const auto slope = kind.stream(gradient + i) + decay * w;
+      const auto v = velocities.becomes(momentum * velocities.was(kind.stream(velocity + i)) + slope);
       kind.write(v, velocity + i);
       kind.write(weights.becomes(w - rate * v), weight + i);
     });

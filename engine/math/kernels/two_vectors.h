@@ -51,6 +51,15 @@ struct TwoVectors {
     store(numbers.a, to);
     store(numbers.b, to + kLanes);
   }
+  /// Reads, and fetches what lies a segment of OwnedParameters further on: where one kernel after the other
+  /// takes a segment, the processor itself looks no further than that.
+  static Two stream(const float* from) {
+    for (int i = 0; i < 2 * kLanes; i += kLine) __builtin_prefetch(from + kAhead + i);
+    return read(from);
+  }
+
+ private:
+  static constexpr int kAhead = 1024, kLine = 16;
 };
 
 /// Calls body(TwoVectors or One, i) for all i below count.

@@ -33,11 +33,11 @@ void adam_with(std::int64_t count, const AdamStep& s, const float* gradient, flo
   const float rest1 = 1.0f - s.beta1, rest2 = 1.0f - s.beta2;
   BitSum<sums_up> weights, means, squares;
   for_each_two_vectors(count, [=, &weights, &means, &squares](auto kind, std::int64_t i) {
-    const auto old = weights.was(kind.read(weight + i));
+    const auto old = weights.was(kind.stream(weight + i));
     const auto w = old - s.shrink * old;
-    const auto slope = kind.read(gradient + i) + s.decay * w;
-    const auto m = means.becomes(s.beta1 * means.was(kind.read(mean + i)) + rest1 * slope);
-    const auto v = squares.becomes(s.beta2 * squares.was(kind.read(square + i)) + rest2 * (slope * slope));
+    const auto slope = kind.stream(gradient + i) + s.decay * w;
+    const auto m = means.becomes(s.beta1 * means.was(kind.stream(mean + i)) + rest1 * slope);
+    const auto v = squares.becomes(s.beta2 * squares.was(kind.stream(square + i)) + rest2 * (slope * slope));
     kind.write(m, mean + i);
     kind.write(v, square + i);
     kind.write(weights.becomes(w - s.rate * m / (root(v) + s.epsilon)), weight + i);
@@ -143,9 +143,9 @@ void lars_with(std::int64_t count, const LarsStep& s, const float* gradient, flo
                UpdateSums* sums) {
   BitSum<sums_up> weights, velocities;
   for_each_two_vectors(count, [=, &weights, &velocities](auto kind, std::int64_t i) {
-    const auto w = weights.was(kind.read(weight + i));
-    const auto move = s.momentum * velocities.was(kind.read(velocity + i)) +
-                      s.rate * (kind.read(gradient + i) + s.decay * w);
+    const auto w = weights.was(kind.stream(weight + i));
+    const auto move = s.momentum * velocities.was(kind.stream(velocity + i)) +
+                      s.rate * (kind.stream(gradient + i) + s.decay * w);
     kind.write(velocities.becomes(move), velocity + i);
     kind.write(weights.becomes(w - move), weight + i);
   });
@@ -159,12 +159,12 @@ void lamb_with(std::int64_t count, const LambDirection& s, const float* gradient
   const float rest1 = 1.0f - s.beta1, rest2 = 1.0f - s.beta2;
   BitSum<sums_up> means, squares;
   for_each_two_vectors(count, [=, &means, &squares](auto kind, std::int64_t i) {
-    const auto slope = kind.read(gradient + i);
-    const auto m = means.becomes(s.beta1 * means.was(kind.read(mean + i)) + rest1 * slope);
-    const auto v = squares.becomes(s.beta2 * squares.was(kind.read(square + i)) + rest2 * (slope * slope));
+    const auto slope = kind.stream(gradient + i);
+    const auto m = means.becomes(s.beta1 * means.was(kind.stream(mean + i)) + rest1 * slope);
+    const auto v = squares.becomes(s.beta2 * squares.was(kind.stream(square + i)) + rest2 * (slope * slope));
     kind.write(m, mean + i);
     kind.write(v, square + i);
-    kind.write(s.scale * m / (root(v) + s.epsilon) + s.decay * kind.read(weight + i), direction + i);
+    kind.write(s.scale * m / (root(v) + s.epsilon) + s.decay * kind.stream(weight + i), direction + i);
   });
   means.tell(1, sums);
   squares.tell(2, sums);
@@ -175,7 +175,7 @@ void average_with(std::int64_t count, float keep, const float* x, float* mean, U
   const float rest = 1.0f - keep;
   BitSum<sums_up> means;
   for_each_two_vectors(count, [=, &means](auto kind, std::int64_t i) {
-    const auto old = means.was(kind.read(mean + i));
+    const auto old = means.was(kind.stream(mean + i));
     kind.write(means.becomes(keep * old + rest * kind.read(x + i)), mean + i);
   });
   means.tell(array, sums);

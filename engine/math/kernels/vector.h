@@ -42,6 +42,7 @@ struct One {
 
   static Numbers read(const float* from) { return *from; }
   static void write(Numbers number, float* to) { *to = number; }
+  static Numbers stream(const float* from) { return read(from); }
   static Positions read(const std::uint8_t* from) { return *from; }
   static void write(Positions position, std::uint8_t* to) { *to = static_cast<std::uint8_t>(position); }
 };
