@@ -7,6 +7,10 @@ namespace trainer {
 // One step of an optimizer on `count` numbers of a parameter, as PyTorch defines it unless said. Every number
 // is computed by itself: its bits do not depend on where it lies.
 
+/// So many numbers ahead updates fetch their arrays: who calls several kernels by turns gives them so many at
+/// a time, as processors themselves look no further than the kernel at work.
+constexpr std::int64_t kFetchedAhead = 1024;
+
 /// The bits of updates' numbers, summed as they read and as they wrote them: those of the parameter, then
 /// of each state in the order of its arguments; an update adds what it reads or writes and leaves the others
 /// as they are. See bit_sum().

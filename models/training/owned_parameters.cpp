@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kFloatsWorthThread = 1 << 14;
 /// The most floats of a segment: few enough that values, gradients and states stay in the first cache while
 /// the optimizer and what follows it read them one after the other. With twice as many an update is slower.
-constexpr std::int64_t kMostFloats = 1024;
+constexpr std::int64_t kMostFloats = kFetchedAhead;
 /// The most segments of a group: so many that what the guard does for each group takes no time.
 constexpr std::size_t kGroup = 8;
 /// Nothing overwrites what is frozen, so a flipped bit there waits to be found: each step looks at one of so

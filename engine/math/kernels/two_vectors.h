@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "engine/math/kernels/vector.h"
+#include "engine/math/updates.h"
 
 // Loops over arrays by two vectors a turn. What a processor looks ahead by itself is a number of
 // instructions: where arrays come from the third cache, each instruction more in a loop that waits for them
@@ -51,15 +52,14 @@ struct TwoVectors {
     store(numbers.a, to);
     store(numbers.b, to + kLanes);
   }
-  /// Reads, and fetches what lies a segment of OwnedParameters further on: where one kernel after the other
-  /// takes a segment, the processor itself looks no further than that.
+  /// Reads, and fetches what is read later; that may lie behind the array's end.
   static Two stream(const float* from) {
-    for (int i = 0; i < 2 * kLanes; i += kLine) __builtin_prefetch(from + kAhead + i);
+    for (int i = 0; i < 2 * kLanes; i += kLine) __builtin_prefetch(from + kFetchedAhead + i);
     return read(from);
   }
 
  private:
-  static constexpr int kAhead = 1024, kLine = 16;
+  static constexpr int kLine = 16;  ///< floats
 };
 
 /// Calls body(TwoVectors or One, i) for all i below count.
