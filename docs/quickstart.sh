@@ -7,7 +7,7 @@ set -eu
 
 packages="g++ meson ninja-build pkg-config libopenmpi-dev openmpi-bin libopenblas-dev libyaml-cpp-dev libcli11-dev
   libfmt-dev nlohmann-json3-dev zlib1g-dev libpng-dev libjpeg-dev catch2"
-test_packages="clang-format mpich libmpich-dev procps qemu-user python3-jsonschema python3-yaml"
+test_packages="clang-format mpich libmpich-dev qemu-user python3-jsonschema python3-yaml"
 
 say() { printf '== %s\n' "$*"; }
 

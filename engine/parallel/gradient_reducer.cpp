@@ -421,6 +421,15 @@ std::span<float> GradientReducer::sums(const Piece& piece) {
   return {state_->my_sums() + piece.first, static_cast<std::size_t>(piece.last - piece.first)};
 }
 
+std::vector<GradientReducer::Piece> GradientReducer::overwritten() const {
+  const State& state = *state_;
+  if (state.nodes <= 1 && !state.sums_in_node()) return {};
+  std::vector<Piece> places = state.pieces;
+  // Before MPI moves sums, those of the node lie in the whole lane; messages are memory of their own.
+  if (!state.sends_roots()) places.insert(places.end(), state.copies.begin(), state.copies.end());
+  return places;
+}
+
 std::span<const GradientReducer::Piece> GradientReducer::copies() const { return state_->copies; }
 
 int GradientReducer::sharer() const { return state_->node_rank; }

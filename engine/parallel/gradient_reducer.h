@@ -59,6 +59,9 @@ class GradientReducer {
   /// The summed gradient of a piece (as long as the piece); valid from finish() to the next begin(). May be
   /// changed meanwhile.
   std::span<float> sums(const Piece& piece);
+  /// Where gradients(0) no longer is what this rank computed, from finish() on: sums, or what became of it on
+  /// the way to them.
+  std::vector<Piece> overwritten() const;
 
   /// What publish() receives from other nodes, ascending. Ranks that share the values receive different
   /// parts.

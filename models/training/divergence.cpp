@@ -57,7 +57,7 @@ Witness witness(const DivergenceFacts& facts) {
       for (std::int64_t place = parameter.offset; place < parameter.offset + parameter.shape.size();
            ++place) {
         if (std::isfinite(facts.gradients[index][static_cast<std::size_t>(place)])) continue;
-        if (index > 0 || !lies_in(place, facts.sums))
+        if (index > 0 || !lies_in(place, facts.overwritten))
           return {.level = Witness::kGradient, .parameter = parameter.name};
         if (found.level == Witness::kNothing) found = {.level = Witness::kSum, .parameter = parameter.name};
       }

@@ -30,10 +30,9 @@ class LossHistory {
 /// What is known when a step was not finite.
 struct DivergenceFacts {
   double own_loss = 0;  ///< the loss of this rank's rows
-  /// This rank's gradients, as the reducer has them; the sums of all ranks lie in the
-  /// first of them where `sums` says.
+  /// This rank's gradients, as the reducer has them, and where the first of them may have others' in it.
   std::vector<std::span<const float>> gradients;
-  std::vector<GradientReducer::Piece> sums;
+  std::vector<GradientReducer::Piece> overwritten;
   const LossHistory& losses;
   std::int64_t epoch = 0, step = 0;  ///< counted from 1
   double rate = 0;

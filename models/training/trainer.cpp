@@ -193,23 +193,17 @@ void Trainer::train_step(Progress& progress) {
 
 void Trainer::throw_divergence(const Progress& progress) {
   writer_->finish();
-  GradientReducer& reducer = step_.reducer();
   const std::vector<std::span<float>> gradients = step_.gradients();
-  DivergenceFacts facts{.own_loss = step_.batch().own_loss(),
-                        .gradients = {gradients.begin(), gradients.end()},
-                        .losses = progress.losses,
-                        .epoch = progress.report.epoch,
-                        .step = progress.report.step,
-                        .rate = progress.report.rate,
-                        .parameters = session_.network().plan().parameters(),
-                        .values = reducer.values(),
-                        .checkpoint = writer_->last()};
-  if (session_.blocks().count > 1) {
-    facts.sums.assign(reducer.pieces().begin(), reducer.pieces().end());
-    // On their way MPI adds where the others' pieces lie; in exact mode it does not add.
-    if (!session_.blocks().exact)
-      facts.sums.insert(facts.sums.end(), reducer.copies().begin(), reducer.copies().end());
-  }
+  const DivergenceFacts facts{.own_loss = step_.batch().own_loss(),
+                              .gradients = {gradients.begin(), gradients.end()},
+                              .overwritten = step_.reducer().overwritten(),
+                              .losses = progress.losses,
+                              .epoch = progress.report.epoch,
+                              .step = progress.report.step,
+                              .rate = progress.report.rate,
+                              .parameters = session_.network().plan().parameters(),
+                              .values = step_.reducer().values(),
+                              .checkpoint = writer_->last()};
   throw divergence(session_.mesh().world(), facts);
 }
 

@@ -110,7 +110,7 @@ TEST_CASE("with --restarts a run goes on without the processes or the launcher t
       Case{"--datapar -n 4", "KILL $(ranks '[13]')",
            all_are_told ? "2 ranks (2 data x 1 model)" : "3 ranks (3 data x 1 model)"},
       Case{"--datapar -n 4", "KILL $(ranks 3)", "3 ranks (3 data x 1 model)"},
-      Case{"--datapar -n 3", "KILL $(pgrep -P $run)", "2 ranks (2 data x 1 model)"},
+      Case{"--datapar -n 3", "KILL $(cat /proc/$run/task/*/children)", "2 ranks (2 data x 1 model)"},
       Case{"--mesh 2x2 -n 4 -s train.stall_timeout=1", "STOP $(ranks 3)", "2 ranks (1 data x 2 model)"});
   const SmallRun run;
   // Long enough to be interrupted, short enough to be waited for.

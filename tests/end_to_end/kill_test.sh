@@ -50,7 +50,7 @@ is_writing() { set -- killed/checkpoints/*.partial; [ -e "$1" ]; }
 # The line of a step after which the samples are due is there, theirs not.
 is_evaluating() { last_step | grep -q '"step":[0-9]*0,.*"split":"train"'; }
 kill_all() {
-  for child in $(pgrep -P "$1"); do kill_all "$child"; done
+  for child in $(cat /proc/"$1"/task/*/children); do kill_all "$child"; done
   kill -KILL "$1" 2>/dev/null || true
 }
 random=20

@@ -286,6 +286,39 @@ TEST_CASE("in exact mode gradients have the same bits on any ranks, threads and 
   }
 }
 
+TEST_CASE("a rank's first gradient is as computed wherever the reducer does not say that it was overwritten",
+          "[parallel]") {
+  Communicator& world = test_world();
+  for (const int ranks_per_node : {0, 1, 2, 3}) {
+    Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
+    for (const int threads : {1, 2})
+      for (const int exact_blocks : {0, 8}) {
+        CAPTURE(ranks_per_node, threads, exact_blocks);
+        ThreadPool pool(threads, true);
+        GradientReducer reducer(mesh, pool, kBorders,
+                                {.bucket_floats = 700, .crowded = true, .exact_blocks = exact_blocks});
+        const auto mine = static_cast<float>(1 << world.rank());
+        for (int index = 0; index < reducer.gradient_count(); ++index)
+          std::ranges::fill(reducer.gradients(index), mine);
+        reducer.begin();
+        pool.run([&](int worker) { reducer.ready(worker, 0, kTotal); });
+        reducer.finish();
+        reducer.agree({});
+        std::vector<std::int64_t> overwriters(kTotal);
+        for (const auto& place : reducer.overwritten())
+          for (std::int64_t i = place.first; i < place.last; ++i) ++overwriters[static_cast<std::size_t>(i)];
+        for (std::size_t i = 0; i < overwriters.size(); ++i)
+          if (overwriters[i] == 0) REQUIRE(reducer.gradients(0)[i] == mine);
+        world.sum(overwriters);
+        // Between nodes MPI may leave anything where others' sums are.
+        const bool is_alone = world.size() == 1 && threads == 1;
+        if (exact_blocks > 0 || ranks_per_node == 0)
+          CHECK(std::ranges::count(overwriters, is_alone ? 0 : 1) == kTotal);
+        reducer.publish();
+      }
+  }
+}
+
 TEST_CASE("sums round as if workers were added by twos, by rank and thread", "[parallel]") {
   Communicator& world = test_world();
   Mesh mesh(world, {.data = world.size()});

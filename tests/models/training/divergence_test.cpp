@@ -26,7 +26,7 @@ std::string told(double own_loss, std::size_t place, float worst) {
   losses.add(own_loss);
   const Error error = divergence(test_world(), {.own_loss = is_last() ? own_loss : 1,
                                                 .gradients = {gradients},
-                                                .sums = {{0, 16}},
+                                                .overwritten = {{0, 16}},
                                                 .losses = losses,
                                                 .epoch = 2,
                                                 .step = 7,
