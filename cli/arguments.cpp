@@ -169,7 +169,15 @@ CommandLine::CommandLine(Arguments& arguments)
   CLI::App* predict = command("predict", "Print what a run's best weights make of pictures (PNG, JPEG)");
   predict->add_option("RUN", file_, "A run directory, or a checkpoint inside one")->required();
   predict->add_option("FILES", arguments_.files, "Pictures, of any size")->required();
-  predict->add_flag("--json", arguments_.json, "Print an object a line, with all outputs");
+  const auto format = [&](PredictionFormat chosen) {
+    return [this, chosen] { arguments_.prediction_format = chosen; };
+  };
+  CLI::Option* json = predict->add_flag_callback("--json", format(PredictionFormat::json),
+                                                 "Print an object a line, with all outputs");
+  predict
+      ->add_flag_callback("--csv", format(PredictionFormat::csv),
+                          "Print a table with all outputs, fields separated by commas")
+      ->excludes(json);
   add_settings(*predict);
 
   CLI::App* generate = command("generate", "Print how a text goes on, by a run's best weights");

@@ -26,6 +26,7 @@ enum class Verb {
   compare
 };
 
+enum class PredictionFormat { table, json, csv };
 enum class ProgressMode { automatic, bar, plain, json, none };
 
 /// Data ranks x model ranks.
@@ -58,8 +59,8 @@ struct Arguments {
   ProgressMode progress = ProgressMode::automatic;
   bool quiet = false, verbose = false;
   std::string split = "test";
-  int steps = 50;     ///< of time
-  bool json = false;  ///< of predict: an object a line
+  int steps = 50;  ///< of time
+  PredictionFormat prediction_format = PredictionFormat::table;
   std::string prompt;
   std::int64_t tokens = 500;  ///< of generate, as prompt and temperature
   double temperature = 0.8;

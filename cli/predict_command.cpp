@@ -105,19 +105,46 @@ std::string json_line(const std::string& file, std::span<const float> outputs, b
   return line + "]}\n";
 }
 
+/// A field of CSV (RFC 4180).
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string field = "\"";
+  for (const char letter : text) field += letter == '"' ? "\"\"" : std::string(1, letter);
+  return field + '"';
+}
+
+/// "file,class,cat,dog", or of a model that gives no classes "file,0,1"
+std::string csv_head(std::size_t outputs, bool classifies, const std::vector<std::string>& names) {
+  std::string line = classifies ? "file,class" : "file";
+  for (std::size_t i = 0; i < outputs; ++i)
+    line += ',' + (names.empty() ? std::to_string(i) : csv_field(names[i]));
+  return line + '\n';
+}
+
+std::string csv_line(const std::string& file, std::span<const float> outputs, bool classifies,
+                     const std::vector<std::string>& names) {
+  std::string line = csv_field(file);
+  if (classifies) {
+    const auto best = static_cast<std::size_t>(std::ranges::max_element(outputs) - outputs.begin());
+    line += ',' + (names.empty() ? std::to_string(best) : csv_field(names[best]));
+  }
+  for (const float number : outputs) line += fmt::format(",{:.6g}", number);
+  return line + '\n';
+}
+
 std::string predictions(const OpenRun& run, const std::vector<std::string>& files, std::vector<float> outputs,
-                        bool as_json) {
+                        PredictionFormat format) {
   const Session& session = *run.session;
   const auto size = static_cast<std::size_t>(session.network().output().size());
   const bool classifies = run.config.root().at("model").at("loss").type() == "softmax_cross_entropy";
   const std::vector<std::string> names = session.data().sources.front()->class_names();
-  std::string lines;
+  std::string lines = format == PredictionFormat::csv ? csv_head(size, classifies, names) : "";
   std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const auto row = std::span(outputs).subspan(i * size, size);
     if (classifies) make_probabilities(row);
-    if (as_json) {
-      lines += json_line(files[i], row, classifies, names);
+    if (format != PredictionFormat::table) {
+      lines += (format == PredictionFormat::json ? json_line : csv_line)(files[i], row, classifies, names);
       continue;
     }
     rows.push_back({files[i]});
@@ -126,7 +153,7 @@ std::string predictions(const OpenRun& run, const std::vector<std::string>& file
     else
       for (const float number : row) rows.back().push_back(short_number(number));
   }
-  return as_json ? lines : table(rows, 1);
+  return format == PredictionFormat::table ? table(rows, 1) : lines;
 }
 
 }  // namespace
@@ -146,7 +173,7 @@ void predict_command(const Job& job) {
   if (!session.data().notice.empty()) job.warn("note: " + session.data().notice + "\n");
   Team team(work.mesh, work.pool, true, session.exact_blocks());
   session.network().attach(trained.values, {}, team);
-  job.print(predictions(trained.run, files, outputs_of(trained.run, files), arguments.json));
+  job.print(predictions(trained.run, files, outputs_of(trained.run, files), arguments.prediction_format));
 }
 
 }  // namespace trainer

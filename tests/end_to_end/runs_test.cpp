@@ -100,6 +100,11 @@ TEST_CASE("predict names classes of folders, and files that are no pictures", "[
   const ProgramResult said = run.trainer({"predict", "run", "dusk.png"});
   CHECK(said.code == 0);
   CHECK(said.out.find("dusk.png  day  ") == 0);
+  fs::rename(run.path("dusk.png"), run.path("at \"dusk\", late.png"));
+  const std::string rows = run.trainer({"predict", "run", "--csv", "at \"dusk\", late.png"}).out;
+  const std::string start = "file,class,day,night\n\"at \"\"dusk\"\", late.png\",day,0.";
+  CHECK(rows.substr(0, start.size()) == start);
+  CHECK(run.trainer({"predict", "run", "--csv", "--json", "x.png"}).code == 2);
   CHECK(run.trainer({"eval", "run", "--split", "train"}).code == 0);  // although there are no test samples
   CHECK(run.trainer({"run", "-s", "train.epochs=31"}).code == 0);
   write_text(run.path("x.png"), "no picture");
