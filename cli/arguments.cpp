@@ -169,15 +169,18 @@ CommandLine::CommandLine(Arguments& arguments)
   CLI::App* predict = command("predict", "Print what a run's best weights make of pictures (PNG, JPEG)");
   predict->add_option("RUN", file_, "A run directory, or a checkpoint inside one")->required();
   predict->add_option("FILES", arguments_.files, "Pictures, of any size")->required();
-  const auto format = [&](PredictionFormat chosen) {
-    return [this, chosen] { arguments_.prediction_format = chosen; };
+  const auto add_format = [&](const char* flag, PredictionFormat format, const char* what) {
+    return predict->add_flag_callback(
+        flag, [this, format] { arguments_.prediction_format = format; }, what);
   };
-  CLI::Option* json = predict->add_flag_callback("--json", format(PredictionFormat::json),
-                                                 "Print an object a line, with all outputs");
-  predict
-      ->add_flag_callback("--csv", format(PredictionFormat::csv),
-                          "Print a table with all outputs, fields separated by commas")
-      ->excludes(json);
+  CLI::Option* json =
+      add_format("--json", PredictionFormat::json, "Print an object a line, with all outputs");
+  CLI::Option* csv =
+      add_format("--csv", PredictionFormat::csv, "Print all outputs as a table, its fields between commas");
+  csv->excludes(json);
+  add_format("--npy", PredictionFormat::npy, "Print all outputs in NumPy's format")
+      ->excludes(json)
+      ->excludes(csv);
   add_settings(*predict);
 
   CLI::App* generate = command("generate", "Print how a text goes on, by a run's best weights");

@@ -26,7 +26,7 @@ enum class Verb {
   compare
 };
 
-enum class PredictionFormat { table, json, csv };
+enum class PredictionFormat { best, json, csv, npy };
 enum class ProgressMode { automatic, bar, plain, json, none };
 
 /// Data ranks x model ranks.
@@ -60,7 +60,7 @@ struct Arguments {
   bool quiet = false, verbose = false;
   std::string split = "test";
   int steps = 50;  ///< of time
-  PredictionFormat prediction_format = PredictionFormat::table;
+  PredictionFormat prediction_format = PredictionFormat::best;
   std::string prompt;
   std::int64_t tokens = 500;  ///< of generate, as prompt and temperature
   double temperature = 0.8;
