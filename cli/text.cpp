@@ -34,16 +34,19 @@ std::string seconds_text(double seconds) {
 }
 
 std::string loss_text(double loss) {
+  if (std::isnan(loss)) return "nan";  // whatever its sign
   const double size = std::abs(loss);
   if (size > 0 && size < 0.001) return fmt::format("{:.2e}", loss);
   return size < 100 ? fmt::format("{:.4f}", loss) : fmt::format("{:.3g}", loss);
 }
 
 std::string metric_text(const MetricFacts& metric, double value, int decimals) {
-  return metric.is_fraction ? fmt::format("{:.{}f}%", 100 * value, decimals) : loss_text(value);
+  return metric.is_fraction && !std::isnan(value) ? fmt::format("{:.{}f}%", 100 * value, decimals)
+                                                  : loss_text(value);
 }
 
 std::string short_number(double number) {
+  if (std::isnan(number)) return "nan";
   const bool is_whole = number == std::floor(number) && std::abs(number) < 1e15;
   if (is_whole && std::abs(number) >= 1000) return grouped(std::llround(number));
   return fmt::format("{:.4g}", number);

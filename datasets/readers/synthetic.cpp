@@ -93,14 +93,15 @@ class SyntheticReader final : public Reader {
 const Registry<Reader, const ReaderContext&>::Add registered{
     {.name = "synthetic",
      .help = "random numbers with a pattern to learn, for benchmarks and trials; needs no file",
-     .settings = {list_of("shape", "extents of a sample, of pictures [channels, height, width]",
-                          integer("", "an extent").at_least(1)),
-                  integer("classes", "number of classes").at_least(1).at_most(1 << 20).fallback("10"),
-                  list_of("target", "extents of a sample's numbers to learn, instead of classes",
-                          integer("", "an extent").at_least(1))
-                      .optional(),
-                  integer("train", "number of training samples").at_least(1).fallback("1024"),
-                  integer("test", "number of test samples").at_least(0).fallback("128")}},
+     .settings =
+         {list_of("shape", "extents of a sample, of pictures [channels, height, width]",
+                  integer("", "an extent").at_least(1)),
+          integer("classes", "number of classes").at_least(1).at_most(1 << 20).fallback("10"),
+          list_of("target", "extents of a sample's numbers to learn, instead of classes",
+                  integer("", "an extent").at_least(1))
+              .optional(),
+          integer("train", "number of training samples").at_least(1).at_most(kMostSamples).fallback("1024"),
+          integer("test", "number of test samples").at_least(0).at_most(kMostSamples).fallback("128")}},
     [](const Config& config, const ReaderContext& context) {
       return std::make_unique<SyntheticReader>(config, context);
     }};

@@ -99,9 +99,10 @@ std::int64_t Plan::flops(const Shape& products) {
 
 std::int64_t Plan::after(std::int64_t end, std::int64_t floats) const {
   if (floats > kMostFloats - end)
-    throw Error(ExitCode::usage, "the model is too large: it wants more than " +
-                                     std::to_string(kMostFloats >> 38) + " TiB up to layer " +
-                                     in_quotes(layer_.name));
+    throw Error(
+        ExitCode::usage,
+        "the model is too large: it wants more than " + std::to_string(kMostFloats >> 38) + " TiB " +
+            (layer_.name.empty() ? "for a batch of its input" : "up to layer " + in_quotes(layer_.name)));
   return aligned(end + floats);
 }
 

@@ -39,7 +39,7 @@ std::string largest_parameter(std::span<const Parameter> parameters, std::span<c
 /// What a rank knows of how a number became infinite or NaN. Its own rows tell more than gradients that were
 /// computed from them, and those more than sums, in which another rank's may be.
 struct Witness {
-  static constexpr int kNothing = 0, kSum = 1, kGradient = 2, kLoss = 3;
+  static constexpr int kNothing = 0, kSum = 1, kGradient = 2, kLoss = 3, kArray = 4;
   int level = kNothing;
   std::string parameter = {};
 };
@@ -50,6 +50,7 @@ bool lies_in(std::int64_t place, std::span<const GradientReducer::Piece> ranges)
 }
 
 Witness witness(const DivergenceFacts& facts) {
+  if (!facts.array.empty()) return {.level = Witness::kArray, .parameter = facts.array};
   if (!std::isfinite(facts.own_loss)) return {.level = Witness::kLoss};
   Witness found;
   for (std::size_t index = 0; index < facts.gradients.size(); ++index)
@@ -85,15 +86,18 @@ Error divergence(Communicator& world, const DivergenceFacts& facts) {
   const auto first = std::ranges::max_element(levels);
   const int rank = static_cast<int>(first - levels.begin()), level = static_cast<int>(*first);
   std::array<char, 512> place{};
-  fmt::format_to_n(place.data(), place.size() - 1, "rank {} on {} saw it first{}", world.rank(), host_name(),
-                   mine.parameter.empty() ? "" : ", in " + mine.parameter);
+  std::string text =
+      world.size() > 1 ? fmt::format("rank {} on {} saw it first", world.rank(), host_name()) : "";
+  if (!mine.parameter.empty()) text += (text.empty() ? "in " : ", in ") + mine.parameter;
+  text.copy(place.data(), place.size() - 1);
   world.broadcast(std::as_writable_bytes(std::span(place)), rank);
 
-  const std::string what =
-      level == Witness::kLoss ? "loss is " + short_number(facts.losses.last()) : "a gradient is not finite";
+  const std::string what = level == Witness::kArray  ? "a parameter or a state of it is not finite"
+                           : level == Witness::kLoss ? "loss is " + short_number(facts.losses.last())
+                                                     : "a gradient is not finite";
   Diagnostic message{.what = fmt::format("{} at epoch {}, step {}", what, facts.epoch, facts.step),
                      .help = "a smaller lr, or warmup"};
-  if (world.size() > 1 && level > Witness::kNothing) message.what += fmt::format(" ({})", place.data());
+  if (level > Witness::kNothing && place[0] != 0) message.what += fmt::format(" ({})", place.data());
   message.notes.push_back(fmt::format("lr {:.3g}; loss {}; largest: {}", facts.rate, facts.losses.text(),
                                       largest_parameter(facts.parameters, facts.values)));
   if (!facts.checkpoint.empty()) message.notes.push_back("last checkpoint: " + facts.checkpoint.string());

@@ -33,6 +33,7 @@ struct DivergenceFacts {
   /// This rank's gradients, as the reducer has them, and where the first of them may have others' in it.
   std::vector<std::span<const float>> gradients;
   std::vector<GradientReducer::Piece> overwritten;
+  std::string array;  ///< of this rank's, where loss and gradients are not asked: that is not finite, or ""
   const LossHistory& losses;
   std::int64_t epoch = 0, step = 0;  ///< counted from 1
   double rate = 0;
@@ -41,9 +42,9 @@ struct DivergenceFacts {
   std::filesystem::path checkpoint;  ///< the last one; empty when there is none
 };
 
-/// The error that ends a run whose loss or gradient is not finite: names the step, the rank that saw it
-/// first, its host, the losses before and the largest parameter. Collective over `world`; every rank gets the
-/// same message but for the last two facts.
+/// The error that ends a run whose loss, gradient or array is not finite: names the step, the rank that saw
+/// it first, its host, the losses before and the largest parameter. Collective over `world`; every rank gets
+/// the same message but for the last two facts.
 Error divergence(Communicator& world, const DivergenceFacts& facts);
 
 }  // namespace trainer

@@ -23,8 +23,13 @@ constexpr std::int64_t kFrozenTurns = 16;
 /// Shares end on cache lines.
 constexpr std::int64_t kQuantum = 16;
 
-bool is_finite(const Segment& segment) {
-  return is_finite_magnitude(largest_magnitude(std::ssize(segment.gradients), segment.gradients.data()));
+bool is_finite(std::span<const float> numbers) {
+  return is_finite_magnitude(largest_magnitude(std::ssize(numbers), numbers.data()));
+}
+
+/// "weights", or "square of weights".
+std::string name_of(const Parameter& parameter, std::size_t array, std::span<const std::string> states) {
+  return (array == 0 ? "" : states[array - 1] + " of ") + parameter.name;
 }
 
 }  // namespace
@@ -109,7 +114,8 @@ bool OwnedParameters::gradients_are_finite() {
   std::ranges::fill(finite_, true);
   share_out([this](std::size_t first, std::size_t last, std::size_t worker) {
     for (std::size_t group = first; group < last && finite_[worker]; ++group)
-      finite_[worker] = std::ranges::all_of(groups_[group], is_finite);
+      finite_[worker] = std::ranges::all_of(
+          groups_[group], [](const Segment& segment) { return is_finite(segment.gradients); });
   });
   return std::ranges::all_of(finite_, [](char finite) { return finite != 0; });
 }
@@ -184,6 +190,20 @@ void OwnedParameters::verify(std::int64_t step) {
   });
 }
 
+std::string OwnedParameters::not_finite(std::span<const Parameter> parameters,
+                                        std::span<const std::string> states) {
+  std::vector<std::string> found(first_group_.size() - 1);
+  share_out([&](std::size_t first, std::size_t last, std::size_t worker) {
+    for (std::size_t group = first; group < last; ++group)
+      for (const Segment& segment : groups_[group])
+        for (std::size_t array = 0; array <= segment.states.size() && found[worker].empty(); ++array)
+          if (!is_finite(array == 0 ? segment.values : segment.states[array - 1]))
+            found[worker] = name_of(parameters[static_cast<std::size_t>(segment.parameter)], array, states);
+  });
+  const auto first = std::ranges::find_if(found, [](const std::string& name) { return !name.empty(); });
+  return first == found.end() ? "" : *first;
+}
+
 template <class Work>
 void OwnedParameters::change(std::int64_t step, Work work) {
   share_out([&](std::size_t first, std::size_t last, std::size_t) {
@@ -226,7 +246,7 @@ bool OwnedParameters::update(Optimizer& optimizer, float rate, std::int64_t step
     const std::size_t at_once = looks || keep_ > 0 ? 1 : segments.size();
     for (std::size_t first = 0; first < segments.size(); first += at_once) {
       const Segment& segment = segments[first];
-      if (looks && !is_finite(segment)) {
+      if (looks && !is_finite(segment.gradients)) {
         finite_[worker] = false;
         return false;
       }

@@ -50,6 +50,9 @@ class OwnedParameters {
   void guard(MemoryGuard::Facts facts);
   /// Error(diverged) as MemoryGuard says, of the whole part; `step`: steps done.
   void verify(std::int64_t step);
+  /// The first array with a number that is not finite: "dense1.weight", or by the name of one of its states
+  /// "square of dense1.weight"; empty: there is none.
+  std::string not_finite(std::span<const Parameter> parameters, std::span<const std::string> states);
   /// `looks`: at each gradient just before it is used, which spares gradients_are_finite(). At the first one
   /// that is not finite it stops, with a part of the parameters updated, and returns false.
   bool update(Optimizer& optimizer, float rate, std::int64_t step, bool looks = false);

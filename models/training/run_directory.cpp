@@ -116,7 +116,8 @@ bool results_stay(std::string_view row, const CheckpointState& state) {
   return epoch < done || (epoch == done && !(at_end && !state.evaluated));
 }
 
-std::string number_text(double number) { return fmt::format("{:.9g}", number); }
+/// Without the sign that a NaN may have.
+std::string number_text(double number) { return std::isnan(number) ? "nan" : fmt::format("{:.9g}", number); }
 
 /// null for a number that is not finite.
 std::string json_number(double number) { return std::isfinite(number) ? number_text(number) : "null"; }

@@ -136,12 +136,15 @@ std::vector<Setting> run_settings() {
                .optional()
                .changeable()
                .exclusive_with("epochs"),
-           integer("batch", "samples of one update, of all processes together").at_least(1),
+           integer("batch", "samples of one update, of all processes together")
+               .at_least(1)
+               .at_most(kMostSamples),
            integer(
                "accumulate",
                "the batch is computed in so many parts, one after the other: less memory, the same gradient; "
                "batch_norm sees one part at a time")
                .at_least(1)
+               .at_most(kMostSamples)
                .fallback("1"),
            family("optimizer", "how parameters follow their gradients", "optimizer"),
            family("schedule", "how the learning rate changes", "schedule").fallback("constant"),

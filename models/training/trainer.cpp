@@ -164,6 +164,7 @@ RunResult Trainer::run(const std::vector<Observer*>& observers, const std::files
     end_step(progress, observers);
   }
 
+  check_finite(progress);
   writer_->finish();
   progress.end();
   // No rank goes on, and gives memory back, before all have looked.
@@ -191,12 +192,20 @@ void Trainer::train_step(Progress& progress) {
   progress.report.times = step_.times();
 }
 
-void Trainer::throw_divergence(const Progress& progress) {
+void Trainer::check_finite(const Progress& progress) {
+  const std::string mine = step_.not_finite();
+  std::int64_t found = mine.empty() ? 0 : 1;
+  session_.mesh().world().sum(std::span(&found, 1));
+  if (found > 0) throw_divergence(progress, mine);
+}
+
+void Trainer::throw_divergence(const Progress& progress, const std::string& array) {
   writer_->finish();
   const std::vector<std::span<float>> gradients = step_.gradients();
   const DivergenceFacts facts{.own_loss = step_.batch().own_loss(),
                               .gradients = {gradients.begin(), gradients.end()},
                               .overwritten = step_.reducer().overwritten(),
+                              .array = array,
                               .losses = progress.losses,
                               .epoch = progress.report.epoch,
                               .step = progress.report.step,
@@ -273,6 +282,7 @@ void Trainer::stop(Progress& progress, const std::vector<Observer*>& observers) 
 
 void Trainer::save(Progress& progress, const std::vector<Observer*>& observers, bool pending) {
   step_.owned().verify(progress.step);
+  check_finite(progress);
   progress.save_asked = false;
   progress.saved = Clock::now();
   CheckpointState state = progress.state(pending);

@@ -65,7 +65,11 @@ class Trainer {
   /// One step of all ranks; puts its scores and times into progress.report.
   void train_step(Progress& progress);
   /// Collective: a step of all ranks was not finite.
-  [[noreturn]] void throw_divergence(const Progress& progress);
+  /// `array`: this rank's that is not finite, where it is not loss or gradient.
+  [[noreturn]] void throw_divergence(const Progress& progress, const std::string& array = "");
+  /// Error(diverged) where parameters or states are not finite, so that they never take a checkpoint's place.
+  /// Collective.
+  void check_finite(const Progress& progress);
   /// What may be due after a step: evaluation, the end of an epoch, a checkpoint.
   void end_step(Progress& progress, const std::vector<Observer*>& observers);
   /// False when it was not, or when the run stops in its midst.

@@ -177,6 +177,17 @@ bool TrainingStep::update(std::int64_t step, double rate, std::optional<double> 
   return finite;
 }
 
+std::string TrainingStep::not_finite() {
+  Network& network = session_.network();
+  const Plan& plan = network.plan();
+  if (std::string name = owned_.not_finite(plan.parameters(), state_names()); !name.empty()) return name;
+  for (const State& state : plan.states()) {
+    const float* numbers = network.states().data() + state.offset;
+    if (!is_finite_magnitude(largest_magnitude(state.shape.size(), numbers))) return state.name;
+  }
+  return "";
+}
+
 void TrainingStep::clip_gradient() {
   Communicator& model = session_.mesh().model();
   double largest = largest_;

@@ -55,6 +55,9 @@ class TrainingStep {
   /// there is but one rank, agree() may leave it to this to find out that a gradient is not finite: false,
   /// and the parameters are of no more use.
   bool update(std::int64_t step, double rate, std::optional<double> momentum);
+  /// The first of this rank's parameters, optimizer states and layer states that has a number which is not
+  /// finite; empty: there is none.
+  std::string not_finite();
   /// When the step began, and what it took.
   std::chrono::steady_clock::time_point begun() const { return begun_; }
   const StepTimes& times() const { return times_; }

@@ -151,6 +151,31 @@ TEST_CASE("a run that is to stop when a process was just lost is not started aga
   CHECK(result.err.find("restart 1") == std::string::npos);
 }
 
+TEST_CASE("parameters and states that overflow end a run and never take a checkpoint's place", "[guards]") {
+  const int ranks = GENERATE(1, 2);
+  const SmallRun run;
+  const std::vector<std::string> words{"a.yaml",    "-o", "run",
+                                       "--datapar", "-s", "train.checkpoint={steps: 1}"};
+  const auto ends = [&](const std::string& what, const std::vector<std::string>& settings) {
+    fs::remove_all(run.path("run"));
+    std::vector<std::string> all = words;
+    for (const std::string& setting : settings) all.insert(all.end(), {"-s", setting});
+    const ProgramResult result = run.trainer(all, ranks);
+    INFO(result.out << result.err);
+    CHECK(result.code == 5);
+    CHECK(result.err.find(what) != std::string::npos);
+    CHECK(!fs::exists(run.path("run/checkpoints/step-1")));
+  };
+  // Each gradient is finite, but 3e38 times as much is not.
+  ends("in dense", {"model.layers[0].dense.init={normal: 30}", "model.layers[1].dense.init={normal: 30}",
+                    "train.optimizer.sgd.lr=3.0e+38"});
+  ends("in square of dense1.weight",
+       {"model.layers[0].dense.init={normal: 1.0e+10}", "model.layers[1].dense.init={normal: 1.0e+22}",
+        "train.optimizer={adam: {lr: 0.02}}"});
+  ends("in batch_norm1.running_var",
+       {"model.layers=[{dense: {units: 8, init: {normal: 1.0e+22}}}, batch_norm, relu, dense: 10]"});
+}
+
 TEST_CASE("a mistake or a divergence is not tried again", "[guards]") {
   const SmallRun run;
   const ProgramResult wrong = run.trainer({"--restarts", "3", "--datapar", "a.yaml", "-s", "train.lr=1"}, 2);

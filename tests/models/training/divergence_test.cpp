@@ -51,7 +51,8 @@ TEST_CASE(
     "[training]") {
   const std::string last = std::to_string(ranks() - 1);
   const std::string who = " (rank " + last + " on " + host_name() + " saw it first, in b.weight)";
-  CHECK(told(1, 17, kNan) == "a gradient is not finite at epoch 2, step 7" + (ranks() > 1 ? who : ""));
+  CHECK(told(1, 17, kNan) ==
+        "a gradient is not finite at epoch 2, step 7" + (ranks() > 1 ? who : " (in b.weight)"));
 }
 
 TEST_CASE("where nothing but a sum is not finite, its parameter is named", "[training]") {
