@@ -101,6 +101,33 @@ TEST_CASE("a run of which a copy has lost the links goes on, and is evaluated, w
   CHECK(fs::read_symlink(run.path("runs/a/checkpoints/last")) == "step-15");
 }
 
+TEST_CASE("a run that was copied with links followed is evaluated, reported and goes on", "[resume]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=2"}).code == 0);
+  REQUIRE(run.shell("cp -rL runs/a b").code == 0);
+  const auto scores = [&](const std::string& path) {
+    const std::string text = run.trainer({"eval", path}).out;
+    return text.substr(text.find('\n'));
+  };
+  CHECK(scores("b") == scores("runs/a"));
+  const std::string best = fs::read_symlink(run.path("runs/a/checkpoints/best")).string();
+  REQUIRE(run.trainer({"report", "b"}).code == 0);
+  CHECK(read_text(run.path("b/report.html")).find("Best weights") != std::string::npos);
+  CHECK(read_text(run.path("b/report.html")).find("checkpoints/" + best) != std::string::npos);
+  CHECK(run.trainer({"b"}).out.find("b is finished: 10 of 10 steps are done") == 0);
+  for (const std::string& path : {std::string("runs/a"), std::string("b")}) {
+    const ProgramResult result = run.trainer({path, "-s", "train.epochs=5", "-q"});
+    INFO(result.err);
+    CHECK(result.code == 0);
+  }
+  for (const char* link : {"last", "best"})
+    CHECK(fs::read_symlink(run.path("b/checkpoints") / link) ==
+          fs::read_symlink(run.path("runs/a/checkpoints") / link));
+  CHECK(read_text(run.path("b") / kWeights) == read_text(run.path("runs/a") / kWeights));
+  CHECK(timeless(run.path("b")) == timeless(run.path("runs/a")));
+  CHECK(run.shell("ls b/checkpoints").out == run.shell("ls runs/a/checkpoints").out);
+}
+
 TEST_CASE("a run that goes on changes no key that makes another run of it, and names those", "[resume]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml"}).code == 0);
