@@ -69,6 +69,35 @@ std::string right_link(const fs::path& link) {
                        : fmt::format("ln -sfn {} {}", folder_name(steps.back()), link.string());
 }
 
+Error leads_elsewhere(const fs::path& link, const std::string& what, const std::string& help) {
+  std::error_code ignored;
+  return {ExitCode::weights,
+          {Diagnostic{.what = fmt::format("{} is a link to {}{}", link.string(),
+                                          fs::read_symlink(link, ignored).string(), what),
+                      .notes = {"what lies elsewhere may belong to another run, and is not followed"},
+                      .help = help}}};
+}
+
+/// For a checkpoint's directory and its files, which are never links.
+void refuse_to_follow(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_symlink(fs::symlink_status(path, ignored)))
+    throw leads_elsewhere(path, "", fmt::format("rm {}, or put there what it points at", path.string()));
+}
+
+/// With what to go on from instead of the damaged checkpoint at `place`, where there is anything.
+Error with_offer(Diagnostic diagnostic, const fs::path& place) {
+  const auto step = step_of(place.filename().string());
+  const std::vector<std::int64_t> steps = steps_in(place.parent_path());
+  const auto next = std::ranges::lower_bound(steps, step.value_or(0));
+  if (step && next != steps.begin())
+    diagnostic.help = fmt::format("the checkpoint before it: trainer {}",
+                                  (place.parent_path() / folder_name(*(next - 1))).string());
+  if (is_link_name(place) && !steps.empty())
+    diagnostic.help = fmt::format("rm -r {}, and the newest checkpoint beside it is taken", place.string());
+  return {ExitCode::weights, {std::move(diagnostic)}};
+}
+
 CheckpointState read_state(const fs::path& path) {
   const std::string text = read_file(path, ExitCode::weights, kMostStateBytes);
   try {
@@ -108,19 +137,18 @@ void replace_directory(const fs::path& fresh, const fs::path& old) {
 
 fs::path named_checkpoint(const fs::path& path) {
   std::error_code ignored;
+  if (step_of(path.filename().string())) refuse_to_follow(path);
   if (!is_link_name(path) || !fs::is_symlink(fs::symlink_status(path, ignored))) return path;
   const fs::path target = target_of(path);
-  if (!target.empty()) return target;
-  throw Error(ExitCode::weights,
-              {Diagnostic{.what = fmt::format("{} is a link to {}, not to a checkpoint beside it",
-                                              path.string(), fs::read_symlink(path, ignored).string()),
-                          .notes = {"what lies elsewhere may belong to another run, and is not followed"},
-                          .help = right_link(path)}});
+  if (target.empty()) throw leads_elsewhere(path, ", not to a checkpoint beside it", right_link(path));
+  refuse_to_follow(target);
+  return target;
 }
 
 fs::path present_checkpoint(const fs::path& path) {
   const fs::path place = named_checkpoint(path);
   std::error_code ignored;
+  for (const char* name : {kModel, kOptimizer, kState}) refuse_to_follow(place / name);
   if (place == path || fs::is_directory(place, ignored)) return place;
   std::string names;
   for (const std::int64_t step : steps_in(path.parent_path()))
@@ -164,20 +192,20 @@ FileSeal seal_of(const fs::path& path) {
 CheckpointState verify_checkpoint(const fs::path& directory) {
   // `last` by the name of what it points at, which is told in messages.
   const fs::path place = present_checkpoint(directory);
+  CheckpointState state;
   try {
-    return look_at_files(place);
+    state = look_at_files(place);
   } catch (const Error& error) {
-    Diagnostic diagnostic = error.diagnostics().front();
-    const auto step = step_of(place.filename().string());
-    const std::vector<std::int64_t> steps = steps_in(place.parent_path());
-    const auto next = std::ranges::lower_bound(steps, step.value_or(0));
-    if (step && next != steps.begin())
-      diagnostic.help = fmt::format("the checkpoint before it: trainer {}",
-                                    (place.parent_path() / folder_name(*(next - 1))).string());
-    if (is_link_name(place) && !steps.empty())
-      diagnostic.help = fmt::format("rm -r {}, and the newest checkpoint beside it is taken", place.string());
-    throw Error(error.code(), {diagnostic});
+    throw with_offer(error.diagnostics().front(), place);
   }
+  if (step_of(place.filename().string()).value_or(state.step) != state.step)
+    throw damaged_state(place, fmt::format("it tells of step {}", state.step));
+  return state;
+}
+
+Error damaged_state(const fs::path& directory, const std::string& what) {
+  const fs::path place = named_checkpoint(directory);
+  return with_offer({.what = fmt::format("{} is damaged: {}", (place / kState).string(), what)}, place);
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/error.h"
 #include "models/export/safetensors.h"
 #include "models/training/checkpoint_state.h"
 
@@ -22,10 +23,14 @@ Checkpoint read_checkpoint(const std::filesystem::path& directory);
 /// The same look at it, without the numbers.
 CheckpointState verify_checkpoint(const std::filesystem::path& directory);
 
+/// Error(weights) for something wrong with its state.json; the help is that of read_checkpoint().
+Error damaged_state(const std::filesystem::path& directory, const std::string& what);
+
 /// What `last` or `best` stands for: the step-N beside it. Any other path is itself. Error(weights), with
-/// what would be right, where one of these is a link to anything else.
+/// what would be right, where one of these is a link to anything else, or a step-N is a link.
 std::filesystem::path named_checkpoint(const std::filesystem::path& path);
-/// The same, and Error(weights), which tells of those that are there, where that step-N is not.
+/// The same, and Error(weights) where that step-N is not there, which tells of those that are, or where a
+/// file in it is a link.
 std::filesystem::path present_checkpoint(const std::filesystem::path& path);
 
 /// The newest one in a run's folder: `last`, or where a copy has lost that link, or a process was killed

@@ -255,6 +255,52 @@ TEST_CASE("a link that leads out of the folder is not followed", "[training]") {
   CHECK_THROWS_WITH(read_checkpoint(link), Catch::Contains(right));
 }
 
+TEST_CASE("a checkpoint that is a link, or whose files are links, is not followed", "[training]") {
+  const TemporaryFolder folder, elsewhere;
+  CheckpointFolder checkpoints(folder.path()), others(elsewhere.path());
+  for (const int step : {10, 20}) save(checkpoints, checkpoint(step, 1), true);
+  save(others, checkpoint(20, 2), true);
+  const fs::path place = folder.path() / "step-20";
+  const std::string name = GENERATE("", "model.safetensors", "optimizer.safetensors", "state.json");
+  const fs::path link = name.empty() ? place : place / name;
+  const fs::path target = name.empty() ? elsewhere.path() / "step-20" : elsewhere.path() / "step-20" / name;
+  fs::remove_all(link);
+  fs::create_symlink(target, link);
+  const fs::path path = folder.path() / GENERATE("last", "best", "step-20");
+  CHECK_THROWS_WITH(
+      read_checkpoint(path),
+      Catch::Contains(link.string() + " is a link to " + target.string()) &&
+          Catch::Contains("what lies elsewhere may belong to another run, and is not followed") &&
+          Catch::Contains("rm " + link.string()));
+  CHECK_THROWS_AS(present_checkpoint(path), Error);
+  CHECK(read_checkpoint(folder.path() / "step-10").state.step == 10);
+  // A link behind which nothing is, too.
+  fs::remove_all(target);
+  CHECK_THROWS_WITH(present_checkpoint(path), Catch::Contains(link.string() + " is a link to "));
+}
+
+TEST_CASE("a folder of checkpoints that is a link is read", "[training]") {
+  const TemporaryFolder folder, elsewhere;
+  CheckpointFolder checkpoints(elsewhere.path());
+  save(checkpoints, checkpoint(10, 1), true);
+  fs::create_directory_symlink(elsewhere.path(), folder.path() / "checkpoints");
+  for (const char* name : {"last", "best", "step-10"})
+    CHECK(read_checkpoint(folder.path() / "checkpoints" / name).state.step == 10);
+}
+
+TEST_CASE("a checkpoint under the name of another step is damaged, and the one before is offered",
+          "[training]") {
+  const TemporaryFolder folder;
+  CheckpointFolder checkpoints(folder.path());
+  for (const int step : {10, 20}) save(checkpoints, checkpoint(step, 1), true);
+  fs::rename(folder.path() / "step-20", folder.path() / "step-30");
+  CHECK_THROWS_WITH(
+      read_checkpoint(folder.path() / "step-30"),
+      Catch::Contains((folder.path() / "step-30" / "state.json").string() +
+                      " is damaged: it tells of step 20") &&
+          Catch::Contains("the checkpoint before it: trainer " + (folder.path() / "step-10").string()));
+}
+
 TEST_CASE("a link to a checkpoint that is gone tells what is there and how to set it right", "[training]") {
   const TemporaryFolder folder;
   CheckpointFolder checkpoints(folder.path(), 3);
