@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <sstream>
 
+#include "models/training/checkpoint_state.h"
 #include "tests/end_to_end/small_run.h"
 
 namespace trainer {
@@ -173,6 +174,52 @@ TEST_CASE("a damaged checkpoint ends with 6 and the one before it, from which th
   REQUIRE(run.trainer({before, "-s", "train.epochs=4"}).code == 0);
   CHECK(read_text(run.path("b") / kWeights) == read_text(run.path("whole") / kWeights));
   CHECK(timeless(run.path("b")) == timeless(run.path("whole")));
+}
+
+TEST_CASE("a link to another run's checkpoint, or to its files, ends each command with 6", "[resume]") {
+  const SmallRun run;
+  for (const char* name : {"a", "victim"})
+    REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=2", "-q", "-o", name}).code == 0);
+  const std::string file = GENERATE("", "/model.safetensors", "/state.json");
+  const std::string link = "a/checkpoints/step-10" + file, target = "victim/checkpoints/step-10" + file;
+  fs::remove_all(run.path(link));
+  fs::create_symlink(run.path(target), run.path(link));
+  fs::remove(run.path("a/checkpoints/best"));
+  const std::string told = "error: " + link + " is a link to " + run.path(target).string();
+  const std::string metrics = read_text(run.path("a/metrics.jsonl"));
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"a", "-s", "train.epochs=3"},
+                                             {"--resume", "a/checkpoints/step-10", "-s", "train.epochs=3"},
+                                             {"eval", "a"},
+                                             {"eval", "a/checkpoints/step-10"},
+                                             {"eval", "a/checkpoints/last/"},
+                                             {"predict", "a/checkpoints/step-10", "a.yaml"},
+                                             {"generate", "a/checkpoints/step-10", "--prompt", "x"}}) {
+    const ProgramResult result = run.trainer(words);
+    INFO(words.front() << ": " << result.err);
+    CHECK(result.code == 6);
+    CHECK(result.err.find(told) == 0);
+  }
+  CHECK(read_text(run.path("a/metrics.jsonl")) == metrics);
+  // Who names such a file himself may mean it.
+  if (file == "/model.safetensors") CHECK(run.trainer({"a.yaml", "-q", "--init", link}).code == 0);
+  fs::create_directory_symlink("victim", run.path("mine"));
+  CHECK(run.trainer({"eval", "mine"}).code == 0);
+}
+
+TEST_CASE("a configuration in a checkpoint that cannot be read is told as its damage", "[resume]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=2", "-q", "-o", "b"}).code == 0);
+  const fs::path state = run.path("b/checkpoints/step-10/state.json");
+  CheckpointState changed = parse_checkpoint_state(read_text(state));
+  changed.config = GENERATE("data: [", "train: {epochs: many}", "{}");
+  write_text(state, text_of(changed));
+  const ProgramResult result = run.trainer({"b", "-s", "train.epochs=3", "--datapar"}, GENERATE(1, 2));
+  INFO(result.err);
+  CHECK(result.code == 6);
+  CHECK(result.err.find("error: b/checkpoints/step-10/state.json is damaged: its configuration") == 0);
+  CHECK(result.err.find("b/config.yaml") == std::string::npos);
+  CHECK(result.err.find("help: the checkpoint before it: trainer b/checkpoints/step-5") != std::string::npos);
 }
 
 TEST_CASE("data that changed since is told, and not learned from", "[resume]") {
