@@ -265,19 +265,21 @@ void CheckpointFolder::keep_copied(const std::string& link) const {
   if (!fs::is_directory(fs::symlink_status(copy, error))) return;
   const CheckpointState state = verify_checkpoint(copy);
   const std::string name = folder_name(state.step);
-  const fs::path place = folder_ / name;
-  if (!fs::exists(fs::symlink_status(place, error))) {
-    fs::rename(copy, place, error);
+  const fs::path place = folder_ / name, aside = folder_ / (name + ".damaged" + kPartial);
+  if (fs::exists(fs::symlink_status(place, error))) {
+    const std::optional<CheckpointState> there = state_if_whole(place);
+    if (there && there->files == state.files) return;
+    if (there)
+      throw Error(ExitCode::weights,
+                  fmt::format("{} is another checkpoint than the {} beside it", copy.string(), name),
+                  fmt::format("mv {} elsewhere", copy.string()));
+    // Not exchanged: killed while it removes what was there, it would leave half of it in the link's place.
+    fs::rename(place, aside, error);
     if (error) fail(place, error);
-    return;
   }
-  const std::optional<CheckpointState> there = state_if_whole(place);
-  if (!there)
-    replace_directory(copy, place);
-  else if (there->files != state.files)
-    throw Error(ExitCode::weights,
-                fmt::format("{} is another checkpoint than the {} beside it", copy.string(), name),
-                fmt::format("mv {} elsewhere", copy.string()));
+  fs::rename(copy, place, error);
+  if (error) fail(place, error);
+  fs::remove_all(aside, error);
 }
 
 void refuse_link(const fs::path& folder) {
