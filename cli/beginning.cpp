@@ -40,6 +40,24 @@ std::optional<Resumed> find_resumed(const Arguments& arguments) {
   return resumed;
 }
 
+/// In which the run differs from what it goes on with, and may not.
+std::vector<std::string> changed_keys(const OpenRun& run, const Beginning& beginning) {
+  const auto differences = [&](const std::string& text) {
+    ConfigTree before({.file = beginning.config.file, .text = text}, run_settings());
+    define_by_data(before, run.session->data());
+    return run.config.fixed_differences(before);
+  };
+  // The file may have been edited since; what a checkpoint was made with only rank 0 knows.
+  const std::optional<Resumed>& resumed = beginning.resumed;
+  if (!resumed || resumed->checkpoint.state.config.empty()) return differences(beginning.config.text);
+  try {
+    return differences(resumed->checkpoint.state.config);
+  } catch (const Error& error) {
+    throw damaged_state(resumed->place,
+                        "its configuration cannot be read: " + error.diagnostics().front().what);
+  }
+}
+
 }  // namespace
 
 Beginning find_beginning(const Job& job) {
@@ -66,21 +84,14 @@ Beginning find_beginning(const Job& job) {
 }
 
 void check_changes(const OpenRun& run, const Beginning& beginning) {
-  const ConfigSource& source = beginning.config;
   if (!beginning.goes_on) return;
-  // The file may have been edited since; what a checkpoint was made with only rank 0 knows.
-  std::string text = source.text;
-  if (beginning.resumed && !beginning.resumed->checkpoint.state.config.empty())
-    text = beginning.resumed->checkpoint.state.config;
-  ConfigTree before({.file = source.file, .text = text}, run_settings());
-  define_by_data(before, run.session->data());
-  const std::vector<std::string> keys = run.config.fixed_differences(before);
+  const std::string& file = beginning.config.file;
+  const std::vector<std::string> keys = changed_keys(run, beginning);
   if (keys.empty()) return;
-  throw Error(
-      ExitCode::usage,
-      {Diagnostic{.what = fmt::format("a run that goes on cannot change {}", listed(keys, "and")),
-                  .place = source.file,
-                  .help = fmt::format("trainer {} ... begins a new run", shell_line({source.file}))}});
+  throw Error(ExitCode::usage,
+              {Diagnostic{.what = fmt::format("a run that goes on cannot change {}", listed(keys, "and")),
+                          .place = file,
+                          .help = fmt::format("trainer {} ... begins a new run", shell_line({file}))}});
 }
 
 void restore(const Job& job, const Beginning& beginning, Trainer& training) {

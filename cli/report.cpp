@@ -14,6 +14,7 @@
 #include "cli/text.h"
 #include "engine/core/files.h"
 #include "models/export/safetensors.h"
+#include "models/training/checkpoint.h"
 
 namespace trainer {
 namespace {
@@ -163,6 +164,7 @@ std::string weights(const fs::path& run, const RunLog& log) {
   if (!fs::exists(file, ignored) || fs::file_size(file, ignored) > kMostRead) return "";
   std::vector<std::vector<std::string>> rows{{"tensor", "shape", "numbers", "root mean square", "largest"}};
   try {
+    present_checkpoint(run / checkpoint);  // refuses links
     for (const NamedTensor& tensor : read_safetensors(file).tensors) {
       double squares = 0, largest = 0;
       for (const float value : tensor.values) {

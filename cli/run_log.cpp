@@ -1,13 +1,12 @@
 #include "cli/run_log.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <string_view>
 
 #include "engine/core/files.h"
+#include "models/training/checkpoint.h"
 
 namespace trainer {
 namespace {
@@ -69,17 +68,6 @@ void add_line(const Json& line, RunLog& log) {
   log.tables.clear();
   for (const auto& [key, value] : line.items())
     if (auto counts = square(value); !counts.empty()) log.tables.push_back({key, std::move(counts)});
-}
-
-/// 469 for a link to "step-469".
-std::int64_t step_behind(const fs::path& link) {
-  std::error_code error;
-  const std::string name = fs::read_symlink(link, error).filename().string();
-  constexpr std::string_view kBefore = "step-";
-  std::int64_t step = -1;
-  if (!error && name.starts_with(kBefore))
-    std::from_chars(name.data() + kBefore.size(), name.data() + name.size(), step);
-  return step;
 }
 
 }  // namespace

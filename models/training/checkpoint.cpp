@@ -59,12 +59,43 @@ fs::path target_of(const fs::path& link) {
   return step_of(target.string()) ? link.parent_path() / target : fs::path();
 }
 
+bool is_link_name(const fs::path& path) { return path.filename() == "last" || path.filename() == "best"; }
+
 /// What to do about a link that leads nowhere: which checkpoint was the best is known to nobody else.
 std::string right_link(const fs::path& link) {
   if (link.filename() == "best") return fmt::format("rm {}, and last is taken", link.string());
   const std::vector<std::int64_t> steps = steps_in(link.parent_path());
   return steps.empty() ? fmt::format("rm {}, and the run begins again", link.string())
                        : fmt::format("ln -sfn {} {}", folder_name(steps.back()), link.string());
+}
+
+Error leads_elsewhere(const fs::path& link, const std::string& what, const std::string& help) {
+  std::error_code ignored;
+  return {ExitCode::weights,
+          {Diagnostic{.what = fmt::format("{} is a link to {}{}", link.string(),
+                                          fs::read_symlink(link, ignored).string(), what),
+                      .notes = {"what lies elsewhere may belong to another run, and is not followed"},
+                      .help = help}}};
+}
+
+/// For a checkpoint's directory and its files, which are never links.
+void refuse_to_follow(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_symlink(fs::symlink_status(path, ignored)))
+    throw leads_elsewhere(path, "", fmt::format("rm {}, or put there what it points at", path.string()));
+}
+
+/// With what to go on from instead of the damaged checkpoint at `place`, where there is anything.
+Error with_offer(Diagnostic diagnostic, const fs::path& place) {
+  const auto step = step_of(place.filename().string());
+  const std::vector<std::int64_t> steps = steps_in(place.parent_path());
+  const auto next = std::ranges::lower_bound(steps, step.value_or(0));
+  if (step && next != steps.begin())
+    diagnostic.help = fmt::format("the checkpoint before it: trainer {}",
+                                  (place.parent_path() / folder_name(*(next - 1))).string());
+  if (is_link_name(place) && !steps.empty())
+    diagnostic.help = fmt::format("rm -r {}, and the newest checkpoint beside it is taken", place.string());
+  return {ExitCode::weights, {std::move(diagnostic)}};
 }
 
 CheckpointState read_state(const fs::path& path) {
@@ -87,7 +118,7 @@ CheckpointState look_at_files(const fs::path& directory) {
   return state;
 }
 
-/// Puts `fresh` where `old` is, at once where the file system can do that.
+/// Puts `fresh` where the directory `old` is, at once where the file system can do that.
 void replace_directory(const fs::path& fresh, const fs::path& old) {
   std::error_code error;
   if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, old.c_str(), RENAME_EXCHANGE) == 0) {
@@ -106,20 +137,18 @@ void replace_directory(const fs::path& fresh, const fs::path& old) {
 
 fs::path named_checkpoint(const fs::path& path) {
   std::error_code ignored;
-  const std::string name = path.filename().string();
-  if ((name != "last" && name != "best") || !fs::is_symlink(fs::symlink_status(path, ignored))) return path;
+  if (step_of(path.filename().string())) refuse_to_follow(path);
+  if (!is_link_name(path) || !fs::is_symlink(fs::symlink_status(path, ignored))) return path;
   const fs::path target = target_of(path);
-  if (!target.empty()) return target;
-  throw Error(ExitCode::weights,
-              {Diagnostic{.what = fmt::format("{} is a link to {}, not to a checkpoint beside it",
-                                              path.string(), fs::read_symlink(path, ignored).string()),
-                          .notes = {"what lies elsewhere may belong to another run, and is not followed"},
-                          .help = right_link(path)}});
+  if (target.empty()) throw leads_elsewhere(path, ", not to a checkpoint beside it", right_link(path));
+  refuse_to_follow(target);
+  return target;
 }
 
 fs::path present_checkpoint(const fs::path& path) {
   const fs::path place = named_checkpoint(path);
   std::error_code ignored;
+  for (const char* name : {kModel, kOptimizer, kState}) refuse_to_follow(place / name);
   if (place == path || fs::is_directory(place, ignored)) return place;
   std::string names;
   for (const std::int64_t step : steps_in(path.parent_path()))
@@ -138,6 +167,15 @@ fs::path newest_checkpoint(const fs::path& folder) {
   return steps.empty() ? fs::path() : folder / folder_name(steps.back());
 }
 
+std::int64_t step_behind(const fs::path& link) {
+  try {
+    const fs::path place = named_checkpoint(link);
+    return place != link ? step_of(place.filename().string()).value() : read_state(link / kState).step;
+  } catch (const Error&) {
+    return -1;
+  }
+}
+
 FileSeal seal_of(const fs::path& path) {
   constexpr std::size_t kPart = 1 << 20;
   const InputFile file(path, ExitCode::weights);
@@ -154,19 +192,33 @@ FileSeal seal_of(const fs::path& path) {
 CheckpointState verify_checkpoint(const fs::path& directory) {
   // `last` by the name of what it points at, which is told in messages.
   const fs::path place = present_checkpoint(directory);
+  CheckpointState state;
   try {
-    return look_at_files(place);
+    state = look_at_files(place);
   } catch (const Error& error) {
-    Diagnostic diagnostic = error.diagnostics().front();
-    const auto step = step_of(place.filename().string());
-    const std::vector<std::int64_t> steps = steps_in(place.parent_path());
-    const auto next = std::ranges::lower_bound(steps, step.value_or(0));
-    if (step && next != steps.begin())
-      diagnostic.help = fmt::format("the checkpoint before it: trainer {}",
-                                    (place.parent_path() / folder_name(*(next - 1))).string());
-    throw Error(error.code(), {diagnostic});
+    throw with_offer(error.diagnostics().front(), place);
+  }
+  if (step_of(place.filename().string()).value_or(state.step) != state.step)
+    throw damaged_state(place, fmt::format("it tells of step {}", state.step));
+  return state;
+}
+
+Error damaged_state(const fs::path& directory, const std::string& what) {
+  const fs::path place = named_checkpoint(directory);
+  return with_offer({.what = fmt::format("{} is damaged: {}", (place / kState).string(), what)}, place);
+}
+
+namespace {
+
+std::optional<CheckpointState> state_if_whole(const fs::path& directory) {
+  try {
+    return verify_checkpoint(directory);
+  } catch (const Error&) {
+    return std::nullopt;
   }
 }
+
+}  // namespace
 
 Checkpoint read_checkpoint(const fs::path& directory) {
   CheckpointState state = verify_checkpoint(directory);
@@ -187,6 +239,7 @@ void CheckpointFolder::go_on(std::int64_t step, std::int64_t best_step) {
   for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error))
     if (it->path().extension() == kPartial) leftovers.push_back(it->path());
   for (const fs::path& leftover : leftovers) fs::remove_all(leftover, error);
+  for (const char* link : {"last", "best"}) keep_copied(link);
   const auto holds = [&](std::int64_t wanted) {
     return fs::exists(folder_ / folder_name(wanted) / kState, error);
   };
@@ -194,14 +247,39 @@ void CheckpointFolder::go_on(std::int64_t step, std::int64_t best_step) {
     point("last", folder_name(step));
     last_ = folder_ / folder_name(step);
   }
-  if (best_.empty() || best_ == folder_ / folder_name(best_step)) return;
+  if (best_ == folder_ / folder_name(best_step)) return;
   best_.clear();
   if (holds(best_step)) {
     point("best", folder_name(best_step));
     best_ = folder_ / folder_name(best_step);
   } else {
-    fs::remove(folder_ / "best", error);
+    const fs::path aside = folder_ / (std::string("best") + kPartial);
+    fs::rename(folder_ / "best", aside, error);
+    fs::remove_all(aside, error);
   }
+}
+
+void CheckpointFolder::keep_copied(const std::string& link) const {
+  const fs::path copy = folder_ / link;
+  std::error_code error;
+  if (!fs::is_directory(fs::symlink_status(copy, error))) return;
+  const CheckpointState state = verify_checkpoint(copy);
+  const std::string name = folder_name(state.step);
+  const fs::path place = folder_ / name, aside = folder_ / (name + ".damaged" + kPartial);
+  if (fs::exists(fs::symlink_status(place, error))) {
+    const std::optional<CheckpointState> there = state_if_whole(place);
+    if (there && there->files == state.files) return;
+    if (there)
+      throw Error(ExitCode::weights,
+                  fmt::format("{} is another checkpoint than the {} beside it", copy.string(), name),
+                  fmt::format("mv {} elsewhere", copy.string()));
+    // Not exchanged: killed while it removes what was there, it would leave half of it in the link's place.
+    fs::rename(place, aside, error);
+    if (error) fail(place, error);
+  }
+  fs::rename(copy, place, error);
+  if (error) fail(place, error);
+  fs::remove_all(aside, error);
 }
 
 void refuse_link(const fs::path& folder) {
@@ -279,13 +357,14 @@ void CheckpointFolder::remove_old(std::int64_t newest) const {
 }
 
 void CheckpointFolder::point(const std::string& link, const std::string& target) const {
-  const fs::path fresh = folder_ / (link + kPartial);
+  const fs::path place = folder_ / link, fresh = folder_ / (link + ".link" + kPartial);
   std::error_code error;
-  fs::remove(fresh, error);
+  fs::remove_all(fresh, error);
   fs::create_directory_symlink(target, fresh, error);
   if (error) fail(fresh, error);
-  fs::rename(fresh, folder_ / link, error);
-  if (error) fail(folder_ / link, error);
+  if (fs::is_directory(fs::symlink_status(place, error))) return replace_directory(fresh, place);
+  fs::rename(fresh, place, error);
+  if (error) fail(place, error);
 }
 
 }  // namespace trainer

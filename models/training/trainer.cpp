@@ -138,7 +138,7 @@ void Trainer::restore(const Checkpoint& checkpoint) {
 
 RunResult Trainer::run(const std::vector<Observer*>& observers, const std::filesystem::path& directory) {
   CheckpointFolder folder(directory, session_.settings().keep);
-  if (session_.mesh().world().rank() == 0) folder.go_on(start_.step, start_.best_step);
+  if (session_.mesh().world().rank() == 0) folder.go_on(start_.step, start_.best ? start_.best_step : -1);
   writer_.emplace(CheckpointWriter::Sources{.plan = session_.network().plan(),
                                             .optimizer_states = step_.state_names(),
                                             .reducer = step_.reducer(),

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "cli/run_log.h"
+#include "models/export/safetensors.h"
 #include "tests/support/small_data.h"
 #include "tests/support/temporary_folder.h"
 
@@ -51,6 +52,28 @@ TEST_CASE("the best evaluation is that of the best weights, else the last one", 
   fs::create_directory(folder.path() / "checkpoints");
   fs::create_symlink("step-5", folder.path() / "checkpoints/best");
   CHECK(read_run_log(folder.path()).best_evaluation()->step == 5);
+}
+
+TEST_CASE("a report shows the best weights, and no other run's", "[cli]") {
+  const TemporaryFolder folder;
+  const fs::path mine = folder.path() / "mine/checkpoints", other = folder.path() / "other";
+  fs::create_directories(mine / "step-5");
+  fs::create_directory(other);
+  const float number = 1;
+  const std::vector<NamedView> tensors{{"a.weight", ConstTensor(&number, Shape({1}))}};
+  write_safetensors(mine / "step-5/model.safetensors", tensors);
+  write_safetensors(other / "model.safetensors", tensors);
+  fs::create_symlink("step-5", mine / "best");
+  CHECK(report_html(mine.parent_path()).find("a.weight") != std::string::npos);
+  SECTION("a checkpoint that is a link") {
+    fs::remove_all(mine / "step-5");
+    fs::create_symlink(other, mine / "step-5");
+  }
+  SECTION("a file of it that is a link") {
+    fs::remove(mine / "step-5/model.safetensors");
+    fs::create_symlink(other / "model.safetensors", mine / "step-5/model.safetensors");
+  }
+  CHECK(report_html(mine.parent_path()).find("a.weight") == std::string::npos);
 }
 
 TEST_CASE("a report tells of classes, and nothing in a run can break its page", "[cli]") {

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <sstream>
 
+#include "models/training/checkpoint_state.h"
 #include "tests/end_to_end/small_run.h"
 
 namespace trainer {
@@ -101,6 +102,33 @@ TEST_CASE("a run of which a copy has lost the links goes on, and is evaluated, w
   CHECK(fs::read_symlink(run.path("runs/a/checkpoints/last")) == "step-15");
 }
 
+TEST_CASE("a run that was copied with links followed is evaluated, reported and goes on", "[resume]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=2"}).code == 0);
+  REQUIRE(run.shell("cp -rL runs/a b").code == 0);
+  const auto scores = [&](const std::string& path) {
+    const std::string text = run.trainer({"eval", path}).out;
+    return text.substr(text.find('\n'));
+  };
+  CHECK(scores("b") == scores("runs/a"));
+  const std::string best = fs::read_symlink(run.path("runs/a/checkpoints/best")).string();
+  REQUIRE(run.trainer({"report", "b"}).code == 0);
+  CHECK(read_text(run.path("b/report.html")).find("Best weights") != std::string::npos);
+  CHECK(read_text(run.path("b/report.html")).find("checkpoints/" + best) != std::string::npos);
+  CHECK(run.trainer({"b"}).out.find("b is finished: 10 of 10 steps are done") == 0);
+  for (const std::string& path : {std::string("runs/a"), std::string("b")}) {
+    const ProgramResult result = run.trainer({path, "-s", "train.epochs=5", "-q"});
+    INFO(result.err);
+    CHECK(result.code == 0);
+  }
+  for (const char* link : {"last", "best"})
+    CHECK(fs::read_symlink(run.path("b/checkpoints") / link) ==
+          fs::read_symlink(run.path("runs/a/checkpoints") / link));
+  CHECK(read_text(run.path("b") / kWeights) == read_text(run.path("runs/a") / kWeights));
+  CHECK(timeless(run.path("b")) == timeless(run.path("runs/a")));
+  CHECK(run.shell("ls b/checkpoints").out == run.shell("ls runs/a/checkpoints").out);
+}
+
 TEST_CASE("a run that goes on changes no key that makes another run of it, and names those", "[resume]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml"}).code == 0);
@@ -146,6 +174,52 @@ TEST_CASE("a damaged checkpoint ends with 6 and the one before it, from which th
   REQUIRE(run.trainer({before, "-s", "train.epochs=4"}).code == 0);
   CHECK(read_text(run.path("b") / kWeights) == read_text(run.path("whole") / kWeights));
   CHECK(timeless(run.path("b")) == timeless(run.path("whole")));
+}
+
+TEST_CASE("a link to another run's checkpoint, or to its files, ends each command with 6", "[resume]") {
+  const SmallRun run;
+  for (const char* name : {"a", "victim"})
+    REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=2", "-q", "-o", name}).code == 0);
+  const std::string file = GENERATE("", "/model.safetensors", "/state.json");
+  const std::string link = "a/checkpoints/step-10" + file, target = "victim/checkpoints/step-10" + file;
+  fs::remove_all(run.path(link));
+  fs::create_symlink(run.path(target), run.path(link));
+  fs::remove(run.path("a/checkpoints/best"));
+  const std::string told = "error: " + link + " is a link to " + run.path(target).string();
+  const std::string metrics = read_text(run.path("a/metrics.jsonl"));
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"a", "-s", "train.epochs=3"},
+                                             {"--resume", "a/checkpoints/step-10", "-s", "train.epochs=3"},
+                                             {"eval", "a"},
+                                             {"eval", "a/checkpoints/step-10"},
+                                             {"eval", "a/checkpoints/last/"},
+                                             {"predict", "a/checkpoints/step-10", "a.yaml"},
+                                             {"generate", "a/checkpoints/step-10", "--prompt", "x"}}) {
+    const ProgramResult result = run.trainer(words);
+    INFO(words.front() << ": " << result.err);
+    CHECK(result.code == 6);
+    CHECK(result.err.find(told) == 0);
+  }
+  CHECK(read_text(run.path("a/metrics.jsonl")) == metrics);
+  // Who names such a file himself may mean it.
+  if (file == "/model.safetensors") CHECK(run.trainer({"a.yaml", "-q", "--init", link}).code == 0);
+  fs::create_directory_symlink("victim", run.path("mine"));
+  CHECK(run.trainer({"eval", "mine"}).code == 0);
+}
+
+TEST_CASE("a configuration in a checkpoint that cannot be read is told as its damage", "[resume]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=2", "-q", "-o", "b"}).code == 0);
+  const fs::path state = run.path("b/checkpoints/step-10/state.json");
+  CheckpointState changed = parse_checkpoint_state(read_text(state));
+  changed.config = GENERATE("data: [", "train: {epochs: many}", "{}");
+  write_text(state, text_of(changed));
+  const ProgramResult result = run.trainer({"b", "-s", "train.epochs=3", "--datapar"}, GENERATE(1, 2));
+  INFO(result.err);
+  CHECK(result.code == 6);
+  CHECK(result.err.find("error: b/checkpoints/step-10/state.json is damaged: its configuration") == 0);
+  CHECK(result.err.find("b/config.yaml") == std::string::npos);
+  CHECK(result.err.find("help: the checkpoint before it: trainer b/checkpoints/step-5") != std::string::npos);
 }
 
 TEST_CASE("data that changed since is told, and not learned from", "[resume]") {

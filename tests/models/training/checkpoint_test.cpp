@@ -37,6 +37,13 @@ float number_in(const fs::path& folder) {
   return read_safetensors(folder / "model.safetensors").tensors.at(0).values.at(0);
 }
 
+/// A link as a copy has it that was made with links followed.
+void copy_behind(const fs::path& link) {
+  const fs::path behind = link.parent_path() / fs::read_symlink(link);
+  fs::remove(link);
+  fs::copy(behind, link);
+}
+
 }  // namespace
 
 TEST_CASE("last and best are relative links to whole checkpoints; the newest and the best stay",
@@ -81,6 +88,87 @@ TEST_CASE("a checkpoint that was being replaced when the process was killed gets
   put_back_replaced(folder.path());
   CHECK(number_in(folder.path() / "last") == 1);
   put_back_replaced(folder.path() / "missing");
+}
+
+TEST_CASE("a copy that was made with links followed goes on, and has links again", "[training]") {
+  const TemporaryFolder folder;
+  CheckpointFolder checkpoints(folder.path());
+  save(checkpoints, checkpoint(10, 1), true);
+  save(checkpoints, checkpoint(20, 2), false);
+  for (const char* link : {"last", "best"}) copy_behind(folder.path() / link);
+  CHECK(step_behind(folder.path() / "last") == 20);
+  CHECK(step_behind(folder.path() / "best") == 10);
+  CheckpointFolder copied(folder.path());
+  SECTION("all is there") {}
+  SECTION("step directories were not copied") {
+    for (const char* name : {"step-10", "step-20"}) fs::remove_all(folder.path() / name);
+  }
+  SECTION("step directories were copied in part") {
+    for (const char* name : {"step-10", "step-20"}) fs::remove(folder.path() / name / "state.json");
+  }
+  SECTION("killed while it was set right") {
+    fs::rename(folder.path() / "last", folder.path() / "last.partial");
+    fs::remove_all(folder.path() / "step-10");
+    fs::rename(folder.path() / "best", folder.path() / "step-10");
+  }
+  SECTION("of which another process has set one right") {
+    fs::remove_all(folder.path() / "best");
+    fs::create_directory_symlink("step-10", folder.path() / "best");
+  }
+  copied.go_on(20, 10);
+  CHECK(fs::read_symlink(folder.path() / "last") == "step-20");
+  CHECK(fs::read_symlink(folder.path() / "best") == "step-10");
+  for (const int step : {30, 40, 50}) save(copied, checkpoint(step, static_cast<float>(step)), step == 50);
+  CHECK(fs::read_symlink(folder.path() / "last") == "step-50");
+  CHECK(fs::read_symlink(folder.path() / "best") == "step-50");
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder.path()))
+    CHECK(entry.path().extension() != ".partial");
+}
+
+TEST_CASE("a copy's checkpoint that is nowhere else stays when the run goes back", "[training]") {
+  const TemporaryFolder folder;
+  CheckpointFolder checkpoints(folder.path());
+  save(checkpoints, checkpoint(10, 1), true);
+  save(checkpoints, checkpoint(20, 2), true);
+  for (const char* link : {"last", "best"}) copy_behind(folder.path() / link);
+  fs::remove_all(folder.path() / "step-20");
+  CheckpointFolder copied(folder.path());
+  copied.go_on(10, 10);
+  CHECK(fs::read_symlink(folder.path() / "last") == "step-10");
+  CHECK(fs::read_symlink(folder.path() / "best") == "step-10");
+  CHECK(read_checkpoint(folder.path() / "step-20").model.at(0).values.at(0) == 2);
+}
+
+TEST_CASE("a directory in a link's place that is no copy of the checkpoint of its step is told, not removed",
+          "[training]") {
+  const TemporaryFolder folder, other;
+  CheckpointFolder checkpoints(folder.path()), others(other.path());
+  save(checkpoints, checkpoint(10, 1), true);
+  save(others, checkpoint(10, 2), false);
+  const fs::path link = folder.path() / GENERATE("last", "best");
+  fs::remove(link);
+  fs::copy(other.path() / "step-10", link);
+  CHECK_THROWS_WITH(CheckpointFolder(folder.path()).go_on(10, 10),
+                    Catch::Contains(link.string() + " is another checkpoint than the step-10 beside it"));
+  CHECK(number_in(link) == 2);
+  CHECK(number_in(folder.path() / "step-10") == 1);
+}
+
+TEST_CASE("a damaged directory in a link's place is told with what is right, and not removed", "[training]") {
+  const TemporaryFolder folder;
+  CheckpointFolder checkpoints(folder.path());
+  for (const int step : {10, 20}) save(checkpoints, checkpoint(step, 1), true);
+  const fs::path link = folder.path() / GENERATE("last", "best");
+  copy_behind(link);
+  fs::resize_file(link / "model.safetensors", 3);
+  const std::string right = "rm -r " + link.string() + ", and the newest checkpoint beside it is taken";
+  CHECK_THROWS_WITH(read_checkpoint(link), Catch::Contains("is damaged") && Catch::Contains(right));
+  CheckpointFolder copied(folder.path());
+  CHECK_THROWS_WITH(copied.go_on(20, 20), Catch::Contains("is damaged") && Catch::Contains(right));
+  fs::remove_all(link);
+  CHECK(read_checkpoint(newest_checkpoint(folder.path())).state.step == 20);
+  copied.go_on(20, 20);
+  CHECK(fs::read_symlink(link) == "step-20");
 }
 
 TEST_CASE("a run that goes back leaves later checkpoints until it comes to them again", "[training]") {
@@ -165,6 +253,52 @@ TEST_CASE("a link that leads out of the folder is not followed", "[training]") {
   fs::create_directory(folder.path() / "step-20");
   const std::string right = (name == "last" ? "ln -sfn step-20 " : "rm ") + link.string();
   CHECK_THROWS_WITH(read_checkpoint(link), Catch::Contains(right));
+}
+
+TEST_CASE("a checkpoint that is a link, or whose files are links, is not followed", "[training]") {
+  const TemporaryFolder folder, elsewhere;
+  CheckpointFolder checkpoints(folder.path()), others(elsewhere.path());
+  for (const int step : {10, 20}) save(checkpoints, checkpoint(step, 1), true);
+  save(others, checkpoint(20, 2), true);
+  const fs::path place = folder.path() / "step-20";
+  const std::string name = GENERATE("", "model.safetensors", "optimizer.safetensors", "state.json");
+  const fs::path link = name.empty() ? place : place / name;
+  const fs::path target = name.empty() ? elsewhere.path() / "step-20" : elsewhere.path() / "step-20" / name;
+  fs::remove_all(link);
+  fs::create_symlink(target, link);
+  const fs::path path = folder.path() / GENERATE("last", "best", "step-20");
+  CHECK_THROWS_WITH(
+      read_checkpoint(path),
+      Catch::Contains(link.string() + " is a link to " + target.string()) &&
+          Catch::Contains("what lies elsewhere may belong to another run, and is not followed") &&
+          Catch::Contains("rm " + link.string()));
+  CHECK_THROWS_AS(present_checkpoint(path), Error);
+  CHECK(read_checkpoint(folder.path() / "step-10").state.step == 10);
+  // A link behind which nothing is, too.
+  fs::remove_all(target);
+  CHECK_THROWS_WITH(present_checkpoint(path), Catch::Contains(link.string() + " is a link to "));
+}
+
+TEST_CASE("a folder of checkpoints that is a link is read", "[training]") {
+  const TemporaryFolder folder, elsewhere;
+  CheckpointFolder checkpoints(elsewhere.path());
+  save(checkpoints, checkpoint(10, 1), true);
+  fs::create_directory_symlink(elsewhere.path(), folder.path() / "checkpoints");
+  for (const char* name : {"last", "best", "step-10"})
+    CHECK(read_checkpoint(folder.path() / "checkpoints" / name).state.step == 10);
+}
+
+TEST_CASE("a checkpoint under the name of another step is damaged, and the one before is offered",
+          "[training]") {
+  const TemporaryFolder folder;
+  CheckpointFolder checkpoints(folder.path());
+  for (const int step : {10, 20}) save(checkpoints, checkpoint(step, 1), true);
+  fs::rename(folder.path() / "step-20", folder.path() / "step-30");
+  CHECK_THROWS_WITH(
+      read_checkpoint(folder.path() / "step-30"),
+      Catch::Contains((folder.path() / "step-30" / "state.json").string() +
+                      " is damaged: it tells of step 20") &&
+          Catch::Contains("the checkpoint before it: trainer " + (folder.path() / "step-10").string()));
 }
 
 TEST_CASE("a link to a checkpoint that is gone tells what is there and how to set it right", "[training]") {
