@@ -30,7 +30,9 @@ StopSignals::StopSignals() {
 }
 
 StopSignals::~StopSignals() {
-  for (const int signal : kSignals) std::signal(signal, SIG_DFL);
+  // Whoever asks to stop may ask again, while MPI ends.
+  std::signal(SIGUSR1, SIG_IGN);
+  for (const int signal : {SIGTERM, SIGINT}) std::signal(signal, SIG_DFL);
 }
 
 bool StopSignals::asked() { return asked_to_stop != 0; }

@@ -3,7 +3,7 @@
 namespace trainer {
 
 /// While one lives, SIGTERM, SIGINT and SIGUSR1 ask the program to stop where it can, in place of ending it.
-/// A second SIGINT ends it at once. A process has one at a time.
+/// A second SIGINT ends it at once. A process has one at a time; SIGUSR1 is ignored after it.
 class StopSignals {
  public:
   StopSignals();

@@ -76,6 +76,25 @@ TEST_CASE("private lines of processes are kept, and all else they write is hande
   CHECK(lines == std::vector<std::string>{"run r", "left 1 1 vm", "left 0 1 vm"});
 }
 
+TEST_CASE("one who is asked to stop once more, when all is done, ends as it would have", "[cli]") {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    {
+      StopSignals signals;
+      ::raise(SIGUSR1);
+      ::raise(SIGUSR1);
+      if (!StopSignals::asked()) ::_exit(1);
+    }
+    ::raise(SIGUSR1);
+    ::_exit(130);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 130);
+}
+
 TEST_CASE("a process that is started again goes on with the run that was told", "[cli]") {
   Arguments arguments{.files = {"a.yaml"}, .mesh = MeshShape{.data = 2, .model = 2}, .name = "b"};
   apply_restart(arguments, 4);
