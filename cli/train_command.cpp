@@ -111,7 +111,7 @@ std::optional<RunDirectory> take_directory(const Job& job, const OpenRun& run, c
     } else {
       directory.emplace(RunDirectory::Options{job.arguments.out, run_name(job.arguments)}, description);
     }
-    if (is_restartable(job)) tell_run(directory->path());
+    if (was_launched()) tell_run(directory->path());
   };
   together(job.world,
            [&] { with_disk(job.world, "the beginning of the run directory", job.world.rank() == 0, take); });
@@ -131,11 +131,13 @@ void report_run(const Job& job, const std::string& run) {
 void tell_end(const Job& job, const Session& session, const RunFacts& facts, const RunResult& result,
               const std::string& run) {
   // Not a result, so that one who reads results is not misled; and a launcher may be on its way to the end.
-  if (result.stopped)
+  if (result.stopped) {
+    if (was_launched()) tell_stopped();
     job.warn(stopped_text(job, run, session.settings(), facts, result));
-  else if (job.arguments.progress != ProgressMode::json)
+  } else if (job.arguments.progress != ProgressMode::json) {
     job.print((job.arguments.quiet ? "" : "\n") + result_line(facts, result) + "\n" +
               saved_text(run, session.settings()) + "\n");
+  }
 }
 
 }  // namespace

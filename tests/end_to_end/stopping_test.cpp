@@ -52,4 +52,21 @@ TEST_CASE("a signal in the first moments of a restart stops the run", "[stopping
   CHECK(messages.find("restart 2") == std::string::npos);
 }
 
+TEST_CASE("a signal to all processes at once, which saved nevertheless, is 130 and one message",
+          "[stopping]") {
+  const std::string flags = GENERATE("-n 2", "-n 3 --restarts 1");
+  const SmallRun run;
+  // All that have this run's HOME are those that a service manager would end.
+  const ProgramResult result = run.shell(
+      begin(flags) + kTraining +
+          "all=$(grep -lzxF \"HOME=$HOME\" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3 | grep -vx $$); "
+          "kill -TERM $all 2>/dev/null; wait $run",
+      20);
+  const std::string messages = read_text(run.path("err"));
+  check_stopped(result, messages, 15);
+  CHECK(result.code == 130);
+  CHECK(messages.find("error:") == std::string::npos);
+  CHECK(messages.find('\x1c') == std::string::npos);
+}
+
 }  // namespace trainer
