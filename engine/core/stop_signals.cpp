@@ -37,4 +37,13 @@ StopSignals::~StopSignals() {
 
 bool StopSignals::asked() { return asked_to_stop != 0; }
 
+HeldStop::HeldStop() {
+  sigset_t held;
+  sigemptyset(&held);
+  sigaddset(&held, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &held, &before_);
+}
+
+HeldStop::~HeldStop() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
 }  // namespace trainer

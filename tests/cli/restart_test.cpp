@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <cstdlib>
+#include <optional>
 
 #include "cli/launcher_output.h"
 #include "engine/core/files.h"
@@ -90,6 +91,23 @@ TEST_CASE("one who is asked to stop once more, when all is done, ends as it woul
     }
     ::raise(SIGUSR1);
     ::_exit(130);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 130);
+}
+
+TEST_CASE("one who is asked to stop while MPI begins hears of it afterwards", "[cli]") {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    std::optional<HeldStop> held(std::in_place);
+    ::raise(SIGUSR1);
+    StopSignals signals;
+    const bool early = StopSignals::asked();
+    held.reset();
+    ::_exit(!early && StopSignals::asked() ? 130 : 1);
   }
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
