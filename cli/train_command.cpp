@@ -47,7 +47,7 @@ std::optional<std::chrono::steady_clock::time_point> deadline_of(const Job& job)
   return job.start + std::chrono::seconds(job.arguments.walltime);
 }
 
-/// The command line that goes on with the run as it was placed.
+/// The command line that goes on with the run, placed and guarded as it was; how it was shown it leaves out.
 std::string command_to_go_on(const Job& job, const std::string& run) {
   const Arguments& arguments = job.arguments;
   std::vector<std::string> words{"trainer"};
@@ -64,6 +64,7 @@ std::string command_to_go_on(const Job& job, const std::string& run) {
   add("--ranks-per-node", arguments.ranks_per_node);
   add("--threads", arguments.threads);
   add("--bucket", arguments.bucket);
+  add("--restarts", arguments.restarts);
   if (const std::int64_t time = arguments.walltime; time > 0)
     words.insert(words.end(),
                  {"--walltime", fmt::format("{:02}:{:02}:{:02}", time / 3600, time / 60 % 60, time % 60)});
