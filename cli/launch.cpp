@@ -105,9 +105,9 @@ int run_to_the_end(const LaunchCommand& command, Told& told) {
   constexpr int kStopped = static_cast<int>(ExitCode::interrupted);
   // The launcher may have been ended with its ranks, which had saved by then.
   if (code == kStopped || told.stopped) return kStopped;
-  // Ended by itself before the signal came, where the launcher can tell.
-  const bool may_hide_code = stopped_by() != 0 && !launcher_keeps_codes();
-  if (code == 0 && !has_insisted()) return may_hide_code ? kStopped : code;
+  // A launcher that was told to stop may hide what its ranks ended with.
+  const bool is_sure = stopped_by() == 0 || told.finished || launcher_keeps_codes();
+  if (code == 0 && is_sure && !has_insisted()) return code;
   if (stopped_by() != 0) return stopped_unsaved(told.run);
   if (was_killed)
     throw Error(ExitCode::lost, "the launcher did not end by itself after its processes, or started none");

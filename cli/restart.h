@@ -15,15 +15,16 @@ namespace trainer {
 
 /// From rank 0: where the run is.
 void tell_run(const std::filesystem::path& directory);
-/// From rank 0: the run has stopped, and all that is to be saved is.
+/// From rank 0: the run was stopped, or is finished, and all that is to be saved is.
 void tell_stopped();
+void tell_finished();
 /// From now on this rank, one of `hosts` hosts' ranks, will say that it is left.
 void prepare_to_be_left(int rank, int hosts);
 
 /// The same on the launching side.
 struct Told {
   std::filesystem::path run;  ///< empty before there is one
-  bool stopped = false;
+  bool stopped = false, finished = false;
   int ranks = 0;                 ///< that are left; 0 where none could say so
   std::vector<HostShare> hosts;  ///< where they are; empty where all was one host
 };

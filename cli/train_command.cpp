@@ -131,14 +131,13 @@ void report_run(const Job& job, const std::string& run) {
 /// The last lines, on world rank 0.
 void tell_end(const Job& job, const Session& session, const RunFacts& facts, const RunResult& result,
               const std::string& run) {
+  if (was_launched()) result.stopped ? tell_stopped() : tell_finished();
   // Not a result, so that one who reads results is not misled; and a launcher may be on its way to the end.
-  if (result.stopped) {
-    if (was_launched()) tell_stopped();
+  if (result.stopped)
     job.warn(stopped_text(job, run, session.settings(), facts, result));
-  } else if (job.arguments.progress != ProgressMode::json) {
+  else if (job.arguments.progress != ProgressMode::json)
     job.print((job.arguments.quiet ? "" : "\n") + result_line(facts, result) + "\n" +
               saved_text(run, session.settings()) + "\n");
-  }
 }
 
 }  // namespace
@@ -167,6 +166,7 @@ int train_command(const Job& job) {
        .deadline = deadline_of(job)});
   restore(job, beginning, training);
   if (training.is_finished()) {
+    if (was_launched() && job.world.rank() == 0) tell_finished();
     if (beginning.resumed)
       job.print(
           finished_text(beginning.resumed->directory.path().string(), training.facts(), arguments.progress));

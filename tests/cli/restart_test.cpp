@@ -34,6 +34,7 @@ TEST_CASE("a launcher learns which run it was and who is left where", "[cli]") {
   CHECK(told_by({}).ranks == 0);
   CHECK_FALSE(told_by({"run stopped"}).stopped);
   CHECK(told_by({"run runs/a", "stopped"}).stopped);
+  CHECK(told_by({"run runs/a", "finished"}).finished);
   const Told alone = told_by({"run runs/a", "left 0 1 vm", "left 2 1 vm", "left 2 1 vm"});
   CHECK(alone.run == "runs/a");
   CHECK(alone.ranks == 2);
