@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "cli/launcher_output.h"
+#include "cli/launcher_signals.h"
 #include "cli/launcher_watch.h"
 #include "cli/restart.h"
 #include "cli/text.h"
@@ -25,20 +26,11 @@ namespace {
 
 constexpr const char* kLaunched = "TRAINER_LAUNCHED";
 
-volatile sig_atomic_t launcher_process = 0, stopped_by = 0, insisted = 0;
-
-/// Launchers end the ranks a second after SIGTERM or SIGINT, but hand SIGUSR1 on at once: the ranks save and
-/// stop. A second Ctrl-C wants no more than an end.
-void pass_on(int signal) {
-  if (signal == SIGINT && stopped_by == SIGINT) insisted = 1;
-  stopped_by = signal;
-  if (launcher_process > 0) ::kill(launcher_process, insisted ? SIGTERM : SIGUSR1);
-}
-
 [[noreturn]] void run_launcher(const LaunchCommand& command) {
-  // A group of its own: Ctrl-C then reaches it once, through pass_on(); a second one would make it skip its
-  // clean-up.
+  // A group of its own: Ctrl-C then reaches it once, through this program; a second one would make it skip
+  // its clean-up.
   ::setpgid(0, 0);
+  prepare_launcher_for_stop();
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 0);
   ::setenv(kLaunched, "1", 1);
@@ -71,41 +63,53 @@ bool means_lost(int code) {
 }
 
 /// What a shell returns for a program that a signal ended. Who insisted knows that nothing was saved.
-int stopped_unsaved() {
-  if (insisted == 0)
-    fmt::print(stderr, "error: stopped by signal {} ({}) before all processes could save\nhelp: {}\n",
-               stopped_by, ::strsignal(stopped_by), "trainer RUN goes on from the run's last checkpoint");
-  return 128 + stopped_by;
+int stopped_unsaved(const std::filesystem::path& run) {
+  const int signal = stopped_by();
+  if (has_insisted()) return 128 + signal;
+  fmt::print(stderr, "error: stopped by signal {} ({})", signal, ::strsignal(signal));
+  if (!run.empty())
+    fmt::print(stderr, " before all processes could save\nhelp: {} goes on from the last checkpoint",
+               shell_line({"trainer", run.string()}));
+  fmt::print(stderr, "\n");
+  return 128 + signal;
 }
 
-/// Runs the command to its end and gives its code. Error(lost) when processes were lost. What they tell goes
-/// into `lines`, if wanted.
-int run_to_the_end(const LaunchCommand& command, std::vector<std::string>* lines = nullptr) {
-  std::optional<LauncherOutput> output;
-  if (lines) output.emplace();
+/// Runs the command to its end and gives its code, and in `told` what its processes told: no run, and the one
+/// before counts. Error(lost) when some were lost.
+int run_to_the_end(const LaunchCommand& command, Told& told) {
+  LauncherOutput output;
   const pid_t child = ::fork();
   if (child < 0)
     throw Error(ExitCode::failure, "cannot start a process: " + std::generic_category().message(errno));
   if (child == 0) {
-    if (output) ::dup2(output->input(), STDERR_FILENO);
+    ::dup2(output.input(), STDERR_FILENO);
     run_launcher(command);
   }
-  if (output) output->start();
-  launcher_process = child;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) std::signal(signal, pass_on);
-  const LauncherWatch watch(child);
+  output.start();
+  hand_stop_to(child);
+  bool was_killed = false;
+  {
+    const LauncherWatch watch(child);
+    // Its number is nobody else's while it has not been waited for.
+    siginfo_t end{};
+    while (::waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOWAIT) < 0 && errno == EINTR) continue;
+    hand_stop_to(0);
+    was_killed = watch.has_killed();
+  }
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  launcher_process = 0;
-  if (output) *lines = output->finish();
+  const std::filesystem::path run_before = told.run;
+  told = told_by(output.finish());
+  if (told.run.empty()) told.run = run_before;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  // Stopped, with a checkpoint; or ended by itself before the signal came, where the launcher can tell.
   constexpr int kStopped = static_cast<int>(ExitCode::interrupted);
-  const bool may_hide_code = stopped_by != 0 && insisted == 0 && !launcher_keeps_codes();
-  if (code == kStopped || (code == 0 && may_hide_code)) return kStopped;
-  if (code == 0 && insisted == 0) return code;
-  if (stopped_by != 0) return stopped_unsaved();
-  if (watch.has_killed())
+  // The launcher may have been ended with its ranks, which had saved by then.
+  if (code == kStopped || told.stopped) return kStopped;
+  // A launcher that was told to stop may hide what its ranks ended with.
+  const bool is_sure = stopped_by() == 0 || told.finished || launcher_keeps_codes();
+  if (code == 0 && is_sure && !has_insisted()) return code;
+  if (stopped_by() != 0) return stopped_unsaved(told.run);
+  if (was_killed)
     throw Error(ExitCode::lost, "the launcher did not end by itself after its processes, or started none");
   if (!means_lost(code)) return code;
   throw Error(ExitCode::lost, fmt::format("a process was lost: the launcher ended with {}", code),
@@ -116,29 +120,26 @@ int run_to_the_end(const LaunchCommand& command, std::vector<std::string>* lines
 
 int launch(const Arguments& arguments, std::chrono::steady_clock::time_point start) {
   note_start(start);
+  take_stop_signals();
   std::vector<std::string> words = arguments.words;
   words.front() = std::filesystem::read_symlink("/proc/self/exe").string();
-  if (arguments.restarts == 0) return run_to_the_end(launch_command(arguments.ranks, words, variables()));
   int ranks = arguments.ranks;
-  std::filesystem::path run;
+  Told told;
   std::vector<HostShare> hosts;
   for (int restart = 1;; ++restart) {
     std::string loss;
-    std::vector<std::string> lines;
     try {
-      const int code = run_to_the_end(launch_command(ranks, words, variables(), hosts), &lines);
+      const int code = run_to_the_end(launch_command(ranks, words, variables(), hosts), told);
       if (code != static_cast<int>(ExitCode::lost) || restart > arguments.restarts) return code;
     } catch (const Error& error) {
       if (error.code() != ExitCode::lost || restart > arguments.restarts) throw;
       loss = error.diagnostics().front().what + ": ";
     }
-    const Told told = told_by(lines);
     ranks = ranks_to_go_on(arguments, ranks, told);
     if (!told.hosts.empty()) hosts = told.hosts;
-    if (!told.run.empty()) run = told.run;
-    restart_from(run);
+    restart_from(told.run);
     // A signal that came when there was no launcher to hand it to.
-    if (stopped_by != 0) return stopped_unsaved();
+    if (stopped_by() != 0) return stopped_unsaved(told.run);
     fmt::print(stderr, "warning: {}restart {} of {}, with {}{}\n", loss, restart, arguments.restarts,
                counted(ranks, "process", "es"), places(hosts));
   }

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <string>
 
+#include "cli/launcher_signals.h"
+
 namespace trainer {
 namespace {
 
@@ -55,6 +57,7 @@ void LauncherWatch::watch(const std::stop_token& stop) {
   std::unique_lock lock(mutex);
   std::chrono::milliseconds left = kToStart;
   while (!alarm.wait_for(lock, stop, kPause, [&] { return stop.stop_requested(); })) {
+    repeat_stop();
     left = children_of(launcher_) == Children::none ? left - kPause : kToEnd;
     if (left > 0ms) continue;
     has_killed_ = true;

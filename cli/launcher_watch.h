@@ -8,7 +8,8 @@
 namespace trainer {
 
 /// Ends an MPI launcher that stays although the processes it started are gone, or that starts none: it may
-/// have lost its way when a disk was full or a host was cut off, and would keep a job for ever.
+/// have lost its way when a disk was full or a host was cut off, and would keep a job for ever. Tells it
+/// again that it is to stop.
 class LauncherWatch {
  public:
   explicit LauncherWatch(pid_t launcher);

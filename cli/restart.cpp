@@ -18,6 +18,8 @@ constexpr const char* kRestart = "TRAINER_RESTART";
 constexpr const char* kStart = "TRAINER_START";
 constexpr const char* kRun = "run ";
 constexpr const char* kLeft = "left ";
+constexpr const char* kStopped = "stopped";
+constexpr const char* kFinished = "finished";
 
 using Clock = std::chrono::steady_clock;
 
@@ -33,6 +35,10 @@ void tell_run(const std::filesystem::path& directory) {
   fmt::print(stderr, "{}", LauncherOutput::private_line(kRun + printable(directory.string())));
 }
 
+void tell_stopped() { fmt::print(stderr, "{}", LauncherOutput::private_line(kStopped)); }
+
+void tell_finished() { fmt::print(stderr, "{}", LauncherOutput::private_line(kFinished)); }
+
 void prepare_to_be_left(int rank, int hosts) {
   prepare_last_words(
       LauncherOutput::private_line(fmt::format("{}{} {} {}", kLeft, rank, hosts, name_for_launcher())));
@@ -44,6 +50,8 @@ Told told_by(const std::vector<std::string>& lines) {
   std::map<int, std::string> left;
   for (const std::string& line : lines) {
     if (line.starts_with(kRun)) told.run = line.substr(std::string(kRun).size());
+    told.stopped |= line == kStopped;
+    told.finished |= line == kFinished;
     if (!line.starts_with(kLeft)) continue;
     std::istringstream words(line.substr(std::string(kLeft).size()));
     int rank = 0, hosts = 0;

@@ -10,17 +10,21 @@
 
 namespace trainer {
 
-// Processes of a job with --restarts tell the program that launched them, by lines that only it sees: which
-// run they make, and when the job breaks down each that is not lost where it is.
+// Processes tell the program that launched them, by lines that only it sees: which run they make, that they
+// stopped as they should, and with --restarts, when the job breaks down, each that is not lost where it is.
 
 /// From rank 0: where the run is.
 void tell_run(const std::filesystem::path& directory);
+/// From rank 0: the run was stopped, or is finished, and all that is to be saved is.
+void tell_stopped();
+void tell_finished();
 /// From now on this rank, one of `hosts` hosts' ranks, will say that it is left.
 void prepare_to_be_left(int rank, int hosts);
 
 /// The same on the launching side.
 struct Told {
-  std::filesystem::path run;     ///< empty before there is one
+  std::filesystem::path run;  ///< empty before there is one
+  bool stopped = false, finished = false;
   int ranks = 0;                 ///< that are left; 0 where none could say so
   std::vector<HostShare> hosts;  ///< where they are; empty where all was one host
 };

@@ -47,7 +47,7 @@ std::optional<std::chrono::steady_clock::time_point> deadline_of(const Job& job)
   return job.start + std::chrono::seconds(job.arguments.walltime);
 }
 
-/// The command line that goes on with the run as it was placed.
+/// The command line that goes on with the run, placed and guarded as it was; how it was shown it leaves out.
 std::string command_to_go_on(const Job& job, const std::string& run) {
   const Arguments& arguments = job.arguments;
   std::vector<std::string> words{"trainer"};
@@ -64,6 +64,7 @@ std::string command_to_go_on(const Job& job, const std::string& run) {
   add("--ranks-per-node", arguments.ranks_per_node);
   add("--threads", arguments.threads);
   add("--bucket", arguments.bucket);
+  add("--restarts", arguments.restarts);
   if (const std::int64_t time = arguments.walltime; time > 0)
     words.insert(words.end(),
                  {"--walltime", fmt::format("{:02}:{:02}:{:02}", time / 3600, time / 60 % 60, time % 60)});
@@ -111,7 +112,7 @@ std::optional<RunDirectory> take_directory(const Job& job, const OpenRun& run, c
     } else {
       directory.emplace(RunDirectory::Options{job.arguments.out, run_name(job.arguments)}, description);
     }
-    if (is_restartable(job)) tell_run(directory->path());
+    if (was_launched()) tell_run(directory->path());
   };
   together(job.world,
            [&] { with_disk(job.world, "the beginning of the run directory", job.world.rank() == 0, take); });
@@ -130,6 +131,7 @@ void report_run(const Job& job, const std::string& run) {
 /// The last lines, on world rank 0.
 void tell_end(const Job& job, const Session& session, const RunFacts& facts, const RunResult& result,
               const std::string& run) {
+  if (was_launched()) result.stopped ? tell_stopped() : tell_finished();
   // Not a result, so that one who reads results is not misled; and a launcher may be on its way to the end.
   if (result.stopped)
     job.warn(stopped_text(job, run, session.settings(), facts, result));
@@ -164,6 +166,7 @@ int train_command(const Job& job) {
        .deadline = deadline_of(job)});
   restore(job, beginning, training);
   if (training.is_finished()) {
+    if (was_launched() && job.world.rank() == 0) tell_finished();
     if (beginning.resumed)
       job.print(
           finished_text(beginning.resumed->directory.path().string(), training.facts(), arguments.progress));

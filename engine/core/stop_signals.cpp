@@ -30,9 +30,20 @@ StopSignals::StopSignals() {
 }
 
 StopSignals::~StopSignals() {
-  for (const int signal : kSignals) std::signal(signal, SIG_DFL);
+  // Whoever asks to stop may ask again, while MPI ends.
+  std::signal(SIGUSR1, SIG_IGN);
+  for (const int signal : {SIGTERM, SIGINT}) std::signal(signal, SIG_DFL);
 }
 
 bool StopSignals::asked() { return asked_to_stop != 0; }
+
+HeldStop::HeldStop() {
+  sigset_t held;
+  sigemptyset(&held);
+  sigaddset(&held, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &held, &before_);
+}
+
+HeldStop::~HeldStop() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 }  // namespace trainer

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "engine/core/host.h"
+#include "engine/core/stop_signals.h"
 #include "engine/parallel/launcher.h"
 #include "engine/parallel/mpi_communicator.h"
 #include "engine/parallel/watchdog.h"
@@ -77,6 +78,8 @@ std::unique_ptr<Communicator> start_world() {
   const Launched launched = launched_by_environment();
   if (launched.ranks == 0) return solo();
   prepare_mpi_environment();
+  // Open MPI's launcher hangs when a rank dies as it joins. The watchdog's thread is not to take it either.
+  const HeldStop held;
   auto world = std::make_unique<World>();
   if (world->size() == 1 && launched.ranks > 1) {
     // Each process believes to be the only one: the first reports, and its end ends the others.

@@ -300,6 +300,19 @@ TEST_CASE("a run stops by itself before its time is over", "[resume]") {
   CHECK(run.trainer({"a.yaml", "--walltime", "2:00"}).code == 2);
 }
 
+TEST_CASE("the command that goes on places the run as before, and guards it as before", "[resume]") {
+  const SmallRun run;
+  // Of what was shown, and what config.yaml keeps, it says nothing.
+  const ProgramResult result = run.shell(
+      "$TRAINER -n 2 --mesh 2x1 --restarts 3 --threads 1 --walltime 00:00:09 a.yaml -q -s "
+      "train.evaluate=never "
+      "-s train.steps=1000000000");
+  INFO(result.err);
+  CHECK(result.code == 130);
+  CHECK(result.err.find("go on with: trainer -n 2 --mesh 2x1 --threads 1 --restarts 3 --walltime 00:00:09 "
+                        "runs/a\n") != std::string::npos);
+}
+
 TEST_CASE("checkpoints come by the clock, and as many stay as was asked for", "[resume]") {
   const SmallRun run;
   const int ranks = GENERATE(1, 3);

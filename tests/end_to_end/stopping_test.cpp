@@ -1,0 +1,72 @@
+// `trainer -n` stops when it is told to, whenever and whoever else is told, and says once what became of it.
+#include <catch2/catch.hpp>
+
+#include "tests/end_to_end/small_run.h"
+
+namespace trainer {
+namespace {
+
+/// A line of sh: trains for ever in the background, as $run, with messages in "err".
+std::string begin(const std::string& flags) {
+  return "$TRAINER --datapar a.yaml -q -s train.steps=1000000000 -s train.evaluate=never "
+         "-s train.log_every=10 -s train.checkpoint.steps=1000 " +
+         flags +
+         " 2> err & run=$!; until [ -n \"$(cat /proc/$run/task/*/children)\" ]; do sleep 0.01; done; ";
+}
+
+const std::string kTraining = "until [ -e runs/a/checkpoints/last ]; do sleep 0.05; done; ";
+
+/// Stopped in time, with a checkpoint or before there could be one, and told so once.
+void check_stopped(const ProgramResult& result, const std::string& messages, int signal) {
+  INFO(messages);
+  CHECK_FALSE(result.timed_out);
+  CHECK((result.code == 130 || result.code == 128 + signal));
+  CHECK(occurrences(messages, "stopped ") == 1);
+  // That of Ctrl-C is 130 in any case.
+  if (signal != 2) CHECK(occurrences(messages, "stopped after step ") == (result.code == 130 ? 1 : 0));
+}
+
+}  // namespace
+
+TEST_CASE("a signal in the first moments stops the run, whether there are ranks already or not",
+          "[stopping]") {
+  const auto [signal, number] = GENERATE(table<std::string, int>({{"TERM", 15}, {"INT", 2}, {"USR1", 10}}));
+  const std::string delay = GENERATE("0", "0.03", "0.1");
+  const SmallRun run;
+  const ProgramResult result =
+      run.shell(begin("-n 2") + "sleep " + delay + "; kill -" + signal + " $run; wait $run", 20);
+  INFO(signal << " after " << delay);
+  check_stopped(result, read_text(run.path("err")), number);
+}
+
+TEST_CASE("a signal in the first moments of a restart stops the run", "[stopping]") {
+  const std::string delay = GENERATE("0.05", "0.15");
+  const SmallRun run;
+  const ProgramResult result =
+      run.shell(begin("-n 3 --restarts 2") + kTraining +
+                    "kill -KILL $(ranks 1); until grep -q 'restart 1 of 2' err; do sleep 0.01; done; sleep " +
+                    delay + "; kill -TERM $run; wait $run",
+                40);
+  const std::string messages = read_text(run.path("err"));
+  check_stopped(result, messages, 15);
+  CHECK(messages.find("restart 2") == std::string::npos);
+}
+
+TEST_CASE("a signal to all processes at once, which saved nevertheless, is 130 and one message",
+          "[stopping]") {
+  const std::string flags = GENERATE("-n 2", "-n 3 --restarts 1");
+  const SmallRun run;
+  // All that have this run's HOME are those that a service manager would end.
+  const ProgramResult result = run.shell(
+      begin(flags) + kTraining +
+          "all=$(grep -lzxF \"HOME=$HOME\" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3 | grep -vx $$); "
+          "kill -TERM $all 2>/dev/null; wait $run",
+      20);
+  const std::string messages = read_text(run.path("err"));
+  check_stopped(result, messages, 15);
+  CHECK(result.code == 130);
+  CHECK(messages.find("error:") == std::string::npos);
+  CHECK(messages.find('\x1c') == std::string::npos);
+}
+
+}  // namespace trainer
