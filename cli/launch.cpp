@@ -86,16 +86,15 @@ int run_to_the_end(const LaunchCommand& command, Told& told) {
     run_launcher(command);
   }
   output.start();
-  hand_stop_to(child);
   bool was_killed = false;
   {
     const LauncherWatch watch(child);
     // Its number is nobody else's while it has not been waited for.
     siginfo_t end{};
     while (::waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOWAIT) < 0 && errno == EINTR) continue;
-    hand_stop_to(0);
     was_killed = watch.has_killed();
   }
+  hand_stop_to(0);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   const std::filesystem::path run_before = told.run;

@@ -30,7 +30,10 @@ void take_stop_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) std::signal(signal, note);
 }
 
-void hand_stop_to(pid_t process) { launcher = process; }
+void hand_stop_to(pid_t process) {
+  launcher = process;
+  if (last != 0) hand_on();
+}
 
 void prepare_launcher_for_stop() {
   // It would die of what comes before it has a handler, or after it gave that up; its ranks do not inherit

@@ -6,7 +6,7 @@ namespace trainer {
 
 /// From now on SIGTERM, SIGINT, SIGHUP and SIGUSR1 to `trainer -n` are noted, and handed to the launcher.
 void take_stop_signals();
-/// Where to hand them; 0 for nowhere.
+/// Where to hand them, and what has come already; 0 for nowhere.
 void hand_stop_to(pid_t launcher);
 /// In the launcher's process, before it becomes the launcher.
 void prepare_launcher_for_stop();

@@ -56,8 +56,11 @@ void LauncherWatch::watch(const std::stop_token& stop) {
   std::condition_variable_any alarm;
   std::unique_lock lock(mutex);
   std::chrono::milliseconds left = kToStart;
+  bool is_told = false;
   while (!alarm.wait_for(lock, stop, kPause, [&] { return stop.stop_requested(); })) {
-    repeat_stop();
+    // One that has only begun forgets a stop; MPICH's may lose its way.
+    is_told ? repeat_stop() : hand_stop_to(launcher_);
+    is_told = true;
     left = children_of(launcher_) == Children::none ? left - kPause : kToEnd;
     if (left > 0ms) continue;
     has_killed_ = true;

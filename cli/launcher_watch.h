@@ -9,7 +9,7 @@ namespace trainer {
 
 /// Ends an MPI launcher that stays although the processes it started are gone, or that starts none: it may
 /// have lost its way when a disk was full or a host was cut off, and would keep a job for ever. Tells it
-/// again that it is to stop.
+/// to stop where this program was told to, again and again.
 class LauncherWatch {
  public:
   explicit LauncherWatch(pid_t launcher);
