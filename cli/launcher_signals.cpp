@@ -27,7 +27,9 @@ void note(int signal) {
 }  // namespace
 
 void take_stop_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) std::signal(signal, note);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) std::signal(signal, note);
+  // Whoever started it by nohup wants it to outlive the terminal.
+  if (std::signal(SIGHUP, note) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
 }
 
 void hand_stop_to(pid_t process) {

@@ -4,7 +4,8 @@
 
 namespace trainer {
 
-/// From now on SIGTERM, SIGINT, SIGHUP and SIGUSR1 to `trainer -n` are noted, and handed to the launcher.
+/// From now on SIGTERM, SIGINT, SIGUSR1, and SIGHUP unless it is ignored, are noted by `trainer -n` and
+/// handed to the launcher.
 void take_stop_signals();
 /// Where to hand them, and what has come already; 0 for nowhere.
 void hand_stop_to(pid_t launcher);

@@ -69,4 +69,15 @@ TEST_CASE("a signal to all processes at once, which saved nevertheless, is 130 a
   CHECK(messages.find('\x1c') == std::string::npos);
 }
 
+TEST_CASE("what nohup started outlives its terminal, and stops when it is told to", "[stopping]") {
+  const SmallRun run;
+  const ProgramResult result =
+      run.shell("trap '' HUP; " + begin("-n 2") + kTraining +
+                    "kill -HUP $run; sleep 1.5; kill -0 $run && echo it goes on; kill -TERM $run; wait $run",
+                20);
+  CHECK(result.out == "it goes on\n");
+  check_stopped(result, read_text(run.path("err")), 15);
+  CHECK(result.code == 130);
+}
+
 }  // namespace trainer
