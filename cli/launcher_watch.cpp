@@ -17,6 +17,8 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr auto kPause = 500ms;
+/// One that has only begun forgets a stop; MPICH's may lose its way.
+constexpr auto kToHear = 200ms;
 /// Launchers take a second or two to end after their processes.
 constexpr auto kToEnd = 10s;
 /// Other hosts may be slow to answer.
@@ -56,12 +58,11 @@ void LauncherWatch::watch(const std::stop_token& stop) {
   std::condition_variable_any alarm;
   std::unique_lock lock(mutex);
   std::chrono::milliseconds left = kToStart;
-  bool is_told = false;
-  while (!alarm.wait_for(lock, stop, kPause, [&] { return stop.stop_requested(); })) {
-    // One that has only begun forgets a stop; MPICH's may lose its way.
-    is_told ? repeat_stop() : hand_stop_to(launcher_);
-    is_told = true;
-    left = children_of(launcher_) == Children::none ? left - kPause : kToEnd;
+  std::chrono::milliseconds pause = kToHear;
+  while (!alarm.wait_for(lock, stop, pause, [&] { return stop.stop_requested(); })) {
+    pause == kToHear ? hand_stop_to(launcher_) : repeat_stop();
+    left = children_of(launcher_) == Children::none ? left - pause : kToEnd;
+    pause = kPause;
     if (left > 0ms) continue;
     has_killed_ = true;
     // The launcher leads a group of its own.

@@ -249,7 +249,7 @@ TEST_CASE("a signal stops a run with a checkpoint, 130 and the command that goes
   // Two ranks on a busy machine take a hundred times as long, on an idle one a signal must still come in
   // time.
   const auto [flags, steps, total] = GENERATE(table<std::string, std::string, std::string>(
-      {{"", "20000", "20,000"}, {" -n 2 --datapar", "5000", "5,000"}}));
+      {{"", "20000", "20,000"}, {" -n 2 --datapar", "10000", "10,000"}}));
   const std::string settings = " -s train.steps=" + steps +
                                " -s train.log_every=50 -s train.evaluate={steps:\\ 200} -s "
                                "train.checkpoint={steps:\\ 100000}";
