@@ -77,7 +77,7 @@ int stopped_unsaved(const std::filesystem::path& run) {
 /// Runs the command to its end and gives its code, and in `told` what its processes told: no run, and the one
 /// before counts. Error(lost) when some were lost.
 int run_to_the_end(const LaunchCommand& command, Told& told) {
-  LauncherOutput output;
+  LauncherOutput output(hand_on_stop);  // what they tell they tell when they train
   const pid_t child = ::fork();
   if (child < 0)
     throw Error(ExitCode::failure, "cannot start a process: " + std::generic_category().message(errno));
@@ -85,6 +85,7 @@ int run_to_the_end(const LaunchCommand& command, Told& told) {
     ::dup2(output.input(), STDERR_FILENO);
     run_launcher(command);
   }
+  hand_stop_to(child);
   output.start();
   bool was_killed = false;
   {
@@ -95,10 +96,10 @@ int run_to_the_end(const LaunchCommand& command, Told& told) {
     was_killed = watch.has_killed();
   }
   hand_stop_to(0);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   const std::filesystem::path run_before = told.run;
   told = told_by(output.finish());
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   if (told.run.empty()) told.run = run_before;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   constexpr int kStopped = static_cast<int>(ExitCode::interrupted);

@@ -24,7 +24,7 @@ constexpr int kPauseMilliseconds = 100;
 
 std::string LauncherOutput::private_line(const std::string& text) { return kMark + text + "\n"; }
 
-LauncherOutput::LauncherOutput() {
+LauncherOutput::LauncherOutput(std::function<void()> heard) : heard_(std::move(heard)) {
   if (::pipe2(ends_, O_CLOEXEC | O_NONBLOCK) != 0)
     throw Error(ExitCode::failure, "cannot make a pipe: " + std::generic_category().message(errno));
   // Launchers expect that writing waits.
@@ -75,7 +75,7 @@ void LauncherOutput::take(const char* text, std::size_t count) {
       std::fwrite(text, 1, static_cast<std::size_t>(part - text), stderr);
     if (part == end) return;
     within_ = !within_;
-    if (within_) private_lines_.emplace_back();
+    within_ ? void(private_lines_.emplace_back()) : heard_();
     text = part + 1;
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,8 +14,9 @@ class LauncherOutput {
   /// A line for whoever listens; `text` holds no control characters.
   static std::string private_line(const std::string& text);
 
-  /// What is written to input() from now on; start() when the launcher has it.
-  LauncherOutput();
+  /// What is written to input() from now on; start() when the launcher has it. `heard` is called, by another
+  /// thread, after each private line.
+  explicit LauncherOutput(std::function<void()> heard = [] {});
   ~LauncherOutput();
   LauncherOutput(const LauncherOutput&) = delete;
   LauncherOutput& operator=(const LauncherOutput&) = delete;
@@ -30,6 +32,7 @@ class LauncherOutput {
   int ends_[2] = {-1, -1};
   bool within_ = false;  ///< a private line
   std::vector<std::string> private_lines_;
+  std::function<void()> heard_;
   std::jthread thread_;
 };
 

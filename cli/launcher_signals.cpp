@@ -8,13 +8,14 @@ namespace {
 
 // A handler can reach nothing but what is static, and runs in any thread.
 std::atomic<int> launcher{0}, last{0};
-std::atomic<bool> insisted{false};
+std::atomic<bool> insisted{false}, listens{false};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 /// Launchers end the ranks a second after SIGTERM or SIGINT, but hand SIGUSR1 on at once: the ranks save and
 /// stop.
 void hand_on() {
-  if (const pid_t process = launcher; process > 0) ::kill(process, insisted ? SIGTERM : SIGUSR1);
+  if (const pid_t process = launcher; process > 0 && (listens || insisted))
+    ::kill(process, insisted ? SIGTERM : SIGUSR1);
 }
 
 /// A second Ctrl-C wants no more than an end.
@@ -33,8 +34,8 @@ void take_stop_signals() {
 }
 
 void hand_stop_to(pid_t process) {
+  listens = false;
   launcher = process;
-  if (last != 0) hand_on();
 }
 
 void prepare_launcher_for_stop() {
@@ -43,9 +44,10 @@ void prepare_launcher_for_stop() {
   std::signal(SIGUSR1, SIG_IGN);
 }
 
-void repeat_stop() {
+void hand_on_stop() {
+  const bool is_first = !listens.exchange(true);
   // A second SIGTERM makes launchers skip their clean-up.
-  if (last != 0 && !insisted) hand_on();
+  if (last != 0 && (is_first || !insisted)) hand_on();
 }
 
 int stopped_by() { return last; }

@@ -17,8 +17,6 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr auto kPause = 500ms;
-/// One that has only begun forgets a stop; MPICH's may lose its way.
-constexpr auto kToHear = 200ms;
 /// Launchers take a second or two to end after their processes.
 constexpr auto kToEnd = 10s;
 /// Other hosts may be slow to answer.
@@ -58,11 +56,9 @@ void LauncherWatch::watch(const std::stop_token& stop) {
   std::condition_variable_any alarm;
   std::unique_lock lock(mutex);
   std::chrono::milliseconds left = kToStart;
-  std::chrono::milliseconds pause = kToHear;
-  while (!alarm.wait_for(lock, stop, pause, [&] { return stop.stop_requested(); })) {
-    pause == kToHear ? hand_stop_to(launcher_) : repeat_stop();
-    left = children_of(launcher_) == Children::none ? left - pause : kToEnd;
-    pause = kPause;
+  while (!alarm.wait_for(lock, stop, kPause, [&] { return stop.stop_requested(); })) {
+    hand_on_stop();
+    left = children_of(launcher_) == Children::none ? left - kPause : kToEnd;
     if (left > 0ms) continue;
     has_killed_ = true;
     // The launcher leads a group of its own.
