@@ -75,7 +75,10 @@ void LauncherOutput::take(const char* text, std::size_t count) {
       std::fwrite(text, 1, static_cast<std::size_t>(part - text), stderr);
     if (part == end) return;
     within_ = !within_;
-    within_ ? void(private_lines_.emplace_back()) : heard_();
+    if (within_)
+      private_lines_.emplace_back();
+    else
+      heard_();
     text = part + 1;
   }
 }

@@ -7,7 +7,6 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <cstdlib>
-#include <optional>
 
 #include "cli/launcher_output.h"
 #include "engine/core/files.h"
@@ -78,42 +77,6 @@ TEST_CASE("private lines of processes are kept, and all else they write is hande
   ::close(own);
   CHECK(read_file(file, ExitCode::failure, 1000) == "warning: a\nno end");
   CHECK(lines == std::vector<std::string>{"run r", "left 1 1 vm", "left 0 1 vm"});
-}
-
-TEST_CASE("one who is asked to stop once more, when all is done, ends as it would have", "[cli]") {
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    {
-      StopSignals signals;
-      ::raise(SIGUSR1);
-      ::raise(SIGUSR1);
-      if (!StopSignals::asked()) ::_exit(1);
-    }
-    ::raise(SIGUSR1);
-    ::_exit(130);
-  }
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  CHECK(WIFEXITED(status));
-  CHECK(WEXITSTATUS(status) == 130);
-}
-
-TEST_CASE("one who is asked to stop while MPI begins hears of it afterwards", "[cli]") {
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    std::optional<HeldStop> held(std::in_place);
-    ::raise(SIGUSR1);
-    StopSignals signals;
-    const bool early = StopSignals::asked();
-    held.reset();
-    ::_exit(!early && StopSignals::asked() ? 130 : 1);
-  }
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  CHECK(WIFEXITED(status));
-  CHECK(WEXITSTATUS(status) == 130);
 }
 
 TEST_CASE("a process that is started again goes on with the run that was told", "[cli]") {
