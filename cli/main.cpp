@@ -3,15 +3,15 @@
 #include <csignal>
 #include <memory>
 
-#include "cli/agreement.h"
-#include "cli/commands.h"
-#include "cli/launch.h"
-#include "cli/open_run.h"
-#include "cli/restart.h"
-#include "cli/together.h"
-#include "engine/core/subnormals.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/open_run.h"
+#include "cli/commands/preflight_check.h"
+#include "cli/launching/collective_errors.h"
+#include "cli/launching/launch.h"
+#include "cli/launching/restart.h"
 #include "engine/parallel/launcher.h"
 #include "engine/parallel/mpi_world.h"
+#include "engine/system/subnormals.h"
 
 namespace trainer {
 
@@ -72,7 +72,7 @@ int run_command(const Job& job) {
 int run(Communicator& world, const std::vector<std::string>& words,
         std::chrono::steady_clock::time_point start) {
   Arguments arguments;
-  together(world, [&] {
+  run_collectively(world, [&] {
     arguments = parse_arguments(words);
     if (was_launched()) return apply_restart(arguments, world.size());
     if (arguments.ranks == 0) return;

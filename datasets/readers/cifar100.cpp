@@ -5,7 +5,7 @@
 namespace trainer {
 namespace {
 
-/// CIFAR-100 (Krizhevsky 2009), binary version: each picture has a coarse and a fine label.
+/// CIFAR-100 (Krizhevsky 2009), binary version: each image has a coarse and a fine label.
 class Cifar100 final : public KnownSet {
  public:
   Cifar100(const Config& config, const ReaderContext& context)

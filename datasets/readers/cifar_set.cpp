@@ -39,7 +39,7 @@ class CifarFiles final : public PixelFiles {
         bytes->read(record);
         check_labels(*bytes, i, record);
         *label++ = record[static_cast<std::size_t>(form_.label)];
-        // The picture is stored as (C, H, W).
+        // The image is stored as (C, H, W).
         channels_last(kChannels, kEdge * kEdge, record.data() + form_.labels, image);
         image += kPixels;
       }

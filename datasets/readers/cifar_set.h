@@ -11,7 +11,7 @@ namespace trainer {
 /// Where both sets can be had.
 inline constexpr const char* kCifarSource = "https://www.cs.toronto.edu/~kriz/cifar.html (binary version)";
 
-/// The binary form of CIFAR: records of one or two labels and a 32x32 picture.
+/// The binary form of CIFAR: records of one or two labels and a 32x32 image.
 struct CifarForm {
   const char* name = "";          ///< as people write it: "CIFAR-10"
   std::int64_t most_records = 0;  ///< in one file

@@ -29,7 +29,7 @@ class DrawnDigits final : public Dataset {
   int classes() const override { return by_pixel_ ? kBackground + 1 : kBackground; }
   std::int64_t positions() const override { return by_pixel_ ? kPixels : 0; }
   std::int32_t label(std::int64_t index) const override {
-    if (by_pixel_) throw std::logic_error("a picture has a label for each pixel");
+    if (by_pixel_) throw std::logic_error("a image has a label for each pixel");
     return drawn_label(split_, index);
   }
   void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override {
@@ -119,9 +119,9 @@ class Digits final : public Reader {
 const Registry<Reader, const ReaderContext&>::Add registered{
     {.name = "digits",
      .help = "60,000 + 10,000 digits of 28x28 pixels that the program draws; needs no file",
-     .settings = {choice("labels", "a class for each picture, or for each pixel, 10 where nothing is drawn",
-                         {"pictures", "pixels"})
-                      .fallback("pictures")}},
+     .settings = {choice("labels", "a class for each image, or for each pixel, 10 where nothing is drawn",
+                         {"images", "pixels"})
+                      .fallback("images")}},
     [](const Config& config, const ReaderContext&) { return std::make_unique<Digits>(config); }};
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "datasets/dataset.h"
-#include "datasets/readers/scaled_picture.h"
+#include "datasets/readers/scaled_image.h"
 #include "engine/config/registry.h"
 #include "engine/core/random.h"
 
@@ -15,14 +15,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The pictures of a split: class by class in order of their folders' names, each in order of file names. A
+/// The images of a split: class by class in order of their folders' names, each in order of file names. A
 /// million names fit in some 40 MB.
-class PictureList {
+class ImageList {
  public:
   /// `expected` are the folders' names in training; empty: those found here.
-  PictureList(const fs::path& folder, const std::vector<std::string>& expected) : folder_(folder.string()) {
+  ImageList(const fs::path& folder, const std::vector<std::string>& expected) : folder_(folder.string()) {
     for (const std::string& name : entries(folder, fs::file_type::directory)) classes_.push_back(name);
-    if (classes_.empty()) fail("no class is there", "pictures lie in a folder for each class");
+    if (classes_.empty()) fail("no class is there", "images lie in a folder for each class");
     if (!expected.empty()) {
       for (const std::string& name : classes_)
         if (!std::ranges::binary_search(expected, name))
@@ -33,14 +33,14 @@ class PictureList {
       const auto label = std::ranges::lower_bound(order, name) - order.begin();
       bool any = false;
       for (const std::string& file : entries(folder / name, fs::file_type::regular)) {
-        if (!is_picture(file)) continue;
+        if (!is_image(file)) continue;
         any = true;
         names_ += file;
         ends_.push_back(names_.size());
         labels_.push_back(static_cast<std::int32_t>(label));
         class_of_.push_back(static_cast<std::int32_t>(&name - classes_.data()));
       }
-      if (!any) fail("a class without pictures", fmt::format("folder {} has no .jpg, .jpeg or .png", name));
+      if (!any) fail("a class without images", fmt::format("folder {} has no .jpg, .jpeg or .png", name));
     }
   }
 
@@ -54,7 +54,7 @@ class PictureList {
            names_.substr(begin, ends_.at(at) - begin);
   }
   std::string fingerprint() const {
-    return fmt::format("{} classes, {} pictures, names {:016x}", classes_.size(), size(), hash_text(names_));
+    return fmt::format("{} classes, {} images, names {:016x}", classes_.size(), size(), hash_text(names_));
   }
 
  private:
@@ -75,7 +75,7 @@ class PictureList {
     std::ranges::sort(names);
     return names;
   }
-  static bool is_picture(std::string_view name) {
+  static bool is_image(std::string_view name) {
     std::string end(name.substr(name.rfind('.') + 1));
     std::ranges::transform(end, end.begin(),
                            [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
@@ -88,11 +88,11 @@ class PictureList {
   std::vector<std::string> classes_;
 };
 
-/// Pictures that are decoded whenever they are read, cut to one shape and scaled to one size.
+/// Images that are decoded whenever they are read, cut to one shape and scaled to one size.
 class ImageFolder final : public Dataset {
  public:
   /// `names`: of the classes.
-  ImageFolder(PictureList list, std::vector<std::string> names, const PictureExtents& extents, double crop)
+  ImageFolder(ImageList list, std::vector<std::string> names, const ImageExtents& extents, double crop)
       : list_(std::move(list)), names_(std::move(names)), extents_(extents), crop_(crop) {}
 
   std::int64_t size() const override { return list_.size(); }
@@ -104,7 +104,7 @@ class ImageFolder final : public Dataset {
   std::vector<std::string> class_names() const override { return names_; }
 
   void read(std::span<const std::int64_t> indices, Tensor x) const override {
-    std::unique_ptr<PictureScaler> scaler = borrow();
+    std::unique_ptr<ImageScaler> scaler = borrow();
     for (std::size_t row = 0; row < indices.size(); ++row)
       scaler->read(list_.path(indices[row]), x.data() + static_cast<std::int64_t>(row) * extents_.size());
     const std::lock_guard lock(mutex_);
@@ -113,20 +113,20 @@ class ImageFolder final : public Dataset {
 
  private:
   /// Memory that one thread works in; kept for the next.
-  std::unique_ptr<PictureScaler> borrow() const {
+  std::unique_ptr<ImageScaler> borrow() const {
     const std::lock_guard lock(mutex_);
-    if (scalers_.empty()) return std::make_unique<PictureScaler>(extents_, crop_);
+    if (scalers_.empty()) return std::make_unique<ImageScaler>(extents_, crop_);
     auto scaler = std::move(scalers_.back());
     scalers_.pop_back();
     return scaler;
   }
 
-  PictureList list_;
+  ImageList list_;
   std::vector<std::string> names_;
-  PictureExtents extents_;
+  ImageExtents extents_;
   double crop_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<PictureScaler>> scalers_;
+  mutable std::vector<std::unique_ptr<ImageScaler>> scalers_;
 };
 
 /// Folders of PNG and JPEG files, one for each class, as ImageNet lies on disks.
@@ -151,11 +151,11 @@ class ImageFolderReader final : public Reader {
   }
   DataSource open() override {
     DataSource source{.name = "image_folder"};
-    PictureList train(train_, {});
+    ImageList train(train_, {});
     const std::vector<std::string> names = train.classes();
     source.fingerprint.push_back(train.fingerprint());
     if (!test_.empty()) {
-      PictureList test(test_, names);
+      ImageList test(test_, names);
       source.fingerprint.push_back(test.fingerprint());
       source.test = std::make_unique<ImageFolder>(std::move(test), names, extents_, crop_);
     }
@@ -165,7 +165,7 @@ class ImageFolderReader final : public Reader {
 
  private:
   fs::path train_, test_;
-  PictureExtents extents_;
+  ImageExtents extents_;
   double crop_;
 };
 
@@ -176,7 +176,7 @@ const Registry<Reader, const ReaderContext&>::Add registered{
          {text("train", "folder of the training samples' folders").fallback("train"),
           text("test", "folder of the test samples' folders, with the same names (val, where that is there)")
               .optional(),
-          integers("size", "height and width that pictures are scaled to", 2).at_least(1).at_most(1 << 14),
+          integers("size", "height and width that images are scaled to", 2).at_least(1).at_most(1 << 14),
           real("crop", "side of the part that is taken, out of the middle, relative to the largest there is")
               .above(0)
               .at_most(1)

@@ -36,7 +36,7 @@ void note(j_common_ptr jpeg, int level) {
   if (level < 0 && std::ranges::count(kHarmless, jpeg->err->msg_code) == 0) stop(jpeg);
 }
 
-/// A progressive file can go over the whole picture as often as it likes.
+/// A progressive file can go over the whole image as often as it likes.
 void limit_scans(j_common_ptr jpeg) {
   constexpr int kMostScans = 200;
   if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number > kMostScans) {
@@ -73,14 +73,14 @@ void light_of_cmyk(const std::uint8_t* cmyk, std::int64_t width, int channels, s
 /// Then the message says why.
 bool is_refused(const jpeg_decompress_struct& jpeg, std::size_t bytes, Problems& problems) {
   constexpr std::int64_t kDensest = 1024;  // runs of blocks that are like the one before
-  const std::string why = PictureDecoder::refusal(jpeg.image_height, jpeg.image_width, bytes, kDensest);
+  const std::string why = ImageDecoder::refusal(jpeg.image_height, jpeg.image_width, bytes, kDensest);
   why.copy(problems.message.data(), problems.message.size() - 1);
   return !why.empty();
 }
 
 /// What is alive while libjpeg may jump has no destructor here: those who call own the memory.
 bool decode(jpeg_decompress_struct& jpeg, Problems& problems, std::span<const std::uint8_t> file,
-            std::int64_t enough, std::vector<std::uint8_t>& row, Picture& picture) {
+            std::int64_t enough, std::vector<std::uint8_t>& row, Image& image) {
   if (setjmp(problems.escape) != 0) return false;
   jpeg_create_decompress(&jpeg);
   jpeg.progress = &problems.progress;
@@ -88,25 +88,25 @@ bool decode(jpeg_decompress_struct& jpeg, Problems& problems, std::span<const st
   jpeg_read_header(&jpeg, TRUE);
   if (is_refused(jpeg, file.size(), problems)) return false;
   const bool cmyk = jpeg.num_components == 4;
-  jpeg.out_color_space = cmyk ? JCS_CMYK : picture.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  jpeg.out_color_space = cmyk ? JCS_CMYK : image.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
   jpeg.scale_num = 1;
   jpeg.scale_denom = reduction(jpeg, enough);
   jpeg_start_decompress(&jpeg);
   const auto width = static_cast<std::size_t>(jpeg.output_width);
-  picture.height = jpeg.output_height;
-  picture.width = jpeg.output_width;
-  const std::size_t stride = width * static_cast<std::size_t>(picture.channels);
-  picture.pixels.resize(stride * jpeg.output_height);
+  image.height = jpeg.output_height;
+  image.width = jpeg.output_width;
+  const std::size_t stride = width * static_cast<std::size_t>(image.channels);
+  image.pixels.resize(stride * jpeg.output_height);
   row.resize(cmyk ? width * 4 : 0);
   const bool inverted = jpeg.saw_Adobe_marker;
   while (jpeg.output_scanline < jpeg.output_height) {
-    std::uint8_t* const out = picture.pixels.data() + jpeg.output_scanline * stride;
+    std::uint8_t* const out = image.pixels.data() + jpeg.output_scanline * stride;
     JSAMPROW line = cmyk ? row.data() : out;
     jpeg_read_scanlines(&jpeg, &line, 1);
     if (!cmyk) continue;
     if (!inverted)
       for (std::uint8_t& ink : row) ink = static_cast<std::uint8_t>(255 - ink);
-    light_of_cmyk(row.data(), picture.width, picture.channels, out);
+    light_of_cmyk(row.data(), image.width, image.channels, out);
   }
   jpeg_finish_decompress(&jpeg);
   return true;
@@ -119,14 +119,14 @@ bool is_jpeg(std::span<const std::uint8_t> file) {
 }
 
 std::string decode_jpeg(std::span<const std::uint8_t> file, std::int64_t enough,
-                        std::vector<std::uint8_t>& row, Picture& picture) {
+                        std::vector<std::uint8_t>& row, Image& image) {
   jpeg_decompress_struct jpeg{};
   Problems problems{};
   jpeg.err = jpeg_std_error(&problems.manager);
   problems.manager.error_exit = stop;
   problems.manager.emit_message = note;
   problems.progress.progress_monitor = limit_scans;
-  const bool good = decode(jpeg, problems, file, enough, row, picture);
+  const bool good = decode(jpeg, problems, file, enough, row, image);
   jpeg_destroy_decompress(&jpeg);
   return good ? "" : std::string(problems.message.data());
 }

@@ -40,7 +40,7 @@ const Sets::Add mnist{
     }};
 const Sets::Add fashion_mnist{
     {.name = "fashion_mnist",
-     .help = "60,000 + 10,000 pictures of clothes, in MNIST's form and under its file names"},
+     .help = "60,000 + 10,000 images of clothes, in MNIST's form and under its file names"},
     [](const Config&, const ReaderContext& context) {
       return std::make_unique<Mnist>("fashion_mnist", "https://github.com/zalandoresearch/fashion-mnist",
                                      KnownFiles::Where::own_folder, context);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr float kWhite = 255;
 
-/// Where the channels of pictures lie in an array of them.
+/// Where the channels of images lie in an array of them.
 enum class Channels { last, first, none };
 
 /// One sample of an array whose first axis counts the samples, with channels last.
@@ -271,7 +271,7 @@ std::vector<Setting> array_settings(const std::string& what) {
           "numbers: any array",
           {"labels", "numbers"})
           .fallback("labels"),
-      choice("channels", "where the channels of pictures lie; none: one channel, without an axis",
+      choice("channels", "where the channels of images lie; none: one channel, without an axis",
              {"last", "first", "none"})
           .fallback("last")};
 }

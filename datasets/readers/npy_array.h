@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "datasets/readers/byte_stream.h"
-#include "engine/core/files.h"
 #include "engine/core/shape.h"
+#include "engine/system/files.h"
 
 namespace trainer {
 

@@ -10,22 +10,22 @@ bool is_png(std::span<const std::uint8_t> file) {
   return file.size() >= 8 && png_sig_cmp(file.data(), 0, 8) == 0;
 }
 
-std::string decode_png(std::span<const std::uint8_t> file, Picture& picture) {
+std::string decode_png(std::span<const std::uint8_t> file, Image& image) {
   // libpng's simple interface: it returns where the other one would jump.
-  png_image image{};
-  image.version = PNG_IMAGE_VERSION;
-  const std::unique_ptr<png_image, decltype(&png_image_free)> freed(&image, png_image_free);
-  if (png_image_begin_read_from_memory(&image, file.data(), file.size()) == 0) return image.message;
+  png_image source{};
+  source.version = PNG_IMAGE_VERSION;
+  const std::unique_ptr<png_image, decltype(&png_image_free)> freed(&source, png_image_free);
+  if (png_image_begin_read_from_memory(&source, file.data(), file.size()) == 0) return source.message;
   constexpr std::int64_t kDensest = 8 * 1032;  // one bit each, deflated
-  if (std::string problem = PictureDecoder::refusal(image.height, image.width, file.size(), kDensest);
+  if (std::string problem = ImageDecoder::refusal(source.height, source.width, file.size(), kDensest);
       !problem.empty())
     return problem;
-  image.format = picture.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
-  picture.height = image.height;
-  picture.width = image.width;
-  picture.pixels.resize(PNG_IMAGE_SIZE(image));
+  source.format = image.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  image.height = source.height;
+  image.width = source.width;
+  image.pixels.resize(PNG_IMAGE_SIZE(source));
   const png_color black{};
-  if (png_image_finish_read(&image, &black, picture.pixels.data(), 0, nullptr) == 0) return image.message;
+  if (png_image_finish_read(&source, &black, image.pixels.data(), 0, nullptr) == 0) return source.message;
   return "";
 }
 

@@ -3,14 +3,14 @@
 #include <span>
 #include <string>
 
-#include "datasets/readers/picture_file.h"
+#include "datasets/readers/image_file.h"
 
 namespace trainer {
 
 bool is_png(std::span<const std::uint8_t> file);
 
-/// Decodes into `picture`, whose channels are given. Palettes, 1 to 16 bits and transparency (over black)
+/// Decodes into `image`, whose channels are given. Palettes, 1 to 16 bits and transparency (over black)
 /// become bytes. Gives what is wrong; empty when nothing is.
-std::string decode_png(std::span<const std::uint8_t> file, Picture& picture);
+std::string decode_png(std::span<const std::uint8_t> file, Image& image);
 
 }  // namespace trainer

@@ -94,7 +94,7 @@ const Registry<Reader, const ReaderContext&>::Add registered{
     {.name = "synthetic",
      .help = "random numbers with a pattern to learn, for benchmarks and trials; needs no file",
      .settings =
-         {list_of("shape", "extents of a sample, of pictures [channels, height, width]",
+         {list_of("shape", "extents of a sample, of images [channels, height, width]",
                   integer("", "an extent").at_least(1)),
           integer("classes", "number of classes").at_least(1).at_most(1 << 20).fallback("10"),
           list_of("target", "extents of a sample's numbers to learn, instead of classes",

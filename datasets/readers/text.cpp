@@ -225,8 +225,8 @@ std::vector<Line> lines_of(std::string_view text, const TokenizedText& tokenized
     }
   };
   for (const char byte : text) {
-    const bool goes_on = !by_bytes && (static_cast<unsigned char>(byte) & 0xC0u) == 0x80;
-    if (goes_on) continue;
+    const bool resumes = !by_bytes && (static_cast<unsigned char>(byte) & 0xC0u) == 0x80;
+    if (resumes) continue;
     if (byte == '\n') {
       add(token);
       first = token + 1;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "datasets/readers/byte_stream.h"
-#include "engine/core/files.h"
+#include "engine/system/files.h"
 
 namespace trainer {
 

@@ -8,11 +8,11 @@
 namespace trainer {
 namespace {
 
-/// Turns, scales, slants and moves a picture, each by chance within its limits; zeros come in at the edges.
+/// Turns, scales, slants and moves a image, each by chance within its limits; zeros come in at the edges.
 class Affine final : public Transform {
  public:
   Affine(const Config& config, const Shape& sample)
-      : extents_(picture_extents(config, sample)),
+      : extents_(image_extents(config, sample)),
         angle_(config.get<double>("degrees") * kDegree),
         slant_(config.get<double>("shear") * kDegree),
         growth_(std::log1p(config.get<double>("scale"))),
@@ -41,13 +41,13 @@ class Affine final : public Transform {
  private:
   static constexpr double kDegree = std::numbers::pi / 180;
 
-  PictureExtents extents_;
+  ImageExtents extents_;
   double angle_, slant_, growth_, move_;
 };
 
 const Registry<Transform, const Shape&>::Add registered{
     {.name = "affine",
-     .help = "pictures are turned, scaled, slanted and moved; what comes in at the edges is 0",
+     .help = "images are turned, scaled, slanted and moved; what comes in at the edges is 0",
      .settings = {real("degrees", "the most that they are turned, either way")
                       .at_least(0)
                       .at_most(180)

@@ -8,34 +8,34 @@
 namespace trainer {
 namespace {
 
-/// Changes brightness, contrast, saturation and hue of a picture, in any order, as torchvision does.
+/// Changes brightness, contrast, saturation and hue of a image, in any order, as torchvision does.
 class ColorJitter final : public Transform {
  public:
   ColorJitter(const Config& config, const Shape& sample)
-      : extents_(picture_extents(config, sample)),
+      : extents_(image_extents(config, sample)),
         brightness_(config.get<double>("brightness")),
         contrast_(config.get<double>("contrast")),
         saturation_(config.get<double>("saturation")),
         hue_(config.get<double>("hue")) {
     if (extents_.channels != 1 && extents_.channels != 3)
-      config.fail("", "color_jitter changes pictures of 1 or 3 channels, but a sample is " + sample.text(),
+      config.fail("", "color_jitter changes images of 1 or 3 channels, but a sample is " + sample.text(),
                   "take it out of data.augment");
   }
 
   void apply(const RandomStream& random, std::int64_t index, Tensor sample, std::span<float>) const override {
     const SampleRandom numbers(random, index, 5);
-    const ColorPicture picture{sample.data(), extents_};
+    const ColorImage image{sample.data(), extents_};
     for (const int change : in_any_order(numbers.between(0, 0, 1))) {
       if (change == 0 && brightness_ > 0)
-        change_brightness(picture, numbers.between(1, 1 - brightness_, 1 + brightness_));
+        change_brightness(image, numbers.between(1, 1 - brightness_, 1 + brightness_));
       if (change == 1 && contrast_ > 0)
-        change_contrast(picture, numbers.between(2, 1 - contrast_, 1 + contrast_));
+        change_contrast(image, numbers.between(2, 1 - contrast_, 1 + contrast_));
       if (change == 2 && saturation_ > 0)
-        change_saturation(picture, numbers.between(3, 1 - saturation_, 1 + saturation_));
-      if (change == 3 && hue_ > 0) turn_hue(picture, numbers.between(4, -hue_, hue_));
+        change_saturation(image, numbers.between(3, 1 - saturation_, 1 + saturation_));
+      if (change == 3 && hue_ > 0) turn_hue(image, numbers.between(4, -hue_, hue_));
     }
   }
-  bool wants_pixels() const override { return true; }
+  bool requires_pixels() const override { return true; }
   bool is_costly() const override { return true; }
 
  private:
@@ -50,7 +50,7 @@ class ColorJitter final : public Transform {
     return order;
   }
 
-  PictureExtents extents_;
+  ImageExtents extents_;
   double brightness_, contrast_, saturation_, hue_;
 };
 
@@ -60,11 +60,10 @@ Setting strength(const std::string& name, const std::string& help) {
 
 const Registry<Transform, const Shape&>::Add registered{
     {.name = "color_jitter",
-     .help =
-         "pictures of 1 or 3 channels change brightness, contrast and colours, before data.normalize; what "
-         "leaves the range from 0 to 1 is cut off",
+     .help = "images of 1 or 3 channels change brightness, contrast and colours, before data.normalize; what "
+             "leaves the range from 0 to 1 is cut off",
      .settings = {strength("brightness", "pixels are multiplied by 1 - brightness to 1 + brightness"),
-                  strength("contrast", "so are differences to the picture's mean gray"),
+                  strength("contrast", "so are differences to the image's mean gray"),
                   strength("saturation", "so are differences to each pixel's gray"),
                   real("hue", "the most by which colours turn, in turns of their circle, either way")
                       .at_least(0)

@@ -14,40 +14,38 @@ float gray_of(const float* pixel, std::int64_t channels) {
 }
 
 template <class Change>
-void for_each_pixel(ColorPicture picture, const Change& change) {
-  const std::int64_t channels = picture.extents.channels;
-  for (std::int64_t i = 0; i < picture.extents.size(); i += channels) change(picture.pixels + i);
+void for_each_pixel(ColorImage image, const Change& change) {
+  const std::int64_t channels = image.extents.channels;
+  for (std::int64_t i = 0; i < image.extents.size(); i += channels) change(image.pixels + i);
 }
 
 }  // namespace
 
-void change_brightness(ColorPicture picture, float factor) {
-  for (std::int64_t i = 0; i < picture.extents.size(); ++i)
-    picture.pixels[i] = within(factor * picture.pixels[i]);
+void change_brightness(ColorImage image, float factor) {
+  for (std::int64_t i = 0; i < image.extents.size(); ++i) image.pixels[i] = within(factor * image.pixels[i]);
 }
 
-void change_contrast(ColorPicture picture, float factor) {
-  const std::int64_t channels = picture.extents.channels;
+void change_contrast(ColorImage image, float factor) {
+  const std::int64_t channels = image.extents.channels;
   double total = 0;
-  for_each_pixel(picture,
-                 [&](const float* pixel) { total += static_cast<double>(gray_of(pixel, channels)); });
-  const double pixels = static_cast<double>(picture.extents.height * picture.extents.width);
+  for_each_pixel(image, [&](const float* pixel) { total += static_cast<double>(gray_of(pixel, channels)); });
+  const double pixels = static_cast<double>(image.extents.height * image.extents.width);
   const float shift = (1 - factor) * static_cast<float>(total / pixels);
-  for (std::int64_t i = 0; i < picture.extents.size(); ++i)
-    picture.pixels[i] = within(factor * picture.pixels[i] + shift);
+  for (std::int64_t i = 0; i < image.extents.size(); ++i)
+    image.pixels[i] = within(factor * image.pixels[i] + shift);
 }
 
-void change_saturation(ColorPicture picture, float factor) {
-  if (picture.extents.channels == 1) return;
-  for_each_pixel(picture, [factor](float* pixel) {
+void change_saturation(ColorImage image, float factor) {
+  if (image.extents.channels == 1) return;
+  for_each_pixel(image, [factor](float* pixel) {
     const float shift = (1 - factor) * gray_of(pixel, 3);
     for (int c = 0; c < 3; ++c) pixel[c] = within(factor * pixel[c] + shift);
   });
 }
 
-void turn_hue(ColorPicture picture, float turns) {
-  if (picture.extents.channels == 1) return;
-  for_each_pixel(picture, [turns](float* pixel) {
+void turn_hue(ColorImage image, float turns) {
+  if (image.extents.channels == 1) return;
+  for_each_pixel(image, [turns](float* pixel) {
     const float red = pixel[0], green = pixel[1], blue = pixel[2];
     const float value = std::max({red, green, blue}), chroma = value - std::min({red, green, blue});
     if (chroma == 0) return;

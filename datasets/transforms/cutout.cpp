@@ -6,11 +6,11 @@
 namespace trainer {
 namespace {
 
-/// Blanks a square (DeVries and Taylor 2017), of which a part may lie outside the picture.
+/// Blanks a square (DeVries and Taylor 2017), of which a part may lie outside the image.
 class Cutout final : public Transform {
  public:
   Cutout(const Config& config, const Shape& sample)
-      : extents_(picture_extents(config, sample)), size_(config.get<std::int64_t>("size")) {}
+      : extents_(image_extents(config, sample)), size_(config.get<std::int64_t>("size")) {}
 
   void apply(const RandomStream& random, std::int64_t index, Tensor sample, std::span<float>) const override {
     const auto number = 2 * static_cast<std::uint64_t>(index);
@@ -27,7 +27,7 @@ class Cutout final : public Transform {
   }
 
  private:
-  PictureExtents extents_;
+  ImageExtents extents_;
   std::int64_t size_;
 };
 

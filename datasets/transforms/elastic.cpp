@@ -9,12 +9,12 @@
 namespace trainer {
 namespace {
 
-/// Bends a picture like rubber (Simard, Steinkraus and Platt 2003): every pixel comes from a place near by,
+/// Bends a image like rubber (Simard, Steinkraus and Platt 2003): every pixel comes from a place near by,
 /// and neighbours from neighbouring places.
 class Elastic final : public Transform {
  public:
   Elastic(const Config& config, const Shape& sample)
-      : extents_(picture_extents(config, sample)), strength_(config.get<float>("alpha")) {
+      : extents_(image_extents(config, sample)), strength_(config.get<float>("alpha")) {
     const double sigma = config.get<double>("sigma");
     const auto reach = static_cast<std::int64_t>(std::ceil(3 * sigma));
     double total = 0;
@@ -71,14 +71,14 @@ class Elastic final : public Transform {
       }
   }
 
-  PictureExtents extents_;
+  ImageExtents extents_;
   float strength_;
   std::vector<float> shares_;  ///< of a bell, from its left end to its right end
 };
 
 const Registry<Transform, const Shape&>::Add registered{
     {.name = "elastic",
-     .help = "pictures are bent like rubber, as handwriting is",
+     .help = "images are bent like rubber, as handwriting is",
      .settings =
          {real("alpha", "strength: random shifts of up to so many pixels, before they are smoothed")
               .above(0)

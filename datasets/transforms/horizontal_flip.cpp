@@ -6,10 +6,10 @@
 namespace trainer {
 namespace {
 
-/// Every other picture, by chance, is mirrored left to right.
+/// Every other image, by chance, is mirrored left to right.
 class HorizontalFlip final : public Transform {
  public:
-  HorizontalFlip(const Config& config, const Shape& sample) : extents_(picture_extents(config, sample)) {}
+  HorizontalFlip(const Config& config, const Shape& sample) : extents_(image_extents(config, sample)) {}
 
   void apply(const RandomStream& random, std::int64_t index, Tensor sample, std::span<float>) const override {
     if (random.below(static_cast<std::uint64_t>(index), 2) == 0) return;
@@ -23,11 +23,11 @@ class HorizontalFlip final : public Transform {
   }
 
  private:
-  PictureExtents extents_;
+  ImageExtents extents_;
 };
 
 const Registry<Transform, const Shape&>::Add registered{
-    {.name = "horizontal_flip", .help = "half of the pictures, by chance, are mirrored left to right"},
+    {.name = "horizontal_flip", .help = "half of the images, by chance, are mirrored left to right"},
     [](const Config& config, const Shape& sample) {
       return std::make_unique<HorizontalFlip>(config, sample);
     }};

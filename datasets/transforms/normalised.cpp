@@ -55,7 +55,7 @@ ChannelStatistics channel_statistics(const Dataset& samples) {
 }
 
 void Normalised::use(const ChannelStatistics& statistics) {
-  // A row of a picture is one long loop, its few channels would be a very short one.
+  // A row of a image is one long loop, its few channels would be a very short one.
   const Shape sample = raw_->sample();
   if (sample.rank() > 1) rows_ = sample[0];
   scale_.clear();

@@ -8,14 +8,14 @@
 namespace trainer {
 namespace {
 
-/// Moves a picture by up to `pad` pixels in each direction, zeros following: a window of the old size, cut at
-/// random out of the padded picture.
+/// Moves a image by up to `pad` pixels in each direction, zeros following: a window of the old size, cut at
+/// random out of the padded image.
 class RandomCrop final : public Transform {
  public:
   RandomCrop(const Config& config, const Shape& sample)
-      : extents_(picture_extents(config, sample)), pad_(config.get<std::int64_t>("pad")) {
+      : extents_(image_extents(config, sample)), pad_(config.get<std::int64_t>("pad")) {
     if (pad_ >= std::min(extents_.height, extents_.width))
-      config.fail("pad", "a window could miss the whole picture, which is " + channels_first_text(sample),
+      config.fail("pad", "a window could miss the whole image, which is " + channels_first_text(sample),
                   "less than its height and width");
   }
 
@@ -49,13 +49,13 @@ class RandomCrop final : public Transform {
     std::fill_n(right >= 0 ? to + kept : to, blank, 0.0f);
   }
 
-  PictureExtents extents_;
+  ImageExtents extents_;
   std::int64_t pad_;
 };
 
 const Registry<Transform, const Shape&>::Add registered{
     {.name = "random_crop",
-     .help = "a window of the picture's size at a random place of the padded picture",
+     .help = "a window of the image's size at a random place of the padded image",
      .primary = "pad",
      .settings = {integer("pad",
                           "pixels added on each side: zeros after data.normalize, so the mean colour with "

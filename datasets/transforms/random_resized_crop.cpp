@@ -7,11 +7,11 @@
 namespace trainer {
 namespace {
 
-/// A part of the picture, of random size, form and place, becomes the whole (Szegedy et al. 2015).
+/// A part of the image, of random size, form and place, becomes the whole (Szegedy et al. 2015).
 class RandomResizedCrop final : public Transform {
  public:
   RandomResizedCrop(const Config& config, const Shape& sample)
-      : extents_(picture_extents(config, sample)),
+      : extents_(image_extents(config, sample)),
         least_(config.get<double>("area")),
         stretch_(std::log(config.get<double>("stretch"))) {}
 
@@ -36,14 +36,14 @@ class RandomResizedCrop final : public Transform {
   bool is_costly() const override { return true; }
 
  private:
-  PictureExtents extents_;
+  ImageExtents extents_;
   double least_, stretch_;
 };
 
 const Registry<Transform, const Shape&>::Add registered{
     {.name = "random_resized_crop",
-     .help = "a part of the picture, of random size, form and place, is scaled to the whole",
-     .settings = {real("area", "the smallest part, as a share of the picture's area")
+     .help = "a part of the image, of random size, form and place, is scaled to the whole",
+     .settings = {real("area", "the smallest part, as a share of the image's area")
                       .above(0)
                       .at_most(1)
                       .fallback("0.08"),

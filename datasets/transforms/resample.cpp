@@ -35,13 +35,13 @@ Taps taps_of(double start, double length, std::int64_t in, std::int64_t out, std
 
 }  // namespace
 
-std::int64_t resample_scratch(const PictureExtents& in, std::int64_t out_width) {
+std::int64_t resample_scratch(const ImageExtents& in, std::int64_t out_width) {
   return in.height * out_width * in.channels + std::max(in.height, in.width);
 }
 
 template <class Number>
-void resample(const Number* in, const PictureExtents& in_extents, const Window& window, float* out,
-              const PictureExtents& out_extents, std::span<float> scratch) {
+void resample(const Number* in, const ImageExtents& in_extents, const Window& window, float* out,
+              const ImageExtents& out_extents, std::span<float> scratch) {
   const auto [height, width, channels] = in_extents;
   assert(channels == out_extents.channels);
   assert(std::ssize(scratch) >= resample_scratch(in_extents, out_extents.width));
@@ -81,9 +81,9 @@ void resample(const Number* in, const PictureExtents& in_extents, const Window& 
   }
 }
 
-template void resample(const float*, const PictureExtents&, const Window&, float*, const PictureExtents&,
+template void resample(const float*, const ImageExtents&, const Window&, float*, const ImageExtents&,
                        std::span<float>);
-template void resample(const std::uint8_t*, const PictureExtents&, const Window&, float*,
-                       const PictureExtents&, std::span<float>);
+template void resample(const std::uint8_t*, const ImageExtents&, const Window&, float*, const ImageExtents&,
+                       std::span<float>);
 
 }  // namespace trainer

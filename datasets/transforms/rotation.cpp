@@ -8,11 +8,11 @@
 namespace trainer {
 namespace {
 
-/// Turns a picture about its middle by up to so many degrees either way; zeros come in at the corners.
+/// Turns a image about its middle by up to so many degrees either way; zeros come in at the corners.
 class Rotation final : public Transform {
  public:
   Rotation(const Config& config, const Shape& sample)
-      : extents_(picture_extents(config, sample)),
+      : extents_(image_extents(config, sample)),
         most_(config.get<double>("degrees") * std::numbers::pi / 180) {}
 
   void apply(const RandomStream& random, std::int64_t index, Tensor sample,
@@ -26,13 +26,13 @@ class Rotation final : public Transform {
   bool is_costly() const override { return true; }
 
  private:
-  PictureExtents extents_;
+  ImageExtents extents_;
   double most_;
 };
 
 const Registry<Transform, const Shape&>::Add registered{
     {.name = "rotation",
-     .help = "pictures are turned about their middle; what comes in at the corners is 0",
+     .help = "images are turned about their middle; what comes in at the corners is 0",
      .primary = "degrees",
      .settings = {real("degrees", "the most, either way").above(0).at_most(180).fallback("15")}},
     [](const Config& config, const Shape& sample) { return std::make_unique<Rotation>(config, sample); }};

@@ -2,9 +2,9 @@
 
 namespace trainer {
 
-PictureExtents picture_extents(const Config& transform, const Shape& sample) {
+ImageExtents image_extents(const Config& transform, const Shape& sample) {
   if (sample.rank() != 3)
-    transform.fail("", transform.type() + " changes pictures, but a sample is " + sample.text(),
+    transform.fail("", transform.type() + " changes images, but a sample is " + sample.text(),
                    "take it out of data.augment");
   return {.height = sample[0], .width = sample[1], .channels = sample[2]};
 }

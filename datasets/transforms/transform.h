@@ -22,13 +22,13 @@ class Transform {
   /// Floats of scratch memory that apply() wants.
   virtual std::int64_t scratch() const { return 0; }
   /// True when it changes pixels from 0 to 1, as they are before data.normalize.
-  virtual bool wants_pixels() const { return false; }
+  virtual bool requires_pixels() const { return false; }
   /// True when it takes longer than to fetch the sample.
   virtual bool is_costly() const { return false; }
 };
 
-/// The extents of samples that are pictures; otherwise Error(usage) at `transform`.
-PictureExtents picture_extents(const Config& transform, const Shape& sample);
+/// The extents of samples that are images; otherwise Error(usage) at `transform`.
+ImageExtents image_extents(const Config& transform, const Shape& sample);
 
 /// Random numbers of one sample, each of which has `count` of them.
 class SampleRandom {

@@ -6,7 +6,7 @@
 
 namespace trainer {
 
-void sample_at(const float* picture, const PictureExtents& extents, Place place, float* out) {
+void sample_at(const float* image, const ImageExtents& extents, Place place, float* out) {
   const auto [height, width, channels] = extents;
   std::fill_n(out, channels, 0.0f);
   // Farther away nothing is left; and what is no number is outside too.
@@ -21,13 +21,13 @@ void sample_at(const float* picture, const PictureExtents& extents, Place place,
     const std::int64_t r = row + corner / 2, c = column + corner % 2;
     if (r < 0 || r >= height || c < 0 || c >= width) continue;
     const float share = shares[static_cast<std::size_t>(corner)];
-    const float* const from = picture + (r * width + c) * channels;
+    const float* const from = image + (r * width + c) * channels;
     for (std::int64_t k = 0; k < channels; ++k) out[k] += share * from[k];
   }
 }
 
-void warp(float* picture, const PictureExtents& extents, const AffineMap& map, std::span<float> scratch) {
-  std::copy_n(picture, extents.size(), scratch.begin());
+void warp(float* image, const ImageExtents& extents, const AffineMap& map, std::span<float> scratch) {
+  std::copy_n(image, extents.size(), scratch.begin());
   const float middle_row = 0.5f * static_cast<float>(extents.height - 1);
   const float middle_column = 0.5f * static_cast<float>(extents.width - 1);
   for (std::int64_t row = 0; row < extents.height; ++row)
@@ -36,7 +36,7 @@ void warp(float* picture, const PictureExtents& extents, const AffineMap& map, s
       const float right = static_cast<float>(column) - middle_column;
       const Place from{map.row_row * down + map.row_column * right + map.row_shift + middle_row,
                        map.column_row * down + map.column_column * right + map.column_shift + middle_column};
-      sample_at(scratch.data(), extents, from, picture + (row * extents.width + column) * extents.channels);
+      sample_at(scratch.data(), extents, from, image + (row * extents.width + column) * extents.channels);
     }
 }
 

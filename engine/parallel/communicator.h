@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/core/error.h"
-#include "engine/parallel/activity.h"
+#include "engine/parallel/heartbeat.h"
 
 namespace trainer {
 
@@ -40,7 +40,7 @@ class Communicator {
   /// What a rank of this group is called among all ranks.
   virtual int world_rank(int rank) const = 0;
   /// What this rank waits for; one for all groups.
-  virtual Activity& activity() = 0;
+  virtual Heartbeat& heartbeat() = 0;
 
   virtual void barrier() = 0;
   /// Element by element over all ranks; the result has the same bits on every rank.

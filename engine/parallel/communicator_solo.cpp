@@ -25,7 +25,7 @@ class Solo final : public Communicator {
   int rank() const override { return 0; }
   int size() const override { return 1; }
   int world_rank(int) const override { return 0; }
-  Activity& activity() override { return activity_; }
+  Heartbeat& heartbeat() override { return heartbeat_; }
   void barrier() override {}
   void sum(std::span<float>) override {}
   void sum(std::span<double>) override {}
@@ -66,7 +66,7 @@ class Solo final : public Communicator {
   }
 
  private:
-  Activity activity_;
+  Heartbeat heartbeat_;
 };
 
 }  // namespace

@@ -6,11 +6,11 @@
 #include <stdexcept>
 
 #include "engine/core/arena.h"
-#include "engine/core/batch_blocks.h"
-#include "engine/core/wait_until.h"
+#include "engine/core/sum_tree.h"
+#include "engine/core/virtual_workers.h"
 #include "engine/parallel/bucket_plan.h"
 #include "engine/parallel/node_window.h"
-#include "engine/parallel/sum_tree.h"
+#include "engine/system/wait_until.h"
 
 namespace trainer {
 namespace {
@@ -33,7 +33,7 @@ struct GradientReducer::State {
       : mesh(grid), pool(threads), options(settings), workers(at(threads.size())) {
     total = borders.back();
     Communicator& data = mesh.data();
-    blocks = BatchBlocks::one_for_each_worker(data.size(), pool.size());
+    blocks = VirtualWorkers::one_for_each_worker(data.size(), pool.size());
     if (options.exact_blocks > 0) {
       blocks.count = options.exact_blocks;
       blocks.exact = true;
@@ -112,14 +112,14 @@ struct GradientReducer::State {
       std::int64_t refusals = memory ? 0 : 1;
       mesh.data().sum(std::span(&refusals, 1));
       if (refusals == 0) {
-        window.emplace(layout(), std::move(memory), node_rank, options.crowded, mesh.world().activity());
+        window.emplace(layout(), std::move(memory), node_rank, options.crowded, mesh.world().heartbeat());
         return;
       }
       refused = true;
     }
     const auto alone = solo();
     use(*alone);
-    window.emplace(layout(), alone->shared(layout().bytes()), 0, options.crowded, mesh.world().activity());
+    window.emplace(layout(), alone->shared(layout().bytes()), 0, options.crowded, mesh.world().heartbeat());
   }
 
   /// What the tree leaves apart on each node of the lane goes to the owners of its slices: room for it.
@@ -212,7 +212,7 @@ struct GradientReducer::State {
   /// One a bucket; none where there is one node.
   void wait_for_exchanges(const char* what) {
     if (exchanges.empty()) return;
-    Activity::Waiting waiting(mesh.world().activity(), what, 0);
+    Heartbeat::Waiting waiting(mesh.world().heartbeat(), what, 0);
     int bucket = 0;
     for (const auto& exchange : exchanges) {
       waiting.for_bucket(bucket++);
@@ -243,7 +243,7 @@ struct GradientReducer::State {
     std::int64_t floats = 0;
     for (const Piece& piece : pieces) floats += piece.last - piece.first;
     share_out(floats, true, [&](int part, int parts) {
-      std::array<const float*, BatchBlocks::kMost> roots{};
+      std::array<const float*, VirtualWorkers::kMost> roots{};
       for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) {
         const Range mine = slice(lane_slices[bucket], lane->rank(), nodes);
         const Range range = slice(mine, part, parts);
@@ -269,7 +269,7 @@ struct GradientReducer::State {
   std::vector<Range> buckets;
   std::optional<NodeWindow> window;
   int node_rank = 0, node_ranks = 1;  ///< ranks whose window this is
-  BatchBlocks blocks;
+  VirtualWorkers blocks;
   Range node_blocks;                                   ///< of all ranks whose window this is
   int my_first = 0, my_count = 0, node_gradients = 0;  ///< mine among the window's gradients
   SumTree tree{1, {}};
@@ -348,8 +348,8 @@ void GradientReducer::finish() {
       state_->poll(true);
     }
   {
-    Activity::Waiting waiting(state_->mesh.world().activity(), "the gradients of this node",
-                              state_->next_bucket);
+    Heartbeat::Waiting waiting(state_->mesh.world().heartbeat(), "the gradients of this node",
+                               state_->next_bucket);
     wait_until(
         [&] {
           state_->poll(true);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/core/thread_pool.h"
 #include "engine/parallel/mesh.h"
+#include "engine/system/thread_pool.h"
 
 namespace trainer {
 

@@ -17,10 +17,10 @@
 #include <string>
 #include <thread>
 
-#include "engine/core/wait_until.h"
 #include "engine/parallel/launcher.h"
 #include "engine/parallel/memory_block.h"
 #include "engine/parallel/sum_in_order.h"
+#include "engine/system/wait_until.h"
 
 namespace trainer {
 namespace {
@@ -51,10 +51,10 @@ void wait_for(MPI_Request& request) {
 }
 
 template <class T>
-void all_reduce(MPI_Comm handle, int ranks, Activity& activity, std::span<T> values, MPI_Datatype type,
+void all_reduce(MPI_Comm handle, int ranks, Heartbeat& heartbeat, std::span<T> values, MPI_Datatype type,
                 MPI_Op operation) {
   if (ranks == 1) return;
-  const Activity::Waiting waiting(activity, "a sum over ranks");
+  const Heartbeat::Waiting waiting(heartbeat, "a sum over ranks");
   for_chunks(std::ssize(values), [&](std::int64_t first, int count) {
     T* const chunk = values.data() + first;
     if (mpi_yields()) {  // the blocking call is the faster one
@@ -141,7 +141,7 @@ class MpiCommunicator::Exchange final : public Request {
     return done != 0;
   }
   void wait() override {
-    Activity::Waiting waiting(group_.activity_, what_);
+    Heartbeat::Waiting waiting(group_.heartbeat_, what_);
     for (std::size_t i = 0; i < requests_.size(); ++i) {
       if (peers_[i] != kAll) waiting.for_rank(group_.world_rank(peers_[i]));
       wait_for(requests_[i]);
@@ -213,8 +213,8 @@ class MpiCommunicator::ReduceScatter final : public Request {
   bool summed_ = false;
 };
 
-MpiCommunicator::MpiCommunicator(MPI_Comm handle, Activity& activity, const MpiCommunicator* parent)
-    : handle_(handle), activity_(activity) {
+MpiCommunicator::MpiCommunicator(MPI_Comm handle, Heartbeat& heartbeat, const MpiCommunicator* parent)
+    : handle_(handle), heartbeat_(heartbeat) {
   check_mpi(MPI_Comm_set_errhandler(handle_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   MPI_Comm_rank(handle_, &rank_);
   MPI_Comm_size(handle_, &size_);
@@ -240,21 +240,21 @@ void MpiCommunicator::barrier() {
   if (size_ == 1) return;
   MPI_Request request;
   check_mpi(MPI_Ibarrier(handle_, &request), "MPI_Ibarrier");
-  const Activity::Waiting waiting(activity_, "a barrier");
+  const Heartbeat::Waiting waiting(heartbeat_, "a barrier");
   wait_for(request);
 }
 
 void MpiCommunicator::sum(std::span<float> values) {
-  all_reduce(handle_, size_, activity_, values, MPI_FLOAT, MPI_SUM);
+  all_reduce(handle_, size_, heartbeat_, values, MPI_FLOAT, MPI_SUM);
 }
 void MpiCommunicator::sum(std::span<double> values) {
-  all_reduce(handle_, size_, activity_, values, MPI_DOUBLE, MPI_SUM);
+  all_reduce(handle_, size_, heartbeat_, values, MPI_DOUBLE, MPI_SUM);
 }
 void MpiCommunicator::sum(std::span<std::int64_t> values) {
-  all_reduce(handle_, size_, activity_, values, MPI_INT64_T, MPI_SUM);
+  all_reduce(handle_, size_, heartbeat_, values, MPI_INT64_T, MPI_SUM);
 }
 void MpiCommunicator::maximum(std::span<double> values) {
-  all_reduce(handle_, size_, activity_, values, MPI_DOUBLE, MPI_MAX);
+  all_reduce(handle_, size_, heartbeat_, values, MPI_DOUBLE, MPI_MAX);
 }
 
 std::unique_ptr<Request> MpiCommunicator::start_sum(std::span<float> values) {
@@ -274,7 +274,7 @@ void MpiCommunicator::broadcast(std::span<std::byte> bytes, int root) {
     exchange.wait();
     return;
   }
-  const Activity::Waiting waiting(activity_, "a broadcast");
+  const Heartbeat::Waiting waiting(heartbeat_, "a broadcast");
   for_chunks(std::ssize(bytes), [&](std::int64_t first, int count) {
     MPI_Request request;
     check_mpi(MPI_Ibcast(bytes.data() + first, count, MPI_BYTE, root, handle_, &request), "MPI_Ibcast");
@@ -361,18 +361,18 @@ std::unique_ptr<Request> MpiCommunicator::start_all_to_all(std::span<const float
 }
 
 std::unique_ptr<Communicator> MpiCommunicator::split(int color, int key) {
-  const Activity::Waiting waiting(activity_, "the forming of groups");
+  const Heartbeat::Waiting waiting(heartbeat_, "the forming of groups");
   MPI_Comm part = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split(handle_, color, key, &part), "MPI_Comm_split");
-  return std::make_unique<MpiCommunicator>(part, activity_, this);
+  return std::make_unique<MpiCommunicator>(part, heartbeat_, this);
 }
 
 std::unique_ptr<Communicator> MpiCommunicator::split_by_host() {
-  const Activity::Waiting waiting(activity_, "the forming of groups");
+  const Heartbeat::Waiting waiting(heartbeat_, "the forming of groups");
   MPI_Comm part = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(handle_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part),
             "MPI_Comm_split_type");
-  return std::make_unique<MpiCommunicator>(part, activity_, this);
+  return std::make_unique<MpiCommunicator>(part, heartbeat_, this);
 }
 
 bool MpiCommunicator::all_agree(bool mine) {
@@ -405,7 +405,7 @@ std::unique_ptr<SharedMemory> MpiCommunicator::shared(std::int64_t bytes) {
 }
 
 void MpiCommunicator::abort(ExitCode code) {
-  const Activity::Waiting waiting(activity_, "the end of all ranks");
+  const Heartbeat::Waiting waiting(heartbeat_, "the end of all ranks");
   std::fflush(nullptr);
   for (const int output : {STDOUT_FILENO, STDERR_FILENO}) wait_until_read(output);
   // The failing rank has said what there is to say; MPI's own words would only bury it.

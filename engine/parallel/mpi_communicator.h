@@ -16,7 +16,7 @@ class MpiCommunicator : public Communicator {
  public:
   /// Takes over `handle`, which nobody else may use: a library's messages must never meet ours. `parent` is
   /// the group that it is a part of; null: it is all ranks.
-  MpiCommunicator(MPI_Comm handle, Activity& activity, const MpiCommunicator* parent = nullptr);
+  MpiCommunicator(MPI_Comm handle, Heartbeat& heartbeat, const MpiCommunicator* parent = nullptr);
   ~MpiCommunicator() override;
   MpiCommunicator(const MpiCommunicator&) = delete;
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
@@ -24,7 +24,7 @@ class MpiCommunicator : public Communicator {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   int world_rank(int rank) const override { return world_ranks_[static_cast<std::size_t>(rank)]; }
-  Activity& activity() override { return activity_; }
+  Heartbeat& heartbeat() override { return heartbeat_; }
   void barrier() override;
   void sum(std::span<float> values) override;
   void sum(std::span<double> values) override;
@@ -57,7 +57,7 @@ class MpiCommunicator : public Communicator {
   bool all_agree(bool mine);
 
   MPI_Comm handle_;
-  Activity& activity_;
+  Heartbeat& heartbeat_;
   int rank_ = 0, size_ = 1;
   std::vector<int> world_ranks_;
   std::vector<std::vector<float>> spare_buffers_;  ///< kept, so that repeated steps allocate nothing

@@ -6,11 +6,11 @@
 #include <exception>
 #include <thread>
 
-#include "engine/core/host.h"
-#include "engine/core/stop_signals.h"
 #include "engine/parallel/launcher.h"
 #include "engine/parallel/mpi_communicator.h"
 #include "engine/parallel/watchdog.h"
+#include "engine/system/host.h"
+#include "engine/system/stop_signals.h"
 
 namespace trainer {
 namespace {
@@ -18,10 +18,10 @@ namespace {
 /// What is there before MPI begins and after it ends, since both may take for ever.
 class Watch {
  public:
-  Activity activity;
+  Heartbeat heartbeat;
 
  private:
-  Watchdog watchdog_{activity, fmt::format("rank {} on {}", launched_by_environment().rank, host_name()),
+  Watchdog watchdog_{heartbeat, fmt::format("rank {} on {}", launched_by_environment().rank, host_name()),
                      // A few tell as much as thousands.
                      [](const std::string& message) {
                        constexpr int kMostWhoTell = 16;
@@ -32,8 +32,8 @@ class Watch {
 /// Ends MPI when it goes.
 class Session {
  public:
-  explicit Session(Activity& activity) : activity_(activity) {
-    const Activity::Waiting waiting(activity_, "the start of MPI");
+  explicit Session(Heartbeat& heartbeat) : heartbeat_(heartbeat) {
+    const Heartbeat::Waiting waiting(heartbeat_, "the start of MPI");
     int provided = MPI_THREAD_SINGLE;
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -42,19 +42,19 @@ class Session {
   }
   ~Session() {
     // MPI_Finalize waits for all ranks, but where one unwinds an exception the others are elsewhere.
-    const Activity::Waiting waiting(activity_, "the end of MPI");
+    const Heartbeat::Waiting waiting(heartbeat_, "the end of MPI");
     if (std::uncaught_exceptions() == 0) MPI_Finalize();
   }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
  private:
-  Activity& activity_;
+  Heartbeat& heartbeat_;
 };
 
 /// The ranks of MPI_COMM_WORLD, those of a host made consecutive.
-MPI_Comm ranks_by_host(Activity& activity) {
-  const Activity::Waiting waiting(activity, "the forming of groups");
+MPI_Comm ranks_by_host(Heartbeat& heartbeat) {
+  const Heartbeat::Waiting waiting(heartbeat, "the forming of groups");
   MPI_Comm host = MPI_COMM_NULL, ordered = MPI_COMM_NULL;
   int first_of_host = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &first_of_host);
@@ -69,7 +69,7 @@ MPI_Comm ranks_by_host(Activity& activity) {
 /// What comes first goes last.
 class World final : private Watch, private Session, public MpiCommunicator {
  public:
-  World() : Session(Watch::activity), MpiCommunicator(ranks_by_host(Watch::activity), Watch::activity) {}
+  World() : Session(Watch::heartbeat), MpiCommunicator(ranks_by_host(Watch::heartbeat), Watch::heartbeat) {}
 };
 
 }  // namespace

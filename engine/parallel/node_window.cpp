@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/core/wait_until.h"
+#include "engine/system/wait_until.h"
 
 namespace trainer {
 int NodeWindow::Layout::all_workers() const { return std::accumulate(workers.begin(), workers.end(), 0); }
@@ -15,13 +15,13 @@ std::int64_t NodeWindow::Layout::bytes() const {
 }
 
 NodeWindow::NodeWindow(Layout layout, std::unique_ptr<SharedMemory> memory, int my_rank, bool crowded,
-                       Activity& activity)
+                       Heartbeat& heartbeat)
     : layout_(std::move(layout)),
       memory_(std::move(memory)),
       my_rank_(my_rank),
       first_worker_(std::accumulate(layout_.workers.begin(), layout_.workers.begin() + my_rank, 0)),
       crowded_(crowded),
-      activity_(activity) {
+      heartbeat_(heartbeat) {
   std::span<std::byte> room = memory_->bytes();
   values_ = take<float>(room, layout_.floats);
   for (int index = 0; index < layout_.gradients; ++index)
@@ -41,7 +41,7 @@ bool NodeWindow::all_reached(std::int64_t progress) const {
 }
 
 void NodeWindow::wait_for_progress(std::int64_t progress, int bucket) const {
-  Activity::Waiting waiting(activity_, "the gradients", bucket);
+  Heartbeat::Waiting waiting(heartbeat_, "the gradients", bucket);
   for (int rank = 0, worker = 0; rank < static_cast<int>(layout_.workers.size()); ++rank) {
     waiting.for_rank(world_rank(rank));
     for (int thread = 0; thread < layout_.workers[static_cast<std::size_t>(rank)]; ++thread, ++worker) {
@@ -55,7 +55,7 @@ void NodeWindow::wait_for_progress(std::int64_t progress, int bucket) const {
 void NodeWindow::barrier(const char* what) {
   ++generation_;
   arrived_[static_cast<std::size_t>(my_rank_)].store(generation_);
-  Activity::Waiting waiting(activity_, what);
+  Heartbeat::Waiting waiting(heartbeat_, what);
   for (int rank = 0; rank < static_cast<int>(arrived_.size()); ++rank) {
     waiting.for_rank(world_rank(rank));
     SharedCounter& counter = arrived_[static_cast<std::size_t>(rank)];

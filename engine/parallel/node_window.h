@@ -27,7 +27,7 @@ class NodeWindow {
     std::int64_t bytes() const;
   };
   NodeWindow(Layout layout, std::unique_ptr<SharedMemory> memory, int my_rank, bool crowded,
-             Activity& activity);
+             Heartbeat& heartbeat);
 
   std::span<float> values() const { return values_; }
   float* gradients(int index) const { return gradients_[static_cast<std::size_t>(index)]; }
@@ -54,7 +54,7 @@ class NodeWindow {
   std::unique_ptr<SharedMemory> memory_;
   int my_rank_, first_worker_;
   bool crowded_;
-  Activity& activity_;
+  Heartbeat& heartbeat_;
   std::int64_t generation_ = 0;
   std::span<float> values_;
   std::vector<float*> gradients_;

@@ -15,7 +15,7 @@ void wait_for_all(Communicator& group, const char* what, const std::function<boo
   using Clock = std::chrono::steady_clock;
   constexpr int kExact = 1 << 24;  // floats count so far
   constexpr Clock::duration kShortest = 50us, kLongest = 50ms;
-  Activity::DiskWork work(group.activity(), what);
+  Heartbeat::DiskWork work(group.heartbeat(), what);
   const auto ranks = static_cast<std::size_t>(group.size());
   const std::vector<std::int64_t> counts(ranks, 2);
   std::vector<float> seen(2 * ranks), now(2 * ranks);
@@ -23,7 +23,7 @@ void wait_for_all(Communicator& group, const char* what, const std::function<boo
   while (true) {
     const std::array mine{is_done() ? 1.0F : 0.0F, static_cast<float>(progress() % kExact)};
     {
-      const Activity::Waiting waiting(group.activity(), what);
+      const Heartbeat::Waiting waiting(group.heartbeat(), what);
       group.all_gather(mine, now, counts);
     }
     std::size_t late = 0;

@@ -10,7 +10,7 @@
 #include <mutex>
 
 #include "engine/core/error.h"
-#include "engine/core/last_words.h"
+#include "engine/system/exit_reason.h"
 
 namespace trainer {
 namespace {
@@ -21,7 +21,7 @@ constexpr double kLongestPause = 1;
 /// Between two looks.
 double pause_of(double patience) { return std::clamp(patience / 20, 0.005, kLongestPause); }
 
-std::string message_of(const std::string& me, const Activity::Wait& wait, std::int64_t step) {
+std::string message_of(const std::string& me, const Heartbeat::Wait& wait, std::int64_t step) {
   std::string what = wait.rank >= 0 ? fmt::format("rank {} at ", wait.rank) : "";
   what += wait.what;
   if (wait.bucket >= 0) what += fmt::format(" of bucket {}", wait.bucket);
@@ -33,21 +33,22 @@ std::string message_of(const std::string& me, const Activity::Wait& wait, std::i
 class Standstill {
  public:
   /// Whether it is too long now, `passed` seconds after the last look.
-  bool is_over(const Activity::Wait& seen, double passed) {
+  bool is_over(const Heartbeat::Wait& seen, double passed) {
     waited_ = seen.what && seen.what == before_.what && seen.signs == before_.signs ? waited_ + passed : 0;
     before_ = seen;
     return waited_ >= seen.patience;
   }
 
  private:
-  Activity::Wait before_;
+  Heartbeat::Wait before_;
   double waited_ = 0;
 };
 
 }  // namespace
 
-Watchdog::Watchdog(const Activity& activity, std::string me, std::function<void(const std::string&)> on_stall)
-    : activity_(activity),
+Watchdog::Watchdog(const Heartbeat& heartbeat, std::string me,
+                   std::function<void(const std::string&)> on_stall)
+    : heartbeat_(heartbeat),
       me_(std::move(me)),
       on_stall_(std::move(on_stall)),
       thread_([this](const std::stop_token& stop) { watch(stop); }) {}
@@ -61,13 +62,13 @@ void Watchdog::watch(const std::stop_token& stop) {
   Standstill ranks, disk;
   auto last_look = std::chrono::steady_clock::now();
   while (!stop.stop_requested()) {
-    const double pause = pause_of(activity_.look().ranks.patience);
+    const double pause = pause_of(heartbeat_.look().ranks.patience);
     alarm.wait_for(lock, stop, Seconds(pause), [] { return false; });
     const auto now = std::chrono::steady_clock::now();
     // A process that was stopped for a while, the watchdog with it, has not waited all that time.
     const double passed = std::min(Seconds(now - last_look).count(), 2 * pause);
     last_look = now;
-    const Activity::Snapshot seen = activity_.look();
+    const Heartbeat::Snapshot seen = heartbeat_.look();
     if (ranks.is_over(seen.ranks, passed)) on_stall_(message_of(me_, seen.ranks, seen.step));
     if (disk.is_over(seen.disk, passed)) on_stall_(message_of(me_, seen.disk, seen.step));
   }
@@ -75,7 +76,7 @@ void Watchdog::watch(const std::stop_token& stop) {
 
 void end_stalled_process(const std::string& message) {
   if (!message.empty()) fmt::print(stderr, "{} (train.stall_timeout)\n", message);
-  say_last_words();
+  write_exit_reason();
   // The others, who began to wait at about the same time, have more to tell.
   std::this_thread::sleep_for(Seconds(kLongestPause));
   ::_exit(static_cast<int>(ExitCode::lost));

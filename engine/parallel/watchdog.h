@@ -4,7 +4,7 @@
 #include <string>
 #include <thread>
 
-#include "engine/parallel/activity.h"
+#include "engine/parallel/heartbeat.h"
 
 namespace trainer {
 
@@ -13,7 +13,7 @@ namespace trainer {
 class Watchdog {
  public:
   /// `me` names this rank in what on_stall is told.
-  Watchdog(const Activity& activity, std::string me, std::function<void(const std::string&)> on_stall);
+  Watchdog(const Heartbeat& heartbeat, std::string me, std::function<void(const std::string&)> on_stall);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -21,7 +21,7 @@ class Watchdog {
  private:
   void watch(const std::stop_token& stop);
 
-  const Activity& activity_;
+  const Heartbeat& heartbeat_;
   std::string me_;
   std::function<void(const std::string&)> on_stall_;
   std::jthread thread_;  // last: it uses the others

@@ -4,8 +4,8 @@
 
 #include "datasets/readers/byte_reader.h"
 #include "datasets/readers/npy_array.h"
-#include "models/export/layout.h"
-#include "models/export/safetensors.h"
+#include "models/formats/layout.h"
+#include "models/formats/safetensors.h"
 #include "models/initializers/initializer.h"
 
 namespace trainer {

@@ -16,7 +16,7 @@ void KeptState::setup(Plan& plan) {
   begin_ = plan.saved(record_size() - 1);
   total_ = plan.scratch(0, Shape{kFloatsOfDouble, all.size()}.size());
   lines_ = plan.scratch(0, Shape{kFloatsOfDouble, plan.max_blocks(), all.size()}.size());
-  plan.wants_streams();
+  plan.requires_streams();
 }
 
 void KeptState::begin(const Block& block, const Pass& pass) const {
@@ -24,11 +24,11 @@ void KeptState::begin(const Block& block, const Pass& pass) const {
   for (std::int64_t row = 0; row < block.count; ++row) {
     const std::int64_t sample = pass.samples()[static_cast<std::size_t>(block.first + row)];
     const float* const record = state + (pass.first_row() + block.first + row) * record_size();
-    const bool goes_on = pass.training() && sample > 0 && record[0] == mark_of(sample - 1);
+    const bool resumes = pass.training() && sample > 0 && record[0] == mark_of(sample - 1);
     for (std::int64_t level = 0; level < levels_; ++level)
       for (std::int64_t kind = 0; kind < kinds_; ++kind) {
         float* const to = at_begin(level, kind, block, pass) + row * units_;
-        if (goes_on)
+        if (resumes)
           std::copy_n(record + 1 + (level * kinds_ + kind) * units_, units_, to);
         else
           std::fill_n(to, units_, 0.0f);

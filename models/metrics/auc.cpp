@@ -53,7 +53,7 @@ class AreaUnderCurve final : public Metric {
       sums[static_cast<std::size_t>(2 * bin_of(score) + (is_one ? 0 : 1))] += 1;
     });
   }
-  bool wants_scores() const override { return true; }
+  bool requires_scores() const override { return true; }
   void collect(ConstTensor y, const Targets& targets, ClassScores& scores) const override {
     for_each_score(y, targets,
                    [&](float score, bool is_one) { (is_one ? scores.own : scores.others).push_back(score); });

@@ -38,7 +38,7 @@ class Metric {
   virtual double value(std::span<const double> sums, double samples) const { return sums[0] / samples; }
   /// Where the value is the area under the ROC curve and sums know scores only roughly: an evaluation
   /// collects them all.
-  virtual bool wants_scores() const { return false; }
+  virtual bool requires_scores() const { return false; }
   virtual void collect(ConstTensor /*y*/, const Targets& /*targets*/, ClassScores& /*scores*/) const {}
   /// Where the sums tell more than a number can: the name of a square table, and its numbers row by row.
   virtual std::string table_name() const { return ""; }

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "engine/core/range.h"
-#include "engine/core/thread_pool.h"
 #include "engine/parallel/communicator.h"
+#include "engine/system/thread_pool.h"
 #include "models/layers/layer.h"
 
 namespace trainer {

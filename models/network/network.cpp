@@ -46,7 +46,8 @@ std::span<float> Network::states() {
 
 std::int64_t Network::worker_bytes() const { return (plan_.saved_end() + plan_.scratch_end()) * kFloatBytes; }
 
-void Network::attach(std::span<const float> values, std::vector<std::span<float>> gradients, BatchSum& sum) {
+void Network::attach(std::span<const float> values, std::vector<std::span<float>> gradients,
+                     StatisticsReducer& sum) {
   std::int64_t roots_of_all = 0;
   for (const Worker& worker : workers_) roots_of_all += std::ssize(worker.pass.tree_.roots());
   if (!gradients.empty() && std::ssize(gradients) != roots_of_all)

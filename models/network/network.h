@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/core/arena.h"
-#include "engine/core/batch_blocks.h"
+#include "engine/core/virtual_workers.h"
 #include "engine/parallel/memory_block.h"
 #include "models/network/pass.h"
 #include "models/network/plan.h"
@@ -20,9 +20,9 @@ namespace trainer {
 class Network {
  public:
   struct Options {
-    std::int64_t batch = 1;   ///< the most rows of a global batch
-    BatchBlocks blocks = {};  ///< its threads are the workers here
-    int rank = 0;             ///< among those of `blocks`
+    std::int64_t batch = 1;      ///< the most rows of a global batch
+    VirtualWorkers blocks = {};  ///< its threads are the workers here
+    int rank = 0;                ///< among those of `blocks`
     std::uint64_t seed = 1;
     std::function<void(Sequence&)> rewrite = {};  ///< changes the layers before setup (model parallelism)
   };
@@ -48,7 +48,7 @@ class Network {
 
   /// Where parameters are read, the gradients of this rank's workers are written (empty: evaluation only),
   /// and batches are summed. A worker has a gradient for each root of the SumTree over its blocks.
-  void attach(std::span<const float> values, std::vector<std::span<float>> gradients, BatchSum& sum);
+  void attach(std::span<const float> values, std::vector<std::span<float>> gradients, StatisticsReducer& sum);
 
   /// From the next backward on gradient_of_block() is wanted of this block of the rank; of none: -1.
   void keep_block(int block);
@@ -85,7 +85,7 @@ class Network {
 
   void attach_gradients(Worker& worker, std::span<const std::span<float>> roots) const;
 
-  BatchBlocks blocks_;
+  VirtualWorkers blocks_;
   int rank_;
   Plan plan_;
   Sequence layers_;

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "engine/core/random.h"
+#include "engine/core/sum_tree.h"
 #include "engine/core/tensor.h"
-#include "engine/parallel/sum_tree.h"
 #include "models/network/plan.h"
 
 namespace trainer {
@@ -24,9 +24,9 @@ struct Block {
 
 /// Sums over the whole global batch, whichever workers and ranks hold it. Collective over all workers: each
 /// has a line as long as `total` for each of its blocks, and all get the sum of all lines.
-class BatchSum {
+class StatisticsReducer {
  public:
-  virtual ~BatchSum() = default;
+  virtual ~StatisticsReducer() = default;
   virtual void sum(int worker, std::span<const double> lines, std::span<double> total) = 0;
 };
 
@@ -110,7 +110,7 @@ class Pass {
   const float* values_ = nullptr;
   float* states_ = nullptr;
   float* memory_ = nullptr;
-  BatchSum* sum_ = nullptr;
+  StatisticsReducer* sum_ = nullptr;
   std::function<void(std::int64_t)> on_ready_;
 };
 

@@ -10,7 +10,7 @@
 
 #include "engine/config/config.h"
 #include "engine/core/shape.h"
-#include "models/export/layout.h"
+#include "models/formats/layout.h"
 
 namespace trainer {
 
@@ -96,7 +96,7 @@ class Plan {
   int max_blocks() const { return max_blocks_; }
   std::int64_t batch() const { return batch_; }
   /// The layer wants each row of a batch to go on where it ended in the batch before.
-  void wants_streams() { wants_streams_ = true; }
+  void requires_streams() { requires_streams_ = true; }
 
   // For those that hold layers. Set up what runs first in forward first, and run backward in the opposite
   // order.
@@ -122,7 +122,7 @@ class Plan {
   std::int64_t scratch_position() const { return scratch_position_; }
   void set_scratch_position(std::int64_t position);
 
-  bool streams_wanted() const { return wants_streams_; }
+  bool streams_wanted() const { return requires_streams_; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
   std::int64_t parameter_end() const { return parameter_end_; }
   /// Where each parameter begins in the flat buffer, and at the end that buffer's size.
@@ -140,7 +140,7 @@ class Plan {
   std::int64_t max_rows_;
   int max_blocks_;
   std::int64_t batch_;
-  bool wants_streams_ = false;
+  bool requires_streams_ = false;
   std::vector<Parameter> parameters_;
   std::vector<State> states_;
   std::int64_t parameter_end_ = 0, state_end_ = 0, saved_end_ = 0, scratch_position_ = 0, scratch_end_ = 0;

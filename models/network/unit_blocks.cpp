@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "engine/parallel/sum_tree.h"
+#include "engine/core/sum_tree.h"
 
 namespace trainer {
 namespace {

@@ -23,7 +23,7 @@ class Lamb final : public Optimizer {
   std::string text() const override {
     return fmt::format("lamb lr {} betas {} {}{}", rate_, betas_.first, betas_.second, decay_.text());
   }
-  bool wants_norms() const override { return true; }
+  bool requires_norms() const override { return true; }
   bool set_momentum(double momentum) override {
     betas_.first = momentum;
     return true;

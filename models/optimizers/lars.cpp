@@ -22,7 +22,7 @@ class Lars final : public Optimizer {
   std::string text() const override {
     return fmt::format("lars lr {} momentum {} trust {}{}", rate_, momentum_, trust_, decay_.text());
   }
-  bool wants_norms() const override { return true; }
+  bool requires_norms() const override { return true; }
   bool set_momentum(double momentum) override {
     momentum_ = static_cast<float>(momentum);
     return true;

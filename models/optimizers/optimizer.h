@@ -45,7 +45,7 @@ class Optimizer {
   virtual float initial() const { return 0; }
   /// Whether steps are scaled by norms of whole parameters. Then direct() comes before each step(), and the
   /// norms of values and directions are found in between.
-  virtual bool wants_norms() const { return false; }
+  virtual bool requires_norms() const { return false; }
   virtual void direct(std::span<const Segment> /*segments*/, std::int64_t /*step*/) {}
   /// For schedules that change it from step to step; false when there is none to change.
   virtual bool set_momentum(double /*momentum*/) { return false; }

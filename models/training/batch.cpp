@@ -12,7 +12,7 @@ BatchRunner::BatchRunner(Session& session)
       ledger_(session.pool().size()) {
   kinds_ = session.metric_sums();
   if (const Shape& output = session.network().output(); output.rank() == 2) output_positions_ = output[0];
-  const BatchBlocks& blocks = session.blocks();
+  const VirtualWorkers& blocks = session.blocks();
   total_.resize(kinds_ * (blocks.exact ? static_cast<std::size_t>(blocks.count) : 1));
   for (int worker = 0; worker < session.pool().size(); ++worker) {
     Worker& self = workers_[static_cast<std::size_t>(worker)];
@@ -60,7 +60,7 @@ void BatchRunner::score(Network& network, int worker, std::int64_t batch_rows, C
       const Metric& metric = *session_.metrics()[i];
       const auto kinds = static_cast<std::size_t>(metric.sums());
       metric.add(rows, targets, sums.subspan(next, kinds));
-      if (evaluates && metric.wants_scores()) metric.collect(rows, targets, self.scores[i]);
+      if (evaluates && metric.requires_scores()) metric.collect(rows, targets, self.scores[i]);
       next += kinds;
     }
   };

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "datasets/row_loader.h"
-#include "datasets/target_rows.h"
-#include "models/training/sample_ledger.h"
+#include "datasets/loading/row_loader.h"
+#include "datasets/loading/target_rows.h"
+#include "models/guards/sample_ledger.h"
 #include "models/training/session.h"
 
 namespace trainer {

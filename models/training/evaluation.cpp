@@ -41,7 +41,7 @@ std::optional<Scores> evaluate(Session& session, const Dataset& split, const std
   Scores scores;
   runner.scores(sums, split.size(), scores);
   for (std::size_t i = 0; i < session.metrics().size(); ++i)
-    if (session.metrics()[i]->wants_scores())
+    if (session.metrics()[i]->requires_scores())
       scores.metrics[i] = area_under_curve(runner.take_scores(i), session.mesh().data());
   scores.tables = session.metric_tables(runner.metric_sums());
   return scores;

@@ -11,7 +11,7 @@ ParameterNorms::ParameterNorms(std::size_t parameters)
   squares_.reserve(largest_.size());
 }
 
-void ParameterNorms::find(OwnedParameters& owned, GradientReducer& reducer, Communicator& model) {
+void ParameterNorms::find(OptimizerShard& owned, GradientReducer& reducer, Communicator& model) {
   const auto for_each = [&](const auto& visit) {
     owned.visit_counted([&](int parameter, std::span<const float> values, std::span<const float> directions) {
       visit(static_cast<std::size_t>(parameter), values);

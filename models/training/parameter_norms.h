@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/math/square_sum.h"
-#include "models/training/owned_parameters.h"
+#include "models/training/optimizer_shard.h"
 
 namespace trainer {
 
@@ -15,7 +15,7 @@ class ParameterNorms {
   explicit ParameterNorms(std::size_t parameters);
 
   /// Tells the norms to `owned`. Collective over the data ranks, through `reducer`, and over `model`.
-  void find(OwnedParameters& owned, GradientReducer& reducer, Communicator& model);
+  void find(OptimizerShard& owned, GradientReducer& reducer, Communicator& model);
 
  private:
   std::size_t parameters_;

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "models/training/checkpoint_state.h"
-#include "models/training/divergence.h"
+#include "models/checkpoints/checkpoint_state.h"
+#include "models/guards/divergence.h"
 #include "models/training/observer.h"
 
 namespace trainer {

@@ -4,16 +4,16 @@
 
 #include <algorithm>
 
+#include "models/checkpoints/checkpoint_state.h"
 #include "models/network/partition.h"
 #include "models/optimizers/optimizer.h"
 #include "models/schedules/schedule.h"
-#include "models/training/checkpoint_state.h"
 
 namespace trainer {
 namespace {
 
-BatchBlocks make_blocks(const TrainSettings& settings, const Mesh& mesh, const ThreadPool& pool) {
-  BatchBlocks blocks = BatchBlocks::one_for_each_worker(mesh.data().size(), pool.size());
+VirtualWorkers make_blocks(const TrainSettings& settings, const Mesh& mesh, const ThreadPool& pool) {
+  VirtualWorkers blocks = VirtualWorkers::one_for_each_worker(mesh.data().size(), pool.size());
   blocks.exact = settings.exact;
   if (settings.exact) blocks.count = settings.blocks;
   return blocks;
@@ -52,7 +52,7 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
       pool_(pool),
       blocks_(make_blocks(settings_, mesh, pool)),
       model_group_(pool, mesh.model(), settings_.exact_modelpar) {
-  mesh.world().activity().set_patience(static_cast<double>(settings_.stall_timeout));
+  mesh.world().heartbeat().set_patience(static_cast<double>(settings_.stall_timeout));
   const Config model = root.at("model");
   check_ranks(root.at("train"), settings_, mesh.data().size(), mesh.model().size());
   check_schedule(root.at("train"), evaluation_data() && settings_.evaluate.kind != Cadence::Kind::never);
@@ -101,7 +101,7 @@ void Session::check_streams(const Config& root) const {
                           "what a layer with `keep_state` began with is gone when it is checked");
 }
 
-std::unique_ptr<Network> Session::make_network(const Config& root, const BatchBlocks& blocks, int rank) {
+std::unique_ptr<Network> Session::make_network(const Config& root, const VirtualWorkers& blocks, int rank) {
   const Network::Options options{.batch = settings_.part(),
                                  .blocks = blocks,
                                  .rank = rank,

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "datasets/data.h"
+#include "datasets/loading/data.h"
 #include "engine/config/config.h"
-#include "engine/core/thread_pool.h"
 #include "engine/parallel/mesh.h"
+#include "engine/system/thread_pool.h"
 #include "models/losses/loss.h"
 #include "models/metrics/metric.h"
 #include "models/network/exchange.h"
@@ -34,12 +34,12 @@ class Session {
   std::int64_t labels_per_sample() const { return labels_per_sample_; }
   Mesh& mesh() const { return mesh_; }
   ThreadPool& pool() const { return pool_; }
-  const BatchBlocks& blocks() const { return blocks_; }
+  const VirtualWorkers& blocks() const { return blocks_; }
   /// 0 unless in exact mode, as GradientReducer and Team want it.
   int exact_blocks() const { return blocks_.exact ? blocks_.count : 0; }
   Network& network() const { return *network_; }
   /// Another one of the same layers, cut over model ranks alike, for rank `rank` of these blocks.
-  std::unique_ptr<Network> make_network(const Config& root, const BatchBlocks& blocks, int rank);
+  std::unique_ptr<Network> make_network(const Config& root, const VirtualWorkers& blocks, int rank);
   Loss& loss() const { return *loss_; }
   const std::vector<std::unique_ptr<Metric>>& metrics() const { return metrics_; }
   std::vector<MetricFacts> metric_facts() const;
@@ -64,7 +64,7 @@ class Session {
   std::int64_t labels_per_sample_;
   Mesh& mesh_;
   ThreadPool& pool_;
-  BatchBlocks blocks_;
+  VirtualWorkers blocks_;
   ModelGroup model_group_;
   std::unique_ptr<Network> network_;
   std::unique_ptr<Loss> loss_;

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "datasets/data.h"
-#include "engine/core/batch_blocks.h"
+#include "datasets/loading/data.h"
+#include "engine/core/virtual_workers.h"
 
 namespace trainer {
 namespace {
@@ -176,7 +176,7 @@ std::vector<Setting> run_settings() {
            integer("blocks",
                    "exact mode computes so many parts of each batch by themselves; at least the data ranks")
                .at_least(1)
-               .at_most(BatchBlocks::kMost)
+               .at_most(VirtualWorkers::kMost)
                .fallback("8"),
            section("evaluate",
                    "when loss and metrics of the validation samples, or else the test samples, are computed",

@@ -2,12 +2,12 @@
 
 #include <utility>
 
-#include "engine/core/memory_use.h"
 #include "engine/parallel/broadcast_text.h"
+#include "engine/system/memory_use.h"
+#include "models/checkpoints/weights.h"
+#include "models/guards/divergence.h"
 #include "models/initializers/initializer.h"
-#include "models/training/divergence.h"
 #include "models/training/evaluation.h"
-#include "models/training/weights.h"
 
 namespace trainer {
 namespace {
@@ -71,7 +71,7 @@ void Trainer::set_initial_values(const Config& model, const Options& options) {
   const std::span<float> values = step_.reducer().values();
   if (!options.initial_weights.empty()) {
     load_weights(options.initial_weights, network.plan(), values, network.states());
-  } else if (!options.goes_on) {
+  } else if (!options.resumes) {
     initialize(network.plan().parameters(), session_.settings().seed, values);
     if (model.has("weights")) {
       const Config weights = model.at("weights");

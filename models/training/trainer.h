@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "models/checkpoints/checkpoint_writer.h"
 #include "models/schedules/schedule.h"
-#include "models/training/checkpoint_writer.h"
 #include "models/training/observer.h"
 #include "models/training/progress.h"
 #include "models/training/session.h"
@@ -24,7 +24,7 @@ class Trainer {
   struct Options {
     std::string config;           ///< the resolved configuration, for checkpoints
     std::string initial_weights;  ///< a safetensors file; empty: what the model says
-    bool goes_on = false;  ///< restore() will follow: nothing is initialised, no file of weights looked for
+    bool resumes = false;  ///< restore() will follow: nothing is initialised, no file of weights looked for
     GradientReducer::Options reducer;
     /// True on any rank: the run stops after the step under way, or during an evaluation. Asked at each step.
     std::function<bool()> asked_to_stop;

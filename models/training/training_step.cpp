@@ -8,8 +8,8 @@
 #include <cmath>
 #include <utility>
 
-#include "engine/core/cores.h"
-#include "engine/core/host.h"
+#include "engine/system/cores.h"
+#include "engine/system/host.h"
 #include "models/training/gradient_clip.h"
 
 namespace trainer {
@@ -52,7 +52,7 @@ TrainingStep::TrainingStep(const Config& root, Session& session, const Options& 
       ready_until_(static_cast<std::size_t>(session.pool().size())) {
   optimizer_->begin(steps_per_epoch_);
   Network& network = session.network();
-  if (optimizer_->wants_norms()) norms_.emplace(network.plan().parameters().size());
+  if (optimizer_->requires_norms()) norms_.emplace(network.plan().parameters().size());
   if (session.settings().crosscheck > 0) crosscheck_.emplace(root, session, reducer_, team_);
   network.attach(reducer_.values(), gradients(), crosscheck_ ? crosscheck_->sums() : team_);
 }
@@ -89,7 +89,7 @@ std::int64_t TrainingStep::first_part(std::int64_t step) const {
 
 void TrainingStep::compute_gradients(std::int64_t step, std::span<const std::int64_t> samples) {
   begun_ = Clock::now();
-  session_.mesh().world().activity().set_step(step + 1);
+  session_.mesh().world().heartbeat().set_step(step + 1);
   batch_.clear();
   const bool crosschecks = crosscheck_ && crosscheck_->begin(step);
   const std::int64_t rows = session_.settings().part();

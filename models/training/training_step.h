@@ -7,17 +7,17 @@
 #include <span>
 #include <vector>
 
-#include "datasets/row_loader.h"
+#include "datasets/loading/row_loader.h"
 #include "engine/parallel/gradient_reducer.h"
+#include "models/guards/crosscheck.h"
+#include "models/guards/replica_guard.h"
 #include "models/optimizers/optimizer.h"
 #include "models/training/batch.h"
-#include "models/training/crosscheck.h"
+#include "models/training/batch_statistics.h"
 #include "models/training/observer.h"
-#include "models/training/owned_parameters.h"
+#include "models/training/optimizer_shard.h"
 #include "models/training/parameter_norms.h"
-#include "models/training/replica_guard.h"
 #include "models/training/session.h"
-#include "models/training/team.h"
 
 namespace trainer {
 
@@ -68,7 +68,7 @@ class TrainingStep {
   Optimizer& optimizer() const { return *optimizer_; }
   GradientReducer& reducer() { return reducer_; }
   const GradientReducer& reducer() const { return reducer_; }
-  OwnedParameters& owned() { return owned_; }
+  OptimizerShard& owned() { return owned_; }
   BatchRunner& batch() { return batch_; }
   /// This rank's, as the reducer has them.
   std::vector<std::span<float>> gradients();
@@ -89,16 +89,16 @@ class TrainingStep {
   std::unique_ptr<Optimizer> optimizer_;
   std::int64_t steps_per_epoch_, parts_per_epoch_;
   GradientReducer reducer_;
-  Team team_;
+  BatchStatistics team_;
   BatchRunner batch_;
   RowLoader rows_;
-  OwnedParameters owned_;
+  OptimizerShard owned_;
   std::optional<Crosscheck> crosscheck_;   ///< where it is asked for
   std::optional<ParameterNorms> norms_;    ///< for an optimizer that wants them
   std::optional<ReplicaGuard> replicas_;   ///< from begin_guards() on
   std::vector<std::int64_t> ready_until_;  ///< by worker: gradients from this offset on are final
   std::vector<double> sums_;
-  double largest_ = 0;  ///< OwnedParameters::largest_gradient() on this model rank's data ranks
+  double largest_ = 0;  ///< OptimizerShard::largest_gradient() on this model rank's data ranks
   Clock::time_point begun_, agreed_;
   StepTimes times_;
 };

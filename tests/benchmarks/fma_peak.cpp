@@ -42,13 +42,13 @@ int main(int argc, char** argv) {
   volatile float factor = 0.5f, addend = 1.0f, result = 0;
   Clock::time_point start;
   double best = 0;
-  std::barrier together(threads);
+  std::barrier run_collectively(threads);
   const auto work = [&](int thread) {
     for (int trial = 0; trial < kTrials; ++trial) {
-      together.arrive_and_wait();
+      run_collectively.arrive_and_wait();
       if (thread == 0) start = Clock::now();
       const float own = multiply_add(factor, addend);
-      together.arrive_and_wait();
+      run_collectively.arrive_and_wait();
       if (thread != 0) continue;
       result = own;
       const double seconds = std::chrono::duration<double>(Clock::now() - start).count();

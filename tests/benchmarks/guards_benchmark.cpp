@@ -20,7 +20,7 @@
 
 #include "engine/math/gemm.h"
 #include "engine/parallel/communicator.h"
-#include "models/training/owned_parameters.h"
+#include "models/training/optimizer_shard.h"
 #include "tests/models/optimizers/built_optimizer.h"
 
 using namespace trainer;
@@ -51,7 +51,7 @@ class Steps {
     reducer_.emplace(mesh_, pool_, plan_.parameter_borders(), GradientReducer::Options{});
     std::vector<std::string> states = built_.optimizer->states();
     owned_.emplace(plan_, *reducer_, pool_,
-                   OwnedParameters::Options{
+                   OptimizerShard::Options{
                        .states = states.size(), .initial = built_.optimizer->initial(), .average = average});
     std::ranges::fill(reducer_->values(), 1e-3f);
     if (average > 0) {
@@ -97,11 +97,11 @@ class Steps {
 
   void update() {
     Optimizer& optimizer = *built_.optimizer;
-    if (optimizer.wants_norms()) {
+    if (optimizer.requires_norms()) {
       owned_->direct(optimizer, step_);
       owned_->set_norms([](int) { return std::pair{1.0, 1.0}; });
     }
-    owned_->update(optimizer, 1e-6f, step_++, !optimizer.wants_norms());
+    owned_->update(optimizer, 1e-6f, step_++, !optimizer.requires_norms());
   }
 
   float* numbers(std::span<float> flat, std::size_t layer) const {
@@ -114,7 +114,7 @@ class Steps {
   ThreadPool pool_{1, false};
   Plan plan_{kBatch};
   std::optional<GradientReducer> reducer_;
-  std::optional<OwnedParameters> owned_;
+  std::optional<OptimizerShard> owned_;
   std::vector<std::vector<float>> outputs_, slopes_;  ///< of each layer's input, and at the end the output
   std::int64_t step_ = 0;
 };

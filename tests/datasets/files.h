@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "datasets/data.h"
+#include "datasets/loading/data.h"
 #include "engine/core/error.h"
 #include "tests/support/temporary_folder.h"
 

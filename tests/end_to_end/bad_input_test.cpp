@@ -125,7 +125,7 @@ std::vector<BadInput> bad_inputs() {
        set("{text: {file: bad.txt, tokens: characters, sequence: 2}}", "bad.txt", "one\ntwo\xff\nthree\n")},
       {"CIFAR-10 batch of another size", 3, "not a CIFAR-10 batch",
        set("cifar10", "data_batch_1.bin", std::string(3072, 'x'))},
-      {"an image folder of no pictures", 3, "a class without pictures",
+      {"an image folder of no images", 3, "a class without images",
        [](const SmallRun& run) {
          with("dataset: mnist", "dataset: {image_folder: {size: 28}}")(run);
          fs::create_directories(run.path("set") / "train" / "cat");

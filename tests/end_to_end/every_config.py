@@ -2,8 +2,8 @@
 
 Usage: every_config.py TRAINER CONFIGS [--only NAME,...] [--steps N]
 
-A config is found by itself, and its data is made up: sets that are known by name, texts, tables and pictures of the
-form that it asks for. Batches are of 10 samples (4 large pictures), so that ranks have unequal parts, and learning rates
+A config is found by itself, and its data is made up: sets that are known by name, texts, tables and images of the
+form that it asks for. Batches are of 10 samples (4 large images), so that ranks have unequal parts, and learning rates
 are as much smaller as batches are. Some deep networks that are normalised over the batch have the batch that they ask
 for, and the first steps of their own warm-up.
 
@@ -25,7 +25,7 @@ import time
 
 sys.dont_write_bytecode = True
 from exact_matrix import Placement, run
-from generated_data import write_cifar10, write_mnist, write_pictures, write_table, write_text
+from generated_data import write_cifar10, write_mnist, write_images, write_table, write_text
 
 MOST = 1e-4
 # Deep, and normalised over the batch: over few samples rounding grows by itself, in PyTorch too (docs/reproducibility.md).
@@ -41,7 +41,7 @@ def write_data(text, folder, large):
     write_mnist(folder, 47, 13)
     write_cifar10(folder, 256 if large else 47, 13)
     if 'image_folder:' in text:
-        write_pictures(folder, 256 if large else 16, 4)
+        write_images(folder, 256 if large else 16, 4)
     if found := re.search(r'text: \{.*?file: ([\w.-]+)', text):
         write_text(folder / found[1], 12000)
     if found := re.search(r'csv: \{.*?train: ([\w.-]+)', text):

@@ -3,32 +3,32 @@ import random
 import zlib
 
 
-def noisy_picture(pattern, source):
+def noisy_image(pattern, source):
     return bytes((a + b) // 2 for a, b in zip(pattern, source.randbytes(len(pattern))))
 
 
 def samples(count, size, seed):
-    """Labels, and pictures of noise around a pattern of their label."""
+    """Labels, and images of noise around a pattern of their label."""
     patterns = [random.Random(f'pattern {label}').randbytes(size) for label in range(10)]
     source = random.Random(seed)
     labels = [source.randrange(10) for _ in range(count)]
-    return labels, [noisy_picture(patterns[label], source) for label in labels]
+    return labels, [noisy_image(patterns[label], source) for label in labels]
 
 
 def write_mnist(folder, train, test):
     for name, count in (('train', train), ('t10k', test)):
-        labels, pictures = samples(count, 784, name)
+        labels, images = samples(count, 784, name)
         sizes = [count.to_bytes(4, 'big'), (28).to_bytes(4, 'big')]
         (folder / f'{name}-labels-idx1-ubyte').write_bytes(bytes([0, 0, 8, 1]) + sizes[0] + bytes(labels))
         (folder / f'{name}-images-idx3-ubyte').write_bytes(
-            bytes([0, 0, 8, 3]) + sizes[0] + sizes[1] + sizes[1] + b''.join(pictures))
+            bytes([0, 0, 8, 3]) + sizes[0] + sizes[1] + sizes[1] + b''.join(images))
 
 
 def write_cifar10(folder, train, test):
     for name, count in (('data_batch_1', train), ('test_batch', test)):
-        labels, pictures = samples(count, 3072, name)
+        labels, images = samples(count, 3072, name)
         (folder / f'{name}.bin').write_bytes(
-            b''.join(bytes([label]) + picture for label, picture in zip(labels, pictures)))
+            b''.join(bytes([label]) + image for label, image in zip(labels, images)))
 
 
 def write_text(file, letters):
@@ -52,7 +52,7 @@ def write_table(file, rows, columns, target, classes, header=0):
 
 
 def png(side, pixels):
-    """An RGB picture as a PNG file."""
+    """An RGB image as a PNG file."""
     def chunk(kind, content):
         body = kind + content
         return len(content).to_bytes(4, 'big') + body + zlib.crc32(body).to_bytes(4, 'big')
@@ -61,7 +61,7 @@ def png(side, pixels):
     return b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', head) + chunk(b'IDAT', zlib.compress(rows, 1)) + chunk(b'IEND', b'')
 
 
-def write_pictures(folder, train, test, classes=4, side=64):
+def write_images(folder, train, test, classes=4, side=64):
     """ImageNet's layout."""
     patterns = [random.Random(f'pattern {label}').randbytes(3 * side * side) for label in range(classes)]
     for split, count in (('train', train), ('val', test)):
@@ -70,4 +70,4 @@ def write_pictures(folder, train, test, classes=4, side=64):
             label = index % classes
             place = folder / split / f'class{label}'
             place.mkdir(parents=True, exist_ok=True)
-            (place / f'{index}.png').write_bytes(png(side, noisy_picture(patterns[label], source)))
+            (place / f'{index}.png').write_bytes(png(side, noisy_image(patterns[label], source)))

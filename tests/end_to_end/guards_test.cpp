@@ -10,7 +10,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Two groups of processes with different words in one job.
-std::string together(const std::string& first, const std::string& second) {
+std::string run_collectively(const std::string& first, const std::string& second) {
   return "$MPIRUN -n 1 " + first + " : -n 2 " + second;
 }
 
@@ -54,7 +54,7 @@ TEST_CASE("a rank with another configuration, data or program is named before tr
        "the ranks do not have the same program", "build ", "build "},
   };
   for (const Case& fault : cases) {
-    const ProgramResult result = run.shell(together(fault.first, fault.second));
+    const ProgramResult result = run.shell(run_collectively(fault.first, fault.second));
     INFO(fault.message << "\n" << result.err);
     CHECK(result.code == fault.code);
     CHECK(result.err.find("error: " + fault.message) == 0);

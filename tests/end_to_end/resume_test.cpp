@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <sstream>
 
-#include "models/training/checkpoint_state.h"
+#include "models/checkpoints/checkpoint_state.h"
 #include "tests/end_to_end/small_run.h"
 
 namespace trainer {

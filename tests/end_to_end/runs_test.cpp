@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "tests/end_to_end/small_run.h"
-#include "tests/support/pictures.h"
+#include "tests/support/images.h"
 
 namespace trainer {
 namespace {
@@ -52,7 +52,7 @@ TEST_CASE("compare shows what runs came to and where their settings differ", "[r
   CHECK(run.trainer({"compare", "one", "one"}).out.find("all settings are alike\n") != std::string::npos);
 }
 
-TEST_CASE("predict sees pictures as eval does", "[runs]") {
+TEST_CASE("predict sees images as eval does", "[runs]") {
   const SmallRun run;
   REQUIRE(
       run.trainer({"a.yaml", "-o", "run", "-s", "train.epochs=5", "-s", "data.normalize=per_channel"}).code ==
@@ -84,7 +84,7 @@ TEST_CASE("predict sees pictures as eval does", "[runs]") {
   CHECK(loss == Approx(std::stod(scores.substr(scores.find("loss ") + 5))).epsilon(1e-4));
 }
 
-TEST_CASE("predict names classes of folders, and files that are no pictures", "[runs]") {
+TEST_CASE("predict names classes of folders, and files that are no images", "[runs]") {
   const SmallRun run;
   for (const int shade : {0, 255}) {
     const std::string name = shade == 0 ? "data/train/night" : "data/train/day";
@@ -107,7 +107,7 @@ TEST_CASE("predict names classes of folders, and files that are no pictures", "[
   CHECK(run.trainer({"predict", "run", "--csv", "--json", "x.png"}).code == 2);
   CHECK(run.trainer({"eval", "run", "--split", "train"}).code == 0);  // although there are no test samples
   CHECK(run.trainer({"run", "-s", "train.epochs=31"}).code == 0);
-  write_text(run.path("x.png"), "no picture");
+  write_text(run.path("x.png"), "no image");
   CHECK(run.trainer({"predict", "run", "x.png"}).code == 3);
   CHECK(run.trainer({"predict", "run"}).code == 2);
 }
@@ -134,8 +134,8 @@ train: {epochs: 20, batch: 8, optimizer: {adam: {lr: 0.02}}}
   CHECK(by_chance("1") == by_chance("1"));
   CHECK(by_chance("1") != by_chance("2"));
   CHECK(run.trainer({"generate", "run", "--prompt", "x"}).code == 2);
-  REQUIRE(run.trainer({"a.yaml", "-o", "pictures"}).code == 0);
-  CHECK(run.trainer({"generate", "pictures", "--prompt", "x"}).code == 2);
+  REQUIRE(run.trainer({"a.yaml", "-o", "images"}).code == 0);
+  CHECK(run.trainer({"generate", "images", "--prompt", "x"}).code == 2);
 }
 
 }  // namespace trainer

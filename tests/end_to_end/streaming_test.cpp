@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/end_to_end/small_run.h"
-#include "tests/support/pictures.h"
+#include "tests/support/images.h"
 #include "tests/support/skip.h"
 
 namespace trainer {
@@ -11,7 +11,7 @@ namespace {
 
 const std::string kConfig = R"(data:
   dataset: {image_folder: {size: 8}}
-  path: pictures
+  path: images
   augment: [horizontal_flip]
 model:
   layers:
@@ -25,13 +25,13 @@ train:
   metrics: [accuracy]
 )";
 
-void write_pictures(const SmallRun& run) {
+void write_images(const SmallRun& run) {
   for (const std::string split : {"train", "val"})
     for (int i = 0; i < 26; ++i) {
       Bytes pixels(12 * 10 * 3);
       for (std::size_t k = 0; k < pixels.size(); ++k)
         pixels[k] = static_cast<std::uint8_t>((static_cast<std::size_t>(i) * 37 + k * 11) % 256);
-      const auto folder = run.path("pictures") / split / (i % 2 == 0 ? "even" : "odd");
+      const auto folder = run.path("images") / split / (i % 2 == 0 ? "even" : "odd");
       std::filesystem::create_directories(folder);
       const Bytes bytes = i % 3 == 0 ? png_bytes(12, 10, 3, pixels) : jpeg_bytes(12, 10, 3, pixels);
       write_text(folder / (std::to_string(i) + ".jpg"), {bytes.begin(), bytes.end()});
@@ -45,7 +45,7 @@ std::string last_line(const std::string& text) { return text.substr(text.rfind('
 
 TEST_CASE("an image folder trains alike in one process, on threads and in three", "[streaming]") {
   const SmallRun run;
-  write_pictures(run);
+  write_images(run);
   std::vector<double> losses;
   const std::vector<std::vector<std::string>> ways = {
       {"--out", "a"}, {"--out", "b", "--threads", "3"}, {"--out", "c", "--datapar"}};
@@ -63,12 +63,12 @@ TEST_CASE("an image folder trains alike in one process, on threads and in three"
   CHECK(losses[2] == Approx(losses[0]).epsilon(1e-4));
 }
 
-TEST_CASE("in exact mode an image folder gives the same bits on any placement, whoever decodes a picture",
+TEST_CASE("in exact mode an image folder gives the same bits on any placement, whoever decodes a image",
           "[streaming]") {
   const SmallRun run;
-  write_pictures(run);
+  write_images(run);
   const std::string changes =
-      "data={dataset: {image_folder: {size: 8}}, path: pictures, mixup: 0.4, normalize: per_channel, "
+      "data={dataset: {image_folder: {size: 8}}, path: images, mixup: 0.4, normalize: per_channel, "
       "augment: [{random_crop: 2}, horizontal_flip, {affine: {degrees: 20}}, {elastic: {alpha: 8, sigma: "
       "2}}, "
       "{random_resized_crop: {area: 0.5}}, color_jitter, {cutout: 3}]}";
@@ -94,12 +94,12 @@ TEST_CASE("a set that is streamed is never held whole", "[streamed-memory]") {
   const SmallRun run;
   const Bytes bytes = png_bytes(2, 2, 1, {0, 85, 170, 255});
   for (const std::string folder : {"even", "odd"}) {
-    std::filesystem::create_directories(run.path("pictures") / "train" / folder);
+    std::filesystem::create_directories(run.path("images") / "train" / folder);
     for (int i = 0; i < 200; ++i)
-      write_text(run.path("pictures") / "train" / folder / (std::to_string(i) + ".png"),
+      write_text(run.path("images") / "train" / folder / (std::to_string(i) + ".png"),
                  {bytes.begin(), bytes.end()});
   }
-  // 400 pictures of 640 kB, decoded.
+  // 400 images of 640 kB, decoded.
   write_text(run.path("p.yaml"),
              replaced(replaced(kConfig, "size: 8", "size: 400, gray: true"),
                       "- conv: {filters: 4, kernel: 3, activation: relu}", "- global_avg_pool"));
@@ -110,17 +110,17 @@ TEST_CASE("a set that is streamed is never held whole", "[streamed-memory]") {
   CHECK(result.peak_kib < 160'000);
 }
 
-TEST_CASE("a picture that is cut off ends all processes with 3 and its name", "[streaming]") {
+TEST_CASE("a image that is cut off ends all processes with 3 and its name", "[streaming]") {
   const SmallRun run;
-  write_pictures(run);
-  const auto file = run.path("pictures") / "train" / "odd" / "7.jpg";
+  write_images(run);
+  const auto file = run.path("images") / "train" / "odd" / "7.jpg";
   const std::string whole = read_text(file);
   write_text(file, whole.substr(0, whole.size() / 2));
   const int ranks = GENERATE(1, 3);
   const ProgramResult result = run.trainer({"p.yaml", "--datapar"}, ranks);
   INFO(result.err);
   CHECK(result.code == 3);
-  CHECK(result.err.find("pictures/train/odd/7.jpg") != std::string::npos);
+  CHECK(result.err.find("images/train/odd/7.jpg") != std::string::npos);
   CHECK(occurrences(result.err, "7.jpg") == 1);
 }
 

@@ -35,9 +35,9 @@ cover layer models/network/plan.cpp models/network/sequence.cpp
 cover merges datasets/readers/byte_pairs.cpp
 cover npy datasets/readers/npy_array.cpp
 cover overrides engine/config/layering.cpp
-cover picture datasets/readers/picture_file.cpp datasets/readers/png.cpp datasets/readers/jpeg.cpp
-cover run_log cli/report.cpp cli/run_log.cpp models/training/run_directory.cpp
-cover safetensors models/export/safetensors.cpp
-cover state models/training/checkpoint_state.cpp
+cover image datasets/readers/image_file.cpp datasets/readers/png.cpp datasets/readers/jpeg.cpp
+cover run_log cli/reports/report.cpp cli/reports/run_log.cpp models/checkpoints/run_directory.cpp
+cover safetensors models/formats/safetensors.cpp
+cover state models/checkpoints/checkpoint_state.cpp
 cover text datasets/readers/utf8.cpp datasets/readers/characters.cpp
 cover zip datasets/readers/zip_file.cpp

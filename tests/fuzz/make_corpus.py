@@ -172,11 +172,11 @@ write('npy', 'packed', b'\0' + packed(floats))
 write('zip', 'stored', archive({'x.npy': floats, 'y.npy': npy('|u1', '(2,)', b'\0\1')}, zipfile.ZIP_STORED))
 write('zip', 'deflated', archive({'x.npy': floats * 9, 'empty': b''}, zipfile.ZIP_DEFLATED))
 
-# corpus/picture also has some of JPEG, which Python alone cannot write.
-write('picture', 'colours', b'\3' + png(2, 8, [noise(12), noise(12)]))
-write('picture', 'gray-16', b'\2' + png(0, 16, [noise(8)]))
-write('picture', 'alpha', b'\3' + png(6, 8, [noise(16), noise(16), noise(16)]))
-write('picture', 'palette', b'\3' + png(3, 2, [b'\x1b'], bytes.fromhex('00000006504c5445ff00000000ff6ca1fd8e')))
+# corpus/image also has some of JPEG, which Python alone cannot write.
+write('image', 'colours', b'\3' + png(2, 8, [noise(12), noise(12)]))
+write('image', 'gray-16', b'\2' + png(0, 16, [noise(8)]))
+write('image', 'alpha', b'\3' + png(6, 8, [noise(16), noise(16), noise(16)]))
+write('image', 'palette', b'\3' + png(3, 2, [b'\x1b'], bytes.fromhex('00000006504c5445ff00000000ff6ca1fd8e')))
 write('text', 'plain', 'To be, or not to be.\n')
 write('text', 'wide', 'z\u00e4\u20ac\U0001f600z')
 write('text', 'surrogate', b'a\xed\xa0\x80')

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "engine/core/files.h"
+#include "engine/system/files.h"
 
 namespace trainer {
 

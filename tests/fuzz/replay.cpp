@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "engine/core/files.h"
+#include "engine/system/files.h"
 #include "tests/fuzz/target.h"
 
 namespace trainer {

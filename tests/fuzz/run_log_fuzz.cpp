@@ -1,8 +1,8 @@
 // The logs of a run directory, results.csv and behind a zero byte metrics.jsonl: as a page, and as a run
 // reads them that goes on.
-#include "cli/report.h"
-#include "engine/core/files.h"
-#include "models/training/run_directory.h"
+#include "cli/reports/report.h"
+#include "engine/system/files.h"
+#include "models/checkpoints/run_directory.h"
 #include "tests/fuzz/target.h"
 #include "tests/support/temporary_folder.h"
 

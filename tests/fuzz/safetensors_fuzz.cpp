@@ -1,7 +1,7 @@
 // A file of weights.
 #include <utility>
 
-#include "models/export/safetensors.h"
+#include "models/formats/safetensors.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/target.h"
 

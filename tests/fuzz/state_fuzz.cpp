@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "engine/core/crc32c.h"
-#include "models/training/checkpoint_state.h"
+#include "engine/system/crc32c.h"
+#include "models/checkpoints/checkpoint_state.h"
 #include "tests/fuzz/target.h"
 
 namespace trainer {

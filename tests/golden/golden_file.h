@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "models/export/safetensors.h"
+#include "models/formats/safetensors.h"
 
 namespace trainer {
 

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "engine/math/square_sum.h"
-#include "models/export/layout.h"
+#include "models/formats/layout.h"
 #include "models/losses/loss.h"
 #include "models/optimizers/optimizer.h"
 #include "models/schedules/schedule.h"

@@ -1,5 +1,5 @@
 """Writes the golden files of this folder: what PyTorch (Debian 12's python3-torch, 1.13) computes for every layer,
-loss and optimizer, and the losses of short trainings; what scikit-learn and torchvision give for metrics and pictures.
+loss and optimizer, and the losses of short trainings; what scikit-learn and torchvision give for metrics and images.
 
 Usage: python3 make_golden.py   (in any folder; the files are written beside this script)
 

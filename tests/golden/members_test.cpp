@@ -1,4 +1,4 @@
-// Metrics, initializers and pictures held to what others compute; and that nothing is held to nothing.
+// Metrics, initializers and images held to what others compute; and that nothing is held to nothing.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -33,10 +33,10 @@ TEST_CASE("metrics agree with scikit-learn", "[golden]") {
     const ConstTensor all(y.values.data(), y.shape);
     for (std::int64_t row = 0; row < all.rows(); ++row) {
       metric->add(all.rows(row, 1), targets.rows(row, 1), sums);
-      if (metric->wants_scores()) metric->collect(all.rows(row, 1), targets.rows(row, 1), scores);
+      if (metric->requires_scores()) metric->collect(all.rows(row, 1), targets.rows(row, 1), scores);
     }
     const double expected = std::stod(file.metadata.at("value"));
-    if (metric->wants_scores())
+    if (metric->requires_scores())
       CHECK(area_under_curve(scores, *solo()) == Approx(expected).epsilon(1e-12));
     else
       CHECK(metric->value(sums, static_cast<double>(all.rows())) == Approx(expected).epsilon(1e-6));
@@ -65,13 +65,13 @@ TEST_CASE("initial weights are distributed as PyTorch's", "[golden]") {
   }
 }
 
-TEST_CASE("pictures are moved as torchvision moves them", "[golden]") {
+TEST_CASE("images are moved as torchvision moves them", "[golden]") {
   for (const TensorFile& file : files_of_kind("warp")) {
     INFO(file.metadata.at("name"));
     const NamedTensor& x = tensor(file, "x");
-    std::vector<float> picture = in_memory_order(x), scratch(picture.size());
+    std::vector<float> image = in_memory_order(x), scratch(image.size());
     const std::vector<float>& map = tensor(file, "map").values;
-    warp(picture.data(), {.height = x.shape[2], .width = x.shape[3], .channels = x.shape[1]},
+    warp(image.data(), {.height = x.shape[2], .width = x.shape[3], .channels = x.shape[1]},
          {.row_row = map[4],
           .row_column = map[3],
           .column_row = map[1],
@@ -79,16 +79,16 @@ TEST_CASE("pictures are moved as torchvision moves them", "[golden]") {
           .row_shift = map[5],
           .column_shift = map[2]},
          scratch);
-    CHECK(relative_difference(picture, in_memory_order(tensor(file, "y"))) < 1e-5);
+    CHECK(relative_difference(image, in_memory_order(tensor(file, "y"))) < 1e-5);
   }
 }
 
-TEST_CASE("pictures are scaled as torchvision scales them", "[golden]") {
+TEST_CASE("images are scaled as torchvision scales them", "[golden]") {
   for (const TensorFile& file : files_of_kind("resize")) {
     INFO(file.metadata.at("name"));
     const NamedTensor &x = tensor(file, "x"), &y = tensor(file, "y");
-    const PictureExtents in{.height = x.shape[2], .width = x.shape[3], .channels = x.shape[1]};
-    const PictureExtents out{.height = y.shape[2], .width = y.shape[3], .channels = y.shape[1]};
+    const ImageExtents in{.height = x.shape[2], .width = x.shape[3], .channels = x.shape[1]};
+    const ImageExtents out{.height = y.shape[2], .width = y.shape[3], .channels = y.shape[1]};
     std::vector<float> scaled(y.values.size()),
         scratch(static_cast<std::size_t>(resample_scratch(in, out.width)));
     resample(in_memory_order(x).data(), in,
@@ -98,19 +98,19 @@ TEST_CASE("pictures are scaled as torchvision scales them", "[golden]") {
   }
 }
 
-TEST_CASE("colours of pictures change as torchvision changes them", "[golden]") {
-  const std::map<std::string, void (*)(ColorPicture, float)> changes{{"brightness", change_brightness},
-                                                                     {"contrast", change_contrast},
-                                                                     {"saturation", change_saturation},
-                                                                     {"hue", turn_hue}};
+TEST_CASE("colours of images change as torchvision changes them", "[golden]") {
+  const std::map<std::string, void (*)(ColorImage, float)> changes{{"brightness", change_brightness},
+                                                                   {"contrast", change_contrast},
+                                                                   {"saturation", change_saturation},
+                                                                   {"hue", turn_hue}};
   for (const TensorFile& file : files_of_kind("color")) {
     INFO(file.metadata.at("name"));
     const NamedTensor& x = tensor(file, "x");
-    std::vector<float> picture = in_memory_order(x);
+    std::vector<float> image = in_memory_order(x);
     changes.at(file.metadata.at("change"))(
-        {picture.data(), {.height = x.shape[2], .width = x.shape[3], .channels = x.shape[1]}},
+        {image.data(), {.height = x.shape[2], .width = x.shape[3], .channels = x.shape[1]}},
         std::stof(file.metadata.at("factor")));
-    CHECK(relative_difference(picture, in_memory_order(tensor(file, "y"))) < 1e-5);
+    CHECK(relative_difference(image, in_memory_order(tensor(file, "y"))) < 1e-5);
   }
 }
 

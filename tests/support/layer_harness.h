@@ -9,8 +9,8 @@
 
 #include "engine/config/config_tree.h"
 #include "engine/core/arena.h"
-#include "engine/core/thread_pool.h"
-#include "engine/parallel/sum_tree.h"
+#include "engine/core/sum_tree.h"
+#include "engine/system/thread_pool.h"
 #include "models/network/network.h"
 
 namespace trainer {
@@ -19,15 +19,15 @@ namespace trainer {
 ConfigTree layer_list(const std::string& yaml);
 
 /// Sums over the blocks of a pool's workers, along their tree.
-class PoolSum final : public BatchSum {
+class PoolSum final : public StatisticsReducer {
  public:
-  PoolSum(ThreadPool& pool, const BatchBlocks& blocks)
+  PoolSum(ThreadPool& pool, const VirtualWorkers& blocks)
       : pool_(pool), blocks_(blocks), lines_(static_cast<std::size_t>(blocks.count)) {}
   void sum(int worker, std::span<const double> lines, std::span<double> total) override;
 
  private:
   ThreadPool& pool_;
-  BatchBlocks blocks_;
+  VirtualWorkers blocks_;
   std::vector<std::vector<double>> lines_;
 };
 
@@ -83,7 +83,7 @@ class LayerHarness {
   std::vector<std::int32_t> lengths_;
   std::size_t own_parameters_;
   ThreadPool pool_;
-  BatchBlocks blocks_;
+  VirtualWorkers blocks_;
   PoolSum sum_{pool_, blocks_};
   ConfigTree tree_;
   std::vector<float> input_gradient_;

@@ -11,27 +11,27 @@
 namespace trainer {
 namespace {
 
-using Picture = std::array<std::uint8_t, kDigitSize * kDigitSize>;
+using Image = std::array<std::uint8_t, kDigitSize * kDigitSize>;
 
-Picture drawn(DigitSplit split, std::int64_t index) {
-  Picture picture;
-  draw_digit(split, index, picture);
-  return picture;
+Image drawn(DigitSplit split, std::int64_t index) {
+  Image image;
+  draw_digit(split, index, image);
+  return image;
 }
 
 }  // namespace
 
 TEST_CASE("no two drawings are the same, within a split and between them", "[digits]") {
-  std::set<Picture> pictures;
+  std::set<Image> images;
   for (std::int64_t i = 0; i < 2000; ++i) {
-    pictures.insert(drawn(DigitSplit::train, i));
-    pictures.insert(drawn(DigitSplit::test, i));
+    images.insert(drawn(DigitSplit::train, i));
+    images.insert(drawn(DigitSplit::test, i));
   }
-  CHECK(pictures.size() == 4000);
+  CHECK(images.size() == 4000);
 }
 
 TEST_CASE("a drawing is a pure function of its split and index", "[digits]") {
-  const Picture first = drawn(DigitSplit::train, 59999);
+  const Image first = drawn(DigitSplit::train, 59999);
   drawn(DigitSplit::test, 3);
   CHECK(drawn(DigitSplit::train, 59999) == first);
 }
@@ -54,8 +54,8 @@ TEST_CASE("all classes are drawn about equally often", "[digits]") {
 
 TEST_CASE("a drawing has ink on a dark ground", "[digits]") {
   for (std::int64_t i = 0; i < 1000; ++i) {
-    const Picture picture = drawn(DigitSplit::train, i);
-    const auto inked = std::count_if(picture.begin(), picture.end(), [](std::uint8_t p) { return p > 100; });
+    const Image image = drawn(DigitSplit::train, i);
+    const auto inked = std::count_if(image.begin(), image.end(), [](std::uint8_t p) { return p > 100; });
     INFO("drawing " << i);
     CHECK(inked >= 10);
     CHECK(inked <= 400);

@@ -1,7 +1,7 @@
 #include <filesystem>
 
 #include "tests/datasets/files.h"
-#include "tests/support/pictures.h"
+#include "tests/support/images.h"
 
 namespace trainer {
 namespace {
@@ -18,13 +18,13 @@ std::string settings(const TemporaryDirectory& directory, const std::string& fol
 
 }  // namespace
 
-TEST_CASE("an image folder has its classes and pictures in order of names", "[image_folder]") {
+TEST_CASE("an image folder has its classes and images in order of names", "[image_folder]") {
   const TemporaryDirectory directory;
   directory.write("train/dog/b.PNG", plain(6, 8, 51));
   directory.write("train/dog/a.png", plain(4, 4, 102));
   directory.write("train/cat/z.jpeg", jpeg_bytes(9, 9, 3, repeated(81, {255, 0, 0})));
-  directory.write("train/dog/notes.txt", bytes_of("no picture"));
-  directory.write("train/.hidden/x.png", bytes_of("no picture"));
+  directory.write("train/dog/notes.txt", bytes_of("no image"));
+  directory.write("train/.hidden/x.png", bytes_of("no image"));
   directory.write("train/readme.png", bytes_of("in no class"));
   directory.write("val/dog/c.png", plain(4, 4, 255));
   const Data data = opened(settings(directory, "size: [3, 5]"));
@@ -43,7 +43,7 @@ TEST_CASE("an image folder has its classes and pictures in order of names", "[im
   CHECK(opened(settings(directory, "size: 4, gray: true")).train->sample() == Shape{4, 4, 1});
 }
 
-TEST_CASE("a picture keeps its form: the middle is cut out of it, and scaled", "[image_folder]") {
+TEST_CASE("a image keeps its form: the middle is cut out of it, and scaled", "[image_folder]") {
   const TemporaryDirectory directory;
   // 4 rows of 8: column c has 16 c.
   Bytes pixels;
@@ -82,7 +82,7 @@ TEST_CASE("a folder that is no image folder is an error that says why", "[image_
   CHECK_THAT(data_error([&] { opened(settings(directory)); }), Catch::Contains("no class is there"));
   fs::create_directories(directory.path("train/cat"));
   CHECK_THAT(data_error([&] { opened(settings(directory)); }),
-             Catch::Contains("a class without pictures") && Catch::Contains("folder cat"));
+             Catch::Contains("a class without images") && Catch::Contains("folder cat"));
   directory.write("train/cat/a.png", plain(4, 4, 1));
   CHECK(opened(settings(directory)).test == nullptr);
   CHECK_THAT(data_error([&] { opened(settings(directory, "size: 4, test: nowhere")); }),
@@ -92,10 +92,10 @@ TEST_CASE("a folder that is no image folder is an error that says why", "[image_
              Catch::Contains("a class that is not in training") && Catch::Contains("folder dog"));
 }
 
-TEST_CASE("a picture that cannot be read is an error when it is read", "[image_folder]") {
+TEST_CASE("a image that cannot be read is an error when it is read", "[image_folder]") {
   const TemporaryDirectory directory;
   directory.write("train/cat/a.png", plain(4, 4, 1));
-  directory.write("train/cat/b.jpg", bytes_of("no picture"));
+  directory.write("train/cat/b.jpg", bytes_of("no image"));
   const Data data = opened(settings(directory));
   CHECK_NOTHROW(read_one(*data.train, 0));
   CHECK_THAT(data_error([&] { read_one(*data.train, 1); }), Catch::Contains("train/cat/b.jpg"));

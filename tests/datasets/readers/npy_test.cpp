@@ -6,7 +6,7 @@ namespace trainer {
 
 TEST_CASE("arrays make a data set, pixels as x / 255 and channels where they belong", "[npy]") {
   const TemporaryDirectory directory;
-  // Two pictures of 2 channels, 1x3: channel c, column x of picture n is 100 n + 10 c + x.
+  // Two images of 2 channels, 1x3: channel c, column x of image n is 100 n + 10 c + x.
   const Bytes pixels = {0, 1, 2, 10, 11, 12, 100, 101, 102, 110, 111, 112};
   directory.write("x.npy", npy(header("|u1", "2, 2, 1, 3"), pixels));
   directory.write("y.npy", npy(header("<i8", "2,"), stored<std::int64_t>({0, 4})));
@@ -16,9 +16,9 @@ TEST_CASE("arrays make a data set, pixels as x / 255 and channels where they bel
   CHECK(data.train->sample() == Shape{1, 3, 2});
   CHECK(data.train->classes() == 5);
   CHECK(data.train->label(1) == 4);
-  const std::vector<float> picture = {100.0f / 255, 110.0f / 255, 101.0f / 255,
-                                      111.0f / 255, 102.0f / 255, 112.0f / 255};
-  CHECK(read_one(*data.train, 1) == picture);
+  const std::vector<float> image = {100.0f / 255, 110.0f / 255, 101.0f / 255,
+                                    111.0f / 255, 102.0f / 255, 112.0f / 255};
+  CHECK(read_one(*data.train, 1) == image);
 
   directory.write("map.npy", npy(header("|u1", "2, 3, 2"), pixels));
   const Data maps = opened(

@@ -1,6 +1,6 @@
 #include <filesystem>
 
-#include "datasets/data.h"
+#include "datasets/loading/data.h"
 #include "engine/config/config_tree.h"
 #include "tests/datasets/files.h"
 #include "tests/support/skip.h"

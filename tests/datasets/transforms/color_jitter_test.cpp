@@ -2,34 +2,34 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "datasets/augmentation.h"
+#include "datasets/loading/augmentation.h"
 #include "datasets/readers/pixels.h"
 #include "engine/config/config_tree.h"
 
 namespace trainer {
 namespace {
 
-const Shape kPicture{2, 3, 3};
-using Picture = std::vector<float>;
-const Picture kColours = {0.9f, 0.1f, 0.2f, 0.3f, 0.8f, 0.3f, 0.2f, 0.3f, 0.7f,
-                          0.5f, 0.5f, 0.5f, 0.8f, 0.7f, 0.1f, 0.4f, 0.6f, 0.9f};
+const Shape kImage{2, 3, 3};
+using Image = std::vector<float>;
+const Image kColours = {0.9f, 0.1f, 0.2f, 0.3f, 0.8f, 0.3f, 0.2f, 0.3f, 0.7f,
+                        0.5f, 0.5f, 0.5f, 0.8f, 0.7f, 0.1f, 0.4f, 0.6f, 0.9f};
 
-Augmentation jitter(const std::string& settings, const Shape& sample = kPicture) {
+Augmentation jitter(const std::string& settings, const Shape& sample = kImage) {
   const ConfigTree tree({.file = "run.yaml", .text = "augment: [color_jitter: {" + settings + "}]\n"},
                         {list_of("augment", "changes", family("", "a change", "transform"))});
   return {tree.root().items("augment"), sample, 1};
 }
 
-Picture changed(const Augmentation& augmentation, Picture x, std::int64_t index) {
-  augmentation.apply({&index, 1}, 0, {x.data(), kPicture.with_front(1)}, {});
+Image changed(const Augmentation& augmentation, Image x, std::int64_t index) {
+  augmentation.apply({&index, 1}, 0, {x.data(), kImage.with_front(1)}, {});
   return x;
 }
 
-/// One picture, and nothing of it in memory.
+/// One image, and nothing of it in memory.
 class NoSamples final : public Dataset {
  public:
   std::int64_t size() const override { return 1; }
-  Shape sample() const override { return kPicture; }
+  Shape sample() const override { return kImage; }
   int classes() const override { return 1; }
   void read(std::span<const std::int64_t>, Tensor) const override {}
   std::int32_t label(std::int64_t) const override { return 0; }
@@ -54,7 +54,7 @@ TEST_CASE("hue leaves gray alone, and contrast, saturation and hue change the re
       GENERATE("brightness: 0, contrast: 0.5, saturation: 0", "brightness: 0, contrast: 0, saturation: 0.5",
                "brightness: 0, contrast: 0, saturation: 0, hue: 0.5");
   INFO(strong);
-  const Picture got = changed(jitter(strong), kColours, 3);
+  const Image got = changed(jitter(strong), kColours, 3);
   float change = 0;
   for (std::size_t i = 0; i < got.size(); ++i) change = std::max(change, std::fabs(got[i] - kColours[i]));
   CHECK(change > 0.02f);
@@ -69,7 +69,7 @@ TEST_CASE("whatever the order of changes, pixels stay from 0 to 1", "[transforms
     for (const float number : changed(all, kColours, index)) CHECK((number >= 0 && number <= 1));
 }
 
-TEST_CASE("normalised pictures change as they would have before", "[transforms]") {
+TEST_CASE("normalised images change as they would have before", "[transforms]") {
   const ChannelStatistics statistics{{0.4f, 0.5f, 0.3f}, {0.2f, 0.3f, 0.25f}};
   Normalised normalised(std::make_unique<NoSamples>());
   normalised.use(statistics);
@@ -77,17 +77,17 @@ TEST_CASE("normalised pictures change as they would have before", "[transforms]"
   Augmentation augmentation = jitter("hue: 0.2");
   augmentation.reads_from(normalised);
   for (std::int64_t index = 0; index < 20; ++index) {
-    const Picture expected = changed(plain, kColours, index);
-    Picture x = kColours;
-    const Tensor rows(x.data(), kPicture.with_front(1));
+    const Image expected = changed(plain, kColours, index);
+    Image x = kColours;
+    const Tensor rows(x.data(), kImage.with_front(1));
     normalised.normalise(rows);
     x = changed(augmentation, x, index);
-    normalised.take_back({x.data(), kPicture.with_front(1)});
+    normalised.take_back({x.data(), kImage.with_front(1)});
     for (std::size_t i = 0; i < x.size(); ++i) CHECK(x[i] == Approx(expected[i]).margin(1e-5));
   }
 }
 
-TEST_CASE("colours of pictures with two channels are not known", "[transforms]") {
+TEST_CASE("colours of images with two channels are not known", "[transforms]") {
   CHECK_THROWS_WITH(jitter("hue: 0.1", {4, 4, 2}), Catch::Contains("1 or 3 channels, but a sample is 4x4x2"));
 }
 

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <set>
 
-#include "datasets/augmentation.h"
+#include "datasets/loading/augmentation.h"
 #include "datasets/transforms/warp.h"
 #include "engine/config/config_tree.h"
 #include "tests/datasets/files.h"
@@ -69,13 +69,13 @@ TEST_CASE("every transform follows from seed, epoch and sample, and changes with
   }
 }
 
-TEST_CASE("transforms of pictures do not fit other samples", "[transforms]") {
+TEST_CASE("transforms of images do not fit other samples", "[transforms]") {
   const std::string name = GENERATE(from_range(kAll));
-  CHECK_THROWS_WITH(augmentation(name, {20}), Catch::Contains("changes pictures, but a sample is 20"));
+  CHECK_THROWS_WITH(augmentation(name, {20}), Catch::Contains("changes images, but a sample is 20"));
 }
 
 TEST_CASE("a quarter turn puts every pixel where it belongs", "[transforms]") {
-  const PictureExtents extents{3, 3, 1};
+  const ImageExtents extents{3, 3, 1};
   std::vector<float> x = {1, 2, 3, 4, 5, 6, 7, 8, 9}, scratch(9);
   warp(x.data(), extents, {.row_row = 0, .row_column = 1, .column_row = -1, .column_column = 0}, scratch);
   CHECK(x == std::vector<float>{3, 6, 9, 2, 5, 8, 1, 4, 7});

@@ -6,9 +6,9 @@
 #include <chrono>
 #include <thread>
 
-#include "engine/core/batch_blocks.h"
 #include "engine/core/random.h"
-#include "engine/parallel/sum_tree.h"
+#include "engine/core/sum_tree.h"
+#include "engine/core/virtual_workers.h"
 #include "tests/support/mpi_main.h"
 
 namespace trainer {
@@ -226,7 +226,7 @@ float rough_gradient(int block, std::int64_t index) {
 std::vector<float> exact_sums(Mesh& mesh, int threads, int blocks, const GradientReducer::Options& options) {
   ThreadPool pool(threads, true);
   GradientReducer reducer(mesh, pool, kBorders, options);
-  const BatchBlocks dealt{.count = blocks, .ranks = mesh.data().size(), .threads = threads, .exact = true};
+  const VirtualWorkers dealt{.count = blocks, .ranks = mesh.data().size(), .threads = threads, .exact = true};
   const int rank = mesh.data().rank();
   std::vector<SumTree> trees;
   std::vector<int> first_gradients{0};

@@ -18,8 +18,8 @@ constexpr int kNobody = -1;
 
 TEST_CASE("a disk may take longer than a rank may wait", "[parallel]") {
   Communicator& world = test_world();
-  const double usual = world.activity().look().ranks.patience;
-  world.activity().set_patience(0.4);  // the watchdog would end the tests
+  const double usual = world.heartbeat().look().ranks.patience;
+  world.heartbeat().set_patience(0.4);  // the watchdog would end the tests
   bool is_done = false;
   with_disk(world, "a test", world.rank() == 0, [&] {
     std::this_thread::sleep_for(900ms);
@@ -27,7 +27,7 @@ TEST_CASE("a disk may take longer than a rank may wait", "[parallel]") {
   });
   CHECK(is_done == (world.rank() == 0));
   world.barrier();
-  world.activity().set_patience(usual);
+  world.heartbeat().set_patience(usual);
 }
 
 TEST_CASE("no rank goes on before all are done", "[parallel]") {

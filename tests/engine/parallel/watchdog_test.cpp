@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 /// A watchdog with little patience, and what it has barked.
 struct Watched {
-  explicit Watched(double patience) { activity.set_patience(patience); }
+  explicit Watched(double patience) { heartbeat.set_patience(patience); }
   std::string barked() {
     const std::lock_guard lock(mutex);
     return message;
@@ -24,10 +24,10 @@ struct Watched {
     return barked();
   }
 
-  Activity activity;
+  Heartbeat heartbeat;
   std::mutex mutex;
   std::string message;
-  Watchdog watchdog{activity, "rank 1 on a", [this](const std::string& text) {
+  Watchdog watchdog{heartbeat, "rank 1 on a", [this](const std::string& text) {
                       const std::lock_guard lock(mutex);
                       message = text;
                     }};
@@ -37,8 +37,8 @@ struct Watched {
 
 TEST_CASE("a rank that waits too long is told, with what it waits for", "[watchdog]") {
   Watched watched(0.1);
-  watched.activity.set_step(12);
-  Activity::Waiting waiting(watched.activity, "the sum", 3);
+  watched.heartbeat.set_step(12);
+  Heartbeat::Waiting waiting(watched.heartbeat, "the sum", 3);
   waiting.for_rank(2);
   CHECK(watched.next_bark() ==
         "error: rank 1 on a has waited 0.1 s for rank 2 at the sum of bucket 3, in step 12");
@@ -46,13 +46,13 @@ TEST_CASE("a rank that waits too long is told, with what it waits for", "[watchd
 
 TEST_CASE("before the first step, and without a bucket or a rank, less is told", "[watchdog]") {
   Watched watched(0.05);
-  const Activity::Waiting waiting(watched.activity, "MPI_Init");
+  const Heartbeat::Waiting waiting(watched.heartbeat, "MPI_Init");
   CHECK(watched.next_bark() == "error: rank 1 on a has waited 0.05 s for MPI_Init, before the first step");
 }
 
 TEST_CASE("a rank that computes for long does not wait", "[watchdog]") {
   Watched watched(0.05);
-  { const Activity::Waiting waiting(watched.activity, "the sum"); }
+  { const Heartbeat::Waiting waiting(watched.heartbeat, "the sum"); }
   std::this_thread::sleep_for(300ms);
   CHECK(watched.barked().empty());
 }
@@ -60,10 +60,10 @@ TEST_CASE("a rank that computes for long does not wait", "[watchdog]") {
 TEST_CASE("many short waits are not a long one, and neither are inner ones that go on", "[watchdog]") {
   Watched watched(0.4);
   const bool nested = GENERATE(false, true);
-  std::optional<Activity::Waiting> outer;
-  if (nested) outer.emplace(watched.activity, "the sums");
+  std::optional<Heartbeat::Waiting> outer;
+  if (nested) outer.emplace(watched.heartbeat, "the sums");
   for (int i = 0; i < 100; ++i) {
-    const Activity::Waiting waiting(watched.activity, "the sum");
+    const Heartbeat::Waiting waiting(watched.heartbeat, "the sum");
     std::this_thread::sleep_for(10ms);
   }
   CHECK(watched.barked().empty());
@@ -71,17 +71,17 @@ TEST_CASE("many short waits are not a long one, and neither are inner ones that 
 
 TEST_CASE("a rank that does not answer while a disk works is told as soon as elsewhere", "[watchdog]") {
   Watched watched(0.1);
-  const Activity::DiskWork work(watched.activity, "the checkpoint");
-  const Activity::Waiting waiting(watched.activity, "messages");
+  const Heartbeat::DiskWork work(watched.heartbeat, "the checkpoint");
+  const Heartbeat::Waiting waiting(watched.heartbeat, "messages");
   CHECK(watched.next_bark() == "error: rank 1 on a has waited 0.1 s for messages, before the first step");
 }
 
 TEST_CASE("a disk that moves may take its time; one that stands still has ten times as long", "[watchdog]") {
   Watched watched(0.05);
-  Activity::DiskWork work(watched.activity, "the checkpoint");
+  Heartbeat::DiskWork work(watched.heartbeat, "the checkpoint");
   work.of_rank(2);
   for (int i = 0; i < 90; ++i) {
-    const Activity::Waiting waiting(watched.activity, "messages");
+    const Heartbeat::Waiting waiting(watched.heartbeat, "messages");
     if (i % 10 == 0) work.has_moved();
     std::this_thread::sleep_for(10ms);
   }

@@ -1,4 +1,4 @@
-"""What torchvision (Debian 12's python3-torchvision, 0.14) makes of pictures."""
+"""What torchvision (Debian 12's python3-torchvision, 0.14) makes of images."""
 import zlib
 
 import torch
@@ -9,32 +9,32 @@ from .golden_file import rounded, write
 
 def colors():
     torch.manual_seed(zlib.crc32(b'colors'))
-    picture = torch.rand(3, 9, 12).double()
-    picture[:, 0] = picture[0, 0]  # gray
+    image = torch.rand(3, 9, 12).double()
+    image[:, 0] = image[0, 0]  # gray
     for name, change, factors in [('brightness', T.adjust_brightness, [0.6, 1.5]), ('contrast', T.adjust_contrast, [0.3, 1.7]),
                                   ('saturation', T.adjust_saturation, [0, 1.8]), ('hue', T.adjust_hue, [-0.3, 0.05, 0.5])]:
-        for channels, x in [(1, picture[:1]), (3, picture)]:
+        for channels, x in [(1, image[:1]), (3, image)]:
             for number, factor in enumerate(factors):
                 write(f'color_{name}_{number}_{channels}', {'x': x[None], 'y': change(x, factor)[None]}, kind='color',
                       change=name, factor=str(factor))
 
 
 def moved_and_scaled():
-    """torchvision's (Debian 12's python3-torchvision, 0.14). map: from a place in the result to one in the picture, both
+    """torchvision's (Debian 12's python3-torchvision, 0.14). map: from a place in the result to one in the image, both
     counted from the middle: column of column, column of row, shift; row of column, row of row, shift."""
     bilinear = T.InterpolationMode.BILINEAR
-    picture = rounded(3, 9, 12)
+    image = rounded(3, 9, 12)
     for name, arguments in [('rotate', dict(angle=30.0)),
                             ('affine', dict(angle=-20.0, translate=[2, -1], scale=1.3, shear=[15.0, 0.0]))]:
         full = dict(dict(translate=[0, 0], scale=1.0, shear=[0.0, 0.0]), **arguments)
         if name == 'rotate':
-            moved = T.rotate(picture, **arguments, interpolation=bilinear)
+            moved = T.rotate(image, **arguments, interpolation=bilinear)
             matrix = T._get_inverse_affine_matrix([0.0, 0.0], -arguments['angle'], [0.0, 0.0], 1.0, [0.0, 0.0])
         else:
-            moved = T.affine(picture, **full, interpolation=bilinear)
+            moved = T.affine(image, **full, interpolation=bilinear)
             matrix = T._get_inverse_affine_matrix([0.0, 0.0], full['angle'], [float(t) for t in full['translate']],
                                                   full['scale'], full['shear'])
-        write(f'warp_{name}', {'x': picture[None], 'map': torch.tensor(matrix), 'y': moved[None]}, kind='warp')
+        write(f'warp_{name}', {'x': image[None], 'map': torch.tensor(matrix), 'y': moved[None]}, kind='warp')
     for name, size in [('larger', [13, 25]), ('smaller', [4, 5]), ('both', [5, 20])]:
-        resized = T.resize(picture, size, interpolation=bilinear, antialias=True)
-        write(f'resize_{name}', {'x': picture[None], 'y': resized[None]}, kind='resize')
+        resized = T.resize(image, size, interpolation=bilinear, antialias=True)
+        write(f'resize_{name}', {'x': image[None], 'y': resized[None]}, kind='resize')

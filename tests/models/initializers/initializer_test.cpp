@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "engine/config/config_tree.h"
-#include "models/export/safetensors.h"
+#include "models/formats/safetensors.h"
 #include "tests/support/temporary_folder.h"
 
 namespace trainer {
@@ -82,9 +82,9 @@ TEST_CASE("biases and norms begin at their constant, whatever the init", "[initi
 
 TEST_CASE("first values follow from the seed and the name alone", "[initializers]") {
   const auto alone = Initialized("glorot", {weight("b")}).values;
-  const auto together = Initialized("glorot", {weight("a"), weight("b")}).values;
-  CHECK(std::equal(alone.begin(), alone.end(), together.begin() + 40 * 60));
-  CHECK_FALSE(std::equal(alone.begin(), alone.end(), together.begin()));
+  const auto run_collectively = Initialized("glorot", {weight("a"), weight("b")}).values;
+  CHECK(std::equal(alone.begin(), alone.end(), run_collectively.begin() + 40 * 60));
+  CHECK_FALSE(std::equal(alone.begin(), alone.end(), run_collectively.begin()));
   CHECK(Initialized("glorot", {weight("b")}, 2).values != alone);
 }
 

@@ -126,7 +126,7 @@ class CutDense {
   const Plan& plan() const { return network_.plan(); }
 
  private:
-  struct NoSum final : BatchSum {
+  struct NoSum final : StatisticsReducer {
     void sum(int, std::span<const double>, std::span<double>) override {}
   };
 

@@ -26,17 +26,18 @@ TEST_CASE("max_pool gives the same in evaluation as in training", "[layers]") {
 TEST_CASE("max_pool takes over the slope of the relu of a conv before it, with the same bits", "[layers]") {
   const std::string pool = GENERATE("max_pool: 2", "max_pool: {size: 3, stride: 2, pad: 1}", "max_pool: 16");
   const Shape sample{18, 19, 2};
-  LayerHarness together("conv: {filters: 5, kernel: 2, activation: relu}, " + pool, sample, {});
+  LayerHarness run_collectively("conv: {filters: 5, kernel: 2, activation: relu}, " + pool, sample, {});
   LayerHarness apart("conv: {filters: 5, kernel: 2}, relu, " + pool, sample, {});
-  std::vector<float> x(3 * 18 * 19 * 2), dy(static_cast<std::size_t>(3 * together.output().size()));
+  std::vector<float> x(3 * 18 * 19 * 2), dy(static_cast<std::size_t>(3 * run_collectively.output().size()));
   RandomStream(1, "x").fill_uniform(0, x);
   RandomStream(1, "dy").fill_uniform(0, dy);
-  const std::vector<float> y = together.forward(x);
+  const std::vector<float> y = run_collectively.forward(x);
   CHECK(y == apart.forward(x));
   CHECK((std::ranges::count(y, 0.0f) > 0 || pool == "max_pool: 16"));  // windows that have no slope
-  CHECK(together.backward(dy) == apart.backward(dy));
-  for (std::size_t i = 0; i < together.parameters().size(); ++i)
-    CHECK(together.gradient(together.parameters()[i]) == apart.gradient(apart.parameters()[i]));
+  CHECK(run_collectively.backward(dy) == apart.backward(dy));
+  for (std::size_t i = 0; i < run_collectively.parameters().size(); ++i)
+    CHECK(run_collectively.gradient(run_collectively.parameters()[i]) ==
+          apart.gradient(apart.parameters()[i]));
 }
 
 TEST_CASE("a NaN in a window comes out of the pool", "[layers]") {

@@ -7,7 +7,7 @@
 namespace trainer {
 namespace {
 
-struct NoSum final : BatchSum {
+struct NoSum final : StatisticsReducer {
   void sum(int, std::span<const double>, std::span<double>) override {}
 };
 

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "models/export/safetensors.h"
+#include "models/formats/safetensors.h"
 #include "tests/models/training/placed_run.h"
 #include "tests/support/temporary_folder.h"
 

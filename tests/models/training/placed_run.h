@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "datasets/dataset.h"
-#include "models/training/checkpoint.h"
+#include "models/checkpoints/checkpoint.h"
 #include "models/training/observer.h"
 #include "tests/support/mpi_main.h"
 

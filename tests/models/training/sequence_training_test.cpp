@@ -1,7 +1,7 @@
 // Training on sequences: state that goes on from batch to batch, and padding.
 #include <catch2/catch.hpp>
 
-#include "datasets/input_targets.h"
+#include "datasets/loading/input_targets.h"
 #include "tests/models/training/built_session.h"
 #include "tests/models/training/placed_run.h"
 #include "tests/support/spoken_dataset.h"

@@ -1,0 +1,35 @@
+#include <fmt/format.h>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/open_run.h"
+#include "cli/launching/collective_errors.h"
+
+namespace trainer {
+
+void check_command(const Job& job) {
+  std::string fine;
+  // What is wrong with one file must not hide what is wrong with the next.
+  run_collectively(job.world, [&] {
+    std::vector<Diagnostic> mistakes;
+    ExitCode code = ExitCode::ok;
+    const auto alone = solo();
+    Mesh mesh(*alone, {});
+    ThreadPool pool(1);
+    for (const std::string& file : job.arguments.files) {
+      try {
+        const OpenRun run = open_run({.file = file, .overrides = job.arguments.overrides}, mesh, pool);
+        fine += file + ": ok" +
+                (run.session->data().notice.empty() ? "" : " (" + run.session->data().notice + ")") + "\n";
+      } catch (const Error& error) {
+        if (code == ExitCode::ok) code = error.code();
+        mistakes.insert(mistakes.end(), error.diagnostics().begin(), error.diagnostics().end());
+      }
+    }
+    if (code == ExitCode::ok) return;
+    job.print(fine);
+    throw Error(code, mistakes);
+  });
+  job.print(fine);
+}
+
+}  // namespace trainer

@@ -1,0 +1,18 @@
+#include "cli/commands/commands.h"
+#include "cli/launching/collective_errors.h"
+#include "engine/config/config_tree.h"
+#include "models/training/settings.h"
+
+namespace trainer {
+
+void config_command(const Job& job) {
+  std::string resolved;
+  run_collectively(job.world, [&] {
+    const ConfigTree tree({.file = job.arguments.files.front(), .overrides = job.arguments.overrides},
+                          run_settings());
+    resolved = tree.resolved_yaml();
+  });
+  job.print(resolved);
+}
+
+}  // namespace trainer

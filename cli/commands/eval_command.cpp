@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/mesh_and_threads.h"
+#include "cli/commands/preflight_check.h"
+#include "cli/commands/trained_run.h"
+#include "cli/launching/collective_errors.h"
+#include "cli/terminal/text.h"
+#include "models/training/batch_statistics.h"
+#include "models/training/evaluation.h"
+
+namespace trainer {
+namespace {
+
+const Dataset& split_of(const Data& data, const std::string& split) {
+  const Dataset* chosen = split == "train"   ? data.train.get()
+                          : split == "valid" ? data.validation.get()
+                                             : data.test.get();
+  if (!chosen)
+    throw Error(ExitCode::usage, fmt::format("{} has no {} samples", data.name, split),
+                split == "valid" ? "-s data.validation=0.1 keeps some of the training samples back"
+                                 : "--split train");
+  return *chosen;
+}
+
+/// Counts of samples: a row for each class that they are of, a column for each that was said.
+std::string table_text(const std::string& name, const std::vector<double>& counts) {
+  const auto classes = static_cast<std::size_t>(std::llround(std::sqrt(static_cast<double>(counts.size()))));
+  std::vector<std::vector<std::string>> rows{{"class"}};
+  for (std::size_t said = 0; said < classes; ++said) rows.front().push_back(fmt::format("said {}", said));
+  for (std::size_t is = 0; is < classes; ++is) {
+    rows.push_back({std::to_string(is)});
+    for (std::size_t said = 0; said < classes; ++said)
+      rows.back().push_back(grouped(std::llround(counts[is * classes + said])));
+  }
+  return fmt::format("\n{}\n{}", name, table(rows, 1));
+}
+
+std::string scores_text(const Scores& scores, const std::vector<MetricFacts>& metrics) {
+  std::string text = fmt::format("loss {:.9g}\n", scores.loss);
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    text += fmt::format("{} {}", metrics[i].name, metric_text(metrics[i], scores.metrics[i], 2));
+    if (metrics[i].counts_samples)
+      text += fmt::format(" ({} of {})",
+                          grouped(std::llround(scores.metrics[i] * static_cast<double>(scores.samples))),
+                          grouped(scores.samples));
+    text += "\n";
+  }
+  for (std::size_t i = 0; i < scores.tables.size(); ++i)
+    if (!scores.tables[i].empty()) text += table_text(metrics[i].table_name, scores.tables[i]);
+  return text;
+}
+
+}  // namespace
+
+void eval_command(const Job& job) {
+  const Arguments& arguments = job.arguments;
+  MeshAndThreads work(job);
+
+  std::optional<TrainedRun> trained;
+  const Dataset* split = nullptr;
+  run_collectively(job.world, [&] {
+    trained.emplace(open_trained(arguments.files.front(), arguments.overrides, work.mesh, work.pool));
+    split = &split_of(trained->session().data(), arguments.split);
+  });
+  agree(job.world, run_facts(trained->run));
+  Session& session = trained->session();
+  load_samples(session);
+  BatchStatistics team(work.mesh, work.pool, true, session.exact_blocks());
+  session.network().attach(trained->values, {}, team);
+  const Scores scores = evaluate(session, *split);
+  if (!session.data().notice.empty()) job.warn("note: " + session.data().notice + "\n");
+  job.print(fmt::format("{}\n{}: {}, {}\n{}", trained->checkpoint.string(), arguments.split,
+                        session.data().name, counted(split->size(), "sample"),
+                        scores_text(scores, session.metric_facts())));
+}
+
+}  // namespace trainer

@@ -1,0 +1,21 @@
+#include <fmt/format.h>
+
+#include "cli/commands/commands.h"
+#include "cli/reports/environment.h"
+#include "cli/reports/header.h"
+#include "engine/parallel/mpi_world.h"
+#include "engine/system/cores.h"
+
+namespace trainer {
+
+void info_command(const Job& job) {
+  const auto line = [&](std::string_view name, std::string_view value) {
+    job.print(fmt::format("{:14}{}\n", name, value));
+  };
+  for (const auto& [name, value] : machine_facts()) line(name, value);
+  const auto cores = binding_was_chosen() ? usable_cores() : host_cores();
+  line("cores", std::to_string(granted_cores(cores)));
+  if (job.world.size() > 1) line("processes", std::to_string(job.world.size()));
+}
+
+}  // namespace trainer

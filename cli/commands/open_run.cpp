@@ -1,0 +1,45 @@
+#include "cli/commands/open_run.h"
+
+#include <filesystem>
+
+#include "cli/launching/collective_errors.h"
+
+namespace trainer {
+
+void define_by_data(ConfigTree& config, const Data& data) {
+  const auto define = [&](const char* name, int count) {
+    config.define(name, count > 0 ? std::to_string(count) : "");
+  };
+  define("classes", data.train->classes());
+  define("vocab", data.train->vocabulary());
+}
+
+OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool) {
+  OpenRun run{.config = ConfigTree(source, run_settings())};
+  const Config root = run.config.root();
+  const auto seed = static_cast<std::uint64_t>(root.at("train").get<std::int64_t>("seed"));
+  Data data = open_data(root.at("data"), seed);
+  define_by_data(run.config, data);
+  run.session = std::make_unique<Session>(root, std::move(data), mesh, pool);
+  return run;
+}
+
+void check_before_launch(const Arguments& arguments) {
+  const MeshShape mesh = mesh_of(arguments, arguments.ranks);
+  for (const std::string& file : arguments.files) {
+    // What else is given here, such as a run directory, is for the command to look at.
+    if (std::error_code none; !std::filesystem::is_regular_file(file, none)) continue;
+    const ConfigTree config({.file = file, .overrides = arguments.overrides}, run_settings());
+    const Config train = config.root().at("train");
+    check_ranks(train, train_settings(train), mesh.data, mesh.model);
+  }
+}
+
+void load_samples(Session& session) {
+  Communicator& world = session.mesh().world();
+  const auto host = world.split_by_host();
+  // Collective over the host, but there all ranks fail or none.
+  run_collectively(world, [&] { session.load_samples(*host); });
+}
+
+}  // namespace trainer

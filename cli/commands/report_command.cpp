@@ -1,0 +1,19 @@
+#include "cli/commands/commands.h"
+#include "cli/commands/find_run.h"
+#include "cli/launching/collective_errors.h"
+#include "cli/reports/report.h"
+
+namespace trainer {
+
+void report_command(const Job& job) {
+  std::string path;
+  run_collectively(job.world, [&] {
+    if (job.world.rank() != 0) return;
+    const std::filesystem::path run = find_run(job.arguments.files.front()).run;
+    write_report(run);
+    path = (run / "report.html").string();
+  });
+  job.print(path + "\n");
+}
+
+}  // namespace trainer

@@ -1,0 +1,112 @@
+#include "cli/commands/run_start.h"
+
+#include <fmt/format.h>
+
+#include "cli/commands/find_run.h"
+#include "cli/launching/collective_errors.h"
+#include "cli/launching/restart.h"
+#include "cli/terminal/text.h"
+#include "engine/config/source.h"
+#include "engine/parallel/broadcast_text.h"
+#include "engine/parallel/wait_for_all.h"
+
+namespace trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<Resumed> find_resumed(const Arguments& arguments) {
+  const fs::path path = arguments.files.front();
+  std::error_code ignored;
+  if (!arguments.resume && !fs::is_directory(path, ignored)) return std::nullopt;
+  const FoundRun found = find_run(path);
+  for (const auto& [flag, given] : {std::pair{"--init", !arguments.initial_weights.empty()},
+                                    {"--out", !arguments.out.empty()},
+                                    {"--name", !arguments.name.empty()}})
+    if (given)
+      throw Error(
+          ExitCode::usage, fmt::format("{} is for a new run, and {} goes on", flag, found.run.string()),
+          fmt::format("trainer {} begins a new one", shell_line({(found.run / "config.yaml").string()})));
+  // Where the launcher itself was lost, its processes may take a while to notice.
+  const std::chrono::seconds patience(is_restart() ? 30 : 0);
+  std::optional<Resumed> resumed{
+      Resumed{.directory = RunDirectory(found.run, patience), .place = found.checkpoint}};
+  // Before hours of training, not at their end.
+  refuse_link(resumed->directory.checkpoints());
+  put_back_replaced(resumed->directory.checkpoints());
+  named_checkpoint(resumed->directory.checkpoints() / "best");
+  if (resumed->place.empty()) resumed->place = newest_checkpoint(resumed->directory.checkpoints());
+  if (!resumed->place.empty()) resumed->checkpoint = read_checkpoint(resumed->place);
+  return resumed;
+}
+
+/// In which the run differs from what it goes on with, and may not.
+std::vector<std::string> changed_keys(const OpenRun& run, const RunStart& beginning) {
+  const auto differences = [&](const std::string& text) {
+    ConfigTree before({.file = beginning.config.file, .text = text}, run_settings());
+    define_by_data(before, run.session->data());
+    return run.config.fixed_differences(before);
+  };
+  // The file may have been edited since; what a checkpoint was made with only rank 0 knows.
+  const std::optional<Resumed>& resumed = beginning.resumed;
+  if (!resumed || resumed->checkpoint.state.config.empty()) return differences(beginning.config.text);
+  try {
+    return differences(resumed->checkpoint.state.config);
+  } catch (const Error& error) {
+    throw damaged_state(resumed->place,
+                        "its configuration cannot be read: " + error.diagnostics().front().what);
+  }
+}
+
+}  // namespace
+
+RunStart find_run_start(const Job& job) {
+  const Arguments& arguments = job.arguments;
+  std::optional<Resumed> resumed;
+  std::string file = arguments.files.front(), text;
+  const auto find = [&] {
+    resumed = find_resumed(arguments);
+    if (!resumed) return;
+    text = resumed->directory.config();
+    file = (resumed->directory.path() / "config.yaml").string();
+  };
+  run_collectively(job.world,
+                   [&] { with_disk(job.world, "the reading of the run", job.world.rank() == 0, find); });
+  broadcast_text(job.world, text);
+  const bool resumes = !text.empty();
+  // Otherwise each reads what it was told to: run_facts() finds out whether that is the same.
+  if (resumes) broadcast_text(job.world, file);
+  std::int64_t checkpoints = resumed && !resumed->place.empty() ? 1 : 0;
+  job.world.sum(std::span(&checkpoints, 1));
+  return {.resumed = std::move(resumed),
+          .config = {.file = file, .text = text, .overrides = arguments.overrides},
+          .resumes = resumes,
+          .has_checkpoint = checkpoints > 0};
+}
+
+void check_changes(const OpenRun& run, const RunStart& beginning) {
+  if (!beginning.resumes) return;
+  const std::string& file = beginning.config.file;
+  const std::vector<std::string> keys = changed_keys(run, beginning);
+  if (keys.empty()) return;
+  throw Error(ExitCode::usage,
+              {Diagnostic{.what = fmt::format("a run that goes on cannot change {}", listed(keys, "and")),
+                          .place = file,
+                          .help = fmt::format("trainer {} ... begins a new run", shell_line({file}))}});
+}
+
+void restore(const Job& job, const RunStart& beginning, Trainer& training) {
+  if (!beginning.has_checkpoint) return;
+  const std::optional<Resumed>& resumed = beginning.resumed;
+  run_collectively(job.world, [&] {
+    if (resumed) training.check_fit(resumed->checkpoint, resumed->place.string());
+  });
+  training.restore(resumed ? resumed->checkpoint : Checkpoint{});
+  const RunFacts& facts = training.facts();
+  if (facts.first_step > facts.total_steps)
+    throw Error(ExitCode::usage, fmt::format("{} has done {} steps, and cannot end after {}",
+                                             fs::path(beginning.config.file).parent_path().string(),
+                                             facts.first_step, facts.total_steps));
+}
+
+}  // namespace trainer

@@ -1,0 +1,188 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/mesh_and_threads.h"
+#include "cli/commands/open_run.h"
+#include "cli/commands/preflight_check.h"
+#include "cli/launching/collective_errors.h"
+#include "cli/reports/header.h"
+#include "cli/terminal/text.h"
+#include "models/training/trainer.h"
+
+namespace trainer {
+namespace {
+
+using Nanoseconds = std::chrono::nanoseconds;
+using Clock = std::chrono::steady_clock;
+
+/// What the first worker of this rank spent in a layer.
+struct LayerTime {
+  Nanoseconds forward{}, backward{};
+  double operations = 0;  ///< floating-point ones of both
+};
+
+/// A layer that is timed.
+class TimedLayer final : public Layer {
+ public:
+  /// `part`: of the layer's operations, what this rank computes.
+  TimedLayer(std::unique_ptr<Layer> layer, double part, LayerTime& time)
+      : layer_(std::move(layer)), part_(part), time_(time) {}
+
+  Shape setup(const Shape& sample, Plan& plan) override { return layer_->setup(sample, plan); }
+  void forward(ConstTensor x, Tensor y, Pass& pass) override {
+    const auto begin = Clock::now();
+    layer_->forward(x, y, pass);
+    count(pass, time_.forward, Clock::now() - begin, 1);
+  }
+  void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override {
+    const auto begin = Clock::now();
+    layer_->backward(x, y, dy, dx, pass);
+    // A product for the weights, and one for the input where somebody needs it.
+    count(pass, time_.backward, Clock::now() - begin, dx.empty() ? 1 : 2);
+  }
+  std::int64_t flops() const override { return layer_->flops(); }
+
+ private:
+  void count(const Pass& pass, Nanoseconds& sum, Nanoseconds taken, int products) {
+    if (pass.worker() != 0) return;
+    sum += taken;
+    time_.operations += products * part_ * static_cast<double>(layer_->flops() * pass.rows());
+  }
+
+  std::unique_ptr<Layer> layer_;
+  double part_;
+  LayerTime& time_;
+};
+
+/// Adds up the steps behind those that warm up. Layers are timed from its first word on.
+class Stopwatch final : public Observer {
+ public:
+  Stopwatch(Network& network, std::int64_t steps) : steps_(steps) {
+    std::vector<Sequence::Entry>& entries = network.layers().entries();
+    layers_.resize(entries.size());
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      if (!entries[i].traits.view)
+        entries[i].layer = std::make_unique<TimedLayer>(
+            std::move(entries[i].layer), part_of_weights(entries[i], network.plan()), layers_[i]);
+  }
+
+  void on_step(const StepReport& report) override {
+    if (report.step > steps_) {
+      times_ += report.times;
+      samples_ += report.scores.samples;
+    } else if (report.step == steps_) {
+      std::ranges::fill(layers_, LayerTime{});
+    }
+  }
+
+  std::string text(const Network& network) const;
+
+ private:
+  /// What model parallelism left of a layer.
+  static double part_of_weights(const Sequence::Entry& entry, const Plan& plan) {
+    for (const Parameter& parameter : plan.parameters())
+      if (parameter.is_weight && parameter.offset >= entry.first_parameter &&
+          parameter.offset < entry.parameter_end)
+        return static_cast<double>(parameter.shape.size()) /
+               static_cast<double>(parameter.whole_shape().size());
+    return 1;
+  }
+  /// Milliseconds of a step.
+  std::string cell(Nanoseconds sum) const {
+    return fmt::format("{:.3f}", static_cast<double>(sum.count()) / static_cast<double>(steps_) * 1e-6);
+  }
+  std::string share(Nanoseconds sum) const { return fmt::format("{:.1f}%", 100 * times_.share(sum)); }
+
+  std::int64_t steps_;
+  std::vector<LayerTime> layers_;
+  StepTimes times_;
+  std::int64_t samples_ = 0;
+};
+
+std::string rate_text(double operations, Nanoseconds time) {
+  return operations > 0 && time.count() > 0
+             ? fmt::format("{:.1f}", operations / static_cast<double>(time.count()))
+             : "";
+}
+
+std::string Stopwatch::text(const Network& network) const {
+  std::vector<std::vector<std::string>> rows{
+      {"layer", "type", "output", "forward", "backward", "update", "GFLOP/s", "share"}};
+  Nanoseconds rest = times_.training - times_.data - times_.communication() - times_.update;
+  double operations = 0;
+  const std::vector<Sequence::Entry>& entries = network.layers().entries();
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const LayerTime& time = layers_[i];
+    if (entries[i].traits.view) continue;
+    // All parameters are updated in one go; what a layer has of them is what it takes of that.
+    const auto parameters = static_cast<double>(entries[i].parameter_end - entries[i].first_parameter);
+    const Nanoseconds update(
+        static_cast<std::int64_t>(parameters > 0 ? static_cast<double>(times_.update.count()) * parameters /
+                                                       static_cast<double>(network.plan().parameter_end())
+                                                 : 0));
+    const Nanoseconds both = time.forward + time.backward;
+    rows.push_back({entries[i].name, entries[i].type, channels_first_text(entries[i].output),
+                    cell(time.forward), cell(time.backward), parameters > 0 ? cell(update) : "",
+                    rate_text(time.operations, both), share(both + update)});
+    rest -= both;
+    operations += time.operations;
+  }
+  const auto add = [&](const std::string& what, const std::string& type, Nanoseconds time) {
+    rows.push_back({what, type, "", cell(time), "", "", "", share(time)});
+  };
+  add("data", "", times_.data);
+  add("loss, rest", "", rest);
+  add("sums", "communication", times_.sum);
+  add("agreement", "communication", times_.agree);
+  add("parameters", "communication", times_.publish);
+  rows.push_back({"step", "", "", cell(times_.training), "", "", rate_text(operations, times_.training), ""});
+  return table(rows, 2) +
+         fmt::format("\nms of a step, the mean of {}, on the first thread of rank 0; {} examples/s\n",
+                     counted(steps_, "step"),
+                     grouped(static_cast<std::int64_t>(static_cast<double>(samples_) * 1e9 /
+                                                       static_cast<double>(times_.training.count()))));
+}
+
+/// Those of the command line, and what makes a run of so many steps twice over the same samples: then reading
+/// them for the first time (unpacking, drawing) is not timed.
+std::vector<std::string> timing_overrides(const Arguments& arguments, const Session& session) {
+  std::vector<std::string> overrides = arguments.overrides;
+  const double wanted = static_cast<double>(arguments.steps) * static_cast<double>(session.settings().batch),
+               there = static_cast<double>(session.data().train->size());
+  if (wanted < there) overrides.push_back(fmt::format("data.fraction={}", wanted / there));
+  overrides.push_back(fmt::format("train.steps={}", 2 * arguments.steps));
+  for (const char* nothing : {"train.schedule=constant", "train.evaluate=never", "train.checkpoint=never"})
+    overrides.push_back(nothing);
+  return overrides;
+}
+
+}  // namespace
+
+void time_command(const Job& job) {
+  const Arguments& arguments = job.arguments;
+  MeshAndThreads work(job);
+  std::optional<OpenRun> run;
+  run_collectively(job.world, [&] {
+    const std::string& file = arguments.files.front();
+    const OpenRun headers = open_run({.file = file, .overrides = arguments.overrides}, work.mesh, work.pool);
+    run.emplace(open_run({.file = file, .overrides = timing_overrides(arguments, *headers.session)},
+                         work.mesh, work.pool));
+  });
+  agree(job.world, run_facts(*run));
+  Session& session = *run->session;
+  Trainer training(run->config.root(), session, {.reducer = {.crowded = work.affinity.placement.crowded}});
+  load_samples(session);
+  if (job.world.rank() != 0) {
+    training.run({}, "");
+    return;
+  }
+  Stopwatch stopwatch(session.network(), arguments.steps);
+  training.run({&stopwatch}, "");
+  job.print(ranks_text(session, work.affinity) + "\ndata  " + data_text(session.data()) + "\n\n" +
+            stopwatch.text(session.network()));
+}
+
+}  // namespace trainer

@@ -1,0 +1,85 @@
+#include "cli/launching/collective_errors.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <exception>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "engine/system/exit_reason.h"
+
+namespace trainer {
+namespace {
+
+std::string with_rank(int rank, const std::string& text) { return fmt::format("rank {}: {}", rank, text); }
+
+void print(const std::string& text) {
+  std::fflush(stdout);
+  fmt::print(stderr, "{}\n", text);
+}
+
+}  // namespace
+
+Failure current_failure() {
+  try {
+    throw;
+  } catch (const CollectiveError& failure) {
+    return {failure.code, failure.what()};
+  } catch (const Error& error) {
+    return {error.code(), error.what()};
+  } catch (const std::bad_alloc&) {
+    return {ExitCode::failure,
+            "error: not enough memory\nhelp: a smaller train.batch, or fewer processes on this host"};
+  } catch (const std::logic_error& bug) {
+    return {ExitCode::failure, fmt::format("error: a bug in trainer: {}", bug.what())};
+  } catch (const std::exception& failure) {
+    return {ExitCode::failure, fmt::format("error: {}", failure.what())};
+  }
+}
+
+void run_collectively(Communicator& world, const std::function<void()>& work) {
+  Failure mine{.code = ExitCode::ok};
+  try {
+    work();
+  } catch (...) {
+    mine = current_failure();
+  }
+  std::string message(1, static_cast<char>(mine.code));
+  message += mine.text;
+  const auto messages = world.gather(std::as_bytes(std::span(message)), 0);
+  Failure first{.code = ExitCode::ok};
+  int failed = 0, first_rank = 0;
+  for (std::size_t rank = 0; rank < messages.size(); ++rank) {
+    const std::string theirs(reinterpret_cast<const char*>(messages[rank].data()), messages[rank].size());
+    const auto code = static_cast<ExitCode>(static_cast<unsigned char>(theirs.front()));
+    if (code == ExitCode::ok) continue;
+    if (failed++ > 0) continue;
+    first = {code, theirs.substr(1)};
+    first_rank = static_cast<int>(rank);
+  }
+  // Work that only rank 0 does fails on rank 0 only; to name it would tell the user nothing.
+  if (failed < world.size() && first_rank > 0) first.text = with_rank(first_rank, first.text);
+  world.broadcast(std::as_writable_bytes(std::span(&first.code, 1)), 0);
+  if (first.code != ExitCode::ok) throw CollectiveError(first);
+}
+
+void end_after_failure(Communicator& world) {
+  const Failure failure = current_failure();
+  if (failure.code == ExitCode::lost) write_exit_reason();
+  if (world.rank() == 0) {
+    print(failure.text);
+  } else if (failure.text.empty()) {
+    // Rank 0 speaks for an agreed failure and ends this rank; this is for the case that it cannot.
+    std::this_thread::sleep_for(std::chrono::seconds(10));
+  } else {
+    // What all ranks found at the same time is told by rank 0, which has ended this one by then.
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    print(with_rank(world.rank(), failure.text));
+  }
+  world.abort(failure.code);
+  std::terminate();  // never reached; GCC 12 does not see that abort() does not return
+}
+
+}  // namespace trainer

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+#include "engine/core/error.h"
+#include "engine/parallel/communicator.h"
+
+namespace trainer {
+
+/// How an exception is told to the one who started the program.
+struct Failure {
+  ExitCode code = ExitCode::failure;
+  std::string text;  ///< "error: ...", without a final newline
+};
+
+/// The exception being handled; call inside a catch.
+Failure current_failure();
+
+/// A failure that all ranks know of. Only rank 0 has the text and prints it.
+class CollectiveError : public std::runtime_error {
+ public:
+  explicit CollectiveError(const Failure& failure) : std::runtime_error(failure.text), code(failure.code) {}
+  ExitCode code;
+};
+
+/// Runs `work`, which makes no collective call, on every rank. When it throws anywhere, all ranks throw
+/// CollectiveError with the lowest failing rank's words. Collective.
+void run_collectively(Communicator& world, const std::function<void()>& work);
+
+/// For an exception that reached the end: the rank that knows prints it, and all ranks end. Call inside a
+/// catch.
+[[noreturn]] void end_after_failure(Communicator& world);
+
+}  // namespace trainer

@@ -1,0 +1,69 @@
+#include "cli/launching/cpu_affinity.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include "cli/terminal/arguments.h"
+#include "cli/terminal/text.h"
+#include "engine/parallel/mpi_world.h"
+
+namespace trainer {
+namespace {
+
+/// The first number of OMP_NUM_THREADS, which may be a list of nesting levels; 0 when there is none.
+int openmp_threads() {
+  const char* text = std::getenv("OMP_NUM_THREADS");
+  int threads = 0;
+  if (!text) return 0;
+  const auto read = std::from_chars(text, text + std::strlen(text), threads);
+  if (read.ec == std::errc::result_out_of_range || threads > kMostThreads)
+    throw Error(ExitCode::usage, fmt::format("OMP_NUM_THREADS={} is too large", text),
+                fmt::format("at most {}", kMostThreads));
+  return std::max(threads, 0);
+}
+
+}  // namespace
+
+CpuAffinity set_cpu_affinity(Communicator& world, int threads) {
+  const auto host = world.split_by_host();
+  PlacementRequest request{.local_rank = host->rank(),
+                           .local_ranks = host->size(),
+                           .threads = threads,
+                           .bound = binding_was_chosen()};
+  // mpirun binds each of few ranks to one core by itself; unless the user asked for that, a host offers all
+  // it has.
+  request.cores = request.bound ? usable_cores() : host_cores();
+  request.granted = granted_cores(request.cores);
+  if (threads > 0) {
+    request.reason = "--threads";
+  } else if (openmp_threads() > 0) {
+    request.threads = openmp_threads();
+    request.reason = "OMP_NUM_THREADS";
+  } else if (request.bound) {
+    request.reason = "bound by the launcher";
+  }
+  CpuAffinity affinity{.placement = place(request)};
+
+  // Hosts may differ; a run has one number of threads.
+  std::array<double, 2> largest{-static_cast<double>(affinity.placement.threads),
+                                affinity.placement.crowded ? 1.0 : 0.0};
+  world.maximum(largest);
+  affinity.placement.threads = -static_cast<int>(largest[0]);
+  affinity.placement.crowded = largest[1] > 0;
+  std::int64_t hosts = host->rank() == 0 ? 1 : 0;
+  world.sum(std::span(&hosts, 1));
+  affinity.hosts = static_cast<int>(hosts);
+  const int sharers = request.bound ? 1 : host->size(), cores = request.granted;
+  if (request.threads > std::max(1, cores / sharers))
+    affinity.warning =
+        fmt::format("{} x {} on {}: threads will wait for each other", counted(sharers, "process", "es"),
+                    counted(request.threads, "thread"), counted(cores, "core"));
+  run_on(affinity.placement.cores);
+  return affinity;
+}
+
+}  // namespace trainer

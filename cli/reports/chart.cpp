@@ -1,0 +1,207 @@
+#include "cli/reports/chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "cli/reports/html.h"
+#include "cli/terminal/text.h"
+
+namespace trainer {
+namespace {
+
+constexpr double kWidth = 640, kHeight = 240, kLeft = 62, kRight = 628, kTop = 24, kBottom = 212;
+constexpr std::size_t kMostPoints = 200;
+
+/// Numbers from `low` to `high` on a line from `begin` to `end`.
+class Axis {
+ public:
+  Axis(double low, double high, double begin, double end, bool logarithmic)
+      : low_(low), high_(high), begin_(begin), end_(end), logarithmic_(logarithmic) {
+    constexpr double kSame = 1e-9;
+    if (high - low > kSame * std::max(std::abs(low), std::abs(high))) return;
+    const double around = low == 0 ? 1 : std::abs(low) / 2;
+    low_ = low - around, high_ = low + around;
+  }
+
+  double place(double value) const {
+    const double share = logarithmic_
+                             ? (std::log(value) - std::log(low_)) / (std::log(high_) - std::log(low_))
+                             : (value - low_) / (high_ - low_);
+    return begin_ + share * (end_ - begin_);
+  }
+
+  /// Round numbers between low and high.
+  std::vector<double> ticks() const { return logarithmic_ ? powers() : multiples(); }
+
+ private:
+  std::vector<double> multiples() const {
+    constexpr double kAbout = 5;
+    const double rough = (high_ - low_) / kAbout, power = std::pow(10.0, std::floor(std::log10(rough)));
+    double step = 10 * power;
+    for (const double factor : {5, 2, 1})
+      if (factor * power >= rough) step = factor * power;
+    std::vector<double> ticks;
+    for (double number = std::ceil(low_ / step); number * step <= high_ * (1 + 1e-12); ++number)
+      ticks.push_back(number * step);
+    return ticks;
+  }
+
+  std::vector<double> powers() const {
+    const double first = std::floor(std::log10(low_)), last = std::log10(high_);
+    // Few decades have room for more than their powers, many not even for these.
+    const double every = std::max(1.0, std::ceil((last - first) / 6));
+    std::vector<double> ticks;
+    for (double power = first; power <= last; power += every)
+      for (const double factor : {1, 2, 5})
+        if (const double tick = factor * std::pow(10.0, power);
+            tick >= low_ && tick <= high_ && (factor == 1 || last - first <= 3))
+          ticks.push_back(tick);
+    return ticks;
+  }
+
+  double low_, high_, begin_, end_;
+  bool logarithmic_;
+};
+
+struct Extent {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  void add(double value) {
+    if (!std::isfinite(value)) return;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  bool is_empty() const { return low > high; }
+};
+
+class Drawing {
+ public:
+  Drawing(const Chart& chart, const Extent& x, const Extent& y)
+      : chart_(chart),
+        logarithmic_(chart.spreads && y.low > 0 && y.high > kWorthLogarithm * y.low),
+        x_(x.low, x.high, kLeft, kRight, false),
+        y_(y.low, y.high, kBottom, kTop, logarithmic_) {}
+
+  std::string svg() {
+    add(R"(<figure><figcaption><b>{}</b>{}{}</figcaption>)", html_text(chart_.title),
+        logarithmic_ ? " (log scale)" : "", legend());
+    add(R"(<svg viewBox="0 0 {} {}" role="img" aria-label="{}">)", kWidth, kHeight, html_text(chart_.title));
+    add_grid();
+    for (std::size_t i = 0; i < chart_.curves.size(); ++i) add_curve(chart_.curves[i], i);
+    add_readings();
+    return text_ + "</svg></figure>\n";
+  }
+
+ private:
+  static constexpr double kWorthLogarithm = 50;
+
+  template <class... Values>
+  void add(fmt::format_string<Values...> format, Values&&... values) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
+  }
+
+  std::string legend() const {
+    if (chart_.curves.size() < 2) return "";
+    std::string text;
+    for (std::size_t i = 0; i < chart_.curves.size(); ++i)
+      text += fmt::format(R"( <span class="c{}">{}</span>)", i, html_text(chart_.curves[i].name));
+    return text;
+  }
+
+  void add_grid() {
+    for (const double tick : y_.ticks())
+      add(R"(<line class="grid" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/><text x="{}" y="{:.1f}" )"
+          R"(text-anchor="end">{}</text>)",
+          kLeft, kRight, y_.place(tick), y_.place(tick), kLeft - 6, y_.place(tick) + 4, short_number(tick));
+    for (const double tick : x_.ticks())
+      add(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", x_.place(tick), kBottom + 18,
+          short_number(tick));
+  }
+
+  void add_curve(const Curve& curve, std::size_t colour) {
+    std::string path;
+    bool pen_is_down = false;
+    for (const Curve::Point& point : curve.points) {
+      const bool is_drawn = std::isfinite(point.y);
+      if (is_drawn)
+        path += fmt::format("{}{:.1f} {:.1f}", pen_is_down ? "L" : "M", x_.place(point.x), y_.place(point.y));
+      pen_is_down = is_drawn;
+    }
+    add(R"(<path class="c{}" d="{}"/>)", colour, path);
+    // A line through one point cannot be seen.
+    constexpr std::size_t kFew = 30;
+    if (curve.points.size() <= kFew)
+      for (const Curve::Point& point : curve.points) add_dot(point, colour);
+  }
+
+  void add_dot(const Curve::Point& point, std::size_t colour) {
+    if (std::isfinite(point.y))
+      add(R"(<circle class="c{}" cx="{:.1f}" cy="{:.1f}" r="3"/>)", colour, x_.place(point.x),
+          y_.place(point.y));
+  }
+
+  /// For each x a strip that shows, under the pointer, what all curves are there.
+  void add_readings() {
+    std::set<double> all;
+    for (const Curve& curve : chart_.curves)
+      for (const Curve::Point& point : curve.points) all.insert(point.x);
+    const std::vector<double> xs(all.begin(), all.end());
+    for (std::size_t i = 0; i < xs.size(); ++i) {
+      const double here = x_.place(xs[i]);
+      const double begin = i == 0 ? kLeft : (x_.place(xs[i - 1]) + here) / 2;
+      const double end = i + 1 == xs.size() ? kRight : (here + x_.place(xs[i + 1])) / 2;
+      add(R"(<g class="at"><rect x="{:.1f}" y="{}" width="{:.1f}" height="{}"/>)", begin, kTop, end - begin,
+          kBottom - kTop);
+      add(R"(<line x1="{:.1f}" x2="{:.1f}" y1="{}" y2="{}"/>)", here, here, kTop, kBottom);
+      std::string words = "step " + short_number(xs[i]);
+      for (std::size_t curve = 0; curve < chart_.curves.size(); ++curve) {
+        const std::vector<Curve::Point>& points = chart_.curves[curve].points;
+        const auto point = std::lower_bound(points.begin(), points.end(), xs[i],
+                                            [](const Curve::Point& one, double x) { return one.x < x; });
+        if (point == points.end() || point->x != xs[i]) continue;
+        words += fmt::format("   {} {}", chart_.curves[curve].name, short_number(point->y));
+        add_dot(*point, curve);
+      }
+      add(R"(<text x="{}" y="{}" text-anchor="end">{}</text></g>)", kRight, kTop - 9, html_text(words));
+    }
+  }
+
+  const Chart& chart_;
+  bool logarithmic_;
+  Axis x_, y_;
+  std::string text_;
+};
+
+}  // namespace
+
+Curve thinned(const Curve& curve, std::size_t most) {
+  const std::size_t each = (curve.points.size() + most - 1) / std::max<std::size_t>(most, 1);
+  if (each <= 1) return curve;
+  Curve result{.name = curve.name};
+  for (std::size_t first = 0; first < curve.points.size(); first += each) {
+    const std::size_t last = std::min(first + each, curve.points.size());
+    double sum = 0;
+    for (std::size_t i = first; i < last; ++i) sum += curve.points[i].y;
+    result.points.push_back({curve.points[last - 1].x, sum / static_cast<double>(last - first)});
+  }
+  return result;
+}
+
+std::string svg_of(const Chart& chart) {
+  Chart shown{.title = chart.title, .spreads = chart.spreads};
+  Extent x, y;
+  for (const Curve& curve : chart.curves) {
+    shown.curves.push_back(thinned(curve, kMostPoints));
+    for (const Curve::Point& point : shown.curves.back().points) {
+      x.add(point.x);
+      y.add(point.y);
+    }
+  }
+  if (x.is_empty() || y.is_empty()) return "";
+  return Drawing(shown, x, y).svg();
+}
+
+}  // namespace trainer

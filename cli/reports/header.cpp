@@ -1,0 +1,109 @@
+#include "cli/reports/header.h"
+
+#include <fmt/format.h>
+
+#include "cli/terminal/text.h"
+#include "engine/math/gemm.h"
+#include "engine/math/instruction_set.h"
+#include "engine/system/cores.h"
+
+namespace trainer {
+namespace {
+
+constexpr std::size_t kLabelColumns = 14, kLineColumns = 110;
+constexpr int kLayerLines = 6;
+
+std::string labelled(const std::string& label, const std::string& text) {
+  const std::size_t columns = columns_of(label);
+  return label + std::string(columns + 2 > kLabelColumns ? 2 : kLabelColumns - columns, ' ') + text + "\n";
+}
+
+std::string layer_lines(const Network& network) {
+  std::string lines, line;
+  int count = 0;
+  for (const Sequence::Entry& entry : network.layers().entries()) {
+    if (!entry.config) continue;
+    const std::string layer = entry.name + " " + channels_first_text(entry.output);
+    if (!line.empty() && columns_of(line) + columns_of(layer) + 3 > kLineColumns - kLabelColumns) {
+      lines += labelled("", line + " ·");
+      line.clear();
+      if (++count == kLayerLines) return lines + labelled("", "... (trainer summary shows all)");
+    }
+    line += (line.empty() ? "" : " · ") + layer;
+  }
+  return line.empty() ? lines : lines + labelled("", line);
+}
+
+std::string length_text(const RunFacts& facts, const TrainSettings& settings) {
+  if (settings.steps)
+    return fmt::format("{} (epochs of {})", counted(facts.total_steps, "step"),
+                       grouped(facts.steps_per_epoch));
+  return fmt::format("{} x {}", counted(facts.epochs, "epoch"), counted(facts.steps_per_epoch, "step"));
+}
+
+std::string batch_text(const RunFacts& facts, int data_ranks) {
+  if (data_ranks == 1) return fmt::format("batch {}", facts.batch);
+  const std::int64_t least = facts.batch / data_ranks;
+  const bool even = facts.batch % data_ranks == 0;
+  return fmt::format("batch {} ({} a rank)", facts.batch,
+                     even ? std::to_string(least) : fmt::format("{} or {}", least, least + 1));
+}
+
+}  // namespace
+
+std::string ranks_text(const Session& session, const CpuAffinity& affinity) {
+  const Mesh& mesh = session.mesh();
+  std::string text = counted(mesh.world().size(), "rank");
+  if (mesh.world().size() > 1)
+    text += fmt::format(" ({} data x {} model) on {}", mesh.data().size(), mesh.model().size(),
+                        counted(affinity.hosts, "host"));
+  text += fmt::format(", {}{}", counted(affinity.placement.threads, "thread"),
+                      mesh.world().size() > 1 ? " each" : "");
+  return text + ", " + kernels_text() + (session.settings().exact ? ", exact" : "");
+}
+
+std::string kernels_text() {
+  return gemm_is_chained() ? fmt::format("{} kernels", instruction_set()) : blas_text();
+}
+
+std::string blas_text() { return fmt::format("{} {}", blas_version(), prepare_blas()); }
+
+std::string data_text(const Data& data) {
+  std::string text = fmt::format("{}: {} train", data.name, grouped(data.train->size()));
+  if (data.validation) text += fmt::format(", {} validation", grouped(data.validation->size()));
+  if (data.test) text += fmt::format(", {} test", grouped(data.test->size()));
+  if (const int tokens = data.train->vocabulary(); tokens > 0)
+    return text + fmt::format(", sequences of {}, {} different tokens", data.train->positions(), tokens);
+  text += ", " + channels_first_text(data.train->sample());
+  if (data.train->classes() > 0) text += fmt::format(", {} classes", data.train->classes());
+  return text;
+}
+
+std::string Header::text() const {
+  const RunFacts facts = training.facts();
+  const Data& data = session.data();
+  std::int64_t layers = 0;
+  for (const Sequence::Entry& entry : session.network().layers().entries()) layers += entry.config ? 1 : 0;
+  std::string text = labelled(name, ranks_text(session, affinity));
+  if (training.lacks_shared_memory())
+    text += labelled("", "/dev/shm has too little room: gradients travel by MPI, which is slower");
+  if (verbose) {
+    text += labelled("", fmt::format("{}, {}, threads: {}, gradients: {}", cpu_name(), instruction_set(),
+                                     affinity.placement.reason, training.transport()));
+    for (const std::string& line : data.fingerprint) text += labelled("", line);
+  }
+  text += labelled("data", data_text(data));
+  if (!data.notice.empty()) text += labelled("", data.notice);
+  text += labelled("model", fmt::format("{}, {} ({})", counted(layers, "layer"),
+                                        counted(session.parameter_count(), "parameter"),
+                                        bytes_text(4 * session.parameter_count())));
+  text += layer_lines(session.network());
+  text += labelled("train", fmt::format("{}, {}, {}, seed {}", length_text(facts, session.settings()),
+                                        batch_text(facts, session.mesh().data().size()),
+                                        training.optimizer_text(), session.settings().seed));
+  std::string run = run_directory;
+  if (facts.first_step > 0) run += fmt::format(", goes on after step {}", grouped(facts.first_step));
+  return text + labelled("run", run);
+}
+
+}  // namespace trainer

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+
+#include "cli/launching/cpu_affinity.h"
+#include "models/training/session.h"
+#include "models/training/trainer.h"
+
+namespace trainer {
+
+/// The lines above the epochs: who trains what on which data, and where it is kept.
+struct Header {
+  std::string name;  ///< of the run
+  std::string run_directory;
+  const CpuAffinity& affinity;
+  const Session& session;
+  const Trainer& training;
+  bool verbose = false;
+
+  std::string text() const;
+};
+
+/// "4 ranks (4 data x 1 model) on 1 host, 1 thread each, AVX-512 kernels"
+std::string ranks_text(const Session& session, const CpuAffinity& affinity);
+
+/// What computes: "AVX-512 kernels", or the BLAS library where none of our own serve.
+std::string kernels_text();
+/// The BLAS and its kernel, "OpenBLAS 0.3.21 SkylakeX".
+std::string blas_text();
+
+/// "mnist: 60,000 train, 10,000 test, 1x28x28, 10 classes"
+std::string data_text(const Data& data);
+
+}  // namespace trainer

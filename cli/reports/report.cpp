@@ -1,0 +1,217 @@
+#include "cli/reports/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <span>
+
+#include "cli/reports/chart.h"
+#include "cli/reports/html.h"
+#include "cli/reports/run_log.h"
+#include "cli/terminal/text.h"
+#include "engine/system/files.h"
+#include "models/checkpoints/checkpoint.h"
+#include "models/formats/safetensors.h"
+
+namespace trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kLargestText = std::uint64_t{1} << 28;
+constexpr const char* kStyle = R"(
+:root{color-scheme:light dark;--page:#fff;--text:#1c1e21;--faint:#6b7280;--line:#e3e5e8;--c0:#2563eb;--c1:#d97706}
+@media(prefers-color-scheme:dark){:root{--page:#15171a;--text:#e4e6e9;--faint:#949ba6;--line:#2c3036;--c0:#6ea0ff;
+--c1:#f5a942}}
+body{margin:2rem auto;max-width:84rem;padding:0 1.5rem;background:var(--page);color:var(--text);
+font:15px/1.5 system-ui,sans-serif}
+h1{margin-bottom:0}h2{margin-top:2.5rem;font-size:1.15rem}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(32rem,100%),1fr));gap:1.5rem}
+figure{margin:0}figcaption{color:var(--faint)}figcaption b{color:var(--text)}
+svg{width:100%;font-size:12px}svg text{fill:var(--faint);white-space:pre}.at text{fill:var(--text)}
+.grid{stroke:var(--line)}path{fill:none;stroke-width:1.7;stroke-linejoin:round}
+path.c0{stroke:var(--c0)}path.c1{stroke:var(--c1)}circle.c0{fill:var(--c0)}circle.c1{fill:var(--c1)}
+span.c0{color:var(--c0)}span.c1{color:var(--c1)}
+.at rect{fill:transparent}.at line{stroke:var(--faint)}.at>:not(rect){visibility:hidden;pointer-events:none}
+.at:hover>*{visibility:visible}
+.wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+td,th{padding:.15rem .7rem;text-align:right;border-bottom:1px solid var(--line)}th{color:var(--faint);font-weight:500}
+td:first-child,th:first-child{text-align:left}
+pre{overflow-x:auto;padding:1rem;border:1px solid var(--line);border-radius:6px;font-size:13px}
+summary{cursor:pointer;color:var(--faint)}
+)";
+
+std::string read_if_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored) ? read_file(path, ExitCode::failure, kLargestText) : "";
+}
+
+std::string outcome(const RunLog& log) {
+  if (log.rows.empty()) return "No step has been logged.";
+  const RunLog::Row& last = log.rows.back();
+  std::string text =
+      fmt::format("{} (epoch {}) in {}", counted(last.step, "step"), last.epoch, seconds_text(last.time));
+  if (const RunLog::Row* best = log.best_evaluation()) {
+    text += fmt::format(". {} at step {}:", log.best_step >= 0 ? "Best weights" : "Last evaluation",
+                        grouped(best->step));
+    for (std::size_t i = 0; i < log.names.size(); ++i)
+      text += fmt::format("{} {} {} {}", i == 0 ? "" : ",", log.evaluation_split, log.names[i],
+                          short_number(best->scores[i]));
+  }
+  return text + fmt::format(". Of the last epoch {:.0f}% was communication, {:.0f}% waiting for data.",
+                            100 * last.comm_share, 100 * last.data_share);
+}
+
+template <class Value>
+Curve curve_of(const RunLog& log, const std::string& name, bool training, const Value& value) {
+  Curve curve{.name = name};
+  for (const RunLog::Row& row : log.rows)
+    if (row.is_training == training) curve.points.push_back({static_cast<double>(row.step), value(row)});
+  return curve;
+}
+
+std::string charts(const RunLog& log) {
+  std::string text;
+  for (std::size_t i = 0; i < log.names.size(); ++i) {
+    const auto score = [&](const RunLog::Row& row) { return row.scores[i]; };
+    Chart chart{.title = log.names[i], .spreads = i == 0};
+    chart.curves.push_back(curve_of(log, "train", true, score));
+    if (!log.evaluation_split.empty())
+      chart.curves.push_back(curve_of(log, log.evaluation_split, false, score));
+    text += svg_of(chart);
+  }
+  text += svg_of({.title = "learning rate",
+                  .curves = {curve_of(log, "rate", true, [](const auto& row) { return row.rate; })}});
+  text += svg_of({.title = "examples/s", .curves = {curve_of(log, "examples/s", true, [](const auto& row) {
+                                           return row.examples_per_second;
+                                         })}});
+  if (text.empty()) return "";
+  return "<h2>Curves</h2>\n<p>By step; train as logged, before each update. Point at a curve to read "
+         "it.</p>\n"
+         "<div class=\"charts\">" +
+         text + "</div>\n";
+}
+
+std::string percent(double part, double whole) {
+  return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "";
+}
+
+/// A square of counts: a row for each class that samples are of, darker where more of them went.
+std::string matrix(const std::vector<std::vector<double>>& counts) {
+  std::string text = "<div class=\"wide\"><table>\n<tr><th>is</th>";
+  for (std::size_t said = 0; said < counts.size(); ++said) text += fmt::format("<th>said {}</th>", said);
+  text += "</tr>\n";
+  for (std::size_t is = 0; is < counts.size(); ++is) {
+    const double all = std::accumulate(counts[is].begin(), counts[is].end(), 0.0);
+    text += fmt::format("<tr><td>{}</td>", is);
+    for (const double count : counts[is])
+      text += fmt::format(R"-(<td style="background:rgba(64,128,255,{:.2f})">{}</td>)-",
+                          all > 0 ? 0.7 * count / all : 0, short_number(count));
+    text += "</tr>\n";
+  }
+  return text + "</table></div>\n";
+}
+
+std::string classes(const RunLog& log) {
+  std::string text;
+  for (const auto& [name, counts] : log.tables) {
+    std::vector<std::vector<std::string>> rows{{"class", "samples", "precision", "recall"}};
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      double said = 0;
+      for (const auto& row : counts) said += row[i];
+      const double samples = std::accumulate(counts[i].begin(), counts[i].end(), 0.0);
+      rows.push_back({std::to_string(i), short_number(samples), percent(counts[i][i], said),
+                      percent(counts[i][i], samples)});
+    }
+    text += fmt::format("<h2>{}, last evaluation</h2>\n", html_text(name));
+    constexpr std::size_t kMostInView = 20;
+    if (counts.size() <= kMostInView)
+      text += matrix(counts) + "<p></p>" + html_table(rows);
+    else
+      text += html_folded(fmt::format("precision and recall of {} classes", counts.size()), html_table(rows));
+  }
+  return text;
+}
+
+std::string epochs(const std::string& results) {
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t begin = 0; begin < results.size();) {
+    const std::size_t end = std::min(results.find('\n', begin), results.size());
+    std::vector<std::string> cells{""};
+    for (const char letter : std::span(results).subspan(begin, end - begin))
+      if (letter == ',')
+        cells.emplace_back();
+      else
+        cells.back() += letter;
+    rows.push_back(std::move(cells));
+    begin = end + 1;
+  }
+  if (rows.size() < 2) return "";
+  return "<h2>Epochs</h2>\n" +
+         html_folded(fmt::format("{} (results.csv)", counted(std::ssize(rows) - 1, "epoch")),
+                     html_table(rows));
+}
+
+std::string weights(const fs::path& run, const RunLog& log) {
+  const std::int64_t step = log.best_step >= 0 ? log.best_step : log.last_step;
+  const std::string checkpoint = fmt::format("checkpoints/step-{}", step);
+  const fs::path file = run / checkpoint / "model.safetensors";
+  std::error_code ignored;
+  constexpr std::uintmax_t kMostRead = std::uintmax_t{1} << 30;
+  if (!fs::exists(file, ignored) || fs::file_size(file, ignored) > kMostRead) return "";
+  std::vector<std::vector<std::string>> rows{{"tensor", "shape", "numbers", "root mean square", "largest"}};
+  try {
+    present_checkpoint(run / checkpoint);  // refuses links
+    for (const NamedTensor& tensor : read_safetensors(file).tensors) {
+      double squares = 0, largest = 0;
+      for (const float value : tensor.values) {
+        squares += static_cast<double>(value) * value;
+        largest = std::max(largest, std::abs(static_cast<double>(value)));
+      }
+      const auto count = static_cast<double>(tensor.values.size());
+      rows.push_back({tensor.name, tensor.shape.text(), grouped(std::ssize(tensor.values)),
+                      short_number(count > 0 ? std::sqrt(squares / count) : 0), short_number(largest)});
+    }
+  } catch (const Error& error) {
+    return fmt::format("<h2>Weights</h2>\n<p>{}</p>\n", html_text(error.diagnostics().front().what));
+  }
+  return fmt::format("<h2>Weights</h2>\n{}",
+                     html_folded(fmt::format("{}, {}", checkpoint, counted(std::ssize(rows) - 1, "tensor")),
+                                 html_table(rows)));
+}
+
+std::string machine(const std::string& environment) {
+  const auto json = nlohmann::ordered_json::parse(environment, nullptr, false);
+  if (!json.is_object()) return "";
+  std::vector<std::vector<std::string>> rows{{"", ""}};
+  for (const auto& [key, value] : json.items())
+    rows.push_back({key, value.is_string() ? value.get<std::string>() : value.dump()});
+  return "<h2>Machine and versions</h2>\n" + html_table(rows);
+}
+
+std::string block(const std::string& heading, const std::string& text) {
+  return text.empty() ? "" : fmt::format("<h2>{}</h2>\n<pre>{}</pre>\n", heading, html_text(text));
+}
+
+}  // namespace
+
+std::string report_html(const fs::path& run) {
+  const RunLog log = read_run_log(run);
+  const std::string name = html_text((run / "").lexically_normal().parent_path().filename().string());
+  return fmt::format(
+             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+             "<meta name=\"viewport\" content=\"width=device-width\">\n<title>{0}</title>\n"
+             "<style>{1}</style></head>\n<body>\n<h1>{0}</h1>\n<p>{2}</p>\n",
+             name, kStyle, html_text(outcome(log))) +
+         charts(log) + classes(log) + epochs(read_if_there(run / "results.csv")) + weights(run, log) +
+         block("Commands", read_if_there(run / "command.txt")) +
+         block("Configuration", read_if_there(run / "config.yaml")) +
+         machine(read_if_there(run / "environment.json")) + "</body></html>\n";
+}
+
+void write_report(const fs::path& run) { write_file(run / "report.html", report_html(run)); }
+
+}  // namespace trainer

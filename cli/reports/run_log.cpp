@@ -1,0 +1,103 @@
+#include "cli/reports/run_log.h"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "engine/system/files.h"
+#include "models/checkpoints/checkpoint.h"
+
+namespace trainer {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 32;
+
+double number_at(const Json& line, const char* key) {
+  const auto found = line.find(key);
+  return found != line.end() && found->is_number() ? found->get<double>()
+                                                   : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// Loss and metrics: whatever a line has besides what every line has.
+std::vector<std::string> score_names(const Json& line) {
+  const std::set<std::string> common{"step",       "epoch",      "split", "lr", "examples_per_second",
+                                     "comm_share", "data_share", "time"};
+  std::vector<std::string> names;
+  for (const auto& [key, value] : line.items())
+    if (!common.contains(key) && (value.is_number() || value.is_null())) names.push_back(key);
+  return names;
+}
+
+/// Empty unless `value` is a square of numbers.
+std::vector<std::vector<double>> square(const Json& value) {
+  std::vector<std::vector<double>> rows;
+  if (!value.is_array()) return {};
+  for (const Json& row : value) {
+    if (!row.is_array() || row.size() != value.size()) return {};
+    rows.emplace_back();
+    for (const Json& count : row) {
+      if (!count.is_number()) return {};
+      rows.back().push_back(count.get<double>());
+    }
+  }
+  return rows;
+}
+
+void add_line(const Json& line, RunLog& log) {
+  const auto split = line.find("split");
+  if (split == line.end() || !split->is_string()) return;
+  if (!line.contains("step") || !line["step"].is_number_integer()) return;
+  if (log.names.empty()) log.names = score_names(line);
+  RunLog::Row row{.step = line["step"].get<std::int64_t>(),
+                  .is_training = *split == "train",
+                  .rate = number_at(line, "lr"),
+                  .examples_per_second = number_at(line, "examples_per_second"),
+                  .comm_share = number_at(line, "comm_share"),
+                  .data_share = number_at(line, "data_share"),
+                  .time = number_at(line, "time")};
+  if (line.contains("epoch") && line["epoch"].is_number_integer())
+    row.epoch = line["epoch"].get<std::int64_t>();
+  for (const std::string& name : log.names) row.scores.push_back(number_at(line, name.c_str()));
+  log.rows.push_back(std::move(row));
+  if (log.rows.back().is_training) return;
+  log.evaluation_split = split->get<std::string>();
+  log.tables.clear();
+  for (const auto& [key, value] : line.items())
+    if (auto counts = square(value); !counts.empty()) log.tables.push_back({key, std::move(counts)});
+}
+
+}  // namespace
+
+const RunLog::Row* RunLog::best_evaluation() const {
+  const auto find = [&](auto matches) -> const Row* {
+    const auto row = std::find_if(rows.rbegin(), rows.rend(), matches);
+    return row == rows.rend() ? nullptr : &*row;
+  };
+  const Row* best = find([&](const Row& row) { return !row.is_training && row.step == best_step; });
+  return best ? best : find([](const Row& row) { return !row.is_training; });
+}
+
+RunLog read_run_log(const fs::path& run) {
+  RunLog log{.best_step = step_behind(run / "checkpoints" / "best"),
+             .last_step = step_behind(run / "checkpoints" / "last")};
+  std::error_code ignored;
+  if (!fs::exists(run / "metrics.jsonl", ignored)) return log;
+  const std::string text = read_file(run / "metrics.jsonl", ExitCode::failure, kLargestFile);
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const Json line = Json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
+                                  text.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
+    if (line.is_object()) add_line(line, log);
+    begin = end + 1;
+  }
+  // Lines before the first that has scores have none.
+  for (RunLog::Row& row : log.rows)
+    row.scores.resize(log.names.size(), std::numeric_limits<double>::quiet_NaN());
+  return log;
+}
+
+}  // namespace trainer

@@ -1,0 +1,470 @@
+#include "cli/terminal/arguments.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cinttypes>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <map>
+
+#include "cli/terminal/version.h"
+#include "engine/config/declared.h"
+#include "engine/config/source.h"
+#include "engine/core/error.h"
+#include "models/training/settings.h"
+
+namespace trainer {
+namespace {
+
+const std::map<std::string, Verb> kVerbs{
+    {"train", Verb::train},       {"check", Verb::check},   {"config", Verb::config},
+    {"summary", Verb::summary},   {"time", Verb::time},     {"schema", Verb::schema},
+    {"info", Verb::info},         {"eval", Verb::eval},     {"predict", Verb::predict},
+    {"generate", Verb::generate}, {"report", Verb::report}, {"compare", Verb::compare}};
+
+const std::map<std::string, ProgressMode> kProgressModes{{"auto", ProgressMode::automatic},
+                                                         {"bar", ProgressMode::bar},
+                                                         {"plain", ProgressMode::plain},
+                                                         {"json", ProgressMode::json},
+                                                         {"none", ProgressMode::none}};
+
+template <class Value>
+std::vector<std::string> names_of(const std::map<std::string, Value>& words) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : words) names.push_back(name);
+  return names;
+}
+
+constexpr std::int64_t kMostRanks = 1'000'000, kMostSteps = 1'000'000, kMostBucket = std::int64_t{1} << 40;
+
+/// CLI11's own check of numbers speaks of ranges of floating-point numbers.
+CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
+  const auto mistake = [=](const std::string& text) -> std::string {
+    std::int64_t number = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, problem] = std::from_chars(text.data(), end, number);
+    if (problem == std::errc() && stop == end && number >= least && number <= most) return "";
+    const bool bounded = most != std::numeric_limits<std::int64_t>::max();
+    return fmt::format(
+        "wants a whole number {}, got {}",
+        bounded ? fmt::format("from {} to {}", least, most) : fmt::format("of at least {}", least),
+        in_quotes(text));
+  };
+  return CLI::Validator(mistake, "");
+}
+
+CLI::Validator one_of(const std::vector<std::string>& names) {
+  const auto mistake = [=](const std::string& text) -> std::string {
+    if (std::count(names.begin(), names.end(), text) > 0) return "";
+    return fmt::format("wants {}, got {}", listed(names, "or"), in_quotes(text));
+  };
+  return CLI::Validator(mistake, "");
+}
+
+[[noreturn]] void fail(std::string what, std::string help) {
+  throw Error(ExitCode::usage, std::move(what), std::move(help));
+}
+
+/// The flags and commands as CLI11 knows them, bound to an Arguments.
+class CommandLine {
+ public:
+  explicit CommandLine(Arguments& arguments);
+  void parse();
+
+ private:
+  CLI::App* command(const std::string& name, const std::string& help);
+  void add_settings(CLI::App& command);
+  void add_placement(CLI::App& command);
+  const CLI::Option* find_flag(const std::string& word) const;
+  bool takes_next_word(const std::string& word) const;
+  std::vector<std::size_t> plain_words() const;
+  void put_verb_first();
+  void check_leftovers(const CLI::App& command) const;
+  void check_values(const CLI::ParseError& mistake) const;
+
+  Arguments& arguments_;
+  std::vector<std::string> words_;
+  std::string file_, mesh_, walltime_, progress_ = "auto";
+  std::int64_t seed_ = 0;
+  CLI::App app_{
+      "Trains the neural network that a YAML file describes, alone or as many processes under MPI."};
+};
+
+CommandLine::CommandLine(Arguments& arguments)
+    : arguments_(arguments), words_(arguments.words.begin() + 1, arguments.words.end()) {
+  app_.name("trainer");
+  app_.set_version_flag("--version", fmt::format("trainer {}", version()), "Print the version and stop");
+  app_.require_subcommand(1);
+
+  CLI::App* train = command("train", "Train the network of a config");
+  train
+      ->add_option("CONFIG", file_,
+                   "The YAML file; or a run directory (or a checkpoint in it), to go on with it")
+      ->required();
+  add_placement(*train);
+  add_settings(*train);
+  train->add_option("--seed", seed_, "The same as -s train.seed=SEED")
+      ->type_name("SEED")
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
+  train
+      ->add_option("--bucket", arguments_.bucket,
+                   "Gradients sent at a time (default: by the length of the model and a 10 Gbit/s link)")
+      ->type_name("KIB")
+      ->check(whole_number(1, kMostBucket));
+  train
+      ->add_option("--restarts", arguments_.restarts,
+                   "With -n: go on so many times from the last checkpoint, a process fewer, when one is lost")
+      ->type_name("K")
+      ->check(whole_number(0, kMostRanks));
+  train->add_option("-o,--out", arguments_.out, "Run directory (default: runs/NAME, then NAME-2 ...)")
+      ->type_name("DIR");
+  train->add_option("--name", arguments_.name, "NAME of the run directory (default: the config's name)")
+      ->type_name("NAME");
+  CLI::Option* weights =
+      train->add_option("--init", arguments_.initial_weights, "Start from the weights in a safetensors file")
+          ->type_name("FILE");
+  train->add_flag("--resume", arguments_.resume, "Go on with the run in a run directory")->excludes(weights);
+  train->add_option("--walltime", walltime_, "Save and stop in time to end before so long has passed")
+      ->type_name("HH:MM:SS");
+  train->add_option("--progress", progress_, "auto, bar, plain, json (one object a line) or none")
+      ->type_name("HOW")
+      ->check(one_of(names_of(kProgressModes)));
+  CLI::Option* quiet = train->add_flag("-q,--quiet", arguments_.quiet, "Print the result only");
+  train->add_flag("-v,--verbose", arguments_.verbose, "Print more about the machine and how gradients travel")
+      ->excludes(quiet);
+
+  CLI::App* check = command("check", "Print every mistake in configs; reads no data beyond headers");
+  check->add_option("CONFIG", arguments_.files, "YAML files")->required();
+  add_settings(*check);
+
+  CLI::App* config = command("config", "Print the resolved YAML with every default");
+  config->add_option("CONFIG", file_, "The YAML file")->required();
+  add_settings(*config);
+
+  CLI::App* summary = command("summary", "Print layers, shapes, parameters, operations and memory per rank");
+  summary->add_option("CONFIG", file_, "The YAML file")->required();
+  add_placement(*summary);
+  add_settings(*summary);
+
+  CLI::App* time = command("time", "Print what each layer takes of a training step; saves nothing");
+  time->add_option("CONFIG", file_, "The YAML file")->required();
+  time->add_option("--steps", arguments_.steps, "Steps to time, after as many to warm up (default: 50)")
+      ->type_name("N")
+      ->check(whole_number(1, kMostSteps));
+  add_placement(*time);
+  add_settings(*time);
+
+  CLI::App* eval = command("eval", "Print loss and metrics of a run's best weights");
+  eval->add_option("RUN", file_, "A run directory, or a checkpoint inside one")->required();
+  eval->add_option("--split", arguments_.split, "train, valid or test (default)")
+      ->type_name("SPLIT")
+      ->check(one_of({"train", "valid", "test"}));
+  add_placement(*eval);
+  add_settings(*eval);
+
+  CLI::App* predict = command("predict", "Print what a run's best weights make of images (PNG, JPEG)");
+  predict->add_option("RUN", file_, "A run directory, or a checkpoint inside one")->required();
+  predict->add_option("FILES", arguments_.files, "Images, of any size")->required();
+  const auto add_format = [&](const char* flag, PredictionFormat format, const char* what) {
+    return predict->add_flag_callback(
+        flag, [this, format] { arguments_.prediction_format = format; }, what);
+  };
+  CLI::Option* json =
+      add_format("--json", PredictionFormat::json, "Print an object a line, with all outputs");
+  CLI::Option* csv =
+      add_format("--csv", PredictionFormat::csv, "Print all outputs as a table, its fields between commas");
+  csv->excludes(json);
+  add_format("--npy", PredictionFormat::npy, "Print all outputs in NumPy's format")
+      ->excludes(json)
+      ->excludes(csv);
+  add_settings(*predict);
+
+  CLI::App* generate = command("generate", "Print how a text goes on, by a run's best weights");
+  generate->add_option("RUN", file_, "A run directory, or a checkpoint inside one")->required();
+  generate->add_option("--prompt", arguments_.prompt, "How the text begins")->type_name("TEXT")->required();
+  generate->add_option("--tokens", arguments_.tokens, "So many tokens more (default: 500)")
+      ->type_name("N")
+      ->check(whole_number(1, kMostSteps));
+  generate
+      ->add_option("--temperature", arguments_.temperature,
+                   "0: always the likeliest token; 1: as the model has it (default: 0.8)")
+      ->type_name("T")
+      ->check(CLI::Range(0.0, 100.0).description(""));
+  add_settings(*generate);
+
+  CLI::App* report = command("report", "Write a run's report.html again, also while the run goes on");
+  report->add_option("RUN", file_, "A run directory")->required();
+
+  CLI::App* compare = command("compare", "Print what runs came to, and the settings in which they differ");
+  compare->add_option("RUN", arguments_.files, "Run directories")->required();
+
+  CLI::App* schema =
+      command("schema", "Print the JSON Schema of the YAML (draft-07), or all keys as Markdown");
+  schema->add_flag("--keys", arguments_.keys, "Print the reference of all keys (docs/keys.md)");
+  command("info", "Print cores, instructions, BLAS, MPI and versions");
+  // Last, because commands inherit it.
+  app_.footer(
+      "`train` may be left out: trainer configs/mnist-small.yaml. `trainer COMMAND --help` shows a command's "
+      "flags.\n"
+      "Exit codes: 0 done, 1 failure, 2 YAML or flags, 3 data, 4 number of processes, 5 diverged, 6 "
+      "weights,\n"
+      "7 a process was lost, 130 stopped, with a checkpoint.");
+}
+
+CLI::App* CommandLine::command(const std::string& name, const std::string& help) {
+  CLI::App* command = app_.add_subcommand(name, help);
+  command->allow_extras();  // so that a mistyped flag can be told with the one that was meant
+  command->get_formatter()->column_width(34);
+  return command;
+}
+
+void CommandLine::add_settings(CLI::App& command) {
+  command
+      .add_option("-s,--set", arguments_.overrides,
+                  "Override a key, repeatable: -s train.epochs=1 -s model.layers[0].conv.kernel=3")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+}
+
+void CommandLine::add_placement(CLI::App& command) {
+  command.add_option("-n,--ranks", arguments_.ranks, "Start N processes here (runs the MPI launcher)")
+      ->type_name("N")
+      ->check(whole_number(1, kMostRanks));
+  command.add_flag("-p,--datapar", arguments_.datapar, "Cut each batch over the processes")
+      ->disable_flag_override();
+  command.add_flag("-m,--modelpar", arguments_.modelpar, "Cut dense layers over the processes")
+      ->disable_flag_override();
+  command.add_option("--mesh", mesh_, "Both: D groups of samples x M parts of the model")->type_name("DxM");
+  command
+      .add_option("--ranks-per-node", arguments_.ranks_per_node,
+                  "K consecutive processes count as a node (for tests)")
+      ->type_name("K")
+      ->check(whole_number(1, kMostRanks));
+  command
+      .add_option("--threads", arguments_.threads,
+                  "Threads of each process (default: OMP_NUM_THREADS, else cores / processes)")
+      ->type_name("T")
+      ->check(whole_number(1, kMostThreads));
+}
+
+/// Any command's flag of that name, "-n" or "--ranks".
+const CLI::Option* CommandLine::find_flag(const std::string& word) const {
+  for (const CLI::App* command : app_.get_subcommands([](const CLI::App*) { return true; }))
+    if (const CLI::Option* option = command->get_option_no_throw(word))
+      if (!option->get_positional()) return option;
+  return nullptr;
+}
+
+/// Whether the word after this one is a flag's value.
+bool CommandLine::takes_next_word(const std::string& word) const {
+  const auto requires_value = [&](const std::string& flag) {
+    const CLI::Option* option = find_flag(flag);
+    return option && option->get_items_expected_min() > 0;
+  };
+  if (word.starts_with("--")) return requires_value(word);
+  // Letters may be joined (-pn 4), and a value may be glued to its letter (-n4).
+  for (std::size_t i = 1; i < word.size(); ++i)
+    if (requires_value(std::string("-") + word[i])) return i + 1 == word.size();
+  return false;
+}
+
+/// Where the words stand that are neither flags nor their values.
+std::vector<std::size_t> CommandLine::plain_words() const {
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    if (!words_[i].starts_with("-"))
+      places.push_back(i);
+    else if (takes_next_word(words_[i]))
+      ++i;
+  }
+  return places;
+}
+
+void CommandLine::put_verb_first() {
+  const std::vector<std::size_t> plain = plain_words();
+  if (plain.empty()) {
+    const bool asks = std::any_of(words_.begin(), words_.end(), [](const std::string& word) {
+      return word == "-h" || word == "--help" || word == "--version";
+    });
+    if (!asks) {
+      if (words_.empty()) fail("nothing to do: which config?", "trainer CONFIG, or trainer --help");
+      words_.insert(words_.begin(), "train");
+    }
+    return;
+  }
+  const std::string word = words_[plain.front()];
+  if (kVerbs.contains(word)) {
+    words_.erase(words_.begin() + static_cast<std::ptrdiff_t>(plain.front()));
+    words_.insert(words_.begin(), word);
+    return;
+  }
+  const bool after_unknown_flag = plain.front() > 0 && words_[plain.front() - 1].starts_with("-") &&
+                                  !find_flag(words_[plain.front() - 1]);
+  std::error_code ignored;
+  const bool looks_like_a_file =
+      word.find_first_of("./") != std::string::npos || std::filesystem::is_directory(word, ignored);
+  if (!looks_like_a_file && !after_unknown_flag) {
+    const std::string meant = nearest(word, names_of(kVerbs));
+    fail("unknown command " + in_quotes(word),
+         meant.empty() ? "the commands are " + listed(names_of(kVerbs)) + "; or a YAML file to train"
+                       : "did you mean `" + meant + "`?");
+  }
+  words_.insert(words_.begin(), "train");
+}
+
+void CommandLine::check_leftovers(const CLI::App& command) const {
+  const std::vector<std::string> leftovers = command.remaining();
+  if (leftovers.empty()) return;
+  const auto flag = std::find_if(leftovers.begin(), leftovers.end(),
+                                 [](const std::string& word) { return word.starts_with("-"); });
+  const std::string see = "trainer " + command.get_name() + " --help";
+  if (flag == leftovers.end()) fail("one argument too many: " + in_quotes(leftovers.front()), see);
+  const std::string name = flag->substr(0, flag->find('='));
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& text : option->get_lnames()) known.push_back("--" + text);
+    for (const std::string& text : option->get_snames()) known.push_back("-" + text);
+  }
+  const std::string meant = name.starts_with("--") ? nearest(name, known) : "";
+  const std::string key = name.starts_with("--") ? path_of_key(name.substr(2), run_settings()) : "";
+  if (meant.empty() && !key.empty())
+    fail("unknown flag " + in_quotes(name), fmt::format("keys of the YAML are set with -s {}=VALUE", key));
+  fail("unknown flag " + in_quotes(name) + " of `trainer " + command.get_name() + "`",
+       meant.empty() ? see : "did you mean `" + meant + "`?");
+}
+
+/// CLI11 says "--ranks: 1 required N missing" and "datapar was given a disallowed flag override".
+void CommandLine::check_values(const CLI::ParseError& mistake) const {
+  const std::string what = mistake.what(), name = what.substr(0, what.find(':'));
+  const CLI::Option* flag = find_flag(name);
+  if (flag && what.ends_with(" missing"))
+    fail(name + " wants a value", fmt::format("{} {}", name, flag->get_type_name()));
+  if (what.ends_with(" disallowed flag override"))
+    fail("--" + what.substr(0, what.find(' ')) + " takes no value", "leave = and what follows out");
+}
+
+std::optional<MeshShape> mesh_shape(const std::string& text) {
+  MeshShape shape;
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "%6dx%6d%c", &shape.data, &shape.model, &rest) != 2 || shape.data < 1 ||
+      shape.model < 1)
+    return std::nullopt;
+  return shape;
+}
+
+/// "02:30:00" in seconds.
+std::int64_t seconds_of(const std::string& text) {
+  std::int64_t hours = 0, minutes = 0, seconds = 0;
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "%6" SCNd64 ":%2" SCNd64 ":%2" SCNd64 "%c", &hours, &minutes, &seconds,
+                  &rest) != 3 ||
+      hours < 0 || minutes < 0 || seconds < 0 || minutes > 59 || seconds > 59 ||
+      hours + minutes + seconds == 0)
+    fail("--walltime wants HH:MM:SS, got " + in_quotes(text), "--walltime 02:30:00: two and a half hours");
+  return (hours * 60 + minutes) * 60 + seconds;
+}
+
+void CommandLine::parse() {
+  if (!words_.empty() && words_.front() == "help") words_.front() = "--help";
+  put_verb_first();
+  const CLI::App* chosen = &app_;
+  try {
+    std::vector<std::string> backwards(words_.rbegin(), words_.rend());
+    app_.parse(backwards);
+    chosen = app_.get_subcommands().front();
+  } catch (const CLI::CallForHelp&) {
+    arguments_.message = app_.help();
+  } catch (const CLI::CallForVersion& asked) {
+    arguments_.message = std::string(asked.what()) + "\n";
+  } catch (const CLI::ParseError& mistake) {
+    // A flag of which nothing is known explains best why the rest did not fit.
+    for (const CLI::App* command : app_.get_subcommands()) check_leftovers(*command);
+    check_values(mistake);
+    const auto commands = app_.get_subcommands();
+    fail(mistake.what(),
+         "trainer " + (commands.empty() ? "" : commands.front()->get_name() + " ") + "--help");
+  }
+  if (!arguments_.message.empty()) {
+    arguments_.verb = Verb::message;
+    return;
+  }
+  check_leftovers(*chosen);
+  arguments_.verb = kVerbs.at(chosen->get_name());
+  if (!file_.empty()) arguments_.files.insert(arguments_.files.begin(), file_);
+  arguments_.progress = kProgressModes.at(progress_);
+  if (!mesh_.empty()) {
+    arguments_.mesh = mesh_shape(mesh_);
+    if (!arguments_.mesh)
+      fail("--mesh wants DxM, got " + in_quotes(mesh_),
+           "--mesh 2x2: 2 groups of samples x 2 parts of the model");
+  }
+  if (arguments_.restarts > 0 && arguments_.ranks == 0)
+    fail("--restarts is for processes that are started here", "trainer -n N --restarts K ...");
+  if (!walltime_.empty()) arguments_.walltime = seconds_of(walltime_);
+  if (arguments_.datapar && arguments_.modelpar && !arguments_.mesh)
+    fail("--datapar and --modelpar together need --mesh DxM",
+         "--mesh 2x2: 2 groups of samples x 2 parts of the model");
+  if (chosen->get_name() == "train" && chosen->get_option("--seed")->count() > 0)
+    arguments_.overrides.push_back(fmt::format("train.seed={}", seed_));
+}
+
+}  // namespace
+
+Arguments parse_arguments(const std::vector<std::string>& words) {
+  Arguments arguments{.words = words};
+  CommandLine(arguments).parse();
+  return arguments;
+}
+
+MeshShape mesh_of(const Arguments& arguments, int ranks) {
+  if (arguments.mesh) {
+    const auto [data, model] = *arguments.mesh;
+    if (static_cast<std::int64_t>(data) * model == ranks) return *arguments.mesh;
+    std::string others;
+    if (ranks % model == 0) others = fmt::format(", or --mesh {}x{}", ranks / model, model);
+    throw Error(
+        ExitCode::ranks,
+        fmt::format("{} rank{} not make a {}x{} mesh", ranks, ranks == 1 ? " does" : "s do", data, model),
+        fmt::format("{} -n {} ...{}, or --datapar", arguments.ranks > 0 ? "trainer" : "mpirun",
+                    static_cast<std::int64_t>(data) * model, others));
+  }
+  if (arguments.datapar) return {.data = ranks};
+  if (arguments.modelpar) return {.model = ranks};
+  if (ranks > 1) {
+    std::vector<std::string> words{"mpirun", "-n", std::to_string(ranks), "trainer"};
+    if (arguments.ranks > 0) words = {"trainer", "-n", std::to_string(ranks)};
+    for (const auto& [name, verb] : kVerbs)
+      if (verb == arguments.verb && verb != Verb::train) words.push_back(name);
+    words.push_back("--datapar");
+    words.push_back(arguments.files.front());
+    throw Error(ExitCode::ranks,
+                fmt::format("{} processes were started without --datapar or --modelpar", ranks),
+                shell_line(words));
+  }
+  return {};
+}
+
+std::string shell_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char letter) {
+      return letter < 128 && (std::isalnum(letter) || std::strchr("_./:=,@%+-", letter));
+    });
+    if (plain) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char letter : word) line += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+    line += '\'';
+  }
+  return line;
+}
+
+}  // namespace trainer

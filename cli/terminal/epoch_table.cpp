@@ -1,0 +1,73 @@
+#include "cli/terminal/epoch_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/terminal/text.h"
+
+namespace trainer {
+namespace {
+
+std::string right_aligned(const std::string& text, std::size_t columns) {
+  const std::size_t own = columns_of(text);
+  return std::string(own < columns ? columns - own : 0, ' ') + text;
+}
+
+}  // namespace
+
+EpochTable::EpochTable(const RunFacts& facts) : facts_(facts) {
+  constexpr std::size_t kLoss = 8, kMetric = 6, kSpeed = 10, kShare = 4, kTime = 6;
+  const auto add = [&](const std::string& heading, std::size_t width) {
+    columns_.emplace_back(heading, std::max(width, columns_of(heading)));
+  };
+  const auto add_scores = [&](const std::string& prefix) {
+    add(prefix + "loss", kLoss);
+    for (const MetricFacts& metric : facts.metrics) add(prefix + metric.short_name, kMetric);
+  };
+  add("epoch", fmt::formatted_size("{}/{}", facts.epochs, facts.epochs));
+  add_scores("");
+  if (!facts.evaluation_split.empty()) add_scores(facts.evaluation_split + " ");
+  add("examples/s", kSpeed);
+  add("comm", kShare);
+  add("data", kShare);
+  add("time", kTime);
+}
+
+std::string EpochTable::line(const std::vector<std::string>& cells) const {
+  std::string text;
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    text += (i == 0 ? " " : "  ") + right_aligned(cells[i], i < columns_.size() ? columns_[i].second : 0);
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+std::string EpochTable::heading() const {
+  std::vector<std::string> cells;
+  for (const auto& [heading, width] : columns_) cells.push_back(heading);
+  return line(cells);
+}
+
+std::string EpochTable::epoch_cell(int epoch) const {
+  return " " + right_aligned(fmt::format("{}/{}", epoch, facts_.epochs), columns_.front().second);
+}
+
+std::string EpochTable::row(const EpochReport& report) const {
+  std::vector<std::string> cells{fmt::format("{}/{}", report.epoch, facts_.epochs)};
+  const auto add_scores = [&](const Scores* scores) {
+    cells.push_back(scores ? loss_text(scores->loss) : "");
+    for (std::size_t i = 0; i < facts_.metrics.size(); ++i)
+      cells.push_back(scores ? metric_text(facts_.metrics[i], scores->metrics[i]) : "");
+  };
+  add_scores(&report.train);
+  if (!facts_.evaluation_split.empty()) add_scores(report.evaluation ? &*report.evaluation : nullptr);
+  cells.push_back(grouped(std::llround(report.examples_per_second)));
+  cells.push_back(fmt::format("{:.0f}%", 100 * report.comm_share));
+  cells.push_back(fmt::format("{:.0f}%", 100 * report.data_share));
+  cells.push_back(seconds_text(report.epoch_time));
+  cells.push_back(report.best ? "*" : "");
+  return line(cells);
+}
+
+}  // namespace trainer

@@ -1,0 +1,210 @@
+#include "cli/terminal/progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include "cli/terminal/epoch_table.h"
+#include "cli/terminal/text.h"
+#include "models/checkpoints/run_directory.h"
+
+namespace trainer {
+namespace {
+
+/// Readers of a pipe see each line at once.
+void print(const std::string& text) {
+  fmt::print("{}", text);
+  std::fflush(stdout);
+}
+
+/// The table, a line an epoch.
+class PlainProgress : public Observer {
+ public:
+  void on_start(const RunFacts& facts) override {
+    table_.emplace(facts);
+    print("\n" + table_->heading() + "\n");
+  }
+  void on_epoch(const EpochReport& report) override { print(table_->row(report) + "\n"); }
+
+ protected:
+  const EpochTable& table() const { return *table_; }
+
+ private:
+  std::optional<EpochTable> table_;
+};
+
+/// The table, and below it a bar for the epoch under way.
+class BarProgress final : public PlainProgress {
+ public:
+  explicit BarProgress(const TerminalFacts& terminal) : terminal_(terminal) {}
+  ~BarProgress() override { clear(); }
+
+  void on_start(const RunFacts& facts) override {
+    facts_ = facts;
+    PlainProgress::on_start(facts);
+    start_epoch();
+  }
+  void on_step(const StepReport& report) override {
+    const auto samples = static_cast<double>(report.scores.samples);
+    so_far_.samples += report.scores.samples;
+    so_far_.loss += samples * report.scores.loss;
+    for (std::size_t i = 0; i < so_far_.metrics.size(); ++i)
+      so_far_.metrics[i] += samples * report.scores.metrics[i];
+    ++steps_;
+    const auto now = Clock::now();
+    if (now - drawn_ < std::chrono::milliseconds(100)) return;
+    drawn_ = now;
+    Scores means = so_far_;
+    means.loss /= static_cast<double>(so_far_.samples);
+    for (double& value : means.metrics) value /= static_cast<double>(so_far_.samples);
+    const std::int64_t epoch_end = std::min(facts_.steps_per_epoch * report.epoch, facts_.total_steps);
+    const double seconds = std::chrono::duration<double>(now - epoch_began_).count();
+    const double left = seconds / static_cast<double>(steps_) * static_cast<double>(epoch_end - report.step);
+    print("\r\x1b[K" + bar_line(facts_, report, means, left, terminal_));
+    is_drawn_ = true;
+  }
+  void on_epoch(const EpochReport& report) override {
+    clear();
+    PlainProgress::on_epoch(report);
+    start_epoch();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void start_epoch() {
+    epoch_began_ = Clock::now();
+    steps_ = 0;
+    so_far_ = Scores{.metrics = std::vector<double>(facts_.metrics.size(), 0.0)};
+  }
+  void clear() {
+    if (is_drawn_) std::fputs("\r\x1b[K", stdout);
+    is_drawn_ = false;
+  }
+
+  TerminalFacts terminal_;
+  RunFacts facts_;
+  Clock::time_point drawn_{}, epoch_began_{};
+  std::int64_t steps_ = 0;
+  Scores so_far_;
+  bool is_drawn_ = false;
+};
+
+/// An object a line: the lines of metrics.jsonl between one that begins and one that ends the run.
+class JsonProgress final : public Observer {
+ public:
+  explicit JsonProgress(std::string run) : run_(std::move(run)) {}
+
+  void on_start(const RunFacts& facts) override {
+    facts_ = facts;
+    print(fmt::format(
+        R"({{"event":"start","run":{},"steps_per_epoch":{},"total_steps":{},"epochs":{},"batch":{}}})"
+        "\n",
+        json_text(run_), facts.steps_per_epoch, facts.total_steps, facts.epochs, facts.batch));
+  }
+  void on_step(const StepReport& report) override {
+    if (report.logged) print(metrics_line(facts_, report, "train", report.scores) + "\n");
+  }
+  void on_evaluation(const StepReport& after, const std::string& split, const Scores& scores) override {
+    print(metrics_line(facts_, after, split, scores) + "\n");
+  }
+  void on_end(const RunResult& result) override {
+    print(fmt::format(
+        R"({{"event":"end","run":{},"steps":{},"best_epoch":{},"time":{:.3f},"comm_share":{:.4f},"data_share":{:.4f},"memory":{}}})"
+        "\n",
+        json_text(run_), result.steps, result.best_epoch, result.time, result.comm_share, result.data_share,
+        result.memory));
+  }
+
+ private:
+  std::string run_;
+  RunFacts facts_;
+};
+
+class NoProgress final : public Observer {};
+
+}  // namespace
+
+TerminalFacts standard_output() {
+  TerminalFacts facts;
+  winsize size{};
+  // Under mpirun standard output is always a terminal; only a real one has a width.
+  if (::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+    facts.columns = size.ws_col;
+  const char* terminal = std::getenv("TERM");
+  const char* no_colour = std::getenv("NO_COLOR");
+  facts.moves = facts.columns > 0 && terminal && std::string_view(terminal) != "dumb";
+  facts.colour = facts.moves && !(no_colour && *no_colour);
+  return facts;
+}
+
+std::unique_ptr<Observer> make_progress(ProgressMode mode, const TerminalFacts& terminal,
+                                        const std::string& run) {
+  switch (mode) {
+    case ProgressMode::automatic:
+    case ProgressMode::bar:
+      // A bar where it cannot be drawn over would fill a log with thousands of lines.
+      if (terminal.moves) return std::make_unique<BarProgress>(terminal);
+      return std::make_unique<PlainProgress>();
+    case ProgressMode::plain:
+      return std::make_unique<PlainProgress>();
+    case ProgressMode::json:
+      return std::make_unique<JsonProgress>(run);
+    case ProgressMode::none:
+      break;
+  }
+  return std::make_unique<NoProgress>();
+}
+
+std::string bar_line(const RunFacts& facts, const StepReport& report, const Scores& epoch_so_far,
+                     double seconds_left, const TerminalFacts& terminal) {
+  const std::int64_t epoch_begin = facts.steps_per_epoch * (report.epoch - 1);
+  const std::int64_t steps = std::min(facts.steps_per_epoch, facts.total_steps - epoch_begin);
+  const std::int64_t done = report.step - epoch_begin;
+  const std::string before = EpochTable(facts).epoch_cell(report.epoch) + " ";
+  std::string after = fmt::format("  {}/{}  loss {}", done, steps, loss_text(epoch_so_far.loss));
+  for (std::size_t i = 0; i < facts.metrics.size(); ++i)
+    after += fmt::format("  {} {}", facts.metrics[i].short_name,
+                         metric_text(facts.metrics[i], epoch_so_far.metrics[i]));
+  const auto seconds = static_cast<std::int64_t>(std::ceil(seconds_left));
+  after += fmt::format("  {}/s  {}:{:02} left", grouped(std::llround(report.examples_per_second)),
+                       seconds / 60, seconds % 60);
+
+  constexpr std::int64_t kWidest = 24, kNarrowest = 6;
+  const std::int64_t room = terminal.columns - 1 - std::ssize(before) - std::ssize(after);
+  if (room < kNarrowest)
+    return (before + after).substr(0, static_cast<std::size_t>(std::max(terminal.columns - 1, 0)));
+  const std::int64_t cells = std::min(room, kWidest), filled = cells * done / steps;
+  std::string bar = terminal.colour ? "\x1b[32m" : "";
+  for (std::int64_t cell = 0; cell < cells; ++cell) {
+    if (cell == filled) bar += terminal.colour ? "╸\x1b[2;39m" : "╸";
+    if (cell != filled) bar += cell < filled || terminal.colour ? "━" : "─";
+  }
+  return before + bar + (terminal.colour ? "\x1b[0m" : "") + after;
+}
+
+std::string result_line(const RunFacts& facts, const RunResult& result) {
+  std::string total = fmt::format("total {}, {:.0f}% of it communication", seconds_text(result.time),
+                                  100 * result.comm_share);
+  constexpr double kWorthSaying = 0.05;
+  if (result.data_share > kWorthSaying)
+    total += fmt::format(", {:.0f}% waiting for data", 100 * result.data_share);
+  if (result.memory > 0) total += ", " + bytes_text(result.memory) + " of memory";
+  if (!result.best) return fmt::format("done  {}      {}", counted(result.steps, "step"), total);
+  const std::string score = facts.metrics.empty()
+                                ? "loss " + loss_text(result.best->loss)
+                                : facts.metrics.front().name + " " +
+                                      metric_text(facts.metrics.front(), result.best->metrics.front(), 2);
+  const std::string when = result.best_epoch == 0 ? "done  " + counted(result.steps, "step")
+                                                  : fmt::format("best  epoch {}", result.best_epoch);
+  return fmt::format("{}: {} {}      {}", when, facts.evaluation_split, score, total);
+}
+
+}  // namespace trainer

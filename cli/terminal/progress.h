@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cli/terminal/arguments.h"
+#include "models/training/observer.h"
+
+namespace trainer {
+
+/// How a terminal is drawn on.
+struct TerminalFacts {
+  int columns = 0;  ///< 0: not a terminal
+  bool colour = false;
+  bool moves = false;  ///< understands \r and "clear the line"
+};
+
+/// Standard output's, by the system and by NO_COLOR and TERM.
+TerminalFacts standard_output();
+
+/// What tells the user how training goes, on standard output. `run`: the run directory.
+std::unique_ptr<Observer> make_progress(ProgressMode mode, const TerminalFacts& terminal,
+                                        const std::string& run);
+
+/// One line on how the epoch under way goes, no wider than the terminal.
+std::string bar_line(const RunFacts& facts, const StepReport& report, const Scores& epoch_so_far,
+                     double seconds_left, const TerminalFacts& terminal);
+
+/// "best  epoch 5: test accuracy 98.63%      total 10s, 4% of it communication, 52.0 MiB of memory"
+std::string result_line(const RunFacts& facts, const RunResult& result);
+
+}  // namespace trainer

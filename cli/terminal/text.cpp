@@ -1,0 +1,81 @@
+#include "cli/terminal/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace trainer {
+
+std::string grouped(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  const std::ptrdiff_t first = number < 0 ? 1 : 0;
+  for (std::ptrdiff_t place = std::ssize(digits) - 3; place > first; place -= 3)
+    digits.insert(static_cast<std::size_t>(place), ",");
+  return digits;
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  constexpr std::array units{"KiB", "MiB", "GiB", "TiB"};
+  double amount = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; amount >= 1000 && unit + 1 < units.size(); ++unit) amount /= 1024;
+  return fmt::format("{:.1f} {}", amount, units[unit]);
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds < 1) return fmt::format("{:.2f}s", seconds);
+  if (seconds < 10) return fmt::format("{:.1f}s", seconds);
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  if (whole < 60) return fmt::format("{}s", whole);
+  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+std::string loss_text(double loss) {
+  if (std::isnan(loss)) return "nan";  // whatever its sign
+  const double size = std::abs(loss);
+  if (size > 0 && size < 0.001) return fmt::format("{:.2e}", loss);
+  return size < 100 ? fmt::format("{:.4f}", loss) : fmt::format("{:.3g}", loss);
+}
+
+std::string metric_text(const MetricFacts& metric, double value, int decimals) {
+  return metric.is_fraction && !std::isnan(value) ? fmt::format("{:.{}f}%", 100 * value, decimals)
+                                                  : loss_text(value);
+}
+
+std::string short_number(double number) {
+  if (std::isnan(number)) return "nan";
+  const bool is_whole = number == std::floor(number) && std::abs(number) < 1e15;
+  if (is_whole && std::abs(number) >= 1000) return grouped(std::llround(number));
+  return fmt::format("{:.4g}", number);
+}
+
+std::string counted(std::int64_t number, const std::string& noun, const std::string& plural_ending) {
+  return grouped(number) + " " + noun + (number == 1 ? "" : plural_ending);
+}
+
+std::size_t columns_of(const std::string& utf8) {
+  return static_cast<std::size_t>(
+      std::count_if(utf8.begin(), utf8.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t left) {
+  std::vector<std::size_t> widths(rows.empty() ? 0 : rows.front().size());
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      const std::string space(widths[i] - columns_of(row[i]), ' ');
+      line += (i > 0 ? "  " : "") + (i < left ? row[i] + space : space + row[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace trainer

@@ -1,0 +1,58 @@
+#include "datasets/loading/batch_order.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+
+#include "engine/core/error.h"
+#include "engine/core/random.h"
+
+namespace trainer {
+
+BatchOrder::BatchOrder(const Options& options) : options_(options) {
+  assert(options.samples > 0 && options.batch > 0);
+  if (steps_per_epoch() == 0)
+    throw Error(ExitCode::usage,
+                fmt::format("no batch is left: {} training samples, batch {}, and the short one is dropped",
+                            options.samples, options.batch),
+                "data.drop_last: false, or a smaller train.batch");
+}
+
+std::int64_t BatchOrder::steps_per_epoch() const {
+  const bool is_short = options_.samples % options_.batch != 0;
+  const std::int64_t short_batch = is_short && !options_.drop_last && !options_.streams ? 1 : 0;
+  return options_.samples / options_.batch + short_batch;
+}
+
+std::span<const std::int64_t> BatchOrder::epoch(std::int64_t epoch) {
+  if (options_.streams) {
+    if (epoch_ < 0) fill_with_streams();
+  } else if (epoch_ < 0 && !options_.shuffle) {
+    order_.resize(static_cast<std::size_t>(options_.samples));
+    std::iota(order_.begin(), order_.end(), 0);
+  } else if (epoch != epoch_ && options_.shuffle) {
+    order_ = permutation(options_.samples,
+                         RandomStream(options_.seed, "order of samples", static_cast<std::uint64_t>(epoch)));
+  }
+  epoch_ = epoch;
+  return order_;
+}
+
+void BatchOrder::fill_with_streams() {
+  const std::int64_t steps = steps_per_epoch();
+  for (std::int64_t step = 0; step < steps; ++step)
+    for (std::int64_t row = 0; row < options_.batch; ++row) order_.push_back(row * steps + step);
+  for (std::int64_t rest = steps * options_.batch; rest < options_.samples; ++rest) order_.push_back(rest);
+}
+
+std::span<const std::int64_t> BatchOrder::batch(std::int64_t step) {
+  assert(step >= 0);
+  const auto order = epoch(step / steps_per_epoch());
+  const std::int64_t first = step % steps_per_epoch() * options_.batch;
+  const std::int64_t count = std::min(options_.batch, options_.samples - first);
+  return order.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+}
+
+}  // namespace trainer

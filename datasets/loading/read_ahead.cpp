@@ -1,0 +1,168 @@
+#include "datasets/loading/read_ahead.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+#include "engine/core/error.h"
+
+namespace trainer {
+namespace {
+
+/// Lets the calling thread give way to those that compute: it is to use what they leave.
+void give_way() {
+  constexpr int kLower = 10;
+  // On Linux this is about the thread; where it fails, speed suffers and nothing else.
+  setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + kLower);
+}
+
+}  // namespace
+
+ReadAhead::ReadAhead(Options options, Prepare prepare)
+    : options_(std::move(options)), prepare_(std::move(prepare)), order_(options_.order) {
+  if (options_.room < 1 || options_.threads < 1)
+    throw std::logic_error("reading ahead needs room and threads");
+  slots_.resize(static_cast<std::size_t>(options_.room));
+  memory_.resize(static_cast<std::size_t>(options_.room * options_.row_size));
+  const auto most = static_cast<std::size_t>(options_.order.batch);
+  next_.samples.reserve(most);
+  done_directly_.reserve(most);
+  try {
+    for (int thread = 0; thread < options_.threads; ++thread)
+      threads_.emplace_back([this, thread] { serve(thread); });
+  } catch (const std::system_error& error) {
+    stop();
+    throw Error(ExitCode::failure, std::string("cannot start threads that read ahead: ") + error.what(),
+                "a higher limit of processes (ulimit -u)");
+  }
+}
+
+ReadAhead::~ReadAhead() { stop(); }
+
+void ReadAhead::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  rows_wanted_.notify_all();
+}
+
+std::span<float> ReadAhead::memory_of(std::int64_t number) {
+  return std::span(memory_).subspan(static_cast<std::size_t>(number % options_.room * options_.row_size),
+                                    static_cast<std::size_t>(options_.row_size));
+}
+
+void ReadAhead::enter_step(std::int64_t step) {
+  next_.step = step;
+  next_.row = 0;
+  next_.samples.clear();
+  if (step >= options_.end_step) return;
+  const auto batch = order_.batch(step);
+  const Range own = options_.own_rows(std::ssize(batch));
+  next_.samples.assign(batch.begin() + own.first, batch.begin() + own.last);
+}
+
+void ReadAhead::begin(std::int64_t step) {
+  {
+    const std::lock_guard lock(mutex_);
+    first_number_ = step == step_ + 1 ? first_number_ + own_.count() : next_.number;
+    // Those who fetched may have been faster, or the run begins elsewhere.
+    if (step != step_ + 1 || next_.step < step) {
+      next_.number = first_number_;
+      enter_step(step);
+    }
+    step_ = step;
+    const std::int64_t first = step % order_.steps_per_epoch() * options_.order.batch;
+    own_ = options_.own_rows(std::min(options_.order.batch, options_.order.samples - first));
+    done_directly_.assign(static_cast<std::size_t>(own_.count()), 0);
+    for (Slot& slot : slots_)
+      if (slot.state == State::ready && slot.number < first_number_) slot = {};
+  }
+  rows_wanted_.notify_all();
+}
+
+bool ReadAhead::find_row() {
+  while (next_.step >= 0 && next_.step < options_.end_step) {
+    if (next_.row == std::ssize(next_.samples)) {
+      enter_step(next_.step + 1);
+    } else if (next_.step == step_ && done_directly_[static_cast<std::size_t>(next_.row)] != 0) {
+      ++next_.row;
+      ++next_.number;
+    } else {
+      return slot_of(next_.number).state == State::empty;
+    }
+  }
+  return false;
+}
+
+void ReadAhead::serve(int thread) {
+  give_way();
+  std::unique_lock lock(mutex_);
+  while (true) {
+    rows_wanted_.wait(lock, [&] { return stop_ || find_row(); });
+    if (stop_) return;
+    const std::int64_t number = next_.number++, epoch = epoch_of(next_.step);
+    const std::int64_t sample = next_.samples[static_cast<std::size_t>(next_.row++)];
+    Slot& slot = slot_of(number);
+    slot = {State::in_work, number, nullptr};
+    lock.unlock();
+    std::exception_ptr problem;
+    try {
+      prepare_(sample, epoch, memory_of(number), thread);
+    } catch (...) {
+      problem = std::current_exception();
+    }
+    lock.lock();
+    slot.problem = problem;
+    slot.state = number < first_number_ ? State::empty : State::ready;
+    row_ready_.notify_all();
+  }
+}
+
+void ReadAhead::take(Slot& slot, std::span<float> row, std::unique_lock<std::mutex>& lock) {
+  const std::exception_ptr problem = slot.problem;
+  if (!problem) {
+    lock.unlock();  // nobody touches a slot that is ready
+    std::ranges::copy(memory_of(slot.number), row.begin());
+    lock.lock();
+  }
+  slot = {};
+  rows_wanted_.notify_one();
+  if (problem) std::rethrow_exception(problem);
+}
+
+void ReadAhead::fetch(std::int64_t first, std::span<const std::int64_t> samples, Tensor x, int who) {
+  const auto row_of = [&](std::size_t i) {
+    return x.span().subspan(i * static_cast<std::size_t>(options_.row_size),
+                            static_cast<std::size_t>(options_.row_size));
+  };
+  const std::int64_t offset = first - own_.first;
+  const auto number_of = [&](std::size_t i) { return first_number_ + offset + static_cast<std::int64_t>(i); };
+  std::unique_lock lock(mutex_);
+  // What is ready, and what nobody has begun; then what is in work on the threads.
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    Slot& slot = slot_of(number_of(i));
+    if (slot.state != State::empty && slot.number == number_of(i)) {
+      if (slot.state == State::ready) take(slot, row_of(i), lock);
+      continue;
+    }
+    char& direct = done_directly_[static_cast<std::size_t>(offset) + i];
+    if (direct != 0) continue;
+    direct = 1;
+    lock.unlock();
+    prepare_(samples[i], epoch_of(step_), row_of(i), who);
+    lock.lock();
+  }
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    Slot& slot = slot_of(number_of(i));
+    const auto is_mine = [&] { return slot.state != State::empty && slot.number == number_of(i); };
+    if (!is_mine()) continue;
+    row_ready_.wait(lock, [&] { return slot.state == State::ready; });
+    take(slot, row_of(i), lock);
+  }
+}
+
+}  // namespace trainer

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "datasets/dataset.h"
+#include "datasets/loading/mixup.h"
+
+namespace trainer {
+
+/// What a model should give for a worker's rows, in memory that is allocated once.
+class TargetRows {
+ public:
+  /// Takes the targets of these samples. The result is valid until the next call.
+  const Targets& read(const Dataset& split, std::span<const std::int64_t> samples);
+  /// Those of samples that an epoch mixes with others.
+  const Targets& read(const Dataset& split, std::span<const std::int64_t> samples, const Mixup& mixup,
+                      std::int64_t epoch);
+  const Targets& targets() const { return targets_; }
+
+ private:
+  std::vector<std::int32_t> labels_, other_labels_;
+  std::vector<float> values_, other_values_, shares_;
+  std::vector<std::int64_t> partners_;
+  Targets targets_;
+};
+
+}  // namespace trainer

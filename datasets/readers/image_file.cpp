@@ -1,0 +1,49 @@
+#include "datasets/readers/image_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "datasets/readers/jpeg.h"
+#include "datasets/readers/png.h"
+#include "engine/core/error.h"
+#include "engine/system/files.h"
+
+namespace trainer {
+namespace {
+
+constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 28;
+
+}  // namespace
+
+std::string ImageDecoder::refusal(std::int64_t height, std::int64_t width, std::size_t bytes,
+                                  std::int64_t densest) {
+  if (height * width > kMostPixels)
+    return fmt::format("{}x{} pixels; at most {} are read", height, width, kMostPixels);
+  if (height * width / densest > static_cast<std::int64_t>(bytes))
+    return fmt::format("{}x{} pixels are more than {} bytes can hold", height, width, bytes);
+  return "";
+}
+
+void ImageDecoder::decode(const std::string& path, int channels, std::int64_t enough, Image& image) {
+  const InputFile file(path, ExitCode::data);
+  const auto fail = [&](const std::string& what, const std::string& note) {
+    throw Error(ExitCode::data, {Diagnostic{.what = what, .place = path, .notes = {note}}});
+  };
+  if (file.size() == 0) fail("image file is empty", "0 bytes");
+  if (file.size() > kLargestFile) fail("image file is too large", fmt::format("{} bytes", file.size()));
+  file_.resize(file.size());
+  file.read(0, std::as_writable_bytes(std::span(file_)));
+  image.channels = channels;
+  std::string problem;
+  if (is_png(file_))
+    problem = decode_png(file_, image);
+  else if (is_jpeg(file_))
+    problem = decode_jpeg(file_, enough, row_, image);
+  else
+    fail("not a image that can be read", "PNG and JPEG are read; it begins with neither's bytes");
+  if (!problem.empty()) fail("image file is damaged or cannot be read", problem);
+}
+
+}  // namespace trainer

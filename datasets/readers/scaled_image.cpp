@@ -1,0 +1,32 @@
+#include "datasets/readers/scaled_image.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace trainer {
+
+void ImageScaler::read(const std::string& path, float* out) {
+  const auto longer = static_cast<double>(std::max(extents_.height, extents_.width));
+  decoder_.decode(path, static_cast<int>(extents_.channels),
+                  static_cast<std::int64_t>(std::ceil(longer / crop_)), image_);
+  const ImageExtents in{image_.height, image_.width, extents_.channels};
+  const auto scratch = static_cast<std::size_t>(resample_scratch(in, extents_.width));
+  if (scratch_.size() < scratch) scratch_.resize(scratch);
+  resample(image_.pixels.data(), in, centre(in), out, extents_, scratch_);
+  constexpr float kWhite = 255;
+  for (std::int64_t i = 0; i < extents_.size(); ++i) out[i] /= kWhite;
+}
+
+/// The largest window in the middle that has the wanted shape, times crop.
+Window ImageScaler::centre(const ImageExtents& in) const {
+  const auto height = static_cast<double>(in.height), width = static_cast<double>(in.width);
+  const double scale = crop_ * std::min(height / static_cast<double>(extents_.height),
+                                        width / static_cast<double>(extents_.width));
+  Window window{.height = scale * static_cast<double>(extents_.height),
+                .width = scale * static_cast<double>(extents_.width)};
+  window.top = (height - window.height) / 2;
+  window.left = (width - window.width) / 2;
+  return window;
+}
+
+}  // namespace trainer

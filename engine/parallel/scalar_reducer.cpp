@@ -1,0 +1,158 @@
+#include "engine/parallel/scalar_reducer.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace trainer {
+namespace {
+
+constexpr const char* kWhat = "a sum over the batch";
+
+}  // namespace
+
+ScalarReducer::ScalarReducer(Mesh& mesh, ThreadPool& pool, bool share, int exact_blocks)
+    : pool_(pool),
+      heartbeat_(mesh.world().heartbeat()),
+      blocks_(VirtualWorkers::one_for_each_worker(mesh.data().size(), pool.size())),
+      rank_(mesh.data().rank()),
+      workers_(static_cast<std::size_t>(pool.size())) {
+  if (exact_blocks > 0) {
+    blocks_.count = exact_blocks;
+    blocks_.exact = true;
+  }
+  Communicator& data = mesh.data();
+  const auto alone = solo();
+  Communicator* node = share ? &mesh.node() : alone.get();
+  if (!share_with(*node, data)) {
+    node = alone.get();
+    share_with(*node, data);
+  }
+  for (Worker& worker : workers_) worker.lines.resize(static_cast<std::size_t>(node_blocks_.count()));
+  node_tree_ = SumTree::of_leaves(static_cast<int>(node_blocks_.count()), {0, node_blocks_.count()});
+  rank_step_ = mesh.model().size();
+  first_rank_ = mesh.world().rank() - node->rank() * rank_step_;
+  several_nodes_ = node->size() < data.size();
+  if (!several_nodes_) return;
+  auto group = data.split(node->rank() == 0 ? 0 : 1, data.rank());
+  if (node->rank() != 0) return;
+  leaders_ = std::move(group);
+  if (!blocks_.exact) return;
+  whole_tree_ = SumTree::of_leaves(blocks_.count, {0, blocks_.count});
+  all_lines_.resize(static_cast<std::size_t>(blocks_.count) * kSlot);
+}
+
+/// False on every rank when the memory cannot be had on one.
+bool ScalarReducer::share_with(Communicator& node, Communicator& data) {
+  first_worker_ = node.rank() * pool_.size();
+  node_workers_ = node.size() * pool_.size();
+  const int first_rank = rank_ - node.rank();
+  node_blocks_ = {blocks_.of_rank(first_rank).first, blocks_.of_rank(first_rank + node.size() - 1).last};
+
+  const std::int64_t doubles = 2 * kSlot * node_blocks_.count();
+  memory_ = node.shared(bytes_of<SharedCounter>(node_workers_ + 1) + bytes_of<double>(doubles + kSlot));
+  std::int64_t refusals = memory_ ? 0 : 1;
+  data.sum(std::span(&refusals, 1));
+  if (refusals > 0) return false;
+  std::span<std::byte> room = memory_->bytes();
+  arrived_ = take<SharedCounter>(room, node_workers_);
+  published_ = take<SharedCounter>(room, 1);
+  slots_ = take<double>(room, doubles);
+  result_ = take<double>(room, kSlot);
+  return true;
+}
+
+/// Two of each block, used in turn: while some still read one, others fill the next.
+std::span<double> ScalarReducer::slot(std::int64_t node_block, std::int64_t sum) const {
+  return slots_.subspan(static_cast<std::size_t>((2 * node_block + sum % 2) * kSlot), kSlot);
+}
+
+void ScalarReducer::sum(int worker, std::span<const double> lines, std::span<double> total) {
+  const std::size_t width = total.size();
+  if (blocks_.count == 1) {
+    std::ranges::copy(lines, total.begin());
+    return;
+  }
+  for (std::size_t first = 0; first < width; first += kSlot) {
+    const std::size_t count = std::min(width - first, static_cast<std::size_t>(kSlot));
+    const auto line = [&](std::int64_t block) {
+      return lines.subspan(static_cast<std::size_t>(block) * width + first, count);
+    };
+    sum_part(worker, line, total.subspan(first, count));
+  }
+}
+
+/// line(i): a part of that of the worker's i-th block.
+template <class Line>
+void ScalarReducer::sum_part(int worker, Line line, std::span<double> total) {
+  Worker& self = workers_[static_cast<std::size_t>(worker)];
+  const std::int64_t sum = ++self.sums;
+  const Range mine = blocks_.of_worker(rank_, worker);
+  for (std::int64_t block = mine.first; block < mine.last; ++block)
+    std::ranges::copy(line(block - mine.first), slot(block - node_blocks_.first, sum).begin());
+  const int me = first_worker_ + worker;
+  arrived_[static_cast<std::size_t>(me)].store(sum);
+  if (!several_nodes_) return add_slots(worker, sum, total);
+  if (me > 0) {
+    std::optional<Heartbeat::Waiting> waiting;
+    if (worker == 0) waiting.emplace(heartbeat_, kWhat);
+    wait_for(published_[0], sum);
+    std::ranges::copy(result_.first(total.size()), total.begin());
+    return;
+  }
+  // The main thread of the node's first rank, so it may communicate.
+  if (blocks_.exact) {
+    add_over_nodes(sum, total);
+  } else {
+    add_slots(worker, sum, total);
+    leaders_->sum(total);
+  }
+  std::ranges::copy(total, result_.begin());
+  published_[0].store(sum);
+}
+
+void ScalarReducer::wait_for(SharedCounter& counter, std::int64_t count) const {
+  pool_.wait([&] { return counter.load() >= count; }, [&] { counter.sleep_below(count); });
+}
+
+/// Only the main thread's waiting is watched; the others wait for the same.
+void ScalarReducer::wait_for_all(int worker, std::int64_t sum) const {
+  std::optional<Heartbeat::Waiting> waiting;
+  if (worker == 0) waiting.emplace(heartbeat_, kWhat);
+  for (std::size_t other = 0; other < arrived_.size(); ++other) {
+    if (waiting) waiting->for_rank(first_rank_ + static_cast<int>(other) / pool_.size() * rank_step_);
+    wait_for(arrived_[other], sum);
+  }
+}
+
+void ScalarReducer::add_slots(int worker, std::int64_t sum, std::span<double> total) {
+  wait_for_all(worker, sum);
+  Worker& self = workers_[static_cast<std::size_t>(worker)];
+  for (std::size_t block = 0; block < self.lines.size(); ++block)
+    self.lines[block] = slot(static_cast<std::int64_t>(block), sum).data();
+  double* const root = total.data();
+  node_tree_.sum(self.lines, {&root, 1}, 0, std::ssize(total));
+}
+
+void ScalarReducer::add_over_nodes(std::int64_t sum, std::span<double> total) {
+  constexpr int kMainThread = 0;
+  wait_for_all(kMainThread, sum);
+  // The lines of other nodes are 0 here, and x + 0 is x: MPI's sum only collects them.
+  const std::span<double> lines =
+      std::span(all_lines_).first(total.size() * static_cast<std::size_t>(blocks_.count));
+  const auto line = [&](std::int64_t block) {
+    return lines.subspan(static_cast<std::size_t>(block) * total.size(), total.size());
+  };
+  std::ranges::fill(lines, 0.0);
+  for (std::int64_t block = 0; block < node_blocks_.count(); ++block)
+    std::ranges::copy(slot(block, sum).first(total.size()), line(node_blocks_.first + block).begin());
+  leaders_->sum(lines);
+  std::array<const double*, VirtualWorkers::kMost> inputs{};
+  for (int block = 0; block < blocks_.count; ++block)
+    inputs[static_cast<std::size_t>(block)] = line(block).data();
+  double* const root = total.data();
+  whole_tree_.sum(std::span(inputs).first(static_cast<std::size_t>(blocks_.count)), {&root, 1}, 0,
+                  std::ssize(total));
+}
+
+}  // namespace trainer

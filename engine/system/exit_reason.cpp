@@ -1,0 +1,37 @@
+#include "engine/system/exit_reason.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+
+namespace trainer {
+namespace {
+
+/// Pipes take so much in one piece.
+constexpr std::size_t kMost = 4096;
+
+// A signal handler can reach nothing but what is static.
+std::array<char, kMost> prepared;
+std::atomic<std::size_t> length{0};
+static_assert(std::atomic<std::size_t>::is_always_lock_free);
+
+}  // namespace
+
+void prepare_exit_reason(const std::string& words) {
+  length = 0;
+  const std::size_t count = std::min(words.size(), kMost);
+  std::copy_n(words.begin(), count, prepared.begin());
+  length = count;
+}
+
+void write_exit_reason() {
+  const std::size_t count = length.exchange(0);
+  const int error = errno;
+  // There is nobody to tell when it cannot be told.
+  if (count > 0 && ::write(STDERR_FILENO, prepared.data(), count) < 0) errno = error;
+}
+
+}  // namespace trainer

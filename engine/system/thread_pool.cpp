@@ -1,0 +1,94 @@
+#include "engine/system/thread_pool.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <system_error>
+
+#include "engine/core/error.h"
+
+namespace trainer {
+namespace {
+
+/// Thrown through workers that wait for one that failed; its own exception is what run() reports.
+struct Released {};
+
+}  // namespace
+
+ThreadPool::ThreadPool(int threads, bool crowded) : crowded_(crowded) {
+  if (threads < 1) throw std::logic_error("a thread pool needs a thread");
+  errors_.resize(static_cast<std::size_t>(threads));
+  threads_.reserve(static_cast<std::size_t>(threads) - 1);
+  try {
+    for (int worker = 1; worker < threads; ++worker) threads_.emplace_back([this, worker] { serve(worker); });
+  } catch (const std::system_error& error) {
+    stop();
+    throw Error(ExitCode::failure, "cannot start " + std::to_string(threads) + " threads: " + error.what(),
+                "fewer --threads, or a higher limit of processes (ulimit -u)");
+  }
+}
+
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() {
+  stop_ = true;
+  run_number_.value.fetch_add(1);
+  run_number_.value.notify_all();
+}
+
+void ThreadPool::serve(int worker) {
+  for (std::uint32_t seen = 0;;) {
+    // Between runs a thread looks out for the next step for a moment, and then sleeps.
+    int looks = crowded_ ? 0 : 1000;
+    wait_until([&] { return run_number_.value.load() != seen || looks-- == 0; }, false);
+    run_number_.value.wait(seen);
+    seen = run_number_.value.load();
+    if (stop_) return;
+    work_once(worker);
+    finished_.value.fetch_add(1);
+    finished_.value.notify_one();
+  }
+}
+
+void ThreadPool::work_once(int worker) {
+  try {
+    (*work_)(worker);
+  } catch (const Released&) {
+  } catch (...) {
+    errors_[static_cast<std::size_t>(worker)] = std::current_exception();
+    failed_ = true;
+  }
+}
+
+void ThreadPool::run(const std::function<void(int)>& work) {
+  if (threads_.empty()) return work(0);
+  work_ = &work;
+  failed_ = false;
+  arrived_.value = 0;
+  std::ranges::fill(errors_, nullptr);
+  finished_.value = 0;
+  run_number_.value.fetch_add(1);
+  run_number_.value.notify_all();
+  work_once(0);
+  std::uint32_t finished = 0;
+  wait_until([&] { return (finished = finished_.value.load()) == threads_.size(); }, crowded_,
+             [&] { finished_.value.wait(finished); });
+  const auto first =
+      std::ranges::find_if(errors_, [](const std::exception_ptr& error) { return error != nullptr; });
+  if (first != errors_.end()) std::rethrow_exception(*first);
+}
+
+void ThreadPool::barrier() {
+  if (threads_.empty()) return;
+  const std::uint32_t generation = generation_.value.load();
+  if (arrived_.value.fetch_add(1) + 1 == threads_.size() + 1) {
+    arrived_.value = 0;
+    generation_.value.fetch_add(1);
+    return;
+  }
+  wait_until([&] { return generation_.value.load() != generation || failed_; }, crowded_);
+  if (generation_.value.load() == generation) throw Released{};
+}
+
+void ThreadPool::release() { throw Released{}; }
+
+}  // namespace trainer

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "engine/system/wait_until.h"
+
+namespace trainer {
+
+/// The only threads that compute. The caller is worker 0; workers are threads of a rank that own rows of the
+/// batch.
+class ThreadPool {
+ public:
+  /// Starts threads - 1 threads. `crowded`: more workers than cores share this machine, so waiting yields at
+  /// once.
+  explicit ThreadPool(int threads, bool crowded = false);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int size() const { return static_cast<int>(threads_.size()) + 1; }
+
+  /// Runs work(worker) on every worker and returns when all are done. The exception of the lowest worker that
+  /// threw is rethrown; the others' barriers are released, so that one worker's error cannot hang the rest.
+  void run(const std::function<void(int worker)>& work);
+
+  /// Every worker waits until all have come here; call only from inside run(), by all workers. Throws when
+  /// another worker has failed in this run.
+  void barrier();
+  /// Waits for what other workers, of whatever rank, bring about; call only from inside run(). Throws like
+  /// barrier(); sleep() must end from time to time.
+  template <class Condition, class Sleep>
+  void wait(const Condition& condition, const Sleep& sleep) const {
+    bool holds = false;
+    wait_until([&] { return (holds = condition()) || failed_; }, crowded_, sleep);
+    if (!holds) release();
+  }
+
+ private:
+  // 32 bits, because the system can put a thread to sleep on nothing else directly.
+  struct alignas(64) Counter {
+    std::atomic<std::uint32_t> value{0};
+  };
+
+  void serve(int worker);
+  void work_once(int worker);
+  void stop();
+  [[noreturn]] static void release();
+
+  bool crowded_;
+  const std::function<void(int)>* work_ = nullptr;
+  Counter run_number_, finished_, arrived_, generation_;
+  std::atomic<bool> stop_{false}, failed_{false};
+  std::vector<std::exception_ptr> errors_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace trainer

@@ -1,0 +1,445 @@
+#include "models/checkpoints/checkpoint_writer.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <numeric>
+#include <system_error>
+
+#include "engine/parallel/broadcast_text.h"
+#include "engine/parallel/wait_for_all.h"
+#include "engine/system/crc32c.h"
+#include "models/checkpoints/weights.h"
+#include "models/formats/layout.h"
+
+namespace trainer {
+namespace {
+
+enum File { kModelFile, kOptimizerFile };
+constexpr const char* kWriting = "the writing of a checkpoint";
+constexpr std::array kFileNames{CheckpointFolder::kModel, CheckpointFolder::kOptimizer};
+
+/// What a writer tells rank 0 of one of its runs.
+struct RunReport {
+  std::uint64_t bytes = 0;
+  std::uint32_t crc32c = 0;
+};
+
+[[noreturn]] void fail(const std::string& path, int error) {
+  throw Error(ExitCode::failure,
+              fmt::format("cannot write {}: {}", path, std::generic_category().message(error)));
+}
+
+/// What a thread tells the main one; empty when all went well.
+std::string words_of_failure(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.diagnostics().front().what;
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::uint64_t bytes_of(const Shape& shape) {
+  return static_cast<std::uint64_t>(shape.size()) * sizeof(float);
+}
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+}  // namespace
+
+CheckpointWriter::CheckpointWriter(Sources sources, CheckpointFolder folder)
+    : sources_(std::move(sources)), folder_(std::move(folder)) {
+  Communicator& world = sources_.mesh.world();
+  Communicator& data = sources_.mesh.data();
+  std::int64_t strangers = world.size() - world.split_by_host()->size();
+  world.sum(std::span(&strangers, 1));
+  several_hosts_ = strangers > 0;
+
+  // Every rank knows who owns what.
+  const auto mine = sources_.reducer.pieces();
+  std::string all;
+  for (const auto& bytes : data.gather(std::as_bytes(mine), 0)) {
+    const std::uint64_t count = bytes.size();
+    all.append(reinterpret_cast<const char*>(&count), sizeof count);
+    all.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  broadcast_text(data, all);
+  for (std::size_t next = 0; next < all.size();) {
+    std::uint64_t count = 0;
+    std::memcpy(&count, all.data() + next, sizeof count);
+    next += sizeof count;
+    auto& pieces = pieces_.emplace_back(count / sizeof(GradientReducer::Piece));
+    if (count > 0) std::memcpy(pieces.data(), all.data() + next, count);
+    next += count;
+  }
+
+  const Plan& plan = sources_.plan;
+  std::vector<TensorEntry> model, optimizer;
+  for (const Parameter& parameter : plan.parameters())
+    model.push_back({parameter.name, file_shape(parameter.layout, parameter.whole_shape())});
+  for (const std::string& state : sources_.optimizer_states)
+    for (std::size_t i = 0; i < plan.parameters().size(); ++i)
+      optimizer.push_back({model[i].name + "." + state, model[i].shape});
+  for (const State& state : plan.states()) model.push_back({state.name, state.shape});
+  const auto lay_out = [](const std::vector<TensorEntry>& entries, std::string& head,
+                          std::vector<std::uint64_t>& offsets) {
+    head = safetensors_head(entries);
+    offsets.push_back(head.size());
+    for (const TensorEntry& entry : entries) offsets.push_back(offsets.back() + bytes_of(entry.shape));
+  };
+  lay_out(model, heads_[kModelFile], model_offsets_);
+  lay_out(optimizer, heads_[kOptimizerFile], optimizer_offsets_);
+  cut(data.size());
+}
+
+CheckpointWriter::~CheckpointWriter() {
+  if (parts_thread_.joinable()) parts_thread_.join();
+  if (commit_thread_.joinable()) commit_thread_.join();
+  if (open_) folder_.abandon();
+}
+
+/// Gives each writer parameters of nearly equal weight. Counts whole ones: the ranks of a model column hold
+/// unequal parts of them, but must agree.
+void CheckpointWriter::cut(int writers) {
+  const std::vector<Parameter>& parameters = sources_.plan.parameters();
+  const auto size = [](const Parameter& parameter) { return parameter.whole_shape().size(); };
+  std::int64_t total = 0;
+  for (const Parameter& parameter : parameters) total += size(parameter);
+  first_parameter_.assign(1, 0);
+  std::size_t next = 0;
+  std::int64_t passed = 0;
+  for (int writer = 1; writer < writers; ++writer) {
+    while (next < parameters.size() && passed < total / writers * writer) passed += size(parameters[next++]);
+    first_parameter_.push_back(next);
+  }
+  first_parameter_.push_back(parameters.size());
+}
+
+bool CheckpointWriter::is_writer() const {
+  return sources_.mesh.model().rank() == 0 && at(sources_.mesh.data().rank()) + 1 < first_parameter_.size();
+}
+
+void CheckpointWriter::begin(const CheckpointState& state, bool best, const std::function<void()>& prepare) {
+  Communicator& world = sources_.mesh.world();
+  if (open_) end_parts();
+  std::string directory;
+  const auto make = [&] {
+    prepare();
+    wait_for_commit();
+    begun_ = Clock::now();
+    directory = folder_.begin(state.step).string();
+    open_ = true;
+    for (const char* name : kFileNames) {
+      const std::string path = directory + "/" + name;
+      const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+      if (file.number() < 0) fail(path, errno);
+    }
+  };
+  with_disk(world, kWriting, world.rank() == 0, make);
+  broadcast_text(world, directory);
+  directory_ = directory;
+  state_ = state;
+  best_ = best;
+  open_files(directory);
+  take_copy();
+  open_ = true;
+  writing_ = true;
+  parts_thread_ = std::thread([this] { write_parts(); });
+}
+
+void CheckpointWriter::open_files(const std::string& directory) {
+  Communicator& world = sources_.mesh.world();
+  const auto open_all = [&] {
+    files_.clear();
+    for (const char* name : kFileNames) {
+      // Hosts that write parts of one page must not keep pages: what is written is then sent as it is.
+      const int flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (several_hosts_ ? O_DSYNC : 0);
+      files_.emplace_back(::open((directory + "/" + name).c_str(), flags));
+      if (files_.back().number() < 0) return errno;
+    }
+    return 0;
+  };
+  int error = 0;
+  const auto open_mine = [&] { error = open_all(); };
+  with_disk(world, kWriting, is_writer(), open_mine);
+  if (!sees_directory_) {
+    // Ranks of other hosts may not have the file system that rank 0 writes to.
+    std::int64_t refusals = error == 0 ? 0 : 1;
+    world.sum(std::span(&refusals, 1));
+    if (refusals > 0) cut(1);
+    sees_directory_ = true;
+  } else if (error != 0) {
+    fail(directory, error);
+  }
+  if (!is_writer()) files_.clear();
+}
+
+/// What a data rank writes.
+std::span<const Parameter> CheckpointWriter::parameters_of(int writer) const {
+  if (at(writer) + 1 >= first_parameter_.size()) return {};
+  const std::size_t first = first_parameter_[at(writer)];
+  return std::span(sources_.plan.parameters()).subspan(first, first_parameter_[at(writer) + 1] - first);
+}
+
+/// The values of what this data rank writes, flat.
+std::vector<float> CheckpointWriter::part_of_values() const {
+  const auto mine = parameters_of(sources_.mesh.data().rank());
+  if (mine.empty()) return {};
+  const auto values = sources_.reducer.values();
+  return {values.begin() + mine.front().offset,
+          values.begin() + mine.back().offset + mine.back().shape.size()};
+}
+
+/// The same of one of the optimizer's states, from those who own it.
+std::vector<float> CheckpointWriter::part_of_state(std::size_t state) {
+  Communicator& data = sources_.mesh.data();
+  const auto mine = parameters_of(data.rank());
+  const std::int64_t base = mine.empty() ? 0 : mine.front().offset;
+  std::vector<float> part(mine.empty() ? 0 : at(mine.back().offset + mine.back().shape.size() - base));
+  std::vector<float> out;
+  std::vector<std::int64_t> counts_out(at(data.size())), counts_in(at(data.size()));
+  int writer = 0;
+  sources_.owned.visit_state(state, [&](std::int64_t offset, std::span<const float> numbers) {
+    // Both the numbers and the writers' parts ascend.
+    while (parameters_of(writer).empty() ||
+           parameters_of(writer).back().offset + parameters_of(writer).back().shape.size() <= offset)
+      ++writer;
+    if (writer == data.rank()) {
+      std::ranges::copy(numbers, part.begin() + (offset - base));
+    } else {
+      out.insert(out.end(), numbers.begin(), numbers.end());
+      counts_out[at(writer)] += std::ssize(numbers);
+    }
+  });
+  // visit(first, last) for each run of floats of an owner's pieces in what this rank writes.
+  const auto overlaps = [&](int owner, const auto& visit) {
+    auto piece = pieces_[at(owner)].begin();
+    const auto end = pieces_[at(owner)].end();
+    for (const Parameter& parameter : mine) {
+      const std::int64_t first = parameter.offset, last = first + parameter.shape.size();
+      while (piece != end && piece->last <= first) ++piece;
+      for (auto next = piece; next != end && next->first < last; ++next)
+        visit(std::max(first, next->first), std::min(last, next->last));
+    }
+  };
+  for (int owner = 0; owner < data.size(); ++owner)
+    if (owner != data.rank())
+      overlaps(owner, [&](std::int64_t first, std::int64_t last) { counts_in[at(owner)] += last - first; });
+  std::vector<float> in(at(std::accumulate(counts_in.begin(), counts_in.end(), std::int64_t{0})));
+  data.all_to_all(out, counts_out, in, counts_in);
+  auto next = in.begin();
+  for (int owner = 0; owner < data.size(); ++owner)
+    if (owner != data.rank())
+      overlaps(owner, [&](std::int64_t first, std::int64_t last) {
+        std::copy_n(next, last - first, part.begin() + (first - base));
+        next += last - first;
+      });
+  return part;
+}
+
+/// The tensors in a run's copy, whole.
+void CheckpointWriter::join_tensors(Run& run) const {
+  const auto mine = parameters_of(sources_.mesh.data().rank());
+  for (const Parameter& parameter : mine) {
+    const auto numbers = std::span<const float>(run.copy).subspan(at(parameter.offset - mine.front().offset),
+                                                                  at(parameter.shape.size()));
+    Tensor& tensor = run.tensors.emplace_back(Tensor{&parameter, numbers, {}});
+    if (parameter.cut_axis < 0) continue;
+    tensor.joined = whole_tensor(parameter, numbers, sources_.mesh.model());
+    tensor.numbers = tensor.joined;
+  }
+}
+
+void CheckpointWriter::take_copy() {
+  runs_.clear();
+  const std::size_t rank = at(sources_.mesh.data().rank());
+  const std::size_t parameters = sources_.plan.parameters().size();
+  const std::size_t first = rank + 1 < first_parameter_.size() ? first_parameter_[rank] : parameters;
+  runs_.push_back({.file = kModelFile, .offset = model_offsets_[first], .copy = part_of_values()});
+  for (std::size_t state = 0; state < sources_.optimizer_states.size(); ++state)
+    runs_.push_back({.file = kOptimizerFile,
+                     .offset = optimizer_offsets_[state * parameters + first],
+                     .copy = part_of_state(state)});
+  for (Run& run : runs_) join_tensors(run);
+  if (rank == 0) {
+    // What belongs to no parameter, last.
+    const auto states = sources_.layer_states;
+    Run& layers = runs_.emplace_back(Run{
+        .file = kModelFile, .offset = model_offsets_[parameters], .copy = {states.begin(), states.end()}});
+    for (const State& state : sources_.plan.states())
+      layers.tensors.push_back(
+          {.numbers = std::span<const float>(layers.copy).subspan(at(state.offset), at(state.shape.size()))});
+    for (const int file : {kModelFile, kOptimizerFile})
+      runs_.push_back({.file = file, .head = heads_[at(file)]});
+  }
+  if (!is_writer()) runs_.clear();
+}
+
+void CheckpointWriter::write_parts() {
+  failure_ = words_of_failure([this] {
+    if (sources_.mesh.world().rank() == 0) reserve_room();
+    for (Run& run : runs_) write_run(run);
+    for (Run& run : runs_) flush_run(run);
+    for (std::size_t file = 0; file < files_.size(); ++file)
+      if (::fsync(files_[file].number()) != 0) fail((directory_ / kFileNames[file]).string(), errno);
+  });
+  writing_ = false;
+}
+
+/// A disk without room for all of it says so before anything is written, where the file system can tell.
+void CheckpointWriter::reserve_room() const {
+  for (const int file : {kModelFile, kOptimizerFile}) {
+    const std::uint64_t bytes = file == kModelFile ? model_offsets_.back() : optimizer_offsets_.back();
+    if (::fallocate(files_[at(file)].number(), 0, 0, static_cast<off_t>(bytes)) != 0 && errno != EOPNOTSUPP &&
+        errno != ENOSYS)
+      fail((directory_ / kFileNames[at(file)]).string(), errno);
+  }
+}
+
+void CheckpointWriter::write_run(Run& run) {
+  // Small tensors go together, large ones as they are: each call of the system is worth it, and little is
+  // copied.
+  constexpr std::size_t kPart = std::size_t{4} << 20;
+  std::string gathered;
+  std::uint64_t offset = run.offset;
+  const auto write = [&](std::span<const std::byte> bytes) {
+    run.seal.crc32c = crc32c(bytes, run.seal.crc32c);
+    run.seal.bytes += bytes.size();
+    while (!bytes.empty()) {
+      const ssize_t count = ::pwrite(files_[at(run.file)].number(), bytes.data(),
+                                     std::min(bytes.size(), kPart), static_cast<off_t>(offset));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) fail((directory_ / kFileNames[at(run.file)]).string(), errno);
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
+      offset += static_cast<std::uint64_t>(count);
+      ++parts_done_;
+    }
+  };
+  const auto flush = [&] {
+    write(std::as_bytes(std::span(gathered)));
+    gathered.clear();
+  };
+  gathered = run.head;
+  for (Tensor& tensor : run.tensors) {
+    std::vector<float> converted;
+    if (tensor.parameter && tensor.parameter->layout != FileLayout::as_in_memory) {
+      converted = to_file_layout(tensor.parameter->layout, tensor.parameter->whole_shape(), tensor.numbers);
+      tensor.numbers = converted;
+    }
+    if (gathered.size() + tensor.numbers.size_bytes() > kPart) flush();
+    if (tensor.numbers.size_bytes() > kPart)
+      write(std::as_bytes(tensor.numbers));
+    else
+      gathered.append(reinterpret_cast<const char*>(tensor.numbers.data()), tensor.numbers.size_bytes());
+    tensor = {};
+  }
+  flush();
+}
+
+/// To the disk part by part, which one can see from outside; the last word is fsync's, which tells of errors.
+void CheckpointWriter::flush_run(const Run& run) {
+  constexpr std::uint64_t kPart = std::uint64_t{16} << 20;
+  constexpr unsigned kWholly =
+      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  for (std::uint64_t done = 0; done < run.seal.bytes; done += kPart, ++parts_done_)
+    ::sync_file_range(files_[at(run.file)].number(), static_cast<off_t>(run.offset + done),
+                      static_cast<off_t>(std::min(kPart, run.seal.bytes - done)), kWholly);
+}
+
+void CheckpointWriter::go_on(bool all_written) {
+  if (open_ && all_written) end_parts();
+  if (commit_thread_.joinable() && !committing_) wait_for_commit();
+}
+
+void CheckpointWriter::finish() {
+  if (open_) end_parts();
+  wait_for_all(sources_.mesh.world(), kWriting, [this] { return !committing_; });
+  wait_for_commit();
+}
+
+/// Collects what the writers have to tell.
+void CheckpointWriter::end_parts() {
+  Communicator& world = sources_.mesh.world();
+  wait_for_all(
+      world, kWriting, [this] { return !writing_; }, [this] { return parts_done_.load(); });
+  parts_thread_.join();
+  files_.clear();
+  std::string message = failure_;
+  if (failure_.empty()) {
+    message.assign(1, '\0');
+    for (const Run& run : runs_) {
+      const RunReport report{run.seal.bytes, run.seal.crc32c};
+      message.append(reinterpret_cast<const char*>(&report), sizeof report);
+    }
+  }
+  runs_.clear();
+  std::string failure;
+  std::vector<std::vector<RunReport>> reports;
+  for (const auto& bytes : world.gather(std::as_bytes(std::span(message)), 0)) {
+    const std::string theirs(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (theirs.front() != '\0') {
+      if (failure.empty()) failure = theirs;
+      continue;
+    }
+    auto& list = reports.emplace_back((theirs.size() - 1) / sizeof(RunReport));
+    if (!list.empty()) std::memcpy(list.data(), theirs.data() + 1, list.size() * sizeof(RunReport));
+    if (list.empty()) reports.pop_back();
+  }
+  broadcast_text(world, failure);
+  open_ = false;
+  if (!failure.empty()) {
+    if (world.rank() == 0) folder_.abandon();
+    throw Error(ExitCode::failure, failure);
+  }
+  if (world.rank() != 0) return;
+  // A writer's reports: of the model, of each of the optimizer's states; rank 0's then of the layers' states
+  // and of both heads.
+  const std::size_t states = sources_.optimizer_states.size();
+  std::array<FileSeal, 2> seals;
+  const auto append = [&](int file, const RunReport& report) {
+    FileSeal& whole = seals[at(file)];
+    whole = {.bytes = whole.bytes + report.bytes,
+             .crc32c = joined_crc32c(whole.crc32c, report.crc32c, report.bytes)};
+  };
+  const std::vector<RunReport>& first = reports.front();
+  append(kModelFile, first[states + 2]);
+  append(kOptimizerFile, first[states + 3]);
+  for (const auto& writer : reports) append(kModelFile, writer[0]);
+  append(kModelFile, first[states + 1]);
+  for (std::size_t state = 0; state < states; ++state)
+    for (const auto& writer : reports) append(kOptimizerFile, writer[1 + state]);
+  for (std::size_t file = 0; file < seals.size(); ++file) state_.files[kFileNames[file]] = seals[file];
+  committing_ = true;
+  commit_thread_ = std::thread([this] { commit(); });
+}
+
+void CheckpointWriter::commit() {
+  failure_ = words_of_failure([this] {
+    // Where several hosts write one file, what lies there is looked at.
+    if (several_hosts_)
+      for (const char* name : kFileNames)
+        if (seal_of(directory_ / name) != state_.files.at(name))
+          throw Error(ExitCode::failure,
+                      fmt::format("{} is not what was written to it", (directory_ / name).string()));
+    folder_.commit(state_, best_);
+  });
+  if (!failure_.empty()) folder_.abandon();
+  committing_ = false;
+}
+
+void CheckpointWriter::wait_for_commit() {
+  if (!commit_thread_.joinable()) return;
+  commit_thread_.join();
+  longest_ = std::max(longest_, Clock::now() - begun_);
+  if (!failure_.empty()) throw Error(ExitCode::failure, failure_);
+}
+
+}  // namespace trainer

@@ -1,0 +1,335 @@
+#include "models/checkpoints/run_directory.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <thread>
+
+namespace trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLock = "lock";
+
+std::string system_words(int error) { return std::generic_category().message(error); }
+
+[[noreturn]] void cannot_create(const fs::path& path, const std::string& why) {
+  throw Error(ExitCode::usage, fmt::format("cannot create the run directory {}: {}", path.string(), why),
+              "--out DIR puts it elsewhere");
+}
+
+void create_parents(const fs::path& path) {
+  std::error_code error;
+  if (!path.parent_path().empty()) fs::create_directories(path.parent_path(), error);
+  if (error) cannot_create(path, error.message());
+}
+
+/// True when this call created it; false when something has that name already.
+bool made_directory(const fs::path& path) {
+  if (::mkdir(path.c_str(), 0777) == 0) return true;
+  if (errno != EEXIST) cannot_create(path, system_words(errno));
+  return false;
+}
+
+bool is_partial(const fs::directory_entry& entry) { return entry.path().extension() == ".partial"; }
+
+/// Whether nothing is in a directory, or only what a process leaves that is killed before it has written
+/// config.yaml, with which a run begins.
+bool is_unused(const fs::path& path) {
+  bool is_empty = true, locked = false, begun = false;
+  std::error_code error;
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    is_empty = false;
+    locked |= name == kLock;
+    begun |= name != kLock && name != "command.txt" && name != "environment.json" && !is_partial(*it);
+  }
+  if (error) cannot_create(path, error.message());
+  return is_empty || (locked && !begun);
+}
+
+/// What processes that were killed have left half-written. For who holds the lock.
+void remove_leftovers(const fs::path& path) {
+  std::error_code error;
+  std::vector<fs::path> leftovers;
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error))
+    if (is_partial(*it)) leftovers.push_back(it->path());
+  for (const fs::path& leftover : leftovers) fs::remove(leftover, error);
+}
+
+void check_unused(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) cannot_create(path, "a file has that name");
+  if (!is_unused(path)) cannot_create(path, "it exists and is not empty");
+}
+
+fs::path create_exactly(const fs::path& path, bool& created) {
+  create_parents(path);
+  created = made_directory(path);
+  if (!created) check_unused(path);
+  return path;
+}
+
+fs::path create_numbered(const std::string& name) {
+  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos)
+    throw Error(ExitCode::usage, fmt::format("`{}` cannot name a run", name),
+                "a word without slashes; --out takes a path");
+  constexpr int kMost = 1'000'000;
+  const fs::path first = fs::path("runs") / name;
+  create_parents(first);
+  if (made_directory(first)) return first;
+  for (int number = 2; number < kMost; ++number) {
+    const fs::path path = fmt::format("{}-{}", first.string(), number);
+    if (made_directory(path)) return path;
+  }
+  cannot_create(first, "there are too many of that name");
+}
+
+constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 40;
+
+/// Whether a line of metrics.jsonl tells of nothing after `state`.
+bool metrics_stay(std::string_view line, const CheckpointState& state) {
+  const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
+  if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer()) return false;
+  const auto step = json["step"].get<std::int64_t>();
+  const bool trained = json.contains("split") && json["split"] == "train";
+  return step < state.step || (step == state.step && (trained || state.evaluated));
+}
+
+/// The same for a row of results.csv.
+bool results_stay(std::string_view row, const CheckpointState& state) {
+  if (row.starts_with("epoch,")) return true;
+  std::int64_t epoch = 0;
+  const auto [end, problem] = std::from_chars(row.data(), row.data() + row.size(), epoch);
+  if (problem != std::errc()) return false;
+  const std::int64_t done = state.step / state.steps_per_epoch;
+  const bool at_end = state.step % state.steps_per_epoch == 0;
+  return epoch < done || (epoch == done && !(at_end && !state.evaluated));
+}
+
+/// Without the sign that a NaN may have.
+std::string number_text(double number) { return std::isnan(number) ? "nan" : fmt::format("{:.9g}", number); }
+
+/// null for a number that is not finite.
+std::string json_number(double number) { return std::isfinite(number) ? number_text(number) : "null"; }
+
+/// [[1,2],[3,4]]
+std::string json_table(const std::vector<double>& table) {
+  const auto columns = static_cast<std::size_t>(std::llround(std::sqrt(static_cast<double>(table.size()))));
+  std::string text = "[";
+  for (std::size_t i = 0; i < table.size(); ++i)
+    text += (i % columns > 0 ? "," : i > 0 ? "],[" : "[") + number_text(table[i]);
+  return text + "]]";
+}
+
+}  // namespace
+
+LineFile::LineFile(fs::path path)
+    : path_(std::move(path)),
+      descriptor_(
+          ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND | O_CLOEXEC, 0666)) {
+  if (descriptor_.number() < 0) fail(errno);
+}
+
+LineFile::LineFile(fs::path path, const std::function<bool(std::string_view)>& stays)
+    : path_(std::move(path)),
+      // Without O_NONBLOCK, opening a named pipe would wait for a reader.
+      descriptor_(
+          ::open(path_.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666)) {
+  if (descriptor_.number() < 0) fail(errno);
+  const std::string text = read_file(path_, ExitCode::failure, kLargestFile);
+  std::string_view rest = text;
+  rest = rest.substr(0, rest.rfind('\n') + 1);
+  while (!rest.empty()) {
+    const std::string_view whole = rest.substr(0, rest.size() - 1);
+    const std::size_t begin = whole.rfind('\n') + 1;  // npos + 1 is 0
+    if (stays(whole.substr(begin))) break;
+    rest = rest.substr(0, begin);
+  }
+  size_ = std::ssize(rest);
+  if (::ftruncate(descriptor_.number(), size_) != 0) fail(errno);
+}
+
+void LineFile::append(const std::string& line) {
+  check_name();
+  const std::string text = line + '\n';
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t count = ::write(descriptor_.number(), rest.data(), rest.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      const int error = errno;
+      // Half a line would break every reader; when even this fails, the message below says why all the same.
+      [[maybe_unused]] const int ignored = ::ftruncate(descriptor_.number(), size_);
+      fail(error);
+    }
+    rest.remove_prefix(static_cast<std::size_t>(count));
+  }
+  size_ += std::ssize(text);
+}
+
+void LineFile::flush() const {
+  if (::fdatasync(descriptor_.number()) != 0) fail(errno);
+  check_name();
+}
+
+void LineFile::check_name() const {
+  struct stat status {};
+  if (::fstat(descriptor_.number(), &status) != 0) fail(errno);
+  // Lines would go on to disappear in a file that has no name any more.
+  if (status.st_nlink == 0)
+    throw Error(ExitCode::failure, fmt::format("{} was removed while the run went on", path_.string()));
+}
+
+void LineFile::fail(int error) const {
+  throw Error(ExitCode::failure, fmt::format("cannot write {}: {}", path_.string(), system_words(error)));
+}
+
+RunDirectory::RunDirectory(const Options& options, const Description& description) : lock_(-1) {
+  bool created = true, mine = false;
+  path_ = options.out.empty() ? create_numbered(options.name) : create_exactly(options.out, created);
+  try {
+    if (::access(path_.c_str(), W_OK | X_OK) != 0) cannot_create(path_, system_words(errno));
+    lock(std::chrono::seconds(0));
+    check_unused(path_);  // another process may have begun, and ended, since the first look
+    mine = true;
+    remove_leftovers(path_);
+    write_file(path_ / "command.txt", description.command + "\n");
+    write_file(path_ / "environment.json", description.environment + "\n");
+    // Last: a directory with a config can be gone on with.
+    write_file(path_ / "config.yaml", description.config);
+  } catch (...) {
+    std::error_code ignored;
+    if (mine)
+      for (const char* name : {"config.yaml", "command.txt", "environment.json", kLock})
+        fs::remove(path_ / name, ignored);
+    if (created) fs::remove(path_, ignored);
+    throw;
+  }
+}
+
+RunDirectory::RunDirectory(const fs::path& path, std::chrono::seconds patience) : path_(path), lock_(-1) {
+  std::error_code ignored;
+  if (!fs::exists(path_ / "config.yaml", ignored))
+    throw Error(ExitCode::usage,
+                fmt::format("{} is not a run directory: it has no config.yaml", path.string()),
+                "trainer CONFIG.yaml begins a run");
+  lock(patience);
+}
+
+void RunDirectory::lock(std::chrono::seconds patience) {
+  const fs::path path = path_ / kLock;
+  int number = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+  const int refusal = errno;
+  // A run that is finished can be told of on a disk that nobody may write to.
+  if (number < 0) number = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  lock_ = Descriptor(number);
+  if (number < 0)
+    throw Error(ExitCode::usage, fmt::format("cannot write {}: {}", path.string(), system_words(refusal)));
+  // Where a file system knows no locks, nobody can hold one.
+  const auto is_taken = [&] { return ::flock(number, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; };
+  const auto end = std::chrono::steady_clock::now() + patience;
+  bool taken = is_taken();
+  for (; taken && std::chrono::steady_clock::now() < end; taken = is_taken())
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  if (taken)
+    throw Error(ExitCode::usage, fmt::format("{} is in use: another process trains in it", path_.string()),
+                "wait for its end, or stop it");
+}
+
+std::string RunDirectory::config() const {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 28;
+  return read_file(path_ / "config.yaml", ExitCode::usage, kMost);
+}
+
+void RunDirectory::go_on(const Description& description, const CheckpointState& state) {
+  from_ = state;
+  remove_leftovers(path_);
+  const fs::path commands = path_ / "command.txt";
+  LineFile(commands, [](std::string_view) { return true; }).append(description.command);
+  write_file(path_ / fmt::format("environment-{}.json", state.step), description.environment + "\n");
+  write_file(path_ / "config.yaml", description.config);
+}
+
+void RunDirectory::on_start(const RunFacts& facts) {
+  facts_ = facts;
+  const fs::path results = path_ / "results.csv", metrics = path_ / "metrics.jsonl";
+  if (from_) {
+    results_ =
+        std::make_unique<LineFile>(results, [&](std::string_view row) { return results_stay(row, *from_); });
+    metrics_ = std::make_unique<LineFile>(metrics,
+                                          [&](std::string_view line) { return metrics_stay(line, *from_); });
+  } else {
+    results_ = std::make_unique<LineFile>(results);
+    metrics_ = std::make_unique<LineFile>(metrics);
+  }
+  if (!results_->empty()) return;
+  std::string heading = "epoch,time";
+  const auto add_columns = [&](const std::string& split) {
+    heading += fmt::format(",{}/loss", split);
+    for (const MetricFacts& metric : facts.metrics) heading += fmt::format(",{}/{}", split, metric.name);
+  };
+  add_columns("train");
+  if (!facts.evaluation_split.empty()) add_columns(facts.evaluation_split);
+  results_->append(heading + ",lr,examples_per_second,comm_share,data_share");
+}
+
+void RunDirectory::on_step(const StepReport& report) {
+  if (report.logged) metrics_->append(metrics_line(facts_, report, "train", report.scores));
+}
+
+void RunDirectory::on_evaluation(const StepReport& after, const std::string& split, const Scores& scores) {
+  metrics_->append(metrics_line(facts_, after, split, scores));
+}
+
+void RunDirectory::on_save() {
+  results_->flush();
+  metrics_->flush();
+}
+
+void RunDirectory::on_epoch(const EpochReport& report) {
+  std::string row = fmt::format("{},{:.3f}", report.epoch, report.time);
+  const auto add_scores = [&](const Scores& scores) {
+    row += "," + number_text(scores.loss);
+    for (const double value : scores.metrics) row += "," + number_text(value);
+  };
+  add_scores(report.train);
+  if (report.evaluation)
+    add_scores(*report.evaluation);
+  else if (!facts_.evaluation_split.empty())
+    row += std::string(1 + facts_.metrics.size(), ',');
+  results_->append(row + fmt::format(",{},{:.1f},{:.4f},{:.4f}", number_text(report.rate),
+                                     report.examples_per_second, report.comm_share, report.data_share));
+}
+
+std::string metrics_line(const RunFacts& facts, const StepReport& report, const std::string& split,
+                         const Scores& scores) {
+  std::string line = fmt::format(R"({{"step":{},"epoch":{},"split":"{}","loss":{})", report.step,
+                                 report.epoch, split, json_number(scores.loss));
+  for (std::size_t i = 0; i < facts.metrics.size(); ++i)
+    line += fmt::format(R"(,"{}":{})", facts.metrics[i].name, json_number(scores.metrics[i]));
+  for (std::size_t i = 0; i < scores.tables.size(); ++i)
+    if (!scores.tables[i].empty())
+      line += fmt::format(R"(,"{}":{})", facts.metrics[i].table_name, json_table(scores.tables[i]));
+  return line +
+         fmt::format(R"(,"lr":{},"examples_per_second":{},"comm_share":{},"data_share":{},"time":{}}})",
+                     json_number(report.rate), json_number(std::round(report.examples_per_second)),
+                     json_number(std::round(report.comm_share * 1e4) / 1e4),
+                     json_number(std::round(report.data_share * 1e4) / 1e4),
+                     json_number(std::round(report.time * 1e3) / 1e3));
+}
+
+std::string json_text(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace trainer

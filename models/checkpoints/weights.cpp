@@ -1,0 +1,183 @@
+#include "models/checkpoints/weights.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "models/formats/layout.h"
+#include "models/network/shard.h"
+
+namespace trainer {
+namespace {
+
+/// What a file must hold for this plan.
+struct Wanted {
+  Shape file_shape;
+  const Parameter* parameter = nullptr;  ///< null for a state
+  const State* state = nullptr;
+};
+
+std::map<std::string, Wanted> wanted_tensors(const Plan& plan, const std::vector<std::string>& suffixes,
+                                             bool with_states) {
+  std::map<std::string, Wanted> wanted;
+  for (const Parameter& parameter : plan.parameters())
+    for (const std::string& suffix : suffixes)
+      wanted[parameter.name + suffix] = {.file_shape = file_shape(parameter.layout, parameter.whole_shape()),
+                                         .parameter = &parameter};
+  if (with_states)
+    for (const State& state : plan.states())
+      wanted[state.name] = {.file_shape = state.shape, .state = &state};
+  return wanted;
+}
+
+/// Every way in which a file's tensors are not the wanted ones.
+std::vector<std::string> differences(const std::vector<NamedTensor>& tensors,
+                                     const std::map<std::string, Wanted>& wanted) {
+  std::vector<std::string> notes;
+  std::map<std::string, const NamedTensor*> found;
+  for (const NamedTensor& tensor : tensors) {
+    found[tensor.name] = &tensor;
+    const auto it = wanted.find(tensor.name);
+    if (it == wanted.end())
+      notes.push_back("the model has no " + tensor.name);
+    else if (it->second.file_shape != tensor.shape)
+      notes.push_back(tensor.name + " is " + tensor.shape.text() + ", the model wants " +
+                      it->second.file_shape.text());
+  }
+  for (const auto& [name, tensor] : wanted)
+    if (!found.contains(name)) notes.push_back("the file has no " + name);
+  return notes;
+}
+
+void require(const std::vector<NamedTensor>& tensors, const std::map<std::string, Wanted>& wanted,
+             const std::string& place, const std::string& help = "") {
+  std::vector<std::string> notes = differences(tensors, wanted);
+  if (notes.empty()) return;
+  constexpr std::size_t kMost = 10;
+  if (notes.size() > kMost) {
+    const std::size_t more = notes.size() - kMost;
+    notes.resize(kMost);
+    notes.push_back("and " + std::to_string(more) + " more");
+  }
+  throw Error(
+      ExitCode::weights,
+      {Diagnostic{.what = "the weights do not fit the model", .place = place, .notes = notes, .help = help}});
+}
+
+/// A tensor's numbers on all ranks; rank 0 finds it among the tensors.
+void broadcast_tensor(const std::vector<NamedTensor>& tensors, const std::string& name,
+                      std::span<float> numbers, Communicator& world) {
+  if (world.rank() == 0)
+    std::ranges::copy(std::ranges::find(tensors, name, &NamedTensor::name)->values, numbers.begin());
+  world.broadcast(std::as_writable_bytes(numbers), 0);
+}
+
+}  // namespace
+
+void check_tensors(const std::vector<NamedTensor>& tensors, const Plan& plan,
+                   const std::vector<std::string>& suffixes, bool with_states, const std::string& place) {
+  require(tensors, wanted_tensors(plan, suffixes, with_states), place);
+}
+
+void spread_tensors(const std::vector<NamedTensor>& tensors, const Plan& plan, const std::string& suffix,
+                    std::span<float> values, Communicator& world) {
+  for (const Parameter& parameter : plan.parameters()) {
+    std::vector<float> numbers(static_cast<std::size_t>(parameter.whole_shape().size()));
+    broadcast_tensor(tensors, parameter.name + suffix, numbers, world);
+    take_shard(parameter, to_memory_layout(parameter.layout, parameter.whole_shape(), numbers),
+               values.subspan(static_cast<std::size_t>(parameter.offset),
+                              static_cast<std::size_t>(parameter.shape.size())));
+  }
+}
+
+void spread_states(const std::vector<NamedTensor>& tensors, const Plan& plan, std::span<float> states,
+                   Communicator& world) {
+  for (const State& state : plan.states())
+    broadcast_tensor(
+        tensors, state.name,
+        states.subspan(static_cast<std::size_t>(state.offset), static_cast<std::size_t>(state.shape.size())),
+        world);
+}
+
+std::vector<float> whole_tensor(const Parameter& parameter, std::span<const float> mine,
+                                Communicator& model) {
+  if (parameter.cut_axis < 0) return {mine.begin(), mine.end()};
+  // Each rank's part begins with where it lies, since parts may be unequal.
+  const std::int64_t place[2] = {parameter.cut_first, parameter.shape[parameter.cut_axis]};
+  std::vector<std::byte> message(sizeof place + mine.size_bytes());
+  std::memcpy(message.data(), place, sizeof place);
+  // A part may be empty, and then has no address.
+  std::ranges::copy(std::as_bytes(mine), message.begin() + sizeof place);
+  std::vector<float> whole;
+  for (const std::vector<std::byte>& received : model.gather(message, 0)) {
+    whole.resize(static_cast<std::size_t>(parameter.whole_shape().size()));
+    std::int64_t from[2];
+    std::memcpy(from, received.data(), sizeof from);
+    std::vector<std::int64_t> extents(parameter.shape.extents().begin(), parameter.shape.extents().end());
+    extents[static_cast<std::size_t>(parameter.cut_axis)] = from[1];
+    Parameter part = parameter;
+    part.shape = Shape(extents);
+    part.cut_first = from[0];
+    std::vector<float> numbers(static_cast<std::size_t>(part.shape.size()));
+    std::ranges::copy(std::span(received).subspan(sizeof from),
+                      std::as_writable_bytes(std::span(numbers)).begin());
+    place_shard(part, numbers, whole);
+  }
+  return whole;
+}
+
+namespace {
+
+TensorFile read_weights(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    const std::filesystem::path inside = std::filesystem::path(path) / "model.safetensors";
+    throw Error(ExitCode::weights, path + " is a directory, not a file of weights",
+                std::filesystem::exists(inside, ignored) ? inside.string()
+                                                         : "RUN/checkpoints/best/model.safetensors");
+  }
+  return read_safetensors(path);
+}
+
+void take_tensors(const std::vector<NamedTensor>& tensors, const std::map<std::string, Wanted>& wanted,
+                  std::span<float> values, std::span<float> states) {
+  for (const NamedTensor& tensor : tensors) {
+    const Wanted& target = wanted.at(tensor.name);
+    if (target.state) {
+      std::ranges::copy(tensor.values, states.begin() + target.state->offset);
+      continue;
+    }
+    const Parameter& parameter = *target.parameter;
+    const std::vector<float> whole =
+        to_memory_layout(parameter.layout, parameter.whole_shape(), tensor.values);
+    take_shard(parameter, whole,
+               values.subspan(static_cast<std::size_t>(parameter.offset),
+                              static_cast<std::size_t>(parameter.shape.size())));
+  }
+}
+
+}  // namespace
+
+void load_weights(const std::string& path, const Plan& plan, std::span<float> values,
+                  std::span<float> states) {
+  const TensorFile file = read_weights(path);
+  const std::map<std::string, Wanted> wanted = wanted_tensors(plan, {""}, true);
+  require(file.tensors, wanted, path);
+  take_tensors(file.tensors, wanted, values, states);
+}
+
+void load_weights_except(const std::vector<std::string>& layers, const std::string& path, const Plan& plan,
+                         std::span<float> values, std::span<float> states) {
+  TensorFile file = read_weights(path);
+  std::map<std::string, Wanted> wanted = wanted_tensors(plan, {""}, true);
+  for (const std::string& layer : layers)
+    if (std::erase_if(wanted, [&](const auto& item) { return item.first.starts_with(layer + "."); }) == 0)
+      throw Error(ExitCode::usage,
+                  "model.weights.except: the model has no layer `" + layer + "` with weights");
+  std::erase_if(file.tensors, [&](const NamedTensor& tensor) { return !wanted.contains(tensor.name); });
+  require(file.tensors, wanted, path, "model.weights.except names layers that begin anew");
+  take_tensors(file.tensors, wanted, values, states);
+}
+
+}  // namespace trainer

@@ -1,0 +1,226 @@
+// The format: header length (u64, little-endian), the header (JSON), then the tensors' bytes without a gap.
+#include "models/formats/safetensors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <stdexcept>
+
+#include "engine/system/files.h"
+
+namespace trainer {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+static_assert(std::endian::native == std::endian::little, "numbers are copied as they lie in memory");
+
+// Some 100,000 tensors; read, they take about fifteen times as much memory.
+constexpr std::uint64_t kMaxHeaderBytes = 16 << 20;
+constexpr std::size_t kLengthBytes = 8;
+constexpr std::size_t kAlignment = 8;
+constexpr const char* kMetadataKey = "__metadata__";
+
+/// Where a tensor's bytes lie, counted from the end of the header.
+struct Entry {
+  std::string name;
+  Shape shape;
+  std::uint64_t begin = 0, end = 0;
+  bool is_counter = false;  ///< takes its place in the file and is not read
+};
+
+/// PyTorch counts the batches that a batch normalisation has seen. No network computes with it.
+bool is_batch_counter(std::string_view name, std::string_view type) {
+  return type == "I64" && (name == "num_batches_tracked" || name.ends_with(".num_batches_tracked"));
+}
+
+/// A name as it may be shown on a terminal, whatever it holds.
+std::string quoted(const std::string& name) { return json(name).dump(-1, ' ', true); }
+
+/// Stops the parser at what no valid header holds, before it builds a large document: duplicate keys, deep
+/// nesting, long lists. Valid is {"name": {"shape": [2, 3], ...}}, so lists lie at depth 2 and their items
+/// at 3.
+class HeaderGuard {
+ public:
+  bool operator()(int depth, json::parse_event_t event, const json& value) {
+    constexpr int kListDepth = 2;
+    using Event = json::parse_event_t;
+    if (event == Event::object_start) {
+      if (depth >= kListDepth) throw std::runtime_error("it is nested too deeply");
+      keys_.at(static_cast<std::size_t>(depth)).clear();
+    } else if (event == Event::array_start) {
+      if (depth != kListDepth) throw std::runtime_error("there is a list where none belongs");
+      items_ = 0;
+    } else if (event == Event::key) {
+      const auto& name = value.get_ref<const std::string&>();
+      if (!keys_.at(static_cast<std::size_t>(depth) - 1).insert(name).second)
+        throw std::runtime_error("the key " + quoted(name) + " comes twice");
+    } else if (event == Event::value && depth > kListDepth && ++items_ > Shape::kMaxRank) {
+      throw std::runtime_error(fmt::format("a list has more than {} numbers", Shape::kMaxRank));
+    }
+    return true;
+  }
+
+ private:
+  std::array<std::set<std::string>, 2> keys_;  // of the object open at each depth
+  int items_ = 0;                              // of the list that is open
+};
+
+json parse_header(const InputFile& file, const std::string& text) {
+  try {
+    HeaderGuard guard;
+    json header = json::parse(text, std::ref(guard));
+    if (!header.is_object()) throw std::runtime_error("it is not a JSON object");
+    return header;
+  } catch (const std::exception& error) {
+    file.fail(fmt::format("the header cannot be read: {}", error.what()));
+  }
+}
+
+std::optional<std::vector<std::int64_t>> counts(const json& list) {
+  if (!list.is_array() || list.size() > Shape::kMaxRank) return std::nullopt;
+  std::vector<std::int64_t> numbers;
+  for (const json& item : list) {
+    if (!item.is_number_unsigned() || !std::in_range<std::int64_t>(item.get<std::uint64_t>()))
+      return std::nullopt;
+    numbers.push_back(item.get<std::int64_t>());
+  }
+  return numbers;
+}
+
+std::uint64_t byte_size(const InputFile& file, const Entry& entry) {
+  const std::uint64_t number_bytes = entry.is_counter ? sizeof(std::int64_t) : sizeof(float);
+  try {
+    const std::int64_t numbers = entry.shape.size();
+    if (std::cmp_less_equal(numbers, file.size())) return static_cast<std::uint64_t>(numbers) * number_bytes;
+  } catch (const Error&) {  // the product of the extents overflows
+  }
+  file.fail(fmt::format("tensor {} is larger than the file", quoted(entry.name)));
+}
+
+Entry read_entry(const InputFile& file, const std::string& name, const json& fields) {
+  const auto fail = [&](const std::string& what) {
+    file.fail(fmt::format("tensor {}: {}", quoted(name), what));
+  };
+  if (!fields.is_object() || fields.size() != 3 || !fields.contains("dtype") || !fields.contains("shape") ||
+      !fields.contains("data_offsets"))
+    fail("the header must give dtype, shape and data_offsets, no more");
+  if (!fields["dtype"].is_string()) fail("dtype is not a text");
+  const auto& type = fields["dtype"].get_ref<const std::string&>();
+  const bool is_counter = is_batch_counter(name, type);
+  if (type != "F32" && !is_counter) fail(fmt::format("the numbers are {}, only F32 is read", quoted(type)));
+  const auto extents = counts(fields["shape"]);
+  if (!extents) fail(fmt::format("shape is not a list of at most {} counts", Shape::kMaxRank));
+  const auto offsets = counts(fields["data_offsets"]);
+  if (!offsets || offsets->size() != 2 || offsets->front() > offsets->back())
+    fail("data_offsets is not a pair [begin, end]");
+  Entry entry{.name = name,
+              .shape = Shape(*extents),
+              .begin = static_cast<std::uint64_t>(offsets->front()),
+              .end = static_cast<std::uint64_t>(offsets->back()),
+              .is_counter = is_counter};
+  if (entry.end - entry.begin != byte_size(file, entry))
+    fail(
+        fmt::format("{} {} numbers do not take {} bytes", entry.shape.text(), type, entry.end - entry.begin));
+  return entry;
+}
+
+std::map<std::string, std::string> read_metadata(const InputFile& file, const json& fields) {
+  std::map<std::string, std::string> metadata;
+  if (!fields.is_object()) file.fail("__metadata__ is not a map");
+  for (const auto& [key, value] : fields.items()) {
+    if (!value.is_string()) file.fail(fmt::format("__metadata__: {} is not a text", quoted(key)));
+    metadata[key] = value;
+  }
+  return metadata;
+}
+
+/// The bytes must be used once each: no holes, no overlap, nothing behind the last.
+void check_layout(const InputFile& file, const std::vector<Entry>& entries, std::uint64_t data_bytes) {
+  std::uint64_t next = 0;
+  for (const Entry& entry : entries) {
+    if (entry.begin != next)
+      file.fail(fmt::format("tensor {} begins at byte {}, not where the one before it ends ({})",
+                            quoted(entry.name), entry.begin, next));
+    next = entry.end;
+  }
+  if (next != data_bytes)
+    file.fail(fmt::format("the tensors take {} bytes, the file has {}", next, data_bytes));
+}
+
+}  // namespace
+
+TensorFile read_safetensors(const std::filesystem::path& path) {
+  const InputFile file(path, ExitCode::weights);
+  std::uint64_t header_bytes = 0;
+  if (file.size() < kLengthBytes) file.fail("is too short for a safetensors file");
+  file.read(0, std::as_writable_bytes(std::span(&header_bytes, 1)));
+  if (header_bytes > kMaxHeaderBytes || header_bytes > file.size() - kLengthBytes)
+    file.fail(fmt::format("is not a safetensors file (its header would be {} bytes long)", header_bytes));
+  std::string text(static_cast<std::size_t>(header_bytes), '\0');
+  file.read(kLengthBytes, std::as_writable_bytes(std::span(text)));
+
+  TensorFile result;
+  std::vector<Entry> entries;
+  const json header = parse_header(file, text);
+  for (const auto& [name, fields] : header.items()) {
+    if (name == kMetadataKey)
+      result.metadata = read_metadata(file, fields);
+    else
+      entries.push_back(read_entry(file, name, fields));
+  }
+  std::ranges::sort(entries, {}, [](const Entry& entry) { return std::pair(entry.begin, entry.end); });
+  const std::uint64_t data_start = kLengthBytes + header_bytes;
+  check_layout(file, entries, file.size() - data_start);
+
+  for (Entry& entry : entries) {
+    if (entry.is_counter) continue;
+    std::vector<float> values(static_cast<std::size_t>(entry.shape.size()));
+    file.read(data_start + entry.begin, std::as_writable_bytes(std::span(values)));
+    result.tensors.push_back({std::move(entry.name), entry.shape, std::move(values)});
+  }
+  return result;
+}
+
+std::string safetensors_head(std::span<const TensorEntry> tensors,
+                             const std::map<std::string, std::string>& metadata) {
+  ordered_json header = ordered_json::object();
+  if (!metadata.empty()) header[kMetadataKey] = metadata;
+  std::uint64_t offset = 0;
+  for (const TensorEntry& tensor : tensors) {
+    const std::uint64_t end = offset + static_cast<std::uint64_t>(tensor.shape.size()) * sizeof(float);
+    const auto [place, added] = header.emplace(
+        tensor.name,
+        ordered_json{{"dtype", "F32"}, {"shape", tensor.shape.extents()}, {"data_offsets", {offset, end}}});
+    if (!added) throw std::logic_error(fmt::format("two tensors are called {}", tensor.name));
+    offset = end;
+  }
+  std::string text = header.dump();
+  // Readers may map the numbers into memory, so these begin at a multiple of 8.
+  text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
+  const std::uint64_t header_bytes = text.size();
+  std::string head(sizeof header_bytes, '\0');
+  std::memcpy(head.data(), &header_bytes, sizeof header_bytes);
+  return head + text;
+}
+
+void write_safetensors(const std::filesystem::path& path, std::span<const NamedView> tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  std::vector<TensorEntry> entries;
+  for (const NamedView& tensor : tensors)
+    entries.push_back({std::string(tensor.name), tensor.values.shape()});
+  const std::string head = safetensors_head(entries, metadata);
+  OutputFile file(path);
+  file.write(std::as_bytes(std::span(head)));
+  for (const NamedView& tensor : tensors) file.write(std::as_bytes(tensor.values.span()));
+  file.commit();
+}
+
+}  // namespace trainer

@@ -1,0 +1,232 @@
+#include "models/guards/crosscheck.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <map>
+
+#include "engine/math/checksum.h"
+#include "engine/system/host.h"
+
+namespace trainer {
+namespace {
+
+constexpr std::size_t kScores = 0, kBatchSums = 1, kGradients = 2;
+
+std::uint64_t checksum_of(std::span<const double> numbers) {
+  std::uint64_t sum = 0;
+  for (const double number : numbers) sum = mixed(sum + std::bit_cast<std::uint64_t>(number));
+  return sum;
+}
+
+/// The numbers of every rank, by rank, on rank 0; empty elsewhere.
+std::vector<std::vector<std::uint64_t>> gather(Communicator& world, std::span<const std::uint64_t> mine) {
+  std::vector<std::vector<std::uint64_t>> all;
+  for (const std::vector<std::byte>& bytes : world.gather(std::as_bytes(mine), 0)) {
+    all.emplace_back(bytes.size() / sizeof mine[0]);
+    std::memcpy(all.back().data(), bytes.data(), bytes.size());
+  }
+  return all;
+}
+
+/// Who contradicts himself; else who contradicts two others that agree; else everybody. `said`: by rank.
+std::vector<int> who_is_wrong(const std::map<int, std::vector<std::uint64_t>>& said) {
+  std::vector<int> wrong, all;
+  std::map<std::uint64_t, int> voices;
+  for (const auto& [rank, words] : said) {
+    all.push_back(rank);
+    if (std::ranges::count(words, words.front()) < std::ssize(words)) wrong.push_back(rank);
+    ++voices[words.front()];
+  }
+  if (!wrong.empty()) return wrong;
+  for (const auto& [rank, words] : said) {
+    const bool contradicted = std::ranges::any_of(voices, [first = words.front()](const auto& voice) {
+      return voice.first != first && voice.second > 1;
+    });
+    if (contradicted) wrong.push_back(rank);
+  }
+  return wrong.empty() ? all : wrong;
+}
+
+}  // namespace
+
+void Crosscheck::Recorder::begin(std::int64_t block) {
+  block_ = block;
+  totals_.clear();
+  checksum_ = 0;
+}
+
+void Crosscheck::Recorder::sum(int worker, std::span<const double> lines, std::span<double> total) {
+  sums_.sum(worker, lines, total);
+  if (block_ < 0) return;
+  if (worker == 0) totals_.insert(totals_.end(), total.begin(), total.end());
+  const Range mine = blocks_.of_worker(rank_, worker);
+  if (block_ < mine.first || block_ >= mine.last) return;
+  const auto line = lines.subspan(static_cast<std::size_t>(block_ - mine.first) * total.size(), total.size());
+  checksum_ = mixed(checksum_ + checksum_of(line));
+}
+
+void Crosscheck::Replay::begin(std::span<const double> totals) {
+  totals_ = totals;
+  std::ranges::fill(positions_, 0U);
+  checksum_ = 0;
+}
+
+void Crosscheck::Replay::sum(int worker, std::span<const double> lines, std::span<double> total) {
+  std::size_t& position = positions_[static_cast<std::size_t>(worker)];
+  std::ranges::copy(totals_.subspan(position, total.size()), total.begin());
+  position += total.size();
+  if (!lines.empty()) checksum_ = mixed(checksum_ + checksum_of(lines));
+}
+
+Crosscheck::Crosscheck(const Config& root, Session& session, GradientReducer& reducer,
+                       StatisticsReducer& sums)
+    : session_(session),
+      reducer_(reducer),
+      recorder_(sums, session.blocks(), session.mesh().data().rank()),
+      replay_(session.pool().size()) {
+  const VirtualWorkers& blocks = session.blocks();
+  // Every block is a rank of its own there, so that one network can take any of them.
+  network_ = session.make_network(
+      root, {.count = blocks.count, .ranks = blocks.count, .threads = blocks.threads, .exact = true}, 0);
+  gradient_ = Arena(network_->plan().parameter_end());
+  network_->attach(reducer.values(), {gradient_.floats()}, replay_);
+}
+
+bool Crosscheck::begin(std::int64_t step) {
+  step_ = step;
+  const std::int64_t every = session_.settings().crosscheck;
+  session_.network().keep_block(-1);
+  if ((step + 1) % every != 0) return false;
+  const int ranks = session_.mesh().data().size();
+  const std::int64_t number = (step + 1) / every, partners = std::max(1, ranks - 1);
+  shift_ = ranks == 1 ? 0 : static_cast<int>(1 + number % partners);
+  turn_ = number / partners;
+  const int rank = session_.mesh().data().rank();
+  const std::int64_t block = block_of(rank);
+  recorder_.begin(block);
+  session_.network().keep_block(static_cast<int>(block - session_.blocks().of_rank(rank).first));
+  return true;
+}
+
+std::int64_t Crosscheck::block_of(int data_rank) const {
+  const Range blocks = session_.blocks().of_rank(data_rank);
+  return blocks.first + turn_ % blocks.count();
+}
+
+int Crosscheck::checker_of(int owner, int shift) const {
+  const int ranks = session_.mesh().data().size();
+  return (owner + ranks - shift) % ranks;
+}
+
+Crosscheck::Traits Crosscheck::traits(std::span<const double> sums, std::uint64_t batch_sums,
+                                      std::span<const float> gradient) const {
+  Traits traits{checksum_of(sums), batch_sums};
+  for (const Parameter& parameter : network_->plan().parameters())
+    traits.push_back(checksum(gradient.subspan(static_cast<std::size_t>(parameter.offset),
+                                               static_cast<std::size_t>(parameter.shape.size()))));
+  return traits;
+}
+
+Crosscheck::Traits Crosscheck::own(BatchRunner& batch) const {
+  const int rank = session_.mesh().data().rank();
+  const std::int64_t block = block_of(rank);
+  const auto sums = batch.sums().subspan(static_cast<std::size_t>(block) * batch.kinds(), batch.kinds());
+  return traits(sums, recorder_.checksum(), session_.network().gradient_of_block());
+}
+
+/// A block of the rank that comes `shift` ranks later.
+Crosscheck::Traits Crosscheck::recompute(BatchRunner& batch, RowLoader& rows, const BatchRunner::Part& part,
+                                         int shift) {
+  Communicator& data = session_.mesh().data();
+  network_->set_rank(static_cast<int>(block_of((data.rank() + shift) % data.size())));
+  replay_.begin(recorder_.totals());
+  std::vector<double> sums(batch.kinds());
+  batch.recompute(*network_, rows, part, sums);
+  return traits(sums, replay_.checksum(), gradient_.floats());
+}
+
+/// Between what the ranks have for their own blocks and what others have for them. Collective.
+Crosscheck::Finding Crosscheck::first_difference(const Traits& mine, const Traits& theirs) const {
+  Traits both = mine;
+  both.insert(both.end(), theirs.begin(), theirs.end());
+  const auto all = gather(session_.mesh().world(), both);
+  const auto columns = static_cast<std::size_t>(session_.mesh().model().size());
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    const auto owner = static_cast<int>(rank / columns);
+    const std::size_t other = static_cast<std::size_t>(checker_of(owner, shift_)) * columns + rank % columns;
+    for (std::size_t trait = 0; trait < mine.size(); ++trait)
+      if (all[rank][trait] != all[other][mine.size() + trait]) return {.owner = owner, .trait = trait};
+  }
+  return {};
+}
+
+void Crosscheck::compare(BatchRunner& batch, RowLoader& rows, const BatchRunner::Part& part) {
+  Communicator& world = session_.mesh().world();
+  recorder_.end();
+  const Traits mine = own(batch), theirs = recompute(batch, rows, part, shift_);
+  const Finding finding = first_difference(mine, theirs);
+  std::int64_t found = finding.owner >= 0 ? 1 : 0;
+  world.sum(std::span(&found, 1));
+  if (found == 0) return;
+
+  // All say it again, and a third rank where there is one.
+  const int ranks = session_.mesh().data().size();
+  const auto columns = static_cast<std::size_t>(session_.mesh().model().size());
+  std::map<int, std::vector<std::uint64_t>> said;
+  const auto hear = [&](const Traits& traits, int shift) {
+    const auto all = gather(world, traits);
+    if (finding.owner < 0) return;
+    const int rank = checker_of(finding.owner, shift);
+    std::uint64_t words = 0;
+    for (std::size_t column = 0; column < columns; ++column)
+      for (const std::uint64_t trait : all[static_cast<std::size_t>(rank) * columns + column])
+        words = mixed(words + trait);
+    said[rank].push_back(words);
+  };
+  hear(mine, 0);
+  hear(theirs, shift_);
+  for (const int shift : {0, shift_, ranks > 2 ? shift_ % (ranks - 1) + 1 : 0})
+    hear(recompute(batch, rows, part, shift), shift);
+  fail(finding, who_is_wrong(said));
+}
+
+void Crosscheck::fail(const Finding& finding, const std::vector<int>& wrong) const {
+  const std::string host = host_name();
+  const auto hosts = session_.mesh().world().gather(std::as_bytes(std::span(host)), 0);
+  if (finding.owner < 0) throw Error(ExitCode::diverged, "ranks do not compute the same");
+  const int columns = session_.mesh().model().size();
+  const auto name = [&](int data_rank) {
+    std::string names;
+    for (int rank = data_rank * columns; rank < (data_rank + 1) * columns; ++rank) {
+      const auto& bytes = hosts[static_cast<std::size_t>(rank)];
+      names += fmt::format("{}rank {} on {}", names.empty() ? "" : ", ", rank,
+                           std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    }
+    return names;
+  };
+  const std::string trait =
+      finding.trait == kScores ? "loss and metrics"
+      : finding.trait == kBatchSums
+          ? "sums over the batch"
+          : "the gradient of " + network_->plan().parameters()[finding.trait - kGradients].name;
+  const std::string place =
+      fmt::format("{}, in block {} of step {}", trait, block_of(finding.owner), step_ + 1);
+  std::string names;
+  for (const int rank : wrong) names += (names.empty() ? "" : " and ") + name(rank);
+  const bool sure = wrong.size() == 1;
+  throw Error(
+      ExitCode::diverged,
+      {Diagnostic{
+          .what = sure ? fmt::format("{} computed wrongly: {}", names, place)
+                       : fmt::format("{} do not compute the same: {}", names, place),
+          .notes = {fmt::format("{} computed that block, and {} once more", name(finding.owner),
+                                name(checker_of(finding.owner, shift_))),
+                    "failing processor or memory"},
+          .help = sure ? "go on from the last checkpoint, without that host"
+                       : "go on from the last checkpoint, without one of the hosts and then the other"}});
+}
+
+}  // namespace trainer

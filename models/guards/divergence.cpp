@@ -1,0 +1,107 @@
+#include "models/guards/divergence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "engine/system/host.h"
+
+namespace trainer {
+namespace {
+
+std::string short_number(double number) {
+  if (std::isnan(number)) return "NaN";
+  if (std::isinf(number)) return number > 0 ? "infinity" : "-infinity";
+  return fmt::format("{:.3g}", number);
+}
+
+/// The parameter with the largest number, and that number: "dense1.weight 4.1e+19".
+std::string largest_parameter(std::span<const Parameter> parameters, std::span<const float> values) {
+  std::string name;
+  double largest = -1, shown = 0;
+  for (const Parameter& parameter : parameters) {
+    const auto numbers = values.subspan(static_cast<std::size_t>(parameter.offset),
+                                        static_cast<std::size_t>(parameter.shape.size()));
+    for (const float number : numbers) {
+      const double size = std::isnan(number) ? HUGE_VAL : std::abs(static_cast<double>(number));
+      if (size <= largest) continue;
+      largest = size;
+      shown = static_cast<double>(number);
+      name = parameter.name;
+    }
+  }
+  return name + " " + short_number(std::isnan(shown) ? shown : largest);
+}
+
+/// What a rank knows of how a number became infinite or NaN. Its own rows tell more than gradients that were
+/// computed from them, and those more than sums, in which another rank's may be.
+struct Witness {
+  static constexpr int kNothing = 0, kSum = 1, kGradient = 2, kLoss = 3, kArray = 4;
+  int level = kNothing;
+  std::string parameter = {};
+};
+
+bool lies_in(std::int64_t place, std::span<const GradientReducer::Piece> ranges) {
+  return std::ranges::any_of(ranges,
+                             [&](const auto& range) { return range.first <= place && place < range.last; });
+}
+
+Witness witness(const DivergenceFacts& facts) {
+  if (!facts.array.empty()) return {.level = Witness::kArray, .parameter = facts.array};
+  if (!std::isfinite(facts.own_loss)) return {.level = Witness::kLoss};
+  Witness found;
+  for (std::size_t index = 0; index < facts.gradients.size(); ++index)
+    for (const Parameter& parameter : facts.parameters)
+      for (std::int64_t place = parameter.offset; place < parameter.offset + parameter.shape.size();
+           ++place) {
+        if (std::isfinite(facts.gradients[index][static_cast<std::size_t>(place)])) continue;
+        if (index > 0 || !lies_in(place, facts.overwritten))
+          return {.level = Witness::kGradient, .parameter = parameter.name};
+        if (found.level == Witness::kNothing) found = {.level = Witness::kSum, .parameter = parameter.name};
+      }
+  return found;
+}
+
+}  // namespace
+
+void LossHistory::add(double loss) { losses_[static_cast<std::size_t>(count_++) % losses_.size()] = loss; }
+
+std::string LossHistory::text() const {
+  const auto kept = static_cast<std::int64_t>(losses_.size());
+  std::string text;
+  for (std::int64_t i = std::max<std::int64_t>(0, count_ - kept); i < count_; ++i)
+    text += (text.empty() ? "" : " > ") + short_number(losses_[static_cast<std::size_t>(i % kept)]);
+  return text;
+}
+
+Error divergence(Communicator& world, const DivergenceFacts& facts) {
+  // Among ranks that saw as much, the lowest is the one to name.
+  const Witness mine = witness(facts);
+  std::vector<double> levels(static_cast<std::size_t>(world.size()));
+  levels[static_cast<std::size_t>(world.rank())] = mine.level;
+  world.sum(std::span(levels));
+  const auto first = std::ranges::max_element(levels);
+  const int rank = static_cast<int>(first - levels.begin()), level = static_cast<int>(*first);
+  std::array<char, 512> place{};
+  std::string text =
+      world.size() > 1 ? fmt::format("rank {} on {} saw it first", world.rank(), host_name()) : "";
+  if (!mine.parameter.empty()) text += (text.empty() ? "in " : ", in ") + mine.parameter;
+  text.copy(place.data(), place.size() - 1);
+  world.broadcast(std::as_writable_bytes(std::span(place)), rank);
+
+  const std::string what = level == Witness::kArray  ? "a parameter or a state of it is not finite"
+                           : level == Witness::kLoss ? "loss is " + short_number(facts.losses.last())
+                                                     : "a gradient is not finite";
+  Diagnostic message{.what = fmt::format("{} at epoch {}, step {}", what, facts.epoch, facts.step),
+                     .help = "a smaller lr, or warmup"};
+  if (level > Witness::kNothing && place[0] != 0) message.what += fmt::format(" ({})", place.data());
+  message.notes.push_back(fmt::format("lr {:.3g}; loss {}; largest: {}", facts.rate, facts.losses.text(),
+                                      largest_parameter(facts.parameters, facts.values)));
+  if (!facts.checkpoint.empty()) message.notes.push_back("last checkpoint: " + facts.checkpoint.string());
+  return Error(ExitCode::diverged, {message});
+}
+
+}  // namespace trainer

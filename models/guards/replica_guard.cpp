@@ -1,0 +1,163 @@
+#include "models/guards/replica_guard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <string>
+
+#include "engine/math/checksum.h"
+#include "engine/system/host.h"
+
+namespace trainer {
+namespace {
+
+/// Floats of one checksum.
+constexpr std::int64_t kBlock = 2048;
+/// So many are always looked at: they cost little beside the step of a model of their size.
+constexpr std::size_t kFewCopies = 64;
+
+template <class T>
+std::span<T> slice(std::span<T> flat, std::int64_t first, std::int64_t count) {
+  return flat.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+}
+
+/// What a rank tells about the replicas that it holds, ahead of the hashes.
+struct Holder {
+  std::int64_t node, model_rank;  ///< node: the lowest data rank on it
+  char host[64];
+};
+
+}  // namespace
+
+ReplicaGuard::ReplicaGuard(const Plan& plan, std::span<const float> states, Mesh& mesh,
+                           GradientReducer& reducer, std::int64_t every)
+    : plan_(plan), states_(states), mesh_(mesh), reducer_(reducer), every_(every) {
+  if (every_ == 0) return;
+  std::int64_t replicas =
+      !reducer.copies().empty() || mesh.model().size() > 1 || (!states.empty() && mesh.world().size() > 1);
+  mesh.world().sum(std::span(&replicas, 1));
+  has_replicas_ = replicas > 0;
+  for (const GradientReducer::Piece& range : reducer.copies()) {
+    int index = -1;
+    for (const Parameter& parameter : plan.parameters()) {
+      ++index;
+      const std::int64_t last = std::min(range.last, parameter.offset + parameter.shape.size());
+      for (std::int64_t first = std::max(range.first, parameter.offset); first < last; first += kBlock)
+        copies_.push_back(
+            {.values = slice<const float>(reducer.values(), first, std::min(kBlock, last - first)),
+             .parameter = index,
+             .sum = 0});
+    }
+  }
+  const std::size_t share =
+      (copies_.size() + static_cast<std::size_t>(every) - 1) / static_cast<std::size_t>(every);
+  most_watched_ = std::max(share, kFewCopies);
+  for (Copy& copy : watched()) copy.sum = checksum(copy.values);
+}
+
+std::span<ReplicaGuard::Copy> ReplicaGuard::watched() {
+  const std::size_t left = copies_.size() - first_watched_;
+  return std::span(copies_).subspan(first_watched_, std::min(most_watched_, left));
+}
+
+void ReplicaGuard::before_publish(std::int64_t step) {
+  for (const Copy& copy : watched()) {
+    if (checksum(copy.values) == copy.sum) continue;
+    const Parameter& parameter = plan_.parameters()[static_cast<std::size_t>(copy.parameter)];
+    throw Error(
+        ExitCode::diverged,
+        {Diagnostic{.what = fmt::format("a copy of {} changed in memory after step {} (rank {} on {})",
+                                        parameter.name, step, mesh_.world().rank(), host_name()),
+                    .notes = {"a bit flipped, or something wrote where it must not"},
+                    .help = "test that host's memory; go on from the last checkpoint, without it"}});
+  }
+}
+
+void ReplicaGuard::after_publish(std::int64_t step) {
+  if (every_ == 0) return;
+  if (copies_.size() > most_watched_)
+    first_watched_ = first_watched_ + most_watched_ < copies_.size() ? first_watched_ + most_watched_ : 0;
+  for (Copy& copy : watched()) copy.sum = checksum(copy.values);
+  if (has_replicas_ && step % every_ == 0) compare(step);
+}
+
+std::vector<std::uint64_t> ReplicaGuard::hashes() const {
+  std::vector<std::uint64_t> hashes;
+  const std::span<const float> values = reducer_.values();
+  // Those who share the values take turns at their blocks.
+  for (const Parameter& parameter : plan_.parameters()) {
+    std::uint64_t hash = 0;
+    const std::int64_t size = parameter.shape.size();
+    for (std::int64_t block = reducer_.sharer(); block * kBlock < size; block += reducer_.sharers()) {
+      const std::int64_t first = block * kBlock;
+      hash += mixed(checksum(slice(values, parameter.offset + first, std::min(kBlock, size - first))) +
+                    static_cast<std::uint64_t>(block));
+    }
+    hashes.push_back(hash);
+  }
+  for (const State& state : plan_.states())
+    hashes.push_back(checksum(slice(states_, state.offset, state.shape.size())));
+  return hashes;
+}
+
+void ReplicaGuard::compare(std::int64_t step) {
+  Communicator& world = mesh_.world();
+  Holder me{.node = mesh_.data().rank() - reducer_.sharer(), .model_rank = mesh_.model().rank()};
+  std::strncpy(me.host, host_name().c_str(), sizeof me.host - 1);
+  const std::vector<std::uint64_t> mine = hashes();
+  std::vector<std::byte> message(sizeof me + mine.size() * sizeof mine[0]);
+  std::memcpy(message.data(), &me, sizeof me);
+  std::memcpy(message.data() + sizeof me, mine.data(), mine.size() * sizeof mine[0]);
+  const auto messages = world.gather(message, 0);
+
+  /// A replica of a parameter, or of a state.
+  struct Replica {
+    std::uint64_t hash = 0;
+    std::string place;
+  };
+  std::string difference;
+  for (std::size_t item = 0; !messages.empty() && item < mine.size() && difference.empty(); ++item) {
+    const bool is_state = item >= plan_.parameters().size();
+    const bool is_cut = !is_state && plan_.parameters()[item].cut_axis >= 0;
+    std::map<std::array<std::int64_t, 3>, Replica> replicas;
+    for (std::size_t rank = 0; rank < messages.size(); ++rank) {
+      Holder holder;
+      std::memcpy(&holder, messages[rank].data(), sizeof holder);
+      std::uint64_t hash = 0;
+      std::memcpy(&hash, messages[rank].data() + sizeof holder + item * sizeof hash, sizeof hash);
+      // Sharers of a node add up to one replica; each rank has states of its own.
+      Replica& replica =
+          replicas[{holder.model_rank, holder.node, is_state ? static_cast<std::int64_t>(rank) : 0}];
+      replica.hash += hash;
+      if (replica.place.empty()) replica.place = fmt::format("rank {} on {}", rank, holder.host);
+    }
+    const Replica* first = nullptr;
+    std::int64_t column = -1;
+    for (const auto& [key, replica] : replicas) {
+      // The columns hold different shards of what is cut.
+      if (!first || (is_cut && key[0] != column)) first = &replica;
+      column = key[0];
+      if (replica.hash == first->hash) continue;
+      const std::string name =
+          is_state ? plan_.states()[item - plan_.parameters().size()].name : plan_.parameters()[item].name;
+      difference = fmt::format("{} is not the same for {} and {}", name, first->place, replica.place);
+      break;
+    }
+  }
+  std::int64_t differences = difference.empty() ? 0 : 1;
+  world.sum(std::span(&differences, 1));
+  if (differences > 0)
+    throw Error(
+        ExitCode::diverged,
+        {Diagnostic{
+            .what = difference.empty() ? "replicas differ" : difference,
+            .notes = {fmt::format("all were equal after step {}, no more after step {}", last_equal_, step),
+                      "failing memory, processor or network"},
+            .help = "go on from the last checkpoint, without one of the hosts and then the other"}});
+  last_equal_ = step;
+}
+
+}  // namespace trainer

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "datasets/loading/batch_order.h"
+
+namespace trainer {
+
+/// Proves that an epoch has used every sample once: all workers of all ranks add up a key of each sample that
+/// they took, and the total must be that of all samples. Counts from the step at which it was begun to the
+/// end of that step's epoch, or less.
+class SampleLedger {
+ public:
+  explicit SampleLedger(int workers) : workers_(static_cast<std::size_t>(workers)) {}
+
+  /// `step`: steps done.
+  void begin(std::int64_t step);
+  /// Workers may call at once.
+  void add(int worker, std::span<const std::int64_t> samples);
+  /// agree(totals) adds them over the data ranks. Throws a logic_error, the same on all ranks, when samples
+  /// were left out or used twice by `step`, where the epoch or the run ends. Collective.
+  void verify(BatchOrder& order, std::int64_t step, const std::function<void(std::span<double>)>& agree);
+
+ private:
+  /// Written by its own thread only.
+  struct alignas(64) Worker {
+    std::int64_t count = 0;
+    std::uint64_t keys = 0;
+  };
+
+  std::vector<Worker> workers_;
+  std::int64_t first_step_ = 0;
+};
+
+}  // namespace trainer

@@ -1,0 +1,67 @@
+#include "cli/reports/chart.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+namespace trainer {
+namespace {
+
+std::size_t count_of(const std::string& text, const std::string& word) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+TEST_CASE("a curve has a gap where its value is not a number", "[cli]") {
+  const Curve curve{.name = "train", .points = {{10, 1}, {20, 2}, {30, kNan}, {40, 3}, {50, 4}}};
+  const std::string svg = svg_of({.title = "loss", .curves = {curve}});
+  const std::size_t path = svg.find(" d=\"M");
+  REQUIRE(path != std::string::npos);
+  CHECK(count_of(svg.substr(path, svg.find("/>", path) - path), "M") == 2);
+  CHECK(svg.find("step 30   train nan") != std::string::npos);
+}
+
+TEST_CASE("whatever the values, all coordinates are numbers", "[cli]") {
+  const auto values = GENERATE(std::vector<double>{0, 0, 0}, std::vector<double>{0.01, 0.01, 0.01},
+                               std::vector<double>{5}, std::vector<double>{1, 1 + 1e-15},
+                               std::vector<double>{1e-300, 1e300}, std::vector<double>{-1e300, 1e300},
+                               std::vector<double>{kNan, 2}, std::vector<double>{1e12, 1e12 + 1, 1e12 + 2});
+  Curve curve{.name = "y"};
+  for (const double value : values) curve.points.push_back({static_cast<double>(curve.points.size()), value});
+  for (const bool spreads : {false, true}) {
+    std::string svg = svg_of({.title = "t", .curves = {curve}, .spreads = spreads});
+    CHECK(count_of(svg, "<line class=\"grid\"") > 1);
+    CHECK(count_of(svg, "<line class=\"grid\"") < 30);
+    CHECK(count_of(svg, "=\"nan") + count_of(svg, "=\"inf") + count_of(svg, "=\"-inf") == 0);
+  }
+}
+
+TEST_CASE("a chart without a single number is left out", "[cli]") {
+  CHECK(svg_of({.title = "loss", .curves = {{.name = "train", .points = {{1, kNan}}}}}).empty());
+  CHECK(svg_of({.title = "loss"}).empty());
+}
+
+TEST_CASE("values over decades are shown by their logarithm, where that was allowed", "[cli]") {
+  const Curve curve{.name = "train", .points = {{1, 0.001}, {2, 4}}};
+  CHECK(svg_of({.title = "loss", .curves = {curve}, .spreads = true}).find("log scale") != std::string::npos);
+  CHECK(svg_of({.title = "loss", .curves = {curve}}).find("log scale") == std::string::npos);
+}
+
+TEST_CASE("a thinned curve holds means of neighbours and ends where the curve does", "[cli]") {
+  Curve curve;
+  for (int i = 1; i <= 7; ++i) curve.points.push_back({static_cast<double>(10 * i), static_cast<double>(i)});
+  const Curve thin = thinned(curve, 4);
+  REQUIRE(thin.points.size() == 4);
+  CHECK(thin.points[0].y == 1.5);
+  CHECK(thin.points[0].x == 20);
+  CHECK(thin.points[3].y == 7);
+  CHECK(thin.points[3].x == 70);
+  CHECK(thinned(curve, 7).points.size() == 7);
+}
+
+}  // namespace trainer

@@ -1,0 +1,104 @@
+#include "cli/reports/report.h"
+
+#include <catch2/catch.hpp>
+
+#include "cli/reports/run_log.h"
+#include "models/formats/safetensors.h"
+#include "tests/support/small_data.h"
+#include "tests/support/temporary_folder.h"
+
+namespace trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string line_of(int step, const std::string& split, const std::string& rest) {
+  return R"({"step":)" + std::to_string(step) + R"(,"epoch":1,"split":")" + split + R"(",)" + rest +
+         R"(,"lr":0.1,"examples_per_second":1234,"comm_share":0.04,"data_share":0,"time":1.5})" + "\n";
+}
+
+}  // namespace
+
+TEST_CASE("what cannot be a line of metrics is passed over", "[cli]") {
+  const TemporaryFolder folder;
+  write_text(folder.path() / "metrics.jsonl", line_of(1, "train", R"("loss":2.5,"accuracy":0.1)") +
+                                                  "[1]\n{\"step\":\"x\",\"split\":\"train\"}\n" +
+                                                  line_of(2, "train", R"("loss":null)") +
+                                                  R"({"step":3,"spl)");
+  const RunLog log = read_run_log(folder.path());
+  CHECK(log.names == std::vector<std::string>{"loss", "accuracy"});
+  REQUIRE(log.rows.size() == 2);
+  CHECK(log.rows[0].scores == std::vector<double>{2.5, 0.1});
+  CHECK(log.rows[1].scores[0] != log.rows[1].scores[0]);
+  CHECK(log.best_evaluation() == nullptr);
+}
+
+TEST_CASE("lines without scores, before those that have them, are rows without numbers", "[cli]") {
+  const TemporaryFolder folder;
+  write_text(folder.path() / "metrics.jsonl", R"({"step":1,"split":"test"})"
+                                              "\n" +
+                                                  line_of(2, "train", R"("loss":2.5,"accuracy":0.1)"));
+  const RunLog log = read_run_log(folder.path());
+  REQUIRE(log.rows.size() == 2);
+  for (const RunLog::Row& row : log.rows) CHECK(row.scores.size() == 2);
+  CHECK(report_html(folder.path()).find("accuracy") != std::string::npos);
+}
+
+TEST_CASE("the best evaluation is that of the best weights, else the last one", "[cli]") {
+  const TemporaryFolder folder;
+  write_text(folder.path() / "metrics.jsonl",
+             line_of(5, "test", R"("loss":1)") + line_of(9, "test", R"("loss":2)"));
+  CHECK(read_run_log(folder.path()).best_evaluation()->step == 9);
+  fs::create_directory(folder.path() / "checkpoints");
+  fs::create_symlink("step-5", folder.path() / "checkpoints/best");
+  CHECK(read_run_log(folder.path()).best_evaluation()->step == 5);
+}
+
+TEST_CASE("a report shows the best weights, and no other run's", "[cli]") {
+  const TemporaryFolder folder;
+  const fs::path mine = folder.path() / "mine/checkpoints", other = folder.path() / "other";
+  fs::create_directories(mine / "step-5");
+  fs::create_directory(other);
+  const float number = 1;
+  const std::vector<NamedView> tensors{{"a.weight", ConstTensor(&number, Shape({1}))}};
+  write_safetensors(mine / "step-5/model.safetensors", tensors);
+  write_safetensors(other / "model.safetensors", tensors);
+  fs::create_symlink("step-5", mine / "best");
+  CHECK(report_html(mine.parent_path()).find("a.weight") != std::string::npos);
+  SECTION("a checkpoint that is a link") {
+    fs::remove_all(mine / "step-5");
+    fs::create_symlink(other, mine / "step-5");
+  }
+  SECTION("a file of it that is a link") {
+    fs::remove(mine / "step-5/model.safetensors");
+    fs::create_symlink(other / "model.safetensors", mine / "step-5/model.safetensors");
+  }
+  CHECK(report_html(mine.parent_path()).find("a.weight") == std::string::npos);
+}
+
+TEST_CASE("a report tells of classes, and nothing in a run can break its page", "[cli]") {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "<b>";
+  fs::create_directory(run);
+  write_text(run / "metrics.jsonl",
+             line_of(1, "train", R"("loss":2.5)") +
+                 line_of(1, "test", R"("loss":2,"confusion":[[3,1],[0,4]],"<i>":[[1,2],[3]])"));
+  write_text(run / "config.yaml", "file: </pre><script>alert(1)</script>\n");
+  write_text(run / "environment.json", R"({"cpu":"<script>","threads":2})");
+  write_text(run / "results.csv", "epoch,time\n1,2.5\n");
+  const std::string page = report_html(run);
+  CHECK(page.find("<title>&lt;b&gt;</title>") != std::string::npos);
+  CHECK(page.find("<script>") == std::string::npos);
+  CHECK(page.find("<i>") == std::string::npos);
+  CHECK(page.find("http") == std::string::npos);
+  CHECK(page.find("<td>0</td><td>4</td><td>100.0%</td><td>75.0%</td>") != std::string::npos);
+  CHECK(page.find("<td>1</td><td>4</td><td>80.0%</td><td>100.0%</td>") != std::string::npos);
+  CHECK(page.find("test loss 2") != std::string::npos);
+}
+
+TEST_CASE("a run that has not logged a step has a report that says so", "[cli]") {
+  const TemporaryFolder folder;
+  CHECK(report_html(folder.path()).find("No step has been logged.") != std::string::npos);
+}
+
+}  // namespace trainer

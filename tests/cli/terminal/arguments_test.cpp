@@ -1,0 +1,166 @@
+#include "cli/terminal/arguments.h"
+
+#include <catch2/catch.hpp>
+
+#include "engine/core/error.h"
+
+namespace trainer {
+namespace {
+
+Arguments parsed(std::vector<std::string> words) {
+  words.insert(words.begin(), "trainer");
+  return parse_arguments(words);
+}
+
+Diagnostic mistake_in(std::vector<std::string> words) {
+  try {
+    parsed(std::move(words));
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::usage);
+    return error.diagnostics().front();
+  }
+  return {};
+}
+
+Error mesh_mistake(const Arguments& arguments, int ranks) {
+  try {
+    mesh_of(arguments, ranks);
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error(ExitCode::ok, "none");
+}
+
+}  // namespace
+
+TEST_CASE("a command line without a command trains, wherever its flags stand", "[cli]") {
+  const std::vector<std::vector<std::string>> lines{
+      {"a.yaml", "-n", "4", "--datapar"},
+      {"-n", "4", "--datapar", "a.yaml"},
+      {"-n4", "-p", "a.yaml"},
+      {"-pn", "4", "a.yaml"},
+      {"train", "--ranks=4", "-p", "a.yaml"},
+      {"--datapar", "-n", "4", "train", "a.yaml"},
+  };
+  for (const auto& line : lines) {
+    const Arguments arguments = parsed(line);
+    CHECK(arguments.verb == Verb::train);
+    CHECK(arguments.files == std::vector<std::string>{"a.yaml"});
+    CHECK(arguments.ranks == 4);
+    CHECK(arguments.datapar);
+  }
+}
+
+TEST_CASE("a value that is called like a command is no command", "[cli]") {
+  const Arguments arguments = parsed({"--name", "check", "a.yaml"});
+  CHECK(arguments.verb == Verb::train);
+  CHECK(arguments.name == "check");
+}
+
+TEST_CASE("progress is shown as asked for", "[cli]") {
+  CHECK(parsed({"a.yaml"}).progress == ProgressMode::automatic);
+  CHECK(parsed({"a.yaml", "--progress", "json"}).progress == ProgressMode::json);
+  CHECK(parsed({"a.yaml", "--progress=none"}).progress == ProgressMode::none);
+}
+
+TEST_CASE("overrides keep their order, and --seed is one of them", "[cli]") {
+  const Arguments arguments =
+      parsed({"a.yaml", "-s", "train.epochs=1", "--seed", "7", "-s", "vars.a=[1, 2]"});
+  CHECK(arguments.overrides == std::vector<std::string>{"train.epochs=1", "vars.a=[1, 2]", "train.seed=7"});
+}
+
+TEST_CASE("a mistyped command or flag is told with the one that was meant", "[cli]") {
+  CHECK(mistake_in({"chekc", "a.yaml"}).what == "unknown command `chekc`");
+  CHECK(mistake_in({"chekc", "a.yaml"}).help == "did you mean `check`?");
+  CHECK(mistake_in({"--datparr", "a.yaml"}).help == "did you mean `--datapar`?");
+  CHECK(mistake_in({"eval", "--splt", "test", "runs/a"}).help == "did you mean `--split`?");
+  CHECK(mistake_in({"--sed=3", "a.yaml"}).what == "unknown flag `--sed` of `trainer train`");
+}
+
+TEST_CASE("flags with values that cannot be are mistakes", "[cli]") {
+  CHECK(mistake_in({"--seed", "x", "a.yaml"}).what == "--seed: wants a whole number of at least 0, got `x`");
+  CHECK(mistake_in({"--threads", "0", "a.yaml"}).what ==
+        "--threads: wants a whole number from 1 to 1024, got `0`");
+  CHECK(mistake_in({"--mesh", "2x", "a.yaml"}).what == "--mesh wants DxM, got `2x`");
+  CHECK(mistake_in({"--mesh", "0x2", "a.yaml"}).what == "--mesh wants DxM, got `0x2`");
+  CHECK(mistake_in({"-p", "-m", "a.yaml"}).what == "--datapar and --modelpar together need --mesh DxM");
+  CHECK(mistake_in({"a.yaml", "b.yaml"}).what == "one argument too many: `b.yaml`");
+  CHECK(mistake_in({"a.yaml", "-n"}).what == "--ranks wants a value");
+  CHECK(mistake_in({"a.yaml", "-n"}).help == "--ranks N");
+  CHECK(mistake_in({"a.yaml", "--datapar=false"}).what == "--datapar takes no value");
+  CHECK(mistake_in({"a.yaml", "-s"}).what == "--set wants a value");
+  CHECK(mistake_in({"--progress", "dots", "a.yaml"}).what ==
+        "--progress: wants auto, bar, json, none or plain, got `dots`");
+  CHECK_FALSE(mistake_in({"train"}).what.empty());
+  CHECK_FALSE(mistake_in({}).what.empty());
+  CHECK_FALSE(mistake_in({"-q", "-v", "a.yaml"}).what.empty());
+}
+
+TEST_CASE("a key of the YAML that is given as a flag is told how it is set", "[cli]") {
+  const std::vector<std::vector<std::string>> lines{
+      {"--epochs", "3", "a.yaml"}, {"a.yaml", "--epochs", "3"}, {"a.yaml", "--epochs=3"}};
+  for (const auto& line : lines) {
+    CHECK(mistake_in(line).what == "unknown flag `--epochs`");
+    CHECK(mistake_in(line).help == "keys of the YAML are set with -s train.epochs=VALUE");
+  }
+  CHECK(mistake_in({"a.yaml", "--lr", "0.1"}).help ==
+        "keys of the YAML are set with -s train.optimizer.NAME.lr=VALUE");
+}
+
+TEST_CASE("a time to stop is read as hours, minutes and seconds", "[cli]") {
+  CHECK(parsed({"a.yaml", "--walltime", "01:02:03"}).walltime == 3723);
+  for (const char* text : {"90", "1:00", "00:60:00", "00:00:00", "-1:00:00", "01:02:03x"})
+    CHECK_FALSE(mistake_in({"--walltime", text, "a.yaml"}).what.empty());
+}
+
+TEST_CASE("only what exists is offered", "[cli]") {
+  for (const char* word : {"plan", "fetch"})
+    CHECK(mistake_in({word, "a.yaml"}).what == "unknown command `" + std::string(word) + "`");
+  for (const char* flag : {"--profile"}) CHECK(mistake_in({flag, "a.yaml"}).what.find("unknown flag") == 0);
+}
+
+TEST_CASE("help and version are messages, of the whole and of a command", "[cli]") {
+  CHECK(parsed({"--help"}).message.find("summary") != std::string::npos);
+  CHECK(parsed({"train", "--help"}).message.find("--datapar") != std::string::npos);
+  CHECK(parsed({"eval", "-h"}).message.find("--split") != std::string::npos);
+  CHECK(parsed({"--version"}).message.find("trainer ") == 0);
+  CHECK(parsed({"--help"}).verb == Verb::message);
+  CHECK(parsed({"help"}).message == parsed({"--help"}).message);
+  CHECK(parsed({"help", "train"}).message == parsed({"train", "--help"}).message);
+}
+
+TEST_CASE("a mode and a number of ranks make a grid", "[cli]") {
+  const auto shape = [](std::vector<std::string> words, int ranks) {
+    words.push_back("a.yaml");
+    const MeshShape mesh = mesh_of(parsed(words), ranks);
+    return std::pair(mesh.data, mesh.model);
+  };
+  CHECK(shape({}, 1) == std::pair(1, 1));
+  CHECK(shape({"-p"}, 1) == std::pair(1, 1));
+  CHECK(shape({"-p"}, 3) == std::pair(3, 1));
+  CHECK(shape({"-m"}, 3) == std::pair(1, 3));
+  CHECK(shape({"--mesh", "2x3"}, 6) == std::pair(2, 3));
+  CHECK(shape({"-p", "-m", "--mesh", "2x3"}, 6) == std::pair(2, 3));
+}
+
+TEST_CASE("ranks without a mode, or too many for the mesh, are told what to type", "[cli]") {
+  const Error no_mode = mesh_mistake(parsed({"configs/mnist-small.yaml"}), 4);
+  CHECK(no_mode.code() == ExitCode::ranks);
+  CHECK(no_mode.diagnostics().front().what == "4 processes were started without --datapar or --modelpar");
+  CHECK(no_mode.diagnostics().front().help == "mpirun -n 4 trainer --datapar configs/mnist-small.yaml");
+  const Error of_time = mesh_mistake(parsed({"time", "-n", "2", "a.yaml"}), 2);
+  CHECK(of_time.diagnostics().front().help == "trainer -n 2 time --datapar a.yaml");
+  const Error no_mesh = mesh_mistake(parsed({"--mesh", "2x2", "a.yaml"}), 6);
+  CHECK(no_mesh.code() == ExitCode::ranks);
+  CHECK(no_mesh.diagnostics().front().what == "6 ranks do not make a 2x2 mesh");
+  CHECK(no_mesh.diagnostics().front().help == "mpirun -n 4 ..., or --mesh 3x2, or --datapar");
+  const Error direct = mesh_mistake(parsed({"-n", "4", "--mesh", "2x3", "a.yaml"}), 4);
+  CHECK(direct.diagnostics().front().help == "trainer -n 6 ..., or --datapar");
+}
+
+TEST_CASE("a command line is written so that a shell reads the same words", "[cli]") {
+  CHECK(shell_line({"trainer", "-s", "train.epochs=1"}) == "trainer -s train.epochs=1");
+  CHECK(shell_line({"a b", "it's", "", "$x", "*"}) == R"('a b' 'it'\''s' '' '$x' '*')");
+}
+
+}  // namespace trainer

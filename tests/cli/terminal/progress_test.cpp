@@ -1,0 +1,118 @@
+#include "cli/terminal/progress.h"
+
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "cli/terminal/epoch_table.h"
+#include "cli/terminal/text.h"
+
+namespace trainer {
+namespace {
+
+const MetricFacts kAccuracy{.name = "accuracy", .short_name = "acc"};
+const RunFacts kFacts{.steps_per_epoch = 469,
+                      .total_steps = 2345,
+                      .batch = 128,
+                      .epochs = 5,
+                      .metrics = {kAccuracy},
+                      .evaluation_split = "test"};
+
+/// Where columns end: the place behind each run of characters other than blanks.
+std::vector<std::size_t> ends_of_cells(const std::string& line) {
+  std::vector<std::size_t> ends;
+  for (std::size_t i = 0; i < line.size(); ++i)
+    if (line[i] != ' ' && (i + 1 == line.size() || line[i + 1] == ' ')) ends.push_back(i);
+  return ends;
+}
+
+}  // namespace
+
+TEST_CASE("rows stand under their headings, from the smallest to very large numbers", "[cli]") {
+  const EpochTable table(kFacts);
+  const double loss = GENERATE(1e-9, 0.4127, 99.99, 123456.0, 3.1e30);
+  const EpochReport report{.epoch = 3,
+                           .train = Scores{.loss = loss, .metrics = {1.0}},
+                           .evaluation = Scores{.loss = loss, .metrics = {0.9559}},
+                           .examples_per_second = 123'456'789,
+                           .comm_share = 0.04,
+                           .epoch_time = 7384};
+  const std::string heading = " epoch      loss     acc  test loss  test acc  examples/s  comm  data    time";
+  CHECK(table.heading() == heading);
+  const auto row = ends_of_cells(table.row(report));
+  REQUIRE(row.size() == 9);
+  CHECK(row[0] == heading.find("epoch") + 4);
+  CHECK(row[1] == heading.find("loss") + 3);
+  CHECK(row[2] == heading.find("acc") + 2);
+  CHECK(row[3] == heading.find("test loss") + 8);
+  CHECK(row[8] >= heading.size() - 1);
+}
+
+TEST_CASE("an epoch without an evaluation leaves its cells empty, and the best has a star", "[cli]") {
+  const EpochTable table(kFacts);
+  EpochReport report{.epoch = 1, .train = Scores{.loss = 0.5, .metrics = {0.5}}};
+  CHECK(ends_of_cells(table.row(report)).size() == 7);
+  report.evaluation = Scores{.loss = 0.5, .metrics = {0.5}};
+  report.best = true;
+  CHECK(table.row(report).back() == '*');
+}
+
+TEST_CASE("a bar fits the terminal, whatever its width", "[cli]") {
+  const int columns = GENERATE(1, 10, 40, 72, 80, 200);
+  const StepReport report{.step = 938 + 298, .epoch = 3, .examples_per_second = 32'100};
+  const std::string line =
+      bar_line(kFacts, report, {.loss = 0.0874, .metrics = {0.973}}, 1, {.columns = columns, .moves = true});
+  CHECK(columns_of(line) < static_cast<std::size_t>(std::max(columns, 2)));
+  if (columns >= 80)
+    CHECK(line.find("298/469  loss 0.0874  acc 97.3%  32,100/s  0:01 left") != std::string::npos);
+}
+
+TEST_CASE("a bar is as full as its epoch is done", "[cli]") {
+  const auto cells = [](std::int64_t step, const std::string& cell) {
+    const StepReport report{.step = step, .epoch = 1};
+    const std::string line = bar_line(kFacts, report, {.metrics = {0.0}}, 0, {.columns = 120, .moves = true});
+    std::size_t count = 0;
+    for (std::size_t at = line.find(cell); at != std::string::npos; at = line.find(cell, at + 1)) ++count;
+    return count;
+  };
+  CHECK(cells(1, "━") == 0);
+  CHECK(cells(1, "─") == 23);
+  CHECK(cells(469, "━") == 24);
+  CHECK(cells(469, "─") == 0);
+}
+
+TEST_CASE("the result names the best epoch, or says that nothing was evaluated", "[cli]") {
+  RunResult result{.steps = 2345, .time = 10, .comm_share = 0.04};
+  CHECK(result_line(kFacts, result).find("done  2,345 steps") == 0);
+  result.best = Scores{.samples = 10'000, .loss = 0.05, .metrics = {0.98634}};
+  CHECK(result_line(kFacts, result).find("done  2,345 steps: test accuracy 98.63%") == 0);
+  result.best_epoch = 5;
+  CHECK(result_line(kFacts, result).find("best  epoch 5: test accuracy 98.63%") == 0);
+  CHECK(result_line(kFacts, result).find("data") == std::string::npos);
+  result.data_share = 0.07;
+  CHECK(result_line(kFacts, result).find("4% of it communication, 7% waiting for data") != std::string::npos);
+  CHECK(result_line(kFacts, result).find("memory") == std::string::npos);
+  result.memory = 52 << 20;
+  CHECK(result_line(kFacts, result).find("waiting for data, 52.0 MiB of memory") != std::string::npos);
+}
+
+TEST_CASE("numbers read well at every size", "[cli]") {
+  CHECK(grouped(0) == "0");
+  CHECK(grouped(999) == "999");
+  CHECK(grouped(1000) == "1,000");
+  CHECK(grouped(-1234567) == "-1,234,567");
+  CHECK(grouped(-123) == "-123");
+  CHECK(bytes_text(512) == "0.5 KiB");
+  CHECK(bytes_text(1'099'032) == "1.0 MiB");
+  CHECK(seconds_text(0.414) == "0.41s");
+  CHECK(seconds_text(59.4) == "59s");
+  CHECK(seconds_text(185) == "3:05");
+  CHECK(seconds_text(7205) == "2:00:05");
+  CHECK(loss_text(0.41271) == "0.4127");
+  CHECK(loss_text(0.00002345) == "2.35e-05");
+  CHECK(loss_text(3.14e7) == "3.14e+07");
+  CHECK(loss_text(std::numeric_limits<double>::quiet_NaN()) == "nan");
+  CHECK(counted(1, "rank") == "1 rank");
+  CHECK(columns_of("conv1 · ━") == 9);
+}
+
+}  // namespace trainer

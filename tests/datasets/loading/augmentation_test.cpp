@@ -1,0 +1,128 @@
+#include "datasets/loading/augmentation.h"
+
+#include <catch2/catch.hpp>
+#include <numeric>
+#include <set>
+#include <string>
+
+#include "engine/config/config_tree.h"
+
+namespace trainer {
+namespace {
+
+const Shape kImage{3, 5, 2};
+constexpr std::int64_t kSize = 3 * 5 * 2;
+
+/// `augment:` as a user writes it.
+Augmentation augmentation(const std::string& transforms, const Shape& sample = kImage,
+                          std::uint64_t seed = 1) {
+  const ConfigTree tree({.file = "run.yaml", .text = "augment: " + transforms + "\n"},
+                        {list_of("augment", "changes", family("", "a change", "transform"))});
+  return {tree.root().items("augment"), sample, seed};
+}
+
+/// Every number of every image is another one, and none is 0.
+std::vector<float> image(std::int64_t index) {
+  std::vector<float> numbers(kSize);
+  std::iota(numbers.begin(), numbers.end(), static_cast<float>(index * kSize + 1));
+  return numbers;
+}
+
+std::vector<float> augmented(const Augmentation& augmentation, std::int64_t index, std::int64_t epoch = 0) {
+  std::vector<float> x = image(index);
+  std::vector<float> scratch(static_cast<std::size_t>(augmentation.scratch()));
+  augmentation.apply({&index, 1}, epoch, {x.data(), kImage.with_front(1)}, scratch);
+  return x;
+}
+
+std::vector<float> moved(const std::vector<float>& from, std::int64_t down, std::int64_t right) {
+  std::vector<float> to(from.size());
+  for (std::int64_t h = 0; h < 3; ++h)
+    for (std::int64_t w = 0; w < 5; ++w)
+      for (std::int64_t c = 0; c < 2; ++c)
+        if (h + down >= 0 && h + down < 3 && w + right >= 0 && w + right < 5)
+          to[static_cast<std::size_t>((h * 5 + w) * 2 + c)] =
+              from[static_cast<std::size_t>(((h + down) * 5 + w + right) * 2 + c)];
+  return to;
+}
+
+std::vector<float> mirrored(const std::vector<float>& from) {
+  std::vector<float> to(from.size());
+  for (std::size_t h = 0; h < 3; ++h)
+    for (std::size_t w = 0; w < 5; ++w)
+      for (std::size_t c = 0; c < 2; ++c) to[(h * 5 + w) * 2 + c] = from[(h * 5 + 4 - w) * 2 + c];
+  return to;
+}
+
+}  // namespace
+
+TEST_CASE("a random crop is the image moved by up to pad pixels, with zeros beyond it", "[augment]") {
+  const Augmentation crop = augmentation("[{random_crop: {pad: 2}}]");
+  std::set<std::pair<std::int64_t, std::int64_t>> seen;
+  for (std::int64_t index = 0; index < 300; ++index) {
+    const std::vector<float> got = augmented(crop, index);
+    bool found = false;
+    for (std::int64_t down = -2; down <= 2; ++down)
+      for (std::int64_t right = -2; right <= 2; ++right)
+        if (got == moved(image(index), down, right)) {
+          seen.emplace(down, right);
+          found = true;
+        }
+    CHECK(found);
+  }
+  CHECK(seen.size() == 25);
+}
+
+TEST_CASE("half of the images are mirrored, the others stay", "[augment]") {
+  const Augmentation flip = augmentation("[horizontal_flip]");
+  int mirror_images = 0;
+  for (std::int64_t index = 0; index < 1000; ++index) {
+    const std::vector<float> got = augmented(flip, index);
+    if (got == image(index)) continue;
+    CHECK(got == mirrored(image(index)));
+    ++mirror_images;
+  }
+  CHECK(mirror_images > 440);
+  CHECK(mirror_images < 560);
+}
+
+TEST_CASE("what becomes of a sample follows from seed, epoch and sample, not from its place in a batch",
+          "[augment]") {
+  const std::string both = "[{random_crop: {pad: 2}}, horizontal_flip]";
+  const Augmentation one = augmentation(both), other = augmentation(both, kImage, 2);
+  const std::vector<std::int64_t> batch = {17, 3, 99, 4, 3};
+  std::vector<float> rows;
+  for (const std::int64_t index : batch)
+    for (const float number : image(index)) rows.push_back(number);
+  one.apply(batch, 6, {rows.data(), kImage.with_front(5)}, {});
+  for (std::size_t row = 0; row < batch.size(); ++row)
+    CHECK(std::vector<float>(rows.begin() + static_cast<std::ptrdiff_t>(row * kSize),
+                             rows.begin() + static_cast<std::ptrdiff_t>((row + 1) * kSize)) ==
+          augmented(one, batch[row], 6));
+
+  int changed_by_epoch = 0, changed_by_seed = 0;
+  for (std::int64_t index = 0; index < 100; ++index) {
+    changed_by_epoch += augmented(one, index, 0) != augmented(one, index, 1) ? 1 : 0;
+    changed_by_seed += augmented(one, index, 0) != augmented(other, index, 0) ? 1 : 0;
+  }
+  CHECK(changed_by_epoch > 90);
+  CHECK(changed_by_seed > 90);
+}
+
+TEST_CASE("the same transform twice draws other numbers the second time", "[augment]") {
+  const Augmentation twice = augmentation("[{random_crop: 1}, {random_crop: 1}]");
+  std::set<std::vector<float>> seen;
+  for (int epoch = 0; epoch < 300; ++epoch) seen.insert(augmented(twice, 0, epoch));
+  CHECK(seen.size() > 13);  // equal draws would give at most 9
+}
+
+TEST_CASE("a transform that does not fit the samples is an error that points at it", "[augment]") {
+  using Catch::Matchers::Contains;
+  CHECK_THROWS_WITH(
+      augmentation("[horizontal_flip]", {20}),
+      Contains("horizontal_flip changes images, but a sample is 20") && Contains("run.yaml:1:11"));
+  CHECK_THROWS_WITH(augmentation("[{random_crop: {pad: 3}}]"),
+                    Contains("could miss the whole image, which is 2x3x5"));
+}
+
+}  // namespace trainer

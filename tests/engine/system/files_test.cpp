@@ -1,0 +1,93 @@
+#include "engine/system/files.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+
+#include "tests/support/temporary_folder.h"
+
+namespace trainer {
+namespace {
+
+using Catch::Matchers::Contains;
+
+/// For as long as it lives, no file of this process grows beyond `bytes`; writing on fails as on a full disk.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
+
+std::ptrdiff_t files_in(const std::filesystem::path& folder) {
+  return std::distance(std::filesystem::directory_iterator(folder), {});
+}
+
+}  // namespace
+
+TEST_CASE("what was written is read back and nothing else is left", "[core]") {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "a", "first");
+  write_file(folder.path() / "a", "second");
+  CHECK(read_file(folder.path() / "a", ExitCode::data, 6) == "second");
+  CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("a write that the disk refuses leaves the old file and no other", "[core]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "a";
+  write_file(path, "old");
+  {
+    const FileSizeLimit limit(1000);
+    CHECK_THROWS_WITH(write_file(path, std::string(5000, 'x')),
+                      Contains(path.string()) && Contains("File too large"));
+  }
+  CHECK(read_file(path, ExitCode::data, 10) == "old");
+  CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("a file that is not committed never appears", "[core]") {
+  const TemporaryFolder folder;
+  {
+    OutputFile file(folder.path() / "a");
+    file.write(std::as_bytes(std::span("text")));
+  }
+  CHECK(files_in(folder.path()) == 0);
+}
+
+TEST_CASE("a folder that does not exist is named with the system's reason", "[core]") {
+  CHECK_THROWS_WITH(OutputFile("/no-such-folder/a"),
+                    Contains("/no-such-folder/a: No such file or directory"));
+  CHECK_THROWS_WITH(InputFile("/no-such-folder/a", ExitCode::data), Contains("/no-such-folder/a"));
+}
+
+TEST_CASE("only regular files are read: a folder or a pipe is an error at once", "[core]") {
+  const TemporaryFolder folder;
+  const auto pipe = folder.path() / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(InputFile(pipe, ExitCode::data), Contains("not a regular file"));
+  CHECK_THROWS_WITH(InputFile(folder.path(), ExitCode::data), Contains("not a regular file"));
+}
+
+TEST_CASE("reading beyond the end or the limit is an error", "[core]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "a";
+  write_file(path, "1234");
+  std::array<std::byte, 3> bytes{};
+  CHECK_THROWS_WITH(InputFile(path, ExitCode::data).read(2, bytes), Contains("ends too soon"));
+  CHECK_THROWS_WITH(read_file(path, ExitCode::data, 3), Contains("larger than 3 bytes"));
+}
+
+}  // namespace trainer

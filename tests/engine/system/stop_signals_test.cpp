@@ -1,0 +1,48 @@
+#include "engine/system/stop_signals.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <optional>
+
+namespace trainer {
+
+TEST_CASE("one who is asked to stop once more, when all is done, ends as it would have", "[core]") {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    {
+      StopSignals signals;
+      ::raise(SIGUSR1);
+      ::raise(SIGUSR1);
+      if (!StopSignals::asked()) ::_exit(1);
+    }
+    ::raise(SIGUSR1);
+    ::_exit(130);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 130);
+}
+
+TEST_CASE("one who is asked to stop while MPI begins hears of it afterwards", "[core]") {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    std::optional<HeldStop> held(std::in_place);
+    ::raise(SIGUSR1);
+    StopSignals signals;
+    const bool early = StopSignals::asked();
+    held.reset();
+    ::_exit(!early && StopSignals::asked() ? 130 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 130);
+}
+
+}  // namespace trainer

@@ -1,0 +1,90 @@
+#include "models/checkpoints/weights.h"
+
+#include <catch2/catch.hpp>
+#include <numeric>
+
+#include "engine/core/error.h"
+#include "tests/support/temporary_folder.h"
+
+namespace trainer {
+namespace {
+
+/// A dense layer of 2 inputs and 3 units whose rank holds units [1, 3), and a running mean.
+Plan plan_of_a_shard() {
+  Plan plan(1);
+  plan.begin_layer(nullptr, "dense", "");
+  plan.parameter({.name = "weight",
+                  .shape = {2, 2},
+                  .layout = FileLayout::dense,
+                  .cut_axis = 1,
+                  .cut_first = 1,
+                  .whole = Shape{2, 3}});
+  plan.state({.name = "running_mean", .shape = {2}});
+  return plan;
+}
+
+std::string write(const TemporaryFolder& folder, const std::vector<NamedTensor>& tensors) {
+  std::vector<NamedView> views;
+  for (const NamedTensor& tensor : tensors)
+    views.push_back({tensor.name, ConstTensor(tensor.values.data(), tensor.shape)});
+  const auto path = folder.path() / "weights.safetensors";
+  write_safetensors(path, views);
+  return path.string();
+}
+
+}  // namespace
+
+TEST_CASE("a rank takes its shard of a file's tensors, and states whole", "[training]") {
+  const TemporaryFolder folder;
+  const std::string path = write(
+      folder, {{"dense1.weight", {3, 2}, {11, 21, 12, 22, 13, 23}}, {"dense1.running_mean", {2}, {7, 8}}});
+  const Plan plan = plan_of_a_shard();
+  std::vector<float> values(static_cast<std::size_t>(plan.parameter_end())),
+      states(static_cast<std::size_t>(plan.state_end()));
+  load_weights(path, plan, values, states);
+  values.resize(4);
+  states.resize(2);
+  CHECK(values == std::vector<float>{12, 13, 22, 23});  // (in, out), units 1 and 2
+  CHECK(states == std::vector<float>{7, 8});
+}
+
+TEST_CASE("layers that are told to begin anew keep their values, whatever the file holds of them",
+          "[training]") {
+  const TemporaryFolder folder;
+  const std::string path = write(
+      folder,
+      {{"dense1.weight", {3, 5}, std::vector<float>(15)}, {"other", {1}, {0}}, {"dense2.bias", {2}, {7, 8}}});
+  Plan plan = plan_of_a_shard();
+  plan.begin_layer(nullptr, "dense", "");
+  plan.parameter({.name = "bias", .shape = {2}, .is_weight = false});
+  std::vector<float> values(static_cast<std::size_t>(plan.parameter_end()), 1),
+      states(static_cast<std::size_t>(plan.state_end()), 2);
+  load_weights_except({"dense1"}, path, plan, values, states);
+  CHECK(values[0] == 1);
+  CHECK(states[0] == 2);
+  CHECK(values[static_cast<std::size_t>(plan.parameters()[1].offset)] == 7);
+  CHECK_THROWS_WITH(load_weights_except({}, path, plan, values, states),
+                    Catch::Contains("dense1.weight is 3x5, the model wants 3x2"));
+  CHECK_THROWS_WITH(load_weights_except({"dense"}, path, plan, values, states),
+                    Catch::Contains("no layer `dense`"));
+}
+
+TEST_CASE("weights that do not fit are refused with every difference", "[training]") {
+  const TemporaryFolder folder;
+  const std::string path =
+      write(folder, {{"dense1.weight", {3, 5}, std::vector<float>(15)}, {"dense9.bias", {1}, {0}}});
+  const Plan plan = plan_of_a_shard();
+  std::vector<float> values(static_cast<std::size_t>(plan.parameter_end())),
+      states(static_cast<std::size_t>(plan.state_end()));
+  try {
+    load_weights(path, plan, values, states);
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::weights);
+    CHECK_THAT(error.what(), Catch::Contains("dense1.weight is 3x5, the model wants 3x2") &&
+                                 Catch::Contains("the model has no dense9.bias") &&
+                                 Catch::Contains("the file has no dense1.running_mean"));
+  }
+}
+
+}  // namespace trainer

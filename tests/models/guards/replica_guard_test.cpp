@@ -1,0 +1,112 @@
+#include "models/guards/replica_guard.h"
+
+#include <algorithm>
+#include <bit>
+#include <catch2/catch.hpp>
+#include <optional>
+
+#include "tests/support/mpi_main.h"
+
+namespace trainer {
+namespace {
+
+void flip(float& number) { number = std::bit_cast<float>(std::bit_cast<std::uint32_t>(number) ^ 1u << 12); }
+
+/// Parameters on every node of one rank, or in every column, and what a guard that compares every second step
+/// says of them.
+struct Guarded {
+  Guarded(int data, int model, int ranks_per_node)
+      : mesh(test_world(), {.data = data, .model = model, .ranks_per_node = ranks_per_node}) {
+    plan.begin_layer(nullptr, "dense", "");
+    plan.parameter({.name = "weight", .shape = {100, 50}});
+    plan.parameter({.name = "bias",
+                    .shape = {10},
+                    .cut_axis = 0,
+                    .cut_first = 10 * mesh.model().rank(),
+                    .whole = Shape{10 * model}});
+    plan.state({.name = "running_mean", .shape = {20}});
+    states.assign(static_cast<std::size_t>(plan.state_end()), 1.f);
+    reducer.emplace(mesh, pool,
+                    std::vector<std::int64_t>{0, plan.parameters()[1].offset, plan.parameter_end()},
+                    GradientReducer::Options{});
+    std::ranges::fill(reducer->values(), 0.5f);
+    // Shards differ from rank to rank, as they should.
+    for (int i = 0; i < 10; ++i)
+      reducer->values()[static_cast<std::size_t>(plan.parameters()[1].offset + i)] =
+          static_cast<float>(mesh.model().rank());
+    reducer->publish();
+    guard.emplace(plan, states, mesh, *reducer, 2);
+  }
+
+  /// What this rank learns in two steps in which nothing is updated; empty when all is well.
+  std::string in_two_steps() {
+    try {
+      for (int step = 0; step < 2; ++step) {
+        guard->before_publish(done);
+        reducer->publish();
+        guard->after_publish(++done);
+      }
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::diverged);
+      return error.what();
+    }
+    return "";
+  }
+
+  Mesh mesh;
+  ThreadPool pool{1, true};
+  Plan plan{1};
+  std::vector<float> states;
+  std::optional<GradientReducer> reducer;
+  std::optional<ReplicaGuard> guard;
+  std::int64_t done = 0;
+};
+
+int ranks() { return test_world().size(); }
+bool is_last() { return test_world().rank() == ranks() - 1; }
+
+}  // namespace
+
+TEST_CASE("equal replicas on nodes and in columns are fine, step after step", "[training]") {
+  for (auto [data, model, ranks_per_node] : {std::array{ranks(), 1, 1}, {1, ranks(), 0}, {ranks(), 1, 0}}) {
+    Guarded guarded(data, model, ranks_per_node);
+    for (int i = 0; i < 5; ++i) CHECK(guarded.in_two_steps().empty());
+  }
+}
+
+TEST_CASE("a bit that flips in what came from another node is found before it is overwritten", "[training]") {
+  if (ranks() == 1) return;
+  Guarded guarded(ranks(), 1, 1);
+  REQUIRE(guarded.in_two_steps().empty());
+  if (!is_last()) return;
+  // The first float is another rank's.
+  flip(guarded.reducer->values()[0]);
+  CHECK_THROWS_WITH(guarded.guard->before_publish(2),
+                    Catch::StartsWith("error: a copy of dense1.weight changed in memory after step 2 (rank " +
+                                      std::to_string(ranks() - 1) + " on "));
+}
+
+TEST_CASE("what differs between model columns is named on rank 0, with ranks and steps", "[training]") {
+  if (ranks() == 1) return;
+  Guarded guarded(1, ranks(), 0);
+  REQUIRE(guarded.in_two_steps().empty());
+  if (is_last()) flip(guarded.reducer->values()[4999]);
+  const std::string error = guarded.in_two_steps();
+  CHECK_FALSE(error.empty());
+  if (test_world().rank() > 0) return;
+  CHECK_THAT(error, Catch::StartsWith("error: dense1.weight is not the same for rank 0 on ") &&
+                        Catch::Contains(" and rank " + std::to_string(ranks() - 1) + " on ") &&
+                        Catch::Contains("all were equal after step 2, no more after step 4"));
+}
+
+TEST_CASE("a layer's state that differs on one rank is named", "[training]") {
+  if (ranks() == 1) return;
+  Guarded guarded(ranks(), 1, 0);
+  if (is_last()) flip(guarded.states[3]);
+  const std::string error = guarded.in_two_steps();
+  CHECK_FALSE(error.empty());
+  if (test_world().rank() == 0)
+    CHECK_THAT(error, Catch::StartsWith("error: dense1.running_mean is not the same for rank 0 on "));
+}
+
+}  // namespace trainer

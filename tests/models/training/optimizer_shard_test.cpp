@@ -1,0 +1,138 @@
+#include "models/training/optimizer_shard.h"
+
+#include <algorithm>
+#include <bit>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "engine/parallel/communicator.h"
+#include "tests/models/optimizers/built_optimizer.h"
+
+namespace trainer {
+namespace {
+
+constexpr std::size_t kCount = 10000;  // two groups of segments
+
+/// Parameters of several segments, which their optimizer updates under the eyes of a guard, each at its own
+/// rate: two learn and one is frozen, unless said.
+class Updated {
+ public:
+  Updated(const std::string& yaml, float average, const std::vector<float>& rates = {1.0f, 0.5f, 0.0f})
+      : built_(yaml) {
+    for (const float rate : rates) {
+      plan_.set_common_rate(rate);
+      plan_.begin_layer(nullptr, "layer", "");
+      plan_.parameter({.name = "weight", .shape = {static_cast<std::int64_t>(kCount)}});
+    }
+    reducer_.emplace(mesh_, pool_, plan_.parameter_borders(), GradientReducer::Options{});
+    std::vector<std::string> states = built_.optimizer->states();
+    owned_.emplace(plan_, *reducer_, pool_,
+                   OptimizerShard::Options{
+                       .states = states.size(), .initial = built_.optimizer->initial(), .average = average});
+    for (std::size_t i = 0; i < reducer_->values().size(); ++i)
+      reducer_->values()[i] = 1 + static_cast<float>(i % 7);
+    if (average > 0) {
+      owned_->begin_average();
+      states.push_back("average");
+    }
+    owned_->guard({.parameters = plan_.parameters(), .states = states, .place = "rank 0"});
+  }
+
+  std::size_t arrays() const { return 1 + built_.optimizer->states().size(); }
+
+  void step() {
+    std::ranges::fill(reducer_->gradients(0), 0.25f);
+    if (built_.optimizer->requires_norms()) {
+      owned_->direct(*built_.optimizer, steps_);
+      owned_->set_norms([](int) { return std::pair{1.0, 1.0}; });
+    }
+    owned_->update(*built_.optimizer, 0.01f, steps_++);
+  }
+
+  /// A step that looks for this gradient among the others.
+  bool step_with(float gradient, std::size_t place) {
+    std::ranges::fill(reducer_->gradients(0), 0.25f);
+    reducer_->gradients(0)[place] = gradient;
+    return owned_->update(*built_.optimizer, 0.01f, steps_++, true);
+  }
+  std::vector<float> values() {
+    const std::span<const float> values = reducer_->values();
+    return {values.begin(), values.end()};
+  }
+
+  /// Flips a bit of a number of the parameter's values, or of its states.
+  void flip(std::size_t parameter, std::size_t array, std::size_t number) {
+    const std::int64_t first = plan_.parameters()[parameter].offset;
+    if (array == 0) return flip(reducer_->values()[static_cast<std::size_t>(first) + number]);
+    // States are shown to be read only.
+    owned_->visit_state(array - 1, [&](std::int64_t offset, std::span<const float> numbers) {
+      const std::int64_t place = first + static_cast<std::int64_t>(number) - offset;
+      if (place >= 0 && place < std::ssize(numbers))
+        flip(const_cast<float&>(numbers[static_cast<std::size_t>(place)]));
+    });
+  }
+
+ private:
+  static void flip(float& number) {
+    number = std::bit_cast<float>(std::bit_cast<std::uint32_t>(number) ^ 1U << 3);
+  }
+
+  BuiltOptimizer built_;
+  std::unique_ptr<Communicator> world_ = solo();
+  Mesh mesh_{*world_, {.data = 1, .model = 1}};
+  ThreadPool pool_{1, true};
+  Plan plan_{1};
+  std::optional<GradientReducer> reducer_;
+  std::optional<OptimizerShard> owned_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a bit that flips between two updates is found by the next one, with every optimizer",
+          "[training]") {
+  const std::string yaml =
+      GENERATE("sgd: {lr: 0.1, momentum: 0.9}", "adam", "rmsprop: {centered: true, momentum: 0.5}",
+               "adagrad: {initial: 0.5}", "adadelta", "lion", "lars: {lr: 1}", "lamb");
+  const float average = GENERATE(0.0f, 0.99f);
+  const std::size_t parameter = GENERATE(0u, 1u);
+  const std::size_t arrays = Updated(yaml, average).arrays() + (average > 0 ? 1 : 0);
+  for (std::size_t array = 0; array < arrays; ++array) {
+    INFO(yaml << " average " << average << ", array " << array);
+    Updated updated(yaml, average);
+    for (int step = 0; step < 3; ++step) REQUIRE_NOTHROW(updated.step());
+    updated.flip(parameter, array, kCount - 1);
+    CHECK_THROWS_WITH(updated.step(), Catch::Contains("changed in memory without an update, after step 3"));
+  }
+}
+
+TEST_CASE("an update that looks for gradients that are not finite uses none from the first one on",
+          "[training]") {
+  const std::vector<float> rates = GENERATE(std::vector{1.0f, 0.5f}, std::vector{1.0f, 0.5f, 0.0f});
+  const float bad = GENERATE(std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN());
+  const std::size_t place = GENERATE(std::size_t{0}, kCount - 1, kCount + 1000);
+  Updated updated("sgd: {lr: 0.1, momentum: 0.9}", 0, rates);
+  REQUIRE(updated.step_with(0.5f, place));
+  const std::vector<float> before = updated.values();
+  CHECK_FALSE(updated.step_with(bad, place));
+  const std::vector<float> after = updated.values();
+  CHECK(std::equal(before.begin() + static_cast<std::ptrdiff_t>(place), before.end(),
+                   after.begin() + static_cast<std::ptrdiff_t>(place)));
+  CHECK(std::ranges::all_of(after, [](float value) { return std::isfinite(value); }));
+  CHECK(updated.step_with(0.5f, place));
+}
+
+TEST_CASE("a bit that flips in what is frozen is found within 16 steps", "[training]") {
+  Updated updated("sgd: {lr: 0.1, momentum: 0.9}", 0);
+  for (int step = 0; step < 20; ++step) REQUIRE_NOTHROW(updated.step());
+  const std::size_t array = GENERATE(0u, 1u), number = GENERATE(0u, 5000u, 9999u);
+  updated.flip(2, array, number);
+  CHECK_THROWS_WITH(
+      [&] {
+        for (int step = 0; step < 16; ++step) updated.step();
+      }(),
+      Catch::Contains("weight changed in memory without an update"));
+}
+
+}  // namespace trainer
