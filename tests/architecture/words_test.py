@@ -1,0 +1,42 @@
+"""Counts words that docs/glossary.md rules out, in code, messages, keys, tests and docs.
+
+Usage: words_test.py PROJECT_ROOT; prints where a word occurs more often than its budget allows and ends with 1.
+"""
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(sys.argv[1])
+# Word -> (the glossary's word, how often it may still occur). A budget only shrinks; all of them end at 0.
+ruled_out = {
+    r'tells?|told|telling': ('notify, report', 285),
+    r'goes on|go on|going on|went on': ('resume, continue', 149),
+    r'pictures?': ('image', 25),
+    r'(?<!negative_)slopes?': ('derivative; `negative_slope` is the setting', 386),
+    r'wants?|wanted': ('require, expect', 299),
+    r'workplaces?|seats?|last_words': ('mesh and threads, CPU affinity, exit reason', 0),
+    r'teams?|batch_sum': ('all-reduce of statistics', 21),
+    r'deals? out|dealt': ('distribute, partition', 14),
+    r'owned parameters?': ('optimizer shard', 1),
+    r'endured?': ('allowed, without improvement', 2),
+    r'nobody|everybody|somebody|anybody': ('the object that is meant', 62),
+    r'says?|said': ('report, show, predict', 253),
+}
+exempt = {'docs/glossary.md', 'tests/architecture/words_test.py'}
+suffixes = {'.cpp', '.h', '.py', '.sh', '.md', '.build', '.yaml', '.txt'}
+
+files = [root / 'README.md', root / 'meson.build', root / 'meson_options.txt']
+for top in ('cli', 'configs', 'datasets', 'docs', 'engine', 'models', 'tests'):
+    files += sorted(path for path in (root / top).rglob('*') if path.is_file() and path.suffix in suffixes)
+texts = {path.relative_to(root).as_posix(): path.read_text() for path in files}
+
+failed = False
+for word, (right, budget) in ruled_out.items():
+    places = [f'{name}:{number}: {line.strip()}' for name, text in texts.items() if name not in exempt
+              for number, line in enumerate(text.splitlines(), 1)
+              for _ in re.finditer(rf'(?<![a-zA-Z])(?:{word})(?![a-zA-Z])', line, re.IGNORECASE)]
+    print(f'{len(places):5} of {budget:4}  {word}  (use: {right})')
+    if len(places) > budget or '--show' in sys.argv:
+        print(*places, sep='\n')
+    failed = failed or len(places) > budget
+sys.exit(1 if failed else 0)
