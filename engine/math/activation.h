@@ -7,6 +7,6 @@ namespace trainer {
 enum class Activation { none, relu, relu6, sigmoid, tanh, gelu, silu, softplus, elu };
 
 /// Whether the derivative is computed from the input; else it follows from the output alone.
-constexpr bool slope_from_input(Activation f) { return f == Activation::gelu || f == Activation::silu; }
+constexpr bool derivative_from_input(Activation f) { return f == Activation::gelu || f == Activation::silu; }
 
 }  // namespace trainer

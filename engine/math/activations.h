@@ -10,10 +10,10 @@ namespace trainer {
 void elu(std::int64_t count, float alpha, const float* x, float* y);
 void elu_backward(std::int64_t count, float alpha, const float* y, const float* dy, float* dx);
 
-/// x where x > 0, slope[column] x elsewhere, on (rows, columns) (He et al. 2015).
-void prelu(std::int64_t rows, std::int64_t columns, const float* slope, const float* x, float* y);
-/// dx may be null; terms, whose column sums are the slopes' gradients, may be dy.
-void prelu_backward(std::int64_t rows, std::int64_t columns, const float* slope, const float* x,
+/// x where x > 0, weight[column] x elsewhere, on (rows, columns) (He et al. 2015).
+void prelu(std::int64_t rows, std::int64_t columns, const float* weight, const float* x, float* y);
+/// dx may be null; terms, whose column sums are the weights' gradients, may be dy.
+void prelu_backward(std::int64_t rows, std::int64_t columns, const float* weight, const float* x,
                     const float* dy, float* dx, float* terms);
 
 /// y = x^exponent for x > 0

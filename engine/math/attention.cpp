@@ -93,8 +93,8 @@ void attention_backward(const AttentionGeometry& g, const float* qkv, const floa
                         const float* dcontext, float* dqkv, float* scratch) {
   const std::int64_t width = g.width(), step = 3 * width;
   float* const scores = scratch;
-  float* const slopes = scores + kQueries * g.length;
-  float* const dots = slopes + kQueries * g.length;
+  float* const gradients = scores + kQueries * g.length;
+  float* const dots = gradients + kQueries * g.length;
   std::fill_n(dqkv + g.filled * step, (g.length - g.filled) * step, 0.0f);
   Ahead ahead(g, qkv, g.length * step, 3), context_ahead(g, context, g.length * width, 1);
   for (std::int64_t head = 0; head < g.heads; ++head) {
@@ -112,19 +112,19 @@ void attention_backward(const AttentionGeometry& g, const float* qkv, const floa
            step, 0, scores, kQueries);
       ahead.fetch();
       gemm(Transpose::no, Transpose::yes, tile.keys, tile.queries, g.head_size, values, step, dy, width, 0,
-           slopes, kQueries);
+           gradients, kQueries);
       context_ahead.fetch();
       kernels().attention->row_dots(tile.queries, g.head_size, width, context + tile.first * width + place,
                                     dy, dots);
       kernels().attention->softmax_backward(score_columns(g, tile), peaks + tile.first,
-                                            inverse_sums + tile.first, dots, scores, slopes);
+                                            inverse_sums + tile.first, dots, scores, gradients);
       gemm(Transpose::no, Transpose::no, tile.keys, g.head_size, tile.queries, scores, kQueries, dy, width,
            added_to, dvalues, step);
       ahead.fetch();
-      gemm(Transpose::no, Transpose::no, tile.keys, g.head_size, tile.queries, slopes, kQueries, tile_queries,
-           step, added_to, dkeys, step);
-      gemm(Transpose::yes, Transpose::no, tile.queries, g.head_size, tile.keys, slopes, kQueries, keys, step,
-           0, dqueries + tile.first * step, step);
+      gemm(Transpose::no, Transpose::no, tile.keys, g.head_size, tile.queries, gradients, kQueries,
+           tile_queries, step, added_to, dkeys, step);
+      gemm(Transpose::yes, Transpose::no, tile.queries, g.head_size, tile.keys, gradients, kQueries, keys,
+           step, 0, dqueries + tile.first * step, step);
     });
   }
 }

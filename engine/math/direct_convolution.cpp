@@ -148,7 +148,7 @@ class DirectConvolution final : public Convolution {
         out_w_(g_.out_width()),
         group_channels_(g_.channels / g_.groups),
         group_filters_(g_.filters / g_.groups),
-        slope_pixel_(round_up(group_filters_, kernels_.lanes)),
+        gradient_pixel_(round_up(group_filters_, kernels_.lanes)),
         forward_(make_pass(kernels_.has_narrow(g_.width, g_.kernel_w, g_.pad_w))),
         weights_(make_pass(kernels_.has_sliding(out_w_, g_.kernel_w, g_.pad_w))),
         row_phases_(make_phases(g_.height, g_.kernel_h, g_.stride_h, g_.pad_h, g_.dilation_h)),
@@ -157,15 +157,15 @@ class DirectConvolution final : public Convolution {
     // Small images share a window.
     if (weights_.rows == out_h_)
       block_images_ = std::clamp<std::int64_t>(
-          kWindowFloats / std::max<std::int64_t>(1, x_image() + slope_image()), 1, kMaxImages);
+          kWindowFloats / std::max<std::int64_t>(1, x_image() + gradient_image()), 1, kMaxImages);
   }
 
   std::int64_t scratch_size() const override {
     std::int64_t data_copy = 0;
     for (const Pass& pass : data_) data_copy = std::max(data_copy, pass.copy_size());
-    return kAlignment +
-           std::max({taps() * slope_pixel_ + slope_pixel_ + forward_.copy_size(), data_weights() + data_copy,
-                     block_images_ * (weights_.copy_size() + slope_copy_size())});
+    return kAlignment + std::max({taps() * gradient_pixel_ + gradient_pixel_ + forward_.copy_size(),
+                                  data_weights() + data_copy,
+                                  block_images_ * (weights_.copy_size() + gradient_copy_size())});
   }
 
   std::string kernel() const override {
@@ -175,8 +175,8 @@ class DirectConvolution final : public Convolution {
   void forward(std::int64_t images, const float* x, const float* w, const float* bias, Activation activation,
                float* y, float* scratch) const override {
     float* const packed = aligned(scratch);
-    float* const start = packed + taps() * slope_pixel_;
-    float* const copy = start + slope_pixel_;
+    float* const start = packed + taps() * gradient_pixel_;
+    float* const copy = start + gradient_pixel_;
     const bool separate = activation != Activation::none && activation != Activation::relu;
     for (std::int64_t group = 0; group < g_.groups; ++group) {
       const std::int64_t first = group * group_filters_;
@@ -184,7 +184,7 @@ class DirectConvolution final : public Convolution {
         return w + ((ky * g_.kernel_w + kx) * group_channels_ + c) * g_.filters + first;
       });
       if (bias) {
-        std::fill_n(start, slope_pixel_, 0.0f);
+        std::fill_n(start, gradient_pixel_, 0.0f);
         std::copy_n(bias + first, group_filters_, start);
       }
       for (std::int64_t image = 0; image < images; ++image) {
@@ -266,9 +266,11 @@ class DirectConvolution final : public Convolution {
   /// x as it lies for add_products: distance of images, whether copied or not.
   std::int64_t x_image() const { return weights_.source.copied() ? weights_.copy_size() : in_size(); }
   /// dy can only be read in whole vectors where its filters fill them.
-  bool copies_slopes() const { return group_filters_ % kernels_.lanes != 0; }
-  std::int64_t slope_image() const { return copies_slopes() ? slope_copy_size() : out_size(); }
-  std::int64_t slope_copy_size() const { return copies_slopes() ? weights_.rows * out_w_ * slope_pixel_ : 0; }
+  bool copies_gradients() const { return group_filters_ % kernels_.lanes != 0; }
+  std::int64_t gradient_image() const { return copies_gradients() ? gradient_copy_size() : out_size(); }
+  std::int64_t gradient_copy_size() const {
+    return copies_gradients() ? weights_.rows * out_w_ * gradient_pixel_ : 0;
+  }
 
   /// x as the input. A kernel that knows the border needs no copy of x that has it.
   Pass make_pass(bool knows_border) const {
@@ -335,32 +337,32 @@ class DirectConvolution final : public Convolution {
   /// Adds a block of images to one group of dw.
   void add_weights(std::int64_t images, const float* x, const float* dy, float* dw, float* scratch) const {
     const Source& source = weights_.source;
-    const std::int64_t slope_row = out_w_ * slope_pixel_;
-    float* const slopes = scratch + block_images_ * weights_.copy_size();
+    const std::int64_t gradient_row = out_w_ * gradient_pixel_;
+    float* const gradients = scratch + block_images_ * weights_.copy_size();
     weights_.for_each_window(x, scratch, [&](Correlation job, const float* from, std::int64_t row) {
-      const ImageBlock block{images, x_image(), slope_image()};
+      const ImageBlock block{images, x_image(), gradient_image()};
       // The window holds the first image; the others follow it.
       for (std::int64_t image = 1; source.copied() && image < images; ++image)
         source.copy(x + image * in_size(), 0, job.x_height, scratch + image * weights_.copy_size());
-      const float* slope = dy + row * job.y_row;
-      if (copies_slopes()) {
+      const float* gradient = dy + row * job.y_row;
+      if (copies_gradients()) {
         for (std::int64_t image = 0; image < images; ++image)
-          copy_slopes(dy + image * out_size() + row * job.y_row, job.rows * out_w_,
-                      slopes + image * slope_copy_size());
-        slope = slopes;
-        job.y_column = slope_pixel_;
-        job.y_row = slope_row;
+          copy_gradients(dy + image * out_size() + row * job.y_row, job.rows * out_w_,
+                         gradients + image * gradient_copy_size());
+        gradient = gradients;
+        job.y_column = gradient_pixel_;
+        job.y_row = gradient_row;
       }
-      (job.x_width > 0 ? kernels_.add_sliding_products : kernels_.add_products)(job, block, from, slope, dw,
-                                                                                g_.filters);
+      (job.x_width > 0 ? kernels_.add_sliding_products : kernels_.add_products)(job, block, from, gradient,
+                                                                                dw, g_.filters);
     });
   }
 
   /// Gives each pixel of a group's dy zeros up to whole vectors.
-  void copy_slopes(const float* dy, std::int64_t pixels, float* to) const {
+  void copy_gradients(const float* dy, std::int64_t pixels, float* to) const {
     for (std::int64_t pixel = 0; pixel < pixels; ++pixel, dy += g_.filters) {
       to = std::copy_n(dy, group_filters_, to);
-      to = std::fill_n(to, slope_pixel_ - group_filters_, 0.0f);
+      to = std::fill_n(to, gradient_pixel_ - group_filters_, 0.0f);
     }
   }
 
@@ -392,7 +394,7 @@ class DirectConvolution final : public Convolution {
   const ConvolutionKernels& kernels_;
   std::int64_t out_h_, out_w_;
   std::int64_t group_channels_, group_filters_;
-  std::int64_t slope_pixel_;  ///< a group's filters, rounded up to vectors
+  std::int64_t gradient_pixel_;  ///< a group's filters, rounded up to vectors
   Pass forward_, weights_;
   std::vector<Phase> row_phases_, column_phases_;
   std::vector<Pass> data_;  ///< row phases times column phases

@@ -21,12 +21,13 @@ void column_sums(std::int64_t rows, std::int64_t columns, const float* x, bool a
   kernels().elementwise->column_sums(rows, columns, x, accumulate, sums);
 }
 
-void leaky_relu(std::int64_t count, float slope, const float* x, float* y) {
-  kernels().elementwise->leaky_relu(count, slope, x, y);
+void leaky_relu(std::int64_t count, float negative_slope, const float* x, float* y) {
+  kernels().elementwise->leaky_relu(count, negative_slope, x, y);
 }
 
-void leaky_relu_backward(std::int64_t count, float slope, const float* x, const float* dy, float* dx) {
-  kernels().elementwise->leaky_relu_backward(count, slope, x, dy, dx);
+void leaky_relu_backward(std::int64_t count, float negative_slope, const float* x, const float* dy,
+                         float* dx) {
+  kernels().elementwise->leaky_relu_backward(count, negative_slope, x, dy, dx);
 }
 
 void add(std::int64_t count, const float* a, const float* b, float* y) {
@@ -51,8 +52,8 @@ float softmax_rest(std::int64_t columns, const float* x, const float* probabilit
   return kernels().elementwise->softmax_rest(columns, x, probabilities, largest);
 }
 
-void activate_with_slope(Activation f, std::int64_t count, const float* x, float* y, float* slope) {
-  kernels().elementwise->activate_with_slope(f, count, x, y, slope);
+void activate_with_derivative(Activation f, std::int64_t count, const float* x, float* y, float* derivative) {
+  kernels().elementwise->activate_with_derivative(f, count, x, y, derivative);
 }
 
 void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,

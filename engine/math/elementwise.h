@@ -13,11 +13,11 @@ struct UpdateSums;
 
 /// y = f(x)
 void activate(Activation f, std::int64_t count, const float* x, float* y);
-/// dx = dy * f'(x), from y = f(x), or from x where slope_from_input(f)
+/// dx = dy * f'(x), from y = f(x), or from x where derivative_from_input(f)
 void activate_backward(Activation f, std::int64_t count, const float* x_or_y, const float* dy, float* dx);
 
-/// y = f(x), slope = f'(x), which may take the place of x; only where slope_from_input(f)
-void activate_with_slope(Activation f, std::int64_t count, const float* x, float* y, float* slope);
+/// y = f(x), derivative = f'(x), which may take the place of x; only where derivative_from_input(f)
+void activate_with_derivative(Activation f, std::int64_t count, const float* x, float* y, float* derivative);
 
 /// y = f(x + bias) on (rows, columns), bias (columns) or null
 void bias_activate(Activation f, std::int64_t rows, std::int64_t columns, const float* x, const float* bias,
@@ -25,8 +25,9 @@ void bias_activate(Activation f, std::int64_t rows, std::int64_t columns, const 
 /// sums[c] (+)= sum over rows of x[r, c]; added to when `accumulate`
 void column_sums(std::int64_t rows, std::int64_t columns, const float* x, bool accumulate, float* sums);
 
-void leaky_relu(std::int64_t count, float slope, const float* x, float* y);
-void leaky_relu_backward(std::int64_t count, float slope, const float* x, const float* dy, float* dx);
+void leaky_relu(std::int64_t count, float negative_slope, const float* x, float* y);
+void leaky_relu_backward(std::int64_t count, float negative_slope, const float* x, const float* dy,
+                         float* dx);
 
 /// y = a + b
 void add(std::int64_t count, const float* a, const float* b, float* y);

@@ -32,7 +32,7 @@ class ActivationLayer final : public Layer {
   explicit ActivationLayer(Activation activation) : activation_(activation) {}
 
   Shape setup(const Shape& sample, Plan& plan) override {
-    plan.backward_reads(slope_from_input(activation_), !slope_from_input(activation_));
+    plan.backward_reads(derivative_from_input(activation_), !derivative_from_input(activation_));
     plan.works_in_place();
     return sample;
   }
@@ -41,7 +41,7 @@ class ActivationLayer final : public Layer {
     activate(activation_, x.size(), x.data(), y.data());
   }
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass&) override {
-    const float* const read = slope_from_input(activation_) ? x.data() : y.data();
+    const float* const read = derivative_from_input(activation_) ? x.data() : y.data();
     if (!dx.empty()) activate_backward(activation_, dy.size(), read, dy.data(), dx.data());
   }
 

@@ -58,14 +58,14 @@ class Conv final : public Layer {
     if (set.bias) bias_ = plan.parameter({.name = "bias", .shape = {set.filters}, .is_weight = false});
     convolution_ = make_convolution(geometry);
     scratch_ = plan.scratch(0, convolution_->scratch_size());
-    if (slope_from_input(set.activation)) sum_ = plan.saved(output.size());
-    plan.backward_reads(true, set.activation != Activation::none && !slope_from_input(set.activation));
+    if (derivative_from_input(set.activation)) sum_ = plan.saved(output.size());
+    plan.backward_reads(true, set.activation != Activation::none && !derivative_from_input(set.activation));
     flops_ = Plan::flops({output.size(), window});
     return set.along_time ? Shape{output[0], set.filters} : output;
   }
 
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
-    const bool keeps_sum = slope_from_input(settings_.activation);
+    const bool keeps_sum = derivative_from_input(settings_.activation);
     float* const sum = keeps_sum ? pass.buffer(sum_).data() : y.data();
     convolution_->forward(pass.rows(), x.data(), pass.value(weight_).data(),
                           settings_.bias ? pass.value(bias_).data() : nullptr,
@@ -78,7 +78,7 @@ class Conv final : public Layer {
     float* const scratch = pass.buffer(scratch_).data();
     if (settings_.activation != Activation::none && !slope_left_)
       activate_backward(settings_.activation, dy.size(),
-                        slope_from_input(settings_.activation) ? pass.buffer(sum_).data() : y.data(),
+                        derivative_from_input(settings_.activation) ? pass.buffer(sum_).data() : y.data(),
                         dy.data(), dy.data());
     for (const Block& block : pass.blocks()) {
       const Tensor dw = pass.gradient(weight_, block);

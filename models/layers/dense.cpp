@@ -27,19 +27,19 @@ struct MatrixRows {
 
 /// y = f(sum + bias), and sum becomes its slope there; few rows at a time, so that the second pass finds them
 /// in the cache.
-void activate_with_slope(Activation f, std::int64_t rows, std::int64_t columns, const float* bias, float* sum,
-                         float* y) {
+void activate_with_derivative(Activation f, std::int64_t rows, std::int64_t columns, const float* bias,
+                              float* sum, float* y) {
   const std::int64_t block = std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(columns, 1));
   for (std::int64_t row = 0; row < rows; row += block) {
     const std::int64_t here = std::min(block, rows - row), first = row * columns;
     if (bias) bias_activate(Activation::none, here, columns, sum + first, bias, sum + first);
-    trainer::activate_with_slope(f, here * columns, sum + first, y + first, sum + first);
+    trainer::activate_with_derivative(f, here * columns, sum + first, y + first, sum + first);
   }
 }
 
 /// dy becomes the gradient before the activation.
 void multiply_by_slope(Activation f, const Pass& pass, BufferId slope, ConstTensor y, Tensor dy) {
-  if (slope_from_input(f))
+  if (derivative_from_input(f))
     multiply(dy.size(), dy.data(), pass.buffer(slope).data(), dy.data());
   else if (f != Activation::none)
     activate_backward(f, dy.size(), y.data(), dy.data(), dy.data());
@@ -120,8 +120,8 @@ Shape Dense::setup(const Shape& sample, Plan& plan) {
   adds_bias_ = has_bias_ && whole_sums;
   if (adds_bias_) bias_ = plan.parameter(bias);
   applied_ = whole_sums ? activation_ : Activation::none;
-  if (slope_from_input(applied_)) slope_ = plan.saved(sample.with_last(outputs_).size());
-  plan.backward_reads(true, applied_ != Activation::none && !slope_from_input(applied_));
+  if (derivative_from_input(applied_)) slope_ = plan.saved(sample.with_last(outputs_).size());
+  plan.backward_reads(true, applied_ != Activation::none && !derivative_from_input(applied_));
 
   input_borders_ = {0, inputs_};
   unit_borders_ = {0, outputs_};
@@ -150,7 +150,7 @@ void Dense::sum_blocks(const Pass& pass, std::span<float> total, Product product
 }
 
 void Dense::forward(ConstTensor x, Tensor y, Pass& pass) {
-  const bool keeps_slope = slope_from_input(applied_);
+  const bool keeps_slope = derivative_from_input(applied_);
   float* const sum = keeps_slope ? pass.buffer(slope_).data() : y.data();
   const float* const weight = pass.value(weight_).data();
   const auto multiply = [&](const Range& inputs, float* to) {
@@ -167,7 +167,7 @@ void Dense::forward(ConstTensor x, Tensor y, Pass& pass) {
     multiply({0, inputs_}, sum);
   const float* const bias = adds_bias_ ? pass.value(bias_).data() : nullptr;
   if (keeps_slope)
-    activate_with_slope(applied_, pass.rows() * positions_, outputs_, bias, sum, y.data());
+    activate_with_derivative(applied_, pass.rows() * positions_, outputs_, bias, sum, y.data());
   else if (bias || applied_ != Activation::none)
     bias_activate(applied_, pass.rows() * positions_, outputs_, y.data(), bias, y.data());
 }
@@ -240,8 +240,8 @@ Shape BiasActivation::setup(const Shape& sample, Plan& plan) {
     bias_ = plan.parameter(
         {.name = "bias", .shape = {dense_.units()}, .layer = dense_.name(), .is_weight = false});
   const Activation f = dense_.activation();
-  if (slope_from_input(f)) slope_ = plan.saved(sample.size());
-  plan.backward_reads(false, f != Activation::none && !slope_from_input(f));
+  if (derivative_from_input(f)) slope_ = plan.saved(sample.size());
+  plan.backward_reads(false, f != Activation::none && !derivative_from_input(f));
   plan.works_in_place();
   return sample;
 }
@@ -249,11 +249,11 @@ Shape BiasActivation::setup(const Shape& sample, Plan& plan) {
 void BiasActivation::forward(ConstTensor x, Tensor y, Pass& pass) {
   const std::int64_t rows = pass.rows() * positions_;
   const float* const bias = dense_.has_bias() ? pass.value(bias_).data() : nullptr;
-  if (!slope_from_input(dense_.activation()))
+  if (!derivative_from_input(dense_.activation()))
     return bias_activate(dense_.activation(), rows, dense_.units(), x.data(), bias, y.data());
   float* const sum = pass.buffer(slope_).data();
   std::ranges::copy(x.span(), sum);
-  activate_with_slope(dense_.activation(), rows, dense_.units(), bias, sum, y.data());
+  activate_with_derivative(dense_.activation(), rows, dense_.units(), bias, sum, y.data());
 }
 
 void BiasActivation::backward(ConstTensor, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) {

@@ -61,7 +61,7 @@ class Steps {
     if (guarded) owned_->guard({.parameters = plan_.parameters(), .states = states, .place = "here"});
     for (const std::int64_t width : kWidths) {
       outputs_.emplace_back(static_cast<std::size_t>(kBatch * width), 1e-3f);
-      slopes_.emplace_back(static_cast<std::size_t>(kBatch * width), 1e-3f);
+      gradients_.emplace_back(static_cast<std::size_t>(kBatch * width), 1e-3f);
     }
   }
 
@@ -86,12 +86,12 @@ class Steps {
            outputs_[layer + 1].data(), kWidths[layer + 1]);
     for (std::size_t layer = kWidths.size() - 1; layer-- > 0;) {
       const std::int64_t in = kWidths[layer], out = kWidths[layer + 1];
-      const float* slopes = slopes_[layer + 1].data();
-      gemm(Transpose::yes, Transpose::no, in, out, kBatch, outputs_[layer].data(), in, slopes, out, 0,
+      const float* gradients = gradients_[layer + 1].data();
+      gemm(Transpose::yes, Transpose::no, in, out, kBatch, outputs_[layer].data(), in, gradients, out, 0,
            numbers(reducer_->gradients(0), layer), out);
       if (layer > 0)
-        gemm(Transpose::no, Transpose::yes, kBatch, in, out, slopes, out, numbers(reducer_->values(), layer),
-             out, 0, slopes_[layer].data(), in);
+        gemm(Transpose::no, Transpose::yes, kBatch, in, out, gradients, out,
+             numbers(reducer_->values(), layer), out, 0, gradients_[layer].data(), in);
     }
   }
 
@@ -115,7 +115,7 @@ class Steps {
   Plan plan_{kBatch};
   std::optional<GradientReducer> reducer_;
   std::optional<OptimizerShard> owned_;
-  std::vector<std::vector<float>> outputs_, slopes_;  ///< of each layer's input, and at the end the output
+  std::vector<std::vector<float>> outputs_, gradients_;  ///< of each layer's input, and at the end the output
   std::int64_t step_ = 0;
 };
 

@@ -18,18 +18,18 @@ void elu_backward(std::int64_t count, float alpha, const float* y, const float* 
   for_each(count, [=](std::int64_t i) { dx[i] = y[i] > 0.0f ? dy[i] : dy[i] * (y[i] + alpha); });
 }
 
-void prelu(std::int64_t rows, std::int64_t columns, const float* slope, const float* x, float* y) {
+void prelu(std::int64_t rows, std::int64_t columns, const float* weight, const float* x, float* y) {
   for (std::int64_t row = 0; row < rows; ++row, x += columns, y += columns)
-    for_each(columns, [=](std::int64_t i) { y[i] = x[i] > 0.0f ? x[i] : slope[i] * x[i]; });
+    for_each(columns, [=](std::int64_t i) { y[i] = x[i] > 0.0f ? x[i] : weight[i] * x[i]; });
 }
 
-void prelu_backward(std::int64_t rows, std::int64_t columns, const float* slope, const float* x,
+void prelu_backward(std::int64_t rows, std::int64_t columns, const float* weight, const float* x,
                     const float* dy, float* dx, float* terms) {
   for (std::int64_t row = 0; row < rows; ++row, x += columns, dy += columns, terms += columns) {
     if (dx) {
       for_each(columns, [=](std::int64_t i) {
         const float here = dy[i];
-        dx[i] = x[i] > 0.0f ? here : slope[i] * here;
+        dx[i] = x[i] > 0.0f ? here : weight[i] * here;
         terms[i] = x[i] > 0.0f ? 0.0f : here * x[i];
       });
       dx += columns;

@@ -51,16 +51,16 @@ void softmax(const ScoreColumns& scores, float* x, float* peaks, float* inverse_
 }
 
 void softmax_backward(const ScoreColumns& scores, const float* peaks, const float* inverse_sums,
-                      const float* dots, float* x, float* slopes) {
+                      const float* dots, float* x, float* gradients) {
   const float scale = scores.scale;
-  for (std::int64_t key = 0; key < scores.keys; ++key, x += scores.step, slopes += scores.step) {
+  for (std::int64_t key = 0; key < scores.keys; ++key, x += scores.step, gradients += scores.step) {
     const int hidden = hidden_from(scores, key);
     for_each(scores.queries, [=](std::int64_t c) {
       const float share = exponential_below_zero((x[c] - peaks[c]) * scale) * inverse_sums[c];
-      const float slope = share * (slopes[c] - dots[c]) * scale;
+      const float gradient = share * (gradients[c] - dots[c]) * scale;
       const bool seen = static_cast<int>(c) >= hidden;
       x[c] = seen ? share : 0.0f;
-      slopes[c] = seen ? slope : 0.0f;
+      gradients[c] = seen ? gradient : 0.0f;
     });
   }
 }

@@ -16,23 +16,23 @@ void products_tile(const Correlation& job, const ImageBlock& block, Range output
   Vector sums[rows][taps][vectors] = {};
   for (std::int64_t image = 0; image < block.images; ++image)
     for (std::int64_t oy = outputs.first; oy < outputs.last; ++oy) {
-      const float* slope = dy + image * block.dy_image + oy * job.y_row;
+      const float* gradient = dy + image * block.dy_image + oy * job.y_row;
       const float* line[rows];
 #pragma GCC unroll 8
       for (int r = 0; r < rows; ++r) line[r] = x + image * block.x_image + oy * x_step + r * tap_row;
       for (std::int64_t ox = 0; ox < job.columns; ++ox) {
-        Vector slopes[vectors];
+        Vector gradients[vectors];
 #pragma GCC unroll 2
-        for (int v = 0; v < vectors; ++v) slopes[v] = load(slope + v * kLanes);
+        for (int v = 0; v < vectors; ++v) gradients[v] = load(gradient + v * kLanes);
 #pragma GCC unroll 8
         for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 24
           for (int t = 0; t < taps; ++t)
 #pragma GCC unroll 2
-            for (int v = 0; v < vectors; ++v) sums[r][t][v] += line[r][t] * slopes[v];
+            for (int v = 0; v < vectors; ++v) sums[r][t][v] += line[r][t] * gradients[v];
           line[r] += job.x_column;
         }
-        slope += job.y_column;
+        gradient += job.y_column;
       }
     }
 #pragma GCC unroll 8
@@ -122,7 +122,7 @@ void products_block(const Correlation& job, const ImageBlock& block, const float
   }
 }
 
-/// Sums for one kernel row of `taps` columns and some of its inputs. Each input meets the slopes of all
+/// Sums for one kernel row of `taps` columns and some of its inputs. Each input meets the gradients of all
 /// outputs that it belongs to, which move along with it; before the first output and behind the last they are
 /// 0.
 template <int taps, int inputs>
@@ -130,27 +130,27 @@ void sliding_tile(const Correlation& job, const ImageBlock& block, Range outputs
                   const float* dy, std::int64_t filters, float* dw, std::int64_t dw_column,
                   std::int64_t dw_tap) {
   Vector sums[taps][inputs] = {};
-  const std::int64_t distance = job.x_column, slope_distance = job.y_column;
+  const std::int64_t distance = job.x_column, gradient_distance = job.y_column;
   for (std::int64_t image = 0; image < block.images; ++image)
     for (std::int64_t oy = outputs.first; oy < outputs.last; ++oy) {
-      const float* slope = dy + image * block.dy_image + oy * job.y_row;
+      const float* gradient = dy + image * block.dy_image + oy * job.y_row;
       const float* line = x + image * block.x_image + oy * job.row_step * job.x_row;
-      const float* const end = slope + job.columns * slope_distance;
-      Vector slopes[taps] = {};
+      const float* const end = gradient + job.columns * gradient_distance;
+      Vector gradients[taps] = {};
       // Slide the first `border` outputs in, then one more with each input.
-      for (std::int64_t i = 0; i < job.border; ++i, slope += slope_distance) {
+      for (std::int64_t i = 0; i < job.border; ++i, gradient += gradient_distance) {
 #pragma GCC unroll 8
-        for (int t = taps - 1; t > 0; --t) slopes[t] = slopes[t - 1];
-        slopes[1] = load(slope);
+        for (int t = taps - 1; t > 0; --t) gradients[t] = gradients[t - 1];
+        gradients[1] = load(gradient);
       }
-      for (std::int64_t i = 0; i < job.x_width; ++i, slope += slope_distance, line += distance) {
-        slopes[0] = slope < end ? load(slope) : Vector{};
+      for (std::int64_t i = 0; i < job.x_width; ++i, gradient += gradient_distance, line += distance) {
+        gradients[0] = gradient < end ? load(gradient) : Vector{};
 #pragma GCC unroll 8
         for (int c = 0; c < inputs; ++c)
 #pragma GCC unroll 8
-          for (int t = 0; t < taps; ++t) sums[t][c] += line[c] * slopes[t];
+          for (int t = 0; t < taps; ++t) sums[t][c] += line[c] * gradients[t];
 #pragma GCC unroll 8
-        for (int t = taps - 1; t > 0; --t) slopes[t] = slopes[t - 1];
+        for (int t = taps - 1; t > 0; --t) gradients[t] = gradients[t - 1];
       }
     }
 #pragma GCC unroll 8

@@ -46,9 +46,9 @@ void backward_data(const ConvolutionGeometry& g, std::int64_t images, const floa
       for (std::int64_t ox = 0; ox < out_w; ++ox, dy += g.channels)
         for_each_channel(g.channels, [=, &g](auto lanes, std::int64_t c) {
           using Lanes = decltype(lanes);
-          const auto slope = Lanes::read(dy + c);
+          const auto gradient = Lanes::read(dy + c);
           for_each_tap(g, oy, ox, [&](std::int64_t in, std::int64_t tap) {
-            Lanes::write(Lanes::read(dx + in + c) + slope * Lanes::read(w + tap + c), dx + in + c);
+            Lanes::write(Lanes::read(dx + in + c) + gradient * Lanes::read(w + tap + c), dx + in + c);
           });
         });
   }

@@ -57,9 +57,9 @@ void activate_backward(Activation f, std::int64_t count, const float* y, const f
     case Activation::tanh:
       return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * (1.0f - y[i] * y[i]); });
     case Activation::gelu:
-      return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * gelu_slope(y[i]); });
+      return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * gelu_derivative(y[i]); });
     case Activation::silu:
-      return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * silu_slope(y[i]); });
+      return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * silu_derivative(y[i]); });
     case Activation::softplus:  // sigmoid(x) = 1 - e^-y
       return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * -exponential_minus_one(-y[i]); });
     case Activation::elu:
@@ -123,12 +123,13 @@ void column_sums(std::int64_t rows, std::int64_t columns, const float* x, bool a
   });
 }
 
-void leaky_relu(std::int64_t count, float slope, const float* x, float* y) {
-  for_each(count, [=](std::int64_t i) { y[i] = x[i] > 0.0f ? x[i] : slope * x[i]; });
+void leaky_relu(std::int64_t count, float negative_slope, const float* x, float* y) {
+  for_each(count, [=](std::int64_t i) { y[i] = x[i] > 0.0f ? x[i] : negative_slope * x[i]; });
 }
 
-void leaky_relu_backward(std::int64_t count, float slope, const float* x, const float* dy, float* dx) {
-  for_each(count, [=](std::int64_t i) { dx[i] = x[i] > 0.0f ? dy[i] : slope * dy[i]; });
+void leaky_relu_backward(std::int64_t count, float negative_slope, const float* x, const float* dy,
+                         float* dx) {
+  for_each(count, [=](std::int64_t i) { dx[i] = x[i] > 0.0f ? dy[i] : negative_slope * dy[i]; });
 }
 
 void add(std::int64_t count, const float* a, const float* b, float* y) {
@@ -178,17 +179,17 @@ float softmax_rest(std::int64_t columns, const float* x, const float* probabilit
   return sum_of(rest) / largest_of(columns, probabilities) + (sum_of(peaks) - 1.0f);
 }
 
-void activate_with_slope(Activation f, std::int64_t count, const float* x, float* y, float* slope) {
+void activate_with_derivative(Activation f, std::int64_t count, const float* x, float* y, float* derivative) {
   if (f == Activation::gelu)
     return for_each(count, [=](std::int64_t i) {
       const Curve curve = gelu_curve(x[i]);
       y[i] = curve.value;
-      slope[i] = curve.slope;
+      derivative[i] = curve.derivative;
     });
   for_each(count, [=](std::int64_t i) {
     const Curve curve = silu_curve(x[i]);
     y[i] = curve.value;
-    slope[i] = curve.slope;
+    derivative[i] = curve.derivative;
   });
 }
 
@@ -204,16 +205,16 @@ void sgd_update_with(std::int64_t count, float rate, float momentum, float decay
   else if (nesterov)
     for_each_two_vectors(count, [=, &weights, &velocities](auto kind, std::int64_t i) {
       const auto w = weights.was(kind.stream(weight + i));
-      const auto slope = kind.stream(gradient + i) + decay * w;
-      const auto v = velocities.becomes(momentum * velocities.was(kind.stream(velocity + i)) + slope);
+      const auto decayed = kind.stream(gradient + i) + decay * w;
+      const auto v = velocities.becomes(momentum * velocities.was(kind.stream(velocity + i)) + decayed);
       kind.write(v, velocity + i);
-      kind.write(weights.becomes(w - rate * (slope + momentum * v)), weight + i);
+      kind.write(weights.becomes(w - rate * (decayed + momentum * v)), weight + i);
     });
   else
     for_each_two_vectors(count, [=, &weights, &velocities](auto kind, std::int64_t i) {
       const auto w = weights.was(kind.stream(weight + i));
-      const auto slope = kind.stream(gradient + i) + decay * w;
-      const auto v = velocities.becomes(momentum * velocities.was(kind.stream(velocity + i)) + slope);
+      const auto decayed = kind.stream(gradient + i) + decay * w;
+      const auto v = velocities.becomes(momentum * velocities.was(kind.stream(velocity + i)) + decayed);
       kind.write(v, velocity + i);
       kind.write(weights.becomes(w - rate * v), weight + i);
     });
@@ -245,7 +246,7 @@ const ElementwiseKernels elementwise_kernels = {activate,      activate_backward
                                                 leaky_relu,    leaky_relu_backward,
                                                 add,           scale,
                                                 multiply,      softmax,
-                                                softmax_rest,  activate_with_slope,
+                                                softmax_rest,  activate_with_derivative,
                                                 sgd_update,    bytes_to_unit};
 
 }  // namespace trainer::KERNEL_NAMESPACE

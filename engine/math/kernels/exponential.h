@@ -106,9 +106,9 @@ inline float softplus(float x) {
   return (x < 0.0f ? 0.0f : x) + twice_inverse_tanh(e / (2.0f + e));
 }
 
-/// A function's value and its slope.
+/// A function's value and derivative.
 struct Curve {
-  float value, slope;
+  float value, derivative;
 };
 
 inline Curve silu_curve(float x) {
@@ -121,7 +121,7 @@ inline Curve silu_curve(float x) {
 
 /// x sigmoid(x) (Elfwing et al. 2018)
 inline float silu(float x) { return silu_curve(x).value; }
-inline float silu_slope(float x) { return silu_curve(x).slope; }
+inline float silu_derivative(float x) { return silu_curve(x).derivative; }
 
 /// The share of a normal distribution below -x, and e^(-x^2 / 2), for x >= 0. A polynomial in 1 / (1 + p x),
 /// fitted to the share over the power, holds relative to the share itself: 4e-7 to where floats end.
@@ -152,7 +152,7 @@ inline Curve gelu_curve(float x) {
 
 /// x times the share of a normal distribution below x (Hendrycks and Gimpel 2016).
 inline float gelu(float x) { return gelu_curve(x).value; }
-inline float gelu_slope(float x) { return gelu_curve(x).slope; }
+inline float gelu_derivative(float x) { return gelu_curve(x).derivative; }
 
 }  // namespace
 }  // namespace trainer::KERNEL_NAMESPACE

@@ -20,14 +20,16 @@ struct ElementwiseKernels {
   void (*bias_activate)(Activation f, std::int64_t rows, std::int64_t columns, const float* x,
                         const float* bias, float* y);
   void (*column_sums)(std::int64_t rows, std::int64_t columns, const float* x, bool accumulate, float* sums);
-  void (*leaky_relu)(std::int64_t count, float slope, const float* x, float* y);
-  void (*leaky_relu_backward)(std::int64_t count, float slope, const float* x, const float* dy, float* dx);
+  void (*leaky_relu)(std::int64_t count, float negative_slope, const float* x, float* y);
+  void (*leaky_relu_backward)(std::int64_t count, float negative_slope, const float* x, const float* dy,
+                              float* dx);
   void (*add)(std::int64_t count, const float* a, const float* b, float* y);
   void (*scale)(std::int64_t count, float factor, const float* x, float* y);
   void (*multiply)(std::int64_t count, const float* x, const float* mask, float* y);
   void (*softmax)(std::int64_t rows, std::int64_t columns, const float* x, float* y);
   float (*softmax_rest)(std::int64_t columns, const float* x, const float* probabilities, float* largest);
-  void (*activate_with_slope)(Activation f, std::int64_t count, const float* x, float* y, float* slope);
+  void (*activate_with_derivative)(Activation f, std::int64_t count, const float* x, float* y,
+                                   float* derivative);
   void (*sgd_update)(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
                      const float* gradient, float* velocity, float* weight, UpdateSums* sums);
   void (*bytes_to_unit)(std::int64_t count, const std::uint8_t* x, float* y);
@@ -46,8 +48,8 @@ struct ChecksumKernels {
 struct ActivationKernels {
   void (*elu)(std::int64_t count, float alpha, const float* x, float* y);
   void (*elu_backward)(std::int64_t count, float alpha, const float* y, const float* dy, float* dx);
-  void (*prelu)(std::int64_t rows, std::int64_t columns, const float* slope, const float* x, float* y);
-  void (*prelu_backward)(std::int64_t rows, std::int64_t columns, const float* slope, const float* x,
+  void (*prelu)(std::int64_t rows, std::int64_t columns, const float* weight, const float* x, float* y);
+  void (*prelu_backward)(std::int64_t rows, std::int64_t columns, const float* weight, const float* x,
                          const float* dy, float* dx, float* terms);
   void (*power)(std::int64_t count, float exponent, const float* x, float* y);
 };
@@ -178,10 +180,10 @@ struct AttentionKernels {
   /// Scores become shares, zero where they are not seen; each query leaves its largest score, and 1 / the sum
   /// of its exponentials.
   void (*softmax)(const ScoreColumns& scores, float* x, float* peaks, float* inverse_sums);
-  /// From scores and what softmax left: scores become shares, and slopes, the gradients of shares, those of
-  /// scores. `dots` is the sum of shares times slopes of each query.
+  /// From scores and what softmax left: scores become shares, and gradients of shares become those of
+  /// scores. `dots` is the sum of shares times gradients of each query.
   void (*softmax_backward)(const ScoreColumns& scores, const float* peaks, const float* inverse_sums,
-                           const float* dots, float* x, float* slopes);
+                           const float* dots, float* x, float* gradients);
   /// The sum of a b along each row; rows are `step` apart.
   void (*row_dots)(std::int64_t rows, std::int64_t columns, std::int64_t step, const float* a, const float* b,
                    float* dots);

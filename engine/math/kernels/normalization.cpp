@@ -45,9 +45,9 @@ void backward_sums(std::int64_t rows, std::int64_t channels, const float* x, con
     double totals[kColumnBlock] = {}, dots[kColumnBlock] = {};
     for (std::int64_t row = 0; row < rows; ++row) {
       const float* from = x + row * channels + first;
-      const float* slope = dy + row * channels + first;
+      const float* gradient = dy + row * channels + first;
       for (std::int64_t c = 0; c < width; ++c) {
-        const double here = static_cast<double>(slope[c]);
+        const double here = static_cast<double>(gradient[c]);
         totals[c] += here;
         dots[c] += here * static_cast<double>(from[c] - mean[first + c]);
       }
@@ -96,11 +96,11 @@ void layer_norm_gradients(std::int64_t rows, std::int64_t columns, const float* 
       float partial_weights[kColumnBlock] = {}, partial_biases[kColumnBlock] = {};
       for (std::int64_t row = begin; row < end; ++row) {
         const float* from = x + row * columns + first;
-        const float* slope = dy + row * columns + first;
+        const float* gradient = dy + row * columns + first;
         const float middle = mean[row], factor = inverse_deviation[row];
         for (std::int64_t c = 0; c < width; ++c) {
-          partial_biases[c] += slope[c];
-          partial_weights[c] += slope[c] * ((from[c] - middle) * factor);
+          partial_biases[c] += gradient[c];
+          partial_weights[c] += gradient[c] * ((from[c] - middle) * factor);
         }
       }
       for (std::int64_t c = 0; c < width; ++c) {
@@ -121,9 +121,9 @@ void layer_norm_backward(std::int64_t rows, std::int64_t columns, const float* x
     const float middle = mean[row], factor = inverse_deviation[row];
     Sixteen sums = {}, dots = {};
     for_each_sixteen(columns, [=, &sums, &dots](const Neighbours& here) {
-      const Sixteen slope = here.of(dy, 0.0f) * here.of(weight, 0.0f);
-      sums += slope;
-      dots += slope * ((here.of(x, 0.0f) - middle) * factor);
+      const Sixteen gradient = here.of(dy, 0.0f) * here.of(weight, 0.0f);
+      sums += gradient;
+      dots += gradient * ((here.of(x, 0.0f) - middle) * factor);
     });
     const float sum = sum_of(sums), dot = sum_of(dots);
     const float of_one = -share * sum * factor, of_x = -share * dot * factor * factor;

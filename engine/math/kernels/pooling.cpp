@@ -113,11 +113,11 @@ void max_pool_backward(const PoolingGeometry& g, std::int64_t images, const floa
     for_each_window(g, [=](const Window& window, std::int64_t pixel) {
       for_each_channel(window.channels, [=](auto lanes, std::int64_t c) {
         using Lanes = decltype(lanes);
-        const auto slope = Lanes::read(dy + pixel + c);
+        const auto gradient = Lanes::read(dy + pixel + c);
         const auto where = Lanes::read(winner + pixel + c);
         for_each_position(window, [=](std::int64_t to, std::int32_t position) {
           if (covers) fetch_ahead<true>(dx + to + c, c);
-          const typename Lanes::Numbers part = where == position ? slope : typename Lanes::Numbers{};
+          const typename Lanes::Numbers part = where == position ? gradient : typename Lanes::Numbers{};
           Lanes::write(covers ? part : Lanes::read(dx + to + c) + part, dx + to + c);
         });
       });

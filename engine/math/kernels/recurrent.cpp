@@ -38,15 +38,15 @@ void lstm_step_backward(std::int64_t rows, std::int64_t units, const float* dh, 
     float* const i = gates + row * 4 * units;
     float *const f = i + units, *const g = f + units, *const o = g + units;
     const float *const before = c_before + row * units, *const bent = tanh_c + row * units;
-    const float* const slope = dh + row * dh_step;
+    const float* const gradient = dh + row * dh_step;
     float* const carried = dc + row * units;
     for_each(units, [=](std::int64_t u) {
       const float in = i[u], keep = f[u], offer = g[u], show = o[u];
-      const float cell = carried[u] + slope[u] * show * (1.0f - bent[u] * bent[u]);
+      const float cell = carried[u] + gradient[u] * show * (1.0f - bent[u] * bent[u]);
       i[u] = cell * offer * (in * (1.0f - in));
       f[u] = cell * before[u] * (keep * (1.0f - keep));
       g[u] = cell * in * (1.0f - offer * offer);
-      o[u] = slope[u] * bent[u] * (show * (1.0f - show));
+      o[u] = gradient[u] * bent[u] * (show * (1.0f - show));
       carried[u] = cell * keep;
     });
   }
@@ -88,15 +88,15 @@ void gru_step_backward(std::int64_t rows, std::int64_t units, const float* dh, s
     float* const to_r = recurrent + row * 3 * units;
     float *const to_z = to_r + units, *const to_n = to_z + units;
     const float* const before = h_before + row * h_before_step;
-    const float* const slope = dh + row * dh_step;
+    const float* const gradient = dh + row * dh_step;
     if (dh_before) {
       float* const passed = dh_before + row * dh_before_step;
-      for_each(units, [=](std::int64_t u) { passed[u] += slope[u] * z[u]; });
+      for_each(units, [=](std::int64_t u) { passed[u] += gradient[u] * z[u]; });
     }
     for_each(units, [=](std::int64_t u) {
       const float reset = r[u], keep = z[u], offer = n[u];
-      const float of_n = slope[u] * (1.0f - keep) * (1.0f - offer * offer);
-      const float of_z = slope[u] * (before[u] - offer) * (keep * (1.0f - keep));
+      const float of_n = gradient[u] * (1.0f - keep) * (1.0f - offer * offer);
+      const float of_z = gradient[u] * (before[u] - offer) * (keep * (1.0f - keep));
       const float of_r = of_n * to_n[u] * (reset * (1.0f - reset));
       r[u] = to_r[u] = of_r;
       z[u] = to_z[u] = of_z;

@@ -35,9 +35,10 @@ void adam_with(std::int64_t count, const AdamStep& s, const float* gradient, flo
   for_each_two_vectors(count, [=, &weights, &means, &squares](auto kind, std::int64_t i) {
     const auto old = weights.was(kind.stream(weight + i));
     const auto w = old - s.shrink * old;
-    const auto slope = kind.stream(gradient + i) + s.decay * w;
-    const auto m = means.becomes(s.beta1 * means.was(kind.stream(mean + i)) + rest1 * slope);
-    const auto v = squares.becomes(s.beta2 * squares.was(kind.stream(square + i)) + rest2 * (slope * slope));
+    const auto decayed = kind.stream(gradient + i) + s.decay * w;
+    const auto m = means.becomes(s.beta1 * means.was(kind.stream(mean + i)) + rest1 * decayed);
+    const auto v =
+        squares.becomes(s.beta2 * squares.was(kind.stream(square + i)) + rest2 * (decayed * decayed));
     kind.write(m, mean + i);
     kind.write(v, square + i);
     kind.write(weights.becomes(w - s.rate * m / (root(v) + s.epsilon)), weight + i);
@@ -55,17 +56,17 @@ void rmsprop_with(std::int64_t count, const RmspropStep& s, const float* gradien
   BitSum<sums_up> weights, squares, means, velocities;
   for_each(count, [=, &weights, &squares, &means, &velocities](std::int64_t i) {
     const float w = weights.was(weight[i]);
-    const float slope = gradient[i] + s.decay * w;
-    const float v = squares.becomes(s.smoothing * squares.was(square[i]) + rest * (slope * slope));
+    const float decayed = gradient[i] + s.decay * w;
+    const float v = squares.becomes(s.smoothing * squares.was(square[i]) + rest * (decayed * decayed));
     square[i] = v;
     float variance = v;
     if constexpr (with_mean) {
-      const float m = means.becomes(s.smoothing * means.was(mean[i]) + rest * slope);
+      const float m = means.becomes(s.smoothing * means.was(mean[i]) + rest * decayed);
       mean[i] = m;
       variance = v - m * m;
       variance = variance < 0.0f ? 0.0f : variance;  // where only rounding is left
     }
-    float move = slope / (__builtin_sqrtf(variance) + s.epsilon);
+    float move = decayed / (__builtin_sqrtf(variance) + s.epsilon);
     if constexpr (with_momentum) {
       move = velocities.becomes(s.momentum * velocities.was(velocity[i]) + move);
       velocity[i] = move;
@@ -93,10 +94,10 @@ void adagrad_with(std::int64_t count, const AdagradStep& s, const float* gradien
   BitSum<sums_up> weights, totals;
   for_each(count, [=, &weights, &totals](std::int64_t i) {
     const float w = weights.was(weight[i]);
-    const float slope = gradient[i] + s.decay * w;
-    const float squares = totals.becomes(totals.was(sum[i]) + slope * slope);
+    const float decayed = gradient[i] + s.decay * w;
+    const float squares = totals.becomes(totals.was(sum[i]) + decayed * decayed);
     sum[i] = squares;
-    weight[i] = weights.becomes(w - s.rate * slope / (__builtin_sqrtf(squares) + s.epsilon));
+    weight[i] = weights.becomes(w - s.rate * decayed / (__builtin_sqrtf(squares) + s.epsilon));
   });
   weights.tell(0, sums);
   totals.tell(1, sums);
@@ -109,9 +110,9 @@ void adadelta_with(std::int64_t count, const AdadeltaStep& s, const float* gradi
   BitSum<sums_up> weights, squares, deltas;
   for_each(count, [=, &weights, &squares, &deltas](std::int64_t i) {
     const float w = weights.was(weight[i]), d = deltas.was(delta[i]);
-    const float slope = gradient[i] + s.decay * w;
-    const float v = squares.becomes(s.rho * squares.was(square[i]) + rest * (slope * slope));
-    const float move = __builtin_sqrtf(d + s.epsilon) / __builtin_sqrtf(v + s.epsilon) * slope;
+    const float decayed = gradient[i] + s.decay * w;
+    const float v = squares.becomes(s.rho * squares.was(square[i]) + rest * (decayed * decayed));
+    const float move = __builtin_sqrtf(d + s.epsilon) / __builtin_sqrtf(v + s.epsilon) * decayed;
     square[i] = v;
     delta[i] = deltas.becomes(s.rho * d + rest * (move * move));
     weight[i] = weights.becomes(w - s.rate * move);
@@ -159,9 +160,10 @@ void lamb_with(std::int64_t count, const LambDirection& s, const float* gradient
   const float rest1 = 1.0f - s.beta1, rest2 = 1.0f - s.beta2;
   BitSum<sums_up> means, squares;
   for_each_two_vectors(count, [=, &means, &squares](auto kind, std::int64_t i) {
-    const auto slope = kind.stream(gradient + i);
-    const auto m = means.becomes(s.beta1 * means.was(kind.stream(mean + i)) + rest1 * slope);
-    const auto v = squares.becomes(s.beta2 * squares.was(kind.stream(square + i)) + rest2 * (slope * slope));
+    const auto decayed = kind.stream(gradient + i);
+    const auto m = means.becomes(s.beta1 * means.was(kind.stream(mean + i)) + rest1 * decayed);
+    const auto v =
+        squares.becomes(s.beta2 * squares.was(kind.stream(square + i)) + rest2 * (decayed * decayed));
     kind.write(m, mean + i);
     kind.write(v, square + i);
     kind.write(s.scale * m / (root(v) + s.epsilon) + s.decay * kind.stream(weight + i), direction + i);

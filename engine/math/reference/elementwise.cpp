@@ -45,25 +45,25 @@ void activate(Activation f, std::int64_t count, const float* x, float* y) {
 void activate_backward(Activation f, std::int64_t count, const float* y, const float* dy, float* dx) {
   for (std::int64_t i = 0; i < count; ++i) {
     const double value = static_cast<double>(y[i]);
-    double slope = 1;
+    double derivative = 1;
     const bool cuts_below = f == Activation::relu || f == Activation::relu6,
                cuts_above = f == Activation::relu6;
     if ((cuts_below && value <= 0) || (cuts_above && value >= 6)) {
       dx[i] = 0;  // whatever dy is
       continue;
     }
-    if (f == Activation::sigmoid) slope = value * (1 - value);
-    if (f == Activation::tanh) slope = 1 - value * value;
+    if (f == Activation::sigmoid) derivative = value * (1 - value);
+    if (f == Activation::tanh) derivative = 1 - value * value;
     if (f == Activation::gelu)
-      slope = std::erfc(-value / std::numbers::sqrt2) / 2 +
-              value * std::exp(-value * value / 2) / std::sqrt(2 * std::numbers::pi);
+      derivative = std::erfc(-value / std::numbers::sqrt2) / 2 +
+                   value * std::exp(-value * value / 2) / std::sqrt(2 * std::numbers::pi);
     if (f == Activation::silu) {
       const double sigmoid = 1 / (1 + std::exp(-value));
-      slope = sigmoid * (1 + value * (1 - sigmoid));
+      derivative = sigmoid * (1 + value * (1 - sigmoid));
     }
-    if (f == Activation::softplus) slope = -std::expm1(-value);
-    if (f == Activation::elu && value <= 0) slope = value + 1;
-    dx[i] = static_cast<float>(static_cast<double>(dy[i]) * slope);
+    if (f == Activation::softplus) derivative = -std::expm1(-value);
+    if (f == Activation::elu && value <= 0) derivative = value + 1;
+    dx[i] = static_cast<float>(static_cast<double>(dy[i]) * derivative);
   }
 }
 
@@ -88,11 +88,11 @@ void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y) 
 void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
                 const float* gradient, float* velocity, float* weight) {
   for (std::int64_t i = 0; i < count; ++i) {
-    const float slope = gradient[i] + decay * weight[i];
-    float step = slope;
+    const float decayed = gradient[i] + decay * weight[i];
+    float step = decayed;
     if (velocity) {
-      velocity[i] = momentum * velocity[i] + slope;
-      step = nesterov ? slope + momentum * velocity[i] : velocity[i];
+      velocity[i] = momentum * velocity[i] + decayed;
+      step = nesterov ? decayed + momentum * velocity[i] : velocity[i];
     }
     weight[i] -= rate * step;
   }

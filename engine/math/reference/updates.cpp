@@ -8,9 +8,9 @@ void adam_update(std::int64_t count, const AdamStep& step, const float* gradient
                  float* weight) {
   for (std::int64_t i = 0; i < count; ++i) {
     weight[i] = weight[i] - step.shrink * weight[i];
-    const float slope = gradient[i] + step.decay * weight[i];
-    mean[i] = step.beta1 * mean[i] + (1 - step.beta1) * slope;
-    square[i] = step.beta2 * square[i] + (1 - step.beta2) * (slope * slope);
+    const float decayed = gradient[i] + step.decay * weight[i];
+    mean[i] = step.beta1 * mean[i] + (1 - step.beta1) * decayed;
+    square[i] = step.beta2 * square[i] + (1 - step.beta2) * (decayed * decayed);
     weight[i] -= step.rate * mean[i] / (std::sqrt(square[i]) + step.epsilon);
   }
 }
@@ -18,15 +18,15 @@ void adam_update(std::int64_t count, const AdamStep& step, const float* gradient
 void rmsprop_update(std::int64_t count, const RmspropStep& step, const float* gradient, float* square,
                     float* mean, float* velocity, float* weight) {
   for (std::int64_t i = 0; i < count; ++i) {
-    const float slope = gradient[i] + step.decay * weight[i];
-    square[i] = step.smoothing * square[i] + (1 - step.smoothing) * (slope * slope);
+    const float decayed = gradient[i] + step.decay * weight[i];
+    square[i] = step.smoothing * square[i] + (1 - step.smoothing) * (decayed * decayed);
     float variance = square[i];
     if (mean) {
-      mean[i] = step.smoothing * mean[i] + (1 - step.smoothing) * slope;
+      mean[i] = step.smoothing * mean[i] + (1 - step.smoothing) * decayed;
       variance -= mean[i] * mean[i];
       if (variance < 0) variance = 0;
     }
-    float move = slope / (std::sqrt(variance) + step.epsilon);
+    float move = decayed / (std::sqrt(variance) + step.epsilon);
     if (velocity) move = velocity[i] = step.momentum * velocity[i] + move;
     weight[i] -= step.rate * move;
   }
@@ -35,18 +35,18 @@ void rmsprop_update(std::int64_t count, const RmspropStep& step, const float* gr
 void adagrad_update(std::int64_t count, const AdagradStep& step, const float* gradient, float* sum,
                     float* weight) {
   for (std::int64_t i = 0; i < count; ++i) {
-    const float slope = gradient[i] + step.decay * weight[i];
-    sum[i] += slope * slope;
-    weight[i] -= step.rate * slope / (std::sqrt(sum[i]) + step.epsilon);
+    const float decayed = gradient[i] + step.decay * weight[i];
+    sum[i] += decayed * decayed;
+    weight[i] -= step.rate * decayed / (std::sqrt(sum[i]) + step.epsilon);
   }
 }
 
 void adadelta_update(std::int64_t count, const AdadeltaStep& step, const float* gradient, float* square,
                      float* delta, float* weight) {
   for (std::int64_t i = 0; i < count; ++i) {
-    const float slope = gradient[i] + step.decay * weight[i];
-    square[i] = step.rho * square[i] + (1 - step.rho) * (slope * slope);
-    const float move = std::sqrt(delta[i] + step.epsilon) / std::sqrt(square[i] + step.epsilon) * slope;
+    const float decayed = gradient[i] + step.decay * weight[i];
+    square[i] = step.rho * square[i] + (1 - step.rho) * (decayed * decayed);
+    const float move = std::sqrt(delta[i] + step.epsilon) / std::sqrt(square[i] + step.epsilon) * decayed;
     delta[i] = step.rho * delta[i] + (1 - step.rho) * (move * move);
     weight[i] -= step.rate * move;
   }

@@ -4,7 +4,7 @@
 
 using namespace trainer;
 
-TEST_CASE("elu with an alpha is that of double, and its slope follows from its value", "[activations]") {
+TEST_CASE("elu with an alpha is that of double, and its derivative follows from its value", "[activations]") {
   constexpr double kAlpha = 0.75;
   Numbers x{0, -1e-20f, 1e-20f};
   for (float value = 1e-6f; value < 85; value *= 1.013f) x.insert(x.end(), {value, -value});
@@ -35,16 +35,16 @@ TEST_CASE("power is that of double, for fractions and for powers below zero", "[
   CHECK(std::isnan(y[0]));
 }
 
-TEST_CASE("prelu has a slope for each column, and its terms add up to the slopes' gradients",
+TEST_CASE("prelu has a weight for each column, and its terms add up to the weights' gradients",
           "[activations]") {
-  const Numbers slope{0.5f, -0.25f}, x{1, -2, -3, 4}, dy{5, 6, 7, 8};
+  const Numbers weight{0.5f, -0.25f}, x{1, -2, -3, 4}, dy{5, 6, 7, 8};
   Numbers y(4), dx(4), terms(4);
-  prelu(2, 2, slope.data(), x.data(), y.data());
+  prelu(2, 2, weight.data(), x.data(), y.data());
   CHECK(y == Numbers{1, 0.5f, -1.5f, 4});
-  prelu_backward(2, 2, slope.data(), x.data(), dy.data(), dx.data(), terms.data());
+  prelu_backward(2, 2, weight.data(), x.data(), dy.data(), dx.data(), terms.data());
   CHECK(dx == Numbers{5, -1.5f, 3.5f, 8});
   CHECK(terms == Numbers{0, -12, -21, 0});
   Numbers over = dy;
-  prelu_backward(2, 2, slope.data(), x.data(), over.data(), nullptr, over.data());
+  prelu_backward(2, 2, weight.data(), x.data(), over.data(), nullptr, over.data());
   CHECK(over == terms);
 }

@@ -41,7 +41,7 @@ TEST_CASE("sigmoid, tanh and gelu are within 1e-6 of the true values over the wh
   CHECK(worst < 1e-6);
 }
 
-TEST_CASE("silu, softplus and elu and their slopes are true over the whole range", "[elementwise]") {
+TEST_CASE("silu, softplus and elu and their derivatives are true over the whole range", "[elementwise]") {
   Numbers x;
   for (float value = 1e-30f; value < 80; value *= 1.01f) {
     x.push_back(value);
@@ -52,19 +52,19 @@ TEST_CASE("silu, softplus and elu and their slopes are true over the whole range
   const Numbers ones = filled(std::ssize(x), 1);
   activate(f, std::ssize(x), x.data(), y.data());
   reference::activate(f, std::ssize(x), x.data(), expected.data());
-  activate_backward(f, std::ssize(x), slope_from_input(f) ? x.data() : y.data(), ones.data(), dx.data());
-  double worst = 0, worst_slope = 0;
+  activate_backward(f, std::ssize(x), derivative_from_input(f) ? x.data() : y.data(), ones.data(), dx.data());
+  double worst = 0, worst_derivative = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double value = static_cast<double>(x[i]), sigmoid = 1 / (1 + std::exp(-value));
-    const double slope = f == Activation::silu       ? sigmoid * (1 + value * (1 - sigmoid))
-                         : f == Activation::softplus ? sigmoid
-                                                     : (value > 0 ? 1 : std::exp(value));
-    worst_slope = std::max(worst_slope, std::fabs(static_cast<double>(dx[i]) - slope));
+    const double derivative = f == Activation::silu       ? sigmoid * (1 + value * (1 - sigmoid))
+                              : f == Activation::softplus ? sigmoid
+                                                          : (value > 0 ? 1 : std::exp(value));
+    worst_derivative = std::max(worst_derivative, std::fabs(static_cast<double>(dx[i]) - derivative));
     const double truth = static_cast<double>(expected[i]);
     worst = std::max(worst, std::fabs(static_cast<double>(y[i]) - truth) / std::max(std::fabs(truth), 1e-35));
   }
   CHECK(worst < 2e-6);
-  CHECK(worst_slope < 1e-6);
+  CHECK(worst_derivative < 1e-6);
 }
 
 TEST_CASE("activations have their limits at 0 and infinity and keep NaN", "[elementwise]") {
@@ -102,7 +102,7 @@ TEST_CASE("activations and their derivatives equal the reference at every length
     activate(f, count, x.data(), y.data());
     reference::activate(f, count, x.data(), expected.data());
     CHECK(difference(y, expected) < 1e-6);
-    const Numbers& read = slope_from_input(f) ? x : y;
+    const Numbers& read = derivative_from_input(f) ? x : y;
     activate_backward(f, count, read.data(), dy.data(), dx.data());
     reference::activate_backward(f, count, read.data(), dy.data(), expected_dx.data());
     CHECK(difference(dx, expected_dx) < 1e-6);
@@ -115,7 +115,7 @@ TEST_CASE("NaN in the output or its gradient reaches the input's gradient", "[el
                              Activation::gelu, Activation::silu, Activation::softplus, Activation::elu}) {
     Numbers dx(2);
     activate_backward(f, 2, y.data(), dy.data(), dx.data());
-    // The slope of relu and relu6 is 0 or 1 and hides the NaN of y, which the loss has seen.
+    // The derivative of relu and relu6 is 0 or 1 and hides the NaN of y, which the loss has seen.
     CHECK((std::isnan(dx[0]) || f == Activation::relu || f == Activation::relu6));
     CHECK(std::isnan(dx[1]));
   }

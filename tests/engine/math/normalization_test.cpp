@@ -58,13 +58,13 @@ TEST_CASE("a channel's sums do not depend on its place among the channels", "[no
   batch_norm_backward_sums(kRows, kChannels, x.data(), dy.data(), mean.data(), sums.data(), dots.data());
   channel_squares(kRows, kChannels, x.data(), mean.data(), squares.data());
   for (std::size_t c = 0; c < kChannels; ++c) {
-    Numbers column, slopes;
+    Numbers column, gradients;
     for (int row = 0; row < kRows; ++row) {
       column.push_back(x[at(row, kChannels, static_cast<int>(c))]);
-      slopes.push_back(dy[at(row, kChannels, static_cast<int>(c))]);
+      gradients.push_back(dy[at(row, kChannels, static_cast<int>(c))]);
     }
     double sum, dot, square;
-    batch_norm_backward_sums(kRows, 1, column.data(), slopes.data(), &mean[c], &sum, &dot);
+    batch_norm_backward_sums(kRows, 1, column.data(), gradients.data(), &mean[c], &sum, &dot);
     channel_squares(kRows, 1, column.data(), &mean[c], &square);
     CHECK(sum == sums[c]);
     CHECK(dot == dots[c]);
@@ -101,9 +101,9 @@ TEST_CASE("layer normalisation's passes equal plain loops", "[normalization]") {
   Numbers expected_y(x.size()), expected_dx(x.size());
   std::vector<double> weights(weight.size()), biases(weight.size());
   for (int row = 0; row < rows; ++row) {
-    double middle = 0, square = 0, slopes = 0, dots = 0;
+    double middle = 0, square = 0, gradients = 0, dots = 0;
     const auto distance = [&](int c) { return static_cast<double>(x[at(row, columns, c)]) - middle; };
-    const auto slope = [&](int c) {
+    const auto gradient = [&](int c) {
       return static_cast<double>(dy[at(row, columns, c)]) *
              static_cast<double>(weight[static_cast<std::size_t>(c)]);
     };
@@ -113,15 +113,16 @@ TEST_CASE("layer normalisation's passes equal plain loops", "[normalization]") {
     for (int c = 0; c < columns; ++c) square += distance(c) * distance(c);
     const double factor = 1 / std::sqrt(square / columns + 1e-3);
     for (int c = 0; c < columns; ++c) {
-      slopes += slope(c) / columns;
-      dots += slope(c) * distance(c) * factor / columns;
+      gradients += gradient(c) / columns;
+      dots += gradient(c) * distance(c) * factor / columns;
     }
     for (int c = 0; c < columns; ++c) {
       const auto column = static_cast<std::size_t>(c);
       const double normalised = distance(c) * factor;
       expected_y[at(row, columns, c)] = static_cast<float>(normalised * static_cast<double>(weight[column]) +
                                                            static_cast<double>(bias[column]));
-      expected_dx[at(row, columns, c)] = static_cast<float>(factor * (slope(c) - slopes - normalised * dots));
+      expected_dx[at(row, columns, c)] =
+          static_cast<float>(factor * (gradient(c) - gradients - normalised * dots));
       weights[column] += static_cast<double>(dy[at(row, columns, c)]) * normalised;
       biases[column] += static_cast<double>(dy[at(row, columns, c)]);
     }

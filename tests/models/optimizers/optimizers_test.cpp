@@ -8,16 +8,16 @@
 namespace trainer {
 namespace {
 
-/// One number after some steps along a gradient of `slope`.
-float after_steps(const BuiltOptimizer& built, int steps, float slope, bool is_weight) {
+/// One number after some steps along a constant gradient.
+float after_steps(const BuiltOptimizer& built, int steps, float constant, bool is_weight) {
   std::vector<float> value{1};
   std::vector<std::vector<float>> states(built.optimizer->states().size(),
                                          std::vector<float>(1, built.optimizer->initial()));
-  std::vector<float> gradient{slope};
+  std::vector<float> gradient{constant};
   Segment segment{.values = value, .gradients = gradient, .is_weight = is_weight, .direction = gradient};
   for (std::vector<float>& state : states) segment.states.push_back(state);
   for (int step = 0; step < steps; ++step) {
-    gradient[0] = slope;
+    gradient[0] = constant;
     built.optimizer->direct(std::span(&segment, 1), step);
     segment.value_norm = std::fabs(value[0]);
     segment.direction_norm = std::fabs(gradient[0]);
@@ -26,7 +26,7 @@ float after_steps(const BuiltOptimizer& built, int steps, float slope, bool is_w
   return value[0];
 }
 
-TEST_CASE("every optimizer goes down the slope", "[optimizers]") {
+TEST_CASE("every optimizer descends", "[optimizers]") {
   const std::string name =
       GENERATE("sgd: {lr: 0.1}", "adam", "adamw: {weight_decay: 0}", "rmsprop", "adagrad", "adadelta", "lion",
                "lars: {lr: 1}", "lamb: {weight_decay: 0}");
