@@ -40,7 +40,7 @@ std::vector<float> outputs_of(const OpenRun& run, const std::vector<std::string>
   const Shape& sample = network.input();
   const ImageExtents extents{sample[0], sample[1], sample[2]};
   const std::vector<Normalised*>& normalised = session.data().normalised;
-  const std::int64_t size = network.output().size(), batch = session.settings().part(),
+  const std::int64_t size = network.output().size(), batch = session.settings().micro_batch(),
                      count = std::ssize(files);
   std::vector<float> outputs(static_cast<std::size_t>(count * size));
   std::vector<std::int64_t> samples;

@@ -42,7 +42,7 @@ std::string memory_lines(const Session& session, const Config& train) {
   const auto optimizer = Registry<Optimizer>::make(train.at("optimizer"));
   const TrainSettings& settings = session.settings();
   const std::int64_t arrays =
-      std::ssize(optimizer->states()) + (settings.average > 0 ? 1 : 0) + (settings.accumulate > 1 ? 1 : 0);
+      std::ssize(optimizer->states()) + (settings.ema > 0 ? 1 : 0) + (settings.accumulate > 1 ? 1 : 0);
   const std::int64_t state = arrays * values / mesh.data().size();
   const std::int64_t activations = workers * network.worker_bytes(), gradients = network.gradient_bytes();
   return fmt::format(

@@ -26,7 +26,7 @@ Scores evaluate(Session& session, const Dataset& split) { return *evaluate(sessi
 
 std::optional<Scores> evaluate(Session& session, const Dataset& split, const std::function<bool()>& stop) {
   BatchRunner runner(session);
-  const std::int64_t batch = session.settings().part();
+  const std::int64_t batch = session.settings().micro_batch();
   std::vector<std::int64_t> samples;
   for (std::int64_t first = 0; first < split.size(); first += batch) {
     samples.resize(static_cast<std::size_t>(std::min(batch, split.size() - first)));

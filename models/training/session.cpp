@@ -15,7 +15,7 @@ namespace {
 VirtualWorkers make_blocks(const TrainSettings& settings, const Mesh& mesh, const ThreadPool& pool) {
   VirtualWorkers blocks = VirtualWorkers::one_for_each_worker(mesh.data().size(), pool.size());
   blocks.exact = settings.exact;
-  if (settings.exact) blocks.count = settings.blocks;
+  if (settings.exact) blocks.count = settings.virtual_workers;
   return blocks;
 }
 
@@ -102,7 +102,7 @@ void Session::check_streams(const Config& root) const {
 }
 
 std::unique_ptr<Network> Session::make_network(const Config& root, const VirtualWorkers& blocks, int rank) {
-  const Network::Options options{.batch = settings_.part(),
+  const Network::Options options{.batch = settings_.micro_batch(),
                                  .blocks = blocks,
                                  .rank = rank,
                                  .seed = settings_.seed,

@@ -15,12 +15,12 @@ Cadence cadence(const Config& train, std::string_view key) {
   if (train.is_word(key, "never")) return {.kind = Kind::never};
   const Config map = train.at(key);
   Cadence cadence;
-  int said = 0;
+  int units = 0;
   const auto read = [&](std::string_view unit, const auto& take) {
     if (!map.has(unit)) return;
-    if (said++ > 0)
-      map.fail(unit, "how often is said in two ways",
-               fmt::format("only one of them; -s 'train.{}={{{}: ...}}' replaces all of it", key, unit));
+    if (units++ > 0)
+      map.fail(unit, fmt::format("`{}` has two intervals", key),
+               fmt::format("keep one; -s 'train.{}={{{}: ...}}' replaces the whole map", key, unit));
     take();
   };
   read("steps", [&] { cadence = {.kind = Kind::steps, .count = map.get<std::int64_t>("steps")}; });
@@ -32,10 +32,10 @@ Cadence cadence(const Config& train, std::string_view key) {
 }
 
 Setting every_steps() {
-  return integer("steps", "after every so many steps").at_least(1).at_most(kMostSteps).optional();
+  return integer("steps", "interval in steps").at_least(1).at_most(kMostSteps).optional();
 }
 Setting every_epochs() {
-  return integer("epochs", "after every so many epochs").at_least(1).at_most(kMostEpochs).optional();
+  return integer("epochs", "interval in epochs").at_least(1).at_most(kMostEpochs).optional();
 }
 
 }  // namespace
@@ -62,17 +62,17 @@ TrainSettings train_settings(const Config& train) {
                          .evaluate = cadence(train, "evaluate"),
                          .checkpoint = cadence(train, "checkpoint"),
                          .guards = cadence(train, "guards"),
-                         .blocks = train.get<int>("blocks")};
+                         .virtual_workers = train.get<int>("virtual_workers")};
   if (!train.is_word("checkpoint", "epoch") && !train.is_word("checkpoint", "never"))
     settings.keep = train.at("checkpoint").get<std::int64_t>("keep");
   if (train.has("epochs")) settings.epochs = train.get<std::int64_t>("epochs");
   if (train.has("steps")) settings.steps = train.get<std::int64_t>("steps");
   if (settings.batch % settings.accumulate != 0)
-    train.fail("accumulate", fmt::format("a batch of {} cannot be cut into {} equal parts", settings.batch,
-                                         settings.accumulate));
+    train.fail("accumulate", fmt::format("a batch of {} cannot be split into {} equal micro-batches",
+                                         settings.batch, settings.accumulate));
   if (train.has("clip_norm")) settings.clip_norm = train.get<double>("clip_norm");
   if (train.has("clip_value")) settings.clip_value = train.get<double>("clip_value");
-  if (train.has("average")) settings.average = train.get<float>("average");
+  if (train.has("ema")) settings.ema = train.get<float>("ema");
   if (train.has("exact")) {
     const Config exact = train.at("exact");
     settings.exact = exact.type() == "settings" || exact.value<bool>();
@@ -81,8 +81,8 @@ TrainSettings train_settings(const Config& train) {
   if (train.has("crosscheck")) {
     settings.crosscheck = train.get<std::int64_t>("crosscheck");
     if (!settings.exact)
-      train.fail("crosscheck", "crosscheck compares bits, which only exact mode has alike",
-                 "train.exact: true, or no crosscheck");
+      train.fail("crosscheck", "crosscheck compares bits, and ranks agree on bits only in exact mode",
+                 "add train.exact: true, or remove crosscheck");
   }
   if (train.has("warmup")) settings.warmup = train.get<Duration>("warmup");
   return settings;
@@ -92,38 +92,38 @@ void check_ranks(const Config& train, const TrainSettings& settings, int data_ra
   const auto fail = [&](std::string_view key, const std::string& what, const std::string& help) {
     throw Error(ExitCode::ranks, {train.diagnostic(key, what, help)});
   };
-  if (settings.part() < data_ranks)
+  if (settings.micro_batch() < data_ranks)
     fail("batch",
-         (settings.accumulate > 1 ? "a part of " : "a batch of ") + std::to_string(settings.part()) +
-             " cannot be cut over " + std::to_string(data_ranks) + " data ranks",
-         "train.batch counts the samples of the whole run; fewer ranks, or a larger batch");
-  if (settings.exact && settings.blocks < data_ranks)
-    fail("blocks",
-         "exact mode deals " + std::to_string(settings.blocks) + " blocks to " + std::to_string(data_ranks) +
-             " data ranks",
-         "a larger train.blocks (another number gives other bits), or fewer ranks");
+         fmt::format("a {} of {} samples is too small for {} data ranks",
+                     settings.accumulate > 1 ? "micro-batch" : "batch", settings.micro_batch(), data_ranks),
+         "train.batch counts the samples of all ranks together; use fewer ranks or a larger batch");
+  if (settings.exact && settings.virtual_workers < data_ranks)
+    fail("virtual_workers",
+         fmt::format("{} virtual workers cannot be distributed over {} data ranks", settings.virtual_workers,
+                     data_ranks),
+         "a larger train.virtual_workers (another number gives other bits), or fewer ranks");
   if (settings.exact && !settings.exact_modelpar && model_ranks > 1)
-    fail("exact", "exact mode without modelpar cannot cut layers over ranks",
+    fail("exact", "exact mode without modelpar cannot partition layers over ranks",
          "train.exact: true, or --datapar");
 }
 
 std::vector<Setting> run_settings() {
   return {
-      section("data", "what the network learns from", data_settings()),
-      section("model", "the network and what it is to make small",
-              {list_of("layers", "the layers, first to last; the input comes from the data",
+      section("data", "the samples", data_settings()),
+      section("model", "the network and its loss",
+              {list_of("layers", "the layers from input to output; the data gives the input",
                        family("", "a layer", "layer")),
-               family("loss", "what training makes small", "loss"),
-               section("weights",
-                       "a file of weights to begin with, as a checkpoint holds them; --init goes before it",
-                       {text("file", "model.safetensors of a run's checkpoint, or any such file"),
+               family("loss", "objective to minimise", "loss"),
+               section("weights", "a file of initial weights, such as a checkpoint's; --init overrides it",
+                       {text("file", "a safetensors file, such as model.safetensors of a checkpoint"),
                         list_of("except",
-                                "layers that begin by their `init`, such as a last one for other classes",
+                                "layers that keep the values of their `init`, such as a new last layer for "
+                                "other classes",
                                 text("", "a layer's name"))
                             .fallback("[]")})
                    .optional()}),
       section(
-          "train", "how long, how fast and with what it learns",
+          "train", "how the network is trained",
           {integer("epochs", "passes over the training samples; 0 writes the initial weights")
                .at_least(0)
                .at_most(kMostEpochs)
@@ -136,80 +136,82 @@ std::vector<Setting> run_settings() {
                .optional()
                .changeable()
                .exclusive_with("epochs"),
-           integer("batch", "samples of one update, of all processes together")
-               .at_least(1)
-               .at_most(kMostSamples),
-           integer(
-               "accumulate",
-               "the batch is computed in so many parts, one after the other: less memory, the same gradient; "
-               "batch_norm sees one part at a time")
+           integer("batch", "samples of one update, over all ranks").at_least(1).at_most(kMostSamples),
+           integer("accumulate",
+                   "micro-batches of a batch; their gradients are added before the update, which saves "
+                   "memory; batch_norm normalises each by itself")
                .at_least(1)
                .at_most(kMostSamples)
                .fallback("1"),
-           family("optimizer", "how parameters follow their gradients", "optimizer"),
-           family("schedule", "how the learning rate changes", "schedule").fallback("constant"),
-           duration("warmup", "how long the learning rate rises from 0 at the start").optional(),
-           real("clip_norm", "a gradient longer than this, over all parameters, is scaled down to it")
+           family("optimizer", "update rule", "optimizer"),
+           family("schedule", "learning rate as a function of the step", "schedule").fallback("constant"),
+           duration("warmup",
+                    "the learning rate rises linearly to the optimizer's lr; the schedule follows over the "
+                    "remaining steps")
+               .optional(),
+           real("clip_norm", "largest norm of the gradient of all parameters; a longer one is scaled down")
                .above(0)
                .optional(),
-           real("clip_value", "numbers of the gradient beyond this size are set to it, before clip_norm")
+           real("clip_value", "largest absolute value of a gradient's elements; applied before clip_norm")
                .above(0)
                .optional(),
-           real("average",
-                "a running mean of the weights, of which a step keeps this part, is what is evaluated and "
-                "saved")
+           real("ema",
+                "decay of an exponential moving average of the weights; evaluations and checkpoints use the "
+                "average")
                .above(0)
                .below(1)
                .optional(),
-           list_of("metrics", "what is reported besides the loss; the first decides which weights are best",
+           list_of("metrics", "reported beside the loss; the first one selects the best checkpoint",
                    family("", "a metric", "metric"))
                .fallback("[]"),
-           integer("seed", "initial weights, order of samples and random masks follow from it")
+           integer("seed", "seed of initial weights, sample order, augmentation and dropout")
                .at_least(0)
                .fallback("1"),
            either("exact", "the same bits on any number of ranks and threads",
-                  {boolean("switch", "whether"),
-                   section(
-                       "settings", "exact, but not in all",
-                       {boolean("modelpar", "also whether --modelpar cuts layers or not").fallback("true")})})
+                  {boolean("switch", "on or off"),
+                   section("settings", "exact mode with limits",
+                           {boolean("modelpar", "the same bits with --modelpar, too").fallback("true")})})
                .fallback("false"),
-           integer("blocks",
-                   "exact mode computes so many parts of each batch by themselves; at least the data ranks")
+           integer("virtual_workers",
+                   "fixed shares of a batch in exact mode, each computed by itself; at least one for each "
+                   "data rank")
                .at_least(1)
                .at_most(VirtualWorkers::kMost)
                .fallback("8"),
            section("evaluate",
-                   "when loss and metrics of the validation samples, or else the test samples, are computed",
+                   "when loss and metrics of the validation samples, or else of the test samples, are "
+                   "computed",
                    {every_steps(), every_epochs()})
                .or_word("epoch")
                .or_word("end")
                .or_word("never")
                .fallback("epoch")
                .changeable(),
-           section("checkpoint",
-                   "when all that a run needs to go on is saved; the end always counts, except with never",
-                   {every_steps(), every_epochs(),
-                    real("minutes", "whenever so many minutes have passed").above(0).optional(),
-                    integer("keep", "so many of the last ones stay, and the best").at_least(1).fallback("2")})
+           section("checkpoint", "when a checkpoint is saved; always at the end, except with never",
+                   {every_steps(), every_epochs(), real("minutes", "interval in minutes").above(0).optional(),
+                    integer("keep", "newest checkpoints that are kept, besides the best one")
+                        .at_least(1)
+                        .fallback("2")})
                .or_word("epoch")
                .or_word("never")
                .fallback("epoch")
                .changeable(),
-           section("guards",
-                   "how often what several processes hold is compared, and never to leave memory unwatched",
-                   {every_steps()})
+           section(
+               "guards",
+               "when replicas on different ranks are compared; `never` also switches the memory guard off",
+               {every_steps()})
                .or_word("never")
                .fallback("{steps: 50}")
                .changeable(),
            integer("crosscheck",
-                   "exact mode: every so many steps each process computes a part of another's batch again, "
-                   "and all bits must be the same")
+                   "exact mode: steps between checks in which each rank recomputes a share of another rank's "
+                   "batch and compares all bits")
                .at_least(1)
                .optional()
                .changeable(),
            integer("stall_timeout",
-                   "seconds that a process waits for others before it gives the run up; ten times as many "
-                   "for a disk of which nothing moves")
+                   "seconds without a heartbeat of another rank before the run ends; ten times as long for a "
+                   "disk that makes no progress")
                .at_least(1)
                .fallback("300")
                .changeable(),

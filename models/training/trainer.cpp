@@ -59,7 +59,7 @@ Trainer::Trainer(const Config& root, Session& session, const Options& options)
       deadline_(options.deadline),
       step_(root, session,
             {.reducer = options.reducer,
-             .order = order_options(root.at("data"), session, session.settings().part()),
+             .order = order_options(root.at("data"), session, session.settings().micro_batch()),
              .steps_per_epoch = facts_.steps_per_epoch,
              .total_steps = facts_.total_steps}),
       schedule_(make_schedule(root.at("train"), session, step_.optimizer().rate(), facts_)) {
@@ -80,7 +80,7 @@ void Trainer::set_initial_values(const Config& model, const Options& options) {
     }
   }
   step_.reducer().publish();
-  if (session_.settings().average > 0) step_.owned().begin_average();
+  if (session_.settings().ema > 0) step_.owned().begin_average();
 }
 
 template <class Tell>
@@ -129,7 +129,7 @@ void Trainer::restore(const Checkpoint& checkpoint) {
   broadcast_text(world, text);
   start_ = parse_checkpoint_state(text);
   schedule_->restore(start_.schedule);
-  if (session_.settings().average > 0) {
+  if (session_.settings().ema > 0) {
     step_.owned().swap_average(start_.step);
     step_.reducer().publish();
   }

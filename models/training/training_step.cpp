@@ -47,7 +47,7 @@ TrainingStep::TrainingStep(const Config& root, Session& session, const Options& 
              {.states = optimizer_->states().size(),
               .initial = optimizer_->initial(),
               .counts_shared = session.mesh().model().rank() == 0,
-              .average = session.settings().average,
+              .average = session.settings().ema,
               .keeps_gradients = session.settings().accumulate > 1}),
       ready_until_(static_cast<std::size_t>(session.pool().size())) {
   optimizer_->begin(steps_per_epoch_);
@@ -60,7 +60,7 @@ TrainingStep::TrainingStep(const Config& root, Session& session, const Options& 
 std::vector<std::string> TrainingStep::state_names() const {
   std::vector<std::string> names = optimizer_->states();
   // While a checkpoint is made the mean and the values have changed places.
-  if (session_.settings().average > 0) names.push_back("unaveraged");
+  if (session_.settings().ema > 0) names.push_back("unaveraged");
   return names;
 }
 
@@ -92,7 +92,7 @@ void TrainingStep::compute_gradients(std::int64_t step, std::span<const std::int
   session_.mesh().world().heartbeat().set_step(step + 1);
   batch_.clear();
   const bool crosschecks = crosscheck_ && crosscheck_->begin(step);
-  const std::int64_t rows = session_.settings().part();
+  const std::int64_t rows = session_.settings().micro_batch();
   std::int64_t parts = 0;
   for (std::int64_t first = 0; first < std::ssize(samples); first += rows, ++parts) {
     if (parts > 0) {
@@ -205,7 +205,7 @@ void TrainingStep::clip_gradient() {
 }
 
 void TrainingStep::swap_average(std::int64_t step) {
-  if (session_.settings().average == 0) return;
+  if (session_.settings().ema == 0) return;
   reducer_.agree({});  // nobody reads the values any more
   owned_.swap_average(step);
   replicas_->before_publish(step);

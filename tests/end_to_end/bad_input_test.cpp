@@ -258,7 +258,7 @@ TEST_CASE("more processes than a batch has samples are refused before any is sta
   const SmallRun run;
   const ProgramResult result = run.trainer({"-n", "1000", "--datapar", "a.yaml"}, 1, 10);
   CHECK(result.code == 4);
-  CHECK(result.err.find("a batch of 8 cannot be cut over 1000 data ranks\n  --> a.yaml:") !=
+  CHECK(result.err.find("a batch of 8 samples is too small for 1000 data ranks\n  --> a.yaml:") !=
         std::string::npos);
 }
 

@@ -23,7 +23,7 @@ std::vector<std::string> small_run_of(const std::string& config) {
   const auto has = [&](const std::string& text) { return read_text(config).find(text) != std::string::npos; };
   std::vector<std::string> words{config, "-s", "data.path=set", "-s", "train.steps=1"};
   const auto set = [&](const std::string& value) { words.insert(words.end(), {"-s", value}); };
-  // A batch of one sample cannot be cut over processes.
+  // A batch of one sample cannot be split over ranks.
   if (config.ends_with("neon-housing.yaml")) set("train.batch=4");
   if (has("fraction: 0.1")) set("data.fraction=1");
   if (has("cifar10") && has("conv:")) set("train.batch=16");

@@ -121,7 +121,7 @@ TEST_CASE("crosscheck without exact mode is an error of its key", "[training]") 
                "train: {batch: 40, steps: 3, optimizer: {sgd: {lr: 0.1}},\n  crosscheck: 2}\n"},
       run_settings());
   CHECK_THROWS_WITH(train_settings(tree.root().at("train")),
-                    Catch::Contains("test.yaml:4:15") && Catch::Contains("which only exact mode"));
+                    Catch::Contains("test.yaml:4:15") && Catch::Contains("only in exact mode"));
 }
 
 }  // namespace trainer

@@ -17,7 +17,7 @@ TEST_CASE("classes that do not count are as good as not there, on any number of 
   const auto count = std::ssize(counted);
   REQUIRE(count > 30);
   // Whole sets as batches, so that steps see the same samples. Weights of 2, since their size is no matter.
-  const std::string exact = GENERATE("", ", exact: true, blocks: 5");
+  const std::string exact = GENERATE("", ", exact: true, virtual_workers: 5");
   const auto train = [&](const std::string& loss, std::int64_t batch) {
     return BuiltSession::Text{
         "[{dense: {units: 20, activation: tanh}}, {dense: 10}]", loss,

@@ -85,8 +85,9 @@ TEST_CASE("in exact mode losses, scores and weights have the same bits wherever 
                                                                                  {kStreams, 7, 0},
                                                                                  {kSpoken, 7, 0}}));
   // 7 blocks of batches of 100 and of 7: uneven ones, and a worker without any.
-  const std::string settings = std::string(takes_tokens(layers) ? kAdam : kSgd) +
-                               ", epochs: 1, clip_norm: 0.5, exact: true, blocks: " + std::to_string(blocks);
+  const std::string settings =
+      std::string(takes_tokens(layers) ? kAdam : kSgd) +
+      ", epochs: 1, clip_norm: 0.5, exact: true, virtual_workers: " + std::to_string(blocks);
   const auto alone = solo();
   const Run reference = train(*alone, {}, {layers, settings, "", mixup});
   std::vector<Placement> all = placements(test_world().size());
@@ -106,17 +107,17 @@ TEST_CASE("in exact mode losses, scores and weights have the same bits wherever 
 
 TEST_CASE("in exact mode what scales by norms, clips, averages or adds up parts has the same bits everywhere",
           "[training]") {
-  const std::string settings = GENERATE(
-      "optimizer: {lars: {lr: 2, weight_decay: 0.01}}, clip_value: 0.01, clip_norm: 0.05",
-      "optimizer: {lamb: {lr: 0.01}}, average: 0.9",
-      "optimizer: {sgd: {lr: 0.1, momentum: 0.9}}, accumulate: 4, average: 0.5, schedule: {one_cycle: "
-      "{momentum: {high: 0.9}}}");
+  const std::string settings =
+      GENERATE("optimizer: {lars: {lr: 2, weight_decay: 0.01}}, clip_value: 0.01, clip_norm: 0.05",
+               "optimizer: {lamb: {lr: 0.01}}, ema: 0.9",
+               "optimizer: {sgd: {lr: 0.1, momentum: 0.9}}, accumulate: 4, ema: 0.5, schedule: {one_cycle: "
+               "{momentum: {high: 0.9}}}");
   constexpr const char* kLayers =
       "[{conv: {filters: 4, kernel: 3, frozen: true}}, batch_norm, relu, {dense: {units: 75, activation: "
       "tanh}}, "
       "{dropout: 0.2}, {dense: {units: 40, lr: x0.5}}, relu, {dense: 10}]";
   const auto alone = solo();
-  const std::string whole = settings + ", epochs: 2, exact: true, blocks: 7, evaluate: {steps: 2}";
+  const std::string whole = settings + ", epochs: 2, exact: true, virtual_workers: 7, evaluate: {steps: 2}";
   const Run reference = train(*alone, {}, {kLayers, whole});
   for (const Placement& placement : placements(test_world().size())) {
     const Run run = train(test_world(), placement, {kLayers, whole});
@@ -141,7 +142,8 @@ TEST_CASE(
     }
   };
   const std::string few = std::to_string(ranks - 1);
-  CHECK_THAT(error({.data = ranks}, "exact: true, blocks: " + few), Catch::Contains(few + " blocks to"));
+  CHECK_THAT(error({.data = ranks}, "exact: true, virtual_workers: " + few),
+             Catch::Contains(few + " virtual workers"));
   CHECK_THAT(error({.data = 1, .model = ranks}, "exact: {modelpar: false}"),
              Catch::Contains("without modelpar"));
   CHECK(error({.data = ranks}, "exact: {modelpar: false}") == "none");

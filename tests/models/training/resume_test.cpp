@@ -66,7 +66,7 @@ TEST_CASE("a run that goes on, in the middle of an epoch too, ends with the bits
 
 TEST_CASE("a run that goes on keeps the mean of its weights and what its schedule has seen", "[training]") {
   const std::string settings = std::string(kAdam) +
-                               ", average: 0.9, accumulate: 2, evaluate: {steps: 1}, "
+                               ", ema: 0.9, accumulate: 2, evaluate: {steps: 1}, "
                                "schedule: {plateau: {patience: 1, factor: 0.5, threshold: 0.9}}";
   for (const Placement& placement : some_placements(test_world().size())) {
     const Run whole = train_until(9, placement, settings);

@@ -50,7 +50,8 @@ TEST_CASE("evaluation and checkpoints take a word or a number of steps", "[train
   CHECK(settings("epochs: 1, checkpoint: {keep: 7}").checkpoint.kind == Cadence::Kind::epochs);
   CHECK(settings("epochs: 1, checkpoint: {minutes: 0.5}").checkpoint.minutes == 0.5);
   CHECK(settings("epochs: 1, checkpoint: {epochs: 3}").checkpoint.count == 3);
-  CHECK_THROWS_WITH(settings("epochs: 1, checkpoint: {epochs: 3, minutes: 1}"), Catch::Contains("two ways"));
+  CHECK_THROWS_WITH(settings("epochs: 1, checkpoint: {epochs: 3, minutes: 1}"),
+                    Catch::Contains("two intervals"));
   const Cadence cadence = settings("epochs: 1, evaluate: {steps: 50}").evaluate;
   CHECK(cadence.kind == Cadence::Kind::steps);
   CHECK(cadence.count == 50);

@@ -150,7 +150,7 @@ TEST_CASE("the mean of the weights is what is saved", "[training]") {
         {kMlp, "optimizer: {adam: {lr: 0.01}}, evaluate: never, steps: " + std::to_string(steps) + more});
   };
   const std::vector<Run> runs{after(0), after(1), after(2), after(3)};
-  const Run averaged = after(3, ", average: 0.75");
+  const Run averaged = after(3, ", ema: 0.75");
   for (std::size_t i = 0; i < averaged.weights().size(); ++i)
     for (std::size_t k = 0; k < averaged.weights()[i].values.size(); ++k) {
       double mean = runs[0].weights()[i].values[k];
