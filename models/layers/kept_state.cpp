@@ -12,7 +12,7 @@ constexpr std::int64_t kFloatsOfDouble = sizeof(double) / sizeof(float);
 void KeptState::setup(Plan& plan) {
   batch_ = plan.batch();
   const Shape all{batch_, record_size()};
-  state_ = plan.state({.name = "kept", .shape = all});
+  state_ = plan.state({.name = "kept", .shape = all, .use = StateUse::training});
   begin_ = plan.saved(record_size() - 1);
   total_ = plan.scratch(0, Shape{kFloatsOfDouble, all.size()}.size());
   lines_ = plan.scratch(0, Shape{kFloatsOfDouble, plan.max_blocks(), all.size()}.size());
