@@ -3,33 +3,59 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <map>
 #include <sstream>
 
 namespace trainer {
 
-std::vector<TensorFile> files_of_kind(const std::string& kind) {
-  std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(GOLDEN_FOLDER))
-    if (entry.path().extension() == ".safetensors") paths.push_back(entry.path());
-  std::ranges::sort(paths);
+namespace {
+
+/// Case/tensor, case/key -> the case, and what follows.
+std::pair<std::string, std::string> split(const std::string& name) {
+  const std::size_t slash = name.find('/');
+  REQUIRE(slash != std::string::npos);
+  return {name.substr(0, slash), name.substr(slash + 1)};
+}
+
+std::map<std::string, TensorFile> read_cases() {
+  std::map<std::string, TensorFile> cases;
+  for (const auto& entry : std::filesystem::directory_iterator(GOLDEN_FOLDER)) {
+    if (entry.path().extension() != ".safetensors") continue;
+    TensorFile subject = read_safetensors(entry.path());
+    for (const auto& [name, value] : subject.metadata) {
+      const auto [owner, key] = split(name);
+      cases[owner].metadata[key] = value;
+    }
+    for (NamedTensor& tensor : subject.tensors) {
+      auto [owner, rest] = split(tensor.name);
+      tensor.name = std::move(rest);
+      cases.at(owner).tensors.push_back(std::move(tensor));
+    }
+  }
+  return cases;
+}
+
+}  // namespace
+
+std::vector<TensorFile> golden_cases(const std::string& kind) {
+  static const std::map<std::string, TensorFile> cases = read_cases();
   std::vector<TensorFile> files;
-  for (const auto& path : paths) {
-    TensorFile file = read_safetensors(path);
-    if (file.metadata.at("kind") != kind) continue;
-    file.metadata["name"] = path.stem();
-    files.push_back(std::move(file));
+  for (const auto& [name, given] : cases) {
+    if (given.metadata.at("kind") != kind) continue;
+    files.push_back(given);
+    files.back().metadata["name"] = name;
   }
   REQUIRE(!files.empty());
   return files;
 }
 
-const NamedTensor* find(const TensorFile& file, const std::string& name) {
-  const auto found = std::ranges::find(file.tensors, name, &NamedTensor::name);
-  return found == file.tensors.end() ? nullptr : &*found;
+const NamedTensor* find(const TensorFile& golden, const std::string& name) {
+  const auto found = std::ranges::find(golden.tensors, name, &NamedTensor::name);
+  return found == golden.tensors.end() ? nullptr : &*found;
 }
 
-const NamedTensor& tensor(const TensorFile& file, const std::string& name) {
-  const NamedTensor* found = find(file, name);
+const NamedTensor& tensor(const TensorFile& golden, const std::string& name) {
+  const NamedTensor* found = find(golden, name);
   INFO(name);
   REQUIRE(found);
   return *found;
@@ -52,20 +78,20 @@ std::vector<float> in_memory_order(const NamedTensor& batch) {
   return result;
 }
 
-std::vector<std::int32_t> labels_of(const TensorFile& file) {
+std::vector<std::int32_t> labels_of(const TensorFile& golden) {
   std::vector<std::int32_t> labels;
-  if (const NamedTensor* given = find(file, "labels"))
+  if (const NamedTensor* given = find(golden, "labels"))
     for (const float label : given->values) labels.push_back(static_cast<std::int32_t>(label));
   return labels;
 }
 
-std::vector<std::int32_t> integers_of(const TensorFile& file, const std::string& key) {
-  std::vector<std::int32_t> numbers;
-  if (const auto found = file.metadata.find(key); found != file.metadata.end()) {
+std::vector<std::int32_t> integers_of(const TensorFile& golden, const std::string& key) {
+  std::vector<std::int32_t> integers;
+  if (const auto found = golden.metadata.find(key); found != golden.metadata.end()) {
     std::istringstream text(found->second);
-    for (std::int32_t number = 0; text >> number;) numbers.push_back(number);
+    for (std::int32_t integer = 0; text >> integer;) integers.push_back(integer);
   }
-  return numbers;
+  return integers;
 }
 
 }  // namespace trainer

@@ -1,4 +1,4 @@
-// Every file of this folder holds what PyTorch computed; make_golden.py wrote them.
+// Compares with what PyTorch computed; make_golden.py writes the files of this folder.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -26,18 +26,18 @@ double norm(std::span<const float> numbers) {
   return std::sqrt(sum);
 }
 
-void set_from_file(LayerHarness& harness, const TensorFile& file) {
+void set_from_file(LayerHarness& harness, const TensorFile& golden) {
   for (const Parameter& parameter : harness.parameters()) {
-    const NamedTensor& given = tensor(file, "value/" + parameter.name);
+    const NamedTensor& given = tensor(golden, "value/" + parameter.name);
     REQUIRE(given.shape == file_shape(parameter.layout, parameter.shape));
     std::ranges::copy(to_memory_layout(parameter.layout, parameter.shape, given.values),
                       harness.values(parameter).begin());
   }
   for (const State& state : harness.plan().states())
-    std::ranges::copy(tensor(file, "state/" + state.name).values, harness.values(state).begin());
+    std::ranges::copy(tensor(golden, "state/" + state.name).values, harness.values(state).begin());
 }
 
-/// Nobody reads what a layer gives for padding: zeros in its place, if y has positions.
+/// Sets the outputs of padding to zero if y has positions: they have no meaning.
 void clear_padding(const std::vector<std::int32_t>& lengths, const Shape& sample, std::vector<float>& y) {
   if (sample.rank() != 2) return;
   for (std::size_t row = 0; row < lengths.size(); ++row) {
@@ -46,58 +46,59 @@ void clear_padding(const std::vector<std::int32_t>& lengths, const Shape& sample
   }
 }
 
-void check_layer(const TensorFile& file, int workers) {
-  const NamedTensor& x = tensor(file, "x");
-  const bool training = file.metadata.at("mode") == "training";
-  const std::vector<std::int32_t> lengths = lengths_of(file);
-  LayerHarness harness(file.metadata.at("yaml"), sample_of(x),
+void check_layer(const TensorFile& golden, int workers) {
+  const NamedTensor& x = tensor(golden, "x");
+  const bool training = golden.metadata.at("mode") == "training";
+  const std::vector<std::int32_t> lengths = lengths_of(golden);
+  LayerHarness harness(golden.metadata.at("yaml"), sample_of(x),
                        {.rows = x.shape[0], .workers = workers, .lengths = lengths});
-  set_from_file(harness, file);
+  set_from_file(harness, golden);
   std::vector<float> y = harness.forward(in_memory_order(x), training ? Mode::training : Mode::evaluation);
   clear_padding(lengths, harness.output(), y);
-  CHECK(harness.output() == sample_of(tensor(file, "y")));
-  CHECK(relative_difference(y, in_memory_order(tensor(file, "y"))) < kTolerance);
+  CHECK(harness.output() == sample_of(tensor(golden, "y")));
+  CHECK(relative_difference(y, in_memory_order(tensor(golden, "y"))) < kTolerance);
   if (!training) return;
 
-  const std::vector<float> dx = harness.backward(in_memory_order(tensor(file, "dy")));
+  const std::vector<float> dx = harness.backward(in_memory_order(tensor(golden, "dy")));
   // Tokens have no gradient.
-  if (const NamedTensor* expected = find(file, "dx"))
+  if (const NamedTensor* expected = find(golden, "dx"))
     CHECK(relative_difference(dx, in_memory_order(*expected)) < kTolerance);
   for (const Parameter& parameter : harness.parameters()) {
     INFO(parameter.name);
     const std::vector<float> gradient =
         to_file_layout(parameter.layout, parameter.shape, harness.gradient(parameter));
-    CHECK(relative_difference(gradient, tensor(file, "gradient/" + parameter.name).values) < kTolerance);
+    CHECK(relative_difference(gradient, tensor(golden, "gradient/" + parameter.name).values) < kTolerance);
   }
   for (const State& state : harness.plan().states()) {
     INFO(state.name);
-    CHECK(relative_difference(harness.values(state), tensor(file, "state_after/" + state.name).values) <
+    CHECK(relative_difference(harness.values(state), tensor(golden, "state_after/" + state.name).values) <
           kTolerance);
   }
 }
 
 TEST_CASE("layers agree with PyTorch, on one worker and on two", "[golden]") {
-  for (const TensorFile& file : files_of_kind("layer"))
+  for (const TensorFile& golden : golden_cases("layer"))
     for (const int workers : {1, 2}) {
-      INFO(file.metadata.at("name") << " on " << workers << " workers");
-      check_layer(file, workers);
+      INFO(golden.metadata.at("name") << " on " << workers << " workers");
+      check_layer(golden, workers);
     }
 }
 
 TEST_CASE("losses agree with PyTorch", "[golden]") {
-  for (const TensorFile& file : files_of_kind("loss")) {
-    INFO(file.metadata.at("name"));
-    const NamedTensor& y = tensor(file, "y");
-    const std::vector<std::int32_t> labels = labels_of(file);
+  for (const TensorFile& golden : golden_cases("loss")) {
+    INFO(golden.metadata.at("name"));
+    const NamedTensor& y = tensor(golden, "y");
+    const std::vector<std::int32_t> labels = labels_of(golden);
     Targets targets{.labels = labels};
-    if (labels.empty()) targets.values = {tensor(file, "values").values.data(), tensor(file, "values").shape};
-    const ConfigTree tree = ConfigTree::member("loss", file.metadata.at("yaml"));
+    if (labels.empty())
+      targets.values = {tensor(golden, "values").values.data(), tensor(golden, "values").shape};
+    const ConfigTree tree = ConfigTree::member("loss", golden.metadata.at("yaml"));
     const auto loss = Registry<Loss>::make(tree.root());
-    const auto classes = file.metadata.find("classes");
-    loss->setup(y.shape.without_front(), labels.empty()                   ? 0
-                                         : classes == file.metadata.end() ? static_cast<int>(y.shape[1])
-                                                                          : std::stoi(classes->second));
-    const std::vector<std::int32_t> lengths = lengths_of(file);
+    const auto classes = golden.metadata.find("classes");
+    loss->setup(y.shape.without_front(), labels.empty()                     ? 0
+                                         : classes == golden.metadata.end() ? static_cast<int>(y.shape[1])
+                                                                            : std::stoi(classes->second));
+    const std::vector<std::int32_t> lengths = lengths_of(golden);
     targets.lengths = lengths;
     auto weight = static_cast<double>(y.shape[0]);
     if (const std::span<const double> weights = loss->class_weights(); !weights.empty())
@@ -107,54 +108,55 @@ TEST_CASE("losses agree with PyTorch", "[golden]") {
     std::vector<float> dy(y.values.size());
     const double sum = loss->evaluate({y.values.data(), y.shape}, targets, static_cast<float>(1 / weight),
                                       {dy.data(), y.shape});
-    CHECK(sum / weight == Approx(tensor(file, "loss").values[0]).epsilon(kTolerance));
-    CHECK(relative_difference(dy, tensor(file, "dy").values) < kTolerance);
+    CHECK(sum / weight == Approx(tensor(golden, "loss").values[0]).epsilon(kTolerance));
+    CHECK(relative_difference(dy, tensor(golden, "dy").values) < kTolerance);
   }
 }
 
 TEST_CASE("optimizers agree with PyTorch over several steps", "[golden]") {
-  for (const TensorFile& file : files_of_kind("optimizer")) {
-    INFO(file.metadata.at("name"));
-    const ConfigTree tree = ConfigTree::member("optimizer", file.metadata.at("yaml"));
+  for (const TensorFile& golden : golden_cases("optimizer")) {
+    INFO(golden.metadata.at("name"));
+    const ConfigTree tree = ConfigTree::member("optimizer", golden.metadata.at("yaml"));
     const auto optimizer = Registry<Optimizer>::make(tree.root());
-    std::vector<float> values = tensor(file, "first").values;
+    std::vector<float> values = tensor(golden, "first").values;
     std::vector<std::vector<float>> states(optimizer->states().size(),
                                            std::vector<float>(values.size(), optimizer->initial()));
     Segment segment{.values = values};
     for (std::vector<float>& state : states) segment.states.push_back(state);
-    std::vector<float> gradients = tensor(file, "gradients").values;
-    for (std::int64_t step = 0; step < tensor(file, "gradients").shape[0]; ++step) {
+    std::vector<float> gradients = tensor(golden, "gradients").values;
+    for (std::int64_t step = 0; step < tensor(golden, "gradients").shape[0]; ++step) {
       const std::size_t first = static_cast<std::size_t>(step) * values.size();
       segment.gradients = segment.direction = std::span(gradients).subspan(first, values.size());
       optimizer->direct(std::span(&segment, 1), step);
       segment.value_norm = norm(values);
       segment.direction_norm = norm(segment.direction);
       optimizer->step(std::span(&segment, 1), static_cast<float>(optimizer->rate()), step);
-      CHECK(relative_difference(
-                values, std::span(tensor(file, "values").values).subspan(first, values.size())) < kTolerance);
+      CHECK(relative_difference(values,
+                                std::span(tensor(golden, "values").values).subspan(first, values.size())) <
+            kTolerance);
     }
   }
 }
 
 TEST_CASE("schedules agree with PyTorch over 30 steps in 6 epochs", "[golden]") {
   constexpr double kMomentum = 0.9;  // where a schedule leaves it alone
-  for (const TensorFile& file : files_of_kind("schedule")) {
-    INFO(file.metadata.at("name"));
+  for (const TensorFile& golden : golden_cases("schedule")) {
+    INFO(golden.metadata.at("name"));
     const ScheduleContext context{.rate = 0.5, .steps_per_epoch = 5, .total_steps = 30};
-    const ConfigTree tree = ConfigTree::member("schedule", file.metadata.at("yaml"));
+    const ConfigTree tree = ConfigTree::member("schedule", golden.metadata.at("yaml"));
     const auto schedule = Registry<Schedule, const ScheduleContext&>::make(tree.root(), context);
-    const std::vector<float>& rates = tensor(file, "rates").values;
+    const std::vector<float>& rates = tensor(golden, "rates").values;
     for (std::size_t step = 0; step < rates.size(); ++step) {
       INFO("step " << step);
       CHECK(schedule->at(static_cast<std::int64_t>(step)) == Approx(rates[step]).epsilon(1e-6));
       const auto momentum = schedule->momentum(static_cast<std::int64_t>(step));
-      CHECK(momentum.value_or(kMomentum) == Approx(tensor(file, "momentums").values[step]).epsilon(1e-6));
-      if (const NamedTensor* losses = find(file, "losses")) schedule->see(losses->values[step]);
+      CHECK(momentum.value_or(kMomentum) == Approx(tensor(golden, "momentums").values[step]).epsilon(1e-6));
+      if (const NamedTensor* losses = find(golden, "losses")) schedule->see(losses->values[step]);
     }
   }
 }
 
-/// The formula of make_golden.py: numbers in [-1, 1).
+/// The formula of cases/trainings.py: values in [-1, 1).
 double hashed(std::uint32_t purpose, std::int64_t index) {
   std::uint32_t h = static_cast<std::uint32_t>(index) * 2654435761u + purpose * 40503u + 12345u;
   h = (h ^ (h >> 15)) * 2246822519u;
@@ -162,21 +164,21 @@ double hashed(std::uint32_t purpose, std::int64_t index) {
   return (h ^ (h >> 16)) / 2147483648.0 - 1;
 }
 
-std::vector<double> losses_of_training(const TensorFile& file) {
-  std::istringstream shape_text(file.metadata.at("shape"));
+std::vector<double> losses_of_training(const TensorFile& golden) {
+  std::istringstream shape_text(golden.metadata.at("shape"));
   std::int64_t channels = 0, height = 0, width = 0;
   shape_text >> channels >> height >> width;
   REQUIRE(channels == 1);  // so that both orders of a map are one
-  const std::int64_t batch = std::stoll(file.metadata.at("batch"));
+  const std::int64_t batch = std::stoll(golden.metadata.at("batch"));
   const Shape sample{height, width, channels};
-  LayerHarness harness(file.metadata.at("yaml"), sample, {.rows = batch, .workers = 2});
-  const bool gives_back = file.metadata.at("loss") != "softmax_cross_entropy";
-  const ConfigTree loss_tree = ConfigTree::member("loss", file.metadata.at("loss"));
+  LayerHarness harness(golden.metadata.at("yaml"), sample, {.rows = batch, .workers = 2});
+  const bool gives_back = golden.metadata.at("loss") != "softmax_cross_entropy";
+  const ConfigTree loss_tree = ConfigTree::member("loss", golden.metadata.at("loss"));
   const auto loss = Registry<Loss>::make(loss_tree.root());
-  const ConfigTree optimizer_tree = ConfigTree::member("optimizer", file.metadata.at("optimizer"));
+  const ConfigTree optimizer_tree = ConfigTree::member("optimizer", golden.metadata.at("optimizer"));
   const auto optimizer = Registry<Optimizer>::make(optimizer_tree.root());
 
-  const double amplitude = std::stod(file.metadata.at("amplitude"));
+  const double amplitude = std::stod(golden.metadata.at("amplitude"));
   std::vector<std::vector<float>> velocities;
   for (std::uint32_t number = 0; const Parameter& parameter : harness.parameters()) {
     std::vector<float> whole(static_cast<std::size_t>(parameter.shape.size()));
@@ -188,7 +190,7 @@ std::vector<double> losses_of_training(const TensorFile& file) {
     ++number;
   }
   std::vector<double> losses;
-  for (std::int64_t step = 0; step < tensor(file, "losses").shape[0]; ++step) {
+  for (std::int64_t step = 0; step < tensor(golden, "losses").shape[0]; ++step) {
     std::vector<float> x(static_cast<std::size_t>(batch * sample.size()));
     for (std::size_t i = 0; i < x.size(); ++i)
       x[i] = static_cast<float>(
@@ -218,28 +220,28 @@ std::vector<double> losses_of_training(const TensorFile& file) {
 }
 
 TEST_CASE("clipping a gradient agrees with PyTorch", "[golden]") {
-  for (const TensorFile& file : files_of_kind("clip")) {
-    INFO(file.metadata.at("name"));
-    const std::vector<float>&a = tensor(file, "a").values, &b = tensor(file, "b").values;
+  for (const TensorFile& golden : golden_cases("clip")) {
+    INFO(golden.metadata.at("name"));
+    const std::vector<float>&a = tensor(golden, "a").values, &b = tensor(golden, "b").values;
     SquareSum squares(
         std::max(largest_magnitude(std::ssize(a), a.data()), largest_magnitude(std::ssize(b), b.data())));
     for (const auto* part : {&a, &b}) squares.add(std::ssize(*part), part->data());
     const double norm = squares.root(squares.high(), squares.low());
-    CHECK(norm == Approx(tensor(file, "norm").values[0]).epsilon(1e-7));
-    const float factor = clip_factor(norm, std::stod(file.metadata.at("limit")));
+    CHECK(norm == Approx(tensor(golden, "norm").values[0]).epsilon(1e-7));
+    const float factor = clip_factor(norm, std::stod(golden.metadata.at("limit")));
     for (std::vector<float> clipped : {a, b}) {
       const bool is_a = clipped.size() == a.size();
       for (float& number : clipped) number *= factor;
-      CHECK(relative_difference(clipped, tensor(file, is_a ? "clipped_a" : "clipped_b").values) < 1e-7);
+      CHECK(relative_difference(clipped, tensor(golden, is_a ? "clipped_a" : "clipped_b").values) < 1e-7);
     }
   }
 }
 
 TEST_CASE("a run of 20 steps from given weights follows PyTorch's losses", "[golden]") {
-  for (const TensorFile& file : files_of_kind("training")) {
-    INFO(file.metadata.at("name"));
-    const std::vector<double> losses = losses_of_training(file);
-    const NamedTensor& expected = tensor(file, "losses");
+  for (const TensorFile& golden : golden_cases("training")) {
+    INFO(golden.metadata.at("name"));
+    const std::vector<double> losses = losses_of_training(golden);
+    const NamedTensor& expected = tensor(golden, "losses");
     REQUIRE(losses.size() == 20);
     for (std::size_t step = 0; step < losses.size(); ++step) {
       INFO("step " << step);

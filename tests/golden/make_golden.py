@@ -3,20 +3,20 @@ loss and optimizer, and the losses of short trainings; what scikit-learn and tor
 
 Usage: python3 make_golden.py   (in any folder; the files are written beside this script)
 
-Layers, losses and optimizers are computed in double precision from float32 inputs, so that the files hold the right
-numbers to the last digit; the trainings run in float32, as a user's would.
+Layers, losses and optimizers are computed in double precision from float32 inputs, so that the files are exact to the
+last digit; the trainings run in float32, as a user's do.
 
-The cases lie in cases/, a file for each subject. Those called `named` draw their numbers from a seed that follows from
-their name, so a new case goes there and changes no other file. All others draw theirs one after the other, in the
-order below.
+The cases lie in cases/, a module for each subject, which is also a file: optimizers.py makes optimizers.safetensors. A
+case in a function called `named` draws its values from a seed that follows from its name, so a new case goes there and
+changes no other. All other cases draw from one seed, in the order below.
 """
 import sys
 
 import torch
 
 sys.dont_write_bytecode = True
-from cases import (activations, attention, boltzmann, convolutions, dense, embedding, initializers, joined, losses, metrics,
-                   normalization, optimizers, pooling, recurrent, schedules, shapes, trainings, transforms)
+from cases import (activations, attention, boltzmann, convolutions, dense, embedding, golden_file, initializers, joined,
+                   losses, metrics, normalization, optimizers, pooling, recurrent, schedules, shapes, trainings, transforms)
 
 IN_THIS_ORDER = {
     20151203: [dense.one_after_the_other, convolutions.one_after_the_other, pooling.one_after_the_other, shapes.flatten,
@@ -30,14 +30,22 @@ IN_THIS_ORDER = {
     20261122: [initializers.all_initializers],
     20261123: [transforms.moved_and_scaled],
 }
+
+
+def make(group):
+    golden_file.begin(group.__module__)
+    group()
+
+
 for seed, groups in IN_THIS_ORDER.items():
     torch.manual_seed(seed)
     for group in groups:
-        group()
+        make(group)
 for subject in [dense, convolutions, pooling, shapes, activations, normalization, embedding, recurrent, boltzmann, losses,
                 optimizers]:
-    subject.named()
-schedules.all_schedules()
-transforms.colors()
-trainings.classifiers()
-trainings.autoencoder()
+    make(subject.named)
+make(schedules.all_schedules)
+make(transforms.colors)
+make(trainings.classifiers)
+make(trainings.autoencoder)
+golden_file.save()

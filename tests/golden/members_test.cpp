@@ -1,4 +1,5 @@
-// Metrics, initializers and images held to what others compute; and that nothing is held to nothing.
+// Compares metrics, initializers and transforms of images with other programs; checks that every member has a
+// case.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -18,13 +19,14 @@ namespace trainer {
 namespace {
 
 TEST_CASE("metrics agree with scikit-learn", "[golden]") {
-  for (const TensorFile& file : files_of_kind("metric")) {
-    INFO(file.metadata.at("name"));
-    const NamedTensor& y = tensor(file, "y");
-    const std::vector<std::int32_t> labels = labels_of(file);
+  for (const TensorFile& golden : golden_cases("metric")) {
+    INFO(golden.metadata.at("name"));
+    const NamedTensor& y = tensor(golden, "y");
+    const std::vector<std::int32_t> labels = labels_of(golden);
     Targets targets{.labels = labels};
-    if (labels.empty()) targets.values = {tensor(file, "values").values.data(), tensor(file, "values").shape};
-    const ConfigTree tree = ConfigTree::member("metric", file.metadata.at("yaml"));
+    if (labels.empty())
+      targets.values = {tensor(golden, "values").values.data(), tensor(golden, "values").shape};
+    const ConfigTree tree = ConfigTree::member("metric", golden.metadata.at("yaml"));
     const auto metric = Registry<Metric>::make(tree.root());
     metric->setup(y.shape.without_front(), labels.empty() ? 0 : static_cast<int>(y.shape[1]));
     // Rows go in one by one, as if each came from another rank.
@@ -35,7 +37,7 @@ TEST_CASE("metrics agree with scikit-learn", "[golden]") {
       metric->add(all.rows(row, 1), targets.rows(row, 1), sums);
       if (metric->requires_scores()) metric->collect(all.rows(row, 1), targets.rows(row, 1), scores);
     }
-    const double expected = std::stod(file.metadata.at("value"));
+    const double expected = std::stod(golden.metadata.at("value"));
     if (metric->requires_scores())
       CHECK(area_under_curve(scores, *solo()) == Approx(expected).epsilon(1e-12));
     else
@@ -44,18 +46,18 @@ TEST_CASE("metrics agree with scikit-learn", "[golden]") {
 }
 
 TEST_CASE("initial weights are distributed as PyTorch's", "[golden]") {
-  for (const TensorFile& file : files_of_kind("initializer")) {
-    INFO(file.metadata.at("name"));
-    const std::vector<std::int32_t> sample = integers_of(file, "sample");
-    const LayerHarness harness(file.metadata.at("yaml"),
+  for (const TensorFile& golden : golden_cases("initializer")) {
+    INFO(golden.metadata.at("name"));
+    const std::vector<std::int32_t> sample = integers_of(golden, "sample");
+    const LayerHarness harness(golden.metadata.at("yaml"),
                                Shape(std::vector<std::int64_t>(sample.begin(), sample.end())), {});
     std::vector<Parameter> weights{harness.parameters().front()};
     weights.front().offset = 0;
     std::vector<float> values(static_cast<std::size_t>(weights.front().shape.size()));
     initialize(weights, 1, values);
     std::ranges::sort(values);
-    const std::vector<float>& quantiles = tensor(file, "quantiles").values;
-    const double deviation = static_cast<double>(tensor(file, "deviation").values[0]);
+    const std::vector<float>& quantiles = tensor(golden, "quantiles").values;
+    const double deviation = static_cast<double>(tensor(golden, "deviation").values[0]);
     for (std::size_t i = 0; i < quantiles.size(); ++i) {
       const double share = 0.02 + 0.96 * static_cast<double>(i) / static_cast<double>(quantiles.size() - 1);
       const auto place = static_cast<std::size_t>(share * static_cast<double>(values.size() - 1));
@@ -66,11 +68,11 @@ TEST_CASE("initial weights are distributed as PyTorch's", "[golden]") {
 }
 
 TEST_CASE("images are moved as torchvision moves them", "[golden]") {
-  for (const TensorFile& file : files_of_kind("warp")) {
-    INFO(file.metadata.at("name"));
-    const NamedTensor& x = tensor(file, "x");
+  for (const TensorFile& golden : golden_cases("warp")) {
+    INFO(golden.metadata.at("name"));
+    const NamedTensor& x = tensor(golden, "x");
     std::vector<float> image = in_memory_order(x), scratch(image.size());
-    const std::vector<float>& map = tensor(file, "map").values;
+    const std::vector<float>& map = tensor(golden, "map").values;
     warp(image.data(), {.height = x.shape[2], .width = x.shape[3], .channels = x.shape[1]},
          {.row_row = map[4],
           .row_column = map[3],
@@ -79,14 +81,14 @@ TEST_CASE("images are moved as torchvision moves them", "[golden]") {
           .row_shift = map[5],
           .column_shift = map[2]},
          scratch);
-    CHECK(relative_difference(image, in_memory_order(tensor(file, "y"))) < 1e-5);
+    CHECK(relative_difference(image, in_memory_order(tensor(golden, "y"))) < 1e-5);
   }
 }
 
 TEST_CASE("images are scaled as torchvision scales them", "[golden]") {
-  for (const TensorFile& file : files_of_kind("resize")) {
-    INFO(file.metadata.at("name"));
-    const NamedTensor &x = tensor(file, "x"), &y = tensor(file, "y");
+  for (const TensorFile& golden : golden_cases("resize")) {
+    INFO(golden.metadata.at("name"));
+    const NamedTensor &x = tensor(golden, "x"), &y = tensor(golden, "y");
     const ImageExtents in{.height = x.shape[2], .width = x.shape[3], .channels = x.shape[1]};
     const ImageExtents out{.height = y.shape[2], .width = y.shape[3], .channels = y.shape[1]};
     std::vector<float> scaled(y.values.size()),
@@ -103,44 +105,44 @@ TEST_CASE("colours of images change as torchvision changes them", "[golden]") {
                                                                    {"contrast", change_contrast},
                                                                    {"saturation", change_saturation},
                                                                    {"hue", turn_hue}};
-  for (const TensorFile& file : files_of_kind("color")) {
-    INFO(file.metadata.at("name"));
-    const NamedTensor& x = tensor(file, "x");
+  for (const TensorFile& golden : golden_cases("color")) {
+    INFO(golden.metadata.at("name"));
+    const NamedTensor& x = tensor(golden, "x");
     std::vector<float> image = in_memory_order(x);
-    changes.at(file.metadata.at("change"))(
+    changes.at(golden.metadata.at("change"))(
         {image.data(), {.height = x.shape[2], .width = x.shape[3], .channels = x.shape[1]}},
-        std::stof(file.metadata.at("factor")));
-    CHECK(relative_difference(image, in_memory_order(tensor(file, "y"))) < 1e-5);
+        std::stof(golden.metadata.at("factor")));
+    CHECK(relative_difference(image, in_memory_order(tensor(golden, "y"))) < 1e-5);
   }
 }
 
-/// Members that no file holds, and why.
-const std::map<std::string, std::string> kWithoutFile{
+/// Members without a case, and the reason.
+const std::map<std::string, std::string> kWithoutCase{
     {"initializer sparse", "goes by outputs, as Martens 2010 does; PyTorch's goes by inputs"},
     {"initializer file", "reads weights, and draws none"},
 };
 
-TEST_CASE("every layer, activation, loss, optimizer, schedule, initializer and metric has a golden file",
+TEST_CASE("every layer, activation, loss, optimizer, schedule, initializer and metric has a golden case",
           "[golden]") {
-  const auto mentions = [](const TensorFile& file, const std::string& pattern) {
-    return std::regex_search(file.metadata.at("yaml"), std::regex(pattern));
+  const auto mentions = [](const TensorFile& golden, const std::string& pattern) {
+    return std::regex_search(golden.metadata.at("yaml"), std::regex(pattern));
   };
   for (const std::string family : {"layer", "loss", "optimizer", "schedule", "initializer", "metric"}) {
-    const std::vector<TensorFile> files = files_of_kind(family);
+    const std::vector<TensorFile> files = golden_cases(family);
     for (const auto& [name, declaration] : Catalog::all().at(family).members) {
-      INFO(family << " " << name << ": neither a golden file nor a reason why not");
+      INFO(family << " " << name << ": neither a golden case nor a reason why not");
       // Layers that are activations of others are not meant by those.
       const std::string pattern = "(^|[^:] |\\[|\\{)" + name + "\\b";
-      const bool held = std::ranges::any_of(files, [&, &n = name](const TensorFile& file) {
-        return mentions(file, family == "layer" ? pattern : "\\b" + n + "\\b");
+      const bool held = std::ranges::any_of(files, [&, &n = name](const TensorFile& golden) {
+        return mentions(golden, family == "layer" ? pattern : "\\b" + n + "\\b");
       });
-      CHECK(held != kWithoutFile.contains(family + " " + name));
+      CHECK(held != kWithoutCase.contains(family + " " + name));
       for (const Setting& setting : declaration.settings)
         if (family == "layer" && name == "dense" && setting.name == "activation")
           for (const std::string& activation : setting.choices) {
             INFO("activation " << activation);
-            CHECK((activation == "none" || std::ranges::any_of(files, [&](const TensorFile& file) {
-                     return mentions(file, "activation: " + activation + "\\b");
+            CHECK((activation == "none" || std::ranges::any_of(files, [&](const TensorFile& golden) {
+                     return mentions(golden, "activation: " + activation + "\\b");
                    })));
           }
     }

@@ -1,4 +1,4 @@
-"""Functions of single numbers, softmax, dropout."""
+"""Functions of single values, softmax, dropout."""
 from torch import nn
 
 from .layer_case import layer, named_layer

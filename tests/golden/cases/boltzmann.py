@@ -1,4 +1,4 @@
-"""A restricted Boltzmann machine, without its random numbers."""
+"""A restricted Boltzmann machine, without its random values."""
 import torch
 from torch import nn
 

@@ -5,7 +5,7 @@ from .layer_case import layer, named_layer
 
 
 class SwapTime(nn.Module):
-    """A module on (N, features, time), for numbers that lie as (N, time, features)."""
+    """A module on (N, features, time), for values that lie as (N, time, features)."""
 
     def __init__(self, module):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What all cases need: random numbers, and the file that holds a case."""
+"""What all cases need: random values, and the files that hold the cases of a subject."""
 import json
 import pathlib
 import struct
@@ -6,18 +6,37 @@ import struct
 import torch
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent
+# Subject -> case -> (metadata, tensors as (shape, values)), in the order in which they are made.
+made = {}
+subject = None
+
+
+def begin(module):
+    """The cases that follow belong to the subject that the module of this folder is called after."""
+    global subject
+    subject = module.rpartition('.')[2]
 
 
 def write(name, tensors, **metadata):
-    header, data = {'__metadata__': metadata}, b''
-    for key, tensor in tensors.items():
-        numbers = tensor.detach().to(torch.float32).reshape(-1).tolist()
-        packed = struct.pack(f'<{len(numbers)}f', *numbers)
-        header[key] = {'dtype': 'F32', 'shape': list(tensor.shape), 'data_offsets': [len(data), len(data) + len(packed)]}
-        data += packed
-    text = json.dumps(header).encode()
-    text += b' ' * (-len(text) % 8)
-    (FOLDER / f'{name}.safetensors').write_bytes(struct.pack('<Q', len(text)) + text + data)
+    """Keeps a case. Its file calls a tensor NAME/TENSOR and an entry of the metadata NAME/KEY."""
+    made.setdefault(subject, {})[name] = (metadata, {
+        key: (list(tensor.shape), tensor.detach().to(torch.float32).reshape(-1).tolist()) for key, tensor in tensors.items()})
+
+
+def save():
+    """Writes a safetensors file for each subject, its cases in alphabetical order."""
+    for subject, cases in made.items():
+        header, data = {'__metadata__': {}}, b''
+        for name, (metadata, tensors) in sorted(cases.items()):
+            header['__metadata__'] |= {f'{name}/{key}': value for key, value in metadata.items()}
+            for key, (shape, values) in tensors.items():
+                packed = struct.pack(f'<{len(values)}f', *values)
+                header[f'{name}/{key}'] = {'dtype': 'F32', 'shape': shape,
+                                           'data_offsets': [len(data), len(data) + len(packed)]}
+                data += packed
+        text = json.dumps(header).encode()
+        text += b' ' * (-len(text) % 8)
+        (FOLDER / f'{subject}.safetensors').write_bytes(struct.pack('<Q', len(text)) + text + data)
 
 
 def rounded(*shape):

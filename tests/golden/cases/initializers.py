@@ -6,7 +6,7 @@ from .golden_file import write
 
 
 def initializer(name, init, fill, convolution=False):
-    """How a large weight's numbers are distributed: its quantiles."""
+    """The distribution of a large weight, as quantiles."""
     shape = (64, 48, 5, 5) if convolution else (300, 400)
     weight = torch.zeros(*shape)
     fill(weight)

@@ -7,7 +7,7 @@ from .golden_file import rounded, write
 
 
 def layer(name, yaml, module, shape, names=None, mode='training', tokens=None, lengths=None):
-    """names: ours for PyTorch's prefixes, {'': 'conv1'} unless said. tokens: the input, where it is integers. lengths: of
+    """names: ours for PyTorch's prefixes, {'': 'conv1'} by default. tokens: the input, where it is integers. lengths: of
     sequences with padding, whose outputs and gradients there are zeros."""
     module = module.double()
     ours = {}
@@ -47,6 +47,6 @@ def layer(name, yaml, module, shape, names=None, mode='training', tokens=None, l
 
 
 def named_layer(name, yaml, make, shape, names=None):
-    """As layer(), but with numbers that follow from the name, so that other cases do not change them."""
+    """As layer(), but with values that follow from the name, so that other cases do not change them."""
     torch.manual_seed(zlib.crc32(name.encode()))
     layer(name, yaml, make(), shape, names)

@@ -15,7 +15,7 @@ def loss(name, yaml, function, y, targets, **known):
 
 
 def named_loss(name, yaml, function, outputs=5, labels=None, values=None):
-    """As loss(), but with numbers that follow from the name. The function adds up over 6 rows."""
+    """As loss(), but with values that follow from the name. The function adds up over 6 rows."""
     torch.manual_seed(zlib.crc32(name.encode()))
     y = rounded(6, outputs) * 2
     targets = {'labels': labels} if values is None else {'values': values()}
@@ -39,15 +39,15 @@ def one_after_the_other():
     labels = torch.tensor([2, 0, 4, 4, 1, 3])
     rows, classes = len(labels), 5
     one_hot = F.one_hot(labels, classes).double()
-    numbers = {'labels': labels}
+    targets = {'labels': labels}
     loss('softmax_cross_entropy', 'softmax_cross_entropy', lambda y: F.cross_entropy(y, labels),
-         rounded(rows, classes) * 4, numbers)
+         rounded(rows, classes) * 4, targets)
     loss('softmax_cross_entropy_large', 'softmax_cross_entropy', lambda y: F.cross_entropy(y, labels),
-         rounded(rows, classes) * 64, numbers)
+         rounded(rows, classes) * 64, targets)
     logistic = lambda y: F.binary_cross_entropy_with_logits(y, one_hot, reduction='sum') / rows
-    loss('sigmoid_cross_entropy', 'sigmoid_cross_entropy', logistic, rounded(rows, classes) * 4, numbers)
-    loss('sigmoid_cross_entropy_large', 'sigmoid_cross_entropy', logistic, rounded(rows, classes) * 64, numbers)
-    loss('mse', 'mse', lambda y: F.mse_loss(y, one_hot), rounded(rows, classes), numbers)
+    loss('sigmoid_cross_entropy', 'sigmoid_cross_entropy', logistic, rounded(rows, classes) * 4, targets)
+    loss('sigmoid_cross_entropy_large', 'sigmoid_cross_entropy', logistic, rounded(rows, classes) * 64, targets)
+    loss('mse', 'mse', lambda y: F.mse_loss(y, one_hot), rounded(rows, classes), targets)
     values = rounded(rows, 3)
     loss('mse_of_numbers', 'mse', lambda y: F.mse_loss(y, values), rounded(rows, 3), {'values': values})
 

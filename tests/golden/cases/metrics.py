@@ -15,18 +15,18 @@ def metric(name, yaml, y, value, labels=None, values=None):
 
 
 def all_metrics():
-    """scikit-learn's numbers (Debian 12's python3-sklearn), of outputs that are right more often than chance."""
+    """scikit-learn's values (Debian 12's python3-sklearn), of outputs that are right more often than chance."""
     rows, classes = 120, 5
     labels = torch.randint(classes, (rows,))
     y = (rounded(rows, classes) + 2 * F.one_hot(labels, classes)).float().double()
-    said, shares = y.argmax(1), y.softmax(1)
+    predicted, shares = y.argmax(1), y.softmax(1)
     loss = judge.log_loss(labels, shares)
-    metric('accuracy', 'accuracy', y, judge.accuracy_score(labels, said), labels)
-    metric('misclassified', 'misclassified', y, judge.zero_one_loss(labels, said), labels)
+    metric('accuracy', 'accuracy', y, judge.accuracy_score(labels, predicted), labels)
+    metric('misclassified', 'misclassified', y, judge.zero_one_loss(labels, predicted), labels)
     metric('top_k', 'top_k: 2', y, judge.top_k_accuracy_score(labels, shares, k=2), labels)
-    metric('f1', 'f1', y, judge.f1_score(labels, said, average='macro'), labels)
-    metric('f1_class', 'f1: 3', y, judge.f1_score(labels == 3, said == 3), labels)
-    metric('confusion', 'confusion', y, judge.balanced_accuracy_score(labels, said), labels)
+    metric('f1', 'f1', y, judge.f1_score(labels, predicted, average='macro'), labels)
+    metric('f1_class', 'f1: 3', y, judge.f1_score(labels == 3, predicted == 3), labels)
+    metric('confusion', 'confusion', y, judge.balanced_accuracy_score(labels, predicted), labels)
     metric('log_loss', 'log_loss', y, loss, labels)
     metric('perplexity', 'perplexity', y, math.exp(loss), labels)
     metric('bits_per_character', 'bits_per_character', y, loss / math.log(2), labels)

@@ -1,4 +1,4 @@
-"""Layers that only say how numbers lie."""
+"""Layers that only change the shape or the order of values."""
 from torch import nn
 
 from .layer_case import layer, named_layer
