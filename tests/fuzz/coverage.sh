@@ -12,9 +12,11 @@ cd "$sources/../.."
 ninja -C "$build" tests/fuzz/fuzz-replay >/dev/null
 cover() { # TARGET FILE...
   target=$1
+  more=
+  [ "$target" != config ] || more=configs
   shift
   LLVM_PROFILE_FILE="$build/$target.profraw" OPENBLAS_NUM_THREADS=1 "$build/tests/fuzz/fuzz-replay" "$target" \
-    "$sources/corpus/$target" "$sources/found/$target" ${gathered:+"$gathered/$target"} >/dev/null
+    "$sources/corpus/$target" "$sources/found/$target" $more ${gathered:+"$gathered/$target"} >/dev/null
   "$tools/llvm-profdata" merge -o "$build/$target.profdata" "$build/$target.profraw"
   for file; do
     # Of all files: llvm-cov finds none by a name that is not as the compiler wrote it.

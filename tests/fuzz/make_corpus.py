@@ -1,4 +1,4 @@
-"""Writes the inputs that fuzzers begin with: python3 tests/fuzz/make_corpus.py. Equal runs write equal files."""
+"""Writes the inputs from which fuzzers start: python3 tests/fuzz/make_corpus.py. Equal runs write equal files."""
 import gzip
 import io
 import json
@@ -9,8 +9,7 @@ import zipfile
 import zlib
 
 corpus = pathlib.Path(__file__).parent / 'corpus'
-root = corpus.parents[2]
-numbers = random.Random(1)
+random_values = random.Random(1)
 
 
 def write(target, name, content):
@@ -20,7 +19,7 @@ def write(target, name, content):
 
 
 def noise(count, bound=256):
-    return bytes(numbers.randrange(bound) for _ in range(count))
+    return bytes(random_values.randrange(bound) for _ in range(count))
 
 
 def idx(extents, content, kind=8):
@@ -97,8 +96,6 @@ write('state', 'infinite', json.dumps(state | {'best': scores | {'loss': '-inf'}
 write('state', 'absurd', json.dumps(state | {'step': 2**64 - 1, 'best_epoch': 2**31, 'time': 1e300}))
 write('state', 'old', '{"format": 2}')
 
-for config in sorted((root / 'configs').glob('*.yaml')):
-    write('config', config.stem, config.read_text())
 small = """data: {dataset: mnist, path: set}
 model: {layers: [{dense: {units: 8, activation: relu}}, {dense: $classes}], loss: softmax_cross_entropy}
 train: {epochs: 1, batch: 8, optimizer: {sgd: {lr: 0.1}}, metrics: [accuracy]}

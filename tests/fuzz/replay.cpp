@@ -1,6 +1,6 @@
-// fuzz-replay TARGET FOLDER...: gives every file of the folders to a target, as any compiler builds it. Ends
-// with 1 at the first file that it cannot stand, that takes longer than a second or more memory than a fuzzer
-// would allow.
+// fuzz-replay TARGET FOLDER...: gives every file of the folders to a target. Needs no libFuzzer. Ends with 1
+// at the first file that throws an unexpected exception, takes longer than a second, or takes more memory
+// than a fuzzer may.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -61,7 +61,7 @@ int main(int count, char** words) {
   }
   int replayed = 0;
   for (int i = 2; i < count; ++i) {
-    if (!fs::is_directory(words[i])) continue;  // nothing was found yet
+    if (!fs::is_directory(words[i])) continue;  // a target without found inputs
     for (const auto& entry : fs::directory_iterator(words[i])) {
       if (!replay(**target, entry.path())) return 1;
       ++replayed;
