@@ -2,10 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <iostream>
 #include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "engine/parallel/mpi_world.h"
 #define CATCH_CONFIG_RUNNER
@@ -15,10 +19,21 @@
 namespace trainer {
 namespace {
 
-constexpr unsigned kSecondsPerTest = 100;  // far more than any takes: the machine may be busy
+constexpr unsigned kSecondsPerTest = 100;  // generous, for a busy machine
+
+/// A tag of test cases, and whether so many ranks can run them. Cases without such a tag run on any number.
+struct RankTag {
+  std::string_view tag;
+  bool (*fits)(int ranks);
+};
+constexpr RankTag kRankTags[] = {{"1 rank", [](int ranks) { return ranks == 1; }},
+                                 {"1-2 ranks", [](int ranks) { return ranks <= 2; }},
+                                 {"2+ ranks", [](int ranks) { return ranks >= 2; }},
+                                 {"4 ranks", [](int ranks) { return ranks == 4; }},
+                                 {"even ranks", [](int ranks) { return ranks % 2 == 0; }}};
 
 Communicator* world = nullptr;
-std::ostringstream quiet_output;  // what the ranks beyond 0 would print
+std::ostringstream quiet_output;  // the output of all ranks but 0
 char current_test[200] = "";
 
 /// Ends the program from a rank that hangs, naming the test.
@@ -30,7 +45,7 @@ void end_hanging_test(int) {
   _exit(written ? 1 : 2);
 }
 
-/// One rank's failure would leave the others waiting in a collective for ever: it ends them all.
+/// Ends all ranks when one fails: the others would wait in a collective for ever.
 struct EndAllOnFailure : Catch::TestEventListenerBase {
   using TestEventListenerBase::TestEventListenerBase;
 
@@ -49,6 +64,29 @@ struct EndAllOnFailure : Catch::TestEventListenerBase {
 };
 CATCH_REGISTER_LISTENER(EndAllOnFailure)
 
+/// Removes the test cases that need another number of ranks from the session, and returns their names.
+std::vector<std::string> skip_other_ranks(Catch::Session& session, int ranks) {
+  const auto fits = [&](const std::string& tag) {
+    const auto* const found = std::ranges::find(kRankTags, tag, &RankTag::tag);
+    return found == std::end(kRankTags) || found->fits(ranks);
+  };
+  for (const RankTag& rank_tag : kRankTags)
+    if (!rank_tag.fits(ranks))
+      session.configData().testsOrTags.push_back("~[" + std::string(rank_tag.tag) + "]");
+  std::vector<std::string> skipped;
+  for (const Catch::TestCase& test : Catch::getAllTestCasesSorted(session.config()))
+    if (!std::ranges::all_of(test.tags, fits)) skipped.push_back(test.name);
+  return skipped;
+}
+
+/// The last line is read by tests/support/total.py.
+void report_skipped(const std::vector<std::string>& names, int ranks) {
+  if (names.empty()) return;
+  for (const std::string& name : names) std::cout << "skipped: " << name << "\n";
+  std::cout << names.size() << (names.size() == 1 ? " test case" : " test cases")
+            << " skipped: they need another number of ranks than " << ranks << std::endl;
+}
+
 }  // namespace
 
 Communicator& test_world() { return *world; }
@@ -61,7 +99,12 @@ int main(int argc, char** argv) {
   std::signal(SIGALRM, trainer::end_hanging_test);
   std::streambuf* const terminal = std::cout.rdbuf();
   if (world->rank() > 0) std::cout.rdbuf(trainer::quiet_output.rdbuf());
-  const int failures = Catch::Session().run(argc, argv);
+  Catch::Session session;
+  if (const int error = session.applyCommandLine(argc, argv); error != 0) return error;
+  const bool is_all = session.configData().testsOrTags.empty();
+  const std::vector<std::string> skipped = trainer::skip_other_ranks(session, world->size());
+  const int failures = session.run();
+  if (is_all) trainer::report_skipped(skipped, world->size());
   std::cout.rdbuf(terminal);
   return failures;
 }

@@ -1,6 +1,7 @@
 """Adds up the last `meson test` of the build folders given: prints `N passed, N failed, N skipped`.
 
-A Catch2 program counts as its test cases, any other test as one. Ends with 1 when a test failed or a log is missing.
+A Catch2 program counts as its test cases, any other test as one; a case that needs another number of ranks counts as
+skipped. Ends with 1 when a test failed or a log is missing.
 """
 import json
 import pathlib
@@ -17,6 +18,7 @@ for folder in sys.argv[1:]:
     for test in results:
         output = test.get('stdout', '')
         cases = re.findall(r'assertions? in (\d+) test case', output)
+        skipped += sum(map(int, re.findall(r'^(\d+) test cases? skipped: ', output, re.MULTILINE)))
         mixed = re.findall(r'test cases: +\d+ \| +(?:(\d+) passed)?', output)
         if test['result'] in ('OK', 'EXPECTEDFAIL'):
             passed += int(cases[-1]) if cases else 1
@@ -27,7 +29,7 @@ for folder in sys.argv[1:]:
             passed += int(mixed[-1] or 0) if mixed else 0
             failed += max(1, int(failures[-1]) if failures else 1)
             print(f"failed in {folder}: {test['name']} ({test['result'].lower()})")
-            # Again here, so that the end of a long log says why.
+            # Repeats the reason at the end of a long log.
             print(*(output + test.get('stderr', '')).splitlines()[-40:], sep='\n  ')
 print(f'{passed} passed, {failed} failed, {skipped} skipped')
 sys.exit(1 if failed else 0)

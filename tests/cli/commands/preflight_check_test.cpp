@@ -24,8 +24,8 @@ TEST_CASE("ranks that have all alike agree", "[cli]") {
   CHECK(outcome({{.name = "one", .text = "a"}, {.name = "two", .text = "b\nc"}}).code == ExitCode::ok);
 }
 
-TEST_CASE("the first fact and line in which ranks differ are told, with the ranks on each side", "[cli]") {
-  if (test_world().size() == 1) return;
+TEST_CASE("the first fact and line in which ranks differ are told, with the ranks on each side",
+          "[cli][2+ ranks]") {
   const int last = test_world().size() - 1;
   const bool odd = test_world().rank() == last;
   const Failure failure = outcome({{.name = "one", .text = "same"},
@@ -41,8 +41,7 @@ TEST_CASE("the first fact and line in which ranks differ are told, with the rank
                                Catch::EndsWith(": b: 3\nhelp: one file"));
 }
 
-TEST_CASE("a rank whose text ends sooner differs", "[cli]") {
-  if (test_world().size() == 1) return;
+TEST_CASE("a rank whose text ends sooner differs", "[cli][2+ ranks]") {
   const Failure failure = outcome({{.name = "model", .text = test_world().rank() == 0 ? "a\nb" : "a"}});
   CHECK(failure.code == ExitCode::usage);
   if (test_world().rank() == 0) CHECK_THAT(failure.text, Catch::EndsWith(": nothing"));

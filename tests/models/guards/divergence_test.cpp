@@ -55,8 +55,7 @@ TEST_CASE(
         "a gradient is not finite at epoch 2, step 7" + (ranks() > 1 ? who : " (in b.weight)"));
 }
 
-TEST_CASE("where nothing but a sum is not finite, its parameter is named", "[training]") {
-  if (ranks() == 1) return;
+TEST_CASE("where nothing but a sum is not finite, its parameter is named", "[training][2+ ranks]") {
   CHECK(told(1, 2, kNan) == "a gradient is not finite at epoch 2, step 7 (rank 0 on " + host_name() +
                                 " saw it first, in a.weight)");
 }

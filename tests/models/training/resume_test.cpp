@@ -97,8 +97,7 @@ TEST_CASE("a run goes on alike wherever its checkpoint was made", "[training]") 
   }
 }
 
-TEST_CASE("a checkpoint of another model, or of other data, is refused", "[training]") {
-  if (test_world().size() > 1) return;
+TEST_CASE("a checkpoint of another model, or of other data, is refused", "[training][1 rank]") {
   const Run run = train_until(1, {}, kAdam);
   Checkpoint other = run.end;
   other.optimizer.pop_back();
@@ -114,8 +113,7 @@ TEST_CASE("a checkpoint of another model, or of other data, is refused", "[train
 
 TEST_CASE(
     "what metrics of many outputs have added up comes back in the middle of an epoch; too many are refused",
-    "[training]") {
-  if (test_world().size() > 1) return;
+    "[training][1 rank]") {
   const auto session = [](int outputs) {
     const auto samples = [&] { return std::make_unique<NoiseDataset>(8, Shape{2, 2, 1}, outputs, 1); };
     return std::make_unique<BuiltSession>(
