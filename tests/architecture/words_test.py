@@ -32,11 +32,13 @@ texts = {path.relative_to(root).as_posix(): path.read_text() for path in files}
 
 failed = False
 for word, (right, budget) in ruled_out.items():
-    places = [f'{name}:{number}: {line.strip()}' for name, text in texts.items() if name not in exempt
-              for number, line in enumerate(text.splitlines(), 1)
-              for _ in re.finditer(rf'(?<![a-zA-Z])(?:{word})(?![a-zA-Z])', line, re.IGNORECASE)]
+    pattern = re.compile(rf'(?<![a-zA-Z])(?:{word})(?![a-zA-Z])', re.IGNORECASE)
+    places = [(name, match) for name, text in texts.items() if name not in exempt for match in pattern.finditer(text)]
     print(f'{len(places):5} of {budget:4}  {word}  (use: {right})')
-    if len(places) > budget or '--show' in sys.argv:
-        print(*places, sep='\n')
     failed = failed or len(places) > budget
+    if len(places) > budget or '--show' in sys.argv:
+        for name, match in places:
+            text = texts[name]
+            line = text[text.rfind('\n', 0, match.start()) + 1:].partition('\n')[0]
+            print(f'{name}:{text.count(chr(10), 0, match.start()) + 1}: {line.strip()}')
 sys.exit(1 if failed else 0)

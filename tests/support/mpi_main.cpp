@@ -70,9 +70,17 @@ std::vector<std::string> skip_other_ranks(Catch::Session& session, int ranks) {
     const auto* const found = std::ranges::find(kRankTags, tag, &RankTag::tag);
     return found == std::end(kRankTags) || found->fits(ranks);
   };
+  std::string excluded;
   for (const RankTag& rank_tag : kRankTags)
-    if (!rank_tag.fits(ranks))
-      session.configData().testsOrTags.push_back("~[" + std::string(rank_tag.tag) + "]");
+    if (!rank_tag.fits(ranks)) excluded += "~[" + std::string(rank_tag.tag) + "]";
+  // A comma means `or`, and all else `and`: the exclusion belongs to each alternative.
+  std::string filter;
+  for (const std::string& given : session.configData().testsOrTags)
+    for (const char letter : given) {
+      if (letter == ',' && !filter.ends_with('\\')) filter += excluded;
+      filter += letter;
+    }
+  session.configData().testsOrTags = {filter + excluded};
   std::vector<std::string> skipped;
   for (const Catch::TestCase& test : Catch::getAllTestCasesSorted(session.config()))
     if (!std::ranges::all_of(test.tags, fits)) skipped.push_back(test.name);
