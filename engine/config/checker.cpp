@@ -195,7 +195,9 @@ void Checker::unknown_member(const Setting& setting, const MemberChoice& choice)
                   "block " + in_quotes(choice.name) + " stands for a list of layers, here is one");
     return;
   }
-  std::vector<std::string> names = names_of(Catalog::all().at(setting.family_name));
+  const Catalog::Family& family = Catalog::all().at(setting.family_name);
+  if (report_renamed(choice.place, choice.name, renamed(choice.name, family))) return;
+  std::vector<std::string> names = names_of(family);
   if (setting.family_name == kLayerFamily) {
     const std::vector<std::string> blocks = expansion_.block_names();
     names.insert(names.end(), blocks.begin(), blocks.end());
@@ -283,6 +285,10 @@ void Checker::check_keys(const std::string& title, const Settings& settings, con
       by_key.emplace(one.key, &one);
       continue;
     }
+    if (const std::string today = renamed(one.key, settings); report_renamed(one.key_place, one.key, today)) {
+      suggested.insert(today);
+      continue;
+    }
     suggested.insert(nearest(one.key, names));
     const std::string elsewhere = title.empty() ? path_of_key(one.key, root_) : "";
     mistakes_.add(one.key_place, "unknown key " + in_quotes(one.key) + (title.empty() ? "" : " in " + title),
@@ -324,6 +330,12 @@ void Checker::check_keys(const std::string& title, const Settings& settings, con
         missing_key(title, *setting, twin, out);
     }
   }
+}
+
+bool Checker::report_renamed(const Place& place, const std::string& former, const std::string& today) {
+  if (!today.empty())
+    mistakes_.add(place, in_quotes(former) + " is now called `" + today + "`", "write `" + today + "`");
+  return !today.empty();
 }
 
 void Checker::missing_key(const std::string& title, const Setting& setting, const Setting* twin,

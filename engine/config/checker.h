@@ -59,6 +59,8 @@ class Checker {
   void check_either(const Setting& setting, Written value, const Place& key_place, ConfigNode& out);
   void check_keys(const std::string& title, const Settings& settings, const std::vector<Given>& given,
                   ConfigNode& out);
+  /// Reports the use of a former name; false when `today` is empty.
+  bool report_renamed(const Place& place, const std::string& former, const std::string& today);
   void missing_key(const std::string& title, const Setting& setting, const Setting* twin,
                    const ConfigNode& out);
   void check_defaults();

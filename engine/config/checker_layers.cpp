@@ -50,7 +50,7 @@ void Checker::check_defaults() {
       check(*shared, {&entry.value, expansion_.outermost()}, entry.key_place, unused);
     } else if (member != family.members.end()) {
       check_type_defaults(family, member->second, entry);
-    } else {
+    } else if (!report_renamed(entry.key_place, entry.key, renamed(entry.key, family))) {
       std::vector<std::string> names = names_of(family);
       for (const Setting& setting : family.shared)
         if (setting.name != "name") names.push_back(setting.name);
@@ -74,6 +74,7 @@ void Checker::check_type_defaults(const Catalog::Family& family, const Declarati
   const std::vector<std::string> names = names_of(settings);
   for (const NodeEntry& one : entry.value.entries) {
     const Setting* setting = find_setting(settings, one.key);
+    if (report_renamed(one.key_place, one.key, renamed(one.key, settings))) continue;
     if (setting == nullptr || one.key == "name") {
       mistakes_.add(one.key_place, "unknown key " + in_quotes(one.key) + " in the defaults of " + entry.key,
                     suggestion(one.key, names), {entry.key + " takes " + listed(names, "")});

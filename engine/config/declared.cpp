@@ -88,6 +88,17 @@ std::vector<std::string> names_of(const Settings& settings) {
   return names;
 }
 
+std::string renamed(std::string_view name, const Settings& settings) {
+  const auto found = std::ranges::find(settings, name, &Setting::former_name);
+  return name.empty() || found == settings.end() ? "" : (*found)->name;
+}
+
+std::string renamed(std::string_view name, const Catalog::Family& family) {
+  for (const auto& [today, member] : family.members)
+    if (!name.empty() && member.former_name == name) return today;
+  return "";
+}
+
 std::string path_of_key(std::string_view name, const std::vector<Setting>& root) {
   for (const Setting& section : root)
     if (find_setting(pointers(section.nested), name) != nullptr)

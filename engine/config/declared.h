@@ -20,6 +20,9 @@ Settings pointers(const std::vector<Setting>& settings);
 Settings member_settings(const Catalog::Family& family, const Declaration& member);
 const Setting* find_setting(const Settings& settings, std::string_view name);
 std::vector<std::string> names_of(const Settings& settings);
+/// Today's name of what was called `name`; empty when nothing was.
+std::string renamed(std::string_view name, const Settings& settings);
+std::string renamed(std::string_view name, const Catalog::Family& family);
 /// Where a setting of this name is, but for layers': "train.epochs", "train.schedule.step.factor", or with
 /// NAME for the member where several have it; empty when nowhere.
 std::string path_of_key(std::string_view name, const std::vector<Setting>& root);

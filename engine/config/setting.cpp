@@ -60,6 +60,11 @@ Setting& Setting::exclusive_with(std::string key) {
   return *this;
 }
 
+Setting& Setting::formerly(std::string old_name) {
+  former_name = std::move(old_name);
+  return *this;
+}
+
 Setting& Setting::changeable() {
   may_change = true;
   return *this;

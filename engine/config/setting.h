@@ -40,6 +40,7 @@ struct Setting {
   int count = 0;
   std::string family_name;
   std::string excludes;     ///< the key that says the same thing in another way: train.epochs and train.steps
+  std::string former_name;  ///< a key that is refused with a message that names this one
   bool may_change = false;  ///< another value may be given to a run that goes on
   std::vector<Setting> nested;  ///< element of a list; keys of a section; alternatives of either
 
@@ -52,6 +53,8 @@ struct Setting {
   Setting& optional();
   /// Exactly one of the two keys is written; giving one in a later layer (-s, base) takes the other out.
   Setting& exclusive_with(std::string key);
+  /// Refuses the key's former name with an error that names the key of today.
+  Setting& formerly(std::string old_name);
   /// A run may go on with another value.
   Setting& changeable();
 };
@@ -76,6 +79,7 @@ struct Declaration {
   std::string primary =
       {};  ///< the setting that `name: value` stands for when value is not a map of settings
   std::vector<Setting> settings = {};
+  std::string former_name = {};  ///< refused with a message that names the member of today
 };
 
 }  // namespace trainer

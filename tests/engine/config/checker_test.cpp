@@ -128,6 +128,38 @@ TEST_CASE("a layer that is written wrongly is refused with what would be right",
   CHECK_THAT(mistake_in(with_layer(layer)), Catch::Contains(expected));
 }
 
+TEST_CASE("a former name of a key or member is refused with the name of today", "[config]") {
+  CHECK(mistake_in(with_train("  remark: x\n")) ==
+        "error: `remark` is now called `note`\n"
+        "  --> a.yaml:4:3\n"
+        "4 |   remark: x\n"
+        "  |   ^^^^^^ write `note`");
+  CHECK(mistake_in(with_train(""), {"train.remark=x"}) ==
+        "error: `remark` is now called `note`\n"
+        "  --> -s train.remark=x\n"
+        "help: write `note`");
+  // Nor is the new key reported as missing.
+  CHECK(mistake_in(with_layer("conv: {maps: 3, kernel: 3}")) ==
+        "error: `maps` is now called `filters`\n"
+        "  --> a.yaml:4:14\n"
+        "4 |     - conv: {maps: 3, kernel: 3}\n"
+        "  |              ^^^^ write `filters`");
+  CHECK_THAT(mistake_in("defaults: {conv: {maps: 3}}\n" + with_layer("relu")),
+             Catch::StartsWith("error: `maps` is now called `filters`\n  --> a.yaml:1:19"));
+  CHECK_THAT(mistake_in("defaults: {drop: {rate: 0.5}}\n" + with_layer("relu")),
+             Catch::StartsWith("error: `drop` is now called `dropout`\n  --> a.yaml:1:12"));
+  for (const char* const layer : {"drop: 0.5", "drop: {rate: 0.5}", "drop"})
+    CHECK_THAT(mistake_in(with_layer(layer)),
+               Catch::StartsWith("error: `drop` is now called `dropout`\n  --> a.yaml:4:7") &&
+                   Catch::EndsWith("^^^^ write `dropout`"));
+}
+
+TEST_CASE("former names are in no schema and no reference", "[config]") {
+  for (const std::string& text : {json_schema(test_root()), key_reference(test_root())})
+    for (const char* const former : {"remark", "\"maps", "\"drop\"", "`maps`", "`drop`"})
+      CHECK_THAT(text, !Catch::Contains(former));
+}
+
 TEST_CASE("the top of a file is checked like the rest", "[config]") {
   CHECK_THAT(mistake_in("train: {epochs: 1}\n"), Catch::Contains("missing key `model`\n  --> a.yaml"));
   CHECK_THAT(mistake_in("modle: {layers: [relu]}\ntrain: {epochs: 1}\n"),
@@ -159,7 +191,7 @@ TEST_CASE("a number too large for int is the user's mistake, not undefined", "[c
 
 TEST_CASE("control characters of a file do not reach the terminal", "[config]") {
   const std::string text = mistake_in(with_train("  \"a\\e[31m\": 1\n"));
-  CHECK_THAT(text, Catch::Contains("unknown key `a?[31m`"));
+  CHECK_THAT(text, Catch::Contains("unknown key `a\\x1b[31m`"));
 }
 
 TEST_CASE("a long line is shown around the mistake", "[config]") {

@@ -7,7 +7,7 @@ Declaration conv() {
   return {.name = "conv",
           .help = "convolution",
           .primary = "filters",
-          .settings = {integer("filters", "feature maps").at_least(1),
+          .settings = {integer("filters", "feature maps").at_least(1).formerly("maps"),
                        integers("kernel", "extent", 2).at_least(1),
                        integers("stride", "step", 2).at_least(1).fallback("1"),
                        integers("pad", "border", 2).at_least(0).or_word("same").fallback("0"),
@@ -31,7 +31,8 @@ struct Filled {
     add(layer, {.name = "dropout",
                 .help = "drops",
                 .primary = "rate",
-                .settings = {real("rate", "share").at_least(0).below(1)}});
+                .settings = {real("rate", "share").at_least(0).below(1)},
+                .former_name = "drop"});
     add(layer, {.name = "residual",
                 .help = "x + body(x)",
                 .primary = "body",
@@ -82,7 +83,8 @@ std::vector<Setting> test_root() {
                   {integer("epochs", "passes over the data").at_least(0).exclusive_with("steps"),
                    integer("steps", "updates").at_least(0).exclusive_with("epochs"),
                    integer("batch", "samples a step").at_least(1).fallback("128"),
-                   text("note", "for the reader").optional(), boolean("shuffle", "order").fallback("true"),
+                   text("note", "for the reader").optional().formerly("remark"),
+                   boolean("shuffle", "order").fallback("true"),
                    family("optimizer", "the rule", "optimizer").fallback("{sgd: {momentum: 0.9}}"),
                    family("schedule", "of lr", "schedule").fallback("constant"),
                    duration("warmup", "rising lr").optional(),
