@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cli/launching/launcher_output.h"
+#include "engine/core/escape.h"
 #include "engine/system/exit_reason.h"
 #include "engine/system/host.h"
 
@@ -32,7 +33,7 @@ std::string name_for_launcher() {
 }  // namespace
 
 void tell_run(const std::filesystem::path& directory) {
-  fmt::print(stderr, "{}", LauncherOutput::private_line(kRun + printable(directory.string())));
+  fmt::print(stderr, "{}", LauncherOutput::private_line(kRun + escaped(directory.string())));
 }
 
 void tell_stopped() { fmt::print(stderr, "{}", LauncherOutput::private_line(kStopped)); }

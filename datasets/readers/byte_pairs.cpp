@@ -9,8 +9,8 @@
 #include <unordered_map>
 
 #include "datasets/readers/tokens.h"
-#include "datasets/readers/utf8.h"
 #include "engine/core/error.h"
+#include "engine/core/utf8.h"
 
 namespace trainer {
 namespace {

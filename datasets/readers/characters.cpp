@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "datasets/readers/tokens.h"
-#include "datasets/readers/utf8.h"
 #include "engine/core/error.h"
+#include "engine/core/utf8.h"
 
 namespace trainer {
 namespace {

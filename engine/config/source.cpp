@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "engine/core/escape.h"
+
 namespace trainer {
 namespace {
 
@@ -48,10 +50,12 @@ std::string Place::excerpt(const std::string& hint) const {
   std::string_view line = whole.substr(start, std::min(whole.find('\n', start), whole.size()) - start);
   while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
 
-  std::size_t column = characters(line.substr(0, std::min(offset - start, line.size())));
+  const std::size_t marked = std::min(offset - start, line.size());
+  std::size_t column = characters(escaped(line.substr(0, marked)));
+  std::size_t carets = std::max<std::size_t>(1, characters(escaped(line.substr(marked, length))));
+  const std::string visible = escaped(line);
+  line = visible;
   const std::size_t width = characters(line);
-  std::size_t carets =
-      std::max<std::size_t>(1, characters(line.substr(std::min(offset - start, line.size()), length)));
   if (width > kWidestExcerpt) {
     const std::size_t first = column > kWidestExcerpt / 2 ? column - kWidestExcerpt / 2 : 0;
     line = cut(line, first, kWidestExcerpt);
@@ -59,11 +63,8 @@ std::string Place::excerpt(const std::string& hint) const {
     carets = std::min(carets, kWidestExcerpt - column);
   }
   const std::string number = std::to_string(1 + std::count(before.begin(), before.end(), '\n'));
-  std::string indent;
-  for (const char c : cut(line, 0, column))
-    if (starts_character(c)) indent += c == '\t' ? '\t' : ' ';
-  return number + " | " + printable(line) + "\n" + std::string(number.size(), ' ') + " | " + indent +
-         std::string(carets, '^') + (hint.empty() ? "" : " " + hint);
+  return number + " | " + std::string(line) + "\n" + std::string(number.size(), ' ') + " | " +
+         std::string(column, ' ') + std::string(carets, '^') + (hint.empty() ? "" : " " + escaped(hint));
 }
 
 bool Place::before(const Place& other) const {
@@ -74,7 +75,7 @@ bool Place::before(const Place& other) const {
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t kLongest = 60;
   const bool too_long = characters(text) > kLongest;
-  return "`" + printable(too_long ? cut(text, 0, kLongest) : text) + (too_long ? "...`" : "`");
+  return "`" + escaped(too_long ? cut(text, 0, kLongest) : text) + (too_long ? "...`" : "`");
 }
 
 std::string listed(const std::vector<std::string>& names, const std::string& last) {

@@ -13,6 +13,8 @@
 #include <sstream>
 #include <unordered_set>
 
+#include "engine/core/utf8.h"
+
 namespace trainer {
 namespace {
 
@@ -20,27 +22,9 @@ namespace {
   throw Error(ExitCode::usage, {diagnostic_at(place, std::move(what), std::move(hint), {}, std::move(help))});
 }
 
-bool is_valid_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto byte = [&](std::size_t k) {
-      return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0u;
-    };
-    const auto continues = [&](std::size_t k) { return (byte(k) & 0xC0) == 0x80; };
-    const unsigned first = byte(0);
-    if (first < 0x80) {
-      i += 1;
-    } else if (first >= 0xC2 && first < 0xE0 && continues(1)) {
-      i += 2;
-    } else if ((first & 0xF0) == 0xE0 && continues(1) && continues(2) && (first != 0xE0 || byte(1) >= 0xA0) &&
-               (first != 0xED || byte(1) < 0xA0)) {
-      i += 3;
-    } else if (first >= 0xF0 && first < 0xF5 && continues(1) && continues(2) && continues(3) &&
-               (first != 0xF0 || byte(1) >= 0x90) && (first != 0xF4 || byte(1) < 0x90)) {
-      i += 4;
-    } else {
-      return false;
-    }
-  }
+bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();)
+    if (next_character(text, at) == kNoCharacter) return false;
   return true;
 }
 
@@ -49,7 +33,7 @@ bool is_text(std::string_view text) {
     return static_cast<unsigned char>(c) < 0x20 && !std::strchr("\t\n\r", c);
   };
   return text.find('\0') == std::string_view::npos && std::none_of(text.begin(), text.end(), binary) &&
-         is_valid_utf8(text);
+         is_utf8(text);
 }
 
 /// The line that begins at `begin`, without its comment and the blanks at its end.

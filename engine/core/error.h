@@ -2,7 +2,6 @@
 
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace trainer {
@@ -20,11 +19,8 @@ enum class ExitCode : int {
   interrupted = 130  ///< stopped by a signal, checkpoint saved
 };
 
-/// `text` with a question mark for each control character but tabs (and ends of lines, when they are kept): a
-/// file could else write to the terminal behind a message's back.
-std::string printable(std::string_view text, bool keep_lines = false);
-
-/// One mistake as a user reads it: what is wrong, where, and what would be right.
+/// One mistake as a user reads it: what is wrong, where, and what would be right. The parts may hold any
+/// text; text() escapes it.
 struct Diagnostic {
   std::string what;     ///< one line, no full stop: "unknown key `filter` in conv"
   std::string place;    ///< "configs/a.yaml:11:14" or "-s train.epochs=x"; empty when there is none

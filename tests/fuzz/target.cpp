@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "engine/core/error.h"
+#include "engine/core/escape.h"
 
 namespace trainer {
 namespace {
@@ -16,7 +17,7 @@ std::vector<const FuzzTarget*>& targets() {
 void check_message(std::string_view message) {
   constexpr std::size_t kLongest = 100'000;
   expect(!message.empty() && message.size() < kLongest, "a message is empty or endless");
-  expect(printable(message, true) == message, "a message holds control characters");
+  expect(escaped_lines(message) == message, "a message holds control characters");
 }
 
 }  // namespace

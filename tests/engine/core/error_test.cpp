@@ -25,10 +25,14 @@ TEST_CASE("an error of several mistakes prints them all", "[core]") {
 TEST_CASE("a message holds no control characters, whoever wrote its parts", "[core]") {
   const Diagnostic diagnostic{.what = "\x1b[2J bad\x7f",
                               .place = "a\r\n.yaml",
+                              .excerpt = "1 | \a\n  | ^",
                               .notes = {"\xc2\x9b"
                                         "1m",
-                                        "\xc2z", "\xc3\xa9"}};
-  CHECK(diagnostic.text() == "error: ?[2J bad?\n  --> a?\n.yaml\n   = ?1m\n   = \xc2z\n   = \xc3\xa9");
+                                        "\xc2z", "\xc3\xa9"},
+                              .help = "one\nerror: two"};
+  CHECK(diagnostic.text() ==
+        "error: \\x1b[2J bad\\x7f\n  --> a\\r\\n.yaml\n1 | \\x07\n  | ^\n   = \\u009b1m\n   = \\xc2z\n   = "
+        "\xc3\xa9\nhelp: one\\nerror: two");
 }
 
 }  // namespace trainer

@@ -1,4 +1,4 @@
-#include "datasets/readers/utf8.h"
+#include "engine/core/utf8.h"
 
 namespace trainer {
 

@@ -8,8 +8,8 @@ namespace trainer {
 
 inline constexpr std::uint32_t kNoCharacter = 0xFFFFFFFF;
 
-/// The character (code point) whose UTF-8 begins at text[at], and moves behind it; kNoCharacter, without
-/// moving, when the bytes there are none.
+/// Decodes the UTF-8 character at text[at] and moves `at` behind it. Returns kNoCharacter, without moving,
+/// where the bytes are not UTF-8.
 std::uint32_t next_character(std::string_view text, std::size_t& at);
 
 }  // namespace trainer
