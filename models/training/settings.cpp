@@ -160,7 +160,8 @@ std::vector<Setting> run_settings() {
                 "average")
                .above(0)
                .below(1)
-               .optional(),
+               .optional()
+               .formerly("average"),
            list_of("metrics", "reported beside the loss; the first one selects the best checkpoint",
                    family("", "a metric", "metric"))
                .fallback("[]"),
@@ -177,7 +178,8 @@ std::vector<Setting> run_settings() {
                    "data rank")
                .at_least(1)
                .at_most(VirtualWorkers::kMost)
-               .fallback("8"),
+               .fallback("8")
+               .formerly("blocks"),
            section("evaluate",
                    "when loss and metrics of the validation samples, or else of the test samples, are "
                    "computed",
