@@ -61,10 +61,18 @@ set_up() {
   quietly "$folder/setup.log" meson $verb "$folder" "$@"
 }
 
+# What a checkout may have beside it: a program that makes hosts, and real data.
+nearby_options() {
+  netlab=$(realpath -m ../shared/testbed/netlab/netlab)
+  [ ! -x "$netlab" ] || printf -- '-Dnetlab=%s ' "$netlab"
+  data=$(realpath -m ../shared/data)
+  [ ! -d "$data" ] || printf -- '-Dreal_data=%s ' "$data"
+}
+
 run_tests() {
   say "testing with Open MPI"
   meson test -C build --print-errorlogs --timeout-multiplier 4 </dev/null || true
-  set_up build-mpich -Dmpi=mpich
+  set_up build-mpich -Dmpi=mpich $(nearby_options)
   say "building what uses MPI against MPICH and testing it"
   meson test -C build-mpich --print-errorlogs --timeout-multiplier 4 --suite mpi --suite end-to-end </dev/null || true
   python3 tests/support/total.py build build-mpich
@@ -92,7 +100,9 @@ prefix=/usr/local
 
 mkdir -p build
 install_packages $packages
-set_up build --prefix "$prefix"
+options=
+[ "${1-}" != test ] || options=$(nearby_options)
+set_up build --prefix "$prefix" $options
 say "building (a few minutes the first time; see build/ninja.log)"
 if [ "${1-}" = test ]; then
   quietly build/ninja.log ninja -C build

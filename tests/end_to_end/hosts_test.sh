@@ -3,7 +3,7 @@
 # Prints a row for each: the fault, the exit code, seconds until the end, the message. Skipped (77) without root or NETLAB.
 set -u
 trainer=$(realpath "$1") netlab=$2
-[ -x "$netlab" ] && [ "$(id -u)" = 0 ] || { echo "skipped: needs root and $netlab"; exit 77; }
+[ -f "$netlab" ] && [ -x "$netlab" ] && [ "$(id -u)" = 0 ] || { echo "skipped: needs root and -Dnetlab=PROGRAM"; exit 77; }
 export NETLAB_NAME=trainer$$
 folder=$(mktemp -d)
 trap '"$netlab" down >/dev/null 2>&1; rm -rf "$folder"' EXIT

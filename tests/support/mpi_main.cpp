@@ -70,17 +70,22 @@ std::vector<std::string> skip_other_ranks(Catch::Session& session, int ranks) {
     const auto* const found = std::ranges::find(kRankTags, tag, &RankTag::tag);
     return found == std::end(kRankTags) || found->fits(ranks);
   };
-  std::string excluded;
-  for (const RankTag& rank_tag : kRankTags)
-    if (!rank_tag.fits(ranks)) excluded += "~[" + std::string(rank_tag.tag) + "]";
-  // A comma means `or`, and all else `and`: the exclusion belongs to each alternative.
-  std::string filter;
-  for (const std::string& given : session.configData().testsOrTags)
-    for (const char letter : given) {
-      if (letter == ',' && !filter.ends_with('\\')) filter += excluded;
-      filter += letter;
+  std::vector<std::string> filter;
+  const auto exclude_others = [&] {
+    for (const RankTag& rank_tag : kRankTags)
+      if (!rank_tag.fits(ranks)) filter.push_back("~[" + std::string(rank_tag.tag) + "]");
+  };
+  // A comma separates alternatives: the exclusion belongs to each of them.
+  for (const std::string& given : session.configData().testsOrTags) {
+    std::istringstream alternatives(given);
+    for (std::string alternative; std::getline(alternatives, alternative, ',');) {
+      if (!filter.empty()) filter.emplace_back(",");
+      filter.push_back(alternative);
+      exclude_others();
     }
-  session.configData().testsOrTags = {filter + excluded};
+  }
+  if (filter.empty()) exclude_others();
+  session.configData().testsOrTags = filter;
   std::vector<std::string> skipped;
   for (const Catch::TestCase& test : Catch::getAllTestCasesSorted(session.config()))
     if (!std::ranges::all_of(test.tags, fits)) skipped.push_back(test.name);
