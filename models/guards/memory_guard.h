@@ -11,35 +11,37 @@
 
 namespace trainer {
 
-/// Watches numbers that only this rank may change: the values that it updates and the optimizer's states for
-/// them. The checksum of a group of segments is remembered as its update has written it and compared with
-/// what the next one has read. A bit that flips in between would otherwise spread to all ranks with the next
-/// step.
+/// Finds bits that flip in the memory of one rank between two updates: in the parameters that this rank
+/// updates and in their optimizer states, which no other rank holds. Keeps a checksum of each array of each
+/// segment. Who changes a segment calls check() before and keep() after, while the segment is in the first
+/// cache. Different threads may call at once for different segments.
 class MemoryGuard {
  public:
   struct Facts {
     std::span<const Parameter> parameters;
-    std::vector<std::string> states;  ///< the optimizer's names for them
+    std::vector<std::string> states;  ///< names of the arrays in Segment::states
     std::string place;                ///< "rank 2 on host a"
   };
-  /// Groups of segments, each of one parameter. They stay where they are.
-  MemoryGuard(std::span<const std::span<Segment>> groups, Facts facts);
+  /// The arrays of a segment: its values are array 0, state i is array i + 1. Range [first, last).
+  struct Arrays {
+    std::size_t first = 0, last = 0;
+  };
+  /// `segments` stay where they are. Each needs a keep() of all arrays before its first check().
+  MemoryGuard(std::span<const Segment> segments, Facts facts);
 
-  void note(std::size_t group);
-  /// Error(diverged) names what has changed since note(); `step`: steps done.
-  void check(std::size_t group, std::int64_t step) const;
-  /// Both of the above for what the updates of a group have told; the rest stays as it is remembered.
-  void take(std::size_t group, const UpdateSums& sums, std::int64_t step);
+  Arrays all() const { return {0, arrays_}; }
+  void keep(std::size_t segment, Arrays arrays);
+  /// Error(diverged) names the array that is no longer what keep() has read; `step`: updates done.
+  void check(std::size_t segment, Arrays arrays, std::int64_t step) const;
 
  private:
-  std::uint32_t& sum(std::size_t group, std::size_t array) { return sums_[group * arrays_ + array]; }
-  std::uint32_t sum_now(std::size_t group, std::size_t array) const;
-  [[noreturn]] void fail(std::size_t group, std::size_t array, std::int64_t step) const;
+  std::uint32_t checksum_now(std::size_t segment, std::size_t array) const;
+  [[noreturn]] void fail(std::size_t segment, std::size_t array, std::int64_t step) const;
 
-  std::span<const std::span<Segment>> groups_;
+  std::span<const Segment> segments_;
   Facts facts_;
-  std::size_t arrays_;               ///< of a segment: values, then each state
-  std::vector<std::uint32_t> sums_;  ///< by group, then array
+  std::size_t arrays_;               ///< of a segment
+  std::vector<std::uint32_t> kept_;  ///< by segment, then array
 };
 
 }  // namespace trainer

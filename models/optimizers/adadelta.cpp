@@ -25,7 +25,7 @@ class Adadelta final : public Optimizer {
     for (const Segment& segment : segments) {
       update.decay = decay_.of(segment);
       adadelta_update(std::ssize(segment.values), update, segment.gradients.data(), segment.states[0].data(),
-                      segment.states[1].data(), segment.values.data(), segment.sums);
+                      segment.states[1].data(), segment.values.data());
     }
   }
 

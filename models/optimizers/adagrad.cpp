@@ -25,7 +25,7 @@ class Adagrad final : public Optimizer {
     for (const Segment& segment : segments) {
       update.decay = decay_.of(segment);
       adagrad_update(std::ssize(segment.values), update, segment.gradients.data(), segment.states[0].data(),
-                     segment.values.data(), segment.sums);
+                     segment.values.data());
     }
   }
   float initial() const override { return initial_; }

@@ -37,7 +37,7 @@ class Adam final : public Optimizer {
     for (const Segment& segment : segments) {
       (decoupled_ ? update.shrink : update.decay) = decay_.of(segment) * (decoupled_ ? rate : 1);
       adam_update(std::ssize(segment.values), update, segment.gradients.data(), segment.states[0].data(),
-                  segment.states[1].data(), segment.values.data(), segment.sums);
+                  segment.states[1].data(), segment.values.data());
     }
   }
 

@@ -24,6 +24,7 @@ class Lamb final : public Optimizer {
     return fmt::format("lamb lr {} betas {} {}{}", rate_, betas_.first, betas_.second, decay_.text());
   }
   bool requires_norms() const override { return true; }
+  bool directs() const override { return true; }
   bool set_momentum(double momentum) override {
     betas_.first = momentum;
     return true;
@@ -37,14 +38,14 @@ class Lamb final : public Optimizer {
     for (const Segment& segment : segments) {
       update.decay = decay_.of(segment);
       lamb_direction(std::ssize(segment.values), update, segment.gradients.data(), segment.states[0].data(),
-                     segment.states[1].data(), segment.values.data(), segment.direction.data(), segment.sums);
+                     segment.states[1].data(), segment.values.data(), segment.direction.data());
     }
   }
   void step(std::span<const Segment> segments, float rate, std::int64_t) override {
     for (const Segment& segment : segments)
       sgd_update(std::ssize(segment.values),
                  static_cast<float>(rate * adaptation_.ratio(segment, segment.direction_norm)), 0, 0, false,
-                 segment.direction.data(), nullptr, segment.values.data(), segment.sums);
+                 segment.direction.data(), nullptr, segment.values.data());
   }
 
  private:

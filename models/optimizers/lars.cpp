@@ -35,7 +35,7 @@ class Lars final : public Optimizer {
                             .momentum = momentum_,
                             .decay = decay};
       lars_update(std::ssize(segment.values), update, segment.gradients.data(), segment.states[0].data(),
-                  segment.values.data(), segment.sums);
+                  segment.values.data());
     }
   }
 

@@ -22,7 +22,7 @@ class Lion final : public Optimizer {
     for (const Segment& segment : segments) {
       update.shrink = decay_.of(segment) * rate;
       lion_update(std::ssize(segment.values), update, segment.gradients.data(), segment.states[0].data(),
-                  segment.values.data(), segment.sums);
+                  segment.values.data());
     }
   }
 

@@ -6,50 +6,49 @@
 #include <vector>
 
 #include "engine/config/registry.h"
-#include "engine/math/updates.h"
 
 namespace trainer {
 
-/// One parameter's part of the slice that a rank updates.
+/// A part of one parameter that a rank updates. All spans have the same length.
 struct Segment {
   std::span<float> values;
-  std::span<const float> gradients;  ///< summed over all ranks, of the mean loss
-  std::vector<std::span<float>>
-      states;  ///< one for each of the optimizer's states, initial() before the first step; others may follow
-  bool is_weight = true;       ///< false: a bias or a norm
-  int parameter = 0;           ///< index in the network's parameters
-  UpdateSums* sums = nullptr;  ///< where wanted: direct() and step() tell of values and states
-  float rate = 1;              ///< times the learning rate; 0: frozen
+  std::span<const float> gradients;      ///< of the mean loss, summed over all ranks
+  std::vector<std::span<float>> states;  ///< those of Optimizer::states() in order; others may follow
+  bool is_weight = true;                 ///< false: a bias or a norm
+  int parameter = 0;                     ///< index in the network's parameters
+  float rate = 1;                        ///< factor of the learning rate; 0: frozen
 
-  // Where the optimizer wants norms:
-  std::span<float> direction =
-      {};  ///< begins as the gradient, where the gradient lies; direct() may change it
+  // For an optimizer that requires norms:
+  std::span<float> direction = {};            ///< the gradients' own memory; direct() may change it
   double value_norm = 0, direction_norm = 0;  ///< of the whole parameter; infinity: out of range
 };
 
-/// How parameters follow their gradients. Knows no layers and no ranks.
+/// An update rule. Knows no layers and no ranks.
 class Optimizer {
  public:
   static constexpr const char* kFamily = "optimizer";
   virtual ~Optimizer() = default;
 
-  /// Names of the numbers kept for each parameter, as they are called in checkpoints: {"momentum"}.
+  /// Names of the arrays that it keeps for each parameter, as checkpoints call them: {"momentum"}.
   virtual std::vector<std::string> states() const = 0;
-  /// Once, before the first step: for settings that are given in epochs.
+  /// Called once before the first step, for settings that are given in epochs.
   virtual void begin(std::int64_t /*steps_per_epoch*/) {}
-  /// The configured learning rate, which a schedule starts from.
+  /// The configured learning rate, which a schedule changes.
   virtual double rate() const = 0;
   /// "sgd lr 0.05 momentum 0.9", for the header.
   virtual std::string text() const = 0;
-  /// What every number of its states begins with.
+  /// The value of every element of its states before the first step.
   virtual float initial() const { return 0; }
-  /// Whether steps are scaled by norms of whole parameters. Then direct() comes before each step(), and the
-  /// norms of values and directions are found in between.
+  /// True if steps depend on norms of whole parameters. Then each step() follows a direct(), and the norms of
+  /// values and directions are set in between.
   virtual bool requires_norms() const { return false; }
+  /// True if direct() changes directions and states, and step() the values alone.
+  virtual bool directs() const { return false; }
   virtual void direct(std::span<const Segment> /*segments*/, std::int64_t /*step*/) {}
-  /// For schedules that change it from step to step; false when there is none to change.
+  /// For schedules of momentum; returns false if it has none that may change.
   virtual bool set_momentum(double /*momentum*/) { return false; }
-  /// Several workers may call at once, each with its own segments.
+  /// Changes values and states by the gradients. `rate`: the learning rate; `step`: steps done. Workers call
+  /// it at once with different segments.
   virtual void step(std::span<const Segment> segments, float rate, std::int64_t step) = 0;
 };
 

@@ -48,7 +48,7 @@ class Sgd final : public Optimizer {
     for (const Segment& segment : segments)
       sgd_update(static_cast<std::int64_t>(segment.values.size()), rate, momentum, decay_.of(segment),
                  nesterov_, segment.gradients.data(), has_velocity_ ? segment.states[0].data() : nullptr,
-                 segment.values.data(), segment.sums);
+                 segment.values.data());
   }
 
  private:

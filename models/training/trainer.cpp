@@ -186,9 +186,8 @@ void Trainer::train_step(Progress& progress) {
   progress.save_asked |= votes.save;
   progress.all_written = !votes.writing;
   // A step that is not finite ends the run, and none of its values is kept.
-  if (votes.not_finite ||
-      !step_.update(progress.step, progress.report.rate, schedule_->momentum(progress.step)))
-    throw_divergence(progress);
+  if (votes.not_finite) throw_divergence(progress);
+  step_.update(progress.step, progress.report.rate, schedule_->momentum(progress.step));
   progress.report.times = step_.times();
 }
 

@@ -129,15 +129,9 @@ void TrainingStep::compute_part(const BatchRunner::Part& part, bool crosschecks)
   for (int worker = 0; worker < session_.pool().size(); ++worker) reducer_.ready(worker, 0, end);
 }
 
-bool TrainingStep::update_looks() const {
-  return session_.mesh().world().size() == 1 && !clips() && !session_.settings().clip_value && !norms_;
-}
-
 TrainingStep::Votes TrainingStep::agree(const Votes& mine, std::int64_t samples, Scores& scores) {
-  // What clipping has to know anyway tells whether all is finite, too.
-  const std::uint32_t largest = clips() ? owned_.largest_gradient() : 0;
-  const bool finite =
-      clips() ? is_finite_magnitude(largest) : update_looks() || owned_.gradients_are_finite();
+  const std::uint32_t largest = owned_.largest_gradient();
+  const bool finite = is_finite_magnitude(largest);
   const std::array votes{!finite || !std::isfinite(batch_.own_loss()), mine.stop, mine.save, mine.writing};
   sums_.assign(batch_.sums().begin(), batch_.sums().end());
   const std::size_t kinds = sums_.size();
@@ -157,7 +151,7 @@ TrainingStep::Votes TrainingStep::agree(const Votes& mine, std::int64_t samples,
       .not_finite = counts[0] > 0, .stop = counts[1] > 0, .save = counts[2] > 0, .writing = counts[3] > 0};
 }
 
-bool TrainingStep::update(std::int64_t step, double rate, std::optional<double> momentum) {
+void TrainingStep::update(std::int64_t step, double rate, std::optional<double> momentum) {
   if (const auto limit = session_.settings().clip_value) owned_.clamp_gradients(static_cast<float>(*limit));
   if (clips()) clip_gradient();
   if (momentum) optimizer_->set_momentum(*momentum);
@@ -165,7 +159,7 @@ bool TrainingStep::update(std::int64_t step, double rate, std::optional<double> 
     owned_.direct(*optimizer_, step);
     norms_->find(owned_, reducer_, session_.mesh().model());
   }
-  const bool finite = owned_.update(*optimizer_, static_cast<float>(rate), step, update_looks());
+  owned_.update(*optimizer_, static_cast<float>(rate), step);
   const auto updated = Clock::now();
   replicas_->before_publish(step);
   reducer_.publish();
@@ -174,7 +168,6 @@ bool TrainingStep::update(std::int64_t step, double rate, std::optional<double> 
   times_.update = updated - agreed_;
   times_.publish = end - updated;
   times_.training = end - begun_;
-  return finite;
 }
 
 std::string TrainingStep::not_finite() {

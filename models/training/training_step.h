@@ -51,10 +51,8 @@ class TrainingStep {
   };
   /// Puts loss and metrics of a batch of so many samples into `scores`, the same on all ranks. Collective.
   Votes agree(const Votes& mine, std::int64_t samples, Scores& scores);
-  /// Clips the gradient, lets the optimizer change this rank's parameters, and shows them to all ranks. Where
-  /// there is but one rank, agree() may leave it to this to find out that a gradient is not finite: false,
-  /// and the parameters are of no more use.
-  bool update(std::int64_t step, double rate, std::optional<double> momentum);
+  /// Clips the gradient, lets the optimizer change this rank's parameters, and shows them to all ranks.
+  void update(std::int64_t step, double rate, std::optional<double> momentum);
   /// The first of this rank's parameters, optimizer states and layer states that has a number which is not
   /// finite; empty: there is none.
   std::string not_finite();
@@ -77,9 +75,6 @@ class TrainingStep {
   using Clock = std::chrono::steady_clock;
 
   bool clips() const { return session_.settings().clip_norm.has_value(); }
-  /// Whether the update looks at gradients while it has them in the cache: nobody else waits for the answer,
-  /// and nothing changes them before.
-  bool update_looks() const;
   /// The number of a step's first part, counted over all steps.
   std::int64_t first_part(std::int64_t step) const;
   void compute_part(const BatchRunner::Part& part, bool crosschecks);

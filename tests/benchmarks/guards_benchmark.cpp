@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,11 +98,12 @@ class Steps {
 
   void update() {
     Optimizer& optimizer = *built_.optimizer;
+    if (!owned_->gradients_are_finite()) throw std::logic_error("gradients of ones are finite");
     if (optimizer.requires_norms()) {
       owned_->direct(optimizer, step_);
       owned_->set_norms([](int) { return std::pair{1.0, 1.0}; });
     }
-    owned_->update(optimizer, 1e-6f, step_++, !optimizer.requires_norms());
+    owned_->update(optimizer, 1e-6f, step_++);
   }
 
   float* numbers(std::span<float> flat, std::size_t layer) const {

@@ -23,16 +23,16 @@ TEST_CASE("a flipped bit in values or optimizer states is found and named, an up
     return part;
   };
   std::vector<Segment> segments{segment(0, 200, 0), segment(200, 90, 0), segment(290, 10, 1)};
-  const std::vector<std::span<Segment>> groups{std::span(segments).first(2), std::span(segments).last(1)};
-  MemoryGuard guard(groups, {.parameters = parameters, .states = {"momentum"}, .place = "rank 2 on hostess"});
-  for (std::size_t i : {0u, 1u}) guard.note(i);
+  MemoryGuard guard(segments,
+                    {.parameters = parameters, .states = {"momentum"}, .place = "rank 2 on hostess"});
+  for (std::size_t i = 0; i < segments.size(); ++i) guard.keep(i, guard.all());
   const auto check_all = [&] {
-    for (std::size_t i : {0u, 1u}) guard.check(i, 41);
+    for (std::size_t i = 0; i < segments.size(); ++i) guard.check(i, guard.all(), 41);
   };
   CHECK_NOTHROW(check_all());
 
   flip(values[295], 3);
-  CHECK_NOTHROW(guard.check(0, 41));
+  CHECK_NOTHROW(guard.check(0, guard.all(), 41));
   try {
     check_all();
     FAIL("not found");
@@ -44,7 +44,10 @@ TEST_CASE("a flipped bit in values or optimizer states is found and named, an up
   flip(values[295], 3);
   flip(momentum[100], 31);
   CHECK_THROWS_WITH(check_all(), Catch::StartsWith("error: momentum of dense1.weight changed in memory"));
-  guard.note(0);
+  CHECK_NOTHROW(guard.check(0, {0, 1}, 41));
+  guard.keep(0, {0, 1});
+  CHECK_THROWS(check_all());
+  guard.keep(0, {1, 2});
   CHECK_NOTHROW(check_all());
 }
 
