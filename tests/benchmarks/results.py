@@ -1,0 +1,215 @@
+"""Writes the tables of docs/benchmarks.md and docs/reproducibility.md and the charts of docs/charts from results/*.csv.
+
+Usage: results.py PROJECT_ROOT [--check]; with --check it writes nothing, and ends with 1 if a table or chart is not current.
+A table stands between `<!-- table: NAME -->` and `<!-- end -->` in the page. To publish new figures, replace the rows of the
+CSV file and run this script; the history of figures is in git.
+"""
+import csv
+import html
+import pathlib
+import sys
+
+root = pathlib.Path(sys.argv[1])
+results = pathlib.Path(__file__).parent / 'results'
+COLORS = ['#3b6ea8', '#d98032', '#5a9a57', '#9c5fa8']
+
+
+def read(name):
+    with (results / f'{name}.csv').open() as file:
+        return list(csv.DictReader(file))
+
+
+def table(head, rows):
+    lines = ['| ' + ' | '.join(head) + ' |', '|' + '---|' * len(head)]
+    return '\n'.join(lines + ['| ' + ' | '.join(row) + ' |' for row in rows]) + '\n'
+
+
+def thousands(text):
+    return f'{int(text):,}'
+
+
+def source(row):
+    return f"{row['processor']}, {row['date']}, commit {row['commit']}"
+
+
+def sources(rows):
+    return '; '.join(dict.fromkeys(source(row) for row in rows)) + '.\n'
+
+
+def chart(title, unit, groups, series, line=None):
+    """Horizontal bars as SVG. groups: [(label, [a value or None for each of the series])]; line: a value to mark."""
+    left, width, bar, gap = 250, 380, 13, 9
+    largest = max(value for _, values in groups for value in values if value is not None) * 1.12
+    height = 62 + sum(gap + bar * sum(value is not None for value in values) for _, values in groups)
+    scale = width / largest
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 680 {height}" font-family="sans-serif" font-size="11">',
+             f'<rect width="680" height="{height}" fill="#ffffff"/>',
+             f'<text x="10" y="18" font-size="13" font-weight="bold">{html.escape(title)}</text>']
+    x = 10
+    for name, color in zip(series, COLORS):
+        parts += [f'<rect x="{x}" y="27" width="10" height="10" fill="{color}"/>',
+                  f'<text x="{x + 14}" y="36">{html.escape(name)}</text>']
+        x += 32 + 6.4 * len(name)
+    y = 50
+    for label, values in groups:
+        count = sum(value is not None for value in values)
+        parts.append(f'<text x="{left - 8}" y="{y + bar * count / 2 + 4:g}" text-anchor="end">{html.escape(label)}</text>')
+        for value, color in zip(values, COLORS):
+            if value is None:
+                continue
+            parts += [f'<rect x="{left}" y="{y}" width="{max(value, 0) * scale:.1f}" height="{bar - 2}" fill="{color}"/>',
+                      f'<text x="{left + max(value, 0) * scale + 4:.1f}" y="{y + bar - 4}">{value:g}{unit}</text>']
+            y += bar
+        y += gap
+    if line is not None:
+        place = f'{left + line * scale:.1f}'
+        parts.append(f'<line x1="{place}" x2="{place}" y1="44" y2="{y}" stroke="#555555" stroke-dasharray="3 3"/>')
+    return '\n'.join(parts + ['</svg>\n'])
+
+
+def number(text):
+    return float(text) if text else None
+
+
+def peers():
+    rows = read('peers')
+    text = sources(rows) + '\n' + table(
+        ['processor', 'workload', 'placement', 'trainer (least to most)', 'PyTorch (least to most)', 'its best setting', 'ratio',
+         'GFLOP/s', 'of the peak'],
+        [[row['processor'], f"{row['workload']} {row['network']}", row['placement']] +
+         [f"{thousands(row[a])} ({thousands(row[b])} to {thousands(row[c])})"
+          for a, b, c in [('trainer', 'trainer_least', 'trainer_most'), ('pytorch_speed', 'pytorch_least', 'pytorch_most')]] +
+         [row['pytorch_setting'], row['ratio'], row['gflops'], f"{100 * int(row['gflops']) / int(row['peak_gflops']):.0f} %"]
+         for row in rows])
+    placements = ['1 thread', '2 threads', '2 ranks']
+    groups = {}
+    for row in rows:
+        groups.setdefault(f"{row['workload']} {row['network']}, {row['processor'].split(' (')[0]}", {})[row['placement']] = \
+            float(row['ratio'])
+    return text, chart('Speed of trainer / best setting of PyTorch 1.13', '',
+                       [(label, [values.get(placement) for placement in placements]) for label, values in groups.items()],
+                       placements, 1)
+
+
+def rivals():
+    rows = read('rivals')
+
+    def span(row, name):
+        least, most = thousands(row[f'{name}_least']), thousands(row[f'{name}_most'])
+        return least if least == most else f'{least} to {most}'
+
+    return (sources(rows) + '\n' + table(
+        ['workload', 'trainer', 'best of PyTorch', 'ratio, one core', 'ratio, two cores'],
+        [[f"{row['workload']} {row['network']}, {row['unit']}", span(row, 'trainer'), span(row, 'pytorch'), row['ratio'],
+          row['ratio_two_cores']] for row in rows]),
+        chart('Speed of trainer / best of PyTorch 1.13, 2.6 and 2.14', '',
+              [(f"{row['workload']} {row['network']}", [float(row['ratio']), float(row['ratio_two_cores'])]) for row in rows],
+              ['one core', 'two cores'], 1))
+
+
+def guards():
+    rows = read('guards')
+    names = ['step_ms', 'update_ms', 'guarded_update_ms', 'percent', 'percent_least', 'percent_most', 'percent_avx2']
+    return (sources(rows) + '\n' + table(
+        ['optimizer', 'step, ms', 'update, ms', 'guarded update, ms', '% of the step', 'least', 'most', '% with AVX2'],
+        [[row['optimizer']] + [row[name] for name in names] for row in rows]),
+        chart('Cost of the guards, percent of a step', ' %',
+              [(row['optimizer'], [max(0, float(row['percent'])), float(row['percent_avx2'])]) for row in rows],
+              ['AVX-512', 'AVX2']))
+
+
+def exact():
+    rows = read('exact')
+    names = ['one_rank', 'two_ranks', 'crosscheck_one_rank', 'crosscheck_two_ranks']
+    return (sources(rows) + '\n' + table(
+        ['workload', 'exact / normal', 'the same, 2 ranks', 'crosscheck / exact', 'the same, 2 ranks'],
+        [[f"{row['workload']} {row['network']}"] + [row[name] for name in names] for row in rows]),
+        chart('Time of a step in exact mode / normal', '',
+              [(f"{row['workload']} {row['network']}", [float(row['one_rank']), float(row['two_ranks'])]) for row in rows],
+              ['one rank', 'two ranks'], 1))
+
+
+def placements():
+    rows = read('placements')
+    return (sources(rows) + '\n' + table(
+        ['config', 'cores', 'ranks', 'default', '1 thread a rank', '2 threads a rank'],
+        [[row['config'], row['cores'], row['ranks']] + [thousands(row[name]) for name in ('default', 'one_thread', 'two_threads')]
+         for row in rows]),
+        chart('Thousand images per second, default threads', '',
+              [(f"{row['config']}, {row['cores']} cores, {row['ranks']} ranks", [round(int(row['default']) / 1000)])
+               for row in rows], ['default']))
+
+
+def onednn():
+    rows = read('onednn')
+    names = ['forward', 'input_gradient', 'weight_gradient']
+    return (sources(rows) + '\n' + table(
+        ['shape', 'forward', 'input gradient', 'weight gradient'],
+        [[row['shape']] + [row[name] or '-' for name in names] for row in rows]),
+        chart('Speed of oneDNN 2.6.3 / trainer', '',
+              [(row['shape'], [number(row[name]) for name in names]) for row in rows],
+              ['forward', 'input gradient', 'weight gradient'], 1))
+
+
+def memory():
+    rows = read('memory')
+    return (sources(rows) + '\n' + table(['workload', 'placement', 'trainer, MiB', 'PyTorch, MiB'],
+                                         [[row['workload'], row['placement'], row['trainer_mib'], row['pytorch_mib']]
+                                          for row in rows]),
+            chart('Peak memory, MiB', '', [(f"{row['workload']}, {row['placement']}",
+                                            [float(row['trainer_mib']), float(row['pytorch_mib'])]) for row in rows],
+                  ['trainer', 'PyTorch']))
+
+
+def profile():
+    rows = read('profile')
+    columns = list(rows[0])[3:]
+    return sources(rows) + '\n' + table(columns, [[row[name] or '-' for name in columns] for row in rows]), None
+
+
+def exact_matrix():
+    rows = read('exact_matrix')
+    return (sources(rows) + '\n' + table(
+        ['model', 'kernels', 'steps', 'placements with equal bits', 'remark'],
+        [[row['model'], row['kernels'], row['steps'], f"{row['placements']} of {row['placements']}", row['remark'] or '-']
+         for row in rows]), None)
+
+
+def every_config():
+    rows = read('every_config')
+    return (sources(rows) + '\n' + table(
+        ['config', 'all weights', 'largest of a tensor', 'exact'],
+        [[row['config'] + (' *' if row['large_batches'] else ''), row['all_weights'],
+          f"{row['largest_of_a_tensor']} {row['tensor']}", row['exact']] for row in rows]), None)
+
+
+def update(page, makers):
+    """Renews the tables of a page, and their charts; returns what was not current."""
+    file = root / page
+    text = file.read_text()
+    stale = []
+    for make in makers:
+        name = make.__name__
+        content, drawing = make()
+        before, begin, rest = text.partition(f'<!-- table: {name} -->\n')
+        old, end, after = rest.partition('<!-- end -->')
+        if not begin or not end:
+            sys.exit(f'{page} has no place for the table {name}')
+        if old != content:
+            stale.append(f'the table {name} of {page}')
+        text = before + begin + content + end + after
+        svg = root / 'docs/charts' / f'{name}.svg'
+        if drawing and (not svg.exists() or svg.read_text() != drawing):
+            stale.append(f'docs/charts/{name}.svg')
+            if '--check' not in sys.argv:
+                svg.write_text(drawing)
+    if '--check' not in sys.argv:
+        file.write_text(text)
+    return stale
+
+
+stale = update('docs/benchmarks.md', [peers, rivals, guards, exact, placements, onednn, memory, profile])
+stale += update('docs/reproducibility.md', [exact_matrix, every_config])
+for line in stale:
+    print(f"{'not current' if '--check' in sys.argv else 'written'}: {line}")
+sys.exit(1 if stale and '--check' in sys.argv else 0)
