@@ -7,7 +7,8 @@
 
 namespace trainer {
 
-/// Ends the program with the code that Meson shows as skipped. Only for a test case that is a Meson test of its own.
+/// Ends the program with the code that Meson shows as skipped. Only for a test case that is a Meson test of
+/// its own.
 [[noreturn]] inline void skip_test(const std::string& reason) {
   std::cout << "skipped: " << reason << std::endl;
   std::exit(77);
