@@ -4,12 +4,19 @@
 
 namespace trainer {
 
-void Dataset::read_targets(std::span<const std::int64_t>, Tensor) const {
-  throw std::logic_error("targets that are classes were read as numbers");
+void Dataset::read_labels(std::span<const std::int64_t>, std::span<std::int32_t>) const {
+  throw std::logic_error("labels were read from a dataset whose targets are values");
 }
 
-void Dataset::read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const {
-  for (std::size_t i = 0; i < indices.size(); ++i) labels[i] = label(indices[i]);
+std::int32_t Dataset::label(std::int64_t index) const {
+  if (info_.positions > 0) throw std::logic_error("a sample has a label for each position");
+  std::int32_t label = 0;
+  read_labels({&index, 1}, {&label, 1});
+  return label;
+}
+
+void Dataset::read_targets(std::span<const std::int64_t>, Tensor) const {
+  throw std::logic_error("values were read from a dataset whose targets are classes");
 }
 
 std::unique_ptr<Dataset> Dataset::stretch(double, double, bool) const { return nullptr; }

@@ -4,10 +4,21 @@
 #include <array>
 
 namespace trainer {
+namespace {
+
+DatasetInfo with_size(DatasetInfo info, std::int64_t size) {
+  info.size = size;
+  return info;
+}
+
+}  // namespace
+
+Subset::Subset(const Dataset& all, std::vector<std::int64_t> indices)
+    : Dataset(with_size(all.info(), std::ssize(indices))), all_(all), indices_(std::move(indices)) {}
 
 template <class Read>
-void Subset::in_pieces(std::span<const std::int64_t> indices, const Read& read) const {
-  std::array<std::int64_t, 64> positions;  // on the stack: nothing is allocated while training steps run
+void Subset::for_each_chunk(std::span<const std::int64_t> indices, const Read& read) const {
+  std::array<std::int64_t, 64> positions;  // on the stack: a training step allocates nothing
   for (std::size_t first = 0; first < indices.size(); first += positions.size()) {
     const std::size_t count = std::min(positions.size(), indices.size() - first);
     for (std::size_t i = 0; i < count; ++i) positions[i] = position(indices[first + i]);
@@ -16,19 +27,19 @@ void Subset::in_pieces(std::span<const std::int64_t> indices, const Read& read) 
 }
 
 void Subset::read(std::span<const std::int64_t> indices, Tensor x) const {
-  in_pieces(indices,
-            [&](auto some, std::int64_t first) { all_.read(some, x.rows(first, std::ssize(some))); });
+  for_each_chunk(indices,
+                 [&](auto some, std::int64_t first) { all_.read(some, x.rows(first, std::ssize(some))); });
 }
 
 void Subset::read_targets(std::span<const std::int64_t> indices, Tensor values) const {
-  in_pieces(indices, [&](auto some, std::int64_t first) {
+  for_each_chunk(indices, [&](auto some, std::int64_t first) {
     all_.read_targets(some, values.rows(first, std::ssize(some)));
   });
 }
 
 void Subset::read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const {
-  const auto each = static_cast<std::size_t>(labels_per_sample());
-  in_pieces(indices, [&](auto some, std::int64_t first) {
+  const auto each = static_cast<std::size_t>(info().labels_per_sample());
+  for_each_chunk(indices, [&](auto some, std::int64_t first) {
     all_.read_labels(some, labels.subspan(static_cast<std::size_t>(first) * each, some.size() * each));
   });
 }

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/mesh_and_threads.h"
@@ -12,32 +11,8 @@
 namespace trainer {
 namespace {
 
-/// The text as tokens, each the longest that fits.
-std::vector<std::int64_t> tokens_of(const std::string& text, const std::vector<std::string>& texts) {
-  std::map<std::string, std::int64_t> token_of;
-  std::size_t longest = 1;
-  for (std::size_t token = 0; token < texts.size(); ++token) {
-    token_of.emplace(texts[token], static_cast<std::int64_t>(token));
-    longest = std::max(longest, texts[token].size());
-  }
-  std::vector<std::int64_t> tokens;
-  for (std::size_t at = 0; at < text.size();) {
-    auto found = token_of.end();
-    for (std::size_t length = std::min(longest, text.size() - at); length > 0 && found == token_of.end();
-         --length)
-      found = token_of.find(text.substr(at, length));
-    if (found == token_of.end())
-      throw Error(ExitCode::usage,
-                  "the text that the run learned from has nothing like " + in_quotes(text.substr(at)),
-                  "another --prompt");
-    tokens.push_back(found->second);
-    at += found->first.size();
-  }
-  return tokens;
-}
-
-/// What the model makes of one sequence, on the worker that has it: a row of scores for each position.
-void score(Session& session, std::span<const std::int64_t> tokens, std::span<float> scores) {
+/// Writes the scores of the token that follows `tokens`, one for each token of the vocabulary.
+void score_next(Session& session, std::span<const Token> tokens, std::span<float> scores) {
   Network& network = session.network();
   constexpr std::int64_t kSample = 0;
   const auto length = static_cast<std::int32_t>(tokens.size());
@@ -46,7 +21,7 @@ void score(Session& session, std::span<const std::int64_t> tokens, std::span<flo
     const Tensor x = network.input(worker, rows.count());
     if (rows.count() > 0) {
       std::ranges::fill(x.span(), 0.0f);
-      std::ranges::copy(tokens, x.data());
+      std::ranges::transform(tokens, x.data(), [](Token token) { return static_cast<float>(token); });
     }
     const auto count = static_cast<std::size_t>(rows.count());
     const ConstTensor y = network.forward(worker, {.mode = Mode::evaluation,
@@ -58,17 +33,18 @@ void score(Session& session, std::span<const std::int64_t> tokens, std::span<flo
   });
 }
 
-/// One of the tokens, by chance: `uniform` is in [0, 1).
-std::int64_t chosen(std::span<float> scores, double temperature, float uniform) {
+/// Samples a token from softmax(scores / temperature) by `uniform` in [0, 1); the best one if temperature is
+/// 0.
+Token sampled_token(std::span<float> scores, double temperature, float uniform) {
   const auto best = std::ranges::max_element(scores);
-  if (temperature == 0) return best - scores.begin();
+  if (temperature == 0) return static_cast<Token>(best - scores.begin());
   const double highest = *best;
   std::vector<double> sums;
   double sum = 0;
-  for (const float one : scores)
-    sums.push_back(sum += std::exp((static_cast<double>(one) - highest) / temperature));
+  for (const float score : scores)
+    sums.push_back(sum += std::exp((static_cast<double>(score) - highest) / temperature));
   const auto place = std::ranges::upper_bound(sums, uniform * sum);
-  return std::min<std::int64_t>(place - sums.begin(), std::ssize(sums) - 1);
+  return static_cast<Token>(std::min<std::int64_t>(place - sums.begin(), std::ssize(sums) - 1));
 }
 
 }  // namespace
@@ -81,23 +57,24 @@ void generate_command(const Job& job) {
   const std::string& path = arguments.files.front();
   TrainedRun trained = open_trained(path, arguments.overrides, work.mesh, work.pool);
   Session& session = trained.session();
-  const std::vector<std::string> texts = session.data().sources.front()->token_texts();
-  if (texts.empty())
-    throw Error(ExitCode::usage, path + " is not for generate: it did not learn from a text",
+  const Tokenizer* const tokenizer = session.data().train->info().tokenizer;
+  if (tokenizer == nullptr)
+    throw Error(ExitCode::usage, path + " is not for generate: it was not trained on a text",
                 "trainer predict ...");
-  std::vector<std::int64_t> tokens = tokens_of(arguments.prompt, texts);
+  std::vector<Token> tokens = tokenizer->encode(arguments.prompt);
   if (tokens.empty()) throw Error(ExitCode::usage, "--prompt is empty", "--prompt 'The '");
   BatchStatistics team(work.mesh, work.pool, true, session.exact_blocks());
   session.network().attach(trained.values, {}, team);
   const auto window = static_cast<std::size_t>(session.data().train->positions());
   const RandomStream random(session.settings().seed, "generate");
-  std::vector<float> scores(texts.size());
+  std::vector<float> scores(static_cast<std::size_t>(tokenizer->vocabulary()));
   job.print(arguments.prompt);
   for (std::int64_t i = 0; i < arguments.tokens; ++i) {
     const std::size_t known = std::min(tokens.size(), window);
-    score(session, std::span(tokens).last(known), scores);
-    tokens.push_back(chosen(scores, arguments.temperature, random.uniform(static_cast<std::uint64_t>(i))));
-    job.print(texts[static_cast<std::size_t>(tokens.back())]);
+    score_next(session, std::span(tokens).last(known), scores);
+    tokens.push_back(
+        sampled_token(scores, arguments.temperature, random.uniform(static_cast<std::uint64_t>(i))));
+    job.print(tokenizer->decode(std::span(tokens).last(1)));
     std::fflush(stdout);
   }
   job.print("\n");

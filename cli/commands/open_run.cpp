@@ -11,7 +11,7 @@ void define_by_data(ConfigTree& config, const Data& data) {
     config.define(name, count > 0 ? std::to_string(count) : "");
   };
   define("classes", data.train->classes());
-  define("vocab", data.train->vocabulary());
+  define("vocab", data.train->info().vocabulary);
 }
 
 OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool) {

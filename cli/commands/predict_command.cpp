@@ -18,7 +18,7 @@ void check_kind(const Session& session, const std::string& run) {
   const Dataset& train = *session.data().train;
   const Shape sample = train.sample();
   std::string why;
-  if (train.vocabulary() > 0 || sample.rank() != 3 || (sample[2] != 1 && sample[2] != 3))
+  if (train.info().vocabulary > 0 || sample.rank() != 3 || (sample[2] != 1 && sample[2] != 3))
     why = "its model takes " + channels_first_text(sample);
   else if (train.positions() > 0)
     why = "its model gives a class for each pixel";
@@ -86,7 +86,7 @@ void predict_command(const Job& job) {
   job.print(predictions_text(
       {.files = files,
        .outputs = outputs,
-       .classes = session.data().sources.front()->class_names(),
+       .classes = session.data().train->info().class_names,
        .are_scores = trained.run.config.root().at("model").at("loss").type() == "softmax_cross_entropy"},
       arguments.prediction_format));
 }

@@ -72,7 +72,7 @@ std::string data_text(const Data& data) {
   std::string text = fmt::format("{}: {} train", data.name, grouped(data.train->size()));
   if (data.validation) text += fmt::format(", {} validation", grouped(data.validation->size()));
   if (data.test) text += fmt::format(", {} test", grouped(data.test->size()));
-  if (const int tokens = data.train->vocabulary(); tokens > 0)
+  if (const int tokens = data.train->info().vocabulary; tokens > 0)
     return text + fmt::format(", sequences of {}, {} different tokens", data.train->positions(), tokens);
   text += ", " + channels_first_text(data.train->sample());
   if (data.train->classes() > 0) text += fmt::format(", {} classes", data.train->classes());

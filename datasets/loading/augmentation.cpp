@@ -18,10 +18,10 @@ void Augmentation::apply(std::span<const std::int64_t> indices, std::int64_t epo
     const RandomStream random(seed_, step.purpose, static_cast<std::uint64_t>(epoch));
     for (std::size_t row = 0; row < indices.size(); ++row) {
       const Tensor rows = x.rows(static_cast<std::int64_t>(row), 1);
-      const bool takes_back = normalised_ && step.transform->requires_pixels();
-      if (takes_back) normalised_->take_back(rows);
+      const bool denormalises = normalised_ && step.transform->requires_pixels();
+      if (denormalises) normalised_->denormalise(rows);
       step.transform->apply(random, indices[row], rows.as(rows.shape().without_front()), scratch);
-      if (takes_back) normalised_->normalise(rows);
+      if (denormalises) normalised_->normalise(rows);
     }
   }
 }

@@ -72,7 +72,7 @@ void cut(const Config& config, std::uint64_t seed, Data& data) {
   const double fraction = config.get<double>("fraction"), validation = config.get<double>("validation");
   if (fraction == 1 && validation == 0) return;
   data.samples = std::move(data.train);
-  if (data.samples->vocabulary() > 0) return cut_text(config, fraction, validation, data);
+  if (data.samples->info().vocabulary > 0) return cut_text(config, fraction, validation, data);
   std::vector<std::int64_t> training(static_cast<std::size_t>(data.samples->size()));
   std::iota(training.begin(), training.end(), 0);
   if (fraction < 1) training = choose(training, fraction, RandomStream(seed, "data.fraction")).chosen;
@@ -244,11 +244,11 @@ Data open_data(const Config& config, std::uint64_t seed) {
     config.fail(
         "mixup",
         "samples of several lengths, or with a label at each position, are not mixed, only whole ones are");
-  if (data.train->vocabulary() > 0 && !config.is_word("normalize", "none"))
+  if (data.train->info().vocabulary > 0 && !config.is_word("normalize", "none"))
     config.fail("normalize", "tokens are not normalised, only numbers are");
   normalise(config, data);
   if (config.get<std::string>("targets") == "input") {
-    if (data.train->vocabulary() > 0)
+    if (data.train->info().vocabulary > 0)
       config.fail("targets", "tokens are no numbers that a model could give back");
     give_inputs_as_targets(data);
   }

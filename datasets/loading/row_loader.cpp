@@ -15,7 +15,7 @@ std::int64_t room_for(const Shape& sample, std::int64_t own_rows) {
 }  // namespace
 
 int read_ahead_threads(const Data& data, int workers, int idle_cores) {
-  const bool streamed = data.train->is_streamed();
+  const bool streamed = data.train->info().is_streamed;
   if (!streamed && !data.augmentation.is_costly()) return 0;
   // More than a few for each worker could not be kept busy.
   return std::min(std::max(idle_cores, streamed ? 1 : 0), 4 * workers);

@@ -4,7 +4,7 @@ namespace trainer {
 
 const Targets& TargetRows::read(const Dataset& split, std::span<const std::int64_t> samples) {
   if (split.classes() > 0) {
-    labels_.resize(samples.size() * static_cast<std::size_t>(split.labels_per_sample()));
+    labels_.resize(samples.size() * static_cast<std::size_t>(split.info().labels_per_sample()));
     split.read_labels(samples, labels_);
     targets_ = {.labels = labels_};
   } else {

@@ -41,7 +41,7 @@ ByteReader::ByteReader(const std::string& path) : path_(path) {
   std::array<std::uint8_t, 2> start{};
   const bool gzip = std::fread(start.data(), 1, 2, file_.get()) == 2 && start[0] == 0x1f && start[1] == 0x8b;
   if (!gzip && path.ends_with(".gz"))
-    fail("data file is no gzip file", "its name ends in .gz, so it should begin with the bytes 1f 8b");
+    fail("data file is no gzip file", "its name ends in .gz, but it does not begin with the bytes 1f 8b");
   if (gzip) read_trailer();
   if (std::fseek(file_.get(), 0, SEEK_SET) != 0) fail("data file cannot be read", std::strerror(errno));
   if (!gzip) return;
@@ -66,13 +66,13 @@ void ByteReader::read_trailer() {
   size_ = little_endian(trailer.data() + 4);
   if (size_ / kBestRatio > stored_size_)
     fail("gzip file is damaged or truncated",
-         fmt::format("its last bytes promise {} bytes of data, far more than {} can hold", size_,
+         fmt::format("its last bytes claim {} bytes of data, more than {} packed bytes can hold", size_,
                      stored_size_));
 }
 
 void ByteReader::read(std::span<std::uint8_t> bytes) {
   const std::size_t got =
-      zipped() ? inflate_into(bytes) : std::fread(bytes.data(), 1, bytes.size(), file_.get());
+      is_packed() ? inflate_into(bytes) : std::fread(bytes.data(), 1, bytes.size(), file_.get());
   if (std::ferror(file_.get())) fail("data file cannot be read", std::strerror(errno));
   if (got < bytes.size())
     fail("data file is truncated", fmt::format("it ends {} bytes too early", bytes.size() - got));
@@ -80,11 +80,11 @@ void ByteReader::read(std::span<std::uint8_t> bytes) {
 
 void ByteReader::finish() {
   std::uint8_t extra;
-  const bool more = zipped() ? inflate_into({&extra, 1}) > 0 : std::fread(&extra, 1, 1, file_.get()) > 0;
+  const bool more = is_packed() ? inflate_into({&extra, 1}) > 0 : std::fread(&extra, 1, 1, file_.get()) > 0;
   if (std::ferror(file_.get())) fail("data file cannot be read", std::strerror(errno));
-  if (more) fail("data file is too long", "more bytes follow where it should end");
-  if (zipped() && (inflater_->avail_in > 0 || std::fgetc(file_.get()) != EOF))
-    fail("gzip file is too long", "bytes follow after the end of the packed data");
+  if (more) fail("data file is too long", "more bytes follow its expected end");
+  if (is_packed() && (inflater_->avail_in > 0 || std::fgetc(file_.get()) != EOF))
+    fail("gzip file is too long", "more bytes follow the packed data");
 }
 
 std::size_t ByteReader::inflate_into(std::span<std::uint8_t> bytes) {
@@ -94,7 +94,7 @@ std::size_t ByteReader::inflate_into(std::span<std::uint8_t> bytes) {
     if (inflater_->avail_in == 0) {
       inflater_->next_in = packed_.data();
       inflater_->avail_in = static_cast<uInt>(std::fread(packed_.data(), 1, packed_.size(), file_.get()));
-      if (inflater_->avail_in == 0) fail("gzip file is truncated", "the packed data breaks off");
+      if (inflater_->avail_in == 0) fail("gzip file is truncated", "the packed data ends too early");
     }
     inflater_->next_out = bytes.data() + got;
     inflater_->avail_out = static_cast<uInt>(std::min(bytes.size() - got, kMost));
@@ -103,9 +103,9 @@ std::size_t ByteReader::inflate_into(std::span<std::uint8_t> bytes) {
     got += room - inflater_->avail_out;
     ended_ = result == Z_STREAM_END;
     if (result == Z_MEM_ERROR) throw std::bad_alloc();
-    // Z_BUF_ERROR asks for more input, which the loop gives.
+    // Z_BUF_ERROR requests more input: the loop reads it.
     if (result != Z_OK && !ended_ && result != Z_BUF_ERROR)
-      fail("gzip file is corrupt", inflater_->msg ? inflater_->msg : "the packed data makes no sense");
+      fail("gzip file is corrupt", inflater_->msg ? inflater_->msg : "the packed data is not valid");
   }
   return got;
 }
@@ -113,7 +113,7 @@ std::size_t ByteReader::inflate_into(std::span<std::uint8_t> bytes) {
 std::string ByteReader::fingerprint() const {
   std::string text =
       fmt::format("{} {} bytes", std::filesystem::path(path_).filename().string(), stored_size_);
-  if (zipped()) text += fmt::format(", crc32 {:08x}", checksum_);
+  if (is_packed()) text += fmt::format(", crc32 {:08x}", checksum_);
   return text;
 }
 

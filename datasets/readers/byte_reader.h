@@ -13,8 +13,8 @@
 
 namespace trainer {
 
-/// The bytes of a file, plain or gzipped, read front to back. It trusts nothing: whatever is wrong with the
-/// file is an Error(data) that names it.
+/// The bytes of a file, plain or gzipped, read front to back. Whatever is wrong with the file is an
+/// Error(data) that names it.
 class ByteReader final : public ByteStream {
  public:
   explicit ByteReader(const std::string& path);
@@ -23,8 +23,12 @@ class ByteReader final : public ByteStream {
   ByteReader& operator=(const ByteReader&) = delete;
 
   const std::string& path() const { return path_; }
-  /// For gzip it is what the file's last bytes claim: no more than so short a file can hold.
+  /// Unpacked bytes. A gzip file claims them in its last bytes; a claim above what deflate can pack is an
+  /// error.
   std::int64_t size() const override { return size_; }
+  /// Bytes of the file itself.
+  std::int64_t stored_size() const { return stored_size_; }
+  bool is_packed() const { return inflater_ != nullptr; }
   void read(std::span<std::uint8_t> bytes) override;
   void finish() override;
   std::string fingerprint() const override;
@@ -34,15 +38,14 @@ class ByteReader final : public ByteStream {
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
-  bool zipped() const { return inflater_ != nullptr; }
   void read_trailer();
-  /// Unpacks into `bytes` until it is full or the stream ends; gives the number of bytes written.
+  /// Unpacks into `bytes` until it is full or the stream ends; returns the number of bytes written.
   std::size_t inflate_into(std::span<std::uint8_t> bytes);
 
   std::string path_;
   std::int64_t stored_size_ = 0, size_ = 0;
   std::uint32_t checksum_ = 0;
-  bool ended_ = false;  // the gzip stream has come to its end, checksum included
+  bool ended_ = false;  ///< the gzip stream has ended and its checksum is right
   std::unique_ptr<std::FILE, Close> file_;
   std::unique_ptr<z_stream> inflater_;
   std::array<std::uint8_t, 1 << 15> packed_;

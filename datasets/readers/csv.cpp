@@ -8,7 +8,7 @@
 
 #include "datasets/readers/csv_table.h"
 #include "datasets/readers/known_files.h"
-#include "datasets/readers/numbers.h"
+#include "datasets/readers/values.h"
 #include "engine/config/registry.h"
 
 namespace trainer {
@@ -16,13 +16,13 @@ namespace {
 
 constexpr std::size_t kMostClasses = 1 << 20;
 
-/// Hands over what a table's file held.
-class CsvNumbers final : public NumberFiles {
+/// A table that has been read already.
+class CsvValues final : public ValueFiles {
  public:
-  explicit CsvNumbers(CsvTable table, std::vector<float> targets)
+  CsvValues(CsvTable table, std::vector<float> targets)
       : table_(std::move(table)), targets_(std::move(targets)) {}
   void read(std::span<float> samples, std::span<float> targets) override {
-    std::ranges::copy(table_.numbers, samples.begin());
+    std::ranges::copy(table_.values, samples.begin());
     std::ranges::copy(targets_, targets.begin());
   }
 
@@ -31,7 +31,7 @@ class CsvNumbers final : public NumberFiles {
   std::vector<float> targets_;
 };
 
-/// The distinct targets: in order of number when all are integers, else of text.
+/// The distinct labels: in numerical order if all are integers, else in the order of their bytes.
 std::vector<std::string> classes_of(const CsvTable& table) {
   const std::set<std::string> distinct(table.targets.begin(), table.targets.end());
   std::vector<std::string> classes(distinct.begin(), distinct.end());
@@ -52,19 +52,20 @@ std::vector<std::string> classes_of(const CsvTable& table) {
   return classes;
 }
 
-/// Tables of numbers as text, a sample a line.
+/// Tables as text, one sample per line.
 class Csv final : public Reader {
  public:
   Csv(const Config& config, const ReaderContext& context)
       : form_{.separator = separator_of(config.get<std::string>("separator")),
               .header = config.get<int>("header"),
               .targets = columns_of(config.at("target")),
+              .has_labels = config.get<std::string>("targets") == "labels",
               .ignore = config.get<std::vector<std::string>>("ignore")},
-        has_labels_(config.get<std::string>("targets") == "labels") {
+        has_labels_(form_.has_labels) {
     if (has_labels_ && form_.targets.size() != 1)
-      config.fail("target", fmt::format("a class stands in one column, here are {}", form_.targets.size()),
-                  "`targets: numbers`, 1 for each label that a sample has and 0 for others");
-    if (form_.targets.empty()) config.fail("target", "no column is named");
+      config.fail("target", fmt::format("labels are one column, but {} are named", form_.targets.size()),
+                  "`targets: numbers` with one column per class, 1 or 0, for several labels per sample");
+    if (form_.targets.empty()) config.fail("target", "names no column");
     const auto path = [&](std::string_view key) {
       return (std::filesystem::path(context.path) / config.get<std::string>(key)).string();
     };
@@ -93,7 +94,7 @@ class Csv final : public Reader {
       CsvTable test = read(test_, source);
       if (test.columns != columns)
         test.fail(0, "test samples differ from training samples",
-                  fmt::format("{} numbers here, {} in training", test.columns, columns));
+                  fmt::format("{} input columns here, {} in training", test.columns, columns));
       source.test = split(std::move(test));
     }
     source.train = split(std::move(train));
@@ -115,31 +116,47 @@ class Csv final : public Reader {
     return table;
   }
   std::unique_ptr<Dataset> split(CsvTable table) const {
-    NumberForm form{.size = table.rows(), .sample = {table.columns}};
-    std::vector<float> numbers;
-    const std::int64_t targets = std::ssize(form_.targets);
-    for (std::int64_t i = 0; i < std::ssize(table.targets); ++i) {
-      const std::string& target = table.targets[static_cast<std::size_t>(i)];
-      const std::int64_t row = i / targets;
-      if (has_labels_) {
-        const auto found = classes_.find(target);
-        if (found == classes_.end())
-          table.fail(
-              row, "a class that is not in training",
-              fmt::format("`{}` is none of the {} classes there", target.substr(0, 40), classes_.size()));
-        form.labels.push_back(found->second);
-      } else {
-        double number = 0;
-        if (!parse_number(target, number))
-          table.fail(row, fmt::format("the target wants a number, got `{}`", target.substr(0, 40)),
-                     "`targets: labels` for classes");
-        numbers.push_back(static_cast<float>(number));
-      }
+    ValueSplit split{.info = {.size = table.rows(), .sample = {table.columns}}};
+    std::vector<float> targets;
+    if (has_labels_) {
+      split.info.classes = static_cast<int>(classes_.size());
+      split.info.class_names.resize(classes_.size());
+      for (const auto& [name, label] : classes_)
+        split.info.class_names[static_cast<std::size_t>(label)] = name;
+      split.labels = labels_of(table);
+    } else {
+      split.info.target = {std::ssize(form_.targets)};
+      targets = target_values_of(table);
     }
-    form.classes = static_cast<int>(classes_.size());
-    if (!has_labels_) form.target = {targets};
-    return std::make_unique<Numbers>(std::move(form),
-                                     std::make_unique<CsvNumbers>(std::move(table), std::move(numbers)));
+    return std::make_unique<StoredValues>(std::move(split),
+                                          std::make_unique<CsvValues>(std::move(table), std::move(targets)));
+  }
+  std::vector<std::int32_t> labels_of(const CsvTable& table) const {
+    std::vector<std::int32_t> labels;
+    for (const std::string& name : table.targets) {
+      const auto found = classes_.find(name);
+      if (found == classes_.end())
+        table.fail(std::ssize(labels), "a class that training lacks",
+                   fmt::format("{} is none of the {} classes there", shown_field(name), classes_.size()));
+      labels.push_back(found->second);
+    }
+    return labels;
+  }
+  /// (rows, targets)
+  std::vector<float> target_values_of(const CsvTable& table) const {
+    std::vector<float> values;
+    for (const std::string& field : table.targets) {
+      const std::int64_t targets = std::ssize(form_.targets), i = std::ssize(values);
+      double value = 0;
+      if (!parse_number(field, value))
+        table.fail(
+            i / targets,
+            fmt::format("target column {} requires a number, got {}",
+                        table.target_columns[static_cast<std::size_t>(i % targets)], shown_field(field)),
+            field.empty() ? "complete these samples or remove them" : "`targets: labels` for classes");
+      values.push_back(static_cast<float>(value));
+    }
+    return values;
   }
 
   CsvForm form_;
@@ -150,23 +167,26 @@ class Csv final : public Reader {
 
 const Registry<Reader, const ReaderContext&>::Add registered{
     {.name = "csv",
-     .help = "tables of numbers as text, a sample a line; plain or .gz",
+     .help = "tables of numbers as text, one sample per line; plain or .gz",
      .settings =
          {text("train", "file of the training samples"),
-          text("test", "file of the test samples; without one, data.validation sets some apart").optional(),
-          either("target", "what is to be learnt",
-                 {text("column", "a column's name, or its number from 1"),
-                  list_of("columns", "several of them, for `targets: numbers`", text("", "a column"))}),
-          choice("targets", "what the target column holds: classes, or numbers", {"labels", "numbers"})
+          text("test",
+               "file of the test samples; without one, data.validation takes some of the training samples")
+              .optional(),
+          either("target", "the target column",
+                 {text("column", "name of a column, or its number from 1"),
+                  list_of("columns", "several columns, for `targets: numbers`",
+                          text("", "name or number of a column"))}),
+          choice("targets", "labels: the target column names classes; numbers: target columns hold numbers",
+                 {"labels", "numbers"})
               .fallback("labels"),
-          list_of("ignore", "columns left out, by name or number from 1", text("", "a column"))
-              .fallback("[]"),
-          integer("header", "lines above the samples; the last names the columns, if it has as many fields")
+          list_of("ignore", "columns to leave out", text("", "name or number of a column")).fallback("[]"),
+          integer("header",
+                  "lines above the samples; the last one names the columns, if it has a field for each")
               .at_least(0)
               .at_most(1000)
               .fallback("1"),
-          choice("separator", "what stands between fields", {"comma", "semicolon", "tab"})
-              .fallback("comma")}},
+          choice("separator", "separator of fields", {"comma", "semicolon", "tab"}).fallback("comma")}},
     [](const Config& config, const ReaderContext& context) {
       return std::make_unique<Csv>(config, context);
     }};

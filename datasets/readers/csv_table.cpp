@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <unordered_map>
 
 #include "datasets/readers/byte_reader.h"
 #include "engine/core/error.h"
@@ -23,16 +25,13 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
               {Diagnostic{.what = what, .place = fmt::format("{}:{}", path, line), .notes = {note}}});
 }
 
-/// A field as a message shows it.
-std::string shown(std::string_view field) {
-  constexpr std::size_t kMost = 40;
-  std::string text(field.substr(0, kMost));
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-  return '`' + text + (field.size() > kMost ? "...`" : "`");
+std::string_view without_spaces(std::string_view text) {
+  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
+  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
+  return text;
 }
 
-/// Goes through a text by lines and fields. Quotes may hold separators, line ends and doubled quotes.
+/// Reads a text line by line, field by field. Quotes may hold separators, line ends and doubled quotes.
 class CsvText {
  public:
   CsvText(const std::string& path, std::string_view text, char separator)
@@ -41,7 +40,7 @@ class CsvText {
   bool at_end() const { return at_ == text_.size(); }
   std::int64_t line() const { return line_; }
 
-  /// The fields of the next line, which line() tells; they are valid until the next call.
+  /// The fields of the next line, whose number is line(). Valid until the next call.
   const std::vector<std::string>& next() {
     line_ = next_line_;
     std::size_t count = 0;
@@ -55,7 +54,7 @@ class CsvText {
   }
 
  private:
-  /// True when another field follows in this line.
+  /// Moves behind the end of a field; true if another field follows in this line.
   bool end_of_field() {
     if (at_end()) return false;
     const char c = text_[at_++];
@@ -69,7 +68,7 @@ class CsvText {
     while (!at_end() && text_[at_] != separator_ && text_[at_] != '\n' && text_[at_] != '\r') {
       if (text_[at_] == '"')
         fail_at(path_, line_, "a quote inside a field",
-                "a field with a quote in it stands in quotes, and the inner one is doubled");
+                "a field that holds a quote must be in quotes, with the inner quote doubled");
       if (text_[at_] == '\0') fail_at(path_, line_, "not a text file", "it holds a byte 0");
       ++at_;
     }
@@ -101,22 +100,88 @@ class CsvText {
   std::vector<std::string> fields_;
 };
 
-/// Which column a name or a number from 1 means.
-std::size_t find_column(const std::string& path, const std::vector<std::string>& names, std::size_t columns,
-                        const std::string& wanted) {
-  const auto found = std::ranges::find(names, wanted);
-  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  std::size_t number = 0;
-  const auto [end, problem] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
-  if (problem == std::errc{} && end == wanted.data() + wanted.size() && number >= 1 && number <= columns)
-    return number - 1;
-  std::string known;
-  for (const std::string& name : names) known += (known.empty() ? "its columns are " : ", ") + shown(name);
-  if (known.size() > 1000) known.resize(1000);
-  throw Error(ExitCode::data, {Diagnostic{.what = fmt::format("there is no column {}", shown(wanted)),
-                                          .place = path,
-                                          .notes = {fmt::format("it has {} columns", columns),
-                                                    known.empty() ? "they have no names" : known}}});
+/// The columns of a table and what each is used for.
+class Columns {
+ public:
+  enum class Use { input, target, nothing };
+
+  /// `names` may be of another length: then it is a title, and columns have numbers only.
+  Columns(const std::string& path, std::int64_t header_line, std::vector<std::string> names,
+          std::size_t count, const CsvForm& form)
+      : path_(path),
+        header_line_(std::max<std::int64_t>(header_line, 1)),
+        names_(std::move(names)),
+        uses_(count, Use::input) {
+    if (names_.size() != count) names_.clear();
+    for (const std::string& column : form.ignore) uses_[find(column)] = Use::nothing;
+    require_distinct_names();
+    for (const std::string& column : form.targets) {
+      targets_.push_back(find(column));
+      uses_[targets_.back()] = Use::target;
+    }
+  }
+
+  std::size_t count() const { return uses_.size(); }
+  std::int64_t inputs() const { return std::ranges::count(uses_, Use::input); }
+  bool is_input(std::size_t column) const { return uses_[column] == Use::input; }
+  /// From 0, in the order of CsvForm::targets.
+  const std::vector<std::size_t>& targets() const { return targets_; }
+
+ private:
+  /// The column that a name, or a number from 1, means.
+  std::size_t find(const std::string& wanted) const {
+    const auto found = std::ranges::find(names_, wanted);
+    if (found != names_.end()) {
+      const auto column = static_cast<std::size_t>(found - names_.begin());
+      const auto second = std::find(found + 1, names_.end(), wanted);
+      if (second != names_.end()) fail_same_name(column, static_cast<std::size_t>(second - names_.begin()));
+      return column;
+    }
+    std::size_t number = 0;
+    const auto [end, problem] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
+    if (problem == std::errc{} && end == wanted.data() + wanted.size() && number >= 1 && number <= count())
+      return number - 1;
+    std::string known;
+    for (const std::string& name : names_)
+      known += (known.empty() ? "its columns are " : ", ") + shown_field(name);
+    if (known.size() > 1000) known.resize(1000);
+    throw Error(ExitCode::data, {Diagnostic{.what = fmt::format("there is no column {}", shown_field(wanted)),
+                                            .place = path_,
+                                            .notes = {fmt::format("it has {} columns", count()),
+                                                      known.empty() ? "they have no names" : known}}});
+  }
+  /// Columns without a name, and ignored ones, may be alike.
+  void require_distinct_names() const {
+    std::unordered_map<std::string_view, std::size_t> first;
+    for (std::size_t column = 0; column < names_.size(); ++column) {
+      if (names_[column].empty() || uses_[column] == Use::nothing) continue;
+      const auto [entry, is_new] = first.emplace(names_[column], column);
+      if (!is_new) fail_same_name(entry->second, column);
+    }
+  }
+  [[noreturn]] void fail_same_name(std::size_t first, std::size_t second) const {
+    fail_at(
+        path_, header_line_,
+        fmt::format("columns {} and {} are both named {}", first + 1, second + 1, shown_field(names_[first])),
+        "rename one, name one by its number in `ignore`, or set `header: 0` if this line is a sample");
+  }
+
+  const std::string& path_;
+  std::int64_t header_line_;
+  std::vector<std::string> names_;
+  std::vector<Use> uses_;
+  std::vector<std::size_t> targets_;
+};
+
+/// Error(data) if a label is missing; tables write missing values as empty fields or as NaN.
+void require_label(const CsvText& csv, const std::string& path, std::size_t column, std::string_view label) {
+  std::string lower(label);
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (lower.empty() || lower == "nan" || lower == "-nan" || lower == "+nan")
+    fail_at(path, csv.line(),
+            fmt::format("column {} requires a label, got {}", column + 1, shown_field(label)),
+            "complete the samples without a label or remove them");
 }
 
 std::string read_whole(const std::string& path, std::string& fingerprint) {
@@ -129,14 +194,15 @@ std::string read_whole(const std::string& path, std::string& fingerprint) {
   return text;
 }
 
-/// What a column is for.
-enum class Use { number, target, nothing };
-
 }  // namespace
 
+std::string shown_field(std::string_view field) {
+  constexpr std::size_t kMost = 40;
+  return '`' + printable(field.substr(0, kMost)) + (field.size() > kMost ? "...`" : "`");
+}
+
 bool parse_number(std::string_view text, double& number) {
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
+  text = without_spaces(text);
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   return problem == std::errc{} && end == text.data() + text.size() &&
@@ -155,44 +221,44 @@ CsvTable read_csv(const std::string& path, const CsvForm& form) {
   CsvText csv(path, text, form.separator);
   std::vector<std::string> names;
   for (int line = 0; line < form.header && !csv.at_end(); ++line) names = csv.next();
-  std::vector<Use> uses;
-  std::vector<std::size_t> target_columns;
+  for (std::string& name : names) name = std::string(without_spaces(name));
+  const std::int64_t header_line = csv.line();
+  std::optional<Columns> columns;
   while (!csv.at_end()) {
     const std::vector<std::string>& fields = csv.next();
-    if (uses.empty()) {
-      uses.assign(fields.size(), Use::number);
-      if (names.size() != fields.size()) names.clear();  // it is a title, not the names of columns
-      for (const std::string& column : form.ignore)
-        uses[find_column(path, names, uses.size(), column)] = Use::nothing;
-      for (const std::string& column : form.targets) {
-        target_columns.push_back(find_column(path, names, uses.size(), column));
-        uses[target_columns.back()] = Use::target;
-      }
-      table.columns = std::ranges::count(uses, Use::number);
+    if (!columns) {
+      columns.emplace(path, header_line, std::move(names), fields.size(), form);
+      for (const std::size_t column : columns->targets()) table.target_columns.push_back(column + 1);
+      table.columns = columns->inputs();
       if (table.columns == 0)
-        fail_at(path, csv.line(), "no column is left to learn from", "all are the target or ignored");
+        fail_at(path, csv.line(), "no input column is left", "all columns are targets or ignored");
     }
-    if (fields.size() != uses.size())
+    if (fields.size() != columns->count())
       fail_at(path, csv.line(),
-              fmt::format("{} field{}, where {} are wanted", fields.size(), fields.size() == 1 ? "" : "s",
-                          uses.size()),
-              "the first sample has so many");
+              fmt::format("{} field{}, {} expected", fields.size(), fields.size() == 1 ? "" : "s",
+                          columns->count()),
+              "all lines must have as many fields as the first sample");
     for (std::size_t column = 0; column < fields.size(); ++column) {
+      if (!columns->is_input(column)) continue;
       const std::string& field = fields[column];
-      if (uses[column] != Use::number) continue;
       double number = 0;
       if (!parse_number(field, number))
-        fail_at(path, csv.line(), fmt::format("column {} wants a number, got {}", column + 1, shown(field)),
-                field.empty() ? "samples with missing numbers have to be completed or taken out"
-                              : "a column of other things can be named in `ignore`");
-      table.numbers.push_back(static_cast<float>(number));
+        fail_at(path, csv.line(),
+                fmt::format("column {} requires a number, got {}", column + 1, shown_field(field)),
+                field.empty() ? "complete the samples with missing values or remove them"
+                              : "name a column of other values in `ignore`");
+      table.values.push_back(static_cast<float>(number));
     }
-    for (const std::size_t column : target_columns) table.targets.push_back(fields[column]);
+    for (const std::size_t column : columns->targets()) {
+      const std::string_view target = without_spaces(fields[column]);
+      if (form.has_labels) require_label(csv, path, column, target);
+      table.targets.emplace_back(target);
+    }
     table.lines.push_back(csv.line());
   }
   if (table.lines.empty())
     fail_at(path, std::max<std::int64_t>(csv.line(), 1), "CSV file holds no sample",
-            fmt::format("{} line{} of header, then nothing", form.header, form.header == 1 ? "" : "s"));
+            fmt::format("nothing follows {} line{} of header", form.header, form.header == 1 ? "" : "s"));
   return table;
 }
 

@@ -1,34 +1,43 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainer {
 
-/// How a CSV file is written and what of it is wanted.
+/// How a CSV file is written, and which columns are inputs and targets.
 struct CsvForm {
   char separator = ',';
-  int header = 1;                    ///< lines above the samples, of which the last one may name the columns
+  int header = 1;                    ///< lines above the samples; the last one may name the columns
   std::vector<std::string> targets;  ///< columns by name, or by number from 1
-  std::vector<std::string> ignore;   ///< columns left out, by name or number
+  bool has_labels = true;            ///< targets are labels: empty fields and `nan` are errors
+  std::vector<std::string> ignore;   ///< columns to leave out, by name or number
 };
 
-/// A CSV file, read whole: a row of numbers a line, and the targets as they are written. Strict: what is no
-/// number or has another number of fields is an Error(data) with the line.
+/// A CSV file, read whole. Spaces and tabs around a field are no part of it. Strict: an input that is no
+/// finite number, a missing label, a line with another number of fields and two columns of one name are
+/// Errors(data) with line and column.
 struct CsvTable {
   std::string path, fingerprint;
-  std::int64_t columns = 0;  ///< without targets and what is ignored
-  std::vector<float> numbers;
-  std::vector<std::string> targets;  ///< of a sample in the order of CsvForm::targets
-  std::vector<std::int64_t> lines;   ///< where each sample stands, counted from 1
+  std::int64_t columns = 0;                 ///< inputs: all but targets and ignored columns
+  std::vector<std::size_t> target_columns;  ///< numbers from 1, in the order of CsvForm::targets
+  std::vector<float> values;                ///< (rows, columns)
+  std::vector<std::string> targets;         ///< (rows, target columns), as they are written
+  std::vector<std::int64_t> lines;          ///< of each row in the file, from 1
 
   std::int64_t rows() const { return static_cast<std::int64_t>(lines.size()); }
+  /// Throws Error(data) that points to a row's line.
   [[noreturn]] void fail(std::int64_t row, const std::string& what, const std::string& expected) const;
 };
 
 CsvTable read_csv(const std::string& path, const CsvForm& form);
 
-/// The whole of a text as a finite number; false when it is none.
+/// Parses all of a text as a finite number in the range of float; false if it is none.
 bool parse_number(std::string_view text, double& number);
+
+/// A field as messages show it: in quotes, shortened, without control characters.
+std::string shown_field(std::string_view field);
 
 }  // namespace trainer

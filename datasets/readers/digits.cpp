@@ -16,26 +16,25 @@ namespace {
 
 constexpr std::int64_t kTrain = 60000, kTest = 10000;
 
-/// A split of the drawn digits. Each is drawn when a rank of the host first reads it, then kept for all of
-/// them: no run waits for all digits, and none is drawn twice. With `by_pixel` each pixel has a label: the
-/// digit where there is ink, else the class behind them.
+/// A split of the drawn digits. Each is drawn at its first read and kept for all ranks of the host, so that
+/// no run waits for all digits. With `by_pixel` each pixel has a label: the digit if it is ink, else
+/// kBackground.
 class DrawnDigits final : public Dataset {
  public:
   DrawnDigits(DigitSplit split, std::int64_t size, bool by_pixel)
-      : split_(split), size_(size), by_pixel_(by_pixel) {}
+      : Dataset({.size = size,
+                 .sample = {kDigitSize, kDigitSize, 1},
+                 .classes = by_pixel ? kBackground + 1 : kBackground,
+                 .positions = by_pixel ? kPixels : 0}),
+        split_(split) {}
 
-  std::int64_t size() const override { return size_; }
-  Shape sample() const override { return {kDigitSize, kDigitSize, 1}; }
-  int classes() const override { return by_pixel_ ? kBackground + 1 : kBackground; }
-  std::int64_t positions() const override { return by_pixel_ ? kPixels : 0; }
-  std::int32_t label(std::int64_t index) const override {
-    if (by_pixel_) throw std::logic_error("a image has a label for each pixel");
-    return drawn_label(split_, index);
-  }
   void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override {
-    if (!by_pixel_) return Dataset::read_labels(indices, labels);
-    constexpr std::uint8_t kInk = 128;
     auto label = labels.begin();
+    if (positions() == 0) {
+      for (const std::int64_t index : indices) *label++ = drawn_label(split_, index);
+      return;
+    }
+    constexpr std::uint8_t kInk = 128;
     Drawing own;
     for (const std::int64_t index : indices) {
       const std::int32_t digit = drawn_label(split_, index);
@@ -43,14 +42,14 @@ class DrawnDigits final : public Dataset {
     }
   }
 
-  /// The pixels, then what is known of each digit.
-  std::int64_t stored_bytes() const override { return size_ * (kPixels + 1); }
+  /// The pixels, then the state of each digit.
+  std::int64_t stored_bytes() const override { return size() * (kPixels + 1); }
   void fill(std::span<std::uint8_t> memory) override {
-    std::ranges::fill(memory.last(static_cast<std::size_t>(size_)), kBlank);
+    std::ranges::fill(memory.last(static_cast<std::size_t>(size())), kBlank);
   }
   void attach(std::span<std::uint8_t> memory) override {
-    pixels_ = memory.first(static_cast<std::size_t>(size_ * kPixels));
-    progress_ = memory.last(static_cast<std::size_t>(size_));
+    pixels_ = memory.first(static_cast<std::size_t>(size() * kPixels));
+    progress_ = memory.last(static_cast<std::size_t>(size()));
   }
 
   void read(std::span<const std::int64_t> indices, Tensor x) const override {
@@ -64,14 +63,14 @@ class DrawnDigits final : public Dataset {
 
  private:
   static constexpr std::int64_t kPixels = kDigitSize * kDigitSize;
-  /// What is known of a digit.
+  // States of a digit.
   static constexpr std::uint8_t kBlank = 0, kBegun = 1, kDrawn = 2;
   static constexpr std::int32_t kBackground = 10;
   using Image = std::span<std::uint8_t, kPixels>;
   using Drawing = std::array<std::uint8_t, kPixels>;
 
   Image image(std::int64_t index) const {
-    if (index < 0 || index >= size_) throw std::logic_error("a digit that is not there");
+    if (index < 0 || index >= size()) throw std::logic_error("a sample index out of range");
     return Image(pixels_.subspan(static_cast<std::size_t>(index * kPixels), kPixels));
   }
 
@@ -89,14 +88,12 @@ class DrawnDigits final : public Dataset {
   Image drawn(std::int64_t index, Drawing& own) const {
     const Image kept = image(index);
     if (is_drawn(index, kept)) return kept;
-    // Somebody else is just drawing it: rather than to wait, once more.
+    // Another thread draws it right now: drawing it again is faster than waiting.
     draw_digit(split_, index, own);
     return own;
   }
 
   DigitSplit split_;
-  std::int64_t size_;
-  bool by_pixel_;
   std::span<std::uint8_t> pixels_, progress_;
 };
 

@@ -15,18 +15,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The images of a split: class by class in order of their folders' names, each in order of file names. A
-/// million names fit in some 40 MB.
+/// The images of a split, sorted by class folder, then by file name. A million names take about 40 MB.
 class ImageList {
  public:
-  /// `expected` are the folders' names in training; empty: those found here.
+  /// `expected`: the class folders of training, sorted; empty: those found here.
   ImageList(const fs::path& folder, const std::vector<std::string>& expected) : folder_(folder.string()) {
     for (const std::string& name : entries(folder, fs::file_type::directory)) classes_.push_back(name);
-    if (classes_.empty()) fail("no class is there", "images lie in a folder for each class");
+    if (classes_.empty()) fail("no class folder found", "each class has a folder with its images");
     if (!expected.empty()) {
       for (const std::string& name : classes_)
         if (!std::ranges::binary_search(expected, name))
-          fail("a class that is not in training", fmt::format("folder {}", name));
+          fail("a class that training lacks", fmt::format("folder {}", name));
     }
     const std::vector<std::string>& order = expected.empty() ? classes_ : expected;
     for (const std::string& name : classes_) {
@@ -61,7 +60,7 @@ class ImageList {
   [[noreturn]] void fail(const std::string& what, const std::string& note) const {
     throw Error(ExitCode::data, {Diagnostic{.what = what, .place = folder_, .notes = {note}}});
   }
-  /// Sorted names of what lies in a folder, but for hidden things.
+  /// Sorted names of a folder's entries of one type, without hidden ones.
   std::vector<std::string> entries(const fs::path& folder, fs::file_type type) const {
     std::vector<std::string> names;
     std::error_code problem;
@@ -88,21 +87,23 @@ class ImageList {
   std::vector<std::string> classes_;
 };
 
-/// Images that are decoded whenever they are read, cut to one shape and scaled to one size.
+/// Images that are decoded at each read, cropped to one aspect ratio and scaled to one size.
 class ImageFolder final : public Dataset {
  public:
-  /// `names`: of the classes.
-  ImageFolder(ImageList list, std::vector<std::string> names, const ImageExtents& extents, double crop)
-      : list_(std::move(list)), names_(std::move(names)), extents_(extents), crop_(crop) {}
+  /// `names`: of all classes, sorted.
+  ImageFolder(ImageList list, const std::vector<std::string>& names, const ImageExtents& extents, double crop)
+      : Dataset({.size = list.size(),
+                 .sample = {extents.height, extents.width, extents.channels},
+                 .classes = static_cast<int>(names.size()),
+                 .class_names = names,
+                 .is_streamed = true}),
+        list_(std::move(list)),
+        extents_(extents),
+        crop_(crop) {}
 
-  std::int64_t size() const override { return list_.size(); }
-  Shape sample() const override { return {extents_.height, extents_.width, extents_.channels}; }
-  int classes() const override { return static_cast<int>(names_.size()); }
-  std::int32_t label(std::int64_t index) const override { return list_.label(index); }
-  bool is_streamed() const override { return true; }
-
-  std::vector<std::string> class_names() const override { return names_; }
-
+  void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override {
+    std::ranges::transform(indices, labels.begin(), [&](std::int64_t index) { return list_.label(index); });
+  }
   void read(std::span<const std::int64_t> indices, Tensor x) const override {
     std::unique_ptr<ImageScaler> scaler = borrow();
     for (std::size_t row = 0; row < indices.size(); ++row)
@@ -112,7 +113,7 @@ class ImageFolder final : public Dataset {
   }
 
  private:
-  /// Memory that one thread works in; kept for the next.
+  /// A scaler that no other thread uses; read() puts it back.
   std::unique_ptr<ImageScaler> borrow() const {
     const std::lock_guard lock(mutex_);
     if (scalers_.empty()) return std::make_unique<ImageScaler>(extents_, crop_);
@@ -122,22 +123,20 @@ class ImageFolder final : public Dataset {
   }
 
   ImageList list_;
-  std::vector<std::string> names_;
   ImageExtents extents_;
   double crop_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<ImageScaler>> scalers_;
 };
 
-/// Folders of PNG and JPEG files, one for each class, as ImageNet lies on disks.
+/// A folder of PNG and JPEG files for each class: the layout of ImageNet.
 class ImageFolderReader final : public Reader {
  public:
   ImageFolderReader(const Config& config, const ReaderContext& context)
       : train_(fs::path(context.path) / config.get<std::string>("train")), crop_(config.get<double>("crop")) {
     const auto size = config.get<std::vector<std::int64_t>>("size");
     extents_ = {size[0], size[1], config.get<bool>("gray") ? 1 : 3};
-    // A resolved config tells no default as if it had been asked for: without this key it goes on where there
-    // is no test set.
+    // Without the key, an absent folder means that there is no test set.
     const fs::path usual = fs::path(context.path) / "val";
     if (config.has("test"))
       test_ = fs::path(context.path) / config.get<std::string>("test");
@@ -171,17 +170,17 @@ class ImageFolderReader final : public Reader {
 
 const Registry<Reader, const ReaderContext&>::Add registered{
     {.name = "image_folder",
-     .help = "PNG and JPEG files in a folder for each class, decoded whenever they are read",
+     .help = "PNG and JPEG files in a folder for each class, decoded at each read",
      .settings =
-         {text("train", "folder of the training samples' folders").fallback("train"),
-          text("test", "folder of the test samples' folders, with the same names (val, where that is there)")
+         {text("train", "folder that holds the class folders of the training samples").fallback("train"),
+          text("test", "folder that holds the class folders of the test samples; default: val, if it exists")
               .optional(),
-          integers("size", "height and width that images are scaled to", 2).at_least(1).at_most(1 << 14),
-          real("crop", "side of the part that is taken, out of the middle, relative to the largest there is")
+          integers("size", "height and width to which images are scaled", 2).at_least(1).at_most(1 << 14),
+          real("crop", "side of the centre crop, relative to the largest one")
               .above(0)
               .at_most(1)
               .fallback("1"),
-          boolean("gray", "one channel instead of red, green and blue").fallback("false")}},
+          boolean("gray", "convert images to one channel").fallback("false")}},
     [](const Config& config, const ReaderContext& context) {
       return std::make_unique<ImageFolderReader>(config, context);
     }};

@@ -8,7 +8,7 @@
 #include "datasets/readers/byte_reader.h"
 #include "datasets/readers/known_files.h"
 #include "datasets/readers/npy_array.h"
-#include "datasets/readers/numbers.h"
+#include "datasets/readers/values.h"
 #include "datasets/readers/zip_file.h"
 #include "engine/config/registry.h"
 
@@ -20,7 +20,7 @@ constexpr float kWhite = 255;
 /// Where the channels of images lie in an array of them.
 enum class Channels { last, first, none };
 
-/// One sample of an array whose first axis counts the samples, with channels last.
+/// Shape of one sample in memory, channels last, from an array of (samples, ...).
 Shape sample_of(const NpyArray& array, Channels channels) {
   const Shape sample = array.shape().without_front();
   if (sample.rank() == 0) return {1};
@@ -29,12 +29,13 @@ Shape sample_of(const NpyArray& array, Channels channels) {
   return sample;
 }
 
-/// An array of labels for each position of samples: their shape without channels.
-Shape shape_of_position_labels(const NumberForm& form) {
-  const Shape& sample = form.sample;
-  return Shape(sample.extents().first(static_cast<std::size_t>(sample.rank() - 1))).with_front(form.size);
+/// (samples, positions...): the samples' shape without channels.
+Shape shape_of_position_labels(const DatasetInfo& info) {
+  const Shape& sample = info.sample;
+  return Shape(sample.extents().first(static_cast<std::size_t>(sample.rank() - 1))).with_front(info.size);
 }
 
+/// Transposes samples in place from (C, H, W) to `sample`, (H, W, C).
 void channels_to_the_end(const Shape& sample, std::span<float> all) {
   const std::int64_t channels = sample[2], area = sample[0] * sample[1];
   if (channels == 1) return;
@@ -47,8 +48,8 @@ void channels_to_the_end(const Shape& sample, std::span<float> all) {
   }
 }
 
-/// The arrays of a split, and how they become samples.
-class NpyFiles final : public NumberFiles {
+/// The arrays of a split, read whole.
+class NpyFiles final : public ValueFiles {
  public:
   NpyFiles(std::unique_ptr<NpyArray> inputs, std::unique_ptr<NpyArray> targets, Channels channels)
       : inputs_(std::move(inputs)), targets_(std::move(targets)), channels_(channels) {}
@@ -62,29 +63,29 @@ class NpyFiles final : public NumberFiles {
   }
 
  private:
-  void arrange(const NpyArray& array, std::span<float> numbers) const {
+  void arrange(const NpyArray& array, std::span<float> elements) const {
     if (channels_ == Channels::first && array.shape().rank() == 4)
-      channels_to_the_end(sample_of(array, channels_), numbers);
+      channels_to_the_end(sample_of(array, channels_), elements);
   }
 
   std::unique_ptr<NpyArray> inputs_, targets_;
   Channels channels_;
 };
 
-/// The same arrays in plain files, of which rows are read when they are wanted.
-class NpyRows final : public NumberRows {
+/// The arrays of a split in plain files, read row by row.
+class NpyRows final : public ValueRows {
  public:
-  /// `targets` is null where they are labels.
+  /// `targets` is null if they are labels.
   NpyRows(std::unique_ptr<NpyArray> inputs, std::unique_ptr<NpyArray> targets, Channels channels)
       : inputs_(std::move(inputs)), channels_(channels) {
     if (targets) targets_.emplace(std::move(targets));
   }
 
-  void read_sample(std::int64_t index, std::span<float> numbers) const override {
-    read_row(inputs_, index, numbers, inputs_.array->is_bytes() ? kWhite : 1);
+  void read_sample(std::int64_t index, std::span<float> elements) const override {
+    read_row(inputs_, index, elements, inputs_.array->is_bytes() ? kWhite : 1);
   }
-  void read_target(std::int64_t index, std::span<float> numbers) const override {
-    read_row(*targets_, index, numbers, 1);
+  void read_target(std::int64_t index, std::span<float> elements) const override {
+    read_row(*targets_, index, elements, 1);
   }
 
  private:
@@ -92,15 +93,15 @@ class NpyRows final : public NumberRows {
     explicit Rows(std::unique_ptr<NpyArray> which)
         : array(std::move(which)), file(array->place(), ExitCode::data) {
       if (!array->lies_in(file))
-        array->fail("a packed array cannot be streamed", "unpack the file, or leave `streamed` out");
+        array->fail("a packed array cannot be streamed", "unpack the file, or remove `streamed`");
     }
     std::unique_ptr<NpyArray> array;
     InputFile file;
   };
-  void read_row(const Rows& from, std::int64_t index, std::span<float> numbers, float divisor) const {
-    from.array->read_row(from.file, index, numbers, divisor);
+  void read_row(const Rows& from, std::int64_t index, std::span<float> elements, float divisor) const {
+    from.array->read_row(from.file, index, elements, divisor);
     if (channels_ == Channels::first && from.array->shape().rank() == 4)
-      channels_to_the_end(sample_of(*from.array, channels_), numbers);
+      channels_to_the_end(sample_of(*from.array, channels_), elements);
   }
 
   Rows inputs_;
@@ -108,7 +109,7 @@ class NpyRows final : public NumberRows {
   Channels channels_;
 };
 
-/// Arrays of numpy: inputs and targets of each split, in files of their own or in one archive.
+/// NumPy arrays: inputs and targets of each split, in separate files or in one archive.
 class NpyReader final : public Reader {
  public:
   NpyReader(const Config& config, const ReaderContext& context)
@@ -123,8 +124,7 @@ class NpyReader final : public Reader {
     channels_ = channels == "first" ? Channels::first : channels == "none" ? Channels::none : Channels::last;
     if (config.has("test_lengths") != (config.has("test_inputs") && config.has("train_lengths")))
       config.fail(config.has("test_lengths") ? "test_lengths" : "train_lengths",
-                  "training samples and test samples are padded alike, or neither are",
-                  "give both, or neither");
+                  "lengths are given for one split only", "give both, or neither");
     train_ = {name("train_inputs"), name("train_targets"), name("train_lengths")};
     test_ = {name("test_inputs"), name("test_targets"), name("test_lengths")};
     directory_ = context.path;
@@ -177,7 +177,7 @@ class NpyReader final : public Reader {
       const std::string found = existing_file(path(name));
       bytes = std::make_unique<ByteReader>(found.empty() ? path(name) : found);
     } else {
-      // Streams read from the archive when samples are loaded, so each holds one of its own.
+      // Streams are read when samples are loaded: each holds its own archive.
       bytes = std::make_unique<Archived>(archive_path_, name);
     }
     source.fingerprint.push_back(bytes->fingerprint());
@@ -186,50 +186,55 @@ class NpyReader final : public Reader {
   std::unique_ptr<Dataset> split(const Names& names, DataSource& source) {
     auto inputs = array(names.inputs, source), targets = array(names.targets, source);
     if (inputs->shape().rank() == 0)
-      inputs->fail("npy array is a single number", "its first axis counts samples");
+      inputs->fail("npy array is a scalar", "its first axis must count samples");
     if (targets->shape().rank() == 0 || targets->shape()[0] != inputs->shape()[0])
       targets->fail("inputs and targets differ in number",
                     fmt::format("{} inputs, targets are {}", inputs->shape()[0], targets->shape().text()));
-    NumberForm form{.size = inputs->shape()[0], .sample = sample_of(*inputs, channels_)};
-    if (!names.lengths.empty()) read_lengths(*array(names.lengths, source), form);
+    ValueSplit split{.info = {.size = inputs->shape()[0],
+                              .sample = sample_of(*inputs, channels_),
+                              .is_streamed = streamed_}};
+    DatasetInfo& info = split.info;
+    if (!names.lengths.empty()) read_lengths(*array(names.lengths, source), split);
     if (has_labels_) {
-      const bool one = targets->shape().size() == form.size;
-      if (!targets->is_integer() || (!one && targets->shape() != shape_of_position_labels(form)))
+      const bool one = targets->shape().size() == info.size;
+      if (!targets->is_integer() || (!one && targets->shape() != shape_of_position_labels(info)))
         targets->fail("npy array does not hold labels",
-                      fmt::format("labels are one integer a sample, or one for each of its positions; inputs "
+                      fmt::format("labels are one integer per sample, or one per position; inputs "
                                   "are {}, it is {}{}",
                                   inputs->shape().text(), targets->shape().text(),
                                   targets->is_integer() ? "" : " floats"));
-      if (!one) form.positions = targets->shape().without_front().size();
-      form.labels.resize(static_cast<std::size_t>(targets->shape().size()));
-      targets->read_labels(form.labels, classes_ > 0 ? classes_ - 1 : kMostClasses - 1);
-      if (classes_ == 0) classes_ = *std::ranges::max_element(form.labels) + 1;
-      form.classes = classes_;
+      if (!one) info.positions = targets->shape().without_front().size();
+      split.labels.resize(static_cast<std::size_t>(targets->shape().size()));
+      targets->read_labels(split.labels, classes_ > 0 ? classes_ - 1 : kMostClasses - 1);
+      if (classes_ == 0) classes_ = *std::ranges::max_element(split.labels) + 1;
+      info.classes = classes_;
     } else {
-      form.target = sample_of(*targets, channels_);
+      info.target = sample_of(*targets, channels_);
     }
     if (streamed_)
-      return std::make_unique<StreamedNumbers>(
-          std::move(form), std::make_unique<NpyRows>(std::move(inputs),
-                                                     has_labels_ ? nullptr : std::move(targets), channels_));
-    return std::make_unique<Numbers>(
-        std::move(form), std::make_unique<NpyFiles>(std::move(inputs), std::move(targets), channels_));
+      return std::make_unique<StreamedValues>(
+          std::move(split), std::make_unique<NpyRows>(std::move(inputs),
+                                                      has_labels_ ? nullptr : std::move(targets), channels_));
+    return std::make_unique<StoredValues>(
+        std::move(split), std::make_unique<NpyFiles>(std::move(inputs), std::move(targets), channels_));
   }
 
-  /// Of samples that are sequences with padding.
-  static void read_lengths(NpyArray& lengths, NumberForm& form) {
-    if (form.sample.rank() > 2 || form.sample.size() < 2)
-      lengths.fail("only sequences have lengths",
-                   fmt::format("inputs (samples, positions, features); a sample is {}", form.sample.text()));
-    if (!lengths.is_integer() || lengths.shape() != Shape{form.size})
+  static void read_lengths(NpyArray& lengths, ValueSplit& split) {
+    DatasetInfo& info = split.info;
+    if (info.sample.rank() > 2 || info.sample.size() < 2)
+      lengths.fail(
+          "lengths are given for samples that are no sequences",
+          fmt::format("inputs must be (samples, positions, features); a sample is {}", info.sample.text()));
+    if (!lengths.is_integer() || lengths.shape() != Shape{info.size})
       lengths.fail("npy array does not hold lengths",
-                   fmt::format("lengths are one integer for each of {} samples, it is {}{}", form.size,
+                   fmt::format("lengths are one integer for each of {} samples, it is {}{}", info.size,
                                lengths.shape().text(), lengths.is_integer() ? "" : " floats"));
-    form.lengths.resize(static_cast<std::size_t>(form.size));
-    lengths.read_lengths(form.lengths, form.sample[0]);
+    info.has_lengths = true;
+    split.lengths.resize(static_cast<std::size_t>(info.size));
+    lengths.read_lengths(split.lengths, info.sample[0]);
   }
 
-  /// An array of an archive, together with the archive.
+  /// An array of an archive that it owns.
   class Archived final : public ByteStream {
    public:
     Archived(const std::string& path, const std::string& name)
@@ -256,22 +261,20 @@ class NpyReader final : public Reader {
 
 std::vector<Setting> array_settings(const std::string& what) {
   return {
-      text("train_inputs", what + " of the training samples, which its first axis counts"),
-      text("train_targets", what + " of their targets"),
+      text("train_inputs", what + " of the training inputs; the first axis counts samples"),
+      text("train_targets", what + " of the training targets"),
       text("test_inputs", "as train_inputs").optional(),
       text("test_targets", "as train_targets").optional(),
-      text("train_lengths", what + " of their lengths, where samples are sequences: so many positions of "
-                                   "each come first, the rest "
-                                   "is padding")
+      text("train_lengths", what + " of the sequences' lengths; the positions behind a length are padding")
           .optional(),
       text("test_lengths", "as train_lengths").optional(),
       choice(
           "targets",
-          "labels: one integer a sample, or one for each position of it (a pixel), classes counted from 0; "
-          "numbers: any array",
+          "labels: one integer per sample, or one per position (pixel), classes counted from 0; numbers: any "
+          "array",
           {"labels", "numbers"})
           .fallback("labels"),
-      choice("channels", "where the channels of images lie; none: one channel, without an axis",
+      choice("channels", "axis of the channels of images; none: one channel, without an axis",
              {"last", "first", "none"})
           .fallback("last")};
 }
@@ -279,8 +282,8 @@ std::vector<Setting> array_settings(const std::string& what) {
 std::vector<Setting> file_settings() {
   std::vector<Setting> settings = array_settings("file");
   settings.push_back(boolean("streamed",
-                             "samples are read from the files whenever they are wanted: for plain files that "
-                             "are too large for memory")
+                             "read samples from the files each time: for plain files that are too large for "
+                             "memory")
                          .fallback("false"));
   return settings;
 }
@@ -296,10 +299,9 @@ std::unique_ptr<Reader> make(const Config& config, const ReaderContext& context)
 }
 
 const Registry<Reader, const ReaderContext&>::Add npy{
-    {.name = "npy", .help = "numpy arrays in .npy files, plain or .gz", .settings = file_settings()}, make};
+    {.name = "npy", .help = "NumPy arrays in .npy files, plain or .gz", .settings = file_settings()}, make};
 const Registry<Reader, const ReaderContext&>::Add npz{
-    {.name = "npz", .help = "numpy arrays in an archive that savez wrote", .settings = archive_settings()},
-    make};
+    {.name = "npz", .help = "NumPy arrays in an .npz archive", .settings = archive_settings()}, make};
 
 }  // namespace
 }  // namespace trainer

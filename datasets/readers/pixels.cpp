@@ -6,8 +6,9 @@
 #include "engine/math/elementwise.h"
 
 namespace trainer {
+
 void prefetch(const std::uint8_t* bytes, std::size_t count) {
-  constexpr std::size_t kLine = 64, kMost = 4096;  // of a longer row the processor then sees the end coming
+  constexpr std::size_t kLine = 64, kMost = 4096;  // the processor's own prefetcher loads the rest
   for (std::size_t i = 0; i < std::min(count, kMost); i += kLine) __builtin_prefetch(bytes + i);
 }
 
@@ -22,24 +23,26 @@ void Pixels::attach(std::span<std::uint8_t> memory) {
   labels_ = memory.subspan(pixels_.size());
 }
 
-std::int32_t Pixels::label(std::int64_t index) const {
-  if (index < 0 || index >= std::ssize(labels_)) throw std::logic_error("a label that is not there");
-  return labels_[static_cast<std::size_t>(index)];
+void Pixels::read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const {
+  for (std::size_t row = 0; row < indices.size(); ++row) {
+    if (indices[row] < 0 || indices[row] >= std::ssize(labels_))
+      throw std::logic_error("a sample index out of range");
+    labels[row] = labels_[static_cast<std::size_t>(indices[row])];
+  }
 }
 
 void Pixels::read(std::span<const std::int64_t> indices, Tensor x) const {
-  const auto area = static_cast<std::size_t>(sample_.size());
+  const auto area = static_cast<std::size_t>(sample().size());
   const auto image = [&](std::size_t row) {
     return pixels_.data() + static_cast<std::size_t>(indices[row]) * area;
   };
   for (const std::int64_t index : indices)
     if (index < 0 || (static_cast<std::size_t>(index) + 1) * area > pixels_.size())
-      throw std::logic_error("a sample that is not there");
-  // Shuffled images lie far apart: each is fetched while those before it are converted.
+      throw std::logic_error("a sample index out of range");
   for (std::size_t row = 0; row < std::min(kRowsAhead, indices.size()); ++row) prefetch(image(row), area);
   for (std::size_t row = 0; row < indices.size(); ++row) {
     if (row + kRowsAhead < indices.size()) prefetch(image(row + kRowsAhead), area);
-    bytes_to_unit(sample_.size(), image(row), x.data() + row * area);
+    bytes_to_unit(sample().size(), image(row), x.data() + row * area);
   }
 }
 

@@ -12,15 +12,15 @@ std::int64_t channel_count(const Shape& sample) { return sample.rank() == 0 ? 1 
 ChannelStatistics channel_statistics(const Dataset& samples) {
   const auto channels = static_cast<std::size_t>(channel_count(samples.sample()));
   std::vector<double> sums(channels), squares(channels);
-  std::int64_t numbers_seen = 0;
+  std::int64_t elements = 0;
   const std::int64_t sample_size = samples.sample().size();
   const auto own_size = [&](std::int64_t sample) {
     return samples.has_lengths() ? samples.length(sample) * (sample_size / samples.sample()[0]) : sample_size;
   };
 
-  // Of a set that is decoded from files, some samples are enough, evenly spread: others would take hours.
+  // A streamed dataset would take hours: evenly spread samples are enough.
   constexpr std::int64_t kEnough = 1024;
-  const std::int64_t used = samples.is_streamed() ? std::min(samples.size(), kEnough) : samples.size();
+  const std::int64_t used = samples.info().is_streamed ? std::min(samples.size(), kEnough) : samples.size();
   constexpr std::int64_t kChunk = 64;
   std::vector<std::int64_t> indices(kChunk);
   std::vector<float> pixels(static_cast<std::size_t>(samples.sample().with_front(kChunk).size()));
@@ -39,11 +39,11 @@ ChannelStatistics channel_statistics(const Dataset& samples) {
           sums[c] += value;
           squares[c] += value * value;
         }
-      numbers_seen += std::ssize(own);
+      elements += std::ssize(own);
     }
   }
 
-  const double count = static_cast<double>(numbers_seen) / static_cast<double>(channels);
+  const double count = static_cast<double>(elements) / static_cast<double>(channels);
   ChannelStatistics statistics;
   for (std::size_t c = 0; c < channels; ++c) {
     const double mean = sums[c] / count;
@@ -55,7 +55,7 @@ ChannelStatistics channel_statistics(const Dataset& samples) {
 }
 
 void Normalised::use(const ChannelStatistics& statistics) {
-  // A row of a image is one long loop, its few channels would be a very short one.
+  // One long loop over an image's row is faster than many short ones over its channels.
   const Shape sample = raw_->sample();
   if (sample.rank() > 1) rows_ = sample[0];
   scale_.clear();
@@ -79,13 +79,13 @@ void Normalised::normalise(Tensor samples) const {
                  samples.data());
 }
 
-void Normalised::take_back(Tensor samples) const {
+void Normalised::denormalise(Tensor samples) const {
   channel_affine(samples.rows() * rows_, std::ssize(mean_), samples.data(), deviation_.data(), mean_.data(),
                  samples.data());
 }
 
 void Normalised::read(std::span<const std::int64_t> indices, Tensor x) const {
-  // Few samples at a time, so that they are still in the cache when they are scaled.
+  // A few samples at a time: they are still in the cache when they are scaled.
   constexpr std::int64_t kFew = 16;
   for (std::int64_t first = 0; first < x.rows(); first += kFew) {
     const std::int64_t count = std::min(kFew, x.rows() - first);

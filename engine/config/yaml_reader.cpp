@@ -22,12 +22,6 @@ namespace {
   throw Error(ExitCode::usage, {diagnostic_at(place, std::move(what), std::move(hint), {}, std::move(help))});
 }
 
-bool is_utf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();)
-    if (next_character(text, at) == kNoCharacter) return false;
-  return true;
-}
-
 bool is_text(std::string_view text) {
   const auto binary = [](char c) {
     return static_cast<unsigned char>(c) < 0x20 && !std::strchr("\t\n\r", c);

@@ -2,7 +2,6 @@
 
 namespace trainer {
 
-// As RFC 3629 has it: no longer than needed, no surrogates, nothing above 10FFFF.
 std::uint32_t next_character(std::string_view text, std::size_t& at) {
   const auto first = static_cast<unsigned char>(text[at]);
   if (first < 0x80) {
@@ -17,11 +16,18 @@ std::uint32_t next_character(std::string_view text, std::size_t& at) {
     if ((next & 0xC0u) != 0x80) return kNoCharacter;
     character = character << 6 | (next & 0x3Fu);
   }
+  // RFC 3629 forbids overlong forms, surrogates and code points above 10FFFF.
   constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
   if (character < kLeast[length] || character > 0x10FFFF || (character >= 0xD800 && character < 0xE000))
     return kNoCharacter;
   at += length;
   return character;
+}
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();)
+    if (next_character(text, at) == kNoCharacter) return false;
+  return true;
 }
 
 }  // namespace trainer

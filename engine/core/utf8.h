@@ -8,8 +8,11 @@ namespace trainer {
 
 inline constexpr std::uint32_t kNoCharacter = 0xFFFFFFFF;
 
-/// Decodes the UTF-8 character at text[at] and moves `at` behind it. Returns kNoCharacter, without moving,
-/// where the bytes are not UTF-8.
+/// Decodes the character that begins at byte `at` and moves `at` behind it. Returns its code point;
+/// kNoCharacter, with `at` unchanged, if no valid UTF-8 begins there (RFC 3629).
 std::uint32_t next_character(std::string_view text, std::size_t& at);
+
+/// True if all of the text is valid UTF-8.
+bool is_utf8(std::string_view text);
 
 }  // namespace trainer

@@ -47,7 +47,7 @@ Shape scored_output(const Config& model, const Shape& output, std::int64_t posit
 Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
     : settings_(train_settings(root.at("train"))),
       data_(std::move(data)),
-      labels_per_sample_(data_.train->labels_per_sample()),
+      labels_per_sample_(data_.train->info().labels_per_sample()),
       mesh_(mesh),
       pool_(pool),
       blocks_(make_blocks(settings_, mesh, pool)),

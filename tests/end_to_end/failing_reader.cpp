@@ -14,12 +14,13 @@ namespace {
 class FailingSamples final : public Dataset {
  public:
   /// `after` below 0: it never fails.
-  explicit FailingSamples(std::int64_t after) : fails_(after >= 0), left_(after) {}
+  explicit FailingSamples(std::int64_t after)
+      : Dataset({.size = 60, .sample = {4}, .classes = 10}), fails_(after >= 0), left_(after) {}
 
-  std::int64_t size() const override { return 60; }
-  Shape sample() const override { return {4}; }
-  int classes() const override { return 10; }
-  std::int32_t label(std::int64_t index) const override { return static_cast<std::int32_t>(index % 10); }
+  void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override {
+    for (std::size_t row = 0; row < indices.size(); ++row)
+      labels[row] = static_cast<std::int32_t>(indices[row] % 10);
+  }
   void read(std::span<const std::int64_t> indices, Tensor x) const override {
     if (fails_ && (left_ -= std::ssize(indices)) < 0) throw std::runtime_error("the sample cannot be read");
     std::ranges::fill(x.span(), 0.5f);

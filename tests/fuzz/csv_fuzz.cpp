@@ -20,7 +20,7 @@ const FuzzTarget target{
       const CsvTable table = read_csv(
           file.path(),
           {.separator = form[0], .header = std::clamp(form[1] - '0', 0, 9), .targets = {form.substr(2)}});
-      expect(std::cmp_equal(table.numbers.size(), table.rows() * table.columns), "a table has holes");
+      expect(std::cmp_equal(table.values.size(), table.rows() * table.columns), "a table has holes");
     }};
 
 }  // namespace

@@ -10,32 +10,27 @@ namespace trainer {
 class NoiseDataset final : public Dataset {
  public:
   NoiseDataset(std::int64_t size, const Shape& sample, int classes, std::uint64_t seed)
-      : size_(size), sample_(sample), classes_(classes), seed_(seed) {}
+      : Dataset({.size = size, .sample = sample, .classes = classes}), seed_(seed) {}
 
-  std::int64_t size() const override { return size_; }
-  Shape sample() const override { return sample_; }
-  int classes() const override { return classes_; }
-  std::int32_t label(std::int64_t index) const override {
-    return static_cast<std::int32_t>(
-        RandomStream(seed_, "label")
-            .below(static_cast<std::uint64_t>(index), static_cast<std::uint64_t>(classes_)));
+  void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override {
+    const RandomStream random(seed_, "label");
+    for (std::size_t row = 0; row < indices.size(); ++row)
+      labels[row] = static_cast<std::int32_t>(
+          random.below(static_cast<std::uint64_t>(indices[row]), static_cast<std::uint64_t>(classes())));
   }
   void read(std::span<const std::int64_t> indices, Tensor x) const override {
     const RandomStream noise(seed_, "noise");
-    const auto size = static_cast<std::uint64_t>(sample_.size());
+    const auto size = static_cast<std::uint64_t>(sample().size());
     for (std::size_t row = 0; row < indices.size(); ++row) {
       const RandomStream pattern(static_cast<std::uint64_t>(label(indices[row])), "pattern");
-      float* numbers = x.data() + row * size;
+      float* elements = x.data() + row * size;
       for (std::uint64_t i = 0; i < size; ++i)
-        numbers[i] = 0.5f * pattern.uniform(i) +
-                     0.5f * noise.uniform(static_cast<std::uint64_t>(indices[row]) * size + i);
+        elements[i] = 0.5f * pattern.uniform(i) +
+                      0.5f * noise.uniform(static_cast<std::uint64_t>(indices[row]) * size + i);
     }
   }
 
  private:
-  std::int64_t size_;
-  Shape sample_;
-  int classes_;
   std::uint64_t seed_;
 };
 

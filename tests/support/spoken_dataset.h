@@ -13,15 +13,11 @@ class SpokenDataset final : public Dataset {
  public:
   /// Sequences have 6 to 8 positions of their own, and are padded to `positions`.
   SpokenDataset(std::int64_t size, std::int64_t positions, std::uint64_t seed)
-      : size_(size), positions_(positions), seed_(seed) {}
+      : Dataset({.size = size, .sample = {positions, kFeatures}, .target = {2}, .has_lengths = true}),
+        positions_(positions),
+        seed_(seed) {}
 
-  std::int64_t size() const override { return size_; }
-  Shape sample() const override { return {positions_, kFeatures}; }
-  int classes() const override { return 0; }
-  Shape target() const override { return {2}; }
-  bool has_lengths() const override { return true; }
   std::int64_t length(std::int64_t index) const override { return 6 + index % 3; }
-  std::int32_t label(std::int64_t) const override { throw std::logic_error("targets are numbers"); }
   void read(std::span<const std::int64_t> indices, Tensor x) const override {
     const RandomStream noise(seed_, "noise");
     for (std::size_t row = 0; row < indices.size(); ++row)
@@ -53,7 +49,7 @@ class SpokenDataset final : public Dataset {
     return (first + which * (1 + index % 3)) % kFeatures;
   }
 
-  std::int64_t size_, positions_;
+  std::int64_t positions_;
   std::uint64_t seed_;
 };
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <stdexcept>
-
 #include "datasets/dataset.h"
 #include "engine/core/random.h"
 
@@ -14,18 +12,19 @@ class TokenDataset final : public Dataset {
   /// `longest`: sequences have 1 to so many tokens and are padded to `length`; 0: all have `length`.
   TokenDataset(std::int64_t size, std::int64_t length, int vocabulary, std::uint64_t seed,
                std::int64_t longest = 0)
-      : size_(size), length_(length), vocabulary_(vocabulary), seed_(seed), longest_(longest) {}
+      : Dataset({.size = size,
+                 .sample = {length},
+                 .classes = vocabulary,
+                 .positions = length,
+                 .vocabulary = vocabulary,
+                 .has_lengths = longest > 0}),
+        length_(length),
+        seed_(seed),
+        longest_(longest) {}
 
-  std::int64_t size() const override { return size_; }
-  Shape sample() const override { return {length_}; }
-  int classes() const override { return vocabulary_; }
-  int vocabulary() const override { return vocabulary_; }
-  std::int64_t positions() const override { return length_; }
-  bool has_lengths() const override { return longest_ > 0; }
   std::int64_t length(std::int64_t index) const override {
     return longest_ > 0 ? 1 + 5 * index % longest_ : length_;
   }
-  std::int32_t label(std::int64_t) const override { throw std::logic_error("a sequence has many labels"); }
   void read(std::span<const std::int64_t> indices, Tensor x) const override {
     for (std::size_t row = 0; row < indices.size(); ++row)
       for (std::int64_t t = 0; t < length_; ++t)
@@ -43,11 +42,10 @@ class TokenDataset final : public Dataset {
     const auto place = static_cast<std::uint64_t>(sample * 1000 + t);
     const std::uint64_t noise = RandomStream(seed_, "tokens").below(place, 4) == 0 ? 1 : 0;
     return static_cast<std::int32_t>((static_cast<std::uint64_t>(sample + 3 * t) + noise) %
-                                     static_cast<std::uint64_t>(vocabulary_));
+                                     static_cast<std::uint64_t>(info().vocabulary));
   }
 
-  std::int64_t size_, length_;
-  int vocabulary_;
+  std::int64_t length_;
   std::uint64_t seed_;
   std::int64_t longest_;
 };

@@ -16,12 +16,8 @@ namespace {
 /// Samples of two numbers, of which each takes a while to read; one may be damaged.
 class SlowSamples final : public Dataset {
  public:
-  SlowSamples(std::int64_t size, std::int64_t bad) : size_(size), bad_(bad) {}
-  std::int64_t size() const override { return size_; }
-  Shape sample() const override { return {1, 2, 1}; }
-  int classes() const override { return 1; }
-  std::int32_t label(std::int64_t) const override { return 0; }
-  bool is_streamed() const override { return true; }
+  SlowSamples(std::int64_t size, std::int64_t bad)
+      : Dataset({.size = size, .sample = {1, 2, 1}, .classes = 1, .is_streamed = true}), bad_(bad) {}
   void read(std::span<const std::int64_t> indices, Tensor x) const override {
     for (std::size_t row = 0; row < indices.size(); ++row) {
       if (indices[row] == bad_) throw Error(ExitCode::data, "sample is damaged");

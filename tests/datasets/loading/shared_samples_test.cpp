@@ -12,11 +12,11 @@ namespace {
 /// Three samples of two bytes, and how often they were made.
 class Counted final : public Dataset {
  public:
-  explicit Counted(std::int64_t& fills) : fills_(fills) {}
-  std::int64_t size() const override { return 3; }
-  Shape sample() const override { return {1, 1, 2}; }
-  int classes() const override { return 2; }
-  std::int32_t label(std::int64_t) const override { return 1; }
+  explicit Counted(std::int64_t& fills)
+      : Dataset({.size = 3, .sample = {1, 1, 2}, .classes = 2}), fills_(fills) {}
+  void read_labels(std::span<const std::int64_t>, std::span<std::int32_t> labels) const override {
+    std::ranges::fill(labels, 1);
+  }
   std::int64_t stored_bytes() const override { return 6; }
   void fill(std::span<std::uint8_t> memory) override {
     ++fills_;

@@ -59,9 +59,9 @@ TEST_CASE("several columns are targets in the order in which they are named", "[
   data.train->read_targets(indices, {values.data(), {2, 3}});
   CHECK(values == std::vector<float>{6, 4, 5, 3, 1, 2});
   CHECK_THROWS_WITH(opened(settings("train: a.csv, target: [a, b]", directory)),
-                    Catch::Contains("a class stands in one column, here are 2"));
+                    Catch::Contains("labels are one column, but 2 are named"));
   CHECK_THROWS_WITH(opened(settings("train: a.csv, target: [], targets: numbers", directory)),
-                    Catch::Contains("no column is named"));
+                    Catch::Contains("names no column"));
 }
 
 TEST_CASE("targets can be the samples themselves, as they are normalised but not augmented", "[csv]") {
@@ -102,19 +102,20 @@ TEST_CASE("targets can be numbers, also of a part of the samples", "[csv]") {
 TEST_CASE("a bad table is an error that names the line", "[csv]") {
   const TemporaryDirectory directory;
   const auto [name, text, message] = GENERATE(table<std::string, std::string, std::string>({
-      {"short row", "a,b,y\n1,2,3\n1,2\n", "a.csv:3\n   = the first sample has so many"},
+      {"short row", "a,b,y\n1,2,3\n1,2\n",
+       "a.csv:3\n   = all lines must have as many fields as the first sample"},
       {"long row", "a,b,y\n1,2,3,4\n", "there is no column `y`"},
-      {"longer row", "a,b,y\n1,2,3\n1,2,3,4\n", "4 fields, where 3 are wanted"},
+      {"longer row", "a,b,y\n1,2,3\n1,2,3,4\n", "4 fields, 3 expected"},
       {"blank line", "a,b,y\n1,2,3\n\n4,5,6\n", "a.csv:3"},
-      {"no number", "a,b,y\n1,x,3\n", "column 2 wants a number, got `x`"},
-      {"nothing", "a,b,y\n1,,3\n", "missing numbers"},
-      {"spaces only", "a,b,y\n1,  ,3\n", "column 2 wants a number"},
-      {"not a number", "a,b,y\n1,nan,3\n", "column 2 wants a number, got `nan`"},
-      {"infinity", "a,b,y\n1,-inf,3\n", "column 2 wants a number"},
-      {"too large", "a,b,y\n1,1e39,3\n", "column 2 wants a number"},
-      {"two signs", "a,b,y\n1,+-1,3\n", "column 2 wants a number"},
-      {"hexadecimal", "a,b,y\n0x10,1,3\n", "column 1 wants a number"},
-      {"two numbers", "a,b,y\n1 2,1,3\n", "column 1 wants a number"},
+      {"no number", "a,b,y\n1,x,3\n", "column 2 requires a number, got `x`"},
+      {"nothing", "a,b,y\n1,,3\n", "missing values"},
+      {"spaces only", "a,b,y\n1,  ,3\n", "column 2 requires a number"},
+      {"not a number", "a,b,y\n1,nan,3\n", "column 2 requires a number, got `nan`"},
+      {"infinity", "a,b,y\n1,-inf,3\n", "column 2 requires a number"},
+      {"too large", "a,b,y\n1,1e39,3\n", "column 2 requires a number"},
+      {"two signs", "a,b,y\n1,+-1,3\n", "column 2 requires a number"},
+      {"hexadecimal", "a,b,y\n0x10,1,3\n", "column 1 requires a number"},
+      {"two numbers", "a,b,y\n1 2,1,3\n", "column 1 requires a number"},
       {"header alone", "a,b,y\n", "holds no sample"},
       {"no such column", "a,b,z\n1,2,3\n", "there is no column `y`"},
       {"open quote", "a,b,y\n1,\"2,3\n", "a quote is not closed"},
@@ -123,12 +124,44 @@ TEST_CASE("a bad table is an error that names the line", "[csv]") {
       {"byte 0", std::string("a,b,y\n1,2\0,3\n", 13), "holds a byte 0"},
       {"lines in quotes count", "a,b,y\n1,2,\"3\n\n\"\n1,x,3\n", "a.csv:5"},
       {"other line ends", "a,b,y\r1,2,3\rx,2,3\r", "a.csv:3"},
-      {"target alone", "y\n1\n", "no column is left"},
+      {"no label", "a,b,y\n1,2,3\n1,2,\n", "column 3 requires a label, got ``\n  --> "},
+      {"blank label", "a,b,y\n1,2, \t\n", "column 3 requires a label, got ``"},
+      {"label that is not a number", "a,y,b\n1,2,3\n1,NaN,3\n", "column 2 requires a label, got `NaN`"},
+      {"two columns of one name", "y,b,y\n1,2,3\n", "columns 1 and 3 are both named `y`"},
+      {"two inputs of one name", "a,y, a\n1,2,3\n", "columns 1 and 3 are both named `a`"},
+      {"samples as header", "0,0,1\n0,0,3\n", "`header: 0` if this line is a sample"},
+      {"target alone", "y\n1\n", "no input column is left"},
   }));
   INFO(name);
   directory.write("a.csv", bytes_of(text));
   CHECK_THAT(data_error([&] { opened(settings("train: a.csv, target: y", directory)); }),
              Catch::Contains(message));
+}
+
+TEST_CASE("spaces around names and labels do not count", "[csv]") {
+  const TemporaryDirectory directory;
+  directory.write("a.csv", bytes_of("x, kind\n1, 1\n2,1 \n3,\t2\n"));
+  const Data data = opened(settings("train: a.csv, target: kind", directory));
+  CHECK(data.train->classes() == 2);
+  CHECK(data.train->info().class_names == std::vector<std::string>{"1", "2"});
+  CHECK(data.train->label(0) == data.train->label(1));
+}
+
+TEST_CASE("a column of a repeated name can be ignored by its number", "[csv]") {
+  const TemporaryDirectory directory;
+  directory.write("a.csv", bytes_of("x,y,y,,\n1,5,6,7,8\n"));
+  const Data data = opened(settings("train: a.csv, target: 2, ignore: ['3']", directory));
+  CHECK(read_one(*data.train, 0) == std::vector<float>{1, 7, 8});
+  CHECK_THAT(data_error([&] { opened(settings("train: a.csv, target: x, ignore: [y]", directory)); }),
+             Catch::Contains("columns 2 and 3 are both named `y`"));
+}
+
+TEST_CASE("a missing value of several targets names its column", "[csv]") {
+  const TemporaryDirectory directory;
+  directory.write("a.csv", bytes_of("a,b,c\n1,2,3\n4,5,nan\n"));
+  CHECK_THAT(
+      data_error([&] { opened(settings("train: a.csv, target: [b, c], targets: numbers", directory)); }),
+      Catch::Contains("target column 3 requires a number, got `nan`") && Catch::Contains("a.csv:3"));
 }
 
 TEST_CASE("what the other file or the target lacks is an error too", "[csv]") {
@@ -142,12 +175,12 @@ TEST_CASE("what the other file or the target lacks is an error too", "[csv]") {
   CHECK_THAT(error("target: 0"), Catch::Contains("there is no column `0`"));
   CHECK_THAT(error("target: kind, ignore: [colour]"), Catch::Contains("there is no column `colour`"));
   CHECK_THAT(error("target: kind, targets: numbers"),
-             Catch::Contains("column 3 wants a number") || Catch::Contains("the target wants a number"));
+             Catch::Contains("target column 3 requires a number, got `rose`"));
   directory.write("b.csv", bytes_of("length,width,kind\n1,2,rose\n1,2,tulip\n"));
   CHECK_THAT(error("test: b.csv, target: kind"),
              Catch::Contains("`tulip` is none of the 2 classes") && Catch::Contains("b.csv:3"));
   directory.write("c.csv", bytes_of("length,kind\n1,rose\n"));
-  CHECK_THAT(error("test: c.csv, target: kind"), Catch::Contains("1 numbers here, 2 in training"));
+  CHECK_THAT(error("test: c.csv, target: kind"), Catch::Contains("1 input columns here, 2 in training"));
   CHECK_THAT(error("test: absent.csv, target: kind"), Catch::Contains("absent.csv"));
   CHECK_THAT(data_error([&] { opened(settings("train: none.csv, target: kind", directory)); }),
              Catch::Contains("looked for"));
@@ -162,7 +195,7 @@ TEST_CASE("no flipped byte of a table does worse than an error", "[csv]") {
       const std::string path = directory.write("a.csv", bytes_of(text));
       try {
         const CsvTable table = read_csv(path, {.targets = {"3"}});
-        CHECK(std::ssize(table.numbers) == table.rows() * table.columns);
+        CHECK(std::ssize(table.values) == table.rows() * table.columns);
       } catch (const Error& error) {
         CHECK(error.code() == ExitCode::data);
       }

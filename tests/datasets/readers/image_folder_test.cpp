@@ -32,7 +32,7 @@ TEST_CASE("an image folder has its classes and images in order of names", "[imag
   CHECK(data.train->size() == 3);
   CHECK(data.train->classes() == 2);
   CHECK(data.train->sample() == Shape{3, 5, 3});
-  CHECK(data.train->is_streamed());
+  CHECK(data.train->info().is_streamed);
   CHECK(data.train->label(0) == 0);
   CHECK(data.train->label(1) == 1);
   CHECK(data.test->label(0) == 1);  // although training's first class is not there
@@ -79,7 +79,7 @@ TEST_CASE("a folder that is no image folder is an error that says why", "[image_
   CHECK_THAT(data_error([&] { opened(settings(directory)); }),
              Catch::Contains("looked for " + directory.path("train/CLASS/*.jpg")));
   fs::create_directories(directory.path("train"));
-  CHECK_THAT(data_error([&] { opened(settings(directory)); }), Catch::Contains("no class is there"));
+  CHECK_THAT(data_error([&] { opened(settings(directory)); }), Catch::Contains("no class folder found"));
   fs::create_directories(directory.path("train/cat"));
   CHECK_THAT(data_error([&] { opened(settings(directory)); }),
              Catch::Contains("a class without images") && Catch::Contains("folder cat"));
@@ -89,7 +89,7 @@ TEST_CASE("a folder that is no image folder is an error that says why", "[image_
              Catch::Contains("nowhere"));
   directory.write("val/dog/a.png", plain(4, 4, 1));
   CHECK_THAT(data_error([&] { opened(settings(directory)); }),
-             Catch::Contains("a class that is not in training") && Catch::Contains("folder dog"));
+             Catch::Contains("a class that training lacks") && Catch::Contains("folder dog"));
 }
 
 TEST_CASE("a image that cannot be read is an error when it is read", "[image_folder]") {

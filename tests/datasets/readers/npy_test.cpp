@@ -53,7 +53,7 @@ TEST_CASE("arrays that are streamed read as those in memory do", "[npy]") {
   };
   const Data streamed = data(", streamed: true"), whole = data("");
   INFO(arrays);
-  CHECK(streamed.train->is_streamed());
+  CHECK(streamed.train->info().is_streamed);
   CHECK(streamed.train->stored_bytes() == 0);
   CHECK(streamed.train->classes() == whole.train->classes());
   REQUIRE(streamed.train->sample() == whole.train->sample());

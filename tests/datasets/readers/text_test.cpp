@@ -19,6 +19,15 @@ Data opened(const TemporaryDirectory& directory, const std::string& settings, co
   return data;
 }
 
+/// The bytes that each token of the vocabulary stands for.
+std::vector<std::string> token_texts(const Dataset& dataset) {
+  const Tokenizer& tokenizer = *dataset.info().tokenizer;
+  std::vector<std::string> texts;
+  for (int token = 0; token < tokenizer.vocabulary(); ++token)
+    texts.emplace_back(tokenizer.bytes_of(static_cast<Token>(token)));
+  return texts;
+}
+
 /// The tokens of a sample, and behind them its labels.
 std::vector<int> sample_of(const Dataset& dataset, std::int64_t index) {
   const auto length = static_cast<std::size_t>(dataset.positions());
@@ -42,7 +51,7 @@ TEST_CASE("a text is cut into windows whose labels are the bytes that come next"
   CHECK(data.train->sample() == Shape{3});
   CHECK(data.train->positions() == 3);
   CHECK(data.train->classes() == 256);
-  CHECK(data.train->vocabulary() == 256);
+  CHECK(data.train->info().vocabulary == 256);
   CHECK(sample_of(*data.train, 1) == std::vector<int>{'d', 'e', 'f', 'e', 'f', 'g'});
 }
 
@@ -50,6 +59,14 @@ TEST_CASE("a gzipped text is the same text", "[data]") {
   const TemporaryDirectory directory;
   directory.write("a.txt.gz", gzipped(bytes_of("abcdefgh")));
   CHECK(sample_of(*opened(directory, "file: a.txt, sequence: 7").train, 0).back() == 'h');
+}
+
+TEST_CASE("a small file that unpacks to far more than text does is refused, with the limit", "[data]") {
+  const TemporaryDirectory directory;
+  directory.write("a.txt.gz", gzipped(Bytes((1 << 26) + 1, ' ')));
+  const std::string tokens = GENERATE("bytes", "characters");
+  CHECK_THAT(data_error([&] { opened(directory, "file: a.txt, sequence: 7, tokens: " + tokens); }),
+             Catch::Contains("unpacks to more than the limit") && Catch::Contains("the limit is 67108864"));
 }
 
 TEST_CASE("characters are numbered in the order of their code points, whatever their length", "[data]") {
@@ -60,8 +77,8 @@ TEST_CASE("characters are numbered in the order of their code points, whatever t
   // With a name: within CHECK its numbers were garbage under ThreadSanitizer, for a reason that was not
   // found.
   const std::vector<std::string> texts{"a", "z", "\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x98\x80"};
-  CHECK(data.train->token_texts() == texts);
-  CHECK(data.train->vocabulary() == 5);
+  CHECK(token_texts(*data.train) == texts);
+  CHECK(data.train->info().vocabulary == 5);
   CHECK(data.train->classes() == 5);
   CHECK(sample_of(*data.train, 0) == std::vector<int>{1, 2, 3, 0, 4, 2, 3, 0, 4, 1});
 }
@@ -75,7 +92,7 @@ TEST_CASE("a vocabulary above 256 characters keeps its numbers", "[data]") {
   }
   directory.write("a.txt", text);
   const Data data = opened(directory, "file: a.txt, sequence: 100, tokens: characters");
-  CHECK(data.train->vocabulary() == 512);
+  CHECK(data.train->info().vocabulary == 512);
   CHECK(sample_of(*data.train, 4)[50] == 450);
 }
 
@@ -104,10 +121,10 @@ TEST_CASE("bpe merges the first pair of the file wherever it is, word by word", 
   directory.write("merges.txt", bytes_of("#version: 0.2\nh e\nl l\nhe ll\nhell o\n\xC4\xA0 w\n"));
   directory.write("a.txt", bytes_of("hello hell w. hhell"));
   const Data data = opened(directory, "file: a.txt, sequence: 7, tokens: bpe, merges: merges.txt");
-  CHECK(data.train->vocabulary() == 261);
-  CHECK(data.train->token_texts()[71] == "h");
-  CHECK(data.train->token_texts()[220] == " ");
-  CHECK(data.train->token_texts()[259] == "hello");
+  CHECK(data.train->info().vocabulary == 261);
+  CHECK(token_texts(*data.train)[71] == "h");
+  CHECK(token_texts(*data.train)[220] == " ");
+  CHECK(token_texts(*data.train)[259] == "hello");
   CHECK(sample_of(*data.train, 0) ==
         std::vector<int>{259, 220, 258, 260, 13, 220, 71, 220, 258, 260, 13, 220, 71, 258});
 }
@@ -119,7 +136,7 @@ TEST_CASE("bad files of merges are errors of the data that name the line", "[dat
   const auto bad = GENERATE(
       Bad{"h e\nll\n", ":2:1", "two pieces"}, Bad{"h e\nh e l\n", ":2:1", "two pieces"},
       Bad{"h e\n\nl l\n", ":2:1", "two pieces"}, Bad{" e\n", ":1:1", "two pieces"},
-      Bad{"h e\nhe ll\n", ":2:4", "no line before"}, Bad{"h e\nh e\n", ":2:1", "has made"},
+      Bad{"h e\nhe ll\n", ":2:4", "no earlier line"}, Bad{"h e\nh e\n", ":2:1", "earlier line makes"},
       Bad{"h \xFF\n", ":1:3", "stands for no byte"}, Bad{"h \xE2\x82\xAC\n", ":1:3", "stands for no byte"});
   const TemporaryDirectory directory;
   directory.write("a.txt", bytes_of("hello"));
@@ -153,7 +170,7 @@ TEST_CASE("a single word of a million letters is cut into pieces in no time", "[
   CHECK(data.train->size() == ((1 << 17) - 1) / 100);
 }
 
-TEST_CASE("lines are samples, padded to the sequence; longer ones go on as further samples", "[data]") {
+TEST_CASE("lines are samples, padded to the sequence; longer ones are split", "[data]") {
   const TemporaryDirectory directory;
   // Characters: \n 0, a 1, b 2, c 3, d 4, ä 5.
   directory.write("a.txt", bytes_of("ab\n\nabcd\n\xC3\xA4\nba"));
@@ -239,7 +256,7 @@ TEST_CASE("the real Shakespeare has 65 characters", "[.real-text]") {
                         {section("data", "the data", data_settings())});
   Data data = open_data(tree.root().at("data"), 1);
   load_samples(data, *solo());
-  CHECK(data.train->vocabulary() == 65);
+  CHECK(data.train->info().vocabulary == 65);
   const std::vector<int> first = sample_of(*data.train, 0);
   CHECK(std::vector<int>(first.begin(), first.begin() + 5) == std::vector<int>{18, 47, 56, 57, 58});  // First
 }

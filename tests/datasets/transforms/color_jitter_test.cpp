@@ -28,11 +28,8 @@ Image changed(const Augmentation& augmentation, Image x, std::int64_t index) {
 /// One image, and nothing of it in memory.
 class NoSamples final : public Dataset {
  public:
-  std::int64_t size() const override { return 1; }
-  Shape sample() const override { return kImage; }
-  int classes() const override { return 1; }
+  NoSamples() : Dataset({.size = 1, .sample = kImage, .classes = 1}) {}
   void read(std::span<const std::int64_t>, Tensor) const override {}
-  std::int32_t label(std::int64_t) const override { return 0; }
 };
 
 }  // namespace
@@ -82,7 +79,7 @@ TEST_CASE("normalised images change as they would have before", "[transforms]") 
     const Tensor rows(x.data(), kImage.with_front(1));
     normalised.normalise(rows);
     x = changed(augmentation, x, index);
-    normalised.take_back({x.data(), kImage.with_front(1)});
+    normalised.denormalise({x.data(), kImage.with_front(1)});
     for (std::size_t i = 0; i < x.size(); ++i) CHECK(x[i] == Approx(expected[i]).margin(1e-5));
   }
 }

@@ -1,4 +1,5 @@
-// Byte-pair encoding (Sennrich et al. 2016) of bytes, with the letters, numbers and words of GPT-2.
+// Byte-pair encoding (Sennrich et al. 2016) with the byte letters, token order and words of GPT-2 (Radford et
+// al. 2019).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "datasets/readers/tokens.h"
+#include "datasets/readers/tokenizers.h"
 #include "engine/core/error.h"
 #include "engine/core/utf8.h"
 
@@ -16,29 +17,30 @@ namespace trainer {
 namespace {
 
 constexpr std::uint32_t kBytes = 256;
-constexpr std::uint32_t kNone = 0xFFFFFFFF;
+constexpr Token kNone = 0xFFFFFFFF;
 
-/// The letter that stands for each byte in a file of merges: itself where it can be seen, else one from 256
-/// on; and the number of each byte's token, which is its place among these letters.
+/// A file of merges writes each byte as one letter: a printable byte as itself, others as the letters from
+/// U+0100 on. A byte's token is its place in this order: printable bytes first.
 struct ByteLetters {
-  std::array<std::uint32_t, kBytes> token_of_byte{};
-  std::unordered_map<std::uint32_t, std::uint32_t> token_of_letter;
+  std::array<Token, kBytes> token_of_byte{};
+  std::unordered_map<std::uint32_t, Token> token_of_letter;
 
   ByteLetters() {
-    const auto is_seen = [](std::uint32_t byte) {
+    const auto is_printable = [](std::uint32_t byte) {
       return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 255 && byte != 173);
     };
-    std::uint32_t token = 0, letter = kBytes;
-    for (const bool seen : {true, false})
+    Token token = 0;
+    std::uint32_t letter = kBytes;
+    for (const bool prints : {true, false})
       for (std::uint32_t byte = 0; byte < kBytes; ++byte) {
-        if (is_seen(byte) != seen) continue;
-        token_of_letter[seen ? byte : letter++] = token;
+        if (is_printable(byte) != prints) continue;
+        token_of_letter[prints ? byte : letter++] = token;
         token_of_byte[byte] = token++;
       }
   }
 };
 
-/// Which pairs of tokens make which other one. Merges come in order of their number.
+/// The token that each pair of tokens merges into. Later lines make higher tokens.
 class Merges {
  public:
   Merges(std::string_view text, const std::string& path) : path_(path) {
@@ -56,8 +58,7 @@ class Merges {
     }
   }
 
-  std::uint32_t byte(unsigned char byte) const { return letters_.token_of_byte[byte]; }
-  int vocabulary() const { return static_cast<int>(names_.size()); }
+  Token of_byte(unsigned char byte) const { return letters_.token_of_byte[byte]; }
   /// The bytes of each token.
   std::vector<std::string> texts() const {
     std::array<char, kBytes> byte_of_token{};
@@ -68,8 +69,8 @@ class Merges {
       for (const char32_t byte : bytes) texts[token] += byte_of_token[byte];
     return texts;
   }
-  /// What the pair becomes; kNone when it stays two.
-  std::uint32_t merged(std::uint32_t first, std::uint32_t second) const {
+  /// The token that a pair merges into; kNone if it does not merge.
+  Token merged(Token first, Token second) const {
     const auto found = made_of_.find(std::uint64_t{first} << 32 | second);
     return found == made_of_.end() ? kNone : found->second;
   }
@@ -82,7 +83,7 @@ class Merges {
         {Diagnostic{.what = what, .place = fmt::format("{}:{}:{}", path_, line, column), .notes = {note}}});
   }
 
-  /// A piece as the tokens of its bytes.
+  /// The tokens of a piece's bytes.
   std::u32string bytes_of(std::string_view piece, std::size_t line, std::size_t column) const {
     std::u32string bytes;
     for (std::size_t at = 0; at < piece.size();) {
@@ -90,17 +91,18 @@ class Merges {
       const std::uint32_t letter = next_character(piece, at);
       const auto found = letters_.token_of_letter.find(letter);
       if (letter == kNoCharacter || found == letters_.token_of_letter.end())
-        fail(line, column + begin, "a letter that stands for no byte", "a file of merges is as GPT-2's");
+        fail(line, column + begin, "a letter that stands for no byte",
+             "the file must have the format of GPT-2's merges.txt");
       bytes.push_back(found->second);
     }
     return bytes;
   }
 
-  std::uint32_t known(const std::u32string& piece, std::size_t line, std::size_t column) const {
+  Token known(const std::u32string& piece, std::size_t line, std::size_t column) const {
     const auto found = names_.find(piece);
     if (found == names_.end())
-      fail(line, column, "a piece that no line before this one makes",
-           "a piece is a byte, or two pieces that were merged in a line before");
+      fail(line, column, "a piece that no earlier line makes",
+           "a piece is a byte, or two pieces that an earlier line merged");
     return found->second;
   }
 
@@ -109,38 +111,40 @@ class Merges {
     if (space == 0 || space == std::string_view::npos || space + 1 == pair.size() ||
         pair.find(' ', space + 1) != std::string_view::npos)
       fail(line, 1, "a merge is two pieces with a space between them",
-           "it is the bytes of a text in GPT-2's letters");
+           "each piece is written in GPT-2's letters for bytes");
     const std::u32string first = bytes_of(pair.substr(0, space), line, 1);
     const std::u32string second = bytes_of(pair.substr(space + 1), line, space + 2);
     const std::uint64_t key = std::uint64_t{known(first, line, 1)} << 32 | known(second, line, space + 2);
     const auto token = static_cast<std::uint32_t>(names_.size());
     if (!names_.emplace(first + second, token).second)
-      fail(line, 1, "a piece that a line before this one has made", "every merge makes a new piece");
+      fail(line, 1, "a piece that an earlier line makes", "every merge must make a new piece");
     made_of_[key] = token;
   }
 
   std::string path_;
   ByteLetters letters_;
-  std::map<std::u32string, std::uint32_t> names_;
-  std::unordered_map<std::uint64_t, std::uint32_t> made_of_;
+  std::map<std::u32string, Token> names_;             ///< by the tokens of their bytes
+  std::unordered_map<std::uint64_t, Token> made_of_;  ///< by a pair: the first token << 32 | the second
 };
 
-/// The pieces of one word: of all pairs that can be merged, always the first in the file, from left to right.
+/// Merges the bytes of one word: always the pair that comes first in the file, the leftmost if it occurs
+/// twice.
 class WordEncoder {
  public:
   explicit WordEncoder(const Merges& merges) : merges_(merges) {}
 
-  void encode(std::string_view word, std::vector<std::uint32_t>& tokens) {
+  /// Appends the tokens of a word.
+  void encode(std::string_view word, std::vector<Token>& tokens) {
     pieces_.clear();
     for (std::size_t i = 0; i < word.size(); ++i)
-      pieces_.push_back({merges_.byte(static_cast<unsigned char>(word[i])), i - 1, i + 1});
+      pieces_.push_back({merges_.of_byte(static_cast<unsigned char>(word[i])), i - 1, i + 1});
     for (std::size_t i = 0; i + 1 < pieces_.size(); ++i) offer(i);
     while (!candidates_.empty()) {
       const auto [merged, left, first, second] = candidates_.top();
       candidates_.pop();
       Piece& piece = pieces_[left];
       const std::size_t right = piece.next;
-      // One of the two may have become part of another piece.
+      // Either piece may be part of another one by now.
       if (piece.token != first || right >= pieces_.size() || pieces_[right].token != second) continue;
       piece.token = merged;
       piece.next = pieces_[right].next;
@@ -157,16 +161,16 @@ class WordEncoder {
 
  private:
   struct Piece {
-    std::uint32_t token;
-    std::size_t previous, next;  // of the first piece there is no previous one
+    Token token;                 ///< kNone once it is merged into a piece before it
+    std::size_t previous, next;  ///< the first piece has no valid `previous`
   };
-  /// The merged token, where the pair begins, and what it was made of.
-  using Candidate = std::tuple<std::uint32_t, std::size_t, std::uint32_t, std::uint32_t>;
+  /// The merged token, the place of the pair, and its two tokens. Lower tokens merge first.
+  using Candidate = std::tuple<Token, std::size_t, Token, Token>;
 
   void offer(std::size_t left) {
     const std::size_t right = pieces_[left].next;
-    const std::uint32_t first = pieces_[left].token, second = pieces_[right].token;
-    const std::uint32_t merged = merges_.merged(first, second);
+    const Token first = pieces_[left].token, second = pieces_[right].token;
+    const Token merged = merges_.merged(first, second);
     if (merged != kNone) candidates_.emplace(merged, left, first, second);
   }
 
@@ -177,7 +181,7 @@ class WordEncoder {
 
 enum class Kind { space, letter, digit, other };
 
-/// Close to Unicode's classes, exact for ASCII.
+/// Approximates Unicode's classes; exact for ASCII.
 Kind kind_of(std::uint32_t character) {
   const auto within = [character](std::uint32_t first, std::uint32_t last) {
     return character >= first && character <= last;
@@ -195,7 +199,7 @@ Kind kind_of(std::uint32_t character) {
   return Kind::letter;
 }
 
-/// One step along a text: what is there and where it ends. Bytes that are no character stand for themselves.
+/// A character of a text and where it ends. A byte that is not part of a character is one of kind `other`.
 struct Step {
   Kind kind;
   std::size_t end;
@@ -207,8 +211,9 @@ Step step_at(std::string_view text, std::size_t at) {
   return {kind_of(character), character == kNoCharacter ? at + 1 : end};
 }
 
-/// Where the word that begins at `at` ends: 's and the like; letters, digits or signs with a space before
-/// them; spaces, of which the last is left to the next word.
+/// Where the word that begins at `at` ends. A word is an English ending such as 's; a run of letters, of
+/// digits or of other characters with at most one space before it; or a run of spaces without its last one,
+/// which belongs to the next word.
 std::size_t word_end(std::string_view text, std::size_t at) {
   for (const std::string_view ending : {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"})
     if (text.substr(at).starts_with(ending)) return at + ending.size();
@@ -226,33 +231,47 @@ std::size_t word_end(std::string_view text, std::size_t at) {
   return end;
 }
 
+class BytePairTokenizer final : public Tokenizer {
+ public:
+  BytePairTokenizer(std::string_view merges, const std::string& path)
+      : merges_(merges, path), texts_(merges_.texts()) {}
+
+  int vocabulary() const override { return static_cast<int>(texts_.size()); }
+  std::vector<Token> encode(std::string_view text) const override {
+    // Words repeat; long ones, which seldom do, are not cached.
+    constexpr std::size_t kLongestCached = 64, kMostCached = 1 << 20;
+    std::unordered_map<std::string_view, std::vector<Token>> cache;
+    WordEncoder encoder(merges_);
+    std::vector<Token> tokens;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = word_end(text, at);
+      const std::string_view word = text.substr(at, end - at);
+      at = end;
+      if (word.size() > kLongestCached) {
+        encoder.encode(word, tokens);
+        continue;
+      }
+      auto found = cache.find(word);
+      if (found == cache.end()) {
+        if (cache.size() >= kMostCached) cache.clear();
+        found = cache.emplace(word, std::vector<Token>()).first;
+        encoder.encode(word, found->second);
+      }
+      tokens.insert(tokens.end(), found->second.begin(), found->second.end());
+    }
+    return tokens;
+  }
+  std::string_view bytes_of(Token token) const override { return texts_.at(token); }
+
+ private:
+  Merges merges_;
+  std::vector<std::string> texts_;
+};
+
 }  // namespace
 
-TokenizedText tokens_of_byte_pairs(std::string_view text, std::string_view merges,
-                                   const std::string& merges_path) {
-  const Merges known(merges, merges_path);
-  WordEncoder encoder(known);
-  TokenizedText result{.tokens = {}, .vocabulary = known.vocabulary(), .texts = known.texts()};
-  // Words come again and again; long ones, which do not, are not remembered.
-  constexpr std::size_t kLongestRemembered = 64, kMostRemembered = 1 << 20;
-  std::unordered_map<std::string_view, std::vector<std::uint32_t>> remembered;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = word_end(text, at);
-    const std::string_view word = text.substr(at, end - at);
-    at = end;
-    if (word.size() > kLongestRemembered) {
-      encoder.encode(word, result.tokens);
-      continue;
-    }
-    auto found = remembered.find(word);
-    if (found == remembered.end()) {
-      if (remembered.size() >= kMostRemembered) remembered.clear();
-      found = remembered.emplace(word, std::vector<std::uint32_t>()).first;
-      encoder.encode(word, found->second);
-    }
-    result.tokens.insert(result.tokens.end(), found->second.begin(), found->second.end());
-  }
-  return result;
+std::unique_ptr<Tokenizer> byte_pair_tokenizer(std::string_view merges, const std::string& merges_path) {
+  return std::make_unique<BytePairTokenizer>(merges, merges_path);
 }
 
 }  // namespace trainer
