@@ -27,7 +27,7 @@ void check_kind(const Session& session, const std::string& run) {
                 "predict takes images, gray or coloured, of which each gets one answer");
 }
 
-/// Side of the part that is taken out of a image's middle: as where the model's own images come from.
+/// Side of the part that is taken out of an image's middle: as where the model's own images come from.
 double crop_of(const OpenRun& run) {
   const Config dataset = run.config.root().at("data").at("dataset");
   return dataset.type() == "image_folder" ? dataset.get<double>("crop") : 1;

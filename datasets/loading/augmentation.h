@@ -9,23 +9,24 @@
 
 namespace trainer {
 
-/// The transforms of `data.augment`, one after the other, on training samples. What becomes of a sample is a
-/// pure function of (seed, epoch, sample).
+/// The transforms of `data.augment`, applied in order to training samples. The result is a pure function of
+/// (seed, epoch, sample).
 class Augmentation {
  public:
   Augmentation() = default;
-  /// `transforms` are the list's elements. Error(usage) when one does not fit the samples.
+  /// `sample` is the shape of one sample. Error(usage) if a transform does not fit it.
   Augmentation(const std::vector<Config>& transforms, const Shape& sample, std::uint64_t seed);
 
-  /// Samples come from there; it outlives this.
+  /// Declares that samples are normalised by `samples`, which outlives this. Transforms of pixels denormalise
+  /// them first.
   void reads_from(const Normalised& samples) { normalised_ = &samples; }
-  /// Changes the rows of x, which hold the samples `indices`. May be called from several threads, each with
-  /// `scratch` memory of its own.
+  /// Transforms the rows of x, which hold the samples `indices`, in place. Several threads may call it at the
+  /// same time, each with its own `scratch` of scratch() floats.
   void apply(std::span<const std::int64_t> indices, std::int64_t epoch, Tensor x,
              std::span<float> scratch) const;
-  /// Floats of scratch memory that apply() needs.
+  /// Floats of scratch memory that apply() requires.
   std::int64_t scratch() const;
-  /// True when a core that is idle is worth a thread that does it.
+  /// True if prefetching on idle cores pays.
   bool is_costly() const;
 
  private:
@@ -35,7 +36,7 @@ class Augmentation {
   };
   std::uint64_t seed_ = 1;
   std::vector<Step> steps_;
-  const Normalised* normalised_ = nullptr;  ///< null where samples are not normalised
+  const Normalised* normalised_ = nullptr;  ///< null if samples are not normalised
 };
 
 }  // namespace trainer

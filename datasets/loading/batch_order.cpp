@@ -14,10 +14,11 @@ namespace trainer {
 BatchOrder::BatchOrder(const Options& options) : options_(options) {
   assert(options.samples > 0 && options.batch > 0);
   if (steps_per_epoch() == 0)
-    throw Error(ExitCode::usage,
-                fmt::format("no batch is left: {} training samples, batch {}, and the short one is dropped",
-                            options.samples, options.batch),
-                "data.drop_last: false, or a smaller train.batch");
+    throw Error(
+        ExitCode::usage,
+        fmt::format("an epoch has no batch: {} training samples, batch {}, and the short batch is dropped",
+                    options.samples, options.batch),
+        "data.drop_last: false, or a smaller train.batch");
 }
 
 std::int64_t BatchOrder::steps_per_epoch() const {

@@ -6,26 +6,29 @@
 
 namespace trainer {
 
-/// The order of training samples, a pure function of (seed, epoch): which samples make up each global batch.
+/// The order of training samples: which samples make up each global batch. A pure function of (seed, epoch).
 class BatchOrder {
  public:
   struct Options {
     std::int64_t samples = 0;
-    std::int64_t batch = 0;
+    std::int64_t batch = 0;  ///< samples of a global batch
     bool shuffle = true;
-    bool drop_last = false;
-    /// Neither shuffled nor short batches: row r of each batch takes the sample behind that of row r before.
+    bool drop_last = false;  ///< drop the short batch at the end of an epoch
+    /// Row r of a batch holds the sample that follows row r of the batch before. No shuffling, no short
+    /// batch.
     bool streams = false;
     std::uint64_t seed = 1;
   };
+  /// Error(usage) if an epoch has no batch.
   explicit BatchOrder(const Options& options);
 
   std::int64_t steps_per_epoch() const;
   std::int64_t batch_size() const { return options_.batch; }
-  /// The samples of a step (counted from 0 over all epochs), in global order; shorter at the end of an epoch
-  /// unless drop_last. The span is valid until the next call.
+  /// The samples of a step, counted from 0 over all epochs. The last batch of an epoch may be short. Valid
+  /// until the next call of batch() or epoch().
   std::span<const std::int64_t> batch(std::int64_t step);
-  /// All samples in the order of an epoch, those left out at its end; valid until the next call, too.
+  /// All samples in the order of an epoch; samples that are in no batch come last. Valid until the next call
+  /// of batch() or epoch().
   std::span<const std::int64_t> epoch(std::int64_t epoch);
 
  private:

@@ -38,16 +38,16 @@ DataSource open_source(const Config& config, const ReaderContext& context, std::
   throw Error(ExitCode::data, {problem});
 }
 
-/// `share` of `all`, at least one of them, chosen by the seed; in the order they had.
+/// A random `share` of `all`, at least one element, and the rest; both in the order of `all`.
 struct Choice {
   std::vector<std::int64_t> chosen, others;
 };
 Choice choose(const std::vector<std::int64_t>& all, double share, const RandomStream& stream) {
   const auto count = static_cast<std::int64_t>(all.size());
-  const auto wanted = std::max<std::int64_t>(1, std::llround(share * static_cast<double>(count)));
+  const auto chosen = std::max<std::int64_t>(1, std::llround(share * static_cast<double>(count)));
   std::vector<bool> is_chosen(all.size());
   const auto order = permutation(count, stream);
-  for (std::int64_t i = 0; i < wanted; ++i)
+  for (std::int64_t i = 0; i < chosen; ++i)
     is_chosen[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = true;
   Choice choice;
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -55,7 +55,7 @@ Choice choose(const std::vector<std::int64_t>& all, double share, const RandomSt
   return choice;
 }
 
-/// Cuts a text: its first part trains, its end validates.
+/// Cuts a text: its beginning is for training, its end for validation.
 void cut_text(const Config& config, double fraction, double validation, Data& data) {
   const double border = fraction * (1 - validation);
   data.train = data.samples->stretch(0, border, false);
@@ -67,7 +67,7 @@ void cut_text(const Config& config, double fraction, double validation, Data& da
                               data.samples->sample().size()));
 }
 
-/// Cuts the training samples by `fraction` and `validation`.
+/// Splits the training samples by `fraction` and `validation`.
 void cut(const Config& config, std::uint64_t seed, Data& data) {
   const double fraction = config.get<double>("fraction"), validation = config.get<double>("validation");
   if (fraction == 1 && validation == 0) return;
@@ -79,24 +79,24 @@ void cut(const Config& config, std::uint64_t seed, Data& data) {
   if (validation > 0) {
     Choice choice = choose(training, validation, RandomStream(seed, "data.validation"));
     if (choice.others.empty())
-      config.fail("validation", fmt::format("leaves nothing of {} samples to train on", training.size()));
+      config.fail("validation", fmt::format("leaves none of {} samples for training", training.size()));
     data.validation = std::make_unique<Subset>(*data.samples, std::move(choice.chosen));
     training = std::move(choice.others);
   }
   data.train = std::make_unique<Subset>(*data.samples, std::move(training));
 }
 
-/// Means and deviations that the user gave; one for each channel of a sample.
+/// The means and deviations of the config, one per channel.
 ChannelStatistics given_statistics(const Config& config, const Shape& sample) {
   ChannelStatistics statistics;
-  for (const Config& number : config.items("mean")) statistics.mean.push_back(number.value<float>());
-  for (const Config& number : config.items("deviation"))
-    statistics.deviation.push_back(number.value<float>());
-  for (const auto& [key, numbers] :
+  for (const Config& mean : config.items("mean")) statistics.mean.push_back(mean.value<float>());
+  for (const Config& deviation : config.items("deviation"))
+    statistics.deviation.push_back(deviation.value<float>());
+  for (const auto& [key, values] :
        {std::pair{"mean", &statistics.mean}, std::pair{"deviation", &statistics.deviation}})
-    if (std::ssize(*numbers) != channel_count(sample))
-      config.fail(key, fmt::format("{} numbers for {} channels", numbers->size(), channel_count(sample)),
-                  "one for each channel, in their order");
+    if (std::ssize(*values) != channel_count(sample))
+      config.fail(key, fmt::format("{} values for {} channels", values->size(), channel_count(sample)),
+                  "one value per channel, in order");
   return statistics;
 }
 
@@ -115,12 +115,12 @@ void normalise(const Config& config, Data& data) {
   }
 }
 
-void give_inputs_as_targets(Data& data) {
+void use_inputs_as_targets(Data& data) {
   for (std::unique_ptr<Dataset>* split : {&data.train, &data.validation, &data.test})
     if (*split) *split = std::make_unique<InputTargets>(std::move(*split));
 }
 
-/// How the memory of a run's samples is cut: the sources, then mean and deviation of each channel.
+/// The layout of the shared memory: the samples of each source, then mean and deviation of each channel.
 class Storage {
  public:
   explicit Storage(const Data& data) : data_(data) {
@@ -142,17 +142,17 @@ class Storage {
     if (channels_ == 0) return;
     attach_sources(memory);
     const ChannelStatistics statistics = channel_statistics(data_.normalised.front()->raw());
-    auto* const numbers = statistics_in(memory);
-    std::ranges::copy(statistics.mean, numbers);
-    std::ranges::copy(statistics.deviation, numbers + channels_);
+    float* const shared = statistics_in(memory);
+    std::ranges::copy(statistics.mean, shared);
+    std::ranges::copy(statistics.deviation, shared + channels_);
   }
 
   void attach(std::span<std::byte> memory) const {
     attach_sources(memory);
     if (channels_ == 0) return;
-    const float* const numbers = statistics_in(memory);
-    const ChannelStatistics statistics{{numbers, numbers + channels_},
-                                       {numbers + channels_, numbers + 2 * channels_}};
+    const float* const shared = statistics_in(memory);
+    const ChannelStatistics statistics{{shared, shared + channels_},
+                                       {shared + channels_, shared + 2 * channels_}};
     for (Normalised* split : data_.normalised) split->use(statistics);
   }
 
@@ -178,49 +178,53 @@ class Storage {
 
 std::vector<Setting> data_settings() {
   return {
-      family("dataset", "a set known by name, or a format with its files", "dataset"),
-      text("path", "directory of the set's files, or of their subdirectory named like the set")
+      family("dataset", "a public dataset by its name, or a file format with its files", "dataset"),
+      text("path", "directory that holds the files, or a subdirectory with them that has the dataset's name")
           .optional()
           .changeable(),
-      family("fallback", "what to train on when no file of the data set is found", "dataset").optional(),
-      real("fraction", "share of the training samples to use, chosen by the seed; of a text its beginning")
+      family("fallback", "dataset to use if no file of the first one is found", "dataset").optional(),
+      real("fraction",
+           "share of the training samples to use, chosen at random by the seed; for a text, its beginning")
           .above(0)
           .at_most(1)
           .fallback("1"),
       real("validation",
-           "share of the training samples set apart for validation, chosen by the seed; of a text its end")
+           "share of the training samples to hold out for validation, chosen at random by the seed; for a "
+           "text, its "
+           "end")
           .at_least(0)
           .below(1)
           .fallback("0"),
       section(
           "normalize",
-          "per_channel: shift and scale each channel to mean 0, deviation 1 over the training samples; or "
-          "by means and deviations that are given",
-          {list_of("mean", "what is taken from each channel", real("", "a channel's")),
-           list_of("deviation", "what each channel is then divided by", real("", "a channel's").above(0))})
+          "per_channel: shift and scale each channel to mean 0 and standard deviation 1 over the training "
+          "samples; a map: by the given means and deviations",
+          {list_of("mean", "subtracted from each channel", real("", "mean of one channel")),
+           list_of("deviation", "divisor of each channel", real("", "deviation of one channel").above(0))})
           .or_word("none")
           .or_word("per_channel")
           .fallback("none"),
-      choice("targets", "what a model learns to give: what the set says, or the normalised sample itself",
+      choice("targets",
+             "given: the labels or values of the dataset; input: the normalised sample itself (autoencoders)",
              {"given", "input"})
           .fallback("given"),
-      list_of("augment", "random changes of training samples, new in each epoch, in this order",
-              family("", "a change that leaves the label true", "transform"))
+      list_of("augment", "random transforms of training samples, new in each epoch, applied in this order",
+              family("", "a transform that keeps the label valid", "transform"))
           .fallback("[]"),
       real("mixup",
-           "each training sample is mixed with another one, after `augment`, and their targets with them, by "
-           "shares from a beta distribution with this parameter (usually 0.1 to 1); 0: none")
+           "mix each training sample and its target with another one, after `augment`; the shares follow a "
+           "beta "
+           "distribution with this parameter (usually 0.1 to 1); 0: no mixup")
           .at_least(0)
           .at_most(1000)
           .fallback("0"),
-      boolean("shuffle", "a new order of the training samples in every epoch").fallback("true"),
-      boolean(
-          "streams",
-          "instead of shuffling, each row of a batch goes on where it ended in the batch before: for texts "
-          "and layers with `keep_state`; what does not fill a batch is left out")
+      boolean("shuffle", "shuffle the training samples anew in each epoch").fallback("true"),
+      boolean("streams",
+              "instead of shuffling, each row of a batch continues where the same row of the batch before "
+              "ended: for "
+              "texts and layers with `keep_state`; samples that do not fill a batch are dropped")
           .fallback("false"),
-      boolean("drop_last", "leave out the batch at the end of an epoch that would be short")
-          .fallback("false"),
+      boolean("drop_last", "drop the last batch of an epoch if it is short").fallback("false"),
   };
 }
 
@@ -238,19 +242,17 @@ Data open_data(const Config& config, std::uint64_t seed) {
   cut(config, seed, data);
   data.augmentation = Augmentation(config.items("augment"), data.train->sample(), seed);
   if (data.train->positions() > 0 && !config.items("augment").empty())
-    config.fail("augment", "images whose pixels have labels are not changed: the labels would stay");
+    config.fail("augment",
+                "images with a label per pixel cannot be augmented: the labels would stay in place");
   data.mixup = Mixup(config.get<double>("mixup"), data.train->size(), seed);
   if (data.mixup.is_on() && (data.train->positions() > 0 || data.train->has_lengths()))
-    config.fail(
-        "mixup",
-        "samples of several lengths, or with a label at each position, are not mixed, only whole ones are");
+    config.fail("mixup", "samples of several lengths, or with a label per position, cannot be mixed");
   if (data.train->info().vocabulary > 0 && !config.is_word("normalize", "none"))
-    config.fail("normalize", "tokens are not normalised, only numbers are");
+    config.fail("normalize", "tokens cannot be normalised");
   normalise(config, data);
   if (config.get<std::string>("targets") == "input") {
-    if (data.train->info().vocabulary > 0)
-      config.fail("targets", "tokens are no numbers that a model could give back");
-    give_inputs_as_targets(data);
+    if (data.train->info().vocabulary > 0) config.fail("targets", "tokens cannot be targets of values");
+    use_inputs_as_targets(data);
   }
   return data;
 }
@@ -274,7 +276,7 @@ void load_samples(Data& data, Communicator& host) {
   host.sum({&failures, 1});
   if (problem) std::rethrow_exception(problem);
   if (is_shared && failures > 0)
-    throw Error(ExitCode::data, "another process of this host could not read the data");
+    throw Error(ExitCode::data, "another rank of this host could not read the data");
   storage.attach(data.memory->bytes());
 }
 

@@ -13,35 +13,33 @@
 
 namespace trainer {
 
-/// A run's data, opened as `data:` says: the set or its fallback, cut by `fraction` and `validation`,
+/// The data of a run: the dataset of the `data:` section or its fallback, cut by `fraction` and `validation`,
 /// normalised.
 struct Data {
-  std::string name;  ///< "mnist", "digits"
-  std::string
-      notice;  ///< "mnist not found: training on drawn digits instead (data.fallback)"; empty otherwise
-  /// What train and validation are parts of; null when train is whole. Outlives them.
+  std::string name;    ///< "mnist", "digits"
+  std::string notice;  ///< "mnist not found: drawn digits instead (data.fallback)"; else empty
+  /// The dataset that train and validation are cut from; null if train is whole.
   std::unique_ptr<Dataset> samples;
-  std::unique_ptr<Dataset> train, validation, test;  ///< the last two may be null
-  Augmentation augmentation;                         ///< for samples of train while they train
-  Mixup mixup;                                       ///< then they are mixed, as their targets are
-  std::vector<std::string> fingerprint;
+  std::unique_ptr<Dataset> train, validation, test;  ///< validation and test may be null
+  Augmentation augmentation;                         ///< of training samples
+  Mixup mixup;                                       ///< of training samples and targets, after augmentation
+  std::vector<std::string> fingerprint;              ///< of DataSource
 
-  // For load_samples(): the sets as they were read, where their samples lie, and the splits to be normalised.
-  std::vector<Dataset*> sources;
-  std::unique_ptr<SharedMemory> memory;
-  std::vector<Normalised*> normalised;  ///< that of train first
+  // For load_samples():
+  std::vector<Dataset*> sources;         ///< the datasets that readers opened
+  std::unique_ptr<SharedMemory> memory;  ///< of their samples
+  std::vector<Normalised*> normalised;   ///< splits that require statistics of training samples; train first
 };
 
 /// The keys of the `data:` section.
 std::vector<Setting> data_settings();
 
-/// `config` is the `data:` section. Throws Error(data) when a file is missing or bad, Error(usage) when a
-/// setting does not fit the set. Reads headers, no samples.
+/// Opens the data of a `data:` section; reads headers, no samples. Error(data) if a file is missing or bad,
+/// Error(usage) if a setting does not fit the dataset.
 Data open_data(const Config& config, std::uint64_t seed);
 
-/// Puts the samples into memory, from which they can then be read: once a host, where it has room to share.
-/// Collective over `host`, whose ranks have opened the same data. When a file is bad, all of them throw, the
-/// first with the reason.
+/// Reads the samples into memory: once per host if its ranks can share memory. Collective over `host`, whose
+/// ranks have opened the same data. If a file is bad, all ranks throw, the reading one with the reason.
 void load_samples(Data& data, Communicator& host);
 
 }  // namespace trainer

@@ -4,20 +4,20 @@
 
 namespace trainer {
 
-/// Which other sample a training sample is mixed with, and how much of it remains (Zhang et al. 2018): a pure
-/// function of (seed, epoch, sample).
+/// The sample that each training sample is mixed with, and the shares (Zhang et al. 2018). A pure function of
+/// (seed, epoch, sample).
 class Mixup {
  public:
-  /// Without mixing.
+  /// Mixes nothing.
   Mixup() = default;
-  /// Shares follow a beta distribution with both parameters `alpha`; 0 does without mixing.
+  /// Shares follow the distribution Beta(alpha, alpha); 0: mixes nothing. `samples`: of the training split.
   Mixup(double alpha, std::int64_t samples, std::uint64_t seed)
       : alpha_(alpha), samples_(samples), seed_(seed) {}
 
   bool is_on() const { return alpha_ > 0; }
   struct Partner {
-    std::int64_t sample = 0;  ///< any of the training samples
-    float share = 1;          ///< of the sample itself; at least a half, since each comes once an epoch
+    std::int64_t sample = 0;  ///< in [0, samples)
+    float share = 1;          ///< of the sample itself, in [0.5, 1]; the partner has 1 - share
   };
   Partner partner(std::int64_t sample, std::int64_t epoch) const;
 

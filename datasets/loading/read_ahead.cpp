@@ -12,10 +12,10 @@
 namespace trainer {
 namespace {
 
-/// Lets the calling thread give way to those that compute: it is to use what they leave.
-void give_way() {
+/// Lowers the priority of the calling thread below that of the threads that compute.
+void lower_priority() {
   constexpr int kLower = 10;
-  // On Linux this is about the thread; where it fails, speed suffers and nothing else.
+  // On Linux this changes the thread alone. A failure costs speed only.
   setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + kLower);
 }
 
@@ -24,7 +24,7 @@ void give_way() {
 ReadAhead::ReadAhead(Options options, Prepare prepare)
     : options_(std::move(options)), prepare_(std::move(prepare)), order_(options_.order) {
   if (options_.room < 1 || options_.threads < 1)
-    throw std::logic_error("reading ahead needs room and threads");
+    throw std::logic_error("prefetching requires room and threads");
   slots_.resize(static_cast<std::size_t>(options_.room));
   memory_.resize(static_cast<std::size_t>(options_.room * options_.row_size));
   const auto most = static_cast<std::size_t>(options_.order.batch);
@@ -35,7 +35,7 @@ ReadAhead::ReadAhead(Options options, Prepare prepare)
       threads_.emplace_back([this, thread] { serve(thread); });
   } catch (const std::system_error& error) {
     stop();
-    throw Error(ExitCode::failure, std::string("cannot start threads that read ahead: ") + error.what(),
+    throw Error(ExitCode::failure, std::string("cannot start threads that prefetch samples: ") + error.what(),
                 "a higher limit of processes (ulimit -u)");
   }
 }
@@ -47,7 +47,7 @@ void ReadAhead::stop() {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
-  rows_wanted_.notify_all();
+  work_ready_.notify_all();
 }
 
 std::span<float> ReadAhead::memory_of(std::int64_t number) {
@@ -69,7 +69,7 @@ void ReadAhead::begin(std::int64_t step) {
   {
     const std::lock_guard lock(mutex_);
     first_number_ = step == step_ + 1 ? first_number_ + own_.count() : next_.number;
-    // Those who fetched may have been faster, or the run begins elsewhere.
+    // The consumers were faster than the threads, or the run resumes at another step.
     if (step != step_ + 1 || next_.step < step) {
       next_.number = first_number_;
       enter_step(step);
@@ -81,7 +81,7 @@ void ReadAhead::begin(std::int64_t step) {
     for (Slot& slot : slots_)
       if (slot.state == State::ready && slot.number < first_number_) slot = {};
   }
-  rows_wanted_.notify_all();
+  work_ready_.notify_all();
 }
 
 bool ReadAhead::find_row() {
@@ -99,10 +99,10 @@ bool ReadAhead::find_row() {
 }
 
 void ReadAhead::serve(int thread) {
-  give_way();
+  lower_priority();
   std::unique_lock lock(mutex_);
   while (true) {
-    rows_wanted_.wait(lock, [&] { return stop_ || find_row(); });
+    work_ready_.wait(lock, [&] { return stop_ || find_row(); });
     if (stop_) return;
     const std::int64_t number = next_.number++, epoch = epoch_of(next_.step);
     const std::int64_t sample = next_.samples[static_cast<std::size_t>(next_.row++)];
@@ -125,16 +125,16 @@ void ReadAhead::serve(int thread) {
 void ReadAhead::take(Slot& slot, std::span<float> row, std::unique_lock<std::mutex>& lock) {
   const std::exception_ptr problem = slot.problem;
   if (!problem) {
-    lock.unlock();  // nobody touches a slot that is ready
+    lock.unlock();  // no other thread touches a slot that is ready
     std::ranges::copy(memory_of(slot.number), row.begin());
     lock.lock();
   }
   slot = {};
-  rows_wanted_.notify_one();
+  work_ready_.notify_one();
   if (problem) std::rethrow_exception(problem);
 }
 
-void ReadAhead::fetch(std::int64_t first, std::span<const std::int64_t> samples, Tensor x, int who) {
+void ReadAhead::fetch(std::int64_t first, std::span<const std::int64_t> samples, Tensor x, int caller) {
   const auto row_of = [&](std::size_t i) {
     return x.span().subspan(i * static_cast<std::size_t>(options_.row_size),
                             static_cast<std::size_t>(options_.row_size));
@@ -142,7 +142,7 @@ void ReadAhead::fetch(std::int64_t first, std::span<const std::int64_t> samples,
   const std::int64_t offset = first - own_.first;
   const auto number_of = [&](std::size_t i) { return first_number_ + offset + static_cast<std::int64_t>(i); };
   std::unique_lock lock(mutex_);
-  // What is ready, and what nobody has begun; then what is in work on the threads.
+  // First the rows that are ready or not begun, then those that a thread is preparing.
   for (std::size_t i = 0; i < samples.size(); ++i) {
     Slot& slot = slot_of(number_of(i));
     if (slot.state != State::empty && slot.number == number_of(i)) {
@@ -153,7 +153,7 @@ void ReadAhead::fetch(std::int64_t first, std::span<const std::int64_t> samples,
     if (direct != 0) continue;
     direct = 1;
     lock.unlock();
-    prepare_(samples[i], epoch_of(step_), row_of(i), who);
+    prepare_(samples[i], epoch_of(step_), row_of(i), caller);
     lock.lock();
   }
   for (std::size_t i = 0; i < samples.size(); ++i) {

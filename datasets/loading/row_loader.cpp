@@ -5,10 +5,10 @@
 namespace trainer {
 namespace {
 
-/// Two batches, unless they are large.
+/// Rows to keep prefetched: two batches, unless they are large.
 std::int64_t room_for(const Shape& sample, std::int64_t own_rows) {
   constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
-  const std::int64_t bytes = sample.size() * static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t bytes = sample.size() * std::int64_t{sizeof(float)};
   return std::max<std::int64_t>(1, std::min(2 * own_rows, kMostBytes / bytes));
 }
 
@@ -17,7 +17,7 @@ std::int64_t room_for(const Shape& sample, std::int64_t own_rows) {
 int read_ahead_threads(const Data& data, int workers, int idle_cores) {
   const bool streamed = data.train->info().is_streamed;
   if (!streamed && !data.augmentation.is_costly()) return 0;
-  // More than a few for each worker could not be kept busy.
+  // More than a few per worker would be idle.
   return std::min(std::max(idle_cores, streamed ? 1 : 0), 4 * workers);
 }
 
@@ -38,8 +38,8 @@ void RowLoader::read(std::span<const std::int64_t> samples, std::int64_t epoch, 
   data_.augmentation.apply(samples, epoch, x, scratch);
 }
 
-void RowLoader::prepare(std::span<const std::int64_t> samples, std::int64_t epoch, Tensor x, int who) {
-  std::span<float> scratch = scratch_[static_cast<std::size_t>(who)];
+void RowLoader::prepare(std::span<const std::int64_t> samples, std::int64_t epoch, Tensor x, int caller) {
+  std::span<float> scratch = scratch_[static_cast<std::size_t>(caller)];
   if (!data_.mixup.is_on()) return read(samples, epoch, x, scratch);
   const std::int64_t size = data_.train->sample().size();
   const Tensor other(scratch.data(), data_.train->sample().with_front(1));
@@ -66,8 +66,8 @@ void RowLoader::begin(std::int64_t step) {
                            .row_size = sample.size(),
                            .room = room_for(sample, options_.own_rows(options_.order.batch).count()),
                            .threads = threads_},
-        [this, sample](std::int64_t index, std::int64_t epoch, std::span<float> row, int who) {
-          prepare({&index, 1}, epoch, {row.data(), sample.with_front(1)}, who);
+        [this, sample](std::int64_t index, std::int64_t epoch, std::span<float> row, int caller) {
+          prepare({&index, 1}, epoch, {row.data(), sample.with_front(1)}, caller);
         });
   }
   ahead_->begin(step);

@@ -9,12 +9,12 @@
 
 namespace trainer {
 
-/// What a model should give for a worker's rows, in memory that is allocated once.
+/// The targets of a worker's rows, in memory that it reuses.
 class TargetRows {
  public:
-  /// Takes the targets of these samples. The result is valid until the next call.
+  /// Reads the targets of these samples. The result is valid until the next call.
   const Targets& read(const Dataset& split, std::span<const std::int64_t> samples);
-  /// Those of samples that an epoch mixes with others.
+  /// The same, mixed as `mixup` mixes the samples in an epoch.
   const Targets& read(const Dataset& split, std::span<const std::int64_t> samples, const Mixup& mixup,
                       std::int64_t epoch);
   const Targets& targets() const { return targets_; }

@@ -6,21 +6,21 @@
 
 namespace trainer {
 
-/// Bytes that are read front to back, of a file or of a part of one.
+/// The bytes of a file, or of an entry of an archive, read front to back.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
-  /// Bytes there are to read, as far as one can know before: finish() proves it.
+  /// Bytes to read, as the file claims; finish() verifies it.
   virtual std::int64_t size() const = 0;
-  /// Fills `bytes`; an end before is an error.
+  /// Fills `bytes`. Error(data) if the stream ends before.
   virtual void read(std::span<std::uint8_t> bytes) = 0;
-  /// Call after the last byte: nothing may follow, and a checksum must agree.
+  /// Call after the last byte. Error(data) if more bytes follow or a checksum is wrong.
   virtual void finish() = 0;
   /// Name, size and stored checksum: "train-labels-idx1-ubyte.gz 28881 bytes, crc32 0a1b2c3d".
   virtual std::string fingerprint() const = 0;
-  /// The path, and what part of the file it is.
+  /// The path; for archives with the name of the entry.
   virtual std::string place() const = 0;
-  /// Throws Error(data) that points there; `expected` says what would be right.
+  /// Throws Error(data) at place(); `expected` is what would be right.
   [[noreturn]] void fail(const std::string& what, const std::string& expected) const;
 };
 

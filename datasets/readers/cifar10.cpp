@@ -7,7 +7,7 @@
 namespace trainer {
 namespace {
 
-/// CIFAR-10 (Krizhevsky 2009), binary version: whichever of its files are there, at least one to train on.
+/// CIFAR-10 (Krizhevsky 2009), binary version. Batches may be absent, but for one of training.
 class Cifar10 final : public KnownSet {
  public:
   explicit Cifar10(const ReaderContext& context)
@@ -33,7 +33,7 @@ class Cifar10 final : public KnownSet {
 };
 
 const Registry<Reader, const ReaderContext&>::Add registered{
-    {.name = "cifar10", .help = "colour photographs of 32x32 pixels in 10 classes, from its binary batches"},
+    {.name = "cifar10", .help = "colour photographs of 32x32 pixels in 10 classes, from the binary version"},
     [](const Config&, const ReaderContext& context) { return std::make_unique<Cifar10>(context); }};
 
 }  // namespace

@@ -29,9 +29,9 @@ class Cifar100 final : public KnownSet {
 
 const Registry<Reader, const ReaderContext&>::Add registered{
     {.name = "cifar100",
-     .help = "colour photographs of 32x32 pixels in 100 classes, from its binary files",
+     .help = "colour photographs of 32x32 pixels in 100 classes, from the binary version",
      .primary = "labels",
-     .settings = {choice("labels", "fine: 100 classes; coarse: 20 groups of them", {"fine", "coarse"})
+     .settings = {choice("labels", "fine: 100 classes; coarse: 20 superclasses", {"fine", "coarse"})
                       .fallback("fine")}},
     [](const Config& config, const ReaderContext& context) {
       return std::make_unique<Cifar100>(config, context);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kEdge = 32, kChannels = 3, kPixels = kEdge * kEdge * kChannels;
 
-/// One or more files, in order.
+/// The files of a split, in order.
 class CifarFiles final : public PixelFiles {
  public:
   CifarFiles(const CifarForm& form, const std::vector<std::string>& paths,

@@ -129,23 +129,23 @@ class Columns {
 
  private:
   /// The column that a name, or a number from 1, means.
-  std::size_t find(const std::string& wanted) const {
-    const auto found = std::ranges::find(names_, wanted);
+  std::size_t find(const std::string& key) const {
+    const auto found = std::ranges::find(names_, key);
     if (found != names_.end()) {
       const auto column = static_cast<std::size_t>(found - names_.begin());
-      const auto second = std::find(found + 1, names_.end(), wanted);
+      const auto second = std::find(found + 1, names_.end(), key);
       if (second != names_.end()) fail_same_name(column, static_cast<std::size_t>(second - names_.begin()));
       return column;
     }
     std::size_t number = 0;
-    const auto [end, problem] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
-    if (problem == std::errc{} && end == wanted.data() + wanted.size() && number >= 1 && number <= count())
+    const auto [end, problem] = std::from_chars(key.data(), key.data() + key.size(), number);
+    if (problem == std::errc{} && end == key.data() + key.size() && number >= 1 && number <= count())
       return number - 1;
     std::string known;
     for (const std::string& name : names_)
       known += (known.empty() ? "its columns are " : ", ") + shown_field(name);
     if (known.size() > 1000) known.resize(1000);
-    throw Error(ExitCode::data, {Diagnostic{.what = fmt::format("there is no column {}", shown_field(wanted)),
+    throw Error(ExitCode::data, {Diagnostic{.what = fmt::format("there is no column {}", shown_field(key)),
                                             .place = path_,
                                             .notes = {fmt::format("it has {} columns", count()),
                                                       known.empty() ? "they have no names" : known}}});

@@ -9,39 +9,39 @@
 namespace trainer {
 namespace {
 
-// Only + - * / and square roots draw: they are exact to the last bit everywhere, which sine and cosine are
-// not.
+// Only + - * / and square roots are used: IEEE 754 rounds them alike on every machine; sine and cosine
+// differ.
 
 constexpr std::uint64_t kSeed = 20;
 constexpr int kPixels = kDigitSize * kDigitSize;
 constexpr int kSpanPieces = 4;           // straight lines for each part of a curve
 constexpr std::size_t kMostPoints = 16;  // of a stroke
 
-/// The random choices of one drawing, in the order they are asked for.
+/// The random choices of one drawing, in the order of the calls.
 class Choices {
  public:
   Choices(DigitSplit split, std::int64_t index)
       : stream_(kSeed, split == DigitSplit::train ? "drawing of train" : "drawing of test",
                 static_cast<std::uint64_t>(index)) {
-    stream_.fill_uniform(0, numbers_);
+    stream_.fill_uniform(0, draws_);
   }
-  float between(float low, float high) { return low + (high - low) * numbers_.at(next_++); }
+  float between(float low, float high) { return low + (high - low) * draws_.at(next_++); }
   /// Between -reach and reach, mostly near 0.
   float around_zero(float reach) {
-    float sum = 0;  // one after the other: within one expression the order would be the compiler's choice
+    float sum = 0;  // one by one: within an expression the compiler chooses the order of calls
     for (int i = 0; i < 3; ++i) sum += between(-1, 1);
     return reach * sum * (1.0f / 3);
   }
-  /// One number for each pixel, in [0, 1).
-  void grain(std::span<float, kPixels> grain) const { stream_.fill_uniform(numbers_.size(), grain); }
+  /// Noise of each pixel, in [0, 1).
+  void grain(std::span<float, kPixels> grain) const { stream_.fill_uniform(draws_.size(), grain); }
 
  private:
   RandomStream stream_;
-  std::array<float, 128> numbers_;
+  std::array<float, 128> draws_;
   std::size_t next_ = 0;
 };
 
-/// Takes a glyph's box onto the pixels: a smooth bend of the plane, then size, slant, turn and shift.
+/// Maps a glyph's box to pixels: a smooth bend, then scale, slant, rotation and translation.
 class Placement {
  public:
   explicit Placement(Choices& choices) {

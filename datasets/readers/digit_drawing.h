@@ -18,12 +18,14 @@ using GlyphStroke = std::vector<GlyphPoint>;
 /// One way to write a digit.
 using Glyph = std::vector<GlyphStroke>;
 
-/// The ways to write `digit`.
+/// The ways to write `digit`, 0 to 9.
 std::span<const Glyph> glyphs_of(int digit);
 
-/// The drawn set's two splits; drawing `index` of a split is always the same, on every machine.
+/// The splits of the drawn digits. Drawing `index` of a split is the same on every machine.
 enum class DigitSplit : std::uint64_t { train = 0, test = 1 };
+/// The digit of a drawing.
 int drawn_label(DigitSplit split, std::int64_t index);
+/// Draws (kDigitSize, kDigitSize) gray pixels; 255 is ink.
 void draw_digit(DigitSplit split, std::int64_t index,
                 std::span<std::uint8_t, kDigitSize * kDigitSize> pixels);
 

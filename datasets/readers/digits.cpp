@@ -116,7 +116,8 @@ class Digits final : public Reader {
 const Registry<Reader, const ReaderContext&>::Add registered{
     {.name = "digits",
      .help = "60,000 + 10,000 digits of 28x28 pixels that the program draws; needs no file",
-     .settings = {choice("labels", "a class for each image, or for each pixel, 10 where nothing is drawn",
+     .settings = {choice("labels",
+                         "images: one label per image; pixels: one per pixel, 10 for the background",
                          {"images", "pixels"})
                       .fallback("images")}},
     [](const Config& config, const ReaderContext&) { return std::make_unique<Digits>(config); }};

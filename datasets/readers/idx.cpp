@@ -7,7 +7,7 @@
 namespace trainer {
 namespace {
 
-/// Any images and labels in IDX files of unsigned bytes.
+/// Images and labels in IDX files of unsigned bytes.
 class Idx final : public Reader {
  public:
   Idx(const Config& config, const ReaderContext& context) {
@@ -31,12 +31,12 @@ class Idx final : public Reader {
     return none;
   }
   DataSource open() override {
-    constexpr int kAsLabelsShow = 0;
-    return open_idx_set("idx", existing(train_), existing(test_), kAsLabelsShow);
+    constexpr int kFromLabels = 0;
+    return open_idx_set("idx", existing(train_), existing(test_), kFromLabels);
   }
 
  private:
-  /// The paths with .gz where the files have it; those of absent files stay, for the message.
+  /// The paths of existing files, plain or .gz; paths of absent files stay as they are.
   static IdxPaths existing(IdxPaths paths) {
     for (std::string* path : {&paths.images, &paths.labels})
       if (const std::string found = path->empty() ? "" : existing_file(*path); !found.empty()) *path = found;
@@ -49,10 +49,11 @@ class Idx final : public Reader {
 const Registry<Reader, const ReaderContext&>::Add registered{
     {.name = "idx",
      .help = "images and labels in IDX files of unsigned bytes, plain or .gz",
-     .settings = {text("train_images", "file of (count, height, width) or (count, channels, height, width)"),
-                  text("train_labels", "file of (count), classes counted from 0"),
-                  text("test_images", "as train_images").optional(),
-                  text("test_labels", "as train_labels").optional()}},
+     .settings = {text("train_images",
+                       "file of training images, (count, height, width) or (count, channels, height, width)"),
+                  text("train_labels", "file of training labels, (count), classes counted from 0"),
+                  text("test_images", "file of test images").optional(),
+                  text("test_labels", "file of test labels").optional()}},
     [](const Config& config, const ReaderContext& context) {
       return std::make_unique<Idx>(config, context);
     }};

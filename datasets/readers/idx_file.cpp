@@ -8,7 +8,7 @@ namespace trainer {
 namespace {
 
 constexpr std::uint8_t kUnsignedBytes = 0x08;
-// Bytes. Images are read when their memory has been found, labels at once.
+// Bytes. Labels are read when the file is opened.
 constexpr std::int64_t kLargestImages = std::int64_t{1} << 32, kLargestLabels = std::int64_t{1} << 28;
 
 }  // namespace
@@ -31,29 +31,29 @@ IdxFile::IdxFile(const std::string& path, Content content) : bytes_(path) {
 
   const std::int64_t header = 4 + 4 * axes, largest = images ? kLargestImages : kLargestLabels;
   for (int axis = 0; axis < axes; ++axis) {
-    std::array<std::uint8_t, 4> number;
-    bytes_.read(number);
-    const std::int64_t extent = std::int64_t{number[0]} << 24 | number[1] << 16 | number[2] << 8 | number[3];
+    std::array<std::uint8_t, 4> word;  // big-endian
+    bytes_.read(word);
+    const std::int64_t extent = std::int64_t{word[0]} << 24 | word[1] << 16 | word[2] << 8 | word[3];
     if (extent == 0) fail("IDX file holds nothing", fmt::format("extent {} in its header is 0", axis + 1));
     if (total_ > largest / extent)
-      fail("IDX file is too large", fmt::format("its header promises more than {} bytes", largest));
+      fail("IDX file is too large", fmt::format("its header claims more than {} bytes", largest));
     total_ *= extent;
     extents_.push_back(extent);
   }
   if (bytes_.size() != header + total_)
     fail(bytes_.size() < header + total_ ? "IDX file is truncated" : "IDX file is too long",
-         fmt::format("its header promises {} = {} bytes, {} are there", Shape(extents_).text(), total_,
+         fmt::format("its header claims {} = {} bytes; the file has {}", Shape(extents_).text(), total_,
                      bytes_.size() - header));
 }
 
-std::vector<std::uint8_t> IdxFile::numbers() {
-  std::vector<std::uint8_t> numbers(static_cast<std::size_t>(total_));
-  read(numbers);
-  return numbers;
+std::vector<std::uint8_t> IdxFile::elements() {
+  std::vector<std::uint8_t> elements(static_cast<std::size_t>(total_));
+  read(elements);
+  return elements;
 }
 
-void IdxFile::read(std::span<std::uint8_t> numbers) {
-  bytes_.read(numbers);
+void IdxFile::read(std::span<std::uint8_t> elements) {
+  bytes_.read(elements);
   bytes_.finish();
 }
 

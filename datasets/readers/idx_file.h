@@ -8,8 +8,8 @@
 
 namespace trainer {
 
-/// An IDX file of unsigned bytes (yann.lecun.com's format): its header read and held against the file's size,
-/// its numbers not yet read.
+/// An IDX file of unsigned bytes (format of LeCun's MNIST files). The constructor reads the header and checks
+/// the file's size against it; elements are read later.
 class IdxFile {
  public:
   enum class Content {
@@ -19,12 +19,13 @@ class IdxFile {
   IdxFile(const std::string& path, Content content);
 
   std::int64_t count() const { return extents_.front(); }
-  /// All extents, the count first.
+  /// All extents; the first is count().
   const std::vector<std::int64_t>& extents() const { return extents_; }
   std::string fingerprint() const { return bytes_.fingerprint(); }
-  /// Reads all numbers; call once. `numbers` has room for them.
-  void read(std::span<std::uint8_t> numbers);
-  std::vector<std::uint8_t> numbers();
+  /// Reads all elements; call once. `elements` has the product of extents() bytes.
+  void read(std::span<std::uint8_t> elements);
+  /// The same into new memory.
+  std::vector<std::uint8_t> elements();
   [[noreturn]] void fail(const std::string& what, const std::string& expected) const {
     bytes_.fail(what, expected);
   }

@@ -10,7 +10,7 @@
 namespace trainer {
 namespace {
 
-/// The files of a split: headers first, so that nothing large is read for files that do not fit together.
+/// The files of a split. Headers are compared before images are read.
 class IdxSplit final : public PixelFiles {
  public:
   explicit IdxSplit(const IdxPaths& paths)
@@ -19,8 +19,8 @@ class IdxSplit final : public PixelFiles {
       label_file_.fail(
           "labels and images differ in number",
           fmt::format("{} labels here, {} images in {}", label_file_.count(), images_.count(), paths.images));
-    // Labels are read at once: they are few, and hold the number of classes.
-    labels_ = label_file_.numbers();
+    // The labels determine the number of classes.
+    labels_ = label_file_.elements();
   }
 
   /// (H, W, C)

@@ -11,8 +11,8 @@ struct IdxPaths {
   std::string images, labels;
 };
 
-/// Opens a set of IDX files, whose images are read later. `test` may be without paths. `classes` 0: as many
-/// as the training labels show.
+/// Opens a dataset of IDX files; images are read later. `test` may have empty paths. `classes` 0: the largest
+/// training label + 1.
 DataSource open_idx_set(const std::string& name, const IdxPaths& train, const IdxPaths& test, int classes);
 
 }  // namespace trainer

@@ -42,7 +42,7 @@ void ImageDecoder::decode(const std::string& path, int channels, std::int64_t en
   else if (is_jpeg(file_))
     problem = decode_jpeg(file_, enough, row_, image);
   else
-    fail("not a image that can be read", "PNG and JPEG are read; it begins with neither's bytes");
+    fail("neither PNG nor JPEG", "its first bytes are of no format that is read");
   if (!problem.empty()) fail("image file is damaged or cannot be read", problem);
 }
 

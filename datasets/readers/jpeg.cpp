@@ -12,7 +12,7 @@
 namespace trainer {
 namespace {
 
-/// libjpeg jumps out of itself when it meets an error, and goes on after a warning; both end up here.
+/// Receives libjpeg's errors, which leave it by longjmp, and its warnings.
 struct Problems {
   jpeg_error_mgr manager;
   jpeg_progress_mgr progress;
@@ -28,15 +28,15 @@ Problems& problems_of(j_common_ptr jpeg) { return *reinterpret_cast<Problems*>(j
   std::longjmp(problems.escape, 1);
 }
 
-/// A level below 0 is a warning. Where data is missing or makes no sense libjpeg would go on with gray;
-/// oddities around the data, which good files have too, may pass.
+/// A level below 0 is a warning. libjpeg fills missing or invalid data with gray: that is an error here.
+/// Warnings that valid files cause as well are ignored.
 void note(j_common_ptr jpeg, int level) {
   constexpr std::array kHarmless = {JWRN_ADOBE_XFORM, JWRN_BOGUS_PROGRESSION, JWRN_EXTRANEOUS_DATA,
                                     JWRN_JFIF_MAJOR,  JWRN_NOT_SEQUENTIAL,    JWRN_TOO_MUCH_DATA};
   if (level < 0 && std::ranges::count(kHarmless, jpeg->err->msg_code) == 0) stop(jpeg);
 }
 
-/// A progressive file can go over the whole image as often as it likes.
+/// A small progressive file could hold scans of the whole image without end.
 void limit_scans(j_common_ptr jpeg) {
   constexpr int kMostScans = 200;
   if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number > kMostScans) {
@@ -45,7 +45,7 @@ void limit_scans(j_common_ptr jpeg) {
   }
 }
 
-/// Of the sizes that libjpeg can decode to at once, the smallest that is enough.
+/// The largest divisor of the size that keeps both sides at `enough` pixels.
 unsigned reduction(const jpeg_decompress_struct& jpeg, std::int64_t enough) {
   const std::int64_t shorter = std::min(jpeg.image_width, jpeg.image_height);
   unsigned by = 8;
@@ -55,7 +55,7 @@ unsigned reduction(const jpeg_decompress_struct& jpeg, std::int64_t enough) {
 
 std::uint8_t multiplied(unsigned a, unsigned b) { return static_cast<std::uint8_t>((a * b + 127) / 255); }
 
-/// Adobe stores CMYK inverted: what the sample says is how much light comes through.
+/// Converts CMYK as Adobe stores it, inverted: a value is the light that passes.
 void light_of_cmyk(const std::uint8_t* cmyk, std::int64_t width, int channels, std::uint8_t* out) {
   for (std::int64_t i = 0; i < width; ++i, cmyk += 4, out += channels) {
     const unsigned red = multiplied(cmyk[0], cmyk[3]), green = multiplied(cmyk[1], cmyk[3]),
@@ -70,15 +70,15 @@ void light_of_cmyk(const std::uint8_t* cmyk, std::int64_t width, int channels, s
   }
 }
 
-/// Then the message says why.
+/// True if the image is too large; sets the message.
 bool is_refused(const jpeg_decompress_struct& jpeg, std::size_t bytes, Problems& problems) {
-  constexpr std::int64_t kDensest = 1024;  // runs of blocks that are like the one before
+  constexpr std::int64_t kDensest = 1024;  // a run of equal blocks
   const std::string why = ImageDecoder::refusal(jpeg.image_height, jpeg.image_width, bytes, kDensest);
   why.copy(problems.message.data(), problems.message.size() - 1);
   return !why.empty();
 }
 
-/// What is alive while libjpeg may jump has no destructor here: those who call own the memory.
+/// longjmp skips destructors, so no object with one lives here: the caller owns all memory.
 bool decode(jpeg_decompress_struct& jpeg, Problems& problems, std::span<const std::uint8_t> file,
             std::int64_t enough, std::vector<std::uint8_t>& row, Image& image) {
   if (setjmp(problems.escape) != 0) return false;

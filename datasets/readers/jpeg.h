@@ -9,9 +9,9 @@ namespace trainer {
 
 bool is_jpeg(std::span<const std::uint8_t> file);
 
-/// Decodes into `image`, whose channels are given; CMYK too. At 1/2, 1/4 or 1/8 of its size where no side
-/// falls below `enough`. `row` is memory to work in. Gives what is wrong, a file that ends early included;
-/// empty when nothing is.
+/// Decodes into `image`, whose channels are set; CMYK is converted. May reduce the size to 1/2, 1/4 or 1/8 if
+/// both sides keep at least `enough` pixels. `row` is scratch memory. Returns what is wrong with the file,
+/// also if it ends early; empty if nothing is.
 std::string decode_jpeg(std::span<const std::uint8_t> file, std::int64_t enough,
                         std::vector<std::uint8_t>& row, Image& image);
 

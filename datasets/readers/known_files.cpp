@@ -35,7 +35,7 @@ std::vector<std::string> usual_directories() {
 
 std::string existing_file(const std::string& path) {
   for (const std::string& candidate : {path, path + ".gz"}) {
-    std::error_code ignored;  // a directory that may not be entered is as good as absent
+    std::error_code ignored;  // a directory that cannot be entered counts as absent
     if (std::filesystem::exists(candidate, ignored)) return candidate;
   }
   return "";
@@ -73,7 +73,7 @@ std::string KnownFiles::require(const std::string& file) const {
     throw Error(ExitCode::data,
                 {Diagnostic{.what = fmt::format("{} is not complete: {}[.gz] is missing", set_, file),
                             .place = directory_,
-                            .notes = {fmt::format("the set is {}, plain or .gz, in one directory",
+                            .notes = {fmt::format("the dataset is {}, plain or .gz, in one directory",
                                                   listed(files_))}}});
   return path;
 }

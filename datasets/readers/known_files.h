@@ -8,27 +8,27 @@
 
 namespace trainer {
 
-/// `path`, or `path`.gz where only that exists; empty when neither does.
+/// `path` if it exists, else `path`.gz if that exists, else empty.
 std::string existing_file(const std::string& path);
 
-/// The files of a set that is known by name, looked for where users keep data: in DIR and DIR/NAME, DIR being
-/// data.path (then only there), $TRAINER_DATA, ~/.cache/trainer and ./datasets. The first directory that
-/// holds one of them must hold the set.
+/// The files of a public dataset. They are looked for in DIR and DIR/NAME, where DIR is data.path, or without
+/// it $TRAINER_DATA, ~/.cache/trainer and ./datasets. The first directory with one of the files must hold all
+/// of them.
 class KnownFiles {
  public:
-  /// Sets that share their file names with others are looked for in DIR/NAME first, and in DIR itself only
-  /// when the user named it.
+  /// own_folder: for datasets that share file names with others. DIR/NAME comes first; DIR itself counts only
+  /// if it is data.path.
   enum class Where { either, own_folder };
   KnownFiles(std::string set, std::vector<std::string> files, const std::string& data_path,
              Where where = Where::either);
 
-  /// True when no file of the set is anywhere.
+  /// True if no directory holds a file of the dataset.
   bool missing() const { return directory_.empty(); }
   /// "train-images-idx3-ubyte[.gz] in data, data/mnist"
   std::string looked_for() const;
-  /// The path of one file; empty when it is not there.
+  /// The path of one file, plain or .gz; empty if it is missing.
   std::string find(const std::string& file) const;
-  /// The same; an Error(data) when it is not there.
+  /// The same; Error(data) if it is missing.
   std::string require(const std::string& file) const;
 
  private:
@@ -37,7 +37,7 @@ class KnownFiles {
   std::string directory_;
 };
 
-/// A reader of a public set.
+/// A reader of a public dataset.
 class KnownSet : public Reader {
  public:
   bool missing(std::vector<std::string>& looked_for) const final {

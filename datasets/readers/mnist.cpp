@@ -5,7 +5,7 @@
 namespace trainer {
 namespace {
 
-/// MNIST (LeCun, Cortes and Burges) and the sets that took over its form and file names.
+/// MNIST (LeCun, Cortes and Burges) and the datasets with its format and file names.
 class Mnist final : public KnownSet {
  public:
   Mnist(const std::string& name, const std::string& source, KnownFiles::Where where,
@@ -32,22 +32,21 @@ class Mnist final : public KnownSet {
 using Sets = Registry<Reader, const ReaderContext&>;
 
 const Sets::Add mnist{
-    {.name = "mnist",
-     .help = "60,000 + 10,000 handwritten digits of 28x28 pixels, from their four IDX files"},
+    {.name = "mnist", .help = "60,000 + 10,000 handwritten digits of 28x28 pixels, from four IDX files"},
     [](const Config&, const ReaderContext& context) {
       return std::make_unique<Mnist>("mnist", "https://ossci-datasets.s3.amazonaws.com/mnist/",
                                      KnownFiles::Where::either, context);
     }};
 const Sets::Add fashion_mnist{
     {.name = "fashion_mnist",
-     .help = "60,000 + 10,000 images of clothes, in MNIST's form and under its file names"},
+     .help = "60,000 + 10,000 images of clothes, in the format and with the file names of MNIST"},
     [](const Config&, const ReaderContext& context) {
       return std::make_unique<Mnist>("fashion_mnist", "https://github.com/zalandoresearch/fashion-mnist",
                                      KnownFiles::Where::own_folder, context);
     }};
 const Sets::Add kuzushiji_mnist{
     {.name = "kuzushiji_mnist",
-     .help = "60,000 + 10,000 cursive Japanese characters, in MNIST's form and under its file names"},
+     .help = "60,000 + 10,000 cursive Japanese characters, in the format and with the file names of MNIST"},
     [](const Config&, const ReaderContext& context) {
       return std::make_unique<Mnist>("kuzushiji_mnist", "https://github.com/rois-codh/kmnist",
                                      KnownFiles::Where::own_folder, context);

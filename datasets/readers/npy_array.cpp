@@ -17,22 +17,22 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::int64_t kLongestHeader = 1 << 16;
-constexpr std::size_t kPiece = 1 << 15;                   // bytes that are read at once
-constexpr std::int64_t kLargest = std::int64_t{1} << 36;  // numbers; more is not kept in memory
+constexpr std::size_t kPiece = 1 << 15;                   // bytes of one read
+constexpr std::int64_t kLargest = std::int64_t{1} << 36;  // elements
 
-/// What the header's dictionary says.
+/// The header's dictionary.
 struct Header {
   std::optional<std::string> descr;
   std::optional<bool> fortran_order;
   std::optional<std::vector<std::int64_t>> shape;
 };
 
-/// Reads the Python literal that numpy writes: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
+/// Parses the Python literal of a header: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
 class HeaderText {
  public:
   explicit HeaderText(std::string_view text) : text_(text) {}
 
-  /// False when the text is anything else.
+  /// False if the text is anything else.
   bool read(Header& header) {
     if (!take('{')) return false;
     while (!take('}')) {
@@ -79,7 +79,7 @@ class HeaderText {
   bool descr(Header& header) {
     skip_spaces();
     std::string value;
-    if (text_.starts_with('[')) {  // several fields in one element: told apart, so that the message is right
+    if (text_.starts_with('[')) {  // several fields in one element: the message names the type
       header.descr = "[";
       int depth = 0;
       do {
@@ -130,7 +130,7 @@ bool with_width(std::size_t width, const Use& use) {
   return width == 1 || width == 2 || width == 4 || width == 8;
 }
 
-/// Calls use(number), which has the type of an array's elements; false for types that are not read.
+/// Calls use(value) with a value of an array's element type; false for types that are not read.
 template <class Use>
 bool with_type(char kind, std::size_t width, const Use& use) {
   if (kind == 'u' || (kind == 'b' && width == 1))
@@ -167,15 +167,15 @@ NpyArray::NpyArray(std::unique_ptr<ByteStream> bytes) : bytes_(std::move(bytes))
   const std::int64_t there = bytes_->size() - begin_;
   if (there != expected)
     fail(there < expected ? "npy file is truncated" : "npy file is too long",
-         fmt::format("its header promises {} x {} bytes, {} are there", shape_.text(), width_, there));
+         fmt::format("its header claims {} x {} bytes; the file has {}", shape_.text(), width_, there));
 }
 
 void NpyArray::parse(std::string_view text) {
   Header header;
-  if (!HeaderText(text).read(header)) fail("npy file is damaged", "its header is not what numpy writes");
+  if (!HeaderText(text).read(header)) fail("npy file is damaged", "its header is not valid");
   const std::string& descr = *header.descr;
   if (descr.find('O') != std::string::npos)
-    fail("npy array of objects", "numbers are read; numpy's astype makes them, as in x.astype('float32')");
+    fail("npy array of objects", "elements must be numbers; x.astype('float32') converts them");
   const char* const digits = descr.data() + std::min<std::size_t>(2, descr.size());
   const auto [end, problem] = std::from_chars(digits, descr.data() + descr.size(), width_);
   const bool is_simple = descr.size() >= 3 && problem == std::errc{} && end == descr.data() + descr.size() &&
@@ -186,7 +186,7 @@ void NpyArray::parse(std::string_view text) {
          fmt::format("type `{}`; booleans, integers, float32 and float64 are read", descr.substr(0, 20)));
   big_endian_ = descr[0] == '>' && width_ > 1;
   if (*header.fortran_order && header.shape->size() > 1)
-    fail("npy array in Fortran order", "numpy.ascontiguousarray(x) gives C order");
+    fail("npy array in Fortran order", "numpy.ascontiguousarray(x) converts it to C order");
   if (header.shape->size() > Shape::kMaxRank)
     fail("npy array has too many axes",
          fmt::format("{} axes; up to {} are read", header.shape->size(), Shape::kMaxRank));
@@ -194,7 +194,7 @@ void NpyArray::parse(std::string_view text) {
   for (const std::int64_t extent : *header.shape) {
     if (extent == 0) fail("npy array holds nothing", "an extent in its header is 0");
     if (total > kLargest / extent)
-      fail("npy array is too large", fmt::format("its header promises more than {} numbers", kLargest));
+      fail("npy array is too large", fmt::format("its header claims more than {} elements", kLargest));
     total *= extent;
   }
   shape_ = Shape(*header.shape);
@@ -203,18 +203,18 @@ void NpyArray::parse(std::string_view text) {
 template <class Take>
 void NpyArray::convert(std::size_t first, std::span<std::uint8_t> bytes, const Take& take) const {
   static_assert(std::endian::native == std::endian::little);
-  with_type(kind_, width_, [&](auto number) {
-    for (std::size_t i = 0; i < bytes.size() / sizeof number; ++i) {
-      std::uint8_t* const element = bytes.data() + i * sizeof number;
-      if (big_endian_) std::reverse(element, element + sizeof number);
-      std::copy_n(element, sizeof number, reinterpret_cast<std::uint8_t*>(&number));
-      take(first + i, static_cast<double>(number));
+  with_type(kind_, width_, [&](auto value) {
+    for (std::size_t i = 0; i < bytes.size() / sizeof value; ++i) {
+      std::uint8_t* const element = bytes.data() + i * sizeof value;
+      if (big_endian_) std::reverse(element, element + sizeof value);
+      std::copy_n(element, sizeof value, reinterpret_cast<std::uint8_t*>(&value));
+      take(first + i, static_cast<double>(value));
     }
   });
 }
 
 template <class Take>
-void NpyArray::each(std::size_t count, const Take& take) {
+void NpyArray::for_each(std::size_t count, const Take& take) {
   std::array<std::uint8_t, kPiece> buffer;
   const std::size_t most = buffer.size() / width_;
   for (std::size_t first = 0; first < count; first += most) {
@@ -225,15 +225,15 @@ void NpyArray::each(std::size_t count, const Take& take) {
   bytes_->finish();
 }
 
-float NpyArray::checked(std::size_t index, double number) const {
-  if (!(std::fabs(number) <= double{std::numeric_limits<float>::max()}))
-    fail("npy array holds a number that is none", fmt::format("element {} is {}", index, number));
-  return static_cast<float>(number);
+float NpyArray::checked(std::size_t index, double value) const {
+  if (!(std::fabs(value) <= double{std::numeric_limits<float>::max()}))
+    fail("npy array holds a value that is not finite", fmt::format("element {} is {}", index, value));
+  return static_cast<float>(value);
 }
 
-void NpyArray::read(std::span<float> numbers, float divisor) {
-  each(numbers.size(),
-       [&](std::size_t index, double number) { numbers[index] = checked(index, number) / divisor; });
+void NpyArray::read(std::span<float> elements, float divisor) {
+  for_each(elements.size(),
+           [&](std::size_t index, double value) { elements[index] = checked(index, value) / divisor; });
 }
 
 bool NpyArray::lies_in(const InputFile& file) const {
@@ -241,35 +241,35 @@ bool NpyArray::lies_in(const InputFile& file) const {
          static_cast<std::uint64_t>(begin_) + static_cast<std::uint64_t>(shape_.size()) * width_;
 }
 
-void NpyArray::read_row(const InputFile& file, std::int64_t row, std::span<float> numbers,
+void NpyArray::read_row(const InputFile& file, std::int64_t row, std::span<float> elements,
                         float divisor) const {
-  const std::size_t begin = static_cast<std::size_t>(row) * numbers.size();
+  const std::size_t begin = static_cast<std::size_t>(row) * elements.size();
   std::array<std::uint8_t, kPiece> buffer;
   const std::size_t most = buffer.size() / width_;
-  for (std::size_t first = 0; first < numbers.size(); first += most) {
-    const std::size_t some = std::min(most, numbers.size() - first);
+  for (std::size_t first = 0; first < elements.size(); first += most) {
+    const std::size_t some = std::min(most, elements.size() - first);
     const std::span<std::uint8_t> bytes = std::span(buffer).first(some * width_);
     file.read(static_cast<std::uint64_t>(begin_) + (begin + first) * width_, std::as_writable_bytes(bytes));
-    convert(begin + first, bytes, [&](std::size_t index, double number) {
-      numbers[index - begin] = checked(index, number) / divisor;
+    convert(begin + first, bytes, [&](std::size_t index, double value) {
+      elements[index - begin] = checked(index, value) / divisor;
     });
   }
 }
 
 void NpyArray::read_labels(std::span<std::int32_t> labels, std::int32_t most) {
-  each(labels.size(), [&](std::size_t index, double number) {
-    if (!(number >= 0 && number <= most))
-      fail("label out of range", fmt::format("label {} is {}; the classes are 0 to {}", index, number, most));
-    labels[index] = static_cast<std::int32_t>(number);
+  for_each(labels.size(), [&](std::size_t index, double value) {
+    if (!(value >= 0 && value <= most))
+      fail("label out of range", fmt::format("label {} is {}; the classes are 0 to {}", index, value, most));
+    labels[index] = static_cast<std::int32_t>(value);
   });
 }
 
 void NpyArray::read_lengths(std::span<std::int32_t> lengths, std::int64_t most) {
-  each(lengths.size(), [&](std::size_t index, double number) {
-    if (!(number >= 1 && number <= static_cast<double>(most)))
+  for_each(lengths.size(), [&](std::size_t index, double value) {
+    if (!(value >= 1 && value <= static_cast<double>(most)))
       fail("length out of range",
-           fmt::format("sample {} has a length of {}; samples have 1 to {} positions", index, number, most));
-    lengths[index] = static_cast<std::int32_t>(number);
+           fmt::format("sample {} has a length of {}; samples have 1 to {} positions", index, value, most));
+    lengths[index] = static_cast<std::int32_t>(value);
   });
 }
 

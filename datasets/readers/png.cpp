@@ -11,7 +11,7 @@ bool is_png(std::span<const std::uint8_t> file) {
 }
 
 std::string decode_png(std::span<const std::uint8_t> file, Image& image) {
-  // libpng's simple interface: it returns where the other one would jump.
+  // libpng's simplified interface returns errors; the other one calls longjmp.
   png_image source{};
   source.version = PNG_IMAGE_VERSION;
   const std::unique_ptr<png_image, decltype(&png_image_free)> freed(&source, png_image_free);

@@ -9,8 +9,8 @@ namespace trainer {
 
 bool is_png(std::span<const std::uint8_t> file);
 
-/// Decodes into `image`, whose channels are given. Palettes, 1 to 16 bits and transparency (over black)
-/// become bytes. Gives what is wrong; empty when nothing is.
+/// Decodes into `image`, whose channels are set, as bytes: palettes, 1 to 16 bits, transparency over black.
+/// Returns what is wrong with the file; empty if nothing is.
 std::string decode_png(std::span<const std::uint8_t> file, Image& image);
 
 }  // namespace trainer

@@ -17,7 +17,7 @@ void ImageScaler::read(const std::string& path, float* out) {
   for (std::int64_t i = 0; i < extents_.size(); ++i) out[i] /= kWhite;
 }
 
-/// The largest window in the middle that has the wanted shape, times crop.
+/// The centre crop: the largest window of the output's aspect ratio, times crop_.
 Window ImageScaler::centre(const ImageExtents& in) const {
   const auto height = static_cast<double>(in.height), width = static_cast<double>(in.width);
   const double scale = crop_ * std::min(height / static_cast<double>(extents_.height),

@@ -8,14 +8,14 @@
 
 namespace trainer {
 
-/// Decodes image files and makes them all of one size. Keeps its memory from one to the next; one for each
-/// thread.
+/// Decodes image files, crops them to one aspect ratio and scales them to one size. Reuses its memory; use
+/// one per thread.
 class ImageScaler {
  public:
-  /// `crop`: side of the part that is taken, out of the middle, relative to the largest of that form.
+  /// `crop`: side of the centre crop, relative to the largest one of that aspect ratio, in (0, 1].
   ImageScaler(const ImageExtents& extents, double crop) : extents_(extents), crop_(crop) {}
 
-  /// Writes (height, width, channels), pixels as x / 255. Error(data) as ImageDecoder has it.
+  /// Writes (height, width, channels), pixels in [0, 1]. Error(data) as ImageDecoder::decode().
   void read(const std::string& path, float* out);
 
  private:

@@ -18,6 +18,7 @@ constexpr std::size_t kEndSize = 22, kEnd64Size = 56, kLocator64Size = 20, kCent
 constexpr std::uint64_t kLongestComment = 0xffff, kMostDirectory = 1 << 24, kBestRatio = 1032;
 constexpr std::uint32_t kStored = 0, kDeflated = 8, kEncrypted = 1, kElsewhere = 0xffffffff;
 
+/// A little-endian integer of `count` bytes.
 std::uint64_t number(std::span<const std::byte> bytes, std::size_t at, std::size_t count) {
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < count; ++i) value |= std::to_integer<std::uint64_t>(bytes[at + i]) << (8 * i);
@@ -27,7 +28,7 @@ std::uint32_t number32(std::span<const std::byte> bytes, std::size_t at) {
   return static_cast<std::uint32_t>(number(bytes, at, 4));
 }
 
-/// Where the list of entries is.
+/// Place of the list of entries.
 struct Directory {
   std::uint64_t offset = 0, size = 0, entries = 0;
 };
@@ -55,10 +56,10 @@ Directory find_directory(const InputFile& file, const ZipFile& zip) {
     if (number32(end64, 0) != kEnd64Signature) break;
     return {number(end64, 48, 8), number(end64, 40, 8), number(end64, 32, 8)};
   }
-  zip.fail("not a zip archive", "its list of entries is missing: cut off, or of another kind");
+  zip.fail("not a zip archive", "the list of entries is missing");
 }
 
-/// What 32 bits could not hold stands in an extra field, in this order.
+/// Replaces sizes that 32 bits cannot hold by those of the zip64 extra field.
 void read_extra64(std::span<const std::byte> extra, ZipFile::Entry& entry) {
   for (std::size_t at = 0; at + 4 <= extra.size();) {
     const std::uint64_t id = number(extra, at, 2), size = number(extra, at + 2, 2);
@@ -101,7 +102,7 @@ class ZipEntry final : public ByteStream {
   void finish() override {
     std::uint8_t extra;
     if (unpack({&extra, 1}) > 0 || left_ > 0 || (inflater_ && inflater_->avail_in > 0))
-      fail("zip entry is too long", "more bytes follow where it should end");
+      fail("zip entry is too long", "more bytes follow its expected end");
     if (checksum_ != entry_.checksum) fail("zip entry is corrupt", "its checksum is wrong");
   }
   std::string fingerprint() const override {
@@ -126,7 +127,7 @@ class ZipEntry final : public ByteStream {
       if (inflater_->avail_in == 0) {
         inflater_->next_in = packed_.data();
         inflater_->avail_in = static_cast<uInt>(take(packed_));
-        if (inflater_->avail_in == 0) fail("zip entry is truncated", "the packed data breaks off");
+        if (inflater_->avail_in == 0) fail("zip entry is truncated", "the packed data ends too early");
       }
       inflater_->next_out = bytes.data() + got;
       const auto room = static_cast<uInt>(std::min(bytes.size() - got, kMost));
@@ -136,7 +137,7 @@ class ZipEntry final : public ByteStream {
       ended_ = result == Z_STREAM_END;
       if (result == Z_MEM_ERROR) throw std::bad_alloc();
       if (result != Z_OK && !ended_ && result != Z_BUF_ERROR)
-        fail("zip entry is corrupt", inflater_->msg ? inflater_->msg : "the packed data makes no sense");
+        fail("zip entry is corrupt", inflater_->msg ? inflater_->msg : "the packed data is not valid");
     }
     return got;
   }
@@ -164,7 +165,7 @@ ZipFile::ZipFile(const std::string& path) : path_(path), file_(path, ExitCode::d
   std::size_t at = 0;
   for (std::uint64_t i = 0; i < directory.entries; ++i) {
     if (all.size() - at < kCentralSize || number32(all, at) != kCentralSignature)
-      fail("zip archive is damaged", fmt::format("entry {} of its list makes no sense", i + 1));
+      fail("zip archive is damaged", fmt::format("entry {} of its list is not valid", i + 1));
     const std::uint64_t name = number(all, at + 28, 2), extra = number(all, at + 30, 2),
                         comment = number(all, at + 32, 2);
     if (all.size() - at - kCentralSize < name + extra + comment)
@@ -181,7 +182,7 @@ ZipFile::ZipFile(const std::string& path) : path_(path), file_(path, ExitCode::d
     if (entry.method != kStored && entry.method != kDeflated)
       fail("zip archive is packed in another way",
            fmt::format("method {}; stored and deflate are read", entry.method));
-    // So size fits in 63 bits, and no promise is larger than what the file can hold.
+    // So size fits in 63 bits, and no claim exceeds what the file can hold.
     if (entry.packed > file_.size() || entry.size > (entry.packed + 1) * kBestRatio ||
         (entry.method == kStored && entry.size != entry.packed))
       fail("zip archive is damaged", fmt::format("{} claims more bytes than the file can hold", entry.name));
@@ -199,7 +200,7 @@ std::unique_ptr<ByteStream> ZipFile::open(const std::string& name) const {
   file_.read(entry->offset, local);
   const std::uint64_t offset = entry->offset + kLocalSize + number(local, 26, 2) + number(local, 28, 2);
   if (number32(local, 0) != kLocalSignature || offset > file_.size() || entry->packed > file_.size() - offset)
-    fail("zip archive is damaged", fmt::format("{} is not where the list says", name));
+    fail("zip archive is damaged", fmt::format("{} is not at the offset that the list gives", name));
   return std::make_unique<ZipEntry>(file_, *this, *entry, offset);
 }
 

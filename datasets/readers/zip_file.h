@@ -9,8 +9,8 @@
 
 namespace trainer {
 
-/// A zip archive, as numpy's savez writes it (plain or deflated, also with 64-bit sizes). Everything it says
-/// of itself is checked before it is believed.
+/// A zip archive as numpy.savez writes it: stored or deflated entries, also with 64-bit sizes. Every claim of
+/// the file is checked before it is used.
 class ZipFile {
  public:
   explicit ZipFile(const std::string& path);
@@ -22,7 +22,7 @@ class ZipFile {
   };
   const std::vector<Entry>& entries() const { return entries_; }
   const std::string& path() const { return path_; }
-  /// The content of an entry; Error(data) when there is none of that name. The file must outlive it.
+  /// Opens an entry; the archive must outlive it. Error(data) if there is no entry of that name.
   std::unique_ptr<ByteStream> open(const std::string& name) const;
   [[noreturn]] void fail(const std::string& what, const std::string& expected) const;
 

@@ -8,7 +8,7 @@
 namespace trainer {
 namespace {
 
-/// Turns, scales, slants and moves a image, each by chance within its limits; zeros come in at the edges.
+/// Rotates, scales, shears and translates an image at random within limits; new pixels at the edges are 0.
 class Affine final : public Transform {
  public:
   Affine(const Config& config, const Shape& sample)
@@ -20,19 +20,19 @@ class Affine final : public Transform {
 
   void apply(const RandomStream& random, std::int64_t index, Tensor sample,
              std::span<float> scratch) const override {
-    const SampleRandom numbers(random, index, 5);
-    const float angle = numbers.between(0, -angle_, angle_), cosine = std::cos(angle), sine = std::sin(angle);
-    const float slant = std::tan(numbers.between(1, -slant_, slant_));
-    // As often half as large as twice as large.
-    const float size = std::exp(numbers.between(2, -growth_, growth_));
+    const SampleRandom draws(random, index, 5);
+    const float angle = draws.between(0, -angle_, angle_), cosine = std::cos(angle), sine = std::sin(angle);
+    const float slant = std::tan(draws.between(1, -slant_, slant_));
+    // Uniform in the logarithm: 1/2 is as likely as 2.
+    const float size = std::exp(draws.between(2, -growth_, growth_));
     const auto height = static_cast<float>(extents_.height), width = static_cast<float>(extents_.width);
     warp(sample.data(), extents_,
          {.row_row = cosine * size,
           .row_column = -sine * size,
           .column_row = (sine + slant * cosine) * size,
           .column_column = (cosine - slant * sine) * size,
-          .row_shift = height * numbers.between(3, -move_, move_),
-          .column_shift = width * numbers.between(4, -move_, move_)},
+          .row_shift = height * draws.between(3, -move_, move_),
+          .column_shift = width * draws.between(4, -move_, move_)},
          scratch);
   }
   std::int64_t scratch() const override { return extents_.size(); }
@@ -47,23 +47,15 @@ class Affine final : public Transform {
 
 const Registry<Transform, const Shape&>::Add registered{
     {.name = "affine",
-     .help = "images are turned, scaled, slanted and moved; what comes in at the edges is 0",
-     .settings = {real("degrees", "the most that they are turned, either way")
-                      .at_least(0)
-                      .at_most(180)
-                      .fallback("10"),
-                  real("scale", "the most that they grow or shrink: 0.1 is 10 %")
-                      .at_least(0)
-                      .at_most(10)
-                      .fallback("0.1"),
-                  real("shear", "the most degrees that they are slanted, either way")
-                      .at_least(0)
-                      .below(90)
-                      .fallback("0"),
-                  real("translate", "the most that they are moved either way, as a share of their size")
-                      .at_least(0)
-                      .below(1)
-                      .fallback("0.1")}},
+     .help = "rotate, scale, shear and translate images at random; new pixels at the edges are 0",
+     .settings =
+         {real("degrees", "largest rotation in either direction").at_least(0).at_most(180).fallback("10"),
+          real("scale", "largest growth or shrinkage: 0.1 is 10 %").at_least(0).at_most(10).fallback("0.1"),
+          real("shear", "largest shear in either direction, in degrees").at_least(0).below(90).fallback("0"),
+          real("translate", "largest translation in either direction, as a share of the image's size")
+              .at_least(0)
+              .below(1)
+              .fallback("0.1")}},
     [](const Config& config, const Shape& sample) { return std::make_unique<Affine>(config, sample); }};
 
 }  // namespace

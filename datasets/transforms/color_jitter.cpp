@@ -8,7 +8,8 @@
 namespace trainer {
 namespace {
 
-/// Changes brightness, contrast, saturation and hue of a image, in any order, as torchvision does.
+/// Changes brightness, contrast, saturation and hue of an image in a random order, as
+/// torchvision.transforms.ColorJitter.
 class ColorJitter final : public Transform {
  public:
   ColorJitter(const Config& config, const Shape& sample)
@@ -18,31 +19,31 @@ class ColorJitter final : public Transform {
         saturation_(config.get<double>("saturation")),
         hue_(config.get<double>("hue")) {
     if (extents_.channels != 1 && extents_.channels != 3)
-      config.fail("", "color_jitter changes images of 1 or 3 channels, but a sample is " + sample.text(),
-                  "take it out of data.augment");
+      config.fail("", "color_jitter requires images of 1 or 3 channels, but a sample is " + sample.text(),
+                  "remove it from data.augment");
   }
 
   void apply(const RandomStream& random, std::int64_t index, Tensor sample, std::span<float>) const override {
-    const SampleRandom numbers(random, index, 5);
+    const SampleRandom draws(random, index, 5);
     const ColorImage image{sample.data(), extents_};
-    for (const int change : in_any_order(numbers.between(0, 0, 1))) {
+    for (const int change : in_any_order(draws.between(0, 0, 1))) {
       if (change == 0 && brightness_ > 0)
-        change_brightness(image, numbers.between(1, 1 - brightness_, 1 + brightness_));
+        change_brightness(image, draws.between(1, 1 - brightness_, 1 + brightness_));
       if (change == 1 && contrast_ > 0)
-        change_contrast(image, numbers.between(2, 1 - contrast_, 1 + contrast_));
+        change_contrast(image, draws.between(2, 1 - contrast_, 1 + contrast_));
       if (change == 2 && saturation_ > 0)
-        change_saturation(image, numbers.between(3, 1 - saturation_, 1 + saturation_));
-      if (change == 3 && hue_ > 0) turn_hue(image, numbers.between(4, -hue_, hue_));
+        change_saturation(image, draws.between(3, 1 - saturation_, 1 + saturation_));
+      if (change == 3 && hue_ > 0) turn_hue(image, draws.between(4, -hue_, hue_));
     }
   }
   bool requires_pixels() const override { return true; }
   bool is_costly() const override { return true; }
 
  private:
-  /// One of the 24 orders, by a number from 0 to 1.
-  static std::array<int, 4> in_any_order(float number) {
+  /// One of the 24 orders, by a draw in [0, 1).
+  static std::array<int, 4> in_any_order(float draw) {
     std::array<int, 4> order{0, 1, 2, 3};
-    int which = std::min(static_cast<int>(number * 24), 23);
+    int which = std::min(static_cast<int>(draw * 24), 23);
     for (int left = 4; left > 1; --left) {
       std::swap(order[static_cast<std::size_t>(left - 1)], order[static_cast<std::size_t>(which % left)]);
       which /= left;
@@ -60,15 +61,20 @@ Setting strength(const std::string& name, const std::string& help) {
 
 const Registry<Transform, const Shape&>::Add registered{
     {.name = "color_jitter",
-     .help = "images of 1 or 3 channels change brightness, contrast and colours, before data.normalize; what "
-             "leaves the range from 0 to 1 is cut off",
-     .settings = {strength("brightness", "pixels are multiplied by 1 - brightness to 1 + brightness"),
-                  strength("contrast", "so are differences to the image's mean gray"),
-                  strength("saturation", "so are differences to each pixel's gray"),
-                  real("hue", "the most by which colours turn, in turns of their circle, either way")
-                      .at_least(0)
-                      .at_most(0.5)
-                      .fallback("0")}},
+     .help = "change brightness, contrast, saturation and hue of images of 1 or 3 channels, before "
+             "data.normalize; values are clipped to [0, 1]",
+     .settings =
+         {strength("brightness", "factor of pixels: random in [1 - brightness, 1 + brightness]"),
+          strength(
+              "contrast",
+              "factor of differences from the image's mean gray: random in [1 - contrast, 1 + contrast]"),
+          strength(
+              "saturation",
+              "factor of differences from each pixel's gray: random in [1 - saturation, 1 + saturation]"),
+          real("hue", "largest rotation of the hue in either direction, as a share of the full circle")
+              .at_least(0)
+              .at_most(0.5)
+              .fallback("0")}},
     [](const Config& config, const Shape& sample) { return std::make_unique<ColorJitter>(config, sample); }};
 
 }  // namespace

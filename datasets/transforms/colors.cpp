@@ -6,9 +6,9 @@
 namespace trainer {
 namespace {
 
-float within(float number) { return std::clamp(number, 0.0f, 1.0f); }
+float clipped(float value) { return std::clamp(value, 0.0f, 1.0f); }
 
-/// How bright a pixel looks: the shares of ITU-R BT.601.
+/// Luma of a pixel (ITU-R BT.601).
 float gray_of(const float* pixel, std::int64_t channels) {
   return channels == 1 ? pixel[0] : 0.2989f * pixel[0] + 0.587f * pixel[1] + 0.114f * pixel[2];
 }
@@ -22,7 +22,7 @@ void for_each_pixel(ColorImage image, const Change& change) {
 }  // namespace
 
 void change_brightness(ColorImage image, float factor) {
-  for (std::int64_t i = 0; i < image.extents.size(); ++i) image.pixels[i] = within(factor * image.pixels[i]);
+  for (std::int64_t i = 0; i < image.extents.size(); ++i) image.pixels[i] = clipped(factor * image.pixels[i]);
 }
 
 void change_contrast(ColorImage image, float factor) {
@@ -32,14 +32,14 @@ void change_contrast(ColorImage image, float factor) {
   const double pixels = static_cast<double>(image.extents.height * image.extents.width);
   const float shift = (1 - factor) * static_cast<float>(total / pixels);
   for (std::int64_t i = 0; i < image.extents.size(); ++i)
-    image.pixels[i] = within(factor * image.pixels[i] + shift);
+    image.pixels[i] = clipped(factor * image.pixels[i] + shift);
 }
 
 void change_saturation(ColorImage image, float factor) {
   if (image.extents.channels == 1) return;
   for_each_pixel(image, [factor](float* pixel) {
     const float shift = (1 - factor) * gray_of(pixel, 3);
-    for (int c = 0; c < 3; ++c) pixel[c] = within(factor * pixel[c] + shift);
+    for (int c = 0; c < 3; ++c) pixel[c] = clipped(factor * pixel[c] + shift);
   });
 }
 
@@ -49,17 +49,17 @@ void turn_hue(ColorImage image, float turns) {
     const float red = pixel[0], green = pixel[1], blue = pixel[2];
     const float value = std::max({red, green, blue}), chroma = value - std::min({red, green, blue});
     if (chroma == 0) return;
-    // In sixths of a turn, from red on over yellow.
+    // In sixths of the circle: red is 0, green 2, blue 4.
     const float hue = value == red     ? (green - blue) / chroma
                       : value == green ? 2 + (blue - red) / chroma
                                        : 4 + (red - green) / chroma;
     const float turned = hue + 6 * turns;
-    // Each channel is full for two sixths, and rises and falls in one beside them.
+    // A channel is full for two sixths of the circle, and rises and falls in one sixth on either side.
     constexpr float kFallsFrom[] = {5, 3, 1};
     for (int c = 0; c < 3; ++c) {
       float place = std::fmod(kFallsFrom[c] + turned, 6.0f);
       if (place < 0) place += 6;
-      pixel[c] = within(value - chroma * std::clamp(std::min(place, 4 - place), 0.0f, 1.0f));
+      pixel[c] = clipped(value - chroma * std::clamp(std::min(place, 4 - place), 0.0f, 1.0f));
     }
   });
 }

@@ -4,20 +4,20 @@
 
 namespace trainer {
 
-/// A image of 1 or 3 channels, whose numbers lie from 0 to 1. Changes cut off what leaves that range; those
-/// of colours leave a image of one channel as it is.
+/// An image of 1 or 3 channels with values in [0, 1]. Results are clipped to this range. Images of one
+/// channel have no saturation and no hue: both changes leave them as they are.
 struct ColorImage {
   float* pixels = nullptr;
   ImageExtents extents;
 };
 
-/// 0: black, 1: as it is.
+/// factor 0: black, 1: unchanged.
 void change_brightness(ColorImage image, float factor);
-/// 0: everywhere the mean gray, 1: as it is.
+/// factor 0: the mean gray everywhere, 1: unchanged.
 void change_contrast(ColorImage image, float factor);
-/// 0: gray, 1: as it is.
+/// factor 0: gray, 1: unchanged.
 void change_saturation(ColorImage image, float factor);
-/// Goes so much of a whole turn round the circle of colours: red becomes green after a third.
+/// Rotates the hue by a share of the full circle; red becomes green after 1/3.
 void turn_hue(ColorImage image, float turns);
 
 }  // namespace trainer

@@ -6,17 +6,17 @@
 namespace trainer {
 namespace {
 
-/// Blanks a square (DeVries and Taylor 2017), of which a part may lie outside the image.
+/// Sets a random square to 0 (DeVries and Taylor 2017); a part of it may lie outside the image.
 class Cutout final : public Transform {
  public:
   Cutout(const Config& config, const Shape& sample)
       : extents_(image_extents(config, sample)), size_(config.get<std::int64_t>("size")) {}
 
   void apply(const RandomStream& random, std::int64_t index, Tensor sample, std::span<float>) const override {
-    const auto number = 2 * static_cast<std::uint64_t>(index);
+    const auto draw = 2 * static_cast<std::uint64_t>(index);
     const auto [height, width, channels] = extents_;
     const auto first = [&](std::uint64_t k, std::int64_t extent) {
-      return static_cast<std::int64_t>(random.below(number + k, static_cast<std::uint64_t>(extent))) -
+      return static_cast<std::int64_t>(random.below(draw + k, static_cast<std::uint64_t>(extent))) -
              size_ / 2;
     };
     const std::int64_t top = first(0, height), left = first(1, width);
@@ -33,9 +33,10 @@ class Cutout final : public Transform {
 
 const Registry<Transform, const Shape&>::Add registered{
     {.name = "cutout",
-     .help = "a square at a random place becomes 0",
+     .help = "set a square at a random place to 0",
      .primary = "size",
-     .settings = {integer("size", "its side in pixels").at_least(1).at_most(1 << 14).fallback("8")}},
+     .settings =
+         {integer("size", "side of the square in pixels").at_least(1).at_most(1 << 14).fallback("8")}},
     [](const Config& config, const Shape& sample) { return std::make_unique<Cutout>(config, sample); }};
 
 }  // namespace

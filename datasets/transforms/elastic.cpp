@@ -9,8 +9,7 @@
 namespace trainer {
 namespace {
 
-/// Bends a image like rubber (Simard, Steinkraus and Platt 2003): every pixel comes from a place near by,
-/// and neighbours from neighbouring places.
+/// Elastic distortion (Simard, Steinkraus and Platt 2003): each pixel moves by a smooth random field.
 class Elastic final : public Transform {
  public:
   Elastic(const Config& config, const Shape& sample)
@@ -29,12 +28,12 @@ class Elastic final : public Transform {
   void apply(const RandomStream& random, std::int64_t index, Tensor sample,
              std::span<float> scratch) const override {
     const auto area = static_cast<std::size_t>(extents_.height * extents_.width);
-    const SampleRandom numbers(random, index, 2 * area);
+    const SampleRandom draws(random, index, 2 * area);
     const std::span<float> rows = scratch.first(area), columns = scratch.subspan(area, area);
     const std::span<float> other = scratch.subspan(2 * area);
-    numbers.fill(0, rows);
+    draws.fill(0, rows);
     smooth(rows, other);
-    numbers.fill(area, columns);
+    draws.fill(area, columns);
     smooth(columns, other);
     std::copy_n(sample.data(), extents_.size(), other.begin());
     for (std::int64_t row = 0; row < extents_.height; ++row)
@@ -50,14 +49,14 @@ class Elastic final : public Transform {
   bool is_costly() const override { return true; }
 
  private:
-  /// Makes numbers in [0, 1) ones in [-1, 1), and takes means over their neighbours; nothing lies outside.
+  /// Maps a field from [0, 1) to [-1, 1) and convolves it with the Gaussian; 0 outside the image.
   void smooth(std::span<float> field, std::span<float> other) const {
     const std::int64_t height = extents_.height, width = extents_.width;
-    for (float& number : field) number = 2 * number - 1;
+    for (float& value : field) value = 2 * value - 1;
     pass(field, other, height, width, 1);
     pass(other, field, width, height, width);
   }
-  /// Along lines of `count` numbers that lie `step` apart; there are `lines` of them.
+  /// Convolves `lines` lines of `count` elements that lie `step` apart.
   void pass(std::span<const float> in, std::span<float> out, std::int64_t lines, std::int64_t count,
             std::int64_t step) const {
     const std::int64_t reach = std::ssize(shares_) / 2, next_line = step == 1 ? count : 1;
@@ -73,18 +72,20 @@ class Elastic final : public Transform {
 
   ImageExtents extents_;
   float strength_;
-  std::vector<float> shares_;  ///< of a bell, from its left end to its right end
+  std::vector<float> shares_;  ///< the Gaussian kernel
 };
 
 const Registry<Transform, const Shape&>::Add registered{
     {.name = "elastic",
-     .help = "images are bent like rubber, as handwriting is",
-     .settings =
-         {real("alpha", "strength: random shifts of up to so many pixels, before they are smoothed")
-              .above(0)
-              .at_most(10000)
-              .fallback("34"),
-          real("sigma", "how far the bending is smoothed, in pixels").above(0).at_most(100).fallback("4")}},
+     .help = "distort images elastically, for handwriting",
+     .settings = {real("alpha", "strength: largest random shift in pixels, before smoothing")
+                      .above(0)
+                      .at_most(10000)
+                      .fallback("34"),
+                  real("sigma", "standard deviation of the Gaussian that smooths the shifts, in pixels")
+                      .above(0)
+                      .at_most(100)
+                      .fallback("4")}},
     [](const Config& config, const Shape& sample) { return std::make_unique<Elastic>(config, sample); }};
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace trainer {
 namespace {
 
-/// Every other image, by chance, is mirrored left to right.
+/// Mirrors an image left to right with probability 1/2.
 class HorizontalFlip final : public Transform {
  public:
   HorizontalFlip(const Config& config, const Shape& sample) : extents_(image_extents(config, sample)) {}
@@ -27,7 +27,7 @@ class HorizontalFlip final : public Transform {
 };
 
 const Registry<Transform, const Shape&>::Add registered{
-    {.name = "horizontal_flip", .help = "half of the images, by chance, are mirrored left to right"},
+    {.name = "horizontal_flip", .help = "mirror images left to right with probability 1/2"},
     [](const Config& config, const Shape& sample) {
       return std::make_unique<HorizontalFlip>(config, sample);
     }};

@@ -17,7 +17,8 @@ struct ChannelStatistics {
 /// Over all samples, padding left out; over 1,024 samples if the dataset is streamed.
 ChannelStatistics channel_statistics(const Dataset& samples);
 
-/// Samples with each channel shifted and scaled to mean 0 and deviation 1; a constant channel becomes 0.
+/// Samples with each channel shifted and scaled to mean 0 and standard deviation 1; a constant channel
+/// becomes 0.
 class Normalised final : public Dataset {
  public:
   explicit Normalised(std::unique_ptr<Dataset> raw) : Dataset(raw->info()), raw_(std::move(raw)) {}

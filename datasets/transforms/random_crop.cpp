@@ -8,14 +8,14 @@
 namespace trainer {
 namespace {
 
-/// Moves a image by up to `pad` pixels in each direction, zeros following: a window of the old size, cut at
-/// random out of the padded image.
+/// A random window of the image's size out of the image padded with zeros: a shift by up to `pad` pixels in
+/// each direction.
 class RandomCrop final : public Transform {
  public:
   RandomCrop(const Config& config, const Shape& sample)
       : extents_(image_extents(config, sample)), pad_(config.get<std::int64_t>("pad")) {
     if (pad_ >= std::min(extents_.height, extents_.width))
-      config.fail("pad", "a window could miss the whole image, which is " + channels_first_text(sample),
+      config.fail("pad", "a window could miss the image, which is " + channels_first_text(sample),
                   "less than its height and width");
   }
 
@@ -24,7 +24,7 @@ class RandomCrop final : public Transform {
     const auto [height, width, channels] = extents_;
     float* const pixels = sample.data();
     const std::int64_t row_size = width * channels;
-    // Rows are overwritten in an order that reads each before it is written.
+    // The order of rows reads each row before it overwrites it.
     for (std::int64_t step = 0; step < height; ++step) {
       const std::int64_t row = down >= 0 ? step : height - 1 - step, from = row + down;
       float* const to = pixels + row * row_size;
@@ -37,9 +37,9 @@ class RandomCrop final : public Transform {
 
  private:
   /// In [-pad, pad].
-  std::int64_t offset(const RandomStream& random, std::int64_t number) const {
+  std::int64_t offset(const RandomStream& random, std::int64_t draw) const {
     const auto choices = static_cast<std::uint64_t>(2 * pad_ + 1);
-    return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(number), choices)) - pad_;
+    return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(draw), choices)) - pad_;
   }
   void move_row(const float* from, std::int64_t right, float* to) const {
     const std::int64_t blank = std::abs(right) * extents_.channels;
@@ -55,11 +55,11 @@ class RandomCrop final : public Transform {
 
 const Registry<Transform, const Shape&>::Add registered{
     {.name = "random_crop",
-     .help = "a window of the image's size at a random place of the padded image",
+     .help = "crop a window of the image's size at a random place of the padded image",
      .primary = "pad",
      .settings = {integer("pad",
-                          "pixels added on each side: zeros after data.normalize, so the mean colour with "
-                          "per_channel and black without")
+                          "padding on each side in pixels: zeros after data.normalize, which are the mean "
+                          "colour with per_channel and black without")
                       .at_least(1)
                       .fallback("4")}},
     [](const Config& config, const Shape& sample) { return std::make_unique<RandomCrop>(config, sample); }};

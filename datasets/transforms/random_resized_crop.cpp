@@ -7,7 +7,7 @@
 namespace trainer {
 namespace {
 
-/// A part of the image, of random size, form and place, becomes the whole (Szegedy et al. 2015).
+/// Scales a crop of random area, aspect ratio and place to the whole image (Szegedy et al. 2015).
 class RandomResizedCrop final : public Transform {
  public:
   RandomResizedCrop(const Config& config, const Shape& sample)
@@ -17,15 +17,15 @@ class RandomResizedCrop final : public Transform {
 
   void apply(const RandomStream& random, std::int64_t index, Tensor sample,
              std::span<float> scratch) const override {
-    const SampleRandom numbers(random, index, 4);
+    const SampleRandom draws(random, index, 4);
     const auto height = static_cast<double>(extents_.height), width = static_cast<double>(extents_.width);
-    const double area = static_cast<double>(numbers.between(0, least_, 1));
-    // As often twice as wide as half as wide.
-    const double form = std::exp(static_cast<double>(numbers.between(1, -stretch_, stretch_)) / 2);
+    const double area = static_cast<double>(draws.between(0, least_, 1));
+    // Uniform in the logarithm: an aspect ratio of 1/2 is as likely as 2.
+    const double form = std::exp(static_cast<double>(draws.between(1, -stretch_, stretch_)) / 2);
     Window window{.height = height * std::min(1.0, std::sqrt(area) / form),
                   .width = width * std::min(1.0, std::sqrt(area) * form)};
-    window.top = static_cast<double>(numbers.between(2, 0, height - window.height));
-    window.left = static_cast<double>(numbers.between(3, 0, width - window.width));
+    window.top = static_cast<double>(draws.between(2, 0, height - window.height));
+    window.left = static_cast<double>(draws.between(3, 0, width - window.width));
     const auto size = static_cast<std::size_t>(extents_.size());
     std::copy_n(sample.data(), size, scratch.begin());
     resample(scratch.data(), extents_, window, sample.data(), extents_, scratch.subspan(size));
@@ -42,12 +42,12 @@ class RandomResizedCrop final : public Transform {
 
 const Registry<Transform, const Shape&>::Add registered{
     {.name = "random_resized_crop",
-     .help = "a part of the image, of random size, form and place, is scaled to the whole",
-     .settings = {real("area", "the smallest part, as a share of the image's area")
+     .help = "scale a crop of random area, aspect ratio and place to the whole image",
+     .settings = {real("area", "smallest area of the crop, as a share of the image's")
                       .above(0)
                       .at_most(1)
                       .fallback("0.08"),
-                  real("stretch", "the most by which height to width may change, either way")
+                  real("stretch", "largest factor of the aspect ratio, in either direction")
                       .at_least(1)
                       .at_most(10)
                       .fallback("1.3333333333333333")}},

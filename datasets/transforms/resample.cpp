@@ -7,13 +7,14 @@
 namespace trainer {
 namespace {
 
-/// The pixels of a line that make up one of the result, and the share of each.
+/// The pixels of an input line that make up one pixel of the result, and their shares.
 struct Taps {
   std::int64_t first = 0;
   std::span<const float> shares;
 };
 
-/// For pixel `index` of `out` that a stretch of a line of `in` pixels becomes. `memory` is for the shares.
+/// The taps of pixel `index`, if `length` pixels from `start` of a line of `in` pixels become `out` pixels.
+/// `memory` holds the shares.
 Taps taps_of(double start, double length, std::int64_t in, std::int64_t out, std::int64_t index,
              std::span<float> memory) {
   const double scale = length / static_cast<double>(out), reach = std::max(1.0, scale);
@@ -39,8 +40,8 @@ std::int64_t resample_scratch(const ImageExtents& in, std::int64_t out_width) {
   return in.height * out_width * in.channels + std::max(in.height, in.width);
 }
 
-template <class Number>
-void resample(const Number* in, const ImageExtents& in_extents, const Window& window, float* out,
+template <class Pixel>
+void resample(const Pixel* in, const ImageExtents& in_extents, const Window& window, float* out,
               const ImageExtents& out_extents, std::span<float> scratch) {
   const auto [height, width, channels] = in_extents;
   assert(channels == out_extents.channels);
@@ -59,7 +60,7 @@ void resample(const Number* in, const ImageExtents& in_extents, const Window& wi
   for (std::int64_t column = 0; column < out_extents.width; ++column) {
     const Taps taps = taps_of(window.left, window.width, width, out_extents.width, column, memory);
     for (std::int64_t row = top; row < bottom; ++row) {
-      const Number* const from = in + (row * width + taps.first) * channels;
+      const Pixel* const from = in + (row * width + taps.first) * channels;
       float* const to = narrow + row * narrow_row + column * channels;
       for (std::int64_t c = 0; c < channels; ++c) {
         float sum = 0;

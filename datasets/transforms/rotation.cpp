@@ -8,7 +8,7 @@
 namespace trainer {
 namespace {
 
-/// Turns a image about its middle by up to so many degrees either way; zeros come in at the corners.
+/// Rotates an image about its centre by a random angle; new pixels at the corners are 0.
 class Rotation final : public Transform {
  public:
   Rotation(const Config& config, const Shape& sample)
@@ -32,9 +32,10 @@ class Rotation final : public Transform {
 
 const Registry<Transform, const Shape&>::Add registered{
     {.name = "rotation",
-     .help = "images are turned about their middle; what comes in at the corners is 0",
+     .help = "rotate images about their centre at random; new pixels at the corners are 0",
      .primary = "degrees",
-     .settings = {real("degrees", "the most, either way").above(0).at_most(180).fallback("15")}},
+     .settings =
+         {real("degrees", "largest rotation in either direction").above(0).at_most(180).fallback("15")}},
     [](const Config& config, const Shape& sample) { return std::make_unique<Rotation>(config, sample); }};
 
 }  // namespace

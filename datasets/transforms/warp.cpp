@@ -9,7 +9,7 @@ namespace trainer {
 void sample_at(const float* image, const ImageExtents& extents, Place place, float* out) {
   const auto [height, width, channels] = extents;
   std::fill_n(out, channels, 0.0f);
-  // Farther away nothing is left; and what is no number is outside too.
+  // Also false for NaN.
   if (!(place.row > -1 && place.row < static_cast<float>(height) && place.column > -1 &&
         place.column < static_cast<float>(width)))
     return;

@@ -32,11 +32,11 @@ Bytes gzipped(const Bytes& bytes) {
   return packed;
 }
 
-Bytes idx_bytes(std::initializer_list<std::uint32_t> extents, const Bytes& numbers, std::uint8_t type) {
+Bytes idx_bytes(std::initializer_list<std::uint32_t> extents, const Bytes& elements, std::uint8_t type) {
   Bytes bytes = {0, 0, type, static_cast<std::uint8_t>(extents.size())};
   for (const std::uint32_t extent : extents)
     for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<std::uint8_t>(extent >> shift));
-  bytes.insert(bytes.end(), numbers.begin(), numbers.end());
+  bytes.insert(bytes.end(), elements.begin(), elements.end());
   return bytes;
 }
 
@@ -54,9 +54,9 @@ Data opened(const std::string& settings, std::uint64_t seed, bool with_samples) 
 }
 
 std::vector<float> read_one(const Dataset& dataset, std::int64_t index) {
-  std::vector<float> numbers(static_cast<std::size_t>(dataset.sample().size()));
-  dataset.read({&index, 1}, {numbers.data(), dataset.sample().with_front(1)});
-  return numbers;
+  std::vector<float> elements(static_cast<std::size_t>(dataset.sample().size()));
+  dataset.read({&index, 1}, {elements.data(), dataset.sample().with_front(1)});
+  return elements;
 }
 
 Bytes bytes_of(std::string_view text) { return {text.begin(), text.end()}; }

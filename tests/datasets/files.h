@@ -29,13 +29,14 @@ class TemporaryDirectory {
 /// The bytes as a gzip file.
 Bytes gzipped(const Bytes& bytes);
 
-/// An IDX file of unsigned bytes: header for `extents`, then `numbers`.
-Bytes idx_bytes(std::initializer_list<std::uint32_t> extents, const Bytes& numbers, std::uint8_t type = 0x08);
+/// An IDX file of unsigned bytes: header for `extents`, then `elements`.
+Bytes idx_bytes(std::initializer_list<std::uint32_t> extents, const Bytes& elements,
+                std::uint8_t type = 0x08);
 
 /// Opens `data:` settings, one a line: "dataset: mnist".
 Data opened(const std::string& settings, std::uint64_t seed = 1, bool with_samples = true);
 
-/// One sample's numbers.
+/// The elements of one sample.
 std::vector<float> read_one(const Dataset& dataset, std::int64_t index);
 
 /// A text's bytes.

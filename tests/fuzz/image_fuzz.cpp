@@ -1,4 +1,4 @@
-// A PNG or JPEG file: the first byte says how it is wanted.
+// A PNG or JPEG file: the first byte selects channels and size.
 #include "datasets/readers/image_file.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/target.h"
@@ -15,7 +15,7 @@ const FuzzTarget target{"image", [](FuzzInput input) {
                           Image image;
                           decoder.decode(file.path(), channels, input[0] >> 1, image);
                           expect(std::ssize(image.pixels) == image.height * image.width * channels,
-                                 "a image has holes");
+                                 "an image has holes");
                         }};
 
 }  // namespace

@@ -23,9 +23,9 @@ Augmentation augmentation(const std::string& transforms, const Shape& sample = k
 
 /// Every number of every image is another one, and none is 0.
 std::vector<float> image(std::int64_t index) {
-  std::vector<float> numbers(kSize);
-  std::iota(numbers.begin(), numbers.end(), static_cast<float>(index * kSize + 1));
-  return numbers;
+  std::vector<float> values(kSize);
+  std::iota(values.begin(), values.end(), static_cast<float>(index * kSize + 1));
+  return values;
 }
 
 std::vector<float> augmented(const Augmentation& augmentation, std::int64_t index, std::int64_t epoch = 0) {
@@ -109,7 +109,7 @@ TEST_CASE("what becomes of a sample follows from seed, epoch and sample, not fro
   CHECK(changed_by_seed > 90);
 }
 
-TEST_CASE("the same transform twice draws other numbers the second time", "[augment]") {
+TEST_CASE("the same transform twice draws other values the second time", "[augment]") {
   const Augmentation twice = augmentation("[{random_crop: 1}, {random_crop: 1}]");
   std::set<std::vector<float>> seen;
   for (int epoch = 0; epoch < 300; ++epoch) seen.insert(augmented(twice, 0, epoch));

@@ -19,9 +19,9 @@ std::vector<std::int64_t> epoch_of(BatchOrder& order, std::int64_t epoch) {
 }
 
 std::vector<std::int64_t> counting(std::int64_t count) {
-  std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
-  std::iota(numbers.begin(), numbers.end(), 0);
-  return numbers;
+  std::vector<std::int64_t> values(static_cast<std::size_t>(count));
+  std::iota(values.begin(), values.end(), 0);
+  return values;
 }
 
 }  // namespace
@@ -38,7 +38,8 @@ TEST_CASE("an epoch has every sample exactly once, whatever the batch", "[batch_
   }
 }
 
-TEST_CASE("rows of streams go on from batch to batch, and what fills no batch is left out", "[batch_order]") {
+TEST_CASE("rows of streams continue from batch to batch, and what fills no batch is dropped",
+          "[batch_order]") {
   BatchOrder order({.samples = 11, .batch = 3, .streams = true});
   CHECK(order.steps_per_epoch() == 3);
   CHECK(epoch_of(order, 0) == std::vector<std::int64_t>{0, 3, 6, 1, 4, 7, 2, 5, 8});

@@ -92,7 +92,7 @@ TEST_CASE("without data.path a set is looked for in TRAINER_DATA and in ~/.cache
              Catch::Contains("dataset file not found"));
 }
 
-TEST_CASE("a missing set says what was looked for, where, and what helps", "[data]") {
+TEST_CASE("a missing set is an error with the paths that were tried, and what helps", "[data]") {
   const TemporaryDirectory empty;
   const std::string message = data_error([&] { opened("dataset: mnist\npath: " + empty.path()); });
   CHECK_THAT(message, Catch::Contains("error: dataset file not found\n  --> run.yaml:2:"));
@@ -107,7 +107,7 @@ TEST_CASE("a missing set says what was looked for, where, and what helps", "[dat
       Catch::Contains("looked for no-images[.gz]"));
 }
 
-TEST_CASE("the fallback acts when no file is found, and says so", "[data]") {
+TEST_CASE("the fallback acts when no file is found, with a notice", "[data]") {
   const TemporaryDirectory directory;
   const std::string settings = "dataset: mnist\nfallback: digits\npath: " + directory.path();
   const Data data = opened(settings);
@@ -328,8 +328,8 @@ TEST_CASE("means and deviations that are given shift and scale every split", "[d
   CHECK(read_one(*data.train, 51)[3] == Approx((0.2 - 0.5) / 0.25));
   CHECK(read_one(*data.test, 4)[0] == Approx((0.8 - 0.5) / 0.25));
   CHECK_THROWS_WITH(opened(settings + "{mean: [0.5, 0.5], deviation: [0.25]}"),
-                    Catch::Contains("2 numbers for 1 channels"));
-  CHECK_THROWS_WITH(opened(settings + "{mean: [0.5], deviation: []}"), Catch::Contains("0 numbers for 1"));
+                    Catch::Contains("2 values for 1 channels"));
+  CHECK_THROWS_WITH(opened(settings + "{mean: [0.5], deviation: []}"), Catch::Contains("0 values for 1"));
   CHECK_THROWS_AS(opened(settings + "{mean: [0.5], deviation: [0]}"), Error);
 }
 
@@ -377,7 +377,7 @@ TEST_CASE("with labels of pixels a digit's label is where its ink is", "[data]")
     CHECK(drawn < 400);
   }
   CHECK_THROWS_WITH(opened(settings + "\naugment: [horizontal_flip]"), Catch::Contains("labels would stay"));
-  CHECK_THROWS_WITH(opened(settings + "\nmixup: 1"), Catch::Contains("only whole ones"));
+  CHECK_THROWS_WITH(opened(settings + "\nmixup: 1"), Catch::Contains("cannot be mixed"));
 }
 
 TEST_CASE("the real MNIST reads as the world knows it", "[.real-mnist]") {

@@ -47,17 +47,17 @@ TEST_CASE("targets are mixed like their samples", "[mixup]") {
   const Data labels = opened("dataset: {synthetic: {shape: [4]}}\nmixup: 1");
   TargetRows rows;
   const Targets& mixed = rows.read(*labels.train, samples, labels.mixup, 4);
-  const Data numbers = opened("dataset: {synthetic: {shape: [4], target: [2]}}\nmixup: 1");
-  TargetRows number_rows;
-  const Targets& values = number_rows.read(*numbers.train, samples, numbers.mixup, 4);
+  const Data regression = opened("dataset: {synthetic: {shape: [4], target: [2]}}\nmixup: 1");
+  TargetRows value_rows;
+  const Targets& values = value_rows.read(*regression.train, samples, regression.mixup, 4);
   for (std::size_t row = 0; row < samples.size(); ++row) {
     const Mixup::Partner partner = mixup.partner(samples[row], 4);
     CHECK(mixed.labels[row] == labels.train->label(samples[row]));
     CHECK(mixed.other_labels[row] == labels.train->label(partner.sample));
     CHECK(mixed.shares[row] == partner.share);
     std::vector<float> own(2), other(2);
-    numbers.train->read_targets({&samples[row], 1}, {own.data(), {1, 2}});
-    numbers.train->read_targets({&partner.sample, 1}, {other.data(), {1, 2}});
+    regression.train->read_targets({&samples[row], 1}, {own.data(), {1, 2}});
+    regression.train->read_targets({&partner.sample, 1}, {other.data(), {1, 2}});
     for (std::size_t i = 0; i < 2; ++i)
       CHECK(values.values.data()[2 * row + i] ==
             Approx(partner.share * own[i] + (1 - partner.share) * other[i]));

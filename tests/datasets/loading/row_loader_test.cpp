@@ -13,7 +13,7 @@
 namespace trainer {
 namespace {
 
-/// Samples of two numbers, of which each takes a while to read; one may be damaged.
+/// Samples of two elements that take a while to read; one may be damaged.
 class SlowSamples final : public Dataset {
  public:
   SlowSamples(std::int64_t size, std::int64_t bad)
@@ -143,7 +143,7 @@ TEST_CASE("no sample is read twice, and none beyond the last step", "[row_loader
   CHECK(samples.reads == 2 * kBatch);
 }
 
-TEST_CASE("a file that turns out to be bad while it is read ahead is an error where it is wanted",
+TEST_CASE("a file that turns out to be bad while it is prefetched is an error where it is used",
           "[row_loader]") {
   const Data data = slow_data(7);
   const int workers = GENERATE(1, 2);

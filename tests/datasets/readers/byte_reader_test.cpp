@@ -99,7 +99,7 @@ TEST_CASE("a damaged gzip file never reads as a whole one", "[readers]") {
              Catch::Contains("too long"));
 }
 
-TEST_CASE("a gzip file cannot promise more than its size can hold", "[readers]") {
+TEST_CASE("a gzip file cannot claim more than its size can hold", "[readers]") {
   const TemporaryDirectory directory;
   Bytes liar = gzipped(counting_bytes(100));
   for (std::size_t i = 1; i <= 4; ++i) liar[liar.size() - i] = 0x7f;

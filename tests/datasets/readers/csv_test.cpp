@@ -91,7 +91,7 @@ TEST_CASE("targets can be numbers, also of a part of the samples", "[csv]") {
   CHECK(data.train->sample() == Shape{1});
   CHECK(data.train->size() == 80);
   CHECK(target_of(*data.test, 42) == 126.5f);
-  // The same flower has the same numbers in either split, and neighbours differ by as much.
+  // The same flower has the same values in either split, and neighbours differ by as much.
   const float step = read_one(*data.test, 1)[0] - read_one(*data.test, 0)[0];
   for (std::int64_t i = 0; i < 20; ++i) {
     const float x = (target_of(*data.validation, i) - 0.5f) / 3;

@@ -9,17 +9,17 @@ using Content = IdxFile::Content;
 
 }  // namespace
 
-TEST_CASE("an IDX file gives its extents and numbers, plain or gzipped", "[readers]") {
+TEST_CASE("an IDX file gives its extents and elements, plain or gzipped", "[readers]") {
   const TemporaryDirectory directory;
-  const Bytes numbers = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 255};
-  const Bytes bytes = idx_bytes({2, 3, 2}, numbers);
+  const Bytes elements = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 255};
+  const Bytes bytes = idx_bytes({2, 3, 2}, elements);
   const bool gzip = GENERATE(false, true);
   IdxFile file(directory.write("images", gzip ? gzipped(bytes) : bytes), Content::images);
   CHECK(file.extents() == std::vector<std::int64_t>{2, 3, 2});
-  CHECK(file.numbers() == numbers);
+  CHECK(file.elements() == elements);
 }
 
-TEST_CASE("a bad IDX file is an error that says what was expected", "[readers]") {
+TEST_CASE("a bad IDX file is an error with what was expected", "[readers]") {
   const TemporaryDirectory directory;
   const auto [name, content, bytes, message] = GENERATE(table<std::string, Content, Bytes, std::string>({
       {"text", Content::images, {'h', 'e', 'l', 'l', 'o'}, "an IDX file begins with 00 00"},
@@ -32,7 +32,7 @@ TEST_CASE("a bad IDX file is an error that says what was expected", "[readers]")
       {"200 axes", Content::images, {0, 0, 8, 200}, "does not hold images"},
       {"nothing", Content::labels, idx_bytes({0}, {}), "holds nothing"},
       {"one too few", Content::images, idx_bytes({1, 2, 2}, {1, 2, 3}),
-       "promises 1x2x2 = 4 bytes, 3 are there"},
+       "claims 1x2x2 = 4 bytes; the file has 3"},
       {"one too many", Content::images, idx_bytes({1, 2, 2}, {1, 2, 3, 4, 5}), "4 bytes, 5 are there"},
       {"a lying header", Content::images, idx_bytes({60000, 28, 28}, {1, 2}), "47040000 bytes, 2 are there"},
       {"4 GiB", Content::images, idx_bytes({1, 1, 0xffffffff}, {1}), "4294967295 bytes, 1 are there"},
@@ -59,7 +59,7 @@ TEST_CASE("no change of a header makes a file read as more or less than it holds
     }
 }
 
-TEST_CASE("a gzip bomb stops at what the header promises", "[readers]") {
+TEST_CASE("a gzip bomb stops at what the header claims", "[readers]") {
   const TemporaryDirectory directory;
   Bytes bytes = idx_bytes({10, 10, 10}, Bytes(1000));
   bytes.resize(std::size_t{8} << 20);
@@ -70,7 +70,7 @@ TEST_CASE("a gzip bomb stops at what the header promises", "[readers]") {
   const std::uint32_t claimed = 16 + 1000;
   for (std::size_t i = 0; i < 4; ++i) bomb[bomb.size() - 4 + i] = static_cast<std::uint8_t>(claimed >> 8 * i);
   IdxFile file(directory.write("bomb.gz", bomb), Content::images);
-  CHECK_THAT(data_error([&] { file.numbers(); }), Catch::Contains("too long"));
+  CHECK_THAT(data_error([&] { file.elements(); }), Catch::Contains("too long"));
 }
 
 }  // namespace trainer

@@ -101,7 +101,7 @@ TEST_CASE("what is no whole image is an error that names the file", "[images]") 
   bad_crc[png.size() / 2] ^= 4;
   const auto [name, bytes, message] = GENERATE_COPY(table<std::string, Bytes, std::string>({
       {"empty", {}, "empty"},
-      {"text", bytes_of("not a image"), "PNG and JPEG are read"},
+      {"text", bytes_of("not an image"), "PNG and JPEG are read"},
       {"GIF", bytes_of("GIF89a...."), "PNG and JPEG are read"},
       {"PNG's signature alone", cut(png, 0), "empty"},
       {"half a PNG", cut(png, 50), "damaged"},
@@ -120,7 +120,7 @@ TEST_CASE("what is no whole image is an error that names the file", "[images]") 
   CHECK_THAT(data_error([&] { decoded(path, 3); }), Catch::Contains(message) && Catch::Contains("a.jpg"));
 }
 
-TEST_CASE("no flipped bit of a image does worse than an error", "[images]") {
+TEST_CASE("no flipped bit of an image does worse than an error", "[images]") {
   const TemporaryDirectory directory;
   const Bytes good = GENERATE(png_bytes(8, 8, 3, repeated(64, {1, 99, 200})),
                               jpeg_bytes(8, 8, 3, repeated(64, {1, 99, 200})),

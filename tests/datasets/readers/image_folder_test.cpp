@@ -43,20 +43,20 @@ TEST_CASE("an image folder has its classes and images in order of names", "[imag
   CHECK(opened(settings(directory, "size: 4, gray: true")).train->sample() == Shape{4, 4, 1});
 }
 
-TEST_CASE("a image keeps its form: the middle is cut out of it, and scaled", "[image_folder]") {
+TEST_CASE("an image keeps its form: the middle is cut out of it, and scaled", "[image_folder]") {
   const TemporaryDirectory directory;
   // 4 rows of 8: column c has 16 c.
   Bytes pixels;
   for (int i = 0; i < 32; ++i) pixels.push_back(static_cast<std::uint8_t>(i % 8 * 16));
   directory.write("train/a/x.png", png_bytes(4, 8, 1, pixels));
   const auto row = [&](const std::string& folder) {
-    std::vector<float> numbers = read_one(*opened(settings(directory, "gray: true, " + folder)).train, 0);
-    for (float& number : numbers) number *= 255 / 16.0f;
-    return numbers;
+    std::vector<float> values = read_one(*opened(settings(directory, "gray: true, " + folder)).train, 0);
+    for (float& value : values) value *= 255 / 16.0f;
+    return values;
   };
-  const auto check = [](const std::vector<float>& numbers, const std::vector<float>& expected) {
-    REQUIRE(numbers.size() >= expected.size());
-    for (std::size_t i = 0; i < expected.size(); ++i) CHECK(numbers[i] == Approx(expected[i]).margin(1e-4));
+  const auto check = [](const std::vector<float>& values, const std::vector<float>& expected) {
+    REQUIRE(values.size() >= expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) CHECK(values[i] == Approx(expected[i]).margin(1e-4));
   };
   check(row("size: 4"), {2, 3, 4, 5});                             // the middle, as it is
   check(row("size: [4, 8]"), {0, 1, 2, 3, 4, 5, 6, 7});            // all of it
@@ -74,7 +74,7 @@ TEST_CASE("per_channel takes a streamed set's statistics from some of its sample
   CHECK(read_one(*data.train, 3)[0] == Approx(0.3 / std::sqrt(0.05)));
 }
 
-TEST_CASE("a folder that is no image folder is an error that says why", "[image_folder]") {
+TEST_CASE("a folder that is no image folder is an error with the reason", "[image_folder]") {
   const TemporaryDirectory directory;
   CHECK_THAT(data_error([&] { opened(settings(directory)); }),
              Catch::Contains("looked for " + directory.path("train/CLASS/*.jpg")));
@@ -92,7 +92,7 @@ TEST_CASE("a folder that is no image folder is an error that says why", "[image_
              Catch::Contains("a class that training lacks") && Catch::Contains("folder dog"));
 }
 
-TEST_CASE("a image that cannot be read is an error when it is read", "[image_folder]") {
+TEST_CASE("an image that cannot be read is an error when it is read", "[image_folder]") {
   const TemporaryDirectory directory;
   directory.write("train/cat/a.png", plain(4, 4, 1));
   directory.write("train/cat/b.jpg", bytes_of("no image"));

@@ -12,7 +12,7 @@ NpyArray array(const TemporaryDirectory& directory, const Bytes& bytes) {
   return NpyArray(std::make_unique<ByteReader>(directory.write("a.npy", bytes)));
 }
 
-std::vector<float> numbers(const TemporaryDirectory& directory, const Bytes& bytes) {
+std::vector<float> values_of(const TemporaryDirectory& directory, const Bytes& bytes) {
   NpyArray it = array(directory, bytes);
   std::vector<float> values(static_cast<std::size_t>(it.shape().size()));
   it.read(values);
@@ -24,19 +24,19 @@ std::vector<float> numbers(const TemporaryDirectory& directory, const Bytes& byt
 TEST_CASE("npy arrays of every kind of number read as what they hold", "[npy]") {
   const TemporaryDirectory directory;
   const std::vector<float> expected = {1, 0, 3};
-  CHECK(numbers(directory, npy(header("<f4", "3,"), stored<float>({1, 0, 3}))) == expected);
-  CHECK(numbers(directory, npy(header("<f8", "3,"), stored<double>({1, 0, 3}))) == expected);
-  CHECK(numbers(directory, npy(header("|u1", "3,"), {1, 0, 3})) == expected);
-  CHECK(numbers(directory, npy(header("|b1", "3,"), {1, 0, 3})) == expected);
-  CHECK(numbers(directory, npy(header("<i8", "3, 1"), stored<std::int64_t>({1, 0, 3}))) == expected);
-  CHECK(numbers(directory, npy(header(">i2", "1, 3"), {0, 1, 0, 0, 0, 3})) == expected);
-  CHECK(numbers(directory, npy(header("|i1", "1, 3"), {255, 0, 3})) == std::vector<float>{-1, 0, 3});
-  CHECK(numbers(directory, npy(header(">f4", "1"), {0x3f, 0x80, 0, 0})) == std::vector<float>{1});
+  CHECK(values_of(directory, npy(header("<f4", "3,"), stored<float>({1, 0, 3}))) == expected);
+  CHECK(values_of(directory, npy(header("<f8", "3,"), stored<double>({1, 0, 3}))) == expected);
+  CHECK(values_of(directory, npy(header("|u1", "3,"), {1, 0, 3})) == expected);
+  CHECK(values_of(directory, npy(header("|b1", "3,"), {1, 0, 3})) == expected);
+  CHECK(values_of(directory, npy(header("<i8", "3, 1"), stored<std::int64_t>({1, 0, 3}))) == expected);
+  CHECK(values_of(directory, npy(header(">i2", "1, 3"), {0, 1, 0, 0, 0, 3})) == expected);
+  CHECK(values_of(directory, npy(header("|i1", "1, 3"), {255, 0, 3})) == std::vector<float>{-1, 0, 3});
+  CHECK(values_of(directory, npy(header(">f4", "1"), {0x3f, 0x80, 0, 0})) == std::vector<float>{1});
   CHECK(array(directory, npy(header("<u2", "2, 1, 3"), Bytes(12))).shape() == Shape{2, 1, 3});
   CHECK(array(directory, gzipped(npy(header("<f4", ""), Bytes(4)))).shape().rank() == 0);
 }
 
-TEST_CASE("a bad npy file is an error that says what is wrong", "[npy]") {
+TEST_CASE("a bad npy file is an error that names what is wrong", "[npy]") {
   const TemporaryDirectory directory;
   const Bytes four(4);
   Bytes later = npy(header("|u1", "4"), four);
@@ -73,11 +73,11 @@ TEST_CASE("a bad npy file is an error that says what is wrong", "[npy]") {
        "not what numpy writes"},
       {"no brace", npy("'descr': '|u1'", four), "not what numpy writes"},
       {"text behind", npy(header("|u1", "4") + "x", four), "not what numpy writes"},
-      {"NaN", npy(header("<f4", "1"), stored<float>({none})), "a number that is none"},
-      {"too large a number", npy(header("<f8", "1"), stored<double>({1e300})), "a number that is none"},
+      {"NaN", npy(header("<f4", "1"), stored<float>({none})), "a value that is not finite"},
+      {"too large a number", npy(header("<f8", "1"), stored<double>({1e300})), "a value that is not finite"},
   }));
   INFO(name);
-  CHECK_THAT(data_error([&, &b = bytes] { numbers(directory, b); }),
+  CHECK_THAT(data_error([&, &b = bytes] { values_of(directory, b); }),
              Catch::Contains(message) && Catch::Contains("a.npy"));
 }
 

@@ -21,9 +21,9 @@ inline std::string header(const std::string& type, const std::string& shape) {
 }
 
 template <class Number>
-Bytes stored(const std::vector<Number>& numbers) {
-  Bytes bytes(numbers.size() * sizeof(Number));
-  std::memcpy(bytes.data(), numbers.data(), bytes.size());
+Bytes stored(const std::vector<Number>& values) {
+  Bytes bytes(values.size() * sizeof(Number));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
   return bytes;
 }
 

@@ -36,10 +36,10 @@ TEST_CASE("arrays make a data set, pixels as x / 255 and channels where they bel
 TEST_CASE("arrays that are streamed read as those in memory do", "[npy]") {
   const TemporaryDirectory directory;
   // Longer than what is read at once, so that rows are read in pieces.
-  constexpr std::size_t kNumbers = 2 * 90 * 100;
-  std::vector<double> numbers(3 * kNumbers);
-  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i) / 8;
-  directory.write("x.npy", npy(header("<f8", "3, 2, 90, 100"), stored(numbers)));
+  constexpr std::size_t kSample = 2 * 90 * 100;
+  std::vector<double> elements(3 * kSample);
+  for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<double>(i) / 8;
+  directory.write("x.npy", npy(header("<f8", "3, 2, 90, 100"), stored(elements)));
   directory.write("pixels.npy", npy(header("|u1", "3, 2, 2"), {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 255}));
   directory.write("y.npy", npy(header(">i2", "3"), {0, 1, 0, 2, 0, 0}));
   const auto [arrays, channels] = GENERATE(table<std::string, std::string>({
@@ -114,8 +114,8 @@ TEST_CASE("labels may stand for each pixel", "[npy]") {
 TEST_CASE("sequences with padding have lengths, which parts of a set and statistics know", "[npy]") {
   const TemporaryDirectory directory;
   // Five sequences of 3 positions with one number each; padding is 100.
-  const std::vector<float> numbers = {1, 2, 3, 1, 100, 100, 2, 2, 100, 3, 3, 3, 1, 3, 100};
-  directory.write("x.npy", npy(header("<f4", "5, 3, 1"), stored(numbers)));
+  const std::vector<float> values = {1, 2, 3, 1, 100, 100, 2, 2, 100, 3, 3, 3, 1, 3, 100};
+  directory.write("x.npy", npy(header("<f4", "5, 3, 1"), stored(values)));
   // Targets repeat the lengths.
   directory.write("y.npy", npy(header("<f4", "5, 2"), stored<float>({3, 0, 1, 0, 2, 0, 3, 0, 2, 0})));
   directory.write("lengths.npy", npy(header("<i4", "5"), stored<std::int32_t>({3, 1, 2, 3, 2})));

@@ -73,7 +73,7 @@ Bytes zip(const std::vector<Member>& members, bool deflated, bool wide) {
 
 }  // namespace
 
-TEST_CASE("what is no archive that can be read is an error that says why", "[npz]") {
+TEST_CASE("a file that is no readable archive is an error with the reason", "[npz]") {
   const TemporaryDirectory directory;
   const Bytes content(100, 7);
   const Bytes good = zip({{"x.npy", content}}, true, false);
@@ -90,11 +90,11 @@ TEST_CASE("what is no archive that can be read is an error that says why", "[npz
       {"its beginning cut off", Bytes(good.begin() + 9, good.end()), "damaged"},
       {"encrypted", with(list + 8, 1), "encrypted"},
       {"bzip2", with(list + 10, 12), "method 12; stored and deflate are read"},
-      {"an entry with another signature", with(list, 'Q'), "entry 1 of its list makes no sense"},
-      {"more entries than its list", with(end + 10, 2), "entry 2 of its list makes no sense"},
+      {"an entry with another signature", with(list, 'Q'), "entry 1 of its list is not valid"},
+      {"more entries than its list", with(end + 10, 2), "entry 2 of its list is not valid"},
       {"a list beyond the end", with(end + 19, 1), "lies outside the file"},
       {"a name longer than the list", with(list + 28, 99), "is cut off"},
-      {"an entry that is elsewhere", with(list + 42, 3), "not where the list says"},
+      {"an entry that is elsewhere", with(list + 42, 3), "not at the offset that the list gives"},
       {"an entry behind the end", with(list + 43, 99), "lies outside the file"},
       {"a wrong checksum", with(list + 16, static_cast<std::uint8_t>(good[list + 16] ^ 1)),
        "checksum is wrong"},
@@ -166,7 +166,7 @@ TEST_CASE("no damage to an archive passes unseen", "[npz]") {
   CHECK_THROWS_AS(read_all(directory.write("a.npz", bad)), Error);
 }
 
-TEST_CASE("an archive cannot promise more than its size can hold", "[npz]") {
+TEST_CASE("an archive cannot claim more than its size can hold", "[npz]") {
   const TemporaryDirectory directory;
   Bytes liar = zip({{"x.npy", Bytes(100)}}, true, false);
   // The unpacked size in the list, 24 bytes behind its signature.

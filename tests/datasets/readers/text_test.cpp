@@ -69,12 +69,12 @@ TEST_CASE("a small file that unpacks to far more than text does is refused, with
              Catch::Contains("unpacks to more than the limit") && Catch::Contains("the limit is 67108864"));
 }
 
-TEST_CASE("characters are numbered in the order of their code points, whatever their length", "[data]") {
+TEST_CASE("characters are tokens in the order of their code points, whatever their length", "[data]") {
   const TemporaryDirectory directory;
   directory.write("a.txt", bytes_of("z\xC3\xA4\xE2\x82\xAC"
                                     "a\xF0\x9F\x98\x80z"));  // z ä € a 😀 z
   const Data data = opened(directory, "file: a.txt, sequence: 5, tokens: characters");
-  // With a name: within CHECK its numbers were garbage under ThreadSanitizer, for a reason that was not
+  // With a name: within CHECK its elements were garbage under ThreadSanitizer, for a reason that was not
   // found.
   const std::vector<std::string> texts{"a", "z", "\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x98\x80"};
   CHECK(token_texts(*data.train) == texts);
@@ -83,7 +83,7 @@ TEST_CASE("characters are numbered in the order of their code points, whatever t
   CHECK(sample_of(*data.train, 0) == std::vector<int>{1, 2, 3, 0, 4, 2, 3, 0, 4, 1});
 }
 
-TEST_CASE("a vocabulary above 256 characters keeps its numbers", "[data]") {
+TEST_CASE("a vocabulary above 256 characters keeps its tokens", "[data]") {
   const TemporaryDirectory directory;
   Bytes text;
   for (int character = 0x100; character < 0x300; ++character) {
@@ -243,9 +243,9 @@ TEST_CASE("a text that is not there, or leaves nothing to validate, is an error"
   CHECK_THROWS_WITH(opened(directory, "file: a.txt, sequence: 3", "validation: 0.3"),
                     Catch::Contains("shorter than the 3 tokens"));
   CHECK_THROWS_WITH(opened(directory, "file: a.txt, sequence: 3", "normalize: per_channel"),
-                    Catch::Contains("not normalised"));
+                    Catch::Contains("cannot be normalised"));
   CHECK_THROWS_WITH(opened(directory, "file: a.txt, sequence: 1", "mixup: 0.2"),
-                    Catch::Contains("not mixed"));
+                    Catch::Contains("cannot be mixed"));
 }
 
 TEST_CASE("the real Shakespeare has 65 characters", "[.real-text]") {

@@ -110,11 +110,11 @@ TEST_CASE("a rotation keeps the middle, and angles stay within their limit", "[t
   CHECK(most > 0.45);
 }
 
-TEST_CASE("bending moves pixels as little as its strength says, and neighbours together", "[transforms]") {
+TEST_CASE("bending moves pixels by at most its strength, and neighbours together", "[transforms]") {
   const Shape sample{32, 32, 1};
   std::vector<float> x(32 * 32);
   for (std::size_t i = 0; i < x.size(); ++i)
-    x[i] = static_cast<float>(i % 32);  // each pixel tells its column
+    x[i] = static_cast<float>(i % 32);  // each pixel holds its column
   const Augmentation bend = augmentation("{elastic: {alpha: 20, sigma: 4}}", sample);
   double total = 0;
   for (std::int64_t index = 0; index < 20; ++index) {
