@@ -26,10 +26,7 @@ struct Targets {
 
   /// The targets of rows [first, first + count).
   Targets rows(std::int64_t first, std::int64_t count) const {
-    const auto some = [&](const auto& all) {
-      return all.empty() ? all
-                         : all.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
-    };
+    const auto some = [&](const auto& all) { return all.empty() ? all : all.subspan(first, count); };
     if (!values.empty()) return {.labels = {}, .values = values.rows(first, count), .lengths = some(lengths)};
     return {.labels = some(labels), .values = {}, .other_labels = some(other_labels), .shares = some(shares)};
   }

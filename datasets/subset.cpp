@@ -38,9 +38,9 @@ void Subset::read_targets(std::span<const std::int64_t> indices, Tensor values) 
 }
 
 void Subset::read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const {
-  const auto each = static_cast<std::size_t>(info().labels_per_sample());
+  const std::size_t each = info().labels_per_sample();
   for_each_chunk(indices, [&](auto some, std::int64_t first) {
-    all_.read_labels(some, labels.subspan(static_cast<std::size_t>(first) * each, some.size() * each));
+    all_.read_labels(some, labels.subspan(first * each, some.size() * each));
   });
 }
 

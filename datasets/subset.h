@@ -21,7 +21,7 @@ class Subset final : public Dataset {
   /// Calls read(indices in the whole dataset, row of the first) for a few indices at a time.
   template <class Read>
   void for_each_chunk(std::span<const std::int64_t> indices, const Read& read) const;
-  std::int64_t position(std::int64_t index) const { return indices_.at(static_cast<std::size_t>(index)); }
+  std::int64_t position(std::int64_t index) const { return indices_.at(index); }
 
   const Dataset& all_;
   std::vector<std::int64_t> indices_;

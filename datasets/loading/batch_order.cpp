@@ -31,7 +31,7 @@ std::span<const std::int64_t> BatchOrder::epoch(std::int64_t epoch) {
   if (options_.streams) {
     if (epoch_ < 0) fill_with_streams();
   } else if (epoch_ < 0 && !options_.shuffle) {
-    order_.resize(static_cast<std::size_t>(options_.samples));
+    order_.resize(options_.samples);
     std::iota(order_.begin(), order_.end(), 0);
   } else if (epoch != epoch_ && options_.shuffle) {
     order_ = permutation(options_.samples,
@@ -53,7 +53,7 @@ std::span<const std::int64_t> BatchOrder::batch(std::int64_t step) {
   const auto order = epoch(step / steps_per_epoch());
   const std::int64_t first = step % steps_per_epoch() * options_.batch;
   const std::int64_t count = std::min(options_.batch, options_.samples - first);
-  return order.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+  return order.subspan(first, count);
 }
 
 }  // namespace trainer

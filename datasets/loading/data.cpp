@@ -47,8 +47,7 @@ Choice choose(const std::vector<std::int64_t>& all, double share, const RandomSt
   const auto chosen = std::max<std::int64_t>(1, std::llround(share * static_cast<double>(count)));
   std::vector<bool> is_chosen(all.size());
   const auto order = permutation(count, stream);
-  for (std::int64_t i = 0; i < chosen; ++i)
-    is_chosen[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = true;
+  for (std::int64_t i = 0; i < chosen; ++i) is_chosen[order[i]] = true;
   Choice choice;
   for (std::size_t i = 0; i < all.size(); ++i)
     (is_chosen[i] ? choice.chosen : choice.others).push_back(all[i]);
@@ -73,7 +72,7 @@ void cut(const Config& config, std::uint64_t seed, Data& data) {
   if (fraction == 1 && validation == 0) return;
   data.samples = std::move(data.train);
   if (data.samples->info().vocabulary > 0) return cut_text(config, fraction, validation, data);
-  std::vector<std::int64_t> training(static_cast<std::size_t>(data.samples->size()));
+  std::vector<std::int64_t> training(data.samples->size());
   std::iota(training.begin(), training.end(), 0);
   if (fraction < 1) training = choose(training, fraction, RandomStream(seed, "data.fraction")).chosen;
   if (validation > 0) {
@@ -135,9 +134,9 @@ class Storage {
   void fill(std::span<std::byte> memory) const {
     std::size_t at = 0;
     for (Dataset* source : data_.sources) {
-      const auto size = static_cast<std::size_t>(source->stored_bytes());
+      const std::size_t size = source->stored_bytes();
       source->fill({reinterpret_cast<std::uint8_t*>(memory.data() + at), size});
-      at += static_cast<std::size_t>(rounded(source->stored_bytes()));
+      at += rounded(source->stored_bytes());
     }
     if (channels_ == 0) return;
     attach_sources(memory);
@@ -164,9 +163,9 @@ class Storage {
   void attach_sources(std::span<std::byte> memory) const {
     std::size_t at = 0;
     for (Dataset* source : data_.sources) {
-      const auto size = static_cast<std::size_t>(source->stored_bytes());
+      const std::size_t size = source->stored_bytes();
       source->attach({reinterpret_cast<std::uint8_t*>(memory.data() + at), size});
-      at += static_cast<std::size_t>(rounded(source->stored_bytes()));
+      at += rounded(source->stored_bytes());
     }
   }
 

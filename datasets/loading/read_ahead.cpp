@@ -25,9 +25,9 @@ ReadAhead::ReadAhead(Options options, Prepare prepare)
     : options_(std::move(options)), prepare_(std::move(prepare)), order_(options_.order) {
   if (options_.room < 1 || options_.threads < 1)
     throw std::logic_error("prefetching requires room and threads");
-  slots_.resize(static_cast<std::size_t>(options_.room));
-  memory_.resize(static_cast<std::size_t>(options_.room * options_.row_size));
-  const auto most = static_cast<std::size_t>(options_.order.batch);
+  slots_.resize(options_.room);
+  memory_.resize(options_.room * options_.row_size);
+  const std::size_t most = options_.order.batch;
   next_.samples.reserve(most);
   done_directly_.reserve(most);
   try {
@@ -51,8 +51,7 @@ void ReadAhead::stop() {
 }
 
 std::span<float> ReadAhead::memory_of(std::int64_t number) {
-  return std::span(memory_).subspan(static_cast<std::size_t>(number % options_.room * options_.row_size),
-                                    static_cast<std::size_t>(options_.row_size));
+  return std::span(memory_).subspan(number % options_.room * options_.row_size, options_.row_size);
 }
 
 void ReadAhead::enter_step(std::int64_t step) {
@@ -77,7 +76,7 @@ void ReadAhead::begin(std::int64_t step) {
     step_ = step;
     const std::int64_t first = step % order_.steps_per_epoch() * options_.order.batch;
     own_ = options_.own_rows(std::min(options_.order.batch, options_.order.samples - first));
-    done_directly_.assign(static_cast<std::size_t>(own_.count()), 0);
+    done_directly_.assign(own_.count(), 0);
     for (Slot& slot : slots_)
       if (slot.state == State::ready && slot.number < first_number_) slot = {};
   }
@@ -88,7 +87,7 @@ bool ReadAhead::find_row() {
   while (next_.step >= 0 && next_.step < options_.end_step) {
     if (next_.row == std::ssize(next_.samples)) {
       enter_step(next_.step + 1);
-    } else if (next_.step == step_ && done_directly_[static_cast<std::size_t>(next_.row)] != 0) {
+    } else if (next_.step == step_ && done_directly_[next_.row] != 0) {
       ++next_.row;
       ++next_.number;
     } else {
@@ -105,7 +104,7 @@ void ReadAhead::serve(int thread) {
     work_ready_.wait(lock, [&] { return stop_ || find_row(); });
     if (stop_) return;
     const std::int64_t number = next_.number++, epoch = epoch_of(next_.step);
-    const std::int64_t sample = next_.samples[static_cast<std::size_t>(next_.row++)];
+    const std::int64_t sample = next_.samples[next_.row++];
     Slot& slot = slot_of(number);
     slot = {State::in_work, number, nullptr};
     lock.unlock();
@@ -136,8 +135,7 @@ void ReadAhead::take(Slot& slot, std::span<float> row, std::unique_lock<std::mut
 
 void ReadAhead::fetch(std::int64_t first, std::span<const std::int64_t> samples, Tensor x, int caller) {
   const auto row_of = [&](std::size_t i) {
-    return x.span().subspan(i * static_cast<std::size_t>(options_.row_size),
-                            static_cast<std::size_t>(options_.row_size));
+    return x.span().subspan(i * options_.row_size, options_.row_size);
   };
   const std::int64_t offset = first - own_.first;
   const auto number_of = [&](std::size_t i) { return first_number_ + offset + static_cast<std::int64_t>(i); };
@@ -149,7 +147,7 @@ void ReadAhead::fetch(std::int64_t first, std::span<const std::int64_t> samples,
       if (slot.state == State::ready) take(slot, row_of(i), lock);
       continue;
     }
-    char& direct = done_directly_[static_cast<std::size_t>(offset) + i];
+    char& direct = done_directly_[offset + i];
     if (direct != 0) continue;
     direct = 1;
     lock.unlock();

@@ -65,7 +65,7 @@ class ReadAhead {
   /// Moves next_ to the next row that is not prepared; false while no slot is free for it.
   bool find_row();
   void enter_step(std::int64_t step);
-  Slot& slot_of(std::int64_t number) { return slots_[static_cast<std::size_t>(number % options_.room)]; }
+  Slot& slot_of(std::int64_t number) { return slots_[number % options_.room]; }
   std::span<float> memory_of(std::int64_t number);
   std::int64_t epoch_of(std::int64_t step) const { return step / order_.steps_per_epoch(); }
   void take(Slot& slot, std::span<float> row, std::unique_lock<std::mutex>& lock);

@@ -26,10 +26,9 @@ RowLoader::RowLoader(const Data& data, Options options)
       options_(std::move(options)),
       threads_(read_ahead_threads(data, options_.workers, options_.idle_cores)),
       steps_per_epoch_(BatchOrder(options_.order).steps_per_epoch()),
-      scratch_(static_cast<std::size_t>(threads_ + options_.workers)) {
+      scratch_(threads_ + options_.workers) {
   const std::int64_t partner = data.mixup.is_on() ? data.train->sample().size() : 0;
-  for (std::vector<float>& scratch : scratch_)
-    scratch.resize(static_cast<std::size_t>(partner + data.augmentation.scratch()));
+  for (std::vector<float>& scratch : scratch_) scratch.resize(partner + data.augmentation.scratch());
 }
 
 void RowLoader::read(std::span<const std::int64_t> samples, std::int64_t epoch, Tensor x,
@@ -39,11 +38,11 @@ void RowLoader::read(std::span<const std::int64_t> samples, std::int64_t epoch, 
 }
 
 void RowLoader::prepare(std::span<const std::int64_t> samples, std::int64_t epoch, Tensor x, int caller) {
-  std::span<float> scratch = scratch_[static_cast<std::size_t>(caller)];
+  std::span<float> scratch = scratch_[caller];
   if (!data_.mixup.is_on()) return read(samples, epoch, x, scratch);
   const std::int64_t size = data_.train->sample().size();
   const Tensor other(scratch.data(), data_.train->sample().with_front(1));
-  scratch = scratch.subspan(static_cast<std::size_t>(size));
+  scratch = scratch.subspan(size);
   read(samples, epoch, x, scratch);
   for (std::size_t row = 0; row < samples.size(); ++row) {
     const Mixup::Partner partner = data_.mixup.partner(samples[row], epoch);

@@ -4,12 +4,12 @@ namespace trainer {
 
 const Targets& TargetRows::read(const Dataset& split, std::span<const std::int64_t> samples) {
   if (split.classes() > 0) {
-    labels_.resize(samples.size() * static_cast<std::size_t>(split.info().labels_per_sample()));
+    labels_.resize(std::ssize(samples) * split.info().labels_per_sample());
     split.read_labels(samples, labels_);
     targets_ = {.labels = labels_};
   } else {
     const Shape shape = split.target().with_front(std::ssize(samples));
-    values_.resize(static_cast<std::size_t>(shape.size()));
+    values_.resize(shape.size());
     const Tensor values(values_.data(), shape);
     split.read_targets(samples, values);
     targets_ = {.values = values};
@@ -37,7 +37,7 @@ const Targets& TargetRows::read(const Dataset& split, std::span<const std::int64
   }
   other_values_.resize(values_.size());
   split.read_targets(partners_, {other_values_.data(), targets_.values.shape()});
-  const auto size = static_cast<std::size_t>(targets_.values.row_size());
+  const std::size_t size = targets_.values.row_size();
   for (std::size_t i = 0; i < values_.size(); ++i)
     values_[i] = shares_[i / size] * values_[i] + (1 - shares_[i / size]) * other_values_[i];
   return targets_;

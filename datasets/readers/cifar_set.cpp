@@ -30,7 +30,7 @@ class CifarFiles final : public PixelFiles {
 
   std::int64_t count() const override { return count_; }
   void read(std::span<std::uint8_t> labels, std::span<std::uint8_t> pixels) override {
-    std::vector<std::uint8_t> record(static_cast<std::size_t>(record_));
+    std::vector<std::uint8_t> record(record_);
     auto label = labels.begin();
     std::uint8_t* image = pixels.data();
     for (const auto& bytes : files_) {
@@ -38,7 +38,7 @@ class CifarFiles final : public PixelFiles {
       for (std::int64_t i = 0; i < count; ++i) {
         bytes->read(record);
         check_labels(*bytes, i, record);
-        *label++ = record[static_cast<std::size_t>(form_.label)];
+        *label++ = record[form_.label];
         // The image is stored as (C, H, W).
         channels_last(kChannels, kEdge * kEdge, record.data() + form_.labels, image);
         image += kPixels;
@@ -66,8 +66,7 @@ class CifarFiles final : public PixelFiles {
 
 std::unique_ptr<Dataset> open_cifar(const CifarForm& form, const std::vector<std::string>& paths,
                                     std::vector<std::string>& fingerprint) {
-  return std::make_unique<Pixels>(Shape{kEdge, kEdge, kChannels},
-                                  form.classes[static_cast<std::size_t>(form.label)],
+  return std::make_unique<Pixels>(Shape{kEdge, kEdge, kChannels}, form.classes[form.label],
                                   std::make_unique<CifarFiles>(form, paths, fingerprint));
 }
 

@@ -121,8 +121,7 @@ class Csv final : public Reader {
     if (has_labels_) {
       split.info.classes = static_cast<int>(classes_.size());
       split.info.class_names.resize(classes_.size());
-      for (const auto& [name, label] : classes_)
-        split.info.class_names[static_cast<std::size_t>(label)] = name;
+      for (const auto& [name, label] : classes_) split.info.class_names[label] = name;
       split.labels = labels_of(table);
     } else {
       split.info.target = {std::ssize(form_.targets)};
@@ -149,11 +148,10 @@ class Csv final : public Reader {
       const std::int64_t targets = std::ssize(form_.targets), i = std::ssize(values);
       double value = 0;
       if (!parse_number(field, value))
-        table.fail(
-            i / targets,
-            fmt::format("target column {} requires a number, got {}",
-                        table.target_columns[static_cast<std::size_t>(i % targets)], shown_field(field)),
-            field.empty() ? "complete these samples or remove them" : "`targets: labels` for classes");
+        table.fail(i / targets,
+                   fmt::format("target column {} requires a number, got {}",
+                               table.target_columns[i % targets], shown_field(field)),
+                   field.empty() ? "complete these samples or remove them" : "`targets: labels` for classes");
       values.push_back(static_cast<float>(value));
     }
     return values;

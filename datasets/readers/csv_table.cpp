@@ -132,9 +132,9 @@ class Columns {
   std::size_t find(const std::string& key) const {
     const auto found = std::ranges::find(names_, key);
     if (found != names_.end()) {
-      const auto column = static_cast<std::size_t>(found - names_.begin());
+      const std::size_t column = found - names_.begin();
       const auto second = std::find(found + 1, names_.end(), key);
-      if (second != names_.end()) fail_same_name(column, static_cast<std::size_t>(second - names_.begin()));
+      if (second != names_.end()) fail_same_name(column, second - names_.begin());
       return column;
     }
     std::size_t number = 0;
@@ -188,7 +188,7 @@ std::string read_whole(const std::string& path, std::string& fingerprint) {
   ByteReader bytes(path);
   fingerprint = bytes.fingerprint();
   if (bytes.size() > kLargest) bytes.fail("CSV file is too large", fmt::format("{} bytes", bytes.size()));
-  std::string text(static_cast<std::size_t>(bytes.size()), '\0');
+  std::string text(bytes.size(), '\0');
   bytes.read({reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
   bytes.finish();
   return text;
@@ -210,7 +210,7 @@ bool parse_number(std::string_view text, double& number) {
 }
 
 void CsvTable::fail(std::int64_t row, const std::string& what, const std::string& expected) const {
-  fail_at(path, lines.at(static_cast<std::size_t>(row)), what, expected);
+  fail_at(path, lines.at(row), what, expected);
 }
 
 CsvTable read_csv(const std::string& path, const CsvForm& form) {

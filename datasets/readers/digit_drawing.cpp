@@ -86,7 +86,7 @@ class DistanceMap {
         const float px = static_cast<float>(column) + 0.5f - a.x, py = static_cast<float>(row) + 0.5f - a.y;
         const float along = std::clamp((px * dx + py * dy) * scale, 0.0f, 1.0f);
         const float rx = px - along * dx, ry = py - along * dy;
-        float& nearest = squares_[static_cast<std::size_t>(row * kDigitSize + column)];
+        float& nearest = squares_[row * kDigitSize + column];
         nearest = std::min(nearest, rx * rx + ry * ry);
       }
   }

@@ -179,6 +179,6 @@ const std::array<std::vector<Glyph>, 10> kGlyphs = {{
 
 }  // namespace
 
-std::span<const Glyph> glyphs_of(int digit) { return kGlyphs.at(static_cast<std::size_t>(digit)); }
+std::span<const Glyph> glyphs_of(int digit) { return kGlyphs.at(digit); }
 
 }  // namespace trainer

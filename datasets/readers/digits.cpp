@@ -44,12 +44,10 @@ class DrawnDigits final : public Dataset {
 
   /// The pixels, then the state of each digit.
   std::int64_t stored_bytes() const override { return size() * (kPixels + 1); }
-  void fill(std::span<std::uint8_t> memory) override {
-    std::ranges::fill(memory.last(static_cast<std::size_t>(size())), kBlank);
-  }
+  void fill(std::span<std::uint8_t> memory) override { std::ranges::fill(memory.last(size()), kBlank); }
   void attach(std::span<std::uint8_t> memory) override {
-    pixels_ = memory.first(static_cast<std::size_t>(size() * kPixels));
-    progress_ = memory.last(static_cast<std::size_t>(size()));
+    pixels_ = memory.first(size() * kPixels);
+    progress_ = memory.last(size());
   }
 
   void read(std::span<const std::int64_t> indices, Tensor x) const override {
@@ -71,11 +69,11 @@ class DrawnDigits final : public Dataset {
 
   Image image(std::int64_t index) const {
     if (index < 0 || index >= size()) throw std::logic_error("a sample index out of range");
-    return Image(pixels_.subspan(static_cast<std::size_t>(index * kPixels), kPixels));
+    return Image(pixels_.subspan(index * kPixels, kPixels));
   }
 
   bool is_drawn(std::int64_t index, Image kept) const {
-    const std::atomic_ref progress(progress_[static_cast<std::size_t>(index)]);
+    const std::atomic_ref progress(progress_[index]);
     std::uint8_t seen = progress.load(std::memory_order_acquire);
     if (seen == kBlank && progress.compare_exchange_strong(seen, kBegun)) {
       draw_digit(split_, index, kept);

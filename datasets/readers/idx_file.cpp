@@ -47,7 +47,7 @@ IdxFile::IdxFile(const std::string& path, Content content) : bytes_(path) {
 }
 
 std::vector<std::uint8_t> IdxFile::elements() {
-  std::vector<std::uint8_t> elements(static_cast<std::size_t>(total_));
+  std::vector<std::uint8_t> elements(total_);
   read(elements);
   return elements;
 }

@@ -53,7 +53,7 @@ class IdxSplit final : public PixelFiles {
     images_.read(pixels);
     const std::int64_t channels = sample()[2];
     if (channels == 1) return;
-    std::vector<std::uint8_t> image(static_cast<std::size_t>(sample().size()));
+    std::vector<std::uint8_t> image(sample().size());
     for (std::size_t first = 0; first < pixels.size(); first += image.size()) {
       std::copy_n(pixels.data() + first, image.size(), image.data());
       channels_last(channels, std::ssize(image) / channels, image.data(), pixels.data() + first);

@@ -45,12 +45,11 @@ class ImageList {
 
   std::int64_t size() const { return std::ssize(ends_); }
   const std::vector<std::string>& classes() const { return classes_; }
-  std::int32_t label(std::int64_t index) const { return labels_.at(static_cast<std::size_t>(index)); }
+  std::int32_t label(std::int64_t index) const { return labels_.at(index); }
   std::string path(std::int64_t index) const {
-    const auto at = static_cast<std::size_t>(index);
+    const std::size_t at = index;
     const std::size_t begin = at == 0 ? 0 : ends_.at(at - 1);
-    return folder_ + '/' + classes_[static_cast<std::size_t>(class_of_.at(at))] + '/' +
-           names_.substr(begin, ends_.at(at) - begin);
+    return folder_ + '/' + classes_[class_of_.at(at)] + '/' + names_.substr(begin, ends_.at(at) - begin);
   }
   std::string fingerprint() const {
     return fmt::format("{} classes, {} images, names {:016x}", classes_.size(), size(), hash_text(names_));

@@ -92,10 +92,10 @@ bool decode(jpeg_decompress_struct& jpeg, Problems& problems, std::span<const st
   jpeg.scale_num = 1;
   jpeg.scale_denom = reduction(jpeg, enough);
   jpeg_start_decompress(&jpeg);
-  const auto width = static_cast<std::size_t>(jpeg.output_width);
+  const std::size_t width = jpeg.output_width;
   image.height = jpeg.output_height;
   image.width = jpeg.output_width;
-  const std::size_t stride = width * static_cast<std::size_t>(image.channels);
+  const std::size_t stride = width * image.channels;
   image.pixels.resize(stride * jpeg.output_height);
   row.resize(cmyk ? width * 4 : 0);
   const bool inverted = jpeg.saw_Adobe_marker;

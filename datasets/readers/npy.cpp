@@ -32,19 +32,18 @@ Shape sample_of(const NpyArray& array, Channels channels) {
 /// (samples, positions...): the samples' shape without channels.
 Shape shape_of_position_labels(const DatasetInfo& info) {
   const Shape& sample = info.sample;
-  return Shape(sample.extents().first(static_cast<std::size_t>(sample.rank() - 1))).with_front(info.size);
+  return Shape(sample.extents().first(sample.rank() - 1)).with_front(info.size);
 }
 
 /// Transposes samples in place from (C, H, W) to `sample`, (H, W, C).
 void channels_to_the_end(const Shape& sample, std::span<float> all) {
   const std::int64_t channels = sample[2], area = sample[0] * sample[1];
   if (channels == 1) return;
-  std::vector<float> one(static_cast<std::size_t>(sample.size()));
+  std::vector<float> one(sample.size());
   for (std::size_t first = 0; first < all.size(); first += one.size()) {
     std::copy_n(all.data() + first, one.size(), one.data());
     for (std::int64_t c = 0; c < channels; ++c)
-      for (std::int64_t i = 0; i < area; ++i)
-        all[first + static_cast<std::size_t>(i * channels + c)] = one[static_cast<std::size_t>(c * area + i)];
+      for (std::int64_t i = 0; i < area; ++i) all[first + i * channels + c] = one[c * area + i];
   }
 }
 
@@ -204,7 +203,7 @@ class NpyReader final : public Reader {
                                   inputs->shape().text(), targets->shape().text(),
                                   targets->is_integer() ? "" : " floats"));
       if (!one) info.positions = targets->shape().without_front().size();
-      split.labels.resize(static_cast<std::size_t>(targets->shape().size()));
+      split.labels.resize(targets->shape().size());
       targets->read_labels(split.labels, classes_ > 0 ? classes_ - 1 : kMostClasses - 1);
       if (classes_ == 0) classes_ = *std::ranges::max_element(split.labels) + 1;
       info.classes = classes_;
@@ -230,7 +229,7 @@ class NpyReader final : public Reader {
                    fmt::format("lengths are one integer for each of {} samples, it is {}{}", info.size,
                                lengths.shape().text(), lengths.is_integer() ? "" : " floats"));
     info.has_lengths = true;
-    split.lengths.resize(static_cast<std::size_t>(info.size));
+    split.lengths.resize(info.size);
     lengths.read_lengths(split.lengths, info.sample[0]);
   }
 

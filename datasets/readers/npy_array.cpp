@@ -107,7 +107,7 @@ class HeaderText {
       std::int64_t extent = 0;
       const auto [end, problem] = std::from_chars(text_.data(), text_.data() + text_.size(), extent);
       if (problem != std::errc{} || extent < 0) return false;
-      text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
+      text_.remove_prefix(end - text_.data());
       header.shape->push_back(extent);
       if (!take(',')) return take(')');
     }
@@ -159,7 +159,7 @@ NpyArray::NpyArray(std::unique_ptr<ByteStream> bytes) : bytes_(std::move(bytes))
   const std::int64_t before = std::ssize(start) + static_cast<std::int64_t>(length_bytes);
   if (header_size > kLongestHeader || before + header_size > bytes_->size())
     fail("npy file is truncated or damaged", fmt::format("its header claims {} bytes", header_size));
-  std::string header(static_cast<std::size_t>(header_size), '\0');
+  std::string header(header_size, '\0');
   bytes_->read({reinterpret_cast<std::uint8_t*>(header.data()), header.size()});
   parse(header);
   const std::int64_t expected = shape_.size() * static_cast<std::int64_t>(width_);
@@ -243,7 +243,7 @@ bool NpyArray::lies_in(const InputFile& file) const {
 
 void NpyArray::read_row(const InputFile& file, std::int64_t row, std::span<float> elements,
                         float divisor) const {
-  const std::size_t begin = static_cast<std::size_t>(row) * elements.size();
+  const std::size_t begin = row * elements.size();
   std::array<std::uint8_t, kPiece> buffer;
   const std::size_t most = buffer.size() / width_;
   for (std::size_t first = 0; first < elements.size(); first += most) {

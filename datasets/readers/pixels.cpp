@@ -13,13 +13,13 @@ void prefetch(const std::uint8_t* bytes, std::size_t count) {
 }
 
 void Pixels::fill(std::span<std::uint8_t> memory) {
-  const auto pixels = static_cast<std::size_t>(pixel_bytes());
+  const std::size_t pixels = pixel_bytes();
   files_->read(memory.subspan(pixels), memory.first(pixels));
 }
 
 void Pixels::attach(std::span<std::uint8_t> memory) {
   files_.reset();
-  pixels_ = memory.first(static_cast<std::size_t>(pixel_bytes()));
+  pixels_ = memory.first(pixel_bytes());
   labels_ = memory.subspan(pixels_.size());
 }
 
@@ -27,17 +27,15 @@ void Pixels::read_labels(std::span<const std::int64_t> indices, std::span<std::i
   for (std::size_t row = 0; row < indices.size(); ++row) {
     if (indices[row] < 0 || indices[row] >= std::ssize(labels_))
       throw std::logic_error("a sample index out of range");
-    labels[row] = labels_[static_cast<std::size_t>(indices[row])];
+    labels[row] = labels_[indices[row]];
   }
 }
 
 void Pixels::read(std::span<const std::int64_t> indices, Tensor x) const {
-  const auto area = static_cast<std::size_t>(sample().size());
-  const auto image = [&](std::size_t row) {
-    return pixels_.data() + static_cast<std::size_t>(indices[row]) * area;
-  };
+  const std::size_t area = sample().size();
+  const auto image = [&](std::size_t row) { return pixels_.data() + indices[row] * area; };
   for (const std::int64_t index : indices)
-    if (index < 0 || (static_cast<std::size_t>(index) + 1) * area > pixels_.size())
+    if (index < 0 || (index + 1) * area > pixels_.size())
       throw std::logic_error("a sample index out of range");
   for (std::size_t row = 0; row < std::min(kRowsAhead, indices.size()); ++row) prefetch(image(row), area);
   for (std::size_t row = 0; row < indices.size(); ++row) {

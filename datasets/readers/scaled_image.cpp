@@ -10,7 +10,7 @@ void ImageScaler::read(const std::string& path, float* out) {
   decoder_.decode(path, static_cast<int>(extents_.channels),
                   static_cast<std::int64_t>(std::ceil(longer / crop_)), image_);
   const ImageExtents in{image_.height, image_.width, extents_.channels};
-  const auto scratch = static_cast<std::size_t>(resample_scratch(in, extents_.width));
+  const std::size_t scratch = resample_scratch(in, extents_.width);
   if (scratch_.size() < scratch) scratch_.resize(scratch);
   resample(image_.pixels.data(), in, centre(in), out, extents_, scratch_);
   constexpr float kWhite = 255;

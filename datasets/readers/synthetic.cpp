@@ -19,7 +19,7 @@ class Synthetic final : public Dataset {
   }
 
   void read(std::span<const std::int64_t> indices, Tensor x) const override {
-    const auto size = static_cast<std::size_t>(sample().size());
+    const std::size_t size = sample().size();
     for (std::size_t row = 0; row < indices.size(); ++row) {
       const std::span<float> elements(x.data() + row * size, size);
       noise_.fill_uniform(static_cast<std::uint64_t>(indices[row]) * size, elements);

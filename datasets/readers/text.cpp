@@ -83,7 +83,7 @@ void check_unpacked_size(const ByteReader& file) {
 
 std::string content_of(ByteReader& file) {
   check_unpacked_size(file);
-  std::string text(static_cast<std::size_t>(file.size()), '\0');
+  std::string text(file.size(), '\0');
   file.read({reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
   file.finish();
   return text;

@@ -31,7 +31,7 @@ TextWindows::TextWindows(const Cut& cut, const Tokenizer& tokenizer,
 
 TokenRange TextWindows::range_of(std::int64_t index) const {
   if (index < 0 || index >= size()) throw std::logic_error("a sample index out of range");
-  if (cut_.lines) return (*cut_.lines)[static_cast<std::size_t>(index)];
+  if (cut_.lines) return (*cut_.lines)[index];
   return {cut_.first + index * cut_.stride, static_cast<std::int32_t>(cut_.length)};
 }
 
@@ -63,8 +63,8 @@ std::unique_ptr<Dataset> TextWindows::stretch(double begin, double end, bool apa
   };
   Cut part = cut_;
   if (cut_.lines) {
-    const auto first = static_cast<std::size_t>(place(begin, size()));
-    part.lines = cut_.lines->subspan(first, static_cast<std::size_t>(place(end, size())) - first);
+    const std::size_t first = place(begin, size());
+    part.lines = cut_.lines->subspan(first, place(end, size()) - first);
   } else {
     part.first = cut_.first + place(begin, cut_.last - cut_.first);
     part.last = cut_.first + place(end, cut_.last - cut_.first);

@@ -7,9 +7,9 @@ namespace trainer {
 namespace {
 
 void copy_rows(std::span<const float> all, std::span<const std::int64_t> indices, Tensor rows) {
-  const auto size = static_cast<std::size_t>(rows.row_size());
+  const std::size_t size = rows.row_size();
   for (std::size_t row = 0; row < indices.size(); ++row) {
-    const auto first = static_cast<std::size_t>(indices[row]) * size;
+    const std::size_t first = indices[row] * size;
     if (indices[row] < 0 || first + size > all.size()) throw std::logic_error("a sample index out of range");
     std::copy_n(all.data() + first, size, rows.data() + row * size);
   }
@@ -18,9 +18,9 @@ void copy_rows(std::span<const float> all, std::span<const std::int64_t> indices
 }  // namespace
 
 void ValueDataset::read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const {
-  const auto count = static_cast<std::size_t>(info().labels_per_sample());
+  const std::size_t count = info().labels_per_sample();
   for (std::size_t row = 0; row < indices.size(); ++row) {
-    const auto first = static_cast<std::size_t>(indices[row]) * count;
+    const std::size_t first = indices[row] * count;
     if (indices[row] < 0 || first + count > labels_.size())
       throw std::logic_error("a sample index out of range");
     std::copy_n(labels_.data() + first, count, labels.data() + row * count);
@@ -46,15 +46,16 @@ std::int64_t StoredValues::stored_bytes() const {
 
 void StoredValues::fill(std::span<std::uint8_t> memory) {
   auto* const floats = reinterpret_cast<float*>(memory.data());
-  files_->read({floats, static_cast<std::size_t>(sample_floats())},
-               {floats + sample_floats(), static_cast<std::size_t>(target_floats())});
+  const std::span all(floats, memory.size() / sizeof(float));
+  files_->read(all.first(sample_floats()), all.subspan(sample_floats(), target_floats()));
 }
 
 void StoredValues::attach(std::span<std::uint8_t> memory) {
   files_.reset();
   const auto* const floats = reinterpret_cast<const float*>(memory.data());
-  samples_ = {floats, static_cast<std::size_t>(sample_floats())};
-  targets_ = {floats + sample_floats(), static_cast<std::size_t>(target_floats())};
+  const std::span all(floats, memory.size() / sizeof(float));
+  samples_ = all.first(sample_floats());
+  targets_ = all.subspan(sample_floats(), target_floats());
 }
 
 void StreamedValues::read(std::span<const std::int64_t> indices, Tensor x) const {

@@ -39,7 +39,7 @@ struct ValueSplit {
 class ValueDataset : public Dataset {
  public:
   std::int64_t length(std::int64_t index) const final {
-    return lengths_.empty() ? Dataset::length(index) : lengths_.at(static_cast<std::size_t>(index));
+    return lengths_.empty() ? Dataset::length(index) : lengths_.at(index);
   }
   void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const final;
   void read_targets(std::span<const std::int64_t> indices, Tensor values) const final;

@@ -114,7 +114,7 @@ class ZipEntry final : public ByteStream {
   static constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
 
   std::size_t take(std::span<std::uint8_t> bytes) {
-    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(left_, bytes.size()));
+    const std::size_t count = std::min<std::uint64_t>(left_, bytes.size());
     file_.read(offset_, std::as_writable_bytes(bytes.first(count)));
     offset_ += count;
     left_ -= count;

@@ -45,7 +45,7 @@ class ColorJitter final : public Transform {
     std::array<int, 4> order{0, 1, 2, 3};
     int which = std::min(static_cast<int>(draw * 24), 23);
     for (int left = 4; left > 1; --left) {
-      std::swap(order[static_cast<std::size_t>(left - 1)], order[static_cast<std::size_t>(which % left)]);
+      std::swap(order[left - 1], order[which % left]);
       which /= left;
     }
     return order;

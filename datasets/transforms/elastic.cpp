@@ -27,7 +27,7 @@ class Elastic final : public Transform {
 
   void apply(const RandomStream& random, std::int64_t index, Tensor sample,
              std::span<float> scratch) const override {
-    const auto area = static_cast<std::size_t>(extents_.height * extents_.width);
+    const std::size_t area = extents_.height * extents_.width;
     const SampleRandom draws(random, index, 2 * area);
     const std::span<float> rows = scratch.first(area), columns = scratch.subspan(area, area);
     const std::span<float> other = scratch.subspan(2 * area);
@@ -38,7 +38,7 @@ class Elastic final : public Transform {
     std::copy_n(sample.data(), extents_.size(), other.begin());
     for (std::int64_t row = 0; row < extents_.height; ++row)
       for (std::int64_t column = 0; column < extents_.width; ++column) {
-        const auto at = static_cast<std::size_t>(row * extents_.width + column);
+        const std::size_t at = row * extents_.width + column;
         const Place from{static_cast<float>(row) + strength_ * rows[at],
                          static_cast<float>(column) + strength_ * columns[at]};
         sample_at(other.data(), extents_, from,
@@ -64,9 +64,8 @@ class Elastic final : public Transform {
       for (std::int64_t i = 0; i < count; ++i) {
         float sum = 0;
         for (std::int64_t k = std::max<std::int64_t>(0, i - reach); k <= std::min(count - 1, i + reach); ++k)
-          sum += shares_[static_cast<std::size_t>(k - i + reach)] *
-                 in[static_cast<std::size_t>(line * next_line + k * step)];
-        out[static_cast<std::size_t>(line * next_line + i * step)] = sum;
+          sum += shares_[k - i + reach] * in[line * next_line + k * step];
+        out[line * next_line + i * step] = sum;
       }
   }
 

@@ -10,7 +10,7 @@ namespace trainer {
 std::int64_t channel_count(const Shape& sample) { return sample.rank() == 0 ? 1 : sample[sample.rank() - 1]; }
 
 ChannelStatistics channel_statistics(const Dataset& samples) {
-  const auto channels = static_cast<std::size_t>(channel_count(samples.sample()));
+  const std::size_t channels = channel_count(samples.sample());
   std::vector<double> sums(channels), squares(channels);
   std::int64_t elements = 0;
   const std::int64_t sample_size = samples.sample().size();
@@ -23,16 +23,14 @@ ChannelStatistics channel_statistics(const Dataset& samples) {
   const std::int64_t used = samples.info().is_streamed ? std::min(samples.size(), kEnough) : samples.size();
   constexpr std::int64_t kChunk = 64;
   std::vector<std::int64_t> indices(kChunk);
-  std::vector<float> pixels(static_cast<std::size_t>(samples.sample().with_front(kChunk).size()));
+  std::vector<float> pixels(samples.sample().with_front(kChunk).size());
   for (std::int64_t first = 0; first < used; first += kChunk) {
     const std::int64_t count = std::min(kChunk, used - first);
-    for (std::int64_t i = 0; i < count; ++i)
-      indices[static_cast<std::size_t>(i)] = (first + i) * samples.size() / used;
+    for (std::int64_t i = 0; i < count; ++i) indices[i] = (first + i) * samples.size() / used;
     const Tensor rows(pixels.data(), samples.sample().with_front(count));
     samples.read({indices.data(), static_cast<std::size_t>(count)}, rows);
     for (std::int64_t sample = 0; sample < count; ++sample) {
-      const std::span<const float> own = rows.rows(sample, 1).span().first(
-          static_cast<std::size_t>(own_size(indices[static_cast<std::size_t>(sample)])));
+      const std::span<const float> own = rows.rows(sample, 1).span().first(own_size(indices[sample]));
       for (std::size_t i = 0; i < own.size(); i += channels)
         for (std::size_t c = 0; c < channels; ++c) {
           const double value = own[i + c];
@@ -62,7 +60,7 @@ void Normalised::use(const ChannelStatistics& statistics) {
   shift_.clear();
   deviation_.clear();
   mean_.clear();
-  const auto row_size = static_cast<std::size_t>(sample.size() / rows_);
+  const std::size_t row_size = sample.size() / rows_;
   for (std::size_t i = 0; i < row_size; ++i) {
     const std::size_t channel = i % statistics.mean.size();
     const float deviation = statistics.deviation[channel];
@@ -90,7 +88,7 @@ void Normalised::read(std::span<const std::int64_t> indices, Tensor x) const {
   for (std::int64_t first = 0; first < x.rows(); first += kFew) {
     const std::int64_t count = std::min(kFew, x.rows() - first);
     const Tensor some = x.rows(first, count);
-    raw_->read(indices.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)), some);
+    raw_->read(indices.subspan(first, count), some);
     normalise(some);
   }
 }

@@ -44,7 +44,7 @@ class RandomCrop final : public Transform {
   void move_row(const float* from, std::int64_t right, float* to) const {
     const std::int64_t blank = std::abs(right) * extents_.channels;
     const std::int64_t kept = extents_.width * extents_.channels - blank;
-    const auto bytes = static_cast<std::size_t>(kept) * sizeof(float);
+    const std::size_t bytes = kept * sizeof(float);
     std::memmove(right >= 0 ? to : to + blank, right >= 0 ? from + blank : from, bytes);
     std::fill_n(right >= 0 ? to + kept : to, blank, 0.0f);
   }

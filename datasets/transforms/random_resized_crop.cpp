@@ -26,7 +26,7 @@ class RandomResizedCrop final : public Transform {
                   .width = width * std::min(1.0, std::sqrt(area) * form)};
     window.top = static_cast<double>(draws.between(2, 0, height - window.height));
     window.left = static_cast<double>(draws.between(3, 0, width - window.width));
-    const auto size = static_cast<std::size_t>(extents_.size());
+    const std::size_t size = extents_.size();
     std::copy_n(sample.data(), size, scratch.begin());
     resample(scratch.data(), extents_, window, sample.data(), extents_, scratch.subspan(size));
   }

@@ -22,12 +22,12 @@ Taps taps_of(double start, double length, std::int64_t in, std::int64_t out, std
       std::clamp(start + (static_cast<double>(index) + 0.5) * scale, 0.5, static_cast<double>(in) - 0.5);
   const auto first = std::max<std::int64_t>(0, std::llround(std::floor(centre - reach)));
   const auto end = std::min(in, static_cast<std::int64_t>(std::llround(std::ceil(centre + reach))));
-  const auto shares = memory.first(static_cast<std::size_t>(end - first));
+  const auto shares = memory.first(end - first);
   double total = 0;
   for (std::int64_t i = first; i < end; ++i) {
     const double distance = std::fabs(static_cast<double>(i) + 0.5 - centre);
     const double share = std::max(0.0, 1 - distance / reach);
-    shares[static_cast<std::size_t>(i - first)] = static_cast<float>(share);
+    shares[i - first] = static_cast<float>(share);
     total += share;
   }
   for (float& share : shares) share = static_cast<float>(share / total);
@@ -47,7 +47,7 @@ void resample(const Pixel* in, const ImageExtents& in_extents, const Window& win
   assert(channels == out_extents.channels);
   assert(std::ssize(scratch) >= resample_scratch(in_extents, out_extents.width));
   const std::int64_t narrow_row = out_extents.width * channels;
-  const auto narrow_size = static_cast<std::size_t>(height * narrow_row);
+  const std::size_t narrow_size = height * narrow_row;
   float* const narrow = scratch.data();
   const std::span<float> memory = scratch.subspan(narrow_size);
 

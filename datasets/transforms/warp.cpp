@@ -20,7 +20,7 @@ void sample_at(const float* image, const ImageExtents& extents, Place place, flo
   for (std::int64_t corner = 0; corner < 4; ++corner) {
     const std::int64_t r = row + corner / 2, c = column + corner % 2;
     if (r < 0 || r >= height || c < 0 || c >= width) continue;
-    const float share = shares[static_cast<std::size_t>(corner)];
+    const float share = shares[corner];
     const float* const from = image + (r * width + c) * channels;
     for (std::int64_t k = 0; k < channels; ++k) out[k] += share * from[k];
   }
