@@ -136,7 +136,7 @@ class Csv final : public Reader {
       const auto found = classes_.find(name);
       if (found == classes_.end())
         table.fail(std::ssize(labels), "a class that training lacks",
-                   fmt::format("{} is none of the {} classes there", shown_field(name), classes_.size()));
+                   fmt::format("{} is none of the {} classes there", in_quotes(name), classes_.size()));
       labels.push_back(found->second);
     }
     return labels;
@@ -150,7 +150,7 @@ class Csv final : public Reader {
       if (!parse_number(field, value))
         table.fail(i / targets,
                    fmt::format("target column {} requires a number, got {}",
-                               table.target_columns[i % targets], shown_field(field)),
+                               table.target_columns[i % targets], in_quotes(field)),
                    field.empty() ? "complete these samples or remove them" : "`targets: labels` for classes");
       values.push_back(static_cast<float>(value));
     }

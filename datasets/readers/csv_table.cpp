@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "datasets/readers/byte_reader.h"
+#include "engine/config/source.h"
 #include "engine/core/error.h"
 
 namespace trainer {
@@ -143,9 +144,9 @@ class Columns {
       return number - 1;
     std::string known;
     for (const std::string& name : names_)
-      known += (known.empty() ? "its columns are " : ", ") + shown_field(name);
+      known += (known.empty() ? "its columns are " : ", ") + in_quotes(name);
     if (known.size() > 1000) known.resize(1000);
-    throw Error(ExitCode::data, {Diagnostic{.what = fmt::format("there is no column {}", shown_field(key)),
+    throw Error(ExitCode::data, {Diagnostic{.what = fmt::format("there is no column {}", in_quotes(key)),
                                             .place = path_,
                                             .notes = {fmt::format("it has {} columns", count()),
                                                       known.empty() ? "they have no names" : known}}});
@@ -162,7 +163,7 @@ class Columns {
   [[noreturn]] void fail_same_name(std::size_t first, std::size_t second) const {
     fail_at(
         path_, header_line_,
-        fmt::format("columns {} and {} are both named {}", first + 1, second + 1, shown_field(names_[first])),
+        fmt::format("columns {} and {} are both named {}", first + 1, second + 1, in_quotes(names_[first])),
         "rename one, name one by its number in `ignore`, or set `header: 0` if this line is a sample");
   }
 
@@ -179,8 +180,7 @@ void require_label(const CsvText& csv, const std::string& path, std::size_t colu
   std::ranges::transform(lower, lower.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (lower.empty() || lower == "nan" || lower == "-nan" || lower == "+nan")
-    fail_at(path, csv.line(),
-            fmt::format("column {} requires a label, got {}", column + 1, shown_field(label)),
+    fail_at(path, csv.line(), fmt::format("column {} requires a label, got {}", column + 1, in_quotes(label)),
             "complete the samples without a label or remove them");
 }
 
@@ -195,11 +195,6 @@ std::string read_whole(const std::string& path, std::string& fingerprint) {
 }
 
 }  // namespace
-
-std::string shown_field(std::string_view field) {
-  constexpr std::size_t kMost = 40;
-  return '`' + printable(field.substr(0, kMost)) + (field.size() > kMost ? "...`" : "`");
-}
 
 bool parse_number(std::string_view text, double& number) {
   text = without_spaces(text);
@@ -244,7 +239,7 @@ CsvTable read_csv(const std::string& path, const CsvForm& form) {
       double number = 0;
       if (!parse_number(field, number))
         fail_at(path, csv.line(),
-                fmt::format("column {} requires a number, got {}", column + 1, shown_field(field)),
+                fmt::format("column {} requires a number, got {}", column + 1, in_quotes(field)),
                 field.empty() ? "complete the samples with missing values or remove them"
                               : "name a column of other values in `ignore`");
       table.values.push_back(static_cast<float>(number));

@@ -37,7 +37,4 @@ CsvTable read_csv(const std::string& path, const CsvForm& form);
 /// Parses all of a text as a finite number in the range of float; false if it is none.
 bool parse_number(std::string_view text, double& number);
 
-/// A field as messages show it: in quotes, shortened, without control characters.
-std::string shown_field(std::string_view field);
-
 }  // namespace trainer
