@@ -10,6 +10,7 @@
 #include "datasets/readers/known_files.h"
 #include "datasets/readers/values.h"
 #include "engine/config/registry.h"
+#include "engine/config/source.h"
 
 namespace trainer {
 namespace {
