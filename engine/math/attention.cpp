@@ -30,24 +30,26 @@ void for_each_tile(const AttentionGeometry& g, Visit visit) {
 }
 
 /// Fetches, a share at each call, what lies behind a sequence: in a batch the next one, of which each head
-/// reads a few numbers here and there.
+/// reads a few values at a time. Addresses are integers, since behind the last sequence the array ends.
 class Ahead {
  public:
   Ahead(const AttentionGeometry& g, const float* sequence, std::int64_t floats, std::int64_t calls_a_tile)
-      : next_(sequence + floats) {
+      : next_(reinterpret_cast<std::uintptr_t>(sequence) + bytes(floats)) {
     const std::int64_t tiles = (g.filled + kQueries - 1) / kQueries * g.heads;
-    if (floats <= kMostFetched && tiles > 0) share_ = floats / (tiles * calls_a_tile) + kLine;
+    if (floats <= kMostFetched && tiles > 0) share_ = bytes(floats / (tiles * calls_a_tile) + kLine);
   }
-  // Always inline: the compiler takes a function that only fetches for one without effect.
+  // Always inline: the compiler removes calls of a function that only fetches.
   [[gnu::always_inline]] void fetch() {
-    for (const float* const end = next_ + share_; next_ < end; next_ += kLine)
-      __builtin_prefetch(next_, 0, 2);
+    for (const std::uintptr_t end = next_ + share_; next_ < end; next_ += bytes(kLine))
+      __builtin_prefetch(reinterpret_cast<const void*>(next_), 0, 2);
   }
 
  private:
-  static constexpr std::int64_t kLine = 16, kMostFetched = 1 << 16;
-  const float* next_;
-  std::int64_t share_ = 0;
+  static constexpr std::int64_t kLine = 16, kMostFetched = 1 << 16;  // floats
+  static constexpr std::uintptr_t bytes(std::int64_t floats) {
+    return static_cast<std::uintptr_t>(floats) * sizeof(float);
+  }
+  std::uintptr_t next_, share_ = 0;
 };
 
 float scale_of(const AttentionGeometry& g) {

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "engine/math/activation.h"
-#include "engine/math/convolution_geometry.h"
+#include "engine/math/types/activation.h"
+#include "engine/math/types/convolution_geometry.h"
 
 namespace trainer {
 

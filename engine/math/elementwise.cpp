@@ -56,11 +56,6 @@ void activate_with_derivative(Activation f, std::int64_t count, const float* x, 
   kernels().elementwise->activate_with_derivative(f, count, x, y, derivative);
 }
 
-void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
-                const float* gradient, float* velocity, float* weight, UpdateSums* sums) {
-  kernels().elementwise->sgd_update(count, rate, momentum, decay, nesterov, gradient, velocity, weight, sums);
-}
-
 void bytes_to_unit(std::int64_t count, const std::uint8_t* x, float* y) {
   kernels().elementwise->bytes_to_unit(count, x, y);
 }

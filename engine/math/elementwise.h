@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "engine/math/activation.h"
+#include "engine/math/types/activation.h"
 
 namespace trainer {
 
@@ -43,11 +43,6 @@ void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y);
 /// Of a row x and its softmax: the sum of e^(x - largest) without the largest itself, and the largest x.
 float softmax_rest(std::int64_t columns, const float* x, const float* probabilities, float* largest);
 
-/// v = momentum v + (g + decay w), then w -= rate v, or with Nesterov w -= rate ((g + decay w) + momentum v);
-/// PyTorch's SGD. velocity may be null when momentum is 0, and sums always.
-void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
-                const float* gradient, float* velocity, float* weight, UpdateSums* sums = nullptr);
-
 /// Pixels to numbers: y = x / 255.
 void bytes_to_unit(std::int64_t count, const std::uint8_t* x, float* y);
 
@@ -56,8 +51,6 @@ void activate(Activation f, std::int64_t count, const float* x, float* y);
 void activate_backward(Activation f, std::int64_t count, const float* y, const float* dy, float* dx);
 void column_sums(std::int64_t rows, std::int64_t columns, const float* x, bool accumulate, float* sums);
 void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y);
-void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
-                const float* gradient, float* velocity, float* weight);
 }  // namespace reference
 
 }  // namespace trainer

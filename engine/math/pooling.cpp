@@ -3,17 +3,6 @@
 #include "engine/math/kernels/kernels.h"
 
 namespace trainer {
-namespace {
-
-std::int64_t out_extent(std::int64_t in, std::int64_t size, std::int64_t stride, std::int64_t pad) {
-  const std::int64_t room = in + 2 * pad - size;
-  return room < 0 ? 0 : room / stride + 1;
-}
-
-}  // namespace
-
-std::int64_t PoolingGeometry::out_height() const { return out_extent(height, size_h, stride_h, pad_h); }
-std::int64_t PoolingGeometry::out_width() const { return out_extent(width, size_w, stride_w, pad_w); }
 
 void max_pool(const PoolingGeometry& geometry, std::int64_t images, const float* x, float* y,
               std::uint8_t* winner, bool after_relu) {

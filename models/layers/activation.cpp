@@ -1,6 +1,6 @@
 // relu, relu6, sigmoid, tanh, gelu, silu, softplus as layers of their own, and as the setting of layers that
 // fuse them.
-#include "engine/math/activation.h"
+#include "engine/math/types/activation.h"
 
 #include <map>
 

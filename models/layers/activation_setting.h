@@ -2,7 +2,7 @@
 
 #include "engine/config/config.h"
 #include "engine/config/setting.h"
-#include "engine/math/activation.h"
+#include "engine/math/types/activation.h"
 
 namespace trainer {
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <optional>
 
-#include "engine/math/activation.h"
+#include "engine/math/types/activation.h"
 #include "models/layers/layer.h"
 
 namespace trainer {

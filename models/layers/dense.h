@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/math/activation.h"
 #include "engine/math/gemm.h"
+#include "engine/math/types/activation.h"
 #include "models/layers/block_sum.h"
 #include "models/layers/layer.h"
 

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "engine/math/elementwise.h"
 #include "engine/math/updates.h"
 #include "models/optimizers/settings.h"
 
@@ -42,10 +41,11 @@ class Lamb final : public Optimizer {
     }
   }
   void step(std::span<const Segment> segments, float rate, std::int64_t) override {
-    for (const Segment& segment : segments)
-      sgd_update(std::ssize(segment.values),
-                 static_cast<float>(rate * adaptation_.ratio(segment, segment.direction_norm)), 0, 0, false,
+    for (const Segment& segment : segments) {
+      const double length = adaptation_.ratio(segment, segment.direction_norm);
+      sgd_update(std::ssize(segment.values), {.rate = static_cast<float>(rate * length)},
                  segment.direction.data(), nullptr, segment.values.data());
+    }
   }
 
  private:

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "engine/math/elementwise.h"
+#include "engine/math/updates.h"
 #include "models/optimizers/settings.h"
 
 namespace trainer {
@@ -44,11 +44,13 @@ class Sgd final : public Optimizer {
     return text + decay_.text();
   }
   void step(std::span<const Segment> segments, float rate, std::int64_t step) override {
-    const float momentum = rise_ ? rise_->at(step, momentum_) : momentum_;
-    for (const Segment& segment : segments)
-      sgd_update(static_cast<std::int64_t>(segment.values.size()), rate, momentum, decay_.of(segment),
-                 nesterov_, segment.gradients.data(), has_velocity_ ? segment.states[0].data() : nullptr,
-                 segment.values.data());
+    SgdStep update{
+        .rate = rate, .momentum = rise_ ? rise_->at(step, momentum_) : momentum_, .nesterov = nesterov_};
+    for (const Segment& segment : segments) {
+      update.decay = decay_.of(segment);
+      sgd_update(std::ssize(segment.values), update, segment.gradients.data(),
+                 has_velocity_ ? segment.states[0].data() : nullptr, segment.values.data());
+    }
   }
 
  private:

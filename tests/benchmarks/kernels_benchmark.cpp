@@ -16,6 +16,7 @@
 #include "engine/math/normalization.h"
 #include "engine/math/pooling.h"
 #include "engine/math/square_sum.h"
+#include "engine/math/updates.h"
 
 using namespace trainer;
 
@@ -110,7 +111,9 @@ void measure_elementwise(std::int64_t rows, std::int64_t columns) {
   run("column sums", 1, [&] { column_sums(rows, columns, x.data(), false, sums.data()); });
   run("softmax", 2, [&] { softmax(rows, columns, x.data(), y.data()); });
   run("largest magnitude", 1, [&] { bits = largest_magnitude(count, x.data()); });
-  run("sgd", 5, [&] { sgd_update(count, 1e-6f, 0.9f, 1e-6f, false, x.data(), y.data(), z.data()); });
+  run("sgd", 5, [&] {
+    sgd_update(count, {.rate = 1e-6f, .momentum = 0.9f, .decay = 1e-6f}, x.data(), y.data(), z.data());
+  });
   run("accumulate", 3, [&] { accumulate(count, x.data(), y.data()); });
   run("bytes", 1.25, [&] { bytes_to_unit(count, bytes.data(), y.data()); });
   run("channel sums", 1, [&] { channel_sums(rows, columns, x.data(), first.data()); });

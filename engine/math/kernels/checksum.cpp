@@ -1,6 +1,5 @@
-#include "engine/math/kernels/bit_sum.h"
 #include "engine/math/kernels/kernels.h"
-#include "engine/math/kernels/loops.h"
+#include "engine/math/kernels/vector.h"
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
@@ -27,9 +26,20 @@ std::uint64_t checksum(std::int64_t count, const float* x) {
 }
 
 std::uint32_t bit_sum(std::int64_t count, const float* x) {
-  BitSum<true> sum;
-  for_each(count, [x, &sum](std::int64_t i) { sum.was(x[i]); });
-  return sum.before();
+  constexpr int kVectors = 4;
+  Integers sums[kVectors] = {};
+  std::int64_t i = 0;
+  for (; i + kVectors * kLanes <= count; i += kVectors * kLanes)
+    for (int v = 0; v < kVectors; ++v) {
+      Integers words;
+      __builtin_memcpy(&words, x + i + v * kLanes, sizeof words);
+      sums[v] ^= words;
+    }
+  const Integers lanes = sums[0] ^ sums[1] ^ sums[2] ^ sums[3];
+  std::uint32_t sum = 0;
+  for (int lane = 0; lane < kLanes; ++lane) sum ^= static_cast<std::uint32_t>(lanes[lane]);
+  for (; i < count; ++i) sum ^= __builtin_bit_cast(std::uint32_t, x[i]);
+  return sum;
 }
 
 }  // namespace

@@ -1,12 +1,10 @@
 // Plain loops that the compiler turns into vectors. Without contraction and reassociation an element's bits
 // follow from its formula alone, so they are the same in a vector and in its tail, and on every CPU.
 
-#include "engine/math/kernels/bit_sum.h"
 #include "engine/math/kernels/exponential.h"
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/kernels/loops.h"
 #include "engine/math/kernels/sixteen.h"
-#include "engine/math/kernels/two_vectors.h"
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
@@ -193,41 +191,6 @@ void activate_with_derivative(Activation f, std::int64_t count, const float* x, 
   });
 }
 
-template <bool sums_up>
-void sgd_update_with(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
-                     const float* gradient, float* velocity, float* weight, UpdateSums* sums) {
-  BitSum<sums_up> weights, velocities;
-  if (!velocity)
-    for_each_two_vectors(count, [=, &weights](auto kind, std::int64_t i) {
-      const auto w = weights.was(kind.stream(weight + i));
-      kind.write(weights.becomes(w - rate * (kind.stream(gradient + i) + decay * w)), weight + i);
-    });
-  else if (nesterov)
-    for_each_two_vectors(count, [=, &weights, &velocities](auto kind, std::int64_t i) {
-      const auto w = weights.was(kind.stream(weight + i));
-      const auto decayed = kind.stream(gradient + i) + decay * w;
-      const auto v = velocities.becomes(momentum * velocities.was(kind.stream(velocity + i)) + decayed);
-      kind.write(v, velocity + i);
-      kind.write(weights.becomes(w - rate * (decayed + momentum * v)), weight + i);
-    });
-  else
-    for_each_two_vectors(count, [=, &weights, &velocities](auto kind, std::int64_t i) {
-      const auto w = weights.was(kind.stream(weight + i));
-      const auto decayed = kind.stream(gradient + i) + decay * w;
-      const auto v = velocities.becomes(momentum * velocities.was(kind.stream(velocity + i)) + decayed);
-      kind.write(v, velocity + i);
-      kind.write(weights.becomes(w - rate * v), weight + i);
-    });
-  weights.tell(0, sums);
-  if (velocity) velocities.tell(1, sums);
-}
-
-void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
-                const float* gradient, float* velocity, float* weight, UpdateSums* sums) {
-  (sums ? sgd_update_with<true> : sgd_update_with<false>)(count, rate, momentum, decay, nesterov, gradient,
-                                                          velocity, weight, sums);
-}
-
 void bytes_to_unit(std::int64_t count, const std::uint8_t* x, float* y) {
   // Division is slow on many processors. 1 / 255 in two parts, the first with so few bits that its product
   // with a byte is exact, gives the same bits.
@@ -247,6 +210,6 @@ const ElementwiseKernels elementwise_kernels = {activate,      activate_backward
                                                 add,           scale,
                                                 multiply,      softmax,
                                                 softmax_rest,  activate_with_derivative,
-                                                sgd_update,    bytes_to_unit};
+                                                bytes_to_unit};
 
 }  // namespace trainer::KERNEL_NAMESPACE

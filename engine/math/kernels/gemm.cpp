@@ -132,8 +132,7 @@ void multiply_tile(std::int64_t depth, const Operand& a, const Columns& b, const
       next->prepare();
       if (const std::int64_t r = first / Packing::kStride; place.far && r < rows)
 #pragma GCC unroll 3
-        for (int v = 0; v < vectors; ++v)
-          __builtin_prefetch(place.c + (rows + r) * place.ldc + v * kLanes, 1, 2);
+        for (int v = 0; v < vectors; ++v) fetch_line<true, 2>(place.c, (rows + r) * place.ldc + v * kLanes);
       multiply_next(Packing::kStride);
     }
   multiply_next(depth - first);
@@ -172,7 +171,7 @@ void multiply_panel(std::int64_t rows, std::int64_t depth, const Rows& a, const 
   std::int64_t row = 0;
   if (!next.empty() || next.fetches_lines())
     for (; row + kAtOnce <= rows; row += kAtOnce) {
-      if (next.fetches_lines()) next.fetch_lines(a.as_is.data + row + kLine, a.as_is.k_step);
+      if (next.fetches_lines()) next.fetch_lines(a.as_is.data, row + kLine, a.as_is.k_step);
       multiply_tile<vectors, kAtOnce, true>(depth, a.at(row), b, below(place, row), &next);
     }
   for (; row + kAtOnce <= rows; row += kAtOnce)
@@ -393,8 +392,8 @@ void multiply(const Product& product, const Rows& a) {
       }
       if (column == 0 && fetches_a) {
         const Operand of_a = part(product.a, 0, k);
-        for (std::int64_t i = 0; i < depth_at(k); ++i) __builtin_prefetch(of_a.data + i * of_a.k_step, 0, 2);
-        next.fetch_lines(of_a.data, of_a.k_step);
+        for (std::int64_t i = 0; i < depth_at(k); ++i) fetch_line<false, 2>(of_a.data, i * of_a.k_step);
+        next.fetch_lines(of_a.data, 0, of_a.k_step);
       }
       multiply_part(panel, product.m, depth_at(k), a.from(k), b,
                     {product.c + column, product.ldc, k == 0 ? product.beta : 1.0f, k == 0 && far_c}, next);

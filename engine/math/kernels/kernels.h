@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-#include "engine/math/activation.h"
-#include "engine/math/convolution_geometry.h"
-#include "engine/math/pooling.h"
-#include "engine/math/updates.h"
+#include "engine/math/types/activation.h"
+#include "engine/math/types/convolution_geometry.h"
+#include "engine/math/types/pooling_geometry.h"
+#include "engine/math/types/update_steps.h"
 
 // Everything under kernels/ is compiled once per instruction set, in a namespace of its own
 // (KERNEL_NAMESPACE), and chosen at run time. So that no instruction leaks into code shared with older CPUs,
@@ -30,8 +30,6 @@ struct ElementwiseKernels {
   float (*softmax_rest)(std::int64_t columns, const float* x, const float* probabilities, float* largest);
   void (*activate_with_derivative)(Activation f, std::int64_t count, const float* x, float* y,
                                    float* derivative);
-  void (*sgd_update)(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
-                     const float* gradient, float* velocity, float* weight, UpdateSums* sums);
   void (*bytes_to_unit)(std::int64_t count, const std::uint8_t* x, float* y);
 };
 
@@ -87,21 +85,21 @@ struct PoolingKernels {
 
 /// Steps of optimizers.
 struct UpdateKernels {
+  void (*sgd)(std::int64_t count, const SgdStep& step, const float* gradient, float* velocity, float* weight);
   void (*adam)(std::int64_t count, const AdamStep& step, const float* gradient, float* mean, float* square,
-               float* weight, UpdateSums* sums);
+               float* weight);
   void (*rmsprop)(std::int64_t count, const RmspropStep& step, const float* gradient, float* square,
-                  float* mean, float* velocity, float* weight, UpdateSums* sums);
+                  float* mean, float* velocity, float* weight);
   void (*adagrad)(std::int64_t count, const AdagradStep& step, const float* gradient, float* sum,
-                  float* weight, UpdateSums* sums);
+                  float* weight);
   void (*adadelta)(std::int64_t count, const AdadeltaStep& step, const float* gradient, float* square,
-                   float* delta, float* weight, UpdateSums* sums);
-  void (*lion)(std::int64_t count, const LionStep& step, const float* gradient, float* mean, float* weight,
-               UpdateSums* sums);
+                   float* delta, float* weight);
+  void (*lion)(std::int64_t count, const LionStep& step, const float* gradient, float* mean, float* weight);
   void (*lars)(std::int64_t count, const LarsStep& step, const float* gradient, float* velocity,
-               float* weight, UpdateSums* sums);
+               float* weight);
   void (*lamb)(std::int64_t count, const LambDirection& step, const float* gradient, float* mean,
-               float* square, const float* weight, float* direction, UpdateSums* sums);
-  void (*average)(std::int64_t count, float keep, const float* x, float* mean, UpdateSums* sums, int array);
+               float* square, const float* weight, float* direction);
+  void (*average)(std::int64_t count, float keep, const float* x, float* mean);
   void (*clamp)(std::int64_t count, float limit, float* x);
 };
 

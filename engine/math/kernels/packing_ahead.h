@@ -12,8 +12,6 @@
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
 
-constexpr std::int64_t kLine = 16;  // floats of a cache line
-
 inline Operand part(const Operand& whole, std::int64_t first, std::int64_t k) {
   return {whole.data + first * whole.step + k * whole.k_step, whole.step, whole.k_step};
 }
@@ -31,7 +29,9 @@ class Packing {
 
   bool empty() const { return depth_ == 0; }
   /// Lets prepare() also fetch what tiles to come read of A, whose columns are contiguous: a line for each k.
-  void fetch_lines(const float* of_a, std::int64_t k_step) { line_of_a_ = of_a, step_of_a_ = k_step; }
+  void fetch_lines(const float* of_a, std::int64_t ahead, std::int64_t k_step) {
+    line_of_a_ = of_a, ahead_in_a_ = ahead, step_of_a_ = k_step;
+  }
   bool fetches_lines() const { return line_of_a_ != nullptr; }
   /// prepare() will be called so often.
   void expect(std::int64_t calls) {
@@ -44,16 +44,16 @@ class Packing {
     runs_a_call_ = calls > 0 ? (runs_ + kLead + calls - 1) / calls : 0;
   }
 
-  // Always inline: the compiler takes a function that only fetches for one without effect.
+  // Always inline: see fetch_line().
   [[gnu::always_inline]] void prepare() {
     if (line_of_a_)
-      for (std::int64_t k = 0; k < kStride; ++k, line_of_a_ += step_of_a_)
-        __builtin_prefetch(line_of_a_, 0, 2);
+      for (std::int64_t k = 0; k < kStride; ++k, ahead_in_a_ += step_of_a_)
+        fetch_line<false, 2>(line_of_a_, ahead_in_a_);
     for (std::int64_t run = 0; run < runs_a_call_; ++run, ++next_) {
       if (next_ < runs_)
         // Into the second cache: rows that lie a page apart would push each other out of the first.
         for (std::int64_t line = 0; line < lines_; ++line)
-          __builtin_prefetch(from_.data + next_ * run_step_ + line * kLine, 0, 2);
+          fetch_line<false, 2>(from_.data, next_ * run_step_ + line * kLine);
       const std::int64_t row = next_ - kLead;
       if (row >= 0 && row < copied_runs_)
         for (std::int64_t lane = 0; lane < width_; lane += kLanes)
@@ -77,7 +77,7 @@ class Packing {
   std::int64_t runs_ = 0, run_step_ = 0, lines_ = 0;  ///< rows or columns, whichever is contiguous
   std::int64_t copied_runs_ = 0, runs_a_call_ = 0, next_ = 0;
   const float* line_of_a_ = nullptr;
-  std::int64_t step_of_a_ = 0;
+  std::int64_t ahead_in_a_ = 0, step_of_a_ = 0;
 };
 
 }  // namespace

@@ -1,8 +1,6 @@
 // Channels lie together, so each window is worked on a vector of channels at a time, and the last channels
 // one by one: the functions below are written once for both. Windows are clipped to the image beforehand.
 
-#include "engine/math/pooling.h"
-
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/kernels/loops.h"
 #include "engine/math/kernels/vector.h"
@@ -59,12 +57,11 @@ inline void for_each_position(const Window& window, Body body) {
 
 // Windows go back and forth between rows, which processors do not foresee: each line of the larger map is
 // fetched this many floats before its turn.
-constexpr std::int64_t kLine = 16, kAhead = 3072;
+constexpr std::int64_t kAhead = 3072;
 
-/// Always inline: the compiler takes a function that only fetches for one without effect.
 template <bool writes>
 [[gnu::always_inline]] inline void fetch_ahead(const float* x, std::int64_t channel) {
-  if (channel % kLine == 0) __builtin_prefetch(x + kAhead, writes);
+  if (channel % kLine == 0) fetch_line<writes, 3>(x, kAhead);
 }
 
 void zero(std::int64_t count, float* x) {

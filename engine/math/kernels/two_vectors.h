@@ -3,11 +3,10 @@
 #include <cstdint>
 
 #include "engine/math/kernels/vector.h"
-#include "engine/math/updates.h"
+#include "engine/math/types/update_steps.h"
 
-// Loops over arrays by two vectors a turn. What a processor looks ahead by itself is a number of
-// instructions: where arrays come from the third cache, each instruction more in a loop that waits for them
-// costs time, even if the processor had time for it.
+// Loops over arrays, two vectors at a time. A processor overlaps a fixed number of instructions: in a loop
+// that waits for memory, fewer instructions a value mean more loads under way.
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
@@ -24,19 +23,6 @@ struct Two {
   friend Two operator/(Two x, float y) { return {x.a / y, x.b / y}; }
 };
 
-/// Makes the compiler compute with what it has loaded: it would rather load again what several instructions
-/// read.
-inline void keep(Vector& numbers) {
-#if defined(__x86_64__)
-  asm("" : "+v"(numbers));
-#endif
-}
-inline void keep(Two& numbers) {
-  keep(numbers.a);
-  keep(numbers.b);
-}
-inline void keep(float&) {}
-
 inline float root(float x) { return __builtin_sqrtf(x); }
 inline Vector root(Vector x) {
   Vector roots;
@@ -52,14 +38,11 @@ struct TwoVectors {
     store(numbers.a, to);
     store(numbers.b, to + kLanes);
   }
-  /// Reads, and fetches what is read later; that may lie behind the array's end.
+  /// Reads, and fetches the values kFetchedAhead behind.
   static Two stream(const float* from) {
-    for (int i = 0; i < 2 * kLanes; i += kLine) __builtin_prefetch(from + kFetchedAhead + i);
+    for (std::int64_t i = 0; i < 2 * kLanes; i += kLine) fetch_line(from, kFetchedAhead + i);
     return read(from);
   }
-
- private:
-  static constexpr int kLine = 16;  ///< floats
 };
 
 /// Calls body(TwoVectors or One, i) for all i below count.

@@ -18,6 +18,18 @@ typedef std::uint8_t LooseBytes __attribute__((vector_size(kLanes), aligned(1), 
 inline Vector load(const float* from) { return *reinterpret_cast<const LooseVector*>(from); }
 inline void store(const Vector& vector, float* to) { *reinterpret_cast<LooseVector*>(to) = vector; }
 
+constexpr std::int64_t kLine = 16;  ///< floats of a cache line
+
+/// Fetches the cache line `floats` behind `from` into a cache. It may lie outside the array, so its address
+/// is computed as an integer. `locality`: 3 for the first cache, 2 for the second. Always inline: the
+/// compiler removes calls of a function that only fetches.
+template <bool writes = false, int locality = 3>
+[[gnu::always_inline]] inline void fetch_line(const float* from, std::int64_t floats) {
+  const auto bytes = static_cast<std::uintptr_t>(floats) * sizeof(float);
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(from) + bytes), writes,
+                     locality);
+}
+
 /// A vector of channels.
 struct Many {
   static constexpr int kChannels = kLanes;

@@ -85,17 +85,4 @@ void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y) 
   }
 }
 
-void sgd_update(std::int64_t count, float rate, float momentum, float decay, bool nesterov,
-                const float* gradient, float* velocity, float* weight) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float decayed = gradient[i] + decay * weight[i];
-    float step = decayed;
-    if (velocity) {
-      velocity[i] = momentum * velocity[i] + decayed;
-      step = nesterov ? decayed + momentum * velocity[i] : velocity[i];
-    }
-    weight[i] -= rate * step;
-  }
-}
-
 }  // namespace trainer::reference

@@ -4,6 +4,19 @@
 
 namespace trainer::reference {
 
+void sgd_update(std::int64_t count, const SgdStep& step, const float* gradient, float* velocity,
+                float* weight) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float decayed = gradient[i] + step.decay * weight[i];
+    float move = decayed;
+    if (velocity) {
+      velocity[i] = step.momentum * velocity[i] + decayed;
+      move = step.nesterov ? decayed + step.momentum * velocity[i] : velocity[i];
+    }
+    weight[i] -= step.rate * move;
+  }
+}
+
 void adam_update(std::int64_t count, const AdamStep& step, const float* gradient, float* mean, float* square,
                  float* weight) {
   for (std::int64_t i = 0; i < count; ++i) {

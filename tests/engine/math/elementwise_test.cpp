@@ -142,11 +142,7 @@ TEST_CASE("an element has the same bits wherever it lies, in place or not", "[el
       [](auto n, auto* x, auto* y, auto*) { add(n, x, y, x); },
       [](auto n, auto* x, auto* y, auto*) { accumulate(n, y, x); },
       [](auto n, auto* x, auto*, auto*) { scale(n, 0.3f, x, x); },
-      [](auto n, auto* x, auto* y, auto*) { multiply(n, x, y, x); },
-      [](auto n, auto* x, auto* y, auto* z) {
-        Numbers velocity(y, y + n);
-        sgd_update(n, 0.1f, 0.9f, 0.01f, true, z, velocity.data(), x);
-      }};
+      [](auto n, auto* x, auto* y, auto*) { multiply(n, x, y, x); }};
   constexpr std::int64_t kCount = 203;
   const Numbers x = random_numbers(kCount, 1, 3), y = random_numbers(kCount, 2),
                 z = random_numbers(kCount, 3);
@@ -216,21 +212,6 @@ TEST_CASE("a NaN spoils its own row of a softmax and no other", "[elementwise]")
   x[where] = kNan;
   softmax(3, 5, x.data(), y.data());
   for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::isnan(y[i]) == (i / 5 == 1));
-}
-
-TEST_CASE("sgd_update equals the reference with and without momentum, decay and Nesterov", "[elementwise]") {
-  const std::int64_t count = GENERATE(1, 17, 1000);
-  const float momentum = GENERATE(0.0f, 0.9f), decay = GENERATE(0.0f, 1e-2f);
-  const bool nesterov = GENERATE(false, true), has_velocity = momentum != 0;
-  const Numbers gradient = random_numbers(count, 1);
-  Numbers velocity = random_numbers(count, 2), weight = random_numbers(count, 3);
-  Numbers expected_velocity = velocity, expected_weight = weight;
-  sgd_update(count, 0.1f, momentum, decay, nesterov, gradient.data(),
-             has_velocity ? velocity.data() : nullptr, weight.data());
-  reference::sgd_update(count, 0.1f, momentum, decay, nesterov, gradient.data(),
-                        has_velocity ? expected_velocity.data() : nullptr, expected_weight.data());
-  CHECK(same_bits(velocity, expected_velocity));
-  CHECK(same_bits(weight, expected_weight));
 }
 
 TEST_CASE("bytes become numbers from 0 to 1", "[elementwise]") {

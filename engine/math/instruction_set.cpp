@@ -1,11 +1,11 @@
-#include "engine/math/kernels/kernels.h"
+#include "engine/math/instruction_set.h"
 
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "engine/core/error.h"
-#include "engine/math/instruction_set.h"
+#include "engine/math/kernels/kernels.h"
 
 namespace trainer {
 namespace {
