@@ -12,7 +12,7 @@
 
 namespace trainer {
 
-/// A nonblocking collective under way. Open MPI moves it only inside MPI calls, so test() it now and then.
+/// A nonblocking collective. Open MPI moves it only inside MPI calls, so test() it now and then.
 class Request {
  public:
   virtual ~Request() = default;
@@ -37,9 +37,9 @@ class Communicator {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// What a rank of this group is called among all ranks.
+  /// The number of a rank of this group among all ranks.
   virtual int world_rank(int rank) const = 0;
-  /// What this rank waits for; one for all groups.
+  /// Of this process; one for all groups.
   virtual Heartbeat& heartbeat() = 0;
 
   virtual void barrier() = 0;
@@ -48,8 +48,6 @@ class Communicator {
   virtual void sum(std::span<double> values) = 0;
   virtual void sum(std::span<std::int64_t> values) = 0;
   virtual void maximum(std::span<double> values) = 0;
-  /// sum() that goes on while the caller computes; `values` must stay until the request is complete.
-  virtual std::unique_ptr<Request> start_sum(std::span<float> values) = 0;
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
   /// Every rank's bytes, by rank, on `root`; empty elsewhere. Lengths may differ.
   virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> mine, int root) = 0;
@@ -57,12 +55,11 @@ class Communicator {
   /// `mine` may lie in its own place inside `all`.
   virtual void all_gather(std::span<const float> mine, std::span<float> all,
                           std::span<const std::int64_t> counts) = 0;
-  /// all_gather() that goes on while the caller computes; `mine` and `all` must stay until it is complete.
+  /// all_gather() that runs while the caller computes; `mine` and `all` must stay until it is complete.
   virtual std::unique_ptr<Request> start_all_gather(std::span<const float> mine, std::span<float> all,
                                                     std::span<const std::int64_t> counts) = 0;
   /// Sums `values` over all ranks and leaves rank r's part, counts[r] floats, at its place in `values`; the
-  /// rest is undefined afterwards.
-  virtual void reduce_scatter(std::span<float> values, std::span<const std::int64_t> counts) = 0;
+  /// rest is undefined afterwards. `values` must stay until the request is complete.
   virtual std::unique_ptr<Request> start_reduce_scatter(std::span<float> values,
                                                         std::span<const std::int64_t> counts) = 0;
   /// Block r of `out` (counts_out[r] floats) goes to rank r; `in` is filled from rank 0, 1, ... by counts_in.

@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -126,13 +125,6 @@ class MpiCommunicator::Exchange final : public Request {
                 "MPI_Irecv");
     });
   }
-  void sum(std::span<float> values) {
-    for_chunks(std::ssize(values), [&](std::int64_t first, int count) {
-      check_mpi(MPI_Iallreduce(MPI_IN_PLACE, values.data() + first, count, MPI_FLOAT, MPI_SUM, group_.handle_,
-                               &begin(kAll)),
-                "MPI_Iallreduce");
-    });
-  }
 
   bool test() override {
     int done = 0;
@@ -143,14 +135,12 @@ class MpiCommunicator::Exchange final : public Request {
   void wait() override {
     Heartbeat::Waiting waiting(group_.heartbeat_, what_);
     for (std::size_t i = 0; i < requests_.size(); ++i) {
-      if (peers_[i] != kAll) waiting.for_rank(group_.world_rank(peers_[i]));
+      waiting.for_rank(group_.world_rank(peers_[i]));
       wait_for(requests_[i]);
     }
   }
 
  private:
-  static constexpr int kAll = -1;
-
   MPI_Request& begin(int peer) {
     peers_.push_back(peer);
     return requests_.emplace_back(MPI_REQUEST_NULL);
@@ -213,8 +203,8 @@ class MpiCommunicator::ReduceScatter final : public Request {
   bool summed_ = false;
 };
 
-MpiCommunicator::MpiCommunicator(MPI_Comm handle, Heartbeat& heartbeat, const MpiCommunicator* parent)
-    : handle_(handle), heartbeat_(heartbeat) {
+MpiCommunicator::MpiCommunicator(MPI_Comm handle, Heartbeat& heartbeat, MpiCommunicator* parent)
+    : handle_(handle), all_ranks_(parent ? parent->all_ranks_ : *this), heartbeat_(heartbeat) {
   check_mpi(MPI_Comm_set_errhandler(handle_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   MPI_Comm_rank(handle_, &rank_);
   MPI_Comm_size(handle_, &size_);
@@ -232,8 +222,13 @@ MpiCommunicator::MpiCommunicator(MPI_Comm handle, Heartbeat& heartbeat, const Mp
 }
 
 MpiCommunicator::~MpiCommunicator() {
-  // While an exception unwinds one rank, the others are elsewhere and must not be waited for.
-  if (std::uncaught_exceptions() == 0) MPI_Comm_free(&handle_);
+  if (&all_ranks_ != this) all_ranks_.retired_.push_back(handle_);
+}
+
+/// Collective over all ranks, which destroy their groups in the same order.
+void MpiCommunicator::free_retired() {
+  for (MPI_Comm& handle : retired_) check_mpi(MPI_Comm_free(&handle), "MPI_Comm_free");
+  retired_.clear();
 }
 
 void MpiCommunicator::barrier() {
@@ -255,12 +250,6 @@ void MpiCommunicator::sum(std::span<std::int64_t> values) {
 }
 void MpiCommunicator::maximum(std::span<double> values) {
   all_reduce(handle_, size_, heartbeat_, values, MPI_DOUBLE, MPI_MAX);
-}
-
-std::unique_ptr<Request> MpiCommunicator::start_sum(std::span<float> values) {
-  auto exchange = std::make_unique<Exchange>(*this, "a sum over ranks");
-  exchange->sum(values);
-  return exchange;
 }
 
 void MpiCommunicator::broadcast(std::span<std::byte> bytes, int root) {
@@ -327,10 +316,6 @@ std::unique_ptr<Request> MpiCommunicator::start_all_gather(std::span<const float
   return exchange;
 }
 
-void MpiCommunicator::reduce_scatter(std::span<float> values, std::span<const std::int64_t> counts) {
-  ReduceScatter(*this, values, counts).wait();
-}
-
 std::unique_ptr<Request> MpiCommunicator::start_reduce_scatter(std::span<float> values,
                                                                std::span<const std::int64_t> counts) {
   return std::make_unique<ReduceScatter>(*this, values, counts);
@@ -362,6 +347,7 @@ std::unique_ptr<Request> MpiCommunicator::start_all_to_all(std::span<const float
 
 std::unique_ptr<Communicator> MpiCommunicator::split(int color, int key) {
   const Heartbeat::Waiting waiting(heartbeat_, "the forming of groups");
+  free_retired();
   MPI_Comm part = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split(handle_, color, key, &part), "MPI_Comm_split");
   return std::make_unique<MpiCommunicator>(part, heartbeat_, this);

@@ -64,7 +64,7 @@ CheckpointWriter::CheckpointWriter(Sources sources, CheckpointFolder folder)
   several_hosts_ = strangers > 0;
 
   // Every rank knows who owns what.
-  const auto mine = sources_.reducer.pieces();
+  const auto mine = sources_.window.shard();
   std::string all;
   for (const auto& bytes : data.gather(std::as_bytes(mine), 0)) {
     const std::uint64_t count = bytes.size();
@@ -76,8 +76,8 @@ CheckpointWriter::CheckpointWriter(Sources sources, CheckpointFolder folder)
     std::uint64_t count = 0;
     std::memcpy(&count, all.data() + next, sizeof count);
     next += sizeof count;
-    auto& pieces = pieces_.emplace_back(count / sizeof(GradientReducer::Piece));
-    if (count > 0) std::memcpy(pieces.data(), all.data() + next, count);
+    auto& shard = shards_.emplace_back(count / sizeof(Range));
+    if (count > 0) std::memcpy(shard.data(), all.data() + next, count);
     next += count;
   }
 
@@ -193,7 +193,7 @@ std::span<const Parameter> CheckpointWriter::parameters_of(int writer) const {
 std::vector<float> CheckpointWriter::part_of_values() const {
   const auto mine = parameters_of(sources_.mesh.data().rank());
   if (mine.empty()) return {};
-  const auto values = sources_.reducer.values();
+  const auto values = sources_.window.values();
   return {values.begin() + mine.front().offset,
           values.begin() + mine.back().offset + mine.back().shape.size()};
 }
@@ -219,10 +219,10 @@ std::vector<float> CheckpointWriter::part_of_state(std::size_t state) {
       counts_out[at(writer)] += std::ssize(numbers);
     }
   });
-  // visit(first, last) for each run of floats of an owner's pieces in what this rank writes.
+  // visit(first, last) for each run of floats of an owner's shard in what this rank writes.
   const auto overlaps = [&](int owner, const auto& visit) {
-    auto piece = pieces_[at(owner)].begin();
-    const auto end = pieces_[at(owner)].end();
+    auto piece = shards_[at(owner)].begin();
+    const auto end = shards_[at(owner)].end();
     for (const Parameter& parameter : mine) {
       const std::int64_t first = parameter.offset, last = first + parameter.shape.size();
       while (piece != end && piece->last <= first) ++piece;

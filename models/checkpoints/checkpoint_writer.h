@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/parallel/gradient_reducer.h"
+#include "engine/parallel/parameter_window.h"
 #include "engine/system/files.h"
 #include "models/checkpoints/checkpoint.h"
 #include "models/formats/safetensors.h"
@@ -27,7 +27,7 @@ class CheckpointWriter {
   struct Sources {
     const Plan& plan;
     std::vector<std::string> optimizer_states;  ///< their names
-    GradientReducer& reducer;
+    const ParameterWindow& window;
     const OptimizerShard& owned;
     std::span<const float> layer_states;
     const Mesh& mesh;
@@ -93,7 +93,7 @@ class CheckpointWriter {
   Sources sources_;
   CheckpointFolder folder_;
   bool several_hosts_ = false, sees_directory_ = false;  ///< the latter is known after the first checkpoint
-  std::vector<std::vector<GradientReducer::Piece>> pieces_;  ///< of each data rank
+  std::vector<std::vector<Range>> shards_;               ///< of each data rank
   std::string heads_[2];
   std::vector<std::uint64_t> model_offsets_;      ///< of parameters, then of the layers' states, then the end
   std::vector<std::uint64_t> optimizer_offsets_;  ///< of parameters, state after state, then the end

@@ -81,10 +81,8 @@ void Crosscheck::Replay::sum(int worker, std::span<const double> lines, std::spa
   if (!lines.empty()) checksum_ = mixed(checksum_ + checksum_of(lines));
 }
 
-Crosscheck::Crosscheck(const Config& root, Session& session, GradientReducer& reducer,
-                       StatisticsReducer& sums)
+Crosscheck::Crosscheck(const Config& root, Session& session, ParameterWindow& window, StatisticsReducer& sums)
     : session_(session),
-      reducer_(reducer),
       recorder_(sums, session.blocks(), session.mesh().data().rank()),
       replay_(session.pool().size()) {
   const VirtualWorkers& blocks = session.blocks();
@@ -92,7 +90,7 @@ Crosscheck::Crosscheck(const Config& root, Session& session, GradientReducer& re
   network_ = session.make_network(
       root, {.count = blocks.count, .ranks = blocks.count, .threads = blocks.threads, .exact = true}, 0);
   gradient_ = Arena(network_->plan().parameter_end());
-  network_->attach(reducer.values(), {gradient_.floats()}, replay_);
+  network_->attach(window.values(), {gradient_.floats()}, replay_);
 }
 
 bool Crosscheck::begin(std::int64_t step) {

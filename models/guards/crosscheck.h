@@ -8,7 +8,7 @@
 
 #include "datasets/loading/row_loader.h"
 #include "engine/core/arena.h"
-#include "engine/parallel/gradient_reducer.h"
+#include "engine/parallel/parameter_window.h"
 #include "models/training/batch.h"
 #include "models/training/session.h"
 
@@ -21,7 +21,7 @@ namespace trainer {
 class Crosscheck {
  public:
   /// `sums`: what the session's network would take its sums over the batch from.
-  Crosscheck(const Config& root, Session& session, GradientReducer& reducer, StatisticsReducer& sums);
+  Crosscheck(const Config& root, Session& session, ParameterWindow& window, StatisticsReducer& sums);
 
   /// What it takes them from instead.
   StatisticsReducer& sums() { return recorder_; }
@@ -88,7 +88,6 @@ class Crosscheck {
   [[noreturn]] void fail(const Finding& finding, const std::vector<int>& wrong) const;
 
   Session& session_;
-  GradientReducer& reducer_;
   std::unique_ptr<Network> network_;
   Arena gradient_;
   Recorder recorder_;

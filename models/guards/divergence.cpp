@@ -44,7 +44,7 @@ struct Witness {
   std::string parameter = {};
 };
 
-bool lies_in(std::int64_t place, std::span<const GradientReducer::Piece> ranges) {
+bool lies_in(std::int64_t place, std::span<const Range> ranges) {
   return std::ranges::any_of(ranges,
                              [&](const auto& range) { return range.first <= place && place < range.last; });
 }

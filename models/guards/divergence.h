@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/core/error.h"
+#include "engine/core/range.h"
 #include "engine/parallel/communicator.h"
-#include "engine/parallel/gradient_reducer.h"
 #include "models/network/plan.h"
 
 namespace trainer {
@@ -32,7 +32,7 @@ struct DivergenceFacts {
   double own_loss = 0;  ///< the loss of this rank's rows
   /// This rank's gradients, as the reducer has them, and where the first of them may have others' in it.
   std::vector<std::span<const float>> gradients;
-  std::vector<GradientReducer::Piece> overwritten;
+  std::vector<Range> overwritten;
   std::string array;  ///< of this rank's, where loss and gradients are not asked: that is not finite, or ""
   const LossHistory& losses;
   std::int64_t epoch = 0, step = 0;  ///< counted from 1

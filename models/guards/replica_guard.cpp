@@ -33,21 +33,21 @@ struct Holder {
 }  // namespace
 
 ReplicaGuard::ReplicaGuard(const Plan& plan, std::span<const float> states, Mesh& mesh,
-                           GradientReducer& reducer, std::int64_t every)
-    : plan_(plan), states_(states), mesh_(mesh), reducer_(reducer), every_(every) {
+                           ParameterWindow& window, std::int64_t every)
+    : plan_(plan), states_(states), mesh_(mesh), window_(window), every_(every) {
   if (every_ == 0) return;
   std::int64_t replicas =
-      !reducer.copies().empty() || mesh.model().size() > 1 || (!states.empty() && mesh.world().size() > 1);
+      !window.replicas().empty() || mesh.model().size() > 1 || (!states.empty() && mesh.world().size() > 1);
   mesh.world().sum(std::span(&replicas, 1));
   has_replicas_ = replicas > 0;
-  for (const GradientReducer::Piece& range : reducer.copies()) {
+  for (const Range& range : window.replicas()) {
     int index = -1;
     for (const Parameter& parameter : plan.parameters()) {
       ++index;
       const std::int64_t last = std::min(range.last, parameter.offset + parameter.shape.size());
       for (std::int64_t first = std::max(range.first, parameter.offset); first < last; first += kBlock)
         copies_.push_back(
-            {.values = slice<const float>(reducer.values(), first, std::min(kBlock, last - first)),
+            {.values = slice<const float>(window.values(), first, std::min(kBlock, last - first)),
              .parameter = index,
              .sum = 0});
     }
@@ -86,12 +86,12 @@ void ReplicaGuard::after_publish(std::int64_t step) {
 
 std::vector<std::uint64_t> ReplicaGuard::hashes() const {
   std::vector<std::uint64_t> hashes;
-  const std::span<const float> values = reducer_.values();
+  const std::span<const float> values = window_.values();
   // Those who share the values take turns at their blocks.
   for (const Parameter& parameter : plan_.parameters()) {
     std::uint64_t hash = 0;
     const std::int64_t size = parameter.shape.size();
-    for (std::int64_t block = reducer_.sharer(); block * kBlock < size; block += reducer_.sharers()) {
+    for (std::int64_t block = window_.sharer(); block * kBlock < size; block += window_.sharers()) {
       const std::int64_t first = block * kBlock;
       hash += mixed(checksum(slice(values, parameter.offset + first, std::min(kBlock, size - first))) +
                     static_cast<std::uint64_t>(block));
@@ -105,7 +105,7 @@ std::vector<std::uint64_t> ReplicaGuard::hashes() const {
 
 void ReplicaGuard::compare(std::int64_t step) {
   Communicator& world = mesh_.world();
-  Holder me{.node = mesh_.data().rank() - reducer_.sharer(), .model_rank = mesh_.model().rank()};
+  Holder me{.node = mesh_.data().rank() - window_.sharer(), .model_rank = mesh_.model().rank()};
   std::strncpy(me.host, host_name().c_str(), sizeof me.host - 1);
   const std::vector<std::uint64_t> mine = hashes();
   std::vector<std::byte> message(sizeof me + mine.size() * sizeof mine[0]);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/core/error.h"
-#include "engine/parallel/gradient_reducer.h"
+#include "engine/parallel/parameter_window.h"
 #include "models/network/plan.h"
 
 namespace trainer {
@@ -17,7 +17,7 @@ namespace trainer {
 class ReplicaGuard {
  public:
   /// `every`: steps between comparisons, 0: no guard. Network states stay where they are.
-  ReplicaGuard(const Plan& plan, std::span<const float> states, Mesh& mesh, GradientReducer& reducer,
+  ReplicaGuard(const Plan& plan, std::span<const float> states, Mesh& mesh, ParameterWindow& window,
                std::int64_t every);
 
   /// Error(diverged) when what came from other nodes has changed; `step`: steps done. Before
@@ -40,7 +40,7 @@ class ReplicaGuard {
   const Plan& plan_;
   std::span<const float> states_;
   Mesh& mesh_;
-  GradientReducer& reducer_;
+  ParameterWindow& window_;
   std::int64_t every_, last_equal_ = 0;
   bool has_replicas_ = false;
   std::vector<Copy> copies_;

@@ -149,12 +149,14 @@ ConstTensor Network::forward(int worker, const Rows& rows) {
 
 Tensor Network::output_gradient(int worker) { return workers_[static_cast<std::size_t>(worker)].dy; }
 
-void Network::backward(int worker, const std::function<void(std::int64_t)>& on_ready) {
+void Network::backward(int worker, GradientSink* sink) {
   Worker& self = workers_[static_cast<std::size_t>(worker)];
-  self.pass.summed_from_ = plan_.parameter_end();
-  self.pass.on_ready_ = on_ready;
+  self.pass.sink_ = sink;
   layers_.backward(self.x, self.y, self.dy, Tensor(), self.pass);
-  self.pass.ready_from(0);
+  if (sink)
+    self.pass.ready_from(0);
+  else
+    self.pass.sum_gradients(0, plan_.parameter_end());
 }
 
 }  // namespace trainer

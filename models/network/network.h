@@ -70,9 +70,9 @@ class Network {
   ConstTensor forward(int worker, const Rows& rows);
   /// Where the loss writes its gradient between forward() and backward().
   Tensor output_gradient(int worker);
-  /// After forward() in training: fills the worker's gradients. on_ready(offset): all from there on are
-  /// final.
-  void backward(int worker, const std::function<void(std::int64_t)>& on_ready);
+  /// After forward() in training: fills the worker's gradients, and reports to `sink` as they become final;
+  /// null: to nobody.
+  void backward(int worker, GradientSink* sink);
 
  private:
   struct Worker {

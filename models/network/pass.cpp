@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 namespace trainer {
 
@@ -47,8 +46,11 @@ void Pass::sum_gradients(std::int64_t first, std::int64_t last) {
 }
 
 void Pass::ready_from(std::int64_t offset) {
-  if (offset < summed_from_) sum_gradients(offset, std::exchange(summed_from_, offset));
-  if (on_ready_) on_ready_(offset);
+  if (!sink_) return;
+  const std::int64_t last = sink_->position(worker_);
+  if (offset >= last) return;
+  sum_gradients(offset, last);
+  sink_->ready(worker_, offset);
 }
 
 std::span<float> Pass::state(StateId id) const {

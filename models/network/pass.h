@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 
+#include "engine/core/gradient_sink.h"
 #include "engine/core/random.h"
 #include "engine/core/sum_tree.h"
 #include "engine/core/tensor.h"
@@ -104,14 +104,13 @@ class Pass {
   SumTree tree_{1, {}};               ///< over the blocks
   std::vector<const float*> inputs_;  ///< of the tree
   std::vector<float*> roots_;         ///< the flat gradients that get what the tree leaves
-  std::int64_t summed_from_ = 0;      ///< of the gradients, in this backward
   int kept_block_ = -1;               ///< whose gradient is wanted by itself
   const Plan* plan_ = nullptr;
   const float* values_ = nullptr;
   float* states_ = nullptr;
   float* memory_ = nullptr;
   StatisticsReducer* sum_ = nullptr;
-  std::function<void(std::int64_t)> on_ready_;
+  GradientSink* sink_ = nullptr;  ///< of this backward; null: none
 };
 
 }  // namespace trainer

@@ -146,8 +146,7 @@ void BatchRunner::evaluate(const Dataset& split, std::span<const std::int64_t> s
 
 /// fetch(x) fills the input.
 template <class Fetch>
-void BatchRunner::learn(Network& network, const WorkerPart& part, const Fetch& fetch,
-                        const std::function<void(std::int64_t)>& on_ready) {
+void BatchRunner::learn(Network& network, const WorkerPart& part, const Fetch& fetch, GradientSink* sink) {
   // The mean over the labels of the global batch, so that gradients of unequal parts are simply added.
   // Where no label counts, all gradients are zero before they are divided.
   const float scale = part.mean_weight > 0 ? 1.0f / static_cast<float>(part.mean_weight) : 1.0f;
@@ -164,11 +163,10 @@ void BatchRunner::learn(Network& network, const WorkerPart& part, const Fetch& f
                                                       .mean_rows = part.mean_rows,
                                                       .lengths = self.lengths});
   score(network, part.worker, part.batch_rows, y, scale, part.sums);
-  network.backward(part.worker, on_ready);
+  network.backward(part.worker, sink);
 }
 
-void BatchRunner::train(RowLoader& rows, const Part& all,
-                        const std::function<void(int, std::int64_t)>& on_ready) {
+void BatchRunner::train(RowLoader& rows, const Part& all, GradientSink* sink) {
   const std::span<const std::int64_t> samples = all.samples;
   const Dataset& split = *session_.data().train;
   rows.begin(all.number);
@@ -190,8 +188,7 @@ void BatchRunner::train(RowLoader& rows, const Part& all,
          .mean_rows = std::ssize(all.batch),
          .mean_weight = weight,
          .sums = workers_[static_cast<std::size_t>(worker)].sums},
-        [&](Tensor x) { rows.fetch(worker, mine.data() - samples.data(), mine, x); },
-        [&](std::int64_t offset) { on_ready(worker, offset); });
+        [&](Tensor x) { rows.fetch(worker, mine.data() - samples.data(), mine, x); }, sink);
   };
   session_.pool().run(std::ref(work));
 }
@@ -211,7 +208,7 @@ void BatchRunner::recompute(Network& network, RowLoader& rows, const Part& all, 
          .mean_rows = std::ssize(all.batch),
          .mean_weight = weight,
          .sums = sums},
-        [&](Tensor x) { rows.fetch_others(worker, mine, x); }, [](std::int64_t) {});
+        [&](Tensor x) { rows.fetch_others(worker, mine, x); }, nullptr);
   });
 }
 

@@ -28,9 +28,8 @@ class BatchRunner {
     std::int64_t step = 0;
   };
   /// Forward, loss over the mean of the global batch, and backward of samples whose rows come from `rows`;
-  /// on_ready(worker, offset) as in Network::backward.
-  void train(RowLoader& rows, const Part& part,
-             const std::function<void(int worker, std::int64_t offset)>& on_ready);
+  /// `sink` as in Network::backward.
+  void train(RowLoader& rows, const Part& part, GradientSink* sink);
   /// A block of the part that was just trained on once more, by a network that has that block alone. `sums`
   /// becomes what sums() had for it if the part was the first.
   void recompute(Network& network, RowLoader& rows, const Part& part, std::span<double> sums);
@@ -89,8 +88,7 @@ class BatchRunner {
   void score(Network& network, int worker, std::int64_t batch_rows, ConstTensor y, float gradient_scale,
              std::span<double> sums);
   template <class Fetch>
-  void learn(Network& network, const WorkerPart& part, const Fetch& fetch,
-             const std::function<void(std::int64_t)>& on_ready);
+  void learn(Network& network, const WorkerPart& part, const Fetch& fetch, GradientSink* sink);
 
   Session& session_;
   std::size_t kinds_ = 1;              ///< of sums

@@ -31,15 +31,15 @@ std::string name_of(const Parameter& parameter, std::size_t array, std::span<con
 
 }  // namespace
 
-OptimizerShard::OptimizerShard(const Plan& plan, GradientReducer& reducer, ThreadPool& pool,
+OptimizerShard::OptimizerShard(const Plan& plan, ParameterWindow& window, ThreadPool& pool,
                                const Options& options)
     : pool_(pool),
-      reducer_(reducer),
+      window_(window),
       keep_(options.average),
       optimizer_states_(options.states),
       largest_(static_cast<std::size_t>(pool.size())) {
   std::int64_t floats = 0;
-  for (const auto& piece : reducer.pieces()) floats += piece.last - piece.first;
+  for (const auto& piece : window.shard()) floats += piece.last - piece.first;
   const std::size_t states = options.states + (options.average > 0 ? 1 : 0);
   states_ = Arena(floats * static_cast<std::int64_t>(states));
   if (options.initial != 0) std::ranges::fill(states_.floats(), options.initial);
@@ -48,7 +48,7 @@ OptimizerShard::OptimizerShard(const Plan& plan, GradientReducer& reducer, Threa
   const std::int64_t share = (floats / workers + kQuantum) / kQuantum * kQuantum;
   first_segment_.push_back(0);
   std::int64_t position = 0;
-  for (const auto& piece : reducer.pieces()) {
+  for (const auto& piece : window.shard()) {
     int index = -1;
     for (const Parameter& parameter : plan.parameters()) {
       ++index;
@@ -60,12 +60,12 @@ OptimizerShard::OptimizerShard(const Plan& plan, GradientReducer& reducer, Threa
         const std::int64_t count = std::min({last - first, left, kMostFloats});
         const auto size = static_cast<std::size_t>(count);
         Segment segment{
-            .values = reducer.values().subspan(static_cast<std::size_t>(first), size),
-            .gradients = reducer.sums(piece).subspan(static_cast<std::size_t>(first - piece.first), size),
+            .values = window.values().subspan(static_cast<std::size_t>(first), size),
+            .gradients = window.sums(piece).subspan(static_cast<std::size_t>(first - piece.first), size),
             .is_weight = parameter.is_weight,
             .parameter = index,
             .rate = parameter.rate,
-            .direction = reducer.sums(piece).subspan(static_cast<std::size_t>(first - piece.first), size)};
+            .direction = window.sums(piece).subspan(static_cast<std::size_t>(first - piece.first), size)};
         for (std::size_t state = 0; state < states; ++state)
           segment.states.push_back(states_.floats().subspan(
               static_cast<std::size_t>(position) + state * static_cast<std::size_t>(floats), size));
@@ -108,23 +108,23 @@ void OptimizerShard::add_squares(SquareSum& sum) const {
 }
 
 void OptimizerShard::scale_gradients(float factor) {
-  for (const auto& piece : reducer_.pieces()) {
-    const std::span<float> sums = reducer_.sums(piece);
+  for (const auto& piece : window_.shard()) {
+    const std::span<float> sums = window_.sums(piece);
     scale(std::ssize(sums), factor, sums.data(), sums.data());
   }
 }
 
 void OptimizerShard::clamp_gradients(float limit) {
-  for (const auto& piece : reducer_.pieces()) {
-    const std::span<float> sums = reducer_.sums(piece);
+  for (const auto& piece : window_.shard()) {
+    const std::span<float> sums = window_.sums(piece);
     clamp(std::ssize(sums), limit, sums.data());
   }
 }
 
 void OptimizerShard::keep_gradients(bool first) {
   float* kept = kept_.floats().data();
-  for (const auto& piece : reducer_.pieces()) {
-    const std::span<float> sums = reducer_.sums(piece);
+  for (const auto& piece : window_.shard()) {
+    const std::span<float> sums = window_.sums(piece);
     if (first)
       std::ranges::copy(sums, kept);
     else
@@ -135,8 +135,8 @@ void OptimizerShard::keep_gradients(bool first) {
 
 void OptimizerShard::add_kept_gradients() {
   const float* kept = kept_.floats().data();
-  for (const auto& piece : reducer_.pieces()) {
-    const std::span<float> sums = reducer_.sums(piece);
+  for (const auto& piece : window_.shard()) {
+    const std::span<float> sums = window_.sums(piece);
     accumulate(std::ssize(sums), kept, sums.data());
     kept += sums.size();
   }

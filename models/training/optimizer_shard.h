@@ -9,7 +9,7 @@
 
 #include "engine/core/arena.h"
 #include "engine/math/square_sum.h"
-#include "engine/parallel/gradient_reducer.h"
+#include "engine/parallel/parameter_window.h"
 #include "engine/system/thread_pool.h"
 #include "models/guards/memory_guard.h"
 #include "models/network/plan.h"
@@ -28,7 +28,7 @@ class OptimizerShard {
     float average = 0;          ///< decay of the moving average of the values; 0: there is none
     bool keeps_gradients = false;  ///< for keep_gradients()
   };
-  OptimizerShard(const Plan& plan, GradientReducer& reducer, ThreadPool& pool, const Options& options);
+  OptimizerShard(const Plan& plan, ParameterWindow& window, ThreadPool& pool, const Options& options);
 
   // From GradientReducer::finish() until the update:
   /// The bits of the largest magnitude of a gradient of a parameter that learns (engine/math/square_sum.h);
@@ -96,7 +96,7 @@ class OptimizerShard {
   void guarded(std::size_t segment, MemoryGuard::Arrays arrays, std::int64_t step, Work work);
 
   ThreadPool& pool_;
-  GradientReducer& reducer_;
+  ParameterWindow& window_;
   Arena states_, kept_;
   float keep_;  ///< decay of the moving average
   std::size_t optimizer_states_;

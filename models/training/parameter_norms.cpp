@@ -11,7 +11,7 @@ ParameterNorms::ParameterNorms(std::size_t parameters)
   squares_.reserve(largest_.size());
 }
 
-void ParameterNorms::find(OptimizerShard& owned, GradientReducer& reducer, Communicator& model) {
+void ParameterNorms::find(OptimizerShard& owned, AllReduce& scalars, Communicator& model) {
   const auto for_each = [&](const auto& visit) {
     owned.visit_counted([&](int parameter, std::span<const float> values, std::span<const float> directions) {
       visit(static_cast<std::size_t>(parameter), values);
@@ -23,7 +23,7 @@ void ParameterNorms::find(OptimizerShard& owned, GradientReducer& reducer, Commu
     largest_[index] =
         std::max<double>(largest_[index], largest_magnitude(std::ssize(numbers), numbers.data()));
   });
-  reducer.agree(largest_, largest_.size());
+  scalars.sum(largest_, largest_.size());
   model.maximum(largest_);
 
   const auto is_finite = [&](std::size_t index) {
@@ -39,7 +39,7 @@ void ParameterNorms::find(OptimizerShard& owned, GradientReducer& reducer, Commu
     parts_[2 * index] = squares_[index].high();
     parts_[2 * index + 1] = squares_[index].low();
   }
-  reducer.agree(parts_);
+  scalars.sum(parts_);
   model.sum(parts_);
 
   const auto norm = [&](std::size_t index) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/math/square_sum.h"
+#include "engine/parallel/all_reduce.h"
 #include "models/training/optimizer_shard.h"
 
 namespace trainer {
@@ -14,8 +15,8 @@ class ParameterNorms {
  public:
   explicit ParameterNorms(std::size_t parameters);
 
-  /// Tells the norms to `owned`. Collective over the data ranks, through `reducer`, and over `model`.
-  void find(OptimizerShard& owned, GradientReducer& reducer, Communicator& model);
+  /// Tells the norms to `owned`. Collective over the data ranks, through `scalars`, and over `model`.
+  void find(OptimizerShard& owned, AllReduce& scalars, Communicator& model);
 
  private:
   std::size_t parameters_;

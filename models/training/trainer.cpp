@@ -68,7 +68,7 @@ Trainer::Trainer(const Config& root, Session& session, const Options& options)
 
 void Trainer::set_initial_values(const Config& model, const Options& options) {
   Network& network = session_.network();
-  const std::span<float> values = step_.reducer().values();
+  const std::span<float> values = step_.window().values();
   if (!options.initial_weights.empty()) {
     load_weights(options.initial_weights, network.plan(), values, network.states());
   } else if (!options.resumes) {
@@ -117,7 +117,7 @@ void Trainer::restore(const Checkpoint& checkpoint) {
   Communicator& world = session_.mesh().world();
   const Plan& plan = session_.network().plan();
   const std::vector<std::string> names = step_.state_names();
-  spread_tensors(checkpoint.model, plan, "", step_.reducer().values(), world);
+  spread_tensors(checkpoint.model, plan, "", step_.window().values(), world);
   spread_states(checkpoint.model, plan, session_.network().states(), world);
   std::vector<float> flat(static_cast<std::size_t>(plan.parameter_end()));
   for (std::size_t state = 0; state < names.size(); ++state) {
@@ -141,7 +141,7 @@ RunResult Trainer::run(const std::vector<Observer*>& observers, const std::files
   if (session_.mesh().world().rank() == 0) folder.go_on(start_.step, start_.best ? start_.best_step : -1);
   writer_.emplace(CheckpointWriter::Sources{.plan = session_.network().plan(),
                                             .optimizer_states = step_.state_names(),
-                                            .reducer = step_.reducer(),
+                                            .window = step_.window(),
                                             .owned = step_.owned(),
                                             .layer_states = session_.network().states(),
                                             .mesh = session_.mesh()},
@@ -200,7 +200,7 @@ void Trainer::check_finite(const Progress& progress) {
 
 void Trainer::throw_divergence(const Progress& progress, const std::string& array) {
   writer_->finish();
-  const std::vector<std::span<float>> gradients = step_.gradients();
+  const std::vector<std::span<float>> gradients = step_.window().all_gradients();
   const DivergenceFacts facts{.own_loss = step_.batch().own_loss(),
                               .gradients = {gradients.begin(), gradients.end()},
                               .overwritten = step_.reducer().overwritten(),
@@ -210,7 +210,7 @@ void Trainer::throw_divergence(const Progress& progress, const std::string& arra
                               .step = progress.report.step,
                               .rate = progress.report.rate,
                               .parameters = session_.network().plan().parameters(),
-                              .values = step_.reducer().values(),
+                              .values = step_.window().values(),
                               .checkpoint = writer_->last()};
   throw divergence(session_.mesh().world(), facts);
 }
@@ -226,7 +226,7 @@ void Trainer::end_step(Progress& progress, const std::vector<Observer*>& observe
                                                 progress.step == facts_.total_steps);
   if (ends_epoch && progress.step > start_.step) {
     SampleLedger& ledger = step_.batch().ledger();
-    ledger.verify(order_, progress.step, [this](std::span<double> totals) { step_.reducer().agree(totals); });
+    ledger.verify(order_, progress.step, [this](std::span<double> totals) { step_.scalars().sum(totals); });
     ledger.begin(progress.step);
   }
   if (ends_epoch) {

@@ -25,7 +25,7 @@ class Trainer {
     std::string config;           ///< the resolved configuration, for checkpoints
     std::string initial_weights;  ///< a safetensors file; empty: what the model says
     bool resumes = false;  ///< restore() will follow: nothing is initialised, no file of weights looked for
-    GradientReducer::Options reducer;
+    ParameterWindow::Options reducer;
     /// True on any rank: the run stops after the step under way, or during an evaluation. Asked at each step.
     std::function<bool()> asked_to_stop;
     /// The run stops by itself early enough to have saved by then; of world rank 0.
@@ -49,8 +49,8 @@ class Trainer {
   /// "sgd lr 0.05 momentum 0.9"
   std::string optimizer_text() const { return step_.optimizer().text(); }
   /// How gradients travel, for the header.
-  std::string transport() const { return step_.reducer().transport(); }
-  bool lacks_shared_memory() const { return step_.reducer().lacks_shared_memory(); }
+  std::string transport() const { return step_.window().transport(); }
+  bool lacks_shared_memory() const { return step_.window().lacks_shared_memory(); }
 
   /// Trains to the end, or until it is to stop. `observers` are told on world rank 0 only. Error(diverged) on
   /// all ranks when a step is not finite. Checkpoints go into `directory`, which matters on world rank 0

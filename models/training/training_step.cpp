@@ -15,8 +15,8 @@
 namespace trainer {
 namespace {
 
-GradientReducer::Options in_exact_blocks(GradientReducer::Options options, const Session& session) {
-  options.exact_blocks = session.exact_blocks();
+ParameterWindow::Options in_exact_blocks(ParameterWindow::Options options, const Session& session) {
+  options.virtual_workers = session.exact_blocks();
   return options;
 }
 
@@ -34,8 +34,10 @@ TrainingStep::TrainingStep(const Config& root, Session& session, const Options& 
       optimizer_(Registry<Optimizer>::make(root.at("train").at("optimizer"))),
       steps_per_epoch_(options.steps_per_epoch),
       parts_per_epoch_(BatchOrder(options.order).steps_per_epoch()),
-      reducer_(session.mesh(), session.pool(), session.network().plan().parameter_borders(),
-               in_exact_blocks(options.reducer, session)),
+      window_(session.mesh(), session.pool(), session.network().plan().parameter_borders(),
+              in_exact_blocks(options.reducer, session)),
+      reducer_(make_gradient_reducer(session.mesh(), session.pool(), window_)),
+      scalars_(session.mesh(), window_),
       team_(session.mesh(), session.pool(), options.reducer.share, session.exact_blocks()),
       batch_(session),
       rows_(session.data(), {.order = options.order,
@@ -43,18 +45,17 @@ TrainingStep::TrainingStep(const Config& root, Session& session, const Options& 
                              .end_step = first_part(options.total_steps),
                              .workers = session.pool().size(),
                              .idle_cores = idle_cores(session.pool(), options.reducer.crowded)}),
-      owned_(session.network().plan(), reducer_, session.pool(),
+      owned_(session.network().plan(), window_, session.pool(),
              {.states = optimizer_->states().size(),
               .initial = optimizer_->initial(),
               .counts_shared = session.mesh().model().rank() == 0,
               .average = session.settings().ema,
-              .keeps_gradients = session.settings().accumulate > 1}),
-      ready_until_(static_cast<std::size_t>(session.pool().size())) {
+              .keeps_gradients = session.settings().accumulate > 1}) {
   optimizer_->begin(steps_per_epoch_);
   Network& network = session.network();
   if (optimizer_->requires_norms()) norms_.emplace(network.plan().parameters().size());
-  if (session.settings().crosscheck > 0) crosscheck_.emplace(root, session, reducer_, team_);
-  network.attach(reducer_.values(), gradients(), crosscheck_ ? crosscheck_->sums() : team_);
+  if (session.settings().crosscheck > 0) crosscheck_.emplace(root, session, window_, team_);
+  network.attach(window_.values(), window_.all_gradients(), crosscheck_ ? crosscheck_->sums() : team_);
 }
 
 std::vector<std::string> TrainingStep::state_names() const {
@@ -64,17 +65,10 @@ std::vector<std::string> TrainingStep::state_names() const {
   return names;
 }
 
-std::vector<std::span<float>> TrainingStep::gradients() {
-  std::vector<std::span<float>> gradients;
-  for (int index = 0; index < reducer_.gradient_count(); ++index)
-    gradients.push_back(reducer_.gradients(index));
-  return gradients;
-}
-
 void TrainingStep::begin_guards(std::int64_t step) {
   batch_.ledger().begin(step);
   const bool guarded = session_.settings().guards.kind != Cadence::Kind::never;
-  replicas_.emplace(session_.network().plan(), session_.network().states(), session_.mesh(), reducer_,
+  replicas_.emplace(session_.network().plan(), session_.network().states(), session_.mesh(), window_,
                     guarded ? session_.settings().guards.count : 0);
   if (!guarded) return;
   owned_.guard({.parameters = session_.network().plan().parameters(),
@@ -96,9 +90,9 @@ void TrainingStep::compute_gradients(std::int64_t step, std::span<const std::int
   std::int64_t parts = 0;
   for (std::int64_t first = 0; first < std::ssize(samples); first += rows, ++parts) {
     if (parts > 0) {
-      reducer_.finish();
+      reducer_->finish();
       owned_.keep_gradients(parts == 1);
-      reducer_.agree({});  // others may still be reading what this rank is about to write
+      scalars_.barrier();  // others may still be reading what this rank is about to write
     }
     const std::int64_t count = std::min(rows, std::ssize(samples) - first);
     compute_part(
@@ -109,24 +103,18 @@ void TrainingStep::compute_gradients(std::int64_t step, std::span<const std::int
         crosschecks && parts == 0);
   }
   const auto computed = Clock::now();
-  reducer_.finish();
+  reducer_->finish();
   if (parts > 1) owned_.add_kept_gradients();
   times_.data = batch_.data_time();
   times_.sum = Clock::now() - computed;
 }
 
 void TrainingStep::compute_part(const BatchRunner::Part& part, bool crosschecks) {
-  const std::int64_t end = session_.network().plan().parameter_end();
-  reducer_.begin();
-  std::ranges::fill(ready_until_, end);
-  batch_.train(rows_, part, [this, crosschecks](int worker, std::int64_t offset) {
-    if (crosschecks) return;
-    std::int64_t& last = ready_until_[static_cast<std::size_t>(worker)];
-    if (offset < last) reducer_.ready(worker, offset, std::exchange(last, offset));
-  });
+  reducer_->begin();
+  batch_.train(rows_, part, crosschecks ? nullptr : reducer_.get());
   if (!crosschecks) return;
   crosscheck_->compare(batch_, rows_, part);
-  for (int worker = 0; worker < session_.pool().size(); ++worker) reducer_.ready(worker, 0, end);
+  for (int worker = 0; worker < session_.pool().size(); ++worker) reducer_->ready(worker, 0);
 }
 
 TrainingStep::Votes TrainingStep::agree(const Votes& mine, std::int64_t samples, Scores& scores) {
@@ -139,7 +127,7 @@ TrainingStep::Votes TrainingStep::agree(const Votes& mine, std::int64_t samples,
   if (clips()) sums_.push_back(largest);
 
   const auto begin = Clock::now();
-  reducer_.agree(sums_, clips() ? 1 : 0);
+  scalars_.sum(sums_, clips() ? 1 : 0);
   const std::span<double> counts = std::span(sums_).subspan(kinds, votes.size());
   session_.mesh().model().sum(counts);
   agreed_ = Clock::now();
@@ -157,12 +145,12 @@ void TrainingStep::update(std::int64_t step, double rate, std::optional<double> 
   if (momentum) optimizer_->set_momentum(*momentum);
   if (norms_) {
     owned_.direct(*optimizer_, step);
-    norms_->find(owned_, reducer_, session_.mesh().model());
+    norms_->find(owned_, scalars_, session_.mesh().model());
   }
   owned_.update(*optimizer_, static_cast<float>(rate), step);
   const auto updated = Clock::now();
   replicas_->before_publish(step);
-  reducer_.publish();
+  reducer_->publish();
   replicas_->after_publish(step + 1);
   const auto end = Clock::now();
   times_.update = updated - agreed_;
@@ -191,7 +179,7 @@ void TrainingStep::clip_gradient() {
   SquareSum squares(static_cast<std::uint32_t>(largest));
   owned_.add_squares(squares);
   std::array<double, 2> parts{squares.high(), squares.low()};
-  reducer_.agree(parts);
+  scalars_.sum(parts);
   model.sum(parts);
   const float factor = clip_factor(squares.root(parts[0], parts[1]), *session_.settings().clip_norm);
   if (factor < 1) owned_.scale_gradients(factor);
@@ -199,10 +187,10 @@ void TrainingStep::clip_gradient() {
 
 void TrainingStep::swap_average(std::int64_t step) {
   if (session_.settings().ema == 0) return;
-  reducer_.agree({});  // nobody reads the values any more
+  scalars_.barrier();  // nobody reads the values any more
   owned_.swap_average(step);
   replicas_->before_publish(step);
-  reducer_.publish();
+  reducer_->publish();
   replicas_->after_publish(step);
 }
 

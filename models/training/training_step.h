@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "datasets/loading/row_loader.h"
+#include "engine/parallel/all_reduce.h"
 #include "engine/parallel/gradient_reducer.h"
 #include "models/guards/crosscheck.h"
 #include "models/guards/replica_guard.h"
@@ -27,7 +28,7 @@ namespace trainer {
 class TrainingStep {
  public:
   struct Options {
-    GradientReducer::Options reducer;
+    ParameterWindow::Options reducer;
     BatchOrder::Options order;  ///< of the parts in which batches are computed
     std::int64_t steps_per_epoch = 1, total_steps = 0;
   };
@@ -64,12 +65,12 @@ class TrainingStep {
   void swap_average(std::int64_t step);
 
   Optimizer& optimizer() const { return *optimizer_; }
-  GradientReducer& reducer() { return reducer_; }
-  const GradientReducer& reducer() const { return reducer_; }
+  ParameterWindow& window() { return window_; }
+  const ParameterWindow& window() const { return window_; }
+  GradientReducer& reducer() { return *reducer_; }
+  AllReduce& scalars() { return scalars_; }
   OptimizerShard& owned() { return owned_; }
   BatchRunner& batch() { return batch_; }
-  /// This rank's, as the reducer has them.
-  std::vector<std::span<float>> gradients();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -83,15 +84,16 @@ class TrainingStep {
   Session& session_;
   std::unique_ptr<Optimizer> optimizer_;
   std::int64_t steps_per_epoch_, parts_per_epoch_;
-  GradientReducer reducer_;
+  ParameterWindow window_;
+  std::unique_ptr<GradientReducer> reducer_;
+  AllReduce scalars_;
   BatchStatistics team_;
   BatchRunner batch_;
   RowLoader rows_;
   OptimizerShard owned_;
-  std::optional<Crosscheck> crosscheck_;   ///< where it is asked for
-  std::optional<ParameterNorms> norms_;    ///< for an optimizer that wants them
-  std::optional<ReplicaGuard> replicas_;   ///< from begin_guards() on
-  std::vector<std::int64_t> ready_until_;  ///< by worker: gradients from this offset on are final
+  std::optional<Crosscheck> crosscheck_;  ///< where it is asked for
+  std::optional<ParameterNorms> norms_;   ///< for an optimizer that wants them
+  std::optional<ReplicaGuard> replicas_;  ///< from begin_guards() on
   std::vector<double> sums_;
   double largest_ = 0;  ///< OptimizerShard::largest_gradient() on this model rank's data ranks
   Clock::time_point begun_, agreed_;

@@ -134,12 +134,11 @@ std::vector<float> LayerHarness::forward(std::span<const float> x, Mode mode) {
   return y;
 }
 
-std::vector<float> LayerHarness::backward(std::span<const float> dy,
-                                          const std::function<void(int, std::int64_t)>& on_ready) {
+std::vector<float> LayerHarness::backward(std::span<const float> dy, GradientSink* sink) {
   pool_.run([&](int worker) {
     const Tensor place = network_->output_gradient(worker);
     std::copy_n(dy.data() + rows_of(worker).first * output().size(), place.size(), place.data());
-    network_->backward(worker, [&](std::int64_t offset) { on_ready(worker, offset); });
+    network_->backward(worker, sink);
   });
   return input_gradient_;
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -68,9 +67,8 @@ class LayerHarness {
 
   /// y for all rows.
   std::vector<float> forward(std::span<const float> x, Mode mode = Mode::training);
-  /// dx for all rows. on_ready(worker, offset): all gradients from there on are final.
-  std::vector<float> backward(
-      std::span<const float> dy, const std::function<void(int, std::int64_t)>& on_ready = [](auto...) {});
+  /// dx for all rows.
+  std::vector<float> backward(std::span<const float> dy, GradientSink* sink = nullptr);
 
  private:
   static std::span<float> part(std::span<float> flat, const Parameter& parameter) {

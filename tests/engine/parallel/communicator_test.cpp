@@ -49,16 +49,12 @@ TEST_CASE("every rank gets the sum and the maximum over all ranks", "[parallel]"
   std::vector<float> floats = numbers(world.rank(), count);
   std::vector<double> doubles(floats.begin(), floats.end()), maxima = doubles;
   std::vector<std::int64_t> integers(floats.begin(), floats.end());
-  std::vector<float> later = floats;
-  const auto request = world.start_sum(later);
   world.sum(floats);
   world.sum(doubles);
   world.sum(integers);
   world.maximum(maxima);
-  request->wait();
 
   CHECK(floats == expected);
-  CHECK(later == expected);
   CHECK(std::ranges::equal(doubles, expected));
   CHECK(std::ranges::equal(integers, expected));
   for (std::int64_t i = 0; i < count; ++i) {
@@ -140,8 +136,7 @@ TEST_CASE("each rank keeps its uneven part of a sum", "[parallel]") {
   Communicator& world = test_world();
   const auto counts = uneven_counts(world.size(), 30);
   const std::int64_t count = sum_before(counts, world.size());
-  std::vector<float> values = numbers(world.rank(), count), first = values, second = values;
-  world.reduce_scatter(values, counts);
+  std::vector<float> first = numbers(world.rank(), count), second = first;
   const auto one = world.start_reduce_scatter(first, counts);
   const auto two = world.start_reduce_scatter(second, counts);
   two->wait();
@@ -150,7 +145,6 @@ TEST_CASE("each rank keeps its uneven part of a sum", "[parallel]") {
   one->wait();
   const std::vector<float> expected = sum_of_numbers(world.size(), count);
   for (std::int64_t i = sum_before(counts, world.rank()); i < sum_before(counts, world.rank() + 1); ++i) {
-    CHECK(values[static_cast<std::size_t>(i)] == expected[static_cast<std::size_t>(i)]);
     CHECK(first[static_cast<std::size_t>(i)] == expected[static_cast<std::size_t>(i)]);
     CHECK(second[static_cast<std::size_t>(i)] == expected[static_cast<std::size_t>(i)]);
   }
@@ -161,7 +155,7 @@ TEST_CASE("a reduce-scatter adds in rank order", "[parallel]") {
   // 1 + 2^-24 + 2^-24 + ... is 1 when added in this order, and more in others.
   std::vector<float> values(at(world.size()), world.rank() == 0 ? 1.f : 0x1p-24f);
   const std::vector<std::int64_t> counts(at(world.size()), 1);
-  world.reduce_scatter(values, counts);
+  world.start_reduce_scatter(values, counts)->wait();
   CHECK(values[at(world.rank())] == 1.f);
 }
 
@@ -186,7 +180,7 @@ TEST_CASE("counts that do not fill the buffer are refused before anything is sen
   Communicator& world = test_world();
   std::vector<float> values(10);
   const std::vector<std::int64_t> counts(at(world.size()), 100);
-  CHECK_THROWS_AS(world.reduce_scatter(values, counts), std::logic_error);
+  CHECK_THROWS_AS(world.start_reduce_scatter(values, counts), std::logic_error);
   CHECK_THROWS_AS(world.all_gather(values, values, counts), std::logic_error);
 }
 

@@ -9,6 +9,7 @@
 #include "engine/core/random.h"
 #include "engine/core/sum_tree.h"
 #include "engine/core/virtual_workers.h"
+#include "engine/parallel/all_reduce.h"
 #include "tests/support/mpi_main.h"
 
 namespace trainer {
@@ -23,34 +24,48 @@ float gradient(int step, int worker, std::int64_t index) {
   return worker % 3 == 2 ? 0.f : static_cast<float>((index * 31 + worker * 17 + step * 5) % 257);
 }
 
+/// A reducer with its memory, and the all-reduce of scalars beside it.
+struct Reduction {
+  Reduction(Mesh& mesh, ThreadPool& pool, const std::vector<std::int64_t>& borders,
+            const ParameterWindow::Options& options)
+      : window(mesh, pool, borders, options),
+        reducer(make_gradient_reducer(mesh, pool, window)),
+        scalars(mesh, window) {}
+
+  ParameterWindow window;
+  std::unique_ptr<GradientReducer> reducer;
+  AllReduce scalars;
+};
+
 /// A step of a training that adds the summed gradients to the parameters. `delay` is called before each
 /// ready().
 template <class Delay>
-void step(GradientReducer& reducer, Mesh& mesh, ThreadPool& pool, int number, const Delay& delay) {
-  reducer.begin();
+void step(Reduction& reduction, Mesh& mesh, ThreadPool& pool, int number, const Delay& delay) {
+  reduction.reducer->begin();
   pool.run([&](int worker) {
-    const std::span<float> gradients = reducer.gradients(worker);
+    const std::span<float> gradients = reduction.window.gradients(worker);
     for (std::size_t parameter = kBorders.size() - 1; parameter > 0; --parameter) {
       delay(worker);
       for (std::int64_t i = kBorders[parameter - 1]; i < kBorders[parameter]; ++i)
         gradients[static_cast<std::size_t>(i)] =
             gradient(number, mesh.data().rank() * pool.size() + worker, i);
-      reducer.ready(worker, kBorders[parameter - 1], kBorders[parameter]);
+      reduction.reducer->ready(worker, kBorders[parameter - 1]);
     }
   });
-  reducer.finish();
+  reduction.reducer->finish();
   std::vector<double> scalars{static_cast<double>(mesh.data().rank() + number), 1.0};
-  reducer.agree(scalars);
+  reduction.scalars.sum(scalars);
   const int ranks = mesh.data().size();
   CHECK(scalars[0] == ranks * number + ranks * (ranks - 1) / 2);
   CHECK(scalars[1] == ranks);
-  for (const auto& piece : reducer.pieces()) {
-    const std::span<const float> sums = reducer.sums(piece);
+  for (const auto& piece : reduction.window.shard()) {
+    const std::span<const float> sums = reduction.window.sums(piece);
     REQUIRE(std::ssize(sums) == piece.last - piece.first);
-    std::ranges::transform(sums, reducer.values().subspan(static_cast<std::size_t>(piece.first), sums.size()),
-                           reducer.values().begin() + piece.first, std::plus<>());
+    std::ranges::transform(
+        sums, reduction.window.values().subspan(static_cast<std::size_t>(piece.first), sums.size()),
+        reduction.window.values().begin() + piece.first, std::plus<>());
   }
-  reducer.publish();
+  reduction.reducer->publish();
 }
 
 std::vector<float> expected_values(int workers, int steps) {
@@ -62,14 +77,14 @@ std::vector<float> expected_values(int workers, int steps) {
   return values;
 }
 
-void check_training(Mesh& mesh, int threads, const GradientReducer::Options& options, int steps) {
+void check_training(Mesh& mesh, int threads, const ParameterWindow::Options& options, int steps) {
   CAPTURE(mesh.nodes(), threads, options.bucket_floats, options.share);
   ThreadPool pool(threads, true);
-  GradientReducer reducer(mesh, pool, kBorders, options);
-  std::ranges::fill(reducer.values(), 1.f);
-  reducer.publish();
-  for (int number = 0; number < steps; ++number) step(reducer, mesh, pool, number, [](int) {});
-  CHECK(std::ranges::equal(reducer.values(), expected_values(mesh.data().size() * threads, steps)));
+  Reduction reduction(mesh, pool, kBorders, options);
+  std::ranges::fill(reduction.window.values(), 1.f);
+  reduction.reducer->publish();
+  for (int number = 0; number < steps; ++number) step(reduction, mesh, pool, number, [](int) {});
+  CHECK(std::ranges::equal(reduction.window.values(), expected_values(mesh.data().size() * threads, steps)));
 }
 
 }  // namespace
@@ -99,10 +114,10 @@ TEST_CASE("each float is updated by exactly one rank", "[parallel]") {
     Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
     for (const std::int64_t bucket_floats : {1, 700, 1 << 20}) {
       CAPTURE(ranks_per_node, bucket_floats);
-      const GradientReducer reducer(mesh, pool, kBorders, {.bucket_floats = bucket_floats, .crowded = true});
+      const Reduction reduction(mesh, pool, kBorders, {.bucket_floats = bucket_floats, .crowded = true});
       std::vector<std::int64_t> owners(kTotal);
       std::int64_t last = 0;
-      for (const auto& piece : reducer.pieces()) {
+      for (const auto& piece : reduction.window.shard()) {
         CHECK(piece.first >= last);
         last = piece.last;
         for (std::int64_t i = piece.first; i < piece.last; ++i) ++owners[static_cast<std::size_t>(i)];
@@ -117,16 +132,16 @@ TEST_CASE("each column of the mesh sums its own gradients", "[parallel][even ran
   Communicator& world = test_world();
   Mesh mesh(world, {.data = world.size() / 2, .model = 2});
   ThreadPool pool(1);
-  GradientReducer reducer(mesh, pool, {0, 40}, {.crowded = true});
-  reducer.begin();
-  std::ranges::fill(reducer.gradients(0), static_cast<float>(1 + mesh.model().rank()));
-  reducer.ready(0, 0, 40);
-  reducer.finish();
-  reducer.agree({});
-  for (const auto& piece : reducer.pieces())
-    for (const float sum : reducer.sums(piece))
+  Reduction reduction(mesh, pool, {0, 40}, {.crowded = true});
+  reduction.reducer->begin();
+  std::ranges::fill(reduction.window.gradients(0), static_cast<float>(1 + mesh.model().rank()));
+  reduction.reducer->ready(0, 0);
+  reduction.reducer->finish();
+  reduction.scalars.barrier();
+  for (const auto& piece : reduction.window.shard())
+    for (const float sum : reduction.window.sums(piece))
       CHECK(sum == static_cast<float>(mesh.data().size() * (1 + mesh.model().rank())));
-  reducer.publish();
+  reduction.reducer->publish();
 }
 
 TEST_CASE("scalars are added in rank order, however many there are", "[parallel]") {
@@ -134,7 +149,7 @@ TEST_CASE("scalars are added in rank order, however many there are", "[parallel]
   const int ranks_per_node = GENERATE(0, 1, 2);
   Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
   ThreadPool pool(1);
-  GradientReducer reducer(mesh, pool, {0, 1}, {.crowded = true});
+  Reduction reduction(mesh, pool, {0, 1}, {.crowded = true});
   const auto scalar = [](int rank, std::size_t i) {
     return 1.0 / static_cast<double>(3 * i + 7) + rank * 0.1;
   };
@@ -145,24 +160,24 @@ TEST_CASE("scalars are added in rank order, however many there are", "[parallel]
       expected[i] = scalar(0, i);
       for (int rank = 1; rank < world.size(); ++rank) expected[i] += scalar(rank, i);
     }
-    reducer.agree(scalars);
+    reduction.scalars.sum(scalars);
     CHECK(scalars == expected);
   }
 }
 
-TEST_CASE("of some scalars the largest is agreed on, also where they lie beyond the first table",
+TEST_CASE("of some scalars the all-reduce takes the largest, also where they lie beyond the first table",
           "[parallel]") {
   Communicator& world = test_world();
   const int ranks_per_node = GENERATE(0, 1, 2);
   Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
   ThreadPool pool(1);
-  GradientReducer reducer(mesh, pool, {0, 1}, {.crowded = true});
+  Reduction reduction(mesh, pool, {0, 1}, {.crowded = true});
   for (const std::size_t count : {3U, 257U, 600U}) {
     constexpr std::size_t kMaxima = 2;
     std::vector<double> scalars(count, 1.0);
     scalars[count - 2] = world.rank() == 0 ? 5 : 2;
     scalars[count - 1] = world.rank() + 1;
-    reducer.agree(scalars, kMaxima);
+    reduction.scalars.sum(scalars, kMaxima);
     CHECK(std::ranges::count(std::span(scalars).first(count - kMaxima), world.size()) ==
           static_cast<std::ptrdiff_t>(count - kMaxima));
     CHECK(scalars[count - 2] == 5);
@@ -170,21 +185,21 @@ TEST_CASE("of some scalars the largest is agreed on, also where they lie beyond 
   }
 }
 
-TEST_CASE("no rank returns from agree() before all have called it", "[parallel]") {
+TEST_CASE("no rank returns from an all-reduce before all have called it", "[parallel]") {
   Communicator& world = test_world();
   const auto host = world.shared(64);
   auto& calls = *reinterpret_cast<std::int64_t*>(host->bytes().data());
   for (const int ranks_per_node : {0, 1, 2}) {
     Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
     ThreadPool pool(1);
-    GradientReducer reducer(mesh, pool, {0, 1000}, {.crowded = true});
+    Reduction reduction(mesh, pool, {0, 1000}, {.crowded = true});
     const std::int64_t before = std::atomic_ref(calls);
     world.barrier();
     for (int round = 0; round < 10; ++round) {
       // The last of this round is another rank each time.
       if (round % world.size() == world.rank()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
       ++std::atomic_ref(calls);
-      reducer.agree({});
+      reduction.scalars.barrier();
       CHECK(std::atomic_ref(calls) >= before + (round + 1) * world.size());
     }
     world.barrier();
@@ -198,18 +213,18 @@ TEST_CASE("sums survive 200 steps in which every worker dawdles at random", "[pa
   CAPTURE(threads, ranks_per_node);
   Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
   ThreadPool pool(threads, true);
-  GradientReducer reducer(mesh, pool, kBorders, {.bucket_floats = 500, .crowded = true});
-  std::ranges::fill(reducer.values(), 1.f);
-  reducer.publish();
+  Reduction reduction(mesh, pool, kBorders, {.bucket_floats = 500, .crowded = true});
+  std::ranges::fill(reduction.window.values(), 1.f);
+  reduction.reducer->publish();
   std::vector<std::uint64_t> draws(static_cast<std::size_t>(threads));
   const RandomStream random(5, "dawdle", static_cast<std::uint64_t>(world.rank()));
   for (int number = 0; number < 200; ++number)
-    step(reducer, mesh, pool, number, [&](int worker) {
+    step(reduction, mesh, pool, number, [&](int worker) {
       const auto draw = static_cast<std::uint64_t>(worker) << 40 | draws[static_cast<std::size_t>(worker)]++;
       if (random.below(draw, 8) == 0)
         std::this_thread::sleep_for(std::chrono::microseconds(random.below(draw + 1, 300)));
     });
-  CHECK(std::ranges::equal(reducer.values(), expected_values(world.size() * threads, 200)));
+  CHECK(std::ranges::equal(reduction.window.values(), expected_values(world.size() * threads, 200)));
 }
 
 namespace {
@@ -222,9 +237,9 @@ float rough_gradient(int block, std::int64_t index) {
 }
 
 /// The sum over all blocks on one rank of one thread, and on these ranks.
-std::vector<float> exact_sums(Mesh& mesh, int threads, int blocks, const GradientReducer::Options& options) {
+std::vector<float> exact_sums(Mesh& mesh, int threads, int blocks, const ParameterWindow::Options& options) {
   ThreadPool pool(threads, true);
-  GradientReducer reducer(mesh, pool, kBorders, options);
+  Reduction reduction(mesh, pool, kBorders, options);
   const VirtualWorkers dealt{.count = blocks, .ranks = mesh.data().size(), .threads = threads, .exact = true};
   const int rank = mesh.data().rank();
   std::vector<SumTree> trees;
@@ -233,8 +248,8 @@ std::vector<float> exact_sums(Mesh& mesh, int threads, int blocks, const Gradien
     trees.push_back(SumTree::of_leaves(blocks, dealt.of_worker(rank, worker)));
     first_gradients.push_back(first_gradients.back() + static_cast<int>(trees.back().roots().size()));
   }
-  REQUIRE(reducer.gradient_count() == first_gradients.back());
-  reducer.begin();
+  REQUIRE(reduction.window.gradient_count() == first_gradients.back());
+  reduction.reducer->begin();
   pool.run([&](int worker) {
     const auto me = static_cast<std::size_t>(worker);
     const Range mine = dealt.of_worker(rank, worker);
@@ -243,22 +258,22 @@ std::vector<float> exact_sums(Mesh& mesh, int threads, int blocks, const Gradien
     for (const std::vector<float>& block : rough) inputs.push_back(block.data());
     std::vector<float*> roots;
     for (int index = first_gradients[me]; index < first_gradients[me + 1]; ++index)
-      roots.push_back(reducer.gradients(index).data());
+      roots.push_back(reduction.window.gradients(index).data());
     for (std::size_t parameter = kBorders.size() - 1; parameter > 0; --parameter) {
       for (std::int64_t block = 0; block < mine.count(); ++block)
         for (std::int64_t i = kBorders[parameter - 1]; i < kBorders[parameter]; ++i)
           rough[static_cast<std::size_t>(block)][static_cast<std::size_t>(i)] =
               rough_gradient(static_cast<int>(mine.first + block), i);
       trees[me].sum(inputs, roots, kBorders[parameter - 1], kBorders[parameter]);
-      reducer.ready(worker, kBorders[parameter - 1], kBorders[parameter]);
+      reduction.reducer->ready(worker, kBorders[parameter - 1]);
     }
   });
-  reducer.finish();
-  reducer.agree({});
-  for (const auto& piece : reducer.pieces())
-    std::ranges::copy(reducer.sums(piece), reducer.values().begin() + piece.first);
-  reducer.publish();
-  return {reducer.values().begin(), reducer.values().end()};
+  reduction.reducer->finish();
+  reduction.scalars.barrier();
+  for (const auto& piece : reduction.window.shard())
+    std::ranges::copy(reduction.window.sums(piece), reduction.window.values().begin() + piece.first);
+  reduction.reducer->publish();
+  return {reduction.window.values().begin(), reduction.window.values().end()};
 }
 
 }  // namespace
@@ -268,7 +283,7 @@ TEST_CASE("in exact mode gradients have the same bits on any ranks, threads and 
   const auto alone = solo();
   Mesh lone(*alone, {});
   for (const int blocks : {8, 7}) {
-    const std::vector<float> expected = exact_sums(lone, 1, blocks, {.exact_blocks = blocks});
+    const std::vector<float> expected = exact_sums(lone, 1, blocks, {.virtual_workers = blocks});
     for (const int ranks_per_node : {0, 1, 2, 3}) {
       Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
       for (const int threads : {1, 2, 4})
@@ -279,7 +294,7 @@ TEST_CASE("in exact mode gradients have the same bits on any ranks, threads and 
                              {.bucket_floats = bucket_floats,
                               .share = share,
                               .crowded = true,
-                              .exact_blocks = blocks}) == expected);
+                              .virtual_workers = blocks}) == expected);
           }
     }
   }
@@ -291,29 +306,29 @@ TEST_CASE("a rank's first gradient is as computed wherever the reducer does not 
   for (const int ranks_per_node : {0, 1, 2, 3}) {
     Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
     for (const int threads : {1, 2})
-      for (const int exact_blocks : {0, 8}) {
-        CAPTURE(ranks_per_node, threads, exact_blocks);
+      for (const int virtual_workers : {0, 8}) {
+        CAPTURE(ranks_per_node, threads, virtual_workers);
         ThreadPool pool(threads, true);
-        GradientReducer reducer(mesh, pool, kBorders,
-                                {.bucket_floats = 700, .crowded = true, .exact_blocks = exact_blocks});
+        Reduction reduction(mesh, pool, kBorders,
+                            {.bucket_floats = 700, .crowded = true, .virtual_workers = virtual_workers});
         const auto mine = static_cast<float>(1 << world.rank());
-        for (int index = 0; index < reducer.gradient_count(); ++index)
-          std::ranges::fill(reducer.gradients(index), mine);
-        reducer.begin();
-        pool.run([&](int worker) { reducer.ready(worker, 0, kTotal); });
-        reducer.finish();
-        reducer.agree({});
+        for (int index = 0; index < reduction.window.gradient_count(); ++index)
+          std::ranges::fill(reduction.window.gradients(index), mine);
+        reduction.reducer->begin();
+        pool.run([&](int worker) { reduction.reducer->ready(worker, 0); });
+        reduction.reducer->finish();
+        reduction.scalars.barrier();
         std::vector<std::int64_t> overwriters(kTotal);
-        for (const auto& place : reducer.overwritten())
+        for (const auto& place : reduction.reducer->overwritten())
           for (std::int64_t i = place.first; i < place.last; ++i) ++overwriters[static_cast<std::size_t>(i)];
         for (std::size_t i = 0; i < overwriters.size(); ++i)
-          if (overwriters[i] == 0) REQUIRE(reducer.gradients(0)[i] == mine);
+          if (overwriters[i] == 0) REQUIRE(reduction.window.gradients(0)[i] == mine);
         world.sum(overwriters);
         // Between nodes MPI may leave anything where others' sums are.
         const bool is_alone = world.size() == 1 && threads == 1;
-        if (exact_blocks > 0 || ranks_per_node == 0)
+        if (virtual_workers > 0 || ranks_per_node == 0)
           CHECK(std::ranges::count(overwriters, is_alone ? 0 : 1) == kTotal);
-        reducer.publish();
+        reduction.reducer->publish();
       }
   }
 }
@@ -322,24 +337,24 @@ TEST_CASE("sums round as if workers were added by twos, by rank and thread", "[p
   Communicator& world = test_world();
   Mesh mesh(world, {.data = world.size()});
   ThreadPool pool(2, true);
-  GradientReducer reducer(mesh, pool, {0, 200'000}, {.crowded = true});
-  reducer.begin();
+  Reduction reduction(mesh, pool, {0, 200'000}, {.crowded = true});
+  reduction.reducer->begin();
   // 1 + 2^-24 is 1, but 1 + 2^-23 is not: what the sum is tells which were added first.
   pool.run([&](int worker) {
-    std::ranges::fill(reducer.gradients(worker), world.rank() + worker == 0 ? 1.f : 0x1p-24f);
-    reducer.ready(worker, 0, 200'000);
+    std::ranges::fill(reduction.window.gradients(worker), world.rank() + worker == 0 ? 1.f : 0x1p-24f);
+    reduction.reducer->ready(worker, 0);
   });
-  reducer.finish();
+  reduction.reducer->finish();
   std::vector<float> sums(static_cast<std::size_t>(2 * world.size()), 0x1p-24f);
   sums[0] = 1;
   while (sums.size() > 1) {
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i / 2] = i % 2 == 0 ? sums[i] : sums[i / 2] + sums[i];
     sums.resize((sums.size() + 1) / 2);
   }
-  for (const auto& piece : reducer.pieces())
-    CHECK(std::ranges::count(reducer.sums(piece), sums[0]) == piece.last - piece.first);
-  reducer.agree({});
-  reducer.publish();
+  for (const auto& piece : reduction.window.shard())
+    CHECK(std::ranges::count(reduction.window.sums(piece), sums[0]) == piece.last - piece.first);
+  reduction.scalars.barrier();
+  reduction.reducer->publish();
 }
 
 }  // namespace trainer

@@ -13,8 +13,6 @@ TEST_CASE("without a launcher the world is a group of one that answers every cal
   std::array<float, 3> values{1, 2, 3}, copy{};
   const std::array<std::int64_t, 1> counts{3};
   world->sum(values);
-  world->reduce_scatter(values, counts);
-  world->start_sum(values)->wait();
   CHECK(world->start_reduce_scatter(values, counts)->test());
   world->all_gather(values, copy, counts);
   CHECK(copy == values);
@@ -42,24 +40,27 @@ TEST_CASE("alone, with one worker, the sum is the worker's own gradient and noth
   const auto world = solo();
   Mesh mesh(*world, {});
   ThreadPool pool(1);
-  GradientReducer reducer(mesh, pool, {0, 10, 25}, {});
-  REQUIRE(reducer.pieces().size() == 1);
-  const auto piece = reducer.pieces().front();
-  CHECK(piece.first == 0);
-  CHECK(piece.last == 25);
-  CHECK(reducer.sums(piece).data() == reducer.gradients(0).data());
-  CHECK(reducer.transport() == "none");
+  ParameterWindow window(mesh, pool, {0, 10, 25}, {});
+  REQUIRE(window.shard().size() == 1);
+  CHECK(window.shard().front() == Range{0, 25});
+  CHECK(window.sums({0, 25}).data() == window.gradients(0).data());
+  CHECK(window.transport() == "none");
+  CHECK(make_gradient_reducer(mesh, pool, window)->overwritten().empty());
 }
 
 TEST_CASE("gradients that become ready out of order are a bug that is reported", "[parallel]") {
   const auto world = solo();
   Mesh mesh(*world, {});
   ThreadPool pool(1);
-  GradientReducer reducer(mesh, pool, {0, 10, 25}, {});
-  reducer.begin();
-  CHECK_THROWS_AS(reducer.ready(0, 0, 10), std::logic_error);
-  reducer.ready(0, 10, 25);
-  CHECK_THROWS_AS(reducer.finish(), std::logic_error);
+  ParameterWindow window(mesh, pool, {0, 10, 25}, {});
+  const auto reducer = make_gradient_reducer(mesh, pool, window);
+  reducer->begin();
+  CHECK(reducer->position(0) == 25);
+  CHECK_THROWS_AS(reducer->ready(0, 26), std::logic_error);
+  reducer->ready(0, 10);
+  CHECK(reducer->position(0) == 10);
+  CHECK_THROWS_AS(reducer->ready(0, 15), std::logic_error);
+  CHECK_THROWS_AS(reducer->finish(), std::logic_error);
 }
 
 }  // namespace trainer

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <optional>
 
+#include "engine/parallel/gradient_reducer.h"
 #include "tests/support/mpi_main.h"
 
 namespace trainer {
@@ -26,16 +27,17 @@ struct Guarded {
                     .whole = Shape{10 * model}});
     plan.state({.name = "running_mean", .shape = {20}});
     states.assign(static_cast<std::size_t>(plan.state_end()), 1.f);
-    reducer.emplace(mesh, pool,
-                    std::vector<std::int64_t>{0, plan.parameters()[1].offset, plan.parameter_end()},
-                    GradientReducer::Options{});
-    std::ranges::fill(reducer->values(), 0.5f);
+    window.emplace(mesh, pool,
+                   std::vector<std::int64_t>{0, plan.parameters()[1].offset, plan.parameter_end()},
+                   ParameterWindow::Options{});
+    reducer = make_gradient_reducer(mesh, pool, *window);
+    std::ranges::fill(window->values(), 0.5f);
     // Shards differ from rank to rank, as they should.
     for (int i = 0; i < 10; ++i)
-      reducer->values()[static_cast<std::size_t>(plan.parameters()[1].offset + i)] =
+      window->values()[static_cast<std::size_t>(plan.parameters()[1].offset + i)] =
           static_cast<float>(mesh.model().rank());
     reducer->publish();
-    guard.emplace(plan, states, mesh, *reducer, 2);
+    guard.emplace(plan, states, mesh, *window, 2);
   }
 
   /// What this rank learns in two steps in which nothing is updated; empty when all is well.
@@ -57,7 +59,8 @@ struct Guarded {
   ThreadPool pool{1, true};
   Plan plan{1};
   std::vector<float> states;
-  std::optional<GradientReducer> reducer;
+  std::optional<ParameterWindow> window;
+  std::unique_ptr<GradientReducer> reducer;
   std::optional<ReplicaGuard> guard;
   std::int64_t done = 0;
 };
@@ -80,7 +83,7 @@ TEST_CASE("a bit that flips in what came from another node is found before it is
   REQUIRE(guarded.in_two_steps().empty());
   if (!is_last()) return;
   // The first float is another rank's.
-  flip(guarded.reducer->values()[0]);
+  flip(guarded.window->values()[0]);
   CHECK_THROWS_WITH(guarded.guard->before_publish(2),
                     Catch::StartsWith("error: a copy of dense1.weight changed in memory after step 2 (rank " +
                                       std::to_string(ranks() - 1) + " on "));
@@ -90,7 +93,7 @@ TEST_CASE("what differs between model columns is named on rank 0, with ranks and
           "[training][2+ ranks]") {
   Guarded guarded(1, ranks(), 0);
   REQUIRE(guarded.in_two_steps().empty());
-  if (is_last()) flip(guarded.reducer->values()[4999]);
+  if (is_last()) flip(guarded.window->values()[4999]);
   const std::string error = guarded.in_two_steps();
   CHECK_FALSE(error.empty());
   if (test_world().rank() > 0) return;

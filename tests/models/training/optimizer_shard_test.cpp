@@ -25,13 +25,13 @@ class Updated {
       plan_.begin_layer(nullptr, "layer", "");
       plan_.parameter({.name = "weight", .shape = {static_cast<std::int64_t>(kCount)}});
     }
-    reducer_.emplace(mesh_, pool_, plan_.parameter_borders(), GradientReducer::Options{});
+    window_.emplace(mesh_, pool_, plan_.parameter_borders(), ParameterWindow::Options{});
     std::vector<std::string> states = built_.optimizer->states();
-    owned_.emplace(plan_, *reducer_, pool_,
+    owned_.emplace(plan_, *window_, pool_,
                    OptimizerShard::Options{
                        .states = states.size(), .initial = built_.optimizer->initial(), .average = average});
-    for (std::size_t i = 0; i < reducer_->values().size(); ++i)
-      reducer_->values()[i] = 1 + static_cast<float>(i % 7);
+    for (std::size_t i = 0; i < window_->values().size(); ++i)
+      window_->values()[i] = 1 + static_cast<float>(i % 7);
     if (average > 0) {
       owned_->begin_average();
       states.push_back("average");
@@ -42,7 +42,7 @@ class Updated {
   std::size_t arrays() const { return 1 + built_.optimizer->states().size(); }
 
   void step() {
-    std::ranges::fill(reducer_->gradients(0), 0.25f);
+    std::ranges::fill(window_->gradients(0), 0.25f);
     if (built_.optimizer->requires_norms()) {
       owned_->direct(*built_.optimizer, steps_);
       owned_->set_norms([](int) { return std::pair{1.0, 1.0}; });
@@ -52,15 +52,20 @@ class Updated {
 
   /// Whether gradients with this one among them are finite.
   bool is_finite_with(float gradient, std::size_t place) {
-    std::ranges::fill(reducer_->gradients(0), 0.25f);
-    reducer_->gradients(0)[place] = gradient;
+    std::ranges::fill(window_->gradients(0), 0.25f);
+    window_->gradients(0)[place] = gradient;
     return owned_->gradients_are_finite();
   }
   float largest_gradient() { return std::bit_cast<float>(owned_->largest_gradient()); }
+  std::vector<float> values() {
+    const std::span<const float> values = window_->values();
+    return {values.begin(), values.end()};
+  }
+
   /// Flips a bit of a number of the parameter's values, or of its states.
   void flip(std::size_t parameter, std::size_t array, std::size_t number) {
     const std::int64_t first = plan_.parameters()[parameter].offset;
-    if (array == 0) return flip(reducer_->values()[static_cast<std::size_t>(first) + number]);
+    if (array == 0) return flip(window_->values()[static_cast<std::size_t>(first) + number]);
     // States are shown to be read only.
     owned_->visit_state(array - 1, [&](std::int64_t offset, std::span<const float> numbers) {
       const std::int64_t place = first + static_cast<std::int64_t>(number) - offset;
@@ -79,7 +84,7 @@ class Updated {
   Mesh mesh_{*world_, {.data = 1, .model = 1}};
   ThreadPool pool_{1, true};
   Plan plan_{1};
-  std::optional<GradientReducer> reducer_;
+  std::optional<ParameterWindow> window_;
   std::optional<OptimizerShard> owned_;
   std::int64_t steps_ = 0;
 };

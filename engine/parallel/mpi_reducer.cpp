@@ -1,0 +1,25 @@
+#include "engine/parallel/mpi_reducer.h"
+
+#include "engine/parallel/bucket_plan.h"
+
+namespace trainer {
+
+void MpiReducer::sum_in_node(int bucket, int part, int parts) {
+  if (memory_.tree().inputs() == 1) return;
+  const Range range = slice(plan().lane_slice(bucket), part, parts);
+  float* const sum = memory_.gradients(0).data();
+  memory_.tree().sum(memory_.window().all_gradients(), {&sum, 1}, range.first, range.last);
+}
+
+std::unique_ptr<Request> MpiReducer::start_exchange(int bucket) {
+  return plan().lane().start_reduce_scatter(memory_.sums(plan().lane_slice(bucket)), plan().counts(bucket));
+}
+
+std::vector<Range> MpiReducer::overwritten() const {
+  // The sums of the node lie in the whole lane before MPI moves them.
+  std::vector<Range> places(memory_.shard().begin(), memory_.shard().end());
+  places.insert(places.end(), memory_.replicas().begin(), memory_.replicas().end());
+  return places;
+}
+
+}  // namespace trainer

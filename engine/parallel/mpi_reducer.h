@@ -1,0 +1,18 @@
+#pragma once
+
+#include "engine/parallel/node_reducer.h"
+
+namespace trainer {
+
+/// Adds the sums of the nodes by MPI's reduce-scatter, in the order of the ranks.
+class MpiReducer final : public NodeReducer {
+ public:
+  using NodeReducer::NodeReducer;
+  std::vector<Range> overwritten() const override;
+
+ private:
+  void sum_in_node(int bucket, int part, int parts) override;
+  std::unique_ptr<Request> start_exchange(int bucket) override;
+};
+
+}  // namespace trainer

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "engine/core/arena.h"
+#include "engine/parallel/node_reducer.h"
+
+namespace trainer {
+
+/// Adds gradients between nodes along the tree over all virtual workers (exact mode): the sums that the tree
+/// leaves on a node, its roots, go to the owner of each slice, who adds them as the tree does.
+class OrderedReducer final : public NodeReducer {
+ public:
+  OrderedReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& window);
+  std::vector<Range> overwritten() const override;
+
+ private:
+  void sum_in_node(int bucket, int part, int parts) override;
+  std::unique_ptr<Request> start_exchange(int bucket) override;
+  void sum_received() override;
+
+  SumTree root_tree_{1, {}};
+  Arena out_, in_;                                    ///< the roots of the node; of all nodes
+  std::vector<std::int64_t> first_out_, first_in_;    ///< by bucket
+  std::vector<std::int64_t> counts_out_, counts_in_;  ///< by bucket, then node
+};
+
+}  // namespace trainer

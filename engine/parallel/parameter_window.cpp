@@ -1,0 +1,86 @@
+#include "engine/parallel/parameter_window.h"
+
+namespace trainer {
+
+ParameterWindow::ParameterWindow(Mesh& mesh, const ThreadPool& pool, const std::vector<std::int64_t>& borders,
+                                 const Options& options)
+    : options_(options),
+      virtual_workers_(VirtualWorkers::one_for_each_worker(mesh.data().size(), pool.size())),
+      data_ranks_(mesh.data().size()) {
+  if (options.virtual_workers > 0) {
+    virtual_workers_.count = options.virtual_workers;
+    virtual_workers_.exact = true;
+  }
+  make_window(mesh, pool, borders.back());
+  plan_.emplace(mesh.data(), node_rank_, node_ranks_, borders, options.bucket_floats);
+}
+
+/// Shared by the node if all nodes have the memory for it, else private: every rank is then a node of its own.
+void ParameterWindow::make_window(Mesh& mesh, const ThreadPool& pool, std::int64_t floats) {
+  const auto layout = [&] {
+    return NodeWindow::Layout{.floats = floats,
+                              .workers = std::vector<int>(static_cast<std::size_t>(node_ranks_), pool.size()),
+                              .gradients = node_gradients_,
+                              .table_rows = mesh.data().size(),
+                              .first_rank = mesh.world().rank() - node_rank_ * mesh.model().size(),
+                              .rank_step = mesh.model().size()};
+  };
+  const auto use = [&](std::unique_ptr<SharedMemory> memory) {
+    window_.emplace(layout(), std::move(memory), node_rank_, options_.crowded, mesh.world().heartbeat());
+  };
+  if (options_.share) {
+    place_on(mesh.node(), mesh.data().rank(), pool.size());
+    std::unique_ptr<SharedMemory> memory = mesh.node().shared(layout().bytes());
+    std::int64_t refusals = memory ? 0 : 1;
+    mesh.data().sum(std::span(&refusals, 1));
+    if (refusals == 0) return use(std::move(memory));
+    refused_ = true;
+  }
+  const auto alone = solo();
+  place_on(*alone, mesh.data().rank(), pool.size());
+  use(alone->shared(layout().bytes()));
+}
+
+/// Finds this rank's place among the gradients of its node. A node's ranks are consecutive in data().
+void ParameterWindow::place_on(const Communicator& node, int data_rank, int threads) {
+  node_rank_ = node.rank();
+  node_ranks_ = node.size();
+  const int first = data_rank - node_rank_;
+  node_workers_ = {virtual_workers_.of_rank(first).first,
+                   virtual_workers_.of_rank(first + node_ranks_ - 1).last};
+  std::vector<Range> inputs;
+  for (int rank = first; rank < first + node_ranks_; ++rank) {
+    if (rank == data_rank) first_gradient_ = static_cast<int>(inputs.size());
+    for (int worker = 0; worker < threads; ++worker) {
+      const SumTree theirs =
+          SumTree::of_leaves(virtual_workers_.count, virtual_workers_.of_worker(rank, worker));
+      inputs.insert(inputs.end(), theirs.roots().begin(), theirs.roots().end());
+    }
+    if (rank == data_rank) gradient_count_ = static_cast<int>(inputs.size()) - first_gradient_;
+  }
+  node_gradients_ = static_cast<int>(inputs.size());
+  // Between nodes MPI adds the nodes' sums, unless the tree continues there.
+  tree_ = virtual_workers_.exact ? SumTree(virtual_workers_.count, std::move(inputs))
+                                 : SumTree::of_leaves(node_gradients_, {0, node_gradients_});
+}
+
+std::span<float> ParameterWindow::gradients(int index) {
+  return {window_->gradients(first_gradient_ + index), window_->values().size()};
+}
+
+std::vector<std::span<float>> ParameterWindow::all_gradients() {
+  std::vector<std::span<float>> all;
+  for (int index = 0; index < gradient_count_; ++index) all.push_back(gradients(index));
+  return all;
+}
+
+std::span<float> ParameterWindow::sums(const Range& part) {
+  return gradients(0).subspan(static_cast<std::size_t>(part.first), static_cast<std::size_t>(part.count()));
+}
+
+std::string ParameterWindow::transport() const {
+  if (plan_->several_nodes()) return plan_->one_rank_per_node() ? "MPI" : "window + MPI";
+  return data_ranks_ > 1 ? "window" : "none";
+}
+
+}  // namespace trainer

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/core/sum_tree.h"
+#include "engine/core/virtual_workers.h"
+#include "engine/parallel/mesh.h"
+#include "engine/parallel/node_window.h"
+#include "engine/parallel/shard_plan.h"
+#include "engine/system/thread_pool.h"
+
+namespace trainer {
+
+/// The flat parameters and the flat gradient of every worker, in memory that the ranks of a node share. In
+/// exact mode a worker has a gradient for each node of the tree over all virtual workers (SumTree) that its
+/// own virtual workers make up.
+class ParameterWindow {
+ public:
+  struct Options {
+    std::int64_t bucket_floats = 0;  ///< the size at which a bucket is closed; 0: as the link requires
+    bool share = true;               ///< false: private buffers and MPI, as when /dev/shm is too small
+    bool crowded = false;            ///< more workers than cores: waiting yields at once
+    int virtual_workers = 0;         ///< of exact mode; 0: one for each worker
+  };
+  /// `borders`: where each parameter begins in the flat buffer, ascending from 0, and at the end its size.
+  /// Collective.
+  ParameterWindow(Mesh& mesh, const ThreadPool& pool, const std::vector<std::int64_t>& borders,
+                  const Options& options);
+
+  /// All parameters. Shared by the node: between GradientReducer::finish() and publish() each rank writes its
+  /// shard only; before the first step every rank writes the same values to all, then publishes.
+  std::span<float> values() { return window_->values(); }
+  std::span<const float> values() const { return window_->values(); }
+  /// This rank's gradients, by worker.
+  int gradient_count() const { return gradient_count_; }
+  std::span<float> gradients(int index);
+  std::vector<std::span<float>> all_gradients();
+
+  /// The floats that this rank updates, ascending. Each float belongs to one data rank.
+  std::span<const Range> shard() const { return plan_->shard(); }
+  /// The summed gradient of a part of the shard; valid from GradientReducer::finish() to the next begin().
+  std::span<float> sums(const Range& part);
+  /// The floats that other nodes update and publish() brings here, ascending; other ranks that share the
+  /// window receive other parts.
+  std::span<const Range> replicas() const { return plan_->replicas(); }
+  /// This rank's number among those that share the window, and their number.
+  int sharer() const { return node_rank_; }
+  int sharers() const { return node_ranks_; }
+
+  /// "window" or "MPI" or "window + MPI"; "none" for one data rank.
+  std::string transport() const;
+  /// True if the ranks of a node should share memory and the system has none for them.
+  bool lacks_shared_memory() const { return refused_; }
+
+  // For reducers:
+  bool crowded() const { return options_.crowded; }
+  NodeWindow& window() { return *window_; }
+  const ShardPlan& plan() const { return *plan_; }
+  /// How the gradients of the node are added; has one root, but in exact mode between nodes.
+  const SumTree& tree() const { return tree_; }
+  const VirtualWorkers& virtual_workers() const { return virtual_workers_; }
+  /// The virtual workers of the node.
+  Range node_workers() const { return node_workers_; }
+
+ private:
+  void make_window(Mesh& mesh, const ThreadPool& pool, std::int64_t floats);
+  void place_on(const Communicator& node, int data_rank, int threads);
+
+  Options options_;
+  VirtualWorkers virtual_workers_;
+  int data_ranks_;
+  std::optional<NodeWindow> window_;
+  int node_rank_ = 0, node_ranks_ = 1;
+  Range node_workers_;
+  int first_gradient_ = 0, gradient_count_ = 0, node_gradients_ = 0;
+  SumTree tree_{1, {}};
+  bool refused_ = false;
+  std::optional<ShardPlan> plan_;
+};
+
+}  // namespace trainer

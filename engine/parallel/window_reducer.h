@@ -1,0 +1,31 @@
+#pragma once
+
+#include "engine/parallel/backward_progress.h"
+#include "engine/parallel/gradient_reducer.h"
+
+namespace trainer {
+
+/// Sums gradients where they lie, for ranks that all share one window: each rank sums its slice of every
+/// bucket along the tree over all workers, without an MPI call. One worker alone has nothing to sum.
+class WindowReducer final : public GradientReducer {
+ public:
+  WindowReducer(ThreadPool& pool, ParameterWindow& window);
+
+  void begin() override;
+  std::int64_t position(int worker) const override { return progress_.position(worker); }
+  void ready(int worker, std::int64_t offset) override;
+  void finish() override;
+  void publish() override;
+  std::vector<Range> overwritten() const override;
+
+ private:
+  bool sums() const { return memory_.tree().inputs() > 1; }
+  void sum_finished(ThreadPool* pool);
+
+  ThreadPool& pool_;
+  ParameterWindow& memory_;
+  BackwardProgress progress_;
+  int summed_ = 0;  ///< buckets
+};
+
+}  // namespace trainer
