@@ -95,7 +95,7 @@ void check_changes(const OpenRun& run, const RunStart& beginning) {
                           .help = fmt::format("trainer {} ... begins a new run", shell_line({file}))}});
 }
 
-void restore(const Job& job, const RunStart& beginning, Trainer& training) {
+void restore(const Job& job, const RunStart& beginning, TrainingRun& training) {
   if (!beginning.has_checkpoint) return;
   const std::optional<Resumed>& resumed = beginning.resumed;
   run_collectively(job.world, [&] {

@@ -8,7 +8,7 @@
 #include "cli/commands/open_run.h"
 #include "models/checkpoints/checkpoint.h"
 #include "models/checkpoints/run_directory.h"
-#include "models/training/trainer.h"
+#include "models/runs/training_run.h"
 
 namespace trainer {
 
@@ -34,6 +34,6 @@ RunStart find_run_start(const Job& job);
 /// Error(usage) when overrides change what a run that goes on has to keep.
 void check_changes(const OpenRun& run, const RunStart& beginning);
 /// Goes on from the checkpoint, if there is one. Collective.
-void restore(const Job& job, const RunStart& beginning, Trainer& training);
+void restore(const Job& job, const RunStart& beginning, TrainingRun& training);
 
 }  // namespace trainer

@@ -10,7 +10,7 @@
 #include "cli/launching/collective_errors.h"
 #include "cli/reports/header.h"
 #include "cli/terminal/text.h"
-#include "models/training/trainer.h"
+#include "models/runs/training_run.h"
 
 namespace trainer {
 namespace {
@@ -136,7 +136,7 @@ std::string Stopwatch::text(const Network& network) const {
   add("data", "", times_.data);
   add("loss, rest", "", rest);
   add("sums", "communication", times_.sum);
-  add("agreement", "communication", times_.agree);
+  add("agreement", "communication", times_.consensus);
   add("parameters", "communication", times_.publish);
   rows.push_back({"step", "", "", cell(times_.training), "", "", rate_text(operations, times_.training), ""});
   return table(rows, 2) +
@@ -173,7 +173,8 @@ void time_command(const Job& job) {
   });
   agree(job.world, run_facts(*run));
   Session& session = *run->session;
-  Trainer training(run->config.root(), session, {.reducer = {.crowded = work.affinity.placement.crowded}});
+  TrainingRun training(run->config.root(), session,
+                       {.reducer = {.crowded = work.affinity.placement.crowded}});
   load_samples(session);
   if (job.world.rank() != 0) {
     training.run({}, "");

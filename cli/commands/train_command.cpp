@@ -157,14 +157,14 @@ int train_command(const Job& job) {
   });
   agree(job.world, run_facts(*run));
   Session& session = *run->session;
-  Trainer training(run->config.root(), session,
-                   {.config = run->config.resolved_yaml(),
-                    .initial_weights = arguments.initial_weights,
-                    .resumes = beginning.has_checkpoint,
-                    .reducer = {.bucket_floats = arguments.bucket * kFloatsInKib,
-                                .crowded = work.affinity.placement.crowded},
-                    .asked_to_stop = StopSignals::asked,
-                    .deadline = deadline_of(job)});
+  TrainingRun training(run->config.root(), session,
+                       {.config = run->config.resolved_yaml(),
+                        .initial_weights = arguments.initial_weights,
+                        .resumes = beginning.has_checkpoint,
+                        .reducer = {.bucket_floats = arguments.bucket * kFloatsInKib,
+                                    .crowded = work.affinity.placement.crowded},
+                        .asked_to_stop = StopSignals::asked,
+                        .deadline = deadline_of(job)});
   restore(job, beginning, training);
   if (training.is_finished()) {
     if (was_launched() && job.world.rank() == 0) tell_finished();

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "cli/launching/cpu_affinity.h"
+#include "models/runs/training_run.h"
 #include "models/training/session.h"
-#include "models/training/trainer.h"
 
 namespace trainer {
 
@@ -14,7 +14,7 @@ struct Header {
   std::string run_directory;
   const CpuAffinity& affinity;
   const Session& session;
-  const Trainer& training;
+  const TrainingRun& training;
   bool verbose = false;
 
   std::string text() const;

@@ -24,7 +24,7 @@ int read_ahead_threads(const Data& data, int workers, int idle_cores) {
 RowLoader::RowLoader(const Data& data, Options options)
     : data_(data),
       options_(std::move(options)),
-      threads_(read_ahead_threads(data, options_.workers, options_.idle_cores)),
+      threads_(options_.reads_ahead ? read_ahead_threads(data, options_.workers, options_.idle_cores) : 0),
       steps_per_epoch_(BatchOrder(options_.order).steps_per_epoch()),
       scratch_(threads_ + options_.workers) {
   const std::int64_t partner = data.mixup.is_on() ? data.train->sample().size() : 0;
@@ -76,11 +76,7 @@ void RowLoader::fetch(int worker, std::int64_t first, std::span<const std::int64
   if (ahead_)
     ahead_->fetch(first, samples, x, threads_ + worker);
   else
-    fetch_others(worker, samples, x);
-}
-
-void RowLoader::fetch_others(int worker, std::span<const std::int64_t> samples, Tensor x) {
-  prepare(samples, epoch_, x, threads_ + worker);
+    prepare(samples, epoch_, x, threads_ + worker);
 }
 
 }  // namespace trainer

@@ -17,7 +17,8 @@ class RowLoader {
     std::function<Range(std::int64_t batch_rows)> own_rows;
     std::int64_t end_step = 0;  ///< the first step that is not trained
     int workers = 1;
-    int idle_cores = 0;  ///< cores of this rank without a worker
+    int idle_cores = 0;       ///< cores of this rank without a worker
+    bool reads_ahead = true;  ///< where that pays; false: never, so that any rows can be fetched
   };
   /// `data` outlives this; load_samples() has been called before begin().
   RowLoader(const Data& data, Options options);
@@ -27,10 +28,9 @@ class RowLoader {
   /// Fills x with rows [first, first + x.rows()) of the step's global batch, which hold `samples`. Workers
   /// call it at the same time for different rows. Error(data) if a file is bad.
   void fetch(int worker, std::int64_t first, std::span<const std::int64_t> samples, Tensor x);
-  /// The same for rows of another rank, which are not prefetched.
-  void fetch_others(int worker, std::span<const std::int64_t> samples, Tensor x);
   /// Epoch of the current step.
   std::int64_t epoch() const { return epoch_; }
+  const BatchOrder::Options& order() const { return options_.order; }
 
  private:
   void read(std::span<const std::int64_t> samples, std::int64_t epoch, Tensor x, std::span<float> scratch);

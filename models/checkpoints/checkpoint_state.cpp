@@ -40,7 +40,8 @@ Json of_scores(const Scores& scores) {
 }
 
 auto fields(auto& times) {
-  return std::array{&times.training, &times.data, &times.sum, &times.agree, &times.update, &times.publish};
+  return std::array{&times.training,  &times.data,   &times.reduce,
+                    &times.consensus, &times.update, &times.publish};
 }
 
 Json of_times(const StepTimes& times) {

@@ -21,8 +21,9 @@ struct FileSeal {
 /// Where a run stands between two steps: all that goes on from one step to the next but the numbers of the
 /// model and of its optimizer.
 struct CheckpointState {
-  static constexpr std::size_t kMostNumbers = 500'000;  ///< in one of its lists, such as the metrics' sums
-  std::int64_t step = 0;                                ///< steps done
+  static constexpr std::size_t kMostNumbers =
+      kMostMetricSums;    ///< in one of its lists, such as the metrics' sums
+  std::int64_t step = 0;  ///< steps done
   std::int64_t steps_per_epoch = 1;
   std::uint64_t seed = 1;
   std::string data;       ///< fingerprint of the files learned from

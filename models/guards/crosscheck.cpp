@@ -81,23 +81,37 @@ void Crosscheck::Replay::sum(int worker, std::span<const double> lines, std::spa
   if (!lines.empty()) checksum_ = mixed(checksum_ + checksum_of(lines));
 }
 
-Crosscheck::Crosscheck(const Config& root, Session& session, ParameterWindow& window, StatisticsReducer& sums)
-    : session_(session),
-      recorder_(sums, session.blocks(), session.mesh().data().rank()),
-      replay_(session.pool().size()) {
-  const VirtualWorkers& blocks = session.blocks();
-  // Every block is a rank of its own there, so that one network can take any of them.
-  network_ = session.make_network(
-      root, {.count = blocks.count, .ranks = blocks.count, .threads = blocks.threads, .exact = true}, 0);
-  gradient_ = Arena(network_->plan().parameter_end());
-  network_->attach(window.values(), {gradient_.floats()}, replay_);
+namespace {
+
+/// Every virtual worker is a rank of its own, so that one network can take any of them.
+std::unique_ptr<Network> network_of_one(const Config& root, Session& session) {
+  const VirtualWorkers& workers = session.blocks();
+  return session.make_network(
+      root, {.count = workers.count, .ranks = workers.count, .threads = workers.threads, .exact = true}, 0);
 }
 
-bool Crosscheck::begin(std::int64_t step) {
+}  // namespace
+
+Crosscheck::Crosscheck(const Config& root, TrainingParts& parts)
+    : parts_(parts),
+      session_(parts.session),
+      network_(network_of_one(root, session_)),
+      runner_(session_, *network_),
+      loader_(session_.data(),
+              {.order = parts.loader.order(), .workers = session_.pool().size(), .reads_ahead = false}),
+      gradient_(network_->plan().parameter_end()),
+      recorder_(parts.statistics, session_.blocks(), session_.mesh().data().rank()),
+      replay_(session_.pool().size()) {
+  network_->attach(parts.window.values(), {gradient_.floats()}, replay_);
+  session_.network().attach(parts.window.values(), parts.window.all_gradients(), recorder_);
+}
+
+void Crosscheck::before_step(std::int64_t step) {
   step_ = step;
   const std::int64_t every = session_.settings().crosscheck;
   session_.network().keep_block(-1);
-  if ((step + 1) % every != 0) return false;
+  checks_ = (step + 1) % every == 0;
+  if (!checks_) return;
   const int ranks = session_.mesh().data().size();
   const std::int64_t number = (step + 1) / every, partners = std::max(1, ranks - 1);
   shift_ = ranks == 1 ? 0 : static_cast<int>(1 + number % partners);
@@ -106,7 +120,6 @@ bool Crosscheck::begin(std::int64_t step) {
   const std::int64_t block = block_of(rank);
   recorder_.begin(block);
   session_.network().keep_block(static_cast<int>(block - session_.blocks().of_rank(rank).first));
-  return true;
 }
 
 std::int64_t Crosscheck::block_of(int data_rank) const {
@@ -128,21 +141,29 @@ Crosscheck::Traits Crosscheck::traits(std::span<const double> sums, std::uint64_
   return traits;
 }
 
-Crosscheck::Traits Crosscheck::own(BatchRunner& batch) const {
-  const int rank = session_.mesh().data().rank();
-  const std::int64_t block = block_of(rank);
-  const auto sums = batch.sums().subspan(static_cast<std::size_t>(block) * batch.kinds(), batch.kinds());
-  return traits(sums, recorder_.checksum(), session_.network().gradient_of_block());
+Crosscheck::Traits Crosscheck::own() const {
+  BatchRunner& batch = parts_.batch;
+  const auto block = static_cast<std::size_t>(block_of(session_.mesh().data().rank()));
+  return traits(batch.sums().subspan(block * batch.kinds(), batch.kinds()), recorder_.checksum(),
+                session_.network().gradient_of_block());
 }
 
-/// A block of the rank that comes `shift` ranks later.
-Crosscheck::Traits Crosscheck::recompute(BatchRunner& batch, RowLoader& rows, const BatchRunner::Part& part,
-                                         int shift) {
+/// The traits of the rank that comes `shift` ranks later.
+Crosscheck::Traits Crosscheck::recompute(const MicroBatch& batch, int shift) {
   Communicator& data = session_.mesh().data();
-  network_->set_rank(static_cast<int>(block_of((data.rank() + shift) % data.size())));
+  const std::int64_t block = block_of((data.rank() + shift) % data.size());
+  network_->set_rank(static_cast<int>(block));
   replay_.begin(recorder_.totals());
-  std::vector<double> sums(batch.kinds());
-  batch.recompute(*network_, rows, part, sums);
+  runner_.clear();
+  runner_.begin(batch, loader_);
+  session_.pool().run([&](int worker) {
+    runner_.load(worker);
+    runner_.forward(worker);
+    runner_.loss(worker);
+    runner_.backward(worker, nullptr);
+  });
+  const auto sums =
+      runner_.sums().subspan(static_cast<std::size_t>(block) * runner_.kinds(), runner_.kinds());
   return traits(sums, replay_.checksum(), gradient_.floats());
 }
 
@@ -161,10 +182,11 @@ Crosscheck::Finding Crosscheck::first_difference(const Traits& mine, const Trait
   return {};
 }
 
-void Crosscheck::compare(BatchRunner& batch, RowLoader& rows, const BatchRunner::Part& part) {
+void Crosscheck::after_backward(const MicroBatch& batch) {
+  if (!holds_gradients(batch)) return;
   Communicator& world = session_.mesh().world();
   recorder_.end();
-  const Traits mine = own(batch), theirs = recompute(batch, rows, part, shift_);
+  const Traits mine = own(), theirs = recompute(batch, shift_);
   const Finding finding = first_difference(mine, theirs);
   std::int64_t found = finding.owner >= 0 ? 1 : 0;
   world.sum(std::span(&found, 1));
@@ -187,7 +209,7 @@ void Crosscheck::compare(BatchRunner& batch, RowLoader& rows, const BatchRunner:
   hear(mine, 0);
   hear(theirs, shift_);
   for (const int shift : {0, shift_, ranks > 2 ? shift_ % (ranks - 1) + 1 : 0})
-    hear(recompute(batch, rows, part, shift), shift);
+    hear(recompute(batch, shift), shift);
   fail(finding, who_is_wrong(said));
 }
 

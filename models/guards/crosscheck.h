@@ -6,30 +6,26 @@
 #include <string>
 #include <vector>
 
-#include "datasets/loading/row_loader.h"
 #include "engine/core/arena.h"
-#include "engine/parallel/parameter_window.h"
-#include "models/training/batch.h"
-#include "models/training/session.h"
+#include "models/training/hook.h"
+#include "models/training/training_parts.h"
 
 namespace trainer {
 
-/// Finds processors that compute wrongly, in exact mode, whose blocks have the same bits wherever they are
-/// computed. In some steps every data rank computes a block of another one again, alone a block of its own,
-/// and the gradients, loss, metrics and sums over the batch of both must be equal. Blocks and pairs of ranks
-/// take turns. Needs memory for the gradient and the activations of one block.
-class Crosscheck {
+/// Finds processors that compute wrongly, in exact mode, where a virtual worker has the same bits wherever it
+/// is computed. In some steps every data rank computes a virtual worker of another rank again, and the
+/// gradients, loss, metrics and statistics of both must be equal. Virtual workers and pairs of ranks take
+/// turns. Needs memory for the gradient and the activations of one virtual worker.
+class Crosscheck final : public Hook {
  public:
-  /// `sums`: what the session's network would take its sums over the batch from.
-  Crosscheck(const Config& root, Session& session, ParameterWindow& window, StatisticsReducer& sums);
+  /// From here on the session's network takes its statistics through this object.
+  Crosscheck(const Config& root, TrainingParts& parts);
 
-  /// What it takes them from instead.
-  StatisticsReducer& sums() { return recorder_; }
-  /// Whether that step, counted from 0, is one of those; from now on until compare() if so.
-  bool begin(std::int64_t step);
-  /// When all gradients of the step's first part are there, none of them summed. Error(diverged) on all ranks
-  /// when bits differ; world rank 0 names who is wrong. Collective.
-  void compare(BatchRunner& batch, RowLoader& rows, const BatchRunner::Part& part);
+  void before_step(std::int64_t step) override;
+  /// The first micro-batch of a step that is checked.
+  bool holds_gradients(const MicroBatch& batch) override { return checks_ && batch.is_first(); }
+  /// Error(diverged) on all ranks when bits differ; world rank 0 names the rank that is wrong. Collective.
+  void after_backward(const MicroBatch& batch) override;
 
  private:
   /// Keeps the sums over the batch, since no rank could take them alone.
@@ -82,16 +78,20 @@ class Crosscheck {
   int checker_of(int owner, int shift) const;
   Traits traits(std::span<const double> sums, std::uint64_t batch_sums,
                 std::span<const float> gradient) const;
-  Traits own(BatchRunner& batch) const;
-  Traits recompute(BatchRunner& batch, RowLoader& rows, const BatchRunner::Part& part, int shift);
+  Traits own() const;
+  Traits recompute(const MicroBatch& batch, int shift);
   Finding first_difference(const Traits& mine, const Traits& theirs) const;
   [[noreturn]] void fail(const Finding& finding, const std::vector<int>& wrong) const;
 
+  TrainingParts& parts_;
   Session& session_;
   std::unique_ptr<Network> network_;
+  BatchRunner runner_;
+  RowLoader loader_;
   Arena gradient_;
   Recorder recorder_;
   Replay replay_;
+  bool checks_ = false;  ///< this step
   std::int64_t step_ = 0, turn_ = 0;
   int shift_ = 0;
 };

@@ -7,6 +7,7 @@
 #include "engine/core/error.h"
 #include "engine/parallel/parameter_window.h"
 #include "models/network/plan.h"
+#include "models/training/hook.h"
 
 namespace trainer {
 
@@ -14,7 +15,7 @@ namespace trainer {
 /// on every rank. Every so many steps checksums of all of it are compared. In between, the values that came
 /// from other nodes must be as they came until the next ones overwrite them; in a large model a part of them
 /// is looked at in each step, all of it in so many steps.
-class ReplicaGuard {
+class ReplicaGuard final : public Hook {
  public:
   /// `every`: steps between comparisons, 0: no guard. Network states stay where they are.
   ReplicaGuard(const Plan& plan, std::span<const float> states, Mesh& mesh, ParameterWindow& window,
@@ -22,9 +23,9 @@ class ReplicaGuard {
 
   /// Error(diverged) when what came from other nodes has changed; `step`: steps done. Before
   /// GradientReducer::publish().
-  void before_publish(std::int64_t step);
+  void before_publish(std::int64_t step) override;
   /// Error(diverged), on all ranks, when replicas differ. Collective.
-  void after_publish(std::int64_t step);
+  void after_publish(std::int64_t step) override;
 
  private:
   struct Copy {

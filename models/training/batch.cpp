@@ -6,26 +6,25 @@
 
 namespace trainer {
 
-BatchRunner::BatchRunner(Session& session)
+BatchRunner::BatchRunner(Session& session, Network& network)
     : session_(session),
-      workers_(static_cast<std::size_t>(session.pool().size())),
-      ledger_(session.pool().size()) {
-  kinds_ = session.metric_sums();
-  if (const Shape& output = session.network().output(); output.rank() == 2) output_positions_ = output[0];
+      network_(network),
+      kinds_(session.metric_sums()),
+      workers_(static_cast<std::size_t>(session.pool().size())) {
+  if (const Shape& output = network.output(); output.rank() == 2) output_positions_ = output[0];
   const VirtualWorkers& blocks = session.blocks();
   total_.resize(kinds_ * (blocks.exact ? static_cast<std::size_t>(blocks.count) : 1));
   for (int worker = 0; worker < session.pool().size(); ++worker) {
     Worker& self = workers_[static_cast<std::size_t>(worker)];
-    self.sums.resize(kinds_ * static_cast<std::size_t>(session.network().blocks_of(worker).count()));
+    self.sums.resize(kinds_ * static_cast<std::size_t>(network.blocks_of(worker).count()));
     self.scores.resize(session.metrics().size());
     if (session.data().mixup.is_on())
-      self.mixed_gradient.resize(static_cast<std::size_t>(session.network().output().size()));
+      self.mixed_gradient.resize(static_cast<std::size_t>(network.output().size()));
   }
 }
 
-std::span<const std::int64_t> BatchRunner::part(const Network& network, int worker,
-                                                std::span<const std::int64_t> samples) const {
-  const Range rows = session_.blocks().rows(network.blocks_of(worker), std::ssize(samples));
+std::span<const std::int64_t> BatchRunner::rows_of(int worker, std::span<const std::int64_t> samples) const {
+  const Range rows = session_.blocks().rows(network_.blocks_of(worker), std::ssize(samples));
   return samples.subspan(static_cast<std::size_t>(rows.first), static_cast<std::size_t>(rows.count()));
 }
 
@@ -33,11 +32,16 @@ Range BatchRunner::own_rows(std::int64_t batch_rows) const {
   return session_.blocks().rows(session_.blocks().of_rank(session_.mesh().data().rank()), batch_rows);
 }
 
-void BatchRunner::score(Network& network, int worker, std::int64_t batch_rows, ConstTensor y,
-                        float gradient_scale, std::span<double> sums) {
-  Worker& self = workers_[static_cast<std::size_t>(worker)];
+std::span<const std::int64_t> BatchRunner::samples_of(int worker) const {
+  return workers_[static_cast<std::size_t>(worker)].samples;
+}
+
+void BatchRunner::score(int worker, std::int64_t batch_rows, float gradient_scale) {
+  Worker& self = at(worker);
   const bool evaluates = gradient_scale == 0;
-  Tensor gradient = evaluates ? Tensor() : network.output_gradient(worker);
+  ConstTensor y = self.y;
+  Tensor gradient = evaluates ? Tensor() : network_.output_gradient(worker);
+  std::span<double> sums = self.sums;
   // To losses and metrics every position of a sequence is a row of its own, if it has a label.
   const std::int64_t labels = session_.labels_per_sample();
   const bool by_position = session_.data().train->positions() > 0;
@@ -65,7 +69,7 @@ void BatchRunner::score(Network& network, int worker, std::int64_t batch_rows, C
     }
   };
   std::int64_t row = 0;
-  const Range blocks = network.blocks_of(worker);
+  const Range blocks = network_.blocks_of(worker);
   for (std::int64_t block = blocks.first; block < blocks.last; ++block) {
     const std::int64_t count = session_.blocks().rows(block, batch_rows).count();
     const bool is_padded = by_position && !self.lengths.empty();
@@ -81,12 +85,12 @@ void BatchRunner::score(Network& network, int worker, std::int64_t batch_rows, C
   }
 }
 
-void BatchRunner::read_lengths(Worker& self, const Dataset& split, std::span<const std::int64_t> mine) {
+void BatchRunner::read_lengths(Worker& self, const Dataset& split) {
   self.lengths.clear();
   self.output_lengths.clear();
   if (!split.has_lengths()) return;
   const std::int64_t positions = split.sample()[0];
-  for (const std::int64_t sample : mine) {
+  for (const std::int64_t sample : self.samples) {
     const std::int64_t length = split.length(sample);
     self.lengths.push_back(static_cast<std::int32_t>(length));
     if (output_positions_ > 0)
@@ -127,89 +131,59 @@ double BatchRunner::weight_of(const Dataset& split, std::span<const std::int64_t
 }
 
 void BatchRunner::evaluate(const Dataset& split, std::span<const std::int64_t> samples) {
-  Network& network = session_.network();
   labels_ += labels_of(split, samples);
   weight_ += weight_of(split, samples, std::nullopt);
   session_.pool().run([&](int worker) {
-    Worker& self = workers_[static_cast<std::size_t>(worker)];
-    const auto mine = part(network, worker, samples);
-    split.read(mine, network.input(worker, std::ssize(mine)));
-    self.targets.read(split, mine);
-    read_lengths(self, split, mine);
-    const ConstTensor y = network.forward(worker, {.mode = Mode::evaluation,
-                                                   .samples = mine,
-                                                   .batch_rows = std::ssize(samples),
-                                                   .lengths = self.lengths});
-    score(network, worker, std::ssize(samples), y, 0, self.sums);
+    Worker& self = at(worker);
+    self.samples = rows_of(worker, samples);
+    split.read(self.samples, network_.input(worker, std::ssize(self.samples)));
+    self.targets.read(split, self.samples);
+    read_lengths(self, split);
+    self.y = network_.forward(worker, {.mode = Mode::evaluation,
+                                       .samples = self.samples,
+                                       .batch_rows = std::ssize(samples),
+                                       .lengths = self.lengths});
+    score(worker, std::ssize(samples), 0);
   });
 }
 
-/// fetch(x) fills the input.
-template <class Fetch>
-void BatchRunner::learn(Network& network, const WorkerPart& part, const Fetch& fetch, GradientSink* sink) {
-  // The mean over the labels of the global batch, so that gradients of unequal parts are simply added.
-  // Where no label counts, all gradients are zero before they are divided.
-  const float scale = part.mean_weight > 0 ? 1.0f / static_cast<float>(part.mean_weight) : 1.0f;
-  const auto begin = std::chrono::steady_clock::now();
-  fetch(network.input(part.worker, std::ssize(part.samples)));
-  Worker& self = workers_[static_cast<std::size_t>(part.worker)];
-  self.targets.read(*session_.data().train, part.samples, session_.data().mixup, part.epoch);
-  read_lengths(self, *session_.data().train, part.samples);
-  self.data_time += std::chrono::steady_clock::now() - begin;
-  const ConstTensor y = network.forward(part.worker, {.mode = Mode::training,
-                                                      .step = part.step,
-                                                      .samples = part.samples,
-                                                      .batch_rows = part.batch_rows,
-                                                      .mean_rows = part.mean_rows,
-                                                      .lengths = self.lengths});
-  score(network, part.worker, part.batch_rows, y, scale, part.sums);
-  network.backward(part.worker, sink);
-}
-
-void BatchRunner::train(RowLoader& rows, const Part& all, GradientSink* sink) {
-  const std::span<const std::int64_t> samples = all.samples;
+void BatchRunner::begin(const MicroBatch& batch, RowLoader& loader) {
   const Dataset& split = *session_.data().train;
-  rows.begin(all.number);
-  labels_ += labels_of(split, samples);
-  weight_ += weight_of(split, samples, rows.epoch());
-  const double weight = weight_of(split, all.batch, rows.epoch());
-  Network& network = session_.network();
-  // Handed on by reference: a std::function that holds this much would allocate.
-  const auto work = [&](int worker) {
-    const auto mine = part(network, worker, samples);
-    ledger_.add(worker, mine);
-    learn(
-        network,
-        {.worker = worker,
-         .samples = mine,
-         .step = all.step,
-         .epoch = rows.epoch(),
-         .batch_rows = std::ssize(samples),
-         .mean_rows = std::ssize(all.batch),
-         .mean_weight = weight,
-         .sums = workers_[static_cast<std::size_t>(worker)].sums},
-        [&](Tensor x) { rows.fetch(worker, mine.data() - samples.data(), mine, x); }, sink);
-  };
-  session_.pool().run(std::ref(work));
+  batch_ = batch;
+  loader_ = &loader;
+  loader.begin(batch.number);
+  labels_ += labels_of(split, batch.samples);
+  weight_ += weight_of(split, batch.samples, loader.epoch());
+  batch_weight_ = weight_of(split, batch.batch, loader.epoch());
 }
 
-void BatchRunner::recompute(Network& network, RowLoader& rows, const Part& all, std::span<double> sums) {
-  const double weight = weight_of(*session_.data().train, all.batch, rows.epoch());
-  std::ranges::fill(sums, 0.0);
-  session_.pool().run([&](int worker) {
-    const auto mine = part(network, worker, all.samples);
-    learn(
-        network,
-        {.worker = worker,
-         .samples = mine,
-         .step = all.step,
-         .epoch = rows.epoch(),
-         .batch_rows = std::ssize(all.samples),
-         .mean_rows = std::ssize(all.batch),
-         .mean_weight = weight,
-         .sums = sums},
-        [&](Tensor x) { rows.fetch_others(worker, mine, x); }, nullptr);
-  });
+void BatchRunner::load(int worker) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Dataset& split = *session_.data().train;
+  Worker& self = at(worker);
+  self.samples = rows_of(worker, batch_.samples);
+  const std::int64_t first = self.samples.data() - batch_.samples.data();
+  loader_->fetch(worker, first, self.samples, network_.input(worker, std::ssize(self.samples)));
+  self.targets.read(split, self.samples, session_.data().mixup, loader_->epoch());
+  read_lengths(self, split);
+  self.data_time += std::chrono::steady_clock::now() - begin;
+}
+
+void BatchRunner::forward(int worker) {
+  Worker& self = at(worker);
+  self.y = network_.forward(worker, {.mode = Mode::training,
+                                     .step = batch_.step,
+                                     .samples = self.samples,
+                                     .batch_rows = std::ssize(batch_.samples),
+                                     .mean_rows = std::ssize(batch_.batch),
+                                     .lengths = self.lengths});
+}
+
+void BatchRunner::loss(int worker) {
+  // The mean over the labels of the whole batch, so that gradients of unequal parts are simply added. Where
+  // no label counts, all gradients are zero before they are divided.
+  const float scale = batch_weight_ > 0 ? 1.0f / static_cast<float>(batch_weight_) : 1.0f;
+  score(worker, std::ssize(batch_.samples), scale);
 }
 
 std::span<const double> BatchRunner::sums() {
@@ -217,9 +191,7 @@ std::span<const double> BatchRunner::sums() {
   for (int worker = 0; worker < session_.pool().size(); ++worker) {
     const std::vector<double>& sums = workers_[static_cast<std::size_t>(worker)].sums;
     const std::size_t place =
-        session_.blocks().exact
-            ? kinds_ * static_cast<std::size_t>(session_.network().blocks_of(worker).first)
-            : 0;
+        session_.blocks().exact ? kinds_ * static_cast<std::size_t>(network_.blocks_of(worker).first) : 0;
     for (std::size_t i = 0; i < sums.size(); ++i) total_[place + i] += sums[i];
   }
   return total_;

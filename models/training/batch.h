@@ -8,97 +8,103 @@
 
 #include "datasets/loading/row_loader.h"
 #include "datasets/loading/target_rows.h"
-#include "models/guards/sample_ledger.h"
 #include "models/training/session.h"
 
 namespace trainer {
 
-/// Takes batches through a session's network: each worker of each data rank its blocks of the rows. Keeps
-/// sums of loss and metrics. Training and evaluation are the same but for the gradient.
+/// A batch, or a part of it that is computed at a time, over all data ranks.
+struct MicroBatch {
+  std::span<const std::int64_t> samples;  ///< of the part
+  std::span<const std::int64_t> batch;    ///< the samples of the update
+  std::int64_t first = 0;                 ///< where `samples` begin in `batch`
+  std::int64_t number = 0;                ///< counted over all steps, as RowLoader does
+  std::int64_t step = 0;                  ///< counted from 0
+
+  bool is_first() const { return first == 0; }
+  bool is_last() const { return first + std::ssize(samples) == std::ssize(batch); }
+};
+
+/// Takes batches through a network: each worker of each data rank the rows of its virtual workers. Keeps sums
+/// of loss and metrics.
 class BatchRunner {
  public:
-  explicit BatchRunner(Session& session);
+  BatchRunner(Session& session, Network& network);
 
-  /// Forward only. All workers of all ranks take part.
-  void evaluate(const Dataset& split, std::span<const std::int64_t> samples);
-  /// A part of a training step's batch, or all of it.
-  struct Part {
-    std::span<const std::int64_t> samples, batch;
-    std::int64_t number = 0;  ///< counted over all steps, as `rows` does
-    std::int64_t step = 0;
-  };
-  /// Forward, loss over the mean of the global batch, and backward of samples whose rows come from `rows`;
+  /// Forgets all sums.
+  void clear();
+
+  // A step of training: begin() on the main thread, then the phases by all workers of all data ranks.
+  /// The rows come from `loader`.
+  void begin(const MicroBatch& batch, RowLoader& loader);
+  /// Reads the worker's rows and targets.
+  void load(int worker);
+  void forward(int worker);
+  /// Adds loss and metrics to the sums, and writes the gradient of the mean loss over the whole batch.
+  void loss(int worker);
   /// `sink` as in Network::backward.
-  void train(RowLoader& rows, const Part& part, GradientSink* sink);
-  /// A block of the part that was just trained on once more, by a network that has that block alone. `sums`
-  /// becomes what sums() had for it if the part was the first.
-  void recompute(Network& network, RowLoader& rows, const Part& part, std::span<double> sums);
-  /// Of a global batch of so many rows, those of this process.
-  Range own_rows(std::int64_t batch_rows) const;
+  void backward(int worker, GradientSink* sink) { network_.backward(worker, sink); }
 
-  /// This rank's sums since clear(): loss, then each metric's; to be added over data ranks. In exact mode one
-  /// after the other for each block of the batch, zeros for other ranks' blocks.
+  /// Forward and loss over samples of a split. Makes the workers compute.
+  void evaluate(const Dataset& split, std::span<const std::int64_t> samples);
+
+  /// The rows of this process in a batch of so many.
+  Range own_rows(std::int64_t batch_rows) const;
+  /// The samples that a worker loaded last.
+  std::span<const std::int64_t> samples_of(int worker) const;
+  /// This rank's sums since clear(), to be added over data ranks: loss, then each metric's. In exact mode one
+  /// row for each virtual worker, zeros for those of other ranks.
   std::span<const double> sums();
-  /// How many of them a block has.
+  /// The length of such a row.
   std::size_t kinds() const { return kinds_; }
   /// The loss of this rank's rows since clear().
   double own_loss() const;
-  /// Time since clear() in which workers fetched samples to train on, in the mean over this rank's.
+  /// Time since clear() for loading, in the mean over workers.
   std::chrono::nanoseconds data_time() const;
-  void clear();
-  /// Of the samples that were trained on.
-  SampleLedger& ledger() { return ledger_; }
   /// Means over all labels since clear(), from sums that were added over data ranks.
   void scores(std::span<const double> sums, std::int64_t samples, Scores& scores);
-  /// This rank's scores of everything it evaluated, for a metric that wants them.
-  ClassScores take_scores(std::size_t metric);
-  /// How many labels the last scores() are of, and behind that the sums of all metrics.
+  /// The number of labels of the last scores(), then the sums of all metrics.
   std::span<const double> metric_sums() const { return std::span(total_).first(kinds_); }
+  /// This rank's scores of all that it evaluated, for a metric that requires them.
+  ClassScores take_scores(std::size_t metric);
 
  private:
   struct Worker {
+    std::span<const std::int64_t> samples;
     TargetRows targets;
-    std::vector<double> sums;                  ///< for each of its blocks
+    ConstTensor y;
+    std::vector<double> sums;                  ///< for each of its virtual workers
     std::vector<float> mixed_gradient;         ///< memory for a row, where samples are mixed
-    std::vector<std::int32_t> lengths;         ///< of its rows, where samples have several
-    std::vector<std::int32_t> output_lengths;  ///< what layers have left of them, for losses
-    std::vector<ClassScores> scores;           ///< for each metric, those that it collects from evaluate()
+    std::vector<std::int32_t> lengths;         ///< of its rows, where samples are sequences
+    std::vector<std::int32_t> output_lengths;  ///< of its rows after the network, for losses
+    std::vector<ClassScores> scores;           ///< for each metric that requires them
     std::chrono::nanoseconds data_time{};
   };
-  /// A worker's part of a step of training.
-  struct WorkerPart {
-    int worker = 0;
-    std::span<const std::int64_t> samples;
-    std::int64_t step = 0, epoch = 0, batch_rows = 0, mean_rows = 0;
-    double mean_weight = 0;
-    std::span<double> sums;  ///< to be added to
-  };
 
-  /// A worker's part of a batch.
-  std::span<const std::int64_t> part(const Network& network, int worker,
-                                     std::span<const std::int64_t> samples) const;
-  void read_lengths(Worker& self, const Dataset& split, std::span<const std::int64_t> mine);
-  /// Labels of a global batch, without those of padding.
+  Worker& at(int worker) { return workers_[static_cast<std::size_t>(worker)]; }
+  /// The worker's rows of a batch of `samples`.
+  std::span<const std::int64_t> rows_of(int worker, std::span<const std::int64_t> samples) const;
+  void read_lengths(Worker& self, const Dataset& split);
+  /// The number of labels of a batch, without those of padding.
   std::int64_t labels_of(const Dataset& split, std::span<const std::int64_t> samples) const;
-  /// What the mean of their losses divides by: as many as there are, unless some classes count more. Of an
-  /// epoch of training, which may mix samples, or of an evaluation.
+  /// The divisor of the mean loss: the number of labels, or the sum of their class weights. Of an epoch of
+  /// training, which may mix samples, or of an evaluation.
   double weight_of(const Dataset& split, std::span<const std::int64_t> samples,
                    std::optional<std::int64_t> epoch);
-  /// Adds to `sums`, block by block.
-  void score(Network& network, int worker, std::int64_t batch_rows, ConstTensor y, float gradient_scale,
-             std::span<double> sums);
-  template <class Fetch>
-  void learn(Network& network, const WorkerPart& part, const Fetch& fetch, GradientSink* sink);
+  /// Adds loss and metrics of the worker's rows to its sums; writes the gradient unless its scale is 0.
+  void score(int worker, std::int64_t batch_rows, float gradient_scale);
 
   Session& session_;
+  Network& network_;
   std::size_t kinds_ = 1;              ///< of sums
   std::int64_t output_positions_ = 0;  ///< of sequences; 0 where the model gives none
   std::vector<Worker> workers_;
   std::vector<double> total_;
   TargetRows whole_batch_;   ///< where the weight of a label depends on its class
-  std::int64_t labels_ = 0;  ///< of all global batches since clear()
+  std::int64_t labels_ = 0;  ///< of all batches since clear()
   double weight_ = 0;        ///< of these labels
-  SampleLedger ledger_;
+  MicroBatch batch_;         ///< of training
+  RowLoader* loader_ = nullptr;
+  double batch_weight_ = 0;  ///< of the labels of the whole batch
 };
 
 }  // namespace trainer

@@ -25,7 +25,7 @@ bool any_rank(Communicator& world, bool here) {
 Scores evaluate(Session& session, const Dataset& split) { return *evaluate(session, split, nullptr); }
 
 std::optional<Scores> evaluate(Session& session, const Dataset& split, const std::function<bool()>& stop) {
-  BatchRunner runner(session);
+  BatchRunner runner(session, session.network());
   const std::int64_t batch = session.settings().micro_batch();
   std::vector<std::int64_t> samples;
   for (std::int64_t first = 0; first < split.size(); first += batch) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,7 +18,10 @@ struct Scores {
       {};  ///< of an evaluation, for each metric: empty where it has none
 };
 
-/// How a metric is called and shown.
+/// The most sums that all metrics may have together; checkpoints keep them.
+inline constexpr std::size_t kMostMetricSums = 500'000;
+
+/// How a metric is named and shown.
 struct MetricFacts {
   std::string name, short_name;
   bool is_fraction = true, higher_is_better = true;
@@ -28,22 +32,22 @@ struct MetricFacts {
 /// What is known before the first step.
 struct RunFacts {
   std::int64_t steps_per_epoch = 0, total_steps = 0, batch = 0;
-  std::int64_t first_step = 0;  ///< steps that were done before; a run that goes on has some
+  std::int64_t first_step = 0;  ///< steps done before this process, in a run that is resumed
   int epochs = 0;               ///< the last one may be cut short by train.steps
   std::vector<MetricFacts> metrics;
   std::string evaluation_split;  ///< "valid", "test" or empty
 };
 
-/// What training took on this rank, and parts of that.
+/// The time of training on this rank, and of its phases.
 struct StepTimes {
   std::chrono::nanoseconds training{};
-  std::chrono::nanoseconds data{};     ///< fetching and changing samples, the mean over workers
-  std::chrono::nanoseconds sum{};      ///< after backward, until the gradients are summed
-  std::chrono::nanoseconds agree{};    ///< until all ranks know loss, metrics and that the step is finite
-  std::chrono::nanoseconds update{};   ///< of the parameters that this rank owns
-  std::chrono::nanoseconds publish{};  ///< until it sees what the others updated
+  std::chrono::nanoseconds data{};       ///< loading samples, the mean over workers
+  std::chrono::nanoseconds reduce{};     ///< after backward, until the gradients are reduced
+  std::chrono::nanoseconds consensus{};  ///< all-reduce of loss, metrics and signals
+  std::chrono::nanoseconds update{};     ///< of this rank's optimizer shard
+  std::chrono::nanoseconds publish{};    ///< all-gather of parameters
 
-  std::chrono::nanoseconds communication() const { return sum + agree + publish; }
+  std::chrono::nanoseconds communication() const { return reduce + consensus + publish; }
   /// Of the time for training.
   double share(std::chrono::nanoseconds part) const {
     return training.count() > 0 ? static_cast<double>(part.count()) / static_cast<double>(training.count())
@@ -77,17 +81,17 @@ struct EpochReport {
   bool best = false;
 };
 
-/// What a run came to.
+/// The result of a run.
 struct RunResult {
   std::int64_t steps = 0;
-  bool stopped = false;  ///< before its end, by a signal or for want of time
+  bool stopped = false;  ///< before its end, by a signal or the time limit
   double time = 0, comm_share = 0, data_share = 0;
   std::int64_t memory = 0;  ///< bytes of all ranks at the end, shared pages counted once; 0: not known
-  int best_epoch = 0;       ///< 0: nothing was, or nothing but the initial weights
+  int best_epoch = 0;       ///< 0: none, or the initial weights
   std::optional<Scores> best, last;  ///< on the evaluation split
 };
 
-/// Told of a run's progress, on rank 0 only: the terminal and the run directory.
+/// Receives the events of a run, on world rank 0 only: the terminal and the run directory.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -96,7 +100,7 @@ class Observer {
   /// An evaluation that was due in the middle of an epoch (`evaluate: {steps: N}`) or at an epoch's end.
   virtual void on_evaluation(const StepReport& /*after*/, const std::string& /*split*/, const Scores&) {}
   virtual void on_epoch(const EpochReport&) {}
-  /// A checkpoint begins: what was told so far must outlive a power cut.
+  /// A checkpoint begins: all that was reported so far must outlive a power cut.
   virtual void on_save() {}
   virtual void on_end(const RunResult&) {}
 };

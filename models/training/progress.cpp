@@ -8,12 +8,8 @@ namespace {
 
 double seconds(Progress::Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-Progress::Clock::duration duration(double seconds) {
-  return std::chrono::duration_cast<Progress::Clock::duration>(std::chrono::duration<double>(seconds));
-}
-
-/// The first metric decides, else the loss. A metric of samples that say nothing about it is NaN: any other
-/// is better.
+/// By the first metric, else by the loss. A metric that the samples do not define is NaN: any other is
+/// better.
 bool is_better(const Scores& scores, const Scores& best, const std::vector<MetricFacts>& metrics) {
   const double now = metrics.empty() ? scores.loss : scores.metrics[0],
                before = metrics.empty() ? best.loss : best.metrics[0];
@@ -26,55 +22,36 @@ bool is_better(const Scores& scores, const Scores& best, const std::vector<Metri
 StepTimes& StepTimes::operator+=(const StepTimes& other) {
   training += other.training;
   data += other.data;
-  sum += other.sum;
-  agree += other.agree;
+  reduce += other.reduce;
+  consensus += other.consensus;
   update += other.update;
   publish += other.publish;
   return *this;
 }
 
-void Progress::go_on_from(const CheckpointState& state, double rate) {
-  step = state.step;
-  start -= duration(state.time);
-  epoch_start -= duration(state.epoch_time);
-  run = state.run_times;
-  epoch = state.epoch_times;
-  epoch_sums = state.epoch_sums;
-  result.best = state.best;
-  result.best_epoch = state.best_epoch;
-  result.last = state.last;
-  best_step = state.best_step;
-  if (step == 0) return;
-  report.step = step;
-  report.epoch = static_cast<int>((step - 1) / steps_per_epoch) + 1;
-  report.rate = rate;
-  report.time = state.time;
-  report_shares();
-}
-
-CheckpointState Progress::state(bool pending) const {
-  return {.step = step,
-          .steps_per_epoch = steps_per_epoch,
-          .evaluated = !pending,
-          .time = seconds(Clock::now() - start),
-          .epoch_time = seconds(Clock::now() - epoch_start),
-          .run_times = run,
-          .epoch_times = epoch,
-          .epoch_sums = epoch_sums,
-          .best = result.best,
-          .last = result.last,
-          .best_step = best_step,
-          .best_epoch = result.best_epoch};
-}
-
-Progress::Clock::duration Progress::time_to_stop(Clock::duration longest_save) const {
-  // Never measured, a checkpoint may take this long; measured, twice as long the next time.
+Progress::Clock::duration Progress::time_to_stop() const {
+  // A checkpoint that was never measured may take this long; a measured one twice as long as the longest.
   constexpr auto kUnmeasured = std::chrono::seconds(10), kLeast = std::chrono::seconds(1);
   const Clock::duration save =
       longest_save == Clock::duration{} ? kUnmeasured : std::max<Clock::duration>(2 * longest_save, kLeast);
-  // An evaluation asks now and then whether to stop, as often as some steps would.
+  // An evaluation asks whether to stop once in a time of about this many steps.
   constexpr int kSteps = 6;
   return kSteps * longest_step + save;
+}
+
+StepTimes& Progress::begin_step(double rate) {
+  step_start = Clock::now();
+  report.step = step + 1;
+  report.epoch = static_cast<int>(step / steps_per_epoch) + 1;
+  report.rate = rate;
+  report.logged = report.step % log_every == 0;
+  report.times = {};
+  return report.times;
+}
+
+void Progress::note(double loss, bool stops) {
+  losses.add(loss);
+  result.stopped = stops;
 }
 
 void Progress::end_step(std::span<const double> metric_sums) {

@@ -6,52 +6,50 @@
 #include <span>
 #include <vector>
 
-#include "models/checkpoints/checkpoint_state.h"
-#include "models/guards/divergence.h"
+#include "models/training/loss_history.h"
 #include "models/training/observer.h"
 
 namespace trainer {
 
-/// Where a run stands, as its observers are told. Nothing is allocated from one step to the next.
+/// Where a run stands. Nothing is allocated from one step to the next.
 struct Progress {
   using Clock = std::chrono::steady_clock;
 
-  std::int64_t steps_per_epoch = 1;
-  std::int64_t step = 0;  ///< steps done
-  Clock::time_point start = Clock::now(), epoch_start = start;
+  std::int64_t steps_per_epoch = 1, total_steps = 0;
+  std::int64_t log_every = 1;   ///< steps
+  std::int64_t first_step = 0;  ///< steps done before this process
+  std::int64_t step = 0;        ///< steps done
+  bool is_pending = false;  ///< the run begins with what follows a step: evaluation, end of epoch, checkpoint
+  Clock::time_point start = Clock::now(), epoch_start = start, step_start = start;
   StepTimes run, epoch;
   Scores epoch_sums;  ///< losses of the epoch's steps, each times its labels; labels, then the metrics' sums
   LossHistory losses;
-  StepReport report;                 ///< of the step just done
-  std::optional<Scores> evaluation;  ///< after the step just done
+  StepReport report;                 ///< of the step under way, or the last one
+  std::optional<Scores> evaluation;  ///< after the last step
   bool best = false;                 ///< that evaluation is the best one so far
   std::int64_t best_step = 0;
   RunResult result;
-  Clock::time_point saved = start;  ///< when the last checkpoint was begun
-  bool save_asked = false;          ///< minutes have passed since
-  bool all_written = true;          ///< no rank is busy with it any more
-  Clock::duration longest_step{};
+  Clock::duration longest_step{}, longest_save{};  ///< 0: never measured
 
-  /// What it may take to end the step under way and to save; `longest_save`: 0 when it was never measured.
-  Clock::duration time_to_stop(Clock::duration longest_save) const;
+  bool is_done() const { return step >= total_steps || result.stopped; }
+  bool ends_epoch() const { return step > 0 && (step % steps_per_epoch == 0 || step == total_steps); }
+  /// What it may take to end the step under way and to save.
+  Clock::duration time_to_stop() const;
 
-  /// Continues a run; `rate` is that of the last step.
-  void go_on_from(const CheckpointState& state, double rate);
-  /// All of it that a checkpoint keeps; `pending`: what follows the step is still to be done.
-  CheckpointState state(bool pending) const;
-
-  /// Counts the step that `report.scores` and `report.times` are of; `metric_sums`: as BatchRunner gives
-  /// them.
+  /// Starts the report of the next step; its times are to be filled.
+  StepTimes& begin_step(double rate);
+  /// The loss of the step under way, and whether the run stops after it.
+  void note(double loss, bool stops);
+  /// Counts the step that `report.scores` and `report.times` are of; `metric_sums`: BatchRunner's.
   void end_step(std::span<const double> metric_sums);
-  /// An evaluation after the step just done, scored by these metrics.
+  /// An evaluation after the last step, scored by these metrics.
   void see(const Scores& scores, const std::vector<MetricFacts>& metrics);
   /// Without the values of metrics over the epoch.
   EpochReport epoch_report() const;
   void begin_epoch();
-  /// The result, once the last step is done.
+  /// Fills the result, once the last step is done.
   void end();
-
- private:
+  /// Fills the report's shares of the epoch's time.
   void report_shares();
 };
 

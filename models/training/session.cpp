@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "models/checkpoints/checkpoint_state.h"
 #include "models/network/partition.h"
 #include "models/optimizers/optimizer.h"
 #include "models/schedules/schedule.h"
@@ -81,10 +80,10 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
     if (std::ranges::count(metrics_, name, [](const auto& metric) { return metric->name(); }) > 1)
       config.fail("", "the metric " + name + " is there twice");
   }
-  if (metric_sums() > CheckpointState::kMostNumbers)
+  if (metric_sums() > kMostMetricSums)
     root.at("train").fail("metrics",
                           fmt::format("metrics add up {} numbers in every step; checkpoints keep {} at most",
-                                      metric_sums(), CheckpointState::kMostNumbers),
+                                      metric_sums(), kMostMetricSums),
                           "`mae` instead of `r2`, or fewer of them");
 }
 

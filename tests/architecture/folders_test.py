@@ -36,7 +36,6 @@ homes = {
 }
 # Pairs of folders that still include each other. The list only shrinks.
 still_both_ways = {
-    ('models/checkpoints', 'models/training'),
     ('models/guards', 'models/training'),
     ('models/layers', 'models/network'),
 }

@@ -6,7 +6,7 @@
 #include "engine/config/config_tree.h"
 #include "engine/system/host.h"
 #include "models/layers/layer.h"
-#include "models/training/trainer.h"
+#include "models/runs/training_run.h"
 #include "tests/support/mpi_main.h"
 #include "tests/support/noise_dataset.h"
 #include "tests/support/temporary_folder.h"
@@ -58,7 +58,7 @@ std::string said(const Fault& what, int model_ranks = 1, const std::string& sett
   Session session(tree.root(),
                   Data{.name = "noise", .train = std::make_unique<NoiseDataset>(200, sample, 10, 1)}, mesh,
                   pool);
-  Trainer trainer(tree.root(), session, {.reducer = {.crowded = true}});
+  TrainingRun trainer(tree.root(), session, {.reducer = {.crowded = true}});
   const TemporaryFolder folder;
   try {
     trainer.run({}, folder.path());

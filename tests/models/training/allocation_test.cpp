@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "engine/config/config_tree.h"
-#include "models/training/trainer.h"
+#include "models/runs/training_run.h"
 #include "tests/support/noise_dataset.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/token_dataset.h"
@@ -77,7 +77,7 @@ TEST_CASE("a hundred training steps allocate nothing", "[training]") {
   else
     data.train = std::make_unique<TokenDataset>(16 * 500, 12, 10, 1);
   Session session(tree.root(), std::move(data), mesh, pool);
-  Trainer trainer(tree.root(), session, {});
+  TrainingRun trainer(tree.root(), session, {});
   Watch watch;
   const TemporaryFolder folder;
   trainer.run({&watch}, folder.path());

@@ -1,7 +1,7 @@
 #include "tests/models/training/built_session.h"
 
+#include "models/runs/training_run.h"
 #include "models/training/evaluation.h"
-#include "models/training/trainer.h"
 #include "tests/models/training/placed_run.h"
 
 namespace trainer {
@@ -16,7 +16,7 @@ BuiltSession::BuiltSession(Communicator& world, const Text& text, Data data, con
       session_(tree_.root(), std::move(data), mesh_, pool_) {}
 
 std::vector<double> BuiltSession::train(const std::filesystem::path& folder) {
-  Trainer trainer(tree_.root(), session_, {});
+  TrainingRun trainer(tree_.root(), session_, {});
   std::vector<double> numbers;
   Losses observer(numbers);
   trainer.run({&observer}, folder);

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "engine/config/config_tree.h"
-#include "models/training/trainer.h"
+#include "models/runs/training_run.h"
 #include "tests/support/mpi_main.h"
 #include "tests/support/noise_dataset.h"
 #include "tests/support/temporary_folder.h"
@@ -88,7 +88,7 @@ long calls_in_ten_steps(int ranks_per_node, int threads, const std::string& mode
   ThreadPool pool(threads, true);
   Data data{.name = "noise", .train = std::make_unique<NoiseDataset>(100, Shape{8, 8, 1}, 10, 1)};
   Session session(tree.root(), std::move(data), mesh, pool);
-  Trainer trainer(tree.root(), session, {.reducer = {.bucket_floats = 100, .crowded = true}});
+  TrainingRun trainer(tree.root(), session, {.reducer = {.bucket_floats = 100, .crowded = true}});
   Watch watch;
   const TemporaryFolder folder;
   trainer.run({&watch}, folder.path());

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "engine/config/config_tree.h"
+#include "models/runs/training_run.h"
 #include "models/training/evaluation.h"
-#include "models/training/trainer.h"
 #include "tests/support/noise_dataset.h"
 #include "tests/support/spoken_dataset.h"
 #include "tests/support/temporary_folder.h"
@@ -65,9 +65,9 @@ Run train(Communicator& world, const Placement& placement, const Work& work) {
   data.augmentation = Augmentation(tree.root().at("data").items("augment"), data.train->sample(), 1);
   data.mixup = Mixup(work.mixup, 207, 1);
   Session session(tree.root(), std::move(data), mesh, pool);
-  Trainer trainer(tree.root(), session,
-                  {.initial_weights = work.initial_weights,
-                   .reducer = {.bucket_floats = 500, .share = placement.share, .crowded = true}});
+  TrainingRun trainer(tree.root(), session,
+                      {.initial_weights = work.initial_weights,
+                       .reducer = {.bucket_floats = 500, .share = placement.share, .crowded = true}});
   if (work.from) {
     if (world.rank() == 0) trainer.check_fit(*work.from, "there");
     trainer.restore(world.rank() == 0 ? *work.from : Checkpoint{});

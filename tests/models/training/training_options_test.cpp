@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "engine/config/config_tree.h"
-#include "models/training/trainer.h"
+#include "models/runs/training_run.h"
 #include "tests/models/training/placed_run.h"
 #include "tests/support/noise_dataset.h"
 #include "tests/support/temporary_folder.h"
@@ -189,7 +189,7 @@ TEST_CASE("metrics of an epoch are those of all its samples at once, not means o
   ThreadPool pool(1, true);
   const auto samples = [] { return std::make_unique<NoiseDataset>(107, Shape{8, 8, 1}, 10, 1); };
   Session session(tree.root(), {.name = "noise", .train = samples(), .test = samples()}, mesh, pool);
-  Trainer trainer(tree.root(), session, {.reducer = {.crowded = true}});
+  TrainingRun trainer(tree.root(), session, {.reducer = {.crowded = true}});
   Epochs epochs;
   const TemporaryFolder folder;
   trainer.run({&epochs}, folder.path());

@@ -1,4 +1,4 @@
-#include "models/guards/divergence.h"
+#include "models/training/divergence.h"
 
 #include <fmt/format.h>
 
@@ -11,12 +11,6 @@
 
 namespace trainer {
 namespace {
-
-std::string short_number(double number) {
-  if (std::isnan(number)) return "NaN";
-  if (std::isinf(number)) return number > 0 ? "infinity" : "-infinity";
-  return fmt::format("{:.3g}", number);
-}
 
 /// The parameter with the largest number, and that number: "dense1.weight 4.1e+19".
 std::string largest_parameter(std::span<const Parameter> parameters, std::span<const float> values) {
@@ -67,16 +61,6 @@ Witness witness(const DivergenceFacts& facts) {
 
 }  // namespace
 
-void LossHistory::add(double loss) { losses_[static_cast<std::size_t>(count_++) % losses_.size()] = loss; }
-
-std::string LossHistory::text() const {
-  const auto kept = static_cast<std::int64_t>(losses_.size());
-  std::string text;
-  for (std::int64_t i = std::max<std::int64_t>(0, count_ - kept); i < count_; ++i)
-    text += (text.empty() ? "" : " > ") + short_number(losses_[static_cast<std::size_t>(i % kept)]);
-  return text;
-}
-
 Error divergence(Communicator& world, const DivergenceFacts& facts) {
   // Among ranks that saw as much, the lowest is the one to name.
   const Witness mine = witness(facts);
@@ -100,7 +84,7 @@ Error divergence(Communicator& world, const DivergenceFacts& facts) {
   if (level > Witness::kNothing && place[0] != 0) message.what += fmt::format(" ({})", place.data());
   message.notes.push_back(fmt::format("lr {:.3g}; loss {}; largest: {}", facts.rate, facts.losses.text(),
                                       largest_parameter(facts.parameters, facts.values)));
-  if (!facts.checkpoint.empty()) message.notes.push_back("last checkpoint: " + facts.checkpoint.string());
+  message.notes.insert(message.notes.end(), facts.notes.begin(), facts.notes.end());
   return Error(ExitCode::diverged, {message});
 }
 

@@ -1,4 +1,4 @@
-#include "models/guards/divergence.h"
+#include "models/training/divergence.h"
 
 #include <catch2/catch.hpp>
 #include <limits>
@@ -33,7 +33,7 @@ std::string told(double own_loss, std::size_t place, float worst) {
                                                 .rate = 0.1,
                                                 .parameters = parameters,
                                                 .values = values,
-                                                .checkpoint = {}});
+                                                .notes = {}});
   CHECK(error.code() == ExitCode::diverged);
   return error.diagnostics()[0].what;
 }

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,21 +9,9 @@
 #include "engine/core/range.h"
 #include "engine/parallel/communicator.h"
 #include "models/network/plan.h"
+#include "models/training/loss_history.h"
 
 namespace trainer {
-
-/// The last few losses, to show how a run went wrong.
-class LossHistory {
- public:
-  void add(double loss);
-  /// "2.31 > 18.4 > 3.1e+07 > NaN"
-  std::string text() const;
-  double last() const { return losses_[static_cast<std::size_t>(count_ - 1) % losses_.size()]; }
-
- private:
-  std::array<double, 4> losses_{};
-  std::int64_t count_ = 0;
-};
 
 /// What is known when a step was not finite.
 struct DivergenceFacts {
@@ -39,7 +25,7 @@ struct DivergenceFacts {
   double rate = 0;
   std::span<const Parameter> parameters;
   std::span<const float> values;
-  std::filesystem::path checkpoint;  ///< the last one; empty when there is none
+  std::vector<std::string> notes;  ///< to be added to the message
 };
 
 /// The error that ends a run whose loss, gradient or array is not finite: names the step, the rank that saw

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <filesystem>
+
+#include "models/checkpoints/checkpoint_writer.h"
+#include "models/training/divergence_check.h"
+#include "models/training/observers.h"
+#include "models/training/training_parts.h"
+
+namespace trainer {
+
+/// Saves checkpoints when `train.checkpoint` says so, when an evaluation is the best so far, and when the run
+/// stops. A thread writes them beside training.
+class CheckpointHook final : public Hook {
+ public:
+  /// `base`: what stays the same in all checkpoints of the run. `folder` matters on world rank 0 only. `all`:
+  /// the hooks of the run. Collective.
+  CheckpointHook(TrainingParts& parts, CheckpointFolder folder, CheckpointState base,
+                 const Observers& observers, Hook& all);
+
+  void before_consensus(const Progress& run, Signals& mine) override;
+  void before_update(std::int64_t step, const Signals& all) override;
+  void between_steps(Progress& run) override;
+  void on_divergence(std::vector<std::string>& notes) override;
+  void on_end(Progress& run) override;
+
+ private:
+  using Clock = Progress::Clock;
+  /// `pending`: what follows the step is still to be done.
+  void save(Progress& run, bool pending);
+
+  TrainingParts& parts_;
+  CheckpointState base_;
+  const Observers& observers_;
+  Hook& all_;
+  DivergenceCheck divergence_;
+  CheckpointWriter writer_;
+  Clock::time_point saved_ = Clock::now();  ///< when the last checkpoint was begun
+  bool is_asked_ = false;                   ///< by the clock, since then
+};
+
+}  // namespace trainer

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "models/checkpoints/checkpoint_state.h"
+#include "models/training/progress.h"
+
+namespace trainer {
+
+/// Writes to `state` what a checkpoint keeps of `run`; `pending`: what follows the last step is still to be
+/// done.
+void store(const Progress& run, bool pending, CheckpointState& state);
+
+/// Resumes from `state`; `rate`: the learning rate of its last step.
+void resume(Progress& run, const CheckpointState& state, double rate);
+
+}  // namespace trainer

@@ -1,0 +1,141 @@
+#include "models/runs/training_run.h"
+
+#include "engine/parallel/broadcast_text.h"
+#include "engine/system/memory_use.h"
+#include "models/checkpoints/checkpoint_hook.h"
+#include "models/checkpoints/progress_state.h"
+#include "models/checkpoints/weights.h"
+#include "models/guards/memory_watch.h"
+#include "models/guards/replica_guard.h"
+#include "models/guards/sample_guard.h"
+#include "models/initializers/initializer.h"
+#include "models/training/clipping.h"
+#include "models/training/evaluation_hook.h"
+#include "models/training/trainer.h"
+
+namespace trainer {
+namespace {
+
+std::string fingerprint(const Data& data) {
+  std::string text = data.name + ", " + std::to_string(data.train->size()) + " samples";
+  for (const std::string& line : data.fingerprint) text += "; " + line;
+  return text;
+}
+
+}  // namespace
+
+TrainingRun::TrainingRun(const Config& root, Session& session, const Options& options)
+    : session_(session), options_(options), parts_(root, session, options.reducer) {
+  if (session.settings().crosscheck > 0) crosscheck_.emplace(root, parts_);
+  set_initial_values(root.at("model"));
+}
+
+void TrainingRun::set_initial_values(const Config& model) {
+  Network& network = session_.network();
+  const std::span<float> values = parts_.window.values();
+  if (!options_.initial_weights.empty()) {
+    load_weights(options_.initial_weights, network.plan(), values, network.states());
+  } else if (!options_.resumes) {
+    initialize(network.plan().parameters(), session_.settings().seed, values);
+    if (model.has("weights")) {
+      const Config weights = model.at("weights");
+      load_weights_except(weights.get<std::vector<std::string>>("except"), weights.get<std::string>("file"),
+                          network.plan(), values, network.states());
+    }
+  }
+  parts_.reducer->publish();
+  parts_.ema.begin();
+}
+
+void TrainingRun::check_fit(const Checkpoint& checkpoint, const std::string& place) const {
+  const Plan& plan = session_.network().plan();
+  check_tensors(checkpoint.model, plan, {""}, true, place);
+  std::vector<std::string> suffixes;
+  for (const std::string& state : parts_.state_names()) suffixes.push_back("." + state);
+  check_tensors(checkpoint.optimizer, plan, suffixes, false, place);
+  const CheckpointState& state = checkpoint.state;
+  const bool same_sums =
+      state.epoch_sums.samples == 0 || state.epoch_sums.metrics.size() == session_.metric_sums();
+  const auto same_metrics = [&](const std::optional<Scores>& scores) {
+    return !scores || scores->metrics.size() == parts_.facts.metrics.size();
+  };
+  if (!same_sums || !same_metrics(state.best) || !same_metrics(state.last) ||
+      state.schedule.size() != parts_.schedule->state().size())
+    throw Error(ExitCode::weights,
+                {Diagnostic{.what = "the checkpoint was made with another schedule or other metrics",
+                            .place = place}});
+  if (state.data != fingerprint(session_.data()) || state.steps_per_epoch != parts_.facts.steps_per_epoch)
+    throw Error(ExitCode::data,
+                {Diagnostic{.what = "the data is not what the run learned from",
+                            .place = place,
+                            .notes = {"then: " + state.data, "now: " + fingerprint(session_.data())}}});
+}
+
+void TrainingRun::restore(const Checkpoint& checkpoint) {
+  Communicator& world = session_.mesh().world();
+  const Plan& plan = session_.network().plan();
+  const std::vector<std::string> names = parts_.state_names();
+  spread_tensors(checkpoint.model, plan, "", parts_.window.values(), world);
+  spread_states(checkpoint.model, plan, session_.network().states(), world);
+  std::vector<float> flat(static_cast<std::size_t>(plan.parameter_end()));
+  for (std::size_t state = 0; state < names.size(); ++state) {
+    spread_tensors(checkpoint.optimizer, plan, "." + names[state], flat, world);
+    parts_.shard.set_state(state, flat);
+  }
+  parts_.reducer->publish();
+  std::string text = text_of(checkpoint.state);
+  broadcast_text(world, text);
+  start_ = parse_checkpoint_state(text);
+  parts_.schedule->restore(start_.schedule);
+  parts_.ema.restore(start_.step);
+  parts_.facts.first_step = start_.step;
+}
+
+RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::filesystem::path& directory) {
+  const TrainSettings& settings = session_.settings();
+  Communicator& world = session_.mesh().world();
+  CheckpointFolder folder(directory, settings.keep);
+  if (world.rank() == 0) folder.go_on(start_.step, start_.best ? start_.best_step : -1);
+  Progress progress{.steps_per_epoch = parts_.facts.steps_per_epoch,
+                    .total_steps = parts_.facts.total_steps,
+                    .log_every = settings.log_every};
+  resume(progress, start_, start_.step > 0 ? parts_.schedule->at(start_.step - 1) : 0);
+
+  Hooks hooks;
+  Observers reports(observers, world.rank() == 0);
+  StopRequest stop(options_.asked_to_stop, options_.deadline);
+  Clipping clipping(settings, parts_.shard, parts_.scalars, session_.mesh().model());
+  std::optional<MemoryWatch> memory;
+  std::optional<ReplicaGuard> replicas;
+  std::optional<SampleGuard> samples;
+  EvaluationHook evaluation(parts_, reports, stop, hooks);
+  EpochHook epochs(parts_, reports);
+  CheckpointHook checkpoints(
+      parts_, std::move(folder),
+      {.seed = settings.seed, .data = fingerprint(session_.data()), .config = options_.config}, reports,
+      hooks);
+  hooks.add(reports);
+  hooks.add(stop);
+  hooks.add(clipping);
+  if (crosscheck_) hooks.add(*crosscheck_);
+  if (settings.guards.kind != Cadence::Kind::never) {
+    hooks.add(memory.emplace(parts_));
+    hooks.add(replicas.emplace(session_.network().plan(), session_.network().states(), session_.mesh(),
+                               parts_.window, settings.guards.count));
+    hooks.add(samples.emplace(parts_));
+  }
+  hooks.add(evaluation);
+  hooks.add(epochs);
+  hooks.add(checkpoints);
+
+  reports.notify([&](Observer& observer) { observer.on_start(parts_.facts); });
+  Trainer(parts_).train(progress, hooks);
+  progress.end();
+  // No rank frees memory before all have measured theirs.
+  progress.result.memory = proportional_memory();
+  world.sum(std::span(&progress.result.memory, 1));
+  reports.notify([&](Observer& observer) { observer.on_end(progress.result); });
+  return progress.result;
+}
+
+}  // namespace trainer

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/checkpoints/checkpoint.h"
+#include "models/guards/crosscheck.h"
+#include "models/training/training_parts.h"
+
+namespace trainer {
+
+/// A run of training: the loop with its hooks, from initial values or from a checkpoint. Every rank has one
+/// and all make the same calls.
+class TrainingRun {
+ public:
+  struct Options {
+    std::string config;           ///< the resolved configuration, for checkpoints
+    std::string initial_weights;  ///< a safetensors file; empty: as the model says
+    bool resumes = false;         ///< restore() follows: nothing is initialised, no file of weights is read
+    ParameterWindow::Options reducer;
+    /// True on any rank: the run stops after the step under way, or during an evaluation. Asked at each step.
+    std::function<bool()> asked_to_stop;
+    /// The run stops early enough to have saved by then; of world rank 0.
+    std::optional<std::chrono::steady_clock::time_point> deadline;
+  };
+  /// Collective. From here on the session's network reads this run's parameters. Error(weights) when the
+  /// initial ones do not fit.
+  TrainingRun(const Config& root, Session& session, const Options& options);
+
+  /// Error(weights) when the tensors do not fit the model, Error(data) when the run had other data. `place`
+  /// names the checkpoint. Not collective.
+  void check_fit(const Checkpoint& checkpoint, const std::string& place) const;
+  /// Resumes from a checkpoint that fits, which matters on world rank 0 only. Collective.
+  void restore(const Checkpoint& checkpoint);
+  /// True if no step is left to do.
+  bool is_finished() const {
+    return start_.step >= parts_.facts.total_steps && start_.step > 0 && start_.evaluated;
+  }
+
+  const RunFacts& facts() const { return parts_.facts; }
+  /// "sgd lr 0.05 momentum 0.9"
+  std::string optimizer_text() const { return parts_.optimizer->text(); }
+  /// How gradients travel, for the header.
+  std::string transport() const { return parts_.window.transport(); }
+  bool lacks_shared_memory() const { return parts_.window.lacks_shared_memory(); }
+
+  /// Trains to the end, or until a stop. Notifies `observers` on world rank 0 only. Error(diverged) on all
+  /// ranks when a value is not finite. Checkpoints go into `directory`, which matters on world rank 0 only.
+  RunResult run(const std::vector<Observer*>& observers, const std::filesystem::path& directory);
+
+ private:
+  /// The network's first values: a file's, or those of the configuration. Collective.
+  void set_initial_values(const Config& model);
+
+  Session& session_;
+  Options options_;
+  TrainingParts parts_;
+  std::optional<Crosscheck> crosscheck_;  ///< of train.crosscheck
+  CheckpointState start_;
+};
+
+}  // namespace trainer

@@ -1,0 +1,41 @@
+#include "models/training/evaluation_hook.h"
+
+#include "models/training/evaluation.h"
+
+namespace trainer {
+
+bool EvaluationHook::is_due(const Progress& run) const {
+  return !run.result.stopped && parts_.session.evaluation_data() &&
+         parts_.session.settings().evaluate.due(run.step, run.steps_per_epoch, run.total_steps);
+}
+
+void EvaluationHook::between_steps(Progress& run) {
+  run.evaluation.reset();
+  run.best = false;
+  if (!is_due(run)) return;
+  std::optional<Scores> scores;
+  parts_.ema.with_average(run.step, all_, [&] {
+    scores = evaluate(parts_.session, *parts_.session.evaluation_data(),
+                      [&] { return stop_.is_due(run, Progress::Clock::now()); });
+  });
+  run.result.stopped = !scores;
+  if (!scores) return;
+  parts_.schedule->see(scores->loss);
+  run.see(*scores, parts_.facts.metrics);
+  observers_.notify([&](Observer& observer) {
+    observer.on_evaluation(run.report, parts_.facts.evaluation_split, *run.evaluation);
+  });
+}
+
+void EpochHook::between_steps(Progress& run) {
+  if (run.result.stopped) return;
+  if (run.ends_epoch()) {
+    EpochReport report = run.epoch_report();
+    parts_.session.metric_values(run.epoch_sums.metrics, report.train.metrics);
+    observers_.notify([&](Observer& observer) { observer.on_epoch(report); });
+  }
+  // A last epoch that is cut short continues where the run is made longer.
+  if (run.step % run.steps_per_epoch == 0) run.begin_epoch();
+}
+
+}  // namespace trainer

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "models/training/observers.h"
+#include "models/training/stop_request.h"
+#include "models/training/training_parts.h"
+
+namespace trainer {
+
+/// Evaluates the model between steps when `train.evaluate` says so, with the EMA of the weights if there is
+/// one.
+class EvaluationHook final : public Hook {
+ public:
+  /// `all`: the hooks of the run.
+  EvaluationHook(TrainingParts& parts, const Observers& observers, const StopRequest& stop, Hook& all)
+      : parts_(parts), observers_(observers), stop_(stop), all_(all) {}
+
+  /// Stops the run if a stop was requested in its midst.
+  void between_steps(Progress& run) override;
+
+ private:
+  bool is_due(const Progress& run) const;
+
+  TrainingParts& parts_;
+  const Observers& observers_;
+  const StopRequest& stop_;
+  Hook& all_;
+};
+
+/// Reports the end of each epoch.
+class EpochHook final : public Hook {
+ public:
+  EpochHook(TrainingParts& parts, const Observers& observers) : parts_(parts), observers_(observers) {}
+
+  void between_steps(Progress& run) override;
+
+ private:
+  TrainingParts& parts_;
+  const Observers& observers_;
+};
+
+}  // namespace trainer

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/training/batch.h"
+#include "models/training/progress.h"
+
+namespace trainer {
+
+/// What a rank reports in a step; after the consensus, what any rank reports.
+struct Signals {
+  bool diverged = false;  ///< a loss or gradient is not finite
+  bool stop = false;      ///< the run should stop
+  bool save = false;      ///< a checkpoint is due by the clock
+  bool writing = false;   ///< a checkpoint is on its way to the disk
+  double largest = 0;     ///< OptimizerShard::largest_gradient(), the largest of all data ranks
+};
+
+/// An object that the training loop calls before, within and after a step. All ranks have the same hooks in
+/// the same order, so hooks may make collective calls. Steps are counted from 0.
+class Hook {
+ public:
+  virtual ~Hook() = default;
+
+  /// Parameters and states are those after `done` steps; the loop begins.
+  virtual void on_start(std::int64_t /*done*/) {}
+  virtual void before_step(std::int64_t /*step*/) {}
+  /// True if the gradients of this batch must not be reduced before after_backward().
+  virtual bool holds_gradients(const MicroBatch&) { return false; }
+  /// The workers' gradients are computed.
+  virtual void after_backward(const MicroBatch&) {}
+  /// Gradients are reduced. Adds to what this rank reports.
+  virtual void before_consensus(const Progress&, Signals&) {}
+  /// All is finite on all ranks; the update follows.
+  virtual void before_update(std::int64_t /*step*/, const Signals&) {}
+  /// This rank's shard is updated; `done`: steps before this update.
+  virtual void before_publish(std::int64_t /*done*/) {}
+  /// All ranks have all parameters after `done` steps.
+  virtual void after_publish(std::int64_t /*done*/) {}
+  virtual void after_step(Progress&) {}
+  /// A checkpoint of the parameters and states after `done` steps begins.
+  virtual void before_save(std::int64_t /*done*/) {}
+  /// After after_step(), and at the start of a run that was stopped before this was done: evaluation, the end
+  /// of an epoch, checkpoints.
+  virtual void between_steps(Progress&) {}
+  /// The run ends because a value is not finite. Adds notes for the message of world rank 0.
+  virtual void on_divergence(std::vector<std::string>& /*notes*/) {}
+  /// The loop has ended without an error.
+  virtual void on_end(Progress&) {}
+};
+
+/// Calls each of its hooks, in order.
+class Hooks final : public Hook {
+ public:
+  void add(Hook& hook) { hooks_.push_back(&hook); }
+
+  void on_start(std::int64_t done) override {
+    for (Hook* hook : hooks_) hook->on_start(done);
+  }
+  void before_step(std::int64_t step) override {
+    for (Hook* hook : hooks_) hook->before_step(step);
+  }
+  bool holds_gradients(const MicroBatch& batch) override {
+    bool holds = false;
+    for (Hook* hook : hooks_) holds |= hook->holds_gradients(batch);
+    return holds;
+  }
+  void after_backward(const MicroBatch& batch) override {
+    for (Hook* hook : hooks_) hook->after_backward(batch);
+  }
+  void before_consensus(const Progress& run, Signals& mine) override {
+    for (Hook* hook : hooks_) hook->before_consensus(run, mine);
+  }
+  void before_update(std::int64_t step, const Signals& all) override {
+    for (Hook* hook : hooks_) hook->before_update(step, all);
+  }
+  void before_publish(std::int64_t done) override {
+    for (Hook* hook : hooks_) hook->before_publish(done);
+  }
+  void after_publish(std::int64_t done) override {
+    for (Hook* hook : hooks_) hook->after_publish(done);
+  }
+  void after_step(Progress& run) override {
+    for (Hook* hook : hooks_) hook->after_step(run);
+  }
+  void before_save(std::int64_t done) override {
+    for (Hook* hook : hooks_) hook->before_save(done);
+  }
+  void between_steps(Progress& run) override {
+    for (Hook* hook : hooks_) hook->between_steps(run);
+  }
+  void on_divergence(std::vector<std::string>& notes) override {
+    for (Hook* hook : hooks_) hook->on_divergence(notes);
+  }
+  void on_end(Progress& run) override {
+    for (Hook* hook : hooks_) hook->on_end(run);
+  }
+
+ private:
+  std::vector<Hook*> hooks_;
+};
+
+}  // namespace trainer

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "models/training/hook.h"
+
+namespace trainer {
+
+/// Signals that the run should stop: a signal of the system, or a time limit.
+struct StopRequest final : Hook {
+  std::function<bool()> is_asked;  ///< asked at each step, and during evaluations
+  /// The run stops early enough to have saved by then; on world rank 0.
+  std::optional<Progress::Clock::time_point> deadline;
+
+  StopRequest(std::function<bool()> asked, std::optional<Progress::Clock::time_point> until)
+      : is_asked(std::move(asked)), deadline(until) {}
+
+  bool is_due(const Progress& run, Progress::Clock::time_point now) const {
+    if (is_asked && is_asked()) return true;
+    return deadline && now + run.time_to_stop() >= *deadline;
+  }
+  void before_consensus(const Progress& run, Signals& mine) override {
+    mine.stop |= is_due(run, run.step_start);
+  }
+};
+
+}  // namespace trainer

@@ -1,0 +1,136 @@
+#include "models/training/training_parts.h"
+
+#include <algorithm>
+
+#include "engine/system/cores.h"
+
+namespace trainer {
+namespace {
+
+BatchOrder::Options order_options(const Config& data, const Session& session, std::int64_t batch) {
+  return {.samples = session.data().train->size(),
+          .batch = batch,
+          .shuffle = data.get<bool>("shuffle"),
+          .drop_last = data.get<bool>("drop_last"),
+          .streams = data.get<bool>("streams"),
+          .seed = session.settings().seed};
+}
+
+RunFacts run_facts(const Session& session, std::int64_t steps_per_epoch) {
+  const std::int64_t total = session.settings().total_steps(steps_per_epoch);
+  return {.steps_per_epoch = steps_per_epoch,
+          .total_steps = total,
+          .batch = session.settings().batch,
+          .epochs = static_cast<int>((total + steps_per_epoch - 1) / steps_per_epoch),
+          .metrics = session.metric_facts(),
+          .evaluation_split = session.evaluation_split()};
+}
+
+std::unique_ptr<Schedule> make_schedule(const Config& train, const Session& session, double rate,
+                                        const RunFacts& facts) {
+  const ScheduleContext context{
+      .rate = rate, .steps_per_epoch = facts.steps_per_epoch, .total_steps = facts.total_steps};
+  auto schedule = Registry<Schedule, const ScheduleContext&>::make(train.at("schedule"), context);
+  if (!session.settings().warmup) return schedule;
+  return with_warmup(std::move(schedule), context.steps(*session.settings().warmup));
+}
+
+ParameterWindow::Options window_options(ParameterWindow::Options options, const Session& session) {
+  options.virtual_workers = session.exact_blocks();
+  return options;
+}
+
+/// Cores of this rank without a worker. Those that a quota grants are not this rank's alone.
+int idle_cores(const ThreadPool& pool, bool crowded) {
+  const std::vector<int> cores = usable_cores();
+  const int count = static_cast<int>(cores.size());
+  return crowded || granted_cores(cores) < count ? 0 : std::max(0, count - pool.size());
+}
+
+}  // namespace
+
+TrainingParts::TrainingParts(const Config& root, Session& its_session,
+                             const ParameterWindow::Options& options)
+    : session(its_session),
+      order(order_options(root.at("data"), session, session.settings().batch)),
+      facts(run_facts(session, order.steps_per_epoch())),
+      optimizer(Registry<Optimizer>::make(root.at("train").at("optimizer"))),
+      schedule(make_schedule(root.at("train"), session, optimizer->rate(), facts)),
+      window(session.mesh(), session.pool(), session.network().plan().parameter_borders(),
+             window_options(options, session)),
+      reducer(make_gradient_reducer(session.mesh(), session.pool(), window)),
+      scalars(session.mesh(), window),
+      statistics(session.mesh(), session.pool(), options.share, session.exact_blocks()),
+      batch(session, session.network()),
+      micro_batches_per_epoch(
+          BatchOrder(order_options(root.at("data"), session, session.settings().micro_batch()))
+              .steps_per_epoch()),
+      loader(session.data(),
+             {.order = order_options(root.at("data"), session, session.settings().micro_batch()),
+              .own_rows = [this](std::int64_t rows) { return batch.own_rows(rows); },
+              .end_step = first_number(facts.total_steps),
+              .workers = session.pool().size(),
+              .idle_cores = idle_cores(session.pool(), options.crowded)}),
+      shard(session.network().plan(), window, session.pool(),
+            {.states = optimizer->states().size(),
+             .initial = optimizer->initial(),
+             .counts_shared = session.mesh().model().rank() == 0,
+             .average = session.settings().ema,
+             .keeps_gradients = session.settings().accumulate > 1}),
+      consensus(scalars, session.mesh().model()),
+      ema(session.settings().ema > 0, shard, scalars, *reducer) {
+  optimizer->begin(facts.steps_per_epoch);
+  if (optimizer->requires_norms()) norms.emplace(session.network().plan().parameters().size());
+  session.network().attach(window.values(), window.all_gradients(), statistics);
+}
+
+std::int64_t TrainingParts::first_number(std::int64_t step) const {
+  return step / facts.steps_per_epoch * micro_batches_per_epoch +
+         step % facts.steps_per_epoch * session.settings().accumulate;
+}
+
+MicroBatch TrainingParts::first_micro_batch(std::int64_t step) {
+  const std::span<const std::int64_t> samples = order.batch(step);
+  const auto rows = static_cast<std::size_t>(session.settings().micro_batch());
+  return {.samples = samples.first(std::min(rows, samples.size())),
+          .batch = samples,
+          .number = first_number(step),
+          .step = step};
+}
+
+MicroBatch TrainingParts::next_micro_batch(const MicroBatch& last) const {
+  const auto first = static_cast<std::size_t>(last.first + std::ssize(last.samples));
+  const auto rows = static_cast<std::size_t>(session.settings().micro_batch());
+  MicroBatch next = last;
+  next.samples = last.batch.subspan(first, std::min(rows, last.batch.size() - first));
+  next.first = static_cast<std::int64_t>(first);
+  ++next.number;
+  return next;
+}
+
+void TrainingParts::accumulate(const MicroBatch& micro_batch) {
+  if (!micro_batch.is_last()) {
+    shard.keep_gradients(micro_batch.is_first());
+    scalars.barrier();  // others may still read what this rank's next backward writes
+  } else if (!micro_batch.is_first()) {
+    shard.add_kept_gradients();
+  }
+}
+
+void TrainingParts::update(std::int64_t step, double rate) {
+  if (const auto momentum = schedule->momentum(step)) optimizer->set_momentum(*momentum);
+  if (norms) {
+    shard.direct(*optimizer, step);
+    norms->find(shard, scalars, session.mesh().model());
+  }
+  shard.update(*optimizer, static_cast<float>(rate), step);
+}
+
+std::vector<std::string> TrainingParts::state_names() const {
+  std::vector<std::string> names = optimizer->states();
+  // A checkpoint holds the average as the weights, and the weights as a state.
+  if (ema.is_on()) names.push_back("unaveraged");
+  return names;
+}
+
+}  // namespace trainer

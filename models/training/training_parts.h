@@ -1,0 +1,63 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "datasets/loading/row_loader.h"
+#include "engine/parallel/all_reduce.h"
+#include "engine/parallel/gradient_reducer.h"
+#include "models/optimizers/optimizer.h"
+#include "models/schedules/schedule.h"
+#include "models/training/batch.h"
+#include "models/training/batch_statistics.h"
+#include "models/training/consensus.h"
+#include "models/training/ema.h"
+#include "models/training/observer.h"
+#include "models/training/optimizer_shard.h"
+#include "models/training/parameter_norms.h"
+#include "models/training/session.h"
+
+namespace trainer {
+
+/// All that a training step works on. The training loop and its hooks share it.
+struct TrainingParts {
+  /// Collective. From here on the session's network reads the parameters of `window`.
+  TrainingParts(const Config& root, Session& session, const ParameterWindow::Options& options);
+  TrainingParts(const TrainingParts&) = delete;
+  TrainingParts& operator=(const TrainingParts&) = delete;
+
+  /// The first micro-batch of a step, and the one after `batch`; empty after the last.
+  MicroBatch first_micro_batch(std::int64_t step);
+  MicroBatch next_micro_batch(const MicroBatch& batch) const;
+  /// After reduction: puts the gradients of a micro-batch aside, or after the last one adds all.
+  void accumulate(const MicroBatch& batch);
+  /// The optimizer's step on this rank's shard.
+  void update(std::int64_t step, double rate);
+  /// Names of what the optimizer shard keeps for each parameter, as checkpoints have them.
+  std::vector<std::string> state_names() const;
+
+  Session& session;
+  BatchOrder order;
+  RunFacts facts;
+  std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<Schedule> schedule;
+  ParameterWindow window;
+  std::unique_ptr<GradientReducer> reducer;
+  AllReduce scalars;
+  BatchStatistics statistics;
+  BatchRunner batch;
+  std::int64_t micro_batches_per_epoch;
+  RowLoader loader;
+  OptimizerShard shard;
+  std::optional<ParameterNorms> norms;  ///< for an optimizer that requires them
+  Consensus consensus;
+  Ema ema;
+
+ private:
+  /// The number of a step's first micro-batch, counted over all steps.
+  std::int64_t first_number(std::int64_t step) const;
+};
+
+}  // namespace trainer
