@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <csignal>
 #include <memory>
 
@@ -7,22 +5,17 @@
 #include "cli/commands/open_run.h"
 #include "cli/commands/preflight_check.h"
 #include "cli/launching/collective_errors.h"
+#include "cli/launching/job_start.h"
 #include "cli/launching/launch.h"
+#include "cli/launching/process_limits.h"
+#include "cli/launching/rank_heartbeat.h"
 #include "cli/launching/restart.h"
-#include "engine/parallel/launcher.h"
+#include "cli/terminal/output.h"
+#include "engine/parallel/launcher_environment.h"
 #include "engine/parallel/mpi_world.h"
 #include "engine/system/subnormals.h"
 
 namespace trainer {
-
-void Job::print(std::string_view text) const {
-  if (world.rank() == 0) fmt::print("{}", text);
-}
-
-void Job::warn(std::string_view text) const {
-  if (world.rank() == 0) fmt::print(stderr, "{}", text);
-}
-
 namespace {
 
 int run_command(const Job& job) {
@@ -74,20 +67,26 @@ int run(Communicator& world, const std::vector<std::string>& words,
   Arguments arguments;
   run_collectively(world, [&] {
     arguments = parse_arguments(words);
-    if (was_launched()) return apply_restart(arguments, world.size());
+    if (is_launched()) return apply_restart(arguments, world.size());
     if (arguments.ranks == 0) return;
     if (launched_by_environment().ranks > 0)
       throw Error(ExitCode::ranks, "--ranks inside an MPI job",
                   "the launcher has started the processes: leave -n out");
     check_before_launch(arguments);
   });
-  if (arguments.ranks > 0 && !was_launched()) return launch(arguments, start);
+  if (arguments.verb != Verb::train) restore_interrupts();
+  if (arguments.ranks > 0 && !is_launched()) return launch(arguments, start);
   agree(world, program_facts(arguments));
-  const int code = run_command({arguments, world, start_of_job(start)});
-  // A full disk under standard output shows only now.
-  if (std::fflush(stdout) != 0 || std::ferror(stdout))
-    throw Error(ExitCode::failure, "cannot write standard output");
+  const int code = run_command({arguments, world, job_start(start)});
+  // A full disk under standard output shows only now; a run that was stopped and saved is that all the same.
+  if (!flush_output() && code == 0) throw Error(ExitCode::failure, "cannot write standard output");
   return code;
+}
+
+/// In a process that `trainer -n` started. Only the first ranks send heartbeats: a few are enough.
+bool sends_heartbeats() {
+  constexpr int kMostSenders = 16;
+  return is_launched() && launched_by_environment().rank < kMostSenders;
 }
 
 }  // namespace
@@ -96,11 +95,17 @@ int run(Communicator& world, const std::vector<std::string>& words,
 int main(int argc, char** argv) {
   using namespace trainer;
   const auto start = std::chrono::steady_clock::now();
+  open_standard_streams();
   flush_subnormals();
-  // A file that passes the limit (ulimit -f) is then an error like a full disk, not a death without a word.
+  // A file that passes the limit (ulimit -f) is then an error like a full disk, and no silent death.
   std::signal(SIGXFSZ, SIG_IGN);
+  std::unique_ptr<RankHeartbeat> heartbeat;
+  PrivateFolder shared_memory;
   std::unique_ptr<Communicator> world = solo();
   try {
+    prepare_stacks();
+    if (sends_heartbeats()) heartbeat = std::make_unique<RankHeartbeat>();
+    shared_memory = join_shared_memory_folder();
     world = start_world();
     return run(*world, {argv, argv + argc}, start);
   } catch (...) {

@@ -8,19 +8,21 @@
 
 namespace trainer {
 
-/// What a command is given. All ranks run it; every command is collective.
+/// The input of a command. All ranks run it: every command is collective.
 struct Job {
   const Arguments& arguments;
   Communicator& world;
-  std::chrono::steady_clock::time_point start;  ///< of the program, restarts included
+  std::chrono::steady_clock::time_point start;  ///< of the job, restarts included
 
-  /// Writes on standard output, a command's result; on rank 0 only.
+  /// On rank 0: writes a result for people on standard output.
   void print(std::string_view text) const;
-  /// The same on standard error.
+  /// The same for a format that programs read: no character is escaped.
+  void print_as_it_is(std::string_view bytes) const;
+  /// On rank 0: writes a message on standard error.
   void warn(std::string_view text) const;
 };
 
-/// What the program is to return: 130 when the run was stopped.
+/// Returns the exit code of the program: 130 if the run was stopped and saved.
 int train_command(const Job& job);
 void check_command(const Job& job);
 void config_command(const Job& job);

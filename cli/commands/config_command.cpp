@@ -14,8 +14,9 @@ void config_command(const Job& job) {
     resolved = tree.resolved_yaml();
     notes = tree.notes();
   });
-  for (const std::string& note : notes) job.warn("note: " + note + "\n");
-  job.print(resolved);
+  for (const std::string& note : notes) job.warn("note: " + note + "
+");
+  job.print_as_it_is(resolved);
 }
 
 }  // namespace trainer

@@ -83,12 +83,16 @@ void predict_command(const Job& job) {
   BatchStatistics team(work.mesh, work.pool, true, session.exact_blocks());
   session.network().attach(trained.values, {}, team);
   const std::vector<float> outputs = outputs_of(trained.run, files);
-  job.print(predictions_text(
+  const std::string text = predictions_text(
       {.files = files,
        .outputs = outputs,
        .classes = session.data().train->info().class_names,
        .are_scores = trained.run.config.root().at("model").at("loss").type() == "softmax_cross_entropy"},
-      arguments.prediction_format));
+      arguments.prediction_format);
+  if (arguments.prediction_format == PredictionFormat::best)
+    job.print(text);
+  else
+    job.print_as_it_is(text);
 }
 
 }  // namespace trainer

@@ -5,7 +5,7 @@
 namespace trainer {
 
 void schema_command(const Job& job) {
-  job.print(job.arguments.keys ? key_reference(run_settings()) : json_schema(run_settings()));
+  job.print_as_it_is(job.arguments.keys ? key_reference(run_settings()) : json_schema(run_settings()));
 }
 
 }  // namespace trainer

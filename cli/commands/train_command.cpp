@@ -8,7 +8,7 @@
 #include "cli/commands/run_start.h"
 #include "cli/launching/collective_errors.h"
 #include "cli/launching/launch.h"
-#include "cli/launching/restart.h"
+#include "cli/launching/rank_messages.h"
 #include "cli/reports/environment.h"
 #include "cli/reports/header.h"
 #include "cli/reports/report.h"
@@ -32,7 +32,7 @@ std::string run_name(const Arguments& arguments) {
   return stem == "config" && !folder.empty() && folder != "." && folder != ".." ? folder : stem;
 }
 
-/// The command line that makes this run again.
+/// The command line that repeats this run.
 std::string command_of(const Job& job) {
   std::vector<std::string> words = job.arguments.words;
   if (job.arguments.ranks == 0 && job.world.size() > 1)
@@ -40,15 +40,13 @@ std::string command_of(const Job& job) {
   return shell_line(words);
 }
 
-bool is_restartable(const Job& job) { return was_launched() && job.arguments.restarts > 0; }
-
 std::optional<std::chrono::steady_clock::time_point> deadline_of(const Job& job) {
   if (job.arguments.walltime == 0 || job.world.rank() != 0) return std::nullopt;
   return job.start + std::chrono::seconds(job.arguments.walltime);
 }
 
-/// The command line that goes on with the run, placed and guarded as it was; how it was shown it leaves out.
-std::string command_to_go_on(const Job& job, const std::string& run) {
+/// The command line that resumes the run with the same ranks and limits; flags of its display are left out.
+std::string command_to_resume(const Job& job, const std::string& run) {
   const Arguments& arguments = job.arguments;
   std::vector<std::string> words{"trainer"};
   const std::string ranks = std::to_string(job.world.size());
@@ -72,13 +70,16 @@ std::string command_to_go_on(const Job& job, const std::string& run) {
   return shell_line(words);
 }
 
-std::string stopped_text(const Job& job, const std::string& run, const TrainSettings& settings,
+bool saves_checkpoints(const Session& session) {
+  return session.settings().checkpoint.kind != Cadence::Kind::never;
+}
+
+std::string stopped_text(const Job& job, const std::string& run, const Session& session,
                          const RunFacts& facts, const RunResult& result) {
   const std::string when =
       fmt::format("stopped after step {} of {}", grouped(result.steps), grouped(facts.total_steps));
-  if (settings.checkpoint.kind == Cadence::Kind::never)
-    return when + "; nothing is saved (train.checkpoint: never)\n";
-  return fmt::format("{}; saved {}\ngo on with: {}\n", when, shell_line({run}), command_to_go_on(job, run));
+  if (!saves_checkpoints(session)) return when + "; nothing is saved (train.checkpoint: never)\n";
+  return fmt::format("{}; saved {}\nresume with: {}\n", when, shell_line({run}), command_to_resume(job, run));
 }
 
 std::string finished_text(const std::string& run, const RunFacts& facts, ProgressMode progress) {
@@ -90,14 +91,13 @@ std::string finished_text(const std::string& run, const RunFacts& facts, Progres
                      facts.total_steps, shell_line({"trainer", "eval", run}));
 }
 
-std::string saved_text(const std::string& run, const TrainSettings& settings) {
+std::string saved_text(const std::string& run, const Session& session) {
   std::string text = "saved " + shell_line({run}) + "   view: report.html";
-  if (settings.checkpoint.kind != Cadence::Kind::never)
-    text += "   use: " + shell_line({"trainer", "eval", run});
+  if (saves_checkpoints(session)) text += "   use: " + shell_line({"trainer", "eval", run});
   return text;
 }
 
-/// The run's directory on world rank 0, a new one or the one to go on in. Collective.
+/// On world rank 0: the run's directory, a new one or that of the resumed run. Collective.
 std::optional<RunDirectory> take_directory(const Job& job, const OpenRun& run, const CpuAffinity& affinity,
                                            RunStart& beginning) {
   const std::string config = run.config.resolved_yaml();
@@ -112,7 +112,7 @@ std::optional<RunDirectory> take_directory(const Job& job, const OpenRun& run, c
     } else {
       directory.emplace(RunDirectory::Options{job.arguments.out, run_name(job.arguments)}, description);
     }
-    if (was_launched()) tell_run(directory->path());
+    if (is_launched()) report_run(directory->path());
   };
   run_collectively(job.world, [&] {
     with_disk(job.world, "the beginning of the run directory", job.world.rank() == 0, take);
@@ -120,8 +120,8 @@ std::optional<RunDirectory> take_directory(const Job& job, const OpenRun& run, c
   return directory;
 }
 
-/// A run is whole without its report, which can be made again.
-void report_run(const Job& job, const std::string& run) {
+/// `trainer report` can write a report that fails here.
+void try_to_write_report(const Job& job, const std::string& run) {
   try {
     write_report(run);
   } catch (const Error& error) {
@@ -130,24 +130,27 @@ void report_run(const Job& job, const std::string& run) {
 }
 
 /// The last lines, on world rank 0.
-void tell_end(const Job& job, const Session& session, const RunFacts& facts, const RunResult& result,
-              const std::string& run) {
-  if (was_launched()) result.stopped ? tell_stopped() : tell_finished();
-  // Not a result, so that one who reads results is not misled; and a launcher may be on its way to the end.
+void report_result(const Job& job, const Session& session, const RunFacts& facts, const RunResult& result,
+                   const std::string& run) {
+  if (is_launched())
+    report_end(!result.stopped              ? RunEnd::finished
+               : saves_checkpoints(session) ? RunEnd::stopped
+                                            : RunEnd::stopped_unsaved);
+  // Standard output is for results. A launcher that ends may lose the message.
   if (result.stopped)
-    job.warn(stopped_text(job, run, session.settings(), facts, result));
+    job.warn(stopped_text(job, run, session, facts, result));
   else if (job.arguments.progress != ProgressMode::json)
     job.print((job.arguments.quiet ? "" : "\n") + result_line(facts, result) + "\n" +
-              saved_text(run, session.settings()) + "\n");
+              saved_text(run, session) + "\n");
 }
 
 }  // namespace
 
 int train_command(const Job& job) {
-  const StopSignals signals;
+  const StopSignals signals(job.world.size() == 1 && !is_launched());
   const Arguments& arguments = job.arguments;
   MeshAndThreads work(job);
-  if (is_restartable(job)) prepare_to_be_left(job.world.rank(), work.affinity.hosts);
+  if (is_launched()) prepare_survivor_report(job.world.rank(), work.affinity.hosts);
 
   RunStart beginning = find_run_start(job);
   std::optional<OpenRun> run;
@@ -167,7 +170,7 @@ int train_command(const Job& job) {
                         .deadline = deadline_of(job)});
   restore(job, beginning, training);
   if (training.is_finished()) {
-    if (was_launched() && job.world.rank() == 0) tell_finished();
+    if (is_launched() && job.world.rank() == 0) report_end(RunEnd::finished);
     if (beginning.resumed)
       job.print(
           finished_text(beginning.resumed->directory.path().string(), training.facts(), arguments.progress));
@@ -197,13 +200,14 @@ int train_command(const Job& job) {
     result = training.run(observers, directory ? directory->checkpoints() : "");
   } catch (const Error& error) {
     // Curves are wanted most where they went wrong.
-    if (directory && error.code() == ExitCode::diverged) report_run(job, directory->path().string());
+    if (directory && error.code() == ExitCode::diverged) try_to_write_report(job, directory->path().string());
     throw;
   }
-  const auto report = [&] { report_run(job, directory->path().string()); };
+  const auto report = [&] { try_to_write_report(job, directory->path().string()); };
   with_disk(job.world, "the writing of the report", directory.has_value(), report);
-  if (directory) tell_end(job, session, training.facts(), result, directory->path().string());
-  return result.stopped ? static_cast<int>(ExitCode::interrupted) : 0;
+  if (directory) report_result(job, session, training.facts(), result, directory->path().string());
+  if (!result.stopped) return 0;
+  return static_cast<int>(saves_checkpoints(session) ? ExitCode::interrupted : ExitCode::failure);
 }
 
 }  // namespace trainer

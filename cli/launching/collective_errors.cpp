@@ -8,17 +8,13 @@
 #include <thread>
 #include <vector>
 
+#include "cli/terminal/output.h"
 #include "engine/system/exit_reason.h"
 
 namespace trainer {
 namespace {
 
 std::string with_rank(int rank, const std::string& text) { return fmt::format("rank {}: {}", rank, text); }
-
-void print(const std::string& text) {
-  std::fflush(stdout);
-  fmt::print(stderr, "{}\n", text);
-}
 
 }  // namespace
 
@@ -59,7 +55,7 @@ void run_collectively(Communicator& world, const std::function<void()>& work) {
     first = {code, theirs.substr(1)};
     first_rank = static_cast<int>(rank);
   }
-  // Work that only rank 0 does fails on rank 0 only; to name it would tell the user nothing.
+  // Work of rank 0 alone fails on rank 0 only: its number is no news.
   if (failed < world.size() && first_rank > 0) first.text = with_rank(first_rank, first.text);
   world.broadcast(std::as_writable_bytes(std::span(&first.code, 1)), 0);
   if (first.code != ExitCode::ok) throw CollectiveError(first);
@@ -69,14 +65,14 @@ void end_after_failure(Communicator& world) {
   const Failure failure = current_failure();
   if (failure.code == ExitCode::lost) write_exit_reason();
   if (world.rank() == 0) {
-    print(failure.text);
+    print_message(failure.text + "\n");
   } else if (failure.text.empty()) {
-    // Rank 0 speaks for an agreed failure and ends this rank; this is for the case that it cannot.
+    // Rank 0 reports a collective failure and ends this rank, unless it cannot.
     std::this_thread::sleep_for(std::chrono::seconds(10));
   } else {
-    // What all ranks found at the same time is told by rank 0, which has ended this one by then.
+    // Rank 0 reports what all ranks found at the same time, and has ended this one by then.
     std::this_thread::sleep_for(std::chrono::seconds(1));
-    print(with_rank(world.rank(), failure.text));
+    print_message(with_rank(world.rank(), failure.text) + "\n");
   }
   world.abort(failure.code);
   std::terminate();  // never reached; GCC 12 does not see that abort() does not return

@@ -9,7 +9,7 @@
 
 namespace trainer {
 
-/// How an exception is told to the one who started the program.
+/// An exception as the user sees it.
 struct Failure {
   ExitCode code = ExitCode::failure;
   std::string text;  ///< "error: ...", without a final newline
@@ -18,19 +18,19 @@ struct Failure {
 /// The exception being handled; call inside a catch.
 Failure current_failure();
 
-/// A failure that all ranks know of. Only rank 0 has the text and prints it.
+/// A failure that all ranks know. Only rank 0 has the text and prints it.
 class CollectiveError : public std::runtime_error {
  public:
   explicit CollectiveError(const Failure& failure) : std::runtime_error(failure.text), code(failure.code) {}
   ExitCode code;
 };
 
-/// Runs `work`, which makes no collective call, on every rank. When it throws anywhere, all ranks throw
-/// CollectiveError with the lowest failing rank's words. Collective.
+/// Runs `work`, which makes no collective call, on every rank. If it throws on any rank, all ranks throw a
+/// CollectiveError with the message of the lowest failing rank. Collective.
 void run_collectively(Communicator& world, const std::function<void()>& work);
 
-/// For an exception that reached the end: the rank that knows prints it, and all ranks end. Call inside a
-/// catch.
+/// For an exception that nothing else handles: the rank that has the message prints it, and all ranks end.
+/// Call inside a catch.
 [[noreturn]] void end_after_failure(Communicator& world);
 
 }  // namespace trainer

@@ -13,138 +13,204 @@
 #include <optional>
 #include <system_error>
 
+#include "cli/launching/job_start.h"
+#include "cli/launching/launch_command.h"
 #include "cli/launching/launcher_output.h"
 #include "cli/launching/launcher_signals.h"
 #include "cli/launching/launcher_watch.h"
+#include "cli/launching/rank_messages.h"
 #include "cli/launching/restart.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/text.h"
 #include "engine/config/source.h"
-#include "engine/parallel/mpi_world.h"
+#include "engine/core/error.h"
 
 namespace trainer {
 namespace {
 
-constexpr const char* kLaunched = "TRAINER_LAUNCHED";
+namespace fs = std::filesystem;
 
-[[noreturn]] void run_launcher(const LaunchCommand& command) {
-  // A group of its own: Ctrl-C then reaches it once, through this program; a second one would make it skip
+constexpr const char* kLaunchedVariable = "TRAINER_LAUNCHED";
+constexpr const char* kSharedMemoryVariable = "TRAINER_SHARED_MEMORY";
+constexpr const char* kSharedMemory = "/dev/shm";
+constexpr int kStopped = static_cast<int>(ExitCode::interrupted);
+
+/// The folders of a job on this host: of the launcher's own files, and of those behind shared memory.
+struct JobFolders {
+  PrivateFolder session, shared_memory;
+
+  JobFolders() {
+    std::error_code error;
+    const fs::path temporary = fs::temp_directory_path(error);
+    if (error) return;
+    session = PrivateFolder::create(temporary);
+    if (session.path().empty() || !fs::is_directory(kSharedMemory, error)) return;
+    shared_memory = PrivateFolder::join(kSharedMemory / session.path().filename());
+    if (!shared_memory.path().empty()) ::setenv(kSharedMemoryVariable, shared_memory.path().c_str(), 1);
+  }
+};
+
+[[noreturn]] void become_launcher(const LaunchCommand& command, const JobFolders& folders) {
+  // A group of its own: Ctrl-C then reaches it once, through this program. A second one would make it skip
   // its clean-up.
   ::setpgid(0, 0);
-  prepare_launcher_for_stop();
+  prepare_launcher_for_signals();
+  folders.session.keep_through_exec();
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 0);
-  ::setenv(kLaunched, "1", 1);
+  ::setenv(kLaunchedVariable, "1", 1);
   std::vector<char*> words;
   for (const std::string& word : command.arguments) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   ::execvp(words.front(), words.data());
-  fmt::print(stderr, "error: cannot start {}: {}\nhelp: is MPI's launcher installed?\n", words.front(),
-             std::generic_category().message(errno));
+  print_message(fmt::format("error: cannot start {}: {}\nhelp: is MPI's launcher installed?\n", words.front(),
+                            std::generic_category().message(errno)));
   ::_exit(static_cast<int>(ExitCode::failure));
 }
 
-/// What processes on other hosts are to find in their environment, too.
-std::vector<std::string> variables() {
-  std::vector<std::string> names = restart_variables();
-  names.emplace_back(kLaunched);
+/// Variables that processes on other hosts need, too.
+std::vector<std::string> forwarded_variables() {
+  std::vector<std::string> names{kLaunchedVariable};
+  for (const char* name : {kRestartVariable, kJobStartVariable, kSharedMemoryVariable})
+    if (std::getenv(name)) names.emplace_back(name);
   return names;
 }
 
-/// " on a and b"; empty where the launcher chooses.
-std::string places(const std::vector<HostShare>& hosts) {
+/// " on a and b"; empty if the launcher chooses.
+std::string hosts_text(const std::vector<HostShare>& hosts) {
   std::vector<std::string> names;
   for (const HostShare& share : hosts) names.push_back(share.host);
   return names.empty() ? "" : " on " + listed(names, "and");
 }
 
 /// Launchers have codes of their own for a rank that did not end by itself: 137 and 205, or 9.
-bool means_lost(int code) {
-  return code > static_cast<int>(ExitCode::lost) && code != static_cast<int>(ExitCode::interrupted);
-}
+bool means_lost(int code) { return code > static_cast<int>(ExitCode::lost) && code != kStopped; }
 
-/// What a shell returns for a program that a signal ended. Who insisted knows that nothing was saved.
-int stopped_unsaved(const std::filesystem::path& run) {
-  const int signal = stopped_by();
-  if (has_insisted()) return 128 + signal;
-  fmt::print(stderr, "error: stopped by signal {} ({})", signal, ::strsignal(signal));
+/// The code of a run that a signal ended without a checkpoint: 128 + the signal as in a shell, but never 130,
+/// which stands for a saved run.
+int stopped_unsaved(const fs::path& run) {
+  const int signal = stop_signal(), shell_code = 128 + signal;
+  const int code = shell_code == kStopped ? static_cast<int>(ExitCode::failure) : shell_code;
+  if (has_second_interrupt()) return code;
+  std::string message = fmt::format("error: stopped by signal {} ({})", signal, ::strsignal(signal));
   if (!run.empty())
-    fmt::print(stderr, " before all processes could save\nhelp: {} goes on from the last checkpoint",
-               shell_line({"trainer", run.string()}));
-  fmt::print(stderr, "\n");
-  return 128 + signal;
+    message += fmt::format(" before all processes could save\nhelp: {} resumes from the last checkpoint",
+                           shell_line({"trainer", run.string()}));
+  print_message(message + "\n");
+  return code;
 }
 
-/// Runs the command to its end and gives its code, and in `told` what its processes told: no run, and the one
-/// before counts. Error(lost) when some were lost.
-int run_to_the_end(const LaunchCommand& command, Told& told) {
-  LauncherOutput output(hand_on_stop);  // what they tell they tell when they train
+/// One start of the MPI launcher.
+struct JobEnd {
+  int code = 0;
+  bool was_killed = false;  ///< by this program's watch
+  bool has_lost_output = false;
+  RankReports reports;
+};
+
+JobEnd run_launcher(const LaunchCommand& command, const JobFolders& folders) {
+  RankSigns signs;
+  std::vector<std::string> lines;
+  LauncherOutput output([&](const std::string& line) {
+    forward_stop_signals();  // there are ranks
+    if (!signs.note(line)) lines.push_back(line);
+  });
   const pid_t child = ::fork();
   if (child < 0)
     throw Error(ExitCode::failure, "cannot start a process: " + std::generic_category().message(errno));
   if (child == 0) {
-    ::dup2(output.input(), STDERR_FILENO);
-    run_launcher(command);
+    output.connect();
+    become_launcher(command, folders);
   }
-  hand_stop_to(child);
+  set_signalled_launcher(child);
   output.start();
-  bool was_killed = false;
+  JobEnd end;
   {
-    const LauncherWatch watch(child);
-    // Its number is nobody else's while it has not been waited for.
-    siginfo_t end{};
-    while (::waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOWAIT) < 0 && errno == EINTR) continue;
-    was_killed = watch.has_killed();
+    const LauncherWatch watch(child, signs, output);
+    // The system keeps the number of a process that has not been waited for.
+    siginfo_t information{};
+    while (::waitid(P_PID, static_cast<id_t>(child), &information, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+      continue;
+    end.was_killed = watch.has_killed();
   }
-  hand_stop_to(0);
-  const std::filesystem::path run_before = told.run;
-  told = told_by(output.finish());
+  set_signalled_launcher(0);
+  output.finish();
+  end.has_lost_output = output.has_lost_output();
+  end.reports = read_reports(lines);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  if (told.run.empty()) told.run = run_before;
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  constexpr int kStopped = static_cast<int>(ExitCode::interrupted);
+  end.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return end;
+}
+
+/// The exit code of a run that ended in this way. Error(lost) when a process was lost.
+int exit_code(const JobEnd& end) {
+  const RankReports& reports = end.reports;
   // The launcher may have been ended with its ranks, which had saved by then.
-  if (code == kStopped || told.stopped) return kStopped;
-  // A launcher that was told to stop may hide what its ranks ended with.
-  const bool is_sure = stopped_by() == 0 || told.finished || launcher_keeps_codes();
-  if (code == 0 && is_sure && !has_insisted()) return code;
-  if (stopped_by() != 0) return stopped_unsaved(told.run);
-  if (was_killed)
+  if (reports.stopped) return kStopped;
+  if (reports.stopped_unsaved) return static_cast<int>(ExitCode::failure);
+  // After a signal, a launcher may hide what its ranks returned.
+  const bool is_sure = stop_signal() == 0 || reports.finished || launcher_keeps_codes();
+  if (end.code == 0 && is_sure && !has_second_interrupt()) {
+    if (end.has_lost_output) throw Error(ExitCode::failure, "cannot write standard output");
+    return 0;
+  }
+  if (stop_signal() != 0) return stopped_unsaved(reports.run);
+  if (end.was_killed)
     throw Error(ExitCode::lost, "the launcher did not end by itself after its processes, or started none");
-  if (!means_lost(code)) return code;
-  throw Error(ExitCode::lost, fmt::format("a process was lost: the launcher ended with {}", code),
-              "the system may have killed it for want of memory: see dmesg");
+  if (end.code != kStopped && !means_lost(end.code)) return end.code;
+  throw Error(ExitCode::lost, fmt::format("a process was lost: the launcher ended with {}", end.code),
+              "the system may have killed it for lack of memory: see dmesg");
 }
 
 }  // namespace
 
 int launch(const Arguments& arguments, std::chrono::steady_clock::time_point start) {
-  note_start(start);
-  take_stop_signals();
+  catch_stop_signals();
+  const JobFolders folders;
   std::vector<std::string> words = arguments.words;
-  words.front() = std::filesystem::read_symlink("/proc/self/exe").string();
+  words.front() = fs::read_symlink("/proc/self/exe").string();
   int ranks = arguments.ranks;
-  Told told;
+  fs::path run;
   std::vector<HostShare> hosts;
   for (int restart = 1;; ++restart) {
+    set_job_start(start);
+    JobEnd end = run_launcher(
+        launch_command(
+            ranks, words,
+            {.variables = forwarded_variables(), .hosts = hosts, .session_folder = folders.session.path()}),
+        folders);
+    // A job that broke down before it had a run leaves the run of the job before.
+    if (end.reports.run.empty()) end.reports.run = run;
+    run = end.reports.run;
     std::string loss;
     try {
-      const int code = run_to_the_end(launch_command(ranks, words, variables(), hosts), told);
+      const int code = exit_code(end);
       if (code != static_cast<int>(ExitCode::lost) || restart > arguments.restarts) return code;
     } catch (const Error& error) {
       if (error.code() != ExitCode::lost || restart > arguments.restarts) throw;
       loss = error.diagnostics().front().what + ": ";
     }
-    ranks = ranks_to_go_on(arguments, ranks, told);
-    if (!told.hosts.empty()) hosts = told.hosts;
-    restart_from(told.run);
-    // A signal that came when there was no launcher to hand it to.
-    if (stopped_by() != 0) return stopped_unsaved(told.run);
-    fmt::print(stderr, "warning: {}restart {} of {}, with {}{}\n", loss, restart, arguments.restarts,
-               counted(ranks, "process", "es"), places(hosts));
+    ranks = ranks_to_resume_with(arguments, ranks, end.reports);
+    if (!end.reports.hosts.empty()) hosts = end.reports.hosts;
+    set_restart(run);
+    // A signal that came while no launcher ran.
+    if (stop_signal() != 0) return stopped_unsaved(run);
+    print_message(fmt::format("warning: {}restart {} of {}, with {}{}\n", loss, restart, arguments.restarts,
+                              counted(ranks, "process", "es"), hosts_text(hosts)));
   }
 }
 
-bool was_launched() { return std::getenv(kLaunched) != nullptr; }
+bool is_launched() { return std::getenv(kLaunchedVariable) != nullptr; }
+
+PrivateFolder join_shared_memory_folder() {
+  if (!is_launched()) return {};
+  forget_launcher_variables();
+  const char* path = std::getenv(kSharedMemoryVariable);
+  if (!path) return {};
+  PrivateFolder folder = PrivateFolder::join(path);
+  if (!folder.path().empty()) use_shared_memory_folder(folder.path());
+  return folder;
+}
 
 }  // namespace trainer

@@ -2,15 +2,20 @@
 
 #include <chrono>
 
+#include "cli/launching/private_folder.h"
 #include "cli/terminal/arguments.h"
 
 namespace trainer {
 
-/// Starts the same command line as `arguments.ranks` processes under the MPI launcher and waits for its end;
-/// gives the exit code that the run means. `start`: of this program.
+/// Runs the command line as `arguments.ranks` processes under the MPI launcher, restarts included, and
+/// returns the exit code of the run. `start`: of this program.
 int launch(const Arguments& arguments, std::chrono::steady_clock::time_point start);
 
 /// True in a process that launch() started, whose -n is already done.
-bool was_launched();
+bool is_launched();
+
+/// In such a process, before MPI begins: the folder of the files behind its shared memory, which has to
+/// outlive MPI.
+PrivateFolder join_shared_memory_folder();
 
 }  // namespace trainer

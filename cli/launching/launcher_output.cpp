@@ -4,9 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <system_error>
 #include <utility>
 
@@ -15,72 +13,99 @@
 namespace trainer {
 namespace {
 
-/// Messages hold no control characters, so nobody else's line begins with this one.
+/// Messages hold no control characters, so no other line begins with this one.
 constexpr char kMark = '\x1c';
-/// Between two looks whether the launcher has ended; what it writes is handed on at once.
+/// Between two looks whether the launcher has ended.
 constexpr int kPauseMilliseconds = 100;
 
 }  // namespace
 
 std::string LauncherOutput::private_line(const std::string& text) { return kMark + text + "\n"; }
 
-LauncherOutput::LauncherOutput(std::function<void()> heard) : heard_(std::move(heard)) {
-  if (::pipe2(ends_, O_CLOEXEC | O_NONBLOCK) != 0)
-    throw Error(ExitCode::failure, "cannot make a pipe: " + std::generic_category().message(errno));
-  // Launchers expect that writing waits.
-  ::fcntl(ends_[1], F_SETFL, 0);
+LauncherOutput::LauncherOutput(std::function<void(const std::string&)> on_line)
+    : streams_{Stream{.target = STDOUT_FILENO}, Stream{.target = STDERR_FILENO}},
+      on_line_(std::move(on_line)) {
+  for (Stream& stream : streams_) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+      throw Error(ExitCode::failure, "cannot make a pipe: " + std::generic_category().message(errno));
+    stream.read_end = Descriptor(ends[0]);
+    stream.write_end = Descriptor(ends[1]);
+    // Launchers expect that a write waits.
+    ::fcntl(ends[1], F_SETFL, 0);
+  }
 }
 
-LauncherOutput::~LauncherOutput() {
-  finish();
-  for (const int end : ends_)
-    if (end >= 0) ::close(end);
+LauncherOutput::~LauncherOutput() { finish(); }
+
+void LauncherOutput::connect() const {
+  for (const Stream& stream : streams_) ::dup2(stream.write_end.number(), stream.target);
 }
 
 void LauncherOutput::start() {
-  ::close(std::exchange(ends_[1], -1));
+  for (Stream& stream : streams_) stream.write_end.close();
   thread_ = std::jthread([this](const std::stop_token& stop) { listen(stop); });
 }
 
-std::vector<std::string> LauncherOutput::finish() {
-  if (thread_.joinable()) {
-    thread_.request_stop();
-    thread_.join();
-  }
-  return std::move(private_lines_);
+void LauncherOutput::finish() {
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  thread_.join();
 }
 
 void LauncherOutput::listen(const std::stop_token& stop) {
   char text[4096];
   for (bool last = false; !last;) {
-    // What was written before the launcher ended is there by then. Its end need not close the pipe: others
-    // that it started may have it.
+    // The pipes hold all that was written before the launcher ended. Processes that it left behind may keep
+    // them open.
     last = stop.stop_requested();
-    pollfd pipe{.fd = ends_[0], .events = POLLIN};
-    if (!last) ::poll(&pipe, 1, kPauseMilliseconds);
-    ssize_t count = 0;
-    while ((count = ::read(ends_[0], text, sizeof text)) > 0) take(text, static_cast<std::size_t>(count));
-    // All have closed it.
-    if (count == 0) last = true;
+    std::array<pollfd, 2> pipes{};
+    for (std::size_t i = 0; i < streams_.size(); ++i)
+      pipes[i] = {.fd = streams_[i].is_open ? streams_[i].read_end.number() : -1, .events = POLLIN};
+    if (!last) ::poll(pipes.data(), pipes.size(), kPauseMilliseconds);
+    for (Stream& stream : streams_) {
+      ssize_t count = 0;
+      while (stream.is_open && (count = ::read(stream.read_end.number(), text, sizeof text)) > 0)
+        take(stream, std::string_view(text, static_cast<std::size_t>(count)));
+      if (count == 0) stream.is_open = false;
+    }
+    last = last || (!streams_[0].is_open && !streams_[1].is_open);
   }
 }
 
-void LauncherOutput::take(const char* text, std::size_t count) {
-  const char* const end = text + count;
-  while (text < end) {
-    const char* const part = std::find(text, end, within_ ? '\n' : kMark);
-    if (within_)
-      private_lines_.back().append(text, part);
+void LauncherOutput::take(Stream& stream, std::string_view text) {
+  // What standard output carries may be bytes of a file.
+  if (stream.target == STDOUT_FILENO) return pass_on(stream, text);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(stream.is_private ? '\n' : kMark), text.size());
+    if (stream.is_private)
+      stream.private_part += text.substr(0, end);
     else
-      std::fwrite(text, 1, static_cast<std::size_t>(part - text), stderr);
-    if (part == end) return;
-    within_ = !within_;
-    if (within_)
-      private_lines_.emplace_back();
-    else
-      heard_();
-    text = part + 1;
+      pass_on(stream, text.substr(0, end));
+    if (end == text.size()) return;
+    if (stream.is_private) on_line_(std::exchange(stream.private_part, ""));
+    stream.is_private = !stream.is_private;
+    text.remove_prefix(end + 1);
   }
+}
+
+void LauncherOutput::pass_on(const Stream& stream, std::string_view text) {
+  is_blocked_ = true;
+  while (!text.empty()) {
+    const ssize_t count = ::write(stream.target, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) {
+      pollfd target{.fd = stream.target, .events = POLLOUT};
+      ::poll(&target, 1, kPauseMilliseconds);
+      continue;
+    }
+    if (count < 0) {
+      if (stream.target == STDOUT_FILENO) has_lost_output_ = true;
+      break;
+    }
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+  is_blocked_ = false;
 }
 
 }  // namespace trainer

@@ -1,38 +1,57 @@
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <thread>
-#include <vector>
+
+#include "engine/system/files.h"
 
 namespace trainer {
 
-/// Takes what a launcher and its processes write to standard error, hands it on, and keeps the lines that are
-/// for this program alone.
+/// Passes on what an MPI launcher and its ranks write to standard output and standard error, and takes the
+/// lines out that are for this program alone.
 class LauncherOutput {
  public:
-  /// A line for whoever listens; `text` holds no control characters.
+  /// `text`, without control characters, as such a line.
   static std::string private_line(const std::string& text);
 
-  /// What is written to input() from now on; start() when the launcher has it. `heard` is called, by another
-  /// thread, after each private line.
-  explicit LauncherOutput(std::function<void()> heard = [] {});
+  /// `on_line` receives each private line, from another thread, until finish() returns.
+  explicit LauncherOutput(std::function<void(const std::string&)> on_line);
   ~LauncherOutput();
   LauncherOutput(const LauncherOutput&) = delete;
   LauncherOutput& operator=(const LauncherOutput&) = delete;
-  int input() const { return ends_[1]; }
+
+  /// In the launcher's process: its standard output and standard error lead here from now on.
+  void connect() const;
+  /// In this process, when the launcher runs.
   void start();
-  /// When the launcher has ended: the private lines, in order.
-  std::vector<std::string> finish();
+  /// When the launcher has ended: reads the rest.
+  void finish();
+
+  /// True while the reader of this program's own output keeps it waiting; the launcher then waits, too.
+  bool is_blocked() const { return is_blocked_; }
+  /// True if this program's standard output could not be written.
+  bool has_lost_output() const { return has_lost_output_; }
 
  private:
-  void listen(const std::stop_token& stop);
-  void take(const char* text, std::size_t count);
+  struct Stream {
+    int target;  ///< descriptor of this process that gets what is not private
+    Descriptor read_end = Descriptor(-1), write_end = Descriptor(-1);
+    bool is_open = true;
+    std::string private_part = {};  ///< of a line whose end has not come
+    bool is_private = false;
+  };
 
-  int ends_[2] = {-1, -1};
-  bool within_ = false;  ///< a private line
-  std::vector<std::string> private_lines_;
-  std::function<void()> heard_;
+  void listen(const std::stop_token& stop);
+  void take(Stream& stream, std::string_view text);
+  void pass_on(const Stream& stream, std::string_view text);
+
+  std::array<Stream, 2> streams_;
+  std::function<void(const std::string&)> on_line_;
+  std::atomic<bool> is_blocked_{false}, has_lost_output_{false};
   std::jthread thread_;
 };
 

@@ -6,52 +6,53 @@
 namespace trainer {
 namespace {
 
-// A handler can reach nothing but what is static, and runs in any thread.
+// A signal handler reaches static objects only, and runs in any thread.
 std::atomic<int> launcher{0}, last{0};
-std::atomic<bool> insisted{false}, listens{false};
+std::atomic<bool> is_twice_interrupted{false}, has_ranks{false};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
-/// Launchers end the ranks a second after SIGTERM or SIGINT, but hand SIGUSR1 on at once: the ranks save and
-/// stop.
-void hand_on() {
-  if (const pid_t process = launcher; process > 0 && (listens || insisted))
-    ::kill(process, insisted ? SIGTERM : SIGUSR1);
+/// Launchers kill the ranks a second after SIGTERM or SIGINT. They pass SIGUSR1 on at once, and the ranks
+/// save and stop.
+void forward() {
+  if (const pid_t process = launcher; process > 0 && (has_ranks || is_twice_interrupted))
+    ::kill(process, is_twice_interrupted ? SIGTERM : SIGUSR1);
 }
 
-/// A second Ctrl-C wants no more than an end.
+/// After a second Ctrl-C the ranks end without a checkpoint.
 void note(int signal) {
-  if (signal == SIGINT && last == SIGINT) insisted = true;
+  if (signal == SIGINT && last == SIGINT) is_twice_interrupted = true;
   last = signal;
-  hand_on();
+  forward();
 }
 
 }  // namespace
 
-void take_stop_signals() {
+void catch_stop_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) std::signal(signal, note);
-  // Whoever started it by nohup wants it to outlive the terminal.
-  if (std::signal(SIGHUP, note) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
+  // nohup ignores SIGHUP, so that the run outlives its terminal.
+  for (const int signal : {SIGHUP, SIGPIPE})
+    if (std::signal(signal, note) == SIG_IGN) std::signal(signal, SIG_IGN);
 }
 
-void hand_stop_to(pid_t process) {
-  listens = false;
+void set_signalled_launcher(pid_t process) {
+  has_ranks = false;
   launcher = process;
 }
 
-void prepare_launcher_for_stop() {
-  // It would die of what comes before it has a handler, or after it gave that up; its ranks do not inherit
-  // it.
+void prepare_launcher_for_signals() {
+  // SIGUSR1 would kill the launcher before it has a handler, or after it gave that up. Ranks do not inherit
+  // this.
   std::signal(SIGUSR1, SIG_IGN);
 }
 
-void hand_on_stop() {
-  const bool is_first = !listens.exchange(true);
-  // A second SIGTERM makes launchers skip their clean-up.
-  if (last != 0 && (is_first || !insisted)) hand_on();
+void forward_stop_signals() {
+  const bool is_first = !has_ranks.exchange(true);
+  // After a second SIGTERM, launchers skip their clean-up.
+  if (last != 0 && (is_first || !is_twice_interrupted)) forward();
 }
 
-int stopped_by() { return last; }
+int stop_signal() { return last; }
 
-bool has_insisted() { return insisted; }
+bool has_second_interrupt() { return is_twice_interrupted; }
 
 }  // namespace trainer

@@ -4,20 +4,21 @@
 
 namespace trainer {
 
-/// From now on SIGTERM, SIGINT, SIGUSR1, and SIGHUP unless it is ignored, are noted by `trainer -n` and
-/// handed to the launcher.
-void take_stop_signals();
-/// Where to hand them, from hand_on_stop() on; 0 for nowhere.
-void hand_stop_to(pid_t launcher);
-/// In the launcher's process, before it becomes the launcher.
-void prepare_launcher_for_stop();
-/// The launcher has ranks by now, as far as can be told: one that has only begun forgets a stop, MPICH's may
-/// lose its way, and ranks that do not train yet end. Hands on what has come, as often as it is called.
-void hand_on_stop();
+// `trainer -n` forwards signals that stop a run to the MPI launcher.
 
-/// The last of those signals that came; 0 for none.
-int stopped_by();
-/// Whether Ctrl-C came twice.
-bool has_insisted();
+/// From now on this process notes SIGTERM, SIGINT, SIGUSR1, and SIGHUP and SIGPIPE unless they are ignored.
+void catch_stop_signals();
+/// The launcher that gets them, from forward_stop_signals() on; 0: none.
+void set_signalled_launcher(pid_t launcher);
+/// In the launcher's process, before it becomes the launcher.
+void prepare_launcher_for_signals();
+/// Forwards what has come. To be called when the launcher has ranks, as often as one likes: a launcher that
+/// has only begun loses a signal, MPICH's may hang, and ranks that do not train yet die of it.
+void forward_stop_signals();
+
+/// The last of those signals that came; 0: none.
+int stop_signal();
+/// Whether SIGINT came twice.
+bool has_second_interrupt();
 
 }  // namespace trainer

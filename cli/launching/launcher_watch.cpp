@@ -1,29 +1,27 @@
 #include "cli/launching/launcher_watch.h"
 
-#include <chrono>
+#include <algorithm>
 #include <condition_variable>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <mutex>
-#include <string>
+#include <vector>
 
 #include "cli/launching/launcher_signals.h"
+#include "cli/launching/rank_messages.h"
 
 namespace trainer {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
 
-constexpr auto kPause = 500ms;
-/// Launchers take a second or two to end after their processes.
-constexpr auto kToEnd = 10s;
-/// Other hosts may be slow to answer.
-constexpr auto kToStart = 120s;
+fs::path folder_of(const std::string& process) { return fs::path("/proc") / process; }
 
 bool is_alive(const std::string& process) {
-  std::ifstream stat("/proc/" + process + "/stat");
+  std::ifstream stat(folder_of(process) / "stat");
   std::string line;
   if (!std::getline(stat, line)) return false;
   // The name in parentheses may hold anything.
@@ -31,35 +29,74 @@ bool is_alive(const std::string& process) {
   return state != std::string::npos && line[state + 2] != 'Z';
 }
 
-enum class Children { some, none, unknown };
-
-/// Of all threads of a process; unknown where the system does not tell.
-Children children_of(pid_t process) {
+/// The living children of all threads of a process.
+std::vector<std::string> children_of(const std::string& process) {
   std::error_code error;
-  bool known = false;
-  for (const auto& task : fs::directory_iterator("/proc/" + std::to_string(process) + "/task", error)) {
+  std::vector<std::string> children;
+  for (const auto& task : fs::directory_iterator(folder_of(process) / "task", error)) {
     std::ifstream list(task.path() / "children");
-    known |= list.is_open();
     for (std::string child; list >> child;)
-      if (is_alive(child)) return Children::some;
+      if (is_alive(child)) children.push_back(child);
   }
-  return known ? Children::none : Children::unknown;
+  return children;
+}
+
+/// Whether a process below this one runs this program.
+bool has_rank_below(const std::string& process) {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return std::ranges::any_of(children_of(process), [&](const std::string& child) {
+    return fs::read_symlink(folder_of(child) / "exe", error) == program || has_rank_below(child);
+  });
 }
 
 }  // namespace
 
-LauncherWatch::LauncherWatch(pid_t launcher)
-    : launcher_(launcher), thread_([this](const std::stop_token& stop) { watch(stop); }) {}
+bool RankSigns::note(const std::string& line) {
+  ++count_;
+  if (is_survivor_report(line)) is_ending_ = true;
+  return is_heartbeat(line);
+}
+
+LauncherWatch::LauncherWatch(pid_t launcher, const RankSigns& signs, const LauncherOutput& output,
+                             Patience patience)
+    : launcher_(launcher),
+      signs_(signs),
+      output_(output),
+      patience_(patience),
+      thread_([this](const std::stop_token& stop) { watch(stop); }) {}
 
 void LauncherWatch::watch(const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any alarm;
   std::unique_lock lock(mutex);
-  std::chrono::milliseconds left = kToStart;
-  while (!alarm.wait_for(lock, stop, kPause, [&] { return stop.stop_requested(); })) {
-    hand_on_stop();
-    left = children_of(launcher_) == Children::none ? left - kPause : kToEnd;
-    if (left > 0ms) continue;
+  const Clock::duration pause =
+      std::min({patience_.to_start, patience_.silent, patience_.to_end, std::chrono::milliseconds(5000)}) /
+      10;
+  const std::string launcher = std::to_string(launcher_);
+  bool has_seen_local = false, has_begun = false;
+  int signs_seen = 0;
+  Clock::duration quiet{0};
+  Clock::time_point last_look = Clock::now();
+  while (!alarm.wait_for(lock, stop, pause, [&] { return stop.stop_requested(); })) {
+    forward_stop_signals();
+    // A job that was stopped for a while, this program with it, was not quiet all that time.
+    const Clock::duration passed = std::min(Clock::now() - last_look, 2 * pause);
+    last_look = Clock::now();
+    const int signs = signs_.count();
+    const bool has_local = has_rank_below(launcher);
+    has_seen_local |= has_local;
+    has_begun |= has_local || signs > 0;
+    const bool is_starting = !has_begun && !children_of(launcher).empty();
+    const bool is_quiet = !has_local && !is_starting && signs == signs_seen;
+    signs_seen = signs;
+    // Lines wait in the pipes while nothing takes them.
+    if (output_.is_blocked()) continue;
+    quiet = is_quiet ? quiet + passed : Clock::duration(0);
+    const auto limit = !has_begun                             ? patience_.to_start
+                       : signs_.is_ending() || has_seen_local ? patience_.to_end
+                                                              : patience_.silent;
+    if (quiet < limit) continue;
     has_killed_ = true;
     // The launcher leads a group of its own.
     ::kill(-launcher_, SIGKILL);

@@ -12,26 +12,33 @@
 #include <string_view>
 
 #include "cli/terminal/epoch_table.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/text.h"
 #include "models/checkpoints/run_directory.h"
 
 namespace trainer {
 namespace {
 
-/// Readers of a pipe see each line at once.
-void print(const std::string& text) {
-  fmt::print("{}", text);
+/// Writes at once, so that the reader of a pipe sees each line when it is complete.
+void show(const std::string& text) {
+  print_result(text);
   std::fflush(stdout);
 }
 
-/// The table, a line an epoch.
+/// The same for JSON and for control sequences.
+void show_as_it_is(const std::string& bytes) {
+  print_bytes(bytes);
+  std::fflush(stdout);
+}
+
+/// The table, one line for each epoch.
 class PlainProgress : public Observer {
  public:
   void on_start(const RunFacts& facts) override {
     table_.emplace(facts);
-    print("\n" + table_->heading() + "\n");
+    show("\n" + table_->heading() + "\n");
   }
-  void on_epoch(const EpochReport& report) override { print(table_->row(report) + "\n"); }
+  void on_epoch(const EpochReport& report) override { show(table_->row(report) + "\n"); }
 
  protected:
   const EpochTable& table() const { return *table_; }
@@ -67,7 +74,7 @@ class BarProgress final : public PlainProgress {
     const std::int64_t epoch_end = std::min(facts_.steps_per_epoch * report.epoch, facts_.total_steps);
     const double seconds = std::chrono::duration<double>(now - epoch_began_).count();
     const double left = seconds / static_cast<double>(steps_) * static_cast<double>(epoch_end - report.step);
-    print("\r\x1b[K" + bar_line(facts_, report, means, left, terminal_));
+    show_as_it_is("\r\x1b[K" + bar_line(facts_, report, means, left, terminal_));
     is_drawn_ = true;
   }
   void on_epoch(const EpochReport& report) override {
@@ -85,7 +92,7 @@ class BarProgress final : public PlainProgress {
     so_far_ = Scores{.metrics = std::vector<double>(facts_.metrics.size(), 0.0)};
   }
   void clear() {
-    if (is_drawn_) std::fputs("\r\x1b[K", stdout);
+    if (is_drawn_) print_bytes("\r\x1b[K");
     is_drawn_ = false;
   }
 
@@ -97,26 +104,26 @@ class BarProgress final : public PlainProgress {
   bool is_drawn_ = false;
 };
 
-/// An object a line: the lines of metrics.jsonl between one that begins and one that ends the run.
+/// One JSON object for each line: those of metrics.jsonl between one for the start and one for the end.
 class JsonProgress final : public Observer {
  public:
   explicit JsonProgress(std::string run) : run_(std::move(run)) {}
 
   void on_start(const RunFacts& facts) override {
     facts_ = facts;
-    print(fmt::format(
+    show_as_it_is(fmt::format(
         R"({{"event":"start","run":{},"steps_per_epoch":{},"total_steps":{},"epochs":{},"batch":{}}})"
         "\n",
         json_text(run_), facts.steps_per_epoch, facts.total_steps, facts.epochs, facts.batch));
   }
   void on_step(const StepReport& report) override {
-    if (report.logged) print(metrics_line(facts_, report, "train", report.scores) + "\n");
+    if (report.logged) show_as_it_is(metrics_line(facts_, report, "train", report.scores) + "\n");
   }
   void on_evaluation(const StepReport& after, const std::string& split, const Scores& scores) override {
-    print(metrics_line(facts_, after, split, scores) + "\n");
+    show_as_it_is(metrics_line(facts_, after, split, scores) + "\n");
   }
   void on_end(const RunResult& result) override {
-    print(fmt::format(
+    show_as_it_is(fmt::format(
         R"({{"event":"end","run":{},"steps":{},"best_epoch":{},"time":{:.3f},"comm_share":{:.4f},"data_share":{:.4f},"memory":{}}})"
         "\n",
         json_text(run_), result.steps, result.best_epoch, result.time, result.comm_share, result.data_share,
@@ -150,7 +157,7 @@ std::unique_ptr<Observer> make_progress(ProgressMode mode, const TerminalFacts& 
   switch (mode) {
     case ProgressMode::automatic:
     case ProgressMode::bar:
-      // A bar where it cannot be drawn over would fill a log with thousands of lines.
+      // Without cursor control a bar would fill a log with thousands of lines.
       if (terminal.moves) return std::make_unique<BarProgress>(terminal);
       return std::make_unique<PlainProgress>();
     case ProgressMode::plain:
@@ -193,8 +200,8 @@ std::string bar_line(const RunFacts& facts, const StepReport& report, const Scor
 std::string result_line(const RunFacts& facts, const RunResult& result) {
   std::string total = fmt::format("total {}, {:.0f}% of it communication", seconds_text(result.time),
                                   100 * result.comm_share);
-  constexpr double kWorthSaying = 0.05;
-  if (result.data_share > kWorthSaying)
+  constexpr double kNegligible = 0.05;
+  if (result.data_share > kNegligible)
     total += fmt::format(", {:.0f}% waiting for data", 100 * result.data_share);
   if (result.memory > 0) total += ", " + bytes_text(result.memory) + " of memory";
   if (!result.best) return fmt::format("done  {}      {}", counted(result.steps, "step"), total);

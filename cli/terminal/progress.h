@@ -8,21 +8,21 @@
 
 namespace trainer {
 
-/// How a terminal is drawn on.
+/// What a terminal can do.
 struct TerminalFacts {
   int columns = 0;  ///< 0: not a terminal
   bool colour = false;
-  bool moves = false;  ///< understands \r and "clear the line"
+  bool moves = false;  ///< the cursor: understands \r and "clear the line"
 };
 
-/// Standard output's, by the system and by NO_COLOR and TERM.
+/// That of standard output, by the system and by NO_COLOR and TERM.
 TerminalFacts standard_output();
 
-/// What tells the user how training goes, on standard output. `run`: the run directory.
+/// The observer that shows the progress of training on standard output. `run`: the run directory.
 std::unique_ptr<Observer> make_progress(ProgressMode mode, const TerminalFacts& terminal,
                                         const std::string& run);
 
-/// One line on how the epoch under way goes, no wider than the terminal.
+/// One line on the current epoch, no wider than the terminal.
 std::string bar_line(const RunFacts& facts, const StepReport& report, const Scores& epoch_so_far,
                      double seconds_left, const TerminalFacts& terminal);
 

@@ -16,7 +16,7 @@
 #include <string>
 #include <thread>
 
-#include "engine/parallel/launcher.h"
+#include "engine/parallel/launcher_environment.h"
 #include "engine/parallel/memory_block.h"
 #include "engine/parallel/sum_in_order.h"
 #include "engine/system/wait_until.h"

@@ -6,7 +6,7 @@
 #include <exception>
 #include <thread>
 
-#include "engine/parallel/launcher.h"
+#include "engine/parallel/launcher_environment.h"
 #include "engine/parallel/mpi_communicator.h"
 #include "engine/parallel/watchdog.h"
 #include "engine/system/host.h"
@@ -15,21 +15,21 @@
 namespace trainer {
 namespace {
 
-/// What is there before MPI begins and after it ends, since both may take for ever.
+/// Guards the start and the end of MPI too: both may wait for ever.
 class Watch {
  public:
   Heartbeat heartbeat;
 
  private:
   Watchdog watchdog_{heartbeat, fmt::format("rank {} on {}", launched_by_environment().rank, host_name()),
-                     // A few tell as much as thousands.
+                     // Messages of a few ranks are enough.
                      [](const std::string& message) {
-                       constexpr int kMostWhoTell = 16;
-                       end_stalled_process(launched_by_environment().rank < kMostWhoTell ? message : "");
+                       constexpr int kReportingRanks = 16;
+                       end_stalled_process(launched_by_environment().rank < kReportingRanks ? message : "");
                      }};
 };
 
-/// Ends MPI when it goes.
+/// MPI, from MPI_Init to MPI_Finalize.
 class Session {
  public:
   explicit Session(Heartbeat& heartbeat) : heartbeat_(heartbeat) {
@@ -41,7 +41,7 @@ class Session {
       throw Error(ExitCode::ranks, "this MPI does not allow a process to have threads");
   }
   ~Session() {
-    // MPI_Finalize waits for all ranks, but where one unwinds an exception the others are elsewhere.
+    // MPI_Finalize waits for all ranks; after an exception here the others wait elsewhere.
     const Heartbeat::Waiting waiting(heartbeat_, "the end of MPI");
     if (std::uncaught_exceptions() == 0) MPI_Finalize();
   }
@@ -66,7 +66,7 @@ MPI_Comm ranks_by_host(Heartbeat& heartbeat) {
   return ordered;
 }
 
-/// What comes first goes last.
+/// Bases are destroyed in reverse order: the watchdog outlives MPI.
 class World final : private Watch, private Session, public MpiCommunicator {
  public:
   World() : Session(Watch::heartbeat), MpiCommunicator(ranks_by_host(Watch::heartbeat), Watch::heartbeat) {}
@@ -78,18 +78,18 @@ std::unique_ptr<Communicator> start_world() {
   const Launched launched = launched_by_environment();
   if (launched.ranks == 0) return solo();
   prepare_mpi_environment();
-  // Open MPI's launcher hangs when a rank dies as it joins. The watchdog's thread is not to take it either.
+  // Open MPI's launcher hangs when a rank dies during MPI_Init. The watchdog's thread inherits the mask.
   const HeldStop held;
   auto world = std::make_unique<World>();
   if (world->size() == 1 && launched.ranks > 1) {
-    // Each process believes to be the only one: the first reports, and its end ends the others.
+    // Each process is rank 0 of 1. The first reports; its end ends the others.
     if (launched.rank > 0) std::this_thread::sleep_for(std::chrono::seconds(2));
-    throw Error(ExitCode::ranks,
-                fmt::format("{} processes were started by a launcher that does not belong to {}, with which "
-                            "this program was built",
-                            launched.ranks, mpi_version()),
-                fmt::format("{} -n {} ..., or trainer -n {} ...", launch_command(1, {}).arguments.front(),
-                            launched.ranks, launched.ranks));
+    throw Error(
+        ExitCode::ranks,
+        fmt::format("{} processes were started by a launcher that does not belong to {}, with which "
+                    "this program was built",
+                    launched.ranks, mpi_version()),
+        fmt::format("{} -n {} ..., or trainer -n {} ...", TRAINER_MPIRUN, launched.ranks, launched.ranks));
   }
   return world;
 }

@@ -75,7 +75,7 @@ void Watchdog::watch(const std::stop_token& stop) {
 }
 
 void end_stalled_process(const std::string& message) {
-  if (!message.empty()) fmt::print(stderr, "{} (train.stall_timeout)\n", message);
+  if (!message.empty()) std::fputs((message + " (train.stall_timeout)\n").c_str(), stderr);
   write_exit_reason();
   // The others, who began to wait at about the same time, have more to tell.
   std::this_thread::sleep_for(Seconds(kLongestPause));

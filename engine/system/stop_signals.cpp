@@ -1,38 +1,59 @@
 #include "engine/system/stop_signals.h"
 
-#include <csignal>
+#include <unistd.h>
 
+#include <csignal>
+#include <string_view>
+
+#include "engine/core/error.h"
 #include "engine/system/exit_reason.h"
 
 namespace trainer {
 namespace {
 
-constexpr int kSignals[] = {SIGTERM, SIGINT, SIGUSR1};
+// A signal handler reaches static objects only.
+volatile std::sig_atomic_t asked_to_stop = 0, is_interrupted = 0;
 
-/// A handler can reach nothing but what is static.
-volatile std::sig_atomic_t asked_to_stop = 0;
+[[noreturn]] void end_at_once() {
+  constexpr std::string_view text = "error: interrupted twice: no checkpoint is saved\n";
+  // 130 stands for a saved run.
+  constexpr int kCode = static_cast<int>(ExitCode::failure);
+  ::_exit(::write(STDERR_FILENO, text.data(), text.size()) < 0 ? kCode : kCode);
+}
 
 void note(int signal) {
   asked_to_stop = 1;
-  // Where a job breaks down, launchers end those that are left with this one.
+  // Launchers end the surviving ranks of a failed job with SIGTERM.
   if (signal == SIGTERM) write_exit_reason();
-  if (signal == SIGINT) std::signal(SIGINT, SIG_DFL);
+  if (signal != SIGINT) return;
+  if (is_interrupted != 0) end_at_once();
+  is_interrupted = 1;
+}
+
+void set_handler(int signal, bool may_be_ignored) {
+  struct sigaction action {
+  }, before{};
+  action.sa_handler = note;
+  action.sa_flags = SA_RESTART;
+  sigaction(signal, &action, &before);
+  if (may_be_ignored && before.sa_handler == SIG_IGN) sigaction(signal, &before, nullptr);
 }
 
 }  // namespace
 
-StopSignals::StopSignals() {
+StopSignals::StopSignals(bool owns_output) {
   asked_to_stop = 0;
-  struct sigaction action {};
-  action.sa_handler = note;
-  action.sa_flags = SA_RESTART;
-  for (const int signal : kSignals) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) set_handler(signal, false);
+  set_handler(SIGHUP, true);
+  if (owns_output) set_handler(SIGPIPE, true);
 }
 
 StopSignals::~StopSignals() {
-  // Whoever asks to stop may ask again, while MPI ends.
+  // A launcher may repeat SIGUSR1 while MPI ends, and the rest of the output has no reader either.
   std::signal(SIGUSR1, SIG_IGN);
+  if (asked_to_stop != 0) std::signal(SIGPIPE, SIG_IGN);
   for (const int signal : {SIGTERM, SIGINT}) std::signal(signal, SIG_DFL);
+  if (std::signal(SIGHUP, SIG_DFL) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
 }
 
 bool StopSignals::asked() { return asked_to_stop != 0; }

@@ -4,20 +4,22 @@
 
 namespace trainer {
 
-/// While one lives, SIGTERM, SIGINT and SIGUSR1 ask the program to stop where it can, in place of ending it.
-/// A second SIGINT ends it at once. A process has one at a time; SIGUSR1 is ignored after it.
+/// While one lives, SIGTERM, SIGINT, SIGUSR1, and SIGHUP unless it is ignored, ask the program to save and
+/// stop. So does SIGPIPE, unless it is ignored, in a process that owns its standard output: its reader is
+/// gone. A second SIGINT ends the process at once, with exit code 1. A process has one object at a time;
+/// SIGUSR1 is ignored after it, and SIGPIPE after a stop.
 class StopSignals {
  public:
-  StopSignals();
+  explicit StopSignals(bool owns_output);
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  /// True once any of them has come.
+  /// True once any of these signals has come.
   static bool asked();
 };
 
-/// While one lives, SIGUSR1 waits, for this thread and those that it starts.
+/// While one lives, SIGUSR1 stays pending, for this thread and those that it starts.
 class HeldStop {
  public:
   HeldStop();

@@ -14,7 +14,7 @@ TEST_CASE("one who is asked to stop once more, when all is done, ends as it woul
   REQUIRE(child >= 0);
   if (child == 0) {
     {
-      StopSignals signals;
+      StopSignals signals(true);
       ::raise(SIGUSR1);
       ::raise(SIGUSR1);
       if (!StopSignals::asked()) ::_exit(1);
@@ -34,7 +34,7 @@ TEST_CASE("one who is asked to stop while MPI begins hears of it afterwards", "[
   if (child == 0) {
     std::optional<HeldStop> held(std::in_place);
     ::raise(SIGUSR1);
-    StopSignals signals;
+    StopSignals signals(true);
     const bool early = StopSignals::asked();
     held.reset();
     ::_exit(!early && StopSignals::asked() ? 130 : 1);

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "cli/launching/launch_command.h"
+#include "engine/core/error.h"
 #include "engine/parallel/mpi_world.h"
 
 namespace trainer {

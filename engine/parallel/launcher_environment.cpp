@@ -1,4 +1,4 @@
-#include "engine/parallel/launcher.h"
+#include "engine/parallel/launcher_environment.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -28,13 +28,6 @@ Launched launched_by_environment() {
     if (std::getenv(launcher.rank))
       return {.rank = number(launcher.rank, 0), .ranks = number(launcher.ranks, 1)};
   return {};
-}
-
-std::string list_of(const std::vector<HostShare>& hosts) {
-  std::string list;
-  for (const HostShare& share : hosts)
-    list += (list.empty() ? "" : ",") + share.host + ":" + std::to_string(share.ranks);
-  return list;
 }
 
 bool bound_below_parent() {

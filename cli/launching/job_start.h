@@ -1,0 +1,17 @@
+#pragma once
+
+#include <chrono>
+
+namespace trainer {
+
+inline constexpr const char* kJobStartVariable = "TRAINER_START";
+
+/// Passes the start of this job to the processes that are launched from now on.
+void set_job_start(std::chrono::steady_clock::time_point start);
+
+/// In a launched process: when its job started, restarts included; else `own_start`. Exact on the launcher's
+/// host; another host counts from its own start and does not know how long the launcher took. No clock that
+/// can be set takes part.
+std::chrono::steady_clock::time_point job_start(std::chrono::steady_clock::time_point own_start);
+
+}  // namespace trainer
