@@ -14,8 +14,7 @@ void config_command(const Job& job) {
     resolved = tree.resolved_yaml();
     notes = tree.notes();
   });
-  for (const std::string& note : notes) job.warn("note: " + note + "
-");
+  for (const std::string& note : notes) job.warn("note: " + note + "\n");
   job.print_as_it_is(resolved);
 }
 

@@ -135,8 +135,8 @@ std::string Stopwatch::text(const Network& network) const {
   };
   add("data", "", times_.data);
   add("loss, rest", "", rest);
-  add("sums", "communication", times_.sum);
-  add("agreement", "communication", times_.consensus);
+  add("gradients", "communication", times_.reduce);
+  add("consensus", "communication", times_.consensus);
   add("parameters", "communication", times_.publish);
   rows.push_back({"step", "", "", cell(times_.training), "", "", rate_text(operations, times_.training), ""});
   return table(rows, 2) +
