@@ -12,7 +12,7 @@ namespace trainer {
 std::unique_ptr<SharedMemory> private_memory(std::int64_t bytes);
 
 /// Memory that several processes of a host open by its name in /dev/shm. The functions return null or false,
-/// never throw, when the system refuses, so that the processes can agree on what to do.
+/// never throw, when the system refuses, so that all processes can do the same then.
 class NamedMemory final : public SharedMemory {
  public:
   /// Room in /dev/shm now.

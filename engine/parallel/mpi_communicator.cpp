@@ -253,7 +253,7 @@ void MpiCommunicator::maximum(std::span<double> values) {
 }
 
 void MpiCommunicator::broadcast(std::span<std::byte> bytes, int root) {
-  // So a rank that waits knows for whom; a tree would not tell.
+  // A rank that waits knows for whom; in a tree it would not.
   constexpr std::int64_t kFewBytes = 1 << 12;
   if (std::ssize(bytes) <= kFewBytes) {
     Exchange exchange(*this, "a broadcast");
@@ -394,7 +394,7 @@ void MpiCommunicator::abort(ExitCode code) {
   const Heartbeat::Waiting waiting(heartbeat_, "the end of all ranks");
   std::fflush(nullptr);
   for (const int output : {STDOUT_FILENO, STDERR_FILENO}) wait_until_read(output);
-  // The failing rank has said what there is to say; MPI's own words would only bury it.
+  // The failing rank has printed its message; MPI's own lines would bury it.
   if (const int nowhere = open("/dev/null", O_WRONLY); nowhere >= 0) dup2(nowhere, STDERR_FILENO);
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
   std::_Exit(static_cast<int>(code));

@@ -10,16 +10,16 @@
 
 namespace trainer {
 
-/// What the workers of one node share: parameters, their gradients, how far each worker has come, and a
-/// barrier of ranks that makes no MPI call. Workers are counted over the node, by rank, then by thread;
-/// gradients over the node, too.
+/// Memory that the ranks of a node share: parameters, gradients, the progress of each worker, and a barrier
+/// of ranks that makes no MPI call. Workers are counted over the node, by rank, then by thread; gradients
+/// over the node, too.
 class NodeWindow {
  public:
   struct Layout {
     std::int64_t floats = 0;            ///< of the flat buffer
     std::vector<int> workers;           ///< threads of each rank of the node
     int gradients = 1;                  ///< of all ranks of the node
-    int table_rows = 1;                 ///< ranks whose scalars agree
+    int table_rows = 1;                 ///< ranks of an all-reduce
     int first_rank = 0, rank_step = 1;  ///< of the world: where the node's ranks are in it
     static constexpr int kTableColumns = 256;
 
@@ -40,8 +40,8 @@ class NodeWindow {
   bool all_reached(std::int64_t progress) const;
   void wait_for_progress(std::int64_t progress, int bucket) const;
 
-  /// No rank returns before all have come; they see all that was written before.
-  /// `what` says which barrier it is.
+  /// No rank returns before all have called; then they see all that was written before. `what`: its name in
+  /// the messages of the watchdog.
   void barrier(const char* what);
 
   /// Row `row` of one of two tables, used in turn: while some still read one, others fill the next.

@@ -7,19 +7,19 @@
 namespace trainer {
 namespace {
 
-constexpr const char* kWhat = "a sum over the batch";
+constexpr const char* kWhat = "statistics over the batch";
 
 }  // namespace
 
-ScalarReducer::ScalarReducer(Mesh& mesh, ThreadPool& pool, bool share, int exact_blocks)
+ScalarReducer::ScalarReducer(Mesh& mesh, ThreadPool& pool, bool share, int virtual_workers)
     : pool_(pool),
       heartbeat_(mesh.world().heartbeat()),
-      blocks_(VirtualWorkers::one_for_each_worker(mesh.data().size(), pool.size())),
+      virtual_workers_(VirtualWorkers::one_for_each_worker(mesh.data().size(), pool.size())),
       rank_(mesh.data().rank()),
       workers_(static_cast<std::size_t>(pool.size())) {
-  if (exact_blocks > 0) {
-    blocks_.count = exact_blocks;
-    blocks_.exact = true;
+  if (virtual_workers > 0) {
+    virtual_workers_.count = virtual_workers;
+    virtual_workers_.exact = true;
   }
   Communicator& data = mesh.data();
   const auto alone = solo();
@@ -28,8 +28,9 @@ ScalarReducer::ScalarReducer(Mesh& mesh, ThreadPool& pool, bool share, int exact
     node = alone.get();
     share_with(*node, data);
   }
-  for (Worker& worker : workers_) worker.lines.resize(static_cast<std::size_t>(node_blocks_.count()));
-  node_tree_ = SumTree::of_leaves(static_cast<int>(node_blocks_.count()), {0, node_blocks_.count()});
+  for (Worker& worker : workers_) worker.lines.resize(static_cast<std::size_t>(node_workers_range_.count()));
+  node_tree_ =
+      SumTree::of_leaves(static_cast<int>(node_workers_range_.count()), {0, node_workers_range_.count()});
   rank_step_ = mesh.model().size();
   first_rank_ = mesh.world().rank() - node->rank() * rank_step_;
   several_nodes_ = node->size() < data.size();
@@ -37,9 +38,9 @@ ScalarReducer::ScalarReducer(Mesh& mesh, ThreadPool& pool, bool share, int exact
   auto group = data.split(node->rank() == 0 ? 0 : 1, data.rank());
   if (node->rank() != 0) return;
   leaders_ = std::move(group);
-  if (!blocks_.exact) return;
-  whole_tree_ = SumTree::of_leaves(blocks_.count, {0, blocks_.count});
-  all_lines_.resize(static_cast<std::size_t>(blocks_.count) * kSlot);
+  if (!virtual_workers_.exact) return;
+  whole_tree_ = SumTree::of_leaves(virtual_workers_.count, {0, virtual_workers_.count});
+  all_lines_.resize(static_cast<std::size_t>(virtual_workers_.count) * kSlot);
 }
 
 /// False on every rank when the memory cannot be had on one.
@@ -47,9 +48,10 @@ bool ScalarReducer::share_with(Communicator& node, Communicator& data) {
   first_worker_ = node.rank() * pool_.size();
   node_workers_ = node.size() * pool_.size();
   const int first_rank = rank_ - node.rank();
-  node_blocks_ = {blocks_.of_rank(first_rank).first, blocks_.of_rank(first_rank + node.size() - 1).last};
+  node_workers_range_ = {virtual_workers_.of_rank(first_rank).first,
+                         virtual_workers_.of_rank(first_rank + node.size() - 1).last};
 
-  const std::int64_t doubles = 2 * kSlot * node_blocks_.count();
+  const std::int64_t doubles = 2 * kSlot * node_workers_range_.count();
   memory_ = node.shared(bytes_of<SharedCounter>(node_workers_ + 1) + bytes_of<double>(doubles + kSlot));
   std::int64_t refusals = memory_ ? 0 : 1;
   data.sum(std::span(&refusals, 1));
@@ -62,34 +64,34 @@ bool ScalarReducer::share_with(Communicator& node, Communicator& data) {
   return true;
 }
 
-/// Two of each block, used in turn: while some still read one, others fill the next.
-std::span<double> ScalarReducer::slot(std::int64_t node_block, std::int64_t sum) const {
-  return slots_.subspan(static_cast<std::size_t>((2 * node_block + sum % 2) * kSlot), kSlot);
+/// Two of each virtual worker, used in turn: while some still read one, others fill the next.
+std::span<double> ScalarReducer::slot(std::int64_t index, std::int64_t sum) const {
+  return slots_.subspan(static_cast<std::size_t>((2 * index + sum % 2) * kSlot), kSlot);
 }
 
 void ScalarReducer::sum(int worker, std::span<const double> lines, std::span<double> total) {
   const std::size_t width = total.size();
-  if (blocks_.count == 1) {
+  if (virtual_workers_.count == 1) {
     std::ranges::copy(lines, total.begin());
     return;
   }
   for (std::size_t first = 0; first < width; first += kSlot) {
     const std::size_t count = std::min(width - first, static_cast<std::size_t>(kSlot));
-    const auto line = [&](std::int64_t block) {
-      return lines.subspan(static_cast<std::size_t>(block) * width + first, count);
+    const auto line = [&](std::int64_t index) {
+      return lines.subspan(static_cast<std::size_t>(index) * width + first, count);
     };
     sum_part(worker, line, total.subspan(first, count));
   }
 }
 
-/// line(i): a part of that of the worker's i-th block.
+/// line(i): a part of that of the worker's i-th virtual worker.
 template <class Line>
 void ScalarReducer::sum_part(int worker, Line line, std::span<double> total) {
   Worker& self = workers_[static_cast<std::size_t>(worker)];
   const std::int64_t sum = ++self.sums;
-  const Range mine = blocks_.of_worker(rank_, worker);
-  for (std::int64_t block = mine.first; block < mine.last; ++block)
-    std::ranges::copy(line(block - mine.first), slot(block - node_blocks_.first, sum).begin());
+  const Range mine = virtual_workers_.of_worker(rank_, worker);
+  for (std::int64_t index = mine.first; index < mine.last; ++index)
+    std::ranges::copy(line(index - mine.first), slot(index - node_workers_range_.first, sum).begin());
   const int me = first_worker_ + worker;
   arrived_[static_cast<std::size_t>(me)].store(sum);
   if (!several_nodes_) return add_slots(worker, sum, total);
@@ -101,7 +103,7 @@ void ScalarReducer::sum_part(int worker, Line line, std::span<double> total) {
     return;
   }
   // The main thread of the node's first rank, so it may communicate.
-  if (blocks_.exact) {
+  if (virtual_workers_.exact) {
     add_over_nodes(sum, total);
   } else {
     add_slots(worker, sum, total);
@@ -128,8 +130,8 @@ void ScalarReducer::wait_for_all(int worker, std::int64_t sum) const {
 void ScalarReducer::add_slots(int worker, std::int64_t sum, std::span<double> total) {
   wait_for_all(worker, sum);
   Worker& self = workers_[static_cast<std::size_t>(worker)];
-  for (std::size_t block = 0; block < self.lines.size(); ++block)
-    self.lines[block] = slot(static_cast<std::int64_t>(block), sum).data();
+  for (std::size_t index = 0; index < self.lines.size(); ++index)
+    self.lines[index] = slot(static_cast<std::int64_t>(index), sum).data();
   double* const root = total.data();
   node_tree_.sum(self.lines, {&root, 1}, 0, std::ssize(total));
 }
@@ -139,19 +141,19 @@ void ScalarReducer::add_over_nodes(std::int64_t sum, std::span<double> total) {
   wait_for_all(kMainThread, sum);
   // The lines of other nodes are 0 here, and x + 0 is x: MPI's sum only collects them.
   const std::span<double> lines =
-      std::span(all_lines_).first(total.size() * static_cast<std::size_t>(blocks_.count));
-  const auto line = [&](std::int64_t block) {
-    return lines.subspan(static_cast<std::size_t>(block) * total.size(), total.size());
+      std::span(all_lines_).first(total.size() * static_cast<std::size_t>(virtual_workers_.count));
+  const auto line = [&](std::int64_t index) {
+    return lines.subspan(static_cast<std::size_t>(index) * total.size(), total.size());
   };
   std::ranges::fill(lines, 0.0);
-  for (std::int64_t block = 0; block < node_blocks_.count(); ++block)
-    std::ranges::copy(slot(block, sum).first(total.size()), line(node_blocks_.first + block).begin());
+  for (std::int64_t index = 0; index < node_workers_range_.count(); ++index)
+    std::ranges::copy(slot(index, sum).first(total.size()), line(node_workers_range_.first + index).begin());
   leaders_->sum(lines);
   std::array<const double*, VirtualWorkers::kMost> inputs{};
-  for (int block = 0; block < blocks_.count; ++block)
-    inputs[static_cast<std::size_t>(block)] = line(block).data();
+  for (int index = 0; index < virtual_workers_.count; ++index)
+    inputs[static_cast<std::size_t>(index)] = line(index).data();
   double* const root = total.data();
-  whole_tree_.sum(std::span(inputs).first(static_cast<std::size_t>(blocks_.count)), {&root, 1}, 0,
+  whole_tree_.sum(std::span(inputs).first(static_cast<std::size_t>(virtual_workers_.count)), {&root, 1}, 0,
                   std::ssize(total));
 }
 

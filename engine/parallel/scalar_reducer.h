@@ -13,18 +13,19 @@
 
 namespace trainer {
 
-/// Sums a few doubles over the blocks of the global batch, while workers compute. Workers of one node write
-/// into slots that the node shares and each adds them up by itself, along a tree over the blocks: one wait,
-/// no MPI call, and the same bits everywhere, however the blocks are dealt to ranks and threads. Between
-/// nodes, the nodes' sums are added by MPI; in exact mode MPI only collects the numbers of all blocks.
+/// All-reduce of statistics over the virtual workers of the whole batch, while workers compute. Workers of
+/// one node write into slots that the node shares, and each adds all slots along a tree over the virtual
+/// workers: one wait, no MPI call, and the same bits everywhere, however virtual workers are distributed.
+/// Between nodes MPI adds the sums of the nodes; in exact mode MPI only collects the values of all virtual
+/// workers.
 class ScalarReducer {
  public:
   /// Collective. `share`: false: every rank is a node of its own, as when /dev/shm is too small.
-  /// `exact_blocks`: blocks of the global batch in exact mode; 0: one for each worker.
-  ScalarReducer(Mesh& mesh, ThreadPool& pool, bool share, int exact_blocks = 0);
+  /// `virtual_workers`: of exact mode; 0: one for each worker.
+  ScalarReducer(Mesh& mesh, ThreadPool& pool, bool share, int virtual_workers = 0);
 
-  /// Every worker of every data rank calls, from inside pool.run(), with a line for each of its blocks; all
-  /// get the sum of all lines, which are as long as `total`.
+  /// Every worker of every data rank calls, from inside pool.run(), with a line for each of its virtual
+  /// workers; all get the sum of all lines, which are as long as `total`.
   void sum(int worker, std::span<const double> lines, std::span<double> total);
 
  private:
@@ -34,11 +35,11 @@ class ScalarReducer {
   /// How many sums a worker has begun. Written by its own thread only.
   struct alignas(64) Worker {
     std::int64_t sums = 0;
-    std::vector<const double*> lines;  ///< of the sum under way, by block of the node
+    std::vector<const double*> lines;  ///< of the sum under way, by virtual worker of the node
   };
 
   bool share_with(Communicator& node, Communicator& data);
-  std::span<double> slot(std::int64_t node_block, std::int64_t sum) const;
+  std::span<double> slot(std::int64_t index, std::int64_t sum) const;
   template <class Line>
   void sum_part(int worker, Line line, std::span<double> total);
   void wait_for(SharedCounter& counter, std::int64_t count) const;
@@ -48,20 +49,20 @@ class ScalarReducer {
 
   ThreadPool& pool_;
   Heartbeat& heartbeat_;
-  VirtualWorkers blocks_;
+  VirtualWorkers virtual_workers_;
   int rank_;
   std::unique_ptr<SharedMemory> memory_;
   int first_rank_ = 0, rank_step_ = 1;       ///< of the world: where the ranks of the node are in it
   int first_worker_ = 0, node_workers_ = 0;  ///< mine, of the node's
-  Range node_blocks_;
+  Range node_workers_range_;
   SumTree node_tree_{1, {}}, whole_tree_{1, {}};
-  std::vector<double> all_lines_;          ///< by block of the batch, where MPI collects them
+  std::vector<double> all_lines_;          ///< by virtual worker, where MPI collects them
   std::unique_ptr<Communicator> leaders_;  ///< the first rank of each node; null elsewhere, and on one node
   bool several_nodes_ = false;
   std::vector<Worker> workers_;
   std::span<SharedCounter> arrived_;    ///< by worker of the node: sums it has written
   std::span<SharedCounter> published_;  ///< one: sums over all nodes
-  std::span<double> slots_;             ///< by block of the node, two of each
+  std::span<double> slots_;             ///< by virtual worker of the node, two of each
   std::span<double> result_;            ///< over all nodes
 };
 

@@ -6,7 +6,7 @@
 
 namespace trainer {
 
-/// Returns once `is_done` holds on all ranks. Until then they tell one another that they live, so that one
+/// Returns once `is_done` holds on all ranks. Until then they reports one another that they live, so that one
 /// that is stopped is found as soon as elsewhere, but slow disks may take their time. `progress` is any
 /// number that changes as this rank's work goes on. Collective.
 void wait_for_all(

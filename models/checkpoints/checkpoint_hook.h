@@ -9,8 +9,8 @@
 
 namespace trainer {
 
-/// Saves checkpoints when `train.checkpoint` says so, when an evaluation is the best so far, and when the run
-/// stops. A thread writes them beside training.
+/// Saves checkpoints as `train.checkpoint` schedules them, when an evaluation is the best so far, and when
+/// the run stops. A thread writes them beside training.
 class CheckpointHook final : public Hook {
  public:
   /// `base`: what stays the same in all checkpoints of the run. `folder` matters on world rank 0 only. `all`:

@@ -15,13 +15,13 @@ namespace {
 
 constexpr std::size_t kScores = 0, kBatchSums = 1, kGradients = 2;
 
-std::uint64_t checksum_of(std::span<const double> numbers) {
+std::uint64_t checksum_of(std::span<const double> values) {
   std::uint64_t sum = 0;
-  for (const double number : numbers) sum = mixed(sum + std::bit_cast<std::uint64_t>(number));
+  for (const double value : values) sum = mixed(sum + std::bit_cast<std::uint64_t>(value));
   return sum;
 }
 
-/// The numbers of every rank, by rank, on rank 0; empty elsewhere.
+/// The values of every rank, by rank, on rank 0; empty elsewhere.
 std::vector<std::vector<std::uint64_t>> gather(Communicator& world, std::span<const std::uint64_t> mine) {
   std::vector<std::vector<std::uint64_t>> all;
   for (const std::vector<std::byte>& bytes : world.gather(std::as_bytes(mine), 0)) {
@@ -31,40 +31,40 @@ std::vector<std::vector<std::uint64_t>> gather(Communicator& world, std::span<co
   return all;
 }
 
-/// Who contradicts himself; else who contradicts two others that agree; else everybody. `said`: by rank.
-std::vector<int> who_is_wrong(const std::map<int, std::vector<std::uint64_t>>& said) {
+/// Majority vote: ranks whose repeats differ; else the minority; else all. `reports`: checksums, by rank.
+std::vector<int> who_is_wrong(const std::map<int, std::vector<std::uint64_t>>& reports) {
   std::vector<int> wrong, all;
-  std::map<std::uint64_t, int> voices;
-  for (const auto& [rank, words] : said) {
+  std::map<std::uint64_t, int> votes;
+  for (const auto& [rank, sums] : reports) {
     all.push_back(rank);
-    if (std::ranges::count(words, words.front()) < std::ssize(words)) wrong.push_back(rank);
-    ++voices[words.front()];
+    if (std::ranges::count(sums, sums.front()) < std::ssize(sums)) wrong.push_back(rank);
+    ++votes[sums.front()];
   }
   if (!wrong.empty()) return wrong;
-  for (const auto& [rank, words] : said) {
-    const bool contradicted = std::ranges::any_of(voices, [first = words.front()](const auto& voice) {
-      return voice.first != first && voice.second > 1;
-    });
-    if (contradicted) wrong.push_back(rank);
+  for (const auto& [rank, sums] : reports) {
+    const bool outvoted = std::ranges::any_of(
+        votes, [first = sums.front()](const auto& vote) { return vote.first != first && vote.second > 1; });
+    if (outvoted) wrong.push_back(rank);
   }
   return wrong.empty() ? all : wrong;
 }
 
 }  // namespace
 
-void Crosscheck::Recorder::begin(std::int64_t block) {
-  block_ = block;
+void Crosscheck::Recorder::begin(std::int64_t virtual_worker) {
+  virtual_worker_ = virtual_worker;
   totals_.clear();
   checksum_ = 0;
 }
 
 void Crosscheck::Recorder::sum(int worker, std::span<const double> lines, std::span<double> total) {
   sums_.sum(worker, lines, total);
-  if (block_ < 0) return;
+  if (virtual_worker_ < 0) return;
   if (worker == 0) totals_.insert(totals_.end(), total.begin(), total.end());
-  const Range mine = blocks_.of_worker(rank_, worker);
-  if (block_ < mine.first || block_ >= mine.last) return;
-  const auto line = lines.subspan(static_cast<std::size_t>(block_ - mine.first) * total.size(), total.size());
+  const Range mine = workers_.of_worker(rank_, worker);
+  if (virtual_worker_ < mine.first || virtual_worker_ >= mine.last) return;
+  const auto line =
+      lines.subspan(static_cast<std::size_t>(virtual_worker_ - mine.first) * total.size(), total.size());
   checksum_ = mixed(checksum_ + checksum_of(line));
 }
 
@@ -117,14 +117,14 @@ void Crosscheck::before_step(std::int64_t step) {
   shift_ = ranks == 1 ? 0 : static_cast<int>(1 + number % partners);
   turn_ = number / partners;
   const int rank = session_.mesh().data().rank();
-  const std::int64_t block = block_of(rank);
-  recorder_.begin(block);
-  session_.network().keep_block(static_cast<int>(block - session_.blocks().of_rank(rank).first));
+  const std::int64_t checked = checked_worker(rank);
+  recorder_.begin(checked);
+  session_.network().keep_block(static_cast<int>(checked - session_.blocks().of_rank(rank).first));
 }
 
-std::int64_t Crosscheck::block_of(int data_rank) const {
-  const Range blocks = session_.blocks().of_rank(data_rank);
-  return blocks.first + turn_ % blocks.count();
+std::int64_t Crosscheck::checked_worker(int data_rank) const {
+  const Range workers = session_.blocks().of_rank(data_rank);
+  return workers.first + turn_ % workers.count();
 }
 
 int Crosscheck::checker_of(int owner, int shift) const {
@@ -143,16 +143,16 @@ Crosscheck::Traits Crosscheck::traits(std::span<const double> sums, std::uint64_
 
 Crosscheck::Traits Crosscheck::own() const {
   BatchRunner& batch = parts_.batch;
-  const auto block = static_cast<std::size_t>(block_of(session_.mesh().data().rank()));
-  return traits(batch.sums().subspan(block * batch.kinds(), batch.kinds()), recorder_.checksum(),
+  const auto checked = static_cast<std::size_t>(checked_worker(session_.mesh().data().rank()));
+  return traits(batch.sums().subspan(checked * batch.kinds(), batch.kinds()), recorder_.checksum(),
                 session_.network().gradient_of_block());
 }
 
 /// The traits of the rank that comes `shift` ranks later.
 Crosscheck::Traits Crosscheck::recompute(const MicroBatch& batch, int shift) {
   Communicator& data = session_.mesh().data();
-  const std::int64_t block = block_of((data.rank() + shift) % data.size());
-  network_->set_rank(static_cast<int>(block));
+  const std::int64_t checked = checked_worker((data.rank() + shift) % data.size());
+  network_->set_rank(static_cast<int>(checked));
   replay_.begin(recorder_.totals());
   runner_.clear();
   runner_.begin(batch, loader_);
@@ -163,11 +163,11 @@ Crosscheck::Traits Crosscheck::recompute(const MicroBatch& batch, int shift) {
     runner_.backward(worker, nullptr);
   });
   const auto sums =
-      runner_.sums().subspan(static_cast<std::size_t>(block) * runner_.kinds(), runner_.kinds());
+      runner_.sums().subspan(static_cast<std::size_t>(checked) * runner_.kinds(), runner_.kinds());
   return traits(sums, replay_.checksum(), gradient_.floats());
 }
 
-/// Between what the ranks have for their own blocks and what others have for them. Collective.
+/// Between the traits that ranks have of their own virtual workers and those that others have. Collective.
 Crosscheck::Finding Crosscheck::first_difference(const Traits& mine, const Traits& theirs) const {
   Traits both = mine;
   both.insert(both.end(), theirs.begin(), theirs.end());
@@ -192,25 +192,25 @@ void Crosscheck::after_backward(const MicroBatch& batch) {
   world.sum(std::span(&found, 1));
   if (found == 0) return;
 
-  // All say it again, and a third rank where there is one.
+  // All compute it again, and a third rank where there is one.
   const int ranks = session_.mesh().data().size();
   const auto columns = static_cast<std::size_t>(session_.mesh().model().size());
-  std::map<int, std::vector<std::uint64_t>> said;
-  const auto hear = [&](const Traits& traits, int shift) {
+  std::map<int, std::vector<std::uint64_t>> reports;
+  const auto collect = [&](const Traits& traits, int shift) {
     const auto all = gather(world, traits);
     if (finding.owner < 0) return;
     const int rank = checker_of(finding.owner, shift);
-    std::uint64_t words = 0;
+    std::uint64_t sum = 0;
     for (std::size_t column = 0; column < columns; ++column)
       for (const std::uint64_t trait : all[static_cast<std::size_t>(rank) * columns + column])
-        words = mixed(words + trait);
-    said[rank].push_back(words);
+        sum = mixed(sum + trait);
+    reports[rank].push_back(sum);
   };
-  hear(mine, 0);
-  hear(theirs, shift_);
+  collect(mine, 0);
+  collect(theirs, shift_);
   for (const int shift : {0, shift_, ranks > 2 ? shift_ % (ranks - 1) + 1 : 0})
-    hear(recompute(batch, shift), shift);
-  fail(finding, who_is_wrong(said));
+    collect(recompute(batch, shift), shift);
+  fail(finding, who_is_wrong(reports));
 }
 
 void Crosscheck::fail(const Finding& finding, const std::vector<int>& wrong) const {
@@ -230,23 +230,22 @@ void Crosscheck::fail(const Finding& finding, const std::vector<int>& wrong) con
   const std::string trait =
       finding.trait == kScores ? "loss and metrics"
       : finding.trait == kBatchSums
-          ? "sums over the batch"
+          ? "statistics over the batch"
           : "the gradient of " + network_->plan().parameters()[finding.trait - kGradients].name;
   const std::string place =
-      fmt::format("{}, in block {} of step {}", trait, block_of(finding.owner), step_ + 1);
+      fmt::format("{}, in virtual worker {} of step {}", trait, checked_worker(finding.owner), step_ + 1);
   std::string names;
   for (const int rank : wrong) names += (names.empty() ? "" : " and ") + name(rank);
   const bool sure = wrong.size() == 1;
-  throw Error(
-      ExitCode::diverged,
-      {Diagnostic{
-          .what = sure ? fmt::format("{} computed wrongly: {}", names, place)
-                       : fmt::format("{} do not compute the same: {}", names, place),
-          .notes = {fmt::format("{} computed that block, and {} once more", name(finding.owner),
-                                name(checker_of(finding.owner, shift_))),
-                    "failing processor or memory"},
-          .help = sure ? "go on from the last checkpoint, without that host"
-                       : "go on from the last checkpoint, without one of the hosts and then the other"}});
+  throw Error(ExitCode::diverged,
+              {Diagnostic{.what = sure ? fmt::format("{} computed wrongly: {}", names, place)
+                                       : fmt::format("{} do not compute the same: {}", names, place),
+                          .notes = {fmt::format("{} computed that virtual worker, and {} computed it again",
+                                                name(finding.owner), name(checker_of(finding.owner, shift_))),
+                                    "failing processor or memory"},
+                          .help = sure ? "resume from the last checkpoint, without that host"
+                                       : "resume from the last checkpoint, first without one of the hosts, "
+                                         "then without the other"}});
 }
 
 }  // namespace trainer

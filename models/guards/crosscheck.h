@@ -28,28 +28,28 @@ class Crosscheck final : public Hook {
   void after_backward(const MicroBatch& batch) override;
 
  private:
-  /// Keeps the sums over the batch, since no rank could take them alone.
+  /// Records statistics over the batch, since no rank could reduce them alone.
   class Recorder final : public StatisticsReducer {
    public:
-    Recorder(StatisticsReducer& sums, const VirtualWorkers& blocks, int rank)
-        : sums_(sums), blocks_(blocks), rank_(rank) {}
-    void begin(std::int64_t block);
-    void end() { block_ = -1; }
+    Recorder(StatisticsReducer& sums, const VirtualWorkers& workers, int rank)
+        : sums_(sums), workers_(workers), rank_(rank) {}
+    void begin(std::int64_t virtual_worker);
+    void end() { virtual_worker_ = -1; }
     void sum(int worker, std::span<const double> lines, std::span<double> total) override;
 
     std::span<const double> totals() const { return totals_; }
-    /// A checksum of what the block added to them.
+    /// A checksum of what the virtual worker added to them.
     std::uint64_t checksum() const { return checksum_; }
 
    private:
     StatisticsReducer& sums_;
-    VirtualWorkers blocks_;
+    VirtualWorkers workers_;
     int rank_;
-    std::int64_t block_ = -1;
+    std::int64_t virtual_worker_ = -1;
     std::vector<double> totals_;
     std::uint64_t checksum_ = 0;
   };
-  /// Gives them once more.
+  /// Returns the recorded statistics.
   class Replay final : public StatisticsReducer {
    public:
     explicit Replay(int workers) : positions_(static_cast<std::size_t>(workers)) {}
@@ -63,18 +63,18 @@ class Crosscheck final : public Hook {
     std::vector<std::size_t> positions_;  ///< by worker
     std::uint64_t checksum_ = 0;
   };
-  /// What is compared: checksums of the loss and the metrics, of the sums over the batch, and of each
+  /// What is compared: checksums of the loss and the metrics, of the statistics over the batch, and of each
   /// parameter's gradient.
   using Traits = std::vector<std::uint64_t>;
-  /// What differed, on world rank 0.
+  /// What differs, on world rank 0.
   struct Finding {
     int owner = -1;  ///< data rank
     std::size_t trait = 0;
   };
 
-  /// The block of a data rank whose turn it is.
-  std::int64_t block_of(int data_rank) const;
-  /// The one who computes a block of `owner` when all look `shift` ranks further.
+  /// The virtual worker of a data rank whose turn it is.
+  std::int64_t checked_worker(int data_rank) const;
+  /// The rank that recomputes a virtual worker of `owner` when each rank checks the one `shift` ranks later.
   int checker_of(int owner, int shift) const;
   Traits traits(std::span<const double> sums, std::uint64_t batch_sums,
                 std::span<const float> gradient) const;

@@ -16,15 +16,15 @@ namespace {
 
 /// Floats of one checksum.
 constexpr std::int64_t kBlock = 2048;
-/// So many are always looked at: they cost little beside the step of a model of their size.
-constexpr std::size_t kFewCopies = 64;
+/// The least number that a step checks: they cost little beside a step of a model of their size.
+constexpr std::size_t kFewReplicas = 64;
 
 template <class T>
 std::span<T> slice(std::span<T> flat, std::int64_t first, std::int64_t count) {
   return flat.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
 }
 
-/// What a rank tells about the replicas that it holds, ahead of the hashes.
+/// Where the replicas of a rank are; precedes their hashes in its message.
 struct Holder {
   std::int64_t node, model_rank;  ///< node: the lowest data rank on it
   char host[64];
@@ -35,7 +35,6 @@ struct Holder {
 ReplicaGuard::ReplicaGuard(const Plan& plan, std::span<const float> states, Mesh& mesh,
                            ParameterWindow& window, std::int64_t every)
     : plan_(plan), states_(states), mesh_(mesh), window_(window), every_(every) {
-  if (every_ == 0) return;
   std::int64_t replicas =
       !window.replicas().empty() || mesh.model().size() > 1 || (!states.empty() && mesh.world().size() > 1);
   mesh.world().sum(std::span(&replicas, 1));
@@ -46,48 +45,47 @@ ReplicaGuard::ReplicaGuard(const Plan& plan, std::span<const float> states, Mesh
       ++index;
       const std::int64_t last = std::min(range.last, parameter.offset + parameter.shape.size());
       for (std::int64_t first = std::max(range.first, parameter.offset); first < last; first += kBlock)
-        copies_.push_back(
+        replicas_.push_back(
             {.values = slice<const float>(window.values(), first, std::min(kBlock, last - first)),
              .parameter = index,
              .sum = 0});
     }
   }
   const std::size_t share =
-      (copies_.size() + static_cast<std::size_t>(every) - 1) / static_cast<std::size_t>(every);
-  most_watched_ = std::max(share, kFewCopies);
-  for (Copy& copy : watched()) copy.sum = checksum(copy.values);
+      (replicas_.size() + static_cast<std::size_t>(every) - 1) / static_cast<std::size_t>(every);
+  most_watched_ = std::max(share, kFewReplicas);
+  for (Replica& replica : watched()) replica.sum = checksum(replica.values);
 }
 
-std::span<ReplicaGuard::Copy> ReplicaGuard::watched() {
-  const std::size_t left = copies_.size() - first_watched_;
-  return std::span(copies_).subspan(first_watched_, std::min(most_watched_, left));
+std::span<ReplicaGuard::Replica> ReplicaGuard::watched() {
+  const std::size_t left = replicas_.size() - first_watched_;
+  return std::span(replicas_).subspan(first_watched_, std::min(most_watched_, left));
 }
 
 void ReplicaGuard::before_publish(std::int64_t step) {
-  for (const Copy& copy : watched()) {
-    if (checksum(copy.values) == copy.sum) continue;
-    const Parameter& parameter = plan_.parameters()[static_cast<std::size_t>(copy.parameter)];
+  for (const Replica& replica : watched()) {
+    if (checksum(replica.values) == replica.sum) continue;
+    const Parameter& parameter = plan_.parameters()[static_cast<std::size_t>(replica.parameter)];
     throw Error(
         ExitCode::diverged,
-        {Diagnostic{.what = fmt::format("a copy of {} changed in memory after step {} (rank {} on {})",
+        {Diagnostic{.what = fmt::format("a replica of {} changed in memory after step {} (rank {} on {})",
                                         parameter.name, step, mesh_.world().rank(), host_name()),
                     .notes = {"a bit flipped, or something wrote where it must not"},
-                    .help = "test that host's memory; go on from the last checkpoint, without it"}});
+                    .help = "test that host's memory; resume from the last checkpoint without it"}});
   }
 }
 
 void ReplicaGuard::after_publish(std::int64_t step) {
-  if (every_ == 0) return;
-  if (copies_.size() > most_watched_)
-    first_watched_ = first_watched_ + most_watched_ < copies_.size() ? first_watched_ + most_watched_ : 0;
-  for (Copy& copy : watched()) copy.sum = checksum(copy.values);
+  if (replicas_.size() > most_watched_)
+    first_watched_ = first_watched_ + most_watched_ < replicas_.size() ? first_watched_ + most_watched_ : 0;
+  for (Replica& replica : watched()) replica.sum = checksum(replica.values);
   if (has_replicas_ && step % every_ == 0) compare(step);
 }
 
 std::vector<std::uint64_t> ReplicaGuard::hashes() const {
   std::vector<std::uint64_t> hashes;
   const std::span<const float> values = window_.values();
-  // Those who share the values take turns at their blocks.
+  // The ranks that share the window take turns at its blocks.
   for (const Parameter& parameter : plan_.parameters()) {
     std::uint64_t hash = 0;
     const std::int64_t size = parameter.shape.size();
@@ -156,7 +154,8 @@ void ReplicaGuard::compare(std::int64_t step) {
             .what = difference.empty() ? "replicas differ" : difference,
             .notes = {fmt::format("all were equal after step {}, no more after step {}", last_equal_, step),
                       "failing memory, processor or network"},
-            .help = "go on from the last checkpoint, without one of the hosts and then the other"}});
+            .help =
+                "resume from the last checkpoint, first without one of the hosts, then without the other"}});
   last_equal_ = step;
 }
 

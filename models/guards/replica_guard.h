@@ -11,24 +11,23 @@
 
 namespace trainer {
 
-/// Watches what several ranks hold alike: parameters on each node and in each model column, and layer states
-/// on every rank. Every so many steps checksums of all of it are compared. In between, the values that came
-/// from other nodes must be as they came until the next ones overwrite them; in a large model a part of them
-/// is looked at in each step, all of it in so many steps.
+/// Compares replicas: parameters on each node and in each model column, and layer states on every rank.
+/// Compares checksums of all of them every `every` steps. In between, the values that came from other nodes
+/// must stay as they came until the next ones overwrite them; of a large model, each step checks a part of
+/// them, and `every` steps check all.
 class ReplicaGuard final : public Hook {
  public:
-  /// `every`: steps between comparisons, 0: no guard. Network states stay where they are.
+  /// `every`: steps between comparisons. `states` stay where they are. Collective.
   ReplicaGuard(const Plan& plan, std::span<const float> states, Mesh& mesh, ParameterWindow& window,
                std::int64_t every);
 
-  /// Error(diverged) when what came from other nodes has changed; `step`: steps done. Before
-  /// GradientReducer::publish().
+  /// Error(diverged) if values that came from other nodes have changed.
   void before_publish(std::int64_t step) override;
-  /// Error(diverged), on all ranks, when replicas differ. Collective.
+  /// Error(diverged), on all ranks, if replicas differ. Collective.
   void after_publish(std::int64_t step) override;
 
  private:
-  struct Copy {
+  struct Replica {
     std::span<const float> values;
     int parameter;
     std::uint64_t sum;
@@ -36,7 +35,7 @@ class ReplicaGuard final : public Hook {
 
   std::vector<std::uint64_t> hashes() const;
   void compare(std::int64_t step);
-  std::span<Copy> watched();
+  std::span<Replica> watched();
 
   const Plan& plan_;
   std::span<const float> states_;
@@ -44,7 +43,7 @@ class ReplicaGuard final : public Hook {
   ParameterWindow& window_;
   std::int64_t every_, last_equal_ = 0;
   bool has_replicas_ = false;
-  std::vector<Copy> copies_;
+  std::vector<Replica> replicas_;
   std::size_t first_watched_ = 0, most_watched_ = 0;
 };
 

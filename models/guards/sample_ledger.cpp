@@ -30,7 +30,7 @@ void SampleLedger::add(int worker, std::span<const std::int64_t> samples) {
 }
 
 void SampleLedger::verify(BatchOrder& order, std::int64_t step,
-                          const std::function<void(std::span<double>)>& agree) {
+                          const std::function<void(std::span<double>)>& all_reduce) {
   Worker used;
   for (const Worker& worker : workers_) {
     used.count += worker.count;
@@ -40,12 +40,12 @@ void SampleLedger::verify(BatchOrder& order, std::int64_t step,
   constexpr std::uint64_t kHalf = std::uint64_t{1} << 32;
   std::array<double, 3> totals{static_cast<double>(used.count), static_cast<double>(used.keys % kHalf),
                                static_cast<double>(used.keys / kHalf)};
-  agree(totals);
+  all_reduce(totals);
   used.count = static_cast<std::int64_t>(totals[0]);
   used.keys = static_cast<std::uint64_t>(totals[1]) + static_cast<std::uint64_t>(totals[2]) * kHalf;
 
-  // Nothing that says which samples a step takes takes part in the expectation, but for those left out: what
-  // was used before begin(), what comes later, and a short last batch that is dropped.
+  // The expectation depends on the order of samples only for those left out: the ones before begin(), the
+  // ones to come, and a short last batch that is dropped.
   const std::int64_t epoch = (step - 1) / order.steps_per_epoch();
   const auto samples = order.epoch(epoch);
   const std::int64_t size = std::ssize(samples), first_of_epoch = epoch * order.steps_per_epoch();

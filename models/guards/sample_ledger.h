@@ -10,9 +10,9 @@
 
 namespace trainer {
 
-/// Proves that an epoch has used every sample once: all workers of all ranks add up a key of each sample that
-/// they took, and the total must be that of all samples. Counts from the step at which it was begun to the
-/// end of that step's epoch, or less.
+/// Proves that an epoch uses every sample once: all workers of all ranks add up a key of each sample that
+/// they take, and the total must be that of all samples. Counts from begin() to the end of that epoch at
+/// most.
 class SampleLedger {
  public:
   explicit SampleLedger(int workers) : workers_(static_cast<std::size_t>(workers)) {}
@@ -21,9 +21,9 @@ class SampleLedger {
   void begin(std::int64_t step);
   /// Workers may call at once.
   void add(int worker, std::span<const std::int64_t> samples);
-  /// agree(totals) adds them over the data ranks. Throws a logic_error, the same on all ranks, when samples
-  /// were left out or used twice by `step`, where the epoch or the run ends. Collective.
-  void verify(BatchOrder& order, std::int64_t step, const std::function<void(std::span<double>)>& agree);
+  /// all_reduce(totals) adds them over the data ranks. Throws a logic_error, the same on all ranks, when
+  /// samples were left out or used twice up to `step`, where the epoch or the run ends. Collective.
+  void verify(BatchOrder& order, std::int64_t step, const std::function<void(std::span<double>)>& all_reduce);
 
  private:
   /// Written by its own thread only.

@@ -19,7 +19,7 @@ class TrainingRun {
  public:
   struct Options {
     std::string config;           ///< the resolved configuration, for checkpoints
-    std::string initial_weights;  ///< a safetensors file; empty: as the model says
+    std::string initial_weights;  ///< a safetensors file; empty: those of the model
     bool resumes = false;         ///< restore() follows: nothing is initialised, no file of weights is read
     ParameterWindow::Options reducer;
     /// True on any rank: the run stops after the step under way, or during an evaluation. Asked at each step.

@@ -10,7 +10,7 @@
 namespace trainer {
 namespace {
 
-/// Takes them out, and tells how many there were.
+/// Removes them and returns their number.
 std::int64_t remove_nans(std::vector<float>& scores) {
   return static_cast<std::int64_t>(std::erase_if(scores, [](float score) { return std::isnan(score); }));
 }

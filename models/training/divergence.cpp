@@ -12,26 +12,26 @@
 namespace trainer {
 namespace {
 
-/// The parameter with the largest number, and that number: "dense1.weight 4.1e+19".
+/// The parameter with the largest value, and that value: "dense1.weight 4.1e+19".
 std::string largest_parameter(std::span<const Parameter> parameters, std::span<const float> values) {
   std::string name;
   double largest = -1, shown = 0;
   for (const Parameter& parameter : parameters) {
-    const auto numbers = values.subspan(static_cast<std::size_t>(parameter.offset),
-                                        static_cast<std::size_t>(parameter.shape.size()));
-    for (const float number : numbers) {
-      const double size = std::isnan(number) ? HUGE_VAL : std::abs(static_cast<double>(number));
+    const auto its_values = values.subspan(static_cast<std::size_t>(parameter.offset),
+                                           static_cast<std::size_t>(parameter.shape.size()));
+    for (const float value : its_values) {
+      const double size = std::isnan(value) ? HUGE_VAL : std::abs(static_cast<double>(value));
       if (size <= largest) continue;
       largest = size;
-      shown = static_cast<double>(number);
+      shown = static_cast<double>(value);
       name = parameter.name;
     }
   }
-  return name + " " + short_number(std::isnan(shown) ? shown : largest);
+  return name + " " + value_text(std::isnan(shown) ? shown : largest);
 }
 
-/// What a rank knows of how a number became infinite or NaN. Its own rows tell more than gradients that were
-/// computed from them, and those more than sums, in which another rank's may be.
+/// What a rank knows of the first infinite or NaN value. The loss of its own rows shows more than gradients,
+/// and those more than sums, which may hold another rank's values.
 struct Witness {
   static constexpr int kNothing = 0, kSum = 1, kGradient = 2, kLoss = 3, kArray = 4;
   int level = kNothing;
@@ -62,7 +62,7 @@ Witness witness(const DivergenceFacts& facts) {
 }  // namespace
 
 Error divergence(Communicator& world, const DivergenceFacts& facts) {
-  // Among ranks that saw as much, the lowest is the one to name.
+  // Among ranks that know as much, the message names the lowest.
   const Witness mine = witness(facts);
   std::vector<double> levels(static_cast<std::size_t>(world.size()));
   levels[static_cast<std::size_t>(world.rank())] = mine.level;
@@ -77,7 +77,7 @@ Error divergence(Communicator& world, const DivergenceFacts& facts) {
   world.broadcast(std::as_writable_bytes(std::span(place)), rank);
 
   const std::string what = level == Witness::kArray  ? "a parameter or a state of it is not finite"
-                           : level == Witness::kLoss ? "loss is " + short_number(facts.losses.last())
+                           : level == Witness::kLoss ? "loss is " + value_text(facts.losses.last())
                                                      : "a gradient is not finite";
   Diagnostic message{.what = fmt::format("{} at epoch {}, step {}", what, facts.epoch, facts.step),
                      .help = "a smaller lr, or warmup"};

@@ -16,10 +16,10 @@ namespace trainer {
 /// What is known when a step was not finite.
 struct DivergenceFacts {
   double own_loss = 0;  ///< the loss of this rank's rows
-  /// This rank's gradients, as the reducer has them, and where the first of them may have others' in it.
+  /// This rank's gradients, and where the first of them may hold those of other ranks.
   std::vector<std::span<const float>> gradients;
   std::vector<Range> overwritten;
-  std::string array;  ///< of this rank's, where loss and gradients are not asked: that is not finite, or ""
+  std::string array;  ///< this rank's array that is not finite, where loss and gradients are; or ""
   const LossHistory& losses;
   std::int64_t epoch = 0, step = 0;  ///< counted from 1
   double rate = 0;

@@ -6,8 +6,8 @@
 
 namespace trainer {
 
-/// Evaluates the model between steps when `train.evaluate` says so, with the EMA of the weights if there is
-/// one.
+/// Evaluates the model between steps as `train.evaluate` schedules it, with the EMA of the weights if there
+/// is one.
 class EvaluationHook final : public Hook {
  public:
   /// `all`: the hooks of the run.

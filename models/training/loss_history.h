@@ -20,6 +20,6 @@ class LossHistory {
 };
 
 /// Three digits, "NaN" or "infinity".
-std::string short_number(double number);
+std::string value_text(double number);
 
 }  // namespace trainer

@@ -45,8 +45,9 @@ void Trainer::train(Progress& run, Hook& hooks) {
     }
     times.data = model.data_time();
 
-    Signals mine{.largest = static_cast<double>(parts.shard.largest_gradient())};
-    mine.diverged = !is_finite_magnitude(parts.shard.largest_gradient()) || !std::isfinite(model.own_loss());
+    const std::uint32_t largest = parts.shard.largest_gradient();
+    Signals mine{.diverged = !is_finite_magnitude(largest) || !std::isfinite(model.own_loss()),
+                 .largest = static_cast<double>(largest)};
     hooks.before_consensus(run, mine);
     clock.lap();
     const Signals all = parts.consensus.reduce(mine, model.sums());  // all-reduce of loss, metrics, signals

@@ -200,7 +200,7 @@ TEST_CASE("a bit that flips in shared values, an optimizer state or a copy ends 
                Case{"", "dense2.weight.momentum", "private", "1",
                     "error: momentum of dense2.weight changed in memory without an update, after step "},
                Case{"--ranks-per-node 1", "dense2.weight", "private", "0",
-                    "error: a copy of dense2.weight changed in memory after step "});
+                    "error: a replica of dense2.weight changed in memory after step "});
   const SmallRun run;
   // Numbers stand still without a learning rate, so that they can be found in memory.
   write_text(run.path("a.yaml"),

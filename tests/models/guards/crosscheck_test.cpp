@@ -21,7 +21,7 @@ struct Fault {
 Fault fault;
 int passes = 0;
 
-/// Hands everything on, but for the fault.
+/// The identity, but for the fault.
 class Faulty final : public Layer {
  public:
   Shape setup(const Shape& sample, Plan&) override { return sample; }
@@ -31,8 +31,8 @@ class Faulty final : public Layer {
     const int pass = passes++;
     if (test_world().rank() != fault.rank || pass < fault.first || pass >= fault.first + fault.passes) return;
     for (std::int64_t row = 0; row < dx.rows(); ++row) {
-      float& number = dx.data()[(row + 1) * dx.row_size() - 1];
-      number = std::bit_cast<float>(std::bit_cast<std::uint32_t>(number) ^ 1u << 20);
+      float& value = dx.data()[(row + 1) * dx.row_size() - 1];
+      value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ 1u << 20);
     }
   }
 };
@@ -40,8 +40,8 @@ class Faulty final : public Layer {
 const Registry<Layer>::Add registered{{.name = "faulty", .help = "", .settings = {}},
                                       [](const Config&) { return std::make_unique<Faulty>(); }};
 
-/// What a run of three steps that looks at the second says.
-std::string said(const Fault& what, int model_ranks = 1, const std::string& settings = "") {
+/// The error of a run of three steps that checks the second; empty: none.
+std::string error_of(const Fault& what, int model_ranks = 1, const std::string& settings = "") {
   fault = what;
   passes = 0;
   const ConfigTree tree(
@@ -73,23 +73,24 @@ std::string rank_here(int rank) { return "rank " + std::to_string(rank) + " on "
 
 }  // namespace
 
-TEST_CASE("a processor that errs once in the block that is looked at is named", "[training]") {
+TEST_CASE("a processor that errs once in the virtual worker that is checked is named", "[training]") {
   const int last = test_world().size() - 1;
-  CHECK(said({.rank = -1}).empty());
-  // The pass of step 2; and the other's block, which is computed again.
+  CHECK(error_of({.rank = -1}).empty());
+  // The pass of step 2; and the other's virtual worker, which is computed again.
   const int pass = GENERATE(1, 2);
-  const std::string words = said({.rank = last, .first = pass, .passes = 1});
+  const std::string words = error_of({.rank = last, .first = pass, .passes = 1});
   CHECK_FALSE(words.empty());
   if (test_world().rank() == 0)
-    CHECK_THAT(words, Catch::StartsWith("error: " + rank_here(last) +
-                                        " computed wrongly: the gradient of dense1.weight, in block ") &&
-                          Catch::Contains(" of step 2"));
+    CHECK_THAT(words,
+               Catch::StartsWith("error: " + rank_here(last) +
+                                 " computed wrongly: the gradient of dense1.weight, in virtual worker ") &&
+                   Catch::Contains(" of step 2"));
 }
 
 TEST_CASE("a processor that always errs is named when two others agree, else both are", "[training]") {
   const int ranks = test_world().size(), last = ranks - 1;
-  const std::string words = said({.rank = last, .passes = 1000});
-  // Alone it is right by its own lights.
+  const std::string words = error_of({.rank = last, .passes = 1000});
+  // Alone it agrees with itself.
   CHECK(words.empty() == (ranks == 1));
   if (test_world().rank() > 0 || ranks == 1) return;
   if (ranks == 2)
@@ -99,13 +100,14 @@ TEST_CASE("a processor that always errs is named when two others agree, else bot
     CHECK_THAT(words, Catch::StartsWith("error: " + rank_here(last) + " computed wrongly: "));
 }
 
-TEST_CASE("of a batch in parts the first is looked at", "[training]") {
-  CHECK(said({.rank = -1}, 1, ", accumulate: 2").empty());
-  CHECK_FALSE(said({.rank = 0, .first = 2, .passes = 1}, 1, ", accumulate: 2").empty());
+TEST_CASE("of several micro-batches the first is checked", "[training]") {
+  CHECK(error_of({.rank = -1}, 1, ", accumulate: 2").empty());
+  CHECK_FALSE(error_of({.rank = 0, .first = 2, .passes = 1}, 1, ", accumulate: 2").empty());
 }
 
-TEST_CASE("an error in a column of a mesh names the ranks that share the block", "[training][4 ranks]") {
-  const std::string words = said({.rank = 3, .first = 1, .passes = 1}, 2);
+TEST_CASE("an error in a column of a mesh names the ranks that share the virtual worker",
+          "[training][4 ranks]") {
+  const std::string words = error_of({.rank = 3, .first = 1, .passes = 1}, 2);
   CHECK_FALSE(words.empty());
   if (test_world().rank() == 0)
     CHECK_THAT(words,

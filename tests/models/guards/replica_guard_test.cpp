@@ -84,9 +84,10 @@ TEST_CASE("a bit that flips in what came from another node is found before it is
   if (!is_last()) return;
   // The first float is another rank's.
   flip(guarded.window->values()[0]);
-  CHECK_THROWS_WITH(guarded.guard->before_publish(2),
-                    Catch::StartsWith("error: a copy of dense1.weight changed in memory after step 2 (rank " +
-                                      std::to_string(ranks() - 1) + " on "));
+  CHECK_THROWS_WITH(
+      guarded.guard->before_publish(2),
+      Catch::StartsWith("error: a replica of dense1.weight changed in memory after step 2 (rank " +
+                        std::to_string(ranks() - 1) + " on "));
 }
 
 TEST_CASE("what differs between model columns is named on rank 0, with ranks and steps",
