@@ -3,12 +3,13 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/open_run.h"
 #include "cli/launching/collective_errors.h"
+#include "engine/core/escape.h"
 
 namespace trainer {
 
 void check_command(const Job& job) {
   std::string fine;
-  // What is wrong with one file must not hide what is wrong with the next.
+  // Mistakes in one file must not hide those in the next.
   run_collectively(job.world, [&] {
     std::vector<Diagnostic> mistakes;
     ExitCode code = ExitCode::ok;
@@ -18,7 +19,7 @@ void check_command(const Job& job) {
     for (const std::string& file : job.arguments.files) {
       try {
         const OpenRun run = open_run({.file = file, .overrides = job.arguments.overrides}, mesh, pool);
-        fine += file + ": ok" +
+        fine += escaped(file) + ": ok" +
                 (run.session->data().notice.empty() ? "" : " (" + run.session->data().notice + ")") + "\n";
       } catch (const Error& error) {
         if (code == ExitCode::ok) code = error.code();

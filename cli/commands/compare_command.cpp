@@ -18,7 +18,7 @@ constexpr const char* kNothing = "-";
 
 std::string number_or_nothing(double number) { return std::isnan(number) ? kNothing : short_number(number); }
 
-/// A row for each run: how far it came, and the scores of its best weights.
+/// A row for each run: its length, and the scores of its best weights.
 std::string results_table(const std::vector<std::string>& names, const std::vector<RunLog>& logs) {
   std::vector<std::string> scores;
   for (const RunLog& log : logs)
@@ -51,7 +51,7 @@ std::string results_table(const std::vector<std::string>& names, const std::vect
 
 std::string settings_table(const std::vector<std::string>& names, const std::vector<ConfigTree>& configs) {
   const std::vector<ConfigDifference> found = differences(configs);
-  if (found.empty()) return "all settings are alike\n";
+  if (found.empty()) return "all settings are the same\n";
   std::vector<std::vector<std::string>> rows{{"setting"}};
   rows.front().insert(rows.front().end(), names.begin(), names.end());
   for (const ConfigDifference& difference : found) {

@@ -9,6 +9,7 @@
 #include "cli/commands/trained_run.h"
 #include "cli/launching/collective_errors.h"
 #include "cli/terminal/text.h"
+#include "engine/core/escape.h"
 #include "models/training/batch_statistics.h"
 #include "models/training/evaluation.h"
 
@@ -26,15 +27,16 @@ const Dataset& split_of(const Data& data, const std::string& split) {
   return *chosen;
 }
 
-/// Counts of samples: a row for each class that they are of, a column for each that was said.
+/// Counts of samples: a row for each true class, a column for each predicted one.
 std::string table_text(const std::string& name, const std::vector<double>& counts) {
   const auto classes = static_cast<std::size_t>(std::llround(std::sqrt(static_cast<double>(counts.size()))));
   std::vector<std::vector<std::string>> rows{{"class"}};
-  for (std::size_t said = 0; said < classes; ++said) rows.front().push_back(fmt::format("said {}", said));
-  for (std::size_t is = 0; is < classes; ++is) {
-    rows.push_back({std::to_string(is)});
-    for (std::size_t said = 0; said < classes; ++said)
-      rows.back().push_back(grouped(std::llround(counts[is * classes + said])));
+  for (std::size_t column = 0; column < classes; ++column)
+    rows.front().push_back(fmt::format("predicted {}", column));
+  for (std::size_t row = 0; row < classes; ++row) {
+    rows.push_back({std::to_string(row)});
+    for (std::size_t column = 0; column < classes; ++column)
+      rows.back().push_back(grouped(std::llround(counts[row * classes + column])));
   }
   return fmt::format("\n{}\n{}", name, table(rows, 1));
 }
@@ -69,11 +71,11 @@ void eval_command(const Job& job) {
   agree(job.world, run_facts(trained->run));
   Session& session = trained->session();
   load_samples(session);
-  BatchStatistics team(work.mesh, work.pool, true, session.exact_blocks());
-  session.network().attach(trained->values, {}, team);
+  BatchStatistics statistics(work.mesh, work.pool, true, session.exact_blocks());
+  session.network().attach(trained->values, {}, statistics);
   const Scores scores = evaluate(session, *split);
   if (!session.data().notice.empty()) job.warn("note: " + session.data().notice + "\n");
-  job.print(fmt::format("{}\n{}: {}, {}\n{}", trained->checkpoint.string(), arguments.split,
+  job.print(fmt::format("{}\n{}: {}, {}\n{}", escaped(trained->checkpoint.string()), arguments.split,
                         session.data().name, counted(split->size(), "sample"),
                         scores_text(scores, session.metric_facts())));
 }

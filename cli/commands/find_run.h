@@ -4,7 +4,7 @@
 
 namespace trainer {
 
-/// What a path given by a user means: a run directory, or one of its checkpoints.
+/// A run directory, or one of its checkpoints, that a user's path leads to.
 struct FoundRun {
   std::filesystem::path run;         ///< where config.yaml lies
   std::filesystem::path checkpoint;  ///< empty when the path is the run's

@@ -4,6 +4,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/mesh_and_threads.h"
 #include "cli/commands/trained_run.h"
+#include "cli/terminal/output.h"
 #include "engine/config/source.h"
 #include "engine/core/random.h"
 #include "models/training/batch_statistics.h"
@@ -63,21 +64,21 @@ void generate_command(const Job& job) {
                 "trainer predict ...");
   std::vector<Token> tokens = tokenizer->encode(arguments.prompt);
   if (tokens.empty()) throw Error(ExitCode::usage, "--prompt is empty", "--prompt 'The '");
-  BatchStatistics team(work.mesh, work.pool, true, session.exact_blocks());
-  session.network().attach(trained.values, {}, team);
+  BatchStatistics statistics(work.mesh, work.pool, true, session.exact_blocks());
+  session.network().attach(trained.values, {}, statistics);
   const auto window = static_cast<std::size_t>(session.data().train->positions());
   const RandomStream random(session.settings().seed, "generate");
   std::vector<float> scores(static_cast<std::size_t>(tokenizer->vocabulary()));
-  job.print(arguments.prompt);
+  TextStream output;
+  output.add(arguments.prompt);
   for (std::int64_t i = 0; i < arguments.tokens; ++i) {
     const std::size_t known = std::min(tokens.size(), window);
     score_next(session, std::span(tokens).last(known), scores);
     tokens.push_back(
         sampled_token(scores, arguments.temperature, random.uniform(static_cast<std::uint64_t>(i))));
-    job.print(tokenizer->decode(std::span(tokens).last(1)));
-    std::fflush(stdout);
+    output.add(tokenizer->decode(std::span(tokens).last(1)));
   }
-  job.print("\n");
+  output.add("\n");
 }
 
 }  // namespace trainer

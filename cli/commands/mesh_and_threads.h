@@ -7,9 +7,9 @@
 
 namespace trainer {
 
-/// The grid of ranks and this rank's threads, as the command line asks for them: where a command computes.
+/// The mesh of ranks and this rank's threads, as the command line asks for them.
 struct MeshAndThreads {
-  /// Collective. Error(ranks) when the ranks do not form what was asked for. Warns of too many threads.
+  /// Collective. Error(ranks) if the ranks do not form that mesh. Warns of too many threads.
   explicit MeshAndThreads(const Job& job);
 
   Mesh mesh;

@@ -27,7 +27,7 @@ OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool) {
 void check_before_launch(const Arguments& arguments) {
   const MeshShape mesh = mesh_of(arguments, arguments.ranks);
   for (const std::string& file : arguments.files) {
-    // What else is given here, such as a run directory, is for the command to look at.
+    // The command itself checks other paths, such as run directories.
     if (std::error_code none; !std::filesystem::is_regular_file(file, none)) continue;
     const ConfigTree config({.file = file, .overrides = arguments.overrides}, run_settings());
     const Config train = config.root().at("train");
@@ -38,7 +38,7 @@ void check_before_launch(const Arguments& arguments) {
 void load_samples(Session& session) {
   Communicator& world = session.mesh().world();
   const auto host = world.split_by_host();
-  // Collective over the host, but there all ranks fail or none.
+  // Collective over the host, where all ranks fail or none.
   run_collectively(world, [&] { session.load_samples(*host); });
 }
 

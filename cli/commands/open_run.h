@@ -10,7 +10,7 @@
 
 namespace trainer {
 
-/// A run's YAML, checked, with its data and its model. Pinned: the session points into the tree.
+/// A checked configuration with its data and its model. The session points into the tree.
 struct OpenRun {
   ConfigTree config;
   std::unique_ptr<Session> session;
@@ -19,13 +19,13 @@ struct OpenRun {
 /// Reads the YAML and the headers of the data that it names; makes no collective call.
 OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool);
 
-/// Mistakes that a config and the number of ranks show by themselves, before any process is started for it.
+/// Reports mistakes of the config and the number of ranks before any process is started.
 void check_before_launch(const Arguments& arguments);
 
-/// Gives what the data decides, $classes and $vocab, its value.
+/// Sets $classes and $vocab, which the data decides.
 void define_by_data(ConfigTree& config, const Data& data);
 
-/// Puts the samples into memory, once a host. Collective over the world.
+/// Loads the samples into memory, once for each host. Collective over the world.
 void load_samples(Session& session);
 
 }  // namespace trainer

@@ -80,8 +80,8 @@ void predict_command(const Job& job) {
   // Their mean and deviation are those of the training samples.
   if (!session.data().normalised.empty()) load_samples(session);
   if (!session.data().notice.empty()) job.warn("note: " + session.data().notice + "\n");
-  BatchStatistics team(work.mesh, work.pool, true, session.exact_blocks());
-  session.network().attach(trained.values, {}, team);
+  BatchStatistics statistics(work.mesh, work.pool, true, session.exact_blocks());
+  session.network().attach(trained.values, {}, statistics);
   const std::vector<float> outputs = outputs_of(trained.run, files);
   const std::string text = predictions_text(
       {.files = files,

@@ -44,7 +44,7 @@ class Formatter {
     return table(cells, 1);
   }
 
-  /// An object a line.
+  /// One object for each file, one line each.
   std::string json() const {
     std::string text;
     for (std::size_t i = 0; i < files_.size(); ++i) {
@@ -62,7 +62,7 @@ class Formatter {
     return text;
   }
 
-  /// RFC 4180, with a header: "file,class,cat,dog", or of a model that gives no classes "file,0,1".
+  /// RFC 4180, with a header: "file,class,cat,dog", or "file,0,1" if the model gives no classes.
   std::string csv() const {
     std::string text = classifies_ ? "file,class" : "file";
     for (std::size_t column = 0; column < width_; ++column) text += ',' + name(column);
@@ -76,7 +76,7 @@ class Formatter {
     return text;
   }
 
-  /// A row for each file: NumPy's format, version 1.0 (numpy.lib.format).
+  /// NumPy's format, version 1.0 (numpy.lib.format), one row for each file.
   std::string npy() const {
     static_assert(std::endian::native == std::endian::little, "its type is called <f4");
     std::string header =

@@ -8,15 +8,15 @@
 
 namespace trainer {
 
-/// What a model gives for files.
+/// The outputs of a model for files.
 struct Predictions {
   const std::vector<std::string>& files;
-  std::vector<float> outputs;        ///< of one file after the other, as many of each
-  std::vector<std::string> classes;  ///< names, by number; empty where they have none
-  bool are_scores = false;           ///< whose softmax is the probability of each class
+  std::vector<float> outputs;        ///< [file][output]
+  std::vector<std::string> classes;  ///< names; empty if they have none
+  bool are_scores = false;           ///< logits: their softmax is the probability of each class
 };
 
-/// All of them as `trainer predict` prints them.
+/// The output of `trainer predict`.
 std::string predictions_text(Predictions predictions, PredictionFormat format);
 
 }  // namespace trainer

@@ -24,7 +24,7 @@ std::uint64_t hash_of(std::uint64_t hash, const std::string& text) {
   return mixed(hash);
 }
 
-/// Of the program's file; two builds of one revision may differ.
+/// A checksum of the program's file: two builds of one revision may differ.
 std::string build_id() {
   try {
     constexpr std::uint64_t kLimit = 1 << 30;
@@ -44,7 +44,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// The ranks that have the same, and where they run.
+/// The ranks with the same text, and their hosts.
 struct Side {
   std::vector<int> ranks;
   std::set<std::string> hosts;
@@ -65,7 +65,7 @@ struct Side {
   }
 };
 
-/// What the first rank and another one, in order, do not have alike.
+/// The first fact, in order, in which ranks differ.
 Error difference(const std::vector<CommonFact>& mine, const std::vector<nlohmann::json>& all) {
   for (std::size_t fact = 0; fact < mine.size(); ++fact) {
     std::map<std::string, Side> sides;
@@ -76,7 +76,7 @@ Error difference(const std::vector<CommonFact>& mine, const std::vector<nlohmann
       side.hosts.insert(all[rank].at("host").get<std::string>());
     }
     if (sides.size() == 1) continue;
-    // The first line in which any of them differs tells enough.
+    // The first line that differs is enough.
     std::vector<std::pair<const Side*, std::vector<std::string>>> texts;
     for (const auto& [text, side] : sides) texts.emplace_back(&side, lines_of(text));
     std::ranges::sort(texts, {}, [](const auto& text) { return text.first->ranks.front(); });
@@ -161,7 +161,7 @@ std::vector<CommonFact> run_facts(const OpenRun& run) {
            .code = ExitCode::ranks,
            .help = "hosts of one kind, or what all of them have: TRAINER_INSTRUCTIONS=avx2 (or baseline)"},
           {.name = "model", .text = parameters, .code = ExitCode::ranks},
-          // Each rank must know which rows the threads of the others take.
+          // Each rank must know the rows of the other ranks' threads.
           {.name = "number of threads",
            .text = std::to_string(session.pool().size()),
            .code = ExitCode::ranks,

@@ -9,20 +9,20 @@
 
 namespace trainer {
 
-/// Something that all ranks must have alike before they work together.
+/// A fact that must be the same on all ranks before they work together.
 struct CommonFact {
   std::string name;  ///< "the program", "train.batch"
-  std::string text;  ///< what a rank has, shown when another has something else
+  std::string text;  ///< of this rank; shown where ranks differ
   ExitCode code = ExitCode::usage;
   std::string help;
 };
 
-/// Error, the same on all ranks, that names the first fact which is not the same everywhere, and the ranks
-/// and hosts on each side. Every rank tells the same facts in the same order, or its list ends in a
-/// difference. Collective.
+/// Throws the same Error on all ranks if a fact differs: it names the first such fact, and the ranks and
+/// hosts on each side. Every rank passes the same facts in the same order, or its list ends in a difference.
+/// Collective.
 void agree(Communicator& world, const std::vector<CommonFact>& facts);
 
-/// The build and the flags that decide how ranks talk to one another: to be agreed on before they do.
+/// The build and the flags that decide how ranks communicate: to be compared first.
 std::vector<CommonFact> program_facts(const Arguments& arguments);
 
 /// Configuration, data, kernels and the parameters of the model.

@@ -2,6 +2,7 @@
 #include "cli/commands/find_run.h"
 #include "cli/launching/collective_errors.h"
 #include "cli/reports/report.h"
+#include "engine/core/escape.h"
 
 namespace trainer {
 
@@ -13,7 +14,7 @@ void report_command(const Job& job) {
     write_report(run);
     path = (run / "report.html").string();
   });
-  job.print(path + "\n");
+  job.print(escaped(path) + "\n");
 }
 
 }  // namespace trainer

@@ -25,9 +25,10 @@ std::optional<Resumed> find_resumed(const Arguments& arguments) {
                                     {"--name", !arguments.name.empty()}})
     if (given)
       throw Error(
-          ExitCode::usage, fmt::format("{} is for a new run, and {} goes on", flag, found.run.string()),
-          fmt::format("trainer {} begins a new one", shell_line({(found.run / "config.yaml").string()})));
-  // Where the launcher itself was lost, its processes may take a while to notice.
+          ExitCode::usage,
+          fmt::format("{} is for a new run, not for one that resumes: {}", flag, found.run.string()),
+          fmt::format("trainer {} starts a new one", shell_line({(found.run / "config.yaml").string()})));
+  // After the loss of the launcher itself, its processes may hold the run for a while.
   const std::chrono::seconds patience(is_restart() ? 30 : 0);
   std::optional<Resumed> resumed{
       Resumed{.directory = RunDirectory(found.run, patience), .place = found.checkpoint}};
@@ -40,14 +41,14 @@ std::optional<Resumed> find_resumed(const Arguments& arguments) {
   return resumed;
 }
 
-/// In which the run differs from what it goes on with, and may not.
+/// The keys that a resumed run has changed although it must keep them.
 std::vector<std::string> changed_keys(const OpenRun& run, const RunStart& beginning) {
   const auto differences = [&](const std::string& text) {
     ConfigTree before({.file = beginning.config.file, .text = text}, run_settings());
     define_by_data(before, run.session->data());
     return run.config.fixed_differences(before);
   };
-  // The file may have been edited since; what a checkpoint was made with only rank 0 knows.
+  // The file may have been edited since; only rank 0 has the configuration of the checkpoint.
   const std::optional<Resumed>& resumed = beginning.resumed;
   if (!resumed || resumed->checkpoint.state.config.empty()) return differences(beginning.config.text);
   try {
@@ -74,7 +75,7 @@ RunStart find_run_start(const Job& job) {
                    [&] { with_disk(job.world, "the reading of the run", job.world.rank() == 0, find); });
   broadcast_text(job.world, text);
   const bool resumes = !text.empty();
-  // Otherwise each reads what it was told to: run_facts() finds out whether that is the same.
+  // Without a run to resume, each rank reads its own file; run_facts() compares them.
   if (resumes) broadcast_text(job.world, file);
   std::int64_t checkpoints = resumed && !resumed->place.empty() ? 1 : 0;
   job.world.sum(std::span(&checkpoints, 1));
@@ -90,9 +91,9 @@ void check_changes(const OpenRun& run, const RunStart& beginning) {
   const std::vector<std::string> keys = changed_keys(run, beginning);
   if (keys.empty()) return;
   throw Error(ExitCode::usage,
-              {Diagnostic{.what = fmt::format("a run that goes on cannot change {}", listed(keys, "and")),
+              {Diagnostic{.what = fmt::format("a resumed run cannot change {}", listed(keys, "and")),
                           .place = file,
-                          .help = fmt::format("trainer {} ... begins a new run", shell_line({file}))}});
+                          .help = fmt::format("trainer {} ... starts a new run", shell_line({file}))}});
 }
 
 void restore(const Job& job, const RunStart& beginning, TrainingRun& training) {

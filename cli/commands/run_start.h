@@ -12,28 +12,27 @@
 
 namespace trainer {
 
-/// A run to go on with, as world rank 0 found it: only there is it locked and its files are read, so that no
-/// other host needs to see them.
+/// A run to resume, on world rank 0: only that rank locks it and reads its files, so no other host needs to
+/// see them.
 struct Resumed {
   RunDirectory directory;
-  std::filesystem::path place;  ///< of the checkpoint; empty: the run has none yet
+  std::filesystem::path place;  ///< of the checkpoint; empty: none yet
   Checkpoint checkpoint = {};
 };
 
-/// What a run begins with: a configuration, or another run that it goes on with.
+/// The start of a run: from a configuration, or from a run that it resumes.
 struct RunStart {
   std::optional<Resumed> resumed;  ///< on world rank 0
   ConfigSource config;
   bool resumes = false;
-  bool has_checkpoint = false;  ///< to go on from; else a run that goes on starts at step 0
+  bool has_checkpoint = false;  ///< else a resumed run starts at step 0
 };
 
-/// Collective. Error(usage) when there is nothing to go on with, Error(weights) when its checkpoint is
-/// damaged.
+/// Collective. Error(usage) if there is nothing to resume, Error(weights) if its checkpoint is damaged.
 RunStart find_run_start(const Job& job);
-/// Error(usage) when overrides change what a run that goes on has to keep.
+/// Error(usage) if overrides change keys that a resumed run must keep.
 void check_changes(const OpenRun& run, const RunStart& beginning);
-/// Goes on from the checkpoint, if there is one. Collective.
+/// Restores the checkpoint, if there is one. Collective.
 void restore(const Job& job, const RunStart& beginning, TrainingRun& training);
 
 }  // namespace trainer

@@ -18,16 +18,16 @@ namespace {
 using Nanoseconds = std::chrono::nanoseconds;
 using Clock = std::chrono::steady_clock;
 
-/// What the first worker of this rank spent in a layer.
+/// The time of this rank's first worker in a layer.
 struct LayerTime {
   Nanoseconds forward{}, backward{};
   double operations = 0;  ///< floating-point ones of both
 };
 
-/// A layer that is timed.
+/// A layer that measures its time.
 class TimedLayer final : public Layer {
  public:
-  /// `part`: of the layer's operations, what this rank computes.
+  /// `part`: this rank's share of the layer's operations.
   TimedLayer(std::unique_ptr<Layer> layer, double part, LayerTime& time)
       : layer_(std::move(layer)), part_(part), time_(time) {}
 
@@ -40,7 +40,7 @@ class TimedLayer final : public Layer {
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override {
     const auto begin = Clock::now();
     layer_->backward(x, y, dy, dx, pass);
-    // A product for the weights, and one for the input where somebody needs it.
+    // One product for the weights' gradient, one for the input's if a layer needs it.
     count(pass, time_.backward, Clock::now() - begin, dx.empty() ? 1 : 2);
   }
   std::int64_t flops() const override { return layer_->flops(); }
@@ -57,7 +57,7 @@ class TimedLayer final : public Layer {
   LayerTime& time_;
 };
 
-/// Adds up the steps behind those that warm up. Layers are timed from its first word on.
+/// Adds up the times of the steps after the warm-up.
 class Stopwatch final : public Observer {
  public:
   Stopwatch(Network& network, std::int64_t steps) : steps_(steps) {
@@ -81,7 +81,7 @@ class Stopwatch final : public Observer {
   std::string text(const Network& network) const;
 
  private:
-  /// What model parallelism left of a layer.
+  /// This rank's share of a layer under model parallelism.
   static double part_of_weights(const Sequence::Entry& entry, const Plan& plan) {
     for (const Parameter& parameter : plan.parameters())
       if (parameter.is_weight && parameter.offset >= entry.first_parameter &&
@@ -117,7 +117,7 @@ std::string Stopwatch::text(const Network& network) const {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const LayerTime& time = layers_[i];
     if (entries[i].traits.view) continue;
-    // All parameters are updated in one go; what a layer has of them is what it takes of that.
+    // One update serves all parameters; a layer's share of its time is its share of the parameters.
     const auto parameters = static_cast<double>(entries[i].parameter_end - entries[i].first_parameter);
     const Nanoseconds update(
         static_cast<std::int64_t>(parameters > 0 ? static_cast<double>(times_.update.count()) * parameters /
@@ -146,13 +146,13 @@ std::string Stopwatch::text(const Network& network) const {
                                                        static_cast<double>(times_.training.count()))));
 }
 
-/// Those of the command line, and what makes a run of so many steps twice over the same samples: then reading
-/// them for the first time (unpacking, drawing) is not timed.
+/// The command line's overrides, and those for a run that takes the same samples twice: the first pass reads
+/// them (unpacks, draws), the second one is timed.
 std::vector<std::string> timing_overrides(const Arguments& arguments, const Session& session) {
   std::vector<std::string> overrides = arguments.overrides;
-  const double wanted = static_cast<double>(arguments.steps) * static_cast<double>(session.settings().batch),
-               there = static_cast<double>(session.data().train->size());
-  if (wanted < there) overrides.push_back(fmt::format("data.fraction={}", wanted / there));
+  const double needed = static_cast<double>(arguments.steps) * static_cast<double>(session.settings().batch),
+               size = static_cast<double>(session.data().train->size());
+  if (needed < size) overrides.push_back(fmt::format("data.fraction={}", needed / size));
   overrides.push_back(fmt::format("train.steps={}", 2 * arguments.steps));
   for (const char* nothing : {"train.schedule=constant", "train.evaluate=never", "train.checkpoint=never"})
     overrides.push_back(nothing);

@@ -177,7 +177,7 @@ int train_command(const Job& job) {
     return 0;
   }
   for (const std::string& note : run->config.notes()) job.warn("note: " + note + "\n");
-  // After the trainer, whose gradients have more use for shared memory where there is little.
+  // After the trainer: its gradients come first where shared memory is scarce.
   load_samples(session);
 
   std::optional<RunDirectory> directory = take_directory(job, *run, work.affinity, beginning);
@@ -185,7 +185,7 @@ int train_command(const Job& job) {
   std::vector<Observer*> observers;
   if (directory) {
     const std::string path = directory->path().string();
-    // The header says it too, and a launcher may deliver standard error in the midst of the table.
+    // The header contains the notice. A launcher may deliver standard error in the midst of the table.
     if (arguments.progress != ProgressMode::json && !arguments.quiet)
       job.print(
           Header{run_name(arguments), path, work.affinity, session, training, arguments.verbose}.text());
@@ -199,7 +199,7 @@ int train_command(const Job& job) {
   try {
     result = training.run(observers, directory ? directory->checkpoints() : "");
   } catch (const Error& error) {
-    // Curves are wanted most where they went wrong.
+    // The curves show what went wrong.
     if (directory && error.code() == ExitCode::diverged) try_to_write_report(job, directory->path().string());
     throw;
   }

@@ -14,7 +14,7 @@
 namespace trainer {
 namespace {
 
-/// The first number of OMP_NUM_THREADS, which may be a list of nesting levels; 0 when there is none.
+/// The first number of OMP_NUM_THREADS, which may be a list for nested levels; 0: not set.
 int openmp_threads() {
   const char* text = std::getenv("OMP_NUM_THREADS");
   int threads = 0;
@@ -34,8 +34,8 @@ CpuAffinity set_cpu_affinity(Communicator& world, int threads) {
                            .local_ranks = host->size(),
                            .threads = threads,
                            .bound = binding_was_chosen()};
-  // mpirun binds each of few ranks to one core by itself; unless the user asked for that, a host offers all
-  // it has.
+  // mpirun binds each rank to one core by default. Unless the user asked for that, ranks share all cores of
+  // the host.
   request.cores = request.bound ? usable_cores() : host_cores();
   request.granted = granted_cores(request.cores);
   if (threads > 0) {
@@ -48,7 +48,7 @@ CpuAffinity set_cpu_affinity(Communicator& world, int threads) {
   }
   CpuAffinity affinity{.placement = place(request)};
 
-  // Hosts may differ; a run has one number of threads.
+  // Hosts may differ, but all ranks use the same number of threads.
   std::array<double, 2> largest{-static_cast<double>(affinity.placement.threads),
                                 affinity.placement.crowded ? 1.0 : 0.0};
   world.maximum(largest);

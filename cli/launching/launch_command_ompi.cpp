@@ -20,7 +20,7 @@ LaunchCommand launch_command(int ranks, const std::vector<std::string>& argument
                       {"OMPI_MCA_oob_tcp_keepalive_time", "10"},
                       {"OMPI_MCA_oob_tcp_keepalive_intvl", "5"},
                       {"OMPI_MCA_oob_tcp_keepalive_probes", "3"}}};
-  // On this host only: nobody creates or removes the folder on another one.
+  // On this host only: no process creates or removes the folder on another one.
   if (!options.session_folder.empty() && !std::getenv("OMPI_MCA_orte_tmpdir_base"))
     command.environment.emplace_back(kSessionVariable, options.session_folder.string());
   for (const std::string& variable : options.variables)

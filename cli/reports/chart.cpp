@@ -52,7 +52,7 @@ class Axis {
 
   std::vector<double> powers() const {
     const double first = std::floor(std::log10(low_)), last = std::log10(high_);
-    // Few decades have room for more than their powers, many not even for these.
+    // A few decades have room for more ticks than powers of ten, many decades for fewer.
     const double every = std::max(1.0, std::ceil((last - first) / 6));
     std::vector<double> ticks;
     for (double power = first; power <= last; power += every)
@@ -81,7 +81,7 @@ class Drawing {
  public:
   Drawing(const Chart& chart, const Extent& x, const Extent& y)
       : chart_(chart),
-        logarithmic_(chart.spreads && y.low > 0 && y.high > kWorthLogarithm * y.low),
+        logarithmic_(chart.may_be_logarithmic && y.low > 0 && y.high > kWorthLogarithm * y.low),
         x_(x.low, x.high, kLeft, kRight, false),
         y_(y.low, y.high, kBottom, kTop, logarithmic_) {}
 
@@ -143,7 +143,7 @@ class Drawing {
           y_.place(point.y));
   }
 
-  /// For each x a strip that shows, under the pointer, what all curves are there.
+  /// For each x a strip that shows the values of all curves under the pointer.
   void add_readings() {
     std::set<double> all;
     for (const Curve& curve : chart_.curves)
@@ -191,7 +191,7 @@ Curve thinned(const Curve& curve, std::size_t most) {
 }
 
 std::string svg_of(const Chart& chart) {
-  Chart shown{.title = chart.title, .spreads = chart.spreads};
+  Chart shown{.title = chart.title, .may_be_logarithmic = chart.may_be_logarithmic};
   Extent x, y;
   for (const Curve& curve : chart.curves) {
     shown.curves.push_back(thinned(curve, kMostPoints));

@@ -10,20 +10,20 @@ struct Curve {
     double x = 0, y = 0;
   };
   std::string name;
-  std::vector<Point> points;  ///< x rises; y that is not finite leaves a gap
+  std::vector<Point> points;  ///< by rising x; a y that is not finite leaves a gap
 };
 
 struct Chart {
   std::string title;
   std::vector<Curve> curves;
-  bool spreads = false;  ///< y, if positive throughout, may be shown by its logarithm
+  bool may_be_logarithmic = false;  ///< in y, if all y are positive
 };
 
-/// The curve with so many points at most: others are means of as many neighbours each.
+/// The curve with `most` points at most, each the mean of as many neighbours.
 Curve thinned(const Curve& curve, std::size_t most);
 
-/// The chart as SVG to stand in a page. Where the pointer is, it tells the values; classes c0, c1 ... colour
-/// the curves.
+/// The chart as SVG for an HTML page. It shows the values under the pointer; the page's style gives the
+/// curves the colours of the classes c0, c1 ...
 std::string svg_of(const Chart& chart);
 
 }  // namespace trainer

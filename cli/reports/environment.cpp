@@ -18,7 +18,7 @@
 namespace trainer {
 namespace {
 
-/// FNV-1a: tells whether two texts differ, no more.
+/// FNV-1a: good enough to notice that two texts differ.
 std::string hash_of(const std::string& text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const unsigned char byte : text) hash = (hash ^ byte) * 0x100000001b3;

@@ -9,10 +9,10 @@
 
 namespace trainer {
 
-/// The machine and the libraries, as `trainer info` prints them and environment.json keeps them.
+/// The machine and the libraries, for `trainer info` and environment.json.
 std::vector<std::pair<std::string, std::string>> machine_facts();
 
-/// environment.json: under what a run was made. Collective.
+/// The text of environment.json: the conditions of a run. Collective.
 std::string environment_json(const Session& session, const CpuAffinity& affinity,
                              const std::string& resolved_config);
 

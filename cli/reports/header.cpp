@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/terminal/text.h"
+#include "engine/core/escape.h"
 #include "engine/math/gemm.h"
 #include "engine/math/instruction_set.h"
 #include "engine/system/cores.h"
@@ -14,8 +15,10 @@ constexpr std::size_t kLabelColumns = 14, kLineColumns = 110;
 constexpr int kLayerLines = 6;
 
 std::string labelled(const std::string& label, const std::string& text) {
-  const std::size_t columns = columns_of(label);
-  return label + std::string(columns + 2 > kLabelColumns ? 2 : kLabelColumns - columns, ' ') + text + "\n";
+  const std::string shown = escaped(label);
+  const std::size_t columns = columns_of(shown);
+  return shown + std::string(columns + 2 > kLabelColumns ? 2 : kLabelColumns - columns, ' ') + escaped(text) +
+         "\n";
 }
 
 std::string layer_lines(const Network& network) {
@@ -102,7 +105,7 @@ std::string Header::text() const {
                                         batch_text(facts, session.mesh().data().size()),
                                         training.optimizer_text(), session.settings().seed));
   std::string run = run_directory;
-  if (facts.first_step > 0) run += fmt::format(", goes on after step {}", grouped(facts.first_step));
+  if (facts.first_step > 0) run += fmt::format(", resumes after step {}", grouped(facts.first_step));
   return text + labelled("run", run);
 }
 

@@ -8,7 +8,7 @@
 
 namespace trainer {
 
-/// The lines above the epochs: who trains what on which data, and where it is kept.
+/// The lines above the epochs: ranks, data, model, training and run directory.
 struct Header {
   std::string name;  ///< of the run
   std::string run_directory;
@@ -23,7 +23,7 @@ struct Header {
 /// "4 ranks (4 data x 1 model) on 1 host, 1 thread each, AVX-512 kernels"
 std::string ranks_text(const Session& session, const CpuAffinity& affinity);
 
-/// What computes: "AVX-512 kernels", or the BLAS library where none of our own serve.
+/// "AVX-512 kernels", or the BLAS library where it multiplies matrices.
 std::string kernels_text();
 /// The BLAS and its kernel, "OpenBLAS 0.3.21 SkylakeX".
 std::string blas_text();

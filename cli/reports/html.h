@@ -5,13 +5,13 @@
 
 namespace trainer {
 
-/// `text` to stand in HTML, between tags or quotes.
+/// `text`, escaped for HTML, between tags or in quotes.
 std::string html_text(const std::string& text);
 
-/// Rows of texts, the first of them the heading.
+/// A table; the first row is its heading.
 std::string html_table(const std::vector<std::vector<std::string>>& rows);
 
-/// `inside`, which is HTML, to be opened by a click on `summary`.
+/// `inside`, which is HTML, folded: a click on `summary` shows it.
 std::string html_folded(const std::string& summary, const std::string& inside);
 
 }  // namespace trainer

@@ -77,7 +77,7 @@ std::string charts(const RunLog& log) {
   std::string text;
   for (std::size_t i = 0; i < log.names.size(); ++i) {
     const auto score = [&](const RunLog::Row& row) { return row.scores[i]; };
-    Chart chart{.title = log.names[i], .spreads = i == 0};
+    Chart chart{.title = log.names[i], .may_be_logarithmic = i == 0};
     chart.curves.push_back(curve_of(log, "train", true, score));
     if (!log.evaluation_split.empty())
       chart.curves.push_back(curve_of(log, log.evaluation_split, false, score));
@@ -90,7 +90,7 @@ std::string charts(const RunLog& log) {
                                          })}});
   if (text.empty()) return "";
   return "<h2>Curves</h2>\n<p>By step; train as logged, before each update. Point at a curve to read "
-         "it.</p>\n"
+         "its values.</p>\n"
          "<div class=\"charts\">" +
          text + "</div>\n";
 }
@@ -99,15 +99,16 @@ std::string percent(double part, double whole) {
   return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "";
 }
 
-/// A square of counts: a row for each class that samples are of, darker where more of them went.
+/// A confusion matrix: a row for each true class, darker cells for larger shares of it.
 std::string matrix(const std::vector<std::vector<double>>& counts) {
-  std::string text = "<div class=\"wide\"><table>\n<tr><th>is</th>";
-  for (std::size_t said = 0; said < counts.size(); ++said) text += fmt::format("<th>said {}</th>", said);
+  std::string text = "<div class=\"wide\"><table>\n<tr><th>true</th>";
+  for (std::size_t column = 0; column < counts.size(); ++column)
+    text += fmt::format("<th>predicted {}</th>", column);
   text += "</tr>\n";
-  for (std::size_t is = 0; is < counts.size(); ++is) {
-    const double all = std::accumulate(counts[is].begin(), counts[is].end(), 0.0);
-    text += fmt::format("<tr><td>{}</td>", is);
-    for (const double count : counts[is])
+  for (std::size_t row = 0; row < counts.size(); ++row) {
+    const double all = std::accumulate(counts[row].begin(), counts[row].end(), 0.0);
+    text += fmt::format("<tr><td>{}</td>", row);
+    for (const double count : counts[row])
       text += fmt::format(R"-(<td style="background:rgba(64,128,255,{:.2f})">{}</td>)-",
                           all > 0 ? 0.7 * count / all : 0, short_number(count));
     text += "</tr>\n";
@@ -120,10 +121,10 @@ std::string classes(const RunLog& log) {
   for (const auto& [name, counts] : log.tables) {
     std::vector<std::vector<std::string>> rows{{"class", "samples", "precision", "recall"}};
     for (std::size_t i = 0; i < counts.size(); ++i) {
-      double said = 0;
-      for (const auto& row : counts) said += row[i];
+      double predicted = 0;
+      for (const auto& row : counts) predicted += row[i];
       const double samples = std::accumulate(counts[i].begin(), counts[i].end(), 0.0);
-      rows.push_back({std::to_string(i), short_number(samples), percent(counts[i][i], said),
+      rows.push_back({std::to_string(i), short_number(samples), percent(counts[i][i], predicted),
                       percent(counts[i][i], samples)});
     }
     text += fmt::format("<h2>{}, last evaluation</h2>\n", html_text(name));
@@ -162,7 +163,7 @@ std::string weights(const fs::path& run, const RunLog& log) {
   std::error_code ignored;
   constexpr std::uintmax_t kMostRead = std::uintmax_t{1} << 30;
   if (!fs::exists(file, ignored) || fs::file_size(file, ignored) > kMostRead) return "";
-  std::vector<std::vector<std::string>> rows{{"tensor", "shape", "numbers", "root mean square", "largest"}};
+  std::vector<std::vector<std::string>> rows{{"tensor", "shape", "elements", "root mean square", "largest"}};
   try {
     present_checkpoint(run / checkpoint);  // refuses links
     for (const NamedTensor& tensor : read_safetensors(file).tensors) {

@@ -5,11 +5,11 @@
 
 namespace trainer {
 
-/// What a run directory holds, as one page that needs no network: how far it came, curves, who is taken for
-/// whom, weights, configuration, machine.
+/// A run directory as one HTML page that needs no network: outcome, curves, confusion matrix, weights,
+/// configuration, machine.
 std::string report_html(const std::filesystem::path& run);
 
-/// Puts it into the run directory as report.html.
+/// Writes that page to report.html in the run directory.
 void write_report(const std::filesystem::path& run);
 
 }  // namespace trainer

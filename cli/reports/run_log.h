@@ -8,18 +8,18 @@
 
 namespace trainer {
 
-/// What metrics.jsonl tells of a run, finished or not.
+/// The content of metrics.jsonl, of a finished run or not.
 struct RunLog {
   struct Row {
     std::int64_t step = 0, epoch = 0;
     bool is_training = true;     ///< else an evaluation
-    std::vector<double> scores;  ///< as `names` has them; NaN where the run had no finite number
+    std::vector<double> scores;  ///< in the order of `names`; NaN if it was not finite
     double rate = 0, examples_per_second = 0, comm_share = 0, data_share = 0, time = 0;
   };
   /// A square table of the last evaluation.
   struct Table {
     std::string name;
-    std::vector<std::vector<double>> counts;  ///< [class][said]
+    std::vector<std::vector<double>> counts;  ///< [true class][predicted class]
   };
 
   std::vector<std::string> names;  ///< "loss", then the metrics
@@ -32,7 +32,7 @@ struct RunLog {
   const Row* best_evaluation() const;
 };
 
-/// Reads a run directory. What was written by somebody else and makes no sense is passed over.
+/// Reads a run directory. Skips lines that this program cannot have written.
 RunLog read_run_log(const std::filesystem::path& run);
 
 }  // namespace trainer

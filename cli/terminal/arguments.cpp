@@ -41,7 +41,7 @@ std::vector<std::string> names_of(const std::map<std::string, Value>& words) {
 
 constexpr std::int64_t kMostRanks = 1'000'000, kMostSteps = 1'000'000, kMostBucket = std::int64_t{1} << 40;
 
-/// CLI11's own check of numbers speaks of ranges of floating-point numbers.
+/// CLI11's own check reports ranges of floating-point numbers.
 CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
   const auto mistake = [=](const std::string& text) -> std::string {
     std::int64_t number = 0;
@@ -50,7 +50,7 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
     if (problem == std::errc() && stop == end && number >= least && number <= most) return "";
     const bool bounded = most != std::numeric_limits<std::int64_t>::max();
     return fmt::format(
-        "wants a whole number {}, got {}",
+        "expects a whole number {}, got {}",
         bounded ? fmt::format("from {} to {}", least, most) : fmt::format("of at least {}", least),
         in_quotes(text));
   };
@@ -60,7 +60,7 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
 CLI::Validator one_of(const std::vector<std::string>& names) {
   const auto mistake = [=](const std::string& text) -> std::string {
     if (std::count(names.begin(), names.end(), text) > 0) return "";
-    return fmt::format("wants {}, got {}", listed(names, "or"), in_quotes(text));
+    return fmt::format("expects {}, got {}", listed(names, "or"), in_quotes(text));
   };
   return CLI::Validator(mistake, "");
 }
@@ -103,7 +103,7 @@ CommandLine::CommandLine(Arguments& arguments)
   CLI::App* train = command("train", "Train the network of a config");
   train
       ->add_option("CONFIG", file_,
-                   "The YAML file; or a run directory (or a checkpoint in it), to go on with it")
+                   "A YAML file; or a run directory or one of its checkpoints, to resume the run")
       ->required();
   add_placement(*train);
   add_settings(*train);
@@ -112,12 +112,13 @@ CommandLine::CommandLine(Arguments& arguments)
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
   train
       ->add_option("--bucket", arguments_.bucket,
-                   "Gradients sent at a time (default: by the length of the model and a 10 Gbit/s link)")
+                   "KiB of gradients in one message (default: chosen for the model and a 10 Gbit/s link)")
       ->type_name("KIB")
       ->check(whole_number(1, kMostBucket));
   train
-      ->add_option("--restarts", arguments_.restarts,
-                   "With -n: go on so many times from the last checkpoint, a process fewer, when one is lost")
+      ->add_option(
+          "--restarts", arguments_.restarts,
+          "With -n: resume up to K times from the last checkpoint when a process is lost, without it")
       ->type_name("K")
       ->check(whole_number(0, kMostRanks));
   train->add_option("-o,--out", arguments_.out, "Run directory (default: runs/NAME, then NAME-2 ...)")
@@ -125,19 +126,21 @@ CommandLine::CommandLine(Arguments& arguments)
   train->add_option("--name", arguments_.name, "NAME of the run directory (default: the config's name)")
       ->type_name("NAME");
   CLI::Option* weights =
-      train->add_option("--init", arguments_.initial_weights, "Start from the weights in a safetensors file")
+      train->add_option("--init", arguments_.initial_weights, "Start from the weights of a safetensors file")
           ->type_name("FILE");
-  train->add_flag("--resume", arguments_.resume, "Go on with the run in a run directory")->excludes(weights);
-  train->add_option("--walltime", walltime_, "Save and stop in time to end before so long has passed")
+  train->add_flag("--resume", arguments_.resume, "Resume the run of a run directory")->excludes(weights);
+  train->add_option("--walltime", walltime_, "Save and stop early enough to end within this time")
       ->type_name("HH:MM:SS");
   train->add_option("--progress", progress_, "auto, bar, plain, json (one object a line) or none")
       ->type_name("HOW")
       ->check(one_of(names_of(kProgressModes)));
-  CLI::Option* quiet = train->add_flag("-q,--quiet", arguments_.quiet, "Print the result only");
-  train->add_flag("-v,--verbose", arguments_.verbose, "Print more about the machine and how gradients travel")
+  CLI::Option* quiet = train->add_flag("-q,--quiet", arguments_.quiet, "Print only the result");
+  train
+      ->add_flag("-v,--verbose", arguments_.verbose,
+                 "Print more about the machine, the data and how gradients are sent")
       ->excludes(quiet);
 
-  CLI::App* check = command("check", "Print every mistake in configs; reads no data beyond headers");
+  CLI::App* check = command("check", "Print every mistake in configs; of the data it reads the headers only");
   check->add_option("CONFIG", arguments_.files, "YAML files")->required();
   add_settings(*check);
 
@@ -150,9 +153,9 @@ CommandLine::CommandLine(Arguments& arguments)
   add_placement(*summary);
   add_settings(*summary);
 
-  CLI::App* time = command("time", "Print what each layer takes of a training step; saves nothing");
+  CLI::App* time = command("time", "Print the time of each layer in a training step; saves nothing");
   time->add_option("CONFIG", file_, "The YAML file")->required();
-  time->add_option("--steps", arguments_.steps, "Steps to time, after as many to warm up (default: 50)")
+  time->add_option("--steps", arguments_.steps, "Steps to time, after N steps of warm-up (default: 50)")
       ->type_name("N")
       ->check(whole_number(1, kMostSteps));
   add_placement(*time);
@@ -166,7 +169,7 @@ CommandLine::CommandLine(Arguments& arguments)
   add_placement(*eval);
   add_settings(*eval);
 
-  CLI::App* predict = command("predict", "Print what a run's best weights make of images (PNG, JPEG)");
+  CLI::App* predict = command("predict", "Print a run's predictions for images (PNG, JPEG)");
   predict->add_option("RUN", file_, "A run directory, or a checkpoint inside one")->required();
   predict->add_option("FILES", arguments_.files, "Images, of any size")->required();
   const auto add_format = [&](const char* flag, PredictionFormat format, const char* what) {
@@ -174,50 +177,50 @@ CommandLine::CommandLine(Arguments& arguments)
         flag, [this, format] { arguments_.prediction_format = format; }, what);
   };
   CLI::Option* json =
-      add_format("--json", PredictionFormat::json, "Print an object a line, with all outputs");
+      add_format("--json", PredictionFormat::json, "Print one JSON object for each image, with all outputs");
   CLI::Option* csv =
-      add_format("--csv", PredictionFormat::csv, "Print all outputs as a table, its fields between commas");
+      add_format("--csv", PredictionFormat::csv, "Print a comma-separated table with all outputs");
   csv->excludes(json);
   add_format("--npy", PredictionFormat::npy, "Print all outputs in NumPy's format")
       ->excludes(json)
       ->excludes(csv);
   add_settings(*predict);
 
-  CLI::App* generate = command("generate", "Print how a text goes on, by a run's best weights");
+  CLI::App* generate = command("generate", "Continue a text with a run's best weights");
   generate->add_option("RUN", file_, "A run directory, or a checkpoint inside one")->required();
-  generate->add_option("--prompt", arguments_.prompt, "How the text begins")->type_name("TEXT")->required();
-  generate->add_option("--tokens", arguments_.tokens, "So many tokens more (default: 500)")
+  generate->add_option("--prompt", arguments_.prompt, "The text to continue")->type_name("TEXT")->required();
+  generate->add_option("--tokens", arguments_.tokens, "Tokens to generate (default: 500)")
       ->type_name("N")
       ->check(whole_number(1, kMostSteps));
   generate
       ->add_option("--temperature", arguments_.temperature,
-                   "0: always the likeliest token; 1: as the model has it (default: 0.8)")
+                   "0: always the likeliest token; 1: the model's own probabilities (default: 0.8)")
       ->type_name("T")
       ->check(CLI::Range(0.0, 100.0).description(""));
   add_settings(*generate);
 
-  CLI::App* report = command("report", "Write a run's report.html again, also while the run goes on");
+  CLI::App* report = command("report", "Write a run's report.html again, also during the run");
   report->add_option("RUN", file_, "A run directory")->required();
 
-  CLI::App* compare = command("compare", "Print what runs came to, and the settings in which they differ");
+  CLI::App* compare = command("compare", "Print the results of runs, and the settings in which they differ");
   compare->add_option("RUN", arguments_.files, "Run directories")->required();
 
   CLI::App* schema =
       command("schema", "Print the JSON Schema of the YAML (draft-07), or all keys as Markdown");
   schema->add_flag("--keys", arguments_.keys, "Print the reference of all keys (docs/keys.md)");
-  command("info", "Print cores, instructions, BLAS, MPI and versions");
+  command("info", "Print the cores, instructions, BLAS and MPI in use, and versions");
   // Last, because commands inherit it.
   app_.footer(
       "`train` may be left out: trainer configs/mnist-small.yaml. `trainer COMMAND --help` shows a command's "
       "flags.\n"
       "Exit codes: 0 done, 1 failure, 2 YAML or flags, 3 data, 4 number of processes, 5 diverged, 6 "
       "weights,\n"
-      "7 a process was lost, 130 stopped, with a checkpoint.");
+      "7 a process was lost, 130 stopped with a checkpoint.");
 }
 
 CLI::App* CommandLine::command(const std::string& name, const std::string& help) {
   CLI::App* command = app_.add_subcommand(name, help);
-  command->allow_extras();  // so that a mistyped flag can be told with the one that was meant
+  command->allow_extras();  // check_leftovers() reports them, with a suggestion
   command->get_formatter()->column_width(34);
   return command;
 }
@@ -235,14 +238,14 @@ void CommandLine::add_placement(CLI::App& command) {
   command.add_option("-n,--ranks", arguments_.ranks, "Start N processes here (runs the MPI launcher)")
       ->type_name("N")
       ->check(whole_number(1, kMostRanks));
-  command.add_flag("-p,--datapar", arguments_.datapar, "Cut each batch over the processes")
+  command.add_flag("-p,--datapar", arguments_.datapar, "Divide each batch among the processes")
       ->disable_flag_override();
-  command.add_flag("-m,--modelpar", arguments_.modelpar, "Cut dense layers over the processes")
+  command.add_flag("-m,--modelpar", arguments_.modelpar, "Divide dense layers among the processes")
       ->disable_flag_override();
-  command.add_option("--mesh", mesh_, "Both: D groups of samples x M parts of the model")->type_name("DxM");
+  command.add_option("--mesh", mesh_, "Both: D data ranks x M model ranks")->type_name("DxM");
   command
       .add_option("--ranks-per-node", arguments_.ranks_per_node,
-                  "K consecutive processes count as a node (for tests)")
+                  "Treat K consecutive processes as a node (for tests)")
       ->type_name("K")
       ->check(whole_number(1, kMostRanks));
   command
@@ -260,7 +263,7 @@ const CLI::Option* CommandLine::find_flag(const std::string& word) const {
   return nullptr;
 }
 
-/// Whether the word after this one is a flag's value.
+/// Whether the next word is this flag's value.
 bool CommandLine::takes_next_word(const std::string& word) const {
   const auto requires_value = [&](const std::string& flag) {
     const CLI::Option* option = find_flag(flag);
@@ -273,7 +276,7 @@ bool CommandLine::takes_next_word(const std::string& word) const {
   return false;
 }
 
-/// Where the words stand that are neither flags nor their values.
+/// The positions of the words that are neither flags nor values of flags.
 std::vector<std::size_t> CommandLine::plain_words() const {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < words_.size(); ++i) {
@@ -338,12 +341,12 @@ void CommandLine::check_leftovers(const CLI::App& command) const {
        meant.empty() ? see : "did you mean `" + meant + "`?");
 }
 
-/// CLI11 says "--ranks: 1 required N missing" and "datapar was given a disallowed flag override".
+/// Rephrases CLI11's "--ranks: 1 required N missing" and "datapar was given a disallowed flag override".
 void CommandLine::check_values(const CLI::ParseError& mistake) const {
   const std::string what = mistake.what(), name = what.substr(0, what.find(':'));
   const CLI::Option* flag = find_flag(name);
   if (flag && what.ends_with(" missing"))
-    fail(name + " wants a value", fmt::format("{} {}", name, flag->get_type_name()));
+    fail(name + " expects a value", fmt::format("{} {}", name, flag->get_type_name()));
   if (what.ends_with(" disallowed flag override"))
     fail("--" + what.substr(0, what.find(' ')) + " takes no value", "leave = and what follows out");
 }
@@ -365,7 +368,7 @@ std::int64_t seconds_of(const std::string& text) {
                   &rest) != 3 ||
       hours < 0 || minutes < 0 || seconds < 0 || minutes > 59 || seconds > 59 ||
       hours + minutes + seconds == 0)
-    fail("--walltime wants HH:MM:SS, got " + in_quotes(text), "--walltime 02:30:00: two and a half hours");
+    fail("--walltime expects HH:MM:SS, got " + in_quotes(text), "--walltime 02:30:00: two and a half hours");
   return (hours * 60 + minutes) * 60 + seconds;
 }
 
@@ -382,7 +385,7 @@ void CommandLine::parse() {
   } catch (const CLI::CallForVersion& asked) {
     arguments_.message = std::string(asked.what()) + "\n";
   } catch (const CLI::ParseError& mistake) {
-    // A flag of which nothing is known explains best why the rest did not fit.
+    // An unknown flag explains best why the rest does not fit.
     for (const CLI::App* command : app_.get_subcommands()) check_leftovers(*command);
     check_values(mistake);
     const auto commands = app_.get_subcommands();
@@ -400,17 +403,37 @@ void CommandLine::parse() {
   if (!mesh_.empty()) {
     arguments_.mesh = mesh_shape(mesh_);
     if (!arguments_.mesh)
-      fail("--mesh wants DxM, got " + in_quotes(mesh_),
-           "--mesh 2x2: 2 groups of samples x 2 parts of the model");
+      fail("--mesh expects DxM, got " + in_quotes(mesh_), "--mesh 2x2: 2 data ranks x 2 model ranks");
   }
   if (arguments_.restarts > 0 && arguments_.ranks == 0)
-    fail("--restarts is for processes that are started here", "trainer -n N --restarts K ...");
+    fail("--restarts needs -n: it restarts processes of this program", "trainer -n N --restarts K ...");
   if (!walltime_.empty()) arguments_.walltime = seconds_of(walltime_);
   if (arguments_.datapar && arguments_.modelpar && !arguments_.mesh)
-    fail("--datapar and --modelpar together need --mesh DxM",
-         "--mesh 2x2: 2 groups of samples x 2 parts of the model");
+    fail("--datapar and --modelpar together need --mesh DxM", "--mesh 2x2: 2 data ranks x 2 model ranks");
   if (chosen->get_name() == "train" && chosen->get_option("--seed")->count() > 0)
     arguments_.overrides.push_back(fmt::format("train.seed={}", seed_));
+}
+
+bool is_plain(unsigned char letter) {
+  return letter < 128 && (std::isalnum(letter) || std::strchr("_./:=,@%+-", letter));
+}
+
+bool is_control(unsigned char letter) { return letter < 0x20 || letter == 0x7F; }
+
+/// The word as a shell reads it back, without control characters: plain, 'quoted' or $'with escapes'.
+std::string shell_word(const std::string& word) {
+  if (!word.empty() && std::ranges::all_of(word, is_plain)) return word;
+  const bool has_controls = std::ranges::any_of(word, is_control);
+  std::string text = has_controls ? "$'" : "'";
+  for (const char letter : word) {
+    if (is_control(static_cast<unsigned char>(letter)))
+      text += fmt::format("\\x{:02x}", static_cast<unsigned char>(letter));
+    else if (has_controls && (letter == '\'' || letter == '\\'))
+      text += std::string("\\") + letter;
+    else
+      text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  }
+  return text + "'";
 }
 
 }  // namespace
@@ -451,19 +474,7 @@ MeshShape mesh_of(const Arguments& arguments, int ranks) {
 
 std::string shell_line(const std::vector<std::string>& words) {
   std::string line;
-  for (const std::string& word : words) {
-    if (!line.empty()) line += ' ';
-    const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char letter) {
-      return letter < 128 && (std::isalnum(letter) || std::strchr("_./:=,@%+-", letter));
-    });
-    if (plain) {
-      line += word;
-      continue;
-    }
-    line += '\'';
-    for (const char letter : word) line += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-    line += '\'';
-  }
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
   return line;
 }
 

@@ -8,7 +8,7 @@
 
 namespace trainer {
 
-/// The lines that a terminal shows of epochs: right-aligned columns that stay aligned for large numbers.
+/// The table of epochs: right-aligned columns that stay aligned for large numbers.
 class EpochTable {
  public:
   explicit EpochTable(const RunFacts& facts);

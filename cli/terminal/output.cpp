@@ -7,10 +7,29 @@
 #include <cstdio>
 #include <string>
 
-#include "engine/core/error.h"
+#include "engine/core/escape.h"
 
 namespace trainer {
 namespace {
+
+/// How many bytes at the end of `text` begin a UTF-8 character that is not complete.
+std::size_t incomplete_bytes(std::string_view text) {
+  constexpr std::size_t kLongest = 4;
+  for (std::size_t count = 1; count < kLongest && count <= text.size(); ++count) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - count]);
+    if ((byte & 0xC0) == 0x80) continue;  // inside a character
+    const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
+    return length > count ? count : 0;
+  }
+  return 0;
+}
+
+std::string escaped_but_tabs(std::string_view text) {
+  std::string result;
+  for (std::size_t tab = 0; (tab = text.find('\t')) != std::string_view::npos; text.remove_prefix(tab + 1))
+    result += escaped_lines(text.substr(0, tab)) + '\t';
+  return result + escaped_lines(text);
+}
 
 void write(std::FILE* stream, std::string_view bytes) { std::fwrite(bytes.data(), 1, bytes.size(), stream); }
 
@@ -24,13 +43,31 @@ void open_standard_streams() {
   }
 }
 
-void print_result(std::string_view text) { write(stdout, printable(text, true)); }
+void print_result(std::string_view text) { write(stdout, escaped_lines(text)); }
 
 void print_bytes(std::string_view bytes) { write(stdout, bytes); }
 
 void print_message(std::string_view text) {
   std::fflush(stdout);
-  write(stderr, printable(text, true));
+  write(stderr, escaped_lines(text));
+}
+
+TextStream::TextStream() : TextStream(::isatty(STDOUT_FILENO) == 1) {}
+
+TextStream::~TextStream() {
+  if (!rest_.empty()) print_result(rest_);
+}
+
+void TextStream::add(std::string_view piece) {
+  if (is_terminal_) {
+    rest_ += piece;
+    const std::size_t complete = rest_.size() - incomplete_bytes(rest_);
+    print_bytes(escaped_but_tabs(std::string_view(rest_).substr(0, complete)));
+    rest_.erase(0, complete);
+  } else {
+    print_bytes(piece);
+  }
+  std::fflush(stdout);
 }
 
 bool flush_output() { return std::fflush(stdout) == 0 && !std::ferror(stdout); }

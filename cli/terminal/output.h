@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace trainer {
@@ -17,6 +18,22 @@ void print_result(std::string_view text);
 void print_bytes(std::string_view bytes);
 /// Writes a message on standard error.
 void print_message(std::string_view text);
+
+/// Writes a text that comes in pieces on standard output, each piece at once. On a terminal its control
+/// characters are made visible, newlines and tabs excepted; a pipe or a file gets the text as it is.
+class TextStream {
+ public:
+  TextStream();
+  explicit TextStream(bool is_terminal) : is_terminal_(is_terminal) {}
+  ~TextStream();
+  TextStream(const TextStream&) = delete;
+  TextStream& operator=(const TextStream&) = delete;
+  void add(std::string_view piece);
+
+ private:
+  bool is_terminal_;
+  std::string rest_;  ///< the begin of a character whose other bytes have not come
+};
 
 /// True unless standard output has lost something; writes what is still in its buffer.
 bool flush_output();

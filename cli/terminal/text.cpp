@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "engine/core/escape.h"
+
 namespace trainer {
 
 std::string grouped(std::int64_t number) {
@@ -62,11 +64,15 @@ std::size_t columns_of(const std::string& utf8) {
 }
 
 std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t left) {
+  std::vector<std::vector<std::string>> cells = rows;
   std::vector<std::size_t> widths(rows.empty() ? 0 : rows.front().size());
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
+  for (auto& row : cells)
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      row[i] = escaped(row[i]);
+      widths[i] = std::max(widths[i], columns_of(row[i]));
+    }
   std::string text;
-  for (const auto& row : rows) {
+  for (const auto& row : cells) {
     std::string line;
     for (std::size_t i = 0; i < widths.size(); ++i) {
       const std::string space(widths[i] - columns_of(row[i]), ' ');

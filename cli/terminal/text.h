@@ -23,7 +23,7 @@ std::string short_number(double number);
 /// "4 ranks", "1 rank"
 std::string counted(std::int64_t number, const std::string& noun, const std::string& plural_ending = "s");
 /// Rows of as many cells each, as columns: the first `left` ones begin at the left, the others end at the
-/// right.
+/// right. Control characters of a cell become visible, newlines too.
 std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t left);
 /// Columns that text takes in a terminal.
 std::size_t columns_of(const std::string& utf8);

@@ -4,7 +4,7 @@ namespace trainer {
 
 /// "0.1.0"
 const char* version();
-/// The revision of the sources this program was built from; where git could tell none, words that say so.
+/// The git revision of the sources of this build, or a text that it is not known.
 const char* source_revision();
 
 }  // namespace trainer

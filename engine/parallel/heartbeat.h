@@ -5,20 +5,20 @@
 
 namespace trainer {
 
-/// What the main thread of a rank waits for. It writes, a watchdog reads: relaxed stores, no lock and no
-/// clock, so that it costs nothing to keep.
+/// The sign of life of a rank: what its main thread waits for. The thread writes, a watchdog reads, by
+/// relaxed stores without a lock or a clock, so it costs next to nothing.
 class Heartbeat {
  public:
-  /// From its construction to its end, the thread waits for other ranks. Inside another one it is only a sign
-  /// of life: the outer one says better what is missing.
+  /// While it lives, the thread waits for other ranks. Inside another one it counts as a sign of life only:
+  /// the outer one describes better what is missing.
   class Waiting {
    public:
-    /// `what` is a text that stays: "the barrier before the update"; `bucket` of the gradients, or -1.
+    /// `what`: a text of static lifetime, "the barrier before the update"; `bucket`: of gradients, or -1.
     Waiting(Heartbeat& heartbeat, const char* what, int bucket = -1);
     ~Waiting();
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
-    /// Something came; now it is this bucket, or this rank of the world, that is missing.
+    /// A sign of life; from now on this bucket, or this rank of the world, is missing.
     void for_bucket(int bucket);
     void for_rank(int rank);
 
@@ -27,8 +27,8 @@ class Heartbeat {
     bool outermost_;
   };
 
-  /// From its construction to its end, some ranks do what only their disks can hasten, and all tell one
-  /// another that they live (wait_for_all). A disk has ten times the patience whenever something has moved.
+  /// While it lives, some ranks read or write disks, and all ranks exchange signs of life (wait_for_all). A
+  /// disk gets ten times the patience from its last progress on.
   class DiskWork {
    public:
     /// `what` as above: "the writing of a checkpoint".
@@ -37,22 +37,22 @@ class Heartbeat {
     DiskWork(const DiskWork&) = delete;
     DiskWork& operator=(const DiskWork&) = delete;
     void has_moved();
-    /// It is this rank of the world that is not done.
+    /// This rank of the world is not done.
     void of_rank(int rank);
 
    private:
     Heartbeat& heartbeat_;
   };
 
-  /// A rank that waits this long has lost another one.
+  /// A rank that waits this long, in seconds, has lost another one.
   void set_patience(double seconds) { patience_.store(seconds, std::memory_order_relaxed); }
   /// Counted from 1; 0 before the first.
   void set_step(std::int64_t step) { step_.store(step, std::memory_order_relaxed); }
 
-  /// What a watchdog sees; its parts may be of neighbouring moments.
+  /// The watchdog's view; its parts may be of slightly different moments.
   struct Wait {
-    std::uint64_t signs = 0;     ///< of life; the same number means that nothing has moved
-    const char* what = nullptr;  ///< null: there is nothing to wait for
+    std::uint64_t signs = 0;     ///< of life, counted
+    const char* what = nullptr;  ///< null: the rank does not wait
     int bucket = -1, rank = -1;
     double patience = 0;
   };

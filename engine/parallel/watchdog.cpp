@@ -18,7 +18,7 @@ namespace {
 using Seconds = std::chrono::duration<double>;
 constexpr double kLongestPause = 1;
 
-/// Between two looks.
+/// The time between two looks, in seconds.
 double pause_of(double patience) { return std::clamp(patience / 20, 0.005, kLongestPause); }
 
 std::string message_of(const std::string& me, const Heartbeat::Wait& wait, std::int64_t step) {
@@ -29,10 +29,10 @@ std::string message_of(const std::string& me, const Heartbeat::Wait& wait, std::
                      step > 0 ? fmt::format("in step {}", step) : "before the first step");
 }
 
-/// How long one wait has stood still.
+/// How long one wait has lasted without a sign of life.
 class Standstill {
  public:
-  /// Whether it is too long now, `passed` seconds after the last look.
+  /// Whether that is too long, `passed` seconds after the last look.
   bool is_over(const Heartbeat::Wait& seen, double passed) {
     waited_ = seen.what && seen.what == before_.what && seen.signs == before_.signs ? waited_ + passed : 0;
     before_ = seen;
@@ -77,7 +77,7 @@ void Watchdog::watch(const std::stop_token& stop) {
 void end_stalled_process(const std::string& message) {
   if (!message.empty()) std::fputs((message + " (train.stall_timeout)\n").c_str(), stderr);
   write_exit_reason();
-  // The others, who began to wait at about the same time, have more to tell.
+  // The others began to wait at about the same time; their messages help, too.
   std::this_thread::sleep_for(Seconds(kLongestPause));
   ::_exit(static_cast<int>(ExitCode::lost));
 }

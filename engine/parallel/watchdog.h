@@ -8,11 +8,11 @@
 
 namespace trainer {
 
-/// A thread that looks at a rank's activity now and then, and calls `on_stall` when the rank has waited for
-/// longer than it may: nothing else would end a job of which a rank is stopped or out of reach.
+/// A thread that reads a rank's heartbeat and calls `on_stall` when the rank has waited for too long. Nothing
+/// else ends a job in which a rank is stopped or out of reach.
 class Watchdog {
  public:
-  /// `me` names this rank in what on_stall is told.
+  /// `me`: the name of this rank in the message for on_stall.
   Watchdog(const Heartbeat& heartbeat, std::string me, std::function<void(const std::string&)> on_stall);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
@@ -27,8 +27,8 @@ class Watchdog {
   std::jthread thread_;  // last: it uses the others
 };
 
-/// Prints what a watchdog has found, if anything, and ends this process with ExitCode::lost, whatever MPI is
-/// in the midst of; its launcher then ends the others.
+/// Prints the message, unless it is empty, and ends this process with ExitCode::lost, whatever MPI does at
+/// the moment. Its launcher then ends the other ranks.
 [[noreturn]] void end_stalled_process(const std::string& message);
 
 }  // namespace trainer

@@ -10,7 +10,7 @@
 namespace trainer {
 namespace {
 
-/// Pipes take so much in one piece.
+/// Pipes take this many bytes in one piece.
 constexpr std::size_t kMost = 4096;
 
 // A signal handler can reach nothing but what is static.
@@ -30,7 +30,7 @@ void prepare_exit_reason(const std::string& words) {
 void write_exit_reason() {
   const std::size_t count = length.exchange(0);
   const int error = errno;
-  // There is nobody to tell when it cannot be told.
+  // An error here has no other place to go.
   if (count > 0 && ::write(STDERR_FILENO, prepared.data(), count) < 0) errno = error;
 }
 

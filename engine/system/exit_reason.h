@@ -4,11 +4,11 @@
 
 namespace trainer {
 
-/// What this process is to write to standard error, in one piece, when its job breaks down and it is not the
-/// one that is lost; so the launcher learns who is left.
+/// Prepares what this process writes to standard error, in one piece, when its job breaks down and it is not
+/// the lost one: the launcher learns which processes survive.
 void prepare_exit_reason(const std::string& words);
 
-/// Writes them, the first time. Signal handlers may call it.
+/// Writes the prepared text once. Signal handlers may call it.
 void write_exit_reason();
 
 }  // namespace trainer

@@ -180,7 +180,7 @@ void check(const BadInput& input, int ranks) {
 }
 
 /// A disk of so many KiB on "disk", as only this process and what it starts see it. False where the system
-/// lets nobody do that.
+/// does not allow it.
 const std::string kSmallDisk =
     "mkdir -p disk && unshare -m sh -c 'mount -t tmpfs -o size=100k tmpfs disk && ";
 
@@ -188,7 +188,7 @@ bool has_small_disks(const SmallRun& run) { return run.shell(kSmallDisk + "true'
 
 }  // namespace
 
-TEST_CASE("bad input is told once, with its exit code, and leaves nothing behind", "[bad-input]") {
+TEST_CASE("bad input is reported once, with its exit code, and leaves nothing behind", "[bad-input]") {
   const int ranks = GENERATE(1, 4);
   for (const BadInput& input : bad_inputs()) {
     if (ranks < input.least_ranks) continue;
@@ -196,7 +196,7 @@ TEST_CASE("bad input is told once, with its exit code, and leaves nothing behind
   }
 }
 
-TEST_CASE("several processes without a mode are told what to type", "[bad-input]") {
+TEST_CASE("several processes without a mode get the right command", "[bad-input]") {
   const SmallRun run;
   const ProgramResult direct = run.trainer({"a.yaml"}, 4);
   CHECK(direct.code == 4);
@@ -211,7 +211,7 @@ TEST_CASE("several processes without a mode are told what to type", "[bad-input]
   CHECK_FALSE(fs::exists(run.path("runs")));
 }
 
-TEST_CASE("one rank that fails before training ends all, and says which it was", "[bad-input]") {
+TEST_CASE("one rank that fails before training ends all, and is named", "[bad-input]") {
   const SmallRun run;
   write_text(run.path("start.sh"),
              "[ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = 3 ] && set -- \"$@\" -s data.path=elsewhere\n"
@@ -239,7 +239,7 @@ TEST_CASE("a rank that fails in the middle of training ends all, with its messag
   CHECK(occurrences(result.out, " 1/1000 ") == 1);
 }
 
-TEST_CASE("weights of another network are told by name and shape", "[bad-input]") {
+TEST_CASE("weights of another network are reported by name and shape", "[bad-input]") {
   const int ranks = GENERATE(1, 4);
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=0", "-o", "first"}).code == 0);
@@ -267,6 +267,51 @@ TEST_CASE("output that cannot be written is an error", "[bad-input]") {
   const ProgramResult result = run.shell("$TRAINER config a.yaml > /dev/full");
   CHECK(result.code == 1);
   CHECK(result.err == "error: cannot write standard output\n");
+}
+
+TEST_CASE("results that cannot be written end with the same code alone and under the launcher",
+          "[bad-input]") {
+  const SmallRun run;
+  const std::string ranks = GENERATE("", "-n 2 --datapar"), target = GENERATE(">/dev/full", ">&-");
+  const ProgramResult result = run.shell("$TRAINER a.yaml " + ranks + " " + target);
+  INFO(ranks << target);
+  CHECK(result.code == 1);
+  CHECK(result.err == "error: cannot write standard output\n");
+  CHECK(fs::exists(run.path("runs/a/checkpoints/last")));
+}
+
+TEST_CASE("messages that cannot be written change nothing", "[bad-input]") {
+  const SmallRun run;
+  const std::string target = GENERATE("2>/dev/full", "2>&-");
+  CHECK(run.shell("$TRAINER a.yaml --threads 64 -s data.fraction=0.5 " + target).code == 0);  // warns
+  CHECK(run.shell("$TRAINER b.yaml " + target).code == 2);
+  CHECK(run.shell("$TRAINER -n 2 a.yaml " + target).code == 4);
+}
+
+TEST_CASE("files of a run never take the place of closed standard streams", "[bad-input]") {
+  const SmallRun run;
+  const ProgramResult result = run.shell("$TRAINER a.yaml <&- >&- 2>&-");
+  CHECK(result.code == 1);
+  const std::string results = read_text(run.path("runs/a/results.csv"));
+  CHECK(results.find("epoch,time,") == 0);
+  CHECK(occurrences(results, "\n") == 2);
+}
+
+TEST_CASE("low limits of the system end with a clear error, or do no harm", "[bad-input]") {
+  const SmallRun run;
+  const ProgramResult stack = run.shell("ulimit -s 200; $TRAINER a.yaml", 20);
+  CHECK(stack.code == 1);
+  CHECK(stack.err.find("error: the stack is limited to 200 KiB, and ") == 0);
+  CHECK(stack.err.find("help: ulimit -s ") != std::string::npos);
+  CHECK(run.shell("ulimit -S -s 200; $TRAINER a.yaml --threads 2", 20).code == 0);
+  // Sanitizers need more address space than there is memory.
+  if (is_built_with("address") || is_built_with("thread")) return;
+  for (const char* limit : {"100000", "150000", "200000"}) {
+    const ProgramResult memory = run.shell(std::string("ulimit -v ") + limit + "; $TRAINER a.yaml", 20);
+    INFO(limit << memory.err);
+    CHECK_FALSE(memory.timed_out);
+    CHECK((memory.code == 0 || (memory.code == 1 && memory.err.find("error: ") == 0)));
+  }
 }
 
 TEST_CASE("a limit on the size of files is an error like a full disk", "[bad-input]") {

@@ -60,7 +60,7 @@ TEST_CASE("a run prints its header, its epochs and what to do next", "[commands]
         std::string::npos);
 }
 
-TEST_CASE("drawn digits in place of a set are told once, before the table", "[commands]") {
+TEST_CASE("drawn digits in place of a set are reported once, before the table", "[commands]") {
   const SmallRun run;
   write_text(run.path("a.yaml"), replaced(kSmallRun, "path: set", "path: elsewhere, fallback: digits"));
   const std::vector<std::string> words{"a.yaml", "-s", "train.steps=1", "-s", "train.evaluate=never"};
@@ -133,7 +133,7 @@ TEST_CASE("what decays never becomes a subnormal number, which would slow proces
   CHECK(std::ranges::none_of(weights, [](float weight) { return std::fpclassify(weight) == FP_SUBNORMAL; }));
 }
 
-TEST_CASE("no epochs write the initial weights, from which --init goes on alike", "[commands]") {
+TEST_CASE("no epochs write the initial weights, from which --init trains to the same bits", "[commands]") {
   const SmallRun run;
   const ProgramResult start = run.trainer({"a.yaml", "-s", "train.epochs=0", "-o", "start"});
   REQUIRE(start.code == 0);
@@ -145,7 +145,7 @@ TEST_CASE("no epochs write the initial weights, from which --init goes on alike"
   CHECK(read_text(run.path("given") / weights) == read_text(run.path("straight") / weights));
 }
 
-TEST_CASE("a trained model lends its layers to one with a last layer of its own, also when that goes on",
+TEST_CASE("a trained model lends its layers to one with a last layer of its own, also when that resumes",
           "[commands]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-o", "first"}).code == 0);
@@ -162,12 +162,12 @@ TEST_CASE("a trained model lends its layers to one with a last layer of its own,
   CHECK(run.trainer({"second", "-s", "train.epochs=2"}).code == 0);
 }
 
-TEST_CASE("the table of who is taken for whom is shown by eval and kept with the metrics", "[commands]") {
+TEST_CASE("the confusion matrix is shown by eval and kept with the metrics", "[commands]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-o", "run", "-s", "train.metrics=[confusion, accuracy]"}).code == 0);
   const ProgramResult shown = run.trainer({"eval", "run"});
   INFO(shown.out);
-  CHECK(shown.out.find("\nconfusion\nclass  said 0") != std::string::npos);
+  CHECK(shown.out.find("\nconfusion\nclass  predicted 0") != std::string::npos);
   const auto last = json_lines(read_text(run.path("run/metrics.jsonl"))).back();
   double samples = 0;
   for (const auto& row : last["confusion"])
@@ -186,7 +186,7 @@ TEST_CASE("without checkpoints none is written and none is offered", "[commands]
   CHECK(run.trainer({"eval", "runs/a"}).code == 6);
 }
 
-TEST_CASE("eval of a run whose checkpoint was removed says which one, and which are there", "[commands]") {
+TEST_CASE("eval of a run whose checkpoint was removed names it, and those that exist", "[commands]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-q", "-s", "train.checkpoint={steps: 1, keep: 3}"}).code == 0);
   const fs::path checkpoints = run.path("runs/a/checkpoints");
@@ -217,7 +217,7 @@ TEST_CASE("json progress is an object a line, from start to end", "[commands]") 
   CHECK(lines.back()["run"] == "runs/a");
 }
 
-TEST_CASE("a finished run says so as an object where progress is json", "[commands]") {
+TEST_CASE("a finished run is reported as an object if progress is json", "[commands]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml"}).code == 0);
   const ProgramResult again = run.trainer({"runs/a", "--progress", "json"});
@@ -250,7 +250,7 @@ TEST_CASE("eval counts every sample once, on any number of ranks", "[commands]")
   CHECK(run.trainer({"eval", "runs/a", "--split", "valid"}).code == 2);
 }
 
-TEST_CASE("check tells every mistake in every file, and trains nothing", "[commands]") {
+TEST_CASE("check reports every mistake in every file, and trains nothing", "[commands]") {
   const SmallRun run;
   write_text(run.path("b.yaml"), replaced(kSmallRun, "units: 8", "unit: 8"));
   write_text(run.path("c.yaml"), replaced(kSmallRun, "batch: 8", "batch: 0"));
@@ -274,7 +274,7 @@ TEST_CASE("config prints YAML that resolves to itself", "[commands]") {
   CHECK(run.trainer({"config", "resolved.yaml"}).out == once.out);
 }
 
-TEST_CASE("summary, schema and info print what they say", "[commands]") {
+TEST_CASE("summary, schema and info print what their names promise", "[commands]") {
   const SmallRun run;
   const ProgramResult summary = run.trainer({"summary", "a.yaml"});
   CHECK(summary.code == 0);
@@ -345,11 +345,11 @@ TEST_CASE("trainer -n that is stopped lets its ranks end by themselves", "[comma
       "$run; "
       "wait $run");
   CHECK_FALSE(result.timed_out);
-  CHECK(result.code == 130);
+  CHECK(result.code == 1);  // 130 stands for a saved run
   CHECK(result.err.find("; nothing is saved (train.checkpoint: never)\n") != std::string::npos);
 }
 
-TEST_CASE("a host without room in /dev/shm trains by MPI, and the header says so", "[commands]") {
+TEST_CASE("a host without room in /dev/shm trains by MPI, and the header reports it", "[commands]") {
   const SmallRun run;
   const std::string small = "unshare -m sh -c 'mount -t tmpfs -o size=64k tmpfs /dev/shm && ";
   if (run.shell(small + "true'").code != 0) return;  // only root may
@@ -367,6 +367,67 @@ TEST_CASE("processes do not start processes", "[commands]") {
   const ProgramResult result = run.shell("$MPIRUN -n 2 $TRAINER -n 2 --datapar a.yaml");
   CHECK(result.code == 4);
   CHECK(occurrences(result.err, "error: ") == 1);
+}
+
+TEST_CASE("control characters of names and paths reach no terminal", "[commands]") {
+  const SmallRun run;
+  const ProgramResult trained = run.trainer({"a.yaml", "-o", "r\x1b]0;x\a\nuns"});
+  CHECK(trained.code == 0);
+  CHECK(trained.out.find("run           r\\x1b]0;x\\x07\\nuns\n") != std::string::npos);
+  CHECK(trained.out.find("\nsaved $'r\\x1b]0;x\\x07\\x0auns'   ") != std::string::npos);
+  const ProgramResult evaluated = run.trainer({"eval", "r\x1b]0;x\a\nuns"});
+  CHECK(evaluated.code == 0);
+  const ProgramResult compared = run.trainer({"compare", "r\x1b]0;x\a\nuns"});
+  CHECK(compared.out.find("\nr\\x1b]0;x\\x07\\nuns  ") != std::string::npos);
+  fs::rename(run.path("a.yaml"), run.path("a\x1b.yaml"));
+  const ProgramResult checked = run.trainer({"check", "a\x1b.yaml"});
+  CHECK(checked.out == "a\\x1b.yaml: ok\n");
+  const ProgramResult missing = run.trainer({"b\x1b\n.yaml"});
+  for (const ProgramResult& result : {trained, evaluated, compared, checked, missing})
+    for (const std::string& text : {result.out, result.err})
+      CHECK(text.find_first_of("\x1b\a") == std::string::npos);
+}
+
+TEST_CASE("ranks on other hosts keep a launcher without local children alive", "[commands]") {
+  const SmallRun run;
+  if (run.trainer({"info"}).out.find("MPICH") != std::string::npos) return;
+  // In place of ssh, so that the launcher starts its ranks through a process that leaves it.
+  write_text(run.path("shell_of_host"), "#!/bin/sh\nshift\nexec setsid sh -c \"$*\"\n");
+  fs::permissions(run.path("shell_of_host"), fs::perms::owner_all);
+  const ProgramResult result = run.shell(
+      "export OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent=$PWD/shell_of_host OMPI_MCA_plm_rsh_no_tree_spawn=1\n"
+      "OMPI_MCA_orte_default_hostfile=$PWD/hosts; export OMPI_MCA_orte_default_hostfile; echo elsewhere "
+      "slots=2 > hosts\n"
+      "$TRAINER -n 2 --datapar a.yaml -q -s train.steps=1000000000 -s train.evaluate=never -s "
+      "train.log_every=1000000 & "
+      "run=$!; until [ -e runs/a/results.csv ]; do sleep 0.1; done; sleep 13; kill -TERM $run; wait $run",
+      60);
+  INFO(result.err);
+  CHECK(result.code == 130);
+}
+
+TEST_CASE("after SIGKILL of launcher and ranks, the next job removes the files of the one before",
+          "[commands]") {
+  const SmallRun run;
+  if (run.trainer({"info"}).out.find("MPICH") != std::string::npos) return;
+  fs::create_directory(run.path("tmp"));
+  const std::string endless =
+      "export TMPDIR=$PWD/tmp; $TRAINER -n 2 --datapar a.yaml -q -s train.steps=1000000000 -s "
+      "train.evaluate=never "
+      "& run=$!; until [ -e runs/a/results.csv ]; do sleep 0.1; done; ls tmp; ";
+  const ProgramResult killed = run.shell(
+      endless +
+          "all=$(grep -lzxF \"HOME=$HOME\" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3 | grep -vx $$); "
+          "kill -KILL $all 2>/dev/null; wait $run; ls -d tmp/trainer-* > left",
+      30);
+  const std::string folder = killed.out.substr(0, killed.out.find('\n'));
+  INFO(killed.out << killed.err);
+  REQUIRE(folder.starts_with("trainer-"));
+  CHECK(read_text(run.path("left")) == "tmp/" + folder + "\n");
+  CHECK(fs::exists("/dev/shm/" + folder));
+  CHECK(run.shell("TMPDIR=$PWD/tmp $TRAINER -n 2 --datapar a.yaml -q -o next").code == 0);
+  CHECK(fs::is_empty(run.path("tmp")));
+  CHECK_FALSE(fs::exists("/dev/shm/" + folder));
 }
 
 }  // namespace trainer

@@ -147,7 +147,7 @@ TEST_CASE("a run that is to stop when a process was just lost is not started aga
   if (result.code == 130) return;
   CHECK(result.code == 143);
   CHECK(result.err.find("error: stopped by signal 15 (Terminated) before all processes could save\n"
-                        "help: trainer runs/a goes on from the last checkpoint") != std::string::npos);
+                        "help: trainer runs/a resumes from the last checkpoint") != std::string::npos);
   CHECK(result.err.find("restart 1") == std::string::npos);
 }
 

@@ -20,7 +20,7 @@ train: {epochs: 1, batch: 60, optimizer: {sgd: {lr: 0.1, momentum: 0.9}}, evalua
 YAML
 give_up_soon="--mca oob_tcp_keepalive_time 2 --mca oob_tcp_keepalive_intvl 1 --mca oob_tcp_keepalive_probes 3"
 
-# As ssh would: only Open MPI's own variables come to another host, and what sanitizers are told.
+# As ssh would: only Open MPI's own variables come to another host, and the options of sanitizers.
 cat >shell_of_host <<SH
 #!/bin/sh
 exec env -i PATH="\$PATH" NETLAB_NAME=$NETLAB_NAME ASAN_OPTIONS="${ASAN_OPTIONS-}" \\
@@ -47,7 +47,7 @@ train() {
   timeout -k 5 120 "$@" --datapar a.yaml -q $settings -s train.log_every=10 -s train.checkpoint.steps=100 >log 2>&1 &
   run=$!
 }
-# then_do NAME COMMAND: COMMAND once training goes on; waits for the end.
+# then_do NAME COMMAND: COMMAND once training runs; waits for the end.
 then_do() {
   until [ -e runs/a/checkpoints/last ] || ! kill -0 $run 2>/dev/null; do sleep 0.1; done
   began=$(date +%s)

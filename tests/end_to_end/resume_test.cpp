@@ -44,7 +44,7 @@ TEST_CASE("a run that was cut off goes on to the same files, wherever it goes on
   const ProgramResult result = run.trainer({"half", "-s", "train.epochs=4"});
   INFO(result.err);
   CHECK(result.code == 0);
-  CHECK(result.out.find("run           half, goes on after step 10\n") != std::string::npos);
+  CHECK(result.out.find("run           half, resumes after step 10\n") != std::string::npos);
   CHECK(timeless(run.path("half")) == timeless(run.path("whole")));
   CHECK(read_text(run.path("half") / kWeights) == read_text(run.path("whole") / kWeights));
   CHECK(occurrences(read_text(run.path("half/command.txt")), "\n") == 2);
@@ -97,7 +97,7 @@ TEST_CASE("a run of which a copy has lost the links goes on, and is evaluated, w
   for (const char* link : {"last", "best"}) fs::remove(run.path("runs/a/checkpoints") / link);
   CHECK(run.trainer({"eval", "runs/a"}).out.find("runs/a/checkpoints/step-10\n") == 0);
   CHECK(run.trainer({"runs/a"}).out.find("runs/a is finished: 10 of 10 steps are done") == 0);
-  CHECK(run.trainer({"runs/a", "-s", "train.epochs=3"}).out.find("goes on after step 10\n") !=
+  CHECK(run.trainer({"runs/a", "-s", "train.epochs=3"}).out.find("resumes after step 10\n") !=
         std::string::npos);
   CHECK(fs::read_symlink(run.path("runs/a/checkpoints/last")) == "step-15");
 }
@@ -136,7 +136,7 @@ TEST_CASE("a run that goes on changes no key that makes another run of it, and n
       {"runs/a", "-s", "train.batch=4", "-s", "train.optimizer.sgd.lr=1", "-s", "train.epochs=2"});
   CHECK(result.code == 2);
   CHECK(result.err.find("cannot change train.batch and train.optimizer.sgd.lr\n") != std::string::npos);
-  CHECK(result.err.find("help: trainer runs/a/config.yaml ... begins a new run") != std::string::npos);
+  CHECK(result.err.find("help: trainer runs/a/config.yaml ... starts a new run") != std::string::npos);
   CHECK(run.trainer({"runs/a", "--name", "b"}).code == 2);
   CHECK(run.trainer({"runs/a", "--init", "x"}).code == 2);
   CHECK(run.trainer({"--resume", "a.yaml"}).code == 2);
@@ -152,9 +152,9 @@ TEST_CASE("a config.yaml that was edited is told with its key, and what may chan
   const ProgramResult edited = run.trainer({"runs/a", "-s", "train.epochs=2", "--datapar"}, GENERATE(1, 2));
   INFO(edited.err);
   CHECK(edited.code == 2);
-  CHECK(edited.err.find("error: a run that goes on cannot change train.optimizer.sgd.lr\n") == 0);
+  CHECK(edited.err.find("error: a resumed run cannot change train.optimizer.sgd.lr\n") == 0);
   write_text(run.path("runs/a/config.yaml"), replaced(config, "epochs: 1", "epochs: 2"));
-  CHECK(run.trainer({"runs/a"}).out.find("goes on after step 5\n") != std::string::npos);
+  CHECK(run.trainer({"runs/a"}).out.find("resumes after step 5\n") != std::string::npos);
 }
 
 TEST_CASE("a damaged checkpoint ends with 6 and the one before it, from which the run goes on", "[resume]") {
@@ -262,7 +262,7 @@ TEST_CASE("a signal stops a run with a checkpoint, 130 and the command that goes
   CHECK_FALSE(result.timed_out);
   CHECK(result.code == 130);
   CHECK(result.err.find("stopped after step ") == 0);
-  CHECK(result.err.find(" of " + total + "; saved runs/a\ngo on with: trainer" + flags + " runs/a\n") !=
+  CHECK(result.err.find(" of " + total + "; saved runs/a\nresume with: trainer" + flags + " runs/a\n") !=
         std::string::npos);
   REQUIRE(run.shell("$TRAINER" + flags + " runs/a -q").code == 0);
   REQUIRE(run.shell("$TRAINER a.yaml -q -o whole" + flags + settings).code == 0);
@@ -295,7 +295,7 @@ TEST_CASE("a run stops by itself before its time is over", "[resume]") {
                    "train.checkpoint={steps: 1000000000}"});
   CHECK(result.code == 130);
   CHECK(result.seconds < 11);
-  CHECK(result.err.find("go on with: trainer --walltime 00:00:11 runs/a\n") != std::string::npos);
+  CHECK(result.err.find("resume with: trainer --walltime 00:00:11 runs/a\n") != std::string::npos);
   CHECK(fs::exists(run.path("runs/a/checkpoints/last/state.json")));
   CHECK(run.trainer({"a.yaml", "--walltime", "2:00"}).code == 2);
 }
@@ -309,7 +309,7 @@ TEST_CASE("the command that goes on places the run as before, and guards it as b
       "-s train.steps=1000000000");
   INFO(result.err);
   CHECK(result.code == 130);
-  CHECK(result.err.find("go on with: trainer -n 2 --mesh 2x1 --threads 1 --restarts 3 --walltime 00:00:09 "
+  CHECK(result.err.find("resume with: trainer -n 2 --mesh 2x1 --threads 1 --restarts 3 --walltime 00:00:09 "
                         "runs/a\n") != std::string::npos);
 }
 

@@ -24,7 +24,7 @@ TEST_CASE("a run leaves a report, which can be made again", "[runs]") {
   REQUIRE(run.trainer({"a.yaml", "-s", "train.log_every=1", "-s", "train.metrics=[confusion]"}).code == 0);
   const fs::path file = run.path("runs/a/report.html");
   const std::string page = read_text(file);
-  for (const char* part : {"<svg", "said 9", "dense1.weight", "batch: 8"})
+  for (const char* part : {"<svg", "predicted 9", "dense1.weight", "batch: 8"})
     CHECK(page.find(part) != std::string::npos);
   fs::remove(file);
   CHECK(run.trainer({"report", "runs/a"}).out == "runs/a/report.html\n");
@@ -49,7 +49,7 @@ TEST_CASE("compare shows what runs came to and where their settings differ", "[r
   CHECK(result.out.find("\ntrain.optimizer  {sgd: {lr: 0.1, ") != std::string::npos);
   CHECK(result.out.find("{adam: {lr: 0.01, ") != std::string::npos);
   CHECK(result.out.find("train.batch") == std::string::npos);
-  CHECK(run.trainer({"compare", "one", "one"}).out.find("all settings are alike\n") != std::string::npos);
+  CHECK(run.trainer({"compare", "one", "one"}).out.find("all settings are the same\n") != std::string::npos);
 }
 
 TEST_CASE("predict sees images as eval does", "[runs]") {
@@ -97,9 +97,9 @@ TEST_CASE("predict names classes of folders, and files that are no images", "[ru
   REQUIRE(run.trainer({"b.yaml", "-o", "run", "-s", "train.epochs=30", "-s", "model.layers[1].dense.units=2"})
               .code == 0);
   write_bytes(run.path("dusk.png"), png_bytes(9, 9, 1, repeated(81, {250})));
-  const ProgramResult said = run.trainer({"predict", "run", "dusk.png"});
-  CHECK(said.code == 0);
-  CHECK(said.out.find("dusk.png  day  ") == 0);
+  const ProgramResult result = run.trainer({"predict", "run", "dusk.png"});
+  CHECK(result.code == 0);
+  CHECK(result.out.find("dusk.png  day  ") == 0);
   fs::rename(run.path("dusk.png"), run.path("at \"dusk\", late.png"));
   const std::string rows = run.trainer({"predict", "run", "--csv", "at \"dusk\", late.png"}).out;
   const std::string start = "file,class,day,night\n\"at \"\"dusk\"\", late.png\",day,0.";
@@ -112,7 +112,7 @@ TEST_CASE("predict names classes of folders, and files that are no images", "[ru
   CHECK(run.trainer({"predict", "run"}).code == 2);
 }
 
-TEST_CASE("generate goes on with a text as the run has learned it", "[runs]") {
+TEST_CASE("generate continues a text as the run has learned it", "[runs]") {
   const SmallRun run;
   std::string text;
   for (int i = 0; i < 300; ++i) text += "aäbc";
@@ -123,10 +123,10 @@ train: {epochs: 20, batch: 8, optimizer: {adam: {lr: 0.02}}}
 )");
   REQUIRE(run.trainer({"t.yaml", "-o", "run"}).code == 0);
   // Longer than a sequence, so that the window moves.
-  const ProgramResult said =
+  const ProgramResult result =
       run.trainer({"generate", "run", "--prompt", "bcaä", "--tokens", "16", "--temperature", "0"});
-  INFO(said.err);
-  CHECK(said.out == "bcaäbcaäbcaäbcaäbcaä\n");
+  INFO(result.err);
+  CHECK(result.out == "bcaäbcaäbcaäbcaäbcaä\n");
   const auto by_chance = [&](const std::string& seed) {
     return run.trainer({"generate", "run", "--prompt", "a", "--temperature", "9", "-s", "train.seed=" + seed})
         .out;

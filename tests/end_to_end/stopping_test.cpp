@@ -1,5 +1,6 @@
-// `trainer -n` stops when it is told to, whenever and whoever else is told, and says once what became of it.
+// Signals stop a run at any moment: it saves and returns 130, or reports once that it could not.
 #include <catch2/catch.hpp>
+#include <csignal>
 
 #include "tests/end_to_end/small_run.h"
 
@@ -16,14 +17,19 @@ std::string begin(const std::string& flags) {
 
 const std::string kTraining = "until [ -e runs/a/checkpoints/last ]; do sleep 0.05; done; ";
 
-/// Stopped in time, with a checkpoint or before there could be one, and told so once.
+/// Flags of a run that does not end by itself.
+const std::string kEndless =
+    " -s train.steps=1000000000 -s train.evaluate=never -s train.log_every=10 -s "
+    "train.checkpoint.steps=1000 ";
+
+/// Stopped in time, with a checkpoint (130) or before there could be one (128 + the signal, 1 for SIGINT),
+/// and reported once.
 void check_stopped(const ProgramResult& result, const std::string& messages, int signal) {
   INFO(messages);
   CHECK_FALSE(result.timed_out);
-  CHECK((result.code == 130 || result.code == 128 + signal));
+  CHECK((result.code == 130 || result.code == (signal == SIGINT ? 1 : 128 + signal)));
   CHECK(occurrences(messages, "stopped ") == 1);
-  // That of Ctrl-C is 130 in any case.
-  if (signal != 2) CHECK(occurrences(messages, "stopped after step ") == (result.code == 130 ? 1 : 0));
+  CHECK(occurrences(messages, "stopped after step ") == (result.code == 130 ? 1 : 0));
 }
 
 }  // namespace
@@ -69,17 +75,59 @@ TEST_CASE("a signal to all processes at once, which saved nevertheless, is 130 a
   CHECK(messages.find('\x1c') == std::string::npos);
 }
 
-TEST_CASE("what nohup started outlives its terminal, and stops when it is told to", "[stopping]") {
-  // UCX, which Debian's MPICH brings, takes that signal over before anybody can see that it was ignored.
+TEST_CASE("a run under nohup outlives its terminal, and SIGTERM stops it", "[stopping]") {
+  // UCX, which Debian's MPICH brings, takes that signal over before the program sees that it was ignored.
   if (setting_of_tests("MPIRUN").find("mpich") != std::string::npos) return;
   const SmallRun run;
   const ProgramResult result =
       run.shell("trap '' HUP; " + begin("-n 2") + kTraining +
-                    "kill -HUP $run; sleep 1.5; kill -0 $run && echo it goes on; kill -TERM $run; wait $run",
+                    "kill -HUP $run; sleep 1.5; kill -0 $run && echo it runs; kill -TERM $run; wait $run",
                 20);
-  CHECK(result.out == "it goes on\n");
+  CHECK(result.out == "it runs\n");
   check_stopped(result, read_text(run.path("err")), 15);
   CHECK(result.code == 130);
+}
+
+TEST_CASE("the end of the terminal stops and saves, alone and under the launcher", "[stopping]") {
+  const std::string ranks = GENERATE("", "-n 2 --datapar");
+  const SmallRun run;
+  const ProgramResult result = run.shell("$TRAINER a.yaml -q " + ranks + kEndless + " 2> err & run=$!; " +
+                                             kTraining + "kill -HUP $run; wait $run",
+                                         20);
+  check_stopped(result, read_text(run.path("err")), SIGHUP);
+  CHECK(result.code == 130);
+}
+
+TEST_CASE("a reader of the output that goes away stops and saves, alone and under the launcher",
+          "[stopping]") {
+  const std::string ranks = GENERATE("", "-n 2 --datapar");
+  const SmallRun run;
+  const ProgramResult result = run.shell(
+      "{ $TRAINER a.yaml --progress json " + ranks + kEndless + " 2> err; echo $? > code; } | head -n 3", 20);
+  const std::string messages = read_text(run.path("err"));
+  INFO(messages);
+  CHECK_FALSE(result.timed_out);
+  CHECK(read_text(run.path("code")) == "130\n");
+  CHECK(messages.find("stopped after step ") == 0);
+  CHECK(std::filesystem::exists(run.path("runs/a/checkpoints/last")));
+}
+
+TEST_CASE("130 stands for a saved run and nothing else", "[stopping]") {
+  const SmallRun run;
+  // Without a checkpoint there is nothing to resume.
+  const ProgramResult unsaved =
+      run.shell("$TRAINER a.yaml -q -o unsaved " + kEndless +
+                    " -s train.checkpoint=never & run=$!; until [ -e unsaved/results.csv ]; do sleep "
+                    "0.05; done; kill -INT $run; wait $run",
+                20);
+  CHECK(unsaved.code == 1);
+  CHECK(unsaved.err.find("nothing is saved (train.checkpoint: never)") != std::string::npos);
+  // OpenBLAS raises SIGINT when it gets no threads, before main() begins. Root has no such limit.
+  const std::string limited = "setpriv --reuid=54321 --clear-groups prlimit --nproc=1 ";
+  if (run.shell(limited + "test -x $TRAINER").code != 0) return;
+  const ProgramResult result = run.shell(limited + "$TRAINER --version");
+  INFO(result.err);
+  CHECK(result.code == 0);
 }
 
 }  // namespace trainer

@@ -39,7 +39,7 @@ TEST_CASE("predictions as JSON are an object a line, and what is not finite is n
             PredictionFormat::json) == "{\"file\":\"a\",\"outputs\":[1.5,null]}\n");
 }
 
-TEST_CASE("predictions as npy are a header of whole 64 bytes, then the numbers", "[cli]") {
+TEST_CASE("predictions as npy are a header of whole 64 bytes, then the values", "[cli]") {
   const std::string text = text_of({}, false, PredictionFormat::npy);
   REQUIRE(text.size() == 128 + 16);
   CHECK(text.substr(0, 10) == std::string("\x93NUMPY\x01\x00\x76\x00", 10));

@@ -8,7 +8,7 @@
 namespace trainer {
 namespace {
 
-/// What comes of ranks that tell these facts; code ok when they agree.
+/// The failure of ranks with these facts; code ok if they agree.
 Failure outcome(const std::vector<CommonFact>& facts) {
   try {
     agree(test_world(), facts);
@@ -20,11 +20,11 @@ Failure outcome(const std::vector<CommonFact>& facts) {
 
 }  // namespace
 
-TEST_CASE("ranks that have all alike agree", "[cli]") {
+TEST_CASE("ranks with the same facts agree", "[cli]") {
   CHECK(outcome({{.name = "one", .text = "a"}, {.name = "two", .text = "b\nc"}}).code == ExitCode::ok);
 }
 
-TEST_CASE("the first fact and line in which ranks differ are told, with the ranks on each side",
+TEST_CASE("the first fact and line in which ranks differ are reported, with the ranks on each side",
           "[cli][2+ ranks]") {
   const int last = test_world().size() - 1;
   const bool odd = test_world().rank() == last;

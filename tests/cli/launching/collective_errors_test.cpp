@@ -7,7 +7,7 @@
 namespace trainer {
 namespace {
 
-/// What all ranks learn when `fails` says that a rank throws; code ok when nothing was thrown.
+/// The failure that all ranks see if those for which `fails` is true throw; code ok without any.
 Failure outcome(bool fails) {
   try {
     run_collectively(test_world(), [&] {
@@ -35,7 +35,7 @@ TEST_CASE("a failure of one rank is one of all, and rank 0 knows whose it was", 
   if (test_world().rank() > 0 && test_world().rank() != last) CHECK(failure.text.empty());
 }
 
-TEST_CASE("a failure of all ranks is told once, without a rank", "[cli]") {
+TEST_CASE("a failure of all ranks is reported once, without a rank", "[cli]") {
   const Failure failure = outcome(true);
   CHECK(failure.code == ExitCode::data);
   if (test_world().rank() == 0) CHECK(failure.text == "error: bad file of rank 0");

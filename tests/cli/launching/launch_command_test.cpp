@@ -1,3 +1,5 @@
+#include "cli/launching/launch_command.h"
+
 #include <sys/wait.h>
 
 #include <catch2/catch.hpp>
@@ -6,7 +8,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "cli/launching/launch_command.h"
 #include "engine/core/error.h"
 #include "engine/parallel/mpi_world.h"
 
@@ -53,7 +54,7 @@ TEST_CASE("a rank that fails ends all ranks at once, with its exit code and its 
   CHECK(outcome.seconds < 3);
 }
 
-TEST_CASE("processes of a launcher that does not belong to the MPI are told so", "[parallel]") {
+TEST_CASE("processes of a launcher that does not belong to the MPI report it", "[parallel]") {
   // What such a process sees: a launcher's variables, and an MPI that knows of no launcher.
   const Outcome outcome =
       run({.arguments = {std::getenv("TRAINER_FAILING_RANKS"), "work"},

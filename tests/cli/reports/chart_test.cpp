@@ -26,7 +26,7 @@ TEST_CASE("a curve has a gap where its value is not a number", "[cli]") {
   CHECK(svg.find("step 30   train nan") != std::string::npos);
 }
 
-TEST_CASE("whatever the values, all coordinates are numbers", "[cli]") {
+TEST_CASE("whatever the values, all coordinates are finite", "[cli]") {
   const auto values = GENERATE(std::vector<double>{0, 0, 0}, std::vector<double>{0.01, 0.01, 0.01},
                                std::vector<double>{5}, std::vector<double>{1, 1 + 1e-15},
                                std::vector<double>{1e-300, 1e300}, std::vector<double>{-1e300, 1e300},
@@ -34,7 +34,7 @@ TEST_CASE("whatever the values, all coordinates are numbers", "[cli]") {
   Curve curve{.name = "y"};
   for (const double value : values) curve.points.push_back({static_cast<double>(curve.points.size()), value});
   for (const bool spreads : {false, true}) {
-    std::string svg = svg_of({.title = "t", .curves = {curve}, .spreads = spreads});
+    std::string svg = svg_of({.title = "t", .curves = {curve}, .may_be_logarithmic = spreads});
     CHECK(count_of(svg, "<line class=\"grid\"") > 1);
     CHECK(count_of(svg, "<line class=\"grid\"") < 30);
     CHECK(count_of(svg, "=\"nan") + count_of(svg, "=\"inf") + count_of(svg, "=\"-inf") == 0);
@@ -48,7 +48,8 @@ TEST_CASE("a chart without a single number is left out", "[cli]") {
 
 TEST_CASE("values over decades are shown by their logarithm, where that was allowed", "[cli]") {
   const Curve curve{.name = "train", .points = {{1, 0.001}, {2, 4}}};
-  CHECK(svg_of({.title = "loss", .curves = {curve}, .spreads = true}).find("log scale") != std::string::npos);
+  CHECK(svg_of({.title = "loss", .curves = {curve}, .may_be_logarithmic = true}).find("log scale") !=
+        std::string::npos);
   CHECK(svg_of({.title = "loss", .curves = {curve}}).find("log scale") == std::string::npos);
 }
 

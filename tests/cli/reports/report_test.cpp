@@ -33,7 +33,7 @@ TEST_CASE("what cannot be a line of metrics is passed over", "[cli]") {
   CHECK(log.best_evaluation() == nullptr);
 }
 
-TEST_CASE("lines without scores, before those that have them, are rows without numbers", "[cli]") {
+TEST_CASE("lines without scores, before those that have them, are rows without values", "[cli]") {
   const TemporaryFolder folder;
   write_text(folder.path() / "metrics.jsonl", R"({"step":1,"split":"test"})"
                                               "\n" +
@@ -76,7 +76,7 @@ TEST_CASE("a report shows the best weights, and no other run's", "[cli]") {
   CHECK(report_html(mine.parent_path()).find("a.weight") == std::string::npos);
 }
 
-TEST_CASE("a report tells of classes, and nothing in a run can break its page", "[cli]") {
+TEST_CASE("a report has a table of classes, and no text of a run breaks its page", "[cli]") {
   const TemporaryFolder folder;
   const fs::path run = folder.path() / "<b>";
   fs::create_directory(run);
@@ -96,7 +96,7 @@ TEST_CASE("a report tells of classes, and nothing in a run can break its page", 
   CHECK(page.find("test loss 2") != std::string::npos);
 }
 
-TEST_CASE("a run that has not logged a step has a report that says so", "[cli]") {
+TEST_CASE("a run without a logged step has a report that states it", "[cli]") {
   const TemporaryFolder folder;
   CHECK(report_html(folder.path()).find("No step has been logged.") != std::string::npos);
 }

@@ -69,7 +69,7 @@ TEST_CASE("overrides keep their order, and --seed is one of them", "[cli]") {
   CHECK(arguments.overrides == std::vector<std::string>{"train.epochs=1", "vars.a=[1, 2]", "train.seed=7"});
 }
 
-TEST_CASE("a mistyped command or flag is told with the one that was meant", "[cli]") {
+TEST_CASE("a mistyped command or flag gets a suggestion", "[cli]") {
   CHECK(mistake_in({"chekc", "a.yaml"}).what == "unknown command `chekc`");
   CHECK(mistake_in({"chekc", "a.yaml"}).help == "did you mean `check`?");
   CHECK(mistake_in({"--datparr", "a.yaml"}).help == "did you mean `--datapar`?");
@@ -78,25 +78,26 @@ TEST_CASE("a mistyped command or flag is told with the one that was meant", "[cl
 }
 
 TEST_CASE("flags with values that cannot be are mistakes", "[cli]") {
-  CHECK(mistake_in({"--seed", "x", "a.yaml"}).what == "--seed: wants a whole number of at least 0, got `x`");
+  CHECK(mistake_in({"--seed", "x", "a.yaml"}).what ==
+        "--seed: expects a whole number of at least 0, got `x`");
   CHECK(mistake_in({"--threads", "0", "a.yaml"}).what ==
-        "--threads: wants a whole number from 1 to 1024, got `0`");
-  CHECK(mistake_in({"--mesh", "2x", "a.yaml"}).what == "--mesh wants DxM, got `2x`");
-  CHECK(mistake_in({"--mesh", "0x2", "a.yaml"}).what == "--mesh wants DxM, got `0x2`");
+        "--threads: expects a whole number from 1 to 1024, got `0`");
+  CHECK(mistake_in({"--mesh", "2x", "a.yaml"}).what == "--mesh expects DxM, got `2x`");
+  CHECK(mistake_in({"--mesh", "0x2", "a.yaml"}).what == "--mesh expects DxM, got `0x2`");
   CHECK(mistake_in({"-p", "-m", "a.yaml"}).what == "--datapar and --modelpar together need --mesh DxM");
   CHECK(mistake_in({"a.yaml", "b.yaml"}).what == "one argument too many: `b.yaml`");
-  CHECK(mistake_in({"a.yaml", "-n"}).what == "--ranks wants a value");
+  CHECK(mistake_in({"a.yaml", "-n"}).what == "--ranks expects a value");
   CHECK(mistake_in({"a.yaml", "-n"}).help == "--ranks N");
   CHECK(mistake_in({"a.yaml", "--datapar=false"}).what == "--datapar takes no value");
-  CHECK(mistake_in({"a.yaml", "-s"}).what == "--set wants a value");
+  CHECK(mistake_in({"a.yaml", "-s"}).what == "--set expects a value");
   CHECK(mistake_in({"--progress", "dots", "a.yaml"}).what ==
-        "--progress: wants auto, bar, json, none or plain, got `dots`");
+        "--progress: expects auto, bar, json, none or plain, got `dots`");
   CHECK_FALSE(mistake_in({"train"}).what.empty());
   CHECK_FALSE(mistake_in({}).what.empty());
   CHECK_FALSE(mistake_in({"-q", "-v", "a.yaml"}).what.empty());
 }
 
-TEST_CASE("a key of the YAML that is given as a flag is told how it is set", "[cli]") {
+TEST_CASE("a key of the YAML that is given as a flag gets an explanation", "[cli]") {
   const std::vector<std::vector<std::string>> lines{
       {"--epochs", "3", "a.yaml"}, {"a.yaml", "--epochs", "3"}, {"a.yaml", "--epochs=3"}};
   for (const auto& line : lines) {
@@ -143,7 +144,7 @@ TEST_CASE("a mode and a number of ranks make a grid", "[cli]") {
   CHECK(shape({"-p", "-m", "--mesh", "2x3"}, 6) == std::pair(2, 3));
 }
 
-TEST_CASE("ranks without a mode, or too many for the mesh, are told what to type", "[cli]") {
+TEST_CASE("ranks without a mode, or too many for the mesh, get the right command", "[cli]") {
   const Error no_mode = mesh_mistake(parsed({"configs/mnist-small.yaml"}), 4);
   CHECK(no_mode.code() == ExitCode::ranks);
   CHECK(no_mode.diagnostics().front().what == "4 processes were started without --datapar or --modelpar");
@@ -161,6 +162,7 @@ TEST_CASE("ranks without a mode, or too many for the mesh, are told what to type
 TEST_CASE("a command line is written so that a shell reads the same words", "[cli]") {
   CHECK(shell_line({"trainer", "-s", "train.epochs=1"}) == "trainer -s train.epochs=1");
   CHECK(shell_line({"a b", "it's", "", "$x", "*"}) == R"('a b' 'it'\''s' '' '$x' '*')");
+  CHECK(shell_line({"a\x1b\n'\\"}) == R"($'a\x1b\x0a\'\\')");
 }
 
 }  // namespace trainer

@@ -80,7 +80,7 @@ TEST_CASE("a bar is as full as its epoch is done", "[cli]") {
   CHECK(cells(469, "─") == 0);
 }
 
-TEST_CASE("the result names the best epoch, or says that nothing was evaluated", "[cli]") {
+TEST_CASE("the result names the best epoch, or reports a run without evaluation", "[cli]") {
   RunResult result{.steps = 2345, .time = 10, .comm_share = 0.04};
   CHECK(result_line(kFacts, result).find("done  2,345 steps") == 0);
   result.best = Scores{.samples = 10'000, .loss = 0.05, .metrics = {0.98634}};
@@ -95,7 +95,7 @@ TEST_CASE("the result names the best epoch, or says that nothing was evaluated",
   CHECK(result_line(kFacts, result).find("waiting for data, 52.0 MiB of memory") != std::string::npos);
 }
 
-TEST_CASE("numbers read well at every size", "[cli]") {
+TEST_CASE("numbers are legible at every size", "[cli]") {
   CHECK(grouped(0) == "0");
   CHECK(grouped(999) == "999");
   CHECK(grouped(1000) == "1,000");
