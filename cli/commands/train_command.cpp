@@ -203,6 +203,7 @@ int train_command(const Job& job) {
     if (directory && error.code() == ExitCode::diverged) try_to_write_report(job, directory->path().string());
     throw;
   }
+  progress.reset();  // the bar goes before the last lines come
   const auto report = [&] { try_to_write_report(job, directory->path().string()); };
   with_disk(job.world, "the writing of the report", directory.has_value(), report);
   if (directory) report_result(job, session, training.facts(), result, directory->path().string());

@@ -5,10 +5,12 @@
 #include <chrono>
 #include <exception>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "cli/terminal/output.h"
+#include "engine/core/escape.h"
 #include "engine/system/exit_reason.h"
 
 namespace trainer {
@@ -28,6 +30,14 @@ Failure current_failure() {
   } catch (const std::bad_alloc&) {
     return {ExitCode::failure,
             "error: not enough memory\nhelp: a smaller train.batch, or fewer processes on this host"};
+  } catch (const std::system_error& failure) {
+    // That of a thread; nothing else throws it with this code.
+    if (failure.code() == std::errc::resource_unavailable_try_again)
+      return {
+          ExitCode::failure,
+          "error: the system allows no more threads\nhelp: fewer --threads, or a higher limit of processes "
+          "(ulimit -u)"};
+    return {ExitCode::failure, escaped_lines(fmt::format("error: {}", failure.what()))};
   } catch (const std::logic_error& bug) {
     return {ExitCode::failure, fmt::format("error: a bug in trainer: {}", bug.what())};
   } catch (const std::exception& failure) {

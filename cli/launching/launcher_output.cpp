@@ -39,7 +39,15 @@ LauncherOutput::LauncherOutput(std::function<void(const std::string&)> on_line)
 LauncherOutput::~LauncherOutput() { finish(); }
 
 void LauncherOutput::connect() const {
-  for (const Stream& stream : streams_) ::dup2(stream.write_end.number(), stream.target);
+  for (const Stream& stream : streams_)
+    if (stream.target == STDERR_FILENO || ::isatty(stream.target) != 1)
+      ::dup2(stream.write_end.number(), stream.target);
+}
+
+bool LauncherOutput::is_blocked() const {
+  // A user may have stopped the terminal.
+  pollfd output{.fd = STDOUT_FILENO, .events = POLLOUT};
+  return is_blocked_ || (::isatty(STDOUT_FILENO) == 1 && ::poll(&output, 1, 0) == 0);
 }
 
 void LauncherOutput::start() {

@@ -12,7 +12,8 @@
 namespace trainer {
 
 /// Passes on what an MPI launcher and its ranks write to standard output and standard error, and takes the
-/// lines out that are for this program alone.
+/// lines out that are for this program alone. A terminal stays the launcher's standard output: ranks see its
+/// size then.
 class LauncherOutput {
  public:
   /// `text`, without control characters, as such a line.
@@ -32,7 +33,7 @@ class LauncherOutput {
   void finish();
 
   /// True while the reader of this program's own output keeps it waiting; the launcher then waits, too.
-  bool is_blocked() const { return is_blocked_; }
+  bool is_blocked() const;
   /// True if this program's standard output could not be written.
   bool has_lost_output() const { return has_lost_output_; }
 

@@ -34,7 +34,8 @@ std::string encoded(const std::string& path) {
   std::string text;
   for (const char letter : path) {
     const auto byte = static_cast<unsigned char>(letter);
-    text += byte < 0x20 || byte == 0x7F || byte == '%' ? fmt::format("%{:02x}", byte) : std::string(1, letter);
+    text +=
+        byte < 0x20 || byte == 0x7F || byte == '%' ? fmt::format("%{:02x}", byte) : std::string(1, letter);
   }
   return text;
 }

@@ -86,6 +86,11 @@ train 2000 60 ./start -n 3 --restarts 1
 then_do "host partitioned, --restarts 1" '"$netlab" partition h3'
 expect 0 60 "restart 1 of 1, with 2 processes on h1 and h2"
 "$netlab" heal h3
+# The ranks give up before the keepalives do: the launcher then waits for the lost host, and has no child of its own here.
+train $endless 3 ./start -n 3
+then_do "host partitioned, trainer -n, stall_timeout 3" 'sleep 12; "$netlab" partition h3'
+expect 7 40 "has waited 3 s for "
+"$netlab" heal h3
 # A token bucket that is narrowed keeps a packet larger than its new burst for ever, which cuts the link: take it off first.
 fault "link at 1 %" "" 150 '"$netlab" rate h3 none; "$netlab" rate h3 10mbit'
 expect 0 80 "saved runs/a"

@@ -1,6 +1,7 @@
 #include "cli/launching/collective_errors.h"
 
 #include <catch2/catch.hpp>
+#include <system_error>
 
 #include "tests/support/mpi_main.h"
 
@@ -39,6 +40,14 @@ TEST_CASE("a failure of all ranks is reported once, without a rank", "[cli]") {
   const Failure failure = outcome(true);
   CHECK(failure.code == ExitCode::data);
   if (test_world().rank() == 0) CHECK(failure.text == "error: bad file of rank 0");
+}
+
+TEST_CASE("a thread that the system refuses is explained", "[cli]") {
+  try {
+    throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+  } catch (...) {
+    CHECK(current_failure().text.find("error: the system allows no more threads\nhelp: ") == 0);
+  }
 }
 
 }  // namespace trainer
