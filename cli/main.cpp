@@ -67,6 +67,7 @@ int run(Communicator& world, const std::vector<std::string>& words,
   Arguments arguments;
   run_collectively(world, [&] {
     arguments = parse_arguments(words);
+    choose_engine(arguments.engine);
     if (is_launched()) return apply_restart(arguments, world.size());
     if (arguments.ranks == 0) return;
     if (launched_by_environment().ranks > 0)

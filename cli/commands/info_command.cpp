@@ -2,7 +2,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/reports/environment.h"
-#include "cli/reports/header.h"
+#include "engine/math/engine.h"
 #include "engine/parallel/mpi_world.h"
 #include "engine/system/cores.h"
 
@@ -13,6 +13,8 @@ void info_command(const Job& job) {
     job.print(fmt::format("{:14}{}\n", name, value));
   };
   for (const auto& [name, value] : machine_facts()) line(name, value);
+  for (const EngineInfo& engine : engines())
+    line("--engine", fmt::format("{:9}{}{}", engine.name, engine.kernels, engine.in_use ? ", in use" : ""));
   const auto cores = binding_was_chosen() ? usable_cores() : host_cores();
   line("cores", std::to_string(granted_cores(cores)));
   if (job.world.size() > 1) line("processes", std::to_string(job.world.size()));

@@ -12,6 +12,7 @@
 #include "cli/reports/header.h"
 #include "cli/terminal/version.h"
 #include "engine/math/checksum.h"
+#include "engine/math/engine.h"
 #include "engine/system/files.h"
 #include "engine/system/host.h"
 
@@ -129,17 +130,17 @@ void agree(Communicator& world, const std::vector<CommonFact>& facts) {
 
 std::vector<CommonFact> program_facts(const Arguments& arguments) {
   const MeshShape mesh = arguments.mesh.value_or(MeshShape{0, 0});
-  return {
-      {.name = "program",
-       .text = fmt::format("trainer {} ({}), build {}", version(), source_revision(), build_id()),
-       .code = ExitCode::ranks,
-       .help = "the same program on all hosts"},
-      {.name = "command line",
-       .text = fmt::format("command {}\nmode{}{}\n--mesh {}x{}\n--ranks-per-node {}\n--bucket {}\n--init {}",
-                           static_cast<int>(arguments.verb), arguments.datapar ? " --datapar" : "",
-                           arguments.modelpar ? " --modelpar" : "", mesh.data, mesh.model,
-                           arguments.ranks_per_node, arguments.bucket, arguments.initial_weights),
-       .help = "the same command and flags for all processes"}};
+  return {{.name = "program",
+           .text = fmt::format("trainer {} ({}), build {}", version(), source_revision(), build_id()),
+           .code = ExitCode::ranks,
+           .help = "the same program on all hosts"},
+          {.name = "command line",
+           .text = fmt::format(
+               "command {}\nmode{}{}\n--mesh {}x{}\n--ranks-per-node {}\n--bucket {}\n--engine {}\n--init {}",
+               static_cast<int>(arguments.verb), arguments.datapar ? " --datapar" : "",
+               arguments.modelpar ? " --modelpar" : "", mesh.data, mesh.model, arguments.ranks_per_node,
+               arguments.bucket, name_of(arguments.engine), arguments.initial_weights),
+           .help = "the same command and flags for all processes"}};
 }
 
 std::vector<CommonFact> run_facts(const OpenRun& run) {
@@ -149,23 +150,25 @@ std::vector<CommonFact> run_facts(const OpenRun& run) {
   for (const std::string& line : data.fingerprint) files += "\n" + line;
   for (const Parameter& parameter : session.network().plan().parameters())
     parameters += fmt::format("{} {}\n", parameter.name, parameter.whole_shape().text());
-  return {{.name = "configuration",
-           .text = run.config.resolved_yaml(),
-           .help = "one file and the same -s for all processes"},
-          {.name = "data",
-           .text = data_text(data) + files,
-           .code = ExitCode::data,
-           .help = "the same files on all hosts; data.path or TRAINER_DATA says where they are"},
-          {.name = "kernels",
-           .text = kernels_text(),
-           .code = ExitCode::ranks,
-           .help = "hosts of one kind, or what all of them have: TRAINER_INSTRUCTIONS=avx2 (or baseline)"},
-          {.name = "model", .text = parameters, .code = ExitCode::ranks},
-          // Each rank must know the rows of the other ranks' threads.
-          {.name = "number of threads",
-           .text = std::to_string(session.pool().size()),
-           .code = ExitCode::ranks,
-           .help = "--threads sets it"}};
+  return {
+      {.name = "configuration",
+       .text = run.config.resolved_yaml(),
+       .help = "one file and the same -s for all processes"},
+      {.name = "data",
+       .text = data_text(data) + files,
+       .code = ExitCode::data,
+       .help = "the same files on all hosts; data.path or TRAINER_DATA says where they are"},
+      {.name = "kernels",
+       .text = engine_text() + " kernels",
+       .code = ExitCode::ranks,
+       .help = "hosts of one kind, or what all of them have: TRAINER_INSTRUCTIONS=avx2 (or baseline); with "
+               "--engine openblas also one OPENBLAS_CORETYPE"},
+      {.name = "model", .text = parameters, .code = ExitCode::ranks},
+      // Each rank must know which rows the threads of the others take.
+      {.name = "number of threads",
+       .text = std::to_string(session.pool().size()),
+       .code = ExitCode::ranks,
+       .help = "--threads sets it"}};
 }
 
 }  // namespace trainer

@@ -7,6 +7,7 @@
 #include "cli/launching/restart.h"
 #include "cli/terminal/text.h"
 #include "engine/config/source.h"
+#include "engine/math/engine.h"
 #include "engine/parallel/broadcast_text.h"
 #include "engine/parallel/wait_for_all.h"
 
@@ -59,6 +60,24 @@ std::vector<std::string> changed_keys(const OpenRun& run, const RunStart& beginn
   }
 }
 
+/// An exact run keeps its bits only with the engine of its checkpoint; any other run may change it.
+void check_engine(const Job& job, const Resumed& resumed, bool exact) {
+  const std::string &then = resumed.checkpoint.state.engine, now = engine_identity();
+  if (then.empty() || then == now) return;
+  if (!exact) {
+    job.warn(
+        fmt::format("note: engine {} from here on; the checkpoint was computed with engine {}\n", now, then));
+    return;
+  }
+  throw Error(
+      ExitCode::usage,
+      {Diagnostic{
+          .what = fmt::format("an exact run cannot change its engine from {} to {}", then, now),
+          .place = resumed.place.string(),
+          .help = fmt::format("--engine {} on a machine that offers it, or `train.exact: false` in a new run",
+                              then.substr(0, then.find(' ')))}});
+}
+
 }  // namespace
 
 RunStart find_run_start(const Job& job) {
@@ -96,11 +115,13 @@ void check_changes(const OpenRun& run, const RunStart& beginning) {
                           .help = fmt::format("trainer {} ... starts a new run", shell_line({file}))}});
 }
 
-void restore(const Job& job, const RunStart& beginning, TrainingRun& training) {
+void restore(const Job& job, const RunStart& beginning, TrainingRun& training, bool exact) {
   if (!beginning.has_checkpoint) return;
   const std::optional<Resumed>& resumed = beginning.resumed;
   run_collectively(job.world, [&] {
-    if (resumed) training.check_fit(resumed->checkpoint, resumed->place.string());
+    if (!resumed) return;
+    training.check_fit(resumed->checkpoint, resumed->place.string());
+    check_engine(job, *resumed, exact);
   });
   training.restore(resumed ? resumed->checkpoint : Checkpoint{});
   const RunFacts& facts = training.facts();

@@ -62,6 +62,8 @@ std::string command_to_resume(const Job& job, const std::string& run) {
   add("--ranks-per-node", arguments.ranks_per_node);
   add("--threads", arguments.threads);
   add("--bucket", arguments.bucket);
+  if (arguments.engine != Engine::automatic)
+    words.insert(words.end(), {"--engine", name_of(arguments.engine)});
   add("--restarts", arguments.restarts);
   if (const std::int64_t time = arguments.walltime; time > 0)
     words.insert(words.end(),
@@ -168,7 +170,7 @@ int train_command(const Job& job) {
                                     .crowded = work.affinity.placement.crowded},
                         .asked_to_stop = StopSignals::asked,
                         .deadline = deadline_of(job)});
-  restore(job, beginning, training);
+  restore(job, beginning, training, session.settings().exact);
   if (training.is_finished()) {
     if (is_launched() && job.world.rank() == 0) report_end(RunEnd::finished);
     if (beginning.resumed)

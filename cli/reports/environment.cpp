@@ -7,9 +7,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/reports/header.h"
 #include "cli/terminal/version.h"
-#include "engine/math/gemm.h"
+#include "engine/math/engine.h"
 #include "engine/math/instruction_set.h"
 #include "engine/parallel/mpi_world.h"
 #include "engine/system/cores.h"
@@ -41,7 +40,7 @@ std::vector<std::pair<std::string, std::string>> machine_facts() {
   return {{"trainer", fmt::format("{} ({})", version(), source_revision())},
           {"cpu", cpu_name()},
           {"instructions", instruction_set()},
-          {"blas", blas_text()},
+          {"engine", engine_text()},
           {"mpi", mpi_version()}};
 }
 

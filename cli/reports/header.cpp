@@ -4,7 +4,7 @@
 
 #include "cli/terminal/text.h"
 #include "engine/core/escape.h"
-#include "engine/math/gemm.h"
+#include "engine/math/engine.h"
 #include "engine/math/instruction_set.h"
 #include "engine/system/cores.h"
 
@@ -62,14 +62,8 @@ std::string ranks_text(const Session& session, const CpuAffinity& affinity) {
                         counted(affinity.hosts, "host"));
   text += fmt::format(", {}{}", counted(affinity.placement.threads, "thread"),
                       mesh.world().size() > 1 ? " each" : "");
-  return text + ", " + kernels_text() + (session.settings().exact ? ", exact" : "");
+  return text + ", engine " + engine_text() + (session.settings().exact ? ", exact" : "");
 }
-
-std::string kernels_text() {
-  return gemm_is_chained() ? fmt::format("{} kernels", instruction_set()) : blas_text();
-}
-
-std::string blas_text() { return fmt::format("{} {}", blas_version(), prepare_blas()); }
 
 std::string data_text(const Data& data) {
   std::string text = fmt::format("{}: {} train", data.name, grouped(data.train->size()));

@@ -20,13 +20,8 @@ struct Header {
   std::string text() const;
 };
 
-/// "4 ranks (4 data x 1 model) on 1 host, 1 thread each, AVX-512 kernels"
+/// "4 ranks (4 data x 1 model) on 1 host, 1 thread each, engine native (AVX-512)"
 std::string ranks_text(const Session& session, const CpuAffinity& affinity);
-
-/// "AVX-512 kernels", or the BLAS library where it multiplies matrices.
-std::string kernels_text();
-/// The BLAS and its kernel, "OpenBLAS 0.3.21 SkylakeX".
-std::string blas_text();
 
 /// "mnist: 60,000 train, 10,000 test, 1x28x28, 10 classes"
 std::string data_text(const Data& data);

@@ -32,6 +32,9 @@ const std::map<std::string, ProgressMode> kProgressModes{{"auto", ProgressMode::
                                                          {"json", ProgressMode::json},
                                                          {"none", ProgressMode::none}};
 
+const std::map<std::string, Engine> kEngines{
+    {"auto", Engine::automatic}, {"native", Engine::native}, {"openblas", Engine::openblas}};
+
 template <class Value>
 std::vector<std::string> names_of(const std::map<std::string, Value>& words) {
   std::vector<std::string> names;
@@ -79,6 +82,7 @@ class CommandLine {
   CLI::App* command(const std::string& name, const std::string& help);
   void add_settings(CLI::App& command);
   void add_placement(CLI::App& command);
+  void add_engine(CLI::App& command);
   const CLI::Option* find_flag(const std::string& word) const;
   bool takes_next_word(const std::string& word) const;
   std::vector<std::size_t> plain_words() const;
@@ -88,7 +92,7 @@ class CommandLine {
 
   Arguments& arguments_;
   std::vector<std::string> words_;
-  std::string file_, mesh_, walltime_, progress_ = "auto";
+  std::string file_, mesh_, walltime_, progress_ = "auto", engine_ = "auto";
   std::int64_t seed_ = 0;
   CLI::App app_{
       "Trains the neural network that a YAML file describes, alone or as many processes under MPI."};
@@ -106,6 +110,7 @@ CommandLine::CommandLine(Arguments& arguments)
                    "A YAML file; or a run directory or one of its checkpoints, to resume the run")
       ->required();
   add_placement(*train);
+  add_engine(*train);
   add_settings(*train);
   train->add_option("--seed", seed_, "The same as -s train.seed=SEED")
       ->type_name("SEED")
@@ -159,6 +164,7 @@ CommandLine::CommandLine(Arguments& arguments)
       ->type_name("N")
       ->check(whole_number(1, kMostSteps));
   add_placement(*time);
+  add_engine(*time);
   add_settings(*time);
 
   CLI::App* eval = command("eval", "Print loss and metrics of a run's best weights");
@@ -167,6 +173,7 @@ CommandLine::CommandLine(Arguments& arguments)
       ->type_name("SPLIT")
       ->check(one_of({"train", "valid", "test"}));
   add_placement(*eval);
+  add_engine(*eval);
   add_settings(*eval);
 
   CLI::App* predict = command("predict", "Print a run's predictions for images (PNG, JPEG)");
@@ -184,6 +191,7 @@ CommandLine::CommandLine(Arguments& arguments)
   add_format("--npy", PredictionFormat::npy, "Print all outputs in NumPy's format")
       ->excludes(json)
       ->excludes(csv);
+  add_engine(*predict);
   add_settings(*predict);
 
   CLI::App* generate = command("generate", "Continue a text with a run's best weights");
@@ -197,6 +205,7 @@ CommandLine::CommandLine(Arguments& arguments)
                    "0: always the likeliest token; 1: the model's own probabilities (default: 0.8)")
       ->type_name("T")
       ->check(CLI::Range(0.0, 100.0).description(""));
+  add_engine(*generate);
   add_settings(*generate);
 
   CLI::App* report = command("report", "Write a run's report.html again, also during the run");
@@ -208,7 +217,7 @@ CommandLine::CommandLine(Arguments& arguments)
   CLI::App* schema =
       command("schema", "Print the JSON Schema of the YAML (draft-07), or all keys as Markdown");
   schema->add_flag("--keys", arguments_.keys, "Print the reference of all keys (docs/keys.md)");
-  command("info", "Print the cores, instructions, BLAS and MPI in use, and versions");
+  command("info", "Print cores, instructions, engines, MPI and versions");
   // Last, because commands inherit it.
   app_.footer(
       "`train` may be left out: trainer configs/mnist-small.yaml. `trainer COMMAND --help` shows a command's "
@@ -253,6 +262,16 @@ void CommandLine::add_placement(CLI::App& command) {
                   "Threads of each process (default: OMP_NUM_THREADS, else cores / processes)")
       ->type_name("T")
       ->check(whole_number(1, kMostThreads));
+}
+
+void CommandLine::add_engine(CLI::App& command) {
+  command
+      .add_option(
+          "--engine", engine_,
+          "Library for matrix products: native (kernels of this program), openblas, or auto (default: "
+          "native on processors with AVX2)")
+      ->type_name("ENGINE")
+      ->check(one_of(names_of(kEngines)));
 }
 
 /// Any command's flag of that name, "-n" or "--ranks".
@@ -400,6 +419,7 @@ void CommandLine::parse() {
   arguments_.verb = kVerbs.at(chosen->get_name());
   if (!file_.empty()) arguments_.files.insert(arguments_.files.begin(), file_);
   arguments_.progress = kProgressModes.at(progress_);
+  arguments_.engine = kEngines.at(engine_);
   if (!mesh_.empty()) {
     arguments_.mesh = mesh_shape(mesh_);
     if (!arguments_.mesh)
@@ -470,6 +490,10 @@ MeshShape mesh_of(const Arguments& arguments, int ranks) {
                 shell_line(words));
   }
   return {};
+}
+
+const char* name_of(Engine engine) {
+  return engine == Engine::native ? "native" : engine == Engine::openblas ? "openblas" : "auto";
 }
 
 std::string shell_line(const std::vector<std::string>& words) {

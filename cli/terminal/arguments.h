@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/math/engine.h"
+
 namespace trainer {
 
 /// Threads of one process.
@@ -48,6 +50,7 @@ struct Arguments {
   std::optional<MeshShape> mesh;
   int ranks_per_node = 0;
   int threads = 0;
+  Engine engine = Engine::automatic;
   std::int64_t bucket = 0;  ///< KiB of gradients; 0: not given
 
   std::vector<std::string> overrides;  ///< of -s and --seed
@@ -72,6 +75,9 @@ Arguments parse_arguments(const std::vector<std::string>& words);
 /// The mesh of `ranks` ranks. Error(ranks) if they do not form the one that was asked for, or if there are
 /// several ranks without a mode.
 MeshShape mesh_of(const Arguments& arguments, int ranks);
+
+/// "native", as --engine takes it.
+const char* name_of(Engine engine);
 
 /// The words as one line for a shell, without control characters.
 std::string shell_line(const std::vector<std::string>& words);

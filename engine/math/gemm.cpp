@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/math/engine.h"
 #include "engine/math/kernels/kernels.h"
 
 namespace trainer {
@@ -23,24 +24,15 @@ CBLAS_TRANSPOSE blas_transpose(Transpose transpose) {
   return transpose == Transpose::yes ? CblasTrans : CblasNoTrans;
 }
 
-/// Makes OpenBLAS compute on the thread that calls it. OpenMP keeps a number of threads for each of ours, so
-/// each thread has to say it; left alone, workers that start teams of their own stand in each other's way for
-/// seconds.
+/// Makes OpenBLAS compute on the calling thread. Its OpenMP build keeps a number of threads for each caller,
+/// so each caller sets it once; else workers start threads of their own and wait for each other for seconds.
 void use_one_thread() {
   static std::mutex one_at_a_time;
-  thread_local const bool said [[maybe_unused]] = [] {
+  thread_local const bool is_set [[maybe_unused]] = [] {
     const std::lock_guard lock(one_at_a_time);
     openblas_set_num_threads(1);
     return true;
   }();
-}
-
-/// Our own products, or null where BLAS serves. Its serial build never does: threads that call it at once may
-/// get the same work space and wrong numbers, and those that wait for each other are slower than one.
-const GemmKernels* own_products() {
-  static const GemmKernels* const own =
-      kernels().gemm->faster_than_blas || !blas::serves_threads() ? kernels().gemm : nullptr;
-  return own;
 }
 
 }  // namespace
@@ -67,7 +59,7 @@ void gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::i
           std::int64_t ldc) {
   if (m == 0 || n == 0) return;
   if (k == 0) {
-    // BLAS libraries differ in whether they look at A and B here; beta 0 also overwrites NaN.
+    // BLAS libraries differ in whether they read A and B here; beta 0 also overwrites NaN.
     for (std::int64_t row = 0; row < m; ++row)
       for (std::int64_t column = 0; column < n; ++column) {
         float& element = c[row * ldc + column];
@@ -75,16 +67,16 @@ void gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::i
       }
     return;
   }
-  const GemmKernels* const own = own_products();
-  if (!own) return blas::gemm(a_transposed, b_transposed, m, n, k, a, lda, b, ldb, beta, c, ldc);
+  if (engine_in_use() == Engine::openblas)
+    return blas::gemm(a_transposed, b_transposed, m, n, k, a, lda, b, ldb, beta, c, ldc);
   const auto operand = [](const float* data, std::int64_t row, bool contiguous_in_k) {
     return contiguous_in_k ? Operand{data, row, 1} : Operand{data, 1, row};
   };
-  own->multiply({m, n, k, operand(a, lda, a_transposed == Transpose::no),
-                 operand(b, ldb, b_transposed == Transpose::yes), beta, c, ldc});
+  kernels().gemm->multiply({m, n, k, operand(a, lda, a_transposed == Transpose::no),
+                            operand(b, ldb, b_transposed == Transpose::yes), beta, c, ldc});
 }
 
-bool gemm_is_chained() { return own_products() != nullptr; }
+bool gemm_is_chained() { return engine_in_use() == Engine::native; }
 
 const char* prepare_blas() {
   use_one_thread();

@@ -6,29 +6,27 @@ namespace trainer {
 
 enum class Transpose : bool { no, yes };
 
-/// C = A B + beta C on row-major matrices with leading dimensions, after the given transpositions: A is m x
-/// k, B is k x n, C is m x n. Runs on the calling thread alone; any threads may call at once.
-/// Where gemm_is_chained(), each element is one chain of multiply-adds over k in order that begins with beta
-/// C, fused where the CPU can: its bits depend on its row of A, its column of B and nothing else, so cutting
-/// m or n, or carrying on with beta 1 after a part of k, changes none.
+/// C = A B + beta C on row-major matrices with leading dimensions, after the given transpositions: A is (m,
+/// k), B is (k, n), C is (m, n). Computes on the calling thread; any threads may call at once. With beta 0
+/// what C holds does not matter. If gemm_is_chained(), each element is one chain of multiply-adds over k in
+/// order that begins with beta C, fused if the CPU can: its bits depend on its row of A and its column of B
+/// alone, so partitions of m or n, or of k with beta 1, do not change them.
 void gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::int64_t n, std::int64_t k,
           const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
           std::int64_t ldc);
 
-/// Whether the products in use are our own (with AVX2 and above, and where BLAS does not serve threads); else
-/// BLAS, which promises nothing about bits.
+/// True with the native engine (engine.h). OpenBLAS gives the same bits for the same shapes only.
 bool gemm_is_chained();
 
-/// Confines BLAS to one thread per caller. Returns the name of the kernel in use ("SkylakeX") for the header
-/// and `trainer info`.
+/// Confines OpenBLAS to one thread per caller. Returns the name of its kernels: "SkylakeX".
 const char* prepare_blas();
 /// "OpenBLAS 0.3.21".
 const char* blas_version();
 
 namespace blas {
-/// Whether threads may call at once: not OpenBLAS' serial build.
+/// True if threads may call at once; false for the serial build of OpenBLAS.
 bool serves_threads();
-/// The same by the BLAS library, whatever the kernels in use.
+/// The same by OpenBLAS, whatever the engine in use. std::length_error for sizes beyond its integers.
 void gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::int64_t n, std::int64_t k,
           const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
           std::int64_t ldc);

@@ -2,6 +2,7 @@
 
 #include <ratio>
 
+#include "engine/math/engine.h"
 #include "models/checkpoints/progress_state.h"
 
 namespace trainer {
@@ -49,6 +50,7 @@ void CheckpointHook::save(Progress& run, bool pending) {
   saved_ = Clock::now();
   CheckpointState state = base_;
   store(run, pending, state);
+  state.engine = engine_identity();
   state.schedule = parts_.schedule->state();
   parts_.ema.with_average(run.step, all_, [&] {
     writer_.begin(state, run.best,

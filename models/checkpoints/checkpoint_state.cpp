@@ -170,6 +170,7 @@ std::string text_of(const CheckpointState& state) {
             {"seed", state.seed},
             {"data", state.data},
             {"config", state.config},
+            {"engine", state.engine},
             {"time", number(state.time)},
             {"epoch_time", number(state.epoch_time)},
             {"run_times", of_times(state.run_times)},
@@ -202,6 +203,7 @@ CheckpointState parse_checkpoint_state(std::string_view text) {
                         .data = reader.at("data").text(),
                         // Before it was kept, nobody looked for it.
                         .config = json.contains("config") ? reader.at("config").text() : "",
+                        .engine = json.contains("engine") ? reader.at("engine").text() : "",
                         .evaluated = reader.at("evaluated").truth(),
                         .time = reader.at("time").seconds(),
                         .epoch_time = reader.at("epoch_time").seconds(),

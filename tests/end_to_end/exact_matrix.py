@@ -1,7 +1,7 @@
 """Trains configs in exact mode wherever they may be computed, and compares the bits of weights, losses and metrics.
 
 Usage: exact_matrix.py TRAINER CONFIGS [--full] [--steps N] [--models NAME;...] [--instructions NAME;...]
-                       [--most-ranks N]
+                       [--most-ranks N] [--engine auto|native|openblas]
 
 Each model trains on generated samples, with clip_norm on and an evaluation after every epoch; batches do not divide the
 samples, and blocks do not divide the batches. Without --full: ten steps in some placements; with it: 200 steps of
@@ -85,11 +85,13 @@ def config_of(model, configs, folder):
     return file
 
 
-def run(trainer, config, placement, settings, environment, keep=None):
+def run(trainer, config, placement, settings, environment, keep=None, engine='auto'):
     """The weights' SHA-256, or what went wrong, and the metrics without times. keep: where the weights are put."""
     with tempfile.TemporaryDirectory() as parent:
         out = pathlib.Path(parent) / 'run'
         words = [str(trainer), str(config), *placement.arguments(), '-q', '-o', str(out)]
+        if engine != 'auto':
+            words += ['--engine', engine]
         for setting in settings:
             words += ['-s', setting]
         result = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=7200)
@@ -124,6 +126,7 @@ def main():
     parser.add_argument('--models')
     parser.add_argument('--instructions')
     parser.add_argument('--most-ranks', type=int, default=8)
+    parser.add_argument('--engine', default='auto')
     arguments = parser.parse_args()
     trainer, configs = arguments.trainer.resolve(), arguments.configs.resolve()
     steps = arguments.steps or (200 if arguments.full else 10)
@@ -159,12 +162,12 @@ def main():
                                if key not in ('TRAINER_DATA', 'OPENBLAS_CORETYPE', 'TRAINER_INSTRUCTIONS')}
                 environment.update(variables)
                 begin = time.time()
-                expected = run(trainer, config, Placement(), settings, environment)
+                expected = run(trainer, config, Placement(), settings, environment, engine=arguments.engine)
                 good = len(expected[0]) == 64
                 print(f'{model}, {instructions}, {steps} steps: SHA-256 {expected[0]}', flush=True)
                 same = 1
                 for placement in placements:
-                    found = run(trainer, config, placement, settings, environment)
+                    found = run(trainer, config, placement, settings, environment, engine=arguments.engine)
                     same += found == expected
                     if found != expected:
                         good = False

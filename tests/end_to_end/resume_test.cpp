@@ -143,6 +143,20 @@ TEST_CASE("a run that goes on changes no key that makes another run of it, and n
   CHECK(run.trainer({"--resume", "set"}).code == 2);
 }
 
+TEST_CASE("an exact run keeps the engine of its checkpoint; any other run may change it, with a note",
+          "[resume]") {
+  const SmallRun run;
+  const bool exact = GENERATE(true, false);
+  const std::string setting = exact ? "train.exact=true" : "train.exact=false";
+  REQUIRE(run.trainer({"a.yaml", "--engine", "native", "-s", setting, "-s", "train.epochs=1"}).code == 0);
+  const ProgramResult result = run.trainer({"runs/a", "--engine", "openblas", "-s", "train.epochs=2"});
+  INFO(result.err);
+  CHECK(result.code == (exact ? 2 : 0));
+  CHECK(result.err.find(exact ? "error: an exact run cannot change its engine from native to openblas "
+                              : "note: engine openblas ") == 0);
+  CHECK(run.trainer({"runs/a", "--engine", "native", "-s", "train.epochs=3"}).code == 0);
+}
+
 TEST_CASE("a config.yaml that was edited is told with its key, and what may change may change there too",
           "[resume]") {
   const SmallRun run;
@@ -304,13 +318,15 @@ TEST_CASE("the command that goes on places the run as before, and guards it as b
   const SmallRun run;
   // Of what was shown, and what config.yaml keeps, it says nothing.
   const ProgramResult result = run.shell(
-      "$TRAINER -n 2 --mesh 2x1 --restarts 3 --threads 1 --walltime 00:00:09 a.yaml -q -s "
+      "$TRAINER -n 2 --mesh 2x1 --restarts 3 --threads 1 --engine native --walltime 00:00:09 a.yaml -q -s "
       "train.evaluate=never "
       "-s train.steps=1000000000");
   INFO(result.err);
   CHECK(result.code == 130);
-  CHECK(result.err.find("resume with: trainer -n 2 --mesh 2x1 --threads 1 --restarts 3 --walltime 00:00:09 "
-                        "runs/a\n") != std::string::npos);
+  CHECK(
+      result.err.find(
+          "resume with: trainer -n 2 --mesh 2x1 --threads 1 --engine native --restarts 3 --walltime 00:00:09 "
+          "runs/a\n") != std::string::npos);
 }
 
 TEST_CASE("checkpoints come by the clock, and as many stay as was asked for", "[resume]") {

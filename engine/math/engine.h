@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace trainer {
+
+/// Who multiplies matrices. All other kernels are the program's own, for the best instruction set of the CPU.
+enum class Engine {
+  automatic,  ///< native with AVX2 and above, or if OpenBLAS is its serial build; else openblas
+  native,     ///< engine/math/kernels/gemm.cpp
+  openblas
+};
+
+/// Call before the first product, from one thread; without a call the choice is automatic. The environment
+/// variable TRAINER_ENGINE=native|openblas replaces `automatic`, for tests that no flag reaches. Error(usage)
+/// if OpenBLAS is its serial build, which threads may not call at once, or if the variable has another value.
+void choose_engine(Engine engine);
+/// The engine in use: native or openblas.
+Engine engine_in_use();
+
+/// "native (AVX2)" or "openblas (OpenBLAS 0.3.21 Zen, AVX2)": the engine in use, its products, its kernels.
+std::string engine_text();
+/// All that the bits of a result depend on, apart from the model, its settings and its data: "native", which
+/// is the same with AVX2 and AVX-512; "openblas 0.3.21 Zen". " baseline" follows where products are not fused
+/// with additions.
+std::string engine_identity();
+
+struct EngineInfo {
+  std::string name;     ///< as --engine takes it
+  std::string kernels;  ///< "AVX2", "OpenBLAS 0.3.21 Zen"; or why this machine cannot use it
+  bool in_use = false;
+};
+std::vector<EngineInfo> engines();
+
+}  // namespace trainer
