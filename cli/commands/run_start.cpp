@@ -62,7 +62,7 @@ std::vector<std::string> changed_keys(const OpenRun& run, const RunStart& beginn
 
 /// An exact run keeps its bits only with the engine of its checkpoint; any other run may change it.
 void check_engine(const Job& job, const Resumed& resumed, bool exact) {
-  const std::string &then = resumed.checkpoint.state.engine, now = engine_identity();
+  const std::string &then = resumed.checkpoint.state.engine, now = engine_text();
   if (then.empty() || then == now) return;
   if (!exact) {
     job.warn(
@@ -71,11 +71,11 @@ void check_engine(const Job& job, const Resumed& resumed, bool exact) {
   }
   throw Error(
       ExitCode::usage,
-      {Diagnostic{
-          .what = fmt::format("an exact run cannot change its engine from {} to {}", then, now),
-          .place = resumed.place.string(),
-          .help = fmt::format("--engine {} on a machine that offers it, or `train.exact: false` in a new run",
-                              then.substr(0, then.find(' ')))}});
+      {Diagnostic{.what = fmt::format("an exact run cannot change its engine from {} to {}", then, now),
+                  .place = resumed.place.string(),
+                  .help = fmt::format("--engine {}, with the same kernels (TRAINER_INSTRUCTIONS, "
+                                      "OPENBLAS_CORETYPE), or `train.exact: false` in a new run",
+                                      then.substr(0, then.find(' ')))}});
 }
 
 }  // namespace

@@ -49,14 +49,6 @@ std::string engine_text() {
   return "openblas (" + blas_text() + ", " + instruction_set() + ")";
 }
 
-std::string engine_identity() {
-  const std::string_view full = blas_version();
-  const std::string version(full.substr(full.find(' ') + 1));
-  const std::string name =
-      engine_in_use() == Engine::native ? "native" : "openblas " + version + " " + prepare_blas();
-  return name + (instruction_set() == std::string_view("baseline") ? " baseline" : "");
-}
-
 std::vector<EngineInfo> engines() {
   const Engine used = engine_in_use();
   return {{"native", instruction_set(), used == Engine::native},

@@ -20,11 +20,8 @@ void choose_engine(Engine engine);
 Engine engine_in_use();
 
 /// "native (AVX2)" or "openblas (OpenBLAS 0.3.21 Zen, AVX2)": the engine in use, its products, its kernels.
+/// What the bits of a result depend on, apart from the program, the model, its settings and its data.
 std::string engine_text();
-/// All that the bits of a result depend on, apart from the model, its settings and its data: "native", which
-/// is the same with AVX2 and AVX-512; "openblas 0.3.21 Zen". " baseline" follows where products are not fused
-/// with additions.
-std::string engine_identity();
 
 struct EngineInfo {
   std::string name;     ///< as --engine takes it
