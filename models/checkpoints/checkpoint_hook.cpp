@@ -50,7 +50,7 @@ void CheckpointHook::save(Progress& run, bool pending) {
   saved_ = Clock::now();
   CheckpointState state = base_;
   store(run, pending, state);
-  state.engine = engine_identity();
+  state.engine = engine_text();
   state.schedule = parts_.schedule->state();
   parts_.ema.with_average(run.step, all_, [&] {
     writer_.begin(state, run.best,
