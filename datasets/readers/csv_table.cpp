@@ -151,11 +151,13 @@ class Columns {
                                             .notes = {fmt::format("it has {} columns", count()),
                                                       known.empty() ? "they have no names" : known}}});
   }
-  /// Columns without a name, and ignored ones, may be alike.
+  /// Columns without a name, or with a number for a name, and ignored columns may be alike.
   void require_distinct_names() const {
     std::unordered_map<std::string_view, std::size_t> first;
     for (std::size_t column = 0; column < names_.size(); ++column) {
-      if (names_[column].empty() || uses_[column] == Use::nothing) continue;
+      double number = 0;
+      const bool is_named = !names_[column].empty() && !parse_number(names_[column], number);
+      if (!is_named || uses_[column] == Use::nothing) continue;
       const auto [entry, is_new] = first.emplace(names_[column], column);
       if (!is_new) fail_same_name(entry->second, column);
     }
@@ -164,7 +166,7 @@ class Columns {
     fail_at(
         path_, header_line_,
         fmt::format("columns {} and {} are both named {}", first + 1, second + 1, in_quotes(names_[first])),
-        "rename one, name one by its number in `ignore`, or set `header: 0` if this line is a sample");
+        "rename one of them, or name one by its number in `ignore`");
   }
 
   const std::string& path_;

@@ -120,9 +120,9 @@ TEST_CASE("a transform that does not fit the samples is an error that points at 
   using Catch::Matchers::Contains;
   CHECK_THROWS_WITH(
       augmentation("[horizontal_flip]", {20}),
-      Contains("horizontal_flip changes images, but a sample is 20") && Contains("run.yaml:1:11"));
+      Contains("horizontal_flip requires images, but a sample is 20") && Contains("run.yaml:1:11"));
   CHECK_THROWS_WITH(augmentation("[{random_crop: {pad: 3}}]"),
-                    Contains("could miss the whole image, which is 2x3x5"));
+                    Contains("could miss the image, which is 2x3x5"));
 }
 
 }  // namespace trainer

@@ -103,8 +103,7 @@ TEST_CASE("a gzip file cannot claim more than its size can hold", "[readers]") {
   const TemporaryDirectory directory;
   Bytes liar = gzipped(counting_bytes(100));
   for (std::size_t i = 1; i <= 4; ++i) liar[liar.size() - i] = 0x7f;
-  CHECK_THAT(data_error([&] { read_all(directory.write("liar.gz", liar)); }),
-             Catch::Contains("far more than"));
+  CHECK_THAT(data_error([&] { read_all(directory.write("liar.gz", liar)); }), Catch::Contains("more than"));
 }
 
 }  // namespace trainer

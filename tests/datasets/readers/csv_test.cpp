@@ -129,7 +129,6 @@ TEST_CASE("a bad table is an error that names the line", "[csv]") {
       {"label that is not a number", "a,y,b\n1,2,3\n1,NaN,3\n", "column 2 requires a label, got `NaN`"},
       {"two columns of one name", "y,b,y\n1,2,3\n", "columns 1 and 3 are both named `y`"},
       {"two inputs of one name", "a,y, a\n1,2,3\n", "columns 1 and 3 are both named `a`"},
-      {"samples as header", "0,0,1\n0,0,3\n", "`header: 0` if this line is a sample"},
       {"target alone", "y\n1\n", "no input column is left"},
   }));
   INFO(name);
@@ -154,6 +153,15 @@ TEST_CASE("a column of a repeated name can be ignored by its number", "[csv]") {
   CHECK(read_one(*data.train, 0) == std::vector<float>{1, 7, 8});
   CHECK_THAT(data_error([&] { opened(settings("train: a.csv, target: x, ignore: [y]", directory)); }),
              Catch::Contains("columns 2 and 3 are both named `y`"));
+}
+
+TEST_CASE("columns that have numbers for names may be alike unless a setting means one of them", "[csv]") {
+  const TemporaryDirectory directory;
+  directory.write("a.csv", bytes_of("0.5,0.5,7\n1,2,3\n"));
+  CHECK(read_one(*opened(settings("train: a.csv, target: 3", directory)).train, 0) ==
+        std::vector<float>{1, 2});
+  CHECK_THAT(data_error([&] { opened(settings("train: a.csv, target: '0.5'", directory)); }),
+             Catch::Contains("columns 1 and 2 are both named `0.5`"));
 }
 
 TEST_CASE("a missing value of several targets names its column", "[csv]") {

@@ -101,8 +101,8 @@ TEST_CASE("what is no whole image is an error that names the file", "[images]") 
   bad_crc[png.size() / 2] ^= 4;
   const auto [name, bytes, message] = GENERATE_COPY(table<std::string, Bytes, std::string>({
       {"empty", {}, "empty"},
-      {"text", bytes_of("not an image"), "PNG and JPEG are read"},
-      {"GIF", bytes_of("GIF89a...."), "PNG and JPEG are read"},
+      {"text", bytes_of("not an image"), "neither PNG nor JPEG"},
+      {"GIF", bytes_of("GIF89a...."), "neither PNG nor JPEG"},
       {"PNG's signature alone", cut(png, 0), "empty"},
       {"half a PNG", cut(png, 50), "damaged"},
       {"nearly a whole PNG", cut(png, 99), "damaged"},

@@ -157,10 +157,12 @@ TEST_CASE("sequences with padding have lengths, which parts of a set and statist
   CHECK_THAT(error("y.npy"), Catch::Contains("it is 5x2 floats"));
   CHECK_THAT(error("absent.npy"), Catch::Contains("absent.npy"));
   const std::string test = ", test_inputs: x.npy, test_targets: y.npy";
-  CHECK_THROWS_WITH(opened(settings(lengths + test)), Catch::Contains("padded alike"));
+  CHECK_THROWS_WITH(opened(settings(lengths + test)),
+                    Catch::Contains("lengths are given for one split only"));
   CHECK_THROWS_WITH(opened(settings(lengths + ", test_lengths: lengths.npy")),
-                    Catch::Contains("padded alike"));
-  CHECK_THROWS_WITH(opened(settings(test + ", test_lengths: lengths.npy")), Catch::Contains("padded alike"));
+                    Catch::Contains("lengths are given for one split only"));
+  CHECK_THROWS_WITH(opened(settings(test + ", test_lengths: lengths.npy")),
+                    Catch::Contains("lengths are given for one split only"));
   CHECK_THROWS_WITH(opened(settings(lengths + more, "labels.npy") + "\nmixup: 0.2"),
                     Catch::Contains("samples of several lengths"));
 }
@@ -184,7 +186,7 @@ TEST_CASE("arrays that do not fit together are an error", "[npy]") {
              Catch::Contains("does not hold labels"));
   CHECK_THAT(error("train_inputs: x.npy, train_targets: x.npy"), Catch::Contains("does not hold labels"));
   CHECK_THAT(error("train_inputs: x.npy, train_targets: negative.npy"), Catch::Contains("label 1 is -1"));
-  CHECK_THAT(error("train_inputs: one.npy, train_targets: one.npy"), Catch::Contains("a single number"));
+  CHECK_THAT(error("train_inputs: one.npy, train_targets: one.npy"), Catch::Contains("a scalar"));
   CHECK_THAT(error("train_inputs: x.npy, train_targets: y.npy, test_inputs: x.npy, test_targets: far.npy"),
              Catch::Contains("label 1 is 2; the classes are 0 to 1"));
   CHECK_THAT(error("train_inputs: x.npy, train_targets: y.npy, test_inputs: wide.npy, test_targets: y.npy"),

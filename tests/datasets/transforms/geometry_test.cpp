@@ -71,7 +71,7 @@ TEST_CASE("every transform follows from seed, epoch and sample, and changes with
 
 TEST_CASE("transforms of images do not fit other samples", "[transforms]") {
   const std::string name = GENERATE(from_range(kAll));
-  CHECK_THROWS_WITH(augmentation(name, {20}), Catch::Contains("changes images, but a sample is 20"));
+  CHECK_THROWS_WITH(augmentation(name, {20}), Catch::Contains("requires images, but a sample is 20"));
 }
 
 TEST_CASE("a quarter turn puts every pixel where it belongs", "[transforms]") {
