@@ -9,7 +9,7 @@ packages="g++ meson ninja-build pkg-config libopenmpi-dev openmpi-bin libopenbla
   libfmt-dev nlohmann-json3-dev zlib1g-dev libpng-dev libjpeg-dev catch2"
 test_packages="clang-format mpich libmpich-dev qemu-user python3-jsonschema python3-yaml"
 
-say() { printf '== %s\n' "$*"; }
+report() { printf '== %s\n' "$*"; }
 
 fail() {
   printf 'quickstart: %s\n' "$*" >&2
@@ -32,23 +32,23 @@ is_installed() {
 
 install_packages() {
   command -v apt-get >/dev/null && command -v dpkg-query >/dev/null ||
-    fail "this is not Debian: apt-get is missing. README.md names the libraries that the build needs."
-  wanted=
+    fail "this is not Debian: apt-get is missing. docs/install.md names the libraries that the build needs."
+  missing=
   for package in "$@"; do
-    is_installed "$package" || wanted="$wanted $package"
+    is_installed "$package" || missing="$missing $package"
   done
-  [ -n "$wanted" ] || return 0
+  [ -n "$missing" ] || return 0
   as_root=
   if [ "$(id -u)" -ne 0 ]; then
     as_root=sudo
-    command -v sudo >/dev/null || fail "packages are missing, and neither root nor sudo is there to install them:$wanted"
-    sudo -v || fail "sudo does not let you install packages; missing:$wanted"
+    command -v sudo >/dev/null || fail "packages are missing, and neither root nor sudo is there to install them:$missing"
+    sudo -v || fail "sudo does not let you install packages; not installed:$missing"
   fi
-  say "installing packages:$wanted"
+  report "installing packages:$missing"
   quietly build/packages.log $as_root env DEBIAN_FRONTEND=noninteractive apt-get update
   # Unquoted on purpose: a list of names, and sudo or nothing.
   quietly build/packages.log $as_root env DEBIAN_FRONTEND=noninteractive \
-    apt-get install --yes --no-install-recommends $wanted
+    apt-get install --yes --no-install-recommends $missing
 }
 
 # set_up FOLDER OPTIONS...: a build folder that has these options, whoever set it up first.
@@ -70,19 +70,19 @@ nearby_options() {
 }
 
 run_tests() {
-  say "testing with Open MPI"
+  report "testing with Open MPI"
   meson test -C build --print-errorlogs --timeout-multiplier 4 </dev/null || true
   set_up build-mpich -Dmpi=mpich $(nearby_options)
-  say "building what uses MPI against MPICH and testing it"
+  report "building what uses MPI against MPICH and testing it"
   meson test -C build-mpich --print-errorlogs --timeout-multiplier 4 --suite mpi --suite end-to-end </dev/null || true
   python3 tests/support/total.py build build-mpich
 }
 
 train_and_install() {
-  say "training configs/mnist-small.yaml on 4 processes"
+  report "training configs/mnist-small.yaml on 4 processes"
   build/cli/trainer -n 4 --datapar configs/mnist-small.yaml
   quietly build/install.log meson install -C build --no-rebuild
-  say "installed $prefix/bin/trainer"
+  report "installed $prefix/bin/trainer"
   case ":$PATH:" in
     *":$prefix/bin:"*) ;;
     *) printf 'To find it, add to ~/.profile:\n  export PATH="%s/bin:$PATH"\n' "$prefix" ;;
@@ -103,7 +103,7 @@ install_packages $packages
 options=
 [ "${1-}" != test ] || options=$(nearby_options)
 set_up build --prefix "$prefix" $options
-say "building (a few minutes the first time; see build/ninja.log)"
+report "building (a few minutes the first time; see build/ninja.log)"
 if [ "${1-}" = test ]; then
   quietly build/ninja.log ninja -C build
   run_tests

@@ -103,7 +103,7 @@ class Bench:
         return done.stdout
 
     def missed_core_type(self):
-        """For PyTorch: a processor that OpenBLAS does not know yet gets its oldest kernels, unless it is told."""
+        """For PyTorch: a processor that OpenBLAS does not know yet gets its oldest kernels, unless the variable names others."""
         info = self.output(self.options.trainer, 'info')
         if not re.search(r'^blas .* Prescott$', info, re.MULTILINE):
             return {}
@@ -158,7 +158,7 @@ class Bench:
         return line['per_processor_second' if self.options.processor_time else 'per_second']
 
     def torch_settings(self, workload, cores):
-        """By cores, all that PyTorch could be told to use them."""
+        """For each number of cores, all settings of PyTorch that use them."""
         placements = {1: {'1 thread': []}, 2: {'2 threads': ['--threads', '2'], 'DDP 2x1': ['--ranks', '2']}}[cores]
         layouts = {'': [], ', channels last': ['--channels-last']} if workload.channels_last else {'': []}
         builds = {f', {folder.name}': {'LD_LIBRARY_PATH': str(folder)}

@@ -1,4 +1,4 @@
-// The training samples of CIFAR-100: the first byte says by which of their labels.
+// The training samples of CIFAR-100: the first byte chooses the labels.
 #include "tests/fuzz/cifar_folder.h"
 
 namespace trainer {

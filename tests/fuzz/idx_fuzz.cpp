@@ -24,9 +24,9 @@ const FuzzTarget target{
     "idx", [](FuzzInput input) {
       static MemoryFile images, labels;
       if (input.size() < 2) return;
-      const std::size_t wanted = input[0] | input[1] << 8;
+      const std::size_t claimed = input[0] | input[1] << 8;
       input = input.subspan(2);
-      const std::size_t length = std::min(wanted, input.size());
+      const std::size_t length = std::min(claimed, input.size());
       labels.hold(input.first(length));
       images.hold(input.subspan(length));
       const DataSource source = open_idx_set("idx", {images.path(), labels.path()}, {}, 0);

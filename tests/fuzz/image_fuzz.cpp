@@ -1,4 +1,4 @@
-// A PNG or JPEG file: the first byte says how it is wanted.
+// A PNG or JPEG file: the first byte chooses the form of the result.
 #include "datasets/readers/image_file.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/target.h"

@@ -1,5 +1,5 @@
-// The logs of a run directory, results.csv and behind a zero byte metrics.jsonl: as a page, and as a run
-// reads them that goes on.
+// The logs of a run directory: results.csv and, after a zero byte, metrics.jsonl. The report reads them, and
+// a run that resumes.
 #include "cli/reports/report.h"
 #include "engine/system/files.h"
 #include "models/checkpoints/run_directory.h"
@@ -16,7 +16,7 @@ const FuzzTarget target{
       const std::string text = text_of(input);
       const std::size_t middle = std::min(text.find('\0'), text.size());
       write_file(run / "config.yaml", "");
-      // Each one that goes on adds a line to it.
+      // Each run that resumes adds a line.
       write_file(run / "command.txt", "");
       write_file(run / "results.csv", text.substr(0, middle));
       write_file(run / "metrics.jsonl", middle < text.size() ? text.substr(middle + 1) : "");
@@ -27,7 +27,7 @@ const FuzzTarget target{
       directory.on_start(
           {.steps_per_epoch = 5, .total_steps = 10, .metrics = {}, .evaluation_split = "test"});
       const std::string rows = read_file(run / "results.csv", ExitCode::failure, 1 << 20);
-      expect(rows.ends_with('\n'), "what goes on behind a broken line is part of it");
+      expect(rows.ends_with('\n'), "a row after a broken line is part of that line");
       report_html(run);
     }};
 

@@ -29,7 +29,7 @@ class SpokenDataset final : public Dataset {
         for (std::int64_t k = 0; k < kFeatures; ++k) {
           const std::int64_t index = indices[row];
           const bool is_heard = symbol(index, t < 3 ? 0 : 1) == k;
-          // Padding is what nobody should look at.
+          // No layer may read padding.
           x[(static_cast<std::int64_t>(row) * positions_ + t) * kFeatures + k] =
               t < length(index)
                   ? noise.uniform(static_cast<std::uint64_t>((index * 50 + t) * kFeatures + k)) +
