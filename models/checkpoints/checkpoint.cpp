@@ -11,7 +11,7 @@
 #include <optional>
 #include <system_error>
 
-#include "engine/system/crc32c.h"
+#include "engine/system/crc32.h"
 #include "engine/system/files.h"
 
 namespace trainer {
@@ -184,7 +184,7 @@ FileSeal seal_of(const fs::path& path) {
   for (std::uint64_t at = 0; at < seal.bytes; at += part.size()) {
     const auto bytes = std::span(part).first(std::min<std::uint64_t>(part.size(), seal.bytes - at));
     file.read(at, bytes);
-    seal.crc32c = crc32c(bytes, seal.crc32c);
+    seal.crc32 = crc32_of(bytes, seal.crc32);
   }
   return seal;
 }

@@ -11,16 +11,16 @@
 #include <utility>
 
 #include "engine/core/error.h"
-#include "engine/system/crc32c.h"
+#include "engine/system/crc32.h"
 
 namespace trainer {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kFormat = 3;
+constexpr int kFormat = 4;
 constexpr std::size_t kMostFiles = 100;
-constexpr const char* kSealKey = "crc32c";  // of the text without it
+constexpr const char* kSealKey = "crc32";  // of the text without it
 
 /// JSON knows no infinity, which the loss of an evaluation may be.
 Json number(double value) {
@@ -51,7 +51,7 @@ Json of_times(const StepTimes& times) {
 
 std::uint32_t seal_of(const Json& state) {
   const std::string text = state.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return crc32c(std::as_bytes(std::span(text)));
+  return crc32_of(std::as_bytes(std::span(text)));
 }
 
 /// A JSON document that may hold anything; every look into it is checked.
@@ -125,10 +125,10 @@ class Reader {
     if (!json_.is_object() || json_.size() > kMostFiles) fail("the files are no short map");
     std::map<std::string, FileSeal> files;
     for (const auto& [name, seal] : json_.items()) {
-      const std::int64_t crc = Reader(seal).at("crc32c").count();
+      const std::int64_t crc = Reader(seal).at("crc32").count();
       if (!std::in_range<std::uint32_t>(crc)) fail("a checksum is too large");
       files[name] = {.bytes = static_cast<std::uint64_t>(Reader(seal).at("bytes").count()),
-                     .crc32c = static_cast<std::uint32_t>(crc)};
+                     .crc32 = static_cast<std::uint32_t>(crc)};
     }
     return files;
   }
@@ -159,7 +159,7 @@ Json parsed(std::string_view text) {
 
 std::string text_of(const CheckpointState& state) {
   Json files = Json::object();
-  for (const auto& [name, seal] : state.files) files[name] = {{"bytes", seal.bytes}, {"crc32c", seal.crc32c}};
+  for (const auto& [name, seal] : state.files) files[name] = {{"bytes", seal.bytes}, {"crc32", seal.crc32}};
   Json json{{"format", kFormat},
             {"step", state.step},
             {"epoch", state.step / state.steps_per_epoch},
@@ -189,7 +189,9 @@ CheckpointState parse_checkpoint_state(std::string_view text) {
   const Reader reader(json);
   const std::int64_t format = reader.at("format").count();
   if (format != kFormat)
-    throw Error(ExitCode::weights, fmt::format("has format {}, only format {} is read", format, kFormat));
+    throw Error(ExitCode::weights,
+                fmt::format("has format {}, this program reads format {}", format, kFormat),
+                "resume with the version of the program that saved it");
   const std::int64_t seal = reader.at(kSealKey).count();
   json.erase(kSealKey);
   if (seal != seal_of(json)) Reader::fail("it is not as it was written");

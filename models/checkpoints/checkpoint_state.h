@@ -14,7 +14,7 @@ namespace trainer {
 /// How to recognise a file of a checkpoint.
 struct FileSeal {
   std::uint64_t bytes = 0;
-  std::uint32_t crc32c = 0;
+  std::uint32_t crc32 = 0;
   bool operator==(const FileSeal&) const = default;
 };
 

@@ -13,7 +13,7 @@
 
 #include "engine/parallel/broadcast_text.h"
 #include "engine/parallel/wait_for_all.h"
-#include "engine/system/crc32c.h"
+#include "engine/system/crc32.h"
 #include "models/checkpoints/weights.h"
 #include "models/formats/layout.h"
 
@@ -27,7 +27,7 @@ constexpr std::array kFileNames{CheckpointFolder::kModel, CheckpointFolder::kOpt
 /// What a writer tells rank 0 of one of its runs.
 struct RunReport {
   std::uint64_t bytes = 0;
-  std::uint32_t crc32c = 0;
+  std::uint32_t crc32 = 0;
 };
 
 [[noreturn]] void fail(const std::string& path, int error) {
@@ -311,7 +311,7 @@ void CheckpointWriter::write_run(Run& run) {
   std::string gathered;
   std::uint64_t offset = run.offset;
   const auto write = [&](std::span<const std::byte> bytes) {
-    run.seal.crc32c = crc32c(bytes, run.seal.crc32c);
+    run.seal.crc32 = crc32_of(bytes, run.seal.crc32);
     run.seal.bytes += bytes.size();
     while (!bytes.empty()) {
       const ssize_t count = ::pwrite(files_[at(run.file)].number(), bytes.data(),
@@ -376,7 +376,7 @@ void CheckpointWriter::end_parts() {
   if (failure_.empty()) {
     message.assign(1, '\0');
     for (const Run& run : runs_) {
-      const RunReport report{run.seal.bytes, run.seal.crc32c};
+      const RunReport report{run.seal.bytes, run.seal.crc32};
       message.append(reinterpret_cast<const char*>(&report), sizeof report);
     }
   }
@@ -407,7 +407,7 @@ void CheckpointWriter::end_parts() {
   const auto append = [&](int file, const RunReport& report) {
     FileSeal& whole = seals[at(file)];
     whole = {.bytes = whole.bytes + report.bytes,
-             .crc32c = joined_crc32c(whole.crc32c, report.crc32c, report.bytes)};
+             .crc32 = joined_crc32(whole.crc32, report.crc32, report.bytes)};
   };
   const std::vector<RunReport>& first = reports.front();
   append(kModelFile, first[states + 2]);

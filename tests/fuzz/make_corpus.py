@@ -86,15 +86,15 @@ write('run_log', 'whole', heading + '1,1.5,0.5,0.4,0.1,9.5,0.1,0\n2,3,0.4,0.4,0.
 write('run_log', 'empty-line', '\n\0\n')
 write('run_log', 'cut', heading + '1,1.5,0.\0' + json.dumps(step)[:40])
 write('run_log', 'absurd', heading + '9' * 30 + ',nan\n\0' + json.dumps(tested | {'step': 2**63 - 1, 'confusion': [[]], 'loss': 1e300}) + '\n')
-state = {'format': 3, 'step': 12, 'epoch': 2, 'step_in_epoch': 2, 'steps_per_epoch': 5, 'evaluated': True, 'seed': 1,
+state = {'format': 4, 'step': 12, 'epoch': 2, 'step_in_epoch': 2, 'steps_per_epoch': 5, 'evaluated': True, 'seed': 1,
          'data': 'set', 'config': 'train: {}', 'time': 1.5, 'epoch_time': 0.25, 'run_times': [1, 2, 3, 4, 5, 6], 'epoch_times': [0] * 6,
          'epoch_sums': scores, 'best': scores, 'best_step': 10, 'best_epoch': 2, 'last': None,
          'schedule': [0.1, 'inf', 3, 0],
-         'files': {'model.safetensors': {'bytes': 520, 'crc32c': 7}, 'optimizer.safetensors': {'bytes': 8, 'crc32c': 0}}}
+         'files': {'model.safetensors': {'bytes': 520, 'crc32': 7}, 'optimizer.safetensors': {'bytes': 8, 'crc32': 0}}}
 write('state', 'whole', json.dumps(state))
 write('state', 'infinite', json.dumps(state | {'best': scores | {'loss': '-inf'}, 'evaluated': False}, indent=2))
 write('state', 'absurd', json.dumps(state | {'step': 2**64 - 1, 'best_epoch': 2**31, 'time': 1e300}))
-write('state', 'old', '{"format": 2}')
+write('state', 'old', '{"format": 3}')
 
 small = """data: {dataset: mnist, path: set}
 model: {layers: [{dense: {units: 8, activation: relu}}, {dense: $classes}], loss: softmax_cross_entropy}

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "engine/system/crc32c.h"
+#include "engine/system/crc32.h"
 #include "models/checkpoints/checkpoint_state.h"
 #include "tests/fuzz/target.h"
 
@@ -18,9 +18,9 @@ std::string sealed(const std::string& text) {
   if (std::ranges::count(text, '[') + std::ranges::count(text, '{') > std::ptrdiff_t{kDeepest}) return text;
   Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return text;
-  json.erase("crc32c");
+  json.erase("crc32");
   const std::string content = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  json["crc32c"] = crc32c(std::as_bytes(std::span(content)));
+  json["crc32"] = crc32_of(std::as_bytes(std::span(content)));
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -23,7 +23,7 @@ CheckpointState a_state() {
           .best = Scores{.samples = 10, .loss = std::numeric_limits<double>::infinity(), .metrics = {1, 0}},
           .best_step = 1200,
           .best_epoch = 12,
-          .files = {{"model.safetensors", {.bytes = std::uint64_t{1} << 40, .crc32c = 0xFFFFFFFF}}}};
+          .files = {{"model.safetensors", {.bytes = std::uint64_t{1} << 40, .crc32 = 0xFFFFFFFF}}}};
 }
 
 }  // namespace
