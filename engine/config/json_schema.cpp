@@ -1,3 +1,4 @@
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "engine/config/config_tree.h"
@@ -22,9 +23,17 @@ Json any_of(std::vector<Json> choices) {
 
 Json list_of_schemas(Json element) { return {{"type", "array"}, {"items", std::move(element)}}; }
 
+/// 1 rather than 1.0.
+Json bound(double value) {
+  if (std::abs(value) < 1e15 && value == std::trunc(value)) return static_cast<std::int64_t>(value);
+  return value;
+}
+
 Json with_range(Json schema, const Setting& setting) {
-  if (setting.minimum) schema[setting.above_minimum ? "exclusiveMinimum" : "minimum"] = *setting.minimum;
-  if (setting.maximum) schema[setting.below_maximum ? "exclusiveMaximum" : "maximum"] = *setting.maximum;
+  if (setting.minimum)
+    schema[setting.above_minimum ? "exclusiveMinimum" : "minimum"] = bound(*setting.minimum);
+  if (setting.maximum)
+    schema[setting.below_maximum ? "exclusiveMaximum" : "maximum"] = bound(*setting.maximum);
   return schema;
 }
 
@@ -105,12 +114,40 @@ std::vector<Json> forms_of(const Setting& setting) {
   return {};
 }
 
-Json schema_of(const Setting& setting) {
+/// The definition of a scalar or `$name`; empty for other kinds. Ranges stand beside it: they ignore texts.
+std::string scalar_definition(const Setting& setting) {
+  if (!setting.choices.empty()) return "";
+  switch (setting.kind) {
+    case Setting::Kind::boolean:
+      return "boolean";
+    case Setting::Kind::integer:
+      return "integer";
+    case Setting::Kind::real:
+      return "number";
+    case Setting::Kind::text:
+      return "text";
+    default:
+      return "";
+  }
+}
+
+Json value_schema(const Setting& setting) {
+  // What stands beside $ref is ignored in draft-07, what stands beside allOf is not.
+  const Json off = {{"type", "null"}};
+  if (const std::string scalar = scalar_definition(setting); !scalar.empty()) {
+    const Json form = can_be_off(setting) ? Json{{"anyOf", {reference_to(scalar), off}}}
+                                          : Json{{"allOf", {reference_to(scalar)}}};
+    return with_range(form, setting);
+  }
   std::vector<Json> forms = forms_of(setting);
   if (!setting.choices.empty()) forms.push_back({{"enum", setting.choices}});
   if (setting.kind != Setting::Kind::section) forms.push_back(reference_to("name"));
-  // What stands beside $ref is ignored in draft-07, so the description goes around it.
-  Json schema = any_of(std::move(forms));
+  if (can_be_off(setting)) forms.push_back(off);
+  return any_of(std::move(forms));
+}
+
+Json schema_of(const Setting& setting) {
+  Json schema = value_schema(setting);
   if (!setting.help.empty()) schema["description"] = setting.help;
   if (!setting.default_yaml.empty()) {
     const SourceText text{"", setting.default_yaml, SourceText::Origin::builtin};
@@ -119,13 +156,31 @@ Json schema_of(const Setting& setting) {
   return schema;
 }
 
-Json member_schema(const Catalog::Family& family, const Declaration& member, bool layer) {
+/// The name of the definition that holds a member's map of settings, or a setting that all members share.
+std::string part_of(const std::string& family, const std::string& part) { return family + "." + part; }
+
+/// What a family's members share is defined once, each by itself.
+void define_shared(const std::string& name, const Catalog::Family& family, Json& definitions) {
+  for (const Setting& setting : family.shared) definitions[part_of(name, setting.name)] = schema_of(setting);
+  if (name == kLayerFamily)
+    definitions[part_of(name, "repeat")] =
+        any_of({{{"type", "integer"}, {"minimum", 1}}, reference_to("name")});
+}
+
+/// The map of a member's settings: for its place in a list, for `defaults`, and for its primary setting.
+Json settings_schema(const std::string& family_name, const Catalog::Family& family,
+                     const Declaration& member) {
   Json properties = keys_of(member.settings);
-  for (const Setting& setting : family.shared) properties[setting.name] = schema_of(setting);
-  if (layer) properties["repeat"] = any_of({{{"type", "integer"}, {"minimum", 1}}, reference_to("name")});
-  std::vector<Json> forms{closed_map(properties)};
-  if (!member.primary.empty())
-    forms.push_back(schema_of(*find_setting(pointers(member.settings), member.primary)));
+  for (const Setting& setting : family.shared)
+    properties[setting.name] = reference_to(part_of(family_name, setting.name));
+  if (family_name == kLayerFamily) properties["repeat"] = reference_to(part_of(family_name, "repeat"));
+  return closed_map(std::move(properties));
+}
+
+Json member_schema(const std::string& family_name, const Declaration& member) {
+  const std::string settings = part_of(family_name, member.name);
+  std::vector<Json> forms{reference_to(settings)};
+  if (!member.primary.empty()) forms.push_back(reference_to(settings + "/properties/" + member.primary));
   forms.push_back(reference_to("name"));
   Json schema = any_of(std::move(forms));
   schema["description"] = member.help;
@@ -137,7 +192,7 @@ Json family_schema(const std::string& name, const Catalog::Family& family) {
   const bool layer = name == kLayerFamily;
   Json properties = Json::object();
   for (const auto& [member_name, member] : family.members)
-    properties[member_name] = member_schema(family, member, layer);
+    properties[member_name] = member_schema(name, member);
   Json map = {{"type", "object"}, {"properties", properties}, {"minProperties", 1}, {"maxProperties", 1}};
   map["additionalProperties"] = layer;
   Json text = {{"enum", names_of(family)}};
@@ -158,6 +213,30 @@ Json required_keys(const std::vector<Setting>& settings) {
   return schema;
 }
 
+std::string in_a_line(const Json& value) {
+  if (!value.is_structured()) return value.dump();
+  std::string inner;
+  for (const auto& [key, below] : value.items())
+    inner +=
+        (inner.empty() ? "" : ", ") + (value.is_object() ? Json(key).dump() + ": " : "") + in_a_line(below);
+  return value.is_object() ? "{" + inner + "}" : "[" + inner + "]";
+}
+
+/// JSON with what fits into a line on a line; `column` is where the value begins.
+std::string written(const Json& value, std::size_t indent, std::size_t column) {
+  constexpr std::size_t kWidth = 120;
+  const std::string line = in_a_line(value);
+  if (column + line.size() <= kWidth || !value.is_structured()) return line;
+  const std::string pad(indent + 1, ' ');
+  std::string inner;
+  for (const auto& [key, below] : value.items()) {
+    const std::string head = pad + (value.is_object() ? Json(key).dump() + ": " : "");
+    inner += (inner.empty() ? "" : ",\n") + head + written(below, indent + 1, head.size());
+  }
+  inner = "\n" + inner + "\n" + std::string(indent, ' ');
+  return value.is_object() ? "{" + inner + "}" : "[" + inner + "]";
+}
+
 }  // namespace
 
 std::string json_schema(const std::vector<Setting>& root) {
@@ -165,13 +244,9 @@ std::string json_schema(const std::vector<Setting>& root) {
   const Catalog::Family& layers = Catalog::all().family(kLayerFamily);
   Json defaults = Json::object();
   for (const Setting& setting : layers.shared)
-    if (setting.name != "name") defaults[setting.name] = schema_of(setting);
-  for (const auto& [name, member] : layers.members) {
-    Json keys = keys_of(member.settings);
-    for (const Setting& setting : layers.shared)
-      if (setting.name != "name") keys[setting.name] = schema_of(setting);
-    defaults[name] = closed_map(std::move(keys));
-  }
+    if (setting.name != "name") defaults[setting.name] = reference_to(part_of(kLayerFamily, setting.name));
+  for (const auto& [name, member] : layers.members)
+    defaults[name] = {{"allOf", {reference_to(part_of(kLayerFamily, name)), reference_to("defaults")}}};
   Json block =
       closed_map({{"args", {{"type", "object"}}}, {"layers", list_of_schemas(reference_to(kLayerFamily))}});
   block["required"] = {"layers"};
@@ -183,9 +258,17 @@ std::string json_schema(const std::vector<Setting>& root) {
   properties["defaults"] = closed_map(std::move(defaults));
   properties["defaults"]["description"] = "settings for all layers, or for all of a type";
 
-  Json definitions = {{"name", {{"type", "string"}, {"pattern", "^\\$[A-Za-z_][A-Za-z0-9_]*$"}}}};
-  for (const auto& [name, family] : Catalog::all().families())
+  Json definitions = {{"name", {{"type", "string"}, {"pattern", "^\\$[A-Za-z_][A-Za-z0-9_]*$"}}},
+                      {"text", {{"type", {"string", "number", "boolean"}}}}};
+  for (const char* const type : {"boolean", "integer", "number"})
+    definitions[type] = any_of({{{"type", type}}, reference_to("name")});
+  definitions["defaults"] = {{"properties", {{"name", false}, {"repeat", false}}}};  // only a layer has them
+  for (const auto& [name, family] : Catalog::all().families()) {
     definitions[name] = family_schema(name, family);
+    define_shared(name, family, definitions);
+    for (const auto& [member_name, member] : family.members)
+      definitions[part_of(name, member_name)] = settings_schema(name, family, member);
+  }
   if (layers.members.empty()) definitions[kLayerFamily] = Json::object();
 
   Json schema = closed_map(std::move(properties));
@@ -195,7 +278,7 @@ std::string json_schema(const std::vector<Setting>& root) {
   schema["definitions"] = std::move(definitions);
   Json whole = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "A training run"}};
   whole.update(schema);
-  return whole.dump(1) + "\n";
+  return written(whole, 0, 0) + "\n";
 }
 
 }  // namespace trainer

@@ -46,5 +46,21 @@ for right, wrong in [('epochs:', 'epoch:'), ('batch: 128', 'batch: 0'), ('max_po
     if right not in config or not complaints(config.replace(right, wrong)):
         breaches.append(f'the schema accepts {wrong!r} in the place of {right!r}')
 
+for line, accepted in [('train: {clip_norm: ~, warmup: ~}', True), ('train: {clip_norm: $limit}', True),
+                       ('train: {clip_norm: 0}', False), ('train: {clip_norm: wide}', False), ('train: {batch: ~}', False),
+                       ('defaults: {conv: {bias: false}, init: he}', True), ('defaults: {conv: {bias: 3}}', False),
+                       ('defaults: {conv: {name: first}}', False), ('defaults: {conv: {repeat: 2}}', False),
+                       ('model: {layers: [{conv: {filters: 4, kernel: 3, repeat: 2, init: he}}, {dense: $classes}]}', True),
+                       ('model: {layers: [{dense: {units: 0}}]}', False), ('model: {layers: [{dense: 0}]}', False),
+                       ('model: {layers: [{dense: 10, relu: {}}]}', False), ('model: {layers: [relu, block_of_mine]}', True),
+                       ('train: {optimizer: {adam: {lr: 0.1}}}', True), ('train: {optimizer: {adam: {lr: -1}}}', False),
+                       ('train: {optimizer: {adam: {rate: 1}}}', False), ('train: {optimizer: adma}', False)]:
+    if (not complaints('base: other.yaml\n' + line)) != accepted:
+        breaches.append(f'the schema {"refuses" if accepted else "accepts"} {line!r}')
+
+most_lines = 2000
+if (lines := len((root / 'docs/config.schema.json').read_text().splitlines())) >= most_lines:
+    breaches.append(f'the schema has {lines} lines, {most_lines} or more')
+
 print('\n'.join(breaches))
 sys.exit(1 if breaches else 0)

@@ -72,8 +72,10 @@ TEST_CASE("the schema and the key reference name every declared key", "[config]"
       const auto& known = schema["definitions"][name]["oneOf"][1]["properties"];
       REQUIRE(known.contains(member_name));
       CHECK_THAT(reference, Catch::Contains("### " + member_name + "\n"));
+      const std::string settings = name + "." + member_name;
+      CHECK(known[member_name]["anyOf"][0]["$ref"] == "#/definitions/" + settings);
       for (const Setting& setting : member.settings)
-        CHECK(known[member_name]["anyOf"][0]["properties"].contains(setting.name));
+        CHECK(schema["definitions"][settings]["properties"].contains(setting.name));
     }
   }
 }
