@@ -7,11 +7,14 @@ namespace trainer {
 
 void config_command(const Job& job) {
   std::string resolved;
+  std::vector<std::string> notes;
   run_collectively(job.world, [&] {
     const ConfigTree tree({.file = job.arguments.files.front(), .overrides = job.arguments.overrides},
                           run_settings());
     resolved = tree.resolved_yaml();
+    notes = tree.notes();
   });
+  for (const std::string& note : notes) job.warn("note: " + note + "\n");
   job.print(resolved);
 }
 

@@ -173,6 +173,7 @@ int train_command(const Job& job) {
           finished_text(beginning.resumed->directory.path().string(), training.facts(), arguments.progress));
     return 0;
   }
+  for (const std::string& note : run->config.notes()) job.warn("note: " + note + "\n");
   // After the trainer, whose gradients have more use for shared memory where there is little.
   load_samples(session);
 

@@ -63,7 +63,14 @@ void Checker::check(const Setting& setting, Written written, const Place& key_pl
   const Node& node = *resolved.value.node;
   place_at(node.place, out);
   if (node.form == Node::Form::null) {
-    mistakes_.add(key_place, subject(out) + " has no value", "", {"it wants " + form_words(setting)});
+    if (can_be_off(setting) && node.is_written_null()) {
+      out.given = out.present = false;
+      return;
+    }
+    std::vector<std::string> notes{"it requires " + form_words(setting)};
+    if (can_be_off(setting) && !setting.name.empty())
+      notes.push_back("`" + setting.name + ": ~` switches it off");
+    mistakes_.add(key_place, subject(out) + " has no value", "", notes);
     return;
   }
   if (depth_ >= kDeepestCheck) {
@@ -281,8 +288,8 @@ void Checker::check_keys(const std::string& title, const Settings& settings, con
   std::set<std::string> suggested;
   std::map<std::string, const Given*> by_key;
   for (const Given& one : given) {
-    if (find_setting(settings, one.key) != nullptr) {
-      by_key.emplace(one.key, &one);
+    if (const Setting* setting = find_setting(settings, one.key)) {
+      if (!(can_be_off(*setting) && one.value.node->is_written_null())) by_key.emplace(one.key, &one);
       continue;
     }
     if (const std::string today = renamed(one.key, settings); report_renamed(one.key_place, one.key, today)) {

@@ -9,7 +9,8 @@ void Checker::note_layer(ConfigNode& layer, const Scope* scope, const std::vecto
   LayerName name{&layer, scope};
   for (const Given& one : given) {
     if (one.key != "name") continue;
-    name.source = expansion_.resolve(one.value).value.node;
+    const Node* source = expansion_.resolve(one.value).value.node;
+    name.source = source != nullptr && source->is_scalar() ? source : nullptr;
     if (name.source != nullptr) name.number = expansion_.number_of(name.source, name.scope);
   }
   layers_.push_back(name);

@@ -8,6 +8,7 @@
 #include "engine/config/emit.h"
 #include "engine/config/layering.h"
 #include "engine/config/yaml_reader.h"
+#include "engine/core/escape.h"
 
 namespace trainer {
 namespace {
@@ -70,6 +71,7 @@ struct ConfigTree::State {
   Node written;
   std::unique_ptr<Checker> checker;
   ConfigNode root;
+  std::vector<std::string> notes;
   std::filesystem::path folder;  ///< of the file that was asked for
 
   SourceText& keep(SourceText text) {
@@ -138,7 +140,8 @@ ConfigTree::ConfigTree(const ConfigSource& source, const std::vector<Setting>& r
   Node node = state.load(text, chain);
   for (const std::string& one : source.overrides) {
     SourceText& words = state.keep({"-s " + one, one, SourceText::Origin::command_line});
-    apply_override(node, words, state.settings, state.texts);
+    std::string note = apply_override(node, words, state.settings, state.texts);
+    if (!note.empty()) state.notes.push_back(escaped(note));
   }
   Abbreviations abbreviations;
   abbreviations.vars = abbreviation(node, "vars");
@@ -163,6 +166,8 @@ ConfigTree ConfigTree::member(const std::string& family_name, const std::string&
 }
 
 Config ConfigTree::root() const { return Config(state_->root); }
+
+const std::vector<std::string>& ConfigTree::notes() const { return state_->notes; }
 
 void ConfigTree::define(const std::string& name, const std::string& value) {
   state_->checker->define(name, value, state_->root);

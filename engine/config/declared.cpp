@@ -181,6 +181,10 @@ const Setting* alternative(const Setting& either, const Node& node) {
   return nullptr;
 }
 
+bool can_be_off(const Setting& setting) {
+  return setting.default_yaml.empty() && (!setting.required || !setting.excludes.empty());
+}
+
 std::string with_article(const std::string& noun) {
   return (noun.find_first_of("aeiou") == 0 ? "an " : "a ") + noun;
 }

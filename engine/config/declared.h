@@ -43,6 +43,8 @@ bool fits(const Setting& setting, const Node& node);
 bool is_primary_value(const Catalog::Family& family, const Declaration& member, const Node& node);
 /// The alternative of an either that the node has the form of; null when there is none.
 const Setting* alternative(const Setting& either, const Node& node);
+/// True when `~` may stand for the absence of the setting.
+bool can_be_off(const Setting& setting);
 /// What a value must look like, for messages: "a number", "{epochs: n} or {steps: n}".
 std::string form_words(const Setting& setting);
 /// "a layer", "an optimizer"

@@ -126,7 +126,8 @@ are free, for anchors (`&name`, `*name`) and merges (`<<: *name`).
 
 **Command line.** `-s KEY=VALUE` changes one key of the file and is checked like it:
 `-s train.optimizer.sgd.lr=0.1`, `-s model.layers[2].conv.kernel=3`, `-s vars.width=64`. VALUE is YAML and
-replaces what was there. Layers are counted from 0, as the file lists them.
+replaces what was there. `~` switches off a key without a default, here and in a file: `-s train.warmup=~`.
+Layers are counted from 0, as the file lists them.
 
 )";
 

@@ -78,7 +78,8 @@ Node lay(Node below, Node over, const Setting* setting, const Keys& keys);
 Node lay_maps(Node below, Node over, const Keys& keys) {
   for (NodeEntry& entry : over.entries) {
     const Setting* setting = keys.find(entry.key);
-    if (setting != nullptr && !setting->excludes.empty()) take_out(below, setting->excludes);
+    if (setting != nullptr && !setting->excludes.empty() && !entry.value.is_written_null())
+      take_out(below, setting->excludes);
     NodeEntry* const old = below.find(entry.key);
     if (old == nullptr) {
       below.entries.push_back(std::move(entry));
@@ -135,9 +136,11 @@ class Override {
     replace_places(value_);
   }
 
-  void apply(Node& tree, const std::vector<Setting>& root) {
+  /// Returns what it replaced besides the value at the end of its path; empty when nothing.
+  std::string apply(Node& tree, const std::vector<Setting>& root) {
     if (steps_[0].key == "base") fail("-s cannot set `base`");
     set_in_map(tree, {pointers(root), Keys::Map::root}, 0);
+    return note_;
   }
 
  private:
@@ -201,7 +204,8 @@ class Override {
     const Step& step = steps_[at];
     if (step.index) fail(in_quotes(path_to(at - 1)) + " is a map, not a list");
     const Setting* setting = keys.find(step.key);
-    if (setting != nullptr && !setting->excludes.empty()) take_out(map, setting->excludes);
+    if (setting != nullptr && !setting->excludes.empty() && !value_.is_written_null())
+      take_out(map, setting->excludes);
     NodeEntry* entry = map.find(step.key);
     if (entry != nullptr && at + 1 == steps_.size()) entry->key_place = place_;
     if (entry == nullptr) {
@@ -269,9 +273,11 @@ class Override {
     const std::string& member = steps_[at].key;
     const MemberChoice old = member_choice(node);
     if (old.name != member || node.is_reference()) {
-      if (!old.name.empty() && old.place)
-        text_.remark = "it replaces " + in_quotes(old.name) + ", which is " + path_to(at - 1) + " at " +
-                       old.place.text();
+      if (!old.name.empty() && old.place) {
+        const std::string replaced = " replaces " + in_quotes(old.name), at_place = " at " + old.place.text();
+        text_.remark = "it" + replaced + ", which is " + path_to(at - 1) + at_place;
+        note_ = text_.name + replaced + at_place;
+      }
       make_map(node);
       node.entries.push_back({member, place_, {}});
     }
@@ -291,6 +297,7 @@ class Override {
   std::vector<std::unique_ptr<SourceText>>& texts_;
   std::vector<Step> steps_;
   Node value_;
+  std::string note_;
 };
 
 }  // namespace
@@ -299,9 +306,9 @@ Node lay_over(Node below, Node over, const std::vector<Setting>& root) {
   return lay_maps(std::move(below), std::move(over), {pointers(root), Keys::Map::root});
 }
 
-void apply_override(Node& tree, SourceText& override_text, const std::vector<Setting>& root,
-                    std::vector<std::unique_ptr<SourceText>>& texts) {
-  Override(override_text, texts).apply(tree, root);
+std::string apply_override(Node& tree, SourceText& override_text, const std::vector<Setting>& root,
+                           std::vector<std::unique_ptr<SourceText>>& texts) {
+  return Override(override_text, texts).apply(tree, root);
 }
 
 }  // namespace trainer

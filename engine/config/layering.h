@@ -15,8 +15,9 @@ Node lay_over(Node below, Node over, const std::vector<Setting>& root);
 
 /// Puts one `-s path=value` into the tree; the new nodes have the override as their place. Throws
 /// Error(usage) when the path leads nowhere; a wrong key at its end is the checker's to find. What is
-/// parsed on the way stays in `texts`, which must outlive the tree.
-void apply_override(Node& tree, SourceText& override_text, const std::vector<Setting>& root,
-                    std::vector<std::unique_ptr<SourceText>>& texts);
+/// parsed on the way stays in `texts`, which must outlive the tree. Returns a note when the path leads
+/// through a member that takes the place of another one, else an empty text.
+std::string apply_override(Node& tree, SourceText& override_text, const std::vector<Setting>& root,
+                           std::vector<std::unique_ptr<SourceText>>& texts);
 
 }  // namespace trainer

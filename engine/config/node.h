@@ -30,6 +30,8 @@ struct Node {
   bool is_map() const { return form == Form::map; }
   bool is_list() const { return form == Form::list; }
   bool is_scalar() const { return form == Form::scalar; }
+  /// `~` or `null`, as opposed to a key without anything behind it.
+  bool is_written_null() const { return form == Form::null && !text.empty(); }
   /// `$name`
   bool is_reference() const { return is_scalar() && plain && text.size() > 1 && text[0] == '$'; }
 

@@ -95,6 +95,7 @@ class NodeBuilder final : public YAML::EventHandler {
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     Node node;
     node.place = place(mark, 0);
+    if (const std::string_view word = word_at(node.place.offset); is_null(word)) node.text = word;
     add(std::move(node), anchor, {1, 1});
   }
 
@@ -168,6 +169,14 @@ class NodeBuilder final : public YAML::EventHandler {
       length = std::min(end, text.size()) - offset;
     }
     return {&source_, offset, length};
+  }
+
+  std::string_view word_at(std::size_t offset) const {
+    const std::string_view rest = std::string_view(source_.text).substr(offset);
+    return rest.substr(0, rest.find_first_of(" \t\r\n,]}#:"));
+  }
+  static bool is_null(std::string_view word) {
+    return word == "~" || word == "null" || word == "Null" || word == "NULL";
   }
 
   [[noreturn]] void too_many(const YAML::Mark& mark) const {

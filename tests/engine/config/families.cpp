@@ -26,7 +26,8 @@ struct Filled {
         {.name = "dense",
          .help = "units",
          .primary = "units",
-         .settings = {integer("units", "outputs").at_least(1), boolean("bias", "adds").fallback("true")}});
+         .settings = {integer("units", "outputs").at_least(1), boolean("bias", "adds").fallback("true"),
+                      text("label", "for the reader").optional()}});
     add(layer, {.name = "relu", .help = "max(x, 0)"});
     add(layer, {.name = "dropout",
                 .help = "drops",

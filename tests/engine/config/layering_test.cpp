@@ -45,6 +45,64 @@ TEST_CASE("an override replaces the value at its path and leaves the rest", "[co
   CHECK(layers[2].get<std::vector<std::int64_t>>("kernel") == std::vector<std::int64_t>{1, 2});
 }
 
+TEST_CASE("a null switches an optional setting off, whoever set it", "[config]") {
+  const std::string file =
+      "model: {layers: [{dense: {units: 4, name: out}}]}\n"
+      "train: {epochs: 3, note: x, warmup: {epochs: 1}}\n";
+  const auto train = [](const ConfigTree& tree) { return tree.root().at("train"); };
+  REQUIRE(train(tree_of(file)).has("warmup"));
+  for (const std::string null : {"~", "null", "Null"}) {
+    const ConfigTree tree =
+        tree_of(file, {"train.warmup=" + null, "train.note=" + null, "model.layers[0].dense.name=" + null});
+    CHECK_FALSE(train(tree).has("warmup"));
+    CHECK_FALSE(train(tree).given("warmup"));
+    CHECK_FALSE(train(tree).has("note"));
+    CHECK_FALSE(tree.root().at("model").items("layers")[0].has("name"));
+    CHECK(tree.resolved_yaml().find("warmup") == std::string::npos);
+    CHECK(tree_of(tree.resolved_yaml()).resolved_yaml() == tree.resolved_yaml());
+  }
+  CHECK_FALSE(train(tree_of("model: {layers: [relu]}\ntrain:\n  epochs: 1\n  note: ~\n")).has("note"));
+  CHECK_FALSE(train(tree_of("vars: {w: ~}\nmodel: {layers: [relu]}\ntrain: {epochs: 1, warmup: $w}\n"))
+                  .has("warmup"));
+  // Also what `defaults` gave.
+  const ConfigTree named = tree_of(
+      "defaults: {dense: {label: a}}\n"
+      "model: {layers: [{dense: {units: 1, label: ~}}, {dense: 2}]}\ntrain: {epochs: 1}\n");
+  CHECK_FALSE(named.root().at("model").items("layers")[0].has("label"));
+  CHECK(named.root().at("model").items("layers")[1].has("label"));
+  // A later override sets it again.
+  CHECK(train(tree_of(file, {"train.warmup=~", "train.warmup.steps=9"})).get<Duration>("warmup") ==
+        Duration{false, 9});
+}
+
+TEST_CASE("a null for one of two exclusive keys leaves the other one", "[config]") {
+  const std::string file = "model: {layers: [relu]}\ntrain: {steps: 5, epochs: ~}\n";
+  CHECK(tree_of(file).root().at("train").get<int>("steps") == 5);
+  CHECK(tree_of("model: {layers: [relu]}\ntrain: {steps: 5}\n", {"train.epochs=~"})
+            .root()
+            .at("train")
+            .get<int>("steps") == 5);
+  CHECK_THAT(mistake_in("model: {layers: [relu]}\ntrain: {epochs: ~}\n"),
+             Catch::Contains("missing key `epochs` or `steps` in train"));
+}
+
+TEST_CASE("an override that replaces another member is noted with what it replaces", "[config]") {
+  const std::string file =
+      "model:\n  layers: [{dense: 4}]\n"
+      "train: {epochs: 3, optimizer: {sgd: {lr: 0.1, momentum: 0.9}}}\n";
+  using Notes = std::vector<std::string>;
+  CHECK(tree_of(file, {"train.optimizer.adam.lr=0.01"}).notes() ==
+        Notes{"-s train.optimizer.adam.lr=0.01 replaces `sgd` at a.yaml:3:32"});
+  CHECK(tree_of(file, {"model.layers[0].conv={filters: 2, kernel: 3}"}).notes() ==
+        Notes{"-s model.layers[0].conv={filters: 2, kernel: 3} replaces `dense` at a.yaml:2:13"});
+  CHECK(tree_of(file, {"train.optimizer=adam", "train.optimizer.sgd.lr=1"}).notes() ==
+        Notes{"-s train.optimizer.sgd.lr=1 replaces `adam` at -s train.optimizer=adam"});
+  // What stays, what replaces as a whole, and what nobody wrote is not worth a note.
+  for (const char* const override :
+       {"train.optimizer.sgd.lr=0.01", "train.optimizer=adam", "train.schedule.step.at={epochs: 1}"})
+    CHECK(tree_of(file, {override}).notes().empty());
+}
+
 TEST_CASE("an override that names another member replaces the whole value", "[config]") {
   const auto optimizer = [](const std::string& override_text) {
     return tree_of(kRun, {override_text}).root().at("train").at("optimizer").type();
