@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -222,16 +223,22 @@ std::string in_a_line(const Json& value) {
   return value.is_object() ? "{" + inner + "}" : "[" + inner + "]";
 }
 
-/// JSON with what fits into a line on a line; `column` is where the value begins.
-std::string written(const Json& value, std::size_t indent, std::size_t column) {
+bool has_properties(const Json& schema) {
+  if (schema.is_object() && schema.contains("properties")) return true;
+  return schema.is_structured() && std::ranges::any_of(schema, has_properties);
+}
+
+/// JSON with a setting on a line: what is too long for a line is broken where it holds settings.
+std::string written(const Json& value, std::size_t indent, std::size_t column, bool is_map_of_schemas) {
   constexpr std::size_t kWidth = 120;
   const std::string line = in_a_line(value);
-  if (column + line.size() <= kWidth || !value.is_structured()) return line;
+  if (column + line.size() <= kWidth || !(is_map_of_schemas || has_properties(value))) return line;
   const std::string pad(indent + 1, ' ');
   std::string inner;
   for (const auto& [key, below] : value.items()) {
     const std::string head = pad + (value.is_object() ? Json(key).dump() + ": " : "");
-    inner += (inner.empty() ? "" : ",\n") + head + written(below, indent + 1, head.size());
+    const bool schemas = !is_map_of_schemas && (key == "properties" || key == "definitions");
+    inner += (inner.empty() ? "" : ",\n") + head + written(below, indent + 1, head.size(), schemas);
   }
   inner = "\n" + inner + "\n" + std::string(indent, ' ');
   return value.is_object() ? "{" + inner + "}" : "[" + inner + "]";
@@ -278,7 +285,7 @@ std::string json_schema(const std::vector<Setting>& root) {
   schema["definitions"] = std::move(definitions);
   Json whole = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "A training run"}};
   whole.update(schema);
-  return written(whole, 0, 0) + "\n";
+  return written(whole, 0, 0, false) + "\n";
 }
 
 }  // namespace trainer
