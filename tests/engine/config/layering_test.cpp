@@ -97,7 +97,7 @@ TEST_CASE("an override that replaces another member is noted with what it replac
         Notes{"-s model.layers[0].conv={filters: 2, kernel: 3} replaces `dense` at a.yaml:2:13"});
   CHECK(tree_of(file, {"train.optimizer=adam", "train.optimizer.sgd.lr=1"}).notes() ==
         Notes{"-s train.optimizer.sgd.lr=1 replaces `adam` at -s train.optimizer=adam"});
-  // What stays, what replaces as a whole, and what nobody wrote is not worth a note.
+  // What stays, what replaces as a whole, and what is a default are not worth a note.
   for (const char* const override :
        {"train.optimizer.sgd.lr=0.01", "train.optimizer=adam", "train.schedule.step.at={epochs: 1}"})
     CHECK(tree_of(file, {override}).notes().empty());
