@@ -8,7 +8,7 @@ are as much smaller as batches are. Some deep networks that are normalised over 
 for, and the first steps of their own warm-up.
 
 Normal runs may differ by 1e-4: the norm of the difference of all weights and running statistics over their norm. The
-largest difference of a tensor by itself is told, too; it is noise where weights are only noise (the mean of what has the
+largest difference of a tensor by itself is printed, too; it is noise where weights are only noise (the mean of what has the
 mean zero), and larger where some number falls on the other side of a relu. Runs in exact mode must have the same bytes of
 model.safetensors, and the same losses and metrics, after all steps.
 """
@@ -37,7 +37,7 @@ PLACEMENTS = [Placement(2, '--datapar'), Placement(3, '--datapar'), Placement(4,
 
 
 def write_data(text, folder, large):
-    """What a config wants to read, for large batches or small ones."""
+    """What a config reads, for large batches or small ones."""
     write_mnist(folder, 47, 13)
     write_cifar10(folder, 256 if large else 47, 13)
     if 'image_folder:' in text:
