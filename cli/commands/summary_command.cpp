@@ -17,8 +17,8 @@ namespace {
 
 /// Parameters of the whole layer, which end at `parameter_end`, and the operations of one sample's forward
 /// pass.
-std::vector<std::string> row_of(const Sequence::Entry& entry, const Plan& plan, std::int64_t parameter_end,
-                                std::int64_t& total_operations) {
+std::vector<std::string> row_of(const Sequence::Entry& entry, const NetworkPlan& plan,
+                                std::int64_t parameter_end, std::int64_t& total_operations) {
   std::int64_t parameters = 0;
   bool learns = false;
   for (const Parameter& parameter : plan.parameters())

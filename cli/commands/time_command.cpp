@@ -31,7 +31,7 @@ class TimedLayer final : public Layer {
   TimedLayer(std::unique_ptr<Layer> layer, double part, LayerTime& time)
       : layer_(std::move(layer)), part_(part), time_(time) {}
 
-  Shape setup(const Shape& sample, Plan& plan) override { return layer_->setup(sample, plan); }
+  Shape setup(const Shape& sample, NetworkPlan& plan) override { return layer_->setup(sample, plan); }
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
     const auto begin = Clock::now();
     layer_->forward(x, y, pass);
@@ -82,7 +82,7 @@ class Stopwatch final : public Observer {
 
  private:
   /// This rank's share of a layer under model parallelism.
-  static double part_of_weights(const Sequence::Entry& entry, const Plan& plan) {
+  static double part_of_weights(const Sequence::Entry& entry, const NetworkPlan& plan) {
     for (const Parameter& parameter : plan.parameters())
       if (parameter.is_weight && parameter.offset >= entry.first_parameter &&
           parameter.offset < entry.parameter_end)

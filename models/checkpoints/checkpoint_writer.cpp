@@ -81,7 +81,7 @@ CheckpointWriter::CheckpointWriter(Sources sources, CheckpointFolder folder)
     next += count;
   }
 
-  const Plan& plan = sources_.plan;
+  const NetworkPlan& plan = sources_.plan;
   std::vector<TensorEntry> model, optimizer;
   for (const Parameter& parameter : plan.parameters())
     model.push_back({parameter.name, file_shape(parameter.layout, parameter.whole_shape())});

@@ -13,7 +13,7 @@
 #include "engine/system/files.h"
 #include "models/checkpoints/checkpoint.h"
 #include "models/formats/safetensors.h"
-#include "models/network/plan.h"
+#include "models/network/network_plan.h"
 #include "models/training/optimizer_shard.h"
 
 namespace trainer {
@@ -25,7 +25,7 @@ namespace trainer {
 class CheckpointWriter {
  public:
   struct Sources {
-    const Plan& plan;
+    const NetworkPlan& plan;
     std::vector<std::string> optimizer_states;  ///< their names
     const ParameterWindow& window;
     const OptimizerShard& owned;

@@ -18,8 +18,8 @@ struct Wanted {
   const State* state = nullptr;
 };
 
-std::map<std::string, Wanted> wanted_tensors(const Plan& plan, const std::vector<std::string>& suffixes,
-                                             bool with_states) {
+std::map<std::string, Wanted> wanted_tensors(const NetworkPlan& plan,
+                                             const std::vector<std::string>& suffixes, bool with_states) {
   std::map<std::string, Wanted> wanted;
   for (const Parameter& parameter : plan.parameters())
     for (const std::string& suffix : suffixes)
@@ -75,13 +75,13 @@ void broadcast_tensor(const std::vector<NamedTensor>& tensors, const std::string
 
 }  // namespace
 
-void check_tensors(const std::vector<NamedTensor>& tensors, const Plan& plan,
+void check_tensors(const std::vector<NamedTensor>& tensors, const NetworkPlan& plan,
                    const std::vector<std::string>& suffixes, bool with_states, const std::string& place) {
   require(tensors, wanted_tensors(plan, suffixes, with_states), place);
 }
 
-void spread_tensors(const std::vector<NamedTensor>& tensors, const Plan& plan, const std::string& suffix,
-                    std::span<float> values, Communicator& world) {
+void spread_tensors(const std::vector<NamedTensor>& tensors, const NetworkPlan& plan,
+                    const std::string& suffix, std::span<float> values, Communicator& world) {
   for (const Parameter& parameter : plan.parameters()) {
     std::vector<float> numbers(static_cast<std::size_t>(parameter.whole_shape().size()));
     broadcast_tensor(tensors, parameter.name + suffix, numbers, world);
@@ -91,7 +91,7 @@ void spread_tensors(const std::vector<NamedTensor>& tensors, const Plan& plan, c
   }
 }
 
-void spread_states(const std::vector<NamedTensor>& tensors, const Plan& plan, std::span<float> states,
+void spread_states(const std::vector<NamedTensor>& tensors, const NetworkPlan& plan, std::span<float> states,
                    Communicator& world) {
   for (const State& state : plan.states())
     broadcast_tensor(
@@ -159,7 +159,7 @@ void take_tensors(const std::vector<NamedTensor>& tensors, const std::map<std::s
 
 }  // namespace
 
-void load_weights(const std::string& path, const Plan& plan, std::span<float> values,
+void load_weights(const std::string& path, const NetworkPlan& plan, std::span<float> values,
                   std::span<float> states) {
   const TensorFile file = read_weights(path);
   const std::map<std::string, Wanted> wanted = wanted_tensors(plan, {""}, true);
@@ -167,8 +167,8 @@ void load_weights(const std::string& path, const Plan& plan, std::span<float> va
   take_tensors(file.tensors, wanted, values, states);
 }
 
-void load_weights_except(const std::vector<std::string>& layers, const std::string& path, const Plan& plan,
-                         std::span<float> values, std::span<float> states) {
+void load_weights_except(const std::vector<std::string>& layers, const std::string& path,
+                         const NetworkPlan& plan, std::span<float> values, std::span<float> states) {
   TensorFile file = read_weights(path);
   std::map<std::string, Wanted> wanted = wanted_tensors(plan, {""}, true);
   for (const std::string& layer : layers)

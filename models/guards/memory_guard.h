@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/core/error.h"
-#include "models/network/plan.h"
+#include "models/layers/parameter.h"
 #include "models/optimizers/optimizer.h"
 
 namespace trainer {

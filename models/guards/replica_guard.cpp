@@ -32,7 +32,7 @@ struct Holder {
 
 }  // namespace
 
-ReplicaGuard::ReplicaGuard(const Plan& plan, std::span<const float> states, Mesh& mesh,
+ReplicaGuard::ReplicaGuard(const NetworkPlan& plan, std::span<const float> states, Mesh& mesh,
                            ParameterWindow& window, std::int64_t every)
     : plan_(plan), states_(states), mesh_(mesh), window_(window), every_(every) {
   std::int64_t replicas =

@@ -6,7 +6,7 @@
 
 #include "engine/core/error.h"
 #include "engine/parallel/parameter_window.h"
-#include "models/network/plan.h"
+#include "models/network/network_plan.h"
 #include "models/training/hook.h"
 
 namespace trainer {
@@ -18,7 +18,7 @@ namespace trainer {
 class ReplicaGuard final : public Hook {
  public:
   /// `every`: steps between comparisons. `states` stay where they are. Collective.
-  ReplicaGuard(const Plan& plan, std::span<const float> states, Mesh& mesh, ParameterWindow& window,
+  ReplicaGuard(const NetworkPlan& plan, std::span<const float> states, Mesh& mesh, ParameterWindow& window,
                std::int64_t every);
 
   /// Error(diverged) if values that came from other nodes have changed.
@@ -37,7 +37,7 @@ class ReplicaGuard final : public Hook {
   void compare(std::int64_t step);
   std::span<Replica> watched();
 
-  const Plan& plan_;
+  const NetworkPlan& plan_;
   std::span<const float> states_;
   Mesh& mesh_;
   ParameterWindow& window_;

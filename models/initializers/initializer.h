@@ -4,7 +4,7 @@
 
 #include "engine/config/registry.h"
 #include "engine/core/random.h"
-#include "models/network/plan.h"
+#include "models/layers/parameter.h"
 
 namespace trainer {
 

@@ -7,8 +7,9 @@
 namespace trainer {
 namespace {
 
-/// Each channel (or feature) brought to mean 0 and variance 1 over the global batch, then scaled and shifted
-/// (Ioffe and Szegedy 2015). Evaluation uses running statistics.
+/// y = w (x - mean) / sqrt(variance + epsilon) + b for each channel of maps or each feature, with mean and
+/// variance over the global batch; evaluation uses running statistics (Ioffe and Szegedy 2015). The shape
+/// stays.
 class BatchNorm final : public Layer {
  public:
   explicit BatchNorm(const Config& config)
@@ -24,8 +25,8 @@ class BatchNorm final : public Layer {
     running_var_ = plan.state({.name = "running_var", .shape = shape, .constant = 1});
     mean_ = plan.saved(0, channels_);
     inverse_deviation_ = plan.saved(0, channels_);
-    sums_ = plan.scratch(0, 2 * kSumFloats * channels_);
-    block_sums_ = plan.scratch(0, 2 * kSumFloats * channels_ * plan.max_blocks());
+    sums_ = plan.scratch<double>(0, 2 * channels_);
+    lines_ = plan.scratch<double>(0, Shape{2, channels_, plan.max_virtual_workers()}.size());
     factors_ = plan.scratch(0, 3 * channels_);
     plan.backward_reads(true, false);
     plan.works_in_place();
@@ -56,20 +57,20 @@ class BatchNorm final : public Layer {
     const auto channels = static_cast<std::size_t>(channels_);
     const float* const mean = pass.buffer(mean_).data();
     const float* const inverse_deviation = pass.buffer(inverse_deviation_).data();
-    const std::span<double> sums = doubles(sums_, pass), lines = lines_of(2, pass);
-    for_each_line(lines, 2, pass, [&](const Block& block, double* line) {
-      const std::int64_t first = block.first * positions_ * channels_;
-      batch_norm_backward_sums(block.count * positions_, channels_, x.data() + first, dy.data() + first, mean,
-                               line, line + channels);
-      float* const of_bias = pass.gradient(bias_, block).data();
-      float* const of_weight = pass.gradient(weight_, block).data();
+    const std::span<double> sums = pass.buffer(sums_), lines = lines_of(2, pass);
+    for_each_line(lines, 2, pass, [&](const VirtualWorker& worker, double* line) {
+      const std::int64_t first = worker.first * positions_ * channels_;
+      batch_norm_backward_sums(worker.count * positions_, channels_, x.data() + first, dy.data() + first,
+                               mean, line, line + channels);
+      float* const of_bias = pass.gradient(bias_, worker).data();
+      float* const of_weight = pass.gradient(weight_, worker).data();
       for (std::size_t c = 0; c < channels; ++c) {
         of_bias[c] = static_cast<float>(line[c]);
         of_weight[c] = static_cast<float>(line[channels + c] * inverse_deviation[c]);
       }
     });
     if (dx.empty()) return;
-    pass.batch_sum(lines, sums);
+    pass.all_reduce(lines, sums);
     // dx = weight / deviation * (dy - mean of dy - x_hat * mean of dy x_hat), as factors of dy, x - mean and
     // 1
     const double count = static_cast<double>(pass.batch_rows() * positions_);
@@ -87,25 +88,17 @@ class BatchNorm final : public Layer {
   }
 
  private:
-  /// Floats that one double takes of a buffer.
-  static constexpr std::int64_t kSumFloats = sizeof(double) / sizeof(float);
-
-  static std::span<double> doubles(BufferId id, const Pass& pass) {
-    return {reinterpret_cast<double*>(pass.buffer(id).data()),
-            static_cast<std::size_t>(id.fixed / kSumFloats)};
-  }
-
-  /// For each of the worker's blocks a line of so many sums for every channel.
+  /// For each virtual worker a line of `sums` values for every channel.
   std::span<double> lines_of(int sums, const Pass& pass) const {
-    return doubles(block_sums_, pass)
-        .first(pass.blocks().size() * static_cast<std::size_t>(sums * channels_));
+    return pass.buffer(lines_).first(pass.virtual_workers().size() *
+                                     static_cast<std::size_t>(sums * channels_));
   }
-  /// work(block, its line) for all blocks.
+  /// work(virtual worker, its line) for all of them.
   template <class Work>
   void for_each_line(std::span<double> lines, int sums, const Pass& pass, Work work) const {
     double* line = lines.data();
-    for (const Block& block : pass.blocks()) {
-      work(block, line);
+    for (const VirtualWorker& worker : pass.virtual_workers()) {
+      work(worker, line);
       line += sums * channels_;
     }
   }
@@ -116,17 +109,17 @@ class BatchNorm final : public Layer {
   void measure(ConstTensor x, std::span<float> mean, std::span<float> inverse_deviation, Pass& pass) const {
     const auto channels = static_cast<std::size_t>(channels_);
     const double count = static_cast<double>(pass.batch_rows() * positions_);
-    const std::span<double> sums = doubles(sums_, pass).first(channels), lines = lines_of(1, pass);
-    for_each_line(lines, 1, pass, [&](const Block& block, double* line) {
-      channel_sums(block.count * positions_, channels_, x.rows(block.first, block.count).data(), line);
+    const std::span<double> sums = pass.buffer(sums_).first(channels), lines = lines_of(1, pass);
+    for_each_line(lines, 1, pass, [&](const VirtualWorker& worker, double* line) {
+      channel_sums(worker.count * positions_, channels_, x.rows(worker.first, worker.count).data(), line);
     });
-    pass.batch_sum(lines, sums);
+    pass.all_reduce(lines, sums);
     for (std::size_t c = 0; c < channels; ++c) mean[c] = static_cast<float>(sums[c] / count);
-    for_each_line(lines, 1, pass, [&](const Block& block, double* line) {
-      channel_squares(block.count * positions_, channels_, x.rows(block.first, block.count).data(),
+    for_each_line(lines, 1, pass, [&](const VirtualWorker& worker, double* line) {
+      channel_squares(worker.count * positions_, channels_, x.rows(worker.first, worker.count).data(),
                       mean.data(), line);
     });
-    pass.batch_sum(lines, sums);
+    pass.all_reduce(lines, sums);
     for (std::size_t c = 0; c < channels; ++c) inverse_deviation[c] = inverse_root(sums[c] / count);
     if (pass.worker() != 0) return;
     const std::span<float> running_mean = pass.state(running_mean_), running_var = pass.state(running_var_);
@@ -142,18 +135,17 @@ class BatchNorm final : public Layer {
   std::int64_t channels_ = 0, positions_ = 0;
   ParameterId weight_, bias_;
   StateId running_mean_, running_var_;
-  BufferId mean_, inverse_deviation_, sums_, block_sums_, factors_;
+  Buffer<> mean_, inverse_deviation_, factors_;
+  Buffer<double> sums_, lines_;
 };
 
 const Registry<Layer>::Add registered{
     {.name = "batch_norm",
-     .help = "each channel to mean 0 and variance 1 over the global batch, then scaled and shifted",
+     .help = "batch normalization: each channel to mean 0 and variance 1 over the global batch, then scale "
+             "and shift",
      .settings =
-         {real("momentum", "share of each new batch in the running statistics")
-              .above(0)
-              .at_most(1)
-              .fallback("0.1"),
-          real("epsilon", "added to the variance before its root is taken").above(0).fallback("1e-5")}},
+         {real("momentum", "weight of a batch in the running statistics").above(0).at_most(1).fallback("0.1"),
+          real("epsilon", "added to the variance").above(0).fallback("1e-5")}},
     [](const Config& config) { return std::make_unique<BatchNorm>(config); }};
 
 }  // namespace

@@ -1,14 +1,14 @@
 #include <algorithm>
 
 #include "engine/math/elementwise.h"
-#include "models/network/sequence.h"
+#include "models/layers/sequence.h"
 
 namespace trainer {
 namespace {
 
-/// Branches that all read the same input; their outputs are joined along the last extent: channels or
-/// features.
-class Concat final : public Layer {
+/// Branches that read the same input; their outputs are concatenated along the last extent: channels or
+/// features, (..., C) -> (..., sum of the branches' channels).
+class Concat final : public CompositeLayer {
  public:
   explicit Concat(const Config& config) : config_(config) {
     for (const Config& layers : config.items("branches")) branches_.push_back({Sequence(layers.items())});
@@ -64,6 +64,11 @@ class Concat final : public Layer {
     }
   }
 
+  std::vector<Sequence*> sequences() override {
+    std::vector<Sequence*> result;
+    for (Branch& branch : branches_) result.push_back(&branch.layers);
+    return result;
+  }
   std::int64_t flops() const override {
     std::int64_t sum = 0;
     for (const Branch& branch : branches_) sum += branch.layers.flops();
@@ -75,20 +80,20 @@ class Concat final : public Layer {
     Sequence layers;
     Shape output = {};                  // of one sample
     std::int64_t first = 0, width = 0;  // of the last extent of y
-    BufferId y = {}, dy = {};
+    Buffer<> y = {}, dy = {};
   };
 
   Config config_;
   std::vector<Branch> branches_;
   std::int64_t positions_ = 0, joined_ = 0;
-  BufferId branch_dx_;
+  Buffer<> branch_dx_;
 };
 
 const Registry<Layer>::Add registered{
     {.name = "concat",
-     .help = "branches that read the same input; their outputs are joined, maps along the channels",
+     .help = "branches that read the same input; their outputs are concatenated, maps along the channels",
      .primary = "branches",
-     .settings = {list_of("branches", "each a list of layers; an empty one passes its input on",
+     .settings = {list_of("branches", "lists of layers; an empty list is the identity",
                           list_of("branch", "the layers of a branch", family("layer", "a layer", "layer")))}},
     [](const Config& config) { return std::make_unique<Concat>(config); }};
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "engine/math/convolution.h"
 #include "engine/math/elementwise.h"
 #include "models/layers/activation_setting.h"
 
@@ -13,101 +12,6 @@ namespace {
 
 /// Far above any use, and low enough that no sum of a few overflows.
 constexpr double kMostExtent = 1e6;
-
-/// y = activation(x * w + b): each filter slides over the map.
-class Conv final : public Layer {
- public:
-  Conv(const ConvSettings& settings, const Config& config) : settings_(settings), config_(config) {}
-
-  Shape setup(const Shape& input, Plan& plan) override {
-    const ConvSettings& set = settings_;
-    if (set.along_time && input.rank() != 2)
-      fail_to_fit(config_, plan, input, "it wants a sequence of time x features",
-                  "`reshape`, or `conv` for maps");
-    if (!set.along_time) require_map(config_, plan, input);
-    const Shape sample = set.along_time ? Shape{input[0], 1, input[1]} : input;
-    const ConvolutionGeometry geometry{.height = sample[0],
-                                       .width = sample[1],
-                                       .channels = sample[2],
-                                       .filters = set.filters,
-                                       .kernel_h = set.kernel.h,
-                                       .kernel_w = set.kernel.w,
-                                       .stride_h = set.stride.h,
-                                       .stride_w = set.stride.w,
-                                       .pad_h = set.pad.h,
-                                       .pad_w = set.pad.w,
-                                       .dilation_h = set.dilation.h,
-                                       .dilation_w = set.dilation.w,
-                                       .groups = set.groups};
-    if (sample[2] % set.groups != 0)
-      fail_to_fit(config_, plan, input, fmt::format("{} groups do not divide the channels", set.groups));
-    const Shape output{geometry.out_height(), geometry.out_width(), set.filters};
-    if (output[0] < 1 || output[1] < 1)
-      fail_to_fit(config_, plan, input, fmt::format("kernel {}x{}", set.kernel.h, set.kernel.w),
-                  "`pad: same`, or fewer layers before it that shrink the map");
-
-    const std::int64_t window = Shape{set.kernel.h, set.kernel.w, sample[2] / set.groups}.size();
-    weight_ = plan.parameter(
-        {.name = "weight",
-         .shape = set.along_time ? Shape{set.kernel.h, sample[2] / set.groups, set.filters}
-                                 : Shape{set.kernel.h, set.kernel.w, sample[2] / set.groups, set.filters},
-         .layout = FileLayout::convolution,
-         .fan_in = window,
-         // As PyTorch counts it: of one group's inputs, of all filters.
-         .fan_out = Shape{set.kernel.h, set.kernel.w, set.filters}.size()});
-    if (set.bias) bias_ = plan.parameter({.name = "bias", .shape = {set.filters}, .is_weight = false});
-    convolution_ = make_convolution(geometry);
-    scratch_ = plan.scratch(0, convolution_->scratch_size());
-    if (derivative_from_input(set.activation)) sum_ = plan.saved(output.size());
-    plan.backward_reads(true, set.activation != Activation::none && !derivative_from_input(set.activation));
-    flops_ = Plan::flops({output.size(), window});
-    return set.along_time ? Shape{output[0], set.filters} : output;
-  }
-
-  void forward(ConstTensor x, Tensor y, Pass& pass) override {
-    const bool keeps_sum = derivative_from_input(settings_.activation);
-    float* const sum = keeps_sum ? pass.buffer(sum_).data() : y.data();
-    convolution_->forward(pass.rows(), x.data(), pass.value(weight_).data(),
-                          settings_.bias ? pass.value(bias_).data() : nullptr,
-                          keeps_sum ? Activation::none : settings_.activation, sum,
-                          pass.buffer(scratch_).data());
-    if (keeps_sum) activate(settings_.activation, y.size(), sum, y.data());
-  }
-
-  void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override {
-    float* const scratch = pass.buffer(scratch_).data();
-    if (settings_.activation != Activation::none && !slope_left_)
-      activate_backward(settings_.activation, dy.size(),
-                        derivative_from_input(settings_.activation) ? pass.buffer(sum_).data() : y.data(),
-                        dy.data(), dy.data());
-    for (const Block& block : pass.blocks()) {
-      const Tensor dw = pass.gradient(weight_, block);
-      const Tensor dbias = settings_.bias ? pass.gradient(bias_, block) : Tensor();
-      if (block.count > 0) {
-        convolution_->backward_weights(block.count, x.rows(block.first, block.count).data(),
-                                       dy.rows(block.first, block.count).data(), dw.data(), dbias.data(),
-                                       false, scratch);
-      } else {
-        std::ranges::fill(dw.span(), 0.0f);
-        std::ranges::fill(dbias.span(), 0.0f);
-      }
-    }
-    if (!dx.empty())
-      convolution_->backward_data(pass.rows(), dy.data(), pass.value(weight_).data(), dx.data(), scratch);
-  }
-
-  std::int64_t flops() const override { return flops_; }
-  bool leave_relu_slope() override { return slope_left_ = settings_.activation == Activation::relu; }
-
- private:
-  ConvSettings settings_;
-  Config config_;
-  bool slope_left_ = false;
-  std::unique_ptr<Convolution> convolution_;
-  ParameterId weight_, bias_;
-  BufferId scratch_, sum_;
-  std::int64_t flops_ = 0;
-};
 
 ConvSettings::Extents padding_of(const Config& config, const ConvSettings& settings) {
   if (!config.is_word("pad", "same")) {
@@ -137,7 +41,7 @@ std::unique_ptr<Layer> make(const Config& config, bool along_time) {
   if (settings.filters % settings.groups != 0)
     config.fail("groups",
                 fmt::format("{} groups do not divide {} filters", settings.groups, settings.filters));
-  return make_conv(settings, config);
+  return std::make_unique<Conv>(settings, config);
 }
 
 /// `dimensions`: how many numbers a kernel, a stride and so on have.
@@ -179,8 +83,80 @@ const Registry<Layer>::Add along_time{{.name = "conv1d",
 
 }  // namespace
 
-std::unique_ptr<Layer> make_conv(const ConvSettings& settings, const Config& blamed) {
-  return std::make_unique<Conv>(settings, blamed);
+Shape Conv::setup(const Shape& input, Plan& plan) {
+  const ConvSettings& set = settings_;
+  if (set.along_time && input.rank() != 2)
+    fail_to_fit(config_, plan, input, "it wants a sequence of time x features",
+                "`reshape`, or `conv` for maps");
+  if (!set.along_time) require_map(config_, plan, input);
+  const Shape sample = set.along_time ? Shape{input[0], 1, input[1]} : input;
+  const ConvolutionGeometry geometry{.height = sample[0],
+                                     .width = sample[1],
+                                     .channels = sample[2],
+                                     .filters = set.filters,
+                                     .kernel_h = set.kernel.h,
+                                     .kernel_w = set.kernel.w,
+                                     .stride_h = set.stride.h,
+                                     .stride_w = set.stride.w,
+                                     .pad_h = set.pad.h,
+                                     .pad_w = set.pad.w,
+                                     .dilation_h = set.dilation.h,
+                                     .dilation_w = set.dilation.w,
+                                     .groups = set.groups};
+  if (sample[2] % set.groups != 0)
+    fail_to_fit(config_, plan, input, fmt::format("{} groups do not divide the channels", set.groups));
+  const Shape output{geometry.out_height(), geometry.out_width(), set.filters};
+  if (output[0] < 1 || output[1] < 1)
+    fail_to_fit(config_, plan, input, fmt::format("kernel {}x{}", set.kernel.h, set.kernel.w),
+                "`pad: same`, or fewer layers before it that shrink the map");
+
+  const std::int64_t window = Shape{set.kernel.h, set.kernel.w, sample[2] / set.groups}.size();
+  weight_ = plan.parameter(
+      {.name = "weight",
+       .shape = set.along_time ? Shape{set.kernel.h, sample[2] / set.groups, set.filters}
+                               : Shape{set.kernel.h, set.kernel.w, sample[2] / set.groups, set.filters},
+       .layout = FileLayout::convolution,
+       .fan_in = window,
+       // As PyTorch counts it: of one group's inputs, of all filters.
+       .fan_out = Shape{set.kernel.h, set.kernel.w, set.filters}.size()});
+  if (set.bias) bias_ = plan.parameter({.name = "bias", .shape = {set.filters}, .is_weight = false});
+  convolution_ = make_convolution(geometry);
+  scratch_ = plan.scratch(0, convolution_->scratch_size());
+  if (derivative_from_input(set.activation)) sum_ = plan.saved(output.size());
+  plan.backward_reads(true, set.activation != Activation::none && !derivative_from_input(set.activation));
+  flops_ = Plan::flops({output.size(), window});
+  return set.along_time ? Shape{output[0], set.filters} : output;
+}
+
+void Conv::forward(ConstTensor x, Tensor y, Pass& pass) {
+  const bool keeps_sum = derivative_from_input(settings_.activation);
+  float* const sum = keeps_sum ? pass.buffer(sum_).data() : y.data();
+  convolution_->forward(
+      pass.rows(), x.data(), pass.value(weight_).data(), settings_.bias ? pass.value(bias_).data() : nullptr,
+      keeps_sum ? Activation::none : settings_.activation, sum, pass.buffer(scratch_).data());
+  if (keeps_sum) activate(settings_.activation, y.size(), sum, y.data());
+}
+
+void Conv::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) {
+  float* const scratch = pass.buffer(scratch_).data();
+  if (settings_.activation != Activation::none && !relu_backward_left_)
+    activate_backward(settings_.activation, dy.size(),
+                      derivative_from_input(settings_.activation) ? pass.buffer(sum_).data() : y.data(),
+                      dy.data(), dy.data());
+  for (const VirtualWorker& worker : pass.virtual_workers()) {
+    const Tensor dw = pass.gradient(weight_, worker);
+    const Tensor dbias = settings_.bias ? pass.gradient(bias_, worker) : Tensor();
+    if (worker.count > 0) {
+      convolution_->backward_weights(worker.count, x.rows(worker.first, worker.count).data(),
+                                     dy.rows(worker.first, worker.count).data(), dw.data(), dbias.data(),
+                                     false, scratch);
+    } else {
+      std::ranges::fill(dw.span(), 0.0f);
+      std::ranges::fill(dbias.span(), 0.0f);
+    }
+  }
+  if (!dx.empty())
+    convolution_->backward_data(pass.rows(), dy.data(), pass.value(weight_).data(), dx.data(), scratch);
 }
 
 ConvSettings::Extents extents_of(const Config& config, std::string_view key) {

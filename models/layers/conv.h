@@ -1,9 +1,10 @@
 #pragma once
 
 #include <memory>
-#include <optional>
+#include <string_view>
 
 #include "engine/math/types/activation.h"
+#include "engine/math/convolution.h"
 #include "models/layers/layer.h"
 
 namespace trainer {
@@ -22,10 +23,33 @@ struct ConvSettings {
   bool along_time = false;  ///< over a sequence (time, features), as a map of width 1
 };
 
-/// A convolution inside another layer, whose config is blamed when it does not fit.
-std::unique_ptr<Layer> make_conv(const ConvSettings& settings, const Config& blamed);
+/// y = f(x * w + b), a cross-correlation: (H, W, C) -> (H', W', filters), or (T, C) -> (T', filters). The
+/// weight is (kernel h, kernel w, C / groups, filters) in memory.
+class Conv final : public Layer {
+ public:
+  /// `blamed`: the config that an error names when the input does not fit.
+  Conv(const ConvSettings& settings, const Config& blamed) : settings_(settings), config_(blamed) {}
 
-/// The two integers that a key like `kernel: 3` or `kernel: [3, 5]` gives: height, width.
+  Shape setup(const Shape& sample, Plan& plan) override;
+  void forward(ConstTensor x, Tensor y, Pass& pass) override;
+  void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override;
+  std::int64_t flops() const override { return flops_; }
+
+  bool ends_in_relu() const { return settings_.activation == Activation::relu; }
+  /// dy is 0 from now on where y is 0: the next layer applies the derivative of ReLU.
+  void leave_relu_backward() { relu_backward_left_ = true; }
+
+ private:
+  ConvSettings settings_;
+  Config config_;
+  bool relu_backward_left_ = false;
+  std::unique_ptr<Convolution> convolution_;
+  ParameterId weight_, bias_;
+  Buffer<> scratch_, sum_;
+  std::int64_t flops_ = 0;
+};
+
+/// The two integers of a key like `kernel: 3` or `kernel: [3, 5]`: height, width.
 ConvSettings::Extents extents_of(const Config& config, std::string_view key);
 
 }  // namespace trainer

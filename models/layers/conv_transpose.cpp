@@ -80,17 +80,18 @@ class ConvTranspose final : public Layer {
 
   void backward(ConstTensor x, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
     float* const scratch = pass.buffer(scratch_).data();
-    for (const Block& block : pass.blocks()) {
-      const Tensor dw = pass.gradient(weight_, block);
-      const Tensor block_dy = dy.rows(block.first, block.count);
-      if (block.count > 0)
-        convolution_->backward_weights(block.count, block_dy.data(), x.rows(block.first, block.count).data(),
-                                       dw.data(), nullptr, false, scratch);
+    for (const VirtualWorker& worker : pass.virtual_workers()) {
+      const Tensor dw = pass.gradient(weight_, worker);
+      const Tensor block_dy = dy.rows(worker.first, worker.count);
+      if (worker.count > 0)
+        convolution_->backward_weights(worker.count, block_dy.data(),
+                                       x.rows(worker.first, worker.count).data(), dw.data(), nullptr, false,
+                                       scratch);
       else
         std::ranges::fill(dw.span(), 0.0f);
       if (has_bias_)
-        column_sums(block.count * positions_, filters_, block_dy.data(), false,
-                    pass.gradient(bias_, block).data());
+        column_sums(worker.count * positions_, filters_, block_dy.data(), false,
+                    pass.gradient(bias_, worker).data());
     }
     if (!dx.empty())
       convolution_->forward(pass.rows(), dy.data(), pass.value(weight_).data(), nullptr, Activation::none,
@@ -107,7 +108,7 @@ class ConvTranspose final : public Layer {
   std::unique_ptr<Convolution> convolution_;
   std::int64_t positions_ = 0, flops_ = 0;
   ParameterId weight_, bias_;
-  BufferId scratch_;
+  Buffer<> scratch_;
 };
 
 const Registry<Layer>::Add registered{

@@ -48,7 +48,7 @@ class Dropout final : public Layer {
 
   float rate_;
   std::string name_;
-  BufferId mask_;
+  Buffer<> mask_;
 };
 
 const Registry<Layer>::Add registered{

@@ -50,15 +50,15 @@ class Embedding final : public Layer {
   }
 
   void backward(ConstTensor x, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
-    for (const Block& block : pass.blocks()) {
-      const Tensor gradient = pass.gradient(weight_, block);
+    for (const VirtualWorker& worker : pass.virtual_workers()) {
+      const Tensor gradient = pass.gradient(weight_, worker);
       if (!pass.adds_gradient(weight_)) std::ranges::fill(gradient.span(), 0.0f);
-      for (std::int64_t at = block.first * length_; at < (block.first + block.count) * length_; ++at)
+      for (std::int64_t at = worker.first * length_; at < (worker.first + worker.count) * length_; ++at)
         accumulate(units_, dy.data() + at * units_, gradient.data() + token(x[at]) * units_);
       // Summed over rows: a position's columns of all samples lie one behind the other.
       if (positions_ == "learned")
-        column_sums(block.count, length_ * units_, dy.data() + block.first * length_ * units_, false,
-                    pass.gradient(position_, block).data());
+        column_sums(worker.count, length_ * units_, dy.data() + worker.first * length_ * units_, false,
+                    pass.gradient(position_, worker).data());
     }
     // Tokens have no gradient.
     if (!dx.empty()) std::ranges::fill(dx.span(), 0.0f);

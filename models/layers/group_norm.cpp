@@ -9,8 +9,9 @@
 namespace trainer {
 namespace {
 
-/// Groups of channels of each sample brought to mean 0 and variance 1, then scaled and shifted (Wu and He
-/// 2018). One group takes the whole map, as many groups as channels make instance normalisation.
+/// y = w (x - mean) / sqrt(variance + epsilon) + b with mean and variance of a group of channels of one
+/// sample (Wu and He 2018). One group is the whole map; as many groups as channels make instance
+/// normalization. The shape stays.
 class GroupNorm final : public Layer {
  public:
   explicit GroupNorm(const Config& config)
@@ -28,7 +29,7 @@ class GroupNorm final : public Layer {
     bias_ = plan.parameter({.name = "bias", .shape = shape, .is_weight = false});
     mean_ = plan.saved(channels_);
     inverse_deviation_ = plan.saved(channels_);
-    sums_ = plan.scratch(0, 4 * kFloatsOfDouble * channels_);
+    sums_ = plan.scratch<double>(0, Shape{4, channels_}.size());
     factors_ = plan.scratch(0, 3 * channels_);
     plan.backward_reads(true, false);
     plan.works_in_place();
@@ -36,7 +37,7 @@ class GroupNorm final : public Layer {
   }
 
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
-    double* const sums = doubles(pass);
+    double* const sums = pass.buffer(sums_).data();
     float* const scale = pass.buffer(factors_).data();
     float* const shift = scale + channels_;
     const std::int64_t width = channels_ / groups_;
@@ -62,24 +63,20 @@ class GroupNorm final : public Layer {
   }
 
   void backward(ConstTensor x, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
-    for (const Block& block : pass.blocks()) {
-      double* const dweight = doubles(pass) + 2 * channels_;
+    for (const VirtualWorker& worker : pass.virtual_workers()) {
+      double* const dweight = pass.buffer(sums_).data() + 2 * channels_;
       std::fill_n(dweight, 2 * channels_, 0.0);
-      for (std::int64_t row = block.first; row < block.first + block.count; ++row)
+      for (std::int64_t row = worker.first; row < worker.first + worker.count; ++row)
         backward_of_sample(row, x, dy, dx, dweight, pass);
       for (std::int64_t c = 0; c < channels_; ++c) {
-        pass.gradient(weight_, block)[c] = static_cast<float>(dweight[c]);
-        pass.gradient(bias_, block)[c] = static_cast<float>(dweight[channels_ + c]);
+        pass.gradient(weight_, worker)[c] = static_cast<float>(dweight[c]);
+        pass.gradient(bias_, worker)[c] = static_cast<float>(dweight[channels_ + c]);
       }
     }
   }
 
  private:
-  static constexpr std::int64_t kFloatsOfDouble = sizeof(double) / sizeof(float);
-
-  double* doubles(const Pass& pass) const { return reinterpret_cast<double*>(pass.buffer(sums_).data()); }
-
-  /// visit(first channel, mean over the group's numbers) from sums by channel.
+  /// visit(first channel, mean over the elements of the group) from sums by channel.
   template <class Visit>
   void for_each_group(const double* sums, Visit visit) const {
     const std::int64_t width = channels_ / groups_;
@@ -96,7 +93,7 @@ class GroupNorm final : public Layer {
     const std::int64_t first = row * positions_ * channels_, width = channels_ / groups_;
     const float* const mean = pass.buffer(mean_).data() + row * channels_;
     const float* const inverse = pass.buffer(inverse_deviation_).data() + row * channels_;
-    double* const dy_sums = doubles(pass);
+    double* const dy_sums = pass.buffer(sums_).data();
     double* const dots = dy_sums + channels_;
     batch_norm_backward_sums(positions_, channels_, x.data() + first, dy.data() + first, mean, dy_sums, dots);
     const ConstTensor weight = pass.value(weight_);
@@ -128,16 +125,17 @@ class GroupNorm final : public Layer {
   double epsilon_;
   std::int64_t channels_ = 0, positions_ = 0;
   ParameterId weight_, bias_;
-  BufferId mean_, inverse_deviation_, sums_, factors_;
+  Buffer<> mean_, inverse_deviation_, factors_;
+  Buffer<double> sums_;
 };
 
 const Registry<Layer>::Add registered{
     {.name = "group_norm",
-     .help = "groups of a sample's channels to mean 0 and variance 1, then scaled and shifted",
+     .help =
+         "group normalization: groups of a sample's channels to mean 0 and variance 1, then scale and shift",
      .primary = "groups",
-     .settings =
-         {integer("groups", "how many groups; 1 takes the whole map").at_least(1),
-          real("epsilon", "added to the variance before its root is taken").above(0).fallback("1e-5")}},
+     .settings = {integer("groups", "number of groups; 1 normalizes the whole map").at_least(1),
+                  real("epsilon", "added to the variance").above(0).fallback("1e-5")}},
     [](const Config& config) { return std::make_unique<GroupNorm>(config); }};
 
 }  // namespace

@@ -32,11 +32,11 @@ class LayerNorm final : public Layer {
   void backward(ConstTensor x, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
     const float* const mean = pass.buffer(mean_).data();
     const float* const inverse_deviation = pass.buffer(inverse_deviation_).data();
-    for (const Block& block : pass.blocks()) {
-      const std::int64_t first = block.first * positions_, count = block.count * positions_;
+    for (const VirtualWorker& worker : pass.virtual_workers()) {
+      const std::int64_t first = worker.first * positions_, count = worker.count * positions_;
       layer_norm_gradients(count, features_, x.data() + first * features_, dy.data() + first * features_,
-                           mean + first, inverse_deviation + first, pass.gradient(weight_, block).data(),
-                           has_bias_ ? pass.gradient(bias_, block).data() : nullptr);
+                           mean + first, inverse_deviation + first, pass.gradient(weight_, worker).data(),
+                           has_bias_ ? pass.gradient(bias_, worker).data() : nullptr);
     }
     if (!dx.empty())
       layer_norm_backward(pass.rows() * positions_, features_, x.data(), dy.data(), mean, inverse_deviation,
@@ -48,7 +48,7 @@ class LayerNorm final : public Layer {
   float epsilon_;
   std::int64_t features_ = 0, positions_ = 0;
   ParameterId weight_, bias_;
-  BufferId mean_, inverse_deviation_;
+  Buffer<> mean_, inverse_deviation_;
 };
 
 const Registry<Layer>::Add registered{

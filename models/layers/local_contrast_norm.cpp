@@ -7,15 +7,15 @@
 namespace trainer {
 namespace {
 
-/// What a window of a map has in common is taken away, and what is left is divided by how much there is
-/// (Jarrett, Kavukcuoglu, Ranzato and LeCun 2009): v = x - blurred mean, y = v / max(deviation, its mean over
-/// the map). The window is a Gaussian over positions, all channels alike; outside of the map there are zeros.
+/// v = x - local mean, y = v / max(local deviation, mean of it over the map) (Jarrett, Kavukcuoglu, Ranzato
+/// and LeCun 2009). The window is a Gaussian over positions, equal for all channels; zeros surround the map.
+/// The shape (H, W, C) stays.
 class LocalContrastNorm final : public Layer {
  public:
   explicit LocalContrastNorm(const Config& config)
       : config_(config), epsilon_(config.get<double>("epsilon")) {
     const auto size = config.get<std::int64_t>("size");
-    if (size % 2 == 0) config.fail("size", "the window of a position has an odd size");
+    if (size % 2 == 0) config.fail("size", "the size of the window is odd");
     const double width = static_cast<double>(size) / 4;
     double sum = 0;
     for (std::int64_t i = 0; i < size; ++i) {
@@ -33,15 +33,15 @@ class LocalContrastNorm final : public Layer {
     channels_ = sample[2];
     positions_ = height_ * width_;
     left_ = plan.saved(sample.size());
-    deviation_ = plan.saved(kFloatsOfDouble * positions_);
-    maps_ = plan.scratch(0, 3 * kFloatsOfDouble * positions_);
+    deviation_ = plan.saved<double>(positions_);
+    maps_ = plan.scratch<double>(0, Shape{3, positions_}.size());
     plan.backward_reads(false, false);
     plan.works_in_place();
     return sample;
   }
 
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
-    double* const map = maps(pass);
+    double* const map = pass.buffer(maps_).data();
     double* const blurred = map + positions_;
     double* const between = blurred + positions_;
     for (std::int64_t row = 0; row < pass.rows(); ++row) {
@@ -72,13 +72,13 @@ class LocalContrastNorm final : public Layer {
 
   void backward(ConstTensor, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
     if (dx.empty()) return;
-    double* const map = maps(pass);
+    double* const map = pass.buffer(maps_).data();
     double* const blurred = map + positions_;
     double* const between = blurred + positions_;
     for (std::int64_t row = 0; row < pass.rows(); ++row) {
       const std::int64_t sample = row * positions_ * channels_;
       const float* const left = pass.buffer(left_).data() + sample;
-      const float* const slope = dy.data() + sample;
+      const float* const upstream = dy.data() + sample;
       float* const to = dx.data() + sample;
       const double* const deviation = deviations(pass, row);
       const double least = least_divisor(deviation);
@@ -87,7 +87,7 @@ class LocalContrastNorm final : public Layer {
       for_each_position([&](std::int64_t p, std::int64_t first) {
         double dot = 0;
         for (std::int64_t c = 0; c < channels_; ++c)
-          dot += static_cast<double>(slope[first + c]) * static_cast<double>(left[first + c]);
+          dot += static_cast<double>(upstream[first + c]) * static_cast<double>(left[first + c]);
         const double divisor = larger(deviation[p], least), gradient = -dot / (divisor * divisor);
         const bool own = deviation[p] > least;
         map[p] = own ? gradient : 0;
@@ -102,7 +102,7 @@ class LocalContrastNorm final : public Layer {
       for_each_position([&](std::int64_t p, std::int64_t first) {
         const double factor = 1 / larger(deviation[p], least);
         for (std::int64_t c = 0; c < channels_; ++c)
-          to[first + c] = static_cast<float>(static_cast<double>(slope[first + c]) * factor +
+          to[first + c] = static_cast<float>(static_cast<double>(upstream[first + c]) * factor +
                                              blurred[p] * static_cast<double>(left[first + c]));
         map[p] = mean_over_channels([&](std::int64_t c) { return static_cast<double>(to[first + c]); });
       });
@@ -114,8 +114,6 @@ class LocalContrastNorm final : public Layer {
   }
 
  private:
-  static constexpr std::int64_t kFloatsOfDouble = sizeof(double) / sizeof(float);
-
   /// A NaN is larger than everything, as it must not be lost.
   static double larger(double deviation, double least) { return deviation <= least ? least : deviation; }
 
@@ -125,9 +123,8 @@ class LocalContrastNorm final : public Layer {
     return larger(sum / static_cast<double>(positions_), epsilon_);
   }
 
-  double* maps(const Pass& pass) const { return reinterpret_cast<double*>(pass.buffer(maps_).data()); }
   double* deviations(const Pass& pass, std::int64_t row) const {
-    return reinterpret_cast<double*>(pass.buffer(deviation_).data()) + row * positions_;
+    return pass.buffer(deviation_).data() + row * positions_;
   }
 
   template <class Visit>
@@ -135,10 +132,10 @@ class LocalContrastNorm final : public Layer {
     for (std::int64_t p = 0; p < positions_; ++p) visit(p, p * channels_);
   }
 
-  template <class Number>
-  double mean_over_channels(Number number) const {
+  template <class Value>
+  double mean_over_channels(Value value) const {
     double sum = 0;
-    for (std::int64_t c = 0; c < channels_; ++c) sum += number(c);
+    for (std::int64_t c = 0; c < channels_; ++c) sum += value(c);
     return sum / static_cast<double>(channels_);
   }
 
@@ -147,7 +144,7 @@ class LocalContrastNorm final : public Layer {
     blur_along(map, between, height_, width_, width_, 1);
     blur_along(between, blurred, width_, 1, height_, width_);
   }
-  /// Along `count` numbers `step` apart, for each of `lines` lines `line` apart.
+  /// Along `count` elements `step` apart, for each of `lines` lines `line` apart.
   void blur_along(const double* from, double* to, std::int64_t count, std::int64_t step, std::int64_t lines,
                   std::int64_t line) const {
     const std::int64_t half = std::ssize(window_) / 2;
@@ -164,15 +161,17 @@ class LocalContrastNorm final : public Layer {
   double epsilon_;
   std::vector<double> window_;
   std::int64_t height_ = 0, width_ = 0, channels_ = 0, positions_ = 0;
-  BufferId left_, deviation_, maps_;
+  Buffer<> left_;
+  Buffer<double> deviation_, maps_;
 };
 
 const Registry<Layer>::Add registered{
     {.name = "local_contrast_norm",
-     .help = "each position less the mean around it, divided by the deviation around it",
+     .help =
+         "local contrast normalization: subtracts the mean of a window, divides by its standard deviation",
      .primary = "size",
      .settings = {integer("size", "height and width of the window, odd").at_least(1).at_most(1e4),
-                  real("epsilon", "the least that is divided by").above(0).fallback("1e-4")}},
+                  real("epsilon", "smallest divisor").above(0).fallback("1e-4")}},
     [](const Config& config) { return std::make_unique<LocalContrastNorm>(config); }};
 
 }  // namespace

@@ -71,7 +71,7 @@ class LocalResponseNorm final : public Layer {
   std::int64_t size_;
   float alpha_, beta_, k_;
   std::int64_t channels_ = 0;
-  BufferId base_, power_, terms_, sums_;
+  Buffer<> base_, power_, terms_, sums_;
 };
 
 const Registry<Layer>::Add registered{

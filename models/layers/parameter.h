@@ -12,24 +12,25 @@ namespace trainer {
 
 /// A parameter as a layer declares it.
 struct Parameter {
-  std::string name;        ///< "conv1.weight"; the layer gives "weight", the plan puts its own name in front
-  Shape shape;             ///< in memory, the part this rank holds
-  std::string layer = {};  ///< whose parameter it is, when that is not the layer being set up
+  std::string name;        ///< "weight"; the plan prefixes the layer's name: "conv1.weight"
+  Shape shape;             ///< in memory; of a shard, the part of this rank
+  std::string layer = {};  ///< the layer that it belongs to, when that is not the one being set up
   FileLayout layout = FileLayout::as_in_memory;
   bool is_weight = true;                 ///< false: biases and norms, which `decay: weights` spares
   float constant = 0;                    ///< initial value when not a weight
-  std::int64_t fan_in = 0, fan_out = 0;  ///< of the whole layer, for initialisers
-  /// A shard: indices [cut_first, cut_first + shape[cut_axis]) of `whole` along cut_axis; -1: not cut.
+  std::int64_t fan_in = 0, fan_out = 0;  ///< of the whole layer, for initializers
+  /// A shard: indices [cut_first, cut_first + shape[cut_axis]) of `whole` along cut_axis; -1: not a shard.
   int cut_axis = -1;
   std::int64_t cut_first = 0;
   std::optional<Shape> whole = {};
 
-  bool summed_by_layer = false;  ///< the layer asks Pass::layer_sums()
+  bool summed_by_layer = false;  ///< the layer calls Pass::layer_sums() before it writes the gradient
 
-  std::optional<Config> init = {};  ///< filled by the plan from the layer's `init`
-  float rate = 1;  ///< filled by the plan from the layer's `lr` and `frozen`: times the learning rate
-  std::int64_t offset = 0;  ///< filled by the plan: where it begins in the flat buffer, a multiple of 16
-  int uses = 1;             ///< filled by the plan: layers that share it
+  // Set by the plan:
+  std::optional<Config> init = {};  ///< the layer's initializer
+  float rate = 1;                   ///< factor of the learning rate, from the layer's `lr` and `frozen`
+  std::int64_t offset = 0;          ///< in the flat buffer, a multiple of 16
+  int uses = 1;                     ///< layers that share it
 
   const Shape& whole_shape() const { return whole ? *whole : shape; }
 };
@@ -46,22 +47,27 @@ struct State {
   Shape shape;
   StateUse use = StateUse::model;
   float constant = 0;       ///< initial value
-  std::int64_t offset = 0;  ///< filled by the plan
+  std::int64_t offset = 0;  ///< set by the plan
 };
 
-/// What a layer calls its parameter by, once the plan has it.
+/// A parameter that the plan has taken.
 struct ParameterId {
   int index = -1;
-  int use = 0;  ///< 0 for the layer that declared it, counted on for those that share it
+  int use = 0;  ///< 0 for the layer that declared it, then 1, 2 ... for those that share it
+  explicit operator bool() const { return index >= 0; }
 };
-/// The same of a state.
+
+/// A state that the plan has taken.
 struct StateId {
   int index = -1;
 };
-/// Memory of a worker: `per_row` floats for each of its rows, or `fixed` floats.
-struct BufferId {
-  std::int64_t offset = -1, per_row = 0, fixed = 0;
-  bool is_scratch = false;  ///< counted from the end of all saved memory
+
+/// Memory of one thread: `per_row` elements for each of its rows, or `fixed` elements.
+template <class T = float>
+struct Buffer {
+  std::int64_t offset = -1;  ///< in floats, a multiple of 16
+  std::int64_t per_row = 0, fixed = 0;
+  bool is_scratch = false;
 };
 
 }  // namespace trainer

@@ -27,9 +27,9 @@ class Positions final : public Layer {
   }
 
   void backward(ConstTensor, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
-    for (const Block& block : pass.blocks()) {
-      const Tensor gradient = pass.gradient(weight_, block);
-      column_sums(block.count, gradient.size(), dy.data() + block.first * gradient.size(), false,
+    for (const VirtualWorker& worker : pass.virtual_workers()) {
+      const Tensor gradient = pass.gradient(weight_, worker);
+      column_sums(worker.count, gradient.size(), dy.data() + worker.first * gradient.size(), false,
                   gradient.data());
     }
     if (!dx.empty() && dx.data() != dy.data()) std::ranges::copy(dy.span(), dx.data());

@@ -17,7 +17,7 @@ class Prelu final : public Layer {
   Shape setup(const Shape& sample, Plan& plan) override {
     channels_ = sample[sample.rank() - 1];
     // A shared slope is as many equal ones, whose gradients are added.
-    slopes_ = shared_ ? plan.scratch(0, channels_) : BufferId();
+    slopes_ = shared_ ? plan.scratch(0, channels_) : Buffer<>();
     weight_ = plan.parameter(
         {.name = "weight", .shape = {shared_ ? 1 : channels_}, .is_weight = false, .constant = first_});
     sums_ = plan.scratch(0, channels_);
@@ -35,9 +35,9 @@ class Prelu final : public Layer {
     const Tensor terms(pass.buffer(terms_).data(), dy.shape());
     prelu_backward(dy.size() / channels_, channels_, slopes(pass), x.data(), dy.data(), dx.data(),
                    terms.data());
-    for (const Block& block : pass.blocks()) {
-      const Tensor gradient = pass.gradient(weight_, block);
-      const ConstTensor mine = terms.rows(block.first, block.count);
+    for (const VirtualWorker& worker : pass.virtual_workers()) {
+      const Tensor gradient = pass.gradient(weight_, worker);
+      const ConstTensor mine = terms.rows(worker.first, worker.count);
       float* const sums = shared_ ? pass.buffer(sums_).data() : gradient.data();
       column_sums(mine.size() / channels_, channels_, mine.data(), false, sums);
       if (!shared_) continue;
@@ -59,7 +59,7 @@ class Prelu final : public Layer {
   bool shared_;
   std::int64_t channels_ = 0;
   ParameterId weight_;
-  BufferId slopes_, sums_, terms_;
+  Buffer<> slopes_, sums_, terms_;
 };
 
 const Registry<Layer>::Add registered{

@@ -1,4 +1,4 @@
-// rbm and reconstruct: a restricted Boltzmann machine, upwards and downwards.
+// rbm and reconstruct: a restricted Boltzmann machine as encoder and as decoder.
 #include <algorithm>
 #include <span>
 #include <string>
@@ -7,31 +7,22 @@
 #include "engine/math/gemm.h"
 #include "engine/math/uniform.h"
 #include "models/layers/layer.h"
+#include "models/layers/linear.h"
 
 namespace trainer {
 namespace {
 
-/// to = sigmoid(from W + bias), or of W transposed; W is (visible, hidden).
-void find_probabilities(std::int64_t rows, ConstTensor weight, bool upwards, const float* from,
-                        const float* bias, float* to) {
-  const std::int64_t visible = weight.shape()[0], hidden = weight.shape()[1];
-  const std::int64_t inputs = upwards ? visible : hidden, outputs = upwards ? hidden : visible;
-  gemm(Transpose::no, upwards ? Transpose::no : Transpose::yes, rows, outputs, inputs, from, inputs,
-       weight.data(), hidden, 0, to, outputs);
-  bias_activate(Activation::sigmoid, rows, outputs, to, bias, to);
+/// y = sigmoid(x W + bias)
+void find_probabilities(const Linear& product, std::int64_t units, const float* x, float* y,
+                        const Pass& pass) {
+  product.forward(x, y, pass);
+  bias_activate(Activation::sigmoid, pass.rows(), units, y, product.bias_values(pass), y);
 }
 
-/// The same for all rows of a worker, block by block.
-void find_all_probabilities(const Pass& pass, ParameterId weight, ParameterId bias, bool upwards,
-                            ConstTensor x, Tensor y) {
-  for (const Block& block : pass.blocks())
-    find_probabilities(block.count, pass.value(weight), upwards, x.data() + block.first * x.row_size(),
-                       pass.value(bias).data(), y.data() + block.first * y.row_size());
-}
-
-/// Units that are on or off, of which the input tells how likely the hidden ones are on. It learns by
-/// contrastive divergence (Hinton 2002, "Training products of experts by minimizing contrastive divergence"),
-/// to be like its input and unlike what it makes of that by itself; or by back-propagation, like any layer.
+/// Restricted Boltzmann machine: the probabilities sigmoid(x W + b) of its binary hidden units, (visible) ->
+/// (hidden). It learns by contrastive divergence (Hinton 2002, "Training products of experts by minimizing
+/// contrastive divergence"), whose positive phase is the input and whose negative phase is a few steps of
+/// Gibbs sampling; or by back-propagation.
 class Rbm final : public Layer {
  public:
   explicit Rbm(const Config& config)
@@ -51,94 +42,86 @@ class Rbm final : public Layer {
     bias_ = plan.parameter({.name = "bias", .shape = {hidden_}, .is_weight = false});
     visible_bias_ = plan.parameter({.name = "visible_bias", .shape = {visible_}, .is_weight = false});
     if (contrasts_) {
-      imagined_ = plan.scratch(visible_);
-      answer_ = plan.scratch(hidden_);
+      sampled_visible_ = plan.scratch(visible_);
+      sampled_hidden_ = plan.scratch(hidden_);
       drawn_ = plan.scratch(hidden_);
     }
+    up_ = Linear({1, visible_, hidden_}, weight_, bias_);
+    down_ = Linear({1, hidden_, visible_}, weight_, visible_bias_, true);
     flops_ = Plan::flops({visible_, hidden_});
     return {hidden_};
   }
   std::int64_t flops() const override { return flops_; }
 
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
-    find_all_probabilities(pass, weight_, bias_, true, x, y);
+    find_probabilities(up_, hidden_, x.data(), y.data(), pass);
   }
 
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override {
-    for (const Block& block : pass.blocks()) {
-      if (contrasts_)
-        contrast(x, y, block, pass);
-      else
-        propagate(x, y, dy, block, pass);
-      if (dx.empty()) continue;
-      float* const to = dx.data() + block.first * visible_;
-      if (contrasts_)
-        std::fill_n(to, block.count * visible_, 0.0f);  // layers below learn by themselves
-      else
-        gemm(Transpose::no, Transpose::yes, block.count, visible_, hidden_, dy.data() + block.first * hidden_,
-             hidden_, pass.value(weight_).data(), hidden_, 0, to, visible_);
+    if (contrasts_) {
+      contrast(x, y, pass);
+      std::ranges::fill(dx.span(), 0.0f);  // layers below learn by themselves
+      return;
     }
+    activate_backward(Activation::sigmoid, dy.size(), y.data(), dy.data(), dy.data());
+    up_.backward(x.data(), dy.data(), dx.data(), pass);
+    for (const VirtualWorker& worker : pass.virtual_workers())
+      if (!pass.adds_gradient(visible_bias_)) start(visible_bias_, worker, pass);
   }
 
  private:
-  /// Gradients from what the input and the machine's own imagination have in common, and what not.
-  void contrast(ConstTensor x, ConstTensor y, const Block& block, Pass& pass) const {
-    const RandomStream random = pass.random(name_);
-    const std::int64_t rows = block.count;
-    const float* const seen = x.data() + block.first * visible_;
-    const float* const stirred = y.data() + block.first * hidden_;
-    float* const imagined = pass.buffer(imagined_).data() + block.first * visible_;
-    float* const answer = pass.buffer(answer_).data() + block.first * hidden_;
-    float* const drawn = pass.buffer(drawn_).data() + block.first * hidden_;
+  /// Gradients of contrastive divergence: the correlations of the negative phase less those of the positive.
+  void contrast(ConstTensor x, ConstTensor y, Pass& pass) const {
+    float* const visible = pass.buffer(sampled_visible_).data();
+    float* const hidden = pass.buffer(sampled_hidden_).data();
     for (std::int64_t step = 0; step < steps_; ++step) {
-      const float* const probabilities = step == 0 ? stirred : answer;
-      for (std::int64_t row = 0; row < rows; ++row) {
-        const std::span<float> units(drawn + row * hidden_, static_cast<std::size_t>(hidden_));
-        const auto sample =
-            static_cast<std::uint64_t>(pass.samples()[static_cast<std::size_t>(block.first + row)]);
-        fill_uniform(random,
-                     (sample * static_cast<std::uint64_t>(steps_) + static_cast<std::uint64_t>(step)) *
-                         static_cast<std::uint64_t>(hidden_),
-                     units);
-        for (std::int64_t unit = 0; unit < hidden_; ++unit)
-          drawn[row * hidden_ + unit] =
-              drawn[row * hidden_ + unit] < probabilities[row * hidden_ + unit] ? 1.0f : 0.0f;
-      }
-      find_probabilities(rows, pass.value(weight_), false, drawn, pass.value(visible_bias_).data(), imagined);
-      find_probabilities(rows, pass.value(weight_), true, imagined, pass.value(bias_).data(), answer);
+      draw(step, step == 0 ? y.data() : hidden, pass);
+      find_probabilities(down_, visible_, pass.buffer(drawn_).data(), visible, pass);
+      find_probabilities(up_, hidden_, visible, hidden, pass);
     }
-    const auto subtract = [&](const float* ours, const float* theirs, std::int64_t units, ParameterId bias) {
-      float* const gradient = start(bias, block, pass);
-      for (std::int64_t row = 0; row < rows; ++row)
-        for (std::int64_t unit = 0; unit < units; ++unit)
-          gradient[unit] += ours[row * units + unit] - theirs[row * units + unit];
-      scale(units, 1.0f / static_cast<float>(pass.mean_rows()), gradient, gradient);
-    };
-    subtract(answer, stirred, hidden_, bias_);
-    subtract(imagined, seen, visible_, visible_bias_);
-    float* const gradient = start(weight_, block, pass);
-    const std::int64_t size = visible_ * hidden_;
-    gemm(Transpose::yes, Transpose::no, visible_, hidden_, rows, seen, visible_, stirred, hidden_, 0,
-         gradient, hidden_);
-    scale(size, -1, gradient, gradient);
-    gemm(Transpose::yes, Transpose::no, visible_, hidden_, rows, imagined, visible_, answer, hidden_, 1,
-         gradient, hidden_);
-    scale(size, 1.0f / static_cast<float>(pass.mean_rows()), gradient, gradient);
+    for (const VirtualWorker& worker : pass.virtual_workers()) {
+      const std::int64_t v = worker.first * visible_, h = worker.first * hidden_;
+      subtract(hidden + h, y.data() + h, hidden_, bias_, worker, pass);
+      subtract(visible + v, x.data() + v, visible_, visible_bias_, worker, pass);
+      float* const gradient = start(weight_, worker, pass);
+      const std::int64_t size = visible_ * hidden_;
+      gemm(Transpose::yes, Transpose::no, visible_, hidden_, worker.count, x.data() + v, visible_,
+           y.data() + h, hidden_, 0, gradient, hidden_);
+      scale(size, -1, gradient, gradient);
+      gemm(Transpose::yes, Transpose::no, visible_, hidden_, worker.count, visible + v, visible_, hidden + h,
+           hidden_, 1, gradient, hidden_);
+      scale(size, 1.0f / static_cast<float>(pass.mean_rows()), gradient, gradient);
+    }
   }
 
-  void propagate(ConstTensor x, ConstTensor y, Tensor dy, const Block& block, Pass& pass) const {
-    float* const slopes = dy.data() + block.first * hidden_;
-    activate_backward(Activation::sigmoid, block.count * hidden_, y.data() + block.first * hidden_, slopes,
-                      slopes);
-    gemm(Transpose::yes, Transpose::no, visible_, hidden_, block.count, x.data() + block.first * visible_,
-         visible_, slopes, hidden_, pass.adds_gradient(weight_) ? 1.0f : 0.0f,
-         pass.gradient(weight_, block).data(), hidden_);
-    column_sums(block.count, hidden_, slopes, false, pass.gradient(bias_, block).data());
-    if (!pass.adds_gradient(visible_bias_)) start(visible_bias_, block, pass);
+  /// Draws hidden units from their probabilities; the random numbers follow from sample and step.
+  void draw(std::int64_t step, const float* probabilities, const Pass& pass) const {
+    const RandomStream random = pass.random(name_);
+    float* const drawn = pass.buffer(drawn_).data();
+    for (std::int64_t row = 0; row < pass.rows(); ++row) {
+      const std::int64_t sample = pass.samples()[static_cast<std::size_t>(row)];
+      const std::span<float> units(drawn + row * hidden_, static_cast<std::size_t>(hidden_));
+      fill_uniform(random,
+                   static_cast<std::uint64_t>(sample * steps_ + step) * static_cast<std::uint64_t>(hidden_),
+                   units);
+      const float* const limits = probabilities + row * hidden_;
+      for (std::size_t unit = 0; unit < units.size(); ++unit)
+        units[unit] = units[unit] < limits[unit] ? 1.0f : 0.0f;
+    }
   }
 
-  static float* start(ParameterId id, const Block& block, const Pass& pass) {
-    const Tensor gradient = pass.gradient(id, block);
+  /// The gradient of a bias: the mean of negative - positive, (rows of the worker, units).
+  static void subtract(const float* negative, const float* positive, std::int64_t units, ParameterId bias,
+                       const VirtualWorker& worker, const Pass& pass) {
+    float* const gradient = start(bias, worker, pass);
+    for (std::int64_t row = 0; row < worker.count; ++row)
+      for (std::int64_t unit = 0; unit < units; ++unit)
+        gradient[unit] += negative[row * units + unit] - positive[row * units + unit];
+    scale(units, 1.0f / static_cast<float>(pass.mean_rows()), gradient, gradient);
+  }
+
+  static float* start(ParameterId id, const VirtualWorker& worker, const Pass& pass) {
+    const Tensor gradient = pass.gradient(id, worker);
     std::ranges::fill(gradient.span(), 0.0f);
     return gradient.data();
   }
@@ -148,10 +131,13 @@ class Rbm final : public Layer {
   std::int64_t visible_ = 0, hidden_, steps_, flops_ = 0;
   bool contrasts_;
   ParameterId weight_, bias_, visible_bias_;
-  BufferId imagined_, answer_, drawn_;
+  Buffer<> sampled_visible_, sampled_hidden_, drawn_;
+  Linear up_, down_;
 };
 
-/// What the hidden units of an rbm tell of its visible ones: sigmoid(x W^T + visible bias).
+/// The probabilities of the visible units of an rbm from its hidden ones: sigmoid(x W' + visible bias),
+/// (hidden)
+/// -> (visible).
 class Reconstruct final : public Layer {
  public:
   explicit Reconstruct(const Config& config) : config_(config), of_(config.get<std::string>("of")) {}
@@ -160,43 +146,31 @@ class Reconstruct final : public Layer {
     const auto weight = plan.share(of_ + ".weight"), bias = plan.share(of_ + ".visible_bias");
     if (!weight || !bias)
       config_.fail("of", "no rbm before this layer is named `" + of_ + "`", "the first one is rbm1");
-    weight_ = *weight;
-    bias_ = *bias;
-    const Shape shape = plan.parameter(weight_).shape;
+    const Shape shape = plan.parameter(*weight).shape;
     visible_ = shape[0];
     hidden_ = shape[1];
     if (sample.size() != hidden_)
       fail_to_fit(config_, plan, sample, of_ + " has " + std::to_string(hidden_) + " units");
+    down_ = Linear({1, hidden_, visible_}, *weight, *bias, true);
     flops_ = Plan::flops({visible_, hidden_});
     return {visible_};
   }
   std::int64_t flops() const override { return flops_; }
 
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
-    find_all_probabilities(pass, weight_, bias_, false, x, y);
+    find_probabilities(down_, visible_, x.data(), y.data(), pass);
   }
 
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override {
-    for (const Block& block : pass.blocks()) {
-      float* const slopes = dy.data() + block.first * visible_;
-      activate_backward(Activation::sigmoid, block.count * visible_, y.data() + block.first * visible_,
-                        slopes, slopes);
-      gemm(Transpose::yes, Transpose::no, visible_, hidden_, block.count, slopes, visible_,
-           x.data() + block.first * hidden_, hidden_, pass.adds_gradient(weight_) ? 1.0f : 0.0f,
-           pass.gradient(weight_, block).data(), hidden_);
-      column_sums(block.count, visible_, slopes, pass.adds_gradient(bias_),
-                  pass.gradient(bias_, block).data());
-      if (!dx.empty())
-        gemm(Transpose::no, Transpose::no, block.count, hidden_, visible_, slopes, visible_,
-             pass.value(weight_).data(), hidden_, 0, dx.data() + block.first * hidden_, hidden_);
-    }
+    activate_backward(Activation::sigmoid, dy.size(), y.data(), dy.data(), dy.data());
+    down_.backward(x.data(), dy.data(), dx.data(), pass);
   }
 
  private:
   Config config_;
   std::string of_;
   std::int64_t visible_ = 0, hidden_ = 0, flops_ = 0;
-  ParameterId weight_, bias_;
+  Linear down_;
 };
 
 const Registry<Layer>::Add rbm{
@@ -205,13 +179,13 @@ const Registry<Layer>::Add rbm{
          "restricted Boltzmann machine: from visible units in [0, 1] the probabilities of its hidden units",
      .primary = "units",
      .settings =
-         {integer("units", "how many hidden units").at_least(1).at_most(1e9),
+         {integer("units", "number of hidden units").at_least(1).at_most(1e9),
           choice("learn",
-                 "contrast: by contrastive divergence, whatever comes behind; backprop: like a dense layer "
-                 "with sigmoid",
+                 "contrast: by contrastive divergence, whatever the loss; backprop: like a dense layer with "
+                 "sigmoid",
                  {"contrast", "backprop"})
               .fallback("contrast"),
-          integer("steps", "so many times it goes down and up for a contrast")
+          integer("steps", "steps of Gibbs sampling for contrastive divergence")
               .at_least(1)
               .at_most(1000)
               .fallback("1")}},
@@ -219,8 +193,8 @@ const Registry<Layer>::Add rbm{
 
 const Registry<Layer>::Add reconstruct{
     {.name = "reconstruct",
-     .help =
-         "an rbm backwards: from its hidden units the probabilities of the visible ones, with its weights",
+     .help = "the decoder of an rbm: from its hidden units the probabilities of the visible ones, with its "
+             "weights",
      .primary = "of",
      .settings = {text("of", "name of the rbm")}},
     [](const Config& config) { return std::make_unique<Reconstruct>(config); }};

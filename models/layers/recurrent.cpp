@@ -1,6 +1,6 @@
-// rnn, lstm and gru: layers and directions of cells that go along a sequence. Within a block of samples
-// everything lies by time step, so that the products with inputs are one for all steps, and those with what a
-// cell remembers have neighbouring rows.
+// rnn, lstm and gru: levels and directions of cells along a sequence. The rows of a virtual worker lie by
+// time step, so that the products with inputs are one for all steps, and those with the recurrent state have
+// contiguous rows.
 #include "engine/math/recurrent.h"
 
 #include <fmt/format.h>
@@ -16,23 +16,24 @@
 #include "models/layers/activation_setting.h"
 #include "models/layers/kept_state.h"
 #include "models/layers/layer.h"
+#include "models/layers/linear.h"
 
 namespace trainer {
 namespace {
 
-/// What one step of a cell sees, for some samples; its numbers of units lie `step` apart in h and dh.
+/// One time step of a cell for some rows, which lie `step` apart in h and dh.
 struct CellStep {
   std::int64_t rows = 0, units = 0, step = 0;
   const float *bias = nullptr, *recurrent_bias = nullptr;
-  float* gates = nullptr;                       ///< (rows, gates units)
-  float* recurrent = nullptr;                   ///< the same, for cells that keep the recurrent product apart
+  float* gates = nullptr;      ///< (rows, gates units)
+  float* recurrent = nullptr;  ///< the same, for cells that keep the recurrent product by itself
   float *cell = nullptr, *bent_cell = nullptr;  ///< (rows, units), for cells with a memory
   const float* cell_before = nullptr;
   const float* h_before = nullptr;
   std::int64_t h_before_step = 0;
 };
 
-/// How gates become outputs. PyTorch's formulas, names and orders of gates.
+/// How gates become outputs: formulas, names and order of gates as in PyTorch.
 class Cell {
  public:
   virtual ~Cell() = default;
@@ -40,8 +41,7 @@ class Cell {
   virtual bool has_memory() const { return false; }
   virtual bool keeps_recurrent_apart() const { return false; }
   virtual void forward(const CellStep& step, float* h) const = 0;
-  /// Gates become their gradients; `dcell` is carried from step to step. dh_before, which may be null, is
-  /// added to.
+  /// Gates become their gradients; `dcell` passes from step to step. Adds to dh_before unless it is null.
   virtual void backward(const CellStep& step, const float* dh, float* dcell, float* dh_before) const = 0;
 };
 
@@ -100,22 +100,25 @@ void swap_outer(std::int64_t outer, std::int64_t inner, std::int64_t width, cons
       std::copy_n(x + (o * inner + i) * width, width, y + (i * outer + o) * width);
 }
 
-/// Where a block's part of a buffer begins.
-float* part(BufferId id, const Block& block, const Pass& pass) {
-  return pass.buffer(id).data() + block.first * id.per_row;
+/// Where the rows of a virtual worker begin in a buffer.
+float* part(Buffer<> id, const VirtualWorker& worker, const Pass& pass) {
+  return pass.buffer(id).data() + worker.first * id.per_row;
 }
 
 /// One layer of a stack in one direction.
 struct Direction {
   bool reversed = false;
   std::int64_t inputs = 0;
-  ParameterId weight_ih, weight_hh, bias_ih, bias_hh;
-  BufferId gates, recurrent, cell, bent_cell;
+  Linear input_product;
+  ParameterId weight_hh, bias_ih, bias_hh;
+  Buffer<> gates, recurrent, cell, bent_cell;
 
-  /// The time step that is taken as number s of `steps`.
+  /// The position of the sequence in step s of `steps`.
   std::int64_t time(std::int64_t s, std::int64_t steps) const { return reversed ? steps - 1 - s : s; }
 };
 
+/// A stack of recurrent levels in one or two directions: (T, C) -> (T, directions units), or the last output
+/// alone, (directions units). Rnn: Elman 1990; lstm: Hochreiter and Schmidhuber 1997; gru: Cho et al. 2014.
 class Recurrent final : public Layer {
  public:
   Recurrent(const Config& config, std::unique_ptr<Cell> cell)
@@ -128,14 +131,14 @@ class Recurrent final : public Layer {
         gives_last_(config.get<std::string>("output") == "last"),
         truncate_(config.has("truncate") ? config.get<std::int64_t>("truncate") : 0) {
     if (!config.get<bool>("keep_state")) return;
-    if (directions_ > 1)
-      config.fail("keep_state", "the direction that begins at the end has no state to go on from");
+    if (directions_ > 1) config.fail("keep_state", "the backward direction has no state to resume from");
     kept_.emplace(layers_, units_, cell_->has_memory() ? 2 : 1);
   }
 
   Shape setup(const Shape& sample, Plan& plan) override {
     if (sample.rank() != 2)
-      fail_to_fit(config_, plan, sample, "it wants a sequence of vectors", "`embedding` makes one of tokens");
+      fail_to_fit(config_, plan, sample, "it requires a sequence of vectors",
+                  "`embedding` makes one of tokens");
     steps_ = sample[0];
     inputs_ = sample[1];
     const std::int64_t width = Shape{directions_, units_}.size();
@@ -149,7 +152,7 @@ class Recurrent final : public Layer {
     }
     x_by_time_ = plan.saved(Shape{steps_, inputs_}.size());
     const std::int64_t widest = std::max(width, inputs_);
-    for (BufferId& gradient : gradients_) gradient = plan.scratch(Shape{steps_, widest}.size());
+    for (Buffer<>& gradient : gradients_) gradient = plan.scratch(Shape{steps_, widest}.size());
     zeros_ = plan.scratch(units_);
     dcell_ = plan.scratch(units_);
     biases_ = plan.scratch(0, 2 * gate_units);
@@ -160,43 +163,42 @@ class Recurrent final : public Layer {
   }
 
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
-    for (const Block& block : pass.blocks()) {
-      if (block.count == 0) continue;
-      if (kept_) kept_->begin(block, pass);
-      float* const x_by_time = part(x_by_time_, block, pass);
-      swap_outer(block.count, steps_, inputs_, x.data() + block.first * steps_ * inputs_, x_by_time);
-      std::ranges::fill(pass.buffer(zeros_).rows(0, block.count).span(), 0.0f);
+    for (const VirtualWorker& worker : pass.virtual_workers()) {
+      if (worker.count == 0) continue;
+      if (kept_) kept_->begin(worker, pass);
+      float* const x_by_time = part(x_by_time_, worker, pass);
+      swap_outer(worker.count, steps_, inputs_, x.data() + worker.first * steps_ * inputs_, x_by_time);
+      std::ranges::fill(pass.buffer(zeros_).rows(0, worker.count).span(), 0.0f);
       const float* input = x_by_time;
       for (std::int64_t level = 0; level < layers_; ++level) {
-        for (std::int64_t d = 0; d < directions_; ++d) run(level, d, input, block, pass);
-        input = part(outputs_[index(level)], block, pass);
+        for (std::int64_t d = 0; d < directions_; ++d) run(level, d, input, worker, pass);
+        input = part(outputs_[index(level)], worker, pass);
       }
-      give(block, input, y, pass);
+      give(worker, input, y, pass);
     }
     if (kept_ && pass.training()) keep_state(pass);
   }
 
   void backward(ConstTensor, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
-    for (const Block& block : pass.blocks()) {
+    for (const VirtualWorker& worker : pass.virtual_workers()) {
       float* dh = pass.buffer(gradients_[0]).data();
       float* below = pass.buffer(gradients_[1]).data();
-      take(block, dy, dh, pass);
+      take(worker, dy, dh, pass);
       for (std::int64_t level = layers_; level-- > 0;) {
-        const bool wanted = level > 0 || !dx.empty();
-        const float* const input = part(level > 0 ? outputs_[index(level - 1)] : x_by_time_, block, pass);
+        const bool needed = level > 0 || !dx.empty();
+        const float* const input = part(level > 0 ? outputs_[index(level - 1)] : x_by_time_, worker, pass);
         for (std::int64_t d = 0; d < directions_; ++d) {
-          run_back(level, d, input, dh, block, pass);
-          if (wanted && block.count > 0) {
+          run_back(level, d, input, dh, worker, pass);
+          if (needed && worker.count > 0) {
             const Direction& direction = at(level, d);
-            gemm(Transpose::no, Transpose::yes, steps_ * block.count, direction.inputs, gate_width(),
-                 part(direction.gates, block, pass), gate_width(), pass.value(direction.weight_ih).data(),
-                 gate_width(), d > 0 ? 1.0f : 0.0f, below, direction.inputs);
+            direction.input_product.backward_lines(steps_ * worker.count, part(direction.gates, worker, pass),
+                                                   d > 0, below, pass);
           }
         }
         std::swap(dh, below);
       }
       if (!dx.empty())
-        swap_outer(steps_, block.count, inputs_, dh, dx.data() + block.first * steps_ * inputs_);
+        swap_outer(steps_, worker.count, inputs_, dh, dx.data() + worker.first * steps_ * inputs_);
     }
   }
 
@@ -213,19 +215,14 @@ class Recurrent final : public Layer {
     const std::string suffix = fmt::format("_l{}{}", level, reversed ? "_reverse" : "");
     const std::int64_t gates = gate_width();
     const auto weight = [&](const char* name, std::int64_t from) {
-      return plan.parameter({.name = name + suffix,
-                             .shape = {from, gates},
-                             .layout = FileLayout::dense,
-                             .fan_in = from,
-                             .fan_out = gates});
+      return plan.parameter(Linear::weight({steps_, from, gates}, name + suffix));
     };
     const auto bias = [&](const char* name) {
-      return has_bias_ ? plan.parameter({.name = name + suffix, .shape = {gates}, .is_weight = false})
-                       : ParameterId{};
+      return has_bias_ ? plan.parameter(Linear::bias(gates, name + suffix)) : ParameterId{};
     };
     const std::int64_t along = Shape{steps_, gates}.size();
     Direction direction{.reversed = reversed, .inputs = inputs};
-    direction.weight_ih = weight("weight_ih", inputs);
+    direction.input_product = Linear({steps_, inputs, gates}, weight("weight_ih", inputs), {});
     direction.weight_hh = weight("weight_hh", units_);
     direction.bias_ih = bias("bias_ih");
     direction.bias_hh = bias("bias_hh");
@@ -238,7 +235,7 @@ class Recurrent final : public Layer {
     return direction;
   }
 
-  /// Both biases: added up where the products are, too.
+  /// Both biases; their sum where the cell adds both products.
   float* load_biases(const Direction& direction, const Pass& pass) const {
     const Tensor biases = pass.buffer(biases_);
     if (!has_bias_) {
@@ -256,12 +253,12 @@ class Recurrent final : public Layer {
     return biases.data();
   }
 
-  CellStep cell_step(std::int64_t level, std::int64_t d, std::int64_t s, const Block& block,
+  CellStep cell_step(std::int64_t level, std::int64_t d, std::int64_t s, const VirtualWorker& worker,
                      const Pass& pass) const {
     const Direction& direction = at(level, d);
-    const std::int64_t rows = block.count, time = direction.time(s, steps_);
-    const auto by_time = [&](BufferId id, std::int64_t t, std::int64_t width) {
-      return part(id, block, pass) + t * rows * width;
+    const std::int64_t rows = worker.count, time = direction.time(s, steps_);
+    const auto by_time = [&](Buffer<> id, std::int64_t t, std::int64_t width) {
+      return part(id, worker, pass) + t * rows * width;
     };
     CellStep step{.rows = rows, .units = units_, .step = width()};
     step.gates = by_time(direction.gates, time, gate_width());
@@ -272,72 +269,72 @@ class Recurrent final : public Layer {
       step.cell = by_time(direction.cell, time, units_);
       step.bent_cell = by_time(direction.bent_cell, time, units_);
       step.cell_before = s > 0   ? by_time(direction.cell, before, units_)
-                         : kept_ ? kept_->at_begin(level, 1, block, pass)
+                         : kept_ ? kept_->at_begin(level, 1, worker, pass)
                                  : zeros;
     }
     step.h_before = s > 0   ? by_time(outputs_[index(level)], before, width()) + d * units_
-                    : kept_ ? kept_->at_begin(level, 0, block, pass)
+                    : kept_ ? kept_->at_begin(level, 0, worker, pass)
                             : zeros;
     step.h_before_step = s > 0 ? width() : units_;
     return step;
   }
 
-  void run(std::int64_t level, std::int64_t d, const float* input, const Block& block,
+  void run(std::int64_t level, std::int64_t d, const float* input, const VirtualWorker& worker,
            const Pass& pass) const {
     const Direction& direction = at(level, d);
-    gemm(Transpose::no, Transpose::no, steps_ * block.count, gate_width(), direction.inputs, input,
-         direction.inputs, pass.value(direction.weight_ih).data(), gate_width(), 0,
-         part(direction.gates, block, pass), gate_width());
+    direction.input_product.forward_lines(steps_ * worker.count, input, part(direction.gates, worker, pass),
+                                          pass);
     const float* const biases = load_biases(direction, pass);
     const bool apart = cell_->keeps_recurrent_apart();
     const SharedFactor weight_hh(Transpose::no, units_, gate_width(), pass.value(direction.weight_hh).data(),
                                  gate_width(), pass.buffer(factor_).data());
     for (std::int64_t s = 0; s < steps_; ++s) {
-      CellStep step = cell_step(level, d, s, block, pass);
+      CellStep step = cell_step(level, d, s, worker, pass);
       step.bias = biases;
       step.recurrent_bias = biases + gate_width();
       if (s > 0 || kept_)
-        weight_hh.multiply(block.count, step.h_before, step.h_before_step, apart ? 0.0f : 1.0f,
+        weight_hh.multiply(worker.count, step.h_before, step.h_before_step, apart ? 0.0f : 1.0f,
                            apart ? step.recurrent : step.gates, gate_width());
       else if (apart)
-        std::fill_n(step.recurrent, block.count * gate_width(), 0.0f);
-      float* const h = part(outputs_[index(level)], block, pass) +
-                       direction.time(s, steps_) * block.count * width() + d * units_;
+        std::fill_n(step.recurrent, worker.count * gate_width(), 0.0f);
+      float* const h = part(outputs_[index(level)], worker, pass) +
+                       direction.time(s, steps_) * worker.count * width() + d * units_;
       cell_->forward(step, h);
-      clear_ended(direction.time(s, steps_), block, h, step.cell, pass);
+      clear_ended(direction.time(s, steps_), worker, h, step.cell, pass);
     }
   }
 
-  /// Rows that have no such time step any more, only padding, give and remember nothing, so that the other
-  /// direction begins where they end. The same for what comes back: `h` and `cell` may be gradients.
-  void clear_ended(std::int64_t time, const Block& block, float* h, float* cell, const Pass& pass) const {
+  /// Zeros for rows that are padding at this time step, so that the backward direction begins at their end.
+  /// `h` and `cell` may be gradients.
+  void clear_ended(std::int64_t time, const VirtualWorker& worker, float* h, float* cell,
+                   const Pass& pass) const {
     if (!pass.has_lengths()) return;
-    for (std::int64_t row = 0; row < block.count; ++row) {
-      if (time < pass.length(block.first + row, steps_)) continue;
+    for (std::int64_t row = 0; row < worker.count; ++row) {
+      if (time < pass.length(worker.first + row, steps_)) continue;
       std::fill_n(h + row * width(), units_, 0.0f);
       if (cell) std::fill_n(cell + row * units_, units_, 0.0f);
     }
   }
 
-  /// From the gradient of a level's outputs, dh (steps, rows, width), to those of a direction's gates and
-  /// parameters.
-  void run_back(std::int64_t level, std::int64_t d, const float* input, float* dh, const Block& block,
-                const Pass& pass) const {
+  /// Back-propagation through time: from the gradient of a level's outputs, dh (steps, rows, width), to those
+  /// of a direction's gates and parameters.
+  void run_back(std::int64_t level, std::int64_t d, const float* input, float* dh,
+                const VirtualWorker& worker, const Pass& pass) const {
     const Direction& direction = at(level, d);
-    const std::int64_t rows = block.count, gates = gate_width();
+    const std::int64_t rows = worker.count, gates = gate_width();
     const SharedFactor weight_hh(Transpose::yes, gates, units_, pass.value(direction.weight_hh).data(), gates,
                                  pass.buffer(factor_).data());
     float* const dcell = pass.buffer(dcell_).data();
     std::fill_n(dcell, rows * units_, 0.0f);
     std::fill_n(pass.buffer(zeros_).data(), rows * units_, 0.0f);
     for (std::int64_t s = rows > 0 ? steps_ : 0; s-- > 0;) {
-      const CellStep step = cell_step(level, d, s, block, pass);
+      const CellStep step = cell_step(level, d, s, worker, pass);
       const auto dh_at = [&](std::int64_t number) {
         return dh + direction.time(number, steps_) * rows * width() + d * units_;
       };
       const bool carries = s > 0 && (truncate_ == 0 || s % truncate_ != 0);
       float* const before = carries ? dh_at(s - 1) : nullptr;
-      clear_ended(direction.time(s, steps_), block, dh_at(s), dcell, pass);
+      clear_ended(direction.time(s, steps_), worker, dh_at(s), dcell, pass);
       cell_->backward(step, dh_at(s), dcell, before);
       if (carries)
         weight_hh.multiply(rows, cell_->keeps_recurrent_apart() ? step.recurrent : step.gates, gates, 1,
@@ -345,73 +342,73 @@ class Recurrent final : public Layer {
       else
         std::fill_n(dcell, rows * units_, 0.0f);
     }
-    give_gradients(level, d, input, block, pass);
+    give_gradients(level, d, input, worker, pass);
   }
 
-  void give_gradients(std::int64_t level, std::int64_t d, const float* input, const Block& block,
+  void give_gradients(std::int64_t level, std::int64_t d, const float* input, const VirtualWorker& worker,
                       const Pass& pass) const {
     const Direction& direction = at(level, d);
-    const std::int64_t rows = block.count, gates = gate_width();
-    const float* const by_input = part(direction.gates, block, pass);
+    const std::int64_t rows = worker.count, gates = gate_width();
+    const float* const by_input = part(direction.gates, worker, pass);
     const float* const by_recurrent =
-        cell_->keeps_recurrent_apart() ? part(direction.recurrent, block, pass) : by_input;
-    gemm(Transpose::yes, Transpose::no, direction.inputs, gates, steps_ * rows, input, direction.inputs,
-         by_input, gates, 0, pass.gradient(direction.weight_ih, block).data(), gates);
-    // Every output but the last in this direction met the gates one step later.
+        cell_->keeps_recurrent_apart() ? part(direction.recurrent, worker, pass) : by_input;
+    direction.input_product.weight_gradient_of_lines(steps_ * rows, input, by_input, worker, pass);
+    // Every output but the last in this direction enters the gates one step later.
     const std::int64_t later = rows * gates, earlier = rows * width();
-    const float* const h = part(outputs_[index(level)], block, pass) + d * units_;
+    const float* const h = part(outputs_[index(level)], worker, pass) + d * units_;
     gemm(Transpose::yes, Transpose::no, units_, gates, (steps_ - 1) * rows,
          h + (direction.reversed ? earlier : 0), width(), by_recurrent + (direction.reversed ? 0 : later),
-         gates, 0, pass.gradient(direction.weight_hh, block).data(), gates);
+         gates, 0, pass.gradient(direction.weight_hh, worker).data(), gates);
     if (kept_ && rows > 0)
-      gemm(Transpose::yes, Transpose::no, units_, gates, rows, kept_->at_begin(level, 0, block, pass), units_,
-           by_recurrent, gates, 1, pass.gradient(direction.weight_hh, block).data(), gates);
+      gemm(Transpose::yes, Transpose::no, units_, gates, rows, kept_->at_begin(level, 0, worker, pass),
+           units_, by_recurrent, gates, 1, pass.gradient(direction.weight_hh, worker).data(), gates);
     if (!has_bias_) return;
-    const Tensor bias = pass.gradient(direction.bias_ih, block);
+    const Tensor bias = pass.gradient(direction.bias_ih, worker);
     column_sums(steps_ * rows, gates, by_input, false, bias.data());
-    const Tensor recurrent_bias = pass.gradient(direction.bias_hh, block);
+    const Tensor recurrent_bias = pass.gradient(direction.bias_hh, worker);
     if (cell_->keeps_recurrent_apart())
       column_sums(steps_ * rows, gates, by_recurrent, false, recurrent_bias.data());
     else
       std::ranges::copy(bias.span(), recurrent_bias.data());
   }
 
-  /// Tells what all rows remember at the end of their sequences.
+  /// Stores the state of all rows at the end of their sequences.
   void keep_state(Pass& pass) const {
-    kept_->keep(pass, [&](const Block& block, std::int64_t row, std::int64_t level, std::int64_t kind) {
-      const BufferId id = kind > 0 ? at(level, 0).cell : outputs_[index(level)];
-      return part(id, block, pass) + ((steps_ - 1) * block.count + row) * units_;
-    });
+    kept_->keep(pass,
+                [&](const VirtualWorker& worker, std::int64_t row, std::int64_t level, std::int64_t kind) {
+                  const Buffer<> id = kind > 0 ? at(level, 0).cell : outputs_[index(level)];
+                  return part(id, worker, pass) + ((steps_ - 1) * worker.count + row) * units_;
+                });
   }
 
-  /// A block's outputs of the last level, by time, to y.
-  void give(const Block& block, const float* outputs, Tensor y, const Pass& pass) const {
-    const std::int64_t rows = block.count;
+  /// The outputs of the last level, by time, to y.
+  void give(const VirtualWorker& worker, const float* outputs, Tensor y, const Pass& pass) const {
+    const std::int64_t rows = worker.count;
     if (!gives_last_)
-      return swap_outer(steps_, rows, width(), outputs, y.data() + block.first * steps_ * width());
-    for_each_last(block, pass, [&](std::int64_t by_time, std::int64_t at) {
-      std::copy_n(outputs + by_time, units_, y.data() + block.first * width() + at);
+      return swap_outer(steps_, rows, width(), outputs, y.data() + worker.first * steps_ * width());
+    for_each_last(worker, pass, [&](std::int64_t by_time, std::int64_t at) {
+      std::copy_n(outputs + by_time, units_, y.data() + worker.first * width() + at);
     });
   }
 
   /// The gradient of those outputs from dy.
-  void take(const Block& block, Tensor dy, float* dh, const Pass& pass) const {
-    const std::int64_t rows = block.count;
+  void take(const VirtualWorker& worker, Tensor dy, float* dh, const Pass& pass) const {
+    const std::int64_t rows = worker.count;
     if (!gives_last_)
-      return swap_outer(rows, steps_, width(), dy.data() + block.first * steps_ * width(), dh);
+      return swap_outer(rows, steps_, width(), dy.data() + worker.first * steps_ * width(), dh);
     std::fill_n(dh, steps_ * rows * width(), 0.0f);
-    for_each_last(block, pass, [&](std::int64_t by_time, std::int64_t at) {
-      std::copy_n(dy.data() + block.first * width() + at, units_, dh + by_time);
+    for_each_last(worker, pass, [&](std::int64_t by_time, std::int64_t at) {
+      std::copy_n(dy.data() + worker.first * width() + at, units_, dh + by_time);
     });
   }
 
-  /// visit(place in outputs by time, place in y) for what each direction gives at its end.
+  /// visit(place in outputs by time, place in y) for the last output of each direction.
   template <class Visit>
-  void for_each_last(const Block& block, const Pass& pass, Visit visit) const {
+  void for_each_last(const VirtualWorker& worker, const Pass& pass, Visit visit) const {
     for (std::int64_t d = 0; d < directions_; ++d)
-      for (std::int64_t row = 0; row < block.count; ++row) {
-        const std::int64_t last = d > 0 ? 0 : pass.length(block.first + row, steps_) - 1;
-        visit((last * block.count + row) * width() + d * units_, row * width() + d * units_);
+      for (std::int64_t row = 0; row < worker.count; ++row) {
+        const std::int64_t last = d > 0 ? 0 : pass.length(worker.first + row, steps_) - 1;
+        visit((last * worker.count + row) * width() + d * units_, row * width() + d * units_);
       }
   }
 
@@ -423,28 +420,26 @@ class Recurrent final : public Layer {
   std::optional<KeptState> kept_;
   std::int64_t steps_ = 0, inputs_ = 0, flops_ = 0;
   std::vector<Direction> stack_;   // by level, then direction
-  std::vector<BufferId> outputs_;  // of each level: (steps, rows, width)
-  BufferId x_by_time_;
-  BufferId gradients_[2], zeros_, dcell_, biases_, factor_;
+  std::vector<Buffer<>> outputs_;  // of each level: (steps, rows, width)
+  Buffer<> x_by_time_;
+  Buffer<> gradients_[2], zeros_, dcell_, biases_, factor_;
 };
 
 std::vector<Setting> settings_of(std::vector<Setting> more = {}) {
   std::vector<Setting> settings{
-      integer("units", "outputs of one direction").at_least(1).at_most(1e6),
-      integer("layers", "how many lie one upon the other").at_least(1).at_most(1000).fallback("1"),
-      boolean("bidirectional", "another one goes from the end to the beginning; outputs lie side by side")
-          .fallback("false"),
+      integer("units", "number of outputs of a direction").at_least(1).at_most(1e6),
+      integer("layers", "number of stacked layers").at_least(1).at_most(1000).fallback("1"),
+      boolean("bidirectional", "add a backward direction, whose outputs are concatenated").fallback("false"),
       boolean("bias", "add biases to the gates").fallback("true"),
-      choice("output", "all positions of the sequence, or what comes out at the end of it",
-             {"sequence", "last"})
+      choice("output", "the outputs of all positions, or the last one", {"sequence", "last"})
           .fallback("sequence"),
-      integer("truncate", "gradients go back no further than to the last multiple of so many steps")
+      integer("truncate", "truncated back-propagation: gradients stop at multiples of so many steps")
           .at_least(1)
           .at_most(1e6)
           .optional(),
       boolean("keep_state",
-              "training goes on with what a row remembered at the end of the batch before, while its samples "
-              "follow one another (data.streams); the gradient stays within a batch")
+              "training carries the state of a row to the next batch while its samples are consecutive "
+              "(data.streams); gradients stay within a batch")
           .fallback("false")};
   settings.insert(settings.end(), more.begin(), more.end());
   return settings;
@@ -452,24 +447,24 @@ std::vector<Setting> settings_of(std::vector<Setting> more = {}) {
 
 const Registry<Layer>::Add rnn{
     {.name = "rnn",
-     .help = "a plain recurrent layer: h = f(x W + h_before U + b)",
+     .help = "Elman recurrent layer: h(t) = f(x(t) W + h(t-1) U + b)",
      .primary = "units",
-     .settings =
-         settings_of({choice("activation", "the function f", {"tanh", "relu", "sigmoid"}).fallback("tanh")})},
+     .settings = settings_of(
+         {choice("activation", "the activation f", {"tanh", "relu", "sigmoid"}).fallback("tanh")})},
     [](const Config& config) {
       return std::make_unique<Recurrent>(config, std::make_unique<RnnCell>(activation_of(config)));
     }};
 
 const Registry<Layer>::Add lstm{
     {.name = "lstm",
-     .help = "long short-term memory: a recurrent layer whose gates decide what it remembers",
+     .help = "long short-term memory (Hochreiter and Schmidhuber 1997)",
      .primary = "units",
      .settings = settings_of()},
     [](const Config& config) { return std::make_unique<Recurrent>(config, std::make_unique<LstmCell>()); }};
 
 const Registry<Layer>::Add gru{
     {.name = "gru",
-     .help = "gated recurrent units: as lstm, with two gates and no memory besides the output",
+     .help = "gated recurrent units (Cho et al. 2014)",
      .primary = "units",
      .settings = settings_of()},
     [](const Config& config) { return std::make_unique<Recurrent>(config, std::make_unique<GruCell>()); }};

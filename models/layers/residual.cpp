@@ -1,8 +1,12 @@
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "engine/math/elementwise.h"
 #include "models/layers/conv.h"
-#include "models/network/sequence.h"
+#include "models/layers/sequence.h"
 
 namespace trainer {
 namespace {
@@ -52,28 +56,26 @@ class PadShortcut final : public Layer {
   ConvSettings::Extents stride_;
 };
 
-/// y = body(x) + shortcut(x). In training the body of a sample can be left out (Huang et al. 2016, "Deep
-/// networks with stochastic depth").
-class Residual final : public Layer {
+/// y = body(x) + shortcut(x) (He et al. 2015). In training the body of a sample can be left out (Huang et al.
+/// 2016, "Deep networks with stochastic depth").
+class Residual final : public CompositeLayer {
  public:
   explicit Residual(const Config& config)
       : config_(config), body_(config.items("body")), drop_(config.get<float>("drop")) {
     if (body_.entries().empty()) config.fail("body", "the body of a residual has no layers");
+    const Config shortcut = config.at("shortcut");
+    if (shortcut.type() == "layers") shortcut_layers_.emplace(shortcut.items());
   }
 
   Shape setup(const Shape& sample, Plan& plan) override {
-    const Plan::Current self = plan.current();
-    name_ = self.name;
+    name_ = plan.layer_name();
     if (drop_ > 0) kept_ = plan.saved(1);
     const Shape output = body_.setup(sample, plan);
-    make_shortcut(sample, output, plan);
-    if (shortcut_) {
-      plan.begin_layer(&config_, "shortcut", self.name + ".shortcut");
-      shortcut_->setup(sample, plan);
-      shortcut_reads_x_ = plan.current().traits.reads_x;
-      plan.resume(self);
-    }
-    // The body's last layer may want its output in backward, and y holds the sum.
+    if (shortcut_layers_)
+      setup_shortcut_layers(sample, output, plan);
+    else
+      setup_shortcut(sample, output, plan);
+    // Backward of the body's last layer may read its output, and y holds the sum.
     if (body_.reads_output()) body_y_ = plan.saved(output.size());
     addend_ = plan.scratch(std::max(sample.size(), output.size()));
     plan.backward_reads(body_.reads_input() || shortcut_reads_x_, false);
@@ -84,9 +86,9 @@ class Residual final : public Layer {
     const Tensor body_y = output_of_body(y, pass);
     body_.forward(x, body_y, pass);
     ConstTensor added = x;
-    if (shortcut_) {
-      const Tensor shortcut_y(pass.buffer(addend_).data(), y.shape());
-      shortcut_->forward(x, shortcut_y, pass);
+    if (Layer* const shortcut = shortcut_layer()) {
+      const Tensor shortcut_y(pass.buffer(shortcut_layers_ ? shortcut_y_ : addend_).data(), y.shape());
+      shortcut->forward(x, shortcut_y, pass);
       added = shortcut_y;
     }
     if (drop_ > 0 && pass.training()) {
@@ -99,27 +101,63 @@ class Residual final : public Layer {
   }
 
   void backward(ConstTensor x, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
-    // What the shortcut gives to dx is put aside first, since the body may overwrite dy; no shortcut does.
+    // The body may overwrite dy, so the shortcut's part of dx is computed first.
     const Tensor addend = dx.empty() ? Tensor() : Tensor(pass.buffer(addend_).data(), dx.shape());
-    if (shortcut_)
+    if (shortcut_layers_) {
+      const Tensor shortcut_dy(pass.buffer(shortcut_dy_).data(), dy.shape());
+      std::ranges::copy(dy.span(), shortcut_dy.data());
+      shortcut_layers_->backward(x, pass.buffer(shortcut_y_).as(dy.shape()), shortcut_dy, addend, pass);
+    } else if (shortcut_) {
       shortcut_->backward(x, ConstTensor(), dy, addend, pass);
-    else if (!dx.empty())
+    } else if (!dx.empty()) {
       std::ranges::copy(dy.span(), addend.data());
+    }
     if (drop_ > 0) scale_rows(dy, dy, pass);
     body_.backward(x, output_of_body(Tensor(nullptr, dy.shape()), pass), dy, dx, pass);
     if (!dx.empty()) accumulate(dx.size(), addend.data(), dx.data());
   }
 
-  std::int64_t flops() const override { return body_.flops() + (shortcut_ ? shortcut_->flops() : 0); }
+  std::vector<Sequence*> sequences() override {
+    std::vector<Sequence*> result{&body_};
+    if (shortcut_layers_) result.push_back(&*shortcut_layers_);
+    return result;
+  }
+  std::int64_t flops() const override {
+    const Layer* const shortcut = shortcut_layer();
+    return body_.flops() + (shortcut ? shortcut->flops() : 0);
+  }
 
  private:
-  void make_shortcut(const Shape& input, const Shape& output, const Plan& plan) {
-    const auto kind = config_.get<std::string>("shortcut");
+  const Layer* shortcut_layer() const { return shortcut_layers_ ? &*shortcut_layers_ : shortcut_.get(); }
+  Layer* shortcut_layer() { return const_cast<Layer*>(std::as_const(*this).shortcut_layer()); }
+
+  void setup_shortcut_layers(const Shape& sample, const Shape& output, Plan& plan) {
+    const Shape shortcut = shortcut_layers_->setup(sample, plan);
+    if (shortcut != output)
+      fail_to_fit(
+          config_, plan, sample,
+          "its body gives " + channels_first_text(output) + ", its shortcut " + channels_first_text(shortcut),
+          "a shortcut with the output's shape");
+    shortcut_reads_x_ = shortcut_layers_->reads_input();
+    shortcut_y_ = plan.saved(output.size());
+    shortcut_dy_ = plan.scratch(output.size());
+  }
+
+  void setup_shortcut(const Shape& sample, const Shape& output, Plan& plan) {
+    make_shortcut(config_.at("shortcut").value<std::string>(), sample, output, plan);
+    if (!shortcut_) return;
+    NestedPlan nested(plan);
+    nested.begin_layer(&config_, "shortcut", name_ + ".shortcut");
+    shortcut_->setup(sample, plan);
+    shortcut_reads_x_ = nested.traits().reads_x;
+  }
+
+  void make_shortcut(const std::string& kind, const Shape& input, const Shape& output, const Plan& plan) {
     if (kind != "conv" && input == output) return;
     const std::string what = "its body gives " + channels_first_text(output);
     if (kind == "identity")
       fail_to_fit(config_, plan, input, what,
-                  "`shortcut: pad` or `shortcut: conv`, or a body that keeps the shape");
+                  "`shortcut: pad`, `shortcut: conv` or a list of layers, or a body that keeps the shape");
     if (input.rank() != 3 || output.rank() != 3)
       fail_to_fit(config_, plan, input, what, "`shortcut: " + kind + "` is for maps");
     const ConvSettings::Extents stride{stride_between(input[0], output[0]),
@@ -127,7 +165,8 @@ class Residual final : public Layer {
     if (stride.h == 0 || stride.w == 0)
       fail_to_fit(config_, plan, input, what, "no stride of the shortcut makes that height and width");
     if (kind == "conv") {
-      shortcut_ = make_conv({.filters = output[2], .stride = stride, .bias = false}, config_);
+      shortcut_ = std::make_unique<Conv>(ConvSettings{.filters = output[2], .stride = stride, .bias = false},
+                                         config_);
     } else {
       if (output[2] < input[2])
         fail_to_fit(config_, plan, input, what, "`shortcut: conv`: padding cannot take channels away");
@@ -135,7 +174,7 @@ class Residual final : public Layer {
     }
   }
 
-  /// 0 for samples whose body is left out, else what makes up for that; it follows from the sample's index.
+  /// 0 for samples whose body is left out, else 1 / (1 - drop); it follows from the sample's index.
   void draw(const Pass& pass) const {
     const RandomStream stream = pass.random(name_);
     float* const kept = pass.buffer(kept_).data();
@@ -157,22 +196,27 @@ class Residual final : public Layer {
   Sequence body_;
   float drop_;
   std::string name_;
-  std::unique_ptr<Layer> shortcut_;  // null: x itself
+  std::optional<Sequence> shortcut_layers_;
+  std::unique_ptr<Layer> shortcut_;  ///< by a word; null: x itself
   bool shortcut_reads_x_ = false;
-  BufferId body_y_, addend_, kept_;
+  Buffer<> body_y_, addend_, kept_, shortcut_y_, shortcut_dy_;
 };
 
 const Registry<Layer>::Add registered{
     {.name = "residual",
-     .help = "layers whose output is added to their input",
+     .help = "residual block: the output of its body is added to its input",
      .primary = "body",
-     .settings = {list_of("body", "the layers", family("layer", "a layer", "layer")),
-                  choice("shortcut",
-                         "the input itself, or with the output's shape: `pad` (strided, zeros as further "
-                         "channels) or `conv` (1x1)",
-                         {"identity", "pad", "conv"})
+     .settings = {list_of("body", "the layers of the body", family("layer", "a layer", "layer")),
+                  either(
+                      "shortcut",
+                      "what is added: the input (`identity`), a strided input with zeros as further channels "
+                      "(`pad`), a 1x1 convolution (`conv`), or a list of layers",
+                      {choice("kind", "a shortcut without layers of its own", {"identity", "pad", "conv"}),
+                       list_of("layers", "layers that give the shape of the body's output",
+                               family("layer", "a layer", "layer"))})
                       .fallback("identity"),
-                  real("drop", "stochastic depth: in training, the body of a sample is left out so often")
+                  real("drop",
+                       "stochastic depth: probability in training that the body of a sample is left out")
                       .at_least(0)
                       .below(1)
                       .fallback("0")}},

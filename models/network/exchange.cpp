@@ -21,8 +21,8 @@ class Exchange final : public Layer {
   Shape setup(const Shape& sample, Plan& plan) override {
     plan.backward_reads(false, false);
     if (kind_ == ExchangeKind::copy || kind_ == ExchangeKind::sum) {
-      // Nobody asks for gradients before the first parameter.
-      if (kind_ == ExchangeKind::copy && plan.parameters().empty()) plan.is_view();
+      // No layer asks for gradients before the first parameter.
+      if (kind_ == ExchangeKind::copy && !plan.has_parameters()) plan.is_view();
       plan.works_in_place();
       return sample;
     }
@@ -61,7 +61,7 @@ class Exchange final : public Layer {
   ExchangeKind kind_;
   ModelGroup& group_;
   std::int64_t width_;
-  BufferId scratch_;
+  Buffer<> scratch_;
 };
 
 }  // namespace
@@ -72,18 +72,18 @@ ModelGroup::ModelGroup(ThreadPool& pool, Communicator& ranks, bool exact)
 std::vector<std::int64_t> ModelGroup::unit_borders(std::int64_t width) {
   constexpr std::int64_t kLine = 16;
   const std::int64_t lines = (width + kLine - 1) / kLine;
-  const std::int64_t blocks = std::clamp<std::int64_t>(lines, 1, kMostUnitBlocks);
+  const std::int64_t tiles = std::clamp<std::int64_t>(lines, 1, kMostUnitTiles);
   std::vector<std::int64_t> borders;
-  for (std::int64_t block = 0; block <= blocks; ++block)
-    borders.push_back(std::min(width, lines * block / blocks * kLine));
+  for (std::int64_t tile = 0; tile <= tiles; ++tile)
+    borders.push_back(std::min(width, lines * tile / tiles * kLine));
   return borders;
 }
 
 Range ModelGroup::part_of_rank(std::int64_t width, int rank) const {
   if (!exact_) return part_of(width, rank, size());
   const std::vector<std::int64_t> borders = unit_borders(width);
-  const Range blocks = part_of(std::ssize(borders) - 1, rank, size());
-  return {borders[static_cast<std::size_t>(blocks.first)], borders[static_cast<std::size_t>(blocks.last)]};
+  const Range tiles = part_of(std::ssize(borders) - 1, rank, size());
+  return {borders[static_cast<std::size_t>(tiles.first)], borders[static_cast<std::size_t>(tiles.last)]};
 }
 
 template <class Collective>

@@ -14,25 +14,25 @@ namespace trainer {
 /// others.
 class ModelGroup {
  public:
-  /// `exact`: layers are cut between the blocks of unit_borders() only.
+  /// `exact`: layers are cut at unit_borders() only.
   ModelGroup(ThreadPool& pool, Communicator& ranks, bool exact = false);
 
   int rank() const { return ranks_.rank(); }
   int size() const { return ranks_.size(); }
-  /// My part of `width` units.
+  /// This rank's shard of `width` units.
   Range part(std::int64_t width) const { return part_of_rank(width, rank()); }
   Range part_of_rank(std::int64_t width, int rank) const;
 
-  /// Exact mode computes the units of a layer in at most eight blocks of whole cache lines, wherever these
-  /// are: where they begin, and the end of the last.
-  static constexpr int kMostUnitBlocks = 8;
+  /// Exact mode computes the units of a layer in at most eight tiles of whole cache lines, on whichever ranks
+  /// they are: where the tiles begin, then the end of the last.
+  static constexpr int kMostUnitTiles = 8;
   static std::vector<std::int64_t> unit_borders(std::int64_t width);
 
   /// Adds `values` over the ranks. Every worker calls.
   void sum(int worker, std::span<float> values);
-  /// Every rank's numbers, by rank: counts[r] * `size` of rank r. Mine lie in their place.
+  /// The values of all ranks, by rank: counts[r] * `size` of rank r. This rank's lie in their place.
   void gather(int worker, std::span<float> all, std::span<const std::int64_t> counts, std::int64_t size);
-  /// Joins everybody's columns: mine is (lines, part(width)), whole (lines, width); `scratch` holds
+  /// Joins the columns of all ranks: mine is (lines, part(width)), whole (lines, width); `scratch` holds
   /// whole.size() floats.
   void join_columns(int worker, std::span<const float> mine, std::span<float> whole, std::int64_t width,
                     std::span<float> scratch);
@@ -52,7 +52,7 @@ class ModelGroup {
   std::vector<Slot> slots_;
 };
 
-/// What stands between sharded and whole tensors. Forward and backward are adjoint, so an exchange passes the
+/// Turns shards into whole tensors and back. Forward and backward are adjoint, so an exchange passes the
 /// same gradient check as any layer (f and g of Shoeybi et al. 2019, "Megatron-LM", section 3).
 enum class ExchangeKind {
   copy,   ///< whole -> whole; gradients are summed: before a layer whose units are cut

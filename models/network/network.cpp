@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/network/peephole.h"
+
 namespace trainer {
 namespace {
 
@@ -17,20 +19,21 @@ Network::Network(const std::vector<Config>& layers, const Shape& sample, const O
       layers_(layers),
       input_(sample),
       workers_(static_cast<std::size_t>(blocks_.threads)) {
+  fuse_relu_backward(layers_);
   if (options.rewrite) options.rewrite(layers_);
   x_ = plan_.saved(input_.size());
   output_ = layers_.setup(input_, plan_);
   y_ = plan_.saved(output_.size());
   dy_ = plan_.scratch(output_.size());
   for (int index = 0; index < blocks_.threads; ++index) {
-    Pass& pass = workers_[static_cast<std::size_t>(index)].pass;
+    NetworkPass& pass = workers_[static_cast<std::size_t>(index)].pass;
     pass.worker_ = index;
     pass.seed_ = options.seed;
-    pass.plan_ = &plan_;
+    pass.plan_ = pass.network_plan_ = &plan_;
     if (input_.rank() > 0) pass.positions_ = input_[0];
-    pass.blocks_.resize(static_cast<std::size_t>(blocks_of(index).count()));
+    pass.virtual_workers_.resize(static_cast<std::size_t>(blocks_of(index).count()));
     pass.tree_ = SumTree::of_leaves(blocks_.count, blocks_of(index));
-    pass.inputs_.resize(pass.blocks_.size());
+    pass.inputs_.resize(pass.virtual_workers_.size());
   }
 }
 
@@ -55,12 +58,13 @@ void Network::attach(std::span<const float> values, std::vector<std::span<float>
   auto next = gradients.begin();
   for (Worker& worker : workers_) {
     worker.memory = Arena(plan_.saved_end() + plan_.scratch_end());
-    worker.pass.memory_ = worker.memory.floats().data();
+    worker.pass.saved_ = worker.memory.floats().data();
+    worker.pass.scratch_ = worker.pass.saved_ + plan_.saved_end();
     worker.pass.values_ = values.data();
     worker.pass.states_ = states().data();
-    worker.pass.sum_ = &sum;
+    worker.pass.reducer_ = &sum;
     if (gradients.empty()) {
-      for (Block& block : worker.pass.blocks_) block.gradients = nullptr;
+      for (VirtualWorker& block : worker.pass.virtual_workers_) block.gradients = nullptr;
       continue;
     }
     const auto roots = next;
@@ -70,10 +74,10 @@ void Network::attach(std::span<const float> values, std::vector<std::span<float>
 }
 
 void Network::attach_gradients(Worker& worker, std::span<const std::span<float>> roots) const {
-  Pass& pass = worker.pass;
+  NetworkPass& pass = worker.pass;
   pass.roots_.clear();
   worker.block_gradients.clear();
-  auto block = pass.blocks_.begin();
+  auto block = pass.virtual_workers_.begin();
   for (std::size_t root = 0; root < roots.size(); ++root) {
     pass.roots_.push_back(roots[root].data());
     const std::int64_t blocks = pass.tree_.roots()[root].count();
@@ -89,32 +93,32 @@ void Network::attach_gradients(Worker& worker, std::span<const std::span<float>>
 std::int64_t Network::gradient_bytes() const {
   std::int64_t floats = 0;
   for (const Worker& worker : workers_) {
-    const Pass& pass = worker.pass;
+    const NetworkPass& pass = worker.pass;
     const std::int64_t roots = std::ssize(pass.tree_.roots());
     floats += roots * plan_.parameter_end();
     const std::int64_t blocks =
         std::ranges::count_if(pass.tree_.roots(), [](const Range& root) { return root.count() == 1; });
     for (std::size_t index = 0; index < plan_.parameters().size(); ++index)
       if (!pass.layer_sums({.index = static_cast<int>(index)}))
-        floats += (std::ssize(pass.blocks_) - blocks) * plan_.parameters()[index].shape.size();
+        floats += (std::ssize(pass.virtual_workers_) - blocks) * plan_.parameters()[index].shape.size();
   }
   return floats * kFloatBytes;
 }
 
 void Network::keep_block(int block) {
-  kept_block_ = nullptr;
+  kept_ = nullptr;
   for (Worker& worker : workers_) {
-    std::vector<Block>& blocks = worker.pass.blocks_;
+    std::vector<VirtualWorker>& blocks = worker.pass.virtual_workers_;
     const bool is_here = block >= 0 && block < std::ssize(blocks);
-    worker.pass.kept_block_ = is_here ? block : -1;
-    if (is_here) kept_block_ = &blocks[static_cast<std::size_t>(block)];
+    worker.pass.kept_ = is_here ? block : -1;
+    if (is_here) kept_ = &blocks[static_cast<std::size_t>(block)];
     block -= static_cast<int>(std::ssize(blocks));
   }
 }
 
 std::span<const float> Network::gradient_of_block() const {
-  if (!kept_block_) throw std::logic_error("no block of this rank is kept");
-  return {kept_block_->gradients, static_cast<std::size_t>(plan_.parameter_end())};
+  if (!kept_) throw std::logic_error("no block of this rank is kept");
+  return {kept_->gradients, static_cast<std::size_t>(plan_.parameter_end())};
 }
 
 Tensor Network::input(int worker, std::int64_t rows) {
@@ -125,8 +129,8 @@ Tensor Network::input(int worker, std::int64_t rows) {
 
 ConstTensor Network::forward(int worker, const Rows& rows) {
   Worker& self = workers_[static_cast<std::size_t>(worker)];
-  Pass& pass = self.pass;
-  pass.mode_ = rows.mode;
+  NetworkPass& pass = self.pass;
+  pass.training_ = rows.mode == Mode::training;
   pass.step_ = rows.step;
   pass.samples_ = rows.samples;
   pass.lengths_ = rows.lengths;
@@ -135,10 +139,10 @@ ConstTensor Network::forward(int worker, const Rows& rows) {
   const Range mine = blocks_of(worker);
   const std::int64_t first_row = blocks_.rows(mine, rows.batch_rows).first;
   pass.first_row_ = first_row;
-  for (std::size_t i = 0; i < pass.blocks_.size(); ++i) {
+  for (std::size_t i = 0; i < pass.virtual_workers_.size(); ++i) {
     const Range of_block = blocks_.rows(mine.first + static_cast<std::int64_t>(i), rows.batch_rows);
-    pass.blocks_[i].first = of_block.first - first_row;
-    pass.blocks_[i].count = of_block.count();
+    pass.virtual_workers_[i].first = of_block.first - first_row;
+    pass.virtual_workers_[i].count = of_block.count();
   }
   const Shape shape = output_.with_front(pass.rows());
   self.y = pass.buffer(y_).as(shape);

@@ -9,9 +9,9 @@
 #include "engine/core/arena.h"
 #include "engine/core/virtual_workers.h"
 #include "engine/parallel/memory_block.h"
-#include "models/network/pass.h"
-#include "models/network/plan.h"
-#include "models/network/sequence.h"
+#include "models/layers/sequence.h"
+#include "models/network/network_pass.h"
+#include "models/network/network_plan.h"
 
 namespace trainer {
 
@@ -29,7 +29,7 @@ class Network {
   /// `layers`: the configs of model.layers; `sample`: one input. Error(usage) when a layer does not fit.
   Network(const std::vector<Config>& layers, const Shape& sample, const Options& options);
 
-  const Plan& plan() const { return plan_; }
+  const NetworkPlan& plan() const { return plan_; }
   const Sequence& layers() const { return layers_; }
   /// To put something around a layer, between steps.
   Sequence& layers() { return layers_; }
@@ -79,7 +79,7 @@ class Network {
     Arena memory;
     /// Of blocks that are added here. Large pages that nobody writes to cost nothing.
     std::vector<std::unique_ptr<SharedMemory>> block_gradients;
-    Pass pass;
+    NetworkPass pass;
     Tensor x, y, dy;
   };
 
@@ -87,13 +87,13 @@ class Network {
 
   VirtualWorkers blocks_;
   int rank_;
-  Plan plan_;
+  NetworkPlan plan_;
   Sequence layers_;
   Shape input_, output_;
   Arena states_;
-  BufferId x_, y_, dy_;
+  Buffer<> x_, y_, dy_;
   std::vector<Worker> workers_;
-  const Block* kept_block_ = nullptr;
+  const VirtualWorker* kept_ = nullptr;
 };
 
 }  // namespace trainer

@@ -5,8 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "models/layers/dense.h"
-#include "models/network/unit_blocks.h"
+#include "models/network/sharded_dense.h"
 
 namespace trainer {
 namespace {
@@ -21,16 +20,17 @@ std::size_t dense_after(const std::vector<Entry>& entries, const std::vector<boo
   return next < entries.size() && cut[next] ? next : kNone;
 }
 
-Dense& dense(Entry& entry) { return dynamic_cast<Dense&>(*entry.layer); }
+const DenseSettings& dense(const Entry& entry) { return dynamic_cast<const Dense&>(*entry.layer).settings(); }
 
-/// Which entries are dense layers that may be cut: not those that share a weight.
-std::vector<bool> dense_to_cut(std::vector<Entry>& entries) {
+/// Which entries are dense layers that may be cut: those whose units are known and whose weight no other
+/// layer shares.
+std::vector<bool> dense_to_cut(const std::vector<Entry>& entries) {
   std::set<std::string> tied_to;
-  for (Entry& entry : entries)
-    if (entry.type == "dense") tied_to.insert(dense(entry).tied_to());
+  for (const Entry& entry : entries)
+    if (entry.type == "dense") tied_to.insert(dense(entry).tied_to);
   std::vector<bool> result;
-  for (Entry& entry : entries)
-    result.push_back(entry.type == "dense" && dense(entry).can_be_cut() &&
+  for (const Entry& entry : entries)
+    result.push_back(entry.type == "dense" && dense(entry).units > 0 && dense(entry).tied_to.empty() &&
                      (entry.name.empty() || !tied_to.contains(entry.name)));
   return result;
 }
@@ -51,32 +51,37 @@ void cut_dense_layers(Sequence& layers, ModelGroup& group, bool exact) {
   const auto exchange = [&](ExchangeKind kind, std::int64_t width) {
     if (group.size() > 1) result.push_back({.layer = make_exchange(kind, group, width), .type = "exchange"});
   };
+  const auto replace = [&](Entry& entry, const DenseCut& shard, std::int64_t width) -> const ShardedDense& {
+    auto sharded =
+        std::make_unique<ShardedDense>(dense(entry), shard, exact ? make_unit_sum(group, width) : nullptr);
+    const ShardedDense& layer = *sharded;
+    entry.layer = std::move(sharded);
+    return layer;
+  };
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (!cut[i]) {
       result.push_back(std::move(entries[i]));
       continue;
     }
-    const std::int64_t units = dense(entries[i]).units();
+    const std::int64_t units = dense(entries[i]).units;
     const std::size_t next = dense_after(entries, cut, i);
-    const bool paired = next != kNone && pair_moves_less(units, dense(entries[next]).units());
+    const bool paired = next != kNone && pair_moves_less(units, dense(entries[next]).units);
     const Range part = group.part(units);
-    dense(entries[i])
-        .cut({.along = Dense::Cut::Along::outputs, .first = part.first, .last = part.last},
-             exact ? make_unit_sum(group, units) : nullptr);
     if (!exact) exchange(ExchangeKind::copy, 0);
+    replace(entries[i], {.along = DenseCut::Along::outputs, .first = part.first, .last = part.last}, units);
     result.push_back(std::move(entries[i]));
     if (!paired) {
       exchange(ExchangeKind::join, units);
       continue;
     }
     for (++i; i < next; ++i) result.push_back(std::move(entries[i]));
-    Dense& second = dense(entries[next]);
-    second.cut({.along = Dense::Cut::Along::inputs, .first = part.first, .last = part.last, .inputs = units},
-               exact ? make_unit_sum(group, units) : nullptr);
+    const ShardedDense& second = replace(
+        entries[next],
+        {.along = DenseCut::Along::inputs, .first = part.first, .last = part.last, .inputs = units}, units);
     result.push_back(std::move(entries[next]));
     if (exact) continue;
-    exchange(ExchangeKind::sum, second.units());
-    if (second.has_bias() || second.activation() != Activation::none)
+    exchange(ExchangeKind::sum, second.settings().units);
+    if (second.settings().bias || second.settings().activation != Activation::none)
       result.push_back({.layer = std::make_unique<BiasActivation>(second), .type = "bias"});
   }
   entries = std::move(result);

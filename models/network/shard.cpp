@@ -5,8 +5,8 @@
 namespace trainer {
 namespace {
 
-/// Calls copy(offset in the whole, offset in the part, count) for each run of numbers that lie together in
-/// both.
+/// Calls copy(offset in the whole, offset in the part, count) for each run of elements that are contiguous
+/// in both.
 template <class Copy>
 void for_each_run(const Parameter& parameter, Copy copy) {
   if (parameter.cut_axis < 0) {

@@ -48,7 +48,7 @@ void TrainingRun::set_initial_values(const Config& model) {
 }
 
 void TrainingRun::check_fit(const Checkpoint& checkpoint, const std::string& place) const {
-  const Plan& plan = session_.network().plan();
+  const NetworkPlan& plan = session_.network().plan();
   check_tensors(checkpoint.model, plan, {""}, true, place);
   std::vector<std::string> suffixes;
   for (const std::string& state : parts_.state_names()) suffixes.push_back("." + state);
@@ -73,7 +73,7 @@ void TrainingRun::check_fit(const Checkpoint& checkpoint, const std::string& pla
 
 void TrainingRun::restore(const Checkpoint& checkpoint) {
   Communicator& world = session_.mesh().world();
-  const Plan& plan = session_.network().plan();
+  const NetworkPlan& plan = session_.network().plan();
   const std::vector<std::string> names = parts_.state_names();
   spread_tensors(checkpoint.model, plan, "", parts_.window.values(), world);
   spread_states(checkpoint.model, plan, session_.network().states(), world);

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "engine/parallel/scalar_reducer.h"
-#include "models/network/pass.h"
+#include "models/network/statistics_reducer.h"
 
 namespace trainer {
 

@@ -8,7 +8,7 @@
 #include "engine/core/error.h"
 #include "engine/core/range.h"
 #include "engine/parallel/communicator.h"
-#include "models/network/plan.h"
+#include "models/network/network_plan.h"
 #include "models/training/loss_history.h"
 
 namespace trainer {

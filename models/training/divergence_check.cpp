@@ -7,7 +7,7 @@ namespace trainer {
 
 std::string DivergenceCheck::array_not_finite() const {
   Network& network = parts_.session.network();
-  const Plan& plan = network.plan();
+  const NetworkPlan& plan = network.plan();
   if (std::string name = parts_.shard.not_finite(plan.parameters(), parts_.state_names()); !name.empty())
     return name;
   for (const State& state : plan.states()) {

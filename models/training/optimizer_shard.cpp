@@ -31,7 +31,7 @@ std::string name_of(const Parameter& parameter, std::size_t array, std::span<con
 
 }  // namespace
 
-OptimizerShard::OptimizerShard(const Plan& plan, ParameterWindow& window, ThreadPool& pool,
+OptimizerShard::OptimizerShard(const NetworkPlan& plan, ParameterWindow& window, ThreadPool& pool,
                                const Options& options)
     : pool_(pool),
       window_(window),

@@ -12,7 +12,7 @@
 #include "engine/parallel/parameter_window.h"
 #include "engine/system/thread_pool.h"
 #include "models/guards/memory_guard.h"
-#include "models/network/plan.h"
+#include "models/network/network_plan.h"
 #include "models/optimizers/optimizer.h"
 
 namespace trainer {
@@ -28,7 +28,7 @@ class OptimizerShard {
     float average = 0;          ///< decay of the moving average of the values; 0: there is none
     bool keeps_gradients = false;  ///< for keep_gradients()
   };
-  OptimizerShard(const Plan& plan, ParameterWindow& window, ThreadPool& pool, const Options& options);
+  OptimizerShard(const NetworkPlan& plan, ParameterWindow& window, ThreadPool& pool, const Options& options);
 
   // From GradientReducer::finish() until the update:
   /// The bits of the largest magnitude of a gradient of a parameter that learns (engine/math/square_sum.h);

@@ -88,7 +88,7 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
 }
 
 void Session::check_streams(const Config& root) const {
-  if (!network_->plan().streams_wanted()) return;
+  if (!network_->plan().streams_required()) return;
   if (!root.at("data").get<bool>("streams"))
     root.at("data").fail("streams", "a layer keeps its state, but samples do not follow one another",
                          "data.streams: true");

@@ -114,7 +114,7 @@ class Steps {
   std::unique_ptr<Communicator> world_ = solo();
   Mesh mesh_{*world_, {.data = 1, .model = 1}};
   ThreadPool pool_{1, false};
-  Plan plan_{kBatch};
+  NetworkPlan plan_{kBatch};
   std::optional<ParameterWindow> window_;
   std::optional<OptimizerShard> owned_;
   std::vector<std::vector<float>> outputs_, gradients_;  ///< of each layer's input, and at the end the output

@@ -45,7 +45,7 @@ class LayerHarness {
   /// Parameters begin as random numbers in [-0.5, 0.5).
   LayerHarness(const std::string& yaml, const Shape& sample, const Options& options);
 
-  const Plan& plan() const { return network_->plan(); }
+  const NetworkPlan& plan() const { return network_->plan(); }
   /// Of one sample.
   const Shape& input() const { return network_->input(); }
   const Shape& output() const { return network_->output(); }

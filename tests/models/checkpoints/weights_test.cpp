@@ -4,15 +4,16 @@
 #include <numeric>
 
 #include "engine/core/error.h"
+#include "models/layers/nested_plan.h"
 #include "tests/support/temporary_folder.h"
 
 namespace trainer {
 namespace {
 
 /// A dense layer of 2 inputs and 3 units whose rank holds units [1, 3), and a running mean.
-Plan plan_of_a_shard() {
-  Plan plan(1);
-  plan.begin_layer(nullptr, "dense", "");
+void declare_shard(NetworkPlan& plan) {
+  NestedPlan nested(plan);
+  nested.begin_layer(nullptr, "dense", "");
   plan.parameter({.name = "weight",
                   .shape = {2, 2},
                   .layout = FileLayout::dense,
@@ -20,7 +21,6 @@ Plan plan_of_a_shard() {
                   .cut_first = 1,
                   .whole = Shape{2, 3}});
   plan.state({.name = "running_mean", .shape = {2}});
-  return plan;
 }
 
 std::string write(const TemporaryFolder& folder, const std::vector<NamedTensor>& tensors) {
@@ -38,7 +38,8 @@ TEST_CASE("a rank takes its shard of a file's tensors, and states whole", "[trai
   const TemporaryFolder folder;
   const std::string path = write(
       folder, {{"dense1.weight", {3, 2}, {11, 21, 12, 22, 13, 23}}, {"dense1.running_mean", {2}, {7, 8}}});
-  const Plan plan = plan_of_a_shard();
+  NetworkPlan plan(1);
+  declare_shard(plan);
   std::vector<float> values(static_cast<std::size_t>(plan.parameter_end())),
       states(static_cast<std::size_t>(plan.state_end()));
   load_weights(path, plan, values, states);
@@ -54,8 +55,10 @@ TEST_CASE("layers that are told to begin anew keep their values, whatever the fi
   const std::string path = write(
       folder,
       {{"dense1.weight", {3, 5}, std::vector<float>(15)}, {"other", {1}, {0}}, {"dense2.bias", {2}, {7, 8}}});
-  Plan plan = plan_of_a_shard();
-  plan.begin_layer(nullptr, "dense", "");
+  NetworkPlan plan(1);
+  declare_shard(plan);
+  NestedPlan nested(plan);
+  nested.begin_layer(nullptr, "dense", "");
   plan.parameter({.name = "bias", .shape = {2}, .is_weight = false});
   std::vector<float> values(static_cast<std::size_t>(plan.parameter_end()), 1),
       states(static_cast<std::size_t>(plan.state_end()), 2);
@@ -73,7 +76,8 @@ TEST_CASE("weights that do not fit are refused with every difference", "[trainin
   const TemporaryFolder folder;
   const std::string path =
       write(folder, {{"dense1.weight", {3, 5}, std::vector<float>(15)}, {"dense9.bias", {1}, {0}}});
-  const Plan plan = plan_of_a_shard();
+  NetworkPlan plan(1);
+  declare_shard(plan);
   std::vector<float> values(static_cast<std::size_t>(plan.parameter_end())),
       states(static_cast<std::size_t>(plan.state_end()));
   try {

@@ -57,7 +57,7 @@ struct Guarded {
 
   Mesh mesh;
   ThreadPool pool{1, true};
-  Plan plan{1};
+  NetworkPlan plan{1};
   std::vector<float> states;
   std::optional<ParameterWindow> window;
   std::unique_ptr<GradientReducer> reducer;

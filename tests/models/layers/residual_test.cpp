@@ -25,6 +25,24 @@ TEST_CASE("residuals may hold residuals, views and layers that work in place", "
   check_gradients("residual: [tanh, leaky_relu]", {4});
 }
 
+TEST_CASE("a residual's shortcut may be any layers", "[layers]") {
+  const auto shortcut = [](const std::string& layers) {
+    return "residual: {body: " + std::string(kStridedBody) + ", shortcut: [" + layers + "]}";
+  };
+  const std::string conv = "conv: {filters: 4, kernel: 1, stride: 2, bias: false}";
+  for (const std::string layers : {conv, conv + ", batch_norm", conv + ", tanh"})
+    check_gradients(shortcut(layers), {5, 6, 3}, {.rows = 3, .workers = 2});
+  check_gradients("residual: {body: [dense: 5, tanh], shortcut: []}", {5});
+
+  LayerHarness harness(shortcut(conv + ", batch_norm"), {5, 6, 3}, {});
+  std::vector<std::string> names;
+  for (const Parameter& parameter : harness.parameters()) names.push_back(parameter.name);
+  CHECK(names == std::vector<std::string>{"conv1.weight", "conv1.bias", "conv2.weight", "conv2.bias",
+                                          "conv3.weight", "batch_norm1.weight", "batch_norm1.bias"});
+  CHECK_THROWS_WITH(LayerHarness(shortcut("tanh"), {5, 6, 3}, {}),
+                    Catch::Contains("its body gives 4x3x3, its shortcut 3x5x6"));
+}
+
 TEST_CASE("what a residual's shortcut learns is called after it", "[layers]") {
   LayerHarness harness("residual: {body: " + std::string(kStridedBody) + ", shortcut: conv, name: down}",
                        {5, 6, 3}, {});

@@ -1,9 +1,8 @@
-#include "models/network/plan.h"
-
 #include <catch2/catch.hpp>
 
 #include "engine/config/config_tree.h"
 #include "models/network/network.h"
+#include "models/network/network_plan.h"
 
 namespace trainer {
 namespace {

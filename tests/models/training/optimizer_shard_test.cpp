@@ -83,7 +83,7 @@ class Updated {
   std::unique_ptr<Communicator> world_ = solo();
   Mesh mesh_{*world_, {.data = 1, .model = 1}};
   ThreadPool pool_{1, true};
-  Plan plan_{1};
+  NetworkPlan plan_{1};
   std::optional<ParameterWindow> window_;
   std::optional<OptimizerShard> owned_;
   std::int64_t steps_ = 0;

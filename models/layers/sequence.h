@@ -6,25 +6,26 @@
 #include <vector>
 
 #include "models/layers/layer.h"
+#include "models/layers/nested_plan.h"
 
 namespace trainer {
 
-/// Layers one after the other: the network itself, a residual's body, a branch. Names its layers, puts
-/// `flatten` before a dense layer that follows a map, and keeps what lies between them.
+/// Layers one after the other: the network itself, the body of a residual, a branch. Names its layers, puts
+/// `flatten` before a dense layer that follows a map, and keeps the activations between them.
 class Sequence final : public Layer {
  public:
   struct Entry {
     std::unique_ptr<Layer> layer;
     std::string type;                   ///< "conv", for numbering
-    std::string name = {};              ///< the declared one; after setup the one it got
+    std::string name = {};              ///< the declared one; after setup the one that it has
     std::optional<Config> config = {};  ///< none for layers that no file names
     // From setup on:
     Shape output = {};  ///< of one sample
-    Plan::Traits traits = {};
-    BufferId memory = {};                                 ///< of the output, unless it lies elsewhere
+    NestedPlan::Traits traits = {};
+    Buffer<> memory = {};                                 ///< of the output, unless it lies elsewhere
     bool over_input = false;                              ///< writes its output over its input
     std::int64_t first_parameter = 0, parameter_end = 0;  ///< offsets in the flat buffer
-    /// Has parameters that are not frozen; alike on all ranks, also on one that holds no unit of the layer.
+    /// Has parameters that are not frozen; equal on all ranks, also on one whose shard is empty.
     bool learns = false;
   };
 
@@ -40,18 +41,26 @@ class Sequence final : public Layer {
   bool reads_input() const;
   bool reads_output() const;
 
-  /// To be rewritten before setup (model parallelism); for the summary and for timing afterwards.
+  /// Rewritten before setup (model parallelism); read by the summary and wrapped for timing afterwards.
   std::vector<Entry>& entries() { return entries_; }
   const std::vector<Entry>& entries() const { return entries_; }
 
  private:
+  /// Gives the output's shape; `widest`: elements of the largest tensor between two layers.
+  Shape setup_entries(const Shape& sample, Plan& plan, std::int64_t& widest);
   /// Where entry `index` writes its output; y for the last one.
   Tensor place_of(std::size_t index, Tensor y, const Pass& pass) const;
   ConstTensor input_of(std::size_t index, ConstTensor x, Tensor y, const Pass& pass) const;
 
   std::vector<Entry> entries_;
-  BufferId gradients_[2];
+  Buffer<> gradients_[2];
   std::size_t first_trained_ = 0;  ///< the first entry that learns
+};
+
+/// A layer that holds others.
+class CompositeLayer : public Layer {
+ public:
+  virtual std::vector<Sequence*> sequences() = 0;
 };
 
 }  // namespace trainer

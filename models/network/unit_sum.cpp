@@ -1,4 +1,4 @@
-#include "models/network/unit_blocks.h"
+#include "models/network/unit_sum.h"
 
 #include <array>
 #include <vector>
@@ -8,24 +8,24 @@
 namespace trainer {
 namespace {
 
-class UnitSum final : public BlockSum {
+class TreeSum final : public UnitSum {
  public:
-  UnitSum(ModelGroup& group, std::int64_t width)
-      : group_(group), blocks_(static_cast<int>(std::ssize(ModelGroup::unit_borders(width))) - 1) {
+  TreeSum(ModelGroup& group, std::int64_t width)
+      : group_(group), tiles_(static_cast<int>(std::ssize(ModelGroup::unit_borders(width))) - 1) {
     const std::vector<std::int64_t> borders = ModelGroup::unit_borders(width);
     std::vector<Range> all_roots;
     for (int rank = 0; rank < group.size(); ++rank) {
-      const Range blocks = part_of(blocks_, rank, group.size());
-      const SumTree tree = SumTree::of_leaves(blocks_, blocks);
+      const Range tiles = part_of(tiles_, rank, group.size());
+      const SumTree tree = SumTree::of_leaves(tiles_, tiles);
       roots_.push_back(std::ssize(tree.roots()));
       all_roots.insert(all_roots.end(), tree.roots().begin(), tree.roots().end());
       if (rank != group.rank()) continue;
       mine_ = tree;
-      for (std::int64_t block = blocks.first; block <= blocks.last; ++block)
-        borders_.push_back(borders[static_cast<std::size_t>(block)] -
-                           borders[static_cast<std::size_t>(blocks.first)]);
+      for (std::int64_t tile = tiles.first; tile <= tiles.last; ++tile)
+        borders_.push_back(borders[static_cast<std::size_t>(tile)] -
+                           borders[static_cast<std::size_t>(tiles.first)]);
     }
-    all_ = SumTree(blocks_, all_roots);
+    all_ = SumTree(tiles_, all_roots);
   }
 
   std::span<const std::int64_t> borders() const override { return borders_; }
@@ -36,10 +36,10 @@ class UnitSum final : public BlockSum {
   void sum(int worker, std::span<const float> parts, std::span<float> total,
            std::span<float> scratch) override {
     const std::int64_t size = std::ssize(total);
-    std::array<const float*, ModelGroup::kMostUnitBlocks> inputs{};
-    std::array<float*, ModelGroup::kMostUnitBlocks> roots{};
-    for (std::size_t block = 0; block < mine_.inputs(); ++block)
-      inputs[block] = parts.data() + static_cast<std::int64_t>(block) * size;
+    std::array<const float*, ModelGroup::kMostUnitTiles> inputs{};
+    std::array<float*, ModelGroup::kMostUnitTiles> roots{};
+    for (std::size_t tile = 0; tile < mine_.inputs(); ++tile)
+      inputs[tile] = parts.data() + static_cast<std::int64_t>(tile) * size;
     roots[0] = total.data();
     if (group_.size() > 1) {
       std::int64_t before = 0;
@@ -60,7 +60,7 @@ class UnitSum final : public BlockSum {
 
  private:
   ModelGroup& group_;
-  int blocks_;  ///< of all ranks
+  int tiles_;  ///< of all ranks
   std::vector<std::int64_t> borders_;
   std::vector<std::int64_t> roots_;  ///< by rank: how many its tree leaves apart
   SumTree mine_{1, {}}, all_{1, {}};
@@ -68,8 +68,8 @@ class UnitSum final : public BlockSum {
 
 }  // namespace
 
-std::unique_ptr<BlockSum> make_unit_sum(ModelGroup& group, std::int64_t width) {
-  return std::make_unique<UnitSum>(group, width);
+std::unique_ptr<UnitSum> make_unit_sum(ModelGroup& group, std::int64_t width) {
+  return std::make_unique<TreeSum>(group, width);
 }
 
 }  // namespace trainer

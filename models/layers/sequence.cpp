@@ -1,4 +1,4 @@
-#include "models/network/sequence.h"
+#include "models/layers/sequence.h"
 
 #include <algorithm>
 #include <utility>
@@ -35,41 +35,34 @@ Sequence::Sequence(const std::vector<Config>& layers) {
 }
 
 Shape Sequence::setup(const Shape& sample, Plan& plan) {
-  const Plan::Current outer = plan.current();
-  const float outer_rate = plan.set_common_rate(outer.rate);
-  const std::int64_t scratch_begin = plan.scratch_position();
-  std::int64_t scratch_end = scratch_begin, widest = 0;
+  std::int64_t widest = 0;
+  const Shape output = setup_entries(sample, plan, widest);
+  for (Buffer<>& gradient : gradients_) gradient = plan.scratch(widest);
+  first_trained_ = 0;
+  while (first_trained_ < entries_.size() && !entries_[first_trained_].learns) ++first_trained_;
+  return output;
+}
+
+Shape Sequence::setup_entries(const Shape& sample, Plan& plan, std::int64_t& widest) {
+  NestedPlan nested(plan);
   Shape shape = sample;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (entries_[i].type == "dense" && shape.rank() == 3)
       entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(i), Entry{make_flatten(), "flatten"});
     Entry& entry = entries_[i];
-    // Layers of a sequence never run at the same time, so their scratch may lie at the same place.
-    plan.set_scratch_position(scratch_begin);
-    plan.begin_layer(entry.config ? &*entry.config : nullptr, entry.type, entry.name);
-    entry.name = plan.layer_name();
-    entry.first_parameter = plan.parameter_end();
-    const std::size_t parameters_before = plan.parameters().size();
+    nested.begin_layer(entry.config ? &*entry.config : nullptr, entry.type, entry.name);
+    entry.name = nested.layer_name();
+    entry.first_parameter = nested.parameter_end();
     entry.output = shape = setup_entry(entries_, i, shape, plan);
-    if (i > 0) entry.layer->follow(*entries_[i - 1].layer);
-    entry.parameter_end = plan.parameter_end();
-    entry.learns =
-        std::any_of(plan.parameters().begin() + static_cast<std::ptrdiff_t>(parameters_before),
-                    plan.parameters().end(), [](const Parameter& parameter) { return parameter.rate > 0; });
-    entry.traits = plan.current().traits;
-    scratch_end = std::max(scratch_end, plan.scratch_position());
+    entry.parameter_end = nested.parameter_end();
+    entry.learns = nested.layer_learns();
+    entry.traits = nested.traits();
     if (i + 1 == entries_.size() || entry.traits.view) continue;
     widest = std::max(widest, shape.size());
     entry.over_input = i > 0 && entry.traits.in_place && !entry.traits.reads_x &&
                        !entries_[i - 1].traits.reads_y && !entries_[i - 1].traits.view;
     if (!entry.over_input) entry.memory = plan.saved(shape.size());
   }
-  plan.set_scratch_position(scratch_end);
-  for (BufferId& gradient : gradients_) gradient = plan.scratch(widest);
-  first_trained_ = 0;
-  while (first_trained_ < entries_.size() && !entries_[first_trained_].learns) ++first_trained_;
-  plan.resume(outer);
-  plan.set_common_rate(outer_rate);
   return shape;
 }
 
@@ -116,7 +109,7 @@ void Sequence::forward(ConstTensor x, Tensor y, Pass& pass) {
 
 void Sequence::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) {
   if (entries_.empty() && !dx.empty()) std::ranges::copy(dy.span(), dx.data());
-  // Outputs before the last are only read here; y's own place is known to the caller alone.
+  // Only the caller knows where y lies; the outputs before it are read alone.
   const Tensor nowhere;
   int free_buffer = 0;
   for (std::size_t i = entries_.size(); i-- > (dx.empty() ? first_trained_ : 0);) {

@@ -1,4 +1,4 @@
-#include "models/network/sequence.h"
+#include "models/layers/sequence.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

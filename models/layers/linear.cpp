@@ -1,0 +1,148 @@
+#include "models/layers/linear.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/math/elementwise.h"
+
+namespace trainer {
+namespace {
+
+/// What all virtual workers have for some inputs; the second-level cache holds it.
+constexpr std::int64_t kSummedFloats = 128 << 10;
+/// A product of fewer inputs costs more than the cache saves.
+constexpr std::int64_t kFewestInputs = 16;
+
+}  // namespace
+
+Parameter Linear::weight(const Extents& extents, const std::string& name) {
+  return {.name = name,
+          .shape = {extents.inputs, extents.outputs},
+          .layout = FileLayout::dense,
+          .fan_in = extents.inputs,
+          .fan_out = extents.outputs};
+}
+
+Parameter Linear::bias(std::int64_t outputs, const std::string& name) {
+  return {.name = name, .shape = {outputs}, .is_weight = false};
+}
+
+Linear::Linear(Plan& plan, const Extents& extents, Parameter weight, const std::optional<Parameter>& bias)
+    : extents_(extents) {
+  // Where an element has the same bits however products are cut, the gradient is computed for a few inputs at
+  // a time, and the virtual workers' parts are added while the cache holds them.
+  const std::int64_t of_input = plan.max_virtual_workers() * extents.outputs;
+  weight.summed_by_layer = plan.max_virtual_workers() > 1 && of_input > 0 &&
+                           of_input * kFewestInputs <= 4 * kSummedFloats && gemm_is_chained();
+  if (weight.summed_by_layer) {
+    inputs_at_once_ =
+        std::clamp(kSummedFloats / of_input, std::min(kFewestInputs, extents.inputs), extents.inputs);
+    gradients_at_once_ = plan.scratch(0, inputs_at_once_ * of_input);
+  }
+  weight_ = plan.parameter(std::move(weight));
+  if (bias) bias_ = plan.parameter(*bias);
+}
+
+void Linear::cut_products(std::vector<std::int64_t> inputs, std::vector<std::int64_t> outputs) {
+  input_borders_ = std::move(inputs);
+  output_borders_ = std::move(outputs);
+}
+
+/// product(lines, range) for all lines and the whole `extent` at once where bits do not depend on that, else
+/// for the lines of each virtual worker and each range between `borders`.
+template <class Product>
+void Linear::for_each_product(const Pass& pass, const std::vector<std::int64_t>& borders, std::int64_t extent,
+                              Product product) const {
+  if (gemm_is_chained()) return product(Lines{0, pass.rows() * extents_.positions}, Range{0, extent});
+  for (const VirtualWorker& worker : pass.virtual_workers()) {
+    if (borders.empty()) product(lines_of(worker), Range{0, extent});
+    for (std::size_t i = 1; i < borders.size(); ++i)
+      product(lines_of(worker), Range{borders[i - 1], borders[i]});
+  }
+}
+
+void Linear::forward(const float* x, const Range& inputs, float* y, const Pass& pass) const {
+  const float* const weight = pass.value(weight_).data();
+  for_each_product(pass, output_borders_, extents_.outputs, [&](const Lines& lines, const Range& outputs) {
+    gemm(Transpose::no, transposed_ ? Transpose::yes : Transpose::no, lines.count, outputs.count(),
+         inputs.count(), x + lines.first * extents_.inputs + inputs.first, extents_.inputs,
+         weight + weight_at(inputs.first, outputs.first), weight_row(), 0,
+         y + lines.first * extents_.outputs + outputs.first, extents_.outputs);
+  });
+}
+
+void Linear::backward_data(const float* dy, const Range& outputs, float* dx, const Pass& pass) const {
+  const float* const weight = pass.value(weight_).data();
+  for_each_product(pass, input_borders_, extents_.inputs, [&](const Lines& lines, const Range& inputs) {
+    gemm(Transpose::no, transposed_ ? Transpose::no : Transpose::yes, lines.count, inputs.count(),
+         outputs.count(), dy + lines.first * extents_.outputs + outputs.first, extents_.outputs,
+         weight + weight_at(inputs.first, outputs.first), weight_row(), 0,
+         dx + lines.first * extents_.inputs + inputs.first, extents_.inputs);
+  });
+}
+
+void Linear::give_gradients(const float* x, const float* dy, Pass& pass) const {
+  const bool sums = pass.layer_sums(weight_);
+  if (sums) sum_weight_gradient(x, dy, pass);
+  for (const VirtualWorker& worker : pass.virtual_workers()) {
+    const Lines lines = lines_of(worker);
+    if (!sums)
+      find_weight_gradient(x, dy, lines, {0, extents_.inputs}, pass.adds_gradient(weight_) ? 1.0f : 0.0f,
+                           pass.gradient(weight_, worker).data());
+    if (bias_)
+      column_sums(lines.count, extents_.outputs, dy + lines.first * extents_.outputs,
+                  pass.adds_gradient(bias_), pass.gradient(bias_, worker).data());
+  }
+}
+
+void Linear::sum_weight_gradient(const float* x, const float* dy, Pass& pass) const {
+  float* const of_workers = pass.buffer(gradients_at_once_).data();
+  for (std::int64_t first = 0; first < extents_.inputs; first += inputs_at_once_) {
+    const Range inputs{first, std::min(first + inputs_at_once_, extents_.inputs)};
+    float* end = of_workers;
+    for (const VirtualWorker& worker : pass.virtual_workers()) {
+      find_weight_gradient(x, dy, lines_of(worker), inputs, 0, end);
+      end += inputs.count() * extents_.outputs;
+    }
+    pass.sum_gradient(weight_, first * extents_.outputs, {of_workers, end});
+  }
+}
+
+/// dw = x' dy + beta dw, where dw has the inputs `here` only; all of them where BLAS computes.
+void Linear::find_weight_gradient(const float* x, const float* dy, const Lines& lines, const Range& here,
+                                  float beta, float* dw) const {
+  const auto multiply = [&](const Range& inputs, const Range& outputs) {
+    const float* const from = x + lines.first * extents_.inputs + inputs.first;
+    const float* const gradient = dy + lines.first * extents_.outputs + outputs.first;
+    float* const to = dw + weight_at(inputs.first - here.first, outputs.first);
+    if (transposed_)
+      gemm(Transpose::yes, Transpose::no, outputs.count(), inputs.count(), lines.count, gradient,
+           extents_.outputs, from, extents_.inputs, beta, to, weight_row());
+    else
+      gemm(Transpose::yes, Transpose::no, inputs.count(), outputs.count(), lines.count, from, extents_.inputs,
+           gradient, extents_.outputs, beta, to, weight_row());
+  };
+  if (gemm_is_chained() || input_borders_.empty()) return multiply(here, {0, extents_.outputs});
+  for (std::size_t i = 1; i < input_borders_.size(); ++i)
+    for (std::size_t j = 1; j < output_borders_.size(); ++j)
+      multiply({input_borders_[i - 1], input_borders_[i]}, {output_borders_[j - 1], output_borders_[j]});
+}
+
+void Linear::forward_lines(std::int64_t lines, const float* x, float* y, const Pass& pass) const {
+  gemm(Transpose::no, transposed_ ? Transpose::yes : Transpose::no, lines, extents_.outputs, extents_.inputs,
+       x, extents_.inputs, pass.value(weight_).data(), weight_row(), 0, y, extents_.outputs);
+}
+
+void Linear::weight_gradient_of_lines(std::int64_t lines, const float* x, const float* dy,
+                                      const VirtualWorker& worker, const Pass& pass) const {
+  find_weight_gradient(x, dy, {0, lines}, {0, extents_.inputs}, 0, pass.gradient(weight_, worker).data());
+}
+
+void Linear::backward_lines(std::int64_t lines, const float* dy, bool adds, float* dx,
+                            const Pass& pass) const {
+  gemm(Transpose::no, transposed_ ? Transpose::no : Transpose::yes, lines, extents_.inputs, extents_.outputs,
+       dy, extents_.outputs, pass.value(weight_).data(), weight_row(), adds ? 1.0f : 0.0f, dx,
+       extents_.inputs);
+}
+
+}  // namespace trainer

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "models/layers/plan.h"
+
+namespace trainer {
+
+/// Sets up the layers inside another one, in the order of forward; backward runs them in the opposite order.
+/// Scratch memory of one lies over that of the others, because they never run together. The plan resumes the
+/// outer layer when this object ends.
+class NestedPlan {
+ public:
+  using Traits = Plan::Traits;
+
+  explicit NestedPlan(Plan& plan);
+  ~NestedPlan();
+  NestedPlan(const NestedPlan&) = delete;
+  NestedPlan& operator=(const NestedPlan&) = delete;
+
+  /// Starts the next layer. Its name is `declared`, or `type` with a number; its learning rate is that of the
+  /// outer layer unless its `config` sets one. `config` is null for a layer that no file names. Error(usage)
+  /// when a declared name is taken.
+  void begin_layer(const Config* config, const std::string& type, const std::string& declared);
+
+  // Of the layer that has begun:
+  const std::string& layer_name() const { return plan_.layer_.name; }
+  const Traits& traits() const { return plan_.layer_.traits; }
+  /// Whether it has declared parameters that are not frozen.
+  bool layer_learns() const;
+
+  /// Where the next parameter begins in the flat buffer.
+  std::int64_t parameter_end() const { return plan_.parameter_end_; }
+
+ private:
+  Plan& plan_;
+  Plan::Current outer_;
+  float outer_rate_;
+  std::int64_t scratch_begin_, scratch_end_;
+  std::size_t first_parameter_ = 0;
+};
+
+}  // namespace trainer

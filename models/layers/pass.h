@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/core/random.h"
+#include "engine/core/tensor.h"
+#include "models/layers/plan.h"
+
+namespace trainer {
+
+/// The rows of a virtual worker among those of its thread, [first, first + count), and the flat gradient that
+/// it writes. A layer that reduces over rows (gradients of weights), or whose bits depend on the number of
+/// rows, computes each virtual worker by itself; any other layer takes all rows at once. Outside exact mode a
+/// thread has one virtual worker.
+struct VirtualWorker {
+  std::int64_t first = 0, count = 0;
+  float* gradients = nullptr;  ///< null in evaluation
+};
+
+/// What a layer may call in forward and backward: one for each thread, valid during one call.
+class Pass {
+ public:
+  virtual ~Pass() = default;
+
+  bool training() const { return training_; }
+  std::int64_t rows() const { return static_cast<std::int64_t>(samples_.size()); }
+  /// The sample of each row: the key of random masks, which then depend on no placement.
+  std::span<const std::int64_t> samples() const { return samples_; }
+  /// The positions of a row that are its own, of `whole` positions after the layers so far; the others are
+  /// padding. A layer that halves the positions halves the length, rounded up.
+  std::int64_t length(std::int64_t row, std::int64_t whole) const;
+  /// Whether any row may have padding.
+  bool has_lengths() const { return !lengths_.empty(); }
+  /// Where the thread's rows begin in the global batch.
+  std::int64_t first_row() const { return first_row_; }
+  /// Rows of the global batch.
+  std::int64_t batch_rows() const { return batch_rows_; }
+  /// The rows over which gradients are a mean: those of all micro-batches. For a layer that derives gradients
+  /// from no dy.
+  std::int64_t mean_rows() const { return mean_rows_; }
+  std::span<const VirtualWorker> virtual_workers() const { return virtual_workers_; }
+  /// The thread; thread 0 writes what all share (running statistics).
+  int worker() const { return worker_; }
+
+  ConstTensor value(ParameterId id) const;
+  /// Where a virtual worker's gradient goes: overwritten, or added to where adds_gradient().
+  Tensor gradient(ParameterId id, const VirtualWorker& worker) const;
+  /// Whether another layer that shares the parameter has written its part of the gradient in this backward.
+  bool adds_gradient(ParameterId id) const { return id.use + 1 < plan_->parameter(id).uses; }
+  /// Whether the layer passes this gradient to sum_gradient(), instead of writing gradient() of each virtual
+  /// worker. Only for parameters with Parameter::summed_by_layer.
+  virtual bool layer_sums(ParameterId id) const = 0;
+  /// Adds part of a gradient over the thread's virtual workers: elements from `first` on, those of all
+  /// virtual workers one after the other.
+  virtual void sum_gradient(ParameterId id, std::int64_t first, std::span<const float> of_workers) = 0;
+  std::span<float> state(StateId id) const;
+  /// (rows, per_row), or (fixed) when it was booked without per_row.
+  Tensor buffer(Buffer<> id) const;
+  template <class T>
+  std::span<T> buffer(Buffer<T> id) const {
+    const std::int64_t size = id.per_row > 0 ? rows() * id.per_row : id.fixed;
+    return {reinterpret_cast<T*>(place(id.offset, id.is_scratch)), static_cast<std::size_t>(size)};
+  }
+  /// The random numbers of a layer in this step; index them by sample.
+  RandomStream random(const std::string& layer_name) const {
+    return RandomStream(seed_, layer_name, static_cast<std::uint64_t>(step_));
+  }
+  /// All-reduce of statistics: the sum over all virtual workers of the global batch. Every thread calls it,
+  /// also one without rows. `lines`: one of total.size() values for each of virtual_workers(), in order.
+  virtual void all_reduce(std::span<const double> lines, std::span<double> total) = 0;
+
+ protected:
+  friend class Sequence;
+  /// The gradients of all parameters from this offset of the flat buffer on are final.
+  virtual void ready_from(std::int64_t offset) = 0;
+  float* place(std::int64_t offset, bool is_scratch) const {
+    return (is_scratch ? scratch_ : saved_) + offset;
+  }
+
+  bool training_ = true;
+  std::int64_t step_ = 0;
+  std::uint64_t seed_ = 1;
+  int worker_ = 0;
+  std::span<const std::int64_t> samples_;
+  std::span<const std::int32_t> lengths_;
+  std::int64_t positions_ = 0;  ///< of a sample that is a sequence
+  std::int64_t first_row_ = 0, batch_rows_ = 0, mean_rows_ = 0;
+  std::vector<VirtualWorker> virtual_workers_;
+  const Plan* plan_ = nullptr;
+  const float* values_ = nullptr;
+  float *states_ = nullptr, *saved_ = nullptr, *scratch_ = nullptr;
+};
+
+/// Of a sequence with `length` positions of its own before padding, how many layers have left of them that
+/// made `whole` of `positions` in all: as large a share, rounded up.
+inline std::int64_t scaled_length(std::int64_t length, std::int64_t positions, std::int64_t whole) {
+  return whole == positions ? length : (length * whole + positions - 1) / positions;
+}
+
+}  // namespace trainer

@@ -1,0 +1,79 @@
+#include "models/layers/plan.h"
+
+#include <algorithm>
+
+#include "engine/config/source.h"
+
+namespace trainer {
+namespace {
+
+/// A cache line: every parameter and buffer begins on one.
+constexpr std::int64_t kAlignment = 16;
+constexpr std::int64_t kMostFloats = std::int64_t{1} << 44;    // 64 TiB
+constexpr std::int64_t kMostProducts = std::int64_t{1} << 46;  // of one layer, a sample
+
+std::int64_t aligned(std::int64_t floats) { return (floats + kAlignment - 1) / kAlignment * kAlignment; }
+
+}  // namespace
+
+ParameterId Plan::parameter(Parameter parameter) {
+  parameter.name = (parameter.layer.empty() ? layer_.name : parameter.layer) + "." + parameter.name;
+  parameter.offset = parameter_end_;
+  if (parameter.is_weight) parameter.init = layer_.init;
+  parameter.rate = layer_.rate;
+  if (!parameter.layer.empty())
+    for (const Parameter& other : parameters_)
+      if (other.name == parameter.layer + ".weight") parameter.rate = other.rate;
+  parameter_end_ = after(parameter_end_, parameter.shape.size());
+  parameters_.push_back(std::move(parameter));
+  return {static_cast<int>(parameters_.size()) - 1};
+}
+
+std::optional<ParameterId> Plan::share(const std::string& full_name) {
+  const auto found = std::ranges::find(parameters_, full_name, &Parameter::name);
+  if (found == parameters_.end() || found->cut_axis >= 0) return std::nullopt;
+  return ParameterId{static_cast<int>(found - parameters_.begin()), found->uses++};
+}
+
+StateId Plan::state(State state) {
+  state.name = layer_.name + "." + state.name;
+  state.offset = state_end_;
+  state_end_ = after(state_end_, state.shape.size());
+  states_.push_back(std::move(state));
+  return {static_cast<int>(states_.size()) - 1};
+}
+
+std::int64_t Plan::take_saved(std::int64_t rows, std::int64_t fixed) {
+  const std::int64_t begin = saved_end_;
+  saved_end_ = after(after(begin, rows), fixed);
+  return begin;
+}
+
+std::int64_t Plan::take_scratch(std::int64_t rows, std::int64_t fixed) {
+  const std::int64_t begin = scratch_position_;
+  set_scratch_position(after(after(begin, rows), fixed));
+  return begin;
+}
+
+std::int64_t Plan::flops(const Shape& products) {
+  const std::int64_t count = products.size();
+  if (count > kMostProducts)
+    throw Error(ExitCode::usage, "a layer of " + std::to_string(count) + " products a sample is too large");
+  return 2 * count;
+}
+
+std::int64_t Plan::after(std::int64_t end, std::int64_t floats) const {
+  if (floats > kMostFloats - end)
+    throw Error(
+        ExitCode::usage,
+        "the model is too large: it requires more than " + std::to_string(kMostFloats >> 38) + " TiB " +
+            (layer_.name.empty() ? "for a batch of its input" : "up to layer " + in_quotes(layer_.name)));
+  return aligned(end + floats);
+}
+
+void Plan::set_scratch_position(std::int64_t position) {
+  scratch_position_ = position;
+  scratch_end_ = std::max(scratch_end_, position);
+}
+
+}  // namespace trainer

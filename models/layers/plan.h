@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "models/layers/parameter.h"
+
+namespace trainer {
+
+/// What a layer may call in setup(): it declares parameters, states and memory, so that everything is
+/// allocated once, before the first step. Error(usage) when a model needs more than any machine has; sums of
+/// sizes then never overflow.
+class Plan {
+ public:
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  ParameterId parameter(Parameter parameter);
+  /// A parameter of an earlier layer, "tokens.weight", to be shared: its gradient is the sum over all uses
+  /// (Pass::adds_gradient). Null when there is none, or only a shard of it.
+  std::optional<ParameterId> share(const std::string& full_name);
+  const Parameter& parameter(ParameterId id) const { return parameters_[static_cast<std::size_t>(id.index)]; }
+  /// Whether an earlier layer has parameters, so that backward may ask this one for dx.
+  bool has_parameters() const { return !parameters_.empty(); }
+  StateId state(State state);
+  const State& state(StateId id) const { return states_[static_cast<std::size_t>(id.index)]; }
+
+  /// Memory from forward to the end of backward.
+  template <class T = float>
+  Buffer<T> saved(std::int64_t per_row, std::int64_t fixed = 0) {
+    return {take_saved(floats<T>(max_rows_, per_row), floats<T>(1, fixed)), per_row, fixed, false};
+  }
+  /// Memory during one call of forward or backward, also while layers inside are called.
+  template <class T = float>
+  Buffer<T> scratch(std::int64_t per_row, std::int64_t fixed = 0) {
+    return {take_scratch(floats<T>(max_rows_, per_row), floats<T>(1, fixed)), per_row, fixed, true};
+  }
+
+  /// The floating-point operations of a sum of as many products as the extents say: two for each.
+  static std::int64_t flops(const Shape& products);
+  /// Which of x and y backward reads; both unless declared. Lets a sequence reuse memory.
+  void backward_reads(bool x, bool y) { layer_.traits.reads_x = x, layer_.traits.reads_y = y; }
+  /// Forward works with y == x and backward with dx == dy.
+  void works_in_place() { layer_.traits.in_place = true; }
+  /// y is x under another shape: there is nothing to compute.
+  void is_view() { layer_.traits.view = true; }
+  /// The name of the layer being set up, "conv1": the key of its random numbers.
+  const std::string& layer_name() const { return layer_.name; }
+
+  /// The most virtual workers of a thread.
+  int max_virtual_workers() const { return max_virtual_workers_; }
+  /// The most rows of a global batch.
+  std::int64_t batch() const { return batch_; }
+  /// The layer requires that each row of a batch resumes where it ended in the batch before.
+  void requires_streams() { requires_streams_ = true; }
+
+ protected:
+  friend class NestedPlan;
+
+  struct Traits {
+    bool reads_x = true, reads_y = true, in_place = false, view = false;
+  };
+  /// The layer being set up.
+  struct Current {
+    std::string name;
+    std::optional<Config> init;
+    float rate = 1;  ///< factor of the learning rate
+    Traits traits;
+  };
+
+  Plan(std::int64_t max_rows, int max_virtual_workers, std::int64_t batch)
+      : max_rows_(max_rows), max_virtual_workers_(max_virtual_workers), batch_(batch) {}
+
+  void set_scratch_position(std::int64_t position);
+  /// The floats that take as much memory as `count` times `size` elements.
+  template <class T>
+  static std::int64_t floats(std::int64_t count, std::int64_t size) {
+    constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+    const std::int64_t bytes = Shape{count, size, static_cast<std::int64_t>(sizeof(T))}.size();
+    return bytes / kFloat + (bytes % kFloat > 0 ? 1 : 0);
+  }
+  /// `end` moved by `floats`, and on to the next cache line.
+  std::int64_t after(std::int64_t end, std::int64_t floats) const;
+  std::int64_t take_saved(std::int64_t rows, std::int64_t fixed);
+  std::int64_t take_scratch(std::int64_t rows, std::int64_t fixed);
+
+  std::int64_t max_rows_;
+  int max_virtual_workers_;
+  std::int64_t batch_;
+  bool requires_streams_ = false;
+  std::vector<Parameter> parameters_;
+  std::vector<State> states_;
+  std::int64_t parameter_end_ = 0, state_end_ = 0, saved_end_ = 0, scratch_position_ = 0, scratch_end_ = 0;
+  std::map<std::string, int> counts_;
+  std::set<std::string> names_;
+  Current layer_;
+  float common_rate_ = 1;  ///< of layers that have none of their own
+};
+
+}  // namespace trainer

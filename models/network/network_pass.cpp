@@ -1,0 +1,47 @@
+#include "models/network/network_pass.h"
+
+#include <algorithm>
+#include <array>
+
+namespace trainer {
+
+bool NetworkPass::layer_sums(ParameterId id) const {
+  const Parameter& parameter = plan_->parameter(id);
+  // A gradient that several layers add to is summed after the last of them.
+  return parameter.summed_by_layer && parameter.uses == 1 && virtual_workers_.size() > 1;
+}
+
+void NetworkPass::sum_gradient(ParameterId id, std::int64_t first, std::span<const float> of_workers) {
+  const auto count = std::ssize(of_workers) / std::ssize(virtual_workers_);
+  const std::int64_t place = plan_->parameter(id).offset + first;
+  for (std::size_t worker = 0; worker < virtual_workers_.size(); ++worker)
+    inputs_[worker] = of_workers.data() + static_cast<std::int64_t>(worker) * count;
+  std::array<float*, SumTree::kMostRoots> roots{};
+  for (std::size_t root = 0; root < roots_.size(); ++root) roots[root] = roots_[root] + place;
+  tree_.sum(inputs_, std::span(roots).first(roots_.size()), 0, count);
+  if (kept_ < 0) return;
+  const auto kept = static_cast<std::size_t>(kept_);
+  std::copy_n(inputs_[kept], count, virtual_workers_[kept].gradients + place);
+}
+
+void NetworkPass::sum_gradients(std::int64_t first, std::int64_t last) {
+  if (virtual_workers_.size() < 2) return;
+  for (std::size_t worker = 0; worker < virtual_workers_.size(); ++worker)
+    inputs_[worker] = virtual_workers_[worker].gradients;
+  const std::vector<Parameter>& parameters = network_plan_->parameters();
+  for (std::size_t index = parameters.size(); index-- > 0 && parameters[index].offset >= first;) {
+    const Parameter& parameter = parameters[index];
+    if (parameter.offset < last && !layer_sums({.index = static_cast<int>(index)}))
+      tree_.sum(inputs_, roots_, parameter.offset, parameter.offset + parameter.shape.size());
+  }
+}
+
+void NetworkPass::ready_from(std::int64_t offset) {
+  if (!sink_) return;
+  const std::int64_t last = sink_->position(worker_);
+  if (offset >= last) return;
+  sum_gradients(offset, last);
+  sink_->ready(worker_, offset);
+}
+
+}  // namespace trainer

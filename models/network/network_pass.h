@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/core/gradient_sink.h"
+#include "engine/core/sum_tree.h"
+#include "models/layers/pass.h"
+#include "models/network/network_plan.h"
+#include "models/network/statistics_reducer.h"
+
+namespace trainer {
+
+enum class Mode { training, evaluation };
+
+/// The pass of one thread as its network drives it: adds the gradients of the thread's virtual workers along
+/// their tree as soon as they are final.
+class NetworkPass final : public Pass {
+ public:
+  bool layer_sums(ParameterId id) const override;
+  void sum_gradient(ParameterId id, std::int64_t first, std::span<const float> of_workers) override;
+  void all_reduce(std::span<const double> lines, std::span<double> total) override {
+    reducer_->sum(worker_, lines, total);
+  }
+
+ private:
+  friend class Network;
+  void ready_from(std::int64_t offset) override;
+  /// Adds the gradients of the parameters in this range of the flat buffer.
+  void sum_gradients(std::int64_t first, std::int64_t last);
+
+  const NetworkPlan* network_plan_ = nullptr;
+  StatisticsReducer* reducer_ = nullptr;
+  SumTree tree_{1, {}};               ///< over the virtual workers
+  std::vector<const float*> inputs_;  ///< of the tree
+  std::vector<float*> roots_;         ///< the flat gradients that get the roots of the tree
+  int kept_ = -1;                     ///< the virtual worker whose own gradient is kept
+  GradientSink* sink_ = nullptr;  ///< of this backward; null: none
+};
+
+}  // namespace trainer

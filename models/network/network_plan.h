@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/layers/plan.h"
+
+namespace trainer {
+
+/// The plan of a whole network: what its layers declared, as the network and the trainer read it.
+class NetworkPlan final : public Plan {
+ public:
+  /// The most rows and virtual workers of a thread, and the most rows of a global batch.
+  explicit NetworkPlan(std::int64_t max_rows, int max_virtual_workers = 1, std::int64_t batch = 1)
+      : Plan(max_rows, max_virtual_workers, batch) {}
+
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  /// The size of the flat buffer of all parameters.
+  std::int64_t parameter_end() const { return parameter_end_; }
+  /// Where each parameter begins in the flat buffer, then that buffer's size.
+  std::vector<std::int64_t> parameter_borders() const;
+  const std::vector<State>& states() const { return states_; }
+  std::int64_t state_end() const { return state_end_; }
+  /// Floats of memory of a thread: saved memory, then scratch memory.
+  std::int64_t saved_end() const { return saved_end_; }
+  std::int64_t scratch_end() const { return scratch_end_; }
+  std::int64_t max_rows() const { return max_rows_; }
+  /// Whether a layer requires that rows resume where they ended in the batch before.
+  bool streams_required() const { return requires_streams_; }
+};
+
+}  // namespace trainer
