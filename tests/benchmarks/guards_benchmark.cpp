@@ -21,6 +21,7 @@
 
 #include "engine/math/gemm.h"
 #include "engine/parallel/communicator.h"
+#include "models/layers/nested_plan.h"
 #include "models/training/optimizer_shard.h"
 #include "tests/models/optimizers/built_optimizer.h"
 
@@ -46,7 +47,8 @@ class Steps {
  public:
   Steps(const std::string& yaml, float average, bool guarded) : built_(yaml) {
     for (std::size_t layer = 0; layer + 1 < kWidths.size(); ++layer) {
-      plan_.begin_layer(nullptr, "dense", "");
+      NestedPlan nested(plan_);
+      nested.begin_layer(nullptr, "dense", "");
       plan_.parameter({.name = "weight", .shape = {kWidths[layer], kWidths[layer + 1]}});
     }
     window_.emplace(mesh_, pool_, plan_.parameter_borders(), ParameterWindow::Options{});

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "engine/parallel/gradient_reducer.h"
+#include "models/layers/nested_plan.h"
 #include "tests/support/mpi_main.h"
 
 namespace trainer {
@@ -18,7 +19,8 @@ void flip(float& number) { number = std::bit_cast<float>(std::bit_cast<std::uint
 struct Guarded {
   Guarded(int data, int model, int ranks_per_node)
       : mesh(test_world(), {.data = data, .model = model, .ranks_per_node = ranks_per_node}) {
-    plan.begin_layer(nullptr, "dense", "");
+    NestedPlan nested(plan);
+    nested.begin_layer(nullptr, "dense", "");
     plan.parameter({.name = "weight", .shape = {100, 50}});
     plan.parameter({.name = "bias",
                     .shape = {10},

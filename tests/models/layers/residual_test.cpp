@@ -30,7 +30,7 @@ TEST_CASE("a residual's shortcut may be any layers", "[layers]") {
     return "residual: {body: " + std::string(kStridedBody) + ", shortcut: [" + layers + "]}";
   };
   const std::string conv = "conv: {filters: 4, kernel: 1, stride: 2, bias: false}";
-  for (const std::string layers : {conv, conv + ", batch_norm", conv + ", tanh"})
+  for (const std::string& layers : {conv, conv + ", batch_norm", conv + ", tanh"})
     check_gradients(shortcut(layers), {5, 6, 3}, {.rows = 3, .workers = 2});
   check_gradients("residual: {body: [dense: 5, tanh], shortcut: []}", {5});
 

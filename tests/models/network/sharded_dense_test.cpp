@@ -112,7 +112,7 @@ TEST_CASE("a dense layer that is cut along its outputs computes its units of the
   const std::vector<float> x = some_input();
   const std::vector<float> whole = CutDense(kLayer, {kInputs}).forward(x);
   for (const auto& [first, last] : {std::pair<std::int64_t, std::int64_t>{0, 1}, {1, 4}}) {
-    CutDense part(kLayer, {kInputs}, {.along = Along::outputs, .first = first, .last = last});
+    CutDense part(kLayer, {kInputs}, DenseCut{.along = Along::outputs, .first = first, .last = last});
     CHECK(relative_difference(part.forward(x), columns(whole, kUnits, first, last)) < 1e-6);
     CHECK(part.plan().parameters()[0].whole_shape() == Shape{kInputs, kUnits});
     CHECK(part.plan().parameters()[1].whole_shape() == Shape{kUnits});
@@ -123,9 +123,9 @@ TEST_CASE("a dense layer that is cut along its outputs computes its units of the
 TEST_CASE("parts of a dense layer that is cut along its inputs add up to the whole", "[layers]") {
   const std::vector<float> x = some_input();
   const std::vector<float> whole = CutDense(kLayer, {kInputs}).forward(x);
-  CutDense second(kLayer, {3}, {.along = Along::inputs, .first = 2, .last = 5, .inputs = kInputs});
+  CutDense second(kLayer, {3}, DenseCut{.along = Along::inputs, .first = 2, .last = 5, .inputs = kInputs});
   const std::vector<float> other_parts = second.forward(columns(x, kInputs, 2, 5));
-  CutDense first(kLayer, {2}, {.along = Along::inputs, .first = 0, .last = 2, .inputs = kInputs},
+  CutDense first(kLayer, {2}, DenseCut{.along = Along::inputs, .first = 0, .last = 2, .inputs = kInputs},
                  &other_parts);
   CHECK(relative_difference(first.forward(columns(x, kInputs, 0, 2)), whole) < 1e-6);
   CHECK(first.plan().parameters()[0].fan_in == kInputs);

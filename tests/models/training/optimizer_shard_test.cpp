@@ -6,7 +6,9 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/config/config_tree.h"
 #include "engine/parallel/communicator.h"
+#include "models/layers/nested_plan.h"
 #include "tests/models/optimizers/built_optimizer.h"
 
 namespace trainer {
@@ -21,8 +23,11 @@ class Updated {
   Updated(const std::string& yaml, float average, const std::vector<float>& rates = {1.0f, 0.5f, 0.0f})
       : built_(yaml) {
     for (const float rate : rates) {
-      plan_.set_common_rate(rate);
-      plan_.begin_layer(nullptr, "layer", "");
+      NestedPlan nested(plan_);
+      const ConfigTree layer =
+          ConfigTree::member("layer", "dense: {units: 1, lr: x" + std::to_string(rate) + "}");
+      const Config config = layer.root();
+      nested.begin_layer(&config, "layer", "");
       plan_.parameter({.name = "weight", .shape = {static_cast<std::int64_t>(kCount)}});
     }
     window_.emplace(mesh_, pool_, plan_.parameter_borders(), ParameterWindow::Options{});
