@@ -7,19 +7,21 @@
 namespace trainer {
 namespace {
 
-/// Two embeddings of a pair, drawn together where they belong together, else pushed apart to a margin
-/// (Hadsell, Chopra and LeCun 2006). The output is both, one behind the other; the class says whether they
-/// belong together.
+/// Contrastive loss of a pair (Hadsell, Chopra and LeCun 2006): d^2 / 2 for class 1, max(0, margin - d)^2 / 2
+/// for class 0, with d the distance of the two embeddings. The output is both embeddings, one after the
+/// other.
 class Contrastive final : public Loss {
  public:
   explicit Contrastive(const Config& config) : config_(config), margin_(config.get<double>("margin")) {}
 
   void setup(const Shape& output, int classes) override {
     if (classes != 2)
-      config_.fail("", "contrastive wants pairs of two classes: 0 for two things, 1 for the same");
+      config_.fail("", "contrastive requires two classes: 0 for a different pair, 1 for an equal pair");
     if (output.size() % 2 != 0)
-      config_.fail("", fmt::format("contrastive takes the output for two embeddings; {} numbers are odd",
-                                   output.size()));
+      config_.fail("",
+                   fmt::format("contrastive requires an even number of outputs, two embeddings; the model "
+                               "gives {}",
+                               output.size()));
   }
 
   double evaluate(ConstTensor y, const Targets& targets, float scale, Tensor dy) const override {
@@ -41,13 +43,13 @@ class Contrastive final : public Loss {
       else if (!is_far)
         loss += missing * missing / 2;
       if (dy.empty()) continue;
-      // Of a pair at one place no direction leads apart.
+      // Embeddings that are equal have no direction to move apart.
       const double factor = same ? 1 : is_far || distance == 0 ? 0 : -missing / distance;
       for (std::int64_t k = 0; k < half; ++k) {
-        const auto slope =
+        const auto gradient =
             static_cast<float>(factor * (static_cast<double>(first[k]) - static_cast<double>(second[k])));
-        dy[row * 2 * half + k] = scale * slope;
-        dy[row * 2 * half + half + k] = -scale * slope;
+        dy[row * 2 * half + k] = scale * gradient;
+        dy[row * 2 * half + half + k] = -scale * gradient;
       }
     }
     return loss;
@@ -60,9 +62,10 @@ class Contrastive final : public Loss {
 
 const Registry<Loss>::Add registered{
     {.name = "contrastive",
-     .help = "the two halves of the output drawn together (class 1) or pushed apart to a margin (class 0)",
+     .help = "distance of the two halves of the output: small for class 1, at least the margin for class 0",
      .primary = "margin",
-     .settings = {real("margin", "how far apart is enough").above(0).fallback("1")}},
+     .settings =
+         {real("margin", "distance beyond which a pair of class 0 costs nothing").above(0).fallback("1")}},
     [](const Config& config) { return std::make_unique<Contrastive>(config); }};
 
 }  // namespace

@@ -12,7 +12,7 @@ class Cosine final : public OutputLoss {
   explicit Cosine(const Config& config) : OutputLoss(config) {}
 
   double evaluate(ConstTensor y, const Targets& targets, float scale, Tensor dy) const override {
-    constexpr double kLeast = 1e-8;  // of a product of lengths, so that zeros have an angle
+    constexpr double kLeast = 1e-8;  // product of norms below which a vector counts as zero
     const std::int64_t outputs = y.row_size();
     double loss = 0;
     for (std::int64_t row = 0; row < y.rows(); ++row) {

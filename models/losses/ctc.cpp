@@ -38,13 +38,14 @@ class Ctc final : public Loss {
   void setup(const Shape& output, int classes) override {
     if (classes > 0)
       config_.fail(
-          "", "ctc wants the symbols of a sample as numbers, the data gives classes",
+          "", "ctc requires the symbols of a sample as values, the data gives classes",
           "an array (samples, longest target) of symbols from 1 on, filled up with 0; `targets: numbers`");
     if (output.rank() != 2 || output[1] < 2)
-      config_.fail("",
-                   fmt::format("ctc wants positions x symbols, of which the first is the blank; the model "
-                               "gives {}",
-                               channels_first_text(output)));
+      config_.fail(
+          "", fmt::format(
+                  "ctc requires outputs (positions, symbols), the first symbol being the blank; the model "
+                  "gives {}",
+                  channels_first_text(output)));
     positions_ = output[0];
     symbols_ = output[1];
   }
@@ -94,8 +95,8 @@ class Ctc final : public Loss {
           number >= 1 && number < static_cast<float>(symbols_) && std::floor(number) == number;
       if (!is_symbol)
         throw Error(ExitCode::data,
-                    fmt::format("ctc: a target holds {}, and symbols are whole numbers from 1 to {}", number,
-                                symbols_ - 1));
+                    fmt::format("ctc: a target has the symbol {}; symbols are whole numbers from 1 to {}",
+                                number, symbols_ - 1));
       const auto symbol = static_cast<std::int64_t>(number);
       // Between two that are equal there must be a blank.
       const bool repeats = work.states.size() > 1 && work.states[work.states.size() - 2] == symbol;
@@ -176,8 +177,8 @@ class Ctc final : public Loss {
 const Registry<Loss>::Add registered{
     {.name = "ctc",
      .help =
-         "the outputs of all positions spell the target, stretched in any way; output 0 is the blank; put no "
-         "activation before it"},
+         "connectionist temporal classification: the outputs of all positions spell the target; output 0 is "
+         "the blank; expects logits, so put no activation before it"},
     [](const Config& config) { return std::make_unique<Ctc>(config); }};
 
 }  // namespace

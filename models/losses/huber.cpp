@@ -6,8 +6,7 @@
 namespace trainer {
 namespace {
 
-/// Half the squared difference to the target up to `delta`, a straight line beyond it (Huber 1964), averaged
-/// over outputs; as PyTorch defines it.
+/// Huber loss (1964) as PyTorch defines it, averaged over outputs.
 class Huber final : public OutputLoss {
  public:
   explicit Huber(const Config& config) : OutputLoss(config), delta_(config.get<double>("delta")) {}
@@ -26,10 +25,9 @@ class Huber final : public OutputLoss {
 
 const Registry<Loss>::Add registered{
     {.name = "huber",
-     .help = "squared difference to the target where it is small, its size where it is large; averaged over "
-             "outputs",
+     .help = "quadratic for differences up to `delta`, linear beyond; averaged over outputs",
      .primary = "delta",
-     .settings = {real("delta", "differences beyond it count by their size").above(0).fallback("1")}},
+     .settings = {real("delta", "difference at which the loss becomes linear").above(0).fallback("1")}},
     [](const Config& config) { return std::make_unique<Huber>(config); }};
 
 }  // namespace

@@ -3,28 +3,31 @@
 #include "datasets/dataset.h"
 #include "engine/config/registry.h"
 #include "engine/core/tensor.h"
+#include "models/losses/link.h"
 
 namespace trainer {
 
-/// What training makes small. Losses average over the labels of the global batch, as much as each counts: the
-/// caller divides, by `scale`.
+/// The objective to minimise: a mean over the labels of the batch, weighted by class if there are class
+/// weights. Implementations add; the caller divides, by `scale`.
 class Loss {
  public:
   static constexpr const char* kFamily = "loss";
   virtual ~Loss() = default;
 
-  /// Checks that outputs of this shape (one sample) can be compared with targets of so many classes (0:
-  /// numbers, shaped like the output). Error(usage) through config.fail().
+  /// Checks that outputs of one sample fit targets of so many classes (0: values, shaped like the output).
+  /// Error(usage) through config.fail().
   virtual void setup(const Shape& output, int classes) = 0;
-  /// Whether outputs can be compared with numbers of this shape; both are of one sample.
+  /// True if outputs can be compared with target values of this shape; both of one sample.
   virtual bool takes(const Shape& output, const Shape& target) const {
     return output.size() == target.size();
   }
-  /// Whether it asks targets how long each row's sequence is.
+  /// How metrics read the outputs.
+  virtual Link link() const { return Link::identity; }
+  /// True if it uses the lengths of sequences.
   virtual bool knows_lengths() const { return false; }
-  /// How much labels of each class count; empty where all count as one.
+  /// The weight of each class; empty if all are 1.
   virtual std::span<const double> class_weights() const { return {}; }
-  /// The sum over rows of each sample's loss. dy, unless empty, becomes scale times the gradient of that sum.
+  /// The sum of the rows' losses. dy, unless empty, becomes scale times the gradient of that sum.
   virtual double evaluate(ConstTensor y, const Targets& targets, float scale, Tensor dy) const = 0;
 };
 

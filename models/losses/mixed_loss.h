@@ -4,8 +4,8 @@
 
 namespace trainer {
 
-/// The loss of rows that are mixtures of two samples: what it is for either label, in their shares. As
-/// Loss::evaluate(), always with a gradient; `memory` is for that of one row.
+/// Loss::evaluate() of rows that mixup made: the mean of the losses of both labels, weighted by their shares.
+/// `dy` is not empty; `memory` has the elements of one row.
 double mixed_loss(const Loss& loss, ConstTensor y, const Targets& targets, float scale, Tensor dy,
                   std::span<float> memory);
 

@@ -19,8 +19,8 @@ class MeanSquaredError final : public OutputLoss {
 
 const Registry<Loss>::Add registered{
     {.name = "mse",
-     .help = "squared difference to the target (for classes 1 at the right one, 0 elsewhere), averaged over "
-             "outputs"},
+     .help = "squared difference between output and target, averaged over outputs; classes count as one-hot "
+             "targets"},
     [](const Config& config) { return std::make_unique<MeanSquaredError>(config); }};
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 namespace trainer {
 
-/// A loss that compares each output of a sample with a number, or with 1 at the right class and 0 elsewhere.
+/// A loss that compares each output with a target value; classes are one-hot targets.
 class OutputLoss : public Loss {
  public:
   void setup(const Shape& output, int classes) final {
@@ -19,7 +19,7 @@ class OutputLoss : public Loss {
   Config config_;
 };
 
-/// Loss::evaluate() of the mean over outputs of term(output - target), which gives its value and its slope.
+/// Loss::evaluate() of the mean over outputs of term(output - target), which returns value and derivative.
 template <class Term>
 double evaluate_differences(ConstTensor y, const Targets& targets, float scale, Tensor dy, Term term) {
   const std::int64_t outputs = y.row_size();
@@ -28,9 +28,9 @@ double evaluate_differences(ConstTensor y, const Targets& targets, float scale, 
   for (std::int64_t row = 0; row < y.rows(); ++row)
     for (std::int64_t k = 0; k < outputs; ++k) {
       const std::int64_t i = row * outputs + k;
-      const auto [value, slope] = term(static_cast<double>(y[i]) - target_of(targets, row, k, outputs));
+      const auto [value, derivative] = term(static_cast<double>(y[i]) - target_of(targets, row, k, outputs));
       loss += share * value;
-      if (!dy.empty()) dy[i] = scale * static_cast<float>(share * slope);
+      if (!dy.empty()) dy[i] = scale * static_cast<float>(share * derivative);
     }
   return loss;
 }

@@ -5,11 +5,11 @@
 namespace trainer {
 namespace {
 
-/// -t log s(y) - (1 - t) log(1 - s(y)) with s the logistic function, summed over outputs: each output decides
-/// by itself.
+/// -t log s(y) - (1 - t) log(1 - s(y)) with s the logistic function, summed over outputs.
 class SigmoidCrossEntropy final : public OutputLoss {
  public:
   explicit SigmoidCrossEntropy(const Config& config) : OutputLoss(config) {}
+  Link link() const override { return Link::sigmoid; }
 
   double evaluate(ConstTensor y, const Targets& targets, float scale, Tensor dy) const override {
     const std::int64_t outputs = y.row_size();
@@ -29,7 +29,8 @@ class SigmoidCrossEntropy final : public OutputLoss {
 
 const Registry<Loss>::Add registered{
     {.name = "sigmoid_cross_entropy",
-     .help = "each output alone says yes or no, summed over outputs; put no activation before it"},
+     .help = "cross-entropy of independent labels, summed over outputs; expects logits, so put no activation "
+             "before it"},
     [](const Config& config) { return std::make_unique<SigmoidCrossEntropy>(config); }};
 
 }  // namespace

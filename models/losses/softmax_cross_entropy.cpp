@@ -10,12 +10,13 @@
 namespace trainer {
 namespace {
 
-/// The first of the largest; a NaN that it passes over comes back through the sums of its callers.
+/// The first of the largest logits. NaNs are skipped; they reach the loss through the sums of the callers.
 std::int64_t largest_of(const float* logits, std::int64_t classes) {
   return std::max_element(logits, logits + classes) - logits;
 }
 
-/// -log softmax[label]. The sum without its largest term, which is 1, keeps the digits of a small loss.
+/// -log softmax[label]. The sum leaves out its largest term, which is 1, and so keeps the digits of a small
+/// loss.
 double loss_of_logits(const float* logits, std::int64_t classes, std::int32_t label) {
   const std::int64_t largest = largest_of(logits, classes);
   double others = 0;
@@ -24,7 +25,7 @@ double loss_of_logits(const float* logits, std::int64_t classes, std::int32_t la
   return std::log1p(others) - static_cast<double>(logits[label] - logits[largest]);
 }
 
-/// The same where softmax is known.
+/// The same, from softmax's probabilities.
 double loss_of_probabilities(const float* logits, const float* probabilities, std::int64_t classes,
                              std::int32_t label) {
   float largest = 0;
@@ -32,8 +33,8 @@ double loss_of_probabilities(const float* logits, const float* probabilities, st
   return std::log1p(static_cast<double>(others)) - static_cast<double>(logits[label] - largest);
 }
 
-/// -log softmax(y)[label], computed together so that it neither overflows nor loses digits. With smoothing
-/// (Szegedy et al. 2016) a part of the target is spread over all classes.
+/// -log softmax(y)[label], as log-sum-exp, which neither overflows nor loses digits. Label smoothing: Szegedy
+/// et al. 2016.
 class SoftmaxCrossEntropy final : public Loss {
  public:
   explicit SoftmaxCrossEntropy(const Config& config)
@@ -48,6 +49,7 @@ class SoftmaxCrossEntropy final : public Loss {
       config_.fail("class_weights", fmt::format("{} class weights for {} classes", weights_.size(), classes));
   }
 
+  Link link() const override { return Link::softmax; }
   std::span<const double> class_weights() const override { return weights_; }
 
   double evaluate(ConstTensor y, const Targets& targets, float scale, Tensor dy) const override {
@@ -76,7 +78,7 @@ class SoftmaxCrossEntropy final : public Loss {
   }
 
  private:
-  /// How much -log softmax[k] counts: the label's most, with smoothing all of them.
+  /// The weight of -log softmax[k] in the loss.
   double share(std::int64_t k, std::int64_t classes, std::int32_t label) const {
     const double part = smoothing_ / static_cast<double>(classes) + (k == label ? 1 - smoothing_ : 0);
     return weights_.empty() ? part : part * weights_[static_cast<std::size_t>(k)];
@@ -106,15 +108,15 @@ class SoftmaxCrossEntropy final : public Loss {
 
 const Registry<Loss>::Add registered{
     {.name = "softmax_cross_entropy",
-     .help = "one class of several; put no activation before it",
-     .settings = {real("smoothing", "this part of the target is spread evenly over all classes")
+     .help = "cross-entropy of one class of several; expects logits, so put no activation before it",
+     .settings = {real("smoothing",
+                       "label smoothing: the share of the target that is spread evenly over all classes")
                       .at_least(0)
                       .below(1)
                       .fallback("0"),
                   list_of("class_weights",
-                          "how much each class counts: a weighted mean, divided by the weights of all "
-                          "labels, as PyTorch's",
-                          real("weight", "how much a class counts").at_least(0))
+                          "one weight for each class; the loss is the weighted mean over labels",
+                          real("weight", "weight of a class").at_least(0))
                       .optional()}},
     [](const Config& config) { return std::make_unique<SoftmaxCrossEntropy>(config); }};
 

@@ -12,9 +12,8 @@
 namespace trainer {
 namespace {
 
-// While training, scores are counted in bins, so that counts of batches can be added and an epoch needs no
-// more memory than a step: 64 for each power of two from 2^-12 up to 2^8, and as many below zero. Two scores
-// of one bin count as equal there.
+// In training, scores are counted in bins, whose counts can be added over batches: 64 bins for each power of
+// two from 2^-12 to 2^8, and as many for negative scores. Two scores of one bin count as equal.
 constexpr int kBinsPerOctave = 64, kLeastExponent = -12, kOctaves = 20;
 constexpr int kHalf = kOctaves * kBinsPerOctave, kBins = 2 * kHalf + 1;
 
@@ -30,11 +29,14 @@ int bin_of(float score) {
   return (bits & kSign) != 0 ? kHalf - distance : kHalf + distance;
 }
 
-/// How likely a sample of the class has a higher score than one of the others: the area under the ROC curve.
+/// The area under the ROC curve: the probability that a sample of the class has a higher score than another
+/// one.
 class AreaUnderCurve final : public Metric {
  public:
   explicit AreaUnderCurve(const Config& config)
-      : config_(config), class_(config.get<std::int64_t>("class")) {}
+      : config_(config),
+        is_named_(config.has("class")),
+        class_(is_named_ ? config.get<std::int64_t>("class") : 1) {}
 
   void setup(const Shape& output, int classes) override {
     if (classes > 0) require_output_per_class(config_, output, classes);
@@ -43,9 +45,9 @@ class AreaUnderCurve final : public Metric {
       config_.fail("class", fmt::format("class is {}, the model has {} outputs, counted from 0", class_,
                                         output.size()));
   }
-  std::string name() const override { return "auc"; }
+  std::string name() const override { return is_named_ ? fmt::format("auc_{}", class_) : "auc"; }
   bool is_fraction() const override { return false; }
-  /// Of each bin: samples of the class, and others.
+  /// For each bin: samples of the class, other samples.
   int sums() const override { return 2 * kBins; }
 
   void add(ConstTensor y, const Targets& targets, std::span<double> sums) const override {
@@ -69,7 +71,7 @@ class AreaUnderCurve final : public Metric {
   }
 
  private:
-  /// visit(score, whether it is one of the class) for each row.
+  /// visit(score, is of the class) for each row.
   template <class Visit>
   void for_each_score(ConstTensor y, const Targets& targets, const Visit& visit) const {
     const std::int64_t outputs = y.row_size();
@@ -79,7 +81,7 @@ class AreaUnderCurve final : public Metric {
                                                  : targets.values[row * outputs + class_] > 0.5f);
   }
 
-  /// The class's output against all others together, as softmax sees them; alone where targets are numbers.
+  /// With classes, the log odds of the class under softmax; else the output itself.
   float score_of(std::span<const float> outputs) const {
     const auto own = static_cast<std::size_t>(class_);
     if (!has_classes_ || outputs.size() == 1) return outputs[own];
@@ -92,16 +94,17 @@ class AreaUnderCurve final : public Metric {
   }
 
   Config config_;
+  bool is_named_;
   std::int64_t class_;
   bool has_classes_ = false;
 };
 
 const Registry<Metric>::Add registered{
     {.name = "auc",
-     .help = "the area under the ROC curve of one class, or of one output where targets are numbers, 0 or 1; "
-             "while training, scores that differ by less than 1.6 % count as equal",
+     .help = "area under the ROC curve of one class, or of one output if targets are 0 and 1; in training, "
+             "scores that differ by less than 1.6 % count as equal",
      .primary = "class",
-     .settings = {integer("class", "which class or output, from 0").at_least(0).fallback("1")}},
+     .settings = {integer("class", "class or output, from 0; 1 if not given").at_least(0).optional()}},
     [](const Config& config) { return std::make_unique<AreaUnderCurve>(config); }};
 
 }  // namespace

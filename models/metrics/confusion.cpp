@@ -9,8 +9,7 @@
 namespace trainer {
 namespace {
 
-/// Which classes are taken for which. As one number: the part of a class's samples that is found, averaged
-/// over classes.
+/// The confusion matrix; its value is the recall, averaged over classes that are present.
 class Confusion final : public Metric {
  public:
   explicit Confusion(const Config& config) : config_(config) {}
@@ -20,12 +19,12 @@ class Confusion final : public Metric {
     constexpr int kMost = 100;
     if (classes > kMost)
       config_.fail(
-          "", fmt::format("a table of {} classes would slow every step down; at most {}", classes, kMost));
+          "", fmt::format("a table of {} classes would slow down every step; at most {}", classes, kMost));
     classes_ = static_cast<std::size_t>(classes);
   }
   std::string name() const override { return "balanced_accuracy"; }
   std::string short_name() const override { return "balanced"; }
-  /// The table, and behind it for each class how often nothing was said: rows with a NaN.
+  /// The table (label, prediction); then, for each class, its samples with a NaN, which predict nothing.
   int sums() const override { return static_cast<int>(classes_ * (classes_ + 1)); }
 
   void add(ConstTensor y, const Targets& targets, std::span<double> sums) const override {
@@ -43,7 +42,8 @@ class Confusion final : public Metric {
     double total = 0, present = 0;
     for (std::size_t label = 0; label < classes_; ++label) {
       double samples = sums[classes_ * classes_ + label];
-      for (std::size_t said = 0; said < classes_; ++said) samples += sums[label * classes_ + said];
+      for (std::size_t predicted = 0; predicted < classes_; ++predicted)
+        samples += sums[label * classes_ + predicted];
       if (samples == 0) continue;
       total += sums[label * (classes_ + 1)] / samples;
       present += 1;
@@ -62,8 +62,9 @@ class Confusion final : public Metric {
 
 const Registry<Metric>::Add registered{
     {.name = "confusion",
-     .help = "which classes are taken for which: a table in `trainer eval` and metrics.jsonl; as one number, "
-             "balanced_accuracy, how much of a class is found, averaged over classes"},
+     .help =
+         "confusion matrix, in `trainer eval` and metrics.jsonl; its column is balanced_accuracy, the recall "
+         "averaged over classes"},
     [](const Config& config) { return std::make_unique<Confusion>(config); }};
 
 }  // namespace

@@ -1,46 +1,47 @@
-// mae and r2: how far outputs are from targets that are numbers (of classes, from 1 at the right one and 0
-// elsewhere).
+// mae and r2: differences between predictions and target values; classes are one-hot targets.
 #include <cmath>
 
+#include "models/losses/link.h"
 #include "models/losses/outputs.h"
 #include "models/metrics/metric.h"
 
 namespace trainer {
 namespace {
 
-/// visit(output, difference to the target, target) for each output of each row.
-template <class Visit>
-void for_each_difference(ConstTensor y, const Targets& targets, Visit visit) {
-  const std::int64_t outputs = y.row_size();
-  for (std::int64_t row = 0; row < y.rows(); ++row)
-    for (std::int64_t k = 0; k < outputs; ++k) {
-      const double target = target_of(targets, row, k, outputs);
-      visit(static_cast<std::size_t>(k), static_cast<double>(y[row * outputs + k]) - target, target);
-    }
-}
-
-/// What both have in common: names, and that they are no fractions.
-class OfNumbers : public Metric {
+class ValueMetric : public Metric {
  public:
-  explicit OfNumbers(const Config& config) : config_(config) {}
+  explicit ValueMetric(const Config& config) : config_(config) {}
   void setup(const Shape& output, int classes) override {
     if (classes > 0) require_output_per_class(config_, output, classes);
     outputs_ = output.size();
   }
+  void use_link(Link link) final { link_ = link; }
   std::string name() const override { return config_.type(); }
   bool is_fraction() const override { return false; }
 
  protected:
+  /// visit(output, prediction - target, target) for each output of each row.
+  template <class Visit>
+  void for_each_difference(ConstTensor y, const Targets& targets, Visit visit) const {
+    for (std::int64_t row = 0; row < y.rows(); ++row) {
+      const RowPredictions predictions(link_, y.rows(row, 1).span());
+      for (std::int64_t k = 0; k < outputs_; ++k) {
+        const double target = target_of(targets, row, k, outputs_);
+        visit(static_cast<std::size_t>(k), predictions[static_cast<std::size_t>(k)] - target, target);
+      }
+    }
+  }
   std::int64_t outputs_ = 0;
 
  private:
   Config config_;
+  Link link_ = Link::identity;
 };
 
-/// The size of the difference, averaged over outputs and samples.
-class MeanAbsoluteError final : public OfNumbers {
+/// |prediction - target|, averaged over outputs and samples.
+class MeanAbsoluteError final : public ValueMetric {
  public:
-  using OfNumbers::OfNumbers;
+  using ValueMetric::ValueMetric;
   bool higher_is_better() const override { return false; }
   void add(ConstTensor y, const Targets& targets, std::span<double> sums) const override {
     for_each_difference(y, targets,
@@ -51,10 +52,11 @@ class MeanAbsoluteError final : public OfNumbers {
   }
 };
 
-/// 1 - squared differences over those to the mean of the targets; for several outputs, the mean of theirs.
-class Determination final : public OfNumbers {
+/// Coefficient of determination: 1 - squared differences / squared deviations of the targets from their mean;
+/// averaged over outputs.
+class Determination final : public ValueMetric {
  public:
-  using OfNumbers::OfNumbers;
+  using ValueMetric::ValueMetric;
   int sums() const override { return static_cast<int>(3 * outputs_); }
   void add(ConstTensor y, const Targets& targets, std::span<double> sums) const override {
     for_each_difference(y, targets, [&](std::size_t k, double difference, double target) {
@@ -72,11 +74,11 @@ class Determination final : public OfNumbers {
 };
 
 const Registry<Metric>::Add mae{
-    {.name = "mae", .help = "the mean size of the difference between output and target"},
+    {.name = "mae", .help = "mean absolute difference between prediction and target"},
     [](const Config& config) { return std::make_unique<MeanAbsoluteError>(config); }};
 
 const Registry<Metric>::Add r2{
-    {.name = "r2", .help = "the part of the targets' variance that outputs explain; 1 is best"},
+    {.name = "r2", .help = "coefficient of determination, averaged over outputs; 1 is best"},
     [](const Config& config) { return std::make_unique<Determination>(config); }};
 
 }  // namespace

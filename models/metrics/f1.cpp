@@ -9,8 +9,8 @@
 namespace trainer {
 namespace {
 
-/// The harmonic mean of precision and recall of each class, averaged; of one class when one is named. Where
-/// targets are numbers, each output is a label that a sample has (1) or has not (0).
+/// The harmonic mean of precision and recall of one class, or averaged over classes that are present or
+/// predicted, as scikit-learn does. Target values are labels: 1 present, 0 absent.
 class F1 final : public Metric {
  public:
   explicit F1(const Config& config)
@@ -26,7 +26,7 @@ class F1 final : public Metric {
                    fmt::format("class is {}, the data has {} classes, counted from 0", class_, classes_));
   }
   std::string name() const override { return one_ ? fmt::format("f1_{}", class_) : "f1"; }
-  /// Of each class: how often it was there, how often it was said, and how often both.
+  /// For each class: how often it is present, predicted, and both.
   int sums() const override { return static_cast<int>(3 * classes_); }
 
   void add(ConstTensor y, const Targets& targets, std::span<double> sums) const override {
@@ -35,32 +35,35 @@ class F1 final : public Metric {
       const auto outputs = y.span().subspan(row * classes_, classes_);
       const auto label = static_cast<std::size_t>(targets.labels[row]);
       sums[3 * label] += 1;
-      // A row with a NaN says nothing.
+      // A row with a NaN predicts nothing.
       if (std::ranges::any_of(outputs, [](float output) { return std::isnan(output); })) continue;
-      const auto said = static_cast<std::size_t>(std::ranges::max_element(outputs) - outputs.begin());
-      sums[3 * said + 1] += 1;
-      if (said == label) sums[3 * said + 2] += 1;
+      const auto predicted = static_cast<std::size_t>(std::ranges::max_element(outputs) - outputs.begin());
+      sums[3 * predicted + 1] += 1;
+      if (predicted == label) sums[3 * predicted + 2] += 1;
     }
   }
   double value(std::span<const double> sums, double) const override {
+    const auto occurrences = [&](std::size_t k) { return sums[3 * k] + sums[3 * k + 1]; };
     const auto of_class = [&](std::size_t k) {
-      const double both = sums[3 * k] + sums[3 * k + 1];
-      return both > 0 ? 2 * sums[3 * k + 2] / both : 0;
+      return occurrences(k) > 0 ? 2 * sums[3 * k + 2] / occurrences(k) : 0;
     };
     if (one_) return of_class(class_);
-    double total = 0;
-    for (std::size_t k = 0; k < classes_; ++k) total += of_class(k);
-    return total / static_cast<double>(classes_);
+    double total = 0, classes = 0;
+    for (std::size_t k = 0; k < classes_; ++k) {
+      total += of_class(k);
+      classes += occurrences(k) > 0 ? 1 : 0;
+    }
+    return classes > 0 ? total / classes : 0;
   }
 
  private:
   void add_labels(ConstTensor y, ConstTensor values, std::span<double> sums) const {
     for (std::int64_t i = 0; i < y.size(); ++i) {
       const std::size_t k = 3 * (static_cast<std::size_t>(i) % classes_);
-      const bool is_there = values[i] > 0.5f, is_said = y[i] > threshold_;
-      sums[k] += is_there ? 1 : 0;
-      sums[k + 1] += is_said ? 1 : 0;
-      sums[k + 2] += is_there && is_said ? 1 : 0;
+      const bool is_present = values[i] > 0.5f, is_predicted = y[i] > threshold_;
+      sums[k] += is_present ? 1 : 0;
+      sums[k + 1] += is_predicted ? 1 : 0;
+      sums[k + 2] += is_present && is_predicted ? 1 : 0;
     }
   }
 
@@ -72,13 +75,12 @@ class F1 final : public Metric {
 
 const Registry<Metric>::Add registered{
     {.name = "f1",
-     .help = "the harmonic mean of precision and recall, averaged over classes",
+     .help = "harmonic mean of precision and recall, averaged over the classes that are present or predicted",
      .primary = "class",
      .settings =
-         {integer("class", "only this class counts, from 0").at_least(0).optional(),
+         {integer("class", "this class alone, from 0").at_least(0).optional(),
           real("threshold",
-               "where targets are numbers, 0 or 1: an output above it says yes; 0.5 where a sigmoid comes "
-               "last")
+               "targets of 0 and 1: an output above it predicts 1; set 0.5 if the last layer is a sigmoid")
               .fallback("0")}},
     [](const Config& config) { return std::make_unique<F1>(config); }};
 

@@ -6,7 +6,7 @@
 namespace trainer {
 namespace {
 
-/// Of several labels that a sample has or has not, the fraction that is right.
+/// The fraction of labels, each 0 or 1, that is predicted right.
 class LabelAccuracy final : public Metric {
  public:
   explicit LabelAccuracy(const Config& config)
@@ -23,8 +23,8 @@ class LabelAccuracy final : public Metric {
     for (std::int64_t row = 0; row < y.rows(); ++row)
       for (std::int64_t k = 0; k < outputs_; ++k) {
         const float output = y[row * outputs_ + k];
-        const bool is_there = target_of(targets, row, k, outputs_) > 0.5f;
-        if (!std::isnan(output) && (output > threshold_) == is_there) sums[0] += 1;
+        const bool is_present = target_of(targets, row, k, outputs_) > 0.5f;
+        if (!std::isnan(output) && (output > threshold_) == is_present) sums[0] += 1;
       }
   }
   double value(std::span<const double> sums, double samples) const override {
@@ -39,10 +39,10 @@ class LabelAccuracy final : public Metric {
 
 const Registry<Metric>::Add registered{
     {.name = "label_accuracy",
-     .help = "of the labels that a sample has (1) or has not (0), the fraction that is right",
+     .help = "fraction of labels, each 0 or 1, that is predicted right",
      .primary = "threshold",
-     .settings =
-         {real("threshold", "an output above it says yes; 0.5 where a sigmoid comes last").fallback("0")}},
+     .settings = {real("threshold", "an output above it predicts 1; set 0.5 if the last layer is a sigmoid")
+                      .fallback("0")}},
     [](const Config& config) { return std::make_unique<LabelAccuracy>(config); }};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// accuracy, top_k and misclassified: where the right class stands among the outputs.
+// accuracy, top_k and misclassified: the rank of the right class among the outputs.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -9,8 +9,8 @@
 namespace trainer {
 namespace {
 
-/// Whether the label is among the k largest outputs; of equal ones the first counts as larger. A row with a
-/// NaN is wrong: it has no largest output.
+/// True if the label is among the k largest outputs; of equal outputs the first counts as larger. A row with
+/// a NaN is wrong.
 bool label_is_among(std::int64_t k, std::span<const float> outputs, std::int32_t label) {
   const float of_label = outputs[static_cast<std::size_t>(label)];
   std::int64_t larger = 0, index = 0;
@@ -56,14 +56,14 @@ class LabelRank final : public Metric {
 };
 
 const Registry<Metric>::Add accuracy{
-    {.name = "accuracy", .help = "the fraction of samples whose largest output is their class"},
+    {.name = "accuracy", .help = "fraction of samples whose largest output is their class"},
     [](const Config& config) {
       return std::make_unique<LabelRank>(config,
                                          LabelRank::Settings{.name = "accuracy", .short_name = "acc"});
     }};
 
 const Registry<Metric>::Add misclassified{
-    {.name = "misclassified", .help = "the fraction of samples whose largest output is another class"},
+    {.name = "misclassified", .help = "fraction of samples whose largest output is another class"},
     [](const Config& config) {
       return std::make_unique<LabelRank>(
           config, LabelRank::Settings{.count_wrong = true, .name = "misclassified", .short_name = "errors"});
@@ -71,9 +71,9 @@ const Registry<Metric>::Add misclassified{
 
 const Registry<Metric>::Add top_k{
     {.name = "top_k",
-     .help = "the fraction of samples whose class is among the k largest outputs",
+     .help = "fraction of samples whose class is among the k largest outputs",
      .primary = "k",
-     .settings = {integer("k", "how many outputs count").at_least(1)}},
+     .settings = {integer("k", "largest outputs that count").at_least(1)}},
     [](const Config& config) {
       const auto k = config.get<std::int64_t>("k");
       return std::make_unique<LabelRank>(

@@ -1,4 +1,4 @@
-// log_loss, perplexity and bits_per_character: what the right class is worth, in three units.
+// log_loss, perplexity and bits_per_character: the cross-entropy in three units.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -9,15 +9,15 @@
 namespace trainer {
 namespace {
 
-/// -log softmax(outputs)[label]; a NaN comes through.
-double surprise(std::span<const float> outputs, std::int32_t label) {
+/// -log softmax(outputs)[label]; NaN if an output is.
+double cross_entropy(std::span<const float> outputs, std::int32_t label) {
   const double largest = *std::max_element(outputs.begin(), outputs.end());
   double sum = 0;
   for (const float output : outputs) sum += std::exp(static_cast<double>(output) - largest);
   return std::log(sum) + largest - static_cast<double>(outputs[static_cast<std::size_t>(label)]);
 }
 
-/// A function of the mean surprise over samples, or over all positions of sequences.
+/// A function of the mean cross-entropy over labels.
 class LogLoss final : public Metric {
  public:
   using OfMean = double (*)(double mean);
@@ -33,7 +33,7 @@ class LogLoss final : public Metric {
 
   void add(ConstTensor y, const Targets& targets, std::span<double> sums) const override {
     for (std::size_t i = 0; i < targets.labels.size(); ++i)
-      sums[0] += surprise(y.span().subspan(i * classes_, classes_), targets.labels[i]);
+      sums[0] += cross_entropy(y.span().subspan(i * classes_, classes_), targets.labels[i]);
   }
   double value(std::span<const double> sums, double samples) const override {
     return of_mean_(sums[0] / samples);
@@ -51,15 +51,14 @@ Registry<Metric>::Make make(LogLoss::OfMean of_mean) {
 
 const Registry<Metric>::Add log_loss{
     {.name = "log_loss",
-     .help = "-log of the right class's probability, in the mean; outputs as for softmax_cross_entropy"},
+     .help = "mean of -log of the right class's probability; expects logits, as softmax_cross_entropy does"},
     make([](double mean) { return mean; })};
 
-const Registry<Metric>::Add perplexity{
-    {.name = "perplexity", .help = "e to the log loss: among how many classes the model hesitates"},
-    make([](double mean) { return std::exp(mean); })};
+const Registry<Metric>::Add perplexity{{.name = "perplexity", .help = "exp of the log loss"},
+                                       make([](double mean) { return std::exp(mean); })};
 
 const Registry<Metric>::Add bits{
-    {.name = "bits_per_character", .help = "the log loss in bits, where classes are characters"},
+    {.name = "bits_per_character", .help = "the log loss in bits, for classes that are characters"},
     make([](double mean) { return mean / std::numbers::ln2; })};
 
 }  // namespace

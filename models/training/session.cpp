@@ -76,6 +76,7 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
       config.fail("", "metrics compare each output with a target, and here they differ in number");
     metrics_.push_back(Registry<Metric>::make(config));
     metrics_.back()->setup(output, data_.train->classes());
+    metrics_.back()->use_link(loss_->link());
     const std::string name = metrics_.back()->name();
     if (std::ranges::count(metrics_, name, [](const auto& metric) { return metric->name(); }) > 1)
       config.fail("", "the metric " + name + " is there twice");

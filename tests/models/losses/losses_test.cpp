@@ -65,7 +65,7 @@ TEST_CASE("the loss of a mixture is what its labels give, in their shares", "[lo
   const Shape shape{2, 3};
   const std::vector<std::int32_t> labels{2, 0}, others{1, 0};
   const std::vector<float> shares{0.7f, 0.6f};
-  // Labels in these shares are numbers, which all but one of these losses can learn as well.
+  // Labels in these shares are values, which all but one of these losses can learn as well.
   const std::vector<float> spread{0, 0.3f, 0.7f, 1, 0, 0};
   std::vector<float> y{0.5f, -1, 2, 0.25f, 3, -2}, dy(6), expected(6), memory(3);
   const Targets targets{.labels = labels, .values = {}, .other_labels = others, .shares = shares};
@@ -97,16 +97,16 @@ TEST_CASE("no rows make a loss of zero", "[losses]") {
   CHECK(BuiltLoss(name).loss->evaluate({y.data(), {0, 3}}, {}, 1, {dy.data(), {0, 3}}) == 0);
 }
 
-TEST_CASE("a loss wants one output for each class", "[losses]") {
+TEST_CASE("a loss requires one output for each class", "[losses]") {
   const auto* const name =
       GENERATE("softmax_cross_entropy", "sigmoid_cross_entropy", "mse", "huber", "cosine");
   CHECK_NOTHROW(BuiltLoss(name).loss->setup({10}, 10));
   CHECK_THROWS_WITH(BuiltLoss(name).loss->setup({12}, 10),
-                    Catch::Contains(std::string(name) + " wants 10 outputs, one for each class; the model "
+                    Catch::Contains(std::string(name) + " requires 10 outputs, one for each class; the model "
                                                         "gives 12"));
 }
 
-TEST_CASE("only softmax_cross_entropy cannot work with numbers as targets", "[losses]") {
+TEST_CASE("only softmax_cross_entropy cannot take values as targets", "[losses]") {
   CHECK_THROWS_WITH(BuiltLoss("softmax_cross_entropy").loss->setup({3}, 0), Catch::Contains("classes"));
   CHECK_NOTHROW(BuiltLoss("sigmoid_cross_entropy").loss->setup({3}, 0));
   CHECK_NOTHROW(BuiltLoss("mse").loss->setup({3}, 0));
@@ -123,7 +123,7 @@ TEST_CASE("contrastive draws pairs of class 1 together and pushes those of class
   CHECK(loss == Approx(12.5 + 0.5));
   CHECK(dy == std::vector<float>{6, 8, -6, -8, -2, 0, 2, 0, 0, 0, 0, 0});
   CHECK_THROWS_WITH(BuiltLoss("contrastive").loss->setup({4}, 10), Catch::Contains("two classes"));
-  CHECK_THROWS_WITH(BuiltLoss("contrastive").loss->setup({5}, 2), Catch::Contains("odd"));
+  CHECK_THROWS_WITH(BuiltLoss("contrastive").loss->setup({5}, 2), Catch::Contains("even number"));
 }
 
 TEST_CASE("two embeddings at one place have a finite gradient", "[losses]") {
@@ -162,8 +162,8 @@ TEST_CASE("ctc finds the slope of every output, also where a target repeats a sy
 
 TEST_CASE("ctc refuses what the outputs cannot spell", "[losses]") {
   const BuiltLoss built("ctc");
-  CHECK_THROWS_WITH(built.loss->setup({5, 3}, 3), Catch::Contains("as numbers"));
-  CHECK_THROWS_WITH(built.loss->setup({5, 1}, 0), Catch::Contains("positions x symbols"));
+  CHECK_THROWS_WITH(built.loss->setup({5, 3}, 3), Catch::Contains("as values"));
+  CHECK_THROWS_WITH(built.loss->setup({5, 1}, 0), Catch::Contains("(positions, symbols)"));
   built.loss->setup({3, 3}, 0);
   CHECK_FALSE(built.loss->takes({3, 3}, {4}));
   const std::vector<float> y(9);

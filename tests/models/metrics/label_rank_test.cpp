@@ -53,8 +53,8 @@ TEST_CASE("a row with a NaN is wrong, wherever the NaN stands", "[metrics]") {
   CHECK(BuiltMetric("top_k: 2").of({3, kNan}, {0}) == 0);
 }
 
-TEST_CASE("metrics want as many outputs as classes, and k no more", "[metrics]") {
-  CHECK_THROWS_WITH(BuiltMetric("accuracy").metric->setup({9}, 10), Catch::Contains("accuracy wants 10"));
+TEST_CASE("a metric of classes requires an output for each, and k within them", "[metrics]") {
+  CHECK_THROWS_WITH(BuiltMetric("accuracy").metric->setup({9}, 10), Catch::Contains("accuracy requires 10"));
   CHECK_THROWS_WITH(BuiltMetric("top_k: 11").metric->setup({10}, 10), Catch::Contains("10 classes"));
   CHECK_THROWS_WITH(BuiltMetric("top_k: 0"), Catch::Contains("k"));
 }

@@ -33,7 +33,7 @@ struct BuiltMetric {
   std::int64_t width;
 };
 
-TEST_CASE("mae and r2 compare numbers, of several outputs in the mean", "[metrics]") {
+TEST_CASE("mae and r2 average over outputs", "[metrics]") {
   const std::vector<float> y{1, 10, 2, 10, 3, 40}, values{2, 10, 2, 20, 5, 30};
   const Targets targets{.values = {values.data(), {3, 2}}};
   CHECK(BuiltMetric("mae", 2, 0).of(y, targets) == Approx(23.0 / 6));
@@ -41,6 +41,23 @@ TEST_CASE("mae and r2 compare numbers, of several outputs in the mean", "[metric
   CHECK(BuiltMetric("r2", 2, 0).of(y, targets) == Approx((1.0 / 6 + 0) / 2));
   CHECK(BuiltMetric("r2", 2, 0).of(values, targets) == Approx(1));
   CHECK_FALSE(BuiltMetric("mae", 2, 0).metric->higher_is_better());
+}
+
+TEST_CASE("mae and r2 compare predictions: outputs through the link of the loss", "[metrics]") {
+  const std::vector<float> y{std::log(3.0f), 0, -std::log(3.0f), std::log(4.0f)}, values{1, 0, 1, 1};
+  const Targets targets{.values = {values.data(), {2, 2}}};
+  const BuiltMetric mae("mae", 2, 0), r2("r2", 2, 0);
+  mae.metric->use_link(Link::sigmoid);
+  CHECK(mae.of(y, targets) == Approx((0.25 + 0.5 + 0.75 + 0.2) / 4));
+  r2.metric->use_link(Link::sigmoid);
+  const std::vector<float> both{std::log(3.0f), 0, std::log(4.0f), 0}, apart{1, 0, 0, 1};
+  // 1 - (0.25^2 + 0.8^2) / 0.5 and 1 - (0.5^2 + 0.5^2) / 0.5
+  CHECK(r2.of(both, {.values = {apart.data(), {2, 2}}}) == Approx((1 - 0.7025 / 0.5 + 0) / 2));
+  const BuiltMetric of_classes("mae", 3, 3);
+  of_classes.metric->use_link(Link::softmax);
+  const std::vector<std::int32_t> label{0};
+  // Predictions 0.5, 0.25 and 0.25.
+  CHECK(of_classes.of({std::log(2.0f), 0, 0}, {.labels = label}) == Approx((0.5 + 0.25 + 0.25) / 3));
 }
 
 TEST_CASE("log_loss, perplexity and bits_per_character are one number in three units", "[metrics]") {
@@ -56,19 +73,22 @@ TEST_CASE("log_loss, perplexity and bits_per_character are one number in three u
 }
 
 TEST_CASE("f1 is the mean of each class's, and class 1 alone where asked", "[metrics]") {
-  // Said 0 0 1 1 2, right 0 1 1 1 0.
+  // Predicted 0 0 1 1 2, right 0 1 1 1 0.
   const std::vector<float> y{9, 1, 1, 9, 1, 1, 1, 9, 1, 1, 9, 1, 1, 1, 9};
   const std::vector<std::int32_t> labels{0, 1, 1, 1, 0};
   const Targets targets{.labels = labels};
   CHECK(BuiltMetric("f1", 3, 3).of(y, targets) == Approx((2.0 * 1 / 4 + 2.0 * 2 / 5 + 0) / 3));
   CHECK(BuiltMetric("f1: 1", 3, 3).of(y, targets) == Approx(2.0 * 2 / 5));
   CHECK(BuiltMetric("f1: 1", 3, 3).metric->name() == "f1_1");
+  // A class that is neither present nor predicted does not count.
+  const std::vector<float> wide{9, 1, 1, 0, 1, 9, 1, 0, 1, 1, 9, 0};
+  const std::vector<std::int32_t> first_two{0, 1, 0};
+  CHECK(BuiltMetric("f1", 4, 4).of(wide, {.labels = first_two}) == Approx((2.0 / 3 + 1 + 0) / 3));
   CHECK_THROWS_WITH(BuiltMetric("f1: 3", 3, 3), Catch::Contains("3 classes"));
 }
 
-TEST_CASE("f1 and label_accuracy take targets that are numbers for labels that are there or not",
-          "[metrics]") {
-  // Label 0: said 1 1 0, there 1 0 0. Label 1: said 0 1 1, there 1 1 1.
+TEST_CASE("f1 and label_accuracy take target values as labels", "[metrics]") {
+  // Label 0: predicted 1 1 0, present 1 0 0. Label 1: predicted 0 1 1, present 1 1 1.
   const std::vector<float> y{2, -1, 3, 1, -2, 0.5f}, values{1, 1, 0, 1, 0, 1};
   const Targets targets{.values = {values.data(), {3, 2}}};
   CHECK(BuiltMetric("label_accuracy", 2, 0).of(y, targets) == Approx(4.0 / 6));
@@ -87,6 +107,8 @@ TEST_CASE("auc is the fraction of pairs in the right order, halves for those tha
   const std::vector<float> values{1, 0, 1, 0, 1}, scores{3, 1, 1, -2, 0};
   CHECK(BuiltMetric("auc: 0", 1, 0).of(scores, {.values = {values.data(), {5, 1}}}) == Approx(4.5 / 6));
   CHECK_THROWS_WITH(BuiltMetric("auc: 2", 2, 2), Catch::Contains("2 outputs"));
+  CHECK(BuiltMetric("auc", 2, 2).metric->name() == "auc");
+  CHECK(BuiltMetric("auc: 0", 2, 2).metric->name() == "auc_0");
 }
 
 TEST_CASE("while training auc of many scores is nearly that of their order, of whatever size they are",
