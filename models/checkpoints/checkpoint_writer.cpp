@@ -14,17 +14,18 @@
 #include "engine/parallel/broadcast_text.h"
 #include "engine/parallel/wait_for_all.h"
 #include "engine/system/crc32.h"
+#include "models/checkpoints/checkpoint.h"
 #include "models/checkpoints/weights.h"
 #include "models/formats/layout.h"
 
 namespace trainer {
 namespace {
 
-enum File { kModelFile, kOptimizerFile };
+enum File { kModel, kOptimizer };
 constexpr const char* kWriting = "the writing of a checkpoint";
-constexpr std::array kFileNames{CheckpointFolder::kModel, CheckpointFolder::kOptimizer};
+constexpr std::array kFileNames{kModelFile, kOptimizerFile};
 
-/// What a writer tells rank 0 of one of its runs.
+/// A writer's report to rank 0 about one of its runs.
 struct RunReport {
   std::uint64_t bytes = 0;
   std::uint32_t crc32 = 0;
@@ -35,8 +36,8 @@ struct RunReport {
               fmt::format("cannot write {}: {}", path, std::generic_category().message(error)));
 }
 
-/// What a thread tells the main one; empty when all went well.
-std::string words_of_failure(const std::function<void()>& work) {
+/// The message of the error that `work` throws; empty if there is none.
+std::string message_of_failure(const std::function<void()>& work) {
   try {
     work();
   } catch (const Error& error) {
@@ -63,7 +64,7 @@ CheckpointWriter::CheckpointWriter(Sources sources, CheckpointFolder folder)
   world.sum(std::span(&strangers, 1));
   several_hosts_ = strangers > 0;
 
-  // Every rank knows who owns what.
+  // Every rank knows the optimizer shards of all ranks.
   const auto mine = sources_.window.shard();
   std::string all;
   for (const auto& bytes : data.gather(std::as_bytes(mine), 0)) {
@@ -76,8 +77,8 @@ CheckpointWriter::CheckpointWriter(Sources sources, CheckpointFolder folder)
     std::uint64_t count = 0;
     std::memcpy(&count, all.data() + next, sizeof count);
     next += sizeof count;
-    auto& shard = shards_.emplace_back(count / sizeof(Range));
-    if (count > 0) std::memcpy(shard.data(), all.data() + next, count);
+    auto& ranges = shards_.emplace_back(count / sizeof(Range));
+    if (count > 0) std::memcpy(ranges.data(), all.data() + next, count);
     next += count;
   }
 
@@ -88,15 +89,16 @@ CheckpointWriter::CheckpointWriter(Sources sources, CheckpointFolder folder)
   for (const std::string& state : sources_.optimizer_states)
     for (std::size_t i = 0; i < plan.parameters().size(); ++i)
       optimizer.push_back({model[i].name + "." + state, model[i].shape});
-  for (const State& state : plan.states()) model.push_back({state.name, state.shape});
+  for (const State& state : plan.states())
+    (state.use == StateUse::model ? model : optimizer).push_back({state.name, state.shape});
   const auto lay_out = [](const std::vector<TensorEntry>& entries, std::string& head,
                           std::vector<std::uint64_t>& offsets) {
     head = safetensors_head(entries);
     offsets.push_back(head.size());
     for (const TensorEntry& entry : entries) offsets.push_back(offsets.back() + bytes_of(entry.shape));
   };
-  lay_out(model, heads_[kModelFile], model_offsets_);
-  lay_out(optimizer, heads_[kOptimizerFile], optimizer_offsets_);
+  lay_out(model, heads_[kModel], model_offsets_);
+  lay_out(optimizer, heads_[kOptimizer], optimizer_offsets_);
   cut(data.size());
 }
 
@@ -160,7 +162,7 @@ void CheckpointWriter::open_files(const std::string& directory) {
   const auto open_all = [&] {
     files_.clear();
     for (const char* name : kFileNames) {
-      // Hosts that write parts of one page must not keep pages: what is written is then sent as it is.
+      // Hosts that write to one page must not cache it: O_DSYNC writes through.
       const int flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC | (several_hosts_ ? O_DSYNC : 0);
       files_.emplace_back(::open((directory + "/" + name).c_str(), flags));
       if (files_.back().number() < 0) return errno;
@@ -171,7 +173,7 @@ void CheckpointWriter::open_files(const std::string& directory) {
   const auto open_mine = [&] { error = open_all(); };
   with_disk(world, kWriting, is_writer(), open_mine);
   if (!sees_directory_) {
-    // Ranks of other hosts may not have the file system that rank 0 writes to.
+    // Ranks of other hosts may not see the file system of rank 0.
     std::int64_t refusals = error == 0 ? 0 : 1;
     world.sum(std::span(&refusals, 1));
     if (refusals > 0) cut(1);
@@ -182,14 +184,14 @@ void CheckpointWriter::open_files(const std::string& directory) {
   if (!is_writer()) files_.clear();
 }
 
-/// What a data rank writes.
+/// The parameters that a data rank writes.
 std::span<const Parameter> CheckpointWriter::parameters_of(int writer) const {
   if (at(writer) + 1 >= first_parameter_.size()) return {};
   const std::size_t first = first_parameter_[at(writer)];
   return std::span(sources_.plan.parameters()).subspan(first, first_parameter_[at(writer) + 1] - first);
 }
 
-/// The values of what this data rank writes, flat.
+/// The values of the parameters that this data rank writes, flat.
 std::vector<float> CheckpointWriter::part_of_values() const {
   const auto mine = parameters_of(sources_.mesh.data().rank());
   if (mine.empty()) return {};
@@ -198,7 +200,7 @@ std::vector<float> CheckpointWriter::part_of_values() const {
           values.begin() + mine.back().offset + mine.back().shape.size()};
 }
 
-/// The same of one of the optimizer's states, from those who own it.
+/// The same for one of the optimizer's states, from the ranks that own its shards.
 std::vector<float> CheckpointWriter::part_of_state(std::size_t state) {
   Communicator& data = sources_.mesh.data();
   const auto mine = parameters_of(data.rank());
@@ -207,26 +209,26 @@ std::vector<float> CheckpointWriter::part_of_state(std::size_t state) {
   std::vector<float> out;
   std::vector<std::int64_t> counts_out(at(data.size())), counts_in(at(data.size()));
   int writer = 0;
-  sources_.owned.visit_state(state, [&](std::int64_t offset, std::span<const float> numbers) {
-    // Both the numbers and the writers' parts ascend.
+  sources_.owned.visit_state(state, [&](std::int64_t offset, std::span<const float> values) {
+    // Offsets and the writers' parameters ascend.
     while (parameters_of(writer).empty() ||
            parameters_of(writer).back().offset + parameters_of(writer).back().shape.size() <= offset)
       ++writer;
     if (writer == data.rank()) {
-      std::ranges::copy(numbers, part.begin() + (offset - base));
+      std::ranges::copy(values, part.begin() + (offset - base));
     } else {
-      out.insert(out.end(), numbers.begin(), numbers.end());
-      counts_out[at(writer)] += std::ssize(numbers);
+      out.insert(out.end(), values.begin(), values.end());
+      counts_out[at(writer)] += std::ssize(values);
     }
   });
-  // visit(first, last) for each run of floats of an owner's shard in what this rank writes.
+  // visit(first, last) for each range that an owner has of what this rank writes.
   const auto overlaps = [&](int owner, const auto& visit) {
-    auto piece = shards_[at(owner)].begin();
+    auto range = shards_[at(owner)].begin();
     const auto end = shards_[at(owner)].end();
     for (const Parameter& parameter : mine) {
       const std::int64_t first = parameter.offset, last = first + parameter.shape.size();
-      while (piece != end && piece->last <= first) ++piece;
-      for (auto next = piece; next != end && next->first < last; ++next)
+      while (range != end && range->last <= first) ++range;
+      for (auto next = range; next != end && next->first < last; ++next)
         visit(std::max(first, next->first), std::min(last, next->last));
     }
   };
@@ -245,17 +247,29 @@ std::vector<float> CheckpointWriter::part_of_state(std::size_t state) {
   return part;
 }
 
-/// The tensors in a run's copy, whole.
+/// Adds the whole tensors of a run's copy.
 void CheckpointWriter::join_tensors(Run& run) const {
   const auto mine = parameters_of(sources_.mesh.data().rank());
   for (const Parameter& parameter : mine) {
-    const auto numbers = std::span<const float>(run.copy).subspan(at(parameter.offset - mine.front().offset),
-                                                                  at(parameter.shape.size()));
-    Tensor& tensor = run.tensors.emplace_back(Tensor{&parameter, numbers, {}});
+    const auto values = std::span<const float>(run.copy).subspan(at(parameter.offset - mine.front().offset),
+                                                                 at(parameter.shape.size()));
+    Tensor& tensor = run.tensors.emplace_back(Tensor{&parameter, values, {}});
     if (parameter.cut_axis < 0) continue;
-    tensor.joined = whole_tensor(parameter, numbers, sources_.mesh.model());
-    tensor.numbers = tensor.joined;
+    tensor.joined = whole_tensor(parameter, values, sources_.mesh.model());
+    tensor.values = tensor.joined;
   }
+}
+
+/// A copy of the states of layers that have this use.
+CheckpointWriter::Run CheckpointWriter::layer_states(StateUse use, int file, std::uint64_t offset) const {
+  Run run{.file = file, .offset = offset};
+  for (const State& state : sources_.plan.states()) {
+    if (state.use != use) continue;
+    const auto values = sources_.layer_states.subspan(at(state.offset), at(state.shape.size()));
+    run.tensors.push_back({.joined = {values.begin(), values.end()}});
+    run.tensors.back().values = run.tensors.back().joined;
+  }
+  return run;
 }
 
 void CheckpointWriter::take_copy() {
@@ -263,28 +277,24 @@ void CheckpointWriter::take_copy() {
   const std::size_t rank = at(sources_.mesh.data().rank());
   const std::size_t parameters = sources_.plan.parameters().size();
   const std::size_t first = rank + 1 < first_parameter_.size() ? first_parameter_[rank] : parameters;
-  runs_.push_back({.file = kModelFile, .offset = model_offsets_[first], .copy = part_of_values()});
+  runs_.push_back({.file = kModel, .offset = model_offsets_[first], .copy = part_of_values()});
   for (std::size_t state = 0; state < sources_.optimizer_states.size(); ++state)
-    runs_.push_back({.file = kOptimizerFile,
+    runs_.push_back({.file = kOptimizer,
                      .offset = optimizer_offsets_[state * parameters + first],
                      .copy = part_of_state(state)});
   for (Run& run : runs_) join_tensors(run);
   if (rank == 0) {
-    // What belongs to no parameter, last.
-    const auto states = sources_.layer_states;
-    Run& layers = runs_.emplace_back(Run{
-        .file = kModelFile, .offset = model_offsets_[parameters], .copy = {states.begin(), states.end()}});
-    for (const State& state : sources_.plan.states())
-      layers.tensors.push_back(
-          {.numbers = std::span<const float>(layers.copy).subspan(at(state.offset), at(state.shape.size()))});
-    for (const int file : {kModelFile, kOptimizerFile})
-      runs_.push_back({.file = file, .head = heads_[at(file)]});
+    // States of layers follow the parameters.
+    runs_.push_back(layer_states(StateUse::model, kModel, model_offsets_[parameters]));
+    runs_.push_back(layer_states(StateUse::training, kOptimizer,
+                                 optimizer_offsets_[sources_.optimizer_states.size() * parameters]));
+    for (const int file : {kModel, kOptimizer}) runs_.push_back({.file = file, .head = heads_[at(file)]});
   }
   if (!is_writer()) runs_.clear();
 }
 
 void CheckpointWriter::write_parts() {
-  failure_ = words_of_failure([this] {
+  failure_ = message_of_failure([this] {
     if (sources_.mesh.world().rank() == 0) reserve_room();
     for (Run& run : runs_) write_run(run);
     for (Run& run : runs_) flush_run(run);
@@ -294,10 +304,11 @@ void CheckpointWriter::write_parts() {
   writing_ = false;
 }
 
-/// A disk without room for all of it says so before anything is written, where the file system can tell.
+/// Reserves the files' bytes, so that a full disk is an error before anything is written, if the file system
+/// can.
 void CheckpointWriter::reserve_room() const {
-  for (const int file : {kModelFile, kOptimizerFile}) {
-    const std::uint64_t bytes = file == kModelFile ? model_offsets_.back() : optimizer_offsets_.back();
+  for (const int file : {kModel, kOptimizer}) {
+    const std::uint64_t bytes = file == kModel ? model_offsets_.back() : optimizer_offsets_.back();
     if (::fallocate(files_[at(file)].number(), 0, 0, static_cast<off_t>(bytes)) != 0 && errno != EOPNOTSUPP &&
         errno != ENOSYS)
       fail((directory_ / kFileNames[at(file)]).string(), errno);
@@ -305,8 +316,7 @@ void CheckpointWriter::reserve_room() const {
 }
 
 void CheckpointWriter::write_run(Run& run) {
-  // Small tensors go together, large ones as they are: each call of the system is worth it, and little is
-  // copied.
+  // Small tensors are gathered, large ones are written from where they are: few system calls, few copies.
   constexpr std::size_t kPart = std::size_t{4} << 20;
   std::string gathered;
   std::uint64_t offset = run.offset;
@@ -331,20 +341,20 @@ void CheckpointWriter::write_run(Run& run) {
   for (Tensor& tensor : run.tensors) {
     std::vector<float> converted;
     if (tensor.parameter && tensor.parameter->layout != FileLayout::as_in_memory) {
-      converted = to_file_layout(tensor.parameter->layout, tensor.parameter->whole_shape(), tensor.numbers);
-      tensor.numbers = converted;
+      converted = to_file_layout(tensor.parameter->layout, tensor.parameter->whole_shape(), tensor.values);
+      tensor.values = converted;
     }
-    if (gathered.size() + tensor.numbers.size_bytes() > kPart) flush();
-    if (tensor.numbers.size_bytes() > kPart)
-      write(std::as_bytes(tensor.numbers));
+    if (gathered.size() + tensor.values.size_bytes() > kPart) flush();
+    if (tensor.values.size_bytes() > kPart)
+      write(std::as_bytes(tensor.values));
     else
-      gathered.append(reinterpret_cast<const char*>(tensor.numbers.data()), tensor.numbers.size_bytes());
+      gathered.append(reinterpret_cast<const char*>(tensor.values.data()), tensor.values.size_bytes());
     tensor = {};
   }
   flush();
 }
 
-/// To the disk part by part, which one can see from outside; the last word is fsync's, which tells of errors.
+/// Flushes to the disk in parts, each a sign of progress. fsync() reports errors later.
 void CheckpointWriter::flush_run(const Run& run) {
   constexpr std::uint64_t kPart = std::uint64_t{16} << 20;
   constexpr unsigned kWholly =
@@ -365,7 +375,7 @@ void CheckpointWriter::finish() {
   wait_for_commit();
 }
 
-/// Collects what the writers have to tell.
+/// Collects the writers' reports.
 void CheckpointWriter::end_parts() {
   Communicator& world = sources_.mesh.world();
   wait_for_all(
@@ -400,8 +410,8 @@ void CheckpointWriter::end_parts() {
     throw Error(ExitCode::failure, failure);
   }
   if (world.rank() != 0) return;
-  // A writer's reports: of the model, of each of the optimizer's states; rank 0's then of the layers' states
-  // and of both heads.
+  // A writer's reports: the model, each of the optimizer's states; rank 0's then the layers' states of both
+  // files, and both heads.
   const std::size_t states = sources_.optimizer_states.size();
   std::array<FileSeal, 2> seals;
   const auto append = [&](int file, const RunReport& report) {
@@ -410,25 +420,26 @@ void CheckpointWriter::end_parts() {
              .crc32 = joined_crc32(whole.crc32, report.crc32, report.bytes)};
   };
   const std::vector<RunReport>& first = reports.front();
-  append(kModelFile, first[states + 2]);
-  append(kOptimizerFile, first[states + 3]);
-  for (const auto& writer : reports) append(kModelFile, writer[0]);
-  append(kModelFile, first[states + 1]);
+  append(kModel, first[states + 3]);
+  append(kOptimizer, first[states + 4]);
+  for (const auto& writer : reports) append(kModel, writer[0]);
+  append(kModel, first[states + 1]);
   for (std::size_t state = 0; state < states; ++state)
-    for (const auto& writer : reports) append(kOptimizerFile, writer[1 + state]);
+    for (const auto& writer : reports) append(kOptimizer, writer[1 + state]);
+  append(kOptimizer, first[states + 2]);
   for (std::size_t file = 0; file < seals.size(); ++file) state_.files[kFileNames[file]] = seals[file];
   committing_ = true;
   commit_thread_ = std::thread([this] { commit(); });
 }
 
 void CheckpointWriter::commit() {
-  failure_ = words_of_failure([this] {
-    // Where several hosts write one file, what lies there is looked at.
+  failure_ = message_of_failure([this] {
+    // A file that several hosts wrote is read back.
     if (several_hosts_)
       for (const char* name : kFileNames)
         if (seal_of(directory_ / name) != state_.files.at(name))
           throw Error(ExitCode::failure,
-                      fmt::format("{} is not what was written to it", (directory_ / name).string()));
+                      fmt::format("{} differs from what was written", (directory_ / name).string()));
     folder_.commit(state_, best_);
   });
   if (!failure_.empty()) folder_.abandon();

@@ -12,16 +12,16 @@
 #include "engine/parallel/parameter_window.h"
 #include "engine/system/files.h"
 #include "models/checkpoints/checkpoint.h"
+#include "models/checkpoints/checkpoint_folder.h"
 #include "models/formats/safetensors.h"
 #include "models/network/network_plan.h"
 #include "models/training/optimizer_shard.h"
 
 namespace trainer {
 
-/// Writes checkpoints beside training: takes a copy of all numbers between two steps, which a thread of each
-/// data rank then brings to the disk. Each writes a part of both files that begins and ends with a tensor;
-/// where ranks do not see the directory, rank 0 writes all. No thread but the main one calls MPI. Every rank
-/// has one.
+/// Writes checkpoints beside training: copies all values between two steps, and a thread of each data rank
+/// writes its copy. Each rank writes whole tensors, a contiguous range of both files; if some ranks cannot
+/// see the directory, rank 0 writes all. Only the main thread calls MPI. Every rank has one.
 class CheckpointWriter {
  public:
   struct Sources {
@@ -34,42 +34,42 @@ class CheckpointWriter {
   };
   /// `folder` matters on world rank 0 only. Collective.
   CheckpointWriter(Sources sources, CheckpointFolder folder);
-  /// Waits for the threads; what is not finished leaves nothing.
+  /// Waits for the threads; an unfinished checkpoint is removed.
   ~CheckpointWriter();
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  /// Begins a checkpoint; finishes the one before, if need be. `state`, `best` and `prepare`, which comes
-  /// first and may take the time of a disk, matter on world rank 0 only. Collective.
+  /// Begins a checkpoint, after the one before is written. `state`, `best` and `prepare`, which runs first
+  /// and may wait for a disk, matter on world rank 0 only. Collective.
   void begin(const CheckpointState& state, bool best, const std::function<void()>& prepare);
-  /// True while this rank's part is on its way.
+  /// True while this rank writes.
   bool is_writing() const { return writing_; }
-  /// For every step. `all_written`: no rank's part is on its way, the same on all ranks. Then the checkpoint
-  /// gets its name, beside training again. Error(failure) when it could not be written: on all ranks, or on
-  /// rank 0 only. Collective.
+  /// Call after every step. `all_written`: no rank writes, the same on all ranks; a thread of rank 0 then
+  /// commits the checkpoint. Error(failure) if it cannot be written: on all ranks, or on rank 0 only.
+  /// Collective.
   void go_on(bool all_written);
-  /// Waits until the checkpoint is there. Collective.
+  /// Waits until the checkpoint is committed. Collective.
   void finish();
 
-  /// The newest one, once finish() was called; on world rank 0.
+  /// The newest checkpoint, after finish(); on world rank 0.
   const std::filesystem::path& last() const { return folder_.last(); }
-  /// The longest time from begin() to the end of it, on world rank 0.
+  /// The longest time from begin() to commit, on world rank 0.
   std::chrono::steady_clock::duration longest() const { return longest_; }
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// A tensor as it lies in memory; null for numbers that go to the file as they are.
+  /// A tensor to write.
   struct Tensor {
-    const Parameter* parameter = nullptr;
-    std::span<const float> numbers;
-    std::vector<float> joined;  ///< what `numbers` are when the tensor was cut over model ranks
+    const Parameter* parameter = nullptr;  ///< null for a state, which has no file layout
+    std::span<const float> values;
+    std::vector<float> joined;  ///< memory of `values` of a sharded parameter or a state
   };
-  /// Tensors that lie one behind the other in a file.
+  /// Consecutive tensors of a file.
   struct Run {
     int file = 0;
     std::uint64_t offset = 0;
-    std::string head;         ///< bytes before them
-    std::vector<float> copy;  ///< what the numbers of most tensors lie in
+    std::string head;         ///< the header, written before them
+    std::vector<float> copy;  ///< memory of most tensors
     std::vector<Tensor> tensors;
     FileSeal seal = {};
   };
@@ -78,6 +78,7 @@ class CheckpointWriter {
   bool is_writer() const;
   void open_files(const std::string& directory);
   void take_copy();
+  Run layer_states(StateUse use, int file, std::uint64_t offset) const;
   std::span<const Parameter> parameters_of(int writer) const;
   std::vector<float> part_of_values() const;
   std::vector<float> part_of_state(std::size_t state);
@@ -95,13 +96,14 @@ class CheckpointWriter {
   bool several_hosts_ = false, sees_directory_ = false;  ///< the latter is known after the first checkpoint
   std::vector<std::vector<Range>> shards_;               ///< of each data rank
   std::string heads_[2];
-  std::vector<std::uint64_t> model_offsets_;      ///< of parameters, then of the layers' states, then the end
-  std::vector<std::uint64_t> optimizer_offsets_;  ///< of parameters, state after state, then the end
-  std::vector<std::size_t> first_parameter_;      ///< of each writer, and behind the last
+  std::vector<std::uint64_t> model_offsets_;  ///< of parameters, then of the layers' states, then the end
+  std::vector<std::uint64_t>
+      optimizer_offsets_;  ///< of parameters, state after state, then of layers' states, then the end
+  std::vector<std::size_t> first_parameter_;  ///< of each writer, and behind the last
 
   bool open_ = false;  ///< parts are on their way, the same on all ranks
   std::atomic<bool> writing_{false}, committing_{false};
-  std::atomic<int> parts_done_{0};  ///< of its work, to tell a slow disk from one that stands still
+  std::atomic<int> parts_done_{0};  ///< progress, which tells a slow disk from a stalled one
   std::thread parts_thread_, commit_thread_;
   std::string failure_;  ///< of the thread that was joined last; empty: none
   std::vector<Descriptor> files_;

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kLock = "lock";
 
-std::string system_words(int error) { return std::generic_category().message(error); }
+std::string system_message(int error) { return std::generic_category().message(error); }
 
 [[noreturn]] void cannot_create(const fs::path& path, const std::string& why) {
   throw Error(ExitCode::usage, fmt::format("cannot create the run directory {}: {}", path.string(), why),
@@ -36,14 +36,14 @@ void create_parents(const fs::path& path) {
 /// True when this call created it; false when something has that name already.
 bool made_directory(const fs::path& path) {
   if (::mkdir(path.c_str(), 0777) == 0) return true;
-  if (errno != EEXIST) cannot_create(path, system_words(errno));
+  if (errno != EEXIST) cannot_create(path, system_message(errno));
   return false;
 }
 
 bool is_partial(const fs::directory_entry& entry) { return entry.path().extension() == ".partial"; }
 
-/// Whether nothing is in a directory, or only what a process leaves that is killed before it has written
-/// config.yaml, with which a run begins.
+/// True if a directory is empty, or has only the files of a process that was killed before it wrote
+/// config.yaml.
 bool is_unused(const fs::path& path) {
   bool is_empty = true, locked = false, begun = false;
   std::error_code error;
@@ -57,7 +57,7 @@ bool is_unused(const fs::path& path) {
   return is_empty || (locked && !begun);
 }
 
-/// What processes that were killed have left half-written. For who holds the lock.
+/// Removes the partial files of killed processes. The caller holds the lock.
 void remove_leftovers(const fs::path& path) {
   std::error_code error;
   std::vector<fs::path> leftovers;
@@ -96,7 +96,7 @@ fs::path create_numbered(const std::string& name) {
 
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 40;
 
-/// Whether a line of metrics.jsonl tells of nothing after `state`.
+/// True if a line of metrics.jsonl is not of a time after `state`.
 bool metrics_stay(std::string_view line, const CheckpointState& state) {
   const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
   if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer()) return false;
@@ -116,7 +116,7 @@ bool results_stay(std::string_view row, const CheckpointState& state) {
   return epoch < done || (epoch == done && !(at_end && !state.evaluated));
 }
 
-/// Without the sign that a NaN may have.
+/// Without the sign of a NaN.
 std::string number_text(double number) { return std::isnan(number) ? "nan" : fmt::format("{:.9g}", number); }
 
 /// null for a number that is not finite.
@@ -156,7 +156,16 @@ LineFile::LineFile(fs::path path, const std::function<bool(std::string_view)>& s
     rest = rest.substr(0, begin);
   }
   size_ = std::ssize(rest);
-  if (::ftruncate(descriptor_.number(), size_) != 0) fail(errno);
+  struct stat status {};
+  if (::fstat(descriptor_.number(), &status) != 0) fail(errno);
+  if (status.st_nlink == 1) {
+    if (::ftruncate(descriptor_.number(), size_) != 0) fail(errno);
+    return;
+  }
+  // A copy made of hard links shares the file with another run: replace it by a file of its own.
+  write_file(path_, rest);
+  descriptor_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_NOFOLLOW | O_APPEND | O_CLOEXEC));
+  if (descriptor_.number() < 0) fail(errno);
 }
 
 void LineFile::append(const std::string& line) {
@@ -168,7 +177,7 @@ void LineFile::append(const std::string& line) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       const int error = errno;
-      // Half a line would break every reader; when even this fails, the message below says why all the same.
+      // Removes half a line, which readers cannot parse.
       [[maybe_unused]] const int ignored = ::ftruncate(descriptor_.number(), size_);
       fail(error);
     }
@@ -185,27 +194,27 @@ void LineFile::flush() const {
 void LineFile::check_name() const {
   struct stat status {};
   if (::fstat(descriptor_.number(), &status) != 0) fail(errno);
-  // Lines would go on to disappear in a file that has no name any more.
+  // Lines in a file without a name would be lost.
   if (status.st_nlink == 0)
-    throw Error(ExitCode::failure, fmt::format("{} was removed while the run went on", path_.string()));
+    throw Error(ExitCode::failure, fmt::format("{} was removed during the run", path_.string()));
 }
 
 void LineFile::fail(int error) const {
-  throw Error(ExitCode::failure, fmt::format("cannot write {}: {}", path_.string(), system_words(error)));
+  throw Error(ExitCode::failure, fmt::format("cannot write {}: {}", path_.string(), system_message(error)));
 }
 
 RunDirectory::RunDirectory(const Options& options, const Description& description) : lock_(-1) {
   bool created = true, mine = false;
   path_ = options.out.empty() ? create_numbered(options.name) : create_exactly(options.out, created);
   try {
-    if (::access(path_.c_str(), W_OK | X_OK) != 0) cannot_create(path_, system_words(errno));
+    if (::access(path_.c_str(), W_OK | X_OK) != 0) cannot_create(path_, system_message(errno));
     lock(std::chrono::seconds(0));
     check_unused(path_);  // another process may have begun, and ended, since the first look
     mine = true;
     remove_leftovers(path_);
     write_file(path_ / "command.txt", description.command + "\n");
     write_file(path_ / "environment.json", description.environment + "\n");
-    // Last: a directory with a config can be gone on with.
+    // Last: a directory with a config can be resumed.
     write_file(path_ / "config.yaml", description.config);
   } catch (...) {
     std::error_code ignored;
@@ -222,7 +231,7 @@ RunDirectory::RunDirectory(const fs::path& path, std::chrono::seconds patience) 
   if (!fs::exists(path_ / "config.yaml", ignored))
     throw Error(ExitCode::usage,
                 fmt::format("{} is not a run directory: it has no config.yaml", path.string()),
-                "trainer CONFIG.yaml begins a run");
+                "trainer CONFIG.yaml starts a run");
   lock(patience);
 }
 
@@ -230,12 +239,12 @@ void RunDirectory::lock(std::chrono::seconds patience) {
   const fs::path path = path_ / kLock;
   int number = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
   const int refusal = errno;
-  // A run that is finished can be told of on a disk that nobody may write to.
+  // A finished run can be read on a read-only disk.
   if (number < 0) number = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   lock_ = Descriptor(number);
   if (number < 0)
-    throw Error(ExitCode::usage, fmt::format("cannot write {}: {}", path.string(), system_words(refusal)));
-  // Where a file system knows no locks, nobody can hold one.
+    throw Error(ExitCode::usage, fmt::format("cannot write {}: {}", path.string(), system_message(refusal)));
+  // On a file system without locks, nobody holds one.
   const auto is_taken = [&] { return ::flock(number, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; };
   const auto end = std::chrono::steady_clock::now() + patience;
   bool taken = is_taken();
@@ -243,7 +252,7 @@ void RunDirectory::lock(std::chrono::seconds patience) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   if (taken)
     throw Error(ExitCode::usage, fmt::format("{} is in use: another process trains in it", path_.string()),
-                "wait for its end, or stop it");
+                "wait until it ends, or stop it");
 }
 
 std::string RunDirectory::config() const {

@@ -15,13 +15,13 @@
 
 namespace trainer {
 
-/// A text file that grows by whole lines: one that does not fit on the disk is taken back.
+/// A text file that grows by whole lines; a line that does not fit on the disk is removed again.
 class LineFile {
  public:
   /// Error(failure) when the file exists already or cannot be created.
   explicit LineFile(std::filesystem::path path);
-  /// Goes on with a file, or creates it. Lines at its end that are incomplete or that `stays` denies are cut
-  /// off.
+  /// Resumes a file, or creates it. Removes lines at its end that are incomplete or that `stays` rejects. A
+  /// file with hard links is replaced by a copy first.
   LineFile(std::filesystem::path path, const std::function<bool(std::string_view line)>& stays);
   /// Error(failure) also when the file has been removed.
   void append(const std::string& line);
@@ -38,7 +38,7 @@ class LineFile {
   std::int64_t size_ = 0;
 };
 
-/// "runs/NAME", where a run leaves all it makes: its description at once, its results as they come.
+/// The directory of a run, "runs/NAME": its description and its results.
 class RunDirectory final : public Observer {
  public:
   struct Options {
@@ -46,22 +46,21 @@ class RunDirectory final : public Observer {
         out;  ///< exactly this directory, which must be empty or missing; empty: runs/NAME, NAME-2 ...
     std::string name;  ///< NAME
   };
-  /// What is known before the first step, as the text of the files.
+  /// The texts of the files that exist before the first step.
   struct Description {
     std::string config, command, environment;
   };
   /// Creates it. Error(usage) when it cannot be, or is not empty.
   RunDirectory(const Options& options, const Description& description);
 
-  /// Opens one that is there, to go on with it. Error(usage) when it is none, or when another process has it
-  /// for longer than `patience`.
+  /// Opens one to resume its run. Error(usage) if it is none, or if another process holds it for longer than
+  /// `patience`.
   explicit RunDirectory(const std::filesystem::path& path,
                         std::chrono::seconds patience = std::chrono::seconds(0));
 
   /// The text of config.yaml.
   std::string config() const;
-  /// From here on the run's files are continued: what they tell of steps after `state` is cut off when
-  /// training starts.
+  /// Resumes the run's files: on_start() removes lines of steps after `state`.
   void go_on(const Description& description, const CheckpointState& state);
 
   const std::filesystem::path& path() const { return path_; }
@@ -79,7 +78,7 @@ class RunDirectory final : public Observer {
   std::filesystem::path path_;
   Descriptor lock_;
   RunFacts facts_;
-  std::optional<CheckpointState> from_;  ///< of a run that goes on
+  std::optional<CheckpointState> from_;  ///< of a resumed run
   std::unique_ptr<LineFile> results_, metrics_;
 };
 

@@ -11,48 +11,47 @@
 namespace trainer {
 namespace {
 
-/// What a file must hold for this plan.
-struct Wanted {
+/// A tensor that a file must hold for this plan.
+struct Expected {
   Shape file_shape;
   const Parameter* parameter = nullptr;  ///< null for a state
   const State* state = nullptr;
 };
 
-std::map<std::string, Wanted> wanted_tensors(const NetworkPlan& plan,
-                                             const std::vector<std::string>& suffixes, bool with_states) {
-  std::map<std::string, Wanted> wanted;
+std::map<std::string, Expected> expected_tensors(const NetworkPlan& plan,
+                                                 const std::vector<std::string>& suffixes, StateUse states) {
+  std::map<std::string, Expected> expected;
   for (const Parameter& parameter : plan.parameters())
     for (const std::string& suffix : suffixes)
-      wanted[parameter.name + suffix] = {.file_shape = file_shape(parameter.layout, parameter.whole_shape()),
-                                         .parameter = &parameter};
-  if (with_states)
-    for (const State& state : plan.states())
-      wanted[state.name] = {.file_shape = state.shape, .state = &state};
-  return wanted;
+      expected[parameter.name + suffix] = {
+          .file_shape = file_shape(parameter.layout, parameter.whole_shape()), .parameter = &parameter};
+  for (const State& state : plan.states())
+    if (state.use == states) expected[state.name] = {.file_shape = state.shape, .state = &state};
+  return expected;
 }
 
-/// Every way in which a file's tensors are not the wanted ones.
+/// Every difference between a file's tensors and the expected ones.
 std::vector<std::string> differences(const std::vector<NamedTensor>& tensors,
-                                     const std::map<std::string, Wanted>& wanted) {
+                                     const std::map<std::string, Expected>& expected) {
   std::vector<std::string> notes;
   std::map<std::string, const NamedTensor*> found;
   for (const NamedTensor& tensor : tensors) {
     found[tensor.name] = &tensor;
-    const auto it = wanted.find(tensor.name);
-    if (it == wanted.end())
+    const auto it = expected.find(tensor.name);
+    if (it == expected.end())
       notes.push_back("the model has no " + tensor.name);
     else if (it->second.file_shape != tensor.shape)
-      notes.push_back(tensor.name + " is " + tensor.shape.text() + ", the model wants " +
+      notes.push_back(tensor.name + " is " + tensor.shape.text() + ", the model expects " +
                       it->second.file_shape.text());
   }
-  for (const auto& [name, tensor] : wanted)
+  for (const auto& [name, tensor] : expected)
     if (!found.contains(name)) notes.push_back("the file has no " + name);
   return notes;
 }
 
-void require(const std::vector<NamedTensor>& tensors, const std::map<std::string, Wanted>& wanted,
+void require(const std::vector<NamedTensor>& tensors, const std::map<std::string, Expected>& expected,
              const std::string& place, const std::string& help = "") {
-  std::vector<std::string> notes = differences(tensors, wanted);
+  std::vector<std::string> notes = differences(tensors, expected);
   if (notes.empty()) return;
   constexpr std::size_t kMost = 10;
   if (notes.size() > kMost) {
@@ -65,49 +64,50 @@ void require(const std::vector<NamedTensor>& tensors, const std::map<std::string
       {Diagnostic{.what = "the weights do not fit the model", .place = place, .notes = notes, .help = help}});
 }
 
-/// A tensor's numbers on all ranks; rank 0 finds it among the tensors.
+/// Broadcasts a tensor, which rank 0 finds among `tensors`.
 void broadcast_tensor(const std::vector<NamedTensor>& tensors, const std::string& name,
-                      std::span<float> numbers, Communicator& world) {
+                      std::span<float> values, Communicator& world) {
   if (world.rank() == 0)
-    std::ranges::copy(std::ranges::find(tensors, name, &NamedTensor::name)->values, numbers.begin());
-  world.broadcast(std::as_writable_bytes(numbers), 0);
+    std::ranges::copy(std::ranges::find(tensors, name, &NamedTensor::name)->values, values.begin());
+  world.broadcast(std::as_writable_bytes(values), 0);
 }
 
 }  // namespace
 
 void check_tensors(const std::vector<NamedTensor>& tensors, const NetworkPlan& plan,
-                   const std::vector<std::string>& suffixes, bool with_states, const std::string& place) {
-  require(tensors, wanted_tensors(plan, suffixes, with_states), place);
+                   const std::vector<std::string>& suffixes, StateUse states, const std::string& place) {
+  require(tensors, expected_tensors(plan, suffixes, states), place);
 }
 
 void spread_tensors(const std::vector<NamedTensor>& tensors, const NetworkPlan& plan,
                     const std::string& suffix, std::span<float> values, Communicator& world) {
   for (const Parameter& parameter : plan.parameters()) {
-    std::vector<float> numbers(static_cast<std::size_t>(parameter.whole_shape().size()));
-    broadcast_tensor(tensors, parameter.name + suffix, numbers, world);
-    take_shard(parameter, to_memory_layout(parameter.layout, parameter.whole_shape(), numbers),
+    std::vector<float> whole(static_cast<std::size_t>(parameter.whole_shape().size()));
+    broadcast_tensor(tensors, parameter.name + suffix, whole, world);
+    take_shard(parameter, to_memory_layout(parameter.layout, parameter.whole_shape(), whole),
                values.subspan(static_cast<std::size_t>(parameter.offset),
                               static_cast<std::size_t>(parameter.shape.size())));
   }
 }
 
-void spread_states(const std::vector<NamedTensor>& tensors, const NetworkPlan& plan, std::span<float> states,
-                   Communicator& world) {
+void spread_states(const std::vector<NamedTensor>& tensors, const NetworkPlan& plan, StateUse use,
+                   std::span<float> states, Communicator& world) {
   for (const State& state : plan.states())
-    broadcast_tensor(
-        tensors, state.name,
-        states.subspan(static_cast<std::size_t>(state.offset), static_cast<std::size_t>(state.shape.size())),
-        world);
+    if (state.use == use)
+      broadcast_tensor(tensors, state.name,
+                       states.subspan(static_cast<std::size_t>(state.offset),
+                                      static_cast<std::size_t>(state.shape.size())),
+                       world);
 }
 
 std::vector<float> whole_tensor(const Parameter& parameter, std::span<const float> mine,
                                 Communicator& model) {
   if (parameter.cut_axis < 0) return {mine.begin(), mine.end()};
-  // Each rank's part begins with where it lies, since parts may be unequal.
+  // Each message begins with the place of the shard, since shards may be unequal.
   const std::int64_t place[2] = {parameter.cut_first, parameter.shape[parameter.cut_axis]};
   std::vector<std::byte> message(sizeof place + mine.size_bytes());
   std::memcpy(message.data(), place, sizeof place);
-  // A part may be empty, and then has no address.
+  // An empty shard has no address.
   std::ranges::copy(std::as_bytes(mine), message.begin() + sizeof place);
   std::vector<float> whole;
   for (const std::vector<std::byte>& received : model.gather(message, 0)) {
@@ -116,13 +116,13 @@ std::vector<float> whole_tensor(const Parameter& parameter, std::span<const floa
     std::memcpy(from, received.data(), sizeof from);
     std::vector<std::int64_t> extents(parameter.shape.extents().begin(), parameter.shape.extents().end());
     extents[static_cast<std::size_t>(parameter.cut_axis)] = from[1];
-    Parameter part = parameter;
-    part.shape = Shape(extents);
-    part.cut_first = from[0];
-    std::vector<float> numbers(static_cast<std::size_t>(part.shape.size()));
+    Parameter shard = parameter;
+    shard.shape = Shape(extents);
+    shard.cut_first = from[0];
+    std::vector<float> values_of_shard(static_cast<std::size_t>(shard.shape.size()));
     std::ranges::copy(std::span(received).subspan(sizeof from),
-                      std::as_writable_bytes(std::span(numbers)).begin());
-    place_shard(part, numbers, whole);
+                      std::as_writable_bytes(std::span(values_of_shard)).begin());
+    place_shard(shard, values_of_shard, whole);
   }
   return whole;
 }
@@ -140,10 +140,10 @@ TensorFile read_weights(const std::string& path) {
   return read_safetensors(path);
 }
 
-void take_tensors(const std::vector<NamedTensor>& tensors, const std::map<std::string, Wanted>& wanted,
+void take_tensors(const std::vector<NamedTensor>& tensors, const std::map<std::string, Expected>& expected,
                   std::span<float> values, std::span<float> states) {
   for (const NamedTensor& tensor : tensors) {
-    const Wanted& target = wanted.at(tensor.name);
+    const Expected& target = expected.at(tensor.name);
     if (target.state) {
       std::ranges::copy(tensor.values, states.begin() + target.state->offset);
       continue;
@@ -162,22 +162,22 @@ void take_tensors(const std::vector<NamedTensor>& tensors, const std::map<std::s
 void load_weights(const std::string& path, const NetworkPlan& plan, std::span<float> values,
                   std::span<float> states) {
   const TensorFile file = read_weights(path);
-  const std::map<std::string, Wanted> wanted = wanted_tensors(plan, {""}, true);
-  require(file.tensors, wanted, path);
-  take_tensors(file.tensors, wanted, values, states);
+  const std::map<std::string, Expected> expected = expected_tensors(plan, {""}, StateUse::model);
+  require(file.tensors, expected, path);
+  take_tensors(file.tensors, expected, values, states);
 }
 
 void load_weights_except(const std::vector<std::string>& layers, const std::string& path,
                          const NetworkPlan& plan, std::span<float> values, std::span<float> states) {
   TensorFile file = read_weights(path);
-  std::map<std::string, Wanted> wanted = wanted_tensors(plan, {""}, true);
+  std::map<std::string, Expected> expected = expected_tensors(plan, {""}, StateUse::model);
   for (const std::string& layer : layers)
-    if (std::erase_if(wanted, [&](const auto& item) { return item.first.starts_with(layer + "."); }) == 0)
+    if (std::erase_if(expected, [&](const auto& item) { return item.first.starts_with(layer + "."); }) == 0)
       throw Error(ExitCode::usage,
                   "model.weights.except: the model has no layer `" + layer + "` with weights");
-  std::erase_if(file.tensors, [&](const NamedTensor& tensor) { return !wanted.contains(tensor.name); });
-  require(file.tensors, wanted, path, "model.weights.except names layers that begin anew");
-  take_tensors(file.tensors, wanted, values, states);
+  std::erase_if(file.tensors, [&](const NamedTensor& tensor) { return !expected.contains(tensor.name); });
+  require(file.tensors, expected, path, "model.weights.except names layers that keep their initial values");
+  take_tensors(file.tensors, expected, values, states);
 }
 
 }  // namespace trainer

@@ -19,7 +19,7 @@ Extents extents_of(FileLayout layout, const Shape& shape) {
   return {shape[0] * shape[1], shape[2], shape[3]};
 }
 
-/// visit(memory position, file position) for every number, in squares whose lines stay in the cache on both
+/// visit(memory position, file position) for every element, in tiles whose lines stay in the cache on both
 /// sides.
 template <class Visit>
 void for_each(FileLayout layout, const Shape& shape, Visit visit) {

@@ -7,7 +7,7 @@
 
 namespace trainer {
 
-/// How a parameter lies in files, where everyone expects PyTorch's order.
+/// The layout of a parameter in files, which have PyTorch's order.
 enum class FileLayout {
   as_in_memory,
   dense,        ///< memory (in, out), file (out, in)
@@ -15,7 +15,7 @@ enum class FileLayout {
                 ///< extent
 };
 
-/// The shape a file gives to a whole parameter of this memory shape.
+/// The shape in a file of a whole parameter of this memory shape.
 Shape file_shape(FileLayout layout, const Shape& memory_shape);
 std::vector<float> to_file_layout(FileLayout layout, const Shape& memory_shape,
                                   std::span<const float> memory);

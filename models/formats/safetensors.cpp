@@ -1,4 +1,4 @@
-// The format: header length (u64, little-endian), the header (JSON), then the tensors' bytes without a gap.
+// The format: header length (u64, little-endian), header (JSON), the tensors' bytes without a gap.
 #include "models/formats/safetensors.h"
 
 #include <fmt/format.h>
@@ -20,32 +20,32 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-static_assert(std::endian::native == std::endian::little, "numbers are copied as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "values are copied without byte swaps");
 
-// Some 100,000 tensors; read, they take about fifteen times as much memory.
+// About 100,000 tensors; the parsed header takes about 15 times as much memory.
 constexpr std::uint64_t kMaxHeaderBytes = 16 << 20;
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::size_t kAlignment = 8;
 constexpr const char* kMetadataKey = "__metadata__";
 
-/// Where a tensor's bytes lie, counted from the end of the header.
+/// A tensor and its bytes, counted from the end of the header.
 struct Entry {
   std::string name;
   Shape shape;
   std::uint64_t begin = 0, end = 0;
-  bool is_counter = false;  ///< takes its place in the file and is not read
+  bool is_counter = false;  ///< occupies bytes that are not read
 };
 
-/// PyTorch counts the batches that a batch normalisation has seen. No network computes with it.
+/// PyTorch's counter of the batches of a batch normalisation, which no network uses.
 bool is_batch_counter(std::string_view name, std::string_view type) {
   return type == "I64" && (name == "num_batches_tracked" || name.ends_with(".num_batches_tracked"));
 }
 
-/// A name as it may be shown on a terminal, whatever it holds.
+/// A name that is safe to print.
 std::string quoted(const std::string& name) { return json(name).dump(-1, ' ', true); }
 
-/// Stops the parser at what no valid header holds, before it builds a large document: duplicate keys, deep
-/// nesting, long lists. Valid is {"name": {"shape": [2, 3], ...}}, so lists lie at depth 2 and their items
+/// Stops the parser before it builds a large document from an invalid header: duplicate keys, deep nesting,
+/// long lists. In a valid header, {"name": {"shape": [2, 3], ...}}, lists are at depth 2 and their items
 /// at 3.
 class HeaderGuard {
  public:
@@ -56,14 +56,14 @@ class HeaderGuard {
       if (depth >= kListDepth) throw std::runtime_error("it is nested too deeply");
       keys_.at(static_cast<std::size_t>(depth)).clear();
     } else if (event == Event::array_start) {
-      if (depth != kListDepth) throw std::runtime_error("there is a list where none belongs");
+      if (depth != kListDepth) throw std::runtime_error("a list is out of place");
       items_ = 0;
     } else if (event == Event::key) {
       const auto& name = value.get_ref<const std::string&>();
       if (!keys_.at(static_cast<std::size_t>(depth) - 1).insert(name).second)
-        throw std::runtime_error("the key " + quoted(name) + " comes twice");
+        throw std::runtime_error("the key " + quoted(name) + " is a duplicate");
     } else if (event == Event::value && depth > kListDepth && ++items_ > Shape::kMaxRank) {
-      throw std::runtime_error(fmt::format("a list has more than {} numbers", Shape::kMaxRank));
+      throw std::runtime_error(fmt::format("a list has more than {} items", Shape::kMaxRank));
     }
     return true;
   }
@@ -86,20 +86,21 @@ json parse_header(const InputFile& file, const std::string& text) {
 
 std::optional<std::vector<std::int64_t>> counts(const json& list) {
   if (!list.is_array() || list.size() > Shape::kMaxRank) return std::nullopt;
-  std::vector<std::int64_t> numbers;
+  std::vector<std::int64_t> values;
   for (const json& item : list) {
     if (!item.is_number_unsigned() || !std::in_range<std::int64_t>(item.get<std::uint64_t>()))
       return std::nullopt;
-    numbers.push_back(item.get<std::int64_t>());
+    values.push_back(item.get<std::int64_t>());
   }
-  return numbers;
+  return values;
 }
 
 std::uint64_t byte_size(const InputFile& file, const Entry& entry) {
-  const std::uint64_t number_bytes = entry.is_counter ? sizeof(std::int64_t) : sizeof(float);
+  const std::uint64_t element_bytes = entry.is_counter ? sizeof(std::int64_t) : sizeof(float);
   try {
-    const std::int64_t numbers = entry.shape.size();
-    if (std::cmp_less_equal(numbers, file.size())) return static_cast<std::uint64_t>(numbers) * number_bytes;
+    const std::int64_t elements = entry.shape.size();
+    if (std::cmp_less_equal(elements, file.size()))
+      return static_cast<std::uint64_t>(elements) * element_bytes;
   } catch (const Error&) {  // the product of the extents overflows
   }
   file.fail(fmt::format("tensor {} is larger than the file", quoted(entry.name)));
@@ -115,7 +116,8 @@ Entry read_entry(const InputFile& file, const std::string& name, const json& fie
   if (!fields["dtype"].is_string()) fail("dtype is not a text");
   const auto& type = fields["dtype"].get_ref<const std::string&>();
   const bool is_counter = is_batch_counter(name, type);
-  if (type != "F32" && !is_counter) fail(fmt::format("the numbers are {}, only F32 is read", quoted(type)));
+  if (type != "F32" && !is_counter)
+    fail(fmt::format("the elements are {}, only F32 is supported", quoted(type)));
   const auto extents = counts(fields["shape"]);
   if (!extents) fail(fmt::format("shape is not a list of at most {} counts", Shape::kMaxRank));
   const auto offsets = counts(fields["data_offsets"]);
@@ -127,8 +129,8 @@ Entry read_entry(const InputFile& file, const std::string& name, const json& fie
               .end = static_cast<std::uint64_t>(offsets->back()),
               .is_counter = is_counter};
   if (entry.end - entry.begin != byte_size(file, entry))
-    fail(
-        fmt::format("{} {} numbers do not take {} bytes", entry.shape.text(), type, entry.end - entry.begin));
+    fail(fmt::format("{} {} elements do not take {} bytes", entry.shape.text(), type,
+                     entry.end - entry.begin));
   return entry;
 }
 
@@ -142,7 +144,7 @@ std::map<std::string, std::string> read_metadata(const InputFile& file, const js
   return metadata;
 }
 
-/// The bytes must be used once each: no holes, no overlap, nothing behind the last.
+/// Every byte belongs to exactly one tensor.
 void check_layout(const InputFile& file, const std::vector<Entry>& entries, std::uint64_t data_bytes) {
   std::uint64_t next = 0;
   for (const Entry& entry : entries) {
@@ -203,24 +205,12 @@ std::string safetensors_head(std::span<const TensorEntry> tensors,
     offset = end;
   }
   std::string text = header.dump();
-  // Readers may map the numbers into memory, so these begin at a multiple of 8.
+  // Readers may map the values into memory, so they begin at a multiple of 8.
   text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
   const std::uint64_t header_bytes = text.size();
   std::string head(sizeof header_bytes, '\0');
   std::memcpy(head.data(), &header_bytes, sizeof header_bytes);
   return head + text;
-}
-
-void write_safetensors(const std::filesystem::path& path, std::span<const NamedView> tensors,
-                       const std::map<std::string, std::string>& metadata) {
-  std::vector<TensorEntry> entries;
-  for (const NamedView& tensor : tensors)
-    entries.push_back({std::string(tensor.name), tensor.values.shape()});
-  const std::string head = safetensors_head(entries, metadata);
-  OutputFile file(path);
-  file.write(std::as_bytes(std::span(head)));
-  for (const NamedView& tensor : tensors) file.write(std::as_bytes(tensor.values.span()));
-  file.commit();
 }
 
 }  // namespace trainer

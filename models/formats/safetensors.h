@@ -10,43 +10,31 @@
 
 namespace trainer {
 
-/// A tensor as a file gives it.
+/// A tensor of a file.
 struct NamedTensor {
   std::string name;
   Shape shape;
   std::vector<float> values;
 };
 
-/// A tensor as it is handed to a file; somebody else owns name and numbers.
-struct NamedView {
-  std::string_view name;
-  ConstTensor values;
-};
-
-/// What a safetensors file holds.
+/// The contents of a safetensors file.
 struct TensorFile {
   std::vector<NamedTensor> tensors;  ///< in the order of their bytes
   std::map<std::string, std::string> metadata;
 };
 
-/// Reads a safetensors file of F32 tensors; PyTorch's counters of batches (num_batches_tracked) are left out.
-/// The file is not trusted: whatever breaks the format is Error(weights) naming it, before memory is taken
-/// for any tensor.
+/// Reads a safetensors file of F32 tensors, without PyTorch's batch counters (num_batches_tracked). The file
+/// is not trusted: Error(weights) if it breaks the format, before memory is allocated for any tensor.
 TensorFile read_safetensors(const std::filesystem::path& path);
 
-/// A tensor of a file that is written piece by piece.
+/// The name and shape of a tensor to write.
 struct TensorEntry {
   std::string name;
   Shape shape;
 };
-/// How a file of these tensors begins. Their bytes follow in this order, without a gap. Equal arguments give
-/// equal bytes.
+/// The bytes of a file of these tensors before the first value; the values follow in this order, without a
+/// gap. Equal arguments give equal bytes.
 std::string safetensors_head(std::span<const TensorEntry> tensors,
                              const std::map<std::string, std::string>& metadata = {});
-
-/// Writes the tensors in the order given; the file appears whole or not at all. Equal arguments give equal
-/// bytes.
-void write_safetensors(const std::filesystem::path& path, std::span<const NamedView> tensors,
-                       const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace trainer

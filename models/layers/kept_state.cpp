@@ -19,7 +19,7 @@ void KeptState::begin(const VirtualWorker& worker, const Pass& pass) const {
   for (std::int64_t row = 0; row < worker.count; ++row) {
     const std::int64_t sample = pass.samples()[static_cast<std::size_t>(worker.first + row)];
     const float* const record = state + (pass.first_row() + worker.first + row) * record_size();
-    const bool resumes = pass.training() && sample > 0 && record[0] == mark_of(sample - 1);
+    const bool resumes = sample > 0 && record[0] == mark_of(sample - 1);
     for (std::int64_t level = 0; level < levels_; ++level)
       for (std::int64_t kind = 0; kind < kinds_; ++kind) {
         float* const to = at_begin(level, kind, worker, pass) + row * units_;

@@ -17,8 +17,8 @@ class KeptState {
       : levels_(levels), units_(units), kinds_(kinds) {}
 
   void setup(Plan& plan);
-  /// Loads the initial state of a virtual worker's rows: zeros unless, in training, the row's sample follows
-  /// the one of the batch before.
+  /// Loads the initial state of a virtual worker's rows: zeros unless the row's sample follows its sample of
+  /// the batch before.
   void begin(const VirtualWorker& worker, const Pass& pass) const;
   /// That initial state, (rows of the virtual worker, units).
   float* at_begin(std::int64_t level, std::int64_t kind, const VirtualWorker& worker,

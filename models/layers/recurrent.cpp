@@ -176,7 +176,7 @@ class Recurrent final : public Layer {
       }
       give(worker, input, y, pass);
     }
-    if (kept_ && pass.training()) keep_state(pass);
+    if (kept_) keep_state(pass);
   }
 
   void backward(ConstTensor, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
@@ -438,7 +438,7 @@ std::vector<Setting> settings_of(std::vector<Setting> more = {}) {
           .at_most(1e6)
           .optional(),
       boolean("keep_state",
-              "training carries the state of a row to the next batch while its samples are consecutive "
+              "carry the state of a row from batch to batch while its samples are consecutive "
               "(data.streams); gradients stay within a batch")
           .fallback("false")};
   settings.insert(settings.end(), more.begin(), more.end());

@@ -2,6 +2,7 @@
 
 #include "engine/parallel/broadcast_text.h"
 #include "engine/system/memory_use.h"
+#include "models/checkpoints/checkpoint_folder.h"
 #include "models/checkpoints/checkpoint_hook.h"
 #include "models/checkpoints/progress_state.h"
 #include "models/checkpoints/weights.h"
@@ -49,10 +50,10 @@ void TrainingRun::set_initial_values(const Config& model) {
 
 void TrainingRun::check_fit(const Checkpoint& checkpoint, const std::string& place) const {
   const NetworkPlan& plan = session_.network().plan();
-  check_tensors(checkpoint.model, plan, {""}, true, place);
+  check_tensors(checkpoint.model, plan, {""}, StateUse::model, place);
   std::vector<std::string> suffixes;
   for (const std::string& state : parts_.state_names()) suffixes.push_back("." + state);
-  check_tensors(checkpoint.optimizer, plan, suffixes, false, place);
+  check_tensors(checkpoint.optimizer, plan, suffixes, StateUse::training, place);
   const CheckpointState& state = checkpoint.state;
   const bool same_sums =
       state.epoch_sums.samples == 0 || state.epoch_sums.metrics.size() == session_.metric_sums();
@@ -76,7 +77,8 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
   const NetworkPlan& plan = session_.network().plan();
   const std::vector<std::string> names = parts_.state_names();
   spread_tensors(checkpoint.model, plan, "", parts_.window.values(), world);
-  spread_states(checkpoint.model, plan, session_.network().states(), world);
+  spread_states(checkpoint.model, plan, StateUse::model, session_.network().states(), world);
+  spread_states(checkpoint.optimizer, plan, StateUse::training, session_.network().states(), world);
   std::vector<float> flat(static_cast<std::size_t>(plan.parameter_end()));
   for (std::size_t state = 0; state < names.size(); ++state) {
     spread_tensors(checkpoint.optimizer, plan, "." + names[state], flat, world);

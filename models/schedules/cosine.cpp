@@ -7,22 +7,22 @@
 namespace trainer {
 namespace {
 
-/// Half a wave of a cosine from the learning rate down to `final` (Loshchilov and Hutter 2017, "SGDR"); it
-/// takes the whole run, or begins anew after each period.
+/// Half a cosine from the learning rate down to `final` over the run, or over each period (Loshchilov and
+/// Hutter 2017, "SGDR").
 class Cosine final : public Schedule {
  public:
   Cosine(const Config& config, const ScheduleContext& context)
       : rate_(context.rate),
         final_(config.get<double>("final")),
         period_(config.has("period") ? context.steps(config.get<Duration>("period")) : context.total_steps),
-        begins_anew_(config.has("period")),
+        restarts_(config.has("period")),
         growth_(config.get<double>("growth")) {
-    if (growth_ != 1 && !begins_anew_)
-      config.fail("growth", "growth is for periods, and there is one", "add `period: {epochs: 10}`");
+    if (growth_ != 1 && !restarts_)
+      config.fail("growth", "growth requires a period", "add `period: {epochs: 10}`");
   }
   double at(std::int64_t step) const override {
     auto place = static_cast<double>(step), length = static_cast<double>(period_);
-    if (!begins_anew_) {
+    if (!restarts_) {
       place = std::min(place, length);
     } else {
       for (; place >= length; length *= growth_) place -= length;
@@ -34,22 +34,20 @@ class Cosine final : public Schedule {
  private:
   double rate_, final_;
   std::int64_t period_;
-  bool begins_anew_;
+  bool restarts_;
   double growth_;
 };
 
 const Registry<Schedule, const ScheduleContext&>::Add registered{
     {.name = "cosine",
-     .help = "along half a cosine from the learning rate down to `final`",
+     .help = "half a cosine from the learning rate down to `final`",
      .primary = "final",
-     .settings = {real("final", "the learning rate at the end").at_least(0).fallback("0"),
-                  duration("period",
-                           "after this it begins anew from the top; when not given, it takes the whole run")
-                      .at_least(1)
-                      .optional(),
-                  real("growth", "each period is so many times as long as the one before")
-                      .at_least(1)
-                      .fallback("1")}},
+     .settings =
+         {real("final", "learning rate at the end").at_least(0).fallback("0"),
+          duration("period", "time between restarts from the learning rate; without it there are none")
+              .at_least(1)
+              .optional(),
+          real("growth", "length of a period divided by that of the one before").at_least(1).fallback("1")}},
     [](const Config& config, const ScheduleContext& context) {
       return std::make_unique<Cosine>(config, context);
     }};

@@ -5,7 +5,7 @@
 namespace trainer {
 namespace {
 
-/// The learning rate is multiplied by `factor` once in every period, little by little or at once.
+/// rate * factor^(step / period), continuous or in stairs.
 class Exponential final : public Schedule {
  public:
   Exponential(const Config& config, const ScheduleContext& context)
@@ -26,12 +26,10 @@ class Exponential final : public Schedule {
 
 const Registry<Schedule, const ScheduleContext&>::Add registered{
     {.name = "exponential",
-     .help = "the learning rate is multiplied by a factor again and again",
+     .help = "the learning rate is multiplied by a factor in every period",
      .settings = {real("factor", "the factor").above(0),
-                  duration("every", "how long it takes until it was multiplied once")
-                      .at_least(1)
-                      .fallback("{epochs: 1}"),
-                  boolean("staircase", "all at once at the end of each period, not a little at each step")
+                  duration("every", "the period").at_least(1).fallback("{epochs: 1}"),
+                  boolean("staircase", "multiply at the end of each period, not a little at each step")
                       .fallback("false")}},
     [](const Config& config, const ScheduleContext& context) {
       return std::make_unique<Exponential>(config, context);

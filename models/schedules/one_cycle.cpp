@@ -7,8 +7,8 @@
 namespace trainer {
 namespace {
 
-/// Up from a small learning rate to the configured one, then down to almost nothing (Smith and Topin 2018),
-/// both along half a cosine as in PyTorch. Momentum, when it is told to, falls and rises the other way.
+/// 1cycle (Smith and Topin 2018): up from a small learning rate to the configured one, then down to almost 0,
+/// both along half a cosine as in PyTorch. Momentum, if given, falls and rises the other way.
 class OneCycle final : public Schedule {
  public:
   OneCycle(const Config& config, const ScheduleContext& context)
@@ -17,6 +17,9 @@ class OneCycle final : public Schedule {
         final_(start_ / config.get<double>("final_divisor")),
         last_(static_cast<double>(context.total_steps - 1)),
         top_(config.get<double>("rise") * static_cast<double>(context.total_steps) - 1) {
+    if (context.warmup > 0)
+      config.fail("", "one_cycle begins with a rise of its own and takes no warm-up",
+                  "remove train.warmup, and set `rise`");
     if (!config.has("momentum")) return;
     const Config momentum = config.at("momentum");
     high_ = momentum.get<double>("high");
@@ -41,22 +44,24 @@ class OneCycle final : public Schedule {
 
   double rate_, start_, final_;
   double last_;                 ///< the last step
-  double top_;                  ///< where the rate is highest, in steps
+  double top_;                  ///< the step of the highest rate
   std::optional<double> high_;  ///< momentum at both ends, if it changes
-  double low_ = 0;              ///< and where the rate is highest
+  double low_ = 0;              ///< and at the highest rate
 };
 
 const Registry<Schedule, const ScheduleContext&>::Add registered{
     {.name = "one_cycle",
-     .help = "up to the learning rate and down again, along half cosines; the whole run is one cycle",
+     .help = "up to the learning rate and down again, along half cosines, once in the run",
      .settings =
-         {real("rise", "the part of the run in which it rises").at_least(0).at_most(1).fallback("0.3"),
-          real("start_divisor", "it begins at the learning rate divided by this").at_least(1).fallback("25"),
-          real("final_divisor", "it ends at the first one divided by this").at_least(1).fallback("1e4"),
+         {real("rise", "share of the run in which the rate rises").at_least(0).at_most(1).fallback("0.3"),
+          real("start_divisor", "the first rate is the learning rate divided by this")
+              .at_least(1)
+              .fallback("25"),
+          real("final_divisor", "the last rate is the first one divided by this").at_least(1).fallback("1e4"),
           section("momentum",
-                  "the optimizer's momentum (of adam and its kin the first beta) falls while the rate rises",
-                  {real("high", "at both ends").at_least(0).below(1).fallback("0.95"),
-                   real("low", "where the rate is highest").at_least(0).below(1).fallback("0.85")})
+                  "the optimizer's momentum (beta1 of adam and similar ones) falls while the rate rises",
+                  {real("high", "momentum at both ends").at_least(0).below(1).fallback("0.95"),
+                   real("low", "momentum at the highest rate").at_least(0).below(1).fallback("0.85")})
               .optional()}},
     [](const Config& config, const ScheduleContext& context) {
       return std::make_unique<OneCycle>(config, context);

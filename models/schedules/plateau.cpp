@@ -7,8 +7,8 @@
 namespace trainer {
 namespace {
 
-/// The learning rate is multiplied by `factor` when evaluations have found no lower loss for a while, as
-/// PyTorch's ReduceLROnPlateau does it.
+/// The learning rate, multiplied by `factor` when the loss of evaluations stops falling; PyTorch's
+/// ReduceLROnPlateau.
 class Plateau final : public Schedule {
  public:
   Plateau(const Config& config, const ScheduleContext& context)
@@ -19,8 +19,8 @@ class Plateau final : public Schedule {
         patience_(static_cast<double>(config.get<std::int64_t>("patience"))),
         pause_(static_cast<double>(config.get<std::int64_t>("pause"))) {
     if (!context.evaluates)
-      config.fail("", "plateau follows the loss of evaluations, and there are none",
-                  "`data: {validation: 0.1}`, and train.evaluate: epoch");
+      config.fail("", "plateau follows the loss of evaluations, and the run has none",
+                  "`data: {validation: 0.1}` and train.evaluate: epoch");
   }
   double at(std::int64_t) const override { return rate_; }
 
@@ -56,18 +56,17 @@ class Plateau final : public Schedule {
 
 const Registry<Schedule, const ScheduleContext&>::Add registered{
     {.name = "plateau",
-     .help = "the learning rate is multiplied by a factor when the loss of evaluations falls no more",
-     .settings =
-         {real("factor", "the factor").above(0).below(1).fallback("0.1"),
-          integer("patience", "so many evaluations without a lower loss are endured")
-              .at_least(0)
-              .fallback("10"),
-          integer("pause", "after a change so many evaluations do not count").at_least(0).fallback("0"),
-          real("threshold", "a loss counts as lower when it is by this part of the lowest one")
-              .at_least(0)
-              .below(1)
-              .fallback("1e-4"),
-          real("least", "the learning rate does not fall below").at_least(0).fallback("0")}},
+     .help = "the learning rate is multiplied by a factor when the loss of evaluations stops falling",
+     .settings = {real("factor", "the factor").above(0).below(1).fallback("0.1"),
+                  integer("patience", "evaluations without improvement before the rate drops")
+                      .at_least(0)
+                      .fallback("10"),
+                  integer("pause", "evaluations that do not count after a drop").at_least(0).fallback("0"),
+                  real("threshold", "improvement that counts, relative to the lowest loss")
+                      .at_least(0)
+                      .below(1)
+                      .fallback("1e-4"),
+                  real("least", "lowest learning rate").at_least(0).fallback("0")}},
     [](const Config& config, const ScheduleContext& context) {
       return std::make_unique<Plateau>(config, context);
     }};

@@ -6,7 +6,7 @@
 namespace trainer {
 namespace {
 
-/// From the learning rate down to `final` along (1 - part done)^power.
+/// final + (rate - final) * (1 - progress)^power.
 class Polynomial final : public Schedule {
  public:
   Polynomial(const Config& config, const ScheduleContext& context)
@@ -27,12 +27,12 @@ class Polynomial final : public Schedule {
 
 const Registry<Schedule, const ScheduleContext&>::Add registered{
     {.name = "polynomial",
-     .help = "from the learning rate down to `final` by a power of what is left; 1 makes a straight line",
+     .help =
+         "from the learning rate down to `final`, by a power of the remaining share of the run; 1 is linear",
      .primary = "power",
-     .settings =
-         {real("power", "the power").above(0).fallback("1"),
-          real("final", "the learning rate at the end").at_least(0).fallback("0"),
-          duration("over", "how long it takes; when not given, the whole run").at_least(1).optional()}},
+     .settings = {real("power", "the power").above(0).fallback("1"),
+                  real("final", "learning rate at the end").at_least(0).fallback("0"),
+                  duration("over", "time until `final`; without it, the whole run").at_least(1).optional()}},
     [](const Config& config, const ScheduleContext& context) {
       return std::make_unique<Polynomial>(config, context);
     }};

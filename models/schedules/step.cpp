@@ -6,13 +6,13 @@
 namespace trainer {
 namespace {
 
-/// The learning rate is multiplied by `factor` at each of some moments.
+/// The learning rate, multiplied by `factor` at each of some steps of the run.
 class Step final : public Schedule {
  public:
   Step(const Config& config, const ScheduleContext& context)
       : rate_(context.rate), factor_(config.get<double>("factor")) {
     for (const Duration& duration : config.get<std::vector<Duration>>("at"))
-      moments_.push_back(context.steps(duration));
+      moments_.push_back(context.steps(duration) - context.warmup);
   }
   double at(std::int64_t step) const override {
     const auto passed =
@@ -27,8 +27,10 @@ class Step final : public Schedule {
 
 const Registry<Schedule, const ScheduleContext&>::Add registered{
     {.name = "step",
-     .help = "the learning rate is multiplied by a factor at given moments",
-     .settings = {durations("at", "when: {epochs: [82, 123]} or {steps: [32000, 48000]}"),
+     .help = "the learning rate is multiplied by a factor at given times",
+     .settings = {durations(
+                      "at",
+                      "{epochs: [82, 123]} or {steps: [32000, 48000]}, counted from the start of the run"),
                   real("factor", "the factor").above(0).fallback("0.1")}},
     [](const Config& config, const ScheduleContext& context) {
       return std::make_unique<Step>(config, context);

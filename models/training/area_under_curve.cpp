@@ -10,12 +10,12 @@
 namespace trainer {
 namespace {
 
-/// Removes them and returns their number.
+/// Returns how many NaNs were removed.
 std::int64_t remove_nans(std::vector<float>& scores) {
   return static_cast<std::int64_t>(std::erase_if(scores, [](float score) { return std::isnan(score); }));
 }
 
-/// Twice the pairs in which `own` is above one of `others`, and once those that are level; both ascend.
+/// The number of pairs own > other, times 2, plus the number of equal pairs; both lists ascend.
 std::int64_t doubled_pairs(const std::vector<float>& own, const std::vector<float>& others) {
   std::int64_t pairs = 0;
   std::size_t below = 0, not_above = 0;

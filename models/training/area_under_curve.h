@@ -5,10 +5,10 @@
 
 namespace trainer {
 
-/// How likely a sample of the class has a higher score than one of the others, where each rank has the scores
-/// of some: pairs in the right order, level ones half. Counts of pairs are whole numbers, so it has the same
-/// bits however the samples are distributed. NaN when a score is, or when one of both has no samples.
-/// Collective; no rank holds more than its own scores and those of another one.
+/// The area under the ROC curve over the scores of all ranks (Mann-Whitney U): the fraction of pairs in the
+/// right order, equal scores counting half. Pairs are counted as integers, so the bits do not depend on the
+/// distribution of samples. NaN if a score is, or if one list is empty. Collective; a rank holds at most its
+/// own scores and those of one other rank.
 double area_under_curve(ClassScores mine, Communicator& ranks);
 
 }  // namespace trainer

@@ -1,7 +1,7 @@
 #include "models/training/evaluation.h"
 
 #include <algorithm>
-#include <numeric>
+#include <span>
 #include <vector>
 
 #include "models/training/area_under_curve.h"
@@ -11,8 +11,64 @@ namespace trainer {
 
 namespace {
 
-/// Batches between two questions whether to stop: a message each time would show where batches are small.
+/// Batches between two all-reduces that ask whether to stop.
 constexpr std::int64_t kBatchesBetween = 16;
+
+/// The batches of an evaluation: every sample once, in order. With streams, row r of a batch takes the sample
+/// that follows row r of the batch before, so that layers carry their state.
+class EvaluationOrder {
+ public:
+  EvaluationOrder(std::int64_t samples, std::int64_t batch, bool streams)
+      : samples_(samples),
+        rows_(streams ? std::clamp<std::int64_t>(samples / kLeastLength, 1, batch) : batch),
+        streams_(streams) {}
+
+  std::int64_t batches() const { return (samples_ + rows_ - 1) / rows_; }
+  /// Valid until the next call.
+  std::span<const std::int64_t> batch(std::int64_t number) {
+    // The first streams are one sample longer than the others, so a short last batch keeps the rows' order.
+    const std::int64_t length = samples_ / rows_, longer = samples_ % rows_;
+    batch_.resize(static_cast<std::size_t>(std::min(rows_, samples_ - number * rows_)));
+    for (std::int64_t row = 0; row < std::ssize(batch_); ++row)
+      batch_[static_cast<std::size_t>(row)] =
+          streams_ ? row * length + std::min(row, longer) + number : number * rows_ + row;
+    return batch_;
+  }
+
+ private:
+  /// Samples of a stream at least: each stream begins without a state, and few samples should.
+  static constexpr std::int64_t kLeastLength = 16;
+
+  std::int64_t samples_, rows_;
+  bool streams_;
+  std::vector<std::int64_t> batch_;
+};
+
+/// Resets the layers' states of training for an evaluation, and restores them after it.
+class FreshStates {
+ public:
+  explicit FreshStates(Network& network)
+      : network_(network), kept_(network.states().begin(), network.states().end()) {
+    for (const State& state : network.plan().states())
+      if (state.use == StateUse::training) std::ranges::fill(values(state), state.constant);
+  }
+  ~FreshStates() {
+    for (const State& state : network_.plan().states())
+      if (state.use == StateUse::training)
+        std::copy_n(kept_.begin() + state.offset, state.shape.size(), values(state).begin());
+  }
+  FreshStates(const FreshStates&) = delete;
+  FreshStates& operator=(const FreshStates&) = delete;
+
+ private:
+  std::span<float> values(const State& state) const {
+    return network_.states().subspan(static_cast<std::size_t>(state.offset),
+                                     static_cast<std::size_t>(state.shape.size()));
+  }
+
+  Network& network_;
+  std::vector<float> kept_;
+};
 
 bool any_rank(Communicator& world, bool here) {
   std::int64_t ranks = here ? 1 : 0;
@@ -26,14 +82,12 @@ Scores evaluate(Session& session, const Dataset& split) { return *evaluate(sessi
 
 std::optional<Scores> evaluate(Session& session, const Dataset& split, const std::function<bool()>& stop) {
   BatchRunner runner(session, session.network());
-  const std::int64_t batch = session.settings().micro_batch();
-  std::vector<std::int64_t> samples;
-  for (std::int64_t first = 0; first < split.size(); first += batch) {
-    samples.resize(static_cast<std::size_t>(std::min(batch, split.size() - first)));
-    std::iota(samples.begin(), samples.end(), first);
-    runner.evaluate(split, samples);
-    if (stop && first / batch % kBatchesBetween == kBatchesBetween - 1 &&
-        any_rank(session.mesh().world(), stop()))
+  EvaluationOrder order(split.size(), session.settings().micro_batch(),
+                        session.network().plan().streams_required());
+  const FreshStates fresh(session.network());
+  for (std::int64_t number = 0; number < order.batches(); ++number) {
+    runner.evaluate(split, order.batch(number));
+    if (stop && number % kBatchesBetween == kBatchesBetween - 1 && any_rank(session.mesh().world(), stop()))
       return std::nullopt;
   }
   std::vector<double> sums(runner.sums().begin(), runner.sums().end());

@@ -7,11 +7,12 @@
 
 namespace trainer {
 
-/// Scores over a whole split, every sample exactly once, the same on all ranks. Collective; the session's
+/// Scores over a whole split, every sample exactly once, the same on all ranks. Layers with keep_state begin
+/// without a state and carry it through the split; what training has is restored. Collective; the session's
 /// network must be attached to its parameters.
 Scores evaluate(Session& session, const Dataset& split);
 
-/// The same, but nothing once `stop` was true on any rank: all ranks ask one another now and then.
+/// The same, or nothing if `stop` becomes true on any rank.
 std::optional<Scores> evaluate(Session& session, const Dataset& split, const std::function<bool()>& stop);
 
 }  // namespace trainer

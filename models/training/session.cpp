@@ -19,10 +19,11 @@ VirtualWorkers make_blocks(const TrainSettings& settings, const Mesh& mesh, cons
 }
 
 /// A schedule may ask for what optimizer and evaluations do not have.
-void check_schedule(const Config& train, bool evaluates) {
+void check_schedule(const Config& train, const TrainSettings& settings, bool evaluates) {
   const auto optimizer = Registry<Optimizer>::make(train.at("optimizer"));
-  const ScheduleContext context{.rate = optimizer->rate(), .total_steps = 1, .evaluates = evaluates};
-  const auto schedule = Registry<Schedule, const ScheduleContext&>::make(train.at("schedule"), context);
+  ScheduleContext context{.rate = optimizer->rate(), .total_steps = 1, .evaluates = evaluates};
+  if (settings.warmup) context.warmup = context.steps(*settings.warmup);
+  const auto schedule = make_schedule(train.at("schedule"), context);
   if (const auto momentum = schedule->momentum(0); momentum && !optimizer->set_momentum(*momentum))
     train.fail("schedule", "the schedule changes momentum, and the optimizer has none",
                "`optimizer: {sgd: {lr: 0.1, momentum: 0.9}}`");
@@ -54,7 +55,8 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
   mesh.world().heartbeat().set_patience(static_cast<double>(settings_.stall_timeout));
   const Config model = root.at("model");
   check_ranks(root.at("train"), settings_, mesh.data().size(), mesh.model().size());
-  check_schedule(root.at("train"), evaluation_data() && settings_.evaluate.kind != Cadence::Kind::never);
+  check_schedule(root.at("train"), settings_,
+                 evaluation_data() && settings_.evaluate.kind != Cadence::Kind::never);
   network_ = make_network(root, blocks_, mesh.data().rank());
   check_streams(root);
   loss_ = Registry<Loss>::make(model.at("loss"));

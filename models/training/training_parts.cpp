@@ -26,13 +26,12 @@ RunFacts run_facts(const Session& session, std::int64_t steps_per_epoch) {
           .evaluation_split = session.evaluation_split()};
 }
 
-std::unique_ptr<Schedule> make_schedule(const Config& train, const Session& session, double rate,
-                                        const RunFacts& facts) {
-  const ScheduleContext context{
+std::unique_ptr<Schedule> schedule_of(const Config& train, const Session& session, double rate,
+                                      const RunFacts& facts) {
+  ScheduleContext context{
       .rate = rate, .steps_per_epoch = facts.steps_per_epoch, .total_steps = facts.total_steps};
-  auto schedule = Registry<Schedule, const ScheduleContext&>::make(train.at("schedule"), context);
-  if (!session.settings().warmup) return schedule;
-  return with_warmup(std::move(schedule), context.steps(*session.settings().warmup));
+  if (session.settings().warmup) context.warmup = context.steps(*session.settings().warmup);
+  return make_schedule(train.at("schedule"), context);
 }
 
 ParameterWindow::Options window_options(ParameterWindow::Options options, const Session& session) {
@@ -55,7 +54,7 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
       order(order_options(root.at("data"), session, session.settings().batch)),
       facts(run_facts(session, order.steps_per_epoch())),
       optimizer(Registry<Optimizer>::make(root.at("train").at("optimizer"))),
-      schedule(make_schedule(root.at("train"), session, optimizer->rate(), facts)),
+      schedule(schedule_of(root.at("train"), session, optimizer->rate(), facts)),
       window(session.mesh(), session.pool(), session.network().plan().parameter_borders(),
              window_options(options, session)),
       reducer(make_gradient_reducer(session.mesh(), session.pool(), window)),

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "cli/reports/run_log.h"
-#include "models/formats/safetensors.h"
+#include "tests/support/safetensors_writer.h"
 #include "tests/support/small_data.h"
 #include "tests/support/temporary_folder.h"
 

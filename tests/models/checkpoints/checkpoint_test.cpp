@@ -4,6 +4,8 @@
 #include <fstream>
 
 #include "engine/core/error.h"
+#include "models/checkpoints/checkpoint_folder.h"
+#include "tests/support/safetensors_writer.h"
 #include "tests/support/temporary_folder.h"
 
 namespace trainer {
@@ -26,9 +28,9 @@ std::vector<NamedView> views(const std::vector<NamedTensor>& tensors) {
 
 void save(CheckpointFolder& folder, Checkpoint checkpoint, bool best) {
   const fs::path partial = folder.begin(checkpoint.state.step);
-  write_safetensors(partial / CheckpointFolder::kModel, views(checkpoint.model));
-  write_safetensors(partial / CheckpointFolder::kOptimizer, views(checkpoint.optimizer));
-  for (const char* name : {CheckpointFolder::kModel, CheckpointFolder::kOptimizer})
+  write_safetensors(partial / kModelFile, views(checkpoint.model));
+  write_safetensors(partial / kOptimizerFile, views(checkpoint.optimizer));
+  for (const char* name : {kModelFile, kOptimizerFile})
     checkpoint.state.files[name] = seal_of(partial / name);
   folder.commit(checkpoint.state, best);
 }

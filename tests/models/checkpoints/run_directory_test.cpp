@@ -172,6 +172,20 @@ TEST_CASE("a file that is gone on with loses the lines that do not stay, empty o
   CHECK(lines_of(folder.path() / "lines") == expected);
 }
 
+TEST_CASE("a resumed file that is a hard link leaves the other name as it was", "[training]") {
+  const TemporaryFolder folder;
+  const fs::path original = folder.path() / "original", copy = folder.path() / "copy";
+  std::ofstream(original) << "1\n2\n3\n";
+  fs::create_hard_link(original, copy);
+  {
+    LineFile file(copy, [](std::string_view line) { return line != "3"; });
+    file.append("4");
+    file.flush();
+  }
+  CHECK(lines_of(original) == std::vector<std::string>{"1", "2", "3"});
+  CHECK(lines_of(copy) == std::vector<std::string>{"1", "2", "4"});
+}
+
 TEST_CASE("a named pipe in a file's place is told, not waited for", "[training]") {
   const TemporaryFolder folder;
   REQUIRE(::mkfifo((folder.path() / "lines").c_str(), 0666) == 0);

@@ -5,6 +5,7 @@
 
 #include "engine/core/error.h"
 #include "models/layers/nested_plan.h"
+#include "tests/support/safetensors_writer.h"
 #include "tests/support/temporary_folder.h"
 
 namespace trainer {
@@ -67,7 +68,7 @@ TEST_CASE("layers that are told to begin anew keep their values, whatever the fi
   CHECK(states[0] == 2);
   CHECK(values[static_cast<std::size_t>(plan.parameters()[1].offset)] == 7);
   CHECK_THROWS_WITH(load_weights_except({}, path, plan, values, states),
-                    Catch::Contains("dense1.weight is 3x5, the model wants 3x2"));
+                    Catch::Contains("dense1.weight is 3x5, the model expects 3x2"));
   CHECK_THROWS_WITH(load_weights_except({"dense"}, path, plan, values, states),
                     Catch::Contains("no layer `dense`"));
 }
@@ -85,7 +86,7 @@ TEST_CASE("weights that do not fit are refused with every difference", "[trainin
     FAIL("nothing was thrown");
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::weights);
-    CHECK_THAT(error.what(), Catch::Contains("dense1.weight is 3x5, the model wants 3x2") &&
+    CHECK_THAT(error.what(), Catch::Contains("dense1.weight is 3x5, the model expects 3x2") &&
                                  Catch::Contains("the model has no dense9.bias") &&
                                  Catch::Contains("the file has no dense1.running_mean"));
   }

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "engine/config/config_tree.h"
-#include "models/formats/safetensors.h"
+#include "tests/support/safetensors_writer.h"
 #include "tests/support/temporary_folder.h"
 
 namespace trainer {

@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "models/formats/safetensors.h"
 #include "tests/models/training/placed_run.h"
+#include "tests/support/safetensors_writer.h"
 #include "tests/support/temporary_folder.h"
 
 namespace trainer {

@@ -1,5 +1,7 @@
 // Training on sequences: state that goes on from batch to batch, and padding.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <numeric>
 
 #include "datasets/loading/input_targets.h"
 #include "tests/models/training/built_session.h"
@@ -25,6 +27,42 @@ TEST_CASE("a layer that keeps its state wants samples that follow one another, a
   CHECK_THROWS_WITH(build("{}", ""), Catch::Contains("samples do not follow one another"));
   CHECK_THROWS_WITH(build("{streams: true}", ", exact: true, crosscheck: 5"), Catch::Contains("is gone"));
   CHECK_THROWS_WITH(build("{streams: true}", ", accumulate: 2"), Catch::Contains("do not go on"));
+}
+
+TEST_CASE("an evaluation carries kept states through the split and leaves training's as they were",
+          "[training]") {
+  const auto run = [&](const std::string& train) {
+    return BuiltSession::Text{kStreams, "softmax_cross_entropy", "batch: 10, " + train, "{streams: true}"};
+  };
+  const auto data = [] {
+    return Data{
+        .name = "tokens", .train = samples_for(kStreams, 160, 1), .test = samples_for(kStreams, 160, 1)};
+  };
+  const Mesh::Options mesh{.data = test_world().size()};
+  // An epoch of steps that change nothing reads the same streams as an evaluation.
+  BuiltSession still(test_world(), run("optimizer: {sgd: {lr: 1.0e-30}}, steps: 16, evaluate: end"), data(),
+                     mesh);
+  const std::vector<double> losses = still.train(TemporaryFolder().path());
+  if (test_world().rank() == 0) {
+    REQUIRE(losses.size() == 17);
+    CHECK(losses.back() == Approx(std::accumulate(losses.begin(), losses.end() - 1, 0.0) / 16).epsilon(1e-6));
+  }
+  const std::string settings = std::string(kAdam) + ", steps: 20, evaluate: ";
+  BuiltSession often(test_world(), run(settings + "{steps: 3}"), data(), mesh);
+  BuiltSession once(test_world(), run(settings + "end"), data(), mesh);
+  CHECK(often.train(TemporaryFolder().path()) == once.train(TemporaryFolder().path()));
+}
+
+TEST_CASE("kept states are part of the training state, not of the weights", "[training]") {
+  const Run run = train(test_world(), {.data = test_world().size()},
+                        {.layers = kStreams, .settings = std::string(kAdam) + ", steps: 2"});
+  if (test_world().rank() != 0) return;
+  const auto kept = [](const std::vector<NamedTensor>& tensors) {
+    return std::ranges::count_if(tensors,
+                                 [](const NamedTensor& tensor) { return tensor.name.ends_with(".kept"); });
+  };
+  CHECK(kept(run.end.model) == 0);
+  CHECK(kept(run.end.optimizer) == 2);
 }
 
 TEST_CASE("more padding behind sequences changes neither losses nor scores", "[training]") {
