@@ -111,8 +111,8 @@ void ReplicaGuard::compare(std::int64_t step) {
   std::memcpy(message.data() + sizeof me, mine.data(), mine.size() * sizeof mine[0]);
   const auto messages = world.gather(message, 0);
 
-  /// A replica of a parameter, or of a state.
-  struct Replica {
+  /// The replica of one parameter or state on a node.
+  struct Found {
     std::uint64_t hash = 0;
     std::string place;
   };
@@ -120,19 +120,19 @@ void ReplicaGuard::compare(std::int64_t step) {
   for (std::size_t item = 0; !messages.empty() && item < mine.size() && difference.empty(); ++item) {
     const bool is_state = item >= plan_.parameters().size();
     const bool is_cut = !is_state && plan_.parameters()[item].cut_axis >= 0;
-    std::map<std::array<std::int64_t, 3>, Replica> replicas;
+    std::map<std::array<std::int64_t, 3>, Found> replicas;
     for (std::size_t rank = 0; rank < messages.size(); ++rank) {
       Holder holder;
       std::memcpy(&holder, messages[rank].data(), sizeof holder);
       std::uint64_t hash = 0;
       std::memcpy(&hash, messages[rank].data() + sizeof holder + item * sizeof hash, sizeof hash);
       // Sharers of a node add up to one replica; each rank has states of its own.
-      Replica& replica =
+      Found& replica =
           replicas[{holder.model_rank, holder.node, is_state ? static_cast<std::int64_t>(rank) : 0}];
       replica.hash += hash;
       if (replica.place.empty()) replica.place = fmt::format("rank {} on {}", rank, holder.host);
     }
-    const Replica* first = nullptr;
+    const Found* first = nullptr;
     std::int64_t column = -1;
     for (const auto& [key, replica] : replicas) {
       // The columns hold different shards of what is cut.
