@@ -31,7 +31,7 @@ class TimedLayer final : public Layer {
   TimedLayer(std::unique_ptr<Layer> layer, double part, LayerTime& time)
       : layer_(std::move(layer)), part_(part), time_(time) {}
 
-  Shape setup(const Shape& sample, NetworkPlan& plan) override { return layer_->setup(sample, plan); }
+  Shape setup(const Shape& sample, Plan& plan) override { return layer_->setup(sample, plan); }
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
     const auto begin = Clock::now();
     layer_->forward(x, y, pass);
