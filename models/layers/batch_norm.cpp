@@ -13,11 +13,12 @@ namespace {
 class BatchNorm final : public Layer {
  public:
   explicit BatchNorm(const Config& config)
-      : momentum_(config.get<float>("momentum")), epsilon_(config.get<double>("epsilon")) {}
+      : config_(config), momentum_(config.get<float>("momentum")), epsilon_(config.get<double>("epsilon")) {}
 
   Shape setup(const Shape& sample, Plan& plan) override {
     channels_ = sample[sample.rank() - 1];
     positions_ = sample.with_last(1).size();
+    if (positions_ == 1) plan.requires_rows(2, config_, "normalizes each channel over the batch");
     const Shape shape{channels_};
     weight_ = plan.parameter({.name = "weight", .shape = shape, .is_weight = false, .constant = 1});
     bias_ = plan.parameter({.name = "bias", .shape = shape, .is_weight = false});
@@ -130,6 +131,7 @@ class BatchNorm final : public Layer {
     }
   }
 
+  Config config_;
   float momentum_;
   double epsilon_;
   std::int64_t channels_ = 0, positions_ = 0;

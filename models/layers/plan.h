@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/layers/parameter.h"
@@ -57,6 +58,16 @@ class Plan {
   std::int64_t batch() const { return batch_; }
   /// The layer requires that each row of a batch resumes where it ended in the batch before.
   void requires_streams() { requires_streams_ = true; }
+  /// The layer requires so many rows in each batch of training; `config` is blamed otherwise.
+  void requires_rows(std::int64_t rows, const Config& config, std::string reason) {
+    row_requirements_.push_back({rows, config, layer_.name, std::move(reason)});
+  }
+
+  struct RowRequirement {
+    std::int64_t rows = 0;
+    Config config;
+    std::string layer, reason;
+  };
 
  protected:
   friend class NestedPlan;
@@ -92,6 +103,7 @@ class Plan {
   int max_virtual_workers_;
   std::int64_t batch_;
   bool requires_streams_ = false;
+  std::vector<RowRequirement> row_requirements_;
   std::vector<Parameter> parameters_;
   std::vector<State> states_;
   std::int64_t parameter_end_ = 0, state_end_ = 0, saved_end_ = 0, scratch_position_ = 0, scratch_end_ = 0;

@@ -27,6 +27,8 @@ class NetworkPlan final : public Plan {
   std::int64_t max_rows() const { return max_rows_; }
   /// Whether a layer requires that rows resume where they ended in the batch before.
   bool streams_required() const { return requires_streams_; }
+  /// What layers require of the batches of training.
+  const std::vector<RowRequirement>& row_requirements() const { return row_requirements_; }
 };
 
 }  // namespace trainer

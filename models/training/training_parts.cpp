@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/system/cores.h"
+#include "models/training/batch_rows.h"
 
 namespace trainer {
 namespace {
@@ -78,6 +79,7 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
              .keeps_gradients = session.settings().accumulate > 1}),
       consensus(scalars, session.mesh().model()),
       ema(session.settings().ema > 0, shard, scalars, *reducer) {
+  check_batch_rows(session.network().plan(), loader.order());
   optimizer->begin(facts.steps_per_epoch);
   if (optimizer->requires_norms()) norms.emplace(session.network().plan().parameters().size());
   session.network().attach(window.values(), window.all_gradients(), statistics);
