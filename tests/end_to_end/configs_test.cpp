@@ -81,6 +81,16 @@ TEST_CASE("every config passes the check, and without data says what it looked f
   }
 }
 
+TEST_CASE("resnet50 has as many parameters as torchvision's", "[configs]") {
+  const SmallRun run;
+  std::vector<std::string> words = small_run_of(setting_of_tests("TRAINER_CONFIGS") + "/resnet50.yaml");
+  words.insert(words.begin(), "summary");
+  const ProgramResult result = run.trainer(words);
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  CHECK(result.out.find("25,557,032") != std::string::npos);
+}
+
 TEST_CASE("iris tells 27 of 30 flowers apart", "[iris]") {
   const std::string table = "/usr/lib/python3/dist-packages/sklearn/datasets/data/iris.csv";
   if (!fs::exists(table)) skip_test("no " + table + " (Debian's python3-sklearn)");
