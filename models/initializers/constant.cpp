@@ -5,7 +5,7 @@
 namespace trainer {
 namespace {
 
-/// The same number everywhere.
+/// The same value everywhere.
 class Constant final : public Initializer {
  public:
   explicit Constant(const Config& config) : value_(config.get<float>("value")) {}
@@ -19,9 +19,9 @@ class Constant final : public Initializer {
 
 const Registry<Initializer>::Add registered{
     {.name = "constant",
-     .help = "the same number everywhere",
+     .help = "the same value everywhere",
      .primary = "value",
-     .settings = {real("value", "every weight begins with it")}},
+     .settings = {real("value", "initial value of every weight")}},
     [](const Config& config) { return std::make_unique<Constant>(config); }};
 
 }  // namespace

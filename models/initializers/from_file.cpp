@@ -11,7 +11,7 @@
 namespace trainer {
 namespace {
 
-/// What somebody saved: a layer's tensors of a safetensors file, or the one array of an npy file.
+/// Saved weights: the tensors of a layer in a safetensors file, or the array of an npy file.
 class FromFile final : public Initializer {
  public:
   explicit FromFile(const Config& config)
@@ -23,9 +23,9 @@ class FromFile final : public Initializer {
 
   void fill(const Parameter& parameter, const RandomStream&, std::span<float> whole) const override {
     const NamedTensor tensor = is_npy() ? read_npy() : read_tensor(name_in_file(parameter));
-    const Shape wanted = file_shape(parameter.layout, parameter.whole_shape());
-    if (tensor.shape != wanted)
-      fail(parameter.name + " is " + wanted.text() + ", the file has " + tensor.shape.text(),
+    const Shape expected = file_shape(parameter.layout, parameter.whole_shape());
+    if (tensor.shape != expected)
+      fail(parameter.name + " is " + expected.text() + ", the file has " + tensor.shape.text(),
            "the shapes that PyTorch gives");
     std::ranges::copy(to_memory_layout(parameter.layout, parameter.whole_shape(), tensor.values),
                       whole.begin());
@@ -68,11 +68,10 @@ class FromFile final : public Initializer {
 
 const Registry<Initializer>::Add registered{
     {.name = "file",
-     .help = "weights from a file, as PyTorch shapes them; biases begin as ever (model.weights takes whole "
-             "layers)",
+     .help = "weights from a file, in PyTorch's shapes; biases begin at 0 (model.weights loads whole layers)",
      .primary = "path",
      .settings = {text("path", "a safetensors file, or an npy file for a layer of one weight"),
-                  text("layer", "the layer's name in the file, where it has another one there").optional()}},
+                  text("layer", "name of the layer in the file, if it differs").optional()}},
     [](const Config& config) { return std::make_unique<FromFile>(config); }};
 
 }  // namespace

@@ -5,8 +5,7 @@
 namespace trainer {
 namespace {
 
-/// Passes its input on: ones where input and output have the same number, in a convolution at the filter's
-/// middle.
+/// The identity: ones where input and output have the same index, in a convolution at the filter's center.
 class Identity final : public Initializer {
  public:
   explicit Identity(const Config& config) : value_(config.get<float>("value")) {}
@@ -28,9 +27,9 @@ class Identity final : public Initializer {
 
 const Registry<Initializer>::Add registered{
     {.name = "identity",
-     .help = "outputs begin as inputs of the same number; in a convolution, at the middle of the filter",
+     .help = "identity matrix; in a convolution at the center of the filter",
      .primary = "value",
-     .settings = {real("value", "what stands in the diagonal").fallback("1")}},
+     .settings = {real("value", "value on the diagonal").fallback("1")}},
     [](const Config& config) { return std::make_unique<Identity>(config); }};
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 namespace trainer {
 
-/// How weights begin. A pure function of the stream and the whole parameter, so that no cut changes it.
+/// Initial weights: a pure function of the stream and the whole parameter, so that shards do not change it.
 class Initializer {
  public:
   static constexpr const char* kFamily = "initializer";
@@ -17,8 +17,8 @@ class Initializer {
   virtual void fill(const Parameter& parameter, const RandomStream& stream, std::span<float> whole) const = 0;
 };
 
-/// Every parameter's first values, at its offset in the flat buffer: weights by their `init`, others by their
-/// constant.
+/// The initial values of every parameter, at its offset in the flat buffer: weights by their `init`, others
+/// by their constant.
 void initialize(std::span<const Parameter> parameters, std::uint64_t seed, std::span<float> values);
 
 }  // namespace trainer

@@ -23,7 +23,7 @@ class Normal final : public Initializer {
   float mean_, deviation_;
 };
 
-/// Normally distributed, but numbers further away than so many deviations are drawn again.
+/// Normally distributed; values further than `limit` deviations from the mean are drawn again.
 class TruncatedNormal final : public Initializer {
  public:
   explicit TruncatedNormal(const Config& config)
@@ -32,9 +32,9 @@ class TruncatedNormal final : public Initializer {
         limit_(config.get<float>("limit")) {}
   void fill(const Parameter&, const RandomStream& stream, std::span<float> whole) const override {
     for (std::size_t i = 0; i < whole.size(); ++i) {
-      float number = stream.normal(i);
-      for (std::size_t again = i; std::fabs(number) > limit_;) number = stream.normal(again += whole.size());
-      whole[i] = mean_ + deviation_ * number;
+      float value = stream.normal(i);
+      for (std::size_t again = i; std::fabs(value) > limit_;) value = stream.normal(again += whole.size());
+      whole[i] = mean_ + deviation_ * value;
     }
   }
 
@@ -67,11 +67,11 @@ const Registry<Initializer>::Add normal{
 
 const Registry<Initializer>::Add truncated{
     {.name = "truncated_normal",
-     .help = "normally distributed without its far ends",
+     .help = "normally distributed, truncated",
      .primary = "std",
-     .settings = {real("std", "standard deviation before the ends are cut off").at_least(0),
+     .settings = {real("std", "standard deviation before truncation").at_least(0),
                   real("mean", "mean").fallback("0"),
-                  real("limit", "what is further from the mean than so many std is drawn again")
+                  real("limit", "values further than so many std from the mean are drawn again")
                       .at_least(0.1)
                       .fallback("2")}},
     [](const Config& config) { return std::make_unique<TruncatedNormal>(config); }};

@@ -7,7 +7,7 @@ namespace trainer {
 namespace {
 
 /// Rows or columns of unit length at right angles, evenly distributed among all such (Saxe, McClelland and
-/// Ganguli 2014). The matrix of a convolution has one row for each number of a filter.
+/// Ganguli 2014). The matrix of a convolution has one row for each element of a filter.
 class Orthogonal final : public Initializer {
  public:
   explicit Orthogonal(const Config& config) : gain_(config.get<double>("gain")) {}
@@ -50,9 +50,9 @@ class Orthogonal final : public Initializer {
 
 const Registry<Initializer>::Add registered{
     {.name = "orthogonal",
-     .help = "vectors of unit length at right angles to each other",
+     .help = "orthogonal matrix: rows or columns of equal length at right angles",
      .primary = "gain",
-     .settings = {real("gain", "the length of the vectors").above(0).fallback("1")}},
+     .settings = {real("gain", "length of the vectors").above(0).fallback("1")}},
     [](const Config& config) { return std::make_unique<Orthogonal>(config); }};
 
 }  // namespace

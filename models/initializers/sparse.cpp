@@ -7,13 +7,13 @@
 namespace trainer {
 namespace {
 
-/// The size of a square matrix's largest eigenvalue, by how fast a vector of random numbers grows that is
-/// multiplied by it again and again; two that are complex and conjugate only make the growth uneven.
+/// The spectral radius of a square matrix by power iteration from a random vector; the mean growth also holds
+/// for a pair of complex eigenvalues.
 double spectral_radius(std::span<const float> matrix, const RandomStream& stream) {
   constexpr int kSettling = 1000, kMeasured = 4000;
   const auto size = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(matrix.size()))));
   std::vector<double> vector(size), next(size);
-  // Numbers that no weight was made of.
+  // Random numbers that no weight uses.
   for (std::size_t i = 0; i < size; ++i)
     vector[i] = static_cast<double>(stream.normal((std::uint64_t{1} << 48) + 2 * i));
   double growth = 0;
@@ -23,17 +23,17 @@ double spectral_radius(std::span<const float> matrix, const RandomStream& stream
       for (std::size_t column = 0; column < size; ++column)
         next[column] += vector[row] * static_cast<double>(matrix[row * size + column]);
     double square = 0;
-    for (const double number : next) square += number * number;
+    for (const double value : next) square += value * value;
     if (square == 0) return 0;
     const double length = std::sqrt(square);
-    std::ranges::transform(next, vector.begin(), [length](double number) { return number / length; });
+    std::ranges::transform(next, vector.begin(), [length](double value) { return value / length; });
     if (step >= kSettling) growth += std::log(length);
   }
   return std::exp(growth / kMeasured);
 }
 
 /// Every output begins with a few normally distributed weights, and zeros elsewhere (Martens 2010). Square
-/// weights can be scaled by their largest eigenvalue, as recurrent layers want it (Sutskever et al. 2013).
+/// weights can be scaled to a spectral radius, for recurrent layers (Sutskever et al. 2013).
 class Sparse final : public Initializer {
  public:
   explicit Sparse(const Config& config)
@@ -77,13 +77,13 @@ const Registry<Initializer>::Add registered{
     {.name = "sparse",
      .help = "a few weights of each output normally distributed, the others 0",
      .primary = "count",
-     .settings = {integer("count", "weights of each output that are not 0").at_least(1).fallback("15"),
-                  real("std", "their standard deviation").above(0).fallback("1"),
-                  real("eigenvalue",
-                       "square weights, as rnn has them from step to step, are scaled until the largest of "
-                       "their eigenvalues has this size")
-                      .above(0)
-                      .optional()}},
+     .settings =
+         {integer("count", "weights of each output that are not 0").at_least(1).fallback("15"),
+          real("std", "standard deviation of those weights").above(0).fallback("1"),
+          real("eigenvalue",
+               "spectral radius to which square weights, such as the recurrent ones of rnn, are scaled")
+              .above(0)
+              .optional()}},
     [](const Config& config) { return std::make_unique<Sparse>(config); }};
 
 }  // namespace

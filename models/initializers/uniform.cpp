@@ -8,12 +8,11 @@ namespace {
 
 void fill_between(float low, float high, const RandomStream& stream, std::span<float> whole) {
   stream.fill_uniform(0, whole);
-  // The middle first, so that equal limits on both sides give what they always gave.
   const float middle = (low + high) / 2, limit = (high - low) / 2;
   for (float& value : whole) value = middle + limit * (2 * value - 1);
 }
 
-/// Evenly in [low, limit).
+/// Uniform in [low, limit).
 class Uniform final : public Initializer {
  public:
   explicit Uniform(const Config& config)
@@ -29,7 +28,7 @@ class Uniform final : public Initializer {
   float low_, high_;
 };
 
-/// Evenly in +- gain sqrt(6 / (inputs + outputs)), which keeps variances alike forward and backward (Glorot
+/// Uniform in +- gain sqrt(6 / (inputs + outputs)), which keeps variances forward and backward (Glorot
 /// and Bengio 2010), or +- gain sqrt(6 / inputs) or sqrt(3 / inputs).
 class ByFans final : public Initializer {
  public:
@@ -47,10 +46,10 @@ class ByFans final : public Initializer {
 
 const Registry<Initializer>::Add uniform{
     {.name = "uniform",
-     .help = "evenly between -limit and limit",
+     .help = "uniform between -limit and limit",
      .primary = "limit",
-     .settings = {real("limit", "largest value, and with its sign turned the smallest"),
-                  real("low", "another smallest value").optional()}},
+     .settings = {real("limit", "largest value; its negative is the smallest"),
+                  real("low", "smallest value instead of -limit").optional()}},
     [](const Config& config) { return std::make_unique<Uniform>(config); }};
 
 Declaration declaration(const std::string& name, const std::string& help) {
@@ -65,17 +64,17 @@ Registry<Initializer>::Make make(ByFans::Square square) {
 }
 
 const Registry<Initializer>::Add glorot{
-    declaration("glorot", "evenly between +-sqrt(6 / (inputs + outputs))"),
+    declaration("glorot", "uniform between +-sqrt(6 / (inputs + outputs))"),
     make([](const Parameter& parameter) {
       return 6 / static_cast<double>(parameter.fan_in + parameter.fan_out);
     })};
 
 const Registry<Initializer>::Add he_uniform{
-    declaration("he_uniform", "evenly between +-sqrt(6 / inputs), for relu"),
+    declaration("he_uniform", "uniform between +-sqrt(6 / inputs), for relu"),
     make([](const Parameter& parameter) { return 6 / static_cast<double>(parameter.fan_in); })};
 
 const Registry<Initializer>::Add lecun_uniform{
-    declaration("lecun_uniform", "evenly between +-sqrt(3 / inputs), which keeps variances alike forward"),
+    declaration("lecun_uniform", "uniform between +-sqrt(3 / inputs), which keeps the variance in forward"),
     make([](const Parameter& parameter) { return 3 / static_cast<double>(parameter.fan_in); })};
 
 }  // namespace

@@ -1,5 +1,4 @@
-// relu, relu6, sigmoid, tanh, gelu, silu, softplus as layers of their own, and as the setting of layers that
-// fuse them.
+// relu, relu6, sigmoid, tanh, gelu, silu and softplus, as layers and as the setting of layers that fuse them.
 #include "engine/math/types/activation.h"
 
 #include <map>
@@ -26,7 +25,7 @@ Activation activation_of(const Config& config) {
 
 namespace {
 
-/// y = f(x), each element by itself.
+/// y = f(x) elementwise; the shape stays.
 class ActivationLayer final : public Layer {
  public:
   explicit ActivationLayer(Activation activation) : activation_(activation) {}
@@ -54,14 +53,13 @@ Registry<Layer>::Make make(Activation activation) {
 }
 
 const Registry<Layer>::Add relu{{.name = "relu", .help = "max(x, 0)"}, make(Activation::relu)};
-const Registry<Layer>::Add relu6{{.name = "relu6", .help = "x from 0 to 6, and the nearer of these beyond"},
-                                 make(Activation::relu6)};
+const Registry<Layer>::Add relu6{{.name = "relu6", .help = "min(max(x, 0), 6)"}, make(Activation::relu6)};
 const Registry<Layer>::Add sigmoid{{.name = "sigmoid", .help = "1 / (1 + exp(-x))"},
                                    make(Activation::sigmoid)};
 const Registry<Layer>::Add hyperbolic_tangent{{.name = "tanh", .help = "the hyperbolic tangent"},
                                               make(Activation::tanh)};
 const Registry<Layer>::Add gelu{
-    {.name = "gelu", .help = "x times the share of a normal distribution below x, exactly (not by tanh)"},
+    {.name = "gelu", .help = "x times the normal cumulative distribution of x, exactly (not by tanh)"},
     make(Activation::gelu)};
 
 const Registry<Layer>::Add silu{{.name = "silu", .help = "x / (1 + exp(-x)), also known as swish"},

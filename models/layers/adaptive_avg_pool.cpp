@@ -7,7 +7,7 @@
 namespace trainer {
 namespace {
 
-/// The mean of windows that are as equal as can be, whatever the size of the map.
+/// The means of size h x size w windows of nearly equal extents: (H, W, C) -> (h, w, C), for any H and W.
 class AdaptiveAveragePool final : public Layer {
  public:
   explicit AdaptiveAveragePool(const Config& config) : config_(config), size_(extents_of(config, "size")) {}
@@ -15,7 +15,7 @@ class AdaptiveAveragePool final : public Layer {
   Shape setup(const Shape& sample, Plan& plan) override {
     require_map(config_, plan, sample);
     if (size_.h > sample[0] || size_.w > sample[1])
-      fail_to_fit(config_, plan, sample, fmt::format("it is to give {}x{} means", size_.h, size_.w),
+      fail_to_fit(config_, plan, sample, fmt::format("its output is {}x{}", size_.h, size_.w),
                   "a smaller size, or `upsample`");
     input_ = sample;
     output_ = {size_.h, size_.w, sample[2]};
@@ -68,7 +68,7 @@ class AdaptiveAveragePool final : public Layer {
 
 const Registry<Layer>::Add registered{
     {.name = "adaptive_avg_pool",
-     .help = "means of windows that cut any map into the same number of parts",
+     .help = "average pooling to a fixed size, whatever the size of the map",
      .primary = "size",
      .settings = {integers("size", "height and width of the output", 2).at_least(1).at_most(1e6)}},
     [](const Config& config) { return std::make_unique<AdaptiveAveragePool>(config); }};

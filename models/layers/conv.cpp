@@ -19,7 +19,7 @@ ConvSettings::Extents padding_of(const Config& config, const ConvSettings& setti
     return {pad.h, settings.along_time ? 0 : pad.w};
   }
   if (settings.kernel.h % 2 == 0 || settings.kernel.w % 2 == 0)
-    config.fail("pad", "`pad: same` wants an odd kernel", "an odd kernel, or `pad` as a number");
+    config.fail("pad", "`pad: same` requires an odd kernel", "an odd kernel, or `pad` as a number");
   return {settings.dilation.h * (settings.kernel.h - 1) / 2,
           settings.dilation.w * (settings.kernel.w - 1) / 2};
 }
@@ -44,10 +44,10 @@ std::unique_ptr<Layer> make(const Config& config, bool along_time) {
   return std::make_unique<Conv>(settings, config);
 }
 
-/// `dimensions`: how many numbers a kernel, a stride and so on have.
+/// `dimensions`: of a kernel, a stride and so on.
 std::vector<Setting> conv_settings(int dimensions, const std::string& kernel_help, const std::string& what) {
   return {
-      integer("filters", "number of filters, which is that of output channels").at_least(1).at_most(1e9),
+      integer("filters", "number of filters: output channels").at_least(1).at_most(1e9),
       integers("kernel", kernel_help, dimensions).at_least(1).at_most(kMostExtent),
       integers("stride", "step from one position to the next", dimensions)
           .at_least(1)
@@ -64,7 +64,7 @@ std::vector<Setting> conv_settings(int dimensions, const std::string& kernel_hel
           .at_least(1)
           .at_most(kMostExtent)
           .fallback("1"),
-      integer("groups", "the channels are cut into so many groups, each with filters of its own")
+      integer("groups", "number of groups of channels, each with filters of its own")
           .at_least(1)
           .fallback("1"),
       boolean("bias", "add a bias to each filter").fallback("true"),
@@ -72,12 +72,12 @@ std::vector<Setting> conv_settings(int dimensions, const std::string& kernel_hel
 }
 
 const Registry<Layer>::Add registered{{.name = "conv",
-                                       .help = "every filter is moved over a map, channels x height x width",
+                                       .help = "convolution over a map, channels x height x width",
                                        .settings = conv_settings(2, "height and width of a filter", "map")},
                                       [](const Config& config) { return make(config, false); }};
 
 const Registry<Layer>::Add along_time{{.name = "conv1d",
-                                       .help = "every filter is moved along a sequence, time x features",
+                                       .help = "convolution along a sequence, time x features",
                                        .settings = conv_settings(1, "length of a filter", "sequence")},
                                       [](const Config& config) { return make(config, true); }};
 
@@ -86,7 +86,7 @@ const Registry<Layer>::Add along_time{{.name = "conv1d",
 Shape Conv::setup(const Shape& input, Plan& plan) {
   const ConvSettings& set = settings_;
   if (set.along_time && input.rank() != 2)
-    fail_to_fit(config_, plan, input, "it wants a sequence of time x features",
+    fail_to_fit(config_, plan, input, "it requires a sequence of time x features",
                 "`reshape`, or `conv` for maps");
   if (!set.along_time) require_map(config_, plan, input);
   const Shape sample = set.along_time ? Shape{input[0], 1, input[1]} : input;
@@ -160,8 +160,8 @@ void Conv::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pa
 }
 
 ConvSettings::Extents extents_of(const Config& config, std::string_view key) {
-  const auto numbers = config.get<std::vector<std::int64_t>>(key);
-  return {numbers.front(), numbers.back()};
+  const auto extents = config.get<std::vector<std::int64_t>>(key);
+  return {extents.front(), extents.back()};
 }
 
 }  // namespace trainer

@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kMostExtent = 1e6;
 
-/// The adjoint of a convolution: each input is spread over the output by a filter, so maps grow by the stride
-/// (Zeiler et al. 2010). Forward is backward_data of the convolution that leads from y to x.
+/// Transposed convolution, (H, W, C) -> (H', W', filters) with H' = (H - 1) stride - 2 pad + dilation (kernel
+/// - 1) + extra + 1 (Zeiler et al. 2010). Forward is backward_data of the convolution from y to x.
 class ConvTranspose final : public Layer {
  public:
   explicit ConvTranspose(const Config& config)
@@ -113,19 +113,18 @@ class ConvTranspose final : public Layer {
 
 const Registry<Layer>::Add registered{
     {.name = "conv_transpose",
-     .help = "every number of a map is spread by a filter; with a stride the map grows",
+     .help = "transposed convolution: with a stride the map grows",
      .settings = {integer("filters", "number of output channels").at_least(1).at_most(1e9),
                   integers("kernel", "height and width of a filter", 2).at_least(1).at_most(kMostExtent),
-                  integers("stride", "step from the place of one input to the next", 2)
+                  integers("stride", "step in the output between adjacent inputs", 2)
                       .at_least(1)
                       .at_most(kMostExtent)
                       .fallback("1"),
-                  integers("pad", "positions taken away on each side of the output", 2)
+                  integers("pad", "positions removed on each side of the output", 2)
                       .at_least(0)
                       .at_most(kMostExtent)
                       .fallback("0"),
-                  integers("extra",
-                           "positions added at the bottom and at the right, where a stride leaves it open", 2)
+                  integers("extra", "positions added at the bottom and at the right, less than the stride", 2)
                       .at_least(0)
                       .at_most(kMostExtent)
                       .fallback("0"),
@@ -133,7 +132,7 @@ const Registry<Layer>::Add registered{
                       .at_least(1)
                       .at_most(kMostExtent)
                       .fallback("1"),
-                  integer("groups", "the channels are cut into so many groups, each with filters of its own")
+                  integer("groups", "number of groups of channels, each with filters of its own")
                       .at_least(1)
                       .fallback("1"),
                   boolean("bias", "add a bias to each filter").fallback("true")}},

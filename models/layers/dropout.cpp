@@ -7,8 +7,8 @@
 namespace trainer {
 namespace {
 
-/// In training each number is zero with probability `rate`, else divided by 1 - rate; in evaluation nothing
-/// happens (Srivastava et al. 2014).
+/// In training each element is zero with probability `rate`, else divided by 1 - rate; in evaluation y = x
+/// (Srivastava et al. 2014). The shape stays.
 class Dropout final : public Layer {
  public:
   explicit Dropout(const Config& config) : rate_(config.get<float>("rate")) {}
@@ -33,7 +33,7 @@ class Dropout final : public Layer {
   }
 
  private:
-  /// The mask of a sample follows from its index, wherever the sample is computed.
+  /// The mask of a sample follows from its index alone.
   void draw_mask(const Pass& pass) const {
     const RandomStream stream = pass.random(name_);
     const Tensor mask = pass.buffer(mask_);
@@ -43,7 +43,7 @@ class Dropout final : public Layer {
       const auto sample = static_cast<std::uint64_t>(pass.samples()[static_cast<std::size_t>(row)]);
       fill_uniform(stream, sample * static_cast<std::uint64_t>(size), mask.rows(row, 1).span());
     }
-    for (float& number : mask.span()) number = number < rate_ ? 0 : kept;
+    for (float& value : mask.span()) value = value < rate_ ? 0 : kept;
   }
 
   float rate_;
@@ -53,9 +53,9 @@ class Dropout final : public Layer {
 
 const Registry<Layer>::Add registered{
     {.name = "dropout",
-     .help = "in training, a random part becomes zero and the rest is scaled up by 1 / (1 - rate)",
+     .help = "in training, random elements become zero and the others are scaled by 1 / (1 - rate)",
      .primary = "rate",
-     .settings = {real("rate", "probability of becoming zero").at_least(0).below(1)}},
+     .settings = {real("rate", "probability of an element to become zero").at_least(0).below(1)}},
     [](const Config& config) { return std::make_unique<Dropout>(config); }};
 
 }  // namespace

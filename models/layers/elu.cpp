@@ -4,7 +4,8 @@
 namespace trainer {
 namespace {
 
-/// y = x where x > 0, alpha (e^x - 1) elsewhere (Clevert, Unterthiner and Hochreiter 2016).
+/// y = x where x > 0, alpha (e^x - 1) elsewhere (Clevert, Unterthiner and Hochreiter 2016). The shape
+/// stays.
 class Elu final : public Layer {
  public:
   explicit Elu(const Config& config) : alpha_(config.get<float>("alpha")) {}
@@ -17,7 +18,7 @@ class Elu final : public Layer {
   bool is_elementwise() const override { return true; }
   void forward(ConstTensor x, Tensor y, Pass&) override { elu(x.size(), alpha_, x.data(), y.data()); }
   void backward(ConstTensor, ConstTensor y, Tensor dy, Tensor dx, Pass&) override {
-    // y tells as much as x: it is above zero exactly where x is, and below zero the slope is y + alpha.
+    // y is above zero exactly where x is, and below zero the derivative is y + alpha.
     if (!dx.empty()) elu_backward(dy.size(), alpha_, y.data(), dy.data(), dx.data());
   }
 
@@ -29,7 +30,7 @@ const Registry<Layer>::Add registered{
     {.name = "elu",
      .help = "x where x > 0, alpha (exp(x) - 1) elsewhere",
      .primary = "alpha",
-     .settings = {real("alpha", "so far below zero it goes").at_least(0).fallback("1")}},
+     .settings = {real("alpha", "minus the limit for large negative x").at_least(0).fallback("1")}},
     [](const Config& config) { return std::make_unique<Elu>(config); }};
 
 }  // namespace

@@ -10,7 +10,8 @@
 namespace trainer {
 namespace {
 
-/// Each token's row of a table; where asked, with that of its position added.
+/// The row of each token in a table (vocabulary, units), plus a position embedding where set: (T) -> (T,
+/// units).
 class Embedding final : public Layer {
  public:
   explicit Embedding(const Config& config)
@@ -21,7 +22,8 @@ class Embedding final : public Layer {
 
   Shape setup(const Shape& sample, Plan& plan) override {
     if (sample.rank() != 1)
-      fail_to_fit(config_, plan, sample, "it wants a sequence of tokens", "put it first, behind `text` data");
+      fail_to_fit(config_, plan, sample, "it requires a sequence of tokens",
+                  "put it first, behind `text` data");
     length_ = sample[0];
     name_ = plan.layer_name();
     weight_ = plan.parameter(
@@ -65,10 +67,10 @@ class Embedding final : public Layer {
   }
 
  private:
-  std::int64_t token(float number) const {
-    if (number >= 0 && number < static_cast<float>(vocabulary_)) return static_cast<std::int64_t>(number);
+  std::int64_t token(float id) const {
+    if (id >= 0 && id < static_cast<float>(vocabulary_)) return static_cast<std::int64_t>(id);
     throw Error(ExitCode::data,
-                fmt::format("{} met token {}, but its vocabulary is {}", name_, number, vocabulary_),
+                fmt::format("{} met token {}, but its vocabulary is {}", name_, id, vocabulary_),
                 "`vocabulary: $vocab`, which the data gives");
   }
 
@@ -94,17 +96,13 @@ class Embedding final : public Layer {
 
 const Registry<Layer>::Add registered{
     {.name = "embedding",
-     .help = "numbers for each token of a sequence, looked up in a table that is learned",
+     .help = "token embedding: a learned vector for each token of a sequence",
      .primary = "units",
-     .settings = {integer("units", "numbers for each token").at_least(1).at_most(1e9),
-                  choice("positions",
-                         "what is added so that positions differ: rows of a second table, or sines",
+     .settings = {integer("units", "size of the vector of a token").at_least(1).at_most(1e9),
+                  choice("positions", "position embedding that is added: a second learned table, or sines",
                          {"none", "learned", "sinusoidal"})
                       .fallback("none"),
-                  integer("vocabulary", "how many tokens there are")
-                      .at_least(1)
-                      .at_most(1 << 24)
-                      .fallback("$vocab")}},
+                  integer("vocabulary", "number of tokens").at_least(1).at_most(1 << 24).fallback("$vocab")}},
     [](const Config& config) { return std::make_unique<Embedding>(config); }};
 
 }  // namespace

@@ -3,7 +3,7 @@
 namespace trainer {
 namespace {
 
-/// A vector from whatever comes; a map in (C, H, W) order, which is the order of files.
+/// A sample as a vector; a map (H, W, C) in the order channels, height, width, which is that of files.
 class Flatten final : public Layer {
  public:
   Shape setup(const Shape& sample, Plan& plan) override {
@@ -33,7 +33,7 @@ class Flatten final : public Layer {
 };
 
 const Registry<Layer>::Add registered{
-    {.name = "flatten", .help = "a vector of all values, a map in the order channels, height, width"},
+    {.name = "flatten", .help = "a vector of all elements; a map in the order channels, height, width"},
     [](const Config&) { return make_flatten(); }};
 
 }  // namespace

@@ -8,12 +8,10 @@ namespace {
 /// The settings that every layer takes beside its own.
 const bool shared_settings_declared = [] {
   Catalog::all().family(Layer::kFamily).shared = {
-      text("name", "what the layer is called in messages, checkpoints and the summary").optional(),
-      family("init", "how its weights begin; biases begin at 0", "initializer").fallback("glorot"),
-      text("lr",
-           "how many times as fast it learns as layers that do not say: `x0.1`; layers inside do as it does")
-          .optional(),
-      boolean("frozen", "its parameters stay as they begin, as do those of layers inside").optional()};
+      text("name", "name of the layer in messages, checkpoints and the summary").optional(),
+      family("init", "initial weights; biases begin at 0", "initializer").fallback("glorot"),
+      text("lr", "factor of the learning rate, such as `x0.1`, also for layers inside").optional(),
+      boolean("frozen", "training does not change its parameters, nor those of layers inside").optional()};
   return true;
 }();
 
@@ -28,7 +26,7 @@ void fail_to_fit(const Config& config, const Plan& plan, const Shape& sample, co
 
 void require_map(const Config& config, const Plan& plan, const Shape& sample) {
   if (sample.rank() != 3)
-    fail_to_fit(config, plan, sample, "it wants a map of channels x height x width",
+    fail_to_fit(config, plan, sample, "it requires a map of channels x height x width",
                 "put it before the first dense or flatten");
 }
 

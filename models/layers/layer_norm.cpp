@@ -4,8 +4,8 @@
 namespace trainer {
 namespace {
 
-/// The features of each position (the channels of a map) brought to mean 0 and variance 1, then scaled and
-/// shifted (Ba et al. 2016).
+/// y = w (x - mean) / sqrt(variance + epsilon) + b with mean and variance over the features of a position, or
+/// the channels of a map (Ba, Kiros and Hinton 2016). The shape stays.
 class LayerNorm final : public Layer {
  public:
   explicit LayerNorm(const Config& config)
@@ -53,10 +53,10 @@ class LayerNorm final : public Layer {
 
 const Registry<Layer>::Add registered{
     {.name = "layer_norm",
-     .help = "the features of each position to mean 0 and variance 1, then scaled and shifted",
-     .settings =
-         {boolean("bias", "add a bias to each feature").fallback("true"),
-          real("epsilon", "added to the variance before its root is taken").above(0).fallback("1e-5")}},
+     .help =
+         "layer normalization: the features of each position to mean 0 and variance 1, then scale and shift",
+     .settings = {boolean("bias", "add a bias to each feature").fallback("true"),
+                  real("epsilon", "added to the variance").above(0).fallback("1e-5")}},
     [](const Config& config) { return std::make_unique<LayerNorm>(config); }};
 
 }  // namespace

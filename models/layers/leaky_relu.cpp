@@ -4,10 +4,10 @@
 namespace trainer {
 namespace {
 
-/// y = x where x > 0, slope * x elsewhere.
+/// y = x where x > 0, negative_slope x elsewhere (Maas, Hannun and Ng 2013). The shape stays.
 class LeakyRelu final : public Layer {
  public:
-  explicit LeakyRelu(const Config& config) : slope_(config.get<float>("slope")) {}
+  explicit LeakyRelu(const Config& config) : negative_slope_(config.get<float>("negative_slope")) {}
 
   Shape setup(const Shape& sample, Plan& plan) override {
     plan.backward_reads(false, true);
@@ -15,21 +15,26 @@ class LeakyRelu final : public Layer {
     return sample;
   }
   bool is_elementwise() const override { return true; }
-  void forward(ConstTensor x, Tensor y, Pass&) override { leaky_relu(x.size(), slope_, x.data(), y.data()); }
+  void forward(ConstTensor x, Tensor y, Pass&) override {
+    leaky_relu(x.size(), negative_slope_, x.data(), y.data());
+  }
   void backward(ConstTensor, ConstTensor y, Tensor dy, Tensor dx, Pass&) override {
-    // y tells as much as x: it is above zero exactly where x is.
-    if (!dx.empty()) leaky_relu_backward(dy.size(), slope_, y.data(), dy.data(), dx.data());
+    // y is above zero exactly where x is.
+    if (!dx.empty()) leaky_relu_backward(dy.size(), negative_slope_, y.data(), dy.data(), dx.data());
   }
 
  private:
-  float slope_;
+  float negative_slope_;
 };
 
 const Registry<Layer>::Add registered{
     {.name = "leaky_relu",
-     .help = "x where x > 0, slope * x elsewhere",
-     .primary = "slope",
-     .settings = {real("slope", "factor for values below zero").at_least(0).fallback("0.01")}},
+     .help = "x where x > 0, negative_slope * x elsewhere",
+     .primary = "negative_slope",
+     .settings = {real("negative_slope", "factor of negative values")
+                      .at_least(0)
+                      .fallback("0.01")
+                      .formerly("slope")}},
     [](const Config& config) { return std::make_unique<LeakyRelu>(config); }};
 
 }  // namespace

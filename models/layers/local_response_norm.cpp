@@ -76,13 +76,13 @@ class LocalResponseNorm final : public Layer {
 
 const Registry<Layer>::Add registered{
     {.name = "local_response_norm",
-     .help = "each number divided by a power of the squares in neighbouring channels",
+     .help =
+         "local response normalization: x / (k + alpha / size * sum of squares in adjacent channels)^beta",
      .primary = "size",
-     .settings =
-         {integer("size", "how many channels are neighbours, itself included").at_least(1).at_most(1e6),
-          real("alpha", "factor of the mean square").above(0).fallback("1e-4"),
-          real("beta", "the power").above(0).fallback("0.75"),
-          real("k", "added to the squares").above(0).fallback("1")}},
+     .settings = {integer("size", "number of adjacent channels, its own included").at_least(1).at_most(1e6),
+                  real("alpha", "factor of the mean of squares").above(0).fallback("1e-4"),
+                  real("beta", "exponent").above(0).fallback("0.75"),
+                  real("k", "constant that is added").above(0).fallback("1")}},
     [](const Config& config) { return std::make_unique<LocalResponseNorm>(config); }};
 
 }  // namespace

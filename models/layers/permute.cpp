@@ -1,5 +1,5 @@
-// permute and reshape: numbers keep their values and change their places. Shapes are those of files: a map is
-// (channels, height, width), though it lies in memory with its channels last.
+// permute and reshape: elements keep their values and change their places. Shapes are those of files: a map
+// is (channels, height, width), though it lies in memory with its channels last.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Extents strides_in_memory(const Extents& file) {
   return strides;
 }
 
-/// Where each number of the output, in the order of memory, comes from.
+/// The source of each element of the output, in the order of memory.
 class Rearrangement {
  public:
   /// The output's file order reads the input along `strides`.
@@ -94,7 +94,7 @@ class Rearranging : public Layer {
   void require_moderate(const Shape& sample, const Plan& plan) const {
     constexpr std::int64_t kMost = 1 << 26;
     if (sample.size() > kMost)
-      fail_to_fit(config_, plan, sample, fmt::format("it moves at most {} numbers", kMost));
+      fail_to_fit(config_, plan, sample, fmt::format("it moves at most {} elements", kMost));
   }
   Shape rearrange(const Extents& read, const Extents& strides, const Extents& output, Plan& plan) {
     rearrangement_.emplace(read, strides, output);
@@ -103,11 +103,11 @@ class Rearranging : public Layer {
     return memory_shape(output);
   }
   static Extents integers_of(const Config& config, std::string_view key) {
-    Extents numbers;
-    for (const Config& item : config.items(key)) numbers.push_back(item.value<std::int64_t>());
-    if (numbers.empty() || std::ssize(numbers) > Shape::kMaxRank - 1)
-      config.fail(key, fmt::format("{} takes 1 to {} numbers", key, Shape::kMaxRank - 1));
-    return numbers;
+    Extents values;
+    for (const Config& item : config.items(key)) values.push_back(item.value<std::int64_t>());
+    if (values.empty() || std::ssize(values) > Shape::kMaxRank - 1)
+      config.fail(key, fmt::format("{} takes 1 to {} integers", key, Shape::kMaxRank - 1));
+    return values;
   }
 
   Config config_;
@@ -124,7 +124,7 @@ class Permute final : public Rearranging {
     std::ranges::sort(sorted);
     std::iota(counted.begin(), counted.end(), 1);
     if (sorted != counted)
-      config.fail("axes", fmt::format("axes are the numbers from 1 to {}, each once", axes_.size()));
+      config.fail("axes", fmt::format("axes are the integers from 1 to {}, each once", axes_.size()));
   }
   Shape setup(const Shape& sample, Plan& plan) override {
     if (std::ssize(axes_) != sample.rank())
@@ -143,7 +143,7 @@ class Permute final : public Rearranging {
   Extents axes_;
 };
 
-/// The same numbers in the same order under another shape.
+/// The same elements in the same order under another shape.
 class Reshape final : public Rearranging {
  public:
   explicit Reshape(const Config& config) : Rearranging(config), shape_(integers_of(config, "shape")) {
@@ -160,7 +160,7 @@ class Reshape final : public Rearranging {
     std::ranges::replace(output, -1, sample.size() / Shape(given).size());
     if (Shape(output).size() != sample.size())
       fail_to_fit(config_, plan, sample,
-                  fmt::format("{} numbers do not fill the shape {}", sample.size(), Shape(output).text()));
+                  fmt::format("{} elements do not fill the shape {}", sample.size(), Shape(output).text()));
     const Extents input = file_extents(sample);
     return rearrange(input, strides_in_memory(input), output, plan);
   }
@@ -179,7 +179,7 @@ const Registry<Layer>::Add permute{
 
 const Registry<Layer>::Add reshape{
     {.name = "reshape",
-     .help = "the same numbers in the same order under another shape; a map's is channels, height, width",
+     .help = "the same elements in the same order under another shape; a map's is channels, height, width",
      .primary = "shape",
      .settings = {list_of("shape", "the extents; -1 stands for what is left",
                           integer("extent", "an extent").at_least(-1).at_most(1e9))}},

@@ -6,14 +6,14 @@
 namespace trainer {
 namespace {
 
-/// y = x + a learned number for each place of a sample, so that equal things at different places differ.
+/// y = x + w, (T, C) -> (T, C): a learned position embedding w (T, C) (Vaswani et al. 2017, section 3.5).
 class Positions final : public Layer {
  public:
   explicit Positions(const Config& config) : config_(config) {}
 
   Shape setup(const Shape& sample, Plan& plan) override {
     if (sample.rank() != 2)
-      fail_to_fit(config_, plan, sample, "it wants a sequence of vectors",
+      fail_to_fit(config_, plan, sample, "it requires a sequence of vectors",
                   "`reshape` and `permute` make one of a map");
     weight_ = plan.parameter({.name = "weight", .shape = sample, .fan_in = sample[0], .fan_out = sample[1]});
     plan.backward_reads(false, false);
@@ -43,7 +43,7 @@ class Positions final : public Layer {
 const Registry<Layer>::Add registered{
     {.name = "positions",
      .help =
-         "adds learned numbers to each position of a sequence, as `embedding: {positions: learned}` does"},
+         "learned position embedding, added to a sequence of vectors (as `embedding: {positions: learned}`)"},
     [](const Config& config) { return std::make_unique<Positions>(config); }};
 
 }  // namespace

@@ -7,8 +7,8 @@
 namespace trainer {
 namespace {
 
-/// y = x where x > 0, slope x elsewhere, with slopes that are learned (He et al. 2015, "Delving deep into
-/// rectifiers").
+/// y = x where x > 0, a x elsewhere, with a learned for each channel or once (He et al. 2015, "Delving deep
+/// into rectifiers"). The shape stays.
 class Prelu final : public Layer {
  public:
   explicit Prelu(const Config& config)
@@ -16,8 +16,8 @@ class Prelu final : public Layer {
 
   Shape setup(const Shape& sample, Plan& plan) override {
     channels_ = sample[sample.rank() - 1];
-    // A shared slope is as many equal ones, whose gradients are added.
-    slopes_ = shared_ ? plan.scratch(0, channels_) : Buffer<>();
+    // A shared factor is as many equal ones, whose gradients are added.
+    factors_ = shared_ ? plan.scratch(0, channels_) : Buffer<>();
     weight_ = plan.parameter(
         {.name = "weight", .shape = {shared_ ? 1 : channels_}, .is_weight = false, .constant = first_});
     sums_ = plan.scratch(0, channels_);
@@ -28,12 +28,12 @@ class Prelu final : public Layer {
   }
 
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
-    prelu(x.size() / channels_, channels_, slopes(pass), x.data(), y.data());
+    prelu(x.size() / channels_, channels_, factors(pass), x.data(), y.data());
   }
 
   void backward(ConstTensor x, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
     const Tensor terms(pass.buffer(terms_).data(), dy.shape());
-    prelu_backward(dy.size() / channels_, channels_, slopes(pass), x.data(), dy.data(), dx.data(),
+    prelu_backward(dy.size() / channels_, channels_, factors(pass), x.data(), dy.data(), dx.data(),
                    terms.data());
     for (const VirtualWorker& worker : pass.virtual_workers()) {
       const Tensor gradient = pass.gradient(weight_, worker);
@@ -48,9 +48,9 @@ class Prelu final : public Layer {
   }
 
  private:
-  const float* slopes(const Pass& pass) const {
+  const float* factors(const Pass& pass) const {
     if (!shared_) return pass.value(weight_).data();
-    const Tensor equal = pass.buffer(slopes_);
+    const Tensor equal = pass.buffer(factors_);
     std::ranges::fill(equal.span(), pass.value(weight_)[0]);
     return equal.data();
   }
@@ -59,14 +59,15 @@ class Prelu final : public Layer {
   bool shared_;
   std::int64_t channels_ = 0;
   ParameterId weight_;
-  Buffer<> slopes_, sums_, terms_;
+  Buffer<> factors_, sums_, terms_;
 };
 
 const Registry<Layer>::Add registered{
     {.name = "prelu",
-     .help = "x where x > 0, a learned slope times x elsewhere",
-     .settings = {real("slope", "what slopes begin with").fallback("0.25"),
-                  choice("slopes", "one for each channel (or feature), or one for all", {"channel", "one"})
+     .help = "x where x > 0, a learned factor times x elsewhere",
+     .settings = {real("slope", "initial factor of negative values").fallback("0.25"),
+                  choice("slopes", "a factor for each channel (or feature), or one for all",
+                         {"channel", "one"})
                       .fallback("channel")}},
     [](const Config& config) { return std::make_unique<Prelu>(config); }};
 

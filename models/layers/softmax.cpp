@@ -4,7 +4,7 @@
 namespace trainer {
 namespace {
 
-/// exp(x) / sum of exp(x) along the last extent: features, or the channels of a map.
+/// y = exp(x) / sum of exp(x) along the last extent: features, or the channels of a map. The shape stays.
 class Softmax final : public Layer {
  public:
   Shape setup(const Shape& sample, Plan& plan) override {
@@ -32,7 +32,8 @@ class Softmax final : public Layer {
 };
 
 const Registry<Layer>::Add registered{
-    {.name = "softmax", .help = "outputs above zero whose sum is 1 (softmax_cross_entropy has its own)"},
+    {.name = "softmax",
+     .help = "softmax over features or channels (the loss softmax_cross_entropy includes one)"},
     [](const Config&) { return std::make_unique<Softmax>(); }};
 
 }  // namespace

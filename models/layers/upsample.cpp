@@ -20,7 +20,7 @@ struct Between {
   }
 };
 
-/// A map made larger by a whole factor: each pixel repeated, or weighted means of neighbours.
+/// (H, W, C) -> (h H, w W, C) for whole factors h and w: each pixel repeated, or bilinear interpolation.
 class Upsample final : public Layer {
  public:
   explicit Upsample(const Config& config)
@@ -92,11 +92,10 @@ class Upsample final : public Layer {
 
 const Registry<Layer>::Add registered{
     {.name = "upsample",
-     .help = "a map with so many times the height and width",
+     .help = "scales height and width of a map by a whole factor",
      .primary = "factor",
-     .settings = {integers("factor", "how many times, in height and width", 2).at_least(1).at_most(1e4),
-                  choice("mode", "repeat pixels, or take weighted means of neighbours",
-                         {"nearest", "bilinear"})
+     .settings = {integers("factor", "factors of height and width", 2).at_least(1).at_most(1e4),
+                  choice("mode", "repeat pixels, or bilinear interpolation", {"nearest", "bilinear"})
                       .fallback("nearest")}},
     [](const Config& config) { return std::make_unique<Upsample>(config); }};
 

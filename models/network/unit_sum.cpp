@@ -62,7 +62,7 @@ class TreeSum final : public UnitSum {
   ModelGroup& group_;
   int tiles_;  ///< of all ranks
   std::vector<std::int64_t> borders_;
-  std::vector<std::int64_t> roots_;  ///< by rank: how many its tree leaves apart
+  std::vector<std::int64_t> roots_;  ///< of each rank: roots of its tree
   SumTree mine_{1, {}}, all_{1, {}};
 };
 

@@ -40,8 +40,9 @@ TEST_CASE("a NaN passes through activations", "[layers]") {
   CHECK(std::isnan(harness.forward(std::vector<float>{std::numeric_limits<float>::quiet_NaN(), 1})[0]));
 }
 
-TEST_CASE("a negative slope is an error of the file", "[layers]") {
-  CHECK_THROWS_WITH(layer_list("leaky_relu: -0.1"), Catch::Contains("slope"));
+TEST_CASE("leaky_relu takes no negative factor, and names the key that was called slope", "[layers]") {
+  CHECK_THROWS_WITH(layer_list("leaky_relu: -0.1"), Catch::Contains("negative_slope"));
+  CHECK_THROWS_WITH(layer_list("leaky_relu: {slope: 0.1}"), Catch::Contains("negative_slope"));
 }
 
 }  // namespace
