@@ -1,5 +1,6 @@
-// Prints how fast the kernels are on one core, as CSV: what, pass, kernel, milliseconds, rate, unit. Each is
-// the best of several runs, since other programs disturb.
+// Prints the speed of the kernels on one thread, as CSV: what, pass, kernel, milliseconds, rate, unit. Each
+// row is the best of several runs, since other programs disturb. `kernels-benchmark products`: the matrix
+// products alone.
 
 #include <fmt/format.h>
 
@@ -7,12 +8,13 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/math/convolution.h"
 #include "engine/math/elementwise.h"
+#include "engine/math/engine.h"
 #include "engine/math/gemm.h"
-#include "engine/math/instruction_set.h"
 #include "engine/math/normalization.h"
 #include "engine/math/pooling.h"
 #include "engine/math/square_sum.h"
@@ -22,10 +24,10 @@ using namespace trainer;
 
 namespace {
 
-using Numbers = std::vector<float>;
+using Values = std::vector<float>;
 
-Numbers numbers(std::int64_t count) {
-  Numbers values(static_cast<std::size_t>(count));
+Values some_values(std::int64_t count) {
+  Values values(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7919 % 2003) / 1001 - 1;
   return values;
 }
@@ -34,35 +36,52 @@ double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// `work` is floating-point operations or bytes of one call.
+struct Kernel {
+  std::string name;
+  std::function<void()> call;
+};
+
+/// The kernels take turns. `work`: floating-point operations or bytes of one call.
+void measure(const std::string& what, const std::string& pass, double work, const char* unit,
+             const std::vector<Kernel>& kernels) {
+  constexpr double kSeconds = 0.15;
+  std::vector<double> best(kernels.size(), 1e30);
+  for (const Kernel& kernel : kernels) kernel.call();
+  const double end = seconds() + kSeconds * static_cast<double>(kernels.size());
+  while (seconds() < end)
+    for (std::size_t kernel = 0; kernel < kernels.size(); ++kernel) {
+      // Calls too short for the clock are timed together.
+      const int repeats = std::max(1, static_cast<int>(1e-3 / std::min(best[kernel], 1e-3)));
+      const double start = seconds();
+      for (int i = 0; i < repeats; ++i) kernels[kernel].call();
+      best[kernel] = std::min(best[kernel], (seconds() - start) / repeats);
+    }
+  for (std::size_t kernel = 0; kernel < kernels.size(); ++kernel)
+    fmt::print("{},{},{},{:.4f},{:.1f},{}\n", what, pass, kernels[kernel].name, best[kernel] * 1e3,
+               work / best[kernel] / 1e9, unit);
+  std::fflush(stdout);
+}
+
 void measure(const std::string& what, const std::string& pass, const std::string& kernel, double work,
              const char* unit, const std::function<void()>& call) {
-  call();
-  double best = 1e30;
-  const double end = seconds() + 0.15;
-  while (seconds() < end) {
-    // Calls too short for the clock are timed together.
-    const int repeats = std::max(1, static_cast<int>(1e-3 / std::min(best, 1e-3)));
-    const double start = seconds();
-    for (int i = 0; i < repeats; ++i) call();
-    best = std::min(best, (seconds() - start) / repeats);
-  }
-  fmt::print("{},{},{},{:.4f},{:.1f},{}\n", what, pass, kernel, best * 1e3, work / best / 1e9, unit);
-  std::fflush(stdout);
+  measure(what, pass, work, unit, {{kernel, call}});
 }
 
 void measure_gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::int64_t n,
                   std::int64_t k) {
-  const Numbers a = numbers(m * k), b = numbers(k * n);
-  Numbers c = numbers(m * n);
+  const Values a = some_values(m * k), b = some_values(k * n);
+  Values c = some_values(m * n);
   const auto letter = [](Transpose transpose) { return transpose == Transpose::yes ? 'T' : 'N'; };
   const std::int64_t lda = a_transposed == Transpose::yes ? m : k;
   const std::int64_t ldb = b_transposed == Transpose::yes ? k : n;
-  for (const auto& [name, product] : {std::pair{"gemm", &gemm}, {"blas", &blas::gemm}})
-    measure(fmt::format("{}x{}x{}", m, n, k), fmt::format("{}{}", letter(a_transposed), letter(b_transposed)),
-            name, 2.0 * static_cast<double>(m * n * k), "GFLOP/s", [&, multiply = product] {
-              multiply(a_transposed, b_transposed, m, n, k, a.data(), lda, b.data(), ldb, 0, c.data(), n);
-            });
+  const auto call = [&](const auto& product) {
+    return [&, product] {
+      product(a_transposed, b_transposed, m, n, k, a.data(), lda, b.data(), ldb, 0, c.data(), n);
+    };
+  };
+  measure(fmt::format("{}x{}x{}", m, n, k), fmt::format("{}{}", letter(a_transposed), letter(b_transposed)),
+          2.0 * static_cast<double>(m * n * k), "GFLOP/s",
+          {{"native", call(&gemm)}, {"openblas", call(&blas::gemm)}});
 }
 
 /// The three products of a dense layer.
@@ -76,10 +95,10 @@ void measure_convolution(const std::string& name, std::int64_t images, const Con
   const auto convolution = make_convolution(g);
   const std::int64_t outputs = images * g.out_height() * g.out_width() * g.filters;
   const std::int64_t taps = g.kernel_h * g.kernel_w * g.channels / g.groups;
-  const Numbers x = numbers(images * g.height * g.width * g.channels), w = numbers(taps * g.filters),
-                bias = numbers(g.filters), dy = numbers(outputs);
-  Numbers y(dy.size()), dx(x.size()), dw(w.size()), dbias(bias.size());
-  Numbers scratch(static_cast<std::size_t>(convolution->scratch_size()));
+  const Values x = some_values(images * g.height * g.width * g.channels), w = some_values(taps * g.filters),
+               bias = some_values(g.filters), dy = some_values(outputs);
+  Values y(dy.size()), dx(x.size()), dw(w.size()), dbias(bias.size());
+  Values scratch(static_cast<std::size_t>(convolution->scratch_size()));
   const double work = 2.0 * static_cast<double>(outputs * taps);
   measure(name, "forward", convolution->kernel(), work, "GFLOP/s", [&] {
     convolution->forward(images, x.data(), w.data(), bias.data(), Activation::relu, y.data(), scratch.data());
@@ -94,8 +113,8 @@ void measure_convolution(const std::string& name, std::int64_t images, const Con
 
 void measure_elementwise(std::int64_t rows, std::int64_t columns) {
   const std::int64_t count = rows * columns;
-  const Numbers x = numbers(count), bias = numbers(columns);
-  Numbers y = numbers(count), z = numbers(count), sums = numbers(columns);
+  const Values x = some_values(count), bias = some_values(columns);
+  Values y = some_values(count), z = some_values(count), sums = some_values(columns);
   std::vector<double> first(bias.size()), second(bias.size());
   volatile std::uint32_t bits = 0;
   const std::vector<std::uint8_t> bytes(x.size(), 7);
@@ -130,8 +149,8 @@ void measure_elementwise(std::int64_t rows, std::int64_t columns) {
 }
 
 void measure_pooling(std::int64_t images, const PoolingGeometry& g) {
-  const Numbers x = numbers(images * g.height * g.width * g.channels);
-  Numbers y(static_cast<std::size_t>(images * g.out_height() * g.out_width() * g.channels)), dx = x;
+  const Values x = some_values(images * g.height * g.width * g.channels);
+  Values y(static_cast<std::size_t>(images * g.out_height() * g.out_width() * g.channels)), dx = x;
   std::vector<std::uint8_t> winner(y.size());
   const std::string name = fmt::format("{}x{}x{}", g.height, g.width, g.channels);
   const double bytes = static_cast<double>(x.size() + y.size()) * sizeof(float);
@@ -146,10 +165,10 @@ void measure_pooling(std::int64_t images, const PoolingGeometry& g) {
 
 }  // namespace
 
-int main() {
-  const char* core = prepare_blas();
-  fmt::print("# {} kernels, {} {}\nwhat,pass,kernel,milliseconds,rate,unit\n", instruction_set(),
-             blas_version(), core);
+int main(int argc, char** argv) {
+  choose_engine(Engine::native);
+  fmt::print("# {}, {} {}\nwhat,pass,kernel,milliseconds,rate,unit\n", engine_text(), blas_version(),
+             prepare_blas());
   measure_dense(128, 784, 100);
   measure_dense(64, 784, 100);
   measure_dense(128, 100, 10);
@@ -159,6 +178,7 @@ int main() {
   measure_dense(32, 1024, 1024);
   measure_dense(768, 128, 512);
   measure_gemm(Transpose::no, Transpose::no, 1024, 1024, 1024);
+  if (argc > 1 && std::string_view(argv[1]) == "products") return 0;
   measure_convolution("1 to 16 5x5 at 28", 128, {28, 28, 1, 16, 5, 5});
   measure_convolution("16 to 32 5x5 at 12", 128, {12, 12, 16, 32, 5, 5});
   measure_convolution("3 to 16 3x3 at 32", 128, {32, 32, 3, 16, 3, 3, 1, 1, 1, 1});

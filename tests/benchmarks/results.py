@@ -1,4 +1,4 @@
-"""Writes the tables of docs/benchmarks.md and docs/reproducibility.md and the charts of docs/charts from results/*.csv.
+"""Writes the tables of docs/benchmarks.md, docs/engines.md and docs/reproducibility.md and the charts of docs/charts from results/*.csv.
 
 Usage: results.py PROJECT_ROOT [--check]; with --check it writes nothing, and ends with 1 if a table or chart is not current.
 A table stands between `<!-- table: NAME -->` and `<!-- end -->` in the page. To publish new figures, replace the rows of the
@@ -151,6 +151,18 @@ def onednn():
               ['forward', 'input gradient', 'weight gradient'], 1))
 
 
+def engines():
+    rows = read('engines')
+    kinds = {'NN': 'A B', 'TN': 'A^T B', 'NT': 'A B^T'}
+    ratios = [round(float(row['native_gflops']) / float(row['openblas_gflops']), 2) for row in rows]
+    return (sources(rows) + f"Kernels: {rows[0]['kernels']}; one thread.\n\n" + table(
+        ['m x n x k', 'product', 'native, GFLOP/s', 'openblas, GFLOP/s', 'native / openblas'],
+        [[row['shape'], kinds[row['transposed']], row['native_gflops'], row['openblas_gflops'], f'{ratio:.2f}']
+         for row, ratio in zip(rows, ratios)]),
+        chart('Speed of native / openblas', '',
+              [(f"{row['shape']} {kinds[row['transposed']]}", [ratio]) for row, ratio in zip(rows, ratios)], ['one thread'], 1))
+
+
 def memory():
     rows = read('memory')
     return (sources(rows) + '\n' + table(['workload', 'placement', 'trainer, MiB', 'PyTorch, MiB'],
@@ -209,6 +221,7 @@ def update(page, makers):
 
 
 stale = update('docs/benchmarks.md', [peers, rivals, guards, exact, placements, onednn, memory, profile])
+stale += update('docs/engines.md', [engines])
 stale += update('docs/reproducibility.md', [exact_matrix, every_config])
 for line in stale:
     print(f"{'not current' if '--check' in sys.argv else 'written'}: {line}")
