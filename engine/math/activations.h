@@ -6,7 +6,7 @@ namespace trainer {
 
 // Activations with settings, which no layer fuses; see elementwise.h for what holds for all of them.
 
-/// x where x > 0, alpha (e^x - 1) elsewhere (Clevert et al. 2016); backward wants y.
+/// x where x > 0, alpha (e^x - 1) elsewhere (Clevert et al. 2016); backward requires y.
 void elu(std::int64_t count, float alpha, const float* x, float* y);
 void elu_backward(std::int64_t count, float alpha, const float* y, const float* dy, float* dx);
 

@@ -9,7 +9,7 @@
 namespace trainer {
 namespace {
 
-/// Queries whose scores exist at a time: of a causal sequence, the fewer the less is computed that nobody
+/// Queries whose scores exist at a time: of a causal sequence, the fewer the less is computed that no query
 /// sees.
 constexpr std::int64_t kQueries = 32;
 

@@ -8,7 +8,7 @@ namespace trainer {
 /// heads head_size) are queries, keys and values of all heads, one behind the other.
 struct AttentionGeometry {
   std::int64_t length = 0, heads = 0, head_size = 0;
-  std::int64_t filled = 0;  ///< positions that are there; those behind are padding: nobody sees them
+  std::int64_t filled = 0;  ///< positions that are not padding; padding comes last and no query sees it
   bool causal = false;      ///< a position sees itself and those before it
 
   std::int64_t width() const { return heads * head_size; }

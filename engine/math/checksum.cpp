@@ -4,12 +4,12 @@
 
 namespace trainer {
 
-std::uint64_t checksum(std::span<const float> numbers) {
-  return kernels().checksum->checksum(std::ssize(numbers), numbers.data());
+std::uint64_t checksum(std::span<const float> values) {
+  return kernels().checksum->checksum(std::ssize(values), values.data());
 }
 
-std::uint32_t bit_sum(std::span<const float> numbers) {
-  return kernels().checksum->bit_sum(std::ssize(numbers), numbers.data());
+std::uint32_t bit_sum(std::span<const float> values) {
+  return kernels().checksum->bit_sum(std::ssize(values), values.data());
 }
 
 }  // namespace trainer

@@ -5,14 +5,13 @@
 
 namespace trainer {
 
-/// A number that changes whenever a single bit of the floats does, and almost surely when several do. One
-/// addition a vector, so that looking after memory costs next to nothing; no protection against intent.
-/// Equal floats have equal checksums on every processor of one byte order.
-std::uint64_t checksum(std::span<const float> numbers);
+/// Changes if one bit of the floats changes, and almost surely if several do; no protection against intent.
+/// Takes one addition a vector. The same on all processors of one byte order.
+std::uint64_t checksum(std::span<const float> values);
 
-/// The floats' words added up without carries (exclusive or), as updates do on their way (UpdateSums). It
-/// changes whenever a single bit does; two that flip at the same place of two words are not seen.
-std::uint32_t bit_sum(std::span<const float> numbers);
+/// The exclusive or of the words of the floats. Changes if one bit changes; two flips at the same place of
+/// two words cancel.
+std::uint32_t bit_sum(std::span<const float> values);
 
 /// Spreads a change of any bit over all of them; a bijection.
 constexpr std::uint64_t mixed(std::uint64_t bits) {

@@ -78,7 +78,7 @@ struct Pass {
     const std::int64_t most = std::max<std::int64_t>(room, 4);
     const std::int64_t windows = std::max<std::int64_t>(1, (job.rows + most - 1) / most);
     rows = (job.rows + windows - 1) / windows;
-    // Runs that touch are one, except where the kernel wants to know the columns.
+    // Runs that touch are one, except where the kernel needs the columns.
     if (job.x_width == 0 && job.tap_column == job.run) {
       job.run *= job.tap_columns;
       job.tap_columns = 1;
@@ -366,7 +366,7 @@ class DirectConvolution final : public Convolution {
     }
   }
 
-  /// Lays out weights as the kernel of this job wants them. tap(ky, kx, input) points at those of the first
+  /// Lays out weights as the kernel of this job reads them. tap(ky, kx, input) points at those of the first
   /// filter, and the filters' are `distance` apart.
   template <class Tap>
   void pack(const Correlation& job, std::int64_t columns, std::int64_t distance, float* to, Tap tap) const {

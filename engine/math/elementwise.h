@@ -43,7 +43,7 @@ void softmax(std::int64_t rows, std::int64_t columns, const float* x, float* y);
 /// Of a row x and its softmax: the sum of e^(x - largest) without the largest itself, and the largest x.
 float softmax_rest(std::int64_t columns, const float* x, const float* probabilities, float* largest);
 
-/// Pixels to numbers: y = x / 255.
+/// Bytes of pixels to values from 0 to 1: y = x / 255.
 void bytes_to_unit(std::int64_t count, const std::uint8_t* x, float* y);
 
 namespace reference {

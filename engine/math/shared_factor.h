@@ -7,7 +7,7 @@
 namespace trainer {
 
 /// A matrix B (k, n) that several products with few rows share: a copy in the order in which they read it, in
-/// memory that somebody else owns.
+/// memory that the caller owns.
 class SharedFactor {
  public:
   /// B lies in `b` with this leading dimension, transposed or not; `memory` takes k n floats.

@@ -6,16 +6,16 @@
 
 namespace trainer {
 
-void fill_uniform(const RandomStream& stream, std::uint64_t first, std::span<float> numbers) {
-  // Kernels know whole counters, of four numbers each.
-  const std::size_t before = std::min<std::size_t>((4 - first % 4) % 4, numbers.size());
-  stream.fill_uniform(first, numbers.first(before));
-  numbers = numbers.subspan(before);
+void fill_uniform(const RandomStream& stream, std::uint64_t first, std::span<float> values) {
+  // Kernels compute whole counters, of four values each.
+  const std::size_t before = std::min<std::size_t>((4 - first % 4) % 4, values.size());
+  stream.fill_uniform(first, values.first(before));
+  values = values.subspan(before);
   first += before;
-  const std::size_t counters = numbers.size() / 4;
+  const std::size_t counters = values.size() / 4;
   kernels().random->uniform(first / 4, stream.moment(), stream.key(), static_cast<std::int64_t>(counters),
-                            numbers.data());
-  stream.fill_uniform(first + 4 * counters, numbers.subspan(4 * counters));
+                            values.data());
+  stream.fill_uniform(first + 4 * counters, values.subspan(4 * counters));
 }
 
 }  // namespace trainer

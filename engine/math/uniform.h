@@ -7,8 +7,8 @@
 
 namespace trainer {
 
-/// RandomStream::fill_uniform(), many numbers at a time by the kernels of this CPU: dropout wants one for
+/// RandomStream::fill_uniform(), many values at a time by the kernels of this CPU: dropout needs one for
 /// each activation.
-void fill_uniform(const RandomStream& stream, std::uint64_t first, std::span<float> numbers);
+void fill_uniform(const RandomStream& stream, std::uint64_t first, std::span<float> values);
 
 }  // namespace trainer

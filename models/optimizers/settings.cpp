@@ -53,9 +53,9 @@ Setting Adaptation::setting(const std::string& fallback) {
 Adaptation::Adaptation(const Config& config) : all_(config.get<std::string>("adapt") == "all") {}
 
 double Adaptation::ratio(const Segment& segment, double length) const {
-  const bool says =
+  const bool is_usable =
       segment.value_norm > 0 && length > 0 && std::isfinite(segment.value_norm) && std::isfinite(length);
-  return says && (all_ || segment.is_weight) ? segment.value_norm / length : 1;
+  return is_usable && (all_ || segment.is_weight) ? segment.value_norm / length : 1;
 }
 
 Setting rate_setting() { return real("lr", "learning rate").at_least(0); }

@@ -44,7 +44,7 @@ class Adaptation {
   static Setting setting(const std::string& fallback);
   explicit Adaptation(const Config& config);
 
-  /// norm of the values / `length`; 1 where nothing is scaled, or a norm says nothing.
+  /// norm of the values / `length`; 1 if nothing is scaled, or a norm is 0 or infinite.
   double ratio(const Segment& segment, double length) const;
 
  private:

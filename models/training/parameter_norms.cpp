@@ -19,9 +19,8 @@ void ParameterNorms::find(OptimizerShard& owned, AllReduce& scalars, Communicato
     });
   };
   std::ranges::fill(largest_, 0.0);
-  for_each([&](std::size_t index, std::span<const float> numbers) {
-    largest_[index] =
-        std::max<double>(largest_[index], largest_magnitude(std::ssize(numbers), numbers.data()));
+  for_each([&](std::size_t index, std::span<const float> part) {
+    largest_[index] = std::max<double>(largest_[index], largest_magnitude(std::ssize(part), part.data()));
   });
   scalars.sum(largest_, largest_.size());
   model.maximum(largest_);
@@ -32,8 +31,8 @@ void ParameterNorms::find(OptimizerShard& owned, AllReduce& scalars, Communicato
   squares_.clear();
   for (std::size_t index = 0; index < largest_.size(); ++index)
     squares_.emplace_back(is_finite(index) ? static_cast<std::uint32_t>(largest_[index]) : 0);
-  for_each([&](std::size_t index, std::span<const float> numbers) {
-    if (is_finite(index)) squares_[index].add(std::ssize(numbers), numbers.data());
+  for_each([&](std::size_t index, std::span<const float> part) {
+    if (is_finite(index)) squares_[index].add(std::ssize(part), part.data());
   });
   for (std::size_t index = 0; index < squares_.size(); ++index) {
     parts_[2 * index] = squares_[index].high();

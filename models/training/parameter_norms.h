@@ -9,13 +9,14 @@
 
 namespace trainer {
 
-/// Finds the norms of whole parameters, and of the directions in which they are to move, from the parts that
-/// all ranks own: the same bits however they are cut.
+/// Finds the norms of whole parameters and of their directions, from the shards of all ranks. The bits do not
+/// depend on the partition.
 class ParameterNorms {
  public:
   explicit ParameterNorms(std::size_t parameters);
 
-  /// Tells the norms to `owned`. Collective over the data ranks, through `scalars`, and over `model`.
+  /// Sets the norms of the segments of `owned`. Collective over the data ranks, through `scalars`, and over
+  /// `model`.
   void find(OptimizerShard& owned, AllReduce& scalars, Communicator& model);
 
  private:

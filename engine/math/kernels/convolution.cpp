@@ -107,12 +107,12 @@ using CorrelateTile = void (*)(const Correlation& job, std::int64_t tap_rows, co
                                const float* bias, bool relu, std::int64_t filters, float* y);
 
 template <int vectors, int pixels = max_pixels(vectors)>
-CorrelateTile correlate_tile_of(std::int64_t wanted) {
+CorrelateTile correlate_tile_of(std::int64_t required) {
   if constexpr (pixels == 0)
     return nullptr;
   else
-    return wanted == pixels ? correlate_tile<vectors, pixels>
-                            : correlate_tile_of<vectors, pixels - 1>(wanted);
+    return required == pixels ? correlate_tile<vectors, pixels>
+                              : correlate_tile_of<vectors, pixels - 1>(required);
 }
 
 /// Calls body(output row, tap rows, x at the first of them, w likewise) for each row of outputs.

@@ -27,7 +27,7 @@ inline void for_each_filter_block(std::int64_t filters, Body body) {
 
 }  // namespace
 
-// As ConvolutionKernels says; these are of convolution_weights.cpp.
+// See ConvolutionKernels; these are of convolution_weights.cpp.
 void add_products(const Correlation& job, const ImageBlock& block, const float* x, const float* dy, float* dw,
                   std::int64_t dw_tap);
 bool has_sliding(std::int64_t columns, std::int64_t tap_columns, std::int64_t border);

@@ -57,12 +57,12 @@ using ProductsTile = void (*)(const Correlation& job, const ImageBlock& block, R
                               std::int64_t dw_tap);
 
 template <int vectors, int rows, int taps>
-ProductsTile products_tile_of(std::int64_t wanted) {
+ProductsTile products_tile_of(std::int64_t required) {
   if constexpr (taps == 0)
     return nullptr;
   else
-    return wanted == taps ? products_tile<vectors, rows, taps>
-                          : products_tile_of<vectors, rows, taps - 1>(wanted);
+    return required == taps ? products_tile<vectors, rows, taps>
+                            : products_tile_of<vectors, rows, taps - 1>(required);
 }
 
 // With few inputs in a row, several kernel rows together keep the processor busy.
@@ -171,11 +171,11 @@ void sliding_tile(const Correlation& job, const ImageBlock& block, Range outputs
 constexpr int kSlidingInputs = 8;  // times three taps
 
 template <int inputs>
-ProductsTile sliding_tile_of(std::int64_t wanted) {
+ProductsTile sliding_tile_of(std::int64_t required) {
   if constexpr (inputs == 0)
     return nullptr;
   else
-    return wanted == inputs ? sliding_tile<3, inputs> : sliding_tile_of<inputs - 1>(wanted);
+    return required == inputs ? sliding_tile<3, inputs> : sliding_tile_of<inputs - 1>(required);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
 
-/// Calls body(first number of x, of w) for every tap of one output pixel that lies in the image.
+/// Calls body(first element of x, of w) for every tap of one output pixel that lies in the image.
 template <class Body>
 inline void for_each_tap(const ConvolutionGeometry& g, std::int64_t oy, std::int64_t ox, Body body) {
   const std::int64_t top = oy * g.stride_h - g.pad_h, left = ox * g.stride_w - g.pad_w;
@@ -28,7 +28,7 @@ void forward(const ConvolutionGeometry& g, std::int64_t images, const float* x, 
       for (std::int64_t ox = 0; ox < out_w; ++ox, y += g.channels)
         for_each_channel(g.channels, [=, &g](auto lanes, std::int64_t c) {
           using Lanes = decltype(lanes);
-          typename Lanes::Numbers sum = {};
+          typename Lanes::Values sum = {};
           if (bias) sum = Lanes::read(bias + c);
           for_each_tap(g, oy, ox, [&](std::int64_t in, std::int64_t tap) {
             sum += Lanes::read(x + in + c) * Lanes::read(w + tap + c);
@@ -66,7 +66,7 @@ void add_weights(const ConvolutionGeometry& g, std::int64_t images, const float*
         float* const to = dw + (ky * g.kernel_w + kx) * g.channels;
         for_each_channel(g.channels, [=, &g](auto lanes, std::int64_t c) {
           using Lanes = decltype(lanes);
-          typename Lanes::Numbers sum = {};
+          typename Lanes::Values sum = {};
           for (std::int64_t oy = rows.first; oy < rows.last; ++oy)
             for (std::int64_t ox = columns.first; ox < columns.last; ++ox) {
               const std::int64_t pixel = (top + oy * g.stride_h) * g.width + left + ox * g.stride_w;

@@ -44,7 +44,7 @@ inline float exponential(float x) {
          power_of_two(reduced.steps - half);
 }
 
-/// e^x for x <= 0; 0 where it is no normal number, which would take more steps.
+/// e^x for x <= 0; 0 where it is subnormal, which would take more steps.
 inline float exponential_below_zero(float x) {
   const bool vanishes = x < -87.0f;
   const Reduced reduced = reduce(vanishes ? -87.0f : x);

@@ -37,7 +37,7 @@ alignas(64) thread_local float a_copy[kDepth * kCopiedRows];
 constexpr std::int64_t kTiledFloats = 1 << 17, kTiledColumns = 512;
 constexpr std::int64_t kPackedRows = kLanes > kRows ? kLanes : kRows;  // at once: whole vectors and tiles
 
-// The other way round: the fewest rows; the most numbers of B, since more would come from memory as A
+// The other way round: the fewest rows; the most elements of B, since more would come from memory as A
 // does; the longest way between rows of B; columns of C at a time.
 constexpr std::int64_t kFewestSwapped = 32, kMostSwapped = 1 << 21, kNearRows = 512, kSwappedAtOnce = 1024;
 constexpr std::int64_t kTransposing = 3;  // times the work of copying
@@ -156,11 +156,11 @@ using Tile = void (*)(std::int64_t depth, const Operand& a, const Columns& b, co
                       Packing* next);
 
 template <int vectors, int rows = static_cast<int>(tile_rows(vectors))>
-Tile tile_of(std::int64_t wanted) {
+Tile tile_of(std::int64_t required) {
   if constexpr (rows == 0)
     return nullptr;
   else
-    return wanted == rows ? multiply_tile<vectors, rows> : tile_of<vectors, rows - 1>(wanted);
+    return required == rows ? multiply_tile<vectors, rows> : tile_of<vectors, rows - 1>(required);
 }
 
 /// All rows times one panel of columns.
@@ -191,7 +191,7 @@ inline auto join(const Half& first, const Half& second, Lanes<lane...>) {
   return __builtin_shufflevector(first, second, lane...);
 }
 
-/// Four numbers from each of several rows.
+/// Four elements from each of several rows.
 template <int lanes>
 inline auto load_fours(const float* from, std::int64_t step) {
   if constexpr (lanes == 4) {
@@ -204,7 +204,7 @@ inline auto load_fours(const float* from, std::int64_t step) {
   }
 }
 
-/// Number i of each four lanes, in all of them.
+/// Element i of each four lanes, in all of them.
 template <int i, int... lane>
 inline Vector spread(const Vector& vector, Lanes<lane...>) {
   return __builtin_shufflevector(vector, vector, (lane / 4 * 4 + i)...);
@@ -442,7 +442,7 @@ void multiply_swapped(const Product& product) {
       const Operand a = part(product.b, column, 0);
       multiply({columns, rows, product.k, a, part(product.a, row, 0), 0.0f, c_swapped, kWidth}, {a});
       float* const c = product.c + row * product.ldc + column;
-      // A vector's rows at a time, along which writing goes on and on.
+      // A vector's rows at a time, so that writing is contiguous.
       for (std::int64_t r = 0; r < rows; r += kLanes)
         transpose_all(c_swapped + r, kWidth, columns, least(kLanes, rows - r), c + r * product.ldc,
                       product.ldc);

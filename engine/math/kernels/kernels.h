@@ -35,7 +35,7 @@ struct ElementwiseKernels {
 
 struct RandomKernels {
   void (*uniform)(std::uint64_t index, std::uint64_t moment, std::uint64_t key, std::int64_t counters,
-                  float* numbers);
+                  float* values);
 };
 
 struct ChecksumKernels {
@@ -163,7 +163,7 @@ struct DepthwiseKernels {
 struct SquareSumKernels {
   /// The largest of the bits without sign.
   std::uint32_t (*largest_magnitude)(std::int64_t count, const float* x);
-  /// The sum of x^2 times `units`, each rounded to a whole number below 2^51; it must stay below 2^63.
+  /// The sum of x^2 times `units`, each rounded to an integer below 2^51; it must stay below 2^63.
   std::int64_t (*whole_squares)(std::int64_t count, double units, const float* x);
 };
 
@@ -201,7 +201,7 @@ struct RecurrentKernels {
                             float* dh_before, std::int64_t dh_before_step);
 };
 
-/// Rows of A or columns of B: number k of row i lies at data + i step + k k_step, and one of the steps is 1.
+/// Rows of A or columns of B: element k of row i lies at data + i step + k k_step, and one of the steps is 1.
 struct Operand {
   const float* data;
   std::int64_t step, k_step;

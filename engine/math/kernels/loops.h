@@ -30,7 +30,7 @@ inline Range inside(std::int64_t start, std::int64_t step, std::int64_t count, s
 /// Columns whose sums are kept in registers.
 constexpr int kColumnBlock = 32;
 
-/// A number that is known while compiling, for loops of fixed length.
+/// An integer that the compiler knows, for loops of fixed length.
 template <int value>
 struct Fixed {
   constexpr operator std::int64_t() const { return value; }

@@ -51,7 +51,7 @@ inline Vector every_second_four(const Vector& a, const Vector& b, Lanes<lane...>
   return __builtin_shufflevector(a, b, ((lane / 4 * 2 + first) * 4 + lane % 4)...);
 }
 
-/// Writes a square of numbers so that rows become columns. It needs all registers, hence is not inlined.
+/// Writes a square of elements so that rows become columns. It needs all registers, hence is not inlined.
 [[gnu::noinline]] inline void transpose(const float* from, std::int64_t step, float* to,
                                         std::int64_t to_step) {
   constexpr AllLanes lanes;
@@ -96,7 +96,7 @@ inline Vector every_second_four(const Vector& a, const Vector& b, Lanes<lane...>
     for (int i = 0; i < 4; ++i) store(columns[i][g], to + (4 * g + i) * to_step);
 }
 
-/// Writes rows of `length` numbers as columns.
+/// Writes rows of `length` elements as columns.
 inline void transpose_all(const float* from, std::int64_t step, std::int64_t rows, std::int64_t length,
                           float* to, std::int64_t to_step) {
   const std::int64_t squares = length - length % kLanes;

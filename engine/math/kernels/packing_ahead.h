@@ -16,7 +16,7 @@ inline Operand part(const Operand& whole, std::int64_t first, std::int64_t k) {
   return {whole.data + first * whole.step + k * whole.k_step, whole.step, whole.k_step};
 }
 
-/// Some columns of B over some of k, to be packed. Tiles that work on other numbers call prepare() now and
+/// Some columns of B over some of k, to be packed. Tiles that work on other elements call prepare() now and
 /// then, which fetches a few lines and packs those that have arrived: later they would come too late, and all
 /// at once in the way. finish() does the rest. Empty by default.
 class Packing {

@@ -28,7 +28,7 @@ struct Window {
   std::int64_t at(std::int64_t ky, std::int64_t kx) const { return corner + ky * row + kx * channels; }
 };
 
-/// Calls body(window, first number of the output pixel) for every window of one image.
+/// Calls body(window, first element of the output pixel) for every window of one image.
 template <class Body>
 inline void for_each_window(const PoolingGeometry& g, Body body) {
   const std::int64_t out_h = g.out_height(), out_w = g.out_width(), row = g.width * g.channels;
@@ -40,7 +40,7 @@ inline void for_each_window(const PoolingGeometry& g, Body body) {
       const std::int64_t corner = rows.start * row + columns.start * g.channels;
       if (g.size_h == 2 && g.size_w == 2 && rows.first == 0 && rows.last == 2 && columns.first == 0 &&
           columns.last == 2)
-        // The usual case, with numbers that the compiler knows.
+        // The usual case, with extents that the compiler knows.
         body(Window{{rows.start, 0, 2}, {columns.start, 0, 2}, corner, row, 2, g.channels}, out);
       else
         body(Window{rows, columns, corner, row, g.size_w, g.channels}, out);
@@ -102,7 +102,7 @@ void max_pool(const PoolingGeometry& g, std::int64_t images, const float* x, flo
 void max_pool_backward(const PoolingGeometry& g, std::int64_t images, const float* dy,
                        const std::uint8_t* winner, float* dx) {
   const std::int64_t in = in_size(g), out = out_size(g);
-  // Windows that cover the image without overlap write each number once.
+  // Windows that cover the image without overlap write each element once.
   const bool covers = g.stride_h == g.size_h && g.stride_w == g.size_w && g.pad_h == 0 && g.pad_w == 0 &&
                       g.height % g.size_h == 0 && g.width % g.size_w == 0;
   for (std::int64_t image = 0; image < images; ++image, dy += out, winner += out, dx += in) {
@@ -114,7 +114,7 @@ void max_pool_backward(const PoolingGeometry& g, std::int64_t images, const floa
         const auto where = Lanes::read(winner + pixel + c);
         for_each_position(window, [=](std::int64_t to, std::int32_t position) {
           if (covers) fetch_ahead<true>(dx + to + c, c);
-          const typename Lanes::Numbers part = where == position ? gradient : typename Lanes::Numbers{};
+          const typename Lanes::Values part = where == position ? gradient : typename Lanes::Values{};
           Lanes::write(covers ? part : Lanes::read(dx + to + c) + part, dx + to + c);
         });
       });
@@ -137,7 +137,7 @@ void average_pool(const PoolingGeometry& g, std::int64_t images, const float* x,
       const float factor = share(g, window, include_padding);
       for_each_channel(window.channels, [=](auto lanes, std::int64_t c) {
         using Lanes = decltype(lanes);
-        typename Lanes::Numbers sum = {};
+        typename Lanes::Values sum = {};
         for_each_position(window, [&](std::int64_t from, std::int32_t) { sum += Lanes::read(x + from + c); });
         Lanes::write(sum * factor, y + pixel + c);
       });

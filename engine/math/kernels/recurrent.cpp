@@ -24,7 +24,8 @@ void lstm_step(std::int64_t rows, std::int64_t units, const float* bias, const f
       o[u] = show;
       now[u] = keep * before[u] + in * offer;
     });
-    // Apart, so that the processor, which looks only so far ahead, need not wait for one after the other.
+    // Apart, so that the processor, which overlaps a fixed number of instructions, does not wait for one
+    // after the other.
     for_each(units, [=](std::int64_t u) {
       bent[u] = hyperbolic_tangent(now[u]);
       out[u] = o[u] * bent[u];

@@ -3,16 +3,16 @@
 #include <cstdint>
 
 // Sums and maxima of rows by sixteen partial ones, whatever the CPU, so that the order is always the same. Of
-// plain loops over sixteen numbers the compiler makes sixteen variables instead of one vector.
+// plain loops over sixteen elements the compiler makes sixteen variables instead of one vector.
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
 
-/// Sixteen numbers, in as many registers as they take.
+/// Sixteen elements, in as many registers as they take.
 typedef float Sixteen __attribute__((vector_size(16 * sizeof(float))));
 typedef float LooseSixteen __attribute__((vector_size(16 * sizeof(float)), aligned(4), may_alias));
 
-/// combine() of halves until one number is left.
+/// combine() of halves until one element is left.
 template <class Combine>
 inline float fold(const Sixteen& all, Combine combine) {
   const auto eight = combine(__builtin_shufflevector(all, all, 0, 1, 2, 3, 4, 5, 6, 7),
@@ -64,8 +64,8 @@ inline float row_sum(std::int64_t count, const float* x) {
 inline float largest_of(std::int64_t count, const float* x) {
   Sixteen largest = Sixteen{} + x[0];
   for_each_sixteen(count, [&largest, x](const Neighbours& here) {
-    const Sixteen numbers = here.of(x, x[0]);
-    largest = numbers > largest ? numbers : largest;
+    const Sixteen values = here.of(x, x[0]);
+    largest = values > largest ? values : largest;
   });
   return largest_of(largest);
 }

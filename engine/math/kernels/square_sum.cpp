@@ -1,4 +1,4 @@
-// Sums of whole numbers, whose order does not matter.
+// Sums of integers, whose order does not matter.
 
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/kernels/loops.h"
@@ -16,13 +16,13 @@ std::uint32_t largest_magnitude(std::int64_t count, const float* x) {
 }
 
 std::int64_t whole_squares(std::int64_t count, double units, const float* x) {
-  // Adding 1.5 * 2^52 rounds to a whole number, which then lies in the low bits.
+  // Adding 1.5 * 2^52 rounds to an integer, which then lies in the low bits.
   constexpr double kShift = 6755399441055744.0;
   // Unsigned, since the shifts overflow before they are taken away.
   std::uint64_t sum = 0;
   for (std::int64_t i = 0; i < count; ++i) {
-    const double number = static_cast<double>(x[i]);
-    sum += __builtin_bit_cast(std::uint64_t, number * number * units + kShift);
+    const double value = static_cast<double>(x[i]);
+    sum += __builtin_bit_cast(std::uint64_t, value * value * units + kShift);
   }
   return static_cast<std::int64_t>(sum - static_cast<std::uint64_t>(count) *
                                              __builtin_bit_cast(std::uint64_t, kShift));

@@ -34,9 +34,9 @@ inline Two root(Two x) { return {root(x.a), root(x.b)}; }
 /// Neighbours in an array: so many of them, or one.
 struct TwoVectors {
   static Two read(const float* from) { return {load(from), load(from + kLanes)}; }
-  static void write(Two numbers, float* to) {
-    store(numbers.a, to);
-    store(numbers.b, to + kLanes);
+  static void write(Two values, float* to) {
+    store(values.a, to);
+    store(values.b, to + kLanes);
   }
   /// Reads, and fetches the values kFetchedAhead behind.
   static Two stream(const float* from) {

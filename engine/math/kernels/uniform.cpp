@@ -1,4 +1,4 @@
-// Philox (see engine/core/random.h) in whole numbers: the same words on every CPU.
+// Philox (see engine/core/random.h) in integers: the same words on every CPU.
 
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/kernels/loops.h"
@@ -10,8 +10,8 @@ constexpr int kAtOnce = 32;  // counters
 
 /// The words of counters index, index + 1, ... lie behind each other, word by word.
 void philox(std::uint64_t index, std::uint64_t moment, std::uint64_t key, std::uint32_t (*words)[kAtOnce]) {
-  const auto low = [](std::uint64_t number) { return static_cast<std::uint32_t>(number); };
-  const auto high = [](std::uint64_t number) { return static_cast<std::uint32_t>(number >> 32); };
+  const auto low = [](std::uint64_t word) { return static_cast<std::uint32_t>(word); };
+  const auto high = [](std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); };
   std::uint32_t* const a = words[0];
   std::uint32_t* const b = words[1];
   std::uint32_t* const c = words[2];
@@ -35,14 +35,14 @@ void philox(std::uint64_t index, std::uint64_t moment, std::uint64_t key, std::u
 }
 
 void uniform(std::uint64_t index, std::uint64_t moment, std::uint64_t key, std::int64_t counters,
-             float* numbers) {
+             float* values) {
   alignas(64) std::uint32_t words[4][kAtOnce];
-  for (; counters > 0; counters -= kAtOnce, index += kAtOnce, numbers += 4 * kAtOnce) {
+  for (; counters > 0; counters -= kAtOnce, index += kAtOnce, values += 4 * kAtOnce) {
     philox(index, moment, key, words);
     const std::int64_t here = counters < kAtOnce ? counters : kAtOnce;
     for (std::int64_t i = 0; i < here; ++i)
       for (int word = 0; word < 4; ++word)
-        numbers[4 * i + word] =
+        values[4 * i + word] =
             static_cast<float>(static_cast<std::int32_t>(words[word][i] >> 8)) * (1.0f / (1 << 24));
   }
 }

@@ -33,11 +33,11 @@ template <bool writes = false, int locality = 3>
 /// A vector of channels.
 struct Many {
   static constexpr int kChannels = kLanes;
-  using Numbers = Vector;
+  using Values = Vector;
   using Positions = Integers;
 
-  static Numbers read(const float* from) { return load(from); }
-  static void write(const Numbers& numbers, float* to) { store(numbers, to); }
+  static Values read(const float* from) { return load(from); }
+  static void write(const Values& values, float* to) { store(values, to); }
   static Positions read(const std::uint8_t* from) {
     return __builtin_convertvector(*reinterpret_cast<const LooseBytes*>(from), Integers);
   }
@@ -49,12 +49,12 @@ struct Many {
 /// A single channel.
 struct One {
   static constexpr int kChannels = 1;
-  using Numbers = float;
+  using Values = float;
   using Positions = std::int32_t;
 
-  static Numbers read(const float* from) { return *from; }
-  static void write(Numbers number, float* to) { *to = number; }
-  static Numbers stream(const float* from) { return read(from); }
+  static Values read(const float* from) { return *from; }
+  static void write(Values value, float* to) { *to = value; }
+  static Values stream(const float* from) { return read(from); }
   static Positions read(const std::uint8_t* from) { return *from; }
   static void write(Positions position, std::uint8_t* to) { *to = static_cast<std::uint8_t>(position); }
 };
