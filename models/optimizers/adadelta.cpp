@@ -37,12 +37,12 @@ class Adadelta final : public Optimizer {
 
 const Registry<Optimizer>::Add registered{
     {.name = "adadelta",
-     .help = "steps as long as the last ones were, by running means of squares; needs no learning rate",
+     .help = "steps scaled by running means of the squares of gradients and of steps; needs no learning rate",
      .settings = with_weight_decay(
          {rate_setting().fallback("1"),
-          real("rho", "part of the running means that is kept").at_least(0).below(1).fallback("0.9"),
+          real("rho", "decay rate of the running means").at_least(0).below(1).fallback("0.9"),
           epsilon_setting("added to both mean squares", "1e-6")},
-         "so many times the parameter is added to its gradient")},
+         "L2 penalty: this factor times the parameter is added to its gradient")},
     [](const Config& config) { return std::make_unique<Adadelta>(config); }};
 
 }  // namespace

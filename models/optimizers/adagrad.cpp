@@ -38,15 +38,15 @@ class Adagrad final : public Optimizer {
 
 const Registry<Optimizer>::Add registered{
     {.name = "adagrad",
-     .help = "steps divided by the root of the sum of all squared gradients so far",
+     .help = "steps divided by the root of the sum of all squared gradients",
      .settings =
          with_weight_decay({rate_setting().fallback("0.01"),
                             real("lr_decay", "the learning rate is divided by 1 + lr_decay x steps done")
                                 .at_least(0)
                                 .fallback("0"),
-                            real("initial", "what the sum begins with").at_least(0).fallback("0"),
+                            real("initial", "initial value of the sum").at_least(0).fallback("0"),
                             epsilon_setting("added to the root", "1e-10")},
-                           "so many times the parameter is added to its gradient")},
+                           "L2 penalty: this factor times the parameter is added to its gradient")},
     [](const Config& config) { return std::make_unique<Adagrad>(config); }};
 
 }  // namespace

@@ -53,23 +53,23 @@ class Adam final : public Optimizer {
 std::vector<Setting> adam_settings(const std::string& decay_help, const std::string& decay) {
   return with_weight_decay(
       {rate_setting().fallback("0.001"),
-       Betas::setting("parts of the running means of the gradient and of its square that are kept",
-                      "[0.9, 0.999]"),
+       Betas::setting("decay rates of the running means of the gradient and of its square", "[0.9, 0.999]"),
        epsilon_setting("added to the root of the mean square", "1e-8")},
       decay_help, decay);
 }
 
 const Registry<Optimizer>::Add adam{
     {.name = "adam",
-     .help = "steps scaled by running means of the gradient and its square",
-     .settings = adam_settings("so many times the parameter is added to its gradient", "0")},
+     .help = "steps along the running mean of the gradient, divided by the root of the running mean of its "
+             "square",
+     .settings = adam_settings("L2 penalty: this factor times the parameter is added to its gradient", "0")},
     [](const Config& config) { return std::make_unique<Adam>(config, false); }};
 
 const Registry<Optimizer>::Add adamw{
     {.name = "adamw",
-     .help = "adam whose weights decay by themselves, not through the gradient",
-     .settings =
-         adam_settings("times the learning rate: the part of a parameter that a step takes away", "0.01")},
+     .help = "adam with decoupled weight decay",
+     .settings = adam_settings(
+         "decoupled weight decay: a step multiplies the parameter by 1 - lr x weight_decay", "0.01")},
     [](const Config& config) { return std::make_unique<Adam>(config, true); }};
 
 }  // namespace

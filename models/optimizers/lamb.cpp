@@ -58,13 +58,14 @@ class Lamb final : public Optimizer {
 
 const Registry<Optimizer>::Add registered{
     {.name = "lamb",
-     .help = "adam's steps, made as long as the parameter times the learning rate; for very large batches",
+     .help = "steps along the direction of adam, as long as the learning rate times the norm of the "
+             "parameter; for very large batches",
      .settings = with_weight_decay(
          {rate_setting().fallback("0.001"),
-          Betas::setting("parts of the running means of the gradient and of its square that are kept",
+          Betas::setting("decay rates of the running means of the gradient and of its square",
                          "[0.9, 0.999]"),
           epsilon_setting("added to the root of the mean square", "1e-6"), Adaptation::setting("all")},
-         "so many times the parameter is added to adam's direction", "0.01")},
+         "weight decay: this factor times the parameter is added to the direction of adam", "0.01")},
     [](const Config& config) { return std::make_unique<Lamb>(config); }};
 
 }  // namespace

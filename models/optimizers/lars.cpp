@@ -48,15 +48,16 @@ class Lars final : public Optimizer {
 
 const Registry<Optimizer>::Add registered{
     {.name = "lars",
-     .help = "momentum with a learning rate of its own for each parameter, by norms; for very large batches",
+     .help = "momentum with a learning rate for each parameter, by norms; for very large batches",
      .settings = with_weight_decay(
          {rate_setting(),
-          real("trust", "a step is so much of the parameter's norm, before the learning rate")
+          real("trust",
+               "trust coefficient: length of a step over the norm of the parameter, before the learning rate")
               .above(0)
               .fallback("0.001"),
-          real("momentum", "part of the last update that is kept").at_least(0).below(1).fallback("0.9"),
+          real("momentum", "factor of the last update in this one").at_least(0).below(1).fallback("0.9"),
           Adaptation::setting("weights")},
-         "so many times the parameter is added to its gradient")},
+         "L2 penalty: this factor times the parameter is added to its gradient")},
     [](const Config& config) { return std::make_unique<Lars>(config); }};
 
 }  // namespace

@@ -34,12 +34,14 @@ class Lion final : public Optimizer {
 
 const Registry<Optimizer>::Add registered{
     {.name = "lion",
-     .help = "steps of equal size along the sign of a running mean; a tenth of adam's learning rate suits it",
+     .help = "steps along the sign of a running mean of the gradient; takes about a tenth of the learning "
+             "rate of adam",
      .settings = with_weight_decay(
          {rate_setting().fallback("1e-4"),
-          Betas::setting("parts of the mean that are kept for the direction, and from step to step",
-                         "[0.9, 0.99]")},
-         "times the learning rate: the part of a parameter that a step takes away")},
+          Betas::setting(
+              "decay rates of the running mean of the gradient: for the direction, and from step to step",
+              "[0.9, 0.99]")},
+         "decoupled weight decay: a step multiplies the parameter by 1 - lr x weight_decay")},
     [](const Config& config) { return std::make_unique<Lion>(config); }};
 
 }  // namespace

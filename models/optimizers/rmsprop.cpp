@@ -53,12 +53,13 @@ const Registry<Optimizer>::Add registered{
      .help = "steps divided by the root of a running mean of squared gradients",
      .settings = with_weight_decay(
          {rate_setting().fallback("0.01"),
-          real("smoothing", "part of the running means that is kept").at_least(0).below(1).fallback("0.99"),
+          real("smoothing", "decay rate of the running means").at_least(0).below(1).fallback("0.99"),
           epsilon_setting("added to the root", "1e-8"),
-          real("momentum", "part of the last update that is kept").at_least(0).below(1).fallback("0"),
-          boolean("centered", "divide by the deviation of gradients from their running mean")
+          real("momentum", "factor of the last update in this one").at_least(0).below(1).fallback("0"),
+          boolean("centered",
+                  "divide by the standard deviation of the gradients, not by their root mean square")
               .fallback("false")},
-         "so many times the parameter is added to its gradient")},
+         "L2 penalty: this factor times the parameter is added to its gradient")},
     [](const Config& config) { return std::make_unique<Rmsprop>(config); }};
 
 }  // namespace

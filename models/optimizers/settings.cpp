@@ -10,7 +10,7 @@ namespace trainer {
 
 std::vector<Setting> WeightDecay::settings(const std::string& help, const std::string& strength) {
   return {real("weight_decay", help).at_least(0).fallback(strength),
-          choice("decay", "which parameters decay; `weights` spares biases and norms", {"all", "weights"})
+          choice("decay", "parameters that decay; `weights`: all but biases and norms", {"all", "weights"})
               .fallback("all")};
 }
 
@@ -22,14 +22,14 @@ std::string WeightDecay::text() const {
 }
 
 Setting Betas::setting(const std::string& help, const std::string& fallback) {
-  return list_of("betas", help, real("beta", "what is kept of a running mean").at_least(0).below(1))
+  return list_of("betas", help, real("beta", "decay rate of a running mean").at_least(0).below(1))
       .fallback(fallback);
 }
 
 Betas::Betas(const Config& config) {
   const std::vector<Config> values = config.items("betas");
   if (values.size() != 2)
-    config.fail("betas", fmt::format("betas are two numbers, here are {}", values.size()),
+    config.fail("betas", fmt::format("betas are two values, here are {}", values.size()),
                 "`betas: [0.9, 0.999]`");
   first = values[0].value<double>();
   second = values[1].value<double>();
@@ -42,11 +42,11 @@ Betas::Correction Betas::correction(std::int64_t steps_done) const {
 }
 
 Setting Adaptation::setting(const std::string& fallback) {
-  return choice(
-             "adapt",
-             "which parameters' steps are scaled by their norms; with `weights`, biases and norms take the "
-             "learning rate as it is",
-             {"all", "weights"})
+  return choice("adapt",
+                "parameters whose steps are scaled by norms; with `weights`, biases and norms take the plain "
+                "learning "
+                "rate",
+                {"all", "weights"})
       .fallback(fallback);
 }
 

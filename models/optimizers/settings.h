@@ -7,7 +7,7 @@
 
 namespace trainer {
 
-/// The keys `weight_decay` and `decay` of an optimizer: how strongly parameters are drawn to zero, and which.
+/// The keys `weight_decay` and `decay` of an optimizer: the factor, and the parameters that it holds for.
 class WeightDecay {
  public:
   static std::vector<Setting> settings(const std::string& help, const std::string& strength = "0");
@@ -22,16 +22,15 @@ class WeightDecay {
   bool all_;
 };
 
-/// The key `betas` of adam and its kin: how much of two running means is kept at each step.
+/// The key `betas` of adam and its kin: the decay rates of two running means.
 struct Betas {
   static Setting setting(const std::string& help, const std::string& fallback);
   explicit Betas(const Config& config);
 
-  /// Both means begin at zero: what turns a step by them into one by what they would be, had they begun long
-  /// ago.
+  /// Corrects the bias of means that begin at zero (Kingma and Ba 2015, section 3).
   struct Correction {
-    double scale;    ///< times the step
-    double epsilon;  ///< times what is added to the root of the mean square
+    double scale;    ///< factor of the step
+    double epsilon;  ///< factor of the epsilon that is added to the root of the mean square
   };
   Correction correction(std::int64_t steps_done) const;
 

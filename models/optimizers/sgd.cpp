@@ -8,7 +8,7 @@
 namespace trainer {
 namespace {
 
-/// Stochastic gradient descent with momentum (Nesterov's, if asked for) and weight decay, as PyTorch defines
+/// Stochastic gradient descent with momentum (or Nesterov's) and weight decay, as PyTorch defines
 /// them.
 class Sgd final : public Optimizer {
  public:
@@ -54,7 +54,7 @@ class Sgd final : public Optimizer {
   }
 
  private:
-  /// Momentum that grows in a straight line.
+  /// A linear increase of the momentum.
   struct Rise {
     explicit Rise(const Config& config)
         : to(config.get<float>("to")),
@@ -87,14 +87,15 @@ const Registry<Optimizer>::Add registered{
      .help = "stochastic gradient descent",
      .settings = with_weight_decay(
          {rate_setting(),
-          real("momentum", "part of the last update that is kept").at_least(0).below(1).fallback("0"),
-          section("momentum_rise", "momentum grows in a straight line, step by step",
+          real("momentum", "factor of the last update in this one").at_least(0).below(1).fallback("0"),
+          section("momentum_rise", "linear increase of the momentum, step by step",
                   {real("to", "the momentum at the end").at_least(0).below(1),
                    duration("begin", "when it leaves `momentum`").at_least(0).fallback("{steps: 0}"),
-                   duration("end", "when it has come to `to`").at_least(1)})
+                   duration("end", "when it reaches `to`").at_least(1)})
               .optional(),
-          boolean("nesterov", "take the gradient as if one step ahead along the momentum").fallback("false")},
-         "so many times the parameter is added to its gradient")},
+          boolean("nesterov", "Nesterov momentum: the gradient one step ahead along the momentum")
+              .fallback("false")},
+         "L2 penalty: this factor times the parameter is added to its gradient")},
     [](const Config& config) { return std::make_unique<Sgd>(config); }};
 
 }  // namespace

@@ -35,7 +35,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::int64_t kBatch = 128;
 constexpr std::array<std::int64_t, 4> kWidths{784, 1024, 1024, 10};
 constexpr int kPairs = 5, kTurns = 10, kSteps = 25;
-constexpr int kFirstSteps = 3;  // of a turn, which find the other kind's numbers in the caches
+constexpr int kFirstSteps = 3;  // of a turn, which find the other kind's values in the caches
 
 /// What one kind of steps took at least.
 struct Times {
@@ -85,16 +85,16 @@ class Steps {
   void compute_gradients() {
     for (std::size_t layer = 0; layer + 1 < kWidths.size(); ++layer)
       gemm(Transpose::no, Transpose::no, kBatch, kWidths[layer + 1], kWidths[layer], outputs_[layer].data(),
-           kWidths[layer], numbers(window_->values(), layer), kWidths[layer + 1], 0,
+           kWidths[layer], weights_of(window_->values(), layer), kWidths[layer + 1], 0,
            outputs_[layer + 1].data(), kWidths[layer + 1]);
     for (std::size_t layer = kWidths.size() - 1; layer-- > 0;) {
       const std::int64_t in = kWidths[layer], out = kWidths[layer + 1];
       const float* gradients = gradients_[layer + 1].data();
       gemm(Transpose::yes, Transpose::no, in, out, kBatch, outputs_[layer].data(), in, gradients, out, 0,
-           numbers(window_->gradients(0), layer), out);
+           weights_of(window_->gradients(0), layer), out);
       if (layer > 0)
         gemm(Transpose::no, Transpose::yes, kBatch, in, out, gradients, out,
-             numbers(window_->values(), layer), out, 0, gradients_[layer].data(), in);
+             weights_of(window_->values(), layer), out, 0, gradients_[layer].data(), in);
     }
   }
 
@@ -108,7 +108,7 @@ class Steps {
     owned_->update(optimizer, 1e-6f, step_++);
   }
 
-  float* numbers(std::span<float> flat, std::size_t layer) const {
+  float* weights_of(std::span<float> flat, std::size_t layer) const {
     return flat.data() + plan_.parameters()[layer].offset;
   }
 

@@ -20,13 +20,13 @@ using namespace trainer;
 
 namespace {
 
-using Numbers = std::vector<float>;
+using Values = std::vector<float>;
 using Call = std::function<void()>;
 using Tag = dnnl::memory::format_tag;
 using Arguments = std::unordered_map<int, dnnl::memory>;
 
-Numbers numbers(std::int64_t count) {
-  Numbers values(static_cast<std::size_t>(count));
+Values some_values(std::int64_t count) {
+  Values values(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7919 % 2003) / 1001 - 1;
   return values;
 }
@@ -65,7 +65,7 @@ struct OneDnn {
   static dnnl::memory::desc description(const dnnl::memory::dims& extents, Tag tag) {
     return {extents, dnnl::memory::data_type::f32, tag};
   }
-  /// Memory of its own, filled with small numbers.
+  /// Memory of its own, filled with small values.
   dnnl::memory memory(const dnnl::memory::desc& description) {
     dnnl::memory memory(description, engine);
     auto* values = static_cast<float*>(memory.get_data_handle());
@@ -81,8 +81,8 @@ struct OneDnn {
 };
 
 void compare_products(OneDnn& library, std::int64_t m, std::int64_t n, std::int64_t k) {
-  const Numbers x = numbers(m * k), w = numbers(k * n), dy = numbers(m * n);
-  Numbers y(dy.size()), dw(w.size()), dx(x.size());
+  const Values x = some_values(m * k), w = some_values(k * n), dy = some_values(m * n);
+  Values y(dy.size()), dw(w.size()), dx(x.size());
   const double operations = 2.0 * static_cast<double>(m * n * k);
   const std::string what = fmt::format("dense {}x{} batch {}", k, n, m);
   const auto product = [&](std::int64_t rows, std::int64_t columns, std::int64_t depth, Tag a, Tag b) {
@@ -113,9 +113,9 @@ void compare_convolutions(OneDnn& library, const std::string& what, std::int64_t
                           const ConvolutionGeometry& g) {
   const auto ours = make_convolution(g);
   const std::int64_t outputs = images * g.out_height() * g.out_width() * g.filters;
-  const Numbers x = numbers(images * g.height * g.width * g.channels),
-                w = numbers(g.kernel_h * g.kernel_w * g.channels * g.filters), dy = numbers(outputs);
-  Numbers y(dy.size()), dx(x.size()), dw(w.size()), scratch(static_cast<std::size_t>(ours->scratch_size()));
+  const Values x = some_values(images * g.height * g.width * g.channels),
+               w = some_values(g.kernel_h * g.kernel_w * g.channels * g.filters), dy = some_values(outputs);
+  Values y(dy.size()), dx(x.size()), dw(w.size()), scratch(static_cast<std::size_t>(ours->scratch_size()));
   const double operations = 2.0 * static_cast<double>(outputs * g.kernel_h * g.kernel_w * g.channels);
 
   const auto input = library.description({images, g.channels, g.height, g.width}, Tag::nhwc);

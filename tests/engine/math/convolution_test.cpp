@@ -1,6 +1,6 @@
 #include "engine/math/convolution.h"
 
-#include "tests/engine/math/numbers.h"
+#include "tests/engine/math/values.h"
 
 using namespace trainer;
 
@@ -41,11 +41,11 @@ const ConvolutionGeometry kGeometries[] = {
 
 struct Problem {
   explicit Problem(const ConvolutionGeometry& g, std::int64_t images)
-      : x(random_numbers(images * g.height * g.width * g.channels, 1)),
-        w(random_numbers(g.kernel_h * g.kernel_w * (g.channels / g.groups) * g.filters, 2)),
-        bias(random_numbers(g.filters, 3)),
-        dy(random_numbers(images * g.out_height() * g.out_width() * g.filters, 4)) {}
-  Numbers x, w, bias, dy;
+      : x(random_values(images * g.height * g.width * g.channels, 1)),
+        w(random_values(g.kernel_h * g.kernel_w * (g.channels / g.groups) * g.filters, 2)),
+        bias(random_values(g.filters, 3)),
+        dy(random_values(images * g.out_height() * g.out_width() * g.filters, 4)) {}
+  Values x, w, bias, dy;
 };
 
 }  // namespace
@@ -65,31 +65,31 @@ TEST_CASE("every convolution equals the plain loops in all three directions", "[
   const auto fast = make_convolution(g), plain = reference::make_convolution(g);
   CAPTURE(fast->kernel());
   const Problem p(g, images);
-  Numbers scratch = filled(fast->scratch_size(), kNan);
+  Values scratch = filled(fast->scratch_size(), kNan);
 
   for (const Activation f : {Activation::none, Activation::relu, Activation::tanh}) {
     const float* bias = f == Activation::tanh ? nullptr : p.bias.data();
-    Numbers y = filled(std::ssize(p.dy), kNan), expected = y;
+    Values y = filled(std::ssize(p.dy), kNan), expected = y;
     fast->forward(images, p.x.data(), p.w.data(), bias, f, y.data(), scratch.data());
     plain->forward(images, p.x.data(), p.w.data(), bias, f, expected.data(), nullptr);
     CHECK(difference(y, expected) < 3e-5);  // tanh magnifies what is small beside other sums
   }
 
-  Numbers dx = filled(std::ssize(p.x), kNan), expected_dx = dx;
+  Values dx = filled(std::ssize(p.x), kNan), expected_dx = dx;
   fast->backward_data(images, p.dy.data(), p.w.data(), dx.data(), scratch.data());
   plain->backward_data(images, p.dy.data(), p.w.data(), expected_dx.data(), nullptr);
   CHECK(difference(dx, expected_dx) < 1e-5);
 
   for (const bool accumulate : {false, true}) {
-    Numbers dw = accumulate ? p.w : filled(std::ssize(p.w), kNan), expected_dw = dw;
-    Numbers dbias = accumulate ? p.bias : filled(g.filters, kNan), expected_dbias = dbias;
+    Values dw = accumulate ? p.w : filled(std::ssize(p.w), kNan), expected_dw = dw;
+    Values dbias = accumulate ? p.bias : filled(g.filters, kNan), expected_dbias = dbias;
     fast->backward_weights(images, p.x.data(), p.dy.data(), dw.data(), dbias.data(), accumulate,
                            scratch.data());
     plain->backward_weights(images, p.x.data(), p.dy.data(), expected_dw.data(), expected_dbias.data(),
                             accumulate, nullptr);
     CHECK(difference(dw, expected_dw) < 1e-5);
     CHECK(difference(dbias, expected_dbias) < 1e-5);
-    Numbers alone = accumulate ? p.w : dw;
+    Values alone = accumulate ? p.w : dw;
     fast->backward_weights(images, p.x.data(), p.dy.data(), alone.data(), nullptr, accumulate,
                            scratch.data());
     CHECK(same_bits(alone, dw));
@@ -103,14 +103,14 @@ TEST_CASE("an image's results have the same bits alone and among others", "[conv
   constexpr std::int64_t kImages = 3;
   const auto convolution = make_convolution(g);
   const Problem p(g, kImages);
-  Numbers scratch = filled(convolution->scratch_size(), kNan);
-  Numbers y(p.dy.size()), dx(p.x.size());
+  Values scratch = filled(convolution->scratch_size(), kNan);
+  Values y(p.dy.size()), dx(p.x.size());
   convolution->forward(kImages, p.x.data(), p.w.data(), p.bias.data(), Activation::tanh, y.data(),
                        scratch.data());
   convolution->backward_data(kImages, p.dy.data(), p.w.data(), dx.data(), scratch.data());
   const std::size_t in = p.x.size() / kImages, out = p.dy.size() / kImages;
   for (std::size_t image = 0; image < kImages; ++image) {
-    Numbers one_y(out), one_dx(in);
+    Values one_y(out), one_dx(in);
     convolution->forward(1, &p.x[image * in], p.w.data(), p.bias.data(), Activation::tanh, one_y.data(),
                          scratch.data());
     convolution->backward_data(1, &p.dy[image * out], p.w.data(), one_dx.data(), scratch.data());
@@ -126,8 +126,8 @@ TEST_CASE("a NaN weight, input or gradient is seen in every result that uses it"
   const auto fast = make_convolution(g), plain = reference::make_convolution(g);
   Problem p(g, 2);
   p.x[p.x.size() / 2] = kNan;
-  Numbers scratch(static_cast<std::size_t>(fast->scratch_size()));
-  Numbers y(p.dy.size()), expected = y, dw(p.w.size()), expected_dw = dw;
+  Values scratch(static_cast<std::size_t>(fast->scratch_size()));
+  Values y(p.dy.size()), expected = y, dw(p.w.size()), expected_dw = dw;
   fast->forward(2, p.x.data(), p.w.data(), p.bias.data(), Activation::relu, y.data(), scratch.data());
   plain->forward(2, p.x.data(), p.w.data(), p.bias.data(), Activation::relu, expected.data(), nullptr);
   fast->backward_weights(2, p.x.data(), p.dy.data(), dw.data(), nullptr, false, scratch.data());

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "engine/math/instruction_set.h"
-#include "tests/engine/math/numbers.h"
+#include "tests/engine/math/values.h"
 
 using namespace trainer;
 
@@ -19,12 +19,12 @@ using InPlace = void (*)(std::int64_t, float*, const float*, const float*);
 }  // namespace
 
 TEST_CASE("sigmoid, tanh and gelu are within 1e-6 of the true values over the whole range", "[elementwise]") {
-  Numbers x;
+  Values x;
   for (float value = 1e-30f; value < 120; value *= 1.01f) {
     x.push_back(value);
     x.push_back(-value);
   }
-  Numbers y(x.size());
+  Values y(x.size());
   const Activation f = GENERATE(Activation::sigmoid, Activation::tanh, Activation::gelu);
   activate(f, std::ssize(x), x.data(), y.data());
   double worst = 0;
@@ -42,14 +42,14 @@ TEST_CASE("sigmoid, tanh and gelu are within 1e-6 of the true values over the wh
 }
 
 TEST_CASE("silu, softplus and elu and their derivatives are true over the whole range", "[elementwise]") {
-  Numbers x;
+  Values x;
   for (float value = 1e-30f; value < 80; value *= 1.01f) {
     x.push_back(value);
     x.push_back(-value);
   }
   const Activation f = GENERATE(Activation::silu, Activation::softplus, Activation::elu);
-  Numbers y(x.size()), expected(x.size()), dx(x.size()), expected_dx(x.size());
-  const Numbers ones = filled(std::ssize(x), 1);
+  Values y(x.size()), expected(x.size()), dx(x.size()), expected_dx(x.size());
+  const Values ones = filled(std::ssize(x), 1);
   activate(f, std::ssize(x), x.data(), y.data());
   reference::activate(f, std::ssize(x), x.data(), expected.data());
   activate_backward(f, std::ssize(x), derivative_from_input(f) ? x.data() : y.data(), ones.data(), dx.data());
@@ -68,8 +68,8 @@ TEST_CASE("silu, softplus and elu and their derivatives are true over the whole 
 }
 
 TEST_CASE("activations have their limits at 0 and infinity and keep NaN", "[elementwise]") {
-  const Numbers x = {0, kInfinity, -kInfinity, kNan};
-  Numbers y(4);
+  const Values x = {0, kInfinity, -kInfinity, kNan};
+  Values y(4);
   const auto is = [&](float zero, float above, float below) {
     return y[0] == zero && y[1] == above && y[2] == below && std::isnan(y[3]);
   };
@@ -96,13 +96,13 @@ TEST_CASE("activations have their limits at 0 and infinity and keep NaN", "[elem
 
 TEST_CASE("activations and their derivatives equal the reference at every length", "[elementwise]") {
   const std::int64_t count = GENERATE(0, 1, 3, 15, 16, 17, 100, 1000);
-  const Numbers x = random_numbers(count, 1, 4), dy = random_numbers(count, 2);
+  const Values x = random_values(count, 1, 4), dy = random_values(count, 2);
   for (const Activation f : kActivations) {
-    Numbers y(x.size()), expected(x.size()), dx(x.size()), expected_dx(x.size());
+    Values y(x.size()), expected(x.size()), dx(x.size()), expected_dx(x.size());
     activate(f, count, x.data(), y.data());
     reference::activate(f, count, x.data(), expected.data());
     CHECK(difference(y, expected) < 1e-6);
-    const Numbers& read = derivative_from_input(f) ? x : y;
+    const Values& read = derivative_from_input(f) ? x : y;
     activate_backward(f, count, read.data(), dy.data(), dx.data());
     reference::activate_backward(f, count, read.data(), dy.data(), expected_dx.data());
     CHECK(difference(dx, expected_dx) < 1e-6);
@@ -110,10 +110,10 @@ TEST_CASE("activations and their derivatives equal the reference at every length
 }
 
 TEST_CASE("NaN in the output or its gradient reaches the input's gradient", "[elementwise]") {
-  const Numbers y = {kNan, 0.5f}, dy = {1, kNan};
+  const Values y = {kNan, 0.5f}, dy = {1, kNan};
   for (const Activation f : {Activation::relu, Activation::relu6, Activation::sigmoid, Activation::tanh,
                              Activation::gelu, Activation::silu, Activation::softplus, Activation::elu}) {
-    Numbers dx(2);
+    Values dx(2);
     activate_backward(f, 2, y.data(), dy.data(), dx.data());
     // The derivative of relu and relu6 is 0 or 1 and hides the NaN of y, which the loss has seen.
     CHECK((std::isnan(dx[0]) || f == Activation::relu || f == Activation::relu6));
@@ -144,10 +144,9 @@ TEST_CASE("an element has the same bits wherever it lies, in place or not", "[el
       [](auto n, auto* x, auto*, auto*) { scale(n, 0.3f, x, x); },
       [](auto n, auto* x, auto* y, auto*) { multiply(n, x, y, x); }};
   constexpr std::int64_t kCount = 203;
-  const Numbers x = random_numbers(kCount, 1, 3), y = random_numbers(kCount, 2),
-                z = random_numbers(kCount, 3);
+  const Values x = random_values(kCount, 1, 3), y = random_values(kCount, 2), z = random_values(kCount, 3);
   for (const InPlace function : functions) {
-    Numbers whole = x, pieces = x;
+    Values whole = x, pieces = x;
     function(kCount, whole.data(), y.data(), z.data());
     for (std::int64_t first = 0, length = 1; first < kCount; first += length, ++length)
       function(std::min(length, kCount - first), &pieces[static_cast<std::size_t>(first)], y.data() + first,
@@ -159,9 +158,9 @@ TEST_CASE("an element has the same bits wherever it lies, in place or not", "[el
 TEST_CASE("bias_activate is the activation of the sum, and without bias the activation", "[elementwise]") {
   const auto [rows, columns] =
       GENERATE(table<int, int>({{0, 5}, {1, 1}, {128, 10}, {3, 1000}, {1000, 3}, {7, 5000}}));
-  const Numbers x = random_numbers(rows * columns, 1, 2), bias = random_numbers(columns, 2);
+  const Values x = random_values(rows * columns, 1, 2), bias = random_values(columns, 2);
   for (const Activation f : kActivations) {
-    Numbers sum = x, y(x.size());
+    Values sum = x, y(x.size());
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += bias[i % bias.size()];
     activate(f, std::ssize(sum), sum.data(), sum.data());
     bias_activate(f, rows, columns, x.data(), bias.data(), y.data());
@@ -176,16 +175,16 @@ TEST_CASE("column_sums equals the reference and does not depend on where a colum
   const auto [rows, columns] = GENERATE(
       table<int, int>({{0, 4}, {1, 1}, {5, 7}, {129, 16}, {130, 33}, {1000, 63}, {20000, 3}, {6, 500}}));
   const bool accumulate = GENERATE(false, true);
-  const Numbers x = random_numbers(rows * columns, 1);
-  Numbers sums = random_numbers(columns, 2), expected = sums;
+  const Values x = random_values(rows * columns, 1);
+  Values sums = random_values(columns, 2), expected = sums;
   column_sums(rows, columns, x.data(), accumulate, sums.data());
   reference::column_sums(rows, columns, x.data(), accumulate, expected.data());
   CHECK(difference(sums, expected) < 1e-5);
 
-  Numbers last(static_cast<std::size_t>(rows));
+  Values last(static_cast<std::size_t>(rows));
   for (int row = 0; row < rows; ++row)
     last[static_cast<std::size_t>(row)] = x[static_cast<std::size_t>(row * columns + columns - 1)];
-  float alone = random_numbers(columns, 2).back();
+  float alone = random_values(columns, 2).back();
   column_sums(rows, 1, last.data(), accumulate, &alone);
   CHECK(alone == sums.back());
 }
@@ -193,8 +192,8 @@ TEST_CASE("column_sums equals the reference and does not depend on where a colum
 TEST_CASE("softmax equals the reference, sums to 1 and survives large inputs", "[elementwise]") {
   const auto [rows, columns] =
       GENERATE(table<int, int>({{0, 3}, {1, 1}, {128, 10}, {3, 1000}, {2, 5000}, {300, 17}}));
-  const Numbers x = random_numbers(rows * columns, 1, 200);
-  Numbers y(x.size()), expected(x.size());
+  const Values x = random_values(rows * columns, 1, 200);
+  Values y(x.size()), expected(x.size());
   softmax(rows, columns, x.data(), y.data());
   reference::softmax(rows, columns, x.data(), expected.data());
   CHECK(difference(y, expected) < 2e-6);
@@ -208,16 +207,16 @@ TEST_CASE("softmax equals the reference, sums to 1 and survives large inputs", "
 
 TEST_CASE("a NaN spoils its own row of a softmax and no other", "[elementwise]") {
   const std::size_t where = GENERATE(5u, 7u, 9u);
-  Numbers x = random_numbers(15, 1), y(15);
+  Values x = random_values(15, 1), y(15);
   x[where] = kNan;
   softmax(3, 5, x.data(), y.data());
   for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::isnan(y[i]) == (i / 5 == 1));
 }
 
-TEST_CASE("bytes become numbers from 0 to 1", "[elementwise]") {
+TEST_CASE("bytes become values from 0 to 1", "[elementwise]") {
   std::vector<std::uint8_t> bytes(256);
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i);
-  Numbers y(256);
+  Values y(256);
   bytes_to_unit(256, bytes.data(), y.data());
   for (std::size_t i = 0; i < y.size(); ++i) CHECK(y[i] == static_cast<float>(i) / 255.0f);
 }

@@ -8,7 +8,7 @@
 
 #include "engine/math/instruction_set.h"
 #include "engine/math/shared_factor.h"
-#include "tests/engine/math/numbers.h"
+#include "tests/engine/math/values.h"
 
 using namespace trainer;
 
@@ -17,9 +17,9 @@ namespace {
 struct Matrices {
   Transpose ta, tb;
   std::int64_t m, n, k, lda, ldb, ldc;
-  Numbers a, b, c;
+  Values a, b, c;
 
-  /// Rows have `gap` numbers between them, or are a multiple of 1024 apart where `gap` is that.
+  /// Rows have `gap` values between them, or are a multiple of 1024 apart where `gap` is that.
   Matrices(Transpose a_transposed, Transpose b_transposed, std::int64_t rows, std::int64_t columns,
            std::int64_t depth, std::int64_t gap)
       : ta(a_transposed),
@@ -30,9 +30,9 @@ struct Matrices {
         lda(row_distance(ta == Transpose::yes ? m : k, gap)),
         ldb(row_distance(tb == Transpose::yes ? k : n, gap)),
         ldc(row_distance(n, gap)),
-        a(random_numbers(lda * (ta == Transpose::yes ? k : m), 1)),
-        b(random_numbers(ldb * (tb == Transpose::yes ? n : k), 2)),
-        c(random_numbers(ldc * m, 3)) {}
+        a(random_values(lda * (ta == Transpose::yes ? k : m), 1)),
+        b(random_values(ldb * (tb == Transpose::yes ? n : k), 2)),
+        c(random_values(ldc * m, 3)) {}
 
   static std::int64_t row_distance(std::int64_t row, std::int64_t gap) {
     return gap == 1024 ? (row + 1023) / 1024 * 1024 : row + gap;
@@ -44,19 +44,19 @@ struct Matrices {
     return b[static_cast<std::size_t>(tb == Transpose::yes ? column * ldb + i : i * ldb + column)];
   }
 
-  Numbers product(float beta) const {
-    Numbers result = c;
+  Values product(float beta) const {
+    Values result = c;
     gemm(ta, tb, m, n, k, a.data(), lda, b.data(), ldb, beta, result.data(), ldc);
     return result;
   }
-  Numbers reference_product(float beta) const {
-    Numbers result = c;
+  Values reference_product(float beta) const {
+    Values result = c;
     reference::gemm(ta, tb, m, n, k, a.data(), lda, b.data(), ldb, beta, result.data(), ldc);
     return result;
   }
   /// One chain of multiply-adds for each element, fused but for x86's baseline.
-  Numbers chains(float beta) const {
-    Numbers result = c;
+  Values chains(float beta) const {
+    Values result = c;
     const bool fused = instruction_set() != std::string_view("baseline");
     for (std::int64_t row = 0; row < m; ++row)
       for (std::int64_t column = 0; column < n; ++column) {
@@ -70,7 +70,7 @@ struct Matrices {
   }
   /// C += A B for a part of each.
   void add_part(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns,
-                std::int64_t first, std::int64_t depth, Numbers& result) const {
+                std::int64_t first, std::int64_t depth, Values& result) const {
     gemm(ta, tb, rows, columns, depth, &a_at(row, first), lda, &b_at(first, column), ldb, 1,
          result.data() + row * ldc + column, ldc);
   }
@@ -111,7 +111,7 @@ TEST_CASE("gemm equals plain loops for every transposition, beta and leading dim
   const int gap = GENERATE(0, 3, 1024);
   const Matrices matrices(ta, tb, m, n, k, gap);
   for (const float beta : {0.0f, 1.0f, -0.5f}) {
-    const Numbers result = matrices.product(beta);
+    const Values result = matrices.product(beta);
     CHECK(difference(result, matrices.reference_product(beta)) < 1e-5);
     if (gemm_is_chained()) CHECK(same_bits(result, matrices.chains(beta)));
   }
@@ -121,10 +121,10 @@ TEST_CASE("cuts of rows, columns and sums do not show in the bits of our own gem
   if (!gemm_is_chained()) return;
   const Transpose ta = GENERATE(Transpose::no, Transpose::yes), tb = GENERATE(Transpose::no, Transpose::yes);
   const Matrices matrices(ta, tb, 150, 116, 290, 1);
-  const Numbers whole = matrices.product(1);
+  const Values whole = matrices.product(1);
   const auto [row, column, first] =
       GENERATE(table<int, int, int>({{75, 58, 145}, {1, 115, 289}, {149, 100, 3}, {128, 10, 256}}));
-  Numbers parts = matrices.c;
+  Values parts = matrices.c;
   matrices.add_part(0, row, 0, 116, 0, 290, parts);
   matrices.add_part(row, 150 - row, 0, column, 0, 290, parts);
   matrices.add_part(row, 150 - row, column, 116 - column, 0, first, parts);
@@ -137,17 +137,17 @@ TEST_CASE("a factor that products share gives each of them the bits of gemm", "[
   const std::int64_t n = GENERATE(1, 47, 48, 53, 128), k = GENERATE(1, 30, 300), m = GENERATE(1, 9, 200);
   const float beta = GENERATE(0.0f, 1.0f);
   const Matrices matrices(Transpose::no, transposed, m, n, k, 3);
-  Numbers memory(static_cast<std::size_t>(n * k)), result = matrices.c;
+  Values memory(static_cast<std::size_t>(n * k)), result = matrices.c;
   const SharedFactor factor(transposed, k, n, matrices.b.data(), matrices.ldb, memory.data());
   factor.multiply(m, matrices.a.data(), matrices.lda, beta, result.data(), matrices.ldc);
   INFO(m << "x" << n << "x" << k);
   if (gemm_is_chained()) CHECK(result == matrices.product(beta));
-  const Numbers expected = matrices.reference_product(beta);
+  const Values expected = matrices.reference_product(beta);
   for (std::size_t i = 0; i < result.size(); ++i) CHECK(result[i] == Approx(expected[i]).margin(1e-4));
 }
 
 TEST_CASE("gemm with nothing to sum over leaves beta C, and with beta 0 clears even NaN", "[gemm]") {
-  Numbers c = {1, 2, kNan, 4};
+  Values c = {1, 2, kNan, 4};
   gemm(Transpose::no, Transpose::no, 2, 1, 0, nullptr, 0, nullptr, 0, 0.5f, c.data(), 2);
   CHECK(c[0] == 0.5f);
   CHECK(c[1] == 2);
@@ -162,7 +162,7 @@ TEST_CASE("gemm overwrites NaN in C when beta is 0 and passes on NaN from A to i
   Matrices matrices(Transpose::no, Transpose::no, 70, n, 40, 0);
   matrices.c = filled(70 * n, kNan);
   matrices.a[33 * 40 + 39] = kNan;
-  const Numbers result = matrices.product(0);
+  const Values result = matrices.product(0);
   for (int row = 0; row < 70; ++row)
     for (int column = 0; column < n; ++column) {
       CAPTURE(row, column);
@@ -172,11 +172,11 @@ TEST_CASE("gemm overwrites NaN in C when beta is 0 and passes on NaN from A to i
 
 TEST_CASE("threads that multiply at once get the bits that one gets alone, and soon", "[gemm]") {
   constexpr int m = 128, n = 100, k = 784, kThreads = 4, kCalls = 500;
-  const Numbers a = random_numbers(m * k, 1), b = random_numbers(k * n, 2);
-  const auto product = [&](Numbers& c) {
+  const Values a = random_values(m * k, 1), b = random_values(k * n, 2);
+  const auto product = [&](Values& c) {
     gemm(Transpose::no, Transpose::no, m, n, k, a.data(), k, b.data(), n, 0, c.data(), n);
   };
-  Numbers alone(m * n);
+  Values alone(m * n);
   product(alone);
   std::atomic<int> wrong{0};
   const auto start = std::chrono::steady_clock::now();
@@ -184,7 +184,7 @@ TEST_CASE("threads that multiply at once get the bits that one gets alone, and s
     std::vector<std::jthread> threads;
     for (int thread = 0; thread < kThreads; ++thread)
       threads.emplace_back([&] {
-        Numbers c(m * n);
+        Values c(m * n);
         for (int call = 0; call < kCalls; ++call) {
           product(c);
           if (!same_bits(c, alone)) ++wrong;
@@ -202,7 +202,7 @@ TEST_CASE("sizes that BLAS cannot count are an error", "[gemm]") {
                   std::logic_error);
 }
 
-TEST_CASE("the BLAS library tells its name, version and kernel", "[gemm]") {
+TEST_CASE("the BLAS library has a name, version and kernel", "[gemm]") {
   CHECK(std::string(blas_version()).starts_with("OpenBLAS "));
   CHECK_FALSE(std::string(prepare_blas()).empty());
 }

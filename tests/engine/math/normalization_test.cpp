@@ -1,6 +1,6 @@
 #include "engine/math/normalization.h"
 
-#include "tests/engine/math/numbers.h"
+#include "tests/engine/math/values.h"
 
 using namespace trainer;
 
@@ -15,12 +15,12 @@ std::size_t at(std::int64_t row, std::int64_t channels, std::int64_t channel) {
 TEST_CASE("batch normalisation's passes equal plain loops", "[normalization]") {
   const auto [rows, channels] =
       GENERATE(table<int, int>({{0, 3}, {1, 1}, {9, 2}, {100, 16}, {50, 31}, {7, 32}, {33, 64}, {20, 77}}));
-  const Numbers x = random_numbers(rows * channels, 1, 3), dy = random_numbers(rows * channels, 2);
-  const Numbers mean = random_numbers(channels, 3), a = random_numbers(channels, 4),
-                b = random_numbers(channels, 5), d = random_numbers(channels, 6);
+  const Values x = random_values(rows * channels, 1, 3), dy = random_values(rows * channels, 2);
+  const Values mean = random_values(channels, 3), a = random_values(channels, 4),
+               b = random_values(channels, 5), d = random_values(channels, 6);
   std::vector<double> sums(mean.size(), 7), squares(mean.size(), 7), dy_sums(mean.size(), 7),
       dots(mean.size(), 7);
-  Numbers y(x.size()), dx = dy;
+  Values y(x.size()), dx = dy;
   channel_sums(rows, channels, x.data(), sums.data());
   channel_squares(rows, channels, x.data(), mean.data(), squares.data());
   channel_affine(rows, channels, x.data(), a.data(), b.data(), y.data());
@@ -52,13 +52,13 @@ TEST_CASE("batch normalisation's passes equal plain loops", "[normalization]") {
 
 TEST_CASE("a channel's sums do not depend on its place among the channels", "[normalization]") {
   constexpr int kRows = 61, kChannels = 53;
-  const Numbers x = random_numbers(kRows * kChannels, 1), dy = random_numbers(kRows * kChannels, 2),
-                mean = random_numbers(kChannels, 3);
+  const Values x = random_values(kRows * kChannels, 1), dy = random_values(kRows * kChannels, 2),
+               mean = random_values(kChannels, 3);
   std::vector<double> sums(kChannels), dots(kChannels), squares(kChannels);
   batch_norm_backward_sums(kRows, kChannels, x.data(), dy.data(), mean.data(), sums.data(), dots.data());
   channel_squares(kRows, kChannels, x.data(), mean.data(), squares.data());
   for (std::size_t c = 0; c < kChannels; ++c) {
-    Numbers column, gradients;
+    Values column, gradients;
     for (int row = 0; row < kRows; ++row) {
       column.push_back(x[at(row, kChannels, static_cast<int>(c))]);
       gradients.push_back(dy[at(row, kChannels, static_cast<int>(c))]);
@@ -73,9 +73,9 @@ TEST_CASE("a channel's sums do not depend on its place among the channels", "[no
 }
 
 TEST_CASE("NaN reaches its channel's sums and no other", "[normalization]") {
-  Numbers x = random_numbers(5 * 18, 1);
+  Values x = random_values(5 * 18, 1);
   x[at(3, 18, 17)] = kNan;
-  const Numbers mean(18);
+  const Values mean(18);
   std::vector<double> sums(18), squares(18);
   channel_sums(5, 18, x.data(), sums.data());
   channel_squares(5, 18, x.data(), mean.data(), squares.data());
@@ -87,10 +87,10 @@ TEST_CASE("NaN reaches its channel's sums and no other", "[normalization]") {
 
 TEST_CASE("layer normalisation's passes equal plain loops", "[normalization]") {
   const auto [rows, columns] = GENERATE(table<int, int>({{0, 3}, {1, 1}, {300, 5}, {3, 128}, {140, 77}}));
-  const Numbers x = random_numbers(rows * columns, 1, 3), dy = random_numbers(rows * columns, 2),
-                weight = random_numbers(columns, 3), bias = random_numbers(columns, 4);
-  Numbers y(x.size()), dx = dy, mean(static_cast<std::size_t>(rows)), inverse(mean.size()),
-                       dweight(weight.size()), dbias(weight.size());
+  const Values x = random_values(rows * columns, 1, 3), dy = random_values(rows * columns, 2),
+               weight = random_values(columns, 3), bias = random_values(columns, 4);
+  Values y(x.size()), dx = dy, mean(static_cast<std::size_t>(rows)), inverse(mean.size()),
+                      dweight(weight.size()), dbias(weight.size());
   layer_norm(rows, columns, x.data(), weight.data(), bias.data(), 1e-3f, y.data(), mean.data(),
              inverse.data());
   layer_norm_gradients(rows, columns, x.data(), dy.data(), mean.data(), inverse.data(), dweight.data(),
@@ -98,7 +98,7 @@ TEST_CASE("layer normalisation's passes equal plain loops", "[normalization]") {
   layer_norm_backward(rows, columns, x.data(), dx.data(), mean.data(), inverse.data(), weight.data(),
                       dx.data());
 
-  Numbers expected_y(x.size()), expected_dx(x.size());
+  Values expected_y(x.size()), expected_dx(x.size());
   std::vector<double> weights(weight.size()), biases(weight.size());
   for (int row = 0; row < rows; ++row) {
     double middle = 0, square = 0, gradients = 0, dots = 0;
@@ -129,6 +129,6 @@ TEST_CASE("layer normalisation's passes equal plain loops", "[normalization]") {
   }
   CHECK(difference(y, expected_y) < 1e-5);
   CHECK(difference(dx, expected_dx) < 1e-5);
-  CHECK(difference(dweight, Numbers(weights.begin(), weights.end())) < 1e-5);
-  CHECK(difference(dbias, Numbers(biases.begin(), biases.end())) < 1e-5);
+  CHECK(difference(dweight, Values(weights.begin(), weights.end())) < 1e-5);
+  CHECK(difference(dbias, Values(biases.begin(), biases.end())) < 1e-5);
 }

@@ -1,6 +1,6 @@
 #include "engine/math/pooling.h"
 
-#include "tests/engine/math/numbers.h"
+#include "tests/engine/math/values.h"
 
 using namespace trainer;
 
@@ -21,11 +21,11 @@ const PoolingGeometry kGeometries[] = {
     {1, 1, 4, 1, 1, 1, 1},
 };
 
-/// Small whole numbers, so that equal ones compete.
-Numbers with_ties(std::int64_t count, unsigned seed) {
-  Numbers numbers = random_numbers(count, seed, 4);
-  for (float& number : numbers) number = std::round(number);
-  return numbers;
+/// Small whole values, so that equal ones compete.
+Values with_ties(std::int64_t count, unsigned seed) {
+  Values values = random_values(count, seed, 4);
+  for (float& value : values) value = std::round(value);
+  return values;
 }
 
 }  // namespace
@@ -43,11 +43,11 @@ TEST_CASE("max pooling and its gradient equal the reference exactly, ties and Na
   const bool poisoned = GENERATE(false, true), after_relu = GENERATE(false, true);
   const PoolingGeometry& g = kGeometries[which];
   const std::int64_t out = images * g.out_height() * g.out_width() * g.channels;
-  Numbers x = with_ties(images * g.height * g.width * g.channels, 1);
+  Values x = with_ties(images * g.height * g.width * g.channels, 1);
   if (poisoned)
     for (std::size_t i = 0; i < x.size(); i += 5) x[i] = kNan;
-  const Numbers dy = random_numbers(out, 2);
-  Numbers y = filled(out, 7), expected = y, evaluated = y, dx = filled(std::ssize(x), 7), expected_dx = dx;
+  const Values dy = random_values(out, 2);
+  Values y = filled(out, 7), expected = y, evaluated = y, dx = filled(std::ssize(x), 7), expected_dx = dx;
   std::vector<std::uint8_t> winner(y.size(), 99), expected_winner = winner;
   max_pool(g, images, x.data(), y.data(), winner.data(), after_relu);
   max_pool(g, images, x.data(), evaluated.data(), nullptr, after_relu);
@@ -66,8 +66,8 @@ TEST_CASE("average pooling and its gradient equal the reference", "[pooling]") {
   const bool include_padding = GENERATE(false, true);
   const PoolingGeometry& g = kGeometries[which];
   const std::int64_t out = images * g.out_height() * g.out_width() * g.channels;
-  const Numbers x = random_numbers(images * g.height * g.width * g.channels, 1), dy = random_numbers(out, 2);
-  Numbers y = filled(out, 7), expected = y, dx = filled(std::ssize(x), 7), expected_dx = dx;
+  const Values x = random_values(images * g.height * g.width * g.channels, 1), dy = random_values(out, 2);
+  Values y = filled(out, 7), expected = y, dx = filled(std::ssize(x), 7), expected_dx = dx;
   average_pool(g, images, x.data(), include_padding, y.data());
   reference::average_pool(g, images, x.data(), include_padding, expected.data());
   CHECK(difference(y, expected) < 1e-6);

@@ -1,21 +1,21 @@
 #include "engine/math/updates.h"
 
-#include "tests/engine/math/numbers.h"
+#include "tests/engine/math/values.h"
 
 using namespace trainer;
 
 namespace {
 
-/// Numbers of an optimizer's states, which are not negative where they are squares.
+/// Values of an optimizer's states, which are not negative where they are squares.
 struct States {
-  Numbers first, second, third, weight;
+  Values first, second, third, weight;
   explicit States(std::int64_t count)
-      : first(random_numbers(count, 2)),
-        second(random_numbers(count, 3)),
-        third(random_numbers(count, 4)),
-        weight(random_numbers(count, 5)) {
-    for (float& number : first) number = std::fabs(number);
-    for (float& number : second) number = std::fabs(number);
+      : first(random_values(count, 2)),
+        second(random_values(count, 3)),
+        third(random_values(count, 4)),
+        weight(random_values(count, 5)) {
+    for (float& value : first) value = std::fabs(value);
+    for (float& value : second) value = std::fabs(value);
   }
   friend bool operator==(const States& a, const States& b) {
     return same_bits(a.first, b.first) && same_bits(a.second, b.second) && same_bits(a.third, b.third) &&
@@ -119,9 +119,9 @@ const Pair kUpdates[] = {
 
 }  // namespace
 
-TEST_CASE("steps of optimizers equal the reference to the bit, wherever a number lies", "[updates]") {
+TEST_CASE("steps of optimizers equal the reference to the bit, wherever a value lies", "[updates]") {
   constexpr std::int64_t kCount = 203;
-  const Numbers gradient = random_numbers(kCount, 1);
+  const Values gradient = random_values(kCount, 1);
   for (const Pair& update : kUpdates) {
     INFO("update " << &update - kUpdates);
     States expected(kCount), whole(kCount), pieces(kCount);
@@ -138,9 +138,9 @@ TEST_CASE("sgd_update equals the reference with and without momentum, decay and 
   const std::int64_t count = GENERATE(1, 17, 1000);
   const float momentum = GENERATE(0.0f, 0.9f), decay = GENERATE(0.0f, 1e-2f);
   const bool nesterov = GENERATE(false, true), has_velocity = momentum != 0;
-  const Numbers gradient = random_numbers(count, 1);
-  Numbers velocity = random_numbers(count, 2), weight = random_numbers(count, 3);
-  Numbers expected_velocity = velocity, expected_weight = weight;
+  const Values gradient = random_values(count, 1);
+  Values velocity = random_values(count, 2), weight = random_values(count, 3);
+  Values expected_velocity = velocity, expected_weight = weight;
   const SgdStep step{.rate = 0.1f, .momentum = momentum, .decay = decay, .nesterov = nesterov};
   sgd_update(count, step, gradient.data(), has_velocity ? velocity.data() : nullptr, weight.data());
   reference::sgd_update(count, step, gradient.data(), has_velocity ? expected_velocity.data() : nullptr,

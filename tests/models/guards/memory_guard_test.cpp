@@ -6,8 +6,8 @@
 namespace trainer {
 namespace {
 
-void flip(float& number, int bit) {
-  number = std::bit_cast<float>(std::bit_cast<std::uint32_t>(number) ^ 1u << bit);
+void flip(float& value, int bit) {
+  value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ 1u << bit);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What holds for all optimizers; golden files hold their numbers.
+// What holds for all optimizers; golden files hold their results.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <vector>
@@ -8,7 +8,7 @@
 namespace trainer {
 namespace {
 
-/// One number after some steps along a constant gradient.
+/// One value after some steps along a constant gradient.
 float after_steps(const BuiltOptimizer& built, int steps, float constant, bool is_weight) {
   std::vector<float> value{1};
   std::vector<std::vector<float>> states(built.optimizer->states().size(),
@@ -51,7 +51,7 @@ TEST_CASE("decay of adamw and lion is a part of the weight, whatever its gradien
   CHECK(after_steps(BuiltOptimizer("lion: {lr: 0.1, weight_decay: 0.5}"), 2, 0, true) == Approx(0.95 * 0.95));
 }
 
-TEST_CASE("lars and lamb take steps as long as the parameter's norm says, biases as they are told",
+TEST_CASE("lars and lamb take steps as long as the norm of the parameter, biases as `adapt` has it",
           "[optimizers]") {
   CHECK(after_steps(BuiltOptimizer("lars: {lr: 0.5, trust: 0.1}"), 1, 7, true) == Approx(0.95));
   CHECK(after_steps(BuiltOptimizer("lars: {lr: 0.01}"), 1, 7, false) == Approx(0.93));
@@ -74,8 +74,8 @@ TEST_CASE("optimizers describe themselves in the header's words", "[optimizers]"
         "rmsprop lr 0.01 smoothing 0.99 momentum 0.5");
 }
 
-TEST_CASE("betas are two numbers below 1", "[optimizers]") {
-  CHECK_THROWS_WITH(BuiltOptimizer("adam: {betas: [0.9]}"), Catch::Contains("betas are two numbers"));
+TEST_CASE("betas are two values below 1", "[optimizers]") {
+  CHECK_THROWS_WITH(BuiltOptimizer("adam: {betas: [0.9]}"), Catch::Contains("betas are two values"));
   CHECK_THROWS_WITH(BuiltOptimizer("adam: {betas: [0.9, 1]}"), Catch::Contains("beta"));
   CHECK_THROWS_WITH(BuiltOptimizer("lion: {betas: 0.9}"), Catch::Contains("betas"));
 }

@@ -14,10 +14,9 @@
 namespace trainer {
 namespace {
 
-constexpr std::size_t kCount = 10000;  // two groups of segments
+constexpr std::size_t kCount = 10000;  // of a parameter: several segments
 
-/// Parameters of several segments, which their optimizer updates under the eyes of a guard, each at its own
-/// rate: two learn and one is frozen, unless said.
+/// A guarded shard of three parameters, each of several segments: two learn and one is frozen.
 class Updated {
  public:
   Updated(const std::string& yaml, float average, const std::vector<float>& rates = {1.0f, 0.5f, 0.0f})
@@ -62,26 +61,21 @@ class Updated {
     return owned_->gradients_are_finite();
   }
   float largest_gradient() { return std::bit_cast<float>(owned_->largest_gradient()); }
-  std::vector<float> values() {
-    const std::span<const float> values = window_->values();
-    return {values.begin(), values.end()};
-  }
-
-  /// Flips a bit of a number of the parameter's values, or of its states.
-  void flip(std::size_t parameter, std::size_t array, std::size_t number) {
+  /// Flips a bit of an element of the parameter's values, or of its states.
+  void flip(std::size_t parameter, std::size_t array, std::size_t element) {
     const std::int64_t first = plan_.parameters()[parameter].offset;
-    if (array == 0) return flip(window_->values()[static_cast<std::size_t>(first) + number]);
+    if (array == 0) return flip(window_->values()[static_cast<std::size_t>(first) + element]);
     // States are shown to be read only.
-    owned_->visit_state(array - 1, [&](std::int64_t offset, std::span<const float> numbers) {
-      const std::int64_t place = first + static_cast<std::int64_t>(number) - offset;
-      if (place >= 0 && place < std::ssize(numbers))
-        flip(const_cast<float&>(numbers[static_cast<std::size_t>(place)]));
+    owned_->visit_state(array - 1, [&](std::int64_t offset, std::span<const float> part) {
+      const std::int64_t place = first + static_cast<std::int64_t>(element) - offset;
+      if (place >= 0 && place < std::ssize(part))
+        flip(const_cast<float&>(part[static_cast<std::size_t>(place)]));
     });
   }
 
  private:
-  static void flip(float& number) {
-    number = std::bit_cast<float>(std::bit_cast<std::uint32_t>(number) ^ 1U << 3);
+  static void flip(float& value) {
+    value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ 1U << 3);
   }
 
   BuiltOptimizer built_;
@@ -132,8 +126,8 @@ TEST_CASE("the largest gradient is that of parameters that learn", "[training]")
 TEST_CASE("a bit that flips in what is frozen is found within 16 steps", "[training]") {
   Updated updated("sgd: {lr: 0.1, momentum: 0.9}", 0);
   for (int step = 0; step < 20; ++step) REQUIRE_NOTHROW(updated.step());
-  const std::size_t array = GENERATE(0u, 1u), number = GENERATE(0u, 5000u, 9999u);
-  updated.flip(2, array, number);
+  const std::size_t array = GENERATE(0u, 1u), element = GENERATE(0u, 5000u, 9999u);
+  updated.flip(2, array, element);
   CHECK_THROWS_WITH(
       [&] {
         for (int step = 0; step < 16; ++step) updated.step();

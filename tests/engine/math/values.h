@@ -11,33 +11,33 @@
 
 namespace trainer {
 
-using Numbers = std::vector<float>;
+using Values = std::vector<float>;
 
 inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Uniform numbers between -1 and 1, times `scale`.
-inline Numbers random_numbers(std::int64_t count, unsigned seed, float scale = 1) {
+/// Uniform values between -1 and 1, times `scale`.
+inline Values random_values(std::int64_t count, unsigned seed, float scale = 1) {
   std::mt19937 generator(seed);
   std::uniform_real_distribution<float> uniform(-scale, scale);
-  Numbers numbers(static_cast<std::size_t>(count));
-  for (float& number : numbers) number = uniform(generator);
-  return numbers;
+  Values values(static_cast<std::size_t>(count));
+  for (float& value : values) value = uniform(generator);
+  return values;
 }
 
-inline Numbers filled(std::int64_t count, float value) {
-  return Numbers(static_cast<std::size_t>(count), value);
+inline Values filled(std::int64_t count, float value) {
+  return Values(static_cast<std::size_t>(count), value);
 }
 
 inline bool same_bits(const float* a, const float* b, std::size_t count) {
   return count == 0 || std::memcmp(a, b, count * sizeof(float)) == 0;
 }
-inline bool same_bits(const Numbers& a, const Numbers& b) {
+inline bool same_bits(const Values& a, const Values& b) {
   return a.size() == b.size() && same_bits(a.data(), b.data(), a.size());
 }
 
-/// The largest difference, as a part of the largest expected number; infinite where only one is NaN.
-inline double difference(const Numbers& actual, const Numbers& expected) {
+/// The largest difference, as a part of the largest expected value; infinite where only one is NaN.
+inline double difference(const Values& actual, const Values& expected) {
   REQUIRE(actual.size() == expected.size());
   double worst = 0, largest = 1e-30;
   for (std::size_t i = 0; i < actual.size(); ++i) {
