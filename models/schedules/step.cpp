@@ -12,7 +12,9 @@ class Step final : public Schedule {
   Step(const Config& config, const ScheduleContext& context)
       : rate_(context.rate), factor_(config.get<double>("factor")) {
     for (const Duration& duration : config.get<std::vector<Duration>>("at"))
-      moments_.push_back(context.steps(duration) - context.warmup);
+      // A moment within the warm-up takes effect after it, so that the warm-up reaches the rate.
+      moments_.push_back(
+          std::max<std::int64_t>(context.steps(duration) - context.warmup, context.warmup > 0));
   }
   double at(std::int64_t step) const override {
     const auto passed =

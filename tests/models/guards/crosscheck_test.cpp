@@ -24,7 +24,7 @@ int passes = 0;
 /// The identity, but for the fault.
 class Faulty final : public Layer {
  public:
-  Shape setup(const Shape& sample, NetworkPlan&) override { return sample; }
+  Shape setup(const Shape& sample, Plan&) override { return sample; }
   void forward(ConstTensor x, Tensor y, Pass&) override { std::ranges::copy(x.span(), y.data()); }
   void backward(ConstTensor, ConstTensor, Tensor dy, Tensor dx, Pass&) override {
     std::ranges::copy(dy.span(), dx.data());

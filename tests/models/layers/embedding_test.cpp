@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <functional>
 
 #include "tests/support/layer_check.h"
 
@@ -31,6 +32,19 @@ TEST_CASE("a tied autoencoder passes the gradient check", "[layers]") {
                   {.rows = 5, .workers = 2});
 }
 
+/// Calls back each time that gradients become final.
+class Callback final : public GradientSink {
+ public:
+  Callback(std::int64_t end, std::function<void(std::int64_t)> call)
+      : position_(end), call_(std::move(call)) {}
+  std::int64_t position(int) const override { return position_; }
+  void ready(int, std::int64_t offset) override { call_(position_ = offset); }
+
+ private:
+  std::int64_t position_;
+  std::function<void(std::int64_t)> call_;
+};
+
 TEST_CASE("gradients are reported as final only when every use of a tied weight has given its part",
           "[layers]") {
   const int exact_blocks = GENERATE(0, 4);
@@ -45,7 +59,9 @@ TEST_CASE("gradients are reported as final only when every use of a tied weight 
     return all;
   };
   const std::vector<float> dy(3 * 4 * 5, 0.5f);
-  harness.backward(dy, [&](int, std::int64_t offset) { reports.emplace_back(offset, gradients()); });
+  Callback sink(harness.plan().parameter_end(),
+                [&](std::int64_t offset) { reports.emplace_back(offset, gradients()); });
+  harness.backward(dy, &sink);
   const auto final_gradients = gradients();
   CHECK(reports.size() >= 3);
   for (const auto& [offset, then] : reports)

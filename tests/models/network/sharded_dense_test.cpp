@@ -15,7 +15,7 @@ using Along = DenseCut::Along;
 class AddParts final : public Layer {
  public:
   explicit AddParts(const std::vector<float>& other) : other_(other) {}
-  Shape setup(const Shape& sample, NetworkPlan&) override { return sample; }
+  Shape setup(const Shape& sample, Plan&) override { return sample; }
   void forward(ConstTensor x, Tensor y, Pass&) override {
     for (std::int64_t i = 0; i < x.size(); ++i) y[i] = x[i] + other_[static_cast<std::size_t>(i)];
   }
