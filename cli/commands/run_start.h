@@ -32,8 +32,8 @@ struct RunStart {
 RunStart find_run_start(const Job& job);
 /// Error(usage) if overrides change keys that a resumed run must keep.
 void check_changes(const OpenRun& run, const RunStart& beginning);
-/// Restores the checkpoint, if there is one. Error(usage) if an `exact` run was computed with another engine; a
-/// note if another run was. Collective.
+/// Restores the checkpoint, if there is one. Error(usage) if an `exact` run was computed with another engine;
+/// a note if another run was. Collective.
 void restore(const Job& job, const RunStart& beginning, TrainingRun& training, bool exact);
 
 }  // namespace trainer

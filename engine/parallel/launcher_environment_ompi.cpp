@@ -21,7 +21,7 @@ bool binding_was_chosen() {
   // mpirun turns --bind-to, --map-by, --cpu-set and --rankfile into these. It also binds by default; other
   // launchers bind on request only.
   constexpr std::array requests{"OMPI_MCA_hwloc_base_binding_policy", "OMPI_MCA_rmaps_base_mapping_policy",
-                              "OMPI_MCA_hwloc_base_cpu_set", "OMPI_MCA_orte_rankfile"};
+                                "OMPI_MCA_hwloc_base_cpu_set", "OMPI_MCA_orte_rankfile"};
   const bool asked = std::ranges::any_of(requests, [](const char* name) { return std::getenv(name); });
   return (asked || !std::getenv("OMPI_COMM_WORLD_SIZE")) && bound_below_parent();
 }

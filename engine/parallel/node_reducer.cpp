@@ -6,10 +6,7 @@
 namespace trainer {
 
 NodeReducer::NodeReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& window)
-    : pool_(pool),
-      memory_(window),
-      heartbeat_(mesh.world().heartbeat()),
-      progress_(window, pool.size()) {
+    : pool_(pool), memory_(window), heartbeat_(mesh.world().heartbeat()), progress_(window, pool.size()) {
   exchanges_.reserve(window.plan().buckets().size());
 }
 

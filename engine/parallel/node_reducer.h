@@ -38,7 +38,7 @@ class NodeReducer : public GradientReducer {
 
   Heartbeat& heartbeat_;
   BackwardProgress progress_;
-  int summed_ = 0;  ///< buckets
+  int summed_ = 0;                                   ///< buckets
   std::vector<std::unique_ptr<Request>> exchanges_;  ///< one for each bucket
 };
 

@@ -98,8 +98,7 @@ void OrderedReducer::sum_received() {
       if (range.count() == 0) continue;
       const float* const received = in_.floats().data() + first_in_[at(bucket)];
       for (std::size_t root = 0; root < root_tree_.inputs(); ++root)
-        inputs[root] =
-            received + static_cast<std::int64_t>(root) * mine.count() + (range.first - mine.first);
+        inputs[root] = received + static_cast<std::int64_t>(root) * mine.count() + (range.first - mine.first);
       float* const sum = memory_.sums(range).data();
       root_tree_.sum(std::span(inputs).first(root_tree_.inputs()), {&sum, 1}, 0, range.count());
     }

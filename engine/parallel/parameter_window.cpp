@@ -15,7 +15,8 @@ ParameterWindow::ParameterWindow(Mesh& mesh, const ThreadPool& pool, const std::
   plan_.emplace(mesh.data(), node_rank_, node_ranks_, borders, options.bucket_floats);
 }
 
-/// Shared by the node if all nodes have the memory for it, else private: every rank is then a node of its own.
+/// Shared by the node if all nodes have the memory for it, else private: every rank is then a node of its
+/// own.
 void ParameterWindow::make_window(Mesh& mesh, const ThreadPool& pool, std::int64_t floats) {
   const auto layout = [&] {
     return NodeWindow::Layout{.floats = floats,

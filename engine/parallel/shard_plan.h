@@ -10,9 +10,10 @@
 
 namespace trainer {
 
-/// Who updates which floats of the flat buffer (ZeRO stage 1, Rajbhandari et al. 2020). The l-th rank of every
-/// node has lane l: the l-th slice of each bucket. The ranks of a lane, one on each node, partition it among
-/// themselves. Where nodes have unequal numbers of ranks, the ranks beyond the smallest node's own nothing.
+/// Who updates which floats of the flat buffer (ZeRO stage 1, Rajbhandari et al. 2020). The l-th rank of
+/// every node has lane l: the l-th slice of each bucket. The ranks of a lane, one on each node, partition it
+/// among themselves. Where nodes have unequal numbers of ranks, the ranks beyond the smallest node's own
+/// nothing.
 class ShardPlan {
  public:
   /// `borders`: where each parameter begins in the flat buffer, ascending from 0, and at the end its size.

@@ -3,8 +3,8 @@
 #include <memory>
 #include <string_view>
 
-#include "engine/math/types/activation.h"
 #include "engine/math/convolution.h"
+#include "engine/math/types/activation.h"
 #include "models/layers/layer.h"
 
 namespace trainer {

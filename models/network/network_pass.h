@@ -36,7 +36,7 @@ class NetworkPass final : public Pass {
   std::vector<const float*> inputs_;  ///< of the tree
   std::vector<float*> roots_;         ///< the flat gradients that get the roots of the tree
   int kept_ = -1;                     ///< the virtual worker whose own gradient is kept
-  GradientSink* sink_ = nullptr;  ///< of this backward; null: none
+  GradientSink* sink_ = nullptr;      ///< of this backward; null: none
 };
 
 }  // namespace trainer

@@ -163,7 +163,7 @@ TEST_CASE("a damaged directory in a link's place is told with what is right, and
   const fs::path link = folder.path() / GENERATE("last", "best");
   copy_behind(link);
   fs::resize_file(link / "model.safetensors", 3);
-  const std::string right = "rm -r " + link.string() + ", and the newest checkpoint beside it is taken";
+  const std::string right = "rm -r " + link.string() + ", and the newest checkpoint beside it is used";
   CHECK_THROWS_WITH(read_checkpoint(link), Catch::Contains("is damaged") && Catch::Contains(right));
   CheckpointFolder copied(folder.path());
   CHECK_THROWS_WITH(copied.go_on(20, 20), Catch::Contains("is damaged") && Catch::Contains(right));
@@ -272,7 +272,7 @@ TEST_CASE("a checkpoint that is a link, or whose files are links, is not followe
   CHECK_THROWS_WITH(
       read_checkpoint(path),
       Catch::Contains(link.string() + " is a link to " + target.string()) &&
-          Catch::Contains("what lies elsewhere may belong to another run, and is not followed") &&
+          Catch::Contains("a link to elsewhere is not followed: its target may belong to another run") &&
           Catch::Contains("rm " + link.string()));
   CHECK_THROWS_AS(present_checkpoint(path), Error);
   CHECK(read_checkpoint(folder.path() / "step-10").state.step == 10);
@@ -299,7 +299,7 @@ TEST_CASE("a checkpoint under the name of another step is damaged, and the one b
   CHECK_THROWS_WITH(
       read_checkpoint(folder.path() / "step-30"),
       Catch::Contains((folder.path() / "step-30" / "state.json").string() +
-                      " is damaged: it tells of step 20") &&
+                      " is damaged: it is of step 20") &&
           Catch::Contains("the checkpoint before it: trainer " + (folder.path() / "step-10").string()));
 }
 

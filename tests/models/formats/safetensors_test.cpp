@@ -106,11 +106,11 @@ TEST_CASE("a header that breaks the format is refused with the reason", "[export
       {R"({"a":{"dtype":"F32","shape":[1,1,1,1,1,1,1],"data_offsets":[0,4]}})", 4, "more than 6"},
       {R"({"a":{"dtype":"F32","shape":[1]}})", 0, "data_offsets"},
       {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"more":1}})", 4, "no more"},
-      {R"({"a":[]})", 0, "none belongs"},
+      {R"({"a":[]})", 0, "out of place"},
       {R"({"a":null})", 0, "dtype"},
       {R"({"__metadata__":{"a":1}})", 0, "not a text"},
       {R"({"__metadata__":1})", 0, "not a map"},
-      {R"([1])", 0, "none belongs"},
+      {R"([1])", 0, "out of place"},
       {R"(12)", 0, "not a JSON object"},
       {R"({"a":)", 0, "header"},
       {R"({} {})", 0, "header"},
@@ -129,7 +129,7 @@ TEST_CASE("a file too short for what it announces is refused", "[export]") {
 }
 
 TEST_CASE("deep nesting and endless lists are refused before they are built", "[export]") {
-  CHECK_THAT(rejection(file_bytes(std::string(1'000'000, '['), 0)), Contains("none belongs"));
+  CHECK_THAT(rejection(file_bytes(std::string(1'000'000, '['), 0)), Contains("out of place"));
   std::string deep;
   for (int level = 0; level < 100'000; ++level) deep += R"({"a":)";
   CHECK_THAT(rejection(file_bytes(deep, 0)), Contains("nested too deeply"));

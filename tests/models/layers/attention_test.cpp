@@ -68,7 +68,7 @@ TEST_CASE("the memory of attention grows with the length of its sequences, not w
 TEST_CASE("attention that does not fit says why", "[layers]") {
   CHECK_THROWS_WITH(LayerHarness("attention: 3", {5, 4}, {}), Catch::Contains("3 heads do not divide 4"));
   CHECK_THROWS_WITH(LayerHarness("attention: {heads: 2, rotary: true}", {5, 6}, {}),
-                    Catch::Contains("an even head"));
+                    Catch::Contains("heads of even size"));
   CHECK_THROWS_WITH(LayerHarness("attention: 2", {4}, {}), Catch::Contains("a sequence of vectors"));
 }
 

@@ -93,7 +93,7 @@ TEST_CASE("a tie that fits nothing is an error of the file", "[layers]") {
   CHECK_THROWS_WITH(built("dense: {units: 3, name: code}, dense: {units: 5, tie: code}"),
                     Catch::Contains("5 units from 3 inputs, but code.weight is 4x3"));
   CHECK_THROWS_WITH(built("embedding: {units: 2, vocabulary: 5}, embedding: {units: 2, vocabulary: 5}"),
-                    Catch::Contains("wants a sequence of tokens"));
+                    Catch::Contains("requires a sequence of tokens"));
 }
 
 TEST_CASE("expand gives a multiple of the inputs", "[layers]") {

@@ -99,7 +99,7 @@ TEST_CASE("sequences that go on with the kept state are as one sequence that is 
 
 TEST_CASE("a layer of two directions keeps no state", "[layers]") {
   CHECK_THROWS_WITH(LayerHarness("lstm: {units: 3, bidirectional: true, keep_state: true}", {5, 2}, {}),
-                    Catch::Contains("no state to go on from"));
+                    Catch::Contains("no state to resume from"));
 }
 
 TEST_CASE("a NaN spoils what comes after it, and no other sample", "[layers]") {

@@ -31,11 +31,11 @@ TEST_CASE("a map reads as channels, height, width when it is reshaped, as flatte
 
 TEST_CASE("shapes and axes that make no sense are errors", "[layers]") {
   CHECK_THROWS_WITH(LayerHarness("reshape: [5, -1]", {12}, {}),
-                    Catch::Contains("12 numbers do not fill the shape 5x2"));
+                    Catch::Contains("12 elements do not fill the shape 5x2"));
   CHECK_THROWS_WITH(LayerHarness("reshape: [-1, -1]", {12}, {}), Catch::Contains("only one extent"));
   CHECK_THROWS_WITH(LayerHarness("permute: [1, 1]", {3, 4}, {}), Catch::Contains("each once"));
   CHECK_THROWS_WITH(LayerHarness("permute: [2, 1]", {12}, {}), Catch::Contains("it orders 2 extents"));
-  CHECK_THROWS_WITH(LayerHarness("adaptive_avg_pool: 4", {3, 5, 1}, {}), Catch::Contains("4x4 means"));
+  CHECK_THROWS_WITH(LayerHarness("adaptive_avg_pool: 4", {3, 5, 1}, {}), Catch::Contains("its output is 4x4"));
 }
 
 }  // namespace

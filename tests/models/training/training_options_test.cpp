@@ -139,7 +139,7 @@ TEST_CASE("a factor of the learning rate that is none is an error of the layer",
   CHECK_THROWS_WITH(
       train(*alone, {},
             {"[{dense: {units: 10, lr: '" + factor + "'}}]", "optimizer: {sgd: {lr: 1}}, steps: 1"}),
-      Catch::Contains("how many times as fast"));
+      Catch::Contains("is a factor of the learning rate"));
 }
 
 TEST_CASE("the mean of the weights is what is saved", "[training]") {
