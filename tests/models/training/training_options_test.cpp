@@ -161,7 +161,7 @@ TEST_CASE("the mean of the weights is what is saved", "[training]") {
   CHECK(averaged.losses == runs[3].losses);
 }
 
-TEST_CASE("a schedule of momentum wants an optimizer that has one, one of evaluations wants these",
+TEST_CASE("a schedule of momentum requires an optimizer that has one, one of evaluations requires these",
           "[training]") {
   const auto alone = solo();
   CHECK_THROWS_WITH(
@@ -169,7 +169,7 @@ TEST_CASE("a schedule of momentum wants an optimizer that has one, one of evalua
       Catch::Contains("the optimizer has none"));
   CHECK_THROWS_WITH(
       train(*alone, {}, {kMlp, "optimizer: {sgd: {lr: 1}}, steps: 1, schedule: plateau, evaluate: never"}),
-      Catch::Contains("there are none"));
+      Catch::Contains("the run has none"));
 }
 
 TEST_CASE("metrics of an epoch are those of all its samples at once, not means of its steps", "[training]") {
