@@ -79,7 +79,7 @@ void Checker::check(const Setting& setting, Written written, const Place& key_pl
   }
   if (!resolved.awaited.empty()) {
     if (holds_nodes(setting.kind))
-      mistakes_.add(node.place, subject(out) + " wants " + form_words(setting) + ", but `$" +
+      mistakes_.add(node.place, subject(out) + " expects " + form_words(setting) + ", but `$" +
                                     resolved.awaited + "` is a number");
     out.awaited = resolved.value;
     return;
@@ -120,7 +120,7 @@ void Checker::check_section(const Setting& setting, Written value, ConfigNode& o
     const bool words = !setting.choices.empty();
     mistakes_.add(
         node.place,
-        subject(out) + " wants " + (words ? form_words(setting) : "a map") + ", got " +
+        subject(out) + " expects " + (words ? form_words(setting) : "a map") + ", got " +
             (words && node.is_scalar() ? in_quotes(node.text) : node.form_name()),
         suggestion(node.text, setting.choices),
         words ? std::vector<std::string>{} : std::vector{"it takes " + listed(names_of(settings), "")});
@@ -136,7 +136,7 @@ void Checker::check_list(const Setting& setting, Written value, ConfigNode& out)
   const Node& node = *value.node;
   const Setting& element = setting.nested.at(0);
   if (!node.is_list()) {
-    mistakes_.add(node.place, subject(out) + " wants a list, got " + node.form_name(),
+    mistakes_.add(node.place, subject(out) + " expects a list, got " + node.form_name(),
                   node.is_scalar() ? "in brackets?" : "");
     return;
   }
@@ -187,7 +187,7 @@ void Checker::check_either(const Setting& setting, Written value, const Place& k
     for (const Setting& one : setting.nested)
       words.insert(words.end(), one.choices.begin(), one.choices.end());
     mistakes_.add(node.place,
-                  subject(out) + " wants " + form_words(setting) + ", got " +
+                  subject(out) + " expects " + form_words(setting) + ", got " +
                       (node.is_scalar() ? in_quotes(node.text) : node.form_name()),
                   node.is_scalar() ? suggestion(node.text, words) : "");
     return;
@@ -230,7 +230,7 @@ void Checker::check_family(const Setting& setting, Written value, ConfigNode& ou
     return;
   }
   if (node.is_list() || (node.is_map() && node.entries.empty())) {
-    mistakes_.add(node.place, subject(out) + " wants the name of " + with_article(setting.family_name) +
+    mistakes_.add(node.place, subject(out) + " expects the name of " + with_article(setting.family_name) +
                                   ", got " + (node.is_list() ? "a list" : "an empty map"));
     return;
   }
@@ -270,7 +270,7 @@ bool Checker::read_member(const Catalog::Family& family, const Declaration& memb
   }
   if (!node.is_map()) {
     const std::string got = node.is_scalar() ? in_quotes(node.text) : node.form_name();
-    mistakes_.add(node.place, in_quotes(choice.name) + " wants a map of settings, got " + got,
+    mistakes_.add(node.place, in_quotes(choice.name) + " expects a map of settings, got " + got,
                   map_with(member, node),
                   {choice.name + " takes " + listed(names_of(member_settings(family, member)), "")});
     return false;

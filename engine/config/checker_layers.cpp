@@ -67,8 +67,8 @@ void Checker::check_defaults() {
 void Checker::check_type_defaults(const Catalog::Family& family, const Declaration& member,
                                   const NodeEntry& entry) {
   if (!entry.value.is_map()) {
-    mistakes_.add(entry.value.place,
-                  "`defaults` of " + entry.key + " wants a map of settings, got " + entry.value.form_name());
+    mistakes_.add(entry.value.place, "`defaults` of " + entry.key + " expects a map of settings, got " +
+                                         entry.value.form_name());
     return;
   }
   const Settings settings = member_settings(family, member);

@@ -39,12 +39,12 @@ void Checker::check_scalar(const Setting& setting, const Node& node, ConfigNode&
       break;
     }
     case Setting::Kind::text:
-      if (!node.is_scalar()) misread.what = "wants a text, got " + node.form_name();
+      if (!node.is_scalar()) misread.what = "expects a text, got " + node.form_name();
       out.value = node.text;
       break;
     case Setting::Kind::choice:
       if (!node.is_scalar())
-        misread.what = "wants " + form_words(setting) + ", got " + node.form_name();
+        misread.what = "expects " + form_words(setting) + ", got " + node.form_name();
       else if (!check_word(setting, node, out))
         misread = {"must be " + form_words(setting) + ", got " + in_quotes(node.text),
                    suggestion(node.text, setting.choices)};
@@ -56,7 +56,7 @@ void Checker::check_scalar(const Setting& setting, const Node& node, ConfigNode&
     std::vector<std::string> notes;
     if (!setting.choices.empty() && setting.kind != Setting::Kind::choice) {
       if (misread.hint.empty()) misread.hint = suggestion(node.text, setting.choices);
-      notes.push_back("it wants " + form_words(setting));
+      notes.push_back("it expects " + form_words(setting));
     }
     mistakes_.add(node.place, subject(out) + " " + misread.what, misread.hint, notes);
   } else if (!range.empty()) {
@@ -71,7 +71,7 @@ bool Checker::read_count(const Setting& setting, const Node& node, const ConfigN
     misread.hint = suggestion(node.text, setting.choices);
   if (!misread) misread.what = out_of_range(setting, static_cast<double>(value), std::to_string(value));
   std::vector<std::string> notes;
-  if (misread && !setting.choices.empty()) notes.push_back("it wants " + form_words(setting));
+  if (misread && !setting.choices.empty()) notes.push_back("it expects " + form_words(setting));
   if (misread) mistakes_.add(node.place, subject(out) + " " + misread.what, misread.hint, notes);
   return !misread;
 }
@@ -82,8 +82,8 @@ void Checker::check_integers(const Setting& setting, Written value, ConfigNode& 
   const Node& node = *value.node;
   if (node.is_list()) {
     if (setting.count > 0 && node.items.size() != static_cast<std::size_t>(setting.count)) {
-      mistakes_.add(node.place, subject(out) + " wants " + std::to_string(setting.count) + " numbers, got " +
-                                    std::to_string(node.items.size()));
+      mistakes_.add(node.place, subject(out) + " expects " + std::to_string(setting.count) +
+                                    " numbers, got " + std::to_string(node.items.size()));
       return;
     }
     for (const Node& item : node.items) {
@@ -107,7 +107,7 @@ void Checker::check_duration(const Setting& setting, Written value, ConfigNode& 
   const std::vector<std::string> units{"epochs", "steps"};
   if (!node.is_map() || node.entries.size() != 1) {
     mistakes_.add(node.place,
-                  subject(out) + " wants " + form_words(setting) + ", got " +
+                  subject(out) + " expects " + form_words(setting) + ", got " +
                       (node.is_map() ? std::to_string(node.entries.size()) + " keys" : node.form_name()));
     return;
   }

@@ -94,7 +94,7 @@ struct ConfigTree::State {
     const NodeEntry base = extract(node, "base");
     if (base.key.empty()) return node;
     if (!base.value.is_scalar() || base.value.text.empty())
-      fail(base.value.place, "`base` wants the name of a file, got " + base.value.form_name());
+      fail(base.value.place, "`base` expects the name of a file, got " + base.value.form_name());
     const std::filesystem::path named = base.value.text;
     const std::string path = (std::filesystem::path(text.name).parent_path() / named).string();
     std::error_code ignored;

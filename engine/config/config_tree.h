@@ -44,7 +44,7 @@ class ConfigTree {
   /// a mistake of the user where a key uses it. Reading such a key before is a logic_error.
   void define(const std::string& name, const std::string& value);
 
-  /// Paths of the keys that have another value in `other`, but for those that may change while a run goes on.
+  /// Paths of the keys that have another value in `other`, but for those that may change when a run resumes.
   std::vector<std::string> fixed_differences(const ConfigTree& other) const;
 
   /// The resolved YAML with every default, itself a valid config (`trainer config`, config.yaml of a run

@@ -49,7 +49,7 @@ Expansion::Expansion(Abbreviations abbreviations, Mistakes& mistakes)
     : abbreviations_(std::move(abbreviations)), mistakes_(mistakes) {
   const auto expect_map = [&](Node& node, const std::string& name) {
     if (node.is_map() || !node.place) return;
-    mistakes_.add(node.place, "`" + name + "` wants a map, got " + node.form_name());
+    mistakes_.add(node.place, "`" + name + "` expects a map, got " + node.form_name());
     node = {};
   };
   expect_map(abbreviations_.vars, "vars");
@@ -69,7 +69,7 @@ void Expansion::check_blocks() {
       mistakes_.add(block.key_place, "block " + in_quotes(block.key) + " has the name of a layer");
     if (!block.value.is_map()) {
       mistakes_.add(block.key_place,
-                    "block " + in_quotes(block.key) + " wants `layers`, got " + block.value.form_name());
+                    "block " + in_quotes(block.key) + " expects `layers`, got " + block.value.form_name());
       broken_blocks_.insert(block.key);
       continue;
     }
@@ -80,7 +80,7 @@ void Expansion::check_blocks() {
     }
     const Node* args = value_of(block.value, "args");
     if (args != nullptr && !args->is_map())
-      mistakes_.add(args->place, "`args` wants a map, got " + args->form_name());
+      mistakes_.add(args->place, "`args` expects a map, got " + args->form_name());
     if (args != nullptr)
       for (const NodeEntry& arg : args->entries)
         if (contains(reserved, arg.key))
@@ -90,7 +90,7 @@ void Expansion::check_blocks() {
     if (body == nullptr)
       mistakes_.add(block.key_place, "missing key `layers` in block " + block.key);
     else if (!body->is_list())
-      mistakes_.add(body->place, "`layers` wants a list, got " + body->form_name());
+      mistakes_.add(body->place, "`layers` expects a list, got " + body->form_name());
     if (mistakes_.count() == mistakes_before)
       sound.push_back(std::move(block));
     else
@@ -198,7 +198,7 @@ void Expansion::unroll_block(const NodeEntry& block, Written entry, const Member
       use.args[args->entries[0].key] = given;
     } else if (!given.node->is_map()) {
       mistakes_.add(given.node->place,
-                    in_quotes(block.key) + " wants a map of its arguments, got " + given.node->form_name());
+                    in_quotes(block.key) + " expects a map of its arguments, got " + given.node->form_name());
       return;
     }
     const std::vector<std::string> reserved = reserved_names();
@@ -209,7 +209,7 @@ void Expansion::unroll_block(const NodeEntry& block, Written entry, const Member
       } else if (setting.key == "name") {
         const Written name = resolve(value).value;
         if (name.node != nullptr && !name.node->is_scalar())
-          mistakes_.add(name.node->place, "`name` wants a text, got " + name.node->form_name());
+          mistakes_.add(name.node->place, "`name` expects a text, got " + name.node->form_name());
         else if (name.node != nullptr) {
           use.name = name.node->text;
           use.name_source = name.node;

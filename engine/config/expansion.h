@@ -40,7 +40,7 @@ class Expansion {
  public:
   struct Resolved {
     Written value;        ///< node is null after a mistake
-    std::string awaited;  ///< "classes" when only the data will tell
+    std::string awaited;  ///< "classes" when only the data decides it
   };
 
   Expansion(Abbreviations abbreviations, Mistakes& mistakes);

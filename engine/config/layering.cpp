@@ -130,7 +130,7 @@ class Override {
       : text_(text), place_{&text}, texts_(texts) {
     const std::size_t equals = text.text.find('=');
     if (equals == std::string::npos || equals == 0)
-      fail("-s wants KEY=VALUE, got " + in_quotes(text.text), "such as -s train.epochs=1");
+      fail("-s expects KEY=VALUE, got " + in_quotes(text.text), "such as -s train.epochs=1");
     read_path(std::string_view(text.text).substr(0, equals));
     value_ = read(text.text.substr(equals + 1), SourceText::Origin::command_line);
     replace_places(value_);
@@ -216,7 +216,7 @@ class Override {
     set(entry->value, setting, keys_below(keys, step.key), at + 1);
   }
 
-  /// Replaces `node` where the path ends, or goes on below it.
+  /// Replaces `node` where the path ends, or continues below it.
   void set(Node& node, const Setting* setting, const Keys& keys, std::size_t at) {
     if (at == steps_.size()) {
       node = std::move(value_);

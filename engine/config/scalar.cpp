@@ -54,16 +54,16 @@ std::string hint_for_text(std::string_view text) {
 }
 
 /// Common to integers and reals: text that is a decimal number, or why not.
-Misread expect_number(const Node& node, const std::string& wanted) {
-  if (!node.is_scalar()) return {"wants " + wanted + ", got " + node.form_name(), ""};
+Misread expect_number(const Node& node, const std::string& expected) {
+  if (!node.is_scalar()) return {"expects " + expected + ", got " + node.form_name(), ""};
   const Look look = look_of(node.text);
   if (!node.plain)
-    return {"wants " + wanted + ", got a text", look == Look::number ? "without the quotes" : ""};
+    return {"expects " + expected + ", got a text", look == Look::number ? "without the quotes" : ""};
   if (look == Look::number) return {};
   if (look == Look::leading_zero)
-    return {"wants " + wanted + ", got " + in_quotes(node.text), "without leading zeros"};
-  if (node.text == "true" || node.text == "false") return {"wants " + wanted + ", got " + node.text, ""};
-  return {"wants " + wanted + ", got a text", hint_for_text(node.text)};
+    return {"expects " + expected + ", got " + in_quotes(node.text), "without leading zeros"};
+  if (node.text == "true" || node.text == "false") return {"expects " + expected + ", got " + node.text, ""};
+  return {"expects " + expected + ", got a text", hint_for_text(node.text)};
 }
 
 bool to_double(std::string_view text, double& value) {
@@ -81,9 +81,9 @@ bool to_double(std::string_view text, double& value) {
 }  // namespace
 
 Misread read_boolean(const Node& node, bool& value) {
-  if (!node.is_scalar()) return {"wants true or false, got " + node.form_name(), ""};
+  if (!node.is_scalar()) return {"expects true or false, got " + node.form_name(), ""};
   if (!node.plain) {
-    return {"wants true or false, got a text",
+    return {"expects true or false, got a text",
             node.text == "true" || node.text == "false" ? "without the quotes" : ""};
   }
   value = node.text == "true";
@@ -92,14 +92,14 @@ Misread read_boolean(const Node& node, bool& value) {
   for (const char c : node.text) lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   const bool yes = lower == "yes" || lower == "on" || lower == "y" || lower == "1" || lower == "true";
   const bool no = lower == "no" || lower == "off" || lower == "n" || lower == "0" || lower == "false";
-  return {"wants true or false, got " + in_quotes(node.text), yes  ? "write `true`"
-                                                              : no ? "write `false`"
-                                                                   : ""};
+  return {"expects true or false, got " + in_quotes(node.text), yes  ? "write `true`"
+                                                                : no ? "write `false`"
+                                                                     : ""};
 }
 
 Misread read_integer(const Node& node, std::int64_t& value) {
-  const std::string wanted = "a whole number";
-  if (Misread misread = expect_number(node, wanted)) return misread;
+  const std::string expected = "a whole number";
+  if (Misread misread = expect_number(node, expected)) return misread;
   std::string_view text = node.text;
   if (text[0] == '+') text.remove_prefix(1);
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -112,9 +112,9 @@ Misread read_integer(const Node& node, std::int64_t& value) {
     return {};
   }
   const bool large = !finite || real == std::floor(real);
-  return {
-      large ? "is too large: " + in_quotes(node.text) : "wants " + wanted + ", got " + in_quotes(node.text),
-      ""};
+  return {large ? "is too large: " + in_quotes(node.text)
+                : "expects " + expected + ", got " + in_quotes(node.text),
+          ""};
 }
 
 Misread read_real(const Node& node, double& value) {

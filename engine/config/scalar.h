@@ -12,7 +12,7 @@ namespace trainer {
 
 /// Why a text is not the value that was asked for; both empty when it is.
 struct Misread {
-  std::string what;  ///< "wants a number, got a text"
+  std::string what;  ///< "expects a number, got a text"
   std::string hint;  ///< "a letter O, not a zero?"
   explicit operator bool() const { return !what.empty(); }
 };

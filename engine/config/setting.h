@@ -41,7 +41,7 @@ struct Setting {
   std::string family_name;
   std::string excludes;     ///< the key that says the same thing in another way: train.epochs and train.steps
   std::string former_name;  ///< a key that is refused with a message that names this one
-  bool may_change = false;  ///< another value may be given to a run that goes on
+  bool may_change = false;  ///< another value may be given to a resumed run
   std::vector<Setting> nested;  ///< element of a list; keys of a section; alternatives of either
 
   Setting& at_least(double value);
@@ -55,7 +55,7 @@ struct Setting {
   Setting& exclusive_with(std::string key);
   /// Refuses the key's former name with an error that names the key of today.
   Setting& formerly(std::string old_name);
-  /// A run may go on with another value.
+  /// A resumed run may have another value.
   Setting& changeable();
 };
 

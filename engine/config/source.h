@@ -50,7 +50,7 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& na
 Diagnostic diagnostic_at(const Place& place, std::string what, std::string hint = "",
                          std::vector<std::string> notes = {}, std::string help = "");
 
-/// Collects a user's mistakes so that all are told at once.
+/// Collects a user's mistakes so that all are reported at once.
 class Mistakes {
  public:
   void add(const Place& place, std::string what, std::string hint = "", std::vector<std::string> notes = {},

@@ -44,13 +44,13 @@ std::string mistake_in_line(std::string_view line, const std::string& which) {
   const std::size_t first = line.find_first_not_of(" \t");
   if (first == std::string_view::npos) return "";
   if (line.substr(0, first).find('\t') != std::string_view::npos)
-    return which + " is indented by a tab; YAML wants spaces";
+    return which + " is indented by a tab; YAML expects spaces";
   const std::string_view content = line.substr(first);
   const bool is_key = content.back() == ':' || content.find(": ") != std::string_view::npos;
   if (is_key || std::strchr("-{}[]\"'&*", content.front())) return "";
   return which + (content.find(':') == std::string_view::npos
                       ? " has no colon: `key: value`"
-                      : " wants a space after its colon: `key: value`");
+                      : " expects a space after its colon: `key: value`");
 }
 
 /// What probably made the YAML invalid where the parser gave up; it finds that out one line too late at
@@ -263,7 +263,7 @@ class NodeBuilder final : public YAML::EventHandler {
     std::unordered_set<std::string>& keys = open_.back().keys;
     keys.erase("<<");
     for (Node& one : maps) {
-      if (!one.is_map()) fail(where, "`<<` wants a map or a list of maps, got " + one.form_name());
+      if (!one.is_map()) fail(where, "`<<` expects a map or a list of maps, got " + one.form_name());
       for (NodeEntry& entry : one.entries)
         if (keys.insert(entry.key).second) map.entries.push_back(std::move(entry));
     }

@@ -6,8 +6,6 @@
 
 namespace trainer {
 
-struct UpdateSums;
-
 // Every function gives each element the same bits wherever it lies in the array: vector code and its tail
 // agree. NaN stays NaN. Arrays may be the same, but may not overlap otherwise.
 

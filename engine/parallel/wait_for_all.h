@@ -8,7 +8,7 @@ namespace trainer {
 
 /// Returns once `is_done` holds on all ranks. Until then they reports one another that they live, so that one
 /// that is stopped is found as soon as elsewhere, but slow disks may take their time. `progress` is any
-/// number that changes as this rank's work goes on. Collective.
+/// number that changes as this rank's work proceeds. Collective.
 void wait_for_all(
     Communicator& group, const char* what, const std::function<bool()>& is_done,
     const std::function<int()>& progress = [] { return 0; });

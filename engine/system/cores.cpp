@@ -20,7 +20,7 @@ int cgroup_quota() {
   return std::max(1, static_cast<int>(std::stod(quota) / period));
 }
 
-/// Empty when the system does not tell.
+/// Empty when the system does not report it.
 cpu_set_t affinity_of(pid_t process) {
   cpu_set_t mask;
   CPU_ZERO(&mask);

@@ -5,7 +5,7 @@
 namespace trainer {
 
 /// Bytes of memory that this process uses now, a page that several processes share counted in parts (Pss), so
-/// that the figures of all processes can be added. 0 where the system does not tell.
+/// that the figures of all processes can be added. 0 where the system does not report it.
 std::int64_t proportional_memory();
 
 }  // namespace trainer

@@ -61,8 +61,8 @@ void CheckpointFolder::go_on(std::int64_t step, std::int64_t best_step) {
     if (it->path().extension() == kPartialSuffix) leftovers.push_back(it->path());
   for (const fs::path& leftover : leftovers) fs::remove_all(leftover, error);
   for (const char* link : {"last", "best"}) keep_copied(link);
-  const auto holds = [&](std::int64_t wanted) {
-    return fs::exists(folder_ / checkpoint_name(wanted) / kStateFile, error);
+  const auto holds = [&](std::int64_t expected) {
+    return fs::exists(folder_ / checkpoint_name(expected) / kStateFile, error);
   };
   if (holds(step) && last_ != folder_ / checkpoint_name(step)) {
     point("last", checkpoint_name(step));

@@ -151,8 +151,8 @@ Json parsed(std::string_view text) {
   try {
     return Json::parse(text, guard);
   } catch (const std::exception&) {
-    // Why would only tell of a text that nobody wrote.
-    Reader::fail("it is not as it was written");
+    // The reason would only name a text that the user did not write.
+    Reader::fail("it is not the JSON that was written");
   }
 }
 
@@ -196,7 +196,7 @@ CheckpointState parse_checkpoint_state(std::string_view text) {
                 "resume with the version of the program that saved it");
   const std::int64_t seal = reader.at(kSealKey).count();
   json.erase(kSealKey);
-  if (seal != seal_of(json)) Reader::fail("it is not as it was written");
+  if (seal != seal_of(json)) Reader::fail("its checksum is wrong");
   CheckpointState state{.step = reader.at("step").count(),
                         .steps_per_epoch = reader.at("steps_per_epoch").count(),
                         .seed = static_cast<std::uint64_t>(reader.at("seed").count()),

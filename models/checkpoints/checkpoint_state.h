@@ -18,7 +18,7 @@ struct FileSeal {
   bool operator==(const FileSeal&) const = default;
 };
 
-/// Where a run stands between two steps: all that goes on from one step to the next but the numbers of the
+/// The state of a run between two steps but for the values of the
 /// model and of its optimizer.
 struct CheckpointState {
   static constexpr std::size_t kMostNumbers =

@@ -103,7 +103,7 @@ class CheckpointWriter {
 
   bool open_ = false;  ///< parts are on their way, the same on all ranks
   std::atomic<bool> writing_{false}, committing_{false};
-  std::atomic<int> parts_done_{0};  ///< progress, which tells a slow disk from a stalled one
+  std::atomic<int> parts_done_{0};  ///< progress, which distinguishes a slow disk from a stalled one
   std::thread parts_thread_, commit_thread_;
   std::string failure_;  ///< of the thread that was joined last; empty: none
   std::vector<Descriptor> files_;

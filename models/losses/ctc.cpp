@@ -109,7 +109,7 @@ class Ctc final : public Loss {
                                               needed, work.positions));
   }
 
-  /// Gives log p(target); fills `before`, and if told `after`.
+  /// Gives log p(target); fills `before`, and if given `after`.
   double find_paths(Work& work, bool both) const {
     const std::int64_t states = std::ssize(work.states);
     const auto emits = [&](std::int64_t position, std::int64_t state) {

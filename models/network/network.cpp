@@ -81,7 +81,7 @@ void Network::attach_gradients(Worker& worker, std::span<const std::span<float>>
   for (std::size_t root = 0; root < roots.size(); ++root) {
     pass.roots_.push_back(roots[root].data());
     const std::int64_t blocks = pass.tree_.roots()[root].count();
-    // A block that is a root by itself is written to where that is wanted.
+    // A block that is a root by itself is written to where that is expected.
     if (blocks == 1) (block++)->gradients = roots[root].data();
     for (std::int64_t i = 0; i < blocks && blocks > 1; ++i) {
       worker.block_gradients.push_back(private_memory(plan_.parameter_end() * kFloatBytes));

@@ -50,7 +50,7 @@ class Network {
   /// and batches are summed. A worker has a gradient for each root of the SumTree over its blocks.
   void attach(std::span<const float> values, std::vector<std::span<float>> gradients, StatisticsReducer& sum);
 
-  /// From the next backward on gradient_of_block() is wanted of this block of the rank; of none: -1.
+  /// From the next backward on gradient_of_block() is expected of this block of the rank; of none: -1.
   void keep_block(int block);
   /// That block's own gradient, after backward and until what was handed to attach() is written to.
   std::span<const float> gradient_of_block() const;

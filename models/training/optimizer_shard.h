@@ -11,9 +11,9 @@
 #include "engine/math/square_sum.h"
 #include "engine/parallel/parameter_window.h"
 #include "engine/system/thread_pool.h"
-#include "models/guards/memory_guard.h"
 #include "models/network/network_plan.h"
 #include "models/optimizers/optimizer.h"
+#include "models/training/memory_guard.h"
 
 namespace trainer {
 

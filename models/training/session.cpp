@@ -97,7 +97,7 @@ void Session::check_streams(const Config& root) const {
                          "data.streams: true");
   if (settings_.accumulate > 1)
     root.at("train").fail("accumulate",
-                          "rows of parts of a batch do not go on where those of the next begin");
+                          "rows of parts of a batch do not continue where those of the next begin");
   if (settings_.crosscheck > 0)
     root.at("train").fail("crosscheck",
                           "what a layer with `keep_state` began with is gone when it is checked");

@@ -35,7 +35,7 @@ class Session {
   Mesh& mesh() const { return mesh_; }
   ThreadPool& pool() const { return pool_; }
   const VirtualWorkers& blocks() const { return blocks_; }
-  /// 0 unless in exact mode, as GradientReducer and Team want it.
+  /// 0 unless in exact mode, as GradientReducer expects it.
   int exact_blocks() const { return blocks_.exact ? blocks_.count : 0; }
   Network& network() const { return *network_; }
   /// Another one of the same layers, cut over model ranks alike, for rank `rank` of these blocks.

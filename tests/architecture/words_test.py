@@ -9,18 +9,18 @@ import sys
 root = pathlib.Path(sys.argv[1])
 # Word -> (the glossary's word, how often it may still occur). A budget only shrinks; all of them end at 0.
 ruled_out = {
-    r'tells?|told|telling': ('notify, report', 250),
-    r'goes on|go on|going on|went on': ('resume, continue', 112),
+    r'tells?|told|telling': ('notify, report', 0),
+    r'goes on|go on|going on|went on': ('resume, continue', 0),
     r'pictures?': ('image', 0),
-    r'(?<!negative_)slopes?': ('derivative; `negative_slope` is the setting', 123),
-    r'wants?|wanted': ('require, expect', 265),
+    r'(?<!negative_)slopes?': ('derivative; `negative_slope` is the setting', 16),
+    r'wants?|wanted': ('require, expect', 3),
     r'workplaces?|seats?|last_words': ('mesh and threads, CPU affinity, exit reason', 0),
-    r'teams?|batch_sum': ('all-reduce of statistics', 17),
-    r'deals? out|dealt': ('distribute, partition', 11),
+    r'teams?|batch_sum': ('all-reduce of statistics', 0),
+    r'deals? out|dealt': ('distribute, partition', 5),
     r'owned parameters?': ('optimizer shard', 0),
-    r'endured?': ('allowed, without improvement', 2),
-    r'nobody|everybody|somebody|anybody': ('the object that is meant', 49),
-    r'says?|said': ('report, show, predict', 186),
+    r'endured?': ('allowed, without improvement', 0),
+    r'nobody|everybody|somebody|anybody': ('the object that is meant', 19),
+    r'says?|said': ('report, show, predict', 52),
 }
 exempt = {'docs/glossary.md', 'tests/architecture/words_test.py'}
 suffixes = {'.cpp', '.h', '.py', '.sh', '.md', '.build', '.yaml', '.txt'}

@@ -91,7 +91,7 @@ TEST_CASE("resnet50 has as many parameters as torchvision's", "[configs]") {
   CHECK(result.out.find("25,557,032") != std::string::npos);
 }
 
-TEST_CASE("iris tells 27 of 30 flowers apart", "[iris]") {
+TEST_CASE("iris classifies 27 of 30 flowers correctly", "[iris]") {
   const std::string table = "/usr/lib/python3/dist-packages/sklearn/datasets/data/iris.csv";
   if (!fs::exists(table)) skip_test("no " + table + " (Debian's python3-sklearn)");
   const SmallRun run;

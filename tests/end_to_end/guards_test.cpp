@@ -99,16 +99,16 @@ TEST_CASE("a rank that is killed ends the run with 7 at once", "[guards]") {
   CHECK(result.err.find("error: a process was lost") != std::string::npos);
 }
 
-TEST_CASE("with --restarts a run goes on without the processes or the launcher that were lost, and ends well",
+TEST_CASE("with --restarts a run resumes without the processes or the launcher that were lost, and ends well",
           "[guards]") {
   struct Case {
     std::string flags, fault, ranks;
   };
   // MPICH's launcher kills those that are left before they can say so.
-  const bool all_are_told = setting_of_tests("MPIRUN").find("mpiexec") == std::string::npos;
+  const bool all_report = setting_of_tests("MPIRUN").find("mpiexec") == std::string::npos;
   const Case fault = GENERATE_COPY(
       Case{"--datapar -n 4", "KILL $(ranks '[13]')",
-           all_are_told ? "2 ranks (2 data x 1 model)" : "3 ranks (3 data x 1 model)"},
+           all_report ? "2 ranks (2 data x 1 model)" : "3 ranks (3 data x 1 model)"},
       Case{"--datapar -n 4", "KILL $(ranks 3)", "3 ranks (3 data x 1 model)"},
       Case{"--datapar -n 3", "KILL $(cat /proc/$run/task/*/children)", "2 ranks (2 data x 1 model)"},
       Case{"--mesh 2x2 -n 4 -s train.stall_timeout=1", "STOP $(ranks 3)", "2 ranks (1 data x 2 model)"});
@@ -125,7 +125,7 @@ TEST_CASE("with --restarts a run goes on without the processes or the launcher t
   INFO(result.out << result.err);
   CHECK(result.code == 0);
   CHECK(result.err.find("restart 1 of 1, with ") != std::string::npos);
-  // Ranks whose launcher was lost go on until they notice, on a busy machine to the end.
+  // Ranks whose launcher was lost continue until they notice, on a busy machine to the end.
   const bool is_finished = result.out.find("runs/a is finished") != std::string::npos;
   CHECK((is_finished || result.out.find(fault.ranks) != std::string::npos));
   CHECK((is_finished || result.out.find("saved runs/a ") != std::string::npos));

@@ -32,7 +32,7 @@ std::string timeless(const fs::path& run) {
 
 }  // namespace
 
-TEST_CASE("a run that was cut off goes on to the same files, wherever it goes on", "[resume]") {
+TEST_CASE("a run that was cut off resumes to the same files, wherever it resumes", "[resume]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=4", "-s", "train.log_every=1", "-o", "whole"}).code ==
           0);
@@ -63,7 +63,7 @@ TEST_CASE("a run that is finished says so, ends with 0 and changes nothing", "[r
   CHECK(read_text(run.path("runs/a/metrics.jsonl")) == before);
 }
 
-TEST_CASE("a run that goes on neither ends before where it is nor writes behind a link, and says so at once",
+TEST_CASE("a run that resumes neither ends before where it is nor writes behind a link, and says so at once",
           "[resume]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml"}).code == 0);
@@ -77,7 +77,7 @@ TEST_CASE("a run that goes on neither ends before where it is nor writes behind 
   fs::create_directory_symlink(run.path("elsewhere"), run.path("runs/a/checkpoints"));
   const ProgramResult linked = run.trainer({"runs/a", "-s", "train.epochs=2"});
   CHECK(linked.code == 1);
-  CHECK(linked.err.find("error: runs/a/checkpoints is a link: nothing is written behind it\n") == 0);
+  CHECK(linked.err.find("error: runs/a/checkpoints is a link, which is not followed\n") == 0);
   CHECK(read_text(run.path("runs/a/metrics.jsonl")) == metrics);
   CHECK(read_text(run.path("runs/a/config.yaml")) == config);
 }
@@ -91,7 +91,7 @@ TEST_CASE("a run without a checkpoint starts again at step 0", "[resume]") {
   CHECK(read_text(run.path("b") / kWeights) == read_text(run.path("runs/a") / kWeights));
 }
 
-TEST_CASE("a run of which a copy has lost the links goes on, and is evaluated, where it was", "[resume]") {
+TEST_CASE("a run of which a copy has lost the links resumes, and is evaluated, where it was", "[resume]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=2"}).code == 0);
   for (const char* link : {"last", "best"}) fs::remove(run.path("runs/a/checkpoints") / link);
@@ -102,7 +102,7 @@ TEST_CASE("a run of which a copy has lost the links goes on, and is evaluated, w
   CHECK(fs::read_symlink(run.path("runs/a/checkpoints/last")) == "step-15");
 }
 
-TEST_CASE("a run that was copied with links followed is evaluated, reported and goes on", "[resume]") {
+TEST_CASE("a run that was copied with links followed is evaluated, reported and resumes", "[resume]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=2"}).code == 0);
   REQUIRE(run.shell("cp -rL runs/a b").code == 0);
@@ -129,7 +129,7 @@ TEST_CASE("a run that was copied with links followed is evaluated, reported and 
   CHECK(run.shell("ls b/checkpoints").out == run.shell("ls runs/a/checkpoints").out);
 }
 
-TEST_CASE("a run that goes on changes no key that makes another run of it, and names those", "[resume]") {
+TEST_CASE("a run that resumes changes no key that makes another run of it, and names those", "[resume]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml"}).code == 0);
   const ProgramResult result = run.trainer(
@@ -157,7 +157,7 @@ TEST_CASE("an exact run keeps the engine of its checkpoint; any other run may ch
   CHECK(run.trainer({"runs/a", "--engine", "native", "-s", "train.epochs=3"}).code == 0);
 }
 
-TEST_CASE("a config.yaml that was edited is told with its key, and what may change may change there too",
+TEST_CASE("a config.yaml that was edited is reported with its key, and what may change may change there too",
           "[resume]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml"}).code == 0);
@@ -171,7 +171,7 @@ TEST_CASE("a config.yaml that was edited is told with its key, and what may chan
   CHECK(run.trainer({"runs/a"}).out.find("resumes after step 5\n") != std::string::npos);
 }
 
-TEST_CASE("a damaged checkpoint ends with 6 and the one before it, from which the run goes on", "[resume]") {
+TEST_CASE("a damaged checkpoint ends with 6 and the one before it, from which the run resumes", "[resume]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=4", "-o", "whole"}).code == 0);
   REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=3", "-o", "b"}).code == 0);
@@ -180,8 +180,8 @@ TEST_CASE("a damaged checkpoint ends with 6 and the one before it, from which th
   const ProgramResult result = run.trainer({"b", "-s", "train.epochs=4"});
   INFO(result.err);
   CHECK(result.code == 6);
-  CHECK(result.err.find("error: b/checkpoints/step-15/" + file +
-                        " is damaged: it is not as it was written\n") == 0);
+  CHECK(result.err.find("error: b/checkpoints/step-15/" + file + " is damaged: its checksum is wrong\n") ==
+        0);
   CHECK(run.trainer({"eval", "b/checkpoints/last"}).code == 6);
   const std::string before = "b/checkpoints/step-10";
   CHECK(result.err.find("trainer " + before) != std::string::npos);
@@ -199,7 +199,7 @@ TEST_CASE("a link to another run's checkpoint, or to its files, ends each comman
   fs::remove_all(run.path(link));
   fs::create_symlink(run.path(target), run.path(link));
   fs::remove(run.path("a/checkpoints/best"));
-  const std::string told = "error: " + link + " is a link to " + run.path(target).string();
+  const std::string message = "error: " + link + " is a link to " + run.path(target).string();
   const std::string metrics = read_text(run.path("a/metrics.jsonl"));
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"a", "-s", "train.epochs=3"},
@@ -212,7 +212,7 @@ TEST_CASE("a link to another run's checkpoint, or to its files, ends each comman
     const ProgramResult result = run.trainer(words);
     INFO(words.front() << ": " << result.err);
     CHECK(result.code == 6);
-    CHECK(result.err.find(told) == 0);
+    CHECK(result.err.find(message) == 0);
   }
   CHECK(read_text(run.path("a/metrics.jsonl")) == metrics);
   // Who names such a file himself may mean it.
@@ -221,7 +221,7 @@ TEST_CASE("a link to another run's checkpoint, or to its files, ends each comman
   CHECK(run.trainer({"eval", "mine"}).code == 0);
 }
 
-TEST_CASE("a configuration in a checkpoint that cannot be read is told as its damage", "[resume]") {
+TEST_CASE("a configuration in a checkpoint that cannot be read is reported as its damage", "[resume]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=2", "-q", "-o", "b"}).code == 0);
   const fs::path state = run.path("b/checkpoints/step-10/state.json");
@@ -236,7 +236,7 @@ TEST_CASE("a configuration in a checkpoint that cannot be read is told as its da
   CHECK(result.err.find("help: the checkpoint before it: trainer b/checkpoints/step-5") != std::string::npos);
 }
 
-TEST_CASE("data that changed since is told, and not learned from", "[resume]") {
+TEST_CASE("data that changed since is reported, and not learned from", "[resume]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml"}).code == 0);
   write_small_mnist(run.path("set"), 48, 20);
@@ -257,7 +257,7 @@ TEST_CASE("a second process in a run directory ends with a clear error", "[resum
   CHECK(result.err.find("error: runs/a is in use: another process trains in it") == 0);
 }
 
-TEST_CASE("a signal stops a run with a checkpoint, 130 and the command that goes on", "[resume]") {
+TEST_CASE("a signal stops a run with a checkpoint, 130 and the command that resumes it", "[resume]") {
   const SmallRun run;
   const std::string signal = GENERATE("TERM", "INT", "USR1");
   // Two ranks on a busy machine take a hundred times as long, on an idle one a signal must still come in
@@ -284,7 +284,7 @@ TEST_CASE("a signal stops a run with a checkpoint, 130 and the command that goes
   CHECK(read_text(run.path("runs/a") / kWeights) == read_text(run.path("whole") / kWeights));
 }
 
-TEST_CASE("a signal during an evaluation leaves it to the run that goes on", "[resume]") {
+TEST_CASE("a signal during an evaluation leaves it to the run that resumes", "[resume]") {
   const SmallRun run;
   write_small_mnist(run.path("set"), 40, 20'000);
   const std::string settings = " -s train.steps=6 -s train.log_every=1 -s train.evaluate={steps:\\ 2}";
@@ -314,7 +314,7 @@ TEST_CASE("a run stops by itself before its time is over", "[resume]") {
   CHECK(run.trainer({"a.yaml", "--walltime", "2:00"}).code == 2);
 }
 
-TEST_CASE("the command that goes on places the run as before, and guards it as before", "[resume]") {
+TEST_CASE("the command that resumes it places the run as before, and guards it as before", "[resume]") {
   const SmallRun run;
   // Of what was shown, and what config.yaml keeps, it says nothing.
   const ProgramResult result = run.shell(
@@ -375,7 +375,7 @@ TEST_CASE("on a disk that cannot be written a finished run says so, and another 
   CHECK(longer.err == "error: cannot write runs/a/command.txt: Read-only file system\n");
 }
 
-TEST_CASE("ranks that do not see the run directory leave the writing to rank 0, and go on", "[resume]") {
+TEST_CASE("ranks that do not see the run directory leave the writing to rank 0, and continue", "[resume]") {
   const SmallRun run;
   const std::string alone = "unshare -m sh -c 'mount -t tmpfs none runs && ";
   if (run.shell("mkdir runs && " + alone + "true'").code != 0) return;  // only root may

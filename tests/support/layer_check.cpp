@@ -51,7 +51,7 @@ void check_gradients(const std::string& layers, const Shape& sample, const Layer
     for (std::size_t i = 0; i < y.size(); ++i) sum += static_cast<double>(y[i]) * dy[i];
     return sum;
   };
-  const auto slopes = [&](std::span<float> numbers) {
+  const auto derivatives = [&](std::span<float> numbers) {
     std::vector<float> result;
     for (float& number : numbers) {
       const float middle = number;
@@ -71,11 +71,11 @@ void check_gradients(const std::string& layers, const Shape& sample, const Layer
   for (const Parameter& parameter : harness.parameters()) gradients.push_back(harness.gradient(parameter));
 
   INFO(layers << " on " << sample.text());
-  if (given.empty()) CHECK(relative_difference(dx, slopes(x)) < kTolerance);
+  if (given.empty()) CHECK(relative_difference(dx, derivatives(x)) < kTolerance);
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     const Parameter& parameter = harness.parameters()[i];
     INFO(parameter.name);
-    CHECK(relative_difference(gradients[i], slopes(harness.values(parameter))) < kTolerance);
+    CHECK(relative_difference(gradients[i], derivatives(harness.values(parameter))) < kTolerance);
   }
 }
 

@@ -31,8 +31,8 @@ class PoolSum final : public StatisticsReducer {
 };
 
 /// Layers built from YAML with their memory and parameters, run forward and backward, also for the gradient
-/// of their input. Rows are dealt to the workers in consecutive parts; numbers of samples are those of the
-/// rows.
+/// of their input. Rows are distributed to the workers in consecutive parts; numbers of samples are those of
+/// the rows.
 class LayerHarness {
  public:
   struct Options {

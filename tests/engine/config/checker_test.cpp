@@ -5,7 +5,7 @@
 namespace trainer {
 namespace {
 
-/// A sound run whose train section goes on with `lines`.
+/// A sound run whose train section resumes with `lines`.
 std::string with_train(const std::string& lines) {
   return "model: {layers: [relu]}\ntrain:\n  epochs: 1\n" + lines;
 }
@@ -25,9 +25,9 @@ TEST_CASE("an unknown key is shown in its line, with the key that was meant", "[
         "   = conv takes filters, kernel, stride, pad, bias, activation, name, init");
 }
 
-TEST_CASE("a letter O in a number is told from a zero", "[config]") {
+TEST_CASE("a letter O in a number is distinguished from a zero", "[config]") {
   CHECK(mistake_in(with_train("  optimizer: {sgd: {lr: O.01, momentum: 0.9}}\n")) ==
-        "error: `lr` wants a number, got a text\n"
+        "error: `lr` expects a number, got a text\n"
         "  --> a.yaml:4:25\n"
         "4 |   optimizer: {sgd: {lr: O.01, momentum: 0.9}}\n"
         "  |                         ^^^^ a letter O, not a zero?");
@@ -35,12 +35,12 @@ TEST_CASE("a letter O in a number is told from a zero", "[config]") {
 
 TEST_CASE("an override is a place too", "[config]") {
   CHECK(mistake_in(with_train(""), {"train.optimizer.sgd.lr=O.01"}) ==
-        "error: `lr` wants a number, got a text\n"
+        "error: `lr` expects a number, got a text\n"
         "  --> -s train.optimizer.sgd.lr=O.01\n"
         "help: a letter O, not a zero?");
 }
 
-TEST_CASE("all mistakes of a file are told together, in its order", "[config]") {
+TEST_CASE("all mistakes of a file are reported together, in its order", "[config]") {
   const std::string text = mistake_in(
       "train: {epochs: -1, bach: 5}\n"
       "model: {layers: [{conv: {filters: 0, kernel: 3}}, rely, dense]}\n");
@@ -59,14 +59,14 @@ TEST_CASE("all mistakes of a file are told together, in its order", "[config]") 
 TEST_CASE("a value of the wrong form or size is refused with what would be right", "[config]") {
   using Row = std::tuple<std::string, std::string>;
   const auto [lines, expected] = GENERATE(table<std::string, std::string>({
-      Row{"  batch: 010\n", "`batch` wants a whole number, got `010`"},
+      Row{"  batch: 010\n", "`batch` expects a whole number, got `010`"},
       Row{"  batch: 010\n", "^^^ without leading zeros"},
-      Row{"  batch: 0x10\n", "`batch` wants a whole number, got a text"},
-      Row{"  batch: 2.5\n", "`batch` wants a whole number, got `2.5`"},
+      Row{"  batch: 0x10\n", "`batch` expects a whole number, got a text"},
+      Row{"  batch: 2.5\n", "`batch` expects a whole number, got `2.5`"},
       Row{"  batch: \"5\"\n", "^^^ without the quotes"},
       Row{"  batch: 99999999999999999999\n", "`batch` is too large"},
       Row{"  batch: 1e400\n", "`batch` is too large"},
-      Row{"  batch: [1]\n", "`batch` wants a whole number, got a list"},
+      Row{"  batch: [1]\n", "`batch` expects a whole number, got a list"},
       Row{"  batch: 1_000\n", "digits only"},
       Row{"  batch: ~\n", "`batch` has no value"},
       Row{"  batch:\n", "4:3\n4 |   batch:\n  |   ^^^^^"},
@@ -74,32 +74,32 @@ TEST_CASE("a value of the wrong form or size is refused with what would be right
       Row{"  note:\n", "`note` has no value"},
       Row{"  note:\n", "`note: ~` switches it off"},
       Row{"  warmup: # later\n  note: x\n", "`warmup` has no value"},
-      Row{"  note: [a]\n", "`note` wants a text, got a list"},
-      Row{"  shuffle: yes\n", "`shuffle` wants true or false, got `yes`"},
+      Row{"  note: [a]\n", "`note` expects a text, got a list"},
+      Row{"  shuffle: yes\n", "`shuffle` expects true or false, got `yes`"},
       Row{"  shuffle: yes\n", "^^^ write `true`"},
       Row{"  shuffle: off\n", "^^^ write `false`"},
       Row{"  shuffle: Y\n", "^ write `true`"},
       Row{"  shuffle: 'true'\n", "without the quotes"},
       Row{"  optimizer: {sgd: {lr: 0}}\n", "`lr` must be above 0, got 0"},
-      Row{"  optimizer: {sgd: {lr: .inf}}\n", "`lr` wants a number, got a text"},
-      Row{"  optimizer: {sgd: {lr: true}}\n", "`lr` wants a number, got true"},
+      Row{"  optimizer: {sgd: {lr: .inf}}\n", "`lr` expects a number, got a text"},
+      Row{"  optimizer: {sgd: {lr: true}}\n", "`lr` expects a number, got true"},
       Row{"  optimizer: {sgd: {momentum: 1}}\n", "`momentum` must be at least 0 and below 1, got 1"},
       Row{"  optimizer: sdg\n", "unknown optimizer `sdg`"},
       Row{"  optimizer: sdg\n", "^^^ did you mean `sgd`?"},
       Row{"  optimizer: zzzzzz\n", "= known: adam, sgd"},
       Row{"  optimizer: {sgd: {}, adam: {}}\n", "one optimizer is one key, got `sgd` and `adam`"},
-      Row{"  optimizer: []\n", "`optimizer` wants the name of an optimizer, got a list"},
+      Row{"  optimizer: []\n", "`optimizer` expects the name of an optimizer, got a list"},
       Row{"  optimizer: {sgd: }\n", "`sgd` has no value"},
-      Row{"  optimizer: {sgd: 0.1}\n", "`sgd` wants a map of settings, got `0.1`"},
+      Row{"  optimizer: {sgd: 0.1}\n", "`sgd` expects a map of settings, got `0.1`"},
       Row{"  optimizer: {sgd: 0.1}\n", "^^^ write `sgd: {lr: 0.1}`\n   = sgd takes lr, momentum, nesterov"},
       Row{"  optimizer: {sgd:0.1}\n", "^^^^^^^ a space after the colon?"},
-      Row{"  warmup: 5\n", "`warmup` wants {epochs: n} or {steps: n}, got a text"},
+      Row{"  warmup: 5\n", "`warmup` expects {epochs: n} or {steps: n}, got a text"},
       Row{"  warmup: {epoch: 5}\n", "^^^^^ did you mean `epochs`?"},
       Row{"  warmup: {epochs: -1}\n", "`warmup` must be from 0 to 1000000000, got -1"},
       Row{"  evaluate: epohc\n", "^^^^^ did you mean `epoch`?"},
       Row{"  evaluate: {steps: 0}\n", "`evaluate` must be from 1 to 1e+12, got 0"},
       Row{"  evaluate: [1]\n",
-          "`evaluate` wants `epoch`, `end`, `never`, {epochs: n} or {steps: n}, got a list"},
+          "`evaluate` expects `epoch`, `end`, `never`, {epochs: n} or {steps: n}, got a list"},
       Row{"  metrics: accuracy\n", "^^^^^^^^ in brackets?"},
       Row{"  metrics: [accuracy, ~]\n", "`metrics[1]` has no value"},
       Row{"  steps: 4\n", "`steps` and `epochs` say one thing in two ways"},
@@ -114,14 +114,14 @@ TEST_CASE("a layer that is written wrongly is refused with what would be right",
       Row{"cnov: 3", "^^^^ did you mean `conv`?"},
       Row{"dense", "missing key `units` in dense"},
       Row{"dense", "= `units`: outputs"},
-      Row{"relu: 3", "`relu` wants a map of settings, got `3`\n  --> a.yaml:4:13"},
+      Row{"relu: 3", "`relu` expects a map of settings, got `3`\n  --> a.yaml:4:13"},
       Row{"relu:", "`relu` has no value"},
       Row{"relu: {slope: 1}", "= relu takes name, init"},
-      Row{"conv: {filters: 1, kernel: [1, 2, 3]}", "`kernel` wants 2 numbers, got 3"},
+      Row{"conv: {filters: 1, kernel: [1, 2, 3]}", "`kernel` expects 2 numbers, got 3"},
       Row{"conv: {filters: 1, kernel: 3, pad: smae}", "^^^^ did you mean `same`?"},
       Row{"conv: {filters: 1, kernel: 3, activation: rleu}", "`activation` must be `none`, `relu` or `tanh`"},
       Row{"dense: {units: 1, units: 2}", "key `units` is there twice"},
-      Row{"dense: {units: 1, name: [x]}", "`name` wants a text, got a list"},
+      Row{"dense: {units: 1, name: [x]}", "`name` expects a text, got a list"},
       Row{"dense: {units: 1, repeat: 0}", "`repeat` must be from 1 to 10000, got 0"},
       Row{"dense: {units: $unts}", "unknown name `$unts`"},
       Row{"dense: 1\n      name: x", "a setting of dense? then in its map"},
@@ -171,7 +171,7 @@ TEST_CASE("the top of a file is checked like the rest", "[config]") {
              Catch::Contains("missing key `epochs` or `steps` in train"));
   CHECK_THAT(mistake_in("model: {layers: [relu]}\ntrain:\n"), Catch::Contains("`train` has no value"));
   CHECK_THAT(mistake_in("model: {layers: [relu]}\ntrain: 3\n"),
-             Catch::Contains("`train` wants a map, got a text"));
+             Catch::Contains("`train` expects a map, got a text"));
 }
 
 TEST_CASE("whole numbers may be written as 1e3 or 5.0, decimals without a zero", "[config]") {
@@ -181,7 +181,7 @@ TEST_CASE("whole numbers may be written as 1e3 or 5.0, decimals without a zero",
   CHECK(tree_of(with_train("  batch: 5.0\n")).root().at("train").get<int>("batch") == 5);
 }
 
-TEST_CASE("what YAML 1.1 takes for a boolean is a text where a text is wanted", "[config]") {
+TEST_CASE("what YAML 1.1 takes for a boolean is a text where a text is expected", "[config]") {
   const std::string word = GENERATE("yes", "on", "NO", "true", "010", "1e3");
   CHECK(tree_of(with_train("  note: " + word + "\n")).root().at("train").get<std::string>("note") == word);
 }

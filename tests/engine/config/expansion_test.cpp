@@ -112,10 +112,10 @@ TEST_CASE("`<<` merges maps: own keys first, then the earlier map", "[config]") 
   CHECK(conv.get<int>("filters") == 9);
   CHECK(conv.get<std::vector<std::int64_t>>("kernel")[0] == 1);
   CHECK_FALSE(conv.get<bool>("bias"));
-  CHECK_THAT(mistake_in(with_layers("", "[{relu: {<<: 3}}]")), Catch::Contains("`<<` wants a map"));
+  CHECK_THAT(mistake_in(with_layers("", "[{relu: {<<: 3}}]")), Catch::Contains("`<<` expects a map"));
 }
 
-TEST_CASE("mistakes in variables, blocks and defaults are told where they are", "[config]") {
+TEST_CASE("mistakes in variables, blocks and defaults are reported where they are", "[config]") {
   using Row = std::tuple<std::string, std::string, std::string>;
   const std::string block = "blocks: {b: {args: {n: ~, m: 1}, layers: [{dense: $n}, {dropout: $m}]}}\n";
   const auto [before, layers, expected] = GENERATE_COPY(table<std::string, std::string, std::string>({
@@ -123,12 +123,12 @@ TEST_CASE("mistakes in variables, blocks and defaults are told where they are", 
       Row{"vars: {width: 3}\n", "[{dense: $widht}]", "^^^^^^ did you mean `$width`?"},
       Row{"vars: {a: $b, b: $a}\n", "[{dense: $a}]", "stands for itself"},
       Row{"vars: {a: ~}\n", "[{dense: $a}]", "`dense` has no value"},
-      Row{"vars: [a]\n", "[relu]", "`vars` wants a map, got a list"},
-      Row{"vars:\n", "[relu]", "`vars` wants a map, got nothing"},
+      Row{"vars: [a]\n", "[relu]", "`vars` expects a map, got a list"},
+      Row{"vars:\n", "[relu]", "`vars` expects a map, got nothing"},
       Row{block, "[{b: {m: 0.1}}]", "missing key `n` in b"},
       Row{block, "[b]", "missing key `n` in b"},
       Row{block, "[{b: {n: 1, k: 2}}]", "= b takes n, m, repeat, name, init"},
-      Row{block, "[{b: 3}]", "`b` wants a map of its arguments, got a text"},
+      Row{block, "[{b: 3}]", "`b` expects a map of its arguments, got a text"},
       Row{block, "[{b: }]", "`b` has no value"},
       Row{block, "[{b: {n: 1, repeat: 100000}}]", "`repeat` must be from 1 to 10000, got 100000"},
       Row{block, "[relu]", "nothing uses the block `b`"},
@@ -137,22 +137,22 @@ TEST_CASE("mistakes in variables, blocks and defaults are told where they are", 
       Row{"blocks: {b: {layers: [b]}}\n", "[b]", "block `b` contains itself"},
       Row{"blocks: {b: {layers: [{residual: [c]}]}, c: {layers: [b]}}\n", "[b]", "block `b` contains itself"},
       Row{"blocks: {b: {layres: [relu]}}\n", "[b]", "^^^^^^ did you mean `layers`?"},
-      Row{"blocks: {b: [relu]}\n", "[b]", "block `b` wants `layers`, got a list"},
-      Row{"blocks: {b: {layers: relu}}\n", "[b]", "`layers` wants a list, got a text"},
+      Row{"blocks: {b: [relu]}\n", "[b]", "block `b` expects `layers`, got a list"},
+      Row{"blocks: {b: {layers: relu}}\n", "[b]", "`layers` expects a list, got a text"},
       Row{"blocks: {relu: {layers: [relu]}}\n", "[relu]", "block `relu` has the name of a layer"},
       Row{"blocks: {b: {args: {name: 1}, layers: [relu]}}\n", "[b]", "argument `name` has a reserved name"},
       Row{"defaults: {initt: glorot}\n", "[relu]", "^^^^^ did you mean `init`?"},
       Row{"defaults: {name: x}\n", "[relu]", "unknown key `name` in defaults"},
       Row{"defaults: {conv: {bais: true}}\n", "[relu]", "unknown key `bais` in the defaults of conv"},
-      Row{"defaults: {conv: {bias: 3}}\n", "[relu]", "`bias` wants true or false"},
+      Row{"defaults: {conv: {bias: 3}}\n", "[relu]", "`bias` expects true or false"},
       Row{"defaults: {init: {normal: -1}}\n", "[relu]", "`std` must be above 0, got -1"},
-      Row{"", "$classes", "`layers` wants a list, but `$classes` is a number"},
+      Row{"", "$classes", "`layers` expects a list, but `$classes` is a number"},
   }));
   INFO(before << layers);
   CHECK_THAT(mistake_in(with_layers(before, layers)), Catch::Contains(expected));
 }
 
-TEST_CASE("a mistake in a block is told once, however often the block is used", "[config]") {
+TEST_CASE("a mistake in a block is reported once, however often the block is used", "[config]") {
   const std::string text =
       mistake_in(with_layers("blocks: {b: {layers: [{dense: -1}, {dense: x}]}}\n", "[b, {b: {repeat: 5}}]"));
   CHECK(text ==
@@ -160,13 +160,13 @@ TEST_CASE("a mistake in a block is told once, however often the block is used", 
         "  --> a.yaml:1:31\n"
         "1 | blocks: {b: {layers: [{dense: -1}, {dense: x}]}}\n"
         "  |                               ^^\n\n"
-        "error: `units` wants a whole number, got a text\n"
+        "error: `units` expects a whole number, got a text\n"
         "  --> a.yaml:1:44\n"
         "1 | blocks: {b: {layers: [{dense: -1}, {dense: x}]}}\n"
         "  |                                            ^");
 }
 
-TEST_CASE("a value of the wrong size that the data gives is told at the key that uses it", "[config]") {
+TEST_CASE("a value of the wrong size that the data gives is reported at the key that uses it", "[config]") {
   ConfigTree tree = layers_of("[{conv: {filters: 1, kernel: [$classes, 3]}}]");
   const Config conv = tree.root().at("model").items("layers")[0];
   CHECK_THROWS_AS(conv.get<std::vector<std::int64_t>>("kernel"), std::logic_error);

@@ -118,7 +118,7 @@ TEST_CASE("nesting as deep as real files need is accepted, deeper is not", "[con
   CHECK_THAT(mistake_in(nested(40)), Catch::Contains("nested deeper than 64 levels"));
 }
 
-TEST_CASE("a file of ten thousand mistakes tells the first fifty", "[config]") {
+TEST_CASE("a file of ten thousand mistakes reports the first fifty", "[config]") {
   std::string yaml = "model: {layers: [relu]}\ntrain: {epochs: 1}\n";
   for (int i = 0; i < 10'000; ++i) yaml += "wrong" + std::to_string(i) + ": 1\n";
   std::string message;
@@ -151,12 +151,12 @@ TEST_CASE("random bytes and damaged files never crash", "[config]") {
   }
 }
 
-TEST_CASE("a slip that YAML cannot parse is told by what was forgotten", "[config]") {
+TEST_CASE("a slip that YAML cannot parse is explained by what was forgotten", "[config]") {
   const auto [yaml, cause] = GENERATE(table<const char*, const char*>({
       {"model: {layers: [relu]}\ntrain:\n  epochs: 1\n  batch 128  # of all\n  note: x\n",
        "this line has no colon"},
       {"model: {layers: [relu]}\ntrain:\n  epochs: 1\n  batch:128\n  note: x\n",
-       "wants a space after its colon"},
+       "expects a space after its colon"},
       {"train: {epochs: 1}\nmodel\n  layers: [relu]\n", "the line before has no colon"},
       {"model:\n  layers:\n    - relu\n\t- relu\n", "this line is indented by a tab"},
       {"model: {layers: [{dense: {units: 1}]}\ntrain: {epochs: 1}\n", "is not closed"},

@@ -147,8 +147,8 @@ TEST_CASE("overrides reach variables, blocks and defaults", "[config]") {
 TEST_CASE("an override that leads nowhere is refused, with its text as the place", "[config]") {
   using Row = std::tuple<std::string, std::string>;
   const auto [text, expected] = GENERATE(table<std::string, std::string>({
-      Row{"train.epochs", "-s wants KEY=VALUE, got `train.epochs`"},
-      Row{"=3", "-s wants KEY=VALUE"},
+      Row{"train.epochs", "-s expects KEY=VALUE, got `train.epochs`"},
+      Row{"=3", "-s expects KEY=VALUE"},
       Row{"train..epochs=3", "not a path"},
       Row{"train.layers[x]=3", "not a path"},
       Row{"train.layers[1=3", "not a path"},
@@ -205,7 +205,7 @@ TEST_CASE("a base's maps merge, its lists are replaced, and another member repla
   CHECK(other.root().at("train").at("optimizer").type() == "adam");
 }
 
-TEST_CASE("a base that is missing, wrong or its own base is told at the key", "[config]") {
+TEST_CASE("a base that is missing, wrong or its own base is reported at the key", "[config]") {
   const TemporaryFolder folder;
   const std::string file = write(folder, "a.yaml", "base: nowhere.yaml\n");
   CHECK_THROWS_WITH(read(file), Catch::Contains("cannot read") && Catch::Contains("a.yaml:1:7"));
@@ -213,7 +213,7 @@ TEST_CASE("a base that is missing, wrong or its own base is told at the key", "[
   write(folder, "b.yaml", "base: a.yaml\n");
   CHECK_THROWS_WITH(read(file), Catch::Contains("has this file as its own base"));
   write(folder, "a.yaml", "base: [b.yaml]\n");
-  CHECK_THROWS_WITH(read(file), Catch::Contains("`base` wants the name of a file, got a list"));
+  CHECK_THROWS_WITH(read(file), Catch::Contains("`base` expects the name of a file, got a list"));
   write(folder, "a.yaml", "base: b.yaml\n");
   write(folder, "b.yaml", "model: {layers: [relu]}\ntrain: {epochs: x}\n");
   CHECK_THROWS_WITH(read(file), Catch::Contains("b.yaml:2:17"));

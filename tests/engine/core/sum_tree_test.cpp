@@ -61,7 +61,7 @@ TEST_CASE("leaves are added by levels, neighbours first", "[parallel]") {
   }
 }
 
-TEST_CASE("the sum has the same bits however the leaves are dealt out", "[parallel]") {
+TEST_CASE("the sum has the same bits however the leaves are distributed", "[parallel]") {
   for (const int count : {2, 3, 5, 8, 13}) {
     const auto leaves = random_leaves(count);
     const std::vector<float> expected = summed_by_levels(leaves);

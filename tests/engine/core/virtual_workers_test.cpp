@@ -26,7 +26,7 @@ TEST_CASE("normally each worker of each rank has one block", "[core]") {
       CHECK(blocks.of_worker(rank, worker) == Range{2 * rank + worker, 2 * rank + worker + 1});
 }
 
-TEST_CASE("a fixed number of blocks is dealt out whole, in order, and to no worker more than the most",
+TEST_CASE("a fixed number of blocks is distributed whole, in order, and to no worker more than the most",
           "[core]") {
   for (const int ranks : {1, 2, 3, 5, 8})
     for (const int threads : {1, 2, 3, 9})

@@ -339,7 +339,7 @@ TEST_CASE("sums round as if workers were added by twos, by rank and thread", "[p
   ThreadPool pool(2, true);
   Reduction reduction(mesh, pool, {0, 200'000}, {.crowded = true});
   reduction.reducer->begin();
-  // 1 + 2^-24 is 1, but 1 + 2^-23 is not: what the sum is tells which were added first.
+  // 1 + 2^-24 is 1, but 1 + 2^-23 is not: the sum shows which were added first.
   pool.run([&](int worker) {
     std::ranges::fill(reduction.window.gradients(worker), world.rank() + worker == 0 ? 1.f : 0x1p-24f);
     reduction.reducer->ready(worker, 0);

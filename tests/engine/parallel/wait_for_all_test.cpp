@@ -30,7 +30,7 @@ TEST_CASE("a disk may take longer than a rank may wait", "[parallel]") {
   world.heartbeat().set_patience(usual);
 }
 
-TEST_CASE("no rank goes on before all are done", "[parallel]") {
+TEST_CASE("no rank resumes before all are done", "[parallel]") {
   Communicator& world = test_world();
   const int slow = GENERATE(0, 1);
   if (slow >= world.size()) return;

@@ -35,7 +35,7 @@ struct Watched {
 
 }  // namespace
 
-TEST_CASE("a rank that waits too long is told, with what it waits for", "[watchdog]") {
+TEST_CASE("a rank that waits too long is reported, with what it waits for", "[watchdog]") {
   Watched watched(0.1);
   watched.heartbeat.set_step(12);
   Heartbeat::Waiting waiting(watched.heartbeat, "the sum", 3);
@@ -44,7 +44,7 @@ TEST_CASE("a rank that waits too long is told, with what it waits for", "[watchd
         "error: rank 1 on a has waited 0.1 s for rank 2 at the sum of bucket 3, in step 12");
 }
 
-TEST_CASE("before the first step, and without a bucket or a rank, less is told", "[watchdog]") {
+TEST_CASE("before the first step, and without a bucket or a rank, less is reported", "[watchdog]") {
   Watched watched(0.05);
   const Heartbeat::Waiting waiting(watched.heartbeat, "MPI_Init");
   CHECK(watched.next_bark() == "error: rank 1 on a has waited 0.05 s for MPI_Init, before the first step");
@@ -57,7 +57,7 @@ TEST_CASE("a rank that computes for long does not wait", "[watchdog]") {
   CHECK(watched.barked().empty());
 }
 
-TEST_CASE("many short waits are not a long one, and neither are inner ones that go on", "[watchdog]") {
+TEST_CASE("many short waits are not a long one, and neither are inner ones that continue", "[watchdog]") {
   Watched watched(0.4);
   const bool nested = GENERATE(false, true);
   std::optional<Heartbeat::Waiting> outer;
@@ -69,7 +69,7 @@ TEST_CASE("many short waits are not a long one, and neither are inner ones that 
   CHECK(watched.barked().empty());
 }
 
-TEST_CASE("a rank that does not answer while a disk works is told as soon as elsewhere", "[watchdog]") {
+TEST_CASE("a rank that does not answer while a disk works is reported as soon as elsewhere", "[watchdog]") {
   Watched watched(0.1);
   const Heartbeat::DiskWork work(watched.heartbeat, "the checkpoint");
   const Heartbeat::Waiting waiting(watched.heartbeat, "messages");

@@ -25,7 +25,7 @@ class Last(Output):
 
 
 class Truncated(Output):
-    """The state goes on over all steps, the gradient only over some."""
+    """The state resumes over all steps, the gradient only over some."""
 
     def __init__(self, recurrent, steps):
         super().__init__(recurrent)

@@ -92,7 +92,7 @@ TEST_CASE("a checkpoint that was being replaced when the process was killed gets
   put_back_replaced(folder.path() / "missing");
 }
 
-TEST_CASE("a copy that was made with links followed goes on, and has links again", "[training]") {
+TEST_CASE("a copy that was made with links followed resumes, and has links again", "[training]") {
   const TemporaryFolder folder;
   CheckpointFolder checkpoints(folder.path());
   save(checkpoints, checkpoint(10, 1), true);
@@ -141,8 +141,9 @@ TEST_CASE("a copy's checkpoint that is nowhere else stays when the run goes back
   CHECK(read_checkpoint(folder.path() / "step-20").model.at(0).values.at(0) == 2);
 }
 
-TEST_CASE("a directory in a link's place that is no copy of the checkpoint of its step is told, not removed",
-          "[training]") {
+TEST_CASE(
+    "a directory in a link's place that is no copy of the checkpoint of its step is reported, not removed",
+    "[training]") {
   const TemporaryFolder folder, other;
   CheckpointFolder checkpoints(folder.path()), others(other.path());
   save(checkpoints, checkpoint(10, 1), true);
@@ -156,7 +157,8 @@ TEST_CASE("a directory in a link's place that is no copy of the checkpoint of it
   CHECK(number_in(folder.path() / "step-10") == 1);
 }
 
-TEST_CASE("a damaged directory in a link's place is told with what is right, and not removed", "[training]") {
+TEST_CASE("a damaged directory in a link's place is reported with what is right, and not removed",
+          "[training]") {
   const TemporaryFolder folder;
   CheckpointFolder checkpoints(folder.path());
   for (const int step : {10, 20}) save(checkpoints, checkpoint(step, 1), true);
@@ -189,7 +191,8 @@ TEST_CASE("a run that goes back leaves later checkpoints until it comes to them 
   CHECK(read_checkpoint(folder.path() / "step-20").state.step == 20);
 }
 
-TEST_CASE("a run directory that is gone, or a link in its place, is told and not made again", "[training]") {
+TEST_CASE("a run directory that is gone, or a link in its place, is reported and not made again",
+          "[training]") {
   const TemporaryFolder folder;
   CheckpointFolder gone(folder.path() / "run" / "checkpoints");
   CHECK_THROWS_WITH(gone.begin(1), Catch::Contains("No such file or directory"));
@@ -248,9 +251,9 @@ TEST_CASE("a link that leads out of the folder is not followed", "[training]") {
   const fs::path link = folder.path() / name;
   fs::create_directory_symlink(elsewhere.path() / "step-1", link);
   CHECK(CheckpointFolder(folder.path()).last().empty());
-  const std::string told = link.string() + " is a link to " + (elsewhere.path() / "step-1").string() +
-                           ", not to a checkpoint beside it";
-  CHECK_THROWS_WITH(read_checkpoint(link), Catch::Contains(told));
+  const std::string message = link.string() + " is a link to " + (elsewhere.path() / "step-1").string() +
+                              ", not to a checkpoint beside it";
+  CHECK_THROWS_WITH(read_checkpoint(link), Catch::Contains(message));
   CHECK_THROWS_WITH(read_checkpoint(link), Catch::Contains("rm " + link.string()));
   fs::create_directory(folder.path() / "step-20");
   const std::string right = (name == "last" ? "ln -sfn step-20 " : "rm ") + link.string();
@@ -303,7 +306,7 @@ TEST_CASE("a checkpoint under the name of another step is damaged, and the one b
           Catch::Contains("the checkpoint before it: trainer " + (folder.path() / "step-10").string()));
 }
 
-TEST_CASE("a link to a checkpoint that is gone tells what is there and how to set it right", "[training]") {
+TEST_CASE("a link to a checkpoint that is gone reports what is there and how to set it right", "[training]") {
   const TemporaryFolder folder;
   CheckpointFolder checkpoints(folder.path(), 3);
   for (const int step : {8, 10, 20}) save(checkpoints, checkpoint(step, 1), false);

@@ -186,7 +186,7 @@ TEST_CASE("a resumed file that is a hard link leaves the other name as it was", 
   CHECK(lines_of(copy) == std::vector<std::string>{"1", "2", "4"});
 }
 
-TEST_CASE("a named pipe in a file's place is told, not waited for", "[training]") {
+TEST_CASE("a named pipe in a file's place is reported, not waited for", "[training]") {
   const TemporaryFolder folder;
   REQUIRE(::mkfifo((folder.path() / "lines").c_str(), 0666) == 0);
   CHECK_THROWS_WITH(LineFile(folder.path() / "lines", [](std::string_view) { return true; }),

@@ -50,8 +50,7 @@ TEST_CASE("a rank takes its shard of a file's tensors, and states whole", "[trai
   CHECK(states == std::vector<float>{7, 8});
 }
 
-TEST_CASE("layers that are told to begin anew keep their values, whatever the file holds of them",
-          "[training]") {
+TEST_CASE("layers that are excepted keep their values, whatever the file holds of them", "[training]") {
   const TemporaryFolder folder;
   const std::string path = write(
       folder,

@@ -26,7 +26,7 @@ TEST_CASE("gelu and its kin pass the gradient check where they are fused, with a
 
 TEST_CASE("softmax acts on each position of a map", "[layers]") { check_gradients("softmax", {2, 2, 3}); }
 
-TEST_CASE("relu6 is cut off at 0 and at 6, where its slope is 0", "[layers]") {
+TEST_CASE("relu6 is cut off at 0 and at 6, where its derivative is 0", "[layers]") {
   LayerHarness harness("relu6", {6}, {.rows = 1});
   CHECK(harness.forward(std::vector<float>{-1, 0, 0.5f, 5.5f, 6, 7}) ==
         std::vector<float>{0, 0, 0.5f, 5.5f, 6, 6});

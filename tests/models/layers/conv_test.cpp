@@ -55,7 +55,7 @@ TEST_CASE("operations are counted as two for each multiply-add", "[layers]") {
   CHECK(network.layers().flops() == 2 * (24 * 24 * 8 * 25 + 12 * 12 * 8 * 10));
 }
 
-TEST_CASE("conv1d passes the gradient check and wants a sequence", "[layers]") {
+TEST_CASE("conv1d passes the gradient check and expects a sequence", "[layers]") {
   check_gradients("conv1d: {filters: 4, kernel: 3, pad: same, dilation: 2}", {6, 3},
                   {.rows = 3, .workers = 2});
   check_gradients("conv1d: {filters: 2, kernel: 2, stride: 2, groups: 2, activation: tanh}", {5, 4});

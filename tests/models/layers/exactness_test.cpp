@@ -1,4 +1,4 @@
-// In exact mode no layer's bits depend on how the blocks of a batch are dealt to workers.
+// In exact mode no layer's bits depend on how the blocks of a batch are distributed to workers.
 #include <catch2/catch.hpp>
 #include <map>
 #include <string>

@@ -23,7 +23,7 @@ TEST_CASE("max_pool gives the same in evaluation as in training", "[layers]") {
   CHECK(harness.forward(x, Mode::evaluation) == harness.forward(x, Mode::training));
 }
 
-TEST_CASE("max_pool takes over the slope of the relu of a conv before it, with the same bits", "[layers]") {
+TEST_CASE("max_pool applies the mask of the relu of a conv before it, with the same bits", "[layers]") {
   const std::string pool = GENERATE("max_pool: 2", "max_pool: {size: 3, stride: 2, pad: 1}", "max_pool: 16");
   const Shape sample{18, 19, 2};
   LayerHarness run_collectively("conv: {filters: 5, kernel: 2, activation: relu}, " + pool, sample, {});
@@ -33,7 +33,7 @@ TEST_CASE("max_pool takes over the slope of the relu of a conv before it, with t
   RandomStream(1, "dy").fill_uniform(0, dy);
   const std::vector<float> y = run_collectively.forward(x);
   CHECK(y == apart.forward(x));
-  CHECK((std::ranges::count(y, 0.0f) > 0 || pool == "max_pool: 16"));  // windows that have no slope
+  CHECK((std::ranges::count(y, 0.0f) > 0 || pool == "max_pool: 16"));  // windows without a derivative
   CHECK(run_collectively.backward(dy) == apart.backward(dy));
   for (std::size_t i = 0; i < run_collectively.parameters().size(); ++i)
     CHECK(run_collectively.gradient(run_collectively.parameters()[i]) ==
@@ -57,7 +57,7 @@ TEST_CASE("pools that do not fit are errors", "[layers]") {
   CHECK_THROWS_WITH(layer_list("max_pool: 0"), Catch::Contains("size"));
 }
 
-TEST_CASE("l2_pool passes the gradient check, and a window of zeros has no slope", "[layers]") {
+TEST_CASE("l2_pool passes the gradient check, and a window of zeros has no derivative", "[layers]") {
   check_gradients("l2_pool: 2", {4, 5, 2}, {.rows = 3, .workers = 2});
   check_gradients("l2_pool: {size: 3, stride: 2, pad: 1}", {4, 5, 2});
   LayerHarness harness("l2_pool: 2", {2, 2, 1}, {.rows = 1});

@@ -18,7 +18,7 @@ TEST_CASE("positions pass the gradient check, alone and inside a residual", "[la
   check_gradients(layers, {4, 3}, {.rows = 3, .workers = 2});
 }
 
-TEST_CASE("positions want a sequence of vectors", "[layers]") {
+TEST_CASE("positions expect a sequence of vectors", "[layers]") {
   CHECK_THROWS_WITH(LayerHarness("positions", {5}, {}), Catch::Contains("a sequence of vectors"));
 }
 

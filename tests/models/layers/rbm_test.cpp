@@ -78,8 +78,9 @@ TEST_CASE("an rbm's gradient is what it imagines less what it sees, in the mean"
   CHECK(relative_difference(harness.gradient(parameters[2]), visible_bias) < 1e-4);
 }
 
-TEST_CASE("an rbm that learns by back-propagation, alone and there and back, has the slopes of its outputs",
-          "[rbm]") {
+TEST_CASE(
+    "an rbm that learns by back-propagation, alone and there and back, has the derivatives of its outputs",
+    "[rbm]") {
   const std::string layers = GENERATE("rbm: {units: 3, learn: backprop}, dense: 2",
                                       "rbm: {units: 3, learn: backprop}, reconstruct: rbm1",
                                       "rbm: {units: 3, learn: backprop}, rbm: {units: 2, learn: backprop}, "

@@ -22,7 +22,7 @@ TEST_CASE("recurrent layers pass the gradient check at lengths 1 and 2, and with
   check_gradients(type + ": 2", {length, 1}, {.rows = 2, .workers = 3});
 }
 
-TEST_CASE("rnn takes the function it is told", "[layers]") {
+TEST_CASE("rnn takes the function it is reported", "[layers]") {
   const std::string function = GENERATE("tanh", "sigmoid");
   check_gradients("rnn: {units: 3, activation: " + function + "}", {3, 2}, {.rows = 2});
 }
@@ -39,7 +39,7 @@ TEST_CASE("truncate lets no gradient pass from one stretch of steps to the one b
   CHECK(dx[6] != 0);
 }
 
-TEST_CASE("sequences that go on with the kept state are as one sequence that is truncated", "[layers]") {
+TEST_CASE("sequences that continue with the kept state are as one sequence that is truncated", "[layers]") {
   const std::string type = GENERATE("rnn", "lstm", "gru");
   const int workers = GENERATE(1, 2, 3);
   const std::string settings = "{units: 3, layers: 2, ";

@@ -54,7 +54,7 @@ TEST_CASE("gradients are called final from the last to the first, and then they 
   CHECK(looking.calls() >= 6);
 }
 
-TEST_CASE("gradients do not depend on whether somebody wants that of the input", "[network]") {
+TEST_CASE("gradients do not depend on whether somebody expects that of the input", "[network]") {
   const std::string layers =
       GENERATE(std::string(kNested), "dense: 3, relu, dense: 3", "relu, max_pool: 2, dense: 3",
                "batch_norm, dense: 3", "concat: [[dense: 3], [flatten]]",

@@ -21,7 +21,7 @@ struct BuiltLoss {
   std::unique_ptr<Loss> loss;
 };
 
-TEST_CASE("the gradient of a loss is its slope, times the scale", "[losses]") {
+TEST_CASE("the gradient of a loss is its derivative, times the scale", "[losses]") {
   const auto* const name =
       GENERATE("softmax_cross_entropy", "sigmoid_cross_entropy", "mse", "huber: 0.7", "cosine",
                "softmax_cross_entropy: {smoothing: 0.2, class_weights: [1, 0.5, 3]}");
@@ -31,7 +31,7 @@ TEST_CASE("the gradient of a loss is its slope, times the scale", "[losses]") {
   const std::vector<std::int32_t> labels{2, 0};
   const Targets targets{.labels = labels};
   constexpr float kScale = 0.25f, kStep = 1e-2f;
-  std::vector<float> dy(y.size()), slopes;
+  std::vector<float> dy(y.size()), derivatives;
   built.loss->evaluate({y.data(), shape}, targets, kScale, {dy.data(), shape});
   for (float& number : y) {
     const float middle = number;
@@ -40,10 +40,10 @@ TEST_CASE("the gradient of a loss is its slope, times the scale", "[losses]") {
     number = middle - kStep;
     const double below = built.loss->evaluate({y.data(), shape}, targets, 1, {});
     number = middle;
-    slopes.push_back(static_cast<float>(kScale * (above - below) / (2 * kStep)));
+    derivatives.push_back(static_cast<float>(kScale * (above - below) / (2 * kStep)));
   }
   INFO(name);
-  CHECK(relative_difference(dy, slopes) < 1e-3);
+  CHECK(relative_difference(dy, derivatives) < 1e-3);
 }
 
 TEST_CASE("a NaN or infinity among the outputs reaches the loss", "[losses]") {
@@ -132,15 +132,15 @@ TEST_CASE("two embeddings at one place have a finite gradient", "[losses]") {
   BuiltLoss("contrastive").loss->evaluate({y.data(), {1, 4}}, {.labels = labels}, 1, {dy.data(), {1, 4}});
   CHECK(dy == std::vector<float>(4));
   BuiltLoss("cosine").loss->evaluate({y.data(), {1, 4}}, {.labels = labels}, 1, {dy.data(), {1, 4}});
-  for (const float slope : dy) CHECK(std::isfinite(slope));
+  for (const float derivative : dy) CHECK(std::isfinite(derivative));
 }
 
-TEST_CASE("ctc finds the slope of every output, also where a target repeats a symbol or is empty",
+TEST_CASE("ctc finds the derivative of every output, also where a target repeats a symbol or is empty",
           "[losses]") {
   const BuiltLoss built("ctc");
   built.loss->setup({5, 3}, 0);
   const Shape shape{3, 5, 3};
-  std::vector<float> y(45), dy(45), slopes;
+  std::vector<float> y(45), dy(45), derivatives;
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(i * i % 17) / 8 - 1;
   const std::vector<float> values{1, 1, 2, 2, 0, 0, 0, 0, 0};
   const Targets targets{.values = {values.data(), {3, 3}}};
@@ -153,9 +153,9 @@ TEST_CASE("ctc finds the slope of every output, also where a target repeats a sy
     number = middle - kStep;
     const double below = built.loss->evaluate({y.data(), shape}, targets, 1, {});
     number = middle;
-    slopes.push_back(static_cast<float>((above - below) / kStep));
+    derivatives.push_back(static_cast<float>((above - below) / kStep));
   }
-  CHECK(relative_difference(dy, slopes) < 1e-3);
+  CHECK(relative_difference(dy, derivatives) < 1e-3);
   y[7] = kNan;
   CHECK(std::isnan(built.loss->evaluate({y.data(), shape}, targets, 1, {})));
 }

@@ -14,7 +14,7 @@ int ranks() { return test_world().size(); }
 bool is_last() { return test_world().rank() == ranks() - 1; }
 
 /// What all ranks learn when the last one has such a loss, and `worst` in its gradients at `place`.
-std::string told(double own_loss, std::size_t place, float worst) {
+std::string message(double own_loss, std::size_t place, float worst) {
   const std::vector<Parameter> parameters{{.name = "a.weight", .shape = {4}},
                                           {.name = "b.weight", .shape = {4}, .offset = 16}};
   std::vector<float> values(32, 1.f), gradients(32);
@@ -43,7 +43,7 @@ std::string told(double own_loss, std::size_t place, float worst) {
 TEST_CASE("the rank whose loss is NaN is named with its host", "[training]") {
   const std::string who =
       ranks() > 1 ? " (rank " + std::to_string(ranks() - 1) + " on " + host_name() + " saw it first)" : "";
-  CHECK(told(static_cast<double>(kNan), 30, 0) == "loss is NaN at epoch 2, step 7" + who);
+  CHECK(message(static_cast<double>(kNan), 30, 0) == "loss is NaN at epoch 2, step 7" + who);
 }
 
 TEST_CASE(
@@ -51,13 +51,13 @@ TEST_CASE(
     "[training]") {
   const std::string last = std::to_string(ranks() - 1);
   const std::string who = " (rank " + last + " on " + host_name() + " saw it first, in b.weight)";
-  CHECK(told(1, 17, kNan) ==
+  CHECK(message(1, 17, kNan) ==
         "a gradient is not finite at epoch 2, step 7" + (ranks() > 1 ? who : " (in b.weight)"));
 }
 
 TEST_CASE("where nothing but a sum is not finite, its parameter is named", "[training][2+ ranks]") {
-  CHECK(told(1, 2, kNan) == "a gradient is not finite at epoch 2, step 7 (rank 0 on " + host_name() +
-                                " saw it first, in a.weight)");
+  CHECK(message(1, 2, kNan) == "a gradient is not finite at epoch 2, step 7 (rank 0 on " + host_name() +
+                                   " saw it first, in a.weight)");
 }
 
 }  // namespace trainer

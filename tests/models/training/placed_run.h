@@ -27,7 +27,7 @@ constexpr const char* kRagged =
 constexpr const char* kSpoken =
     "[{gru: {units: 6, bidirectional: true}}, {conv1d: {filters: 7, kernel: 3, stride: 2, pad: 1, "
     "activation: tanh}}, {lstm: 6}, {dense: 5}]";
-/// State that goes on from batch to batch.
+/// State that resumes from batch to batch.
 constexpr const char* kStreams =
     "[{embedding: {units: 6, vocabulary: 10}}, {lstm: {units: 5, layers: 2, keep_state: true}}, {gru: "
     "{units: 6, keep_state: true}}, {dense: 10}]";
@@ -51,7 +51,7 @@ struct Work {
   std::string settings;  ///< YAML members of `train`
   std::string initial_weights = "";
   double mixup = 0;
-  const Checkpoint* from = nullptr;  ///< goes on from there; of world rank 0
+  const Checkpoint* from = nullptr;  ///< resumes from there; of world rank 0
 };
 
 bool takes_tokens(const std::string& layers);

@@ -1,4 +1,4 @@
-// A run that is stopped and goes on is held to the same run without a stop.
+// A run that is stopped and resumes is held to the same run without a stop.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -45,7 +45,7 @@ std::vector<Placement> some_placements(int ranks) {
 
 }  // namespace
 
-TEST_CASE("a run that goes on, in the middle of an epoch too, ends with the bits of one that never stopped",
+TEST_CASE("a run that resumes, in the middle of an epoch too, ends with the bits of one that never stopped",
           "[training]") {
   const int stop = GENERATE(1, 6, 8);
   const char* const layers = GENERATE(kLayers, kStreams);
@@ -64,7 +64,7 @@ TEST_CASE("a run that goes on, in the middle of an epoch too, ends with the bits
   }
 }
 
-TEST_CASE("a run that goes on keeps the mean of its weights and what its schedule has seen", "[training]") {
+TEST_CASE("a run that resumes keeps the mean of its weights and what its schedule has seen", "[training]") {
   const std::string settings = std::string(kAdam) +
                                ", ema: 0.9, accumulate: 2, evaluate: {steps: 1}, "
                                "schedule: {plateau: {patience: 1, factor: 0.5, threshold: 0.9}}";
@@ -81,7 +81,7 @@ TEST_CASE("a run that goes on keeps the mean of its weights and what its schedul
   }
 }
 
-TEST_CASE("a run goes on alike wherever its checkpoint was made", "[training]") {
+TEST_CASE("a run resumes alike wherever its checkpoint was made", "[training]") {
   const auto alone = solo();
   const Run whole = train(*alone, {}, {kLayers, std::string(kSgd) + ", steps: 12"});
   for (const Placement& first : some_placements(test_world().size())) {

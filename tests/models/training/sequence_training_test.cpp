@@ -1,4 +1,4 @@
-// Training on sequences: state that goes on from batch to batch, and padding.
+// Training on sequences: state that resumes from batch to batch, and padding.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <numeric>
@@ -12,7 +12,7 @@
 
 namespace trainer {
 
-TEST_CASE("a layer that keeps its state wants samples that follow one another, and no crosscheck",
+TEST_CASE("a layer that keeps its state expects samples that follow one another, and no crosscheck",
           "[training]") {
   const auto alone = solo();
   const auto build = [&](const std::string& data, const std::string& train) {
@@ -26,7 +26,7 @@ TEST_CASE("a layer that keeps its state wants samples that follow one another, a
   CHECK_NOTHROW(build("{streams: true}", ""));
   CHECK_THROWS_WITH(build("{}", ""), Catch::Contains("samples do not follow one another"));
   CHECK_THROWS_WITH(build("{streams: true}", ", exact: true, crosscheck: 5"), Catch::Contains("is gone"));
-  CHECK_THROWS_WITH(build("{streams: true}", ", accumulate: 2"), Catch::Contains("do not go on"));
+  CHECK_THROWS_WITH(build("{streams: true}", ", accumulate: 2"), Catch::Contains("do not continue"));
 }
 
 TEST_CASE("an evaluation carries kept states through the split and leaves training's as they were",

@@ -1,4 +1,4 @@
-#include "models/guards/memory_guard.h"
+#include "models/training/memory_guard.h"
 
 #include <fmt/format.h>
 
