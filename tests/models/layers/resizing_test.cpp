@@ -35,7 +35,8 @@ TEST_CASE("shapes and axes that make no sense are errors", "[layers]") {
   CHECK_THROWS_WITH(LayerHarness("reshape: [-1, -1]", {12}, {}), Catch::Contains("only one extent"));
   CHECK_THROWS_WITH(LayerHarness("permute: [1, 1]", {3, 4}, {}), Catch::Contains("each once"));
   CHECK_THROWS_WITH(LayerHarness("permute: [2, 1]", {12}, {}), Catch::Contains("it orders 2 extents"));
-  CHECK_THROWS_WITH(LayerHarness("adaptive_avg_pool: 4", {3, 5, 1}, {}), Catch::Contains("its output is 4x4"));
+  CHECK_THROWS_WITH(LayerHarness("adaptive_avg_pool: 4", {3, 5, 1}, {}),
+                    Catch::Contains("its output is 4x4"));
 }
 
 }  // namespace
