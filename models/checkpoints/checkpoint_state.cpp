@@ -151,8 +151,8 @@ Json parsed(std::string_view text) {
   try {
     return Json::parse(text, guard);
   } catch (const std::exception&) {
-    // The reason would only name a text that the user did not write.
-    Reader::fail("it is not the JSON that was written");
+    // Whatever does not parse is not what was summed; its text would mean nothing to the user.
+    Reader::fail("its checksum is wrong");
   }
 }
 
