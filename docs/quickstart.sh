@@ -2,6 +2,7 @@
 # From a bare Debian 12 to a trained network:
 #   sh docs/quickstart.sh        install the packages, build, train configs/mnist-small.yaml on 4 processes, install
 #   sh docs/quickstart.sh test   install the packages, build, run every test, also against MPICH
+# TRAINER_TEST_OPTIONS: Meson options of the tests, such as -Dreal_data=PATH.
 # Root or sudo is needed for packages only. Running it again does only what is left to do.
 set -eu
 
@@ -61,18 +62,10 @@ set_up() {
   quietly "$folder/setup.log" meson $verb "$folder" "$@"
 }
 
-# What a checkout may have beside it: a program that makes hosts, and real data.
-nearby_options() {
-  netlab=$(realpath -m ../shared/testbed/netlab/netlab)
-  [ ! -x "$netlab" ] || printf -- '-Dnetlab=%s ' "$netlab"
-  data=$(realpath -m ../shared/data)
-  [ ! -d "$data" ] || printf -- '-Dreal_data=%s ' "$data"
-}
-
 run_tests() {
   report "testing with Open MPI"
   meson test -C build --print-errorlogs --timeout-multiplier 4 </dev/null || true
-  set_up build-mpich -Dmpi=mpich $(nearby_options)
+  set_up build-mpich -Dmpi=mpich ${TRAINER_TEST_OPTIONS-}
   report "building what uses MPI against MPICH and testing it"
   meson test -C build-mpich --print-errorlogs --timeout-multiplier 4 --suite mpi --suite end-to-end </dev/null || true
   python3 tests/support/total.py build build-mpich
@@ -101,7 +94,7 @@ prefix=/usr/local
 mkdir -p build
 install_packages $packages
 options=
-[ "${1-}" != test ] || options=$(nearby_options)
+[ "${1-}" != test ] || options=${TRAINER_TEST_OPTIONS-}
 set_up build --prefix "$prefix" $options
 report "building (a few minutes the first time; see build/ninja.log)"
 if [ "${1-}" = test ]; then
