@@ -72,22 +72,22 @@ int run(Communicator& world, const std::vector<std::string>& words,
     if (arguments.ranks == 0) return;
     if (launched_by_environment().ranks > 0)
       throw Error(ExitCode::ranks, "--ranks inside an MPI job",
-                  "the launcher has started the processes: leave -n out");
+                  "the launcher has already started the processes: remove -n");
     check_before_launch(arguments);
   });
   if (arguments.verb != Verb::train) restore_interrupts();
   if (arguments.ranks > 0 && !is_launched()) return launch(arguments, start);
-  agree(world, program_facts(arguments));
+  preflight_check(world, program_facts(arguments));
   const int code = run_command({arguments, world, job_start(start)});
-  // A full disk under standard output shows only now; a run that was stopped and saved is that all the same.
+  // A full disk under standard output shows only now. A run that stopped and saved keeps its code.
   if (!flush_output() && code == 0) throw Error(ExitCode::failure, "cannot write standard output");
   return code;
 }
 
 /// In a process that `trainer -n` started. Only the first ranks send heartbeats: a few are enough.
 bool sends_heartbeats() {
-  constexpr int kMostSenders = 16;
-  return is_launched() && launched_by_environment().rank < kMostSenders;
+  constexpr int kMaxSenders = 16;
+  return is_launched() && launched_by_environment().rank < kMaxSenders;
 }
 
 }  // namespace

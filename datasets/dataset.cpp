@@ -19,6 +19,6 @@ void Dataset::read_targets(std::span<const std::int64_t>, Tensor) const {
   throw std::logic_error("values were read from a dataset whose targets are classes");
 }
 
-std::unique_ptr<Dataset> Dataset::stretch(double, double, bool) const { return nullptr; }
+std::unique_ptr<Dataset> Dataset::subset(double, double, bool) const { return nullptr; }
 
 }  // namespace trainer

@@ -60,7 +60,7 @@ class Dataset {
   virtual std::int64_t length(std::int64_t /*index*/) const { return info_.sample[0]; }
   /// The samples from one share of a text to another, 0 <= begin < end <= 1; null if samples are not cut from
   /// a text. Windows overlap no others of the result if `apart`. The dataset must outlive the result.
-  virtual std::unique_ptr<Dataset> stretch(double begin, double end, bool apart) const;
+  virtual std::unique_ptr<Dataset> subset(double begin, double end, bool apart) const;
 
   /// Bytes of memory that must be filled before samples can be read. The ranks of a host share them.
   virtual std::int64_t stored_bytes() const { return 0; }

@@ -68,10 +68,10 @@ void eval_command(const Job& job) {
     trained.emplace(open_trained(arguments.files.front(), arguments.overrides, work.mesh, work.pool));
     split = &split_of(trained->session().data(), arguments.split);
   });
-  agree(job.world, run_facts(trained->run));
+  preflight_check(job.world, run_facts(trained->run));
   Session& session = trained->session();
   load_samples(session);
-  BatchStatistics statistics(work.mesh, work.pool, true, session.exact_blocks());
+  BatchStatistics statistics(work.mesh, work.pool, true, session.exact_virtual_workers());
   session.network().attach(trained->values, {}, statistics);
   const Scores scores = evaluate(session, *split);
   if (!session.data().notice.empty()) job.warn("note: " + session.data().notice + "\n");

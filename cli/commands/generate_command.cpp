@@ -18,7 +18,7 @@ void score_next(Session& session, std::span<const Token> tokens, std::span<float
   constexpr std::int64_t kSample = 0;
   const auto length = static_cast<std::int32_t>(tokens.size());
   session.pool().run([&](int worker) {
-    const Range rows = session.blocks().rows(network.blocks_of(worker), 1);
+    const Range rows = session.virtual_workers().rows(network.virtual_workers_of(worker), 1);
     const Tensor x = network.input(worker, rows.count());
     if (rows.count() > 0) {
       std::ranges::fill(x.span(), 0.0f);
@@ -53,7 +53,7 @@ Token sampled_token(std::span<float> scores, double temperature, float uniform) 
 void generate_command(const Job& job) {
   const Arguments& arguments = job.arguments;
   if (job.world.size() > 1)
-    throw Error(ExitCode::ranks, "generate is for one process", "leave the launcher out");
+    throw Error(ExitCode::ranks, "generate is for one process", "start it without mpirun");
   MeshAndThreads work(job);
   const std::string& path = arguments.files.front();
   TrainedRun trained = open_trained(path, arguments.overrides, work.mesh, work.pool);
@@ -64,7 +64,7 @@ void generate_command(const Job& job) {
                 "trainer predict ...");
   std::vector<Token> tokens = tokenizer->encode(arguments.prompt);
   if (tokens.empty()) throw Error(ExitCode::usage, "--prompt is empty", "--prompt 'The '");
-  BatchStatistics statistics(work.mesh, work.pool, true, session.exact_blocks());
+  BatchStatistics statistics(work.mesh, work.pool, true, session.exact_virtual_workers());
   session.network().attach(trained.values, {}, statistics);
   const auto window = static_cast<std::size_t>(session.data().train->positions());
   const RandomStream random(session.settings().seed, "generate");

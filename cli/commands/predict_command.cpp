@@ -27,13 +27,13 @@ void check_kind(const Session& session, const std::string& run) {
                 "predict takes images, gray or coloured, of which each gets one answer");
 }
 
-/// Side of the part that is taken out of an image's middle: as where the model's own images come from.
+/// Side of the centre crop, relative to the largest one: that of the training images.
 double crop_of(const OpenRun& run) {
   const Config dataset = run.config.root().at("data").at("dataset");
   return dataset.type() == "image_folder" ? dataset.get<double>("crop") : 1;
 }
 
-/// What the model gives for each image, one after the other.
+/// The outputs of the model, (files, outputs).
 std::vector<float> outputs_of(const OpenRun& run, const std::vector<std::string>& files) {
   const Session& session = *run.session;
   Network& network = session.network();
@@ -48,7 +48,8 @@ std::vector<float> outputs_of(const OpenRun& run, const std::vector<std::string>
     samples.resize(static_cast<std::size_t>(std::min(batch, count - first)));
     std::iota(samples.begin(), samples.end(), first);
     session.pool().run([&](int worker) {
-      const Range rows = session.blocks().rows(network.blocks_of(worker), std::ssize(samples));
+      const Range rows =
+          session.virtual_workers().rows(network.virtual_workers_of(worker), std::ssize(samples));
       const auto mine = std::span<const std::int64_t>(samples).subspan(
           static_cast<std::size_t>(rows.first), static_cast<std::size_t>(rows.count()));
       const Tensor x = network.input(worker, rows.count());
@@ -70,7 +71,7 @@ std::vector<float> outputs_of(const OpenRun& run, const std::vector<std::string>
 void predict_command(const Job& job) {
   const Arguments& arguments = job.arguments;
   if (job.world.size() > 1)
-    throw Error(ExitCode::ranks, "predict is for one process", "leave the launcher out");
+    throw Error(ExitCode::ranks, "predict is for one process", "start it without mpirun");
   MeshAndThreads work(job);
   const std::string& path = arguments.files.front();
   const std::vector<std::string> files(arguments.files.begin() + 1, arguments.files.end());
@@ -80,7 +81,7 @@ void predict_command(const Job& job) {
   // Their mean and deviation are those of the training samples.
   if (!session.data().normalised.empty()) load_samples(session);
   if (!session.data().notice.empty()) job.warn("note: " + session.data().notice + "\n");
-  BatchStatistics statistics(work.mesh, work.pool, true, session.exact_blocks());
+  BatchStatistics statistics(work.mesh, work.pool, true, session.exact_virtual_workers());
   session.network().attach(trained.values, {}, statistics);
   const std::vector<float> outputs = outputs_of(trained.run, files);
   const std::string text = predictions_text(

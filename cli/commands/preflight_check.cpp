@@ -51,15 +51,15 @@ struct Side {
   std::set<std::string> hosts;
 
   std::string text() const {
-    constexpr std::size_t kMost = 8;
+    constexpr std::size_t kMax = 8;
     std::string line = ranks.size() > 1 ? "ranks " : "rank ";
-    for (std::size_t i = 0; i < std::min(ranks.size(), kMost); ++i)
+    for (std::size_t i = 0; i < std::min(ranks.size(), kMax); ++i)
       line += (i > 0 ? ", " : "") + std::to_string(ranks[i]);
-    if (ranks.size() > kMost) line += fmt::format(" and {} more", ranks.size() - kMost);
+    if (ranks.size() > kMax) line += fmt::format(" and {} more", ranks.size() - kMax);
     line += " on ";
     std::size_t named = 0;
     for (const std::string& host : hosts) {
-      if (named == kMost) return line + fmt::format(" and {} more hosts", hosts.size() - kMost);
+      if (named == kMax) return line + fmt::format(" and {} more hosts", hosts.size() - kMax);
       line += (named++ > 0 ? ", " : "") + host;
     }
     return line;
@@ -79,6 +79,7 @@ Error difference(const std::vector<CommonFact>& mine, const std::vector<nlohmann
     if (sides.size() == 1) continue;
     // The first line that differs is enough.
     std::vector<std::pair<const Side*, std::vector<std::string>>> texts;
+    texts.reserve(sides.size());
     for (const auto& [text, side] : sides) texts.emplace_back(&side, lines_of(text));
     std::ranges::sort(texts, {}, [](const auto& text) { return text.first->ranks.front(); });
     const auto line_of = [](const std::vector<std::string>& lines, std::size_t line) {
@@ -103,7 +104,7 @@ Error difference(const std::vector<CommonFact>& mine, const std::vector<nlohmann
 
 }  // namespace
 
-void agree(Communicator& world, const std::vector<CommonFact>& facts) {
+void preflight_check(Communicator& world, const std::vector<CommonFact>& facts) {
   if (world.size() == 1) return;
   std::uint64_t hash = 0;
   for (const CommonFact& fact : facts) hash = hash_of(hash, fact.text);
@@ -121,6 +122,7 @@ void agree(Communicator& world, const std::vector<CommonFact>& facts) {
   run_collectively(world, [&] {
     if (world.rank() != 0) return;
     std::vector<nlohmann::json> all;
+    all.reserve(texts.size());
     for (const auto& bytes : texts)
       all.push_back(nlohmann::json::parse(reinterpret_cast<const char*>(bytes.data()),
                                           reinterpret_cast<const char*>(bytes.data()) + bytes.size()));
@@ -157,7 +159,7 @@ std::vector<CommonFact> run_facts(const OpenRun& run) {
       {.name = "data",
        .text = data_text(data) + files,
        .code = ExitCode::data,
-       .help = "the same files on all hosts; data.path or TRAINER_DATA says where they are"},
+       .help = "the same files on all hosts; data.path or TRAINER_DATA names their folder"},
       {.name = "kernels",
        .text = engine_text() + " kernels",
        .code = ExitCode::ranks,

@@ -20,7 +20,7 @@ struct CommonFact {
 /// Throws the same Error on all ranks if a fact differs: it names the first such fact, and the ranks and
 /// hosts on each side. Every rank passes the same facts in the same order, or its list ends in a difference.
 /// Collective.
-void agree(Communicator& world, const std::vector<CommonFact>& facts);
+void preflight_check(Communicator& world, const std::vector<CommonFact>& facts);
 
 /// The build and the flags that decide how ranks communicate: to be compared first.
 std::vector<CommonFact> program_facts(const Arguments& arguments);

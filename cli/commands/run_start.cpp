@@ -5,6 +5,7 @@
 #include "cli/commands/find_run.h"
 #include "cli/launching/collective_errors.h"
 #include "cli/launching/restart.h"
+#include "cli/terminal/shell_line.h"
 #include "cli/terminal/text.h"
 #include "engine/config/source.h"
 #include "engine/math/engine.h"
@@ -35,7 +36,7 @@ std::optional<Resumed> find_resumed(const Arguments& arguments) {
       Resumed{.directory = RunDirectory(found.run, patience), .place = found.checkpoint}};
   // Before hours of training, not at their end.
   refuse_link(resumed->directory.checkpoints());
-  put_back_replaced(resumed->directory.checkpoints());
+  restore_replaced(resumed->directory.checkpoints());
   named_checkpoint(resumed->directory.checkpoints() / "best");
   if (resumed->place.empty()) resumed->place = newest_checkpoint(resumed->directory.checkpoints());
   if (!resumed->place.empty()) resumed->checkpoint = read_checkpoint(resumed->place);

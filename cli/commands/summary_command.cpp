@@ -33,8 +33,7 @@ std::vector<std::string> row_of(const Sequence::Entry& entry, const NetworkPlan&
           operations > 0 ? grouped(operations) : ""};
 }
 
-/// What one rank keeps: parameters, gradients, the optimizer's state of its slice,
-/// activations.
+/// Memory of one rank: parameters, gradients, the optimizer states of its shard, activations.
 std::string memory_lines(const Session& session, const Config& train) {
   const Network& network = session.network();
   const Mesh& mesh = session.mesh();
@@ -60,7 +59,7 @@ std::string summary(const OpenRun& run) {
   const std::vector<Sequence::Entry>& entries = network.layers().entries();
   for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
     if (!entry->config) continue;
-    // A layer that was cut may keep its bias in one that stands behind it.
+    // The bias of a sharded layer may belong to a BiasActivation that follows it.
     const auto next =
         std::find_if(entry + 1, entries.end(), [](const auto& other) { return other.config.has_value(); });
     const std::int64_t end = next == entries.end() ? network.plan().parameter_end() : next->first_parameter;

@@ -171,7 +171,7 @@ void time_command(const Job& job) {
     run.emplace(open_run({.file = file, .overrides = timing_overrides(arguments, *headers.session)},
                          work.mesh, work.pool));
   });
-  agree(job.world, run_facts(*run));
+  preflight_check(job.world, run_facts(*run));
   Session& session = *run->session;
   TrainingRun training(run->config.root(), session,
                        {.reducer = {.crowded = work.affinity.placement.crowded}});

@@ -13,6 +13,7 @@
 #include "cli/reports/header.h"
 #include "cli/reports/report.h"
 #include "cli/terminal/progress.h"
+#include "cli/terminal/shell_line.h"
 #include "cli/terminal/text.h"
 #include "engine/parallel/wait_for_all.h"
 #include "engine/system/stop_signals.h"
@@ -109,7 +110,7 @@ std::optional<RunDirectory> take_directory(const Job& job, const OpenRun& run, c
   const auto take = [&] {
     if (beginning.resumed) {
       Resumed& resumed = *beginning.resumed;
-      resumed.directory.go_on(description, resumed.checkpoint.state);
+      resumed.directory.resume(description, resumed.checkpoint.state);
       directory = std::move(resumed.directory);
     } else {
       directory.emplace(RunDirectory::Options{job.arguments.out, run_name(job.arguments)}, description);
@@ -122,7 +123,7 @@ std::optional<RunDirectory> take_directory(const Job& job, const OpenRun& run, c
   return directory;
 }
 
-/// `trainer report` can write a report that fails here.
+/// A failure is only a warning: `trainer report` can write the report later.
 void try_to_write_report(const Job& job, const std::string& run) {
   try {
     write_report(run);
@@ -160,7 +161,7 @@ int train_command(const Job& job) {
     run.emplace(open_run(beginning.config, work.mesh, work.pool));
     check_changes(*run, beginning);
   });
-  agree(job.world, run_facts(*run));
+  preflight_check(job.world, run_facts(*run));
   Session& session = *run->session;
   TrainingRun training(run->config.root(), session,
                        {.config = run->config.resolved_yaml(),
@@ -168,7 +169,7 @@ int train_command(const Job& job) {
                         .resumes = beginning.has_checkpoint,
                         .reducer = {.bucket_floats = arguments.bucket * kFloatsInKib,
                                     .crowded = work.affinity.placement.crowded},
-                        .asked_to_stop = StopSignals::asked,
+                        .asked_to_stop = StopSignals::received,
                         .deadline = deadline_of(job)});
   restore(job, beginning, training, session.settings().exact);
   if (training.is_finished()) {
@@ -179,7 +180,7 @@ int train_command(const Job& job) {
     return 0;
   }
   for (const std::string& note : run->config.notes()) job.warn("note: " + note + "\n");
-  // After the trainer: its gradients come first where shared memory is scarce.
+  // After the trainer, so that gradients get shared memory first if it is scarce.
   load_samples(session);
 
   std::optional<RunDirectory> directory = take_directory(job, *run, work.affinity, beginning);
@@ -187,7 +188,7 @@ int train_command(const Job& job) {
   std::vector<Observer*> observers;
   if (directory) {
     const std::string path = directory->path().string();
-    // The header contains the notice. A launcher may deliver standard error in the midst of the table.
+    // The notice is in the header: a launcher may mix standard error into the table.
     if (arguments.progress != ProgressMode::json && !arguments.quiet)
       job.print(
           Header{run_name(arguments), path, work.affinity, session, training, arguments.verbose}.text());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands/find_run.h"
+#include "cli/terminal/shell_line.h"
 #include "models/checkpoints/checkpoint.h"
 #include "models/checkpoints/weights.h"
 

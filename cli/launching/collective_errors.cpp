@@ -31,7 +31,7 @@ Failure current_failure() {
     return {ExitCode::failure,
             "error: not enough memory\nhelp: a smaller train.batch, or fewer processes on this host"};
   } catch (const std::system_error& failure) {
-    // That of a thread; nothing else throws it with this code.
+    // Only the start of a thread throws this code.
     if (failure.code() == std::errc::resource_unavailable_try_again)
       return {
           ExitCode::failure,
@@ -65,7 +65,7 @@ void run_collectively(Communicator& world, const std::function<void()>& work) {
     first = {code, theirs.substr(1)};
     first_rank = static_cast<int>(rank);
   }
-  // Work of rank 0 alone fails on rank 0 only: its number is no news.
+  // Rank 0 is not named: it also does work that no other rank does.
   if (failed < world.size() && first_rank > 0) first.text = with_rank(first_rank, first.text);
   world.broadcast(std::as_writable_bytes(std::span(&first.code, 1)), 0);
   if (first.code != ExitCode::ok) throw CollectiveError(first);
@@ -80,7 +80,7 @@ void end_after_failure(Communicator& world) {
     // Rank 0 reports a collective failure and ends this rank, unless it cannot.
     std::this_thread::sleep_for(std::chrono::seconds(10));
   } else {
-    // Rank 0 reports what all ranks found at the same time, and has ended this one by then.
+    // If all ranks failed alike, rank 0 reports it and ends this rank within that time.
     std::this_thread::sleep_for(std::chrono::seconds(1));
     print_message(with_rank(world.rank(), failure.text) + "\n");
   }

@@ -20,9 +20,9 @@ int openmp_threads() {
   int threads = 0;
   if (!text) return 0;
   const auto read = std::from_chars(text, text + std::strlen(text), threads);
-  if (read.ec == std::errc::result_out_of_range || threads > kMostThreads)
+  if (read.ec == std::errc::result_out_of_range || threads > kMaxThreads)
     throw Error(ExitCode::usage, fmt::format("OMP_NUM_THREADS={} is too large", text),
-                fmt::format("at most {}", kMostThreads));
+                fmt::format("at most {}", kMaxThreads));
   return std::max(threads, 0);
 }
 

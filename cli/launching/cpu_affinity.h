@@ -7,7 +7,7 @@
 
 namespace trainer {
 
-/// This rank's cores and threads, and what is the same on all ranks.
+/// This rank's cores and threads, and facts that are equal on all ranks.
 struct CpuAffinity {
   Placement placement;  ///< threads and crowded are the same on every rank
   int hosts = 1;

@@ -10,8 +10,7 @@ inline constexpr const char* kJobStartVariable = "TRAINER_START";
 void set_job_start(std::chrono::steady_clock::time_point start);
 
 /// In a launched process: when its job started, restarts included; else `own_start`. Exact on the launcher's
-/// host; another host counts from its own start and does not know how long the launcher took. No clock that
-/// can be set takes part.
+/// host; another host counts from its own start, without the time of the launcher. Uses monotonic clocks.
 std::chrono::steady_clock::time_point job_start(std::chrono::steady_clock::time_point own_start);
 
 }  // namespace trainer

@@ -21,6 +21,7 @@
 #include "cli/launching/rank_messages.h"
 #include "cli/launching/restart.h"
 #include "cli/terminal/output.h"
+#include "cli/terminal/shell_line.h"
 #include "cli/terminal/text.h"
 #include "engine/config/source.h"
 #include "engine/core/error.h"
@@ -35,7 +36,7 @@ constexpr const char* kSharedMemoryVariable = "TRAINER_SHARED_MEMORY";
 constexpr const char* kSharedMemory = "/dev/shm";
 constexpr int kStopped = static_cast<int>(ExitCode::interrupted);
 
-/// The folders of a job on this host: of the launcher's own files, and of those behind shared memory.
+/// The folders of a job on this host: the launcher's session files, and the files of shared memory.
 struct JobFolders {
   PrivateFolder session, shared_memory;
 
@@ -51,8 +52,8 @@ struct JobFolders {
 };
 
 [[noreturn]] void become_launcher(const LaunchCommand& command, const JobFolders& folders) {
-  // A group of its own: Ctrl-C then reaches it once, through this program. A second one would make it skip
-  // its clean-up.
+  // In a process group of its own, the launcher gets Ctrl-C once, from this program. A second SIGINT would
+  // make it skip its clean-up.
   ::setpgid(0, 0);
   prepare_launcher_for_signals();
   folders.session.keep_through_exec();
@@ -79,15 +80,16 @@ std::vector<std::string> forwarded_variables() {
 /// " on a and b"; empty if the launcher chooses.
 std::string hosts_text(const std::vector<HostShare>& hosts) {
   std::vector<std::string> names;
+  names.reserve(hosts.size());
   for (const HostShare& share : hosts) names.push_back(share.host);
   return names.empty() ? "" : " on " + listed(names, "and");
 }
 
-/// Launchers have codes of their own for a rank that did not end by itself: 137 and 205, or 9.
+/// Launchers return their own codes for a rank that was killed or lost: 137 and 205, or 9.
 bool means_lost(int code) { return code > static_cast<int>(ExitCode::lost) && code != kStopped; }
 
 /// The code of a run that a signal ended without a checkpoint: 128 + the signal as in a shell, but never 130,
-/// which stands for a saved run.
+/// which means a saved run.
 int stopped_unsaved(const fs::path& run) {
   const int signal = stop_signal(), shell_code = 128 + signal;
   const int code = shell_code == kStopped ? static_cast<int>(ExitCode::failure) : shell_code;
@@ -127,7 +129,7 @@ JobEnd run_launcher(const LaunchCommand& command, const JobFolders& folders) {
   JobEnd end;
   {
     const LauncherWatch watch(child, signs, output);
-    // The system keeps the number of a process that has not been waited for.
+    // WNOWAIT keeps the process id reserved while the watch may still signal it.
     siginfo_t information{};
     while (::waitid(P_PID, static_cast<id_t>(child), &information, WEXITED | WNOWAIT) < 0 && errno == EINTR)
       continue;
@@ -146,10 +148,10 @@ JobEnd run_launcher(const LaunchCommand& command, const JobFolders& folders) {
 /// The exit code of a run that ended in this way. Error(lost) when a process was lost.
 int exit_code(const JobEnd& end) {
   const RankReports& reports = end.reports;
-  // The launcher may have been ended with its ranks, which had saved by then.
+  // The ranks may have saved before a signal ended the launcher.
   if (reports.stopped) return kStopped;
   if (reports.stopped_unsaved) return static_cast<int>(ExitCode::failure);
-  // After a signal, a launcher may hide what its ranks returned.
+  // After a signal, a launcher may hide the exit code of its ranks.
   const bool is_sure = stop_signal() == 0 || reports.finished || launcher_keeps_codes();
   if (end.code == 0 && is_sure && !has_second_interrupt()) {
     if (end.has_lost_output) throw Error(ExitCode::failure, "cannot write standard output");
@@ -180,7 +182,7 @@ int launch(const Arguments& arguments, std::chrono::steady_clock::time_point sta
             ranks, words,
             {.variables = forwarded_variables(), .hosts = hosts, .session_folder = folders.session.path()}),
         folders);
-    // A job that broke down before it had a run leaves the run of the job before.
+    // A job that failed before it had a run directory resumes that of the job before.
     if (end.reports.run.empty()) end.reports.run = run;
     run = end.reports.run;
     std::string loss;
@@ -194,7 +196,7 @@ int launch(const Arguments& arguments, std::chrono::steady_clock::time_point sta
     ranks = ranks_to_resume_with(arguments, ranks, end.reports);
     if (!end.reports.hosts.empty()) hosts = end.reports.hosts;
     set_restart(run);
-    // A signal that came while no launcher ran.
+    // A signal may arrive while no launcher runs.
     if (stop_signal() != 0) return stopped_unsaved(run);
     print_message(fmt::format("warning: {}restart {} of {}, with {}{}\n", loss, restart, arguments.restarts,
                               counted(ranks, "process", "es"), hosts_text(hosts)));

@@ -12,7 +12,7 @@ LaunchCommand launch_command(int ranks, const std::vector<std::string>& argument
   return command;
 }
 
-// After a signal it returns 0 at times, whatever its ranks returned.
+// After a signal it may return 0 although its ranks returned another code.
 bool launcher_keeps_codes() { return false; }
 
 // MPICH removes its files as soon as all ranks have opened them.

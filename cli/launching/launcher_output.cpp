@@ -13,9 +13,9 @@
 namespace trainer {
 namespace {
 
-/// Messages hold no control characters, so no other line begins with this one.
+/// Begins a private line. Messages hold no control characters, so no other line begins with it.
 constexpr char kMark = '\x1c';
-/// Between two looks whether the launcher has ended.
+/// Between two checks whether the launcher has ended.
 constexpr int kPauseMilliseconds = 100;
 
 }  // namespace
@@ -31,7 +31,7 @@ LauncherOutput::LauncherOutput(std::function<void(const std::string&)> on_line)
       throw Error(ExitCode::failure, "cannot make a pipe: " + std::generic_category().message(errno));
     stream.read_end = Descriptor(ends[0]);
     stream.write_end = Descriptor(ends[1]);
-    // Launchers expect that a write waits.
+    // Launchers expect blocking writes.
     ::fcntl(ends[1], F_SETFL, 0);
   }
 }
@@ -45,7 +45,7 @@ void LauncherOutput::connect() const {
 }
 
 bool LauncherOutput::is_blocked() const {
-  // A user may have stopped the terminal.
+  // The user may have stopped the terminal (Ctrl-S).
   pollfd output{.fd = STDOUT_FILENO, .events = POLLOUT};
   return is_blocked_ || (::isatty(STDOUT_FILENO) == 1 && ::poll(&output, 1, 0) == 0);
 }
@@ -82,7 +82,7 @@ void LauncherOutput::listen(const std::stop_token& stop) {
 }
 
 void LauncherOutput::take(Stream& stream, std::string_view text) {
-  // What standard output carries may be bytes of a file.
+  // Standard output may be binary (predict --npy), so it has no private lines.
   if (stream.target == STDOUT_FILENO) return pass_on(stream, text);
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(stream.is_private ? '\n' : kMark), text.size());

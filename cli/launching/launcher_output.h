@@ -11,12 +11,11 @@
 
 namespace trainer {
 
-/// Passes on what an MPI launcher and its ranks write to standard output and standard error, and takes the
-/// lines out that are for this program alone. A terminal stays the launcher's standard output: ranks see its
-/// size then.
+/// Forwards standard output and standard error of an MPI launcher and its ranks, without the private lines,
+/// which are for this program. A terminal stays the launcher's standard output, so that ranks see its size.
 class LauncherOutput {
  public:
-  /// `text`, without control characters, as such a line.
+  /// `text`, which has no control characters, as a private line.
   static std::string private_line(const std::string& text);
 
   /// `on_line` receives each private line, from another thread, until finish() returns.

@@ -6,14 +6,14 @@ namespace trainer {
 
 // `trainer -n` forwards signals that stop a run to the MPI launcher.
 
-/// From now on this process notes SIGTERM, SIGINT, SIGUSR1, and SIGHUP and SIGPIPE unless they are ignored.
+/// Makes this process record SIGTERM, SIGINT, SIGUSR1, and SIGHUP and SIGPIPE unless they are ignored.
 void catch_stop_signals();
-/// The launcher that gets them, from forward_stop_signals() on; 0: none.
+/// The launcher that receives them from the first forward_stop_signals() on; 0: none.
 void set_signalled_launcher(pid_t launcher);
 /// In the launcher's process, before it becomes the launcher.
 void prepare_launcher_for_signals();
-/// Forwards what has come. To be called when the launcher has ranks, as often as one likes: a launcher that
-/// has only begun loses a signal, MPICH's may hang, and ranks that do not train yet die of it.
+/// Forwards the recorded signals. Call once the launcher has ranks, as often as needed: a launcher that is
+/// starting loses a signal (MPICH's may hang). A signal kills ranks that do not train yet.
 void forward_stop_signals();
 
 /// The last of those signals that came; 0: none.

@@ -11,12 +11,12 @@
 
 namespace trainer {
 
-/// What the ranks of a job show of themselves, by their lines to the launching program.
+/// Heartbeats and failures that the ranks of a job report in private lines to the launching program.
 class RankSigns {
  public:
-  /// Any private line. Returns true for a heartbeat, which means no more than that.
+  /// Counts a private line. Returns true if it is a heartbeat, which needs no further handling.
   bool note(const std::string& line);
-  /// Grows with each line.
+  /// The number of lines so far.
   int count() const { return count_; }
   /// True once a rank has reported that the job breaks down.
   bool is_ending() const { return is_ending_; }

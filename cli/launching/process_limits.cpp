@@ -32,13 +32,13 @@ bool is_threads_variable(const char* variable) {
 /// Starts this program again in this process, with OpenBLAS on one thread. Returns if that is done already or
 /// not possible.
 void restart_with_one_blas_thread() {
-  constexpr std::size_t kMost = 4096;
-  char* variables[kMost + 2];
+  constexpr std::size_t kMax = 4096;
+  char* variables[kMax + 2];
   std::size_t count = 0;
   for (char** variable = early_environment; *variable; ++variable) {
     if (std::strcmp(*variable, kOneThread) == 0) return;
     if (is_threads_variable(*variable)) continue;
-    if (count == kMost) return;
+    if (count == kMax) return;
     variables[count++] = *variable;
   }
   variables[count++] = const_cast<char*>(kOneThread);
@@ -88,7 +88,7 @@ void guard_start(int /*count*/, char** arguments, char** environment) {
 }  // namespace
 
 void prepare_stacks() {
-  // Threads get this stack whatever the limit is: their buffers lie on it, too.
+  // Independent of the limit: threads have buffers on their stacks, too.
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) == 0) {
     if (pthread_attr_setstacksize(&attributes, kStack) == 0) pthread_setattr_default_np(&attributes);

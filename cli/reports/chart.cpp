@@ -14,7 +14,7 @@ namespace trainer {
 namespace {
 
 constexpr double kWidth = 640, kHeight = 240, kLeft = 62, kRight = 628, kTop = 24, kBottom = 212;
-constexpr std::size_t kMostPoints = 200;
+constexpr std::size_t kMaxPoints = 200;
 
 /// Numbers from `low` to `high` on a line from `begin` to `end`.
 class Axis {
@@ -194,7 +194,7 @@ std::string svg_of(const Chart& chart) {
   Chart shown{.title = chart.title, .may_be_logarithmic = chart.may_be_logarithmic};
   Extent x, y;
   for (const Curve& curve : chart.curves) {
-    shown.curves.push_back(thinned(curve, kMostPoints));
+    shown.curves.push_back(thinned(curve, kMaxPoints));
     for (const Curve::Point& point : shown.curves.back().points) {
       x.add(point.x);
       y.add(point.y);

@@ -128,8 +128,8 @@ std::string classes(const RunLog& log) {
                       percent(counts[i][i], samples)});
     }
     text += fmt::format("<h2>{}, last evaluation</h2>\n", html_text(name));
-    constexpr std::size_t kMostInView = 20;
-    if (counts.size() <= kMostInView)
+    constexpr std::size_t kMaxInView = 20;
+    if (counts.size() <= kMaxInView)
       text += matrix(counts) + "<p></p>" + html_table(rows);
     else
       text += html_folded(fmt::format("precision and recall of {} classes", counts.size()), html_table(rows));
@@ -161,8 +161,8 @@ std::string weights(const fs::path& run, const RunLog& log) {
   const std::string checkpoint = fmt::format("checkpoints/step-{}", step);
   const fs::path file = run / checkpoint / "model.safetensors";
   std::error_code ignored;
-  constexpr std::uintmax_t kMostRead = std::uintmax_t{1} << 30;
-  if (!fs::exists(file, ignored) || fs::file_size(file, ignored) > kMostRead) return "";
+  constexpr std::uintmax_t kMaxRead = std::uintmax_t{1} << 30;
+  if (!fs::exists(file, ignored) || fs::file_size(file, ignored) > kMaxRead) return "";
   std::vector<std::vector<std::string>> rows{{"tensor", "shape", "elements", "root mean square", "largest"}};
   try {
     present_checkpoint(run / checkpoint);  // refuses links

@@ -22,7 +22,7 @@ double number_at(const Json& line, const char* key) {
                                                    : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// Loss and metrics: whatever a line has besides what every line has.
+/// The keys of loss and metrics: all keys of a line except those that every line has.
 std::vector<std::string> score_names(const Json& line) {
   const std::set<std::string> common{"step",       "epoch",      "split", "lr", "examples_per_second",
                                      "comm_share", "data_share", "time"};

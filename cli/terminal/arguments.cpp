@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cinttypes>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <map>
 
+#include "cli/terminal/shell_line.h"
 #include "cli/terminal/version.h"
 #include "engine/config/declared.h"
 #include "engine/config/source.h"
@@ -38,11 +38,12 @@ const std::map<std::string, Engine> kEngines{
 template <class Value>
 std::vector<std::string> names_of(const std::map<std::string, Value>& words) {
   std::vector<std::string> names;
+  names.reserve(words.size());
   for (const auto& [name, value] : words) names.push_back(name);
   return names;
 }
 
-constexpr std::int64_t kMostRanks = 1'000'000, kMostSteps = 1'000'000, kMostBucket = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxRanks = 1'000'000, kMaxSteps = 1'000'000, kMaxBucket = std::int64_t{1} << 40;
 
 /// CLI11's own check reports ranges of floating-point numbers.
 CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
@@ -95,7 +96,7 @@ class CommandLine {
   std::string file_, mesh_, walltime_, progress_ = "auto", engine_ = "auto";
   std::int64_t seed_ = 0;
   CLI::App app_{
-      "Trains the neural network that a YAML file describes, alone or as many processes under MPI."};
+      "Trains the neural network that a YAML file describes, in one process or in several under MPI."};
 };
 
 CommandLine::CommandLine(Arguments& arguments)
@@ -112,20 +113,19 @@ CommandLine::CommandLine(Arguments& arguments)
   add_placement(*train);
   add_engine(*train);
   add_settings(*train);
-  train->add_option("--seed", seed_, "The same as -s train.seed=SEED")
+  train->add_option("--seed", seed_, "Same as -s train.seed=SEED")
       ->type_name("SEED")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
   train
       ->add_option("--bucket", arguments_.bucket,
                    "KiB of gradients in one message (default: chosen for the model and a 10 Gbit/s link)")
       ->type_name("KIB")
-      ->check(whole_number(1, kMostBucket));
+      ->check(whole_number(1, kMaxBucket));
   train
-      ->add_option(
-          "--restarts", arguments_.restarts,
-          "With -n: resume up to K times from the last checkpoint when a process is lost, without it")
+      ->add_option("--restarts", arguments_.restarts,
+                   "With -n: after a lost process, resume from the last checkpoint without it, up to K times")
       ->type_name("K")
-      ->check(whole_number(0, kMostRanks));
+      ->check(whole_number(0, kMaxRanks));
   train->add_option("-o,--out", arguments_.out, "Run directory (default: runs/NAME, then NAME-2 ...)")
       ->type_name("DIR");
   train->add_option("--name", arguments_.name, "NAME of the run directory (default: the config's name)")
@@ -145,7 +145,7 @@ CommandLine::CommandLine(Arguments& arguments)
                  "Print more about the machine, the data and how gradients are sent")
       ->excludes(quiet);
 
-  CLI::App* check = command("check", "Print every mistake in configs; of the data it reads the headers only");
+  CLI::App* check = command("check", "Print every mistake in configs; of data files, read only the headers");
   check->add_option("CONFIG", arguments_.files, "YAML files")->required();
   add_settings(*check);
 
@@ -162,7 +162,7 @@ CommandLine::CommandLine(Arguments& arguments)
   time->add_option("CONFIG", file_, "The YAML file")->required();
   time->add_option("--steps", arguments_.steps, "Steps to time, after N steps of warm-up (default: 50)")
       ->type_name("N")
-      ->check(whole_number(1, kMostSteps));
+      ->check(whole_number(1, kMaxSteps));
   add_placement(*time);
   add_engine(*time);
   add_settings(*time);
@@ -199,7 +199,7 @@ CommandLine::CommandLine(Arguments& arguments)
   generate->add_option("--prompt", arguments_.prompt, "The text to continue")->type_name("TEXT")->required();
   generate->add_option("--tokens", arguments_.tokens, "Tokens to generate (default: 500)")
       ->type_name("N")
-      ->check(whole_number(1, kMostSteps));
+      ->check(whole_number(1, kMaxSteps));
   generate
       ->add_option("--temperature", arguments_.temperature,
                    "0: always the likeliest token; 1: the model's own probabilities (default: 0.8)")
@@ -240,13 +240,14 @@ void CommandLine::add_settings(CLI::App& command) {
                   "Override a key, repeatable: -s train.epochs=1 -s model.layers[0].conv.kernel=3")
       ->type_name("KEY=VALUE")
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
 }
 
 void CommandLine::add_placement(CLI::App& command) {
   command.add_option("-n,--ranks", arguments_.ranks, "Start N processes here (runs the MPI launcher)")
       ->type_name("N")
-      ->check(whole_number(1, kMostRanks));
+      ->check(whole_number(1, kMaxRanks));
   command.add_flag("-p,--datapar", arguments_.datapar, "Divide each batch among the processes")
       ->disable_flag_override();
   command.add_flag("-m,--modelpar", arguments_.modelpar, "Divide dense layers among the processes")
@@ -256,12 +257,12 @@ void CommandLine::add_placement(CLI::App& command) {
       .add_option("--ranks-per-node", arguments_.ranks_per_node,
                   "Treat K consecutive processes as a node (for tests)")
       ->type_name("K")
-      ->check(whole_number(1, kMostRanks));
+      ->check(whole_number(1, kMaxRanks));
   command
       .add_option("--threads", arguments_.threads,
                   "Threads of each process (default: OMP_NUM_THREADS, else cores / processes)")
       ->type_name("T")
-      ->check(whole_number(1, kMostThreads));
+      ->check(whole_number(1, kMaxThreads));
 }
 
 void CommandLine::add_engine(CLI::App& command) {
@@ -345,7 +346,7 @@ void CommandLine::check_leftovers(const CLI::App& command) const {
   const auto flag = std::find_if(leftovers.begin(), leftovers.end(),
                                  [](const std::string& word) { return word.starts_with("-"); });
   const std::string see = "trainer " + command.get_name() + " --help";
-  if (flag == leftovers.end()) fail("one argument too many: " + in_quotes(leftovers.front()), see);
+  if (flag == leftovers.end()) fail("unexpected argument " + in_quotes(leftovers.front()), see);
   const std::string name = flag->substr(0, flag->find('='));
   std::vector<std::string> known;
   for (const CLI::Option* option : command.get_options()) {
@@ -367,7 +368,7 @@ void CommandLine::check_values(const CLI::ParseError& mistake) const {
   if (flag && what.ends_with(" missing"))
     fail(name + " expects a value", fmt::format("{} {}", name, flag->get_type_name()));
   if (what.ends_with(" disallowed flag override"))
-    fail("--" + what.substr(0, what.find(' ')) + " takes no value", "leave = and what follows out");
+    fail("--" + what.substr(0, what.find(' ')) + " takes no value", "remove = and the text after it");
 }
 
 std::optional<MeshShape> mesh_shape(const std::string& text) {
@@ -434,28 +435,6 @@ void CommandLine::parse() {
     arguments_.overrides.push_back(fmt::format("train.seed={}", seed_));
 }
 
-bool is_plain(unsigned char letter) {
-  return letter < 128 && (std::isalnum(letter) || std::strchr("_./:=,@%+-", letter));
-}
-
-bool is_control(unsigned char letter) { return letter < 0x20 || letter == 0x7F; }
-
-/// The word as a shell reads it back, without control characters: plain, 'quoted' or $'with escapes'.
-std::string shell_word(const std::string& word) {
-  if (!word.empty() && std::ranges::all_of(word, is_plain)) return word;
-  const bool has_controls = std::ranges::any_of(word, is_control);
-  std::string text = has_controls ? "$'" : "'";
-  for (const char letter : word) {
-    if (is_control(static_cast<unsigned char>(letter)))
-      text += fmt::format("\\x{:02x}", static_cast<unsigned char>(letter));
-    else if (has_controls && (letter == '\'' || letter == '\\'))
-      text += std::string("\\") + letter;
-    else
-      text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  }
-  return text + "'";
-}
-
 }  // namespace
 
 Arguments parse_arguments(const std::vector<std::string>& words) {
@@ -494,12 +473,6 @@ MeshShape mesh_of(const Arguments& arguments, int ranks) {
 
 const char* name_of(Engine engine) {
   return engine == Engine::native ? "native" : engine == Engine::openblas ? "openblas" : "auto";
-}
-
-std::string shell_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
-  return line;
 }
 
 }  // namespace trainer

@@ -10,7 +10,7 @@
 namespace trainer {
 
 /// Threads of one process.
-inline constexpr int kMostThreads = 1024;
+inline constexpr int kMaxThreads = 1024;
 
 enum class Verb {
   message,
@@ -78,8 +78,5 @@ MeshShape mesh_of(const Arguments& arguments, int ranks);
 
 /// "native", as --engine takes it.
 const char* name_of(Engine engine);
-
-/// The words as one line for a shell, without control characters.
-std::string shell_line(const std::vector<std::string>& words);
 
 }  // namespace trainer

@@ -57,8 +57,8 @@ Choice choose(const std::vector<std::int64_t>& all, double share, const RandomSt
 /// Cuts a text: its beginning is for training, its end for validation.
 void cut_text(const Config& config, double fraction, double validation, Data& data) {
   const double border = fraction * (1 - validation);
-  data.train = data.samples->stretch(0, border, false);
-  if (validation > 0) data.validation = data.samples->stretch(border, fraction, true);
+  data.train = data.samples->subset(0, border, false);
+  if (validation > 0) data.validation = data.samples->subset(border, fraction, true);
   for (const auto* part : {&data.train, &data.validation})
     if (*part && (*part)->size() == 0)
       config.fail(validation > 0 ? "validation" : "fraction",

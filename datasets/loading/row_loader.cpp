@@ -7,9 +7,9 @@ namespace {
 
 /// Rows to keep prefetched: two batches, unless they are large.
 std::int64_t room_for(const Shape& sample, std::int64_t own_rows) {
-  constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
+  constexpr std::int64_t kMaxBytes = std::int64_t{256} << 20;
   const std::int64_t bytes = sample.size() * std::int64_t{sizeof(float)};
-  return std::max<std::int64_t>(1, std::min(2 * own_rows, kMostBytes / bytes));
+  return std::max<std::int64_t>(1, std::min(2 * own_rows, kMaxBytes / bytes));
 }
 
 }  // namespace

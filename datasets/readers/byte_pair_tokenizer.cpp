@@ -239,7 +239,7 @@ class BytePairTokenizer final : public Tokenizer {
   int vocabulary() const override { return static_cast<int>(texts_.size()); }
   std::vector<Token> encode(std::string_view text) const override {
     // Words repeat; long ones, which seldom do, are not cached.
-    constexpr std::size_t kLongestCached = 64, kMostCached = 1 << 20;
+    constexpr std::size_t kLongestCached = 64, kMaxCached = 1 << 20;
     std::unordered_map<std::string_view, std::vector<Token>> cache;
     WordEncoder encoder(merges_);
     std::vector<Token> tokens;
@@ -253,7 +253,7 @@ class BytePairTokenizer final : public Tokenizer {
       }
       auto found = cache.find(word);
       if (found == cache.end()) {
-        if (cache.size() >= kMostCached) cache.clear();
+        if (cache.size() >= kMaxCached) cache.clear();
         found = cache.emplace(word, std::vector<Token>()).first;
         encoder.encode(word, found->second);
       }

@@ -88,7 +88,7 @@ void ByteReader::finish() {
 }
 
 std::size_t ByteReader::inflate_into(std::span<std::uint8_t> bytes) {
-  constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
+  constexpr std::size_t kMax = std::numeric_limits<uInt>::max();
   std::size_t got = 0;
   while (got < bytes.size() && !ended_) {
     if (inflater_->avail_in == 0) {
@@ -97,7 +97,7 @@ std::size_t ByteReader::inflate_into(std::span<std::uint8_t> bytes) {
       if (inflater_->avail_in == 0) fail("gzip file is truncated", "the packed data ends too early");
     }
     inflater_->next_out = bytes.data() + got;
-    inflater_->avail_out = static_cast<uInt>(std::min(bytes.size() - got, kMost));
+    inflater_->avail_out = static_cast<uInt>(std::min(bytes.size() - got, kMax));
     const uInt room = inflater_->avail_out;
     const int result = inflate(inflater_.get(), Z_NO_FLUSH);
     got += room - inflater_->avail_out;

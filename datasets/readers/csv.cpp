@@ -15,7 +15,7 @@
 namespace trainer {
 namespace {
 
-constexpr std::size_t kMostClasses = 1 << 20;
+constexpr std::size_t kMaxClasses = 1 << 20;
 
 /// A table that has been read already.
 class CsvValues final : public ValueFiles {
@@ -36,7 +36,7 @@ class CsvValues final : public ValueFiles {
 std::vector<std::string> classes_of(const CsvTable& table) {
   const std::set<std::string> distinct(table.targets.begin(), table.targets.end());
   std::vector<std::string> classes(distinct.begin(), distinct.end());
-  if (classes.size() > kMostClasses)
+  if (classes.size() > kMaxClasses)
     table.fail(0, "too many classes", fmt::format("the target column has {} values", classes.size()));
   const auto number = [](const std::string& text, std::int64_t& value) {
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -224,7 +224,7 @@ CsvTable read_csv(const std::string& path, const CsvForm& form) {
   while (!csv.at_end()) {
     const std::vector<std::string>& fields = csv.next();
     if (!columns) {
-      columns.emplace(path, header_line, std::move(names), fields.size(), form);
+      columns.emplace(path, header_line, names, fields.size(), form);
       for (const std::size_t column : columns->targets()) table.target_columns.push_back(column + 1);
       table.columns = columns->inputs();
       if (table.columns == 0)

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint64_t kSeed = 20;
 constexpr int kPixels = kDigitSize * kDigitSize;
-constexpr int kSpanPieces = 4;           // straight lines for each part of a curve
-constexpr std::size_t kMostPoints = 16;  // of a stroke
+constexpr int kSpanPieces = 4;          // straight lines for each part of a curve
+constexpr std::size_t kMaxPoints = 16;  // of a stroke
 
 /// The random choices of one drawing, in the order of the calls.
 class Choices {
@@ -143,7 +143,7 @@ void draw_digit(DigitSplit split, std::int64_t index, std::span<std::uint8_t, kP
 
   DistanceMap map(radius + softness);
   for (const GlyphStroke& stroke : glyph) {
-    std::array<GlyphPoint, kMostPoints> placed;
+    std::array<GlyphPoint, kMaxPoints> placed;
     for (std::size_t i = 0; i < stroke.size(); ++i) {
       GlyphPoint point = stroke[i];
       if (i > 0 && i + 1 < stroke.size()) {  // ends stay where other strokes meet them
@@ -161,7 +161,7 @@ void draw_digit(DigitSplit split, std::int64_t index, std::span<std::uint8_t, kP
     const float cover =
         map.reached(i) ? std::clamp((radius + softness - map.distance(i)) / softness, 0.0f, 1.0f) : 0;
     const float value = ink * cover + grain_strength * (grain[i] - 0.5f);
-    pixels[i] = static_cast<std::uint8_t>(std::clamp(value, 0.0f, 1.0f) * 255 + 0.5f);
+    pixels[i] = static_cast<std::uint8_t>(std::floor(std::clamp(value, 0.0f, 1.0f) * 255 + 0.5f));
   }
 }
 

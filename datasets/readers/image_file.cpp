@@ -19,8 +19,8 @@ constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 28;
 
 std::string ImageDecoder::refusal(std::int64_t height, std::int64_t width, std::size_t bytes,
                                   std::int64_t densest) {
-  if (height * width > kMostPixels)
-    return fmt::format("{}x{} pixels; at most {} are read", height, width, kMostPixels);
+  if (height * width > kMaxPixels)
+    return fmt::format("{}x{} pixels; at most {} are read", height, width, kMaxPixels);
   if (height * width / densest > static_cast<std::int64_t>(bytes))
     return fmt::format("{}x{} pixels are more than {} bytes can hold", height, width, bytes);
   return "";

@@ -20,10 +20,10 @@ class ImageDecoder {
   /// Decodes `path` into `image` with 1 channel (gray) or 3. The content decides the format, not the name. A
   /// JPEG may be decoded at 1/2, 1/4 or 1/8 of its size if both sides keep at least `enough` pixels. EXIF
   /// orientation is ignored. Error(data) if the file is damaged, of another format, or has more than
-  /// kMostPixels.
+  /// kMaxPixels.
   void decode(const std::string& path, int channels, std::int64_t enough, Image& image);
 
-  static constexpr std::int64_t kMostPixels = std::int64_t{1} << 26;
+  static constexpr std::int64_t kMaxPixels = std::int64_t{1} << 26;
   /// Why an image of this size is not decoded from a file of `bytes`, each of which holds at most `densest`
   /// pixels; empty if it is decoded.
   static std::string refusal(std::int64_t height, std::int64_t width, std::size_t bytes,

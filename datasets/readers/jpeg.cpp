@@ -38,8 +38,8 @@ void note(j_common_ptr jpeg, int level) {
 
 /// A small progressive file could hold scans of the whole image without end.
 void limit_scans(j_common_ptr jpeg) {
-  constexpr int kMostScans = 200;
-  if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number > kMostScans) {
+  constexpr int kMaxScans = 200;
+  if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number > kMaxScans) {
     jpeg->err->msg_code = JERR_BAD_PROGRESSION;
     stop(jpeg);
   }

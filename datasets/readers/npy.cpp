@@ -204,7 +204,7 @@ class NpyReader final : public Reader {
                                   targets->is_integer() ? "" : " floats"));
       if (!one) info.positions = targets->shape().without_front().size();
       split.labels.resize(targets->shape().size());
-      targets->read_labels(split.labels, classes_ > 0 ? classes_ - 1 : kMostClasses - 1);
+      targets->read_labels(split.labels, classes_ > 0 ? classes_ - 1 : kMaxClasses - 1);
       if (classes_ == 0) classes_ = *std::ranges::max_element(split.labels) + 1;
       info.classes = classes_;
     } else {
@@ -249,7 +249,7 @@ class NpyReader final : public Reader {
     std::unique_ptr<ByteStream> bytes_;
   };
 
-  static constexpr std::int32_t kMostClasses = 1 << 20;
+  static constexpr std::int32_t kMaxClasses = 1 << 20;
 
   std::string name_, directory_, archive_path_;
   bool has_labels_, streamed_ = false;

@@ -80,7 +80,7 @@ class HeaderText {
     skip_spaces();
     std::string value;
     if (text_.starts_with('[')) {  // several fields in one element: the message names the type
-      header.descr = "[";
+      header.descr.emplace("[");
       int depth = 0;
       do {
         depth += text_[0] == '[' ? 1 : text_[0] == ']' ? -1 : 0;

@@ -8,8 +8,8 @@
 namespace trainer {
 
 void prefetch(const std::uint8_t* bytes, std::size_t count) {
-  constexpr std::size_t kLine = 64, kMost = 4096;  // the processor's own prefetcher loads the rest
-  for (std::size_t i = 0; i < std::min(count, kMost); i += kLine) __builtin_prefetch(bytes + i);
+  constexpr std::size_t kLine = 64, kMax = 4096;  // the processor's own prefetcher loads the rest
+  for (std::size_t i = 0; i < std::min(count, kMax); i += kLine) __builtin_prefetch(bytes + i);
 }
 
 void Pixels::fill(std::span<std::uint8_t> memory) {

@@ -92,8 +92,8 @@ const Registry<Reader, const ReaderContext&>::Add registered{
           list_of("target", "extents of a target of values, instead of classes",
                   integer("", "an extent").at_least(1))
               .optional(),
-          integer("train", "number of training samples").at_least(1).at_most(kMostSamples).fallback("1024"),
-          integer("test", "number of test samples").at_least(0).at_most(kMostSamples).fallback("128")}},
+          integer("train", "number of training samples").at_least(1).at_most(kMaxSamples).fallback("1024"),
+          integer("test", "number of test samples").at_least(0).at_most(kMaxSamples).fallback("128")}},
     [](const Config& config, const ReaderContext& context) {
       return std::make_unique<SyntheticReader>(config, context);
     }};

@@ -71,14 +71,14 @@ class Text final : public TextWindows {
 /// Error(data) if a packed file unpacks to far more than text does: a few megabytes could fill the memory of
 /// the host.
 void check_unpacked_size(const ByteReader& file) {
-  constexpr std::int64_t kAlways = std::int64_t{1} << 26, kMostPerByte = 64;
-  const std::int64_t limit = std::max(kAlways, kMostPerByte * file.stored_size());
+  constexpr std::int64_t kAlways = std::int64_t{1} << 26, kMaxPerByte = 64;
+  const std::int64_t limit = std::max(kAlways, kMaxPerByte * file.stored_size());
   if (file.is_packed() && file.size() > limit)
     file.fail("gzip file unpacks to more than the limit for texts",
               fmt::format(
                   "{} bytes from {}; the limit is {}: {} times the file, at least 64 MiB. A file that gunzip "
                   "has unpacked has no limit",
-                  file.size(), file.stored_size(), limit, kMostPerByte));
+                  file.size(), file.stored_size(), limit, kMaxPerByte));
 }
 
 std::string content_of(ByteReader& file) {

@@ -57,7 +57,7 @@ void TextWindows::read_labels(std::span<const std::int64_t> indices, std::span<s
   }
 }
 
-std::unique_ptr<Dataset> TextWindows::stretch(double begin, double end, bool apart) const {
+std::unique_ptr<Dataset> TextWindows::subset(double begin, double end, bool apart) const {
   const auto place = [](double share, std::int64_t count) {
     return std::llround(share * static_cast<double>(count));
   };

@@ -65,7 +65,7 @@ class TextWindows : public Dataset {
   std::int64_t length(std::int64_t index) const override { return range_of(index).length; }
   void read(std::span<const std::int64_t> indices, Tensor x) const override;
   void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override;
-  std::unique_ptr<Dataset> stretch(double begin, double end, bool apart) const override;
+  std::unique_ptr<Dataset> subset(double begin, double end, bool apart) const override;
 
  protected:
   const Cut& cut() const { return cut_; }

@@ -15,7 +15,7 @@ constexpr std::uint32_t kEndSignature = 0x06054b50, kEnd64Signature = 0x06064b50
                         kLocator64Signature = 0x07064b50, kCentralSignature = 0x02014b50,
                         kLocalSignature = 0x04034b50;
 constexpr std::size_t kEndSize = 22, kEnd64Size = 56, kLocator64Size = 20, kCentralSize = 46, kLocalSize = 30;
-constexpr std::uint64_t kLongestComment = 0xffff, kMostDirectory = 1 << 24, kBestRatio = 1032;
+constexpr std::uint64_t kLongestComment = 0xffff, kMaxDirectory = 1 << 24, kBestRatio = 1032;
 constexpr std::uint32_t kStored = 0, kDeflated = 8, kEncrypted = 1, kElsewhere = 0xffffffff;
 
 /// A little-endian integer of `count` bytes.
@@ -95,9 +95,9 @@ class ZipEntry final : public ByteStream {
   std::int64_t size() const override { return static_cast<std::int64_t>(entry_.size); }
   void read(std::span<std::uint8_t> bytes) override {
     if (unpack(bytes) < bytes.size()) fail("zip entry is truncated", "its data ends too early");
-    for (std::size_t first = 0; first < bytes.size(); first += kMost)
+    for (std::size_t first = 0; first < bytes.size(); first += kMax)
       checksum_ = static_cast<std::uint32_t>(
-          crc32(checksum_, bytes.data() + first, static_cast<uInt>(std::min(kMost, bytes.size() - first))));
+          crc32(checksum_, bytes.data() + first, static_cast<uInt>(std::min(kMax, bytes.size() - first))));
   }
   void finish() override {
     std::uint8_t extra;
@@ -111,7 +111,7 @@ class ZipEntry final : public ByteStream {
   std::string place() const override { return zip_.path() + ":" + entry_.name; }
 
  private:
-  static constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
+  static constexpr std::size_t kMax = std::numeric_limits<uInt>::max();
 
   std::size_t take(std::span<std::uint8_t> bytes) {
     const std::size_t count = std::min<std::uint64_t>(left_, bytes.size());
@@ -130,7 +130,7 @@ class ZipEntry final : public ByteStream {
         if (inflater_->avail_in == 0) fail("zip entry is truncated", "the packed data ends too early");
       }
       inflater_->next_out = bytes.data() + got;
-      const auto room = static_cast<uInt>(std::min(bytes.size() - got, kMost));
+      const auto room = static_cast<uInt>(std::min(bytes.size() - got, kMax));
       inflater_->avail_out = room;
       const int result = inflate(inflater_.get(), Z_NO_FLUSH);
       got += room - inflater_->avail_out;
@@ -156,7 +156,7 @@ class ZipEntry final : public ByteStream {
 
 ZipFile::ZipFile(const std::string& path) : path_(path), file_(path, ExitCode::data) {
   const Directory directory = find_directory(file_, *this);
-  if (directory.size > std::min(file_.size(), kMostDirectory) ||
+  if (directory.size > std::min(file_.size(), kMaxDirectory) ||
       directory.offset > file_.size() - directory.size)
     fail("zip archive is damaged", "its list of entries lies outside the file");
   std::vector<std::byte> bytes(directory.size);

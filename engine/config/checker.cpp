@@ -161,7 +161,7 @@ void Checker::check_either(const Setting& setting, Written value, const Place& k
   const Node& node = *value.node;
   const Setting* chosen = alternative(setting, node);
   if (chosen == nullptr) {
-    // Only one alternative with this form of YAML: its own message says more.
+    // If only one alternative has this form of YAML, its own message is more precise.
     const auto same_form = [&](const Setting& one) {
       switch (one.kind) {
         case Setting::Kind::section:
@@ -199,7 +199,7 @@ void Checker::check_either(const Setting& setting, Written value, const Place& k
 void Checker::unknown_member(const Setting& setting, const MemberChoice& choice) {
   if (setting.family_name == kLayerFamily && expansion_.is_block(choice.name)) {
     mistakes_.add(choice.place,
-                  "block " + in_quotes(choice.name) + " stands for a list of layers, here is one");
+                  "block " + in_quotes(choice.name) + " is a list of layers, but one layer is expected here");
     return;
   }
   const Catalog::Family& family = Catalog::all().at(setting.family_name);
@@ -314,11 +314,11 @@ void Checker::check_keys(const std::string& title, const Settings& settings, con
     const auto found = by_key.find(setting->name);
     const auto other = setting->excludes.empty() ? by_key.end() : by_key.find(setting->excludes);
     if (found != by_key.end() && other != by_key.end()) {
-      // Said once, at the later of the two.
+      // Reported once, at the later of the two.
       if (found->second->key_place.before(other->second->key_place)) continue;
       mistakes_.add(found->second->key_place,
-                    "`" + setting->name + "` and `" + setting->excludes + "` say one thing in two ways",
-                    "only one of them");
+                    "`" + setting->name + "` and `" + setting->excludes + "` exclude each other",
+                    "write only one of them");
     }
     if (found != by_key.end()) {
       child.present = true;
@@ -333,7 +333,7 @@ void Checker::check_keys(const std::string& title, const Settings& settings, con
         throw std::logic_error("the default of " + child.path + " is not valid");
     } else if ((setting->required || !setting->excludes.empty()) && suggested.count(setting->name) == 0) {
       const Setting* twin = setting->excludes.empty() ? nullptr : find_setting(settings, setting->excludes);
-      if (twin == nullptr || out.child(twin->name) == nullptr)  // else it was said with the first of the two
+      if (twin == nullptr || out.child(twin->name) == nullptr)  // else reported with the first of the two
         missing_key(title, *setting, twin, out);
     }
   }

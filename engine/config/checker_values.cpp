@@ -125,7 +125,7 @@ void Checker::check_duration(const Setting& setting, Written value, ConfigNode& 
   }
   Setting counted = setting;
   if (!counted.minimum) counted.at_least(0);
-  if (!counted.maximum) counted.at_most(entry.key == "epochs" ? kMostEpochs : kMostSteps);
+  if (!counted.maximum) counted.at_most(entry.key == "epochs" ? kMaxEpochs : kMaxSteps);
   counted.choices.clear();
   std::vector<Duration> durations;
   std::int64_t count = 0;

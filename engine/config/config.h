@@ -14,10 +14,10 @@ namespace trainer {
 struct ConfigNode;  // a checked, resolved node; see config_tree.h
 
 /// So that epochs times their steps are a number still.
-constexpr double kMostEpochs = 1e9, kMostSteps = 1e12;
+constexpr double kMaxEpochs = 1e9, kMaxSteps = 1e12;
 /// Of a batch and of a set: their products with the extents of a sample are checked, not those with each
 /// other.
-constexpr double kMostSamples = 1e12;
+constexpr double kMaxSamples = 1e12;
 
 /// A length of training: so many epochs, or so many steps.
 struct Duration {

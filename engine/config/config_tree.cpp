@@ -46,7 +46,7 @@ bool is_inside(const std::filesystem::path& file, const std::filesystem::path& f
   return end == folder.end() && differs != file.end();
 }
 
-/// But for what stands below them.
+/// Equal themselves; their children may differ.
 bool are_alike(const ConfigNode& one, const ConfigNode& other) {
   return one.present == other.present && one.type == other.type && one.value == other.value &&
          one.children.size() == other.children.size();
@@ -111,7 +111,7 @@ struct ConfigTree::State {
     chain.push_back(identity);
     const SourceText& below =
         keep({path, without_byte_order_mark(read_text(path, base.value.place)), SourceText::Origin::base});
-    return lay_over(load(below, chain), std::move(node), settings);
+    return merged(load(below, chain), std::move(node), settings);
   }
 
   std::vector<std::string> root_names() const {
@@ -195,6 +195,7 @@ void find_differences(const std::vector<const ConfigNode*>& nodes, const ValueOf
     const bool has_member = !first.type.empty() && first.path.ends_with(member);
     ConfigDifference difference{
         .path = first.path.substr(0, first.path.size() - (has_member ? member.size() : 0))};
+    difference.values.reserve(nodes.size());
     for (std::size_t tree = 0; tree < nodes.size(); ++tree)
       difference.values.push_back(nodes[tree]->present ? value_of(tree, *nodes[tree]) : "");
     found.push_back(std::move(difference));
@@ -202,6 +203,7 @@ void find_differences(const std::vector<const ConfigNode*>& nodes, const ValueOf
   }
   for (std::size_t child = 0; child < first.children.size(); ++child) {
     std::vector<const ConfigNode*> below;
+    below.reserve(nodes.size());
     for (const ConfigNode* node : nodes) below.push_back(&node->children[child]);
     find_differences(below, value_of, found);
   }
@@ -211,6 +213,7 @@ void find_differences(const std::vector<const ConfigNode*>& nodes, const ValueOf
 
 std::vector<ConfigDifference> differences(const std::vector<ConfigTree>& trees) {
   std::vector<const ConfigNode*> roots;
+  roots.reserve(trees.size());
   for (const ConfigTree& tree : trees) roots.push_back(&tree.state_->root);
   std::vector<ConfigDifference> found;
   if (roots.empty()) return found;

@@ -40,8 +40,8 @@ class ConfigTree {
   /// What a user should know about a sound configuration, a line each: overrides that replace another member.
   const std::vector<std::string>& notes() const;
 
-  /// Gives $classes and $vocab their value once the data is open; an empty value says that the data has none,
-  /// a mistake of the user where a key uses it. Reading such a key before is a logic_error.
+  /// Gives $classes and $vocab their value once the data is open; an empty value means that the data has
+  /// none, a mistake of the user where a key uses it. Reading such a key before is a logic_error.
   void define(const std::string& name, const std::string& value);
 
   /// Paths of the keys that have another value in `other`, but for those that may change when a run resumes.

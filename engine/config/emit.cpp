@@ -68,7 +68,7 @@ class Emitter {
   }
 
  private:
-  /// What stands behind `key:` or `-`, with its newline: in one line where it fits, else as a block.
+  /// The text after `key:` or `-`, with its newline: in one line if it fits, else as a block.
   std::string value(const ConfigNode& node, std::size_t column, std::size_t indent) {
     const std::string line = flow(node);
     if (column + 1 + line.size() <= kWidth || node.children.empty()) return " " + line + "\n";

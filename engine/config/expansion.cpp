@@ -8,7 +8,7 @@ namespace trainer {
 namespace {
 
 constexpr int kLongestChain = 32;  // of $x that stand for $y
-constexpr std::int64_t kMostRepeats = 10'000;
+constexpr std::int64_t kMaxRepeats = 10'000;
 
 const std::vector<std::string>& awaited_names() {
   static const std::vector<std::string> names{"classes", "vocab"};
@@ -160,8 +160,8 @@ std::int64_t Expansion::repeat_of(Written value) {
   std::int64_t count = 1;
   if (Misread misread = read_integer(node, count))
     mistakes_.add(node.place, "`repeat` " + misread.what, misread.hint);
-  else if (count < 1 || count > kMostRepeats)
-    mistakes_.add(node.place, "`repeat` must be from 1 to " + std::to_string(kMostRepeats) + ", got " +
+  else if (count < 1 || count > kMaxRepeats)
+    mistakes_.add(node.place, "`repeat` must be from 1 to " + std::to_string(kMaxRepeats) + ", got " +
                                   std::to_string(count));
   else
     return count;
@@ -263,8 +263,8 @@ void Expansion::define(const std::string& name, const std::string& value) {
 }
 
 void Expansion::spend(const Place& at) {
-  if (++spent_ <= kMostNodes) return;
-  mistakes_.add(at, "more than " + std::to_string(kMostNodes) + " values after blocks and repeats");
+  if (++spent_ <= kMaxNodes) return;
+  mistakes_.add(at, "more than " + std::to_string(kMaxNodes) + " values after blocks and repeats");
   mistakes_.raise();
 }
 

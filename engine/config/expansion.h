@@ -24,7 +24,7 @@ struct Scope {
   const Scope* caller = nullptr;
   std::string block;
   std::map<std::string, Written> args;
-  std::map<std::string, Shared> shared;  ///< `init` and the like, for layers that do not say
+  std::map<std::string, Shared> shared;  ///< defaults for layers without the key (`init`)
   std::string name;
   const Node* name_source = nullptr;
   int number = 0;  ///< this use among those that the same `name:` serves, from 1

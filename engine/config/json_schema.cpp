@@ -133,7 +133,7 @@ std::string scalar_definition(const Setting& setting) {
 }
 
 Json value_schema(const Setting& setting) {
-  // What stands beside $ref is ignored in draft-07, what stands beside allOf is not.
+  // draft-07 ignores keys beside $ref, but not beside allOf.
   const Json off = {{"type", "null"}};
   if (const std::string scalar = scalar_definition(setting); !scalar.empty()) {
     const Json form = can_be_off(setting) ? Json{{"anyOf", {reference_to(scalar), off}}}

@@ -84,30 +84,30 @@ std::string users_of(const std::string& family, const std::vector<Setting>& root
   return listed(users, "or");
 }
 
-/// What goes with every member: the family's own settings, and for layers `repeat`, which lists expand.
+/// The settings that every member takes: those of the family, and for layers `repeat`, which lists expand.
 std::vector<Setting> shared_settings(const std::string& name, const Catalog::Family& family) {
   std::vector<Setting> shared = family.shared;
   if (name == kLayerFamily)
-    shared.push_back(integer("repeat", "how many of it, one after the other").at_least(1).fallback("1"));
+    shared.push_back(integer("repeat", "number of copies in a row").at_least(1).fallback("1"));
   return shared;
 }
 
 const char* const kHead = R"(# Keys of a configuration
 
-The program makes this page from what its parts declare: `trainer schema --keys`.
-The same declarations check a file (`trainer check`), and give editors a schema (`trainer schema`).
+`trainer schema --keys` generates this page from the declarations of all keys. `trainer check` checks files
+against the same declarations, and `trainer schema` prints them as a JSON Schema for editors.
 
 **Values.** A *member* of a family (a layer, a loss, an optimizer ...) is its name alone, or a map with
-that one key: `relu`, `dense: {units: 10, bias: false}`. Where a member has a first setting, it can stand
-without its key: `dense: 10`. Where a setting takes one number for height and width, a list gives both:
-`kernel: [3, 5]`. Numbers are decimal (`0.1`, `1e-3`), truths are `true` and `false`, and nothing is
-guessed: a key that is unknown, written twice or without use is an error that says where.
+that one key: `relu`, `dense: {units: 10, bias: false}`. If a member has a primary setting, its value can
+stand alone: `dense: 10`. Where one number means both height and width, a list gives them separately:
+`kernel: [3, 5]`. Numbers are decimal (`0.1`, `1e-3`), booleans are `true` and `false`. A key that is
+unknown, duplicate or unused is an error with its file and line.
 
 **Variables.** `$name` stands for a value: an argument of the block around it, else an entry of `vars`,
-else `$classes` (or `$vocab`), which the data gives: `vars: {width: 64}`, then `dense: $width`.
+else `$classes` or `$vocab`, which follow from the data. With `vars: {width: 64}`, `dense: $width` has 64 units.
 
-**Blocks.** `blocks` names layers that are made of layers; `args` gives their arguments defaults, `~` means
-required. With `repeat` a layer or a block stands several times.
+**Blocks.** `blocks` defines layers that consist of layers. `args` lists their arguments with defaults; `~`
+means required. `repeat` inserts a layer or a block several times.
 
     blocks:
       unit:
@@ -116,18 +116,18 @@ required. With `repeat` a layer or a block stands several times.
     model:
       layers: [{unit: {filters: 16, repeat: 2}}, {dense: 10}]
 
-**Defaults.** `defaults` holds settings for all layers, `init`, or for all of a type:
-`defaults: {init: he, conv: {bias: false}}`. What a layer itself says goes first.
+**Defaults.** `defaults` holds settings for all layers (`init`) or for all layers of a type:
+`defaults: {init: he, conv: {bias: false}}`. A layer's own setting overrides a default.
 
-**Files.** `base: other.yaml` begins with another file, named from this file's folder: maps merge, lists
-and everything else replace, and so does a member of another name. It lies in the folder of the file that is
-run, or below. Keys that begin with `x-` at the top
-are free, for anchors (`&name`, `*name`) and merges (`<<: *name`).
+**Files.** `base: other.yaml` inherits another file; its path is relative to this file. Maps merge. Lists,
+other values and members of another name replace the inherited value. Base files must be in the folder of the
+configuration or below it. Top-level keys that begin with `x-` are free, for anchors (`&name`, `*name`) and
+merges (`<<: *name`).
 
-**Command line.** `-s KEY=VALUE` changes one key of the file and is checked like it:
+**Command line.** `-s KEY=VALUE` changes one key and is checked like the file:
 `-s train.optimizer.sgd.lr=0.1`, `-s model.layers[2].conv.kernel=3`, `-s vars.width=64`. VALUE is YAML and
-replaces what was there. `~` switches off a key without a default, here and in a file: `-s train.warmup=~`.
-Layers are counted from 0, as the file lists them.
+replaces the old value. `~` switches off a key without a default, here and in a file: `-s train.warmup=~`.
+Layers are counted from 0.
 
 )";
 

@@ -24,7 +24,7 @@ Keys keys_of_member(const Catalog::Family& family, const std::string& name) {
   return member == family.members.end() ? Keys{} : Keys{member_settings(family, member->second)};
 }
 
-/// The keys of a map that is no setting's value: below `defaults` and `blocks` there are layers all the same.
+/// The keys of a map that is no value of a setting: maps below `defaults` and `blocks` hold layers, too.
 Keys keys_below(const Keys& keys, const std::string& key) {
   static const Setting layers_of_block = list_of("layers", "", family("", "", kLayerFamily));
   const Catalog::Family& layer = Catalog::all().family(kLayerFamily);
@@ -144,8 +144,8 @@ class Override {
   }
 
  private:
-  [[noreturn]] void fail(std::string what, std::string hint = "") const {
-    throw Error(ExitCode::usage, {diagnostic_at(place_, std::move(what), std::move(hint))});
+  [[noreturn]] void fail(std::string what, const std::string& hint = "") const {
+    throw Error(ExitCode::usage, {diagnostic_at(place_, std::move(what), hint)});
   }
 
   Node read(const std::string& yaml, SourceText::Origin origin) {
@@ -255,7 +255,7 @@ class Override {
   }
 
   [[noreturn]] void nothing_below(std::size_t at) const {
-    fail(in_quotes(path_to(at - 1)) + " is one value, nothing lies below it");
+    fail(in_quotes(path_to(at - 1)) + " is one value without keys");
   }
 
   void set_in_list(Node& node, const Setting* setting, std::size_t at) {
@@ -302,7 +302,7 @@ class Override {
 
 }  // namespace
 
-Node lay_over(Node below, Node over, const std::vector<Setting>& root) {
+Node merged(Node below, Node over, const std::vector<Setting>& root) {
   return lay_maps(std::move(below), std::move(over), {pointers(root), Keys::Map::root});
 }
 

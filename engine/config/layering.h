@@ -9,9 +9,9 @@
 
 namespace trainer {
 
-/// Lays `over` on `below`: maps merge, lists and scalars replace, and a family's value that names another
-/// member replaces the whole value.
-Node lay_over(Node below, Node over, const std::vector<Setting>& root);
+/// `below` overridden by `over`: maps merge, lists and scalars replace, and a family's value that names
+/// another member replaces the whole value.
+Node merged(Node below, Node over, const std::vector<Setting>& root);
 
 /// Puts one `-s path=value` into the tree; the new nodes have the override as their place. Throws
 /// Error(usage) when the path leads nowhere; a wrong key at its end is the checker's to find. What is

@@ -10,8 +10,8 @@
 namespace trainer {
 
 // What one run's YAML may hold at most; far above any real file, far below what would hurt.
-constexpr std::size_t kMostBytes = 1 << 20;
-constexpr std::size_t kMostNodes = 100'000;
+constexpr std::size_t kMaxBytes = 1 << 20;
+constexpr std::size_t kMaxNodes = 100'000;
 constexpr std::size_t kDeepestNode = 64;
 
 struct NodeEntry;
@@ -37,7 +37,7 @@ struct Node {
 
   const NodeEntry* find(std::string_view key) const;
   NodeEntry* find(std::string_view key);
-  /// "a text", "a list" ...: what a message says was there.
+  /// The node's form for messages: "a text", "a list" ...
   std::string form_name() const;
 };
 

@@ -23,7 +23,9 @@ class Catalog {
   static Catalog& all();
 
   Family& family(const std::string& name) { return families_[name]; }
-  /// Throws logic_error for a family that nobody declared.
+  /// Returns the member's name. Throws logic_error for a name that the family has already.
+  std::string add(const std::string& family, Declaration member);
+  /// Throws logic_error for a family without a declaration.
   const Family& at(const std::string& name) const;
   const std::map<std::string, Family>& families() const { return families_; }
 
@@ -39,24 +41,30 @@ class Registry {
   using Make = std::function<std::unique_ptr<Product>(const Config&, Context...)>;
 
   /// A namespace-scope object of this type in a member's .cpp adds the member before main().
-  struct Add {
-    Add(Declaration declaration, Make make) {
-      const std::string name = declaration.name;
-      Catalog::all().family(Product::kFamily).members.emplace(name, std::move(declaration));
-      if (!makers().emplace(name, std::move(make)).second)
-        throw std::logic_error("two members named " + name + " in " + Product::kFamily);
+  class Add {
+   public:
+    Add(Declaration declaration, Make make)
+        : name_(Catalog::all().add(Product::kFamily, std::move(declaration))), make_(std::move(make)) {
+      last_ = this;
     }
+    Add(const Add&) = delete;
+    Add& operator=(const Add&) = delete;
+
+   private:
+    friend Registry;
+    std::string name_;
+    Make make_;
+    const Add* before_ = last_;
   };
 
   static std::unique_ptr<Product> make(const Config& config, Context... context) {
-    return makers().at(config.type())(config, std::forward<Context>(context)...);
+    for (const Add* member = last_; member; member = member->before_)
+      if (member->name_ == config.type()) return member->make_(config, std::forward<Context>(context)...);
+    throw std::logic_error("no " + std::string(Product::kFamily) + " named " + config.type());
   }
 
  private:
-  static std::map<std::string, Make>& makers() {
-    static std::map<std::string, Make> all;
-    return all;
-  }
+  inline static const Add* last_ = nullptr;  ///< a list: a map would be compiled for every member
 };
 
 }  // namespace trainer

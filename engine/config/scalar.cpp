@@ -1,5 +1,7 @@
 #include "engine/config/scalar.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 #include <system_error>
@@ -37,10 +39,10 @@ std::string hint_for_text(std::string_view text) {
   std::string hint;
   for (char& c : mended) {
     if (c == 'O' || c == 'o') {
-      hint = std::string("a letter ") + c + ", not a zero?";
+      hint = fmt::format("a letter {}, not a zero?", c);
       c = '0';
     } else if (c == 'l' || c == 'I') {
-      if (hint.empty()) hint = std::string("a letter ") + c + ", not a one?";
+      if (hint.empty()) hint = fmt::format("a letter {}, not a one?", c);
       c = '1';
     } else if (c == ',') {
       if (hint.empty()) hint = "a comma, not a point?";

@@ -15,6 +15,13 @@ Setting made(Setting::Kind kind, std::string name, std::string help) {
 
 }  // namespace
 
+Setting::Setting() = default;
+Setting::Setting(const Setting& other) = default;
+Setting::Setting(Setting&& other) noexcept = default;
+Setting& Setting::operator=(const Setting& other) = default;
+Setting& Setting::operator=(Setting&& other) noexcept = default;
+Setting::~Setting() = default;
+
 Setting& Setting::at_least(double value) {
   minimum = value;
   above_minimum = false;

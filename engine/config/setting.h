@@ -39,10 +39,18 @@ struct Setting {
   std::vector<std::string> choices;  ///< for `choice`; for other kinds, words accepted besides (pad: same)
   int count = 0;
   std::string family_name;
-  std::string excludes;     ///< the key that says the same thing in another way: train.epochs and train.steps
-  std::string former_name;  ///< a key that is refused with a message that names this one
-  bool may_change = false;  ///< another value may be given to a resumed run
+  std::string excludes;         ///< a key that cannot stand beside this one: train.epochs and train.steps
+  std::string former_name;      ///< a key that is refused with a message that names this one
+  bool may_change = false;      ///< another value may be given to a resumed run
   std::vector<Setting> nested;  ///< element of a list; keys of a section; alternatives of either
+
+  // Out of line: the source of every member of a family makes and destroys settings.
+  Setting();
+  Setting(const Setting& other);
+  Setting(Setting&& other) noexcept;
+  Setting& operator=(const Setting& other);
+  Setting& operator=(Setting&& other) noexcept;
+  ~Setting();
 
   Setting& at_least(double value);
   Setting& at_most(double value);

@@ -9,7 +9,7 @@ namespace trainer {
 namespace {
 
 constexpr std::size_t kWidestExcerpt = 120;  // characters of a source line
-constexpr std::size_t kMostMistakes = 50;
+constexpr std::size_t kMaxMistakes = 50;
 
 bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
@@ -79,14 +79,14 @@ std::string in_quotes(std::string_view text) {
 }
 
 std::string listed(const std::vector<std::string>& names, const std::string& last) {
-  constexpr std::size_t kMost = 40;
+  constexpr std::size_t kMax = 40;
   std::string result;
-  const std::size_t shown = std::min(names.size(), kMost);
+  const std::size_t shown = std::min(names.size(), kMax);
   for (std::size_t i = 0; i < shown; ++i) {
     if (i > 0) result += i + 1 == names.size() && !last.empty() ? " " + last + " " : ", ";
     result += names[i];
   }
-  return names.size() > kMost ? result + ", ..." : result;
+  return names.size() > kMax ? result + ", ..." : result;
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& names) {
@@ -123,7 +123,7 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& na
   return name.empty() ? "" : "did you mean `" + prefix + name + "`?";
 }
 
-Diagnostic diagnostic_at(const Place& place, std::string what, std::string hint,
+Diagnostic diagnostic_at(const Place& place, std::string what, const std::string& hint,
                          std::vector<std::string> notes, std::string help) {
   Diagnostic diagnostic{.what = std::move(what),
                         .place = place.text(),
@@ -135,19 +135,18 @@ Diagnostic diagnostic_at(const Place& place, std::string what, std::string hint,
   return diagnostic;
 }
 
-void Mistakes::add(const Place& place, std::string what, std::string hint, std::vector<std::string> notes,
-                   std::string help) {
+void Mistakes::add(const Place& place, std::string what, const std::string& hint,
+                   std::vector<std::string> notes, std::string help) {
   // A block that is used many times brings its mistake once.
   for (const Mistake& known : found_)
     if (known.place.source == place.source && known.place.offset == place.offset &&
         known.diagnostic.what == what)
       return;
-  if (found_.size() == kMostMistakes) {
+  if (found_.size() == kMaxMistakes) {
     ++left_out_;
     return;
   }
-  found_.push_back(
-      {place, diagnostic_at(place, std::move(what), std::move(hint), std::move(notes), std::move(help))});
+  found_.push_back({place, diagnostic_at(place, std::move(what), hint, std::move(notes), std::move(help))});
 }
 
 void Mistakes::raise() {

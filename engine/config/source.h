@@ -47,14 +47,14 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& na
                        const std::string& prefix = "");
 
 /// One diagnostic at a place: the hint goes beside the caret or, without a line to show, becomes the help.
-Diagnostic diagnostic_at(const Place& place, std::string what, std::string hint = "",
+Diagnostic diagnostic_at(const Place& place, std::string what, const std::string& hint = "",
                          std::vector<std::string> notes = {}, std::string help = "");
 
 /// Collects a user's mistakes so that all are reported at once.
 class Mistakes {
  public:
-  void add(const Place& place, std::string what, std::string hint = "", std::vector<std::string> notes = {},
-           std::string help = "");
+  void add(const Place& place, std::string what, const std::string& hint = "",
+           std::vector<std::string> notes = {}, std::string help = "");
   bool any() const { return !found_.empty(); }
   std::size_t count() const { return found_.size(); }
   /// Throws Error(usage) with all of them in the order of the text, if there are any.

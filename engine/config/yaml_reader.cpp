@@ -18,8 +18,9 @@
 namespace trainer {
 namespace {
 
-[[noreturn]] void fail(const Place& place, std::string what, std::string hint = "", std::string help = "") {
-  throw Error(ExitCode::usage, {diagnostic_at(place, std::move(what), std::move(hint), {}, std::move(help))});
+[[noreturn]] void fail(const Place& place, std::string what, const std::string& hint = "",
+                       std::string help = "") {
+  throw Error(ExitCode::usage, {diagnostic_at(place, std::move(what), hint, {}, std::move(help))});
 }
 
 bool is_text(std::string_view text) {
@@ -53,9 +54,8 @@ std::string mistake_in_line(std::string_view line, const std::string& which) {
                       : " expects a space after its colon: `key: value`");
 }
 
-/// What probably made the YAML invalid where the parser gave up; it finds that out one line too late at
-/// times.
-std::string likely_cause(std::string_view text, std::size_t offset, std::string_view parser_says) {
+/// The probable cause of invalid YAML at `offset`, where the parser gave up: at times one line too late.
+std::string likely_cause(std::string_view text, std::size_t offset, std::string_view parser_message) {
   const auto begin_of_line = [&](std::size_t at) {
     const std::size_t newline = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
     return newline == std::string_view::npos ? std::size_t{0} : newline + 1;
@@ -69,9 +69,9 @@ std::string likely_cause(std::string_view text, std::size_t offset, std::string_
     if (std::string help = mistake_in_line(before, "the line before"); !help.empty()) return help;
     break;
   }
-  if (parser_says.find("flow") != std::string_view::npos)
+  if (parser_message.find("flow") != std::string_view::npos)
     return "a `{` or `[` above is not closed, or a comma is missing";
-  if (parser_says == "end of map not found" || parser_says == "end of sequence not found")
+  if (parser_message == "end of map not found" || parser_message == "end of sequence not found")
     return "keys that belong together are indented alike";
   return "";
 }
@@ -109,7 +109,7 @@ class NodeBuilder final : public YAML::EventHandler {
     if (found == anchors_.end()) fail(place(mark, 1), "an anchor's value contains itself");
     // Looked at before the copy is made: nine lines of aliases can stand for 10^9 nodes.
     const Size size = found->second.size;
-    if (nodes_ + size.nodes > kMostNodes) too_many(mark);
+    if (nodes_ + size.nodes > kMaxNodes) too_many(mark);
     if (open_.size() + size.depth > kDeepestNode) too_deep(mark);
     Node copy = found->second.node;
     copy.place = place(mark, 1);
@@ -174,7 +174,7 @@ class NodeBuilder final : public YAML::EventHandler {
   }
 
   [[noreturn]] void too_many(const YAML::Mark& mark) const {
-    fail(place(mark, 1), "more than " + std::to_string(kMostNodes) + " values, counting what aliases repeat");
+    fail(place(mark, 1), "more than " + std::to_string(kMaxNodes) + " values, counting what aliases repeat");
   }
   [[noreturn]] void too_deep(const YAML::Mark& mark) const {
     fail(place(mark, 1), "nested deeper than " + std::to_string(kDeepestNode) + " levels");
@@ -204,12 +204,12 @@ class NodeBuilder final : public YAML::EventHandler {
 
   void add(Node node, YAML::anchor_t anchor, Size size) {
     nodes_ += size.nodes;
-    if (nodes_ > kMostNodes) {
-      fail(node.place, "more than " + std::to_string(kMostNodes) + " values, counting what aliases repeat");
+    if (nodes_ > kMaxNodes) {
+      fail(node.place, "more than " + std::to_string(kMaxNodes) + " values, counting what aliases repeat");
     }
     if (anchor != 0) {
       anchor_nodes_ += size.nodes;
-      if (anchor_nodes_ > kMostNodes) fail(node.place, "anchors within anchors hold too many values");
+      if (anchor_nodes_ > kMaxNodes) fail(node.place, "anchors within anchors hold too many values");
       anchors_[anchor] = {node, size};
     }
     if (open_.empty()) {
@@ -235,8 +235,7 @@ class NodeBuilder final : public YAML::EventHandler {
     if (!key.is_scalar()) fail(key.place, "a key must be a text, got " + key.form_name());
     if (!parent.keys.insert(key.text).second) {
       const NodeEntry* first = parent.node.find(key.text);
-      fail(key.place, "key " + in_quotes(key.text) + " is there twice",
-           "first at " + first->key_place.text());
+      fail(key.place, "duplicate key " + in_quotes(key.text), "first at " + first->key_place.text());
     }
     parent.node.entries.push_back({std::move(key.text), key.place, {}});
     if (parent.node.entries.size() == 1 && parent.node.place.length <= 1 && !is_flow(parent.node.place))
@@ -288,7 +287,7 @@ std::string read_text(const std::string& path, const Place& named_at) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) fail(named_at, "cannot read " + in_quotes(path) + ": " + std::strerror(errno));
-  std::string text(kMostBytes + 1, '\0');
+  std::string text(kMaxBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (file.bad()) fail(named_at, "cannot read " + in_quotes(path) + ": " + std::strerror(errno));
   text.resize(static_cast<std::size_t>(file.gcount()));
@@ -297,8 +296,8 @@ std::string read_text(const std::string& path, const Place& named_at) {
 
 Node parse_yaml(const SourceText& source) {
   const Place whole{&source};
-  if (source.text.size() > kMostBytes)
-    fail(whole, "too large for a configuration: more than " + std::to_string(kMostBytes) + " bytes");
+  if (source.text.size() > kMaxBytes)
+    fail(whole, "too large for a configuration: more than " + std::to_string(kMaxBytes) + " bytes");
   if (!is_text(source.text)) fail(whole, "not a text file", "", "a configuration is YAML in UTF-8");
   NodeBuilder builder(source);
   try {

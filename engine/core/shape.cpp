@@ -26,7 +26,7 @@ std::int64_t Shape::size() const {
   std::int64_t product = 1;
   for (const std::int64_t extent : extents())
     if (__builtin_mul_overflow(product, extent, &product))
-      throw Error(ExitCode::usage, "a tensor of " + text() + " numbers is too large");
+      throw Error(ExitCode::usage, "a tensor of " + text() + " elements is too large");
   return product;
 }
 

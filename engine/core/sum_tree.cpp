@@ -9,7 +9,7 @@ namespace {
 
 /// Bytes of a chunk: those of all levels stay in the first-level cache.
 constexpr std::int64_t kChunkBytes = 4096;
-constexpr std::size_t kMostDepth = 64;
+constexpr std::size_t kMaxDepth = 64;
 
 // In functions of their own, whose arguments do not overlap: the compiler makes vector code of them.
 template <class T>
@@ -23,18 +23,14 @@ void accumulate(std::int64_t count, const T* __restrict a, T* __restrict sum) {
 
 /// Whether the leaves are those below one node.
 bool is_node(const Range& leaves, int all) {
-  for (std::int64_t size = 1;; size *= 2)
-    if (leaves.first % size != 0)
-      return false;
-    else if (std::min<std::int64_t>(leaves.first + size, all) == leaves.last)
-      return true;
-    else if (leaves.first + size > leaves.last)
-      return false;
+  std::int64_t size = 1;
+  while (leaves.first % size == 0 && leaves.first + size < leaves.last) size *= 2;
+  return leaves.first % size == 0 && std::min<std::int64_t>(leaves.first + size, all) == leaves.last;
 }
 
 }  // namespace
 
-SumTree::SumTree(int leaves, std::vector<Range> inputs) {
+SumTree::SumTree(int leaves, const std::vector<Range>& inputs) {
   for (const Range& input : inputs) {
     if (!is_node(input, leaves) || (!roots_.empty() && roots_.back().last != input.first))
       throw std::logic_error("a tree sums consecutive nodes of its own");
@@ -49,13 +45,13 @@ SumTree::SumTree(int leaves, std::vector<Range> inputs) {
     }
     merges_.push_back(merges);
   }
-  if (depth_ > kMostDepth) throw std::logic_error("a tree that is too deep");
+  if (depth_ > kMaxDepth) throw std::logic_error("a tree that is too deep");
 }
 
 SumTree SumTree::of_leaves(int leaves, const Range& part) {
   std::vector<Range> inputs;
   for (std::int64_t leaf = part.first; leaf < part.last; ++leaf) inputs.push_back({leaf, leaf + 1});
-  return SumTree(leaves, std::move(inputs));
+  return SumTree(leaves, inputs);
 }
 
 template <class T>
@@ -70,8 +66,8 @@ void SumTree::sum_chunks(std::span<const T* const> inputs, std::span<T* const> r
   }
   constexpr std::int64_t kChunk = kChunkBytes / static_cast<std::int64_t>(sizeof(T));
   // Sums of a level lie in its row; being no input itself, it lets the loops be vectorised.
-  alignas(64) T sums[kMostDepth][kChunk];
-  std::array<const T*, kMostDepth> kept;
+  alignas(64) T sums[kMaxDepth][kChunk];
+  std::array<const T*, kMaxDepth> kept;
   for (std::int64_t start = first; start < last; start += kChunk) {
     const std::int64_t count = std::min(kChunk, last - start);
     std::size_t depth = 0;

@@ -8,26 +8,26 @@
 
 namespace trainer {
 
-/// Adds up what the blocks of a batch gave, along a binary tree that depends on their number alone: blocks 0
-/// and 1, 2 and 3, ... are added, then these sums by twos, and so on; one that is left over moves up as it
-/// is. Who holds a part of the blocks adds what the tree adds within that part and keeps the roots, so that
-/// sums round the same way wherever they are taken.
+/// Adds the results of virtual workers, the leaves, along a binary tree that depends on their number alone:
+/// leaves 0 and 1, 2 and 3, ... are added, then these sums in pairs, and so on; an odd one moves up
+/// unchanged. A worker or rank adds within its own leaves and keeps the roots, so that sums round the same
+/// way for every placement (pairwise summation, Higham 1993).
 class SumTree {
  public:
   /// `inputs`: consecutive nodes of the tree over `leaves` leaves, each as the leaves below it.
-  SumTree(int leaves, std::vector<Range> inputs);
-  /// The leaves `part` themselves as inputs.
+  SumTree(int leaves, const std::vector<Range>& inputs);
+  /// The inputs are the leaves of `part`.
   static SumTree of_leaves(int leaves, const Range& part);
 
   /// A part of the leaves has at most two roots of each size.
-  static constexpr std::size_t kMostRoots = 64;
+  static constexpr std::size_t kMaxRoots = 64;
 
   std::size_t inputs() const { return merges_.size(); }
-  /// What remains when the inputs are added as far as the tree does: one node when they are all leaves.
+  /// The nodes that remain after adding the inputs; one node if the inputs are all leaves.
   const std::vector<Range>& roots() const { return roots_; }
 
-  /// roots[r][i] becomes the sum of what lies below root r, for i in [first, last). A root may be one of the
-  /// inputs.
+  /// roots[r][i] becomes the sum of the inputs below root r, for i in [first, last). A root may be the memory
+  /// of an input.
   void sum(std::span<const float* const> inputs, std::span<float* const> roots, std::int64_t first,
            std::int64_t last) const;
   void sum(std::span<const double* const> inputs, std::span<double* const> roots, std::int64_t first,

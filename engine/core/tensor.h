@@ -9,7 +9,7 @@
 
 namespace trainer {
 
-/// A shaped view of contiguous numbers that somebody else owns, like std::span. A default one is empty().
+/// A shaped view of contiguous elements that it does not own, like std::span. A default one is empty().
 template <class T>
 class BasicTensor {
  public:
@@ -29,7 +29,7 @@ class BasicTensor {
   }
 
   std::int64_t rows() const { return shape_[0]; }
-  /// Numbers in one row, i.e. in one sample.
+  /// Elements of one row, i.e. of one sample.
   std::int64_t row_size() const { return shape_.without_front().size(); }
   /// Rows [first, first + count) as a tensor of the same rank.
   BasicTensor rows(std::int64_t first, std::int64_t count) const {
@@ -37,7 +37,7 @@ class BasicTensor {
     const Shape row = shape_.without_front();
     return empty() ? BasicTensor() : BasicTensor(data_ + first * row.size(), row.with_front(count));
   }
-  /// The same numbers under another shape of equal size.
+  /// The same elements under another shape of equal size.
   BasicTensor as(const Shape& shape) const {
     assert(shape.size() == size_);
     return BasicTensor(data_, shape);

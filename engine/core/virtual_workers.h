@@ -6,12 +6,12 @@
 
 namespace trainer {
 
-/// How the global batch is cut into blocks of consecutive rows, and which worker of which data rank computes
-/// each. Normally every worker has one. In exact mode their number is fixed: sums over blocks then round the
-/// same way however many workers there are.
+/// Partitions the global batch into virtual workers of consecutive rows, and maps these to the workers of
+/// data ranks. Normally every worker has one. In exact mode their number is fixed, so that sums over them
+/// round the same way for every number of workers (VirtualFlow, MLSys 2022).
 struct VirtualWorkers {
-  /// In exact mode.
-  static constexpr int kMost = 1024;
+  /// The most that `train.virtual_workers` allows.
+  static constexpr int kMax = 1024;
 
   int count = 1;
   int ranks = 1, threads = 1;
@@ -23,15 +23,17 @@ struct VirtualWorkers {
 
   Range of_rank(int rank) const { return part_of(count, rank, ranks); }
   Range of_worker(int rank, int worker) const { return part_of(of_rank(rank), worker, threads); }
-  /// The most that a worker has.
-  int most() const { return divided_up(divided_up(count, ranks), threads); }
-  /// Rows of a block in a batch of `rows`; of several consecutive ones.
-  Range rows(std::int64_t block, std::int64_t rows) const { return part_of(rows, block, count); }
-  Range rows(const Range& blocks, std::int64_t rows) const {
-    return {rows * blocks.first / count, rows * blocks.last / count};
+  /// The most virtual workers of one worker.
+  int max_per_worker() const { return divided_up(divided_up(count, ranks), threads); }
+  /// Rows of one virtual worker in a batch of `rows`; of several consecutive ones.
+  Range rows(std::int64_t virtual_worker, std::int64_t rows) const {
+    return part_of(rows, virtual_worker, count);
+  }
+  Range rows(const Range& virtual_workers, std::int64_t rows) const {
+    return {rows * virtual_workers.first / count, rows * virtual_workers.last / count};
   }
   /// The most rows that a worker has in batches of up to `batch`.
-  std::int64_t most_rows(std::int64_t batch) const { return (batch * most() + count - 1) / count; }
+  std::int64_t max_rows(std::int64_t batch) const { return (batch * max_per_worker() + count - 1) / count; }
 
  private:
   static int divided_up(int a, int b) { return (a + b - 1) / b; }

@@ -4,7 +4,7 @@
 
 namespace trainer {
 
-// Activations with settings, which no layer fuses; see elementwise.h for what holds for all of them.
+// Activations with settings, which no layer fuses. The rules of elementwise.h hold.
 
 /// x where x > 0, alpha (e^x - 1) elsewhere (Clevert et al. 2016); backward requires y.
 void elu(std::int64_t count, float alpha, const float* x, float* y);

@@ -29,14 +29,14 @@ void for_each_tile(const AttentionGeometry& g, Visit visit) {
   }
 }
 
-/// Fetches, a share at each call, what lies behind a sequence: in a batch the next one, of which each head
-/// reads a few values at a time. Addresses are integers, since behind the last sequence the array ends.
+/// Prefetches the memory after a sequence, a share at each call: in a batch it is the next sequence, of which
+/// each head reads a few values at a time. Addresses are integers, since the last sequence has no next one.
 class Ahead {
  public:
   Ahead(const AttentionGeometry& g, const float* sequence, std::int64_t floats, std::int64_t calls_a_tile)
       : next_(reinterpret_cast<std::uintptr_t>(sequence) + bytes(floats)) {
     const std::int64_t tiles = (g.filled + kQueries - 1) / kQueries * g.heads;
-    if (floats <= kMostFetched && tiles > 0) share_ = bytes(floats / (tiles * calls_a_tile) + kLine);
+    if (floats <= kMaxFetched && tiles > 0) share_ = bytes(floats / (tiles * calls_a_tile) + kLine);
   }
   // Always inline: the compiler removes calls of a function that only fetches.
   [[gnu::always_inline]] void fetch() {
@@ -45,7 +45,7 @@ class Ahead {
   }
 
  private:
-  static constexpr std::int64_t kLine = 16, kMostFetched = 1 << 16;  // floats
+  static constexpr std::int64_t kLine = 16, kMaxFetched = 1 << 16;  // floats
   static constexpr std::uintptr_t bytes(std::int64_t floats) {
     return static_cast<std::uintptr_t>(floats) * sizeof(float);
   }
@@ -56,7 +56,7 @@ float scale_of(const AttentionGeometry& g) {
   return static_cast<float>(1 / std::sqrt(static_cast<double>(g.head_size)));
 }
 
-/// What the softmax kernels need to know of a tile.
+/// The columns of a tile, for the softmax kernels.
 ScoreColumns score_columns(const AttentionGeometry& g, const Tile& tile) {
   return {.keys = tile.keys,
           .queries = tile.queries,

@@ -12,7 +12,7 @@ struct AttentionGeometry {
   bool causal = false;      ///< a position sees itself and those before it
 
   std::int64_t width() const { return heads * head_size; }
-  /// Floats of work space, linear in the length: scores exist for some queries at a time.
+  /// Floats of scratch, linear in the length: scores exist for a tile of queries at a time.
   std::int64_t scratch_size() const;
   /// Floats that forward leaves for backward.
   std::int64_t sums_size() const { return 2 * heads * length; }
@@ -22,7 +22,7 @@ struct AttentionGeometry {
 /// padding.
 void attention_forward(const AttentionGeometry& geometry, const float* qkv, float* context, float* sums,
                        float* scratch);
-/// dqkv from dcontext and what forward saw and left; scores are computed anew.
+/// dqkv from dcontext and the inputs and results of forward; recomputes the scores.
 void attention_backward(const AttentionGeometry& geometry, const float* qkv, const float* context,
                         const float* sums, const float* dcontext, float* dqkv, float* scratch);
 

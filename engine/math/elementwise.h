@@ -6,15 +6,15 @@
 
 namespace trainer {
 
-// Every function gives each element the same bits wherever it lies in the array: vector code and its tail
-// agree. NaN stays NaN. Arrays may be the same, but may not overlap otherwise.
+// The bits of an element do not depend on its place in the array: vector code and its tail give the same. NaN
+// stays NaN. Arrays may be identical, but may not overlap otherwise.
 
 /// y = f(x)
 void activate(Activation f, std::int64_t count, const float* x, float* y);
 /// dx = dy * f'(x), from y = f(x), or from x where derivative_from_input(f)
 void activate_backward(Activation f, std::int64_t count, const float* x_or_y, const float* dy, float* dx);
 
-/// y = f(x), derivative = f'(x), which may take the place of x; only where derivative_from_input(f)
+/// y = f(x), derivative = f'(x), which may be x; only if derivative_from_input(f)
 void activate_with_derivative(Activation f, std::int64_t count, const float* x, float* y, float* derivative);
 
 /// y = f(x + bias) on (rows, columns), bias (columns) or null

@@ -5,7 +5,8 @@
 
 namespace trainer {
 
-/// Who multiplies matrices. All other kernels are the program's own, for the best instruction set of the CPU.
+/// The library for matrix products. All other kernels are the program's own, for the CPU's best instruction
+/// set.
 enum class Engine {
   automatic,  ///< native with AVX2 and above, or if OpenBLAS is its serial build; else openblas
   native,     ///< engine/math/kernels/gemm.cpp
@@ -20,7 +21,7 @@ void choose_engine(Engine engine);
 Engine engine_in_use();
 
 /// "native (AVX2)" or "openblas (OpenBLAS 0.3.21 Zen, AVX2)": the engine in use, its products, its kernels.
-/// What the bits of a result depend on, apart from the program, the model, its settings and its data.
+/// The bits of a result depend on this, the program, the model, its settings and its data.
 std::string engine_text();
 
 struct EngineInfo {

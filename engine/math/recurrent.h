@@ -11,19 +11,19 @@ namespace trainer {
 /// out with `bias` added and after their functions: c = f c_before + i g, h = o tanh(c).
 void lstm_step(std::int64_t rows, std::int64_t units, const float* bias, const float* c_before, float* gates,
                float* c, float* tanh_c, float* h, std::int64_t h_step);
-/// From dh and what lstm_step left: `gates` become the gradients before their functions. `dc` is what later
-/// steps ask of c, and becomes what this one asks of c_before.
+/// From dh and the results of lstm_step: `gates` become the gradients before the gate functions. `dc` is the
+/// gradient of c from later steps, and becomes that of c_before.
 void lstm_step_backward(std::int64_t rows, std::int64_t units, const float* dh, std::int64_t dh_step,
                         const float* c_before, const float* tanh_c, float* dc, float* gates);
 
-/// `gates` (rows, 3 units) holds the input's part of r, z, n, `recurrent` that of h_before (Cho et al. 2014,
-/// in PyTorch's form): h = (1 - z) n + z h_before, n = tanh(input + r recurrent). r, z, n come out in
-/// `gates`, n's recurrent part with its bias in `recurrent`.
+/// `gates` (rows, 3 units) holds x W for r, z, n, `recurrent` holds h_before U (Cho et al. 2014, in PyTorch's
+/// form): h = (1 - z) n + z h_before, n = tanh(input + r recurrent). On return `gates` holds r, z, n, and the
+/// n columns of `recurrent` include their bias.
 void gru_step(std::int64_t rows, std::int64_t units, const float* bias, const float* recurrent_bias,
               const float* h_before, std::int64_t h_before_step, float* gates, float* recurrent, float* h,
               std::int64_t h_step);
-/// From dh and what gru_step left: both become the gradients of what they held before it; what z lets through
-/// is added to dh_before, which may be null.
+/// From dh and the results of gru_step: `gates` and `recurrent` become the gradients of their inputs to it;
+/// the gradient through z is added to dh_before, which may be null.
 void gru_step_backward(std::int64_t rows, std::int64_t units, const float* dh, std::int64_t dh_step,
                        const float* h_before, std::int64_t h_before_step, float* gates, float* recurrent,
                        float* dh_before, std::int64_t dh_before_step);

@@ -19,10 +19,10 @@ class SquareSum {
 
   void add(std::int64_t count, const float* x);
 
-  /// The sum as two integers, to be added over all holders of a part; doubles hold them exactly.
+  /// The sum as two integers, to be added over ranks; doubles hold them exactly.
   double high() const { return static_cast<double>(high_); }
   double low() const { return static_cast<double>(low_); }
-  /// The root of the sum whose parts these are.
+  /// The square root of a sum with these two integers.
   double root(double high, double low) const;
 
  private:

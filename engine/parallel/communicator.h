@@ -12,7 +12,8 @@
 
 namespace trainer {
 
-/// A nonblocking collective. Open MPI moves it only inside MPI calls, so test() it now and then.
+/// A nonblocking collective. Between hosts its messages move in the background; on one host only inside
+/// test() and wait().
 class Request {
  public:
   virtual ~Request() = default;
@@ -29,8 +30,8 @@ class SharedMemory {
 };
 
 /// A group of ranks. Every call but rank() and size() is collective: all ranks make it, in the same order.
-/// solo() is a real implementation, so nobody asks whether size() is above 1. Only one thread of a rank may
-/// call. Errors of MPI are Error(lost) with MPI's own words.
+/// solo() is a real implementation, so callers need no branch for one rank. Only one thread of a rank may
+/// call. Errors of MPI are Error(lost) with MPI's message.
 class Communicator {
  public:
   virtual ~Communicator() = default;

@@ -1,24 +1,34 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
 #include "engine/core/gradient_sink.h"
+#include "engine/core/parameter_source.h"
 #include "engine/parallel/parameter_window.h"
 
 namespace trainer {
 
 /// Sums the gradients of all workers of all data ranks while backward still runs, and brings the updated
-/// parameters to all ranks. A step: begin, ready ... ready, finish, (each rank updates its shard), publish.
-class GradientReducer : public GradientSink {
+/// parameters to all ranks. A step: begin, ready ... ready, finish, (each rank updates its shard),
+/// start_publish, wait_for ... wait_for, receive.
+class GradientReducer : public GradientSink, public ParameterSource {
  public:
   /// Starts a backward pass. The gradients of the last one are no longer needed on any rank.
   virtual void begin() = 0;
   /// Waits for the sums of this rank's shard over all data ranks (reduce-scatter).
   virtual void finish() = 0;
-  /// Brings the updated shards of all ranks to all ranks (all-gather of parameters). No rank returns before
-  /// it has all of them.
-  virtual void publish() = 0;
+  /// Starts to bring the updated shards of all ranks to all ranks (all-gather of parameters).
+  virtual void start_publish() = 0;
+  /// Waits until this rank has all parameters and has sent its own.
+  virtual void receive() = 0;
+  void publish() {
+    start_publish();
+    receive();
+  }
+  /// How long worker 0 has waited in wait_for() since the last call.
+  virtual std::chrono::nanoseconds take_waiting_time() = 0;
   /// Where the rank's first gradient no longer is what its worker computed, from finish() on.
   virtual std::vector<Range> overwritten() const = 0;
 };

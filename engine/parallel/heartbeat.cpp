@@ -33,14 +33,14 @@ void Heartbeat::Waiting::for_rank(int rank) {
 }
 
 Heartbeat::DiskWork::DiskWork(Heartbeat& heartbeat, const char* what) : heartbeat_(heartbeat) {
-  has_moved();
+  add_progress();
   of_rank(-1);
   heartbeat_.disk_what_.store(what, kRelaxed);
 }
 
 Heartbeat::DiskWork::~DiskWork() { heartbeat_.disk_what_.store(nullptr, kRelaxed); }
 
-void Heartbeat::DiskWork::has_moved() {
+void Heartbeat::DiskWork::add_progress() {
   heartbeat_.disk_signs_.store(heartbeat_.disk_signs_.load(kRelaxed) + 1, kRelaxed);
 }
 

@@ -36,7 +36,7 @@ class Heartbeat {
     ~DiskWork();
     DiskWork(const DiskWork&) = delete;
     DiskWork& operator=(const DiskWork&) = delete;
-    void has_moved();
+    void add_progress();
     /// This rank of the world is not done.
     void of_rank(int rank);
 

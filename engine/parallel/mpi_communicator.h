@@ -5,29 +5,28 @@
 #include <vector>
 
 #include "engine/parallel/communicator.h"
+#include "engine/parallel/mpi_exchange.h"
 
 namespace trainer {
-
-/// Error(lost) with MPI's own words unless `code` is success.
-void check_mpi(int code, const char* call);
 
 /// A group of ranks with an MPI communicator of its own. MPI_Comm_free is collective, so no destructor calls
 /// it: a destroyed group's communicator is freed when the group of all ranks splits the next time, or by
 /// MPI_Finalize.
 class MpiCommunicator : public Communicator {
  public:
-  /// Takes over `handle`, which nobody else may use, so that messages of other libraries never meet these.
-  /// `parent` is the group that this one is a part of; null: it is the group of all ranks, which outlives all
-  /// others.
-  MpiCommunicator(MPI_Comm handle, Heartbeat& heartbeat, MpiCommunicator* parent = nullptr);
+  // Both own `handle`, which no other library may use, so that their messages never match these.
+  /// The group of all ranks, which outlives all others; `hosts`: by rank, equal for ranks of one host.
+  MpiCommunicator(MPI_Comm handle, Heartbeat& heartbeat, MpiProgress& progress, std::vector<int> hosts);
+  /// A part of `parent`.
+  MpiCommunicator(MPI_Comm handle, const MpiCommunicator& parent);
   ~MpiCommunicator() override;
   MpiCommunicator(const MpiCommunicator&) = delete;
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
 
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
-  int world_rank(int rank) const override { return world_ranks_[static_cast<std::size_t>(rank)]; }
-  Heartbeat& heartbeat() override { return heartbeat_; }
+  int rank() const override { return group_.rank; }
+  int size() const override { return static_cast<int>(group_.world_ranks.size()); }
+  int world_rank(int rank) const override { return group_.world_ranks[static_cast<std::size_t>(rank)]; }
+  Heartbeat& heartbeat() override { return group_.heartbeat; }
   void barrier() override;
   void sum(std::span<float> values) override;
   void sum(std::span<double> values) override;
@@ -52,18 +51,14 @@ class MpiCommunicator : public Communicator {
   [[noreturn]] void abort(ExitCode code) override;
 
  private:
-  class Exchange;
-  class ReduceScatter;
-
+  void find_ranks(const MpiCommunicator* parent);
   bool all_agree(bool mine);
   void free_retired();
 
-  MPI_Comm handle_;
   MpiCommunicator& all_ranks_;
-  Heartbeat& heartbeat_;
-  int rank_ = 0, size_ = 1;
-  std::vector<int> world_ranks_;
-  std::vector<std::vector<float>> spare_buffers_;  ///< kept, so that repeated steps allocate nothing
+  std::vector<int> hosts_;  ///< of the group of all ranks: as its constructor has them
+  MpiGroup group_;
+  std::vector<std::vector<float>> spare_buffers_;  ///< of reduce-scatters
   std::vector<MPI_Comm> retired_;                  ///< of the group of all ranks: those of destroyed groups
 };
 

@@ -35,10 +35,11 @@ class Session {
   explicit Session(Heartbeat& heartbeat) : heartbeat_(heartbeat) {
     const Heartbeat::Waiting waiting(heartbeat_, "the start of MPI");
     int provided = MPI_THREAD_SINGLE;
-    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    if (provided < MPI_THREAD_FUNNELED)
-      throw Error(ExitCode::ranks, "this MPI does not allow a process to have threads");
+    if (provided < MPI_THREAD_SERIALIZED)
+      throw Error(ExitCode::ranks,
+                  "this MPI does not let several threads of a process take turns to call it");
   }
   ~Session() {
     // MPI_Finalize waits for all ranks; after an exception here the others wait elsewhere.
@@ -53,23 +54,37 @@ class Session {
 };
 
 /// The ranks of MPI_COMM_WORLD, those of a host made consecutive.
-MPI_Comm ranks_by_host(Heartbeat& heartbeat) {
-  const Heartbeat::Waiting waiting(heartbeat, "the forming of groups");
-  MPI_Comm host = MPI_COMM_NULL, ordered = MPI_COMM_NULL;
-  int first_of_host = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &first_of_host);
-  check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host),
-            "MPI_Comm_split_type");
-  check_mpi(MPI_Bcast(&first_of_host, 1, MPI_INT, 0, host), "MPI_Bcast");
-  check_mpi(MPI_Comm_split(MPI_COMM_WORLD, 0, first_of_host, &ordered), "MPI_Comm_split");
-  MPI_Comm_free(&host);
-  return ordered;
-}
+struct RanksByHost {
+  explicit RanksByHost(Heartbeat& heartbeat) {
+    const Heartbeat::Waiting waiting(heartbeat, "the forming of groups");
+    MPI_Comm host = MPI_COMM_NULL;
+    int first_of_host = 0, ranks = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &first_of_host);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host),
+              "MPI_Comm_split_type");
+    check_mpi(MPI_Bcast(&first_of_host, 1, MPI_INT, 0, host), "MPI_Bcast");
+    check_mpi(MPI_Comm_split(MPI_COMM_WORLD, 0, first_of_host, &handle), "MPI_Comm_split");
+    hosts.resize(static_cast<std::size_t>(ranks));
+    check_mpi(MPI_Allgather(&first_of_host, 1, MPI_INT, hosts.data(), 1, MPI_INT, handle), "MPI_Allgather");
+    MPI_Comm_free(&host);
+  }
+  MPI_Comm handle = MPI_COMM_NULL;
+  std::vector<int> hosts;  ///< by rank: the first rank of its host in MPI_COMM_WORLD
+};
 
-/// Bases are destroyed in reverse order: the watchdog outlives MPI.
-class World final : private Watch, private Session, public MpiCommunicator {
+/// Bases are destroyed in reverse order: the watchdog outlives MPI, and MPI outlives the thread that calls
+/// it.
+class World final : private Watch,
+                    private Session,
+                    private MpiProgress,
+                    private RanksByHost,
+                    public MpiCommunicator {
  public:
-  World() : Session(Watch::heartbeat), MpiCommunicator(ranks_by_host(Watch::heartbeat), Watch::heartbeat) {}
+  World()
+      : Session(Watch::heartbeat),
+        RanksByHost(Watch::heartbeat),
+        MpiCommunicator(RanksByHost::handle, Watch::heartbeat, *this, RanksByHost::hosts) {}
 };
 
 }  // namespace

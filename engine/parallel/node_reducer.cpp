@@ -34,7 +34,13 @@ void NodeReducer::finish() {
         },
         memory_.crowded());
   }
-  wait_for_exchanges("the gradients of other nodes");
+  {
+    Heartbeat::Waiting waiting(heartbeat_, "the gradients of other nodes", 0);
+    for (std::size_t bucket = 0; bucket < exchanges_.size(); ++bucket) {
+      waiting.for_bucket(static_cast<int>(bucket));
+      exchanges_[bucket]->wait();
+    }
+  }
   if (plan().nodes() > 0) sum_received();
 }
 
@@ -51,27 +57,43 @@ void NodeReducer::poll(ThreadPool* pool) {
   for (const auto& exchange : exchanges_) exchange->test();
 }
 
-void NodeReducer::publish() {
-  exchanges_.clear();
+void NodeReducer::start_publish() {
   const std::span<float> values = memory_.values();
   const auto part = [&](const Range& range) {
     return values.subspan(static_cast<std::size_t>(range.first), static_cast<std::size_t>(range.count()));
   };
-  for (int bucket = 0; plan().nodes() > 0 && bucket < std::ssize(plan().buckets()); ++bucket)
-    exchanges_.push_back(plan().lane().start_all_gather(
+  arrivals_.clear();
+  received_ = 0;
+  arrived_.store(0);
+  // What forward reads first is sent first.
+  for (int bucket = static_cast<int>(plan().buckets().size()); plan().nodes() > 0 && bucket-- > 0;)
+    arrivals_.push_back(plan().lane().start_all_gather(
         part(plan().my_slice(bucket)), part(plan().lane_slice(bucket)), plan().counts(bucket)));
-  wait_for_exchanges("the new parameters of other nodes");
-  memory_.window().barrier("the barrier after the update");
+  // Other ranks of the node receive other parts of what this rank reads.
+  if (!plan().one_rank_per_node()) receive();
 }
 
-void NodeReducer::wait_for_exchanges(const char* what) {
-  if (exchanges_.empty()) return;
-  Heartbeat::Waiting waiting(heartbeat_, what, 0);
-  int bucket = 0;
-  for (const auto& exchange : exchanges_) {
-    waiting.for_bucket(bucket++);
-    exchange->wait();
-  }
+void NodeReducer::receive() {
+  while (received_ < arrivals_.size()) receive_next();
+  if (plan().one_rank_per_node() || arrived_.load() == std::ssize(memory_.values())) return;
+  memory_.window().barrier("the barrier after the update");
+  arrived_.store(std::ssize(memory_.values()));
+}
+
+void NodeReducer::receive_next() {
+  const std::size_t bucket = arrivals_.size() - received_ - 1;
+  const Heartbeat::Waiting waiting(heartbeat_, "the new parameters of other nodes", static_cast<int>(bucket));
+  arrivals_[received_++]->wait();
+  if (plan().one_rank_per_node()) arrived_.store(plan().buckets()[bucket].last);
+}
+
+void NodeReducer::wait_for(int worker, std::int64_t end) {
+  if (arrived_.load() >= end) return;
+  if (worker > 0)  // worker 0 is on its way to the same place, and receives
+    return pool_.wait([&] { return arrived_.load() >= end; }, [&] { arrived_.sleep_below(end); });
+  const auto begun = std::chrono::steady_clock::now();
+  while (arrived_.load() < end) receive_next();
+  waiting_time_ += std::chrono::steady_clock::now() - begun;
 }
 
 }  // namespace trainer

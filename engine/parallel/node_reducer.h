@@ -1,13 +1,16 @@
 #pragma once
 
+#include <utility>
+
 #include "engine/parallel/backward_progress.h"
 #include "engine/parallel/gradient_reducer.h"
+#include "engine/parallel/window_parts.h"
 
 namespace trainer {
 
 /// What reducers between nodes share: a bucket is summed in the window of the node as soon as all its workers
-/// have finished it, and an exchange between the ranks of the lane begins at once. MPI moves exchanges only
-/// inside its calls, which the main thread alone makes.
+/// have finished it, and an exchange between the ranks of the lane begins at once. The main thread starts and
+/// completes exchanges; between hosts they move in the background (MpiProgress).
 class NodeReducer : public GradientReducer {
  public:
   NodeReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& window);
@@ -16,7 +19,10 @@ class NodeReducer : public GradientReducer {
   std::int64_t position(int worker) const final { return progress_.position(worker); }
   void ready(int worker, std::int64_t offset) final;
   void finish() final;
-  void publish() final;
+  void start_publish() final;
+  void receive() final;
+  void wait_for(int worker, std::int64_t end) final;
+  std::chrono::nanoseconds take_waiting_time() final { return std::exchange(waiting_time_, {}); }
 
  protected:
   /// Sums the `part`th of `parts` parts of the lane's slice of a bucket over the node; several threads call.
@@ -34,12 +40,16 @@ class NodeReducer : public GradientReducer {
  private:
   /// Sums finished buckets and moves exchanges.
   void poll(ThreadPool* pool);
-  void wait_for_exchanges(const char* what);
+  void receive_next();
 
   Heartbeat& heartbeat_;
   BackwardProgress progress_;
   int summed_ = 0;                                   ///< buckets
   std::vector<std::unique_ptr<Request>> exchanges_;  ///< one for each bucket
+  std::vector<std::unique_ptr<Request>> arrivals_;   ///< of parameters, from the last bucket to the first
+  std::size_t received_ = 0;                         ///< of them
+  SharedCounter arrived_{};                          ///< the end of the parameters that are here
+  std::chrono::nanoseconds waiting_time_{};
 };
 
 }  // namespace trainer

@@ -34,8 +34,8 @@ class NodeWindow {
   std::span<const float* const> all_gradients() const { return sources_; }
   int first_worker() const { return first_worker_; }
 
-  /// Counts only upwards, so it needs no reset between steps. What the worker wrote before is seen by whoever
-  /// sees its progress.
+  /// Counts only upwards, so it needs no reset between steps. A release operation: a thread that reads the
+  /// progress also sees the worker's earlier writes.
   void set_progress(int worker, std::int64_t progress) const;
   bool all_reached(std::int64_t progress) const;
   void wait_for_progress(std::int64_t progress, int bucket) const;

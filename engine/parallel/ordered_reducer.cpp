@@ -54,8 +54,8 @@ void OrderedReducer::sum_in_node(int bucket, int part, int parts) {
   const SumTree& tree = memory_.tree();
   const Range mine = slice(plan().lane_slice(bucket), part, parts);
   const auto gradients = memory_.window().all_gradients();
-  std::array<const float*, VirtualWorkers::kMost> inputs{};
-  std::array<float*, SumTree::kMostRoots> roots{};
+  std::array<const float*, VirtualWorkers::kMax> inputs{};
+  std::array<float*, SumTree::kMaxRoots> roots{};
   std::int64_t message = first_out_[at(bucket)];
   for (int node = 0; node < plan().nodes(); ++node) {
     const Range theirs = plan().slice_of(bucket, node);
@@ -91,7 +91,7 @@ void OrderedReducer::sum_received() {
   std::int64_t floats = 0;
   for (const Range& part : memory_.shard()) floats += part.count();
   split_sum(floats, &pool_, [&](int part, int parts) {
-    std::array<const float*, VirtualWorkers::kMost> inputs{};
+    std::array<const float*, VirtualWorkers::kMax> inputs{};
     for (int bucket = 0; bucket < std::ssize(plan().buckets()); ++bucket) {
       const Range mine = plan().my_slice(bucket);
       const Range range = slice(mine, part, parts);

@@ -5,8 +5,8 @@
 
 namespace trainer {
 
-/// Adds gradients between nodes along the tree over all virtual workers (exact mode): the sums that the tree
-/// leaves on a node, its roots, go to the owner of each slice, who adds them as the tree does.
+/// Adds gradients between nodes along the tree over all virtual workers (exact mode): each node sends its
+/// roots of the tree to the rank that updates the slice, and that rank adds them as the tree does.
 class OrderedReducer final : public NodeReducer {
  public:
   OrderedReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& window);

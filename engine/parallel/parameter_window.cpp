@@ -61,7 +61,7 @@ void ParameterWindow::place_on(const Communicator& node, int data_rank, int thre
   }
   node_gradients_ = static_cast<int>(inputs.size());
   // Between nodes MPI adds the nodes' sums, unless the tree continues there.
-  tree_ = virtual_workers_.exact ? SumTree(virtual_workers_.count, std::move(inputs))
+  tree_ = virtual_workers_.exact ? SumTree(virtual_workers_.count, inputs)
                                  : SumTree::of_leaves(node_gradients_, {0, node_gradients_});
 }
 
@@ -71,6 +71,7 @@ std::span<float> ParameterWindow::gradients(int index) {
 
 std::vector<std::span<float>> ParameterWindow::all_gradients() {
   std::vector<std::span<float>> all;
+  all.reserve(static_cast<std::size_t>(gradient_count_));
   for (int index = 0; index < gradient_count_; ++index) all.push_back(gradients(index));
   return all;
 }

@@ -48,7 +48,7 @@ class ParameterWindow {
   /// The floats that other nodes update and publish() brings here, ascending; other ranks that share the
   /// window receive other parts.
   std::span<const Range> replicas() const { return plan_->replicas(); }
-  /// This rank's number among those that share the window, and their number.
+  /// This rank's index among the ranks that share the window, and their number.
   int sharer() const { return node_rank_; }
   int sharers() const { return node_ranks_; }
 
@@ -61,7 +61,7 @@ class ParameterWindow {
   bool crowded() const { return options_.crowded; }
   NodeWindow& window() { return *window_; }
   const ShardPlan& plan() const { return *plan_; }
-  /// How the gradients of the node are added; has one root, but in exact mode between nodes.
+  /// The tree that adds the gradients of the node. One root, except in exact mode with several nodes.
   const SumTree& tree() const { return tree_; }
   const VirtualWorkers& virtual_workers() const { return virtual_workers_; }
   /// The virtual workers of the node.

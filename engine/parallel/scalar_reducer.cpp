@@ -149,7 +149,7 @@ void ScalarReducer::add_over_nodes(std::int64_t sum, std::span<double> total) {
   for (std::int64_t index = 0; index < node_workers_range_.count(); ++index)
     std::ranges::copy(slot(index, sum).first(total.size()), line(node_workers_range_.first + index).begin());
   leaders_->sum(lines);
-  std::array<const double*, VirtualWorkers::kMost> inputs{};
+  std::array<const double*, VirtualWorkers::kMax> inputs{};
   for (int index = 0; index < virtual_workers_.count; ++index)
     inputs[static_cast<std::size_t>(index)] = line(index).data();
   double* const root = total.data();

@@ -10,9 +10,9 @@
 
 namespace trainer {
 
-/// Who updates which floats of the flat buffer (ZeRO stage 1, Rajbhandari et al. 2020). The l-th rank of
-/// every node has lane l: the l-th slice of each bucket. The ranks of a lane, one on each node, partition it
-/// among themselves. Where nodes have unequal numbers of ranks, the ranks beyond the smallest node's own
+/// Assigns the floats of the flat buffer to the ranks that update them (ZeRO stage 1, Rajbhandari et al.
+/// 2020). The l-th rank of every node has lane l: the l-th slice of each bucket. The ranks of a lane, one on
+/// each node, partition it. If nodes have unequal numbers of ranks, ranks beyond the smallest number update
 /// nothing.
 class ShardPlan {
  public:
@@ -31,7 +31,7 @@ class ShardPlan {
   bool several_nodes() const { return several_nodes_; }
   /// True if every node has one rank.
   bool one_rank_per_node() const { return one_rank_per_node_; }
-  /// Nodes of the lane; 0 where this rank owns nothing.
+  /// Nodes of the lane; 0 if this rank updates nothing.
   int nodes() const { return nodes_; }
   /// The ranks of the lane; one on each node.
   Communicator& lane() const { return *lane_; }

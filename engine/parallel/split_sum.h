@@ -7,8 +7,8 @@
 
 namespace trainer {
 
-/// work(part, parts), by the workers of `pool` if it is not null and a sum of so many floats is worth waking
-/// them.
+/// Calls work(part, parts) on the workers of `pool`, or work(0, 1) here if `pool` is null or a sum of
+/// `floats` is too short to wake them.
 template <class Work>
 void split_sum(std::int64_t floats, ThreadPool* pool, const Work& work) {
   constexpr std::int64_t kFloatsWorthThreads = 1 << 16;

@@ -29,7 +29,7 @@ void wait_for_all(Communicator& group, const char* what, const std::function<boo
     std::size_t late = 0;
     while (late < ranks && now[2 * late] == 1) ++late;
     if (late == ranks) return;
-    if (now != seen) work.has_moved();
+    if (now != seen) work.add_progress();
     seen = now;
     work.of_rank(group.world_rank(static_cast<int>(late)));
     // The end is seen at most an eighth later than it was.

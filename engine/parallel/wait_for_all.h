@@ -6,9 +6,9 @@
 
 namespace trainer {
 
-/// Returns once `is_done` holds on all ranks. Until then they reports one another that they live, so that one
-/// that is stopped is found as soon as elsewhere, but slow disks may take their time. `progress` is any
-/// number that changes as this rank's work proceeds. Collective.
+/// Returns once `is_done` holds on all ranks. Until then the ranks exchange signs of life, so a stopped rank
+/// is found as soon as elsewhere, and slow disks may take their time. `progress`: any number that changes
+/// while this rank's work proceeds. Collective.
 void wait_for_all(
     Communicator& group, const char* what, const std::function<bool()>& is_done,
     const std::function<int()>& progress = [] { return 0; });

@@ -8,8 +8,8 @@
 
 namespace trainer {
 
-/// A thread that reads a rank's heartbeat and calls `on_stall` when the rank has waited for too long. Nothing
-/// else ends a job in which a rank is stopped or out of reach.
+/// A thread that reads a rank's heartbeat and calls `on_stall` when the rank has waited for too long. MPI
+/// alone does not end a job in which a rank is stopped or unreachable.
 class Watchdog {
  public:
   /// `me`: the name of this rank in the message for on_stall.
@@ -27,8 +27,8 @@ class Watchdog {
   std::jthread thread_;  // last: it uses the others
 };
 
-/// Prints the message, unless it is empty, and ends this process with ExitCode::lost, whatever MPI does at
-/// the moment. Its launcher then ends the other ranks.
+/// Prints the message, unless it is empty, and ends this process with ExitCode::lost, also within a call of
+/// MPI. The launcher then ends the other ranks.
 [[noreturn]] void end_stalled_process(const std::string& message);
 
 }  // namespace trainer

@@ -7,19 +7,19 @@
 
 namespace trainer {
 
-/// A counter that one worker moves and all see, on a cache line of its own. An atomic operation on plain
-/// memory: a window belongs to several processes, none of which constructs objects in it.
+/// A counter that one worker writes and all read, on a cache line of its own. Atomic operations on plain
+/// memory: several processes map a window, and none constructs objects in it.
 struct alignas(64) SharedCounter {
   std::int64_t value;
   std::int32_t sleepers;
 
-  /// Whoever loads this count sees what was written before it was stored.
+  /// A thread that loads this count sees all writes before the store.
   void store(std::int64_t count) {
     std::atomic_ref(value).store(count);
     if (std::atomic_ref(sleepers).load() > 0) wake();
   }
   std::int64_t load() { return std::atomic_ref(value).load(std::memory_order_acquire); }
-  /// Sleeps until the count moves, but not long, unless it has reached `count` already.
+  /// Sleeps until the count changes or a short time is over; returns at once if it has reached `count`.
   void sleep_below(std::int64_t count);
 
  private:

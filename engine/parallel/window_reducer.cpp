@@ -43,7 +43,7 @@ void WindowReducer::sum_finished(ThreadPool* pool) {
   });
 }
 
-void WindowReducer::publish() { memory_.window().barrier("the barrier after the update"); }
+void WindowReducer::start_publish() { memory_.window().barrier("the barrier after the update"); }
 
 std::vector<Range> WindowReducer::overwritten() const {
   if (!sums()) return {};

@@ -15,7 +15,10 @@ class WindowReducer final : public GradientReducer {
   std::int64_t position(int worker) const override { return progress_.position(worker); }
   void ready(int worker, std::int64_t offset) override;
   void finish() override;
-  void publish() override;
+  void start_publish() override;
+  void receive() override {}
+  void wait_for(int, std::int64_t) override {}
+  std::chrono::nanoseconds take_waiting_time() override { return {}; }
   std::vector<Range> overwritten() const override;
 
  private:

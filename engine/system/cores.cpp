@@ -44,8 +44,7 @@ std::vector<int> host_cores() {
   const cpu_set_t mine = affinity_of(0), parents = affinity_of(getppid());
   cpu_set_t both;
   CPU_AND(&both, &mine, &parents);
-  // A launcher may also bind outside of its own cores (Open MPI under taskset): what it was given itself
-  // counts.
+  // A launcher may also bind outside of its own cores (Open MPI under taskset): then its own cores count.
   return cores_of(CPU_EQUAL(&both, &parents) ? mine : parents);
 }
 
@@ -81,8 +80,8 @@ Placement place(const PlacementRequest& request) {
     placement.cores = request.cores;
     return placement;
   }
-  // Of more ranks than cores, one that would straddle two cores may use both; the rest stay where they are,
-  // as the system takes longer to spread them than a step lasts.
+  // With more ranks than cores, a rank whose share straddles two cores may use both. The others are bound to
+  // one core, because the system would take longer than a step to spread them.
   const auto border = [&](int rank, int round_up) {
     return static_cast<int>((std::int64_t{cores} * rank + round_up) / ranks);
   };

@@ -11,10 +11,10 @@ namespace trainer {
 namespace {
 
 /// Pipes take this many bytes in one piece.
-constexpr std::size_t kMost = 4096;
+constexpr std::size_t kMax = 4096;
 
 // A signal handler can reach nothing but what is static.
-std::array<char, kMost> prepared;
+std::array<char, kMax> prepared;
 std::atomic<std::size_t> length{0};
 static_assert(std::atomic<std::size_t>::is_always_lock_free);
 
@@ -22,7 +22,7 @@ static_assert(std::atomic<std::size_t>::is_always_lock_free);
 
 void prepare_exit_reason(const std::string& words) {
   length = 0;
-  const std::size_t count = std::min(words.size(), kMost);
+  const std::size_t count = std::min(words.size(), kMax);
   std::copy_n(words.begin(), count, prepared.begin());
   length = count;
 }

@@ -4,8 +4,8 @@
 
 namespace trainer {
 
-/// Prepares what this process writes to standard error, in one piece, when its job breaks down and it is not
-/// the lost one: the launcher learns which processes survive.
+/// Prepares the text that a surviving process writes to standard error when its job fails. The launching
+/// program learns from it which processes survive.
 void prepare_exit_reason(const std::string& words);
 
 /// Writes the prepared text once. Signal handlers may call it.

@@ -14,13 +14,13 @@ namespace {
 
 std::string system_words(int error) { return std::generic_category().message(error); }
 
-/// "model.safetensors.4711-0.partial": the process and a number keep apart all who write here.
+/// "model.safetensors.4711-0.partial": process id and a number make the name unique.
 Descriptor create_beside(const std::filesystem::path& path, std::filesystem::path& partial_path) {
   constexpr int kAttempts = 100;
   int number = -1;
   for (int attempt = 0; attempt < kAttempts && number < 0; ++attempt) {
     partial_path = fmt::format("{}.{}-{}.partial", path.string(), ::getpid(), attempt);
-    // O_EXCL: whatever lies there already, a link too, is neither followed nor overwritten.
+    // O_EXCL: an existing file or link is neither followed nor overwritten.
     number = ::open(partial_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (number < 0 && errno != EEXIST) break;
   }
@@ -109,7 +109,7 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
 void flush_directory(const std::filesystem::path& directory) {
   const std::filesystem::path name = directory.empty() ? "." : directory;
   const Descriptor descriptor(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // Some file systems cannot flush a directory and say EINVAL; the files in it are flushed all the same.
+  // EINVAL: the file system cannot flush a directory. Its files are flushed already.
   if (descriptor.number() < 0 || (::fsync(descriptor.number()) != 0 && errno != EINVAL))
     throw Error(ExitCode::failure, fmt::format("cannot flush {}: {}", name.string(), system_words(errno)));
 }

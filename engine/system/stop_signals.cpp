@@ -16,9 +16,9 @@ volatile std::sig_atomic_t asked_to_stop = 0, is_interrupted = 0;
 
 [[noreturn]] void end_at_once() {
   constexpr std::string_view text = "error: interrupted twice: no checkpoint is saved\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
   // 130 stands for a saved run.
-  constexpr int kCode = static_cast<int>(ExitCode::failure);
-  ::_exit(::write(STDERR_FILENO, text.data(), text.size()) < 0 ? kCode : kCode);
+  ::_exit(static_cast<int>(ExitCode::failure));
 }
 
 void note(int signal) {
@@ -56,7 +56,7 @@ StopSignals::~StopSignals() {
   if (std::signal(SIGHUP, SIG_DFL) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
 }
 
-bool StopSignals::asked() { return asked_to_stop != 0; }
+bool StopSignals::received() { return asked_to_stop != 0; }
 
 HeldStop::HeldStop() {
   sigset_t held;

@@ -16,7 +16,7 @@ class StopSignals {
   StopSignals& operator=(const StopSignals&) = delete;
 
   /// True once any of these signals has come.
-  static bool asked();
+  static bool received();
 };
 
 /// While one lives, SIGUSR1 stays pending, for this thread and those that it starts.

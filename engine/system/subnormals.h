@@ -2,10 +2,9 @@
 
 namespace trainer {
 
-/// From here on the calling thread, and those that it starts, take numbers below the least normal one
-/// (1.2e-38 in single precision) for zero, as inputs and as results. What decays, as momentum does where
-/// gradients have become zero, would end among them, and some processors compute with them a hundred times
-/// slower. Does nothing where the processor has no such mode.
+/// Makes the calling thread, and threads that it starts, treat subnormal values (below 1.2e-38 in single
+/// precision) as zero, as inputs and as results. Momentum of weights without gradients decays to such values,
+/// and some processors compute with them a hundred times slower. No effect if the processor has no such mode.
 void flush_subnormals();
 
 }  // namespace trainer

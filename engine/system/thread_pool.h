@@ -31,8 +31,8 @@ class ThreadPool {
   /// Every worker waits until all have come here; call only from inside run(), by all workers. Throws when
   /// another worker has failed in this run.
   void barrier();
-  /// Waits for what other workers, of whatever rank, bring about; call only from inside run(). Throws like
-  /// barrier(); sleep() must end from time to time.
+  /// Waits for a condition that workers of any rank make true; call only from inside run(). Throws like
+  /// barrier(); sleep() must return from time to time.
   template <class Condition, class Sleep>
   void wait(const Condition& condition, const Sleep& sleep) const {
     bool holds = false;

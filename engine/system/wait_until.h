@@ -5,10 +5,10 @@
 
 namespace trainer {
 
-/// When a waiting thread does what, in looks at its condition.
+/// How often a waiting thread checks its condition before it yields, and before it sleeps.
 struct Patience {
-  int spins = 200;     ///< some 10 us: the answer is near
-  int yields = 10000;  ///< some 3 ms, more when others use the core: the scheduler may have put both on one
+  int spins = 200;     ///< about 10 us
+  int yields = 10000;  ///< about 3 ms, more if another thread uses the core
 };
 
 /// Returns once condition() holds: spins, then yields its core, then calls sleep() between looks.
@@ -29,8 +29,8 @@ void wait_until(const Condition& condition, const Patience& patience, const Slee
   }
 }
 
-/// The same where nobody wakes the sleeper. `crowded`: others need this core to make the condition true, so
-/// it yields at once.
+/// The same for a condition whose change wakes no sleeper. `crowded`: another thread needs this core to make
+/// the condition true, so it yields at once.
 template <class Condition>
 void wait_until(const Condition& condition, bool crowded) {
   wait_until(condition, crowded ? Patience{.spins = 0} : Patience{}, [] {
@@ -39,8 +39,8 @@ void wait_until(const Condition& condition, bool crowded) {
   });
 }
 
-/// The same where sleep() ends when the condition may hold. `crowded`: yields, so that those on this core
-/// come next, and soon sleeps, so that those who compute for long are not disturbed.
+/// The same with a sleep() that returns when the condition may hold. `crowded`: yields at once, so that other
+/// threads of this core run, and soon sleeps, so that long computations are not disturbed.
 template <class Condition, class Sleep>
 void wait_until(const Condition& condition, bool crowded, const Sleep& sleep) {
   wait_until(condition, crowded ? Patience{.spins = 0, .yields = 100} : Patience{}, sleep);

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMostStateBytes = 24 << 20;  // lists of the largest size, one value a line
+constexpr std::uint64_t kMaxStateBytes = 24 << 20;  // lists of the largest size, one value a line
 
 /// An error that names a checkpoint to use instead of the damaged one at `place`, if there is one.
 Error with_offer(Diagnostic diagnostic, const fs::path& place) {
@@ -29,7 +29,7 @@ Error with_offer(Diagnostic diagnostic, const fs::path& place) {
 }
 
 CheckpointState read_state(const fs::path& path) {
-  const std::string text = read_file(path, ExitCode::weights, kMostStateBytes);
+  const std::string text = read_file(path, ExitCode::weights, kMaxStateBytes);
   try {
     return parse_checkpoint_state(text);
   } catch (const Error& error) {

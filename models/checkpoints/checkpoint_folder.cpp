@@ -54,7 +54,7 @@ CheckpointFolder::CheckpointFolder(fs::path folder, std::int64_t keep)
       best_(link_target(folder_ / "best")),
       keep_(keep) {}
 
-void CheckpointFolder::go_on(std::int64_t step, std::int64_t best_step) {
+void CheckpointFolder::resume(std::int64_t step, std::int64_t best_step) {
   std::error_code error;
   std::vector<fs::path> leftovers;
   for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error))

@@ -20,7 +20,7 @@ class CheckpointFolder {
   /// Sets the links back to `step` and `best_step` (-1: none), and removes unfinished checkpoints of earlier
   /// processes. A copy that followed links has directories in their place: they become links again.
   /// Error(weights) if such a directory holds a checkpoint that exists nowhere else and cannot be kept.
-  void go_on(std::int64_t step, std::int64_t best_step);
+  void resume(std::int64_t step, std::int64_t best_step);
   /// Creates a directory with a unique name for the files of a checkpoint.
   std::filesystem::path begin(std::int64_t step);
   /// Removes it again.

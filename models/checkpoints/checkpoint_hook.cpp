@@ -17,7 +17,7 @@ CheckpointHook::CheckpointHook(TrainingParts& parts, CheckpointFolder folder, Ch
       writer_({.plan = parts.session.network().plan(),
                .optimizer_states = parts.state_names(),
                .window = parts.window,
-               .owned = parts.shard,
+               .shard = parts.shard,
                .layer_states = parts.session.network().states(),
                .mesh = parts.session.mesh()},
               std::move(folder)) {}
@@ -31,7 +31,11 @@ void CheckpointHook::before_consensus(const Progress& run, Signals& mine) {
 
 void CheckpointHook::before_update(std::int64_t, const Signals& all) {
   is_asked_ |= all.save;
-  writer_.go_on(!all.writing);
+  writer_.poll(!all.writing);
+}
+
+bool CheckpointHook::reads_parameters(const Progress& run, std::int64_t done) {
+  return is_asked_ || parts_.session.settings().checkpoint.due(done, run.steps_per_epoch, run.total_steps);
 }
 
 void CheckpointHook::between_steps(Progress& run) {
@@ -52,7 +56,7 @@ void CheckpointHook::save(Progress& run, bool pending) {
   store(run, pending, state);
   state.engine = engine_text();
   state.schedule = parts_.schedule->state();
-  parts_.ema.with_average(run.step, all_, [&] {
+  parts_.ema.with_ema(run.step, all_, [&] {
     writer_.begin(state, run.best,
                   [&] { observers_.notify([](Observer& observer) { observer.on_save(); }); });
   });

@@ -20,6 +20,7 @@ class CheckpointHook final : public Hook {
 
   void before_consensus(const Progress& run, Signals& mine) override;
   void before_update(std::int64_t step, const Signals& all) override;
+  bool reads_parameters(const Progress& run, std::int64_t done) override;
   void between_steps(Progress& run) override;
   void on_divergence(std::vector<std::string>& notes) override;
   void on_end(Progress& run) override;

@@ -108,7 +108,7 @@ void refuse_link(const fs::path& folder) {
     throw Error(ExitCode::failure, fmt::format("{} is a link, which is not followed", folder.string()));
 }
 
-void put_back_replaced(const fs::path& folder) {
+void restore_replaced(const fs::path& folder) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     const fs::path& aside = entry.path();

@@ -39,6 +39,6 @@ void refuse_link(const std::filesystem::path& folder);
 
 /// Gives a checkpoint its name back if a process was killed while it replaced it, on a file system without
 /// atomic exchange. The caller holds the run directory's lock.
-void put_back_replaced(const std::filesystem::path& folder);
+void restore_replaced(const std::filesystem::path& folder);
 
 }  // namespace trainer

@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kFormat = 4;
-constexpr std::size_t kMostFiles = 100;
+constexpr std::size_t kMaxFiles = 100;
 constexpr const char* kSealKey = "crc32";  // of the text without it
 
 /// JSON knows no infinity, which the loss of an evaluation may be.
@@ -74,9 +74,9 @@ class Reader {
   }
   /// A count that more will be added to.
   std::int64_t summand() const {
-    constexpr std::int64_t kMost = 1'000'000'000'000'000'000;  // nanoseconds of thirty years
+    constexpr std::int64_t kMax = 1'000'000'000'000'000'000;  // nanoseconds of thirty years
     const std::int64_t value = count();
-    if (value > kMost) fail("a number is out of its range");
+    if (value > kMax) fail("a number is out of its range");
     return value;
   }
   double real() const {
@@ -91,9 +91,9 @@ class Reader {
     return json_.get<std::string>();
   }
   double seconds() const {
-    constexpr double kMost = 1e9;  // thirty years
+    constexpr double kMax = 1e9;  // thirty years
     const double value = real();
-    if (!(value >= 0 && value <= kMost)) fail("a time is out of its range");
+    if (!(value >= 0 && value <= kMax)) fail("a time is out of its range");
     return value;
   }
   bool truth() const {
@@ -105,7 +105,8 @@ class Reader {
         .samples = at("samples").summand(), .loss = at("loss").real(), .metrics = at("metrics").numbers()};
   }
   std::vector<double> numbers() const {
-    if (!json_.is_array() || json_.size() > CheckpointState::kMostNumbers) fail("numbers are no short list");
+    if (!json_.is_array() || json_.size() > CheckpointState::kMaxNumbers)
+      fail("a list of values is missing or too long");
     std::vector<double> numbers;
     for (const Json& one : json_) numbers.push_back(Reader(one).real());
     return numbers;
@@ -123,7 +124,7 @@ class Reader {
     return times;
   }
   std::map<std::string, FileSeal> files() const {
-    if (!json_.is_object() || json_.size() > kMostFiles) fail("the files are no short map");
+    if (!json_.is_object() || json_.size() > kMaxFiles) fail("the map of files is missing or too long");
     std::map<std::string, FileSeal> files;
     for (const auto& [name, seal] : json_.items()) {
       const std::int64_t crc = Reader(seal).at("crc32").count();
@@ -201,7 +202,7 @@ CheckpointState parse_checkpoint_state(std::string_view text) {
                         .steps_per_epoch = reader.at("steps_per_epoch").count(),
                         .seed = static_cast<std::uint64_t>(reader.at("seed").count()),
                         .data = reader.at("data").text(),
-                        // Before it was kept, nobody looked for it.
+                        // Older checkpoints lack these keys.
                         .config = json.contains("config") ? reader.at("config").text() : "",
                         .engine = json.contains("engine") ? reader.at("engine").text() : "",
                         .evaluated = reader.at("evaluated").truth(),

@@ -21,8 +21,8 @@ struct FileSeal {
 /// The state of a run between two steps but for the values of the
 /// model and of its optimizer.
 struct CheckpointState {
-  static constexpr std::size_t kMostNumbers =
-      kMostMetricSums;    ///< in one of its lists, such as the metrics' sums
+  static constexpr std::size_t kMaxNumbers =
+      kMaxMetricSums;     ///< in one of its lists, such as the metrics' sums
   std::int64_t step = 0;  ///< steps done
   std::int64_t steps_per_epoch = 1;
   std::uint64_t seed = 1;

@@ -108,8 +108,8 @@ CheckpointWriter::~CheckpointWriter() {
   if (open_) folder_.abandon();
 }
 
-/// Gives each writer parameters of nearly equal weight. Counts whole ones: the ranks of a model column hold
-/// unequal parts of them, but must agree.
+/// Assigns parameters of nearly equal total size to each writer. Uses the sizes of whole parameters: the
+/// ranks of a model column hold unequal shards and need the same result.
 void CheckpointWriter::cut(int writers) {
   const std::vector<Parameter>& parameters = sources_.plan.parameters();
   const auto size = [](const Parameter& parameter) { return parameter.whole_shape().size(); };
@@ -151,7 +151,7 @@ void CheckpointWriter::begin(const CheckpointState& state, bool best, const std:
   state_ = state;
   best_ = best;
   open_files(directory);
-  take_copy();
+  take_snapshot();
   open_ = true;
   writing_ = true;
   parts_thread_ = std::thread([this] { write_parts(); });
@@ -200,7 +200,7 @@ std::vector<float> CheckpointWriter::part_of_values() const {
           values.begin() + mine.back().offset + mine.back().shape.size()};
 }
 
-/// The same for one of the optimizer's states, from the ranks that own its shards.
+/// The same for one optimizer state, which is gathered from the shards of all ranks.
 std::vector<float> CheckpointWriter::part_of_state(std::size_t state) {
   Communicator& data = sources_.mesh.data();
   const auto mine = parameters_of(data.rank());
@@ -209,7 +209,7 @@ std::vector<float> CheckpointWriter::part_of_state(std::size_t state) {
   std::vector<float> out;
   std::vector<std::int64_t> counts_out(at(data.size())), counts_in(at(data.size()));
   int writer = 0;
-  sources_.owned.visit_state(state, [&](std::int64_t offset, std::span<const float> values) {
+  sources_.shard.visit_state(state, [&](std::int64_t offset, std::span<const float> values) {
     // Offsets and the writers' parameters ascend.
     while (parameters_of(writer).empty() ||
            parameters_of(writer).back().offset + parameters_of(writer).back().shape.size() <= offset)
@@ -221,7 +221,7 @@ std::vector<float> CheckpointWriter::part_of_state(std::size_t state) {
       counts_out[at(writer)] += std::ssize(values);
     }
   });
-  // visit(first, last) for each range that an owner has of what this rank writes.
+  // visit(first, last) for each range of this rank's tensors in the shard of `owner`.
   const auto overlaps = [&](int owner, const auto& visit) {
     auto range = shards_[at(owner)].begin();
     const auto end = shards_[at(owner)].end();
@@ -254,7 +254,7 @@ void CheckpointWriter::join_tensors(Run& run) const {
     const auto values = std::span<const float>(run.copy).subspan(at(parameter.offset - mine.front().offset),
                                                                  at(parameter.shape.size()));
     Tensor& tensor = run.tensors.emplace_back(Tensor{&parameter, values, {}});
-    if (parameter.cut_axis < 0) continue;
+    if (parameter.shard_axis < 0) continue;
     tensor.joined = whole_tensor(parameter, values, sources_.mesh.model());
     tensor.values = tensor.joined;
   }
@@ -272,7 +272,7 @@ CheckpointWriter::Run CheckpointWriter::layer_states(StateUse use, int file, std
   return run;
 }
 
-void CheckpointWriter::take_copy() {
+void CheckpointWriter::take_snapshot() {
   runs_.clear();
   const std::size_t rank = at(sources_.mesh.data().rank());
   const std::size_t parameters = sources_.plan.parameters().size();
@@ -316,7 +316,7 @@ void CheckpointWriter::reserve_room() const {
 }
 
 void CheckpointWriter::write_run(Run& run) {
-  // Small tensors are gathered, large ones are written from where they are: few system calls, few copies.
+  // Small tensors are gathered into one buffer, large ones written in place: few system calls, few copies.
   constexpr std::size_t kPart = std::size_t{4} << 20;
   std::string gathered;
   std::uint64_t offset = run.offset;
@@ -354,7 +354,7 @@ void CheckpointWriter::write_run(Run& run) {
   flush();
 }
 
-/// Flushes to the disk in parts, each a sign of progress. fsync() reports errors later.
+/// Flushes to the disk in chunks and counts each for the heartbeat. fsync() reports errors later.
 void CheckpointWriter::flush_run(const Run& run) {
   constexpr std::uint64_t kPart = std::uint64_t{16} << 20;
   constexpr unsigned kWholly =
@@ -364,7 +364,7 @@ void CheckpointWriter::flush_run(const Run& run) {
                       static_cast<off_t>(std::min(kPart, run.seal.bytes - done)), kWholly);
 }
 
-void CheckpointWriter::go_on(bool all_written) {
+void CheckpointWriter::poll(bool all_written) {
   if (open_ && all_written) end_parts();
   if (commit_thread_.joinable() && !committing_) wait_for_commit();
 }

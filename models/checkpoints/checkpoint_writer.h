@@ -19,7 +19,7 @@
 
 namespace trainer {
 
-/// Writes checkpoints beside training: copies all values between two steps, and a thread of each data rank
+/// Writes checkpoints in the background: copies all values between two steps, and a thread of each data rank
 /// writes its copy. Each rank writes whole tensors, a contiguous range of both files; if some ranks cannot
 /// see the directory, rank 0 writes all. Only the main thread calls MPI. Every rank has one.
 class CheckpointWriter {
@@ -28,7 +28,7 @@ class CheckpointWriter {
     const NetworkPlan& plan;
     std::vector<std::string> optimizer_states;  ///< their names
     const ParameterWindow& window;
-    const OptimizerShard& owned;
+    const OptimizerShard& shard;
     std::span<const float> layer_states;
     const Mesh& mesh;
   };
@@ -47,7 +47,7 @@ class CheckpointWriter {
   /// Call after every step. `all_written`: no rank writes, the same on all ranks; a thread of rank 0 then
   /// commits the checkpoint. Error(failure) if it cannot be written: on all ranks, or on rank 0 only.
   /// Collective.
-  void go_on(bool all_written);
+  void poll(bool all_written);
   /// Waits until the checkpoint is committed. Collective.
   void finish();
 
@@ -77,7 +77,7 @@ class CheckpointWriter {
   void cut(int writers);
   bool is_writer() const;
   void open_files(const std::string& directory);
-  void take_copy();
+  void take_snapshot();
   Run layer_states(StateUse use, int file, std::uint64_t offset) const;
   std::span<const Parameter> parameters_of(int writer) const;
   std::vector<float> part_of_values() const;

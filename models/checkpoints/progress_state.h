@@ -5,8 +5,8 @@
 
 namespace trainer {
 
-/// Writes to `state` what a checkpoint keeps of `run`; `pending`: what follows the last step is still to be
-/// done.
+/// Copies the progress of a run into `state`; `pending`: evaluation or end of epoch of the last step is still
+/// to be done.
 void store(const Progress& run, bool pending, CheckpointState& state);
 
 /// Resumes from `state`; `rate`: the learning rate of its last step.

@@ -83,11 +83,11 @@ fs::path create_numbered(const std::string& name) {
   if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos)
     throw Error(ExitCode::usage, fmt::format("`{}` cannot name a run", name),
                 "a word without slashes; --out takes a path");
-  constexpr int kMost = 1'000'000;
+  constexpr int kMax = 1'000'000;
   const fs::path first = fs::path("runs") / name;
   create_parents(first);
   if (made_directory(first)) return first;
-  for (int number = 2; number < kMost; ++number) {
+  for (int number = 2; number < kMax; ++number) {
     const fs::path path = fmt::format("{}-{}", first.string(), number);
     if (made_directory(path)) return path;
   }
@@ -244,7 +244,7 @@ void RunDirectory::lock(std::chrono::seconds patience) {
   lock_ = Descriptor(number);
   if (number < 0)
     throw Error(ExitCode::usage, fmt::format("cannot write {}: {}", path.string(), system_message(refusal)));
-  // On a file system without locks, nobody holds one.
+  // A file system without locks reports another error: the directory counts as free.
   const auto is_taken = [&] { return ::flock(number, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; };
   const auto end = std::chrono::steady_clock::now() + patience;
   bool taken = is_taken();
@@ -256,11 +256,11 @@ void RunDirectory::lock(std::chrono::seconds patience) {
 }
 
 std::string RunDirectory::config() const {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 28;
-  return read_file(path_ / "config.yaml", ExitCode::usage, kMost);
+  constexpr std::uint64_t kMax = std::uint64_t{1} << 28;
+  return read_file(path_ / "config.yaml", ExitCode::usage, kMax);
 }
 
-void RunDirectory::go_on(const Description& description, const CheckpointState& state) {
+void RunDirectory::resume(const Description& description, const CheckpointState& state) {
   from_ = state;
   remove_leftovers(path_);
   const fs::path commands = path_ / "command.txt";
@@ -308,8 +308,8 @@ void RunDirectory::on_save() {
 void RunDirectory::on_epoch(const EpochReport& report) {
   std::string row = fmt::format("{},{:.3f}", report.epoch, report.time);
   const auto add_scores = [&](const Scores& scores) {
-    row += "," + number_text(scores.loss);
-    for (const double value : scores.metrics) row += "," + number_text(value);
+    row += fmt::format(",{}", number_text(scores.loss));
+    for (const double value : scores.metrics) row += fmt::format(",{}", number_text(value));
   };
   add_scores(report.train);
   if (report.evaluation)

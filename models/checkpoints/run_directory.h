@@ -25,7 +25,7 @@ class LineFile {
   LineFile(std::filesystem::path path, const std::function<bool(std::string_view line)>& stays);
   /// Error(failure) also when the file has been removed.
   void append(const std::string& line);
-  /// To the disk itself.
+  /// Flushes to the disk (fsync).
   void flush() const;
   bool empty() const { return size_ == 0; }
 
@@ -50,18 +50,18 @@ class RunDirectory final : public Observer {
   struct Description {
     std::string config, command, environment;
   };
-  /// Creates it. Error(usage) when it cannot be, or is not empty.
+  /// Creates the directory. Error(usage) if that fails or it is not empty.
   RunDirectory(const Options& options, const Description& description);
 
-  /// Opens one to resume its run. Error(usage) if it is none, or if another process holds it for longer than
-  /// `patience`.
+  /// Opens a run directory to resume its run. Error(usage) if `path` is none, or if another process holds its
+  /// lock for longer than `patience`.
   explicit RunDirectory(const std::filesystem::path& path,
                         std::chrono::seconds patience = std::chrono::seconds(0));
 
   /// The text of config.yaml.
   std::string config() const;
   /// Resumes the run's files: on_start() removes lines of steps after `state`.
-  void go_on(const Description& description, const CheckpointState& state);
+  void resume(const Description& description, const CheckpointState& state);
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }

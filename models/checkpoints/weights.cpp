@@ -53,10 +53,10 @@ void require(const std::vector<NamedTensor>& tensors, const std::map<std::string
              const std::string& place, const std::string& help = "") {
   std::vector<std::string> notes = differences(tensors, expected);
   if (notes.empty()) return;
-  constexpr std::size_t kMost = 10;
-  if (notes.size() > kMost) {
-    const std::size_t more = notes.size() - kMost;
-    notes.resize(kMost);
+  constexpr std::size_t kMax = 10;
+  if (notes.size() > kMax) {
+    const std::size_t more = notes.size() - kMax;
+    notes.resize(kMax);
     notes.push_back("and " + std::to_string(more) + " more");
   }
   throw Error(
@@ -102,9 +102,9 @@ void spread_states(const std::vector<NamedTensor>& tensors, const NetworkPlan& p
 
 std::vector<float> whole_tensor(const Parameter& parameter, std::span<const float> mine,
                                 Communicator& model) {
-  if (parameter.cut_axis < 0) return {mine.begin(), mine.end()};
+  if (parameter.shard_axis < 0) return {mine.begin(), mine.end()};
   // Each message begins with the place of the shard, since shards may be unequal.
-  const std::int64_t place[2] = {parameter.cut_first, parameter.shape[parameter.cut_axis]};
+  const std::int64_t place[2] = {parameter.shard_first, parameter.shape[parameter.shard_axis]};
   std::vector<std::byte> message(sizeof place + mine.size_bytes());
   std::memcpy(message.data(), place, sizeof place);
   // An empty shard has no address.
@@ -115,10 +115,10 @@ std::vector<float> whole_tensor(const Parameter& parameter, std::span<const floa
     std::int64_t from[2];
     std::memcpy(from, received.data(), sizeof from);
     std::vector<std::int64_t> extents(parameter.shape.extents().begin(), parameter.shape.extents().end());
-    extents[static_cast<std::size_t>(parameter.cut_axis)] = from[1];
+    extents[static_cast<std::size_t>(parameter.shard_axis)] = from[1];
     Parameter shard = parameter;
     shard.shape = Shape(extents);
-    shard.cut_first = from[0];
+    shard.shard_first = from[0];
     std::vector<float> values_of_shard(static_cast<std::size_t>(shard.shape.size()));
     std::ranges::copy(std::span(received).subspan(sizeof from),
                       std::as_writable_bytes(std::span(values_of_shard)).begin());

@@ -85,7 +85,7 @@ namespace {
 
 /// Every virtual worker is a rank of its own, so that one network can take any of them.
 std::unique_ptr<Network> network_of_one(const Config& root, Session& session) {
-  const VirtualWorkers& workers = session.blocks();
+  const VirtualWorkers& workers = session.virtual_workers();
   return session.make_network(
       root, {.count = workers.count, .ranks = workers.count, .threads = workers.threads, .exact = true}, 0);
 }
@@ -100,7 +100,7 @@ Crosscheck::Crosscheck(const Config& root, TrainingParts& parts)
       loader_(session_.data(),
               {.order = parts.loader.order(), .workers = session_.pool().size(), .reads_ahead = false}),
       gradient_(network_->plan().parameter_end()),
-      recorder_(parts.statistics, session_.blocks(), session_.mesh().data().rank()),
+      recorder_(parts.statistics, session_.virtual_workers(), session_.mesh().data().rank()),
       replay_(session_.pool().size()) {
   network_->attach(parts.window.values(), {gradient_.floats()}, replay_);
   session_.network().attach(parts.window.values(), parts.window.all_gradients(), recorder_);
@@ -109,7 +109,7 @@ Crosscheck::Crosscheck(const Config& root, TrainingParts& parts)
 void Crosscheck::before_step(std::int64_t step) {
   step_ = step;
   const std::int64_t every = session_.settings().crosscheck;
-  session_.network().keep_block(-1);
+  session_.network().keep_gradient_of(-1);
   checks_ = (step + 1) % every == 0;
   if (!checks_) return;
   const int ranks = session_.mesh().data().size();
@@ -119,11 +119,12 @@ void Crosscheck::before_step(std::int64_t step) {
   const int rank = session_.mesh().data().rank();
   const std::int64_t checked = checked_worker(rank);
   recorder_.begin(checked);
-  session_.network().keep_block(static_cast<int>(checked - session_.blocks().of_rank(rank).first));
+  session_.network().keep_gradient_of(
+      static_cast<int>(checked - session_.virtual_workers().of_rank(rank).first));
 }
 
 std::int64_t Crosscheck::checked_worker(int data_rank) const {
-  const Range workers = session_.blocks().of_rank(data_rank);
+  const Range workers = session_.virtual_workers().of_rank(data_rank);
   return workers.first + turn_ % workers.count();
 }
 
@@ -145,14 +146,14 @@ Crosscheck::Traits Crosscheck::own() const {
   BatchRunner& batch = parts_.batch;
   const auto checked = static_cast<std::size_t>(checked_worker(session_.mesh().data().rank()));
   return traits(batch.sums().subspan(checked * batch.kinds(), batch.kinds()), recorder_.checksum(),
-                session_.network().gradient_of_block());
+                session_.network().kept_gradient());
 }
 
 /// The traits of the rank that comes `shift` ranks later.
 Crosscheck::Traits Crosscheck::recompute(const MicroBatch& batch, int shift) {
   Communicator& data = session_.mesh().data();
   const std::int64_t checked = checked_worker((data.rank() + shift) % data.size());
-  network_->set_rank(static_cast<int>(checked));
+  network_->compute_as_rank(static_cast<int>(checked));
   replay_.begin(recorder_.totals());
   runner_.clear();
   runner_.begin(batch, loader_);
@@ -167,7 +168,7 @@ Crosscheck::Traits Crosscheck::recompute(const MicroBatch& batch, int shift) {
   return traits(sums, replay_.checksum(), gradient_.floats());
 }
 
-/// Between the traits that ranks have of their own virtual workers and those that others have. Collective.
+/// Compares each rank's traits of its own virtual worker with its checker's. Collective.
 Crosscheck::Finding Crosscheck::first_difference(const Traits& mine, const Traits& theirs) const {
   Traits both = mine;
   both.insert(both.end(), theirs.begin(), theirs.end());
@@ -192,7 +193,7 @@ void Crosscheck::after_backward(const MicroBatch& batch) {
   world.sum(std::span(&found, 1));
   if (found == 0) return;
 
-  // All compute it again, and a third rank where there is one.
+  // All ranks recompute it, also a third one if there is one.
   const int ranks = session_.mesh().data().size();
   const auto columns = static_cast<std::size_t>(session_.mesh().model().size());
   std::map<int, std::vector<std::uint64_t>> reports;

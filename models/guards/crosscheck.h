@@ -12,10 +12,10 @@
 
 namespace trainer {
 
-/// Finds processors that compute wrongly, in exact mode, where a virtual worker has the same bits wherever it
-/// is computed. In some steps every data rank computes a virtual worker of another rank again, and the
-/// gradients, loss, metrics and statistics of both must be equal. Virtual workers and pairs of ranks take
-/// turns. Needs memory for the gradient and the activations of one virtual worker.
+/// Finds processors that compute wrongly. In exact mode a virtual worker has the same bits on every rank: in
+/// some steps every data rank recomputes a virtual worker of another rank, and gradients, loss, metrics and
+/// statistics of both must be equal. Virtual workers and pairs of ranks rotate. Needs memory for the gradient
+/// and the activations of one virtual worker.
 class Crosscheck final : public Hook {
  public:
   /// From here on the session's network takes its statistics through this object.
@@ -63,16 +63,16 @@ class Crosscheck final : public Hook {
     std::vector<std::size_t> positions_;  ///< by worker
     std::uint64_t checksum_ = 0;
   };
-  /// What is compared: checksums of the loss and the metrics, of the statistics over the batch, and of each
-  /// parameter's gradient.
+  /// The compared checksums: of loss and metrics, of the statistics over the batch, and of each parameter's
+  /// gradient.
   using Traits = std::vector<std::uint64_t>;
-  /// What differs, on world rank 0.
+  /// The first difference, on world rank 0.
   struct Finding {
     int owner = -1;  ///< data rank
     std::size_t trait = 0;
   };
 
-  /// The virtual worker of a data rank whose turn it is.
+  /// The virtual worker of a data rank that this step checks.
   std::int64_t checked_worker(int data_rank) const;
   /// The rank that recomputes a virtual worker of `owner` when each rank checks the one `shift` ranks later.
   int checker_of(int owner, int shift) const;

@@ -16,7 +16,7 @@ namespace {
 
 /// Floats of one checksum.
 constexpr std::int64_t kBlock = 2048;
-/// The least number that a step checks: they cost little beside a step of a model of their size.
+/// The least number of floats that a step checks.
 constexpr std::size_t kFewReplicas = 64;
 
 template <class T>
@@ -24,7 +24,7 @@ std::span<T> slice(std::span<T> flat, std::int64_t first, std::int64_t count) {
   return flat.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
 }
 
-/// Where the replicas of a rank are; precedes their hashes in its message.
+/// The place of a rank's replicas; precedes their hashes in its message.
 struct Holder {
   std::int64_t node, model_rank;  ///< node: the lowest data rank on it
   char host[64];
@@ -85,7 +85,7 @@ void ReplicaGuard::after_publish(std::int64_t step) {
 std::vector<std::uint64_t> ReplicaGuard::hashes() const {
   std::vector<std::uint64_t> hashes;
   const std::span<const float> values = window_.values();
-  // The ranks that share the window take turns at its blocks.
+  // Each rank that shares the window checks a share of its blocks.
   for (const Parameter& parameter : plan_.parameters()) {
     std::uint64_t hash = 0;
     const std::int64_t size = parameter.shape.size();
@@ -119,7 +119,7 @@ void ReplicaGuard::compare(std::int64_t step) {
   std::string difference;
   for (std::size_t item = 0; !messages.empty() && item < mine.size() && difference.empty(); ++item) {
     const bool is_state = item >= plan_.parameters().size();
-    const bool is_cut = !is_state && plan_.parameters()[item].cut_axis >= 0;
+    const bool is_cut = !is_state && plan_.parameters()[item].shard_axis >= 0;
     std::map<std::array<std::int64_t, 3>, Found> replicas;
     for (std::size_t rank = 0; rank < messages.size(); ++rank) {
       Holder holder;
@@ -135,7 +135,7 @@ void ReplicaGuard::compare(std::int64_t step) {
     const Found* first = nullptr;
     std::int64_t column = -1;
     for (const auto& [key, replica] : replicas) {
-      // The columns hold different shards of what is cut.
+      // Model columns hold different shards of a partitioned parameter.
       if (!first || (is_cut && key[0] != column)) first = &replica;
       column = key[0];
       if (replica.hash == first->hash) continue;
@@ -152,7 +152,7 @@ void ReplicaGuard::compare(std::int64_t step) {
         ExitCode::diverged,
         {Diagnostic{
             .what = difference.empty() ? "replicas differ" : difference,
-            .notes = {fmt::format("all were equal after step {}, no more after step {}", last_equal_, step),
+            .notes = {fmt::format("all were equal after step {}, but not after step {}", last_equal_, step),
                       "failing memory, processor or network"},
             .help =
                 "resume from the last checkpoint, first without one of the hosts, then without the other"}});

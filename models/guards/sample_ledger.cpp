@@ -38,8 +38,9 @@ void SampleLedger::verify(BatchOrder& order, std::int64_t step,
   }
   // Halves of a key, because sums of doubles are exact only so far.
   constexpr std::uint64_t kHalf = std::uint64_t{1} << 32;
-  std::array<double, 3> totals{static_cast<double>(used.count), static_cast<double>(used.keys % kHalf),
-                               static_cast<double>(used.keys / kHalf)};
+  const std::uint64_t low = used.keys % kHalf, high = used.keys / kHalf;
+  std::array<double, 3> totals{static_cast<double>(used.count), static_cast<double>(low),
+                               static_cast<double>(high)};
   all_reduce(totals);
   used.count = static_cast<std::int64_t>(totals[0]);
   used.keys = static_cast<std::uint64_t>(totals[1]) + static_cast<std::uint64_t>(totals[2]) * kHalf;

@@ -44,10 +44,10 @@ class FromFile final : public Initializer {
     const auto found = std::ranges::find(file.tensors, name, &NamedTensor::name);
     if (found != file.tensors.end()) return std::move(*found);
     std::string names;
-    constexpr std::size_t kMost = 10;
-    for (std::size_t i = 0; i < std::min(kMost, file.tensors.size()); ++i)
+    constexpr std::size_t kMax = 10;
+    for (std::size_t i = 0; i < std::min(kMax, file.tensors.size()); ++i)
       names += (i > 0 ? ", " : "") + file.tensors[i].name;
-    if (file.tensors.size() > kMost) names += " ...";
+    if (file.tensors.size() > kMax) names += " ...";
     fail("the file has no " + name, "`layer`, by the name that it has there; the file has " + names);
   }
 

@@ -11,7 +11,7 @@ namespace trainer {
 namespace {
 
 /// Far above any use, and low enough that no sum of a few overflows.
-constexpr double kMostExtent = 1e6;
+constexpr double kMaxExtent = 1e6;
 
 ConvSettings::Extents padding_of(const Config& config, const ConvSettings& settings) {
   if (!config.is_word("pad", "same")) {
@@ -48,21 +48,21 @@ std::unique_ptr<Layer> make(const Config& config, bool along_time) {
 std::vector<Setting> conv_settings(int dimensions, const std::string& kernel_help, const std::string& what) {
   return {
       integer("filters", "number of filters: output channels").at_least(1).at_most(1e9),
-      integers("kernel", kernel_help, dimensions).at_least(1).at_most(kMostExtent),
+      integers("kernel", kernel_help, dimensions).at_least(1).at_most(kMaxExtent),
       integers("stride", "step from one position to the next", dimensions)
           .at_least(1)
-          .at_most(kMostExtent)
+          .at_most(kMaxExtent)
           .fallback("1"),
       integers("pad",
                "zeros added on each side of the " + what + "; `same` keeps its size (stride 1, odd kernel)",
                dimensions)
           .at_least(0)
-          .at_most(kMostExtent)
+          .at_most(kMaxExtent)
           .or_word("same")
           .fallback("0"),
       integers("dilation", "distance between the positions that a filter reads", dimensions)
           .at_least(1)
-          .at_most(kMostExtent)
+          .at_most(kMaxExtent)
           .fallback("1"),
       integer("groups", "number of groups of channels, each with filters of its own")
           .at_least(1)

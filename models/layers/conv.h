@@ -36,7 +36,7 @@ class Conv final : public Layer {
   std::int64_t flops() const override { return flops_; }
 
   bool ends_in_relu() const { return settings_.activation == Activation::relu; }
-  /// dy is 0 from now on where y is 0: the next layer applies the derivative of ReLU.
+  /// The next layer applies the derivative of ReLU from now on: dy is 0 where y is 0.
   void leave_relu_backward() { relu_backward_left_ = true; }
 
  private:

@@ -9,7 +9,7 @@
 namespace trainer {
 namespace {
 
-constexpr double kMostExtent = 1e6;
+constexpr double kMaxExtent = 1e6;
 
 /// Transposed convolution, (H, W, C) -> (H', W', filters) with H' = (H - 1) stride - 2 pad + dilation (kernel
 /// - 1) + extra + 1 (Zeiler et al. 2010). Forward is backward_data of the convolution from y to x.
@@ -115,22 +115,22 @@ const Registry<Layer>::Add registered{
     {.name = "conv_transpose",
      .help = "transposed convolution: with a stride the map grows",
      .settings = {integer("filters", "number of output channels").at_least(1).at_most(1e9),
-                  integers("kernel", "height and width of a filter", 2).at_least(1).at_most(kMostExtent),
+                  integers("kernel", "height and width of a filter", 2).at_least(1).at_most(kMaxExtent),
                   integers("stride", "step in the output between adjacent inputs", 2)
                       .at_least(1)
-                      .at_most(kMostExtent)
+                      .at_most(kMaxExtent)
                       .fallback("1"),
                   integers("pad", "positions removed on each side of the output", 2)
                       .at_least(0)
-                      .at_most(kMostExtent)
+                      .at_most(kMaxExtent)
                       .fallback("0"),
                   integers("extra", "positions added at the bottom and at the right, less than the stride", 2)
                       .at_least(0)
-                      .at_most(kMostExtent)
+                      .at_most(kMaxExtent)
                       .fallback("0"),
                   integers("dilation", "distance between the positions that a filter writes", 2)
                       .at_least(1)
-                      .at_most(kMostExtent)
+                      .at_most(kMaxExtent)
                       .fallback("1"),
                   integer("groups", "number of groups of channels, each with filters of its own")
                       .at_least(1)

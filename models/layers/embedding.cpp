@@ -70,7 +70,7 @@ class Embedding final : public Layer {
   std::int64_t token(float id) const {
     if (id >= 0 && id < static_cast<float>(vocabulary_)) return static_cast<std::int64_t>(id);
     throw Error(ExitCode::data,
-                fmt::format("{} met token {}, but its vocabulary is {}", name_, id, vocabulary_),
+                fmt::format("{} got token {}, but its vocabulary is {}", name_, id, vocabulary_),
                 "`vocabulary: $vocab`, which the data gives");
   }
 
@@ -79,8 +79,8 @@ class Embedding final : public Layer {
     waves_.resize(static_cast<std::size_t>(Shape{length_, units_}.size()));
     for (std::int64_t t = 0; t < length_; ++t)
       for (std::int64_t unit = 0; unit < units_; ++unit) {
-        const double wave =
-            std::pow(10000.0, -static_cast<double>(unit / 2 * 2) / static_cast<double>(units_));
+        const std::int64_t even = unit - unit % 2;
+        const double wave = std::pow(10000.0, -static_cast<double>(even) / static_cast<double>(units_));
         const double angle = static_cast<double>(t) * wave;
         waves_[static_cast<std::size_t>(t * units_ + unit)] =
             static_cast<float>(unit % 2 == 0 ? std::sin(angle) : std::cos(angle));

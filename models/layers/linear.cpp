@@ -43,7 +43,7 @@ Linear::Linear(Plan& plan, const Extents& extents, Parameter weight, const std::
   if (bias) bias_ = plan.parameter(*bias);
 }
 
-void Linear::cut_products(std::vector<std::int64_t> inputs, std::vector<std::int64_t> outputs) {
+void Linear::split_products(std::vector<std::int64_t> inputs, std::vector<std::int64_t> outputs) {
   input_borders_ = std::move(inputs);
   output_borders_ = std::move(outputs);
 }
@@ -81,7 +81,7 @@ void Linear::backward_data(const float* dy, const Range& outputs, float* dx, con
   });
 }
 
-void Linear::give_gradients(const float* x, const float* dy, Pass& pass) const {
+void Linear::backward_parameters(const float* x, const float* dy, Pass& pass) const {
   const bool sums = pass.layer_sums(weight_);
   if (sums) sum_weight_gradient(x, dy, pass);
   for (const VirtualWorker& worker : pass.virtual_workers()) {

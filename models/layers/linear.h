@@ -34,7 +34,7 @@ class Linear {
   static Parameter bias(std::int64_t outputs, const std::string& name = "bias");
 
   /// Products whose bits depend on their extents are cut at these inputs and outputs, too.
-  void cut_products(std::vector<std::int64_t> inputs, std::vector<std::int64_t> outputs);
+  void split_products(std::vector<std::int64_t> inputs, std::vector<std::int64_t> outputs);
 
   /// y = x W, without the bias.
   void forward(const float* x, float* y, const Pass& pass) const {
@@ -46,10 +46,10 @@ class Linear {
   const float* bias_values(const Pass& pass) const { return bias_ ? pass.value(bias_).data() : nullptr; }
   /// The gradients of weight and bias, and dx = dy W' unless dx is null.
   void backward(const float* x, const float* dy, float* dx, Pass& pass) const {
-    give_gradients(x, dy, pass);
+    backward_parameters(x, dy, pass);
     if (dx) backward_data(dy, {0, extents_.outputs}, dx, pass);
   }
-  void give_gradients(const float* x, const float* dy, Pass& pass) const;
+  void backward_parameters(const float* x, const float* dy, Pass& pass) const;
   /// The part of dx that these outputs give.
   void backward_data(const float* dy, const Range& outputs, float* dx, const Pass& pass) const;
 

@@ -19,7 +19,8 @@ class LocalContrastNorm final : public Layer {
     const double width = static_cast<double>(size) / 4;
     double sum = 0;
     for (std::int64_t i = 0; i < size; ++i) {
-      const double distance = static_cast<double>(i - size / 2) / width;
+      const std::int64_t from_centre = i - size / 2;
+      const double distance = static_cast<double>(from_centre) / width;
       window_.push_back(std::exp(-distance * distance / 2));
       sum += window_.back();
     }

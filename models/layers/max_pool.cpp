@@ -13,8 +13,8 @@ MaxPool::MaxPool(const Config& config) : config_(config) {
 
 Shape MaxPool::setup(const Shape& sample, Plan& plan) {
   geometry_ = pooling_geometry(config_, plan, sample);
-  if (positions_ > kMostPositions)
-    config_.fail("size", fmt::format("a window has at most {} positions", kMostPositions));
+  if (positions_ > kMaxPositions)
+    config_.fail("size", fmt::format("a window has at most {} positions", kMaxPositions));
   const Shape output = pooled_shape(geometry_);
   winners_ = plan.saved<std::uint8_t>(output.size());
   plan.backward_reads(false, false);

@@ -16,13 +16,13 @@ class MaxPool final : public Layer {
   void forward(ConstTensor x, Tensor y, Pass& pass) override;
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override;
 
-  bool can_mask_relu() const { return positions_ < kMostPositions; }
+  bool can_mask_relu() const { return positions_ < kMaxPositions; }
   /// Before setup: backward applies the derivative of the ReLU that ends the layer before. Of each window it
   /// looks at the winner only.
   void mask_relu() { masks_relu_ = true; }
 
  private:
-  static constexpr std::int64_t kMostPositions = 256;  ///< a winner is kept as one byte
+  static constexpr std::int64_t kMaxPositions = 256;  ///< a winner is kept as one byte
 
   Config config_;
   std::int64_t positions_;  ///< of a window

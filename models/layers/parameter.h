@@ -19,9 +19,10 @@ struct Parameter {
   bool is_weight = true;                 ///< false: biases and norms, which `decay: weights` spares
   float constant = 0;                    ///< initial value when not a weight
   std::int64_t fan_in = 0, fan_out = 0;  ///< of the whole layer, for initializers
-  /// A shard: indices [cut_first, cut_first + shape[cut_axis]) of `whole` along cut_axis; -1: not a shard.
-  int cut_axis = -1;
-  std::int64_t cut_first = 0;
+  /// A shard: indices [shard_first, shard_first + shape[shard_axis]) of `whole` along shard_axis; -1: not a
+  /// shard.
+  int shard_axis = -1;
+  std::int64_t shard_first = 0;
   std::optional<Shape> whole = {};
 
   bool summed_by_layer = false;  ///< the layer calls Pass::layer_sums() before it writes the gradient

@@ -20,7 +20,8 @@ struct VirtualWorker {
   float* gradients = nullptr;  ///< null in evaluation
 };
 
-/// What a layer may call in forward and backward: one for each thread, valid during one call.
+/// The interface of a layer to its network in forward and backward: one for each thread, valid during one
+/// call.
 class Pass {
  public:
   virtual ~Pass() = default;
@@ -74,6 +75,8 @@ class Pass {
 
  protected:
   friend class Sequence;
+  /// Returns once the parameters before this offset of the flat buffer may be read.
+  virtual void wait_for_parameters(std::int64_t end) = 0;
   /// The gradients of all parameters from this offset of the flat buffer on are final.
   virtual void ready_from(std::int64_t offset) = 0;
   float* place(std::int64_t offset, bool is_scratch) const {
@@ -94,8 +97,8 @@ class Pass {
   float *states_ = nullptr, *saved_ = nullptr, *scratch_ = nullptr;
 };
 
-/// Of a sequence with `length` positions of its own before padding, how many layers have left of them that
-/// made `whole` of `positions` in all: as large a share, rounded up.
+/// The length of a sequence after layers that turned `positions` positions into `whole`: `length` scaled by
+/// the same ratio, rounded up.
 inline std::int64_t scaled_length(std::int64_t length, std::int64_t positions, std::int64_t whole) {
   return whole == positions ? length : (length * whole + positions - 1) / positions;
 }

@@ -92,9 +92,9 @@ class Rearranging : public Layer {
   explicit Rearranging(const Config& config) : config_(config) {}
   /// Fails where a table of places would be too large.
   void require_moderate(const Shape& sample, const Plan& plan) const {
-    constexpr std::int64_t kMost = 1 << 26;
-    if (sample.size() > kMost)
-      fail_to_fit(config_, plan, sample, fmt::format("it moves at most {} elements", kMost));
+    constexpr std::int64_t kMax = 1 << 26;
+    if (sample.size() > kMax)
+      fail_to_fit(config_, plan, sample, fmt::format("it moves at most {} elements", kMax));
   }
   Shape rearrange(const Extents& read, const Extents& strides, const Extents& output, Plan& plan) {
     rearrangement_.emplace(read, strides, output);

@@ -9,8 +9,8 @@ namespace {
 
 /// A cache line: every parameter and buffer begins on one.
 constexpr std::int64_t kAlignment = 16;
-constexpr std::int64_t kMostFloats = std::int64_t{1} << 44;    // 64 TiB
-constexpr std::int64_t kMostProducts = std::int64_t{1} << 46;  // of one layer, a sample
+constexpr std::int64_t kMaxFloats = std::int64_t{1} << 44;    // 64 TiB
+constexpr std::int64_t kMaxProducts = std::int64_t{1} << 46;  // of one layer, a sample
 
 std::int64_t aligned(std::int64_t floats) { return (floats + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -31,7 +31,7 @@ ParameterId Plan::parameter(Parameter parameter) {
 
 std::optional<ParameterId> Plan::share(const std::string& full_name) {
   const auto found = std::ranges::find(parameters_, full_name, &Parameter::name);
-  if (found == parameters_.end() || found->cut_axis >= 0) return std::nullopt;
+  if (found == parameters_.end() || found->shard_axis >= 0) return std::nullopt;
   return ParameterId{static_cast<int>(found - parameters_.begin()), found->uses++};
 }
 
@@ -57,16 +57,16 @@ std::int64_t Plan::take_scratch(std::int64_t rows, std::int64_t fixed) {
 
 std::int64_t Plan::flops(const Shape& products) {
   const std::int64_t count = products.size();
-  if (count > kMostProducts)
+  if (count > kMaxProducts)
     throw Error(ExitCode::usage, "a layer of " + std::to_string(count) + " products a sample is too large");
   return 2 * count;
 }
 
 std::int64_t Plan::after(std::int64_t end, std::int64_t floats) const {
-  if (floats > kMostFloats - end)
+  if (floats > kMaxFloats - end)
     throw Error(
         ExitCode::usage,
-        "the model is too large: it requires more than " + std::to_string(kMostFloats >> 38) + " TiB " +
+        "the model is too large: it requires more than " + std::to_string(kMaxFloats >> 38) + " TiB " +
             (layer_.name.empty() ? "for a batch of its input" : "up to layer " + in_quotes(layer_.name)));
   return aligned(end + floats);
 }

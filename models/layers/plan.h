@@ -12,9 +12,9 @@
 
 namespace trainer {
 
-/// What a layer may call in setup(): it declares parameters, states and memory, so that everything is
-/// allocated once, before the first step. Error(usage) when a model needs more than any machine has; sums of
-/// sizes then never overflow.
+/// The interface of a layer to its network in setup(): the layer declares parameters, states and memory, so
+/// that all memory is allocated before the first step. Error(usage) if a model needs more than any machine
+/// has, so that sums of sizes never overflow.
 class Plan {
  public:
   Plan(const Plan&) = delete;
@@ -41,7 +41,7 @@ class Plan {
     return {take_scratch(floats<T>(max_rows_, per_row), floats<T>(1, fixed)), per_row, fixed, true};
   }
 
-  /// The floating-point operations of a sum of as many products as the extents say: two for each.
+  /// Floating-point operations of a sum of products: two for each element of the shape.
   static std::int64_t flops(const Shape& products);
   /// Which of x and y backward reads; both unless declared. Lets a sequence reuse memory.
   void backward_reads(bool x, bool y) { layer_.traits.reads_x = x, layer_.traits.reads_y = y; }
@@ -58,7 +58,8 @@ class Plan {
   std::int64_t batch() const { return batch_; }
   /// The layer requires that each row of a batch resumes where it ended in the batch before.
   void requires_streams() { requires_streams_ = true; }
-  /// The layer requires so many rows in each batch of training; `config` is blamed otherwise.
+  /// The layer requires at least `rows` rows in each batch of training; the error otherwise points at
+  /// `config`.
   void requires_rows(std::int64_t rows, const Config& config, std::string reason) {
     row_requirements_.push_back({rows, config, layer_.name, std::move(reason)});
   }

@@ -7,20 +7,20 @@
 namespace trainer {
 namespace {
 
-constexpr double kMostExtent = 1e6;
+constexpr double kMaxExtent = 1e6;
 
 }  // namespace
 
 std::vector<Setting> pooling_settings() {
   return {
-      integers("size", "height and width of the window", 2).at_least(1).at_most(kMostExtent),
+      integers("size", "height and width of the window", 2).at_least(1).at_most(kMaxExtent),
       integers("stride", "step from one window to the next; when not given, the size", 2)
           .at_least(1)
-          .at_most(kMostExtent)
+          .at_most(kMaxExtent)
           .optional(),
       integers("pad", "positions added on each side of the map, at most half the window", 2)
           .at_least(0)
-          .at_most(kMostExtent)
+          .at_most(kMaxExtent)
           .fallback("0"),
   };
 }

@@ -7,19 +7,19 @@
 namespace trainer {
 namespace {
 
-/// y = x where x > 0, a x elsewhere, with a learned for each channel or once (He et al. 2015, "Delving deep
-/// into rectifiers"). The shape stays.
+/// y = x where x > 0, a x elsewhere; a is learned, one for each channel or one for all (He et al. 2015,
+/// "Delving deep into rectifiers"). The shape stays.
 class Prelu final : public Layer {
  public:
   explicit Prelu(const Config& config)
-      : first_(config.get<float>("slope")), shared_(config.get<std::string>("slopes") == "one") {}
+      : initial_(config.get<float>("negative_slope")), shared_(config.get<bool>("shared")) {}
 
   Shape setup(const Shape& sample, Plan& plan) override {
     channels_ = sample[sample.rank() - 1];
-    // A shared factor is as many equal ones, whose gradients are added.
+    // The kernels take a factor for each channel; a shared one is repeated and its gradients are added.
     factors_ = shared_ ? plan.scratch(0, channels_) : Buffer<>();
     weight_ = plan.parameter(
-        {.name = "weight", .shape = {shared_ ? 1 : channels_}, .is_weight = false, .constant = first_});
+        {.name = "weight", .shape = {shared_ ? 1 : channels_}, .is_weight = false, .constant = initial_});
     sums_ = plan.scratch(0, channels_);
     plan.backward_reads(true, false);
     plan.works_in_place();
@@ -55,7 +55,7 @@ class Prelu final : public Layer {
     return equal.data();
   }
 
-  float first_;
+  float initial_;
   bool shared_;
   std::int64_t channels_ = 0;
   ParameterId weight_;
@@ -65,10 +65,11 @@ class Prelu final : public Layer {
 const Registry<Layer>::Add registered{
     {.name = "prelu",
      .help = "x where x > 0, a learned factor times x elsewhere",
-     .settings = {real("slope", "initial factor of negative values").fallback("0.25"),
-                  choice("slopes", "a factor for each channel (or feature), or one for all",
-                         {"channel", "one"})
-                      .fallback("channel")}},
+     .settings =
+         {real("negative_slope", "initial factor of negative values").fallback("0.25").formerly("slope"),
+          boolean("shared", "one factor for all channels (or features), not one for each")
+              .fallback("false")
+              .formerly("slopes")}},
     [](const Config& config) { return std::make_unique<Prelu>(config); }};
 
 }  // namespace

@@ -342,11 +342,11 @@ class Recurrent final : public Layer {
       else
         std::fill_n(dcell, rows * units_, 0.0f);
     }
-    give_gradients(level, d, input, worker, pass);
+    backward_parameters(level, d, input, worker, pass);
   }
 
-  void give_gradients(std::int64_t level, std::int64_t d, const float* input, const VirtualWorker& worker,
-                      const Pass& pass) const {
+  void backward_parameters(std::int64_t level, std::int64_t d, const float* input,
+                           const VirtualWorker& worker, const Pass& pass) const {
     const Direction& direction = at(level, d);
     const std::int64_t rows = worker.count, gates = gate_width();
     const float* const by_input = part(direction.gates, worker, pass);

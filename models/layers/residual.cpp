@@ -159,7 +159,7 @@ class Residual final : public CompositeLayer {
       fail_to_fit(config_, plan, input, what,
                   "`shortcut: pad`, `shortcut: conv` or a list of layers, or a body that keeps the shape");
     if (input.rank() != 3 || output.rank() != 3)
-      fail_to_fit(config_, plan, input, what, "`shortcut: " + kind + "` is for maps");
+      fail_to_fit(config_, plan, input, what, "`shortcut: " + kind + "` requires a map");
     const ConvSettings::Extents stride{stride_between(input[0], output[0]),
                                        stride_between(input[1], output[1])};
     if (stride.h == 0 || stride.w == 0)

@@ -99,9 +99,11 @@ std::int64_t Sequence::flops() const {
 void Sequence::forward(ConstTensor x, Tensor y, Pass& pass) {
   if (entries_.empty()) std::ranges::copy(x.span(), y.data());
   for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Entry& entry = entries_[i];
     const bool last = i + 1 == entries_.size();
-    if (!entries_[i].traits.view)
-      entries_[i].layer->forward(input_of(i, x, y, pass), place_of(i, y, pass), pass);
+    if (entry.parameter_end > entry.first_parameter) pass.wait_for_parameters(entry.parameter_end);
+    if (!entry.traits.view)
+      entry.layer->forward(input_of(i, x, y, pass), place_of(i, y, pass), pass);
     else if (last)
       std::ranges::copy(input_of(i, x, y, pass).span(), y.data());
   }

@@ -21,8 +21,8 @@ constexpr int kHalf = kOctaves * kBinsPerOctave, kBins = 2 * kHalf + 1;
 int bin_of(float score) {
   constexpr int kMantissaDigits = 23, kDropped = kMantissaDigits - std::countr_zero(unsigned{kBinsPerOctave});
   constexpr std::uint32_t kSign = 0x80000000u;
-  constexpr auto kFirst = static_cast<std::int64_t>((127 + kLeastExponent) *
-                                                    kBinsPerOctave);  // of the exponent and digits that stay
+  // Of the exponent and digits that stay.
+  constexpr std::int64_t kFirst = (127 + kLeastExponent) * kBinsPerOctave;
   const auto bits = std::bit_cast<std::uint32_t>(score);
   const std::int64_t place = static_cast<std::int64_t>((bits & ~kSign) >> kDropped) - kFirst + 1;
   const int distance = static_cast<int>(std::clamp<std::int64_t>(place, 0, kHalf));
@@ -52,7 +52,8 @@ class AreaUnderCurve final : public Metric {
 
   void add(ConstTensor y, const Targets& targets, std::span<double> sums) const override {
     for_each_score(y, targets, [&](float score, bool is_one) {
-      sums[static_cast<std::size_t>(2 * bin_of(score) + (is_one ? 0 : 1))] += 1;
+      const int sum = 2 * bin_of(score) + (is_one ? 0 : 1);
+      sums[static_cast<std::size_t>(sum)] += 1;
     });
   }
   bool requires_scores() const override { return true; }

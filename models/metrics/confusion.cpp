@@ -16,10 +16,10 @@ class Confusion final : public Metric {
 
   void setup(const Shape& output, int classes) override {
     require_output_per_class(config_, output, classes);
-    constexpr int kMost = 100;
-    if (classes > kMost)
+    constexpr int kMax = 100;
+    if (classes > kMax)
       config_.fail(
-          "", fmt::format("a table of {} classes would slow down every step; at most {}", classes, kMost));
+          "", fmt::format("a table of {} classes would slow down every step; at most {}", classes, kMax));
     classes_ = static_cast<std::size_t>(classes);
   }
   std::string name() const override { return "balanced_accuracy"; }

@@ -72,7 +72,7 @@ ModelGroup::ModelGroup(ThreadPool& pool, Communicator& ranks, bool exact)
 std::vector<std::int64_t> ModelGroup::unit_borders(std::int64_t width) {
   constexpr std::int64_t kLine = 16;
   const std::int64_t lines = (width + kLine - 1) / kLine;
-  const std::int64_t tiles = std::clamp<std::int64_t>(lines, 1, kMostUnitTiles);
+  const std::int64_t tiles = std::clamp<std::int64_t>(lines, 1, kMaxUnitTiles);
   std::vector<std::int64_t> borders;
   for (std::int64_t tile = 0; tile <= tiles; ++tile)
     borders.push_back(std::min(width, lines * tile / tiles * kLine));
@@ -119,6 +119,7 @@ void ModelGroup::join_columns(int worker, std::span<const float> mine, std::span
   const std::int64_t lines = static_cast<std::int64_t>(whole.size()) / width;
   in_turn(worker, {.mine = mine, .all = scratch.first(whole.size()), .lines = lines}, [&](const Slot& slot) {
     std::vector<std::int64_t> counts;
+    counts.reserve(static_cast<std::size_t>(size()));
     for (int rank = 0; rank < size(); ++rank)
       counts.push_back(slot.lines * part_of_rank(width, rank).count());
     ranks_.all_gather(slot.mine, slot.all, counts);

@@ -14,7 +14,7 @@ namespace trainer {
 /// others.
 class ModelGroup {
  public:
-  /// `exact`: layers are cut at unit_borders() only.
+  /// `exact`: shards end at unit_borders() only.
   ModelGroup(ThreadPool& pool, Communicator& ranks, bool exact = false);
 
   int rank() const { return ranks_.rank(); }
@@ -23,14 +23,14 @@ class ModelGroup {
   Range part(std::int64_t width) const { return part_of_rank(width, rank()); }
   Range part_of_rank(std::int64_t width, int rank) const;
 
-  /// Exact mode computes the units of a layer in at most eight tiles of whole cache lines, on whichever ranks
-  /// they are: where the tiles begin, then the end of the last.
-  static constexpr int kMostUnitTiles = 8;
+  /// Exact mode computes the units of a layer in at most eight tiles of whole cache lines, for every number
+  /// of ranks. Returns where the tiles begin, then the end of the last.
+  static constexpr int kMaxUnitTiles = 8;
   static std::vector<std::int64_t> unit_borders(std::int64_t width);
 
   /// Adds `values` over the ranks. Every worker calls.
   void sum(int worker, std::span<float> values);
-  /// The values of all ranks, by rank: counts[r] * `size` of rank r. This rank's lie in their place.
+  /// All-gather: counts[r] * `size` values of rank r, by rank. This rank's values are already in their place.
   void gather(int worker, std::span<float> all, std::span<const std::int64_t> counts, std::int64_t size);
   /// Joins the columns of all ranks: mine is (lines, part(width)), whole (lines, width); `scratch` holds
   /// whole.size() floats.
@@ -55,8 +55,8 @@ class ModelGroup {
 /// Turns shards into whole tensors and back. Forward and backward are adjoint, so an exchange passes the
 /// same gradient check as any layer (f and g of Shoeybi et al. 2019, "Megatron-LM", section 3).
 enum class ExchangeKind {
-  copy,   ///< whole -> whole; gradients are summed: before a layer whose units are cut
-  join,   ///< shard of columns -> whole; gradients are cut
+  copy,   ///< whole -> whole; gradients are summed: before a layer that is sharded along outputs
+  join,   ///< shard of columns -> whole; gradients are split
   split,  ///< whole -> shard of columns; gradients are joined
   sum     ///< partial sums -> whole; gradients are copied
 };

@@ -13,26 +13,26 @@ constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
 }  // namespace
 
 Network::Network(const std::vector<Config>& layers, const Shape& sample, const Options& options)
-    : blocks_(options.blocks),
+    : virtual_workers_(options.virtual_workers),
       rank_(options.rank),
-      plan_(blocks_.most_rows(options.batch), blocks_.most(), options.batch),
+      plan_(virtual_workers_.max_rows(options.batch), virtual_workers_.max_per_worker(), options.batch),
       layers_(layers),
       input_(sample),
-      workers_(static_cast<std::size_t>(blocks_.threads)) {
+      workers_(static_cast<std::size_t>(virtual_workers_.threads)) {
   fuse_relu_backward(layers_);
   if (options.rewrite) options.rewrite(layers_);
   x_ = plan_.saved(input_.size());
   output_ = layers_.setup(input_, plan_);
   y_ = plan_.saved(output_.size());
   dy_ = plan_.scratch(output_.size());
-  for (int index = 0; index < blocks_.threads; ++index) {
+  for (int index = 0; index < virtual_workers_.threads; ++index) {
     NetworkPass& pass = workers_[static_cast<std::size_t>(index)].pass;
     pass.worker_ = index;
     pass.seed_ = options.seed;
     pass.plan_ = pass.network_plan_ = &plan_;
     if (input_.rank() > 0) pass.positions_ = input_[0];
-    pass.virtual_workers_.resize(static_cast<std::size_t>(blocks_of(index).count()));
-    pass.tree_ = SumTree::of_leaves(blocks_.count, blocks_of(index));
+    pass.virtual_workers_.resize(static_cast<std::size_t>(virtual_workers_of(index).count()));
+    pass.tree_ = SumTree::of_leaves(virtual_workers_.count, virtual_workers_of(index));
     pass.inputs_.resize(pass.virtual_workers_.size());
   }
 }
@@ -64,7 +64,7 @@ void Network::attach(std::span<const float> values, std::vector<std::span<float>
     worker.pass.states_ = states().data();
     worker.pass.reducer_ = &sum;
     if (gradients.empty()) {
-      for (VirtualWorker& block : worker.pass.virtual_workers_) block.gradients = nullptr;
+      for (VirtualWorker& virtual_worker : worker.pass.virtual_workers_) virtual_worker.gradients = nullptr;
       continue;
     }
     const auto roots = next;
@@ -76,16 +76,16 @@ void Network::attach(std::span<const float> values, std::vector<std::span<float>
 void Network::attach_gradients(Worker& worker, std::span<const std::span<float>> roots) const {
   NetworkPass& pass = worker.pass;
   pass.roots_.clear();
-  worker.block_gradients.clear();
-  auto block = pass.virtual_workers_.begin();
+  worker.gradients.clear();
+  auto next = pass.virtual_workers_.begin();
   for (std::size_t root = 0; root < roots.size(); ++root) {
     pass.roots_.push_back(roots[root].data());
-    const std::int64_t blocks = pass.tree_.roots()[root].count();
-    // A block that is a root by itself is written to where that is expected.
-    if (blocks == 1) (block++)->gradients = roots[root].data();
-    for (std::int64_t i = 0; i < blocks && blocks > 1; ++i) {
-      worker.block_gradients.push_back(private_memory(plan_.parameter_end() * kFloatBytes));
-      (block++)->gradients = reinterpret_cast<float*>(worker.block_gradients.back()->bytes().data());
+    const std::int64_t leaves = pass.tree_.roots()[root].count();
+    // The gradient of a virtual worker that is a root by itself needs no sum.
+    if (leaves == 1) (next++)->gradients = roots[root].data();
+    for (std::int64_t i = 0; i < leaves && leaves > 1; ++i) {
+      worker.gradients.push_back(private_memory(plan_.parameter_end() * kFloatBytes));
+      (next++)->gradients = reinterpret_cast<float*>(worker.gradients.back()->bytes().data());
     }
   }
 }
@@ -96,28 +96,28 @@ std::int64_t Network::gradient_bytes() const {
     const NetworkPass& pass = worker.pass;
     const std::int64_t roots = std::ssize(pass.tree_.roots());
     floats += roots * plan_.parameter_end();
-    const std::int64_t blocks =
+    const std::int64_t single =
         std::ranges::count_if(pass.tree_.roots(), [](const Range& root) { return root.count() == 1; });
     for (std::size_t index = 0; index < plan_.parameters().size(); ++index)
       if (!pass.layer_sums({.index = static_cast<int>(index)}))
-        floats += (std::ssize(pass.virtual_workers_) - blocks) * plan_.parameters()[index].shape.size();
+        floats += (std::ssize(pass.virtual_workers_) - single) * plan_.parameters()[index].shape.size();
   }
   return floats * kFloatBytes;
 }
 
-void Network::keep_block(int block) {
+void Network::keep_gradient_of(int virtual_worker) {
   kept_ = nullptr;
   for (Worker& worker : workers_) {
-    std::vector<VirtualWorker>& blocks = worker.pass.virtual_workers_;
-    const bool is_here = block >= 0 && block < std::ssize(blocks);
-    worker.pass.kept_ = is_here ? block : -1;
-    if (is_here) kept_ = &blocks[static_cast<std::size_t>(block)];
-    block -= static_cast<int>(std::ssize(blocks));
+    std::vector<VirtualWorker>& own = worker.pass.virtual_workers_;
+    const bool is_here = virtual_worker >= 0 && virtual_worker < std::ssize(own);
+    worker.pass.kept_ = is_here ? virtual_worker : -1;
+    if (is_here) kept_ = &own[static_cast<std::size_t>(virtual_worker)];
+    virtual_worker -= static_cast<int>(std::ssize(own));
   }
 }
 
-std::span<const float> Network::gradient_of_block() const {
-  if (!kept_) throw std::logic_error("no block of this rank is kept");
+std::span<const float> Network::kept_gradient() const {
+  if (!kept_) throw std::logic_error("no virtual worker's gradient is kept on this rank");
   return {kept_->gradients, static_cast<std::size_t>(plan_.parameter_end())};
 }
 
@@ -127,22 +127,23 @@ Tensor Network::input(int worker, std::int64_t rows) {
   return self.x;
 }
 
-ConstTensor Network::forward(int worker, const Rows& rows) {
+ConstTensor Network::forward(int worker, const Rows& rows, ParameterSource* source) {
   Worker& self = workers_[static_cast<std::size_t>(worker)];
   NetworkPass& pass = self.pass;
+  pass.source_ = source;
   pass.training_ = rows.mode == Mode::training;
   pass.step_ = rows.step;
   pass.samples_ = rows.samples;
   pass.lengths_ = rows.lengths;
   pass.batch_rows_ = rows.batch_rows;
   pass.mean_rows_ = rows.mean_rows > 0 ? rows.mean_rows : rows.batch_rows;
-  const Range mine = blocks_of(worker);
-  const std::int64_t first_row = blocks_.rows(mine, rows.batch_rows).first;
+  const Range mine = virtual_workers_of(worker);
+  const std::int64_t first_row = virtual_workers_.rows(mine, rows.batch_rows).first;
   pass.first_row_ = first_row;
   for (std::size_t i = 0; i < pass.virtual_workers_.size(); ++i) {
-    const Range of_block = blocks_.rows(mine.first + static_cast<std::int64_t>(i), rows.batch_rows);
-    pass.virtual_workers_[i].first = of_block.first - first_row;
-    pass.virtual_workers_[i].count = of_block.count();
+    const Range own = virtual_workers_.rows(mine.first + static_cast<std::int64_t>(i), rows.batch_rows);
+    pass.virtual_workers_[i].first = own.first - first_row;
+    pass.virtual_workers_[i].count = own.count();
   }
   const Shape shape = output_.with_front(pass.rows());
   self.y = pass.buffer(y_).as(shape);

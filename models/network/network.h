@@ -15,14 +15,14 @@
 
 namespace trainer {
 
-/// The layers of a model with the memory of their workers. Works on parameters and gradients that it is
-/// handed.
+/// The layers of a model with the memory of their workers. Parameters and the gradients that are reduced
+/// belong to the caller of attach().
 class Network {
  public:
   struct Options {
-    std::int64_t batch = 1;      ///< the most rows of a global batch
-    VirtualWorkers blocks = {};  ///< its threads are the workers here
-    int rank = 0;                ///< among those of `blocks`
+    std::int64_t batch = 1;               ///< the most rows of a global batch
+    VirtualWorkers virtual_workers = {};  ///< its threads are the workers here
+    int rank = 0;                         ///< of virtual_workers.ranks
     std::uint64_t seed = 1;
     std::function<void(Sequence&)> rewrite = {};  ///< changes the layers before setup (model parallelism)
   };
@@ -31,61 +31,62 @@ class Network {
 
   const NetworkPlan& plan() const { return plan_; }
   const Sequence& layers() const { return layers_; }
-  /// To put something around a layer, between steps.
+  /// To wrap a layer, between steps.
   Sequence& layers() { return layers_; }
   const Shape& input() const { return input_; }
-  /// What a worker computes.
-  Range blocks_of(int worker) const { return blocks_.of_worker(rank_, worker); }
-  /// From now on another rank's part, where each has one block. Not within a pass.
-  void set_rank(int rank) { rank_ = rank; }
+  /// The virtual workers that a worker computes.
+  Range virtual_workers_of(int worker) const { return virtual_workers_.of_worker(rank_, worker); }
+  /// Computes the virtual workers of another rank from the next pass on. Only if each rank has one.
+  void compute_as_rank(int rank) { rank_ = rank; }
   const Shape& output() const { return output_; }
-  /// Takes their memory at first, so that a network that is only looked at needs none.
+  /// Allocated by the first call, so that `summary` needs no memory for them.
   std::span<float> states();
   /// Bytes that one worker needs for activations and scratch.
   std::int64_t worker_bytes() const;
-  /// Bytes of all workers' gradients, also of blocks.
+  /// Bytes of the gradients of all workers and virtual workers.
   std::int64_t gradient_bytes() const;
 
-  /// Where parameters are read, the gradients of this rank's workers are written (empty: evaluation only),
-  /// and batches are summed. A worker has a gradient for each root of the SumTree over its blocks.
+  /// The memory of parameters and of this rank's gradients (empty: evaluation only), and the all-reduce of
+  /// statistics. A worker has a gradient for each root of the SumTree over its virtual workers.
   void attach(std::span<const float> values, std::vector<std::span<float>> gradients, StatisticsReducer& sum);
 
-  /// From the next backward on gradient_of_block() is expected of this block of the rank; of none: -1.
-  void keep_block(int block);
-  /// That block's own gradient, after backward and until what was handed to attach() is written to.
-  std::span<const float> gradient_of_block() const;
+  /// Keeps the gradient of one virtual worker of this rank from the next backward on; -1: of none.
+  void keep_gradient_of(int virtual_worker);
+  /// That gradient, valid after backward until the attached gradients are written to.
+  std::span<const float> kept_gradient() const;
 
-  /// A worker's rows of one batch: those of its blocks.
+  /// A worker's rows of one batch: those of its virtual workers.
   struct Rows {
     Mode mode = Mode::training;
     std::int64_t step = 0;
     std::span<const std::int64_t> samples;
     std::int64_t batch_rows = 0;                 ///< of the global batch
-    std::int64_t mean_rows = 0;                  ///< of all its parts, where it is one of several; else 0
-    std::span<const std::int32_t> lengths = {};  ///< of sequences, where rows may have padding
+    std::int64_t mean_rows = 0;                  ///< of all micro-batches; 0: batch_rows
+    std::span<const std::int32_t> lengths = {};  ///< of sequences; empty: no row has padding
   };
-  /// Where the input of `rows` goes before forward().
+  /// The input of `rows` rows, to be filled before forward().
   Tensor input(int worker, std::int64_t rows);
-  /// Gives the outputs; several workers call at once. They stay until the worker's next forward().
-  ConstTensor forward(int worker, const Rows& rows);
-  /// Where the loss writes its gradient between forward() and backward().
+  /// The outputs, valid until the worker's next forward(). Workers call it at the same time. Waits at
+  /// `source` for the parameters of each layer; null: all of them are here.
+  ConstTensor forward(int worker, const Rows& rows, ParameterSource* source = nullptr);
+  /// The gradient of the loss with respect to the output, to be filled between forward() and backward().
   Tensor output_gradient(int worker);
-  /// After forward() in training: fills the worker's gradients, and reports to `sink` as they become final;
-  /// null: to nobody.
+  /// After forward() in training: fills the worker's gradients, and reports them to `sink` (may be null) as
+  /// they become final.
   void backward(int worker, GradientSink* sink);
 
  private:
   struct Worker {
     Arena memory;
-    /// Of blocks that are added here. Large pages that nobody writes to cost nothing.
-    std::vector<std::unique_ptr<SharedMemory>> block_gradients;
+    /// Of virtual workers whose sums are added here. Untouched pages take no memory.
+    std::vector<std::unique_ptr<SharedMemory>> gradients;
     NetworkPass pass;
     Tensor x, y, dy;
   };
 
   void attach_gradients(Worker& worker, std::span<const std::span<float>> roots) const;
 
-  VirtualWorkers blocks_;
+  VirtualWorkers virtual_workers_;
   int rank_;
   NetworkPlan plan_;
   Sequence layers_;

@@ -16,7 +16,7 @@ void NetworkPass::sum_gradient(ParameterId id, std::int64_t first, std::span<con
   const std::int64_t place = plan_->parameter(id).offset + first;
   for (std::size_t worker = 0; worker < virtual_workers_.size(); ++worker)
     inputs_[worker] = of_workers.data() + static_cast<std::int64_t>(worker) * count;
-  std::array<float*, SumTree::kMostRoots> roots{};
+  std::array<float*, SumTree::kMaxRoots> roots{};
   for (std::size_t root = 0; root < roots_.size(); ++root) roots[root] = roots_[root] + place;
   tree_.sum(inputs_, std::span(roots).first(roots_.size()), 0, count);
   if (kept_ < 0) return;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/core/gradient_sink.h"
+#include "engine/core/parameter_source.h"
 #include "engine/core/sum_tree.h"
 #include "models/layers/pass.h"
 #include "models/network/network_plan.h"
@@ -26,17 +27,21 @@ class NetworkPass final : public Pass {
 
  private:
   friend class Network;
+  void wait_for_parameters(std::int64_t end) override {
+    if (source_) source_->wait_for(worker_, end);
+  }
   void ready_from(std::int64_t offset) override;
   /// Adds the gradients of the parameters in this range of the flat buffer.
   void sum_gradients(std::int64_t first, std::int64_t last);
 
   const NetworkPlan* network_plan_ = nullptr;
   StatisticsReducer* reducer_ = nullptr;
-  SumTree tree_{1, {}};               ///< over the virtual workers
-  std::vector<const float*> inputs_;  ///< of the tree
-  std::vector<float*> roots_;         ///< the flat gradients that get the roots of the tree
-  int kept_ = -1;                     ///< the virtual worker whose own gradient is kept
-  GradientSink* sink_ = nullptr;      ///< of this backward; null: none
+  SumTree tree_{1, {}};                ///< over the virtual workers
+  std::vector<const float*> inputs_;   ///< of the tree
+  std::vector<float*> roots_;          ///< the flat gradients that get the roots of the tree
+  int kept_ = -1;                      ///< the virtual worker whose own gradient is kept
+  ParameterSource* source_ = nullptr;  ///< of this forward; null: all parameters are here
+  GradientSink* sink_ = nullptr;       ///< of this backward; null: none
 };
 
 }  // namespace trainer

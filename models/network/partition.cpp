@@ -29,6 +29,7 @@ std::vector<bool> dense_to_cut(const std::vector<Entry>& entries) {
   for (const Entry& entry : entries)
     if (entry.type == "dense") tied_to.insert(dense(entry).tied_to);
   std::vector<bool> result;
+  result.reserve(entries.size());
   for (const Entry& entry : entries)
     result.push_back(entry.type == "dense" && dense(entry).units > 0 && dense(entry).tied_to.empty() &&
                      (entry.name.empty() || !tied_to.contains(entry.name)));
@@ -43,7 +44,7 @@ bool pair_moves_less(std::int64_t first_units, std::int64_t second_units) {
 
 }  // namespace
 
-void cut_dense_layers(Sequence& layers, ModelGroup& group, bool exact) {
+void shard_dense_layers(Sequence& layers, ModelGroup& group, bool exact) {
   if (group.size() == 1 && !exact) return;
   std::vector<Entry> result;
   std::vector<Entry>& entries = layers.entries();
@@ -51,7 +52,7 @@ void cut_dense_layers(Sequence& layers, ModelGroup& group, bool exact) {
   const auto exchange = [&](ExchangeKind kind, std::int64_t width) {
     if (group.size() > 1) result.push_back({.layer = make_exchange(kind, group, width), .type = "exchange"});
   };
-  const auto replace = [&](Entry& entry, const DenseCut& shard, std::int64_t width) -> const ShardedDense& {
+  const auto replace = [&](Entry& entry, const DenseShard& shard, std::int64_t width) -> const ShardedDense& {
     auto sharded =
         std::make_unique<ShardedDense>(dense(entry), shard, exact ? make_unit_sum(group, width) : nullptr);
     const ShardedDense& layer = *sharded;
@@ -68,7 +69,7 @@ void cut_dense_layers(Sequence& layers, ModelGroup& group, bool exact) {
     const bool paired = next != kNone && pair_moves_less(units, dense(entries[next]).units);
     const Range part = group.part(units);
     if (!exact) exchange(ExchangeKind::copy, 0);
-    replace(entries[i], {.along = DenseCut::Along::outputs, .first = part.first, .last = part.last}, units);
+    replace(entries[i], {.along = DenseShard::Along::outputs, .first = part.first, .last = part.last}, units);
     result.push_back(std::move(entries[i]));
     if (!paired) {
       exchange(ExchangeKind::join, units);
@@ -77,7 +78,7 @@ void cut_dense_layers(Sequence& layers, ModelGroup& group, bool exact) {
     for (++i; i < next; ++i) result.push_back(std::move(entries[i]));
     const ShardedDense& second = replace(
         entries[next],
-        {.along = DenseCut::Along::inputs, .first = part.first, .last = part.last, .inputs = units}, units);
+        {.along = DenseShard::Along::inputs, .first = part.first, .last = part.last, .inputs = units}, units);
     result.push_back(std::move(entries[next]));
     if (exact) continue;
     exchange(ExchangeKind::sum, second.settings().units);

@@ -5,10 +5,10 @@
 
 namespace trainer {
 
-/// Cuts the dense layers of a network, before its setup, over the ranks of `group`: by output units, and
-/// where another dense layer follows and it moves fewer bytes, that one by inputs. All other layers are
-/// computed by every rank in full. `exact`: a group of one, too, sums over the tiles of units that a larger
-/// group distributes, so that every group has the same bits.
-void cut_dense_layers(Sequence& layers, ModelGroup& group, bool exact);
+/// Shards the dense layers of a network over the ranks of `group`, before setup: along outputs, and a dense
+/// layer that follows along inputs if that sends fewer bytes. Every rank computes all other layers in full.
+/// `exact`: a group of one rank sums over the same tiles of units as a larger group, so that all have the
+/// same bits.
+void shard_dense_layers(Sequence& layers, ModelGroup& group, bool exact);
 
 }  // namespace trainer

@@ -4,8 +4,8 @@
 
 namespace trainer {
 
-/// Before setup: where max_pool follows a convolution that ends in ReLU, max_pool applies the derivative of
-/// ReLU in its backward, which looks at the winner of each window only. Also in sequences inside layers.
+/// Before setup: if max_pool follows a convolution that ends in ReLU, the backward of max_pool applies the
+/// derivative of ReLU, and only at the maximum of each window. Also in sequences inside layers.
 void fuse_relu_backward(Sequence& layers);
 
 }  // namespace trainer

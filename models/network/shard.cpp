@@ -9,7 +9,7 @@ namespace {
 /// in both.
 template <class Copy>
 void for_each_run(const Parameter& parameter, Copy copy) {
-  if (parameter.cut_axis < 0) {
+  if (parameter.shard_axis < 0) {
     copy(0, 0, parameter.shape.size());
     return;
   }
@@ -17,13 +17,13 @@ void for_each_run(const Parameter& parameter, Copy copy) {
   const Shape& whole = parameter.whole_shape();
   Shape inner = part;
   std::int64_t outer = 1;
-  for (int axis = 0; axis < parameter.cut_axis; ++axis) {
+  for (int axis = 0; axis < parameter.shard_axis; ++axis) {
     outer *= part[axis];
     inner = inner.without_front();
   }
   const std::int64_t step = inner.without_front().size(), count = inner.size();
   for (std::int64_t i = 0; i < outer; ++i)
-    copy((i * whole[parameter.cut_axis] + parameter.cut_first) * step, i * count, count);
+    copy((i * whole[parameter.shard_axis] + parameter.shard_first) * step, i * count, count);
 }
 
 }  // namespace

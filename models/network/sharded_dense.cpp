@@ -10,8 +10,8 @@ namespace trainer {
 Shape ShardedDense::setup(const Shape& sample, Plan& plan) {
   name_ = plan.layer_name();
   const std::int64_t inputs = sample[sample.rank() - 1];
-  const Shape whole{by_inputs() ? cut_.inputs : inputs, settings_.units};
-  outputs_ = by_inputs() ? settings_.units : cut_.last - cut_.first;
+  const Shape whole{by_inputs() ? shard_.inputs : inputs, settings_.units};
+  outputs_ = by_inputs() ? settings_.units : shard_.last - shard_.first;
   positions_ = sample.with_last(1).size();
   flops_ = Plan::flops({positions_, whole[0], whole[1]});
 
@@ -19,12 +19,12 @@ Shape ShardedDense::setup(const Shape& sample, Plan& plan) {
   Parameter weight = Linear::weight(extents);
   weight.fan_in = whole[0];
   weight.fan_out = whole[1];
-  weight.cut_axis = by_inputs() ? 0 : 1;
-  weight.cut_first = cut_.first;
+  weight.shard_axis = by_inputs() ? 0 : 1;
+  weight.shard_first = shard_.first;
   weight.whole = whole;
   Parameter bias = Linear::bias(outputs_);
-  bias.cut_axis = by_inputs() ? -1 : 0;
-  bias.cut_first = cut_.first;
+  bias.shard_axis = by_inputs() ? -1 : 0;
+  bias.shard_first = shard_.first;
   bias.whole = Shape{settings_.units};
   const bool completes_sums = !by_inputs() || unit_sum_;
   product_ =
@@ -36,8 +36,8 @@ Shape ShardedDense::setup(const Shape& sample, Plan& plan) {
 
   if (unit_sum_) {
     const std::vector<std::int64_t> tiles(unit_sum_->borders().begin(), unit_sum_->borders().end());
-    product_.cut_products(by_inputs() ? tiles : std::vector<std::int64_t>{0, inputs},
-                          by_inputs() ? std::vector<std::int64_t>{0, outputs_} : tiles);
+    product_.split_products(by_inputs() ? tiles : std::vector<std::int64_t>{0, inputs},
+                            by_inputs() ? std::vector<std::int64_t>{0, outputs_} : tiles);
     const std::int64_t summed = (by_inputs() ? output : sample).size();
     parts_ = plan.scratch(Shape{summed, unit_sum_->tiles()}.size());
     sum_scratch_ = plan.scratch(Shape{summed, unit_sum_->scratch()}.size());
@@ -70,7 +70,7 @@ void ShardedDense::forward(ConstTensor x, Tensor y, Pass& pass) {
 
 void ShardedDense::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) {
   activation_.backward(y, dy, pass);
-  product_.give_gradients(x.data(), dy.data(), pass);
+  product_.backward_parameters(x.data(), dy.data(), pass);
   if (dx.empty()) return;
   if (unit_sum_ && !by_inputs())
     sum_tiles(pass, dx.span(),

@@ -11,7 +11,7 @@
 namespace trainer {
 
 /// The shard of a dense layer that one rank computes.
-struct DenseCut {
+struct DenseShard {
   enum class Along {
     outputs,  ///< y is units [first, last); weight and bias are shards
     inputs    ///< x is features [first, last); y is a part of the sum without bias and activation, unless a
@@ -19,17 +19,16 @@ struct DenseCut {
   };
   Along along = Along::outputs;
   std::int64_t first = 0, last = 0;
-  std::int64_t inputs = 0;  ///< of the whole layer, when cut along inputs
+  std::int64_t inputs = 0;  ///< of the whole layer, if sharded along inputs
 };
 
-/// A dense layer whose weight lies on several ranks (Shoeybi et al. 2019, "Megatron-LM", section 3).
+/// A dense layer whose weight is partitioned over ranks (Shoeybi et al. 2019, "Megatron-LM", section 3).
 class ShardedDense final : public Layer {
  public:
-  /// `settings`: of a layer with `units` and a weight of its own. `sum`: takes the sums over the extent that
-  /// is cut, in exact mode; without it y or dx holds this rank's part of the sum, and an exchange adds the
-  /// others.
-  ShardedDense(const DenseSettings& settings, const DenseCut& cut, std::unique_ptr<UnitSum> sum = nullptr)
-      : settings_(settings), cut_(cut), unit_sum_(std::move(sum)) {}
+  /// `settings`: of a layer with `units` and a weight of its own. `sum`: in exact mode, adds over the sharded
+  /// extent; if it is null, y or dx is this rank's partial sum, and an exchange adds those of other ranks.
+  ShardedDense(const DenseSettings& settings, const DenseShard& shard, std::unique_ptr<UnitSum> sum = nullptr)
+      : settings_(settings), shard_(shard), unit_sum_(std::move(sum)) {}
 
   /// Of the whole layer.
   const DenseSettings& settings() const { return settings_; }
@@ -42,12 +41,12 @@ class ShardedDense final : public Layer {
   std::int64_t flops() const override { return flops_; }
 
  private:
-  bool by_inputs() const { return cut_.along == DenseCut::Along::inputs; }
+  bool by_inputs() const { return shard_.along == DenseShard::Along::inputs; }
   template <class Product>
   void sum_tiles(const Pass& pass, std::span<float> total, Product product) const;
 
   DenseSettings settings_;
-  DenseCut cut_;
+  DenseShard shard_;
   std::unique_ptr<UnitSum> unit_sum_;
   std::string name_;
   std::int64_t positions_ = 0, outputs_ = 0, flops_ = 0;  ///< outputs: of the shard
@@ -56,8 +55,9 @@ class ShardedDense final : public Layer {
   Buffer<> parts_, sum_scratch_;  ///< of unit_sum_
 };
 
-/// Bias and activation of a dense layer that is cut along its inputs, after its parts are summed. The
-/// parameter is the dense layer's, "dense2.bias". The dense layer must outlive it and be set up before.
+/// Bias and activation of a dense layer that is sharded along its inputs, after the partial sums are added.
+/// The parameter is the dense layer's, "dense2.bias". The dense layer must outlive it and be set up before
+/// it.
 class BiasActivation final : public Layer {
  public:
   explicit BiasActivation(const ShardedDense& dense) : dense_(dense) {}

@@ -36,8 +36,8 @@ class TreeSum final : public UnitSum {
   void sum(int worker, std::span<const float> parts, std::span<float> total,
            std::span<float> scratch) override {
     const std::int64_t size = std::ssize(total);
-    std::array<const float*, ModelGroup::kMostUnitTiles> inputs{};
-    std::array<float*, ModelGroup::kMostUnitTiles> roots{};
+    std::array<const float*, ModelGroup::kMaxUnitTiles> inputs{};
+    std::array<float*, ModelGroup::kMaxUnitTiles> roots{};
     for (std::size_t tile = 0; tile < mine_.inputs(); ++tile)
       inputs[tile] = parts.data() + static_cast<std::int64_t>(tile) * size;
     roots[0] = total.data();

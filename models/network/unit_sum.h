@@ -8,9 +8,9 @@
 
 namespace trainer {
 
-/// In exact mode: a sum over the units of a layer, which lie in tiles that follow from the layer's width
-/// alone (ModelGroup::unit_borders). A rank holds some of the tiles; their sums are added along one tree,
-/// over all ranks that share the model.
+/// In exact mode: a sum over the units of a layer. The units form tiles that depend on the layer's width
+/// alone (ModelGroup::unit_borders). A rank holds some of the tiles; one tree adds the sums of the tiles over
+/// all ranks that share the model.
 class UnitSum {
  public:
   virtual ~UnitSum() = default;
@@ -20,7 +20,7 @@ class UnitSum {
   std::int64_t tiles() const { return std::ssize(borders()) - 1; }
   /// Floats of scratch that sum() needs for each float of `total`.
   virtual std::int64_t scratch() const = 0;
-  /// `parts`: what this rank's tiles give, one after the other, each as long as `total`. Every thread of
+  /// `parts`: the sums of this rank's tiles, one after the other, each as long as `total`. Every worker of
   /// every rank calls.
   virtual void sum(int worker, std::span<const float> parts, std::span<float> total,
                    std::span<float> scratch) = 0;

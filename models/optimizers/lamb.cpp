@@ -23,12 +23,12 @@ class Lamb final : public Optimizer {
     return fmt::format("lamb lr {} betas {} {}{}", rate_, betas_.first, betas_.second, decay_.text());
   }
   bool requires_norms() const override { return true; }
-  bool directs() const override { return true; }
+  bool finds_directions() const override { return true; }
   bool set_momentum(double momentum) override {
     betas_.first = momentum;
     return true;
   }
-  void direct(std::span<const Segment> segments, std::int64_t step) override {
+  void find_directions(std::span<const Segment> segments, std::int64_t step) override {
     const Betas::Correction correction = betas_.correction(step);
     LambDirection update{.scale = static_cast<float>(correction.scale),
                          .epsilon = static_cast<float>(epsilon_ * correction.epsilon),

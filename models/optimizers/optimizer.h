@@ -9,27 +9,28 @@
 
 namespace trainer {
 
-/// A part of one parameter that a rank updates. All spans have the same length.
+/// A range of one parameter that a rank updates. All spans have the same length.
 struct Segment {
   std::span<float> values;
-  std::span<const float> gradients;      ///< of the mean loss, summed over all ranks
-  std::vector<std::span<float>> states;  ///< those of Optimizer::states() in order; others may follow
-  bool is_weight = true;                 ///< false: a bias or a norm
-  int parameter = 0;                     ///< index in the network's parameters
-  float rate = 1;                        ///< factor of the learning rate; 0: frozen
+  std::span<const float> gradients;  ///< of the mean loss, summed over all ranks
+  std::vector<std::span<float>>
+      states;             ///< those of Optimizer::states() in order, then the EMA if there is one
+  bool is_weight = true;  ///< false: a bias or a norm
+  int parameter = 0;      ///< index in the network's parameters
+  float rate = 1;         ///< factor of the learning rate; 0: frozen
 
-  // For an optimizer that requires norms:
-  std::span<float> direction = {};            ///< the gradients' own memory; direct() may change it
+  // For an optimizer that requires norms of whole parameters:
+  std::span<float> direction = {};            ///< the memory of `gradients`; find_directions() may change it
   double value_norm = 0, direction_norm = 0;  ///< of the whole parameter; infinity: out of range
 };
 
-/// An update rule. Knows no layers and no ranks.
+/// An update rule. It sees segments of parameters, neither layers nor ranks.
 class Optimizer {
  public:
   static constexpr const char* kFamily = "optimizer";
   virtual ~Optimizer() = default;
 
-  /// Names of the arrays that it keeps for each parameter, as checkpoints call them: {"momentum"}.
+  /// Names of its arrays of state in checkpoints, each as large as the parameters: {"momentum"}.
   virtual std::vector<std::string> states() const = 0;
   /// Called once before the first step, for settings that are given in epochs.
   virtual void begin(std::int64_t /*steps_per_epoch*/) {}
@@ -39,16 +40,16 @@ class Optimizer {
   virtual std::string text() const = 0;
   /// The value of every element of its states before the first step.
   virtual float initial() const { return 0; }
-  /// True if steps depend on norms of whole parameters. Then each step() follows a direct(), and the norms of
-  /// values and directions are set in between.
+  /// True if steps depend on norms of whole parameters. Then find_directions() precedes each step(), and the
+  /// norms of values and directions are set in between.
   virtual bool requires_norms() const { return false; }
-  /// True if direct() changes directions and states, and step() the values alone.
-  virtual bool directs() const { return false; }
-  virtual void direct(std::span<const Segment> /*segments*/, std::int64_t /*step*/) {}
-  /// For schedules of momentum; returns false if it has none that may change.
+  /// True if find_directions() changes directions and states, and step() only values.
+  virtual bool finds_directions() const { return false; }
+  virtual void find_directions(std::span<const Segment> /*segments*/, std::int64_t /*step*/) {}
+  /// For schedules of momentum; returns false if the rule has no momentum.
   virtual bool set_momentum(double /*momentum*/) { return false; }
-  /// Changes values and states by the gradients. `rate`: the learning rate; `step`: steps done. Workers call
-  /// it at once with different segments.
+  /// Updates values and states. `rate`: the learning rate; `step`: steps done. Workers call it at the same
+  /// time with different segments.
   virtual void step(std::span<const Segment> segments, float rate, std::int64_t step) = 0;
 };
 

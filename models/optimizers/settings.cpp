@@ -29,7 +29,7 @@ Setting Betas::setting(const std::string& help, const std::string& fallback) {
 Betas::Betas(const Config& config) {
   const std::vector<Config> values = config.items("betas");
   if (values.size() != 2)
-    config.fail("betas", fmt::format("betas are two values, here are {}", values.size()),
+    config.fail("betas", fmt::format("betas expects two values, got {}", values.size()),
                 "`betas: [0.9, 0.999]`");
   first = values[0].value<double>();
   second = values[1].value<double>();

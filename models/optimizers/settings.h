@@ -22,7 +22,7 @@ class WeightDecay {
   bool all_;
 };
 
-/// The key `betas` of adam and its kin: the decay rates of two running means.
+/// The key `betas` of adam and similar optimizers: the decay rates of two running means.
 struct Betas {
   static Setting setting(const std::string& help, const std::string& fallback);
   explicit Betas(const Config& config);

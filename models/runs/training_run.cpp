@@ -97,7 +97,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   const TrainSettings& settings = session_.settings();
   Communicator& world = session_.mesh().world();
   CheckpointFolder folder(directory, settings.keep);
-  if (world.rank() == 0) folder.go_on(start_.step, start_.best ? start_.best_step : -1);
+  if (world.rank() == 0) folder.resume(start_.step, start_.best ? start_.best_step : -1);
   Progress progress{.steps_per_epoch = parts_.facts.steps_per_epoch,
                     .total_steps = parts_.facts.total_steps,
                     .log_every = settings.log_every};

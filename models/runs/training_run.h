@@ -13,8 +13,8 @@
 
 namespace trainer {
 
-/// A run of training: the loop with its hooks, from initial values or from a checkpoint. Every rank has one
-/// and all make the same calls.
+/// A training run: the loop with its hooks, from initial values or from a checkpoint. All ranks make the same
+/// calls.
 class TrainingRun {
  public:
   struct Options {
@@ -34,7 +34,7 @@ class TrainingRun {
   /// Error(weights) when the tensors do not fit the model, Error(data) when the run had other data. `place`
   /// names the checkpoint. Not collective.
   void check_fit(const Checkpoint& checkpoint, const std::string& place) const;
-  /// Resumes from a checkpoint that fits, which matters on world rank 0 only. Collective.
+  /// Resumes from a checkpoint that fits; it is read on world rank 0 only. Collective.
   void restore(const Checkpoint& checkpoint);
   /// True if no step is left to do.
   bool is_finished() const {

@@ -12,11 +12,11 @@ BatchRunner::BatchRunner(Session& session, Network& network)
       kinds_(session.metric_sums()),
       workers_(static_cast<std::size_t>(session.pool().size())) {
   if (const Shape& output = network.output(); output.rank() == 2) output_positions_ = output[0];
-  const VirtualWorkers& blocks = session.blocks();
-  total_.resize(kinds_ * (blocks.exact ? static_cast<std::size_t>(blocks.count) : 1));
+  const VirtualWorkers& virtual_workers = session.virtual_workers();
+  total_.resize(kinds_ * (virtual_workers.exact ? static_cast<std::size_t>(virtual_workers.count) : 1));
   for (int worker = 0; worker < session.pool().size(); ++worker) {
     Worker& self = workers_[static_cast<std::size_t>(worker)];
-    self.sums.resize(kinds_ * static_cast<std::size_t>(network.blocks_of(worker).count()));
+    self.sums.resize(kinds_ * static_cast<std::size_t>(network.virtual_workers_of(worker).count()));
     self.scores.resize(session.metrics().size());
     if (session.data().mixup.is_on())
       self.mixed_gradient.resize(static_cast<std::size_t>(network.output().size()));
@@ -24,12 +24,14 @@ BatchRunner::BatchRunner(Session& session, Network& network)
 }
 
 std::span<const std::int64_t> BatchRunner::rows_of(int worker, std::span<const std::int64_t> samples) const {
-  const Range rows = session_.blocks().rows(network_.blocks_of(worker), std::ssize(samples));
+  const Range rows =
+      session_.virtual_workers().rows(network_.virtual_workers_of(worker), std::ssize(samples));
   return samples.subspan(static_cast<std::size_t>(rows.first), static_cast<std::size_t>(rows.count()));
 }
 
 Range BatchRunner::own_rows(std::int64_t batch_rows) const {
-  return session_.blocks().rows(session_.blocks().of_rank(session_.mesh().data().rank()), batch_rows);
+  return session_.virtual_workers().rows(session_.virtual_workers().of_rank(session_.mesh().data().rank()),
+                                         batch_rows);
 }
 
 std::span<const std::int64_t> BatchRunner::samples_of(int worker) const {
@@ -42,7 +44,7 @@ void BatchRunner::score(int worker, std::int64_t batch_rows, float gradient_scal
   ConstTensor y = self.y;
   Tensor gradient = evaluates ? Tensor() : network_.output_gradient(worker);
   std::span<double> sums = self.sums;
-  // To losses and metrics every position of a sequence is a row of its own, if it has a label.
+  // Where each position has a label, losses and metrics take each position as a row.
   const std::int64_t labels = session_.labels_per_sample();
   const bool by_position = session_.data().train->positions() > 0;
   Targets all = self.targets.targets();
@@ -69,9 +71,9 @@ void BatchRunner::score(int worker, std::int64_t batch_rows, float gradient_scal
     }
   };
   std::int64_t row = 0;
-  const Range blocks = network_.blocks_of(worker);
-  for (std::int64_t block = blocks.first; block < blocks.last; ++block) {
-    const std::int64_t count = session_.blocks().rows(block, batch_rows).count();
+  const Range mine = network_.virtual_workers_of(worker);
+  for (std::int64_t virtual_worker = mine.first; virtual_worker < mine.last; ++virtual_worker) {
+    const std::int64_t count = session_.virtual_workers().rows(virtual_worker, batch_rows).count();
     const bool is_padded = by_position && !self.lengths.empty();
     if (!is_padded) score_rows(row * labels, count * labels);
     for (std::int64_t i = row; i < row + count && is_padded; ++i) {
@@ -111,7 +113,7 @@ double BatchRunner::weight_of(const Dataset& split, std::span<const std::int64_t
                               std::optional<std::int64_t> epoch) {
   const std::span<const double> weights = session_.loss().class_weights();
   if (weights.empty()) return static_cast<double>(labels_of(split, samples));
-  // All ranks look up all labels, in the order of the batch: one number, the same everywhere.
+  // Every rank adds the weights of all labels in the order of the batch, so all get the same bits.
   const Targets& all = epoch ? whole_batch_.read(split, samples, session_.data().mixup, *epoch)
                              : whole_batch_.read(split, samples);
   const auto weight_of_class = [&](std::int32_t label) { return weights[static_cast<std::size_t>(label)]; };
@@ -169,19 +171,21 @@ void BatchRunner::load(int worker) {
   self.data_time += std::chrono::steady_clock::now() - begin;
 }
 
-void BatchRunner::forward(int worker) {
+void BatchRunner::forward(int worker, ParameterSource* source) {
   Worker& self = at(worker);
-  self.y = network_.forward(worker, {.mode = Mode::training,
-                                     .step = batch_.step,
-                                     .samples = self.samples,
-                                     .batch_rows = std::ssize(batch_.samples),
-                                     .mean_rows = std::ssize(batch_.batch),
-                                     .lengths = self.lengths});
+  self.y = network_.forward(worker,
+                            {.mode = Mode::training,
+                             .step = batch_.step,
+                             .samples = self.samples,
+                             .batch_rows = std::ssize(batch_.samples),
+                             .mean_rows = std::ssize(batch_.batch),
+                             .lengths = self.lengths},
+                            source);
 }
 
 void BatchRunner::loss(int worker) {
-  // The mean over the labels of the whole batch, so that gradients of unequal parts are simply added. Where
-  // no label counts, all gradients are zero before they are divided.
+  // The mean over the labels of the whole batch, so that gradients of unequal micro-batches are simply added.
+  // If no label has a weight, all gradients are zero before the division.
   const float scale = batch_weight_ > 0 ? 1.0f / static_cast<float>(batch_weight_) : 1.0f;
   score(worker, std::ssize(batch_.samples), scale);
 }
@@ -191,7 +195,9 @@ std::span<const double> BatchRunner::sums() {
   for (int worker = 0; worker < session_.pool().size(); ++worker) {
     const std::vector<double>& sums = workers_[static_cast<std::size_t>(worker)].sums;
     const std::size_t place =
-        session_.blocks().exact ? kinds_ * static_cast<std::size_t>(network_.blocks_of(worker).first) : 0;
+        session_.virtual_workers().exact
+            ? kinds_ * static_cast<std::size_t>(network_.virtual_workers_of(worker).first)
+            : 0;
     for (std::size_t i = 0; i < sums.size(); ++i) total_[place + i] += sums[i];
   }
   return total_;
@@ -231,7 +237,7 @@ ClassScores BatchRunner::take_scores(std::size_t metric) {
 }
 
 void BatchRunner::scores(std::span<const double> sums, std::int64_t samples, Scores& scores) {
-  // Block by block, in order.
+  // Virtual worker by virtual worker, in order.
   std::ranges::copy(sums, total_.begin());
   for (std::size_t i = kinds_; i < total_.size(); ++i) total_[i % kinds_] += total_[i];
   scores.samples = samples;

@@ -12,9 +12,9 @@
 
 namespace trainer {
 
-/// A batch, or a part of it that is computed at a time, over all data ranks.
+/// A micro-batch over all data ranks; with `accumulate: 1` it is the whole batch.
 struct MicroBatch {
-  std::span<const std::int64_t> samples;  ///< of the part
+  std::span<const std::int64_t> samples;  ///< of the micro-batch
   std::span<const std::int64_t> batch;    ///< the samples of the update
   std::int64_t first = 0;                 ///< where `samples` begin in `batch`
   std::int64_t number = 0;                ///< counted over all steps, as RowLoader does
@@ -24,47 +24,48 @@ struct MicroBatch {
   bool is_last() const { return first + std::ssize(samples) == std::ssize(batch); }
 };
 
-/// Takes batches through a network: each worker of each data rank the rows of its virtual workers. Keeps sums
-/// of loss and metrics.
+/// Runs batches through a network and sums loss and metrics. Each worker of each data rank computes the rows
+/// of its virtual workers.
 class BatchRunner {
  public:
   BatchRunner(Session& session, Network& network);
 
-  /// Forgets all sums.
+  /// Sets all sums to zero.
   void clear();
 
-  // A step of training: begin() on the main thread, then the phases by all workers of all data ranks.
-  /// The rows come from `loader`.
+  // A step of training: begin() on the main thread, then the other functions on every worker.
+  /// Rows come from `loader`.
   void begin(const MicroBatch& batch, RowLoader& loader);
   /// Reads the worker's rows and targets.
   void load(int worker);
-  void forward(int worker);
+  /// `source` as in Network::forward.
+  void forward(int worker, ParameterSource* source = nullptr);
   /// Adds loss and metrics to the sums, and writes the gradient of the mean loss over the whole batch.
   void loss(int worker);
   /// `sink` as in Network::backward.
   void backward(int worker, GradientSink* sink) { network_.backward(worker, sink); }
 
-  /// Forward and loss over samples of a split. Makes the workers compute.
+  /// Forward and loss over samples of a split, on all workers. Called on the main thread.
   void evaluate(const Dataset& split, std::span<const std::int64_t> samples);
 
-  /// The rows of this process in a batch of so many.
+  /// The rows of this rank in a batch of `batch_rows`.
   Range own_rows(std::int64_t batch_rows) const;
   /// The samples that a worker loaded last.
   std::span<const std::int64_t> samples_of(int worker) const;
-  /// This rank's sums since clear(), to be added over data ranks: loss, then each metric's. In exact mode one
-  /// row for each virtual worker, zeros for those of other ranks.
+  /// This rank's sums since clear(), to be added over data ranks: loss, then those of each metric. In exact
+  /// mode a row for each virtual worker; rows of other ranks are zero.
   std::span<const double> sums();
   /// The length of such a row.
   std::size_t kinds() const { return kinds_; }
   /// The loss of this rank's rows since clear().
   double own_loss() const;
-  /// Time since clear() for loading, in the mean over workers.
+  /// Loading time since clear(), as a mean over workers.
   std::chrono::nanoseconds data_time() const;
-  /// Means over all labels since clear(), from sums that were added over data ranks.
+  /// Loss and metrics over all labels since clear(), from sums that were added over data ranks.
   void scores(std::span<const double> sums, std::int64_t samples, Scores& scores);
-  /// The number of labels of the last scores(), then the sums of all metrics.
+  /// The sums of the last scores(), as Session::metric_values() reads them.
   std::span<const double> metric_sums() const { return std::span(total_).first(kinds_); }
-  /// This rank's scores of all that it evaluated, for a metric that requires them.
+  /// Moves out this rank's class scores since the last call, for a metric that requires them.
   ClassScores take_scores(std::size_t metric);
 
  private:

@@ -7,12 +7,12 @@
 
 namespace trainer {
 
-/// The workers of all data ranks, who add up what concerns the whole batch (batch normalisation).
+/// All-reduce of statistics over the workers of all data ranks (batch normalisation).
 class BatchStatistics final : public StatisticsReducer {
  public:
   /// Collective.
-  BatchStatistics(Mesh& mesh, ThreadPool& pool, bool share, int exact_blocks)
-      : sum_(mesh, pool, share, exact_blocks) {}
+  BatchStatistics(Mesh& mesh, ThreadPool& pool, bool share, int exact_virtual_workers)
+      : sum_(mesh, pool, share, exact_virtual_workers) {}
   void sum(int worker, std::span<const double> lines, std::span<double> total) override {
     sum_.sum(worker, lines, total);
   }

@@ -30,7 +30,7 @@ std::string largest_parameter(std::span<const Parameter> parameters, std::span<c
   return name + " " + value_text(std::isnan(shown) ? shown : largest);
 }
 
-/// What a rank knows of the first infinite or NaN value. The loss of its own rows shows more than gradients,
+/// The first infinite or NaN value of a rank. The loss of its own rows is more precise than gradients,
 /// and those more than sums, which may hold another rank's values.
 struct Witness {
   static constexpr int kNothing = 0, kSum = 1, kGradient = 2, kLoss = 3, kArray = 4;

@@ -14,7 +14,7 @@ class DivergenceCheck {
 
   /// Error(diverged) if a parameter, optimizer state or layer state of any rank is not finite.
   void check_arrays(const Progress& run, Hook& hooks) const;
-  /// `array`: this rank's that is not finite, where it is neither loss nor gradient.
+  /// `array`: this rank's array that is not finite; empty if the loss or a gradient is.
   [[noreturn]] void fail(const Progress& run, Hook& hooks, const std::string& array = "") const;
 
  private:

@@ -7,21 +7,22 @@
 
 namespace trainer {
 
-/// The exponential moving average of the weights (`train.ema`), which each update of the optimizer shard
-/// renews: puts it in place of the weights while they are evaluated or saved.
+/// The exponential moving average of the weights (`train.ema`). The optimizer shard updates it in each step;
+/// this class swaps it with the weights for evaluations and checkpoints.
 class Ema {
  public:
   Ema(bool is_on, OptimizerShard& shard, AllReduce& scalars, GradientReducer& reducer)
       : is_on_(is_on), shard_(shard), scalars_(scalars), reducer_(reducer) {}
 
   bool is_on() const { return is_on_; }
-  /// Where training begins, the weights are their average.
+  /// At the start of training, sets the EMA to the weights.
   void begin();
-  /// Exchanges weights and average where a checkpoint has them exchanged. Before the first publish().
+  /// Swaps weights and EMA after loading a checkpoint, which stores the EMA as the weights. `done`: steps
+  /// done.
   void restore(std::int64_t done);
-  /// work() with the average in place of the weights. `hooks` watch what is published. Collective.
+  /// Calls work() with the EMA in place of the weights. Collective.
   template <class Work>
-  void with_average(std::int64_t done, Hook& hooks, const Work& work) {
+  void with_ema(std::int64_t done, Hook& hooks, const Work& work) {
     swap(done, hooks);
     work();
     swap(done, hooks);

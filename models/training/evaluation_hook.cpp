@@ -4,17 +4,17 @@
 
 namespace trainer {
 
-bool EvaluationHook::is_due(const Progress& run) const {
+bool EvaluationHook::is_due(const Progress& run, std::int64_t done) const {
   return !run.result.stopped && parts_.session.evaluation_data() &&
-         parts_.session.settings().evaluate.due(run.step, run.steps_per_epoch, run.total_steps);
+         parts_.session.settings().evaluate.due(done, run.steps_per_epoch, run.total_steps);
 }
 
 void EvaluationHook::between_steps(Progress& run) {
   run.evaluation.reset();
   run.best = false;
-  if (!is_due(run)) return;
+  if (!is_due(run, run.step)) return;
   std::optional<Scores> scores;
-  parts_.ema.with_average(run.step, all_, [&] {
+  parts_.ema.with_ema(run.step, all_, [&] {
     scores = evaluate(parts_.session, *parts_.session.evaluation_data(),
                       [&] { return stop_.is_due(run, Progress::Clock::now()); });
   });

@@ -15,10 +15,11 @@ class EvaluationHook final : public Hook {
       : parts_(parts), observers_(observers), stop_(stop), all_(all) {}
 
   /// Stops the run if a stop was requested in its midst.
+  bool reads_parameters(const Progress& run, std::int64_t done) override { return is_due(run, done); }
   void between_steps(Progress& run) override;
 
  private:
-  bool is_due(const Progress& run) const;
+  bool is_due(const Progress& run, std::int64_t done) const;
 
   TrainingParts& parts_;
   const Observers& observers_;

@@ -37,13 +37,16 @@ class Hook {
   virtual void before_update(std::int64_t /*step*/, const Signals&) {}
   /// This rank's shard is updated; `done`: steps before this update.
   virtual void before_publish(std::int64_t /*done*/) {}
-  /// All ranks have all parameters after `done` steps.
+  /// True if the hook reads parameters in after_step() or between_steps() after `done` steps. If no hook
+  /// does, they arrive while the next forward runs.
+  virtual bool reads_parameters(const Progress&, std::int64_t /*done*/) { return false; }
+  /// This rank has all parameters after `done` steps: at the end of the step, or after the next backward.
   virtual void after_publish(std::int64_t /*done*/) {}
   virtual void after_step(Progress&) {}
   /// A checkpoint of the parameters and states after `done` steps begins.
   virtual void before_save(std::int64_t /*done*/) {}
-  /// After after_step(), and at the start of a run that was stopped before this was done: evaluation, the end
-  /// of an epoch, checkpoints.
+  /// After after_step(): evaluation, the end of an epoch, checkpoints. Also at the start of a run that was
+  /// stopped before these were done.
   virtual void between_steps(Progress&) {}
   /// The run ends because a value is not finite. Adds notes for the message of world rank 0.
   virtual void on_divergence(std::vector<std::string>& /*notes*/) {}
@@ -78,6 +81,11 @@ class Hooks final : public Hook {
   }
   void before_publish(std::int64_t done) override {
     for (Hook* hook : hooks_) hook->before_publish(done);
+  }
+  bool reads_parameters(const Progress& run, std::int64_t done) override {
+    bool reads = false;
+    for (Hook* hook : hooks_) reads |= hook->reads_parameters(run, done);
+    return reads;
   }
   void after_publish(std::int64_t done) override {
     for (Hook* hook : hooks_) hook->after_publish(done);

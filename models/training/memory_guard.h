@@ -13,8 +13,8 @@ namespace trainer {
 
 /// Finds bits that flip in the memory of one rank between two updates: in the parameters that this rank
 /// updates and in their optimizer states, which no other rank holds. Keeps a checksum of each array of each
-/// segment. Who changes a segment calls check() before and keep() after, while the segment is in the first
-/// cache. Different threads may call at once for different segments.
+/// segment. Code that changes a segment calls check() before and keep() after, while the segment is in the
+/// first cache. Threads may call at the same time for different segments.
 class MemoryGuard {
  public:
   struct Facts {
@@ -31,7 +31,7 @@ class MemoryGuard {
 
   Arrays all() const { return {0, arrays_}; }
   void keep(std::size_t segment, Arrays arrays);
-  /// Error(diverged) names the array that is no longer what keep() has read; `step`: updates done.
+  /// Error(diverged) names the first array that differs from its checksum of keep(); `step`: updates done.
   void check(std::size_t segment, Arrays arrays, std::int64_t step) const;
 
  private:

@@ -19,7 +19,7 @@ struct Scores {
 };
 
 /// The most sums that all metrics may have together; checkpoints keep them.
-inline constexpr std::size_t kMostMetricSums = 500'000;
+inline constexpr std::size_t kMaxMetricSums = 500'000;
 
 /// How a metric is named and shown.
 struct MetricFacts {
@@ -56,13 +56,13 @@ struct StepTimes {
   StepTimes& operator+=(const StepTimes& other);
 };
 
-/// One step of training, the same on all ranks but for its times.
+/// One step of training. All ranks have the same values, except times.
 struct StepReport {
   std::int64_t step = 0;  ///< counted from 1
   int epoch = 1;          ///< counted from 1
   Scores scores;          ///< of this step's batch, before the update
   double rate = 0, examples_per_second = 0;
-  double comm_share = 0, data_share = 0;  ///< parts of the epoch's time for communication and for samples
+  double comm_share = 0, data_share = 0;  ///< shares of the epoch's time for communication and for samples
   double time = 0;                        ///< seconds since the first step began
   bool logged = false;                    ///< due by train.log_every
   StepTimes times;                        ///< of this step

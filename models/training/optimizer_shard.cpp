@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kFloatsWorthThread = 1 << 14;
 /// The most floats of a segment: values, gradients and states stay in the first cache while the guard and the
 /// optimizer read them one after the other.
-constexpr std::int64_t kMostFloats = kFetchedAhead;
+constexpr std::int64_t kMaxFloats = kFetchedAhead;
 /// No update reads frozen segments, so each step checks one of so many.
 constexpr std::size_t kFrozenTurns = 16;
 /// Shares end on cache lines.
@@ -35,12 +35,12 @@ OptimizerShard::OptimizerShard(const NetworkPlan& plan, ParameterWindow& window,
                                const Options& options)
     : pool_(pool),
       window_(window),
-      keep_(options.average),
+      keep_(options.ema),
       optimizer_states_(options.states),
       largest_(static_cast<std::size_t>(pool.size())) {
   std::int64_t floats = 0;
-  for (const auto& piece : window.shard()) floats += piece.last - piece.first;
-  const std::size_t states = options.states + (options.average > 0 ? 1 : 0);
+  for (const auto& range : window.shard()) floats += range.last - range.first;
+  const std::size_t states = options.states + (options.ema > 0 ? 1 : 0);
   states_ = Arena(floats * static_cast<std::int64_t>(states));
   if (options.initial != 0) std::ranges::fill(states_.floats(), options.initial);
   if (options.keeps_gradients) kept_ = Arena(floats);
@@ -48,30 +48,30 @@ OptimizerShard::OptimizerShard(const NetworkPlan& plan, ParameterWindow& window,
   const std::int64_t share = (floats / workers + kQuantum) / kQuantum * kQuantum;
   first_segment_.push_back(0);
   std::int64_t position = 0;
-  for (const auto& piece : window.shard()) {
+  for (const auto& range : window.shard()) {
     int index = -1;
     for (const Parameter& parameter : plan.parameters()) {
       ++index;
-      std::int64_t first = std::max(piece.first, parameter.offset);
-      const std::int64_t last = std::min(piece.last, parameter.offset + parameter.shape.size());
+      std::int64_t first = std::max(range.first, parameter.offset);
+      const std::int64_t last = std::min(range.last, parameter.offset + parameter.shape.size());
       while (first < last) {
-        // A segment ends where its parameter, its piece or its worker's share does, or when it is large.
+        // A segment ends where its parameter, its range or its worker's share does, or when it is large.
         const std::int64_t left = share * std::ssize(first_segment_) - position;
-        const std::int64_t count = std::min({last - first, left, kMostFloats});
+        const std::int64_t count = std::min({last - first, left, kMaxFloats});
         const auto size = static_cast<std::size_t>(count);
         Segment segment{
             .values = window.values().subspan(static_cast<std::size_t>(first), size),
-            .gradients = window.sums(piece).subspan(static_cast<std::size_t>(first - piece.first), size),
+            .gradients = window.sums(range).subspan(static_cast<std::size_t>(first - range.first), size),
             .is_weight = parameter.is_weight,
             .parameter = index,
             .rate = parameter.rate,
-            .direction = window.sums(piece).subspan(static_cast<std::size_t>(first - piece.first), size)};
+            .direction = window.sums(range).subspan(static_cast<std::size_t>(first - range.first), size)};
         for (std::size_t state = 0; state < states; ++state)
           segment.states.push_back(states_.floats().subspan(
               static_cast<std::size_t>(position) + state * static_cast<std::size_t>(floats), size));
         segments_.push_back(std::move(segment));
         offsets_.push_back(first);
-        counts_.push_back(parameter.rate > 0 && (options.counts_shared || parameter.cut_axis >= 0));
+        counts_.push_back(parameter.rate > 0 && (options.counts_shared || parameter.shard_axis >= 0));
         first += count;
         position += count;
         if (count == left) first_segment_.push_back(segments_.size());
@@ -108,23 +108,23 @@ void OptimizerShard::add_squares(SquareSum& sum) const {
 }
 
 void OptimizerShard::scale_gradients(float factor) {
-  for (const auto& piece : window_.shard()) {
-    const std::span<float> sums = window_.sums(piece);
+  for (const auto& range : window_.shard()) {
+    const std::span<float> sums = window_.sums(range);
     scale(std::ssize(sums), factor, sums.data(), sums.data());
   }
 }
 
 void OptimizerShard::clamp_gradients(float limit) {
-  for (const auto& piece : window_.shard()) {
-    const std::span<float> sums = window_.sums(piece);
+  for (const auto& range : window_.shard()) {
+    const std::span<float> sums = window_.sums(range);
     clamp(std::ssize(sums), limit, sums.data());
   }
 }
 
 void OptimizerShard::keep_gradients(bool first) {
   float* kept = kept_.floats().data();
-  for (const auto& piece : window_.shard()) {
-    const std::span<float> sums = window_.sums(piece);
+  for (const auto& range : window_.shard()) {
+    const std::span<float> sums = window_.sums(range);
     if (first)
       std::ranges::copy(sums, kept);
     else
@@ -135,8 +135,8 @@ void OptimizerShard::keep_gradients(bool first) {
 
 void OptimizerShard::add_kept_gradients() {
   const float* kept = kept_.floats().data();
-  for (const auto& piece : window_.shard()) {
-    const std::span<float> sums = window_.sums(piece);
+  for (const auto& range : window_.shard()) {
+    const std::span<float> sums = window_.sums(range);
     accumulate(std::ssize(sums), kept, sums.data());
     kept += sums.size();
   }
@@ -178,7 +178,7 @@ void OptimizerShard::guarded(std::size_t segment, MemoryGuard::Arrays arrays, st
 
 void OptimizerShard::update(Optimizer& optimizer, float rate, std::int64_t step) {
   const std::size_t ema = 1 + optimizer_states_;
-  const MemoryGuard::Arrays changed{0, optimizer.directs() ? 1 : ema};
+  const MemoryGuard::Arrays changed{0, optimizer.finds_directions() ? 1 : ema};
   for_each_worker([&](std::size_t first, std::size_t last, std::size_t) {
     for (std::size_t i = first; i < last; ++i) {
       if (is_frozen(i)) {
@@ -198,22 +198,22 @@ void OptimizerShard::update(Optimizer& optimizer, float rate, std::int64_t step)
   });
 }
 
-void OptimizerShard::direct(Optimizer& optimizer, std::int64_t step) {
-  if (!optimizer.directs()) return;
+void OptimizerShard::find_directions(Optimizer& optimizer, std::int64_t step) {
+  if (!optimizer.finds_directions()) return;
   for_each_worker([&](std::size_t first, std::size_t last, std::size_t) {
     for (std::size_t i = first; i < last; ++i)
       if (!is_frozen(i))
         guarded(i, {1, 1 + optimizer_states_}, step, [&](const Segment& segment) {
-          optimizer.direct({&segment, 1}, step);
+          optimizer.find_directions({&segment, 1}, step);
         });
   });
 }
 
-void OptimizerShard::begin_average() {
+void OptimizerShard::begin_ema() {
   for (const Segment& segment : segments_) std::ranges::copy(segment.values, segment.states.back().begin());
 }
 
-void OptimizerShard::swap_average(std::int64_t step) {
+void OptimizerShard::swap_ema(std::int64_t step) {
   for_each_worker([&](std::size_t first, std::size_t last, std::size_t) {
     for (std::size_t i = first; i < last; ++i)
       if (!is_frozen(i))

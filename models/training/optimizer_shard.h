@@ -22,10 +22,10 @@ namespace trainer {
 class OptimizerShard {
  public:
   struct Options {
-    std::size_t states = 0;     ///< of the optimizer; the moving average of the values comes behind them
+    std::size_t states = 0;     ///< of the optimizer; the EMA of the values follows them
     float initial = 0;          ///< value of the optimizer's states before the first step
     bool counts_shared = true;  ///< true on one of the ranks that hold the same parameters: see add_squares()
-    float average = 0;          ///< decay of the moving average of the values; 0: there is none
+    float ema = 0;              ///< decay of the exponential moving average; 0: none
     bool keeps_gradients = false;  ///< for keep_gradients()
   };
   OptimizerShard(const NetworkPlan& plan, ParameterWindow& window, ThreadPool& pool, const Options& options);
@@ -40,7 +40,7 @@ class OptimizerShard {
   /// not at all.
   void add_squares(SquareSum& sum) const;
   void scale_gradients(float factor);
-  /// Every gradient into [-limit, limit].
+  /// Clamps every gradient to [-limit, limit].
   void clamp_gradients(float limit);
   /// Adds the gradients of a micro-batch to those kept; `first`: replaces them.
   void keep_gradients(bool first);
@@ -55,16 +55,16 @@ class OptimizerShard {
   /// there is none.
   std::string not_finite(std::span<const Parameter> parameters, std::span<const std::string> states);
 
-  /// Changes values and states by the gradients, which are finite; then the moving average. `rate`: the
-  /// learning rate; `step`: updates done. Error(diverged) as MemoryGuard::check().
+  /// Updates values and states by the gradients, which must be finite, then the EMA. `rate`: the learning
+  /// rate; `step`: updates done. Error(diverged) as MemoryGuard::check().
   void update(Optimizer& optimizer, float rate, std::int64_t step);
-  /// Begins the moving average with the values.
-  void begin_average();
-  /// Exchanges the values and their moving average.
-  void swap_average(std::int64_t step);
+  /// Sets the EMA to the values.
+  void begin_ema();
+  /// Swaps the values and their EMA.
+  void swap_ema(std::int64_t step);
 
   // For an optimizer that requires norms, before update():
-  void direct(Optimizer& optimizer, std::int64_t step);
+  void find_directions(Optimizer& optimizer, std::int64_t step);
   /// visit(parameter, values, directions) of the segments that add_squares() counts.
   template <class Visit>
   void visit_counted(Visit visit) const {
@@ -78,11 +78,12 @@ class OptimizerShard {
       std::tie(segment.value_norm, segment.direction_norm) = norms(segment.parameter);
   }
 
-  /// visit(offset, values) of this rank's part of one optimizer state, in ascending order; each visit is
+  /// visit(offset, values) of this rank's shard of one optimizer state, in ascending order; each visit lies
   /// within one parameter.
   void visit_state(std::size_t state,
                    const std::function<void(std::int64_t, std::span<const float>)>& visit) const;
-  /// Takes this rank's part of one optimizer state; `flat` has all of it, in the order of the parameters.
+  /// Sets this rank's shard of one optimizer state; `flat` is the whole state, in the order of the
+  /// parameters.
   void set_state(std::size_t state, std::span<const float> flat);
 
  private:
@@ -98,7 +99,7 @@ class OptimizerShard {
   ThreadPool& pool_;
   ParameterWindow& window_;
   Arena states_, kept_;
-  float keep_;  ///< decay of the moving average
+  float keep_;  ///< decay of the EMA
   std::size_t optimizer_states_;
   std::vector<Segment> segments_;
   std::vector<std::size_t> first_segment_;  ///< of each worker, and behind the last

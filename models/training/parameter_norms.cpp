@@ -11,9 +11,9 @@ ParameterNorms::ParameterNorms(std::size_t parameters)
   squares_.reserve(largest_.size());
 }
 
-void ParameterNorms::find(OptimizerShard& owned, AllReduce& scalars, Communicator& model) {
+void ParameterNorms::find(OptimizerShard& shard, AllReduce& scalars, Communicator& model) {
   const auto for_each = [&](const auto& visit) {
-    owned.visit_counted([&](int parameter, std::span<const float> values, std::span<const float> directions) {
+    shard.visit_counted([&](int parameter, std::span<const float> values, std::span<const float> directions) {
       visit(static_cast<std::size_t>(parameter), values);
       visit(parameters_ + static_cast<std::size_t>(parameter), directions);
     });
@@ -45,7 +45,7 @@ void ParameterNorms::find(OptimizerShard& owned, AllReduce& scalars, Communicato
     return is_finite(index) ? squares_[index].root(parts_[2 * index], parts_[2 * index + 1])
                             : std::numeric_limits<double>::infinity();
   };
-  owned.set_norms([&](int parameter) {
+  shard.set_norms([&](int parameter) {
     const auto index = static_cast<std::size_t>(parameter);
     return std::pair(norm(index), norm(parameters_ + index));
   });

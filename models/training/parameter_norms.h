@@ -15,9 +15,9 @@ class ParameterNorms {
  public:
   explicit ParameterNorms(std::size_t parameters);
 
-  /// Sets the norms of the segments of `owned`. Collective over the data ranks, through `scalars`, and over
+  /// Sets the norms of the segments of `shard`. Collective over the data ranks, through `scalars`, and over
   /// `model`.
-  void find(OptimizerShard& owned, AllReduce& scalars, Communicator& model);
+  void find(OptimizerShard& shard, AllReduce& scalars, Communicator& model);
 
  private:
   std::size_t parameters_;

@@ -11,7 +11,7 @@
 
 namespace trainer {
 
-/// Where a run stands. Nothing is allocated from one step to the next.
+/// The progress of a run. Steps allocate no memory.
 struct Progress {
   using Clock = std::chrono::steady_clock;
 
@@ -19,7 +19,7 @@ struct Progress {
   std::int64_t log_every = 1;   ///< steps
   std::int64_t first_step = 0;  ///< steps done before this process
   std::int64_t step = 0;        ///< steps done
-  bool is_pending = false;  ///< the run begins with what follows a step: evaluation, end of epoch, checkpoint
+  bool is_pending = false;  ///< the run begins with evaluation, end of epoch or checkpoint of its last step
   Clock::time_point start = Clock::now(), epoch_start = start, step_start = start;
   StepTimes run, epoch;
   Scores epoch_sums;  ///< losses of the epoch's steps, each times its labels; labels, then the metrics' sums
@@ -33,18 +33,18 @@ struct Progress {
 
   bool is_done() const { return step >= total_steps || result.stopped; }
   bool ends_epoch() const { return step > 0 && (step % steps_per_epoch == 0 || step == total_steps); }
-  /// What it may take to end the step under way and to save.
+  /// An upper estimate of the time to end the step under way and to save.
   Clock::duration time_to_stop() const;
 
   /// Starts the report of the next step; its times are to be filled.
   StepTimes& begin_step(double rate);
   /// The loss of the step under way, and whether the run stops after it.
   void note(double loss, bool stops);
-  /// Counts the step that `report.scores` and `report.times` are of; `metric_sums`: BatchRunner's.
+  /// Counts the step of `report.scores` and `report.times`; `metric_sums`: of BatchRunner.
   void end_step(std::span<const double> metric_sums);
   /// An evaluation after the last step, scored by these metrics.
   void see(const Scores& scores, const std::vector<MetricFacts>& metrics);
-  /// Without the values of metrics over the epoch.
+  /// The report of the epoch, without its metric values.
   EpochReport epoch_report() const;
   void begin_epoch();
   /// Fills the result, once the last step is done.

@@ -11,14 +11,14 @@
 namespace trainer {
 namespace {
 
-VirtualWorkers make_blocks(const TrainSettings& settings, const Mesh& mesh, const ThreadPool& pool) {
-  VirtualWorkers blocks = VirtualWorkers::one_for_each_worker(mesh.data().size(), pool.size());
-  blocks.exact = settings.exact;
-  if (settings.exact) blocks.count = settings.virtual_workers;
-  return blocks;
+VirtualWorkers make_virtual_workers(const TrainSettings& settings, const Mesh& mesh, const ThreadPool& pool) {
+  VirtualWorkers virtual_workers = VirtualWorkers::one_for_each_worker(mesh.data().size(), pool.size());
+  virtual_workers.exact = settings.exact;
+  if (settings.exact) virtual_workers.count = settings.virtual_workers;
+  return virtual_workers;
 }
 
-/// A schedule may ask for what optimizer and evaluations do not have.
+/// A schedule may need a momentum or evaluations that the run does not have.
 void check_schedule(const Config& train, const TrainSettings& settings, bool evaluates) {
   const auto optimizer = Registry<Optimizer>::make(train.at("optimizer"));
   ScheduleContext context{.rate = optimizer->rate(), .total_steps = 1, .evaluates = evaluates};
@@ -29,7 +29,7 @@ void check_schedule(const Config& train, const TrainSettings& settings, bool eva
                "`optimizer: {sgd: {lr: 0.1, momentum: 0.9}}`");
 }
 
-/// What is compared with one label: the model's output, or one position of it.
+/// The shape that is compared with one label: the model's output, or one position of it.
 Shape scored_output(const Config& model, const Shape& output, std::int64_t positions) {
   if (positions == 0) return output;
   if (output.rank() == 3 && output[0] * output[1] == positions) return {output[2]};
@@ -50,14 +50,14 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
       labels_per_sample_(data_.train->info().labels_per_sample()),
       mesh_(mesh),
       pool_(pool),
-      blocks_(make_blocks(settings_, mesh, pool)),
+      virtual_workers_(make_virtual_workers(settings_, mesh, pool)),
       model_group_(pool, mesh.model(), settings_.exact_modelpar) {
   mesh.world().heartbeat().set_patience(static_cast<double>(settings_.stall_timeout));
   const Config model = root.at("model");
   check_ranks(root.at("train"), settings_, mesh.data().size(), mesh.model().size());
   check_schedule(root.at("train"), settings_,
                  evaluation_data() && settings_.evaluate.kind != Cadence::Kind::never);
-  network_ = make_network(root, blocks_, mesh.data().rank());
+  network_ = make_network(root, virtual_workers_, mesh.data().rank());
   check_streams(root);
   loss_ = Registry<Loss>::make(model.at("loss"));
   const Dataset& train = *data_.train;
@@ -75,41 +75,44 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
         "`ctc`, a label for each position, or `output: last` in the last recurrent layer");
   for (const Config& config : root.at("train").items("metrics")) {
     if (train.classes() == 0 && network_->output().size() != train.target().size())
-      config.fail("", "metrics compare each output with a target, and here they differ in number");
+      config.fail(
+          "",
+          fmt::format("metrics compare each output with a target, but there are {} outputs and {} targets",
+                      network_->output().size(), train.target().size()));
     metrics_.push_back(Registry<Metric>::make(config));
     metrics_.back()->setup(output, data_.train->classes());
     metrics_.back()->use_link(loss_->link());
     const std::string name = metrics_.back()->name();
     if (std::ranges::count(metrics_, name, [](const auto& metric) { return metric->name(); }) > 1)
-      config.fail("", "the metric " + name + " is there twice");
+      config.fail("", "the metric " + name + " is listed twice");
   }
-  if (metric_sums() > kMostMetricSums)
+  if (metric_sums() > kMaxMetricSums)
     root.at("train").fail("metrics",
-                          fmt::format("metrics add up {} numbers in every step; checkpoints keep {} at most",
-                                      metric_sums(), kMostMetricSums),
+                          fmt::format("metrics add up {} values in every step; checkpoints keep {} at most",
+                                      metric_sums(), kMaxMetricSums),
                           "`mae` instead of `r2`, or fewer of them");
 }
 
 void Session::check_streams(const Config& root) const {
   if (!network_->plan().streams_required()) return;
   if (!root.at("data").get<bool>("streams"))
-    root.at("data").fail("streams", "a layer keeps its state, but samples do not follow one another",
+    root.at("data").fail("streams", "a layer keeps its state, but samples are not consecutive",
                          "data.streams: true");
   if (settings_.accumulate > 1)
-    root.at("train").fail("accumulate",
-                          "rows of parts of a batch do not continue where those of the next begin");
+    root.at("train").fail("accumulate", "the rows of a micro-batch do not continue those of the one before");
   if (settings_.crosscheck > 0)
     root.at("train").fail("crosscheck",
-                          "what a layer with `keep_state` began with is gone when it is checked");
+                          "the initial state of a layer with `keep_state` is gone when its step is checked");
 }
 
-std::unique_ptr<Network> Session::make_network(const Config& root, const VirtualWorkers& blocks, int rank) {
+std::unique_ptr<Network> Session::make_network(const Config& root, const VirtualWorkers& virtual_workers,
+                                               int rank) {
   const Network::Options options{.batch = settings_.micro_batch(),
-                                 .blocks = blocks,
+                                 .virtual_workers = virtual_workers,
                                  .rank = rank,
                                  .seed = settings_.seed,
                                  .rewrite = [this](Sequence& layers) {
-                                   cut_dense_layers(layers, model_group_, settings_.exact_modelpar);
+                                   shard_dense_layers(layers, model_group_, settings_.exact_modelpar);
                                  }};
   return std::make_unique<Network>(root.at("model").items("layers"), data_.train->sample(), options);
 }

@@ -19,7 +19,7 @@ Cadence cadence(const Config& train, std::string_view key) {
   const auto read = [&](std::string_view unit, const auto& take) {
     if (!map.has(unit)) return;
     if (units++ > 0)
-      map.fail(unit, fmt::format("`{}` has two intervals", key),
+      map.fail(unit, fmt::format("`{}` takes one interval, got two", key),
                fmt::format("keep one; -s 'train.{}={{{}: ...}}' replaces the whole map", key, unit));
     take();
   };
@@ -32,10 +32,10 @@ Cadence cadence(const Config& train, std::string_view key) {
 }
 
 Setting every_steps() {
-  return integer("steps", "interval in steps").at_least(1).at_most(kMostSteps).optional();
+  return integer("steps", "interval in steps").at_least(1).at_most(kMaxSteps).optional();
 }
 Setting every_epochs() {
-  return integer("epochs", "interval in epochs").at_least(1).at_most(kMostEpochs).optional();
+  return integer("epochs", "interval in epochs").at_least(1).at_most(kMaxEpochs).optional();
 }
 
 }  // namespace
@@ -126,22 +126,22 @@ std::vector<Setting> run_settings() {
           "train", "how the network is trained",
           {integer("epochs", "passes over the training samples; 0 writes the initial weights")
                .at_least(0)
-               .at_most(kMostEpochs)
+               .at_most(kMaxEpochs)
                .optional()
                .changeable()
                .exclusive_with("steps"),
            integer("steps", "number of updates, over as many epochs as they need")
                .at_least(0)
-               .at_most(kMostSteps)
+               .at_most(kMaxSteps)
                .optional()
                .changeable()
                .exclusive_with("epochs"),
-           integer("batch", "samples of one update, over all ranks").at_least(1).at_most(kMostSamples),
+           integer("batch", "samples of one update, over all ranks").at_least(1).at_most(kMaxSamples),
            integer("accumulate",
                    "micro-batches of a batch; their gradients are added before the update, which saves "
                    "memory; batch_norm normalises each by itself")
                .at_least(1)
-               .at_most(kMostSamples)
+               .at_most(kMaxSamples)
                .fallback("1"),
            family("optimizer", "update rule", "optimizer"),
            family("schedule", "learning rate as a function of the step", "schedule").fallback("constant"),
@@ -177,7 +177,7 @@ std::vector<Setting> run_settings() {
                    "fixed shares of a batch in exact mode, each computed by itself; at least one for each "
                    "data rank")
                .at_least(1)
-               .at_most(VirtualWorkers::kMost)
+               .at_most(VirtualWorkers::kMax)
                .fallback("8")
                .formerly("blocks"),
            section("evaluate",

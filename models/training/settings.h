@@ -35,7 +35,7 @@ struct TrainSettings {
   bool exact = false;           ///< bits depend on neither ranks nor threads
   bool exact_modelpar = false;  ///< nor on the partition of layers over model ranks
   std::optional<double> clip_norm, clip_value;
-  float ema = 0;            ///< decay of the weights' moving average; 0: none
+  float ema = 0;            ///< decay of the exponential moving average of the weights; 0: none
   int virtual_workers = 1;  ///< in exact mode
 
   /// Samples that all ranks together compute at a time.

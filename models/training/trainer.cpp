@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "engine/math/elementwise.h"
 #include "models/training/step_clock.h"
@@ -13,6 +14,7 @@ void Trainer::train(Progress& run, Hook& hooks) {
   BatchRunner& model = parts.batch;
   GradientReducer& reducer = *parts.reducer;
 
+  bool are_arriving = false;  // parameters of the last step
   hooks.on_start(run.step);
   if (run.is_pending) hooks.between_steps(run);
   while (!run.is_done()) {
@@ -30,11 +32,16 @@ void Trainer::train(Progress& run, Hook& hooks) {
       model.begin(batch, parts.loader);
       const auto work = [&](int worker) {
         model.load(worker);
-        model.forward(worker);
+        model.forward(worker, &reducer);  // calls reducer.wait_for()
         model.loss(worker);
         model.backward(worker, overlaps ? &reducer : nullptr);  // calls reducer.ready()
       };
       parts.session.pool().run(std::ref(work));
+      if (std::exchange(are_arriving, false)) {
+        reducer.receive();
+        hooks.after_publish(step);
+        times.publish += reducer.take_waiting_time();
+      }
       hooks.after_backward(batch);
       clock.lap();
       for (int worker = 0; worker < parts.session.pool().size() && !overlaps; ++worker)
@@ -60,8 +67,13 @@ void Trainer::train(Progress& run, Hook& hooks) {
     parts.update(step, run.report.rate);
     clock.lap(times.update);
     hooks.before_publish(step);
-    reducer.publish();  // all-gather of parameters
-    hooks.after_publish(step + 1);
+    reducer.start_publish();  // all-gather of parameters
+    are_arriving =
+        step + 1 < run.total_steps && !run.result.stopped && !hooks.reads_parameters(run, step + 1);
+    if (!are_arriving) {
+      reducer.receive();
+      hooks.after_publish(step + 1);
+    }
     clock.lap(times.publish);
 
     times.training = clock.total();

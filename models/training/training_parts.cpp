@@ -36,7 +36,7 @@ std::unique_ptr<Schedule> schedule_of(const Config& train, const Session& sessio
 }
 
 ParameterWindow::Options window_options(ParameterWindow::Options options, const Session& session) {
-  options.virtual_workers = session.exact_blocks();
+  options.virtual_workers = session.exact_virtual_workers();
   return options;
 }
 
@@ -60,7 +60,7 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
              window_options(options, session)),
       reducer(make_gradient_reducer(session.mesh(), session.pool(), window)),
       scalars(session.mesh(), window),
-      statistics(session.mesh(), session.pool(), options.share, session.exact_blocks()),
+      statistics(session.mesh(), session.pool(), options.share, session.exact_virtual_workers()),
       batch(session, session.network()),
       micro_batches_per_epoch(
           BatchOrder(order_options(root.at("data"), session, session.settings().micro_batch()))
@@ -75,7 +75,7 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
             {.states = optimizer->states().size(),
              .initial = optimizer->initial(),
              .counts_shared = session.mesh().model().rank() == 0,
-             .average = session.settings().ema,
+             .ema = session.settings().ema,
              .keeps_gradients = session.settings().accumulate > 1}),
       consensus(scalars, session.mesh().model()),
       ema(session.settings().ema > 0, shard, scalars, *reducer) {
@@ -121,7 +121,7 @@ void TrainingParts::accumulate(const MicroBatch& micro_batch) {
 void TrainingParts::update(std::int64_t step, double rate) {
   if (const auto momentum = schedule->momentum(step)) optimizer->set_momentum(*momentum);
   if (norms) {
-    shard.direct(*optimizer, step);
+    shard.find_directions(*optimizer, step);
     norms->find(shard, scalars, session.mesh().model());
   }
   shard.update(*optimizer, static_cast<float>(rate), step);
@@ -129,7 +129,7 @@ void TrainingParts::update(std::int64_t step, double rate) {
 
 std::vector<std::string> TrainingParts::state_names() const {
   std::vector<std::string> names = optimizer->states();
-  // A checkpoint holds the average as the weights, and the weights as a state.
+  // A checkpoint stores the EMA as the weights, and the weights as a state.
   if (ema.is_on()) names.push_back("unaveraged");
   return names;
 }

@@ -21,7 +21,7 @@
 
 namespace trainer {
 
-/// All that a training step works on. The training loop and its hooks share it.
+/// The objects of a training step, shared by the training loop and its hooks.
 struct TrainingParts {
   /// Collective. From here on the session's network reads the parameters of `window`.
   TrainingParts(const Config& root, Session& session, const ParameterWindow::Options& options);
@@ -31,7 +31,7 @@ struct TrainingParts {
   /// The first micro-batch of a step, and the one after `batch`; empty after the last.
   MicroBatch first_micro_batch(std::int64_t step);
   MicroBatch next_micro_batch(const MicroBatch& batch) const;
-  /// After reduction: puts the gradients of a micro-batch aside, or after the last one adds all.
+  /// After reduction: keeps the gradients of a micro-batch, or after the last one adds the kept ones.
   void accumulate(const MicroBatch& batch);
   /// The optimizer's step on this rank's shard.
   void update(std::int64_t step, double rate);

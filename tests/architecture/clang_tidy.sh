@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs .clang-tidy over the sources that a build folder compiles. Usage: clang_tidy.sh PROJECT_ROOT BUILD [FILE...]
-root=$1 build=$2
+root=$(realpath "$1") build=$2
 shift 2
 cd "$root" || exit 1
 # Other versions have other checks; 14 is Debian 12's.
@@ -11,10 +11,14 @@ case "$(clang-tidy --version 2>/dev/null)" in
     exit 77
     ;;
 esac
-# GCC's command lines, without the warnings that Clang does not know or reports in headers of libraries.
+# GCC's command lines, without its precompiled headers and without the warnings that Clang does not know or reports in
+# headers of libraries. As in builds with Clang, changes of sign are no conversions.
 database=$(mktemp -d)
 trap 'rm -rf "$database"' EXIT
-sed 's/ -Werror / -Wno-unknown-warning-option -Wno-unknown-pragmas -Wno-c99-extensions /' "$build/compile_commands.json" \
-  >"$database/compile_commands.json"
-[ $# -gt 0 ] || set -- $(find engine datasets models cli -name '*.cpp' | sort)
-printf '%s\n' "$@" | xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p "$database" 2>/dev/null
+sed -e 's/ -fpch-preprocess -include [^ ]*//' \
+    -e 's/ -Werror / -Wno-unknown-warning-option -Wno-unknown-pragmas -Wno-c99-extensions /' \
+    "$build/compile_commands.json" >"$database/compile_commands.json"
+[ $# -gt 0 ] || set -- $(sed -n 's/^ *"file": "\(.*\.cpp\)",*$/\1/p' "$build/compile_commands.json" |
+  (cd "$build" && xargs realpath) | grep "^$root/\(engine\|datasets\|models\|cli\|tests\)/" | sort -u)
+printf '%s\n' "$@" |
+  xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p "$database" --extra-arg=-Wno-sign-conversion 2>/dev/null

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every source is laid out as .clang-format says. Usage: format_test.sh PROJECT_ROOT
+# Every source follows .clang-format. Usage: format_test.sh PROJECT_ROOT
 cd "$1" || exit 1
 # Other versions lay some lines out differently; 14 is Debian 12's.
 case "$(clang-format --version 2>/dev/null)" in

@@ -55,10 +55,10 @@ class Steps {
     std::vector<std::string> states = built_.optimizer->states();
     owned_.emplace(plan_, *window_, pool_,
                    OptimizerShard::Options{
-                       .states = states.size(), .initial = built_.optimizer->initial(), .average = average});
+                       .states = states.size(), .initial = built_.optimizer->initial(), .ema = average});
     std::ranges::fill(window_->values(), 1e-3f);
     if (average > 0) {
-      owned_->begin_average();
+      owned_->begin_ema();
       states.push_back("average");
     }
     if (guarded) owned_->guard({.parameters = plan_.parameters(), .states = states, .place = "here"});
@@ -102,7 +102,7 @@ class Steps {
     Optimizer& optimizer = *built_.optimizer;
     if (!owned_->gradients_are_finite()) throw std::logic_error("gradients of ones are finite");
     if (optimizer.requires_norms()) {
-      owned_->direct(optimizer, step_);
+      owned_->find_directions(optimizer, step_);
       owned_->set_norms([](int) { return std::pair{1.0, 1.0}; });
     }
     owned_->update(optimizer, 1e-6f, step_++);
@@ -123,7 +123,7 @@ class Steps {
   std::int64_t step_ = 0;
 };
 
-/// Where arrays happen to lie costs as much as the guards, so pairs are made anew, either kind first in
+/// The addresses of arrays matter as much as the guards, so pairs are made anew, either kind first in
 /// turns.
 struct Pair {
   Pair(const std::string& yaml, float average, bool guarded_first) {
@@ -140,6 +140,7 @@ struct Pair {
 
 void compare(const std::string& name, const std::string& optimizer, float average) {
   std::vector<std::unique_ptr<Pair>> pairs;
+  pairs.reserve(kPairs);
   for (int i = 0; i < kPairs; ++i) pairs.push_back(std::make_unique<Pair>(optimizer, average, i % 2 == 1));
   std::ranges::sort(pairs, {}, [](const auto& pair) { return pair->percent(); });
   const Pair& median = *pairs[pairs.size() / 2];

@@ -163,6 +163,17 @@ def engines():
               [(f"{row['shape']} {kinds[row['transposed']]}", [ratio]) for row, ratio in zip(rows, ratios)], ['one thread'], 1))
 
 
+def hosts():
+    rows = read('hosts')
+    places = [f"{row['hosts']} hosts" + ('' if row['share'] == '100' else f", {row['share']} % of a core each") for row in rows]
+    return (sources(rows) + f"Links of {rows[0]['rate']}, {rows[0]['delay']} one way; one thread a host.\n\n" + table(
+        ['workload', 'hosts', 'trainer, images/s', 'PyTorch, images/s', 'ratio', 'step, ms', 'bytes / rate, ms'],
+        [[row['workload'], place, thousands(row['trainer']), thousands(row['pytorch']), row['ratio'], row['ms'], row['bound_ms']]
+         for row, place in zip(rows, places)]),
+        chart('Speed of trainer / DDP over gloo', '',
+              [(f"{row['workload']}, {place}", [float(row['ratio'])]) for row, place in zip(rows, places)], ['one thread a host'], 1))
+
+
 def memory():
     rows = read('memory')
     return (sources(rows) + '\n' + table(['workload', 'placement', 'trainer, MiB', 'PyTorch, MiB'],
@@ -220,7 +231,7 @@ def update(page, makers):
     return stale
 
 
-stale = update('docs/benchmarks.md', [peers, rivals, guards, exact, placements, onednn, memory, profile])
+stale = update('docs/benchmarks.md', [peers, rivals, guards, exact, placements, hosts, onednn, memory, profile])
 if (results / 'engines.csv').exists():
     stale += update('docs/engines.md', [engines])
 stale += update('docs/reproducibility.md', [exact_matrix, every_config])

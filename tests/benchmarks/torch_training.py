@@ -1,7 +1,8 @@
 """The PyTorch side of peers.py: trains a workload on random data in memory and prints one line of JSON.
 
-Usage: torch_training.py WORKLOAD [--threads N] [--ranks N] [--channels-last] [--seconds S]
+Usage: torch_training.py WORKLOAD [--threads N] [--ranks N | --join HOST:PORT] [--channels-last] [--seconds S]
 Without PyTorch it ends with 77. Ranks are processes of one thread that sum gradients through gloo and share the batch.
+With --join, this process is one rank of a job of Open MPI's launcher, whose first host is HOST.
 """
 import argparse
 import json
@@ -161,7 +162,8 @@ WORKLOADS = {'a': Workload(lambda: mlp(784, 100, CLASSES), (784,)),
              'd': Workload(resnet20, (3, 32, 32)),
              'e': Workload(lambda: CharacterModel(96, 128), (50,), 64, 96),
              'f': Workload(lambda: Gpt(65, 64), (64,), 12, 65),
-             'g': Workload(lambda: resnet50(1000), (3, 224, 224), 16, warm_up=1)}
+             'g': Workload(lambda: resnet50(1000), (3, 224, 224), 16, warm_up=1),
+             'h': Workload(lambda: mlp(784, 4096, 4096, 4096, 4096, CLASSES), (784,), warm_up=2)}
 
 
 def random_batch(workload, rows, memory_format):
@@ -237,8 +239,15 @@ def main():
     parser.add_argument('--ranks', type=int, default=1)
     parser.add_argument('--channels-last', action='store_true')
     parser.add_argument('--seconds', type=float, default=2.0)
+    parser.add_argument('--join', metavar='HOST:PORT')
     parser.add_argument('--meeting', help='a file that does not exist yet, where ranks find each other')
     options = parser.parse_args()
+    if options.join:
+        options.ranks, rank = (int(os.environ[f'OMPI_COMM_WORLD_{name}']) for name in ('SIZE', 'RANK'))
+        torch.distributed.init_process_group('gloo', init_method=f'tcp://{options.join}', rank=rank,
+                                             world_size=options.ranks)
+        train(options.workload, options, rank)
+        return torch.distributed.destroy_process_group()
     if options.ranks == 1:
         return train(options.workload, options, 0)
     os.environ['GLOO_SOCKET_IFNAME'] = 'lo'

@@ -134,7 +134,7 @@ std::vector<BadInput> bad_inputs() {
       {"run directory that is not empty", 2, "not empty", nullptr, {"-o", "set"}},
       {"runs is a file", 2, "cannot create the run directory",
        [](const SmallRun& run) { write_text(run.path("runs"), "mine"); }},
-      {"a metric twice", 2, "accuracy is there twice", with("[accuracy]", "[accuracy, accuracy]")},
+      {"a metric twice", 2, "accuracy is listed twice", with("[accuracy]", "[accuracy, accuracy]")},
       {"neither epochs nor steps",
        2,
        "missing key `epochs` or `steps` in train",

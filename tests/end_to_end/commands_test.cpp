@@ -1,4 +1,6 @@
-// What each command prints, what a run leaves behind, and that the pieces fit together.
+// The output of each command, the files of a run, and their use by other commands.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -85,7 +87,7 @@ TEST_CASE("four processes print once", "[commands]") {
   CHECK(occurrences(result.out, "saved runs/a ") == 1);
 }
 
-TEST_CASE("a run directory holds what the run was and what came of it", "[commands]") {
+TEST_CASE("a run directory holds the description and the results of its run", "[commands]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=2", "-s", "train.log_every=1", "--name", "it's"}).code ==
           0);
@@ -117,9 +119,9 @@ TEST_CASE("the resolved config of a run repeats it, to the last bit of its weigh
   CHECK(read_text(run.path("runs/one") / weights) == read_text(run.path("one") / weights));
 }
 
-TEST_CASE("what decays never becomes a subnormal number, which would slow processors down", "[commands]") {
+TEST_CASE("decaying values never become subnormal, which would slow processors down", "[commands]") {
   const SmallRun run;
-  // No pixel is negative, so no unit of the first layer ever answers, and its weights only shrink.
+  // No pixel is negative, so all units of the first layer output 0, and its weights only shrink.
   REQUIRE(run.trainer({"a.yaml", "-s", "model.layers[0].dense.init={constant: -1}", "-s",
                        "train.optimizer={sgd: {lr: 0.1, weight_decay: 1}}", "-s", "train.epochs=200", "-s",
                        "train.evaluate=never", "-o", "run"})
@@ -194,11 +196,12 @@ TEST_CASE("eval of a run whose checkpoint was removed names it, and those that e
   const std::string gone = fs::read_symlink(checkpoints / link).string();
   if (link == "last") fs::remove(checkpoints / "best");
   fs::remove_all(checkpoints / gone);
-  for (const std::string& path : {std::string("runs/a"), "runs/a/checkpoints/" + link}) {
+  const std::string broken = "runs/a/checkpoints/" + link;
+  for (const std::string& path : {std::string("runs/a"), broken}) {
     const ProgramResult result = run.trainer({"eval", path});
     INFO(result.out << result.err);
     CHECK(result.code == 6);
-    CHECK(result.err.find("runs/a/checkpoints/" + link + " is a link to " + gone + ", which is not there") !=
+    CHECK(result.err.find(fmt::format("{} is a link to {}, which is not there", broken, gone)) !=
           std::string::npos);
     CHECK(result.err.find("beside it: step-") != std::string::npos);
   }
@@ -274,7 +277,7 @@ TEST_CASE("config prints YAML that resolves to itself", "[commands]") {
   CHECK(run.trainer({"config", "resolved.yaml"}).out == once.out);
 }
 
-TEST_CASE("summary, schema and info print what their names promise", "[commands]") {
+TEST_CASE("summary, schema and info print layers, the schema and the machine", "[commands]") {
   const SmallRun run;
   const ProgramResult summary = run.trainer({"summary", "a.yaml"});
   CHECK(summary.code == 0);

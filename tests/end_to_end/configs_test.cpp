@@ -62,7 +62,7 @@ TEST_CASE("every config trains a step, alone and on four processes", "[configs]"
   }
 }
 
-TEST_CASE("every config passes the check, and without data says what it looked for or trains on digits",
+TEST_CASE("every config passes the check, and without data names what is missing or trains on digits",
           "[configs]") {
   const SmallRun run;
   for (const std::string& config : configs()) {

@@ -105,7 +105,7 @@ def differences(file, expected):
 
 
 def check(trainer, config, steps, environment):
-    """Problems, and what there is to say in a line."""
+    """The problems found, and one line of results."""
     begin = time.time()
     text = config.read_text()
     problems, worst, largest, where, same = [], 0.0, 0.0, '', 0

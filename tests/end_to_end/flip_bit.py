@@ -42,7 +42,7 @@ for process in processes:
                 content = memory.read(last - first)
                 at = content.find(pattern)
                 while at >= 0:
-                    # The third byte of a float: half of its fraction. What was left behind by messages is no harm.
+                    # The third byte of a float: half of its fraction. Copies in old messages do no harm.
                     memory.seek(first + at + 2)
                     memory.write(bytes([content[at + 2] ^ 4]))
                     flipped += 1

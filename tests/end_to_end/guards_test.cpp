@@ -1,4 +1,4 @@
-// Faults of machines and of those who start them: each is found, named, and ends with its code in time.
+// Faults of machines and of users: each is found, named, and ends the run with its code in time.
 #include <catch2/catch.hpp>
 
 #include "tests/end_to_end/small_run.h"
@@ -104,7 +104,7 @@ TEST_CASE("with --restarts a run resumes without the processes or the launcher t
   struct Case {
     std::string flags, fault, ranks;
   };
-  // MPICH's launcher kills those that are left before they can say so.
+  // MPICH's launcher kills the surviving ranks before they can report.
   const bool all_report = setting_of_tests("MPIRUN").find("mpiexec") == std::string::npos;
   const Case fault = GENERATE_COPY(
       Case{"--datapar -n 4", "KILL $(ranks '[13]')",
@@ -134,7 +134,7 @@ TEST_CASE("with --restarts a run resumes without the processes or the launcher t
         std::string::npos);
 }
 
-TEST_CASE("a run that is to stop when a process was just lost is not started again, and says what to do",
+TEST_CASE("a run that is to stop when a process was just lost is not started again, and names the remedy",
           "[guards]") {
   const SmallRun run;
   const ProgramResult result = run.shell(
@@ -143,7 +143,7 @@ TEST_CASE("a run that is to stop when a process was just lost is not started aga
       "kill -KILL $(ranks 1); kill -TERM $run; wait $run",
       60);
   INFO(result.out << result.err);
-  // Who heard of the signal first may have saved.
+  // The first rank with the signal may have saved.
   if (result.code == 130) return;
   CHECK(result.code == 143);
   CHECK(result.err.find("error: stopped by signal 15 (Terminated) before all processes could save\n"
@@ -202,7 +202,7 @@ TEST_CASE("a bit that flips in shared values, an optimizer state or a copy ends 
                Case{"--ranks-per-node 1", "dense2.weight", "private", "0",
                     "error: a replica of dense2.weight changed in memory after step "});
   const SmallRun run;
-  // Numbers stand still without a learning rate, so that they can be found in memory.
+  // Without a learning rate values do not change, so that they can be found in memory.
   write_text(run.path("a.yaml"),
              replaced(replaced(kSmallRun, "{lr: 0.1}", "{lr: 0, momentum: 0.5}"), "batch: 8", "batch: 40"));
   const ProgramResult result = run.shell(
@@ -213,7 +213,7 @@ TEST_CASE("a bit that flips in shared values, an optimizer state or a copy ends 
       " & run=$!; until [ -e runs/a/checkpoints/last ]; do sleep 0.1; done; "
       // The run may replace what is being copied.
       "for try in 1 2 3 4 5 6; do cp -rL runs/a/checkpoints/last kept && break; rm -rf kept; done; flip=0; "
-      // A copy that flips while its successor is on the way is overwritten, and nothing comes of it: again.
+      // A replica that flips just before the next one arrives is overwritten without an error: try again.
       "for try in 1 2 3 4 5 6; do python3 $FLIP_BIT kept " +
       fault.tensor + " " + fault.memory + " $(ranks " + fault.rank +
       ") >&2; now=$?; [ $now = 1 ] && [ $try -gt 1 ] && break; flip=$now; [ $flip = 0 ] || break; sleep 2; "

@@ -1,6 +1,6 @@
 #!/bin/sh
 # kill_test.sh TRAINER KILLS [exact]: a run that is killed with SIGKILL again and again, and resumes each time, ends with the weights,
-# optimizer and metrics of one that nobody disturbed. A third of the kills come at random instants, a third while a checkpoint is being
+# optimizer and metrics of an undisturbed one. A third of the kills come at random instants, a third while a checkpoint is being
 # written, a third during an evaluation. With `exact`, each start uses another number of ranks and threads.
 set -eu
 trainer=$(realpath "$1") kills=$2 exact=${3:-}

@@ -1,5 +1,4 @@
-// A run directory is gone on with: by hand, after a kill, on other ranks; and what cannot be gone on with
-// says so.
+// Runs resume by hand, after a kill and on other ranks; a run that cannot resume reports why.
 #include <catch2/catch.hpp>
 #include <sstream>
 
@@ -53,7 +52,7 @@ TEST_CASE("a run that was cut off resumes to the same files, wherever it resumes
   CHECK(occurrences(read_text(run.path("half/results.csv")), "\n") == 8);
 }
 
-TEST_CASE("a run that is finished says so, ends with 0 and changes nothing", "[resume]") {
+TEST_CASE("resuming a finished run reports that, ends with 0 and changes nothing", "[resume]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml"}).code == 0);
   const std::string before = read_text(run.path("runs/a/metrics.jsonl"));
@@ -63,8 +62,7 @@ TEST_CASE("a run that is finished says so, ends with 0 and changes nothing", "[r
   CHECK(read_text(run.path("runs/a/metrics.jsonl")) == before);
 }
 
-TEST_CASE("a run that resumes neither ends before where it is nor writes behind a link, and says so at once",
-          "[resume]") {
+TEST_CASE("a resumed run refuses at once an end before its step and a directory that is a link", "[resume]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml"}).code == 0);
   const std::string metrics = read_text(run.path("runs/a/metrics.jsonl"));
@@ -215,7 +213,7 @@ TEST_CASE("a link to another run's checkpoint, or to its files, ends each comman
     CHECK(result.err.find(message) == 0);
   }
   CHECK(read_text(run.path("a/metrics.jsonl")) == metrics);
-  // Who names such a file himself may mean it.
+  // A user who names such a file explicitly gets it.
   if (file == "/model.safetensors") CHECK(run.trainer({"a.yaml", "-q", "--init", link}).code == 0);
   fs::create_directory_symlink("victim", run.path("mine"));
   CHECK(run.trainer({"eval", "mine"}).code == 0);
@@ -316,7 +314,7 @@ TEST_CASE("a run stops by itself before its time is over", "[resume]") {
 
 TEST_CASE("the command that resumes it places the run as before, and guards it as before", "[resume]") {
   const SmallRun run;
-  // Of what was shown, and what config.yaml keeps, it says nothing.
+  // The command leaves out display flags and what config.yaml keeps.
   const ProgramResult result = run.shell(
       "$TRAINER -n 2 --mesh 2x1 --restarts 3 --threads 1 --engine native --walltime 00:00:09 a.yaml -q -s "
       "train.evaluate=never "
@@ -361,7 +359,8 @@ TEST_CASE("a run directory that is removed ends the run with a clear error", "[r
   CHECK_FALSE(fs::exists(run.path("runs/a")));
 }
 
-TEST_CASE("on a disk that cannot be written a finished run says so, and another does not begin", "[resume]") {
+TEST_CASE("on a read-only disk a finished run reports that it is finished, and another does not begin",
+          "[resume]") {
   const SmallRun run;
   const std::string frozen = "unshare -m sh -c 'mount --bind runs runs && mount -o remount,ro,bind runs && ";
   if (run.shell("mkdir runs && " + frozen + "true'").code != 0) return;  // only root may

@@ -34,7 +34,7 @@ TEST_CASE("a run leaves a report, which can be made again", "[runs]") {
   CHECK(fs::exists(run.path("wild/report.html")));
 }
 
-TEST_CASE("compare shows what runs came to and where their settings differ", "[runs]") {
+TEST_CASE("compare prints the results of runs and the settings in which they differ", "[runs]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-o", "one"}).code == 0);
   REQUIRE(

@@ -12,7 +12,7 @@ SmallRun::SmallRun() {
 }
 
 ProgramOptions SmallRun::options(double seconds) const {
-  // Nothing of the machine's own data, settings or caches takes part.
+  // Independent of the machine's own data, settings and caches.
   return {.directory = folder_.path(),
           .environment = {{"TRAINER_DATA", "/nowhere"},
                           {"HOME", folder_.path().string()},

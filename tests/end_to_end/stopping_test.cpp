@@ -91,8 +91,8 @@ TEST_CASE("a run under nohup outlives its terminal, and SIGTERM stops it", "[sto
 TEST_CASE("the end of the terminal stops and saves, alone and under the launcher", "[stopping]") {
   const std::string ranks = GENERATE("", "-n 2 --datapar");
   const SmallRun run;
-  const ProgramResult result = run.shell("$TRAINER a.yaml -q " + ranks + kEndless + " 2> err & run=$!; " +
-                                             kTraining + "kill -HUP $run; wait $run",
+  const ProgramResult result = run.shell("env --default-signal=HUP $TRAINER a.yaml -q " + ranks + kEndless +
+                                             " 2> err & run=$!; " + kTraining + "kill -HUP $run; wait $run",
                                          20);
   check_stopped(result, read_text(run.path("err")), SIGHUP);
   CHECK(result.code == 130);
@@ -112,7 +112,7 @@ TEST_CASE("a reader of the output that goes away stops and saves, alone and unde
   CHECK(std::filesystem::exists(run.path("runs/a/checkpoints/last")));
 }
 
-TEST_CASE("130 stands for a saved run and nothing else", "[stopping]") {
+TEST_CASE("130 means a saved run and nothing else", "[stopping]") {
   const SmallRun run;
   // Without a checkpoint there is nothing to resume.
   const ProgramResult unsaved =

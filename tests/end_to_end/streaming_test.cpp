@@ -63,8 +63,7 @@ TEST_CASE("an image folder trains alike in one process, on threads and in three"
   CHECK(losses[2] == Approx(losses[0]).epsilon(1e-4));
 }
 
-TEST_CASE("in exact mode an image folder gives the same bits on any placement, whoever decodes a image",
-          "[streaming]") {
+TEST_CASE("in exact mode an image folder gives the same bits on any placement", "[streaming]") {
   const SmallRun run;
   write_images(run);
   const std::string changes =

@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kMostSeconds = 1;
-constexpr long kMostKib = 512 << 10;
+constexpr double kMaxSeconds = 1;
+constexpr long kMaxKib = 512 << 10;
 
 /// Processor time, so that a busy machine does not look like a slow reader.
 double seconds_of(const FuzzTarget& target, const std::string& bytes) {
@@ -39,7 +39,7 @@ bool replay(const FuzzTarget& target, const fs::path& path) {
   constexpr std::uint64_t kLargest = 64 << 20;
   try {
     const double seconds = seconds_of(target, read_file(path, ExitCode::failure, kLargest));
-    if (seconds <= kMostSeconds && peak_kib() <= kMostKib) return true;
+    if (seconds <= kMaxSeconds && peak_kib() <= kMaxKib) return true;
     fmt::print("{}: {:.1f} s of processor time, {} MiB\n", path.string(), seconds, peak_kib() >> 10);
   } catch (const std::exception& error) {
     fmt::print("{}: {}\n", path.string(), error.what());

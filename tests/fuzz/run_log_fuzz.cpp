@@ -23,7 +23,7 @@ const FuzzTarget target{
       report_html(run);
 
       RunDirectory directory(run);
-      directory.go_on({}, {.step = 7, .steps_per_epoch = 5});
+      directory.resume({}, {.step = 7, .steps_per_epoch = 5});
       directory.on_start(
           {.steps_per_epoch = 5, .total_steps = 10, .metrics = {}, .evaluation_split = "test"});
       const std::string rows = read_file(run / "results.csv", ExitCode::failure, 1 << 20);

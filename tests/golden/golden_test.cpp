@@ -127,7 +127,7 @@ TEST_CASE("optimizers agree with PyTorch over several steps", "[golden]") {
     for (std::int64_t step = 0; step < tensor(golden, "gradients").shape[0]; ++step) {
       const std::size_t first = static_cast<std::size_t>(step) * values.size();
       segment.gradients = segment.direction = std::span(gradients).subspan(first, values.size());
-      optimizer->direct(std::span(&segment, 1), step);
+      optimizer->find_directions(std::span(&segment, 1), step);
       segment.value_norm = norm(values);
       segment.direction_norm = norm(segment.direction);
       optimizer->step(std::span(&segment, 1), static_cast<float>(optimizer->rate()), step);

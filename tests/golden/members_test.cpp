@@ -1,5 +1,7 @@
 // Compares metrics, initializers and transforms of images with other programs; checks that every member has a
 // case.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -134,9 +136,9 @@ TEST_CASE("every layer, activation, loss, optimizer, schedule, initializer and m
       // Layers that are activations of others are not meant by those.
       const std::string pattern = "(^|[^:] |\\[|\\{)" + name + "\\b";
       const bool held = std::ranges::any_of(files, [&, &n = name](const TensorFile& golden) {
-        return mentions(golden, family == "layer" ? pattern : "\\b" + n + "\\b");
+        return mentions(golden, family == "layer" ? pattern : fmt::format("\\b{}\\b", n));
       });
-      CHECK(held != kWithoutCase.contains(family + " " + name));
+      CHECK(held != kWithoutCase.contains(fmt::format("{} {}", family, name)));
       for (const Setting& setting : declaration.settings)
         if (family == "layer" && name == "dense" && setting.name == "activation")
           for (const std::string& activation : setting.choices) {

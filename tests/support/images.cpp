@@ -65,7 +65,7 @@ Bytes jpeg_bytes(int height, int width, int channels, const Bytes& pixels, bool 
   jpeg_set_quality(&jpeg, 100, TRUE);
   if (progressive) jpeg_simple_progression(&jpeg);
   jpeg_start_compress(&jpeg, TRUE);
-  const auto stride = static_cast<std::size_t>(width * channels);
+  const std::size_t stride = static_cast<std::size_t>(width) * static_cast<std::size_t>(channels);
   while (jpeg.next_scanline < jpeg.image_height) {
     JSAMPROW row = const_cast<JSAMPROW>(pixels.data()) + jpeg.next_scanline * stride;
     jpeg_write_scanlines(&jpeg, &row, 1);

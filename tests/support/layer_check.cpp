@@ -19,7 +19,8 @@ constexpr double kTolerance = 0.01;
 std::vector<float> distinct_numbers(std::int64_t count) {
   std::vector<float> numbers;
   for (const std::int64_t position : permutation(count, RandomStream(3, "x"))) {
-    const auto magnitude = static_cast<float>(position / 2) + 0.5f;
+    const std::int64_t pair = position / 2;
+    const float magnitude = static_cast<float>(pair) + 0.5f;
     numbers.push_back((position % 2 == 0 ? 4 : -4) * kStep * magnitude);
   }
   return numbers;
@@ -81,7 +82,7 @@ void check_gradients(const std::string& layers, const Shape& sample, const Layer
 
 namespace {
 
-/// All that a training step and an evaluation of these layers bring about, one number after the other.
+/// All results of a training step and an evaluation of these layers, as one list of values.
 std::vector<float> all_results(const std::string& layers, const Shape& sample,
                                const LayerHarness::Options& options, int vocabulary) {
   LayerHarness harness(layers, sample, options);
@@ -105,9 +106,9 @@ std::vector<float> all_results(const std::string& layers, const Shape& sample,
 }  // namespace
 
 void check_exactness(const std::string& layers, const Shape& sample, int vocabulary) {
-  constexpr int kBlocks = 8;
+  constexpr int kVirtualWorkers = 8;
   for (const std::int64_t rows : {21, 5}) {
-    LayerHarness::Options options{.rows = rows, .exact_blocks = kBlocks};
+    LayerHarness::Options options{.rows = rows, .exact_virtual_workers = kVirtualWorkers};
     const std::vector<float> alone = all_results(layers, sample, options, vocabulary);
     for (const int workers : {2, 3, 5, 8, 9}) {
       options.workers = workers;

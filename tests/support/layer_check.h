@@ -17,7 +17,7 @@ void check_gradients(const std::string& layers, const Shape& sample,
                      const LayerHarness::Options& options = {}, const std::vector<float>& x = {});
 
 /// Checks that in exact mode the outputs, the gradients of the input and of every parameter and the states
-/// have the same bits with any distribution of the virtual workers to workers, with and without empty blocks.
+/// have the same bits with any distribution of the virtual workers to workers, some of them empty.
 /// `vocabulary`: the input is tokens of so many kinds; 0: any numbers.
 void check_exactness(const std::string& layers, const Shape& sample, int vocabulary = 0);
 

@@ -8,15 +8,15 @@
 namespace trainer {
 namespace {
 
-/// Stands before the layers: passes x on, and keeps the gradient that comes back. Its parameter, which
-/// nothing reads, makes the sequence ask for that gradient.
+/// The identity before the layers, which keeps the gradient of its output. Its unused parameter makes the
+/// sequence compute that gradient.
 class InputProbe final : public Layer {
  public:
   explicit InputProbe(std::vector<float>& gradient) : gradient_(gradient) {}
 
   Shape setup(const Shape& sample, Plan& plan) override {
     plan.parameter({.name = "unused", .shape = {1}, .is_weight = false});
-    // As a layer that needs all it can get, so that nobody writes over x.
+    // Declares that backward reads x and y, so that no layer overwrites x.
     plan.backward_reads(true, true);
     return sample;
   }
@@ -40,17 +40,17 @@ ConfigTree layer_list(const std::string& yaml) {
 }
 
 void PoolSum::sum(int worker, std::span<const double> lines, std::span<double> total) {
-  const Range mine = blocks_.of_worker(0, worker);
-  for (std::int64_t block = mine.first; block < mine.last; ++block) {
-    const auto line =
-        lines.subspan(static_cast<std::size_t>(block - mine.first) * total.size(), total.size());
-    lines_[static_cast<std::size_t>(block)].assign(line.begin(), line.end());
+  const Range mine = virtual_workers_.of_worker(0, worker);
+  for (std::int64_t leaf = mine.first; leaf < mine.last; ++leaf) {
+    const auto line = lines.subspan(static_cast<std::size_t>(leaf - mine.first) * total.size(), total.size());
+    lines_[static_cast<std::size_t>(leaf)].assign(line.begin(), line.end());
   }
   pool_.barrier();
   std::vector<const double*> inputs;
   for (const auto& line : lines_) inputs.push_back(line.data());
   double* const root = total.data();
-  SumTree::of_leaves(blocks_.count, {0, blocks_.count}).sum(inputs, {&root, 1}, 0, std::ssize(total));
+  SumTree::of_leaves(virtual_workers_.count, {0, virtual_workers_.count})
+      .sum(inputs, {&root, 1}, 0, std::ssize(total));
   pool_.barrier();
 }
 
@@ -59,14 +59,15 @@ LayerHarness::LayerHarness(const std::string& yaml, const Shape& sample, const O
       lengths_(options.lengths),
       own_parameters_(options.input_gradient ? 1 : 0),
       pool_(options.workers),
-      blocks_{.count = options.exact_blocks > 0 ? options.exact_blocks : options.workers,
-              .threads = options.workers,
-              .exact = options.exact_blocks > 0},
+      virtual_workers_{
+          .count = options.exact_virtual_workers > 0 ? options.exact_virtual_workers : options.workers,
+          .threads = options.workers,
+          .exact = options.exact_virtual_workers > 0},
       tree_(layer_list(yaml)) {
   input_gradient_.resize(static_cast<std::size_t>(rows_ * sample.size()));
   network_ = std::make_unique<Network>(
       tree_.root().items("layers"), sample,
-      Network::Options{.batch = rows_, .blocks = blocks_, .rewrite = [&](Sequence& layers) {
+      Network::Options{.batch = rows_, .virtual_workers = virtual_workers_, .rewrite = [&](Sequence& layers) {
                          if (options.input_gradient)
                            layers.entries().insert(layers.entries().begin(),
                                                    {std::make_unique<InputProbe>(input_gradient_), "probe"});
@@ -78,17 +79,17 @@ LayerHarness::LayerHarness(const std::string& yaml, const Shape& sample, const O
                         [&, i = std::uint64_t{0}]() mutable { return stream.uniform(i++) - 0.5f; });
   std::vector<std::span<float>> gradients;
   std::vector<Range> roots;
-  for (int worker = 0; worker < blocks_.threads; ++worker) {
-    const SumTree mine = SumTree::of_leaves(blocks_.count, blocks_.of_worker(0, worker));
+  for (int worker = 0; worker < virtual_workers_.threads; ++worker) {
+    const SumTree mine = SumTree::of_leaves(virtual_workers_.count, virtual_workers_.of_worker(0, worker));
     roots.insert(roots.end(), mine.roots().begin(), mine.roots().end());
   }
   for (std::size_t root = 0; root < roots.size(); ++root) {
     gradients_.emplace_back(size);
     gradients.push_back(gradients_.back().floats());
-    // What a layer forgets to write is found by every comparison, where a block has its worker by itself.
+    // An element that a layer does not write stays NaN, so that every comparison fails.
     std::ranges::fill(gradients.back(), std::numeric_limits<float>::quiet_NaN());
   }
-  sum_of_workers_ = SumTree(blocks_.count, std::move(roots));
+  sum_of_workers_ = SumTree(virtual_workers_.count, roots);
   network_->attach(parameters_.floats(), gradients, sum_);
   samples_.resize(static_cast<std::size_t>(rows_));
   std::iota(samples_.begin(), samples_.end(), 0);
@@ -103,10 +104,10 @@ std::vector<float> LayerHarness::gradient(const Parameter& parameter) const {
   return sum;
 }
 
-std::vector<float> LayerHarness::gradient_of_block(const Parameter& parameter) const {
-  const auto numbers = network_->gradient_of_block().subspan(
-      static_cast<std::size_t>(parameter.offset), static_cast<std::size_t>(parameter.shape.size()));
-  return {numbers.begin(), numbers.end()};
+std::vector<float> LayerHarness::kept_gradient(const Parameter& parameter) const {
+  const auto values = network_->kept_gradient().subspan(static_cast<std::size_t>(parameter.offset),
+                                                        static_cast<std::size_t>(parameter.shape.size()));
+  return {values.begin(), values.end()};
 }
 
 std::span<float> LayerHarness::values(const State& state) {

@@ -17,30 +17,31 @@ namespace trainer {
 /// Layers as YAML has them inside a list: "conv: {filters: 4, kernel: 3}, relu".
 ConfigTree layer_list(const std::string& yaml);
 
-/// Sums over the blocks of a pool's workers, along their tree.
+/// Sums over the virtual workers of a pool, along their tree.
 class PoolSum final : public StatisticsReducer {
  public:
-  PoolSum(ThreadPool& pool, const VirtualWorkers& blocks)
-      : pool_(pool), blocks_(blocks), lines_(static_cast<std::size_t>(blocks.count)) {}
+  PoolSum(ThreadPool& pool, const VirtualWorkers& virtual_workers)
+      : pool_(pool),
+        virtual_workers_(virtual_workers),
+        lines_(static_cast<std::size_t>(virtual_workers.count)) {}
   void sum(int worker, std::span<const double> lines, std::span<double> total) override;
 
  private:
   ThreadPool& pool_;
-  VirtualWorkers blocks_;
+  VirtualWorkers virtual_workers_;
   std::vector<std::vector<double>> lines_;
 };
 
 /// Layers built from YAML with their memory and parameters, run forward and backward, also for the gradient
-/// of their input. Rows are distributed to the workers in consecutive parts; numbers of samples are those of
-/// the rows.
+/// of their input. Each worker gets consecutive rows; row i is sample i.
 class LayerHarness {
  public:
   struct Options {
     std::int64_t rows = 3;
     int workers = 1;
-    int exact_blocks = 0;                    ///< 0: a block for each worker
+    int exact_virtual_workers = 0;           ///< 0: one for each worker
     std::vector<std::int32_t> lengths = {};  ///< of rows that are sequences, where some have padding
-    bool input_gradient = true;              ///< false: as in a network, whose input nobody asks about
+    bool input_gradient = true;              ///< false: dx of the input is not computed, as in a network
   };
   /// Parameters begin as random numbers in [-0.5, 0.5).
   LayerHarness(const std::string& yaml, const Shape& sample, const Options& options);
@@ -59,9 +60,9 @@ class LayerHarness {
   }
   std::span<float> values(const Parameter& parameter) { return part(parameters_.floats(), parameter); }
   /// See Network.
-  void keep_block(int block) { network_->keep_block(block); }
-  std::vector<float> gradient_of_block(const Parameter& parameter) const;
-  /// Summed over blocks.
+  void keep_gradient_of(int virtual_worker) { network_->keep_gradient_of(virtual_worker); }
+  std::vector<float> kept_gradient(const Parameter& parameter) const;
+  /// Summed over virtual workers.
   std::vector<float> gradient(const Parameter& parameter) const;
   std::span<float> values(const State& state);
 
@@ -75,14 +76,16 @@ class LayerHarness {
     return flat.subspan(static_cast<std::size_t>(parameter.offset),
                         static_cast<std::size_t>(parameter.shape.size()));
   }
-  Range rows_of(int worker) const { return blocks_.rows(blocks_.of_worker(0, worker), rows_); }
+  Range rows_of(int worker) const {
+    return virtual_workers_.rows(virtual_workers_.of_worker(0, worker), rows_);
+  }
 
   std::int64_t rows_;
   std::vector<std::int32_t> lengths_;
   std::size_t own_parameters_;
   ThreadPool pool_;
-  VirtualWorkers blocks_;
-  PoolSum sum_{pool_, blocks_};
+  VirtualWorkers virtual_workers_;
+  PoolSum sum_{pool_, virtual_workers_};
   ConfigTree tree_;
   std::vector<float> input_gradient_;
   std::unique_ptr<Network> network_;

@@ -69,12 +69,12 @@ ProductsTile products_tile_of(std::int64_t required) {
 constexpr int kMaxShort = 5;
 
 template <int vectors, int rows>
-ProductsTile short_tile_of(std::int64_t wanted_rows, std::int64_t taps) {
+ProductsTile short_tile_of(std::int64_t height, std::int64_t taps) {
   if constexpr (rows == 0)
     return nullptr;
   else
-    return wanted_rows == rows ? products_tile_of<vectors, rows, kMaxShort>(taps)
-                               : short_tile_of<vectors, rows - 1>(wanted_rows, taps);
+    return height == rows ? products_tile_of<vectors, rows, kMaxShort>(taps)
+                          : short_tile_of<vectors, rows - 1>(height, taps);
 }
 
 /// The output rows that tap row `ky` serves.
@@ -86,6 +86,7 @@ template <int vectors>
 void products_block(const Correlation& job, const ImageBlock& block, const float* x, const float* dy,
                     std::int64_t filters, float* dw, std::int64_t dw_tap) {
   constexpr int kMaxTaps = kMaxTile / vectors;
+  constexpr int kShort = kMaxShort < kMaxTaps ? kMaxShort : kMaxTaps - 1;
   constexpr int kMaxRows = kMaxTaps >= 24 ? 5 : kMaxTaps >= 10 ? 2 : 1;
   const std::int64_t dw_run = job.run * dw_tap, dw_row = job.tap_columns * dw_run;
   const auto add_rows = [=, &job, &block](std::int64_t rows, std::int64_t ky, std::int64_t kx,
@@ -104,7 +105,7 @@ void products_block(const Correlation& job, const ImageBlock& block, const float
       tap += size;
     }
   };
-  const std::int64_t rows_at_once = job.run <= kMaxShort && job.run < kMaxTaps ? kMaxRows : 1;
+  const std::int64_t rows_at_once = job.run <= kShort ? kMaxRows : 1;
   for (std::int64_t ky = 0; ky < job.tap_rows; ky += rows_at_once) {
     const std::int64_t rows = job.tap_rows - ky < rows_at_once ? job.tap_rows - ky : rows_at_once;
     // Together over the outputs that all of these rows serve, then one by one over the rest.

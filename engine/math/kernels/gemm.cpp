@@ -1,6 +1,6 @@
-// Register tiles of C: some rows times up to three vectors of columns, and special ones where only a few
-// columns are left. Every element is a single chain of multiply-adds over k in order, begun with beta C and
-// carried on from C where k is cut, so neither sizes nor place nor the kind of tile show in its bits.
+// Register tiles of C: a few rows times up to three vectors of columns, and narrow tiles for the last
+// columns. Every element is one chain of multiply-adds over k in order that starts with beta C and continues
+// from C at each split of k, so its bits do not depend on sizes, position or tile.
 
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/kernels/packing.h"
@@ -16,9 +16,9 @@ constexpr int kNarrow = 4;                             // columns at most that g
 
 // A panel of B stays in the first two caches while all rows of A pass.
 constexpr std::int64_t kDepth = kLanes == 16 ? 512 : 256;
-// B of so many floats comes from afar: panels are packed ahead, but not for so few rows.
+// B of this size is in a far cache: panels are packed ahead if A has at least kRowsWorthPacking rows.
 constexpr std::int64_t kFarFloats = 1 << 17, kRowsWorthPacking = kLanes == 16 ? 33 : 17;
-// So do fewer where A lies as it is, since B then is weights, if they have to be packed at all.
+// The same limit if A is not transposed: then B holds weights.
 constexpr std::int64_t kFarWeights = 1 << 14;
 // The columns of a smaller A come from afar only once, when the first panel meets them, unless they are few.
 constexpr std::int64_t kFetchedFloats = 1 << 14;
@@ -39,7 +39,7 @@ constexpr std::int64_t kPackedRows = kLanes > kRows ? kLanes : kRows;  // at onc
 
 // The other way round: the fewest rows; the most elements of B, since more would come from memory as A
 // does; the longest way between rows of B; columns of C at a time.
-constexpr std::int64_t kFewestSwapped = 32, kMostSwapped = 1 << 21, kNearRows = 512, kSwappedAtOnce = 1024;
+constexpr std::int64_t kFewestSwapped = 32, kMaxSwapped = 1 << 21, kNearRows = 512, kSwappedAtOnce = 1024;
 constexpr std::int64_t kTransposing = 3;  // times the work of copying
 
 alignas(64) thread_local float a_tiles[kTiledFloats];
@@ -427,7 +427,7 @@ bool swaps(const Product& product) {
   const auto packing = [depth = k](const Operand& from, std::int64_t count) {
     return count * depth * (from.step == 1 ? 1 : kTransposing);
   };
-  return beta == 0.0f && m >= kFewestSwapped && n >= 2 * kFewestSwapped && n * k <= kMostSwapped &&
+  return beta == 0.0f && m >= kFewestSwapped && n >= 2 * kFewestSwapped && n * k <= kMaxSwapped &&
          (b.step != 1 || b.k_step <= kNearRows) && 2 * (packing(a, m) + kTransposing * m * n) < packing(b, n);
 }
 

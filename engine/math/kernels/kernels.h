@@ -104,7 +104,7 @@ struct UpdateKernels {
 };
 
 /// Sums of products of an image, or of a gradient laid out like one, with weights. Distances are in floats,
-/// steps in rows. Rows outside of x count as zeros; columns do not unless `border` says so.
+/// steps in rows. Rows outside of x count as zeros; columns do so only with `border`.
 struct Correlation {
   std::int64_t rows = 0, columns = 0;    ///< of the output
   std::int64_t y_row = 0, y_column = 0;  ///< between neighbouring outputs
@@ -141,7 +141,7 @@ struct ConvolutionKernels {
   /// in whole vectors. Rows of dw are `dw_tap` apart.
   void (*add_products)(const Correlation& job, const ImageBlock& block, const float* x, const float* dy,
                        float* dw, std::int64_t dw_tap);
-  /// Whether there is a kernel for outputs of so many columns that reads x without its border.
+  /// True if a kernel for outputs of `columns` columns reads x without its border.
   bool (*has_sliding)(std::int64_t columns, std::int64_t tap_columns, std::int64_t border);
   /// The same as add_products by that kernel.
   void (*add_sliding_products)(const Correlation& job, const ImageBlock& block, const float* x,

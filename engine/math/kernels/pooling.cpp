@@ -86,7 +86,8 @@ void max_pool(const PoolingGeometry& g, std::int64_t images, const float* x, flo
         for_each_position(window, [&](std::int64_t from, std::int32_t position) {
           fetch_ahead<false>(x + from + c, c);
           const auto candidate = Lanes::read(x + from + c);
-          // Larger, or the first NaN.
+          // Larger, or the first NaN, the only value that differs from itself.
+          // NOLINTNEXTLINE(misc-redundant-expression)
           const auto takes = (!(candidate <= best)) & (best == best);
           where = takes ? typename Lanes::Positions{} + position : where;
           best = takes ? candidate : best;

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-// Sums and maxima of rows by sixteen partial ones, whatever the CPU, so that the order is always the same. Of
-// plain loops over sixteen elements the compiler makes sixteen variables instead of one vector.
+// Sums and maxima of rows by sixteen partial ones on every CPU, so that the order is always the same. Vector
+// types, because the compiler turns plain loops over sixteen elements into sixteen scalars.
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {

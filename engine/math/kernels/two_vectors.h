@@ -31,7 +31,7 @@ inline Vector root(Vector x) {
 }
 inline Two root(Two x) { return {root(x.a), root(x.b)}; }
 
-/// Neighbours in an array: so many of them, or one.
+/// Consecutive elements of an array: two vectors of them, or one element.
 struct TwoVectors {
   static Two read(const float* from) { return {load(from), load(from + kLanes)}; }
   static void write(Two values, float* to) {

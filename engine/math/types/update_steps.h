@@ -4,8 +4,8 @@
 
 namespace trainer {
 
-/// Updates fetch their arrays this many values ahead. A caller that applies several kernels to the same
-/// arrays by turns passes at most so many at a time: hardware prefetchers follow one kernel only.
+/// Updates prefetch their arrays this many values ahead. A caller that alternates between kernels on the same
+/// arrays passes at most this many values at a time: hardware prefetchers follow one kernel only.
 constexpr std::int64_t kFetchedAhead = 1024;
 
 // The scalars of one step of an optimizer; w is a parameter, g its gradient. `decay`: decay w is added to g

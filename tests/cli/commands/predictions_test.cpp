@@ -1,7 +1,6 @@
 #include "cli/commands/predictions.h"
 
 #include <catch2/catch.hpp>
-#include <cstring>
 #include <limits>
 
 namespace trainer {
@@ -45,7 +44,7 @@ TEST_CASE("predictions as npy are a header of whole 64 bytes, then the values", 
   CHECK(text.substr(0, 10) == std::string("\x93NUMPY\x01\x00\x76\x00", 10));
   CHECK(text.substr(10, 59) == "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }");
   CHECK(text[127] == '\n');
-  CHECK(std::memcmp(text.data() + 128, kScores.data(), 16) == 0);
+  CHECK(text.substr(128) == std::string(reinterpret_cast<const char*>(kScores.data()), 16));
 }
 
 TEST_CASE("without a format the three likeliest classes are shown", "[cli]") {

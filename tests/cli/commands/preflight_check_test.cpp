@@ -11,7 +11,7 @@ namespace {
 /// The failure of ranks with these facts; code ok if they agree.
 Failure outcome(const std::vector<CommonFact>& facts) {
   try {
-    agree(test_world(), facts);
+    preflight_check(test_world(), facts);
   } catch (...) {
     return current_failure();
   }

@@ -1,5 +1,6 @@
 #include "cli/launching/launch_command.h"
 
+#include <fmt/format.h>
 #include <sys/wait.h>
 
 #include <catch2/catch.hpp>
@@ -22,8 +23,8 @@ struct Outcome {
 
 Outcome run(const LaunchCommand& command) {
   std::string line;
-  for (const auto& [name, value] : command.environment) line += name + "=" + value + " ";
-  for (const std::string& word : command.arguments) line += "'" + word + "' ";
+  for (const auto& [name, value] : command.environment) line += fmt::format("{}={} ", name, value);
+  for (const std::string& word : command.arguments) line += fmt::format("'{}' ", word);
   const auto start = std::chrono::steady_clock::now();
   Outcome outcome;
   std::FILE* pipe = popen((line + "2>&1").c_str(), "r");

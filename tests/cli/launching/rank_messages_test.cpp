@@ -4,7 +4,7 @@
 
 namespace trainer {
 
-TEST_CASE("a launcher learns how the run ended and who survives where", "[launching]") {
+TEST_CASE("a launcher learns how the run ended and which ranks survive on which hosts", "[launching]") {
   CHECK(read_reports({}).survivors == 0);
   CHECK_FALSE(read_reports({"run stopped"}).stopped);
   CHECK(read_reports({"run runs/a", "stopped"}).stopped);

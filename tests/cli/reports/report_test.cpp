@@ -19,7 +19,7 @@ std::string line_of(int step, const std::string& split, const std::string& rest)
 
 }  // namespace
 
-TEST_CASE("what cannot be a line of metrics is passed over", "[cli]") {
+TEST_CASE("a line that is no line of metrics is skipped", "[cli]") {
   const TemporaryFolder folder;
   write_text(folder.path() / "metrics.jsonl", line_of(1, "train", R"("loss":2.5,"accuracy":0.1)") +
                                                   "[1]\n{\"step\":\"x\",\"split\":\"train\"}\n" +

@@ -86,7 +86,7 @@ TEST_CASE("half of the images are mirrored, the others stay", "[augment]") {
   CHECK(mirror_images < 560);
 }
 
-TEST_CASE("what becomes of a sample follows from seed, epoch and sample, not from its place in a batch",
+TEST_CASE("the augmentation of a sample depends on seed, epoch and sample, not on its place in a batch",
           "[augment]") {
   const std::string both = "[{random_crop: {pad: 2}}, horizontal_flip]";
   const Augmentation one = augmentation(both), other = augmentation(both, kImage, 2);

@@ -241,7 +241,7 @@ TEST_CASE("cifar10 takes the batches that are there, channels last", "[data]") {
              Catch::Contains("not a CIFAR-10 batch") || Catch::Contains("label out of range"));
 }
 
-TEST_CASE("cifar100 has two labels for each image, and refuses what is none", "[data]") {
+TEST_CASE("cifar100 has two labels for each image, and refuses other names", "[data]") {
   const TemporaryDirectory directory;
   const auto records = [](const std::vector<Bytes>& labels) {
     Bytes bytes;
@@ -348,7 +348,7 @@ TEST_CASE("headers alone give sizes, shapes and classes, and find files of a wro
   CHECK_THROWS_AS(opened(settings, 1, true), Error);
 }
 
-TEST_CASE("drawn digits have their labels, whoever reads them first", "[data]") {
+TEST_CASE("drawn digits have their labels for every order of reading", "[data]") {
   const Data data = opened("dataset: digits\nfraction: 0.01");
   CHECK(data.train->size() == 600);
   const Data whole = opened("dataset: digits");

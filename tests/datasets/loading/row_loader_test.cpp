@@ -80,7 +80,7 @@ std::vector<float> all_rows(const Data& data, int ranks, int workers, int idle_c
 
 }  // namespace
 
-TEST_CASE("rows are the same whoever reads them, ahead or not", "[row_loader]") {
+TEST_CASE("rows are the same with and without prefetching, on every thread", "[row_loader]") {
   const Data data = slow_data();
   // In memory nothing is read ahead.
   const auto expected = [&] {

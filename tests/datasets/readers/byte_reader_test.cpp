@@ -48,7 +48,7 @@ TEST_CASE("the fingerprint of a gzip file changes with its content, not with its
   CHECK(fingerprint("x", {1, 2, 3}) == "x 3 bytes");
 }
 
-TEST_CASE("what is no readable file is an error that names it", "[readers]") {
+TEST_CASE("an unreadable file is an error that names it", "[readers]") {
   const TemporaryDirectory directory;
   CHECK_THAT(data_error([&] { read_all(directory.path("absent")); }),
              Catch::Contains("absent") && Catch::Contains("No such file"));

@@ -172,7 +172,7 @@ TEST_CASE("a missing value of several targets names its column", "[csv]") {
       Catch::Contains("target column 3 requires a number, got `nan`") && Catch::Contains("a.csv:3"));
 }
 
-TEST_CASE("what the other file or the target lacks is an error too", "[csv]") {
+TEST_CASE("a column or class that the other file lacks is an error", "[csv]") {
   const TemporaryDirectory directory;
   directory.write("a.csv", bytes_of(kFlowers));
   const auto error = [&](const std::string& csv) {

@@ -78,7 +78,7 @@ TEST_CASE("a large JPEG comes smaller, but not smaller than is enough", "[images
   CHECK(looks_like(image, {9, 99, 199}));
 }
 
-TEST_CASE("what is no whole image is an error that names the file", "[images]") {
+TEST_CASE("a damaged image is an error that names the file", "[images]") {
   const TemporaryDirectory directory;
   Bytes noise(64 * 64 * 3);
   for (std::size_t i = 0; i < noise.size(); ++i)

@@ -9,7 +9,8 @@ namespace {
 namespace fs = std::filesystem;
 
 Bytes plain(int height, int width, std::uint8_t shade) {
-  return png_bytes(height, width, 1, repeated(static_cast<std::size_t>(height * width), {shade}));
+  const int pixels = height * width;
+  return png_bytes(height, width, 1, repeated(static_cast<std::size_t>(pixels), {shade}));
 }
 
 std::string settings(const TemporaryDirectory& directory, const std::string& folder = "size: 4") {

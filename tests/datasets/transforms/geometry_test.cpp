@@ -96,7 +96,8 @@ TEST_CASE("a rotation keeps the middle, and angles stay within their limit", "[t
     CHECK(got[10 * 21 + 10] == Approx(1).margin(0.01));
     double weight = 0, row = 0;
     for (std::size_t i = 0; i < got.size(); ++i) {
-      const auto r = static_cast<double>(i / 21) - 10, c = static_cast<double>(i % 21) - 10;
+      const std::size_t line = i / 21, column = i % 21;
+      const auto r = static_cast<double>(line) - 10, c = static_cast<double>(column) - 10;
       if (r * r + c * c < 9) continue;
       weight += got[i];
       row += got[i] * r;

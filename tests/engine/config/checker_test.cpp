@@ -56,7 +56,7 @@ TEST_CASE("all mistakes of a file are reported together, in its order", "[config
   }
 }
 
-TEST_CASE("a value of the wrong form or size is refused with what would be right", "[config]") {
+TEST_CASE("a value of the wrong form or size is an error with the correction", "[config]") {
   using Row = std::tuple<std::string, std::string>;
   const auto [lines, expected] = GENERATE(table<std::string, std::string>({
       Row{"  batch: 010\n", "`batch` expects a whole number, got `010`"},
@@ -102,13 +102,13 @@ TEST_CASE("a value of the wrong form or size is refused with what would be right
           "`evaluate` expects `epoch`, `end`, `never`, {epochs: n} or {steps: n}, got a list"},
       Row{"  metrics: accuracy\n", "^^^^^^^^ in brackets?"},
       Row{"  metrics: [accuracy, ~]\n", "`metrics[1]` has no value"},
-      Row{"  steps: 4\n", "`steps` and `epochs` say one thing in two ways"},
+      Row{"  steps: 4\n", "`steps` and `epochs` exclude each other"},
   }));
   INFO(lines);
   CHECK_THAT(mistake_in(with_train(lines)), Catch::Contains(expected));
 }
 
-TEST_CASE("a layer that is written wrongly is refused with what would be right", "[config]") {
+TEST_CASE("a layer that is written wrongly is an error with the correction", "[config]") {
   using Row = std::tuple<std::string, std::string>;
   const auto [layer, expected] = GENERATE(table<std::string, std::string>({
       Row{"cnov: 3", "^^^^ did you mean `conv`?"},
@@ -116,11 +116,11 @@ TEST_CASE("a layer that is written wrongly is refused with what would be right",
       Row{"dense", "= `units`: outputs"},
       Row{"relu: 3", "`relu` expects a map of settings, got `3`\n  --> a.yaml:4:13"},
       Row{"relu:", "`relu` has no value"},
-      Row{"relu: {slope: 1}", "= relu takes name, init"},
+      Row{"relu: {alpha: 1}", "= relu takes name, init"},
       Row{"conv: {filters: 1, kernel: [1, 2, 3]}", "`kernel` expects 2 numbers, got 3"},
       Row{"conv: {filters: 1, kernel: 3, pad: smae}", "^^^^ did you mean `same`?"},
       Row{"conv: {filters: 1, kernel: 3, activation: rleu}", "`activation` must be `none`, `relu` or `tanh`"},
-      Row{"dense: {units: 1, units: 2}", "key `units` is there twice"},
+      Row{"dense: {units: 1, units: 2}", "duplicate key `units`"},
       Row{"dense: {units: 1, name: [x]}", "`name` expects a text, got a list"},
       Row{"dense: {units: 1, repeat: 0}", "`repeat` must be from 1 to 10000, got 0"},
       Row{"dense: {units: $unts}", "unknown name `$unts`"},

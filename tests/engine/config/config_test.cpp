@@ -23,7 +23,7 @@ const std::string kRun =
 
 }  // namespace
 
-TEST_CASE("what a file says is read, with its defaults", "[config]") {
+TEST_CASE("the values of a file are read, with defaults for the rest", "[config]") {
   const ConfigTree tree = tree_of(kRun);
   const Config train = tree.root().at("train");
   CHECK(train.get<int>("epochs") == 5);

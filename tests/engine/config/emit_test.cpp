@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -46,7 +48,9 @@ TEST_CASE("the resolved YAML resolves to itself", "[config]") {
       "train: {epochs: 1, schedule: {step: {at: {epochs: []}}}}\n");
   const std::string resolved = tree_of(yaml).resolved_yaml();
   INFO(resolved);
-  CHECK(mistake_in(resolved) == "");
+  const std::string mistake = mistake_in(resolved);
+  INFO(mistake);
+  CHECK(mistake.empty());
   CHECK(tree_of(resolved).resolved_yaml() == resolved);
 }
 
@@ -71,8 +75,8 @@ TEST_CASE("the schema and the key reference name every declared key", "[config]"
       INFO(member_name);
       const auto& known = schema["definitions"][name]["oneOf"][1]["properties"];
       REQUIRE(known.contains(member_name));
-      CHECK_THAT(reference, Catch::Contains("### " + member_name + "\n"));
-      const std::string settings = name + "." + member_name;
+      CHECK_THAT(reference, Catch::Contains(fmt::format("### {}\n", member_name)));
+      const std::string settings = fmt::format("{}.{}", name, member_name);
       CHECK(known[member_name]["anyOf"][0]["$ref"] == "#/definitions/" + settings);
       for (const Setting& setting : member.settings)
         CHECK(schema["definitions"][settings]["properties"].contains(setting.name));

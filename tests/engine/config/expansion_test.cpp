@@ -84,7 +84,7 @@ TEST_CASE("a repeated name gets a number, a block's name goes before those of it
   CHECK(names_in(tree.root().at("model").items("layers")[2].at("body")) == Names{"dense:x1.dense2"});
 }
 
-TEST_CASE("defaults fill in what a layer does not say; the nearer ones win", "[config]") {
+TEST_CASE("defaults fill in settings that a layer lacks; the nearer ones win", "[config]") {
   const ConfigTree tree = layers_of(
       "[{dense: 1}, {dense: {units: 2, init: {uniform: 0.1}, bias: true}}, {b: {init: {normal: 3}}}, relu]",
       "defaults: {init: {normal: 1}, conv: {init: {normal: 2}}, dense: {bias: false}}\n"

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <ctime>
 #include <fstream>
@@ -31,7 +33,7 @@ std::string repeated(const std::string& text, int count) {
 
 }  // namespace
 
-TEST_CASE("what is no configuration at all ends in a clear message", "[config]") {
+TEST_CASE("a file that is no configuration ends in a clear message", "[config]") {
   using Row = std::tuple<std::string, std::string>;
   const auto [yaml, expected] = GENERATE(table<std::string, std::string>({
       Row{"# nothing\n", "the file is empty"},
@@ -71,8 +73,7 @@ TEST_CASE("ten lines of aliases do not become 10^9 values", "[config]") {
   std::string yaml = "x-0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n";
   for (int i = 1; i < 10; ++i) {
     const std::string below = "*a" + std::to_string(i - 1);
-    yaml += "x-" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + repeated(below + ", ", 9) + below +
-            "]\n";
+    yaml += fmt::format("x-{}: &a{} [{}{}]\n", i, i, repeated(below + ", ", 9), below);
   }
   std::string message;
   CHECK(seconds_of(yaml, message) < kSoon);
@@ -83,7 +84,7 @@ TEST_CASE("variables and blocks are no way around the bound", "[config]") {
   std::string vars = "vars:\n  v0: [relu]\n";
   for (int i = 1; i < 40; ++i) {
     const std::string below = "{residual: $v" + std::to_string(i - 1) + "}";
-    vars += "  v" + std::to_string(i) + ": [" + below + ", " + below + "]\n";
+    vars += fmt::format("  v{}: [{}, {}]\n", i, below, below);
   }
   std::string message;
   CHECK(seconds_of(vars + "model: {layers: $v39}\ntrain: {epochs: 1}\n", message) < kSoon);
@@ -151,7 +152,7 @@ TEST_CASE("random bytes and damaged files never crash", "[config]") {
   }
 }
 
-TEST_CASE("a slip that YAML cannot parse is explained by what was forgotten", "[config]") {
+TEST_CASE("invalid YAML is reported with its probable cause", "[config]") {
   const auto [yaml, cause] = GENERATE(table<const char*, const char*>({
       {"model: {layers: [relu]}\ntrain:\n  epochs: 1\n  batch 128  # of all\n  note: x\n",
        "this line has no colon"},

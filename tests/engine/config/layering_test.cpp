@@ -45,7 +45,7 @@ TEST_CASE("an override replaces the value at its path and leaves the rest", "[co
   CHECK(layers[2].get<std::vector<std::int64_t>>("kernel") == std::vector<std::int64_t>{1, 2});
 }
 
-TEST_CASE("a null switches an optional setting off, whoever set it", "[config]") {
+TEST_CASE("a null switches an optional setting off wherever it was set", "[config]") {
   const std::string file =
       "model: {layers: [{dense: {units: 4, name: out}}]}\n"
       "train: {epochs: 3, note: x, warmup: {epochs: 1}}\n";
@@ -97,7 +97,7 @@ TEST_CASE("an override that replaces another member is noted with what it replac
         Notes{"-s model.layers[0].conv={filters: 2, kernel: 3} replaces `dense` at a.yaml:2:13"});
   CHECK(tree_of(file, {"train.optimizer=adam", "train.optimizer.sgd.lr=1"}).notes() ==
         Notes{"-s train.optimizer.sgd.lr=1 replaces `adam` at -s train.optimizer=adam"});
-  // What stays, what replaces as a whole, and what nobody wrote is not worth a note.
+  // No note for a value that stays, a member that is replaced as a whole, or a default.
   for (const char* const override :
        {"train.optimizer.sgd.lr=0.01", "train.optimizer=adam", "train.schedule.step.at={epochs: 1}"})
     CHECK(tree_of(file, {override}).notes().empty());

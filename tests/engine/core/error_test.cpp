@@ -22,7 +22,7 @@ TEST_CASE("an error of several mistakes prints them all", "[core]") {
   CHECK(error.code() == ExitCode::usage);
 }
 
-TEST_CASE("a message holds no control characters, whoever wrote its parts", "[core]") {
+TEST_CASE("a message holds no control characters, also from files", "[core]") {
   const Diagnostic diagnostic{.what = "\x1b[2J bad\x7f",
                               .place = "a\r\n.yaml",
                               .excerpt = "1 | \a\n  | ^",

@@ -42,6 +42,8 @@ std::vector<std::vector<float>> roots_of(const SumTree& tree,
   std::vector<std::vector<float>> roots(tree.roots().size(), std::vector<float>(kNumbers));
   std::vector<const float*> from;
   std::vector<float*> to;
+  from.reserve(numbers.size());
+  to.reserve(roots.size());
   for (const auto& leaf : numbers) from.push_back(leaf.data());
   for (auto& root : roots) to.push_back(root.data());
   tree.sum(from, to, 0, 100);
@@ -83,14 +85,14 @@ TEST_CASE("the sum has the same bits however the leaves are distributed", "[para
   }
 }
 
-TEST_CASE("whole subtrees have one root; others keep apart what the tree does not add", "[parallel]") {
+TEST_CASE("whole subtrees have one root; other ranges have several", "[parallel]") {
   CHECK(SumTree::of_leaves(8, {4, 8}).roots() == std::vector<Range>{{4, 8}});
   CHECK(SumTree::of_leaves(8, {1, 4}).roots() == std::vector<Range>{{1, 2}, {2, 4}});
   CHECK(SumTree::of_leaves(6, {4, 6}).roots() == std::vector<Range>{{4, 6}});
   CHECK(SumTree::of_leaves(8, {3, 3}).roots().empty());
 }
 
-TEST_CASE("what is no node of the tree is refused", "[parallel]") {
+TEST_CASE("inputs that are no nodes of the tree are refused", "[parallel]") {
   CHECK_THROWS_AS(SumTree(8, {{1, 3}}), std::logic_error);
   CHECK_THROWS_AS(SumTree(8, {{0, 2}, {4, 8}}), std::logic_error);
 }

@@ -19,32 +19,35 @@ TEST_CASE("the parts of a batch, put together in order, are the batch", "[core]"
   }
 }
 
-TEST_CASE("normally each worker of each rank has one block", "[core]") {
-  const VirtualWorkers blocks = VirtualWorkers::one_for_each_worker(3, 2);
+TEST_CASE("normally each worker of each rank has one virtual worker", "[core]") {
+  const VirtualWorkers virtual_workers = VirtualWorkers::one_for_each_worker(3, 2);
   for (int rank = 0; rank < 3; ++rank)
     for (int worker = 0; worker < 2; ++worker)
-      CHECK(blocks.of_worker(rank, worker) == Range{2 * rank + worker, 2 * rank + worker + 1});
+      CHECK(virtual_workers.of_worker(rank, worker) == Range{2 * rank + worker, 2 * rank + worker + 1});
 }
 
-TEST_CASE("a fixed number of blocks is distributed whole, in order, and to no worker more than the most",
-          "[core]") {
+TEST_CASE(
+    "a fixed number of virtual workers is distributed whole, in order, and to no worker more than the most",
+    "[core]") {
   for (const int ranks : {1, 2, 3, 5, 8})
     for (const int threads : {1, 2, 3, 9})
       for (const std::int64_t rows : {0, 7, 100}) {
-        const VirtualWorkers blocks{.count = 8, .ranks = ranks, .threads = threads, .exact = true};
-        std::int64_t block = 0, row = 0;
+        const VirtualWorkers virtual_workers{.count = 8, .ranks = ranks, .threads = threads, .exact = true};
+        std::int64_t next = 0, row = 0;
         for (int rank = 0; rank < ranks; ++rank)
           for (int worker = 0; worker < threads; ++worker) {
-            const Range mine = blocks.of_worker(rank, worker), my_rows = blocks.rows(mine, rows);
-            CHECK(mine.first == block);
-            CHECK(mine.count() <= blocks.most());
+            const Range mine = virtual_workers.of_worker(rank, worker),
+                        my_rows = virtual_workers.rows(mine, rows);
+            CHECK(mine.first == next);
+            CHECK(mine.count() <= virtual_workers.max_per_worker());
             CHECK(my_rows.first == row);
-            CHECK(my_rows.count() <= blocks.most_rows(rows));
-            for (std::int64_t i = mine.first; i < mine.last; ++i) row += blocks.rows(i, rows).count();
+            CHECK(my_rows.count() <= virtual_workers.max_rows(rows));
+            for (std::int64_t i = mine.first; i < mine.last; ++i)
+              row += virtual_workers.rows(i, rows).count();
             CHECK(my_rows.last == row);
-            block = mine.last;
+            next = mine.last;
           }
-        CHECK(block == 8);
+        CHECK(next == 8);
         CHECK(row == rows);
       }
 }

@@ -121,7 +121,7 @@ TEST_CASE("NaN in the output or its gradient reaches the input's gradient", "[el
   }
 }
 
-TEST_CASE("an element has the same bits wherever it lies, in place or not", "[elementwise]") {
+TEST_CASE("an element has the same bits at every place of an array, in place or not", "[elementwise]") {
   const InPlace functions[] = {
       [](auto n, auto* x, auto*, auto*) { activate(Activation::relu, n, x, x); },
       [](auto n, auto* x, auto*, auto*) { activate(Activation::relu6, n, x, x); },
@@ -199,8 +199,8 @@ TEST_CASE("softmax equals the reference, sums to 1 and survives large inputs", "
   CHECK(difference(y, expected) < 2e-6);
   for (int row = 0; row < rows; ++row) {
     double sum = 0;
-    for (int i = 0; i < columns; ++i)
-      sum += static_cast<double>(y[static_cast<std::size_t>(row * columns + i)]);
+    const float* line = y.data() + std::ptrdiff_t{row} * columns;
+    for (int i = 0; i < columns; ++i) sum += static_cast<double>(line[i]);
     CHECK(sum == Approx(1).epsilon(1e-5));
   }
 }

@@ -182,6 +182,7 @@ TEST_CASE("threads that multiply at once get the bits that one gets alone, and s
   const auto start = std::chrono::steady_clock::now();
   {
     std::vector<std::jthread> threads;
+    threads.reserve(kThreads);
     for (int thread = 0; thread < kThreads; ++thread)
       threads.emplace_back([&] {
         Values c(m * n);

@@ -86,7 +86,8 @@ TEST_CASE("NaN reaches its channel's sums and no other", "[normalization]") {
 }
 
 TEST_CASE("layer normalisation's passes equal plain loops", "[normalization]") {
-  const auto [rows, columns] = GENERATE(table<int, int>({{0, 3}, {1, 1}, {300, 5}, {3, 128}, {140, 77}}));
+  const auto extents = GENERATE(table<int, int>({{0, 3}, {1, 1}, {300, 5}, {3, 128}, {140, 77}}));
+  const int rows = std::get<0>(extents), columns = std::get<1>(extents);
   const Values x = random_values(rows * columns, 1, 3), dy = random_values(rows * columns, 2),
                weight = random_values(columns, 3), bias = random_values(columns, 4);
   Values y(x.size()), dx = dy, mean(static_cast<std::size_t>(rows)), inverse(mean.size()),

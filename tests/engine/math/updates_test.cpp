@@ -119,7 +119,7 @@ const Pair kUpdates[] = {
 
 }  // namespace
 
-TEST_CASE("steps of optimizers equal the reference to the bit, wherever a value lies", "[updates]") {
+TEST_CASE("steps of optimizers equal the reference to the bit, at every place of an array", "[updates]") {
   constexpr std::int64_t kCount = 203;
   const Values gradient = random_values(kCount, 1);
   for (const Pair& update : kUpdates) {

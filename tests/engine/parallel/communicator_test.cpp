@@ -1,10 +1,15 @@
 #include "engine/parallel/communicator.h"
 
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstring>
+#include <memory>
 #include <numeric>
+#include <thread>
 
+#include "engine/parallel/mpi_communicator.h"
 #include "tests/support/mpi_main.h"
 
 namespace trainer {
@@ -31,6 +36,7 @@ std::vector<float> sum_of_numbers(int ranks, std::int64_t count) {
 /// Uneven counts; some ranks have none.
 std::vector<std::int64_t> uneven_counts(int ranks, std::int64_t scale) {
   std::vector<std::int64_t> counts;
+  counts.reserve(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) counts.push_back(rank % 3 == 1 ? 0 : scale * (rank + 1) + 3);
   return counts;
 }
@@ -39,10 +45,27 @@ std::int64_t sum_before(const std::vector<std::int64_t>& counts, int rank) {
   return std::accumulate(counts.begin(), counts.begin() + rank, std::int64_t{0});
 }
 
+/// All ranks, first as they are, then as if each were on a host of its own.
+Communicator& any_world() {
+  struct Hosts {
+    MpiProgress progress;
+    std::unique_ptr<MpiCommunicator> world;
+  };
+  static Hosts hosts;
+  if (!hosts.world) {
+    MPI_Comm handle = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &handle);
+    std::vector<int> each(at(test_world().size()));
+    std::iota(each.begin(), each.end(), 0);
+    hosts.world = std::make_unique<MpiCommunicator>(handle, test_world().heartbeat(), hosts.progress, each);
+  }
+  return GENERATE(false, true) ? *hosts.world : test_world();
+}
+
 }  // namespace
 
 TEST_CASE("every rank gets the sum and the maximum over all ranks", "[parallel]") {
-  Communicator& world = test_world();
+  Communicator& world = any_world();
   const std::int64_t count = GENERATE(0, 1, 1000);
   const std::vector<float> expected = sum_of_numbers(world.size(), count);
 
@@ -66,7 +89,7 @@ TEST_CASE("every rank gets the sum and the maximum over all ranks", "[parallel]"
 }
 
 TEST_CASE("a sum has the same bits on every rank, whatever its rounding", "[parallel]") {
-  Communicator& world = test_world();
+  Communicator& world = any_world();
   std::vector<float> values(1003);
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = 1.f / static_cast<float>(1 + i * 3 + static_cast<std::size_t>(world.rank()) * 17);
@@ -76,8 +99,33 @@ TEST_CASE("a sum has the same bits on every rank, whatever its rounding", "[para
   CHECK(of_first == values);
 }
 
-TEST_CASE("messages too long for one MPI call arrive whole", "[parallel][1-2 ranks]") {
+TEST_CASE("a rank that waits for a count knows the rank that is missing", "[parallel][2+ ranks]") {
   Communicator& world = test_world();
+  const int missing = GENERATE(0, 1);
+  const auto memory = world.shared(sizeof(std::atomic<int>));
+  REQUIRE(memory);
+  auto& seen = *reinterpret_cast<std::atomic<int>*>(memory->bytes().data());
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto wait_until = [&](const auto& condition) {
+    while (!condition() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  };
+  {
+    const std::jthread watcher([&] {
+      if (world.rank() == missing) return;
+      wait_until([&] { return world.heartbeat().look().ranks.rank == missing; });
+      if (world.heartbeat().look().ranks.rank == missing) ++seen;
+    });
+    if (world.rank() == missing) wait_until([&] { return seen == world.size() - 1; });
+    std::int64_t count = 1;
+    world.sum(std::span(&count, 1));
+    CHECK(count == world.size());
+  }
+  world.barrier();
+  CHECK(seen == world.size() - 1);
+}
+
+TEST_CASE("messages too long for one MPI call arrive whole", "[parallel][1-2 ranks]") {
+  Communicator& world = any_world();
   const std::int64_t count = (1 << 22) + 5;
   std::vector<float> values = numbers(world.rank(), count);
   world.sum(values);
@@ -91,7 +139,7 @@ TEST_CASE("messages too long for one MPI call arrive whole", "[parallel][1-2 ran
 }
 
 TEST_CASE("a broadcast gives all the root's bytes", "[parallel]") {
-  Communicator& world = test_world();
+  Communicator& world = any_world();
   for (int root = 0; root < world.size(); ++root) {
     std::vector<float> values = numbers(world.rank(), 33);
     world.broadcast(std::as_writable_bytes(std::span(values)), root);
@@ -100,7 +148,7 @@ TEST_CASE("a broadcast gives all the root's bytes", "[parallel]") {
 }
 
 TEST_CASE("the root gathers every rank's bytes, of whatever length", "[parallel]") {
-  Communicator& world = test_world();
+  Communicator& world = any_world();
   const int root = world.size() - 1;
   const std::vector<float> mine = numbers(world.rank(), world.rank() * 5);
   const auto all = world.gather(std::as_bytes(std::span(mine)), root);
@@ -113,7 +161,7 @@ TEST_CASE("the root gathers every rank's bytes, of whatever length", "[parallel]
 }
 
 TEST_CASE("all ranks gather uneven parts, also in place", "[parallel]") {
-  Communicator& world = test_world();
+  Communicator& world = any_world();
   const auto counts = uneven_counts(world.size(), 20);
   const auto mine_first = static_cast<std::size_t>(sum_before(counts, world.rank()));
   const auto mine_count = counts[at(world.rank())];
@@ -133,7 +181,7 @@ TEST_CASE("all ranks gather uneven parts, also in place", "[parallel]") {
 }
 
 TEST_CASE("each rank keeps its uneven part of a sum", "[parallel]") {
-  Communicator& world = test_world();
+  Communicator& world = any_world();
   const auto counts = uneven_counts(world.size(), 30);
   const std::int64_t count = sum_before(counts, world.size());
   std::vector<float> first = numbers(world.rank(), count), second = first;
@@ -151,7 +199,7 @@ TEST_CASE("each rank keeps its uneven part of a sum", "[parallel]") {
 }
 
 TEST_CASE("a reduce-scatter adds in rank order", "[parallel]") {
-  Communicator& world = test_world();
+  Communicator& world = any_world();
   // 1 + 2^-24 + 2^-24 + ... is 1 when added in this order, and more in others.
   std::vector<float> values(at(world.size()), world.rank() == 0 ? 1.f : 0x1p-24f);
   const std::vector<std::int64_t> counts(at(world.size()), 1);
@@ -160,7 +208,7 @@ TEST_CASE("a reduce-scatter adds in rank order", "[parallel]") {
 }
 
 TEST_CASE("blocks go from each rank to each rank", "[parallel]") {
-  Communicator& world = test_world();
+  Communicator& world = any_world();
   // Rank r sends (r + 2 s) % 4 floats to rank s.
   const auto block = [](int from, int to) { return static_cast<std::int64_t>((from + 2 * to) % 4); };
   std::vector<std::int64_t> counts_out, counts_in;
@@ -177,7 +225,7 @@ TEST_CASE("blocks go from each rank to each rank", "[parallel]") {
 }
 
 TEST_CASE("counts that do not fill the buffer are refused before anything is sent", "[parallel]") {
-  Communicator& world = test_world();
+  Communicator& world = any_world();
   std::vector<float> values(10);
   const std::vector<std::int64_t> counts(at(world.size()), 100);
   CHECK_THROWS_AS(world.start_reduce_scatter(values, counts), std::logic_error);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <numeric>
 #include <thread>
 
 #include "engine/core/random.h"
@@ -56,7 +57,8 @@ void step(Reduction& reduction, Mesh& mesh, ThreadPool& pool, int number, const 
   std::vector<double> scalars{static_cast<double>(mesh.data().rank() + number), 1.0};
   reduction.scalars.sum(scalars);
   const int ranks = mesh.data().size();
-  CHECK(scalars[0] == ranks * number + ranks * (ranks - 1) / 2);
+  const int sum = ranks * number + ranks * (ranks - 1) / 2;
+  CHECK(scalars[0] == sum);
   CHECK(scalars[1] == ranks);
   for (const auto& piece : reduction.window.shard()) {
     const std::span<const float> sums = reduction.window.sums(piece);
@@ -75,6 +77,24 @@ std::vector<float> expected_values(int workers, int steps) {
       for (int worker = 0; worker < workers; ++worker)
         values[static_cast<std::size_t>(i)] += gradient(number, worker, i);
   return values;
+}
+
+/// What each worker reads of the parameters while they arrive, layer by layer, as forward does.
+std::vector<std::vector<float>> read_as_they_arrive(Reduction& reduction, ThreadPool& pool) {
+  std::vector<std::vector<float>> read(static_cast<std::size_t>(pool.size()), std::vector<float>(kTotal));
+  reduction.reducer->start_publish();
+  pool.run([&](int worker) {
+    for (std::size_t parameter = 1; parameter < kBorders.size(); ++parameter) {
+      reduction.reducer->wait_for(worker, kBorders[parameter]);
+      const std::int64_t first = kBorders[parameter - 1];
+      std::ranges::copy(
+          reduction.window.values().subspan(static_cast<std::size_t>(first),
+                                            static_cast<std::size_t>(kBorders[parameter] - first)),
+          read[static_cast<std::size_t>(worker)].begin() + first);
+    }
+  });
+  reduction.reducer->receive();
+  return read;
 }
 
 void check_training(Mesh& mesh, int threads, const ParameterWindow::Options& options, int steps) {
@@ -98,6 +118,29 @@ TEST_CASE("parameters grow by the plain sum of all gradients, whatever the bucke
       for (const std::int64_t bucket_floats : {1, 1000, 1 << 20})
         check_training(mesh, threads, {.bucket_floats = bucket_floats, .crowded = true}, 3);
   }
+}
+
+TEST_CASE("a worker that waits for a parameter reads what its owner published", "[parallel]") {
+  Communicator& world = test_world();
+  for (const int ranks_per_node : {0, 1, 2})
+    for (const int threads : {1, 2})
+      for (const std::int64_t bucket_floats : {1, 1000, 1 << 20}) {
+        CAPTURE(ranks_per_node, threads, bucket_floats);
+        Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
+        ThreadPool pool(threads, true);
+        Reduction reduction(mesh, pool, kBorders, {.bucket_floats = bucket_floats, .crowded = true});
+        std::ranges::fill(reduction.window.values(), -1.f);
+        reduction.reducer->publish();
+        for (int round = 1; round <= 3; ++round) {
+          reduction.scalars.barrier();  // no rank reads the values any more
+          for (const Range& range : reduction.window.shard())
+            for (std::int64_t i = range.first; i < range.last; ++i)
+              reduction.window.values()[static_cast<std::size_t>(i)] = static_cast<float>(round * 10000 + i);
+          std::vector<float> expected(kTotal);
+          std::iota(expected.begin(), expected.end(), static_cast<float>(round * 10000));
+          for (const std::vector<float>& read : read_as_they_arrive(reduction, pool)) CHECK(read == expected);
+        }
+      }
 }
 
 TEST_CASE("private buffers give the same sums as the shared window", "[parallel]") {
@@ -229,41 +272,43 @@ TEST_CASE("sums survive 200 steps in which every worker dawdles at random", "[pa
 
 namespace {
 
-/// A gradient whose sums over blocks round differently in every order.
-float rough_gradient(int block, std::int64_t index) {
-  return RandomStream(9, "rough", static_cast<std::uint64_t>(block))
+/// A gradient whose sums over virtual workers round differently in every order.
+float rough_gradient(int virtual_worker, std::int64_t index) {
+  return RandomStream(9, "rough", static_cast<std::uint64_t>(virtual_worker))
              .uniform(static_cast<std::uint64_t>(index)) *
-         static_cast<float>(1 + (block * 7 + index) % 11 * 100);
+         static_cast<float>(1 + (virtual_worker * 7 + index) % 11 * 100);
 }
 
-/// The sum over all blocks on one rank of one thread, and on these ranks.
-std::vector<float> exact_sums(Mesh& mesh, int threads, int blocks, const ParameterWindow::Options& options) {
+/// The sum over all virtual workers on one rank of one thread, and on these ranks.
+std::vector<float> exact_sums(Mesh& mesh, int threads, int count, const ParameterWindow::Options& options) {
   ThreadPool pool(threads, true);
   Reduction reduction(mesh, pool, kBorders, options);
-  const VirtualWorkers dealt{.count = blocks, .ranks = mesh.data().size(), .threads = threads, .exact = true};
+  const VirtualWorkers virtual_workers{
+      .count = count, .ranks = mesh.data().size(), .threads = threads, .exact = true};
   const int rank = mesh.data().rank();
   std::vector<SumTree> trees;
   std::vector<int> first_gradients{0};
   for (int worker = 0; worker < threads; ++worker) {
-    trees.push_back(SumTree::of_leaves(blocks, dealt.of_worker(rank, worker)));
+    trees.push_back(SumTree::of_leaves(count, virtual_workers.of_worker(rank, worker)));
     first_gradients.push_back(first_gradients.back() + static_cast<int>(trees.back().roots().size()));
   }
   REQUIRE(reduction.window.gradient_count() == first_gradients.back());
   reduction.reducer->begin();
   pool.run([&](int worker) {
     const auto me = static_cast<std::size_t>(worker);
-    const Range mine = dealt.of_worker(rank, worker);
+    const Range mine = virtual_workers.of_worker(rank, worker);
     std::vector<std::vector<float>> rough(static_cast<std::size_t>(mine.count()), std::vector<float>(kTotal));
     std::vector<const float*> inputs;
-    for (const std::vector<float>& block : rough) inputs.push_back(block.data());
+    inputs.reserve(rough.size());
+    for (const std::vector<float>& gradient : rough) inputs.push_back(gradient.data());
     std::vector<float*> roots;
     for (int index = first_gradients[me]; index < first_gradients[me + 1]; ++index)
       roots.push_back(reduction.window.gradients(index).data());
     for (std::size_t parameter = kBorders.size() - 1; parameter > 0; --parameter) {
-      for (std::int64_t block = 0; block < mine.count(); ++block)
+      for (std::int64_t leaf = 0; leaf < mine.count(); ++leaf)
         for (std::int64_t i = kBorders[parameter - 1]; i < kBorders[parameter]; ++i)
-          rough[static_cast<std::size_t>(block)][static_cast<std::size_t>(i)] =
-              rough_gradient(static_cast<int>(mine.first + block), i);
+          rough[static_cast<std::size_t>(leaf)][static_cast<std::size_t>(i)] =
+              rough_gradient(static_cast<int>(mine.first + leaf), i);
       trees[me].sum(inputs, roots, kBorders[parameter - 1], kBorders[parameter]);
       reduction.reducer->ready(worker, kBorders[parameter - 1]);
     }
@@ -282,25 +327,25 @@ TEST_CASE("in exact mode gradients have the same bits on any ranks, threads and 
   Communicator& world = test_world();
   const auto alone = solo();
   Mesh lone(*alone, {});
-  for (const int blocks : {8, 7}) {
-    const std::vector<float> expected = exact_sums(lone, 1, blocks, {.virtual_workers = blocks});
+  for (const int count : {8, 7}) {
+    const std::vector<float> expected = exact_sums(lone, 1, count, {.virtual_workers = count});
     for (const int ranks_per_node : {0, 1, 2, 3}) {
       Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
       for (const int threads : {1, 2, 4})
         for (const std::int64_t bucket_floats : {1, 1000, 1 << 20})
           for (const bool share : {true, false}) {
-            CAPTURE(blocks, ranks_per_node, threads, bucket_floats, share);
-            CHECK(exact_sums(mesh, threads, blocks,
+            CAPTURE(count, ranks_per_node, threads, bucket_floats, share);
+            CHECK(exact_sums(mesh, threads, count,
                              {.bucket_floats = bucket_floats,
                               .share = share,
                               .crowded = true,
-                              .virtual_workers = blocks}) == expected);
+                              .virtual_workers = count}) == expected);
           }
     }
   }
 }
 
-TEST_CASE("a rank's first gradient is as computed wherever the reducer does not say that it was overwritten",
+TEST_CASE("a rank's first gradient is as computed unless the reducer reports it as overwritten",
           "[parallel]") {
   Communicator& world = test_world();
   for (const int ranks_per_node : {0, 1, 2, 3}) {

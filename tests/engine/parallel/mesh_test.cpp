@@ -17,10 +17,11 @@ TEST_CASE("a model group's ranks are consecutive", "[parallel]") {
   }
 }
 
-TEST_CASE("a grid that the ranks do not fill is an error that says what would be right", "[parallel]") {
+TEST_CASE("a mesh that the ranks do not fill is an error that names the right number of ranks",
+          "[parallel]") {
   Communicator& world = test_world();
   try {
-    Mesh(world, {.data = world.size(), .model = 2});
+    [[maybe_unused]] const Mesh mesh(world, {.data = world.size(), .model = 2});
     FAIL("no error");
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::ranks);
@@ -31,7 +32,7 @@ TEST_CASE("a grid that the ranks do not fill is an error that says what would be
   }
 }
 
-TEST_CASE("consecutive ranks count as a node when the user says so", "[parallel]") {
+TEST_CASE("consecutive ranks count as a node when the user asks for that", "[parallel]") {
   Communicator& world = test_world();
   const int per_node = GENERATE(0, 1, 2, 3);
   const Mesh mesh(world, {.data = world.size(), .ranks_per_node = per_node});

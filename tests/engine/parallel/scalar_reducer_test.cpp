@@ -32,7 +32,7 @@ std::vector<double> sums_by_tree(int leaves, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("on one node the numbers of all workers are added along a tree, however many there are",
+TEST_CASE("on one node the values of all workers are added along a tree, for every number of workers",
           "[parallel]") {
   Communicator& world = test_world();
   Mesh mesh(world, {.data = world.size()});
@@ -77,23 +77,24 @@ TEST_CASE("every worker gets the same bits of a sum, whichever nodes there are",
 
 TEST_CASE("in exact mode sums have the same bits on any ranks, threads and nodes", "[parallel]") {
   Communicator& world = test_world();
-  const int blocks = GENERATE(8, 7);
+  const int leaves = GENERATE(8, 7);
   const int ranks_per_node = GENERATE(0, 1, 2, 3);
   const int threads = GENERATE(1, 2, 5);
   const bool share = GENERATE(true, false);
-  CAPTURE(blocks, ranks_per_node, threads, share);
+  CAPTURE(leaves, ranks_per_node, threads, share);
   Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
   ThreadPool pool(threads, true);
-  ScalarReducer node_sum(mesh, pool, share, blocks);
-  const VirtualWorkers dealt{.count = blocks, .ranks = world.size(), .threads = threads, .exact = true};
+  ScalarReducer node_sum(mesh, pool, share, leaves);
+  const VirtualWorkers virtual_workers{
+      .count = leaves, .ranks = world.size(), .threads = threads, .exact = true};
   for (const std::size_t count : {1U, 700U}) {
-    const std::vector<double> expected = sums_by_tree(blocks, count);
+    const std::vector<double> expected = sums_by_tree(leaves, count);
     std::vector<char> right(static_cast<std::size_t>(threads));
     pool.run([&](int worker) {
-      const Range mine = dealt.of_worker(world.rank(), worker);
+      const Range mine = virtual_workers.of_worker(world.rank(), worker);
       std::vector<double> lines, total(count);
-      for (std::int64_t block = mine.first; block < mine.last; ++block)
-        for (std::size_t i = 0; i < count; ++i) lines.push_back(number(static_cast<int>(block), i));
+      for (std::int64_t leaf = mine.first; leaf < mine.last; ++leaf)
+        for (std::size_t i = 0; i < count; ++i) lines.push_back(number(static_cast<int>(leaf), i));
       node_sum.sum(worker, lines, total);
       right[static_cast<std::size_t>(worker)] = total == expected;
     });
@@ -120,13 +121,14 @@ TEST_CASE("300 sums one after another stay apart when every worker dawdles at ra
       const double line = me + round;
       double value = 0;
       node_sum.sum(worker, {&line, 1}, {&value, 1});
-      right[static_cast<std::size_t>(worker)] += value == workers * round + workers * (workers - 1) / 2;
+      const int sum = workers * round + workers * (workers - 1) / 2;
+      right[static_cast<std::size_t>(worker)] += value == sum;
     }
   });
   CHECK(right == std::vector<int>(kThreads, 300));
 }
 
-TEST_CASE("a worker that fails releases those of its rank that wait for its numbers", "[parallel]") {
+TEST_CASE("a worker that fails releases the workers of its rank that wait for its values", "[parallel]") {
   const auto alone = solo();
   Mesh mesh(*alone, {});
   ThreadPool pool(2, true);

@@ -12,7 +12,7 @@ namespace trainer {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr int kNobody = -1;
+constexpr int kNoRank = -1;
 
 }  // namespace
 
@@ -43,9 +43,9 @@ TEST_CASE("no rank resumes before all are done", "[parallel]") {
   CHECK(std::chrono::steady_clock::now() - begun >= 90ms);
 }
 
-TEST_CASE("what a rank's work throws is thrown on that rank", "[parallel]") {
+TEST_CASE("an exception of a rank's work is thrown on that rank", "[parallel]") {
   Communicator& world = test_world();
-  const int who = GENERATE(kNobody, 0);
+  const int who = GENERATE(kNoRank, 0);
   const auto work = [&] {
     if (world.rank() == who) throw std::runtime_error("no disk");
   };
@@ -55,7 +55,7 @@ TEST_CASE("what a rank's work throws is thrown on that rank", "[parallel]") {
     CHECK_NOTHROW(with_disk(world, "a test", true, work));
 }
 
-TEST_CASE("a group knows what its ranks are called among all", "[parallel]") {
+TEST_CASE("a group knows the world ranks of its ranks", "[parallel]") {
   Communicator& world = test_world();
   const auto group = world.split(world.rank() % 2, -world.rank());
   CHECK(group->world_rank(group->rank()) == world.rank());

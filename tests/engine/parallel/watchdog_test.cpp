@@ -76,13 +76,14 @@ TEST_CASE("a rank that does not answer while a disk works is reported as soon as
   CHECK(watched.next_bark() == "error: rank 1 on a has waited 0.1 s for messages, before the first step");
 }
 
-TEST_CASE("a disk that moves may take its time; one that stands still has ten times as long", "[watchdog]") {
+TEST_CASE("a disk with progress has no limit; one without progress has ten times the patience",
+          "[watchdog]") {
   Watched watched(0.05);
   Heartbeat::DiskWork work(watched.heartbeat, "the checkpoint");
   work.of_rank(2);
   for (int i = 0; i < 90; ++i) {
     const Heartbeat::Waiting waiting(watched.heartbeat, "messages");
-    if (i % 10 == 0) work.has_moved();
+    if (i % 10 == 0) work.add_progress();
     std::this_thread::sleep_for(10ms);
   }
   CHECK(watched.barked().empty());

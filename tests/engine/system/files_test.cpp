@@ -37,7 +37,7 @@ std::ptrdiff_t files_in(const std::filesystem::path& folder) {
 
 }  // namespace
 
-TEST_CASE("what was written is read back and nothing else is left", "[core]") {
+TEST_CASE("a written file is read back and no other file is left", "[core]") {
   const TemporaryFolder folder;
   write_file(folder.path() / "a", "first");
   write_file(folder.path() / "a", "second");

@@ -9,7 +9,7 @@
 
 namespace trainer {
 
-TEST_CASE("one who is asked to stop once more, when all is done, ends as it would have", "[core]") {
+TEST_CASE("a stop signal after the end of a run does not change its exit code", "[core]") {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
@@ -17,7 +17,7 @@ TEST_CASE("one who is asked to stop once more, when all is done, ends as it woul
       StopSignals signals(true);
       ::raise(SIGUSR1);
       ::raise(SIGUSR1);
-      if (!StopSignals::asked()) ::_exit(1);
+      if (!StopSignals::received()) ::_exit(1);
     }
     ::raise(SIGUSR1);
     ::_exit(130);
@@ -28,16 +28,16 @@ TEST_CASE("one who is asked to stop once more, when all is done, ends as it woul
   CHECK(WEXITSTATUS(status) == 130);
 }
 
-TEST_CASE("one who is asked to stop while MPI begins hears of it afterwards", "[core]") {
+TEST_CASE("a stop signal during MPI_Init is reported afterwards", "[core]") {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
     std::optional<HeldStop> held(std::in_place);
     ::raise(SIGUSR1);
     StopSignals signals(true);
-    const bool early = StopSignals::asked();
+    const bool early = StopSignals::received();
     held.reset();
-    ::_exit(!early && StopSignals::asked() ? 130 : 1);
+    ::_exit(!early && StopSignals::received() ? 130 : 1);
   }
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);

@@ -18,7 +18,7 @@ TEST_CASE("every worker runs the work once a run", "[core]") {
   for (const int count : calls) CHECK(count == 100);
 }
 
-TEST_CASE("behind a barrier every worker sees what the others wrote before it", "[core]") {
+TEST_CASE("after a barrier every worker sees the earlier writes of the others", "[core]") {
   ThreadPool pool(3, true);
   std::vector<int> slots(3);
   std::atomic<int> wrong = 0;

@@ -17,7 +17,7 @@ def named():
     named_layer('softplus', 'softplus', nn.Softplus, (3, 7))
     named_layer('elu', 'elu: 0.7', lambda: nn.ELU(0.7), (3, 7))
     named_layer('prelu', 'prelu', lambda: nn.PReLU(3), (2, 3, 4, 5), {'': 'prelu1'})
-    named_layer('prelu_one', 'prelu: {slopes: one}', nn.PReLU, (4, 6), {'': 'prelu1'})
+    named_layer('prelu_one', 'prelu: {shared: true}', nn.PReLU, (4, 6), {'': 'prelu1'})
 
 
 def gelu():

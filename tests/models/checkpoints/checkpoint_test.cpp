@@ -21,6 +21,7 @@ Checkpoint checkpoint(std::int64_t step, float number) {
 
 std::vector<NamedView> views(const std::vector<NamedTensor>& tensors) {
   std::vector<NamedView> views;
+  views.reserve(tensors.size());
   for (const NamedTensor& tensor : tensors)
     views.push_back({tensor.name, ConstTensor(tensor.values.data(), tensor.shape)});
   return views;
@@ -68,12 +69,12 @@ TEST_CASE("last and best are relative links to whole checkpoints; the newest and
   CHECK(checkpoints.last() == path / "step-30");
 }
 
-TEST_CASE("what an interrupted save left behind is removed by the next run", "[training]") {
+TEST_CASE("the files of an interrupted save are removed by the next run", "[training]") {
   const TemporaryFolder folder;
   fs::create_directories(folder.path() / "step-5.123.partial");
   std::ofstream(folder.path() / "step-5.123.partial" / "model.safetensors") << "half";
   CheckpointFolder checkpoints(folder.path());
-  checkpoints.go_on(0, 0);
+  checkpoints.resume(0, 0);
   CHECK(fs::is_empty(folder.path()));
 }
 
@@ -84,12 +85,12 @@ TEST_CASE("a checkpoint that was being replaced when the process was killed gets
   save(checkpoints, checkpoint(5, 1), false);
   fs::rename(folder.path() / "step-5", folder.path() / "step-5.partial");
   fs::create_directory(folder.path() / "step-5.123-4.partial");
-  put_back_replaced(folder.path());
+  restore_replaced(folder.path());
   CHECK(number_in(folder.path() / "last") == 1);
   fs::create_directory(folder.path() / "step-5.partial");
-  put_back_replaced(folder.path());
+  restore_replaced(folder.path());
   CHECK(number_in(folder.path() / "last") == 1);
-  put_back_replaced(folder.path() / "missing");
+  restore_replaced(folder.path() / "missing");
 }
 
 TEST_CASE("a copy that was made with links followed resumes, and has links again", "[training]") {
@@ -117,7 +118,7 @@ TEST_CASE("a copy that was made with links followed resumes, and has links again
     fs::remove_all(folder.path() / "best");
     fs::create_directory_symlink("step-10", folder.path() / "best");
   }
-  copied.go_on(20, 10);
+  copied.resume(20, 10);
   CHECK(fs::read_symlink(folder.path() / "last") == "step-20");
   CHECK(fs::read_symlink(folder.path() / "best") == "step-10");
   for (const int step : {30, 40, 50}) save(copied, checkpoint(step, static_cast<float>(step)), step == 50);
@@ -135,7 +136,7 @@ TEST_CASE("a copy's checkpoint that is nowhere else stays when the run goes back
   for (const char* link : {"last", "best"}) copy_behind(folder.path() / link);
   fs::remove_all(folder.path() / "step-20");
   CheckpointFolder copied(folder.path());
-  copied.go_on(10, 10);
+  copied.resume(10, 10);
   CHECK(fs::read_symlink(folder.path() / "last") == "step-10");
   CHECK(fs::read_symlink(folder.path() / "best") == "step-10");
   CHECK(read_checkpoint(folder.path() / "step-20").model.at(0).values.at(0) == 2);
@@ -151,7 +152,7 @@ TEST_CASE(
   const fs::path link = folder.path() / GENERATE("last", "best");
   fs::remove(link);
   fs::copy(other.path() / "step-10", link);
-  CHECK_THROWS_WITH(CheckpointFolder(folder.path()).go_on(10, 10),
+  CHECK_THROWS_WITH(CheckpointFolder(folder.path()).resume(10, 10),
                     Catch::Contains(link.string() + " is another checkpoint than the step-10 beside it"));
   CHECK(number_in(link) == 2);
   CHECK(number_in(folder.path() / "step-10") == 1);
@@ -168,20 +169,20 @@ TEST_CASE("a damaged directory in a link's place is reported with what is right,
   const std::string right = "rm -r " + link.string() + ", and the newest checkpoint beside it is used";
   CHECK_THROWS_WITH(read_checkpoint(link), Catch::Contains("is damaged") && Catch::Contains(right));
   CheckpointFolder copied(folder.path());
-  CHECK_THROWS_WITH(copied.go_on(20, 20), Catch::Contains("is damaged") && Catch::Contains(right));
+  CHECK_THROWS_WITH(copied.resume(20, 20), Catch::Contains("is damaged") && Catch::Contains(right));
   fs::remove_all(link);
   CHECK(read_checkpoint(newest_checkpoint(folder.path())).state.step == 20);
-  copied.go_on(20, 20);
+  copied.resume(20, 20);
   CHECK(fs::read_symlink(link) == "step-20");
 }
 
-TEST_CASE("a run that goes back leaves later checkpoints until it comes to them again", "[training]") {
+TEST_CASE("a run that goes back keeps later checkpoints until it reaches them again", "[training]") {
   const TemporaryFolder folder;
   CheckpointFolder checkpoints(folder.path(), 3);
   for (const int step : {10, 20, 30})
     save(checkpoints, checkpoint(step, static_cast<float>(step)), step == 30);
   CheckpointFolder again(folder.path(), 3);
-  again.go_on(10, 10);
+  again.resume(10, 10);
   CHECK(fs::read_symlink(folder.path() / "last") == "step-10");
   CHECK(fs::read_symlink(folder.path() / "best") == "step-10");
   CHECK(number_in(folder.path() / "step-30") == 30);

@@ -82,9 +82,9 @@ TEST_CASE("a directory in which a process was killed before its run began is tak
   fs::create_directory(path);
   for (const char* name : {"command.txt", "environment.json", "config.yaml.123-0.partial"})
     std::ofstream(path / name) << "half";
-  CHECK(code_of({.out = path}) == ExitCode::usage);  // somebody else's, without a lock
+  CHECK(code_of({.out = path}) == ExitCode::usage);  // without a lock it is no run directory
   std::ofstream(path / "lock").close();
-  SECTION("and nobody is at it") {
+  SECTION("and no process holds its lock") {
     CHECK(code_of({.out = path}) == ExitCode::ok);
     CHECK(lines_of(path / "command.txt") == std::vector<std::string>{kDescription.command});
     CHECK_FALSE(fs::exists(path / "config.yaml.123-0.partial"));
@@ -160,7 +160,7 @@ TEST_CASE("a link that lies where a file would go is not followed", "[training]"
   CHECK(lines_of(folder.path() / "precious") == std::vector<std::string>{"mine"});
 }
 
-TEST_CASE("a file that is gone on with loses the lines that do not stay, empty ones too", "[training]") {
+TEST_CASE("a resumed file loses rejected and empty lines", "[training]") {
   const TemporaryFolder folder;
   const std::string text =
       GENERATE(as<std::string>{}, "", "\n", "\n\n", "\ncut\n\n", "cut\n", "\ncu", "kept\n\n");

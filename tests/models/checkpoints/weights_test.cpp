@@ -18,14 +18,15 @@ void declare_shard(NetworkPlan& plan) {
   plan.parameter({.name = "weight",
                   .shape = {2, 2},
                   .layout = FileLayout::dense,
-                  .cut_axis = 1,
-                  .cut_first = 1,
+                  .shard_axis = 1,
+                  .shard_first = 1,
                   .whole = Shape{2, 3}});
   plan.state({.name = "running_mean", .shape = {2}});
 }
 
 std::string write(const TemporaryFolder& folder, const std::vector<NamedTensor>& tensors) {
   std::vector<NamedView> views;
+  views.reserve(tensors.size());
   for (const NamedTensor& tensor : tensors)
     views.push_back({tensor.name, ConstTensor(tensor.values.data(), tensor.shape)});
   const auto path = folder.path() / "weights.safetensors";

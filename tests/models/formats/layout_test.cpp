@@ -20,7 +20,7 @@ TEST_CASE("convolution weights lie (out, in, kernel_h, kernel_w) in files", "[ex
         std::vector<float>{0, 100, 10, 110, 1, 101, 11, 111});
 }
 
-TEST_CASE("what goes to a file comes back as it was", "[export]") {
+TEST_CASE("written values are read back unchanged", "[export]") {
   const auto [layout, shape] =
       GENERATE(table<FileLayout, Shape>({{FileLayout::as_in_memory, Shape{7}},
                                          {FileLayout::dense, Shape{5, 3}},

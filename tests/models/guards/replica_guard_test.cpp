@@ -14,8 +14,7 @@ namespace {
 
 void flip(float& number) { number = std::bit_cast<float>(std::bit_cast<std::uint32_t>(number) ^ 1u << 12); }
 
-/// Parameters on every node of one rank, or in every column, and what a guard that compares every second step
-/// says of them.
+/// Parameters on every node of one rank, or in every column, under a guard that compares every second step.
 struct Guarded {
   Guarded(int data, int model, int ranks_per_node)
       : mesh(test_world(), {.data = data, .model = model, .ranks_per_node = ranks_per_node}) {
@@ -24,8 +23,8 @@ struct Guarded {
     plan.parameter({.name = "weight", .shape = {100, 50}});
     plan.parameter({.name = "bias",
                     .shape = {10},
-                    .cut_axis = 0,
-                    .cut_first = 10 * mesh.model().rank(),
+                    .shard_axis = 0,
+                    .shard_first = 10 * mesh.model().rank(),
                     .whole = Shape{10 * model}});
     plan.state({.name = "running_mean", .shape = {20}});
     states.assign(static_cast<std::size_t>(plan.state_end()), 1.f);
@@ -42,7 +41,7 @@ struct Guarded {
     guard.emplace(plan, states, mesh, *window, 2);
   }
 
-  /// What this rank learns in two steps in which nothing is updated; empty when all is well.
+  /// The error of this rank in two steps without an update; empty: none.
   std::string in_two_steps() {
     try {
       for (int step = 0; step < 2; ++step) {
@@ -79,7 +78,7 @@ TEST_CASE("equal replicas on nodes and in columns are fine, step after step", "[
   }
 }
 
-TEST_CASE("a bit that flips in what came from another node is found before it is overwritten",
+TEST_CASE("a bit that flips in a replica of another node's values is found before it is overwritten",
           "[training][2+ ranks]") {
   Guarded guarded(ranks(), 1, 1);
   REQUIRE(guarded.in_two_steps().empty());
@@ -102,7 +101,7 @@ TEST_CASE("what differs between model columns is named on rank 0, with ranks and
   if (test_world().rank() > 0) return;
   CHECK_THAT(error, Catch::StartsWith("error: dense1.weight is not the same for rank 0 on ") &&
                         Catch::Contains(" and rank " + std::to_string(ranks() - 1) + " on ") &&
-                        Catch::Contains("all were equal after step 2, no more after step 4"));
+                        Catch::Contains("all were equal after step 2, but not after step 4"));
 }
 
 TEST_CASE("a layer's state that differs on one rank is named", "[training][2+ ranks]") {

@@ -61,10 +61,10 @@ TEST_CASE("a sample that is missing, comes twice or in place of another is notic
   }
 }
 
-TEST_CASE("what several ranks used is added up exactly", "[training]") {
+TEST_CASE("the ledgers of several ranks are added exactly", "[training]") {
   BatchOrder order({.samples = 1000, .batch = 100});
   SampleLedger mine = ledger_of(order, 0, 10), other(1);
-  // The other rank's part arrives through agree().
+  // The other rank's part arrives through preflight_check().
   std::vector<double> totals_of_other;
   mine.begin(0);
   other.begin(0);

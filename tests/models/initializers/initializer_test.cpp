@@ -94,8 +94,8 @@ TEST_CASE("a shard begins with its part of the whole", "[initializers]") {
   for (const int axis : {0, 1}) {
     Parameter shard = weight();
     shard.whole = shard.shape;
-    shard.cut_axis = axis;
-    shard.cut_first = 7;
+    shard.shard_axis = axis;
+    shard.shard_first = 7;
     shard.shape = axis == 0 ? Shape{11, 60} : Shape{40, 11};
     const auto part = Initialized(init, {shard}).values;
     std::vector<float> expected;

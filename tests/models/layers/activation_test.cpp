@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/config/registry.h"
 #include "tests/support/layer_check.h"
 
 namespace trainer {
@@ -14,7 +15,7 @@ TEST_CASE("activations pass the gradient check, alone and over the memory of ano
   check_gradients("dense: 5, " + layer + ", dense: 3", {4}, {.rows = 4, .workers = 2});
 }
 
-TEST_CASE("gelu and its kin pass the gradient check where they are fused, with and without bias",
+TEST_CASE("gelu and similar functions pass the gradient check when fused, with and without bias",
           "[layers]") {
   const std::string function = GENERATE("gelu", "silu", "softplus", "elu");
   const std::string bias = GENERATE("true", "false");
@@ -40,9 +41,21 @@ TEST_CASE("a NaN passes through activations", "[layers]") {
   CHECK(std::isnan(harness.forward(std::vector<float>{std::numeric_limits<float>::quiet_NaN(), 1})[0]));
 }
 
-TEST_CASE("leaky_relu takes no negative factor, and names the key that was called slope", "[layers]") {
+TEST_CASE("leaky_relu takes no negative factor", "[layers]") {
   CHECK_THROWS_WITH(layer_list("leaky_relu: -0.1"), Catch::Contains("negative_slope"));
-  CHECK_THROWS_WITH(layer_list("leaky_relu: {slope: 0.1}"), Catch::Contains("negative_slope"));
+}
+
+TEST_CASE("a former key of a layer is an error that names its key of today", "[layers]") {
+  int former_keys = 0;
+  for (const auto& [name, layer] : Catalog::all().at("layer").members)
+    for (const Setting& setting : layer.settings) {
+      if (setting.former_name.empty()) continue;
+      ++former_keys;
+      CHECK_THROWS_WITH(
+          layer_list(name + ": {" + setting.former_name + ": 1}"),
+          Catch::Contains("`" + setting.former_name + "` is now called `" + setting.name + "`"));
+    }
+  CHECK(former_keys >= 3);
 }
 
 }  // namespace

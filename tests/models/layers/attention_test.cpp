@@ -30,7 +30,7 @@ std::vector<float> waves(std::int64_t count) {
   return numbers;
 }
 
-TEST_CASE("what comes later does not change what a causal position gives, over many tiles", "[layers]") {
+TEST_CASE("later positions do not change the output of a causal position, over many tiles", "[layers]") {
   constexpr std::int64_t kLength = 150, kWidth = 4;
   LayerHarness harness("attention: {heads: 2, causal: true, rotary: true}", {kLength, kWidth}, {.rows = 1});
   std::vector<float> x = waves(kLength * kWidth);
@@ -65,7 +65,7 @@ TEST_CASE("the memory of attention grows with the length of its sequences, not w
   CHECK(10 * (floats(8192) - floats(4096)) < 41 * (floats(2048) - floats(1024)));
 }
 
-TEST_CASE("attention that does not fit says why", "[layers]") {
+TEST_CASE("attention that does not fit is an error that names the reason", "[layers]") {
   CHECK_THROWS_WITH(LayerHarness("attention: 3", {5, 4}, {}), Catch::Contains("3 heads do not divide 4"));
   CHECK_THROWS_WITH(LayerHarness("attention: {heads: 2, rotary: true}", {5, 6}, {}),
                     Catch::Contains("heads of even size"));

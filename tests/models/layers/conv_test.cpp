@@ -17,7 +17,7 @@ TEST_CASE("a worker without images leaves zeros as its gradient", "[layers]") {
   check_gradients("conv: {filters: 3, kernel: 3}", {4, 4, 2}, {.rows = 1, .workers = 2});
 }
 
-TEST_CASE("a convolution that does not fit says which, its kernel and its input", "[layers]") {
+TEST_CASE("a convolution that does not fit is an error with its name, kernel and input", "[layers]") {
   const auto build = [](const std::string& yaml, const Shape& sample) { LayerHarness(yaml, sample, {}); };
   CHECK_THROWS_WITH(build("relu, conv: {filters: 4, kernel: 7}", {4, 6, 32}),
                     Catch::Contains("conv1 does not fit: kernel 7x7, input 32x4x6"));
@@ -33,8 +33,8 @@ TEST_CASE("a convolution that does not fit says which, its kernel and its input"
 
 TEST_CASE("the error of a layer that does not fit shows the way to it", "[layers]") {
   try {
-    LayerHarness("conv: {filters: 8, kernel: 3}, max_pool: 2, conv: {filters: 4, kernel: 7}", {10, 10, 1},
-                 {});
+    const LayerHarness harness("conv: {filters: 8, kernel: 3}, max_pool: 2, conv: {filters: 4, kernel: 7}",
+                               {10, 10, 1}, {});
     FAIL("the layer fits");
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::usage);

@@ -18,7 +18,7 @@ TEST_CASE("conv_transpose undoes the shape of a convolution with the same settin
   CHECK(harness.output() == Shape{7, 9, 3});
 }
 
-TEST_CASE("conv_transpose refuses what has no output", "[layers]") {
+TEST_CASE("conv_transpose refuses settings without an output", "[layers]") {
   CHECK_THROWS_WITH(LayerHarness("conv_transpose: {filters: 1, kernel: 1, pad: 2}", {3, 3, 1}, {}),
                     Catch::Contains("padding"));
   CHECK_THROWS_WITH(LayerHarness("conv_transpose: {filters: 1, kernel: 1, extra: 1}", {3, 3, 1}, {}),

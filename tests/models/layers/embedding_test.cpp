@@ -47,10 +47,10 @@ class Callback final : public GradientSink {
 
 TEST_CASE("gradients are reported as final only when every use of a tied weight has given its part",
           "[layers]") {
-  const int exact_blocks = GENERATE(0, 4);
+  const int exact_virtual_workers = GENERATE(0, 4);
   LayerHarness harness(
       "embedding: {units: 3, vocabulary: 5, name: tokens}, dense: 3, dense: {units: 5, tie: tokens}", {4},
-      {.rows = 3, .exact_blocks = exact_blocks});
+      {.rows = 3, .exact_virtual_workers = exact_virtual_workers});
   harness.forward(kTokens);
   std::vector<std::pair<std::int64_t, std::vector<std::vector<float>>>> reports;
   const auto gradients = [&] {
@@ -88,7 +88,7 @@ TEST_CASE("a token outside of the vocabulary is an error, not a read beyond the 
 
 TEST_CASE("a tie that fits nothing is an error of the file", "[layers]") {
   const auto built = [](const std::string& yaml) { LayerHarness(yaml, {4}, {}); };
-  CHECK_THROWS_WITH(built("dense: 3, dense: {units: 4, tie: nobody}"),
+  CHECK_THROWS_WITH(built("dense: 3, dense: {units: 4, tie: missing}"),
                     Catch::Contains("no layer before this one"));
   CHECK_THROWS_WITH(built("dense: {units: 3, name: code}, dense: {units: 5, tie: code}"),
                     Catch::Contains("5 units from 3 inputs, but code.weight is 4x3"));
@@ -98,7 +98,7 @@ TEST_CASE("a tie that fits nothing is an error of the file", "[layers]") {
 
 TEST_CASE("expand gives a multiple of the inputs", "[layers]") {
   CHECK(LayerHarness("dense: {expand: 4}", {2, 3}, {}).output() == Shape{2, 12});
-  CHECK_THROWS_WITH(layer_list("dense: {expand: 4, units: 3}"), Catch::Contains("one thing in two ways"));
+  CHECK_THROWS_WITH(layer_list("dense: {expand: 4, units: 3}"), Catch::Contains("exclude each other"));
   CHECK_THROWS_WITH(layer_list("dense: {bias: false}"), Catch::Contains("units"));
 }
 

@@ -1,4 +1,4 @@
-// In exact mode no layer's bits depend on how the blocks of a batch are distributed to workers.
+// In exact mode no layer's bits depend on how virtual workers are distributed to workers.
 #include <catch2/catch.hpp>
 #include <map>
 #include <string>
@@ -74,7 +74,7 @@ const std::multimap<std::string, Example> kExamples{
     {"permute", {"dense: 5, permute: [2, 1]", {7, 3}}},
     {"positions", {"dense: 5, positions", {7, 3}}},
     {"prelu", {"prelu", {4, 3, 5}}},
-    {"prelu", {"prelu: {slopes: one}", {21}}},
+    {"prelu", {"prelu: {shared: true}", {21}}},
     {"reshape", {"dense: 24, reshape: [2, 3, 4]", {7}}},
     {"residual", {"residual: {body: [dense: 12, tanh], drop: 0.5}", {12}}},
     {"silu", {"silu", {21}}},
@@ -84,7 +84,7 @@ const std::multimap<std::string, Example> kExamples{
 
 }  // namespace
 
-TEST_CASE("in exact mode any deal of a batch's blocks to workers gives a layer the same bits", "[layers]") {
+TEST_CASE("in exact mode any distribution of virtual workers gives a layer the same bits", "[layers]") {
   for (const auto& [name, example] : kExamples)
     check_exactness(example.layers, example.sample, example.vocabulary);
 }

@@ -16,7 +16,7 @@ TEST_CASE("flatten of one channel moves nothing", "[layers]") {
   CHECK(harness.forward(std::vector<float>{1, 2, 3, 4}) == std::vector<float>{1, 2, 3, 4});
 }
 
-TEST_CASE("flatten passes the gradient check wherever it stands", "[layers]") {
+TEST_CASE("flatten passes the gradient check at every place of a network", "[layers]") {
   check_gradients("flatten", {2, 3, 2}, {.rows = 3, .workers = 2});
   check_gradients("flatten", {2, 3, 1});
   check_gradients("relu, flatten", {2, 3, 1});

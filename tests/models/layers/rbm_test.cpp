@@ -10,7 +10,7 @@ constexpr std::int64_t kRows = 5, kVisible = 4, kHidden = 3;
 
 float sigmoid(double x) { return static_cast<float>(1 / (1 + std::exp(-x))); }
 
-/// Loops over what the layer is said to compute, with the random numbers that it is said to use.
+/// The layer's definition in plain loops, with the layer's own random numbers.
 struct Machine {
   std::vector<float> weight, bias, visible_bias;  // weight is (visible, hidden)
 
@@ -36,7 +36,7 @@ struct Machine {
 
 }  // namespace
 
-TEST_CASE("an rbm's gradient is what it imagines less what it sees, in the mean", "[rbm]") {
+TEST_CASE("an rbm's gradient is the mean of its negative phase minus that of its positive phase", "[rbm]") {
   const std::uint64_t steps = GENERATE(1u, 3u);
   LayerHarness harness("rbm: {units: 3, steps: " + std::to_string(steps) + "}", {kVisible},
                        {.rows = kRows, .workers = 2});

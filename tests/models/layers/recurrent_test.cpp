@@ -110,7 +110,7 @@ TEST_CASE("a NaN spoils what comes after it, and no other sample", "[layers]") {
   for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::isnan(y[i]) == (i >= 2 && i < 6));
 }
 
-TEST_CASE("what is no sequence of vectors does not fit a recurrent layer", "[layers]") {
+TEST_CASE("an input that is no sequence of vectors does not fit a recurrent layer", "[layers]") {
   CHECK_THROWS_WITH(LayerHarness("lstm: 3", {5}, {}), Catch::Contains("a sequence of vectors"));
 }
 

@@ -43,7 +43,7 @@ TEST_CASE("a residual's shortcut may be any layers", "[layers]") {
                     Catch::Contains("its body gives 4x3x3, its shortcut 3x5x6"));
 }
 
-TEST_CASE("what a residual's shortcut learns is called after it", "[layers]") {
+TEST_CASE("the parameters of a residual's shortcut are named after it", "[layers]") {
   LayerHarness harness("residual: {body: " + std::string(kStridedBody) + ", shortcut: conv, name: down}",
                        {5, 6, 3}, {});
   const auto parameters = harness.parameters();

@@ -45,8 +45,8 @@ class Looking final : public GradientSink {
 };
 
 TEST_CASE("gradients are called final from the last to the first, and then they are", "[network]") {
-  const int exact_blocks = GENERATE(0, 8);
-  LayerHarness harness(kNested, {4, 4, 2}, {.exact_blocks = exact_blocks});
+  const int exact_virtual_workers = GENERATE(0, 8);
+  LayerHarness harness(kNested, {4, 4, 2}, {.exact_virtual_workers = exact_virtual_workers});
   harness.forward(numbers(3 * 32));
   Looking looking(harness);
   harness.backward(numbers(9), &looking);
@@ -54,7 +54,7 @@ TEST_CASE("gradients are called final from the last to the first, and then they 
   CHECK(looking.calls() >= 6);
 }
 
-TEST_CASE("gradients do not depend on whether somebody expects that of the input", "[network]") {
+TEST_CASE("parameter gradients do not depend on whether the input's gradient is computed", "[network]") {
   const std::string layers =
       GENERATE(std::string(kNested), "dense: 3, relu, dense: 3", "relu, max_pool: 2, dense: 3",
                "batch_norm, dense: 3", "concat: [[dense: 3], [flatten]]",

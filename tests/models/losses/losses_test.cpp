@@ -59,7 +59,8 @@ TEST_CASE("a NaN or infinity among the outputs reaches the loss", "[losses]") {
   CHECK_FALSE(std::isfinite(loss));
 }
 
-TEST_CASE("the loss of a mixture is what its labels give, in their shares", "[losses]") {
+TEST_CASE("the loss of a mixed row is the sum of the losses of its labels, weighted by their shares",
+          "[losses]") {
   const auto* const name = GENERATE("softmax_cross_entropy", "sigmoid_cross_entropy", "mse");
   const BuiltLoss built(name);
   const Shape shape{2, 3};
@@ -160,7 +161,7 @@ TEST_CASE("ctc finds the derivative of every output, also where a target repeats
   CHECK(std::isnan(built.loss->evaluate({y.data(), shape}, targets, 1, {})));
 }
 
-TEST_CASE("ctc refuses what the outputs cannot spell", "[losses]") {
+TEST_CASE("ctc refuses targets that the outputs cannot spell", "[losses]") {
   const BuiltLoss built("ctc");
   CHECK_THROWS_WITH(built.loss->setup({5, 3}, 3), Catch::Contains("as values"));
   CHECK_THROWS_WITH(built.loss->setup({5, 1}, 0), Catch::Contains("(positions, symbols)"));

@@ -1,4 +1,4 @@
-// mae, r2, log_loss and its kin, f1.
+// mae, r2, log_loss and its variants, f1.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -132,8 +132,9 @@ TEST_CASE("while training auc of many scores is nearly that of their order, of w
   CHECK(BuiltMetric("auc: 0", 1, 0).of(y, targets) == Approx(right / pairs).margin(2e-4));
 }
 
-TEST_CASE("confusion counts who is taken for whom; its number is the mean over classes that are there",
-          "[metrics]") {
+TEST_CASE(
+    "confusion counts true and predicted classes; its value is the mean recall over the classes that occur",
+    "[metrics]") {
   const std::vector<float> y{9, 1, 1, 9, 1, 1, 1, 9, 1, 1, 9, 1, std::nanf(""), 1, 9};
   const std::vector<std::int32_t> labels{0, 1, 1, 1, 0};
   const BuiltMetric built("confusion", 3, 3);

@@ -14,9 +14,10 @@ struct NoSum final : StatisticsReducer {
 TEST_CASE("a network takes as many gradients as its workers' trees have roots, or none", "[network]") {
   const ConfigTree yaml = layer_list("dense: 3");
   Network network(yaml.root().items("layers"), {4},
-                  {.batch = 6, .blocks = {.count = 6, .threads = 2, .exact = true}});
+                  {.batch = 6, .virtual_workers = {.count = 6, .threads = 2, .exact = true}});
   const Arena values(network.plan().parameter_end());
   std::vector<Arena> memory;
+  memory.reserve(5);
   for (int i = 0; i < 5; ++i) memory.emplace_back(network.plan().parameter_end());
   const auto attach = [&](std::size_t count) {
     std::vector<std::span<float>> gradients;
@@ -24,7 +25,7 @@ TEST_CASE("a network takes as many gradients as its workers' trees have roots, o
     NoSum sum;
     network.attach(values.floats(), gradients, sum);
   };
-  // Of 6 blocks the first three are a pair and one, and so are the others: one and a pair.
+  // Of 6 virtual workers, the first three are a pair and a single one, the others a single one and a pair.
   attach(4);
   attach(0);
   CHECK_THROWS_AS(attach(3), std::logic_error);

@@ -16,7 +16,7 @@ TEST_CASE("shards taken from a whole and placed again make it up", "[network]") 
   for (const auto& [first, last] : {std::pair<std::int64_t, std::int64_t>{0, 1}, {1, 3}, {3, shape[axis]}}) {
     std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
     extents[static_cast<std::size_t>(axis)] = last - first;
-    const Parameter shard{.shape = Shape(extents), .cut_axis = axis, .cut_first = first, .whole = shape};
+    const Parameter shard{.shape = Shape(extents), .shard_axis = axis, .shard_first = first, .whole = shape};
     std::vector<float> part(static_cast<std::size_t>(shard.shape.size()));
     take_shard(shard, whole, part);
     CHECK(part.front() == static_cast<float>(axis == 0 ? first * 30 : axis == 1 ? first * 6 : first));

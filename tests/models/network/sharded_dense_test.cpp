@@ -9,7 +9,7 @@
 namespace trainer {
 namespace {
 
-using Along = DenseCut::Along;
+using Along = DenseShard::Along;
 
 /// Adds the same number to x that the other rank would: stands for the exchange behind a cut by inputs.
 class AddParts final : public Layer {
@@ -30,7 +30,7 @@ class AddParts final : public Layer {
 /// A network of one dense layer that may be cut, with the weights of the whole one.
 class CutDense {
  public:
-  CutDense(const std::string& yaml, const Shape& sample, const std::optional<DenseCut>& cut = std::nullopt,
+  CutDense(const std::string& yaml, const Shape& sample, const std::optional<DenseShard>& cut = std::nullopt,
            const std::vector<float>* other_parts = nullptr)
       : tree_(layer_list(yaml)),
         network_(tree_.root().items("layers"), sample,
@@ -73,10 +73,10 @@ class CutDense {
     const bool is_matrix = parameter.shape.rank() == 2;
     const std::int64_t rows = is_matrix ? parameter.shape[0] : 1;
     const std::int64_t columns = is_matrix ? parameter.shape[1] : parameter.shape[0];
-    const bool cuts_rows = is_matrix && parameter.cut_axis == 0;
-    const std::int64_t first_row = cuts_rows ? parameter.cut_first : 0;
+    const bool cuts_rows = is_matrix && parameter.shard_axis == 0;
+    const std::int64_t first_row = cuts_rows ? parameter.shard_first : 0;
     const std::int64_t first_column =
-        !cuts_rows && parameter.cut_axis >= 0 ? parameter.cut_first : std::int64_t{0};
+        !cuts_rows && parameter.shard_axis >= 0 ? parameter.shard_first : std::int64_t{0};
     float* const place = values_.floats().data() + parameter.offset;
     for (std::int64_t row = 0; row < rows; ++row)
       for (std::int64_t column = 0; column < columns; ++column)
@@ -112,7 +112,7 @@ TEST_CASE("a dense layer that is cut along its outputs computes its units of the
   const std::vector<float> x = some_input();
   const std::vector<float> whole = CutDense(kLayer, {kInputs}).forward(x);
   for (const auto& [first, last] : {std::pair<std::int64_t, std::int64_t>{0, 1}, {1, 4}}) {
-    CutDense part(kLayer, {kInputs}, DenseCut{.along = Along::outputs, .first = first, .last = last});
+    CutDense part(kLayer, {kInputs}, DenseShard{.along = Along::outputs, .first = first, .last = last});
     CHECK(relative_difference(part.forward(x), columns(whole, kUnits, first, last)) < 1e-6);
     CHECK(part.plan().parameters()[0].whole_shape() == Shape{kInputs, kUnits});
     CHECK(part.plan().parameters()[1].whole_shape() == Shape{kUnits});
@@ -123,9 +123,9 @@ TEST_CASE("a dense layer that is cut along its outputs computes its units of the
 TEST_CASE("parts of a dense layer that is cut along its inputs add up to the whole", "[layers]") {
   const std::vector<float> x = some_input();
   const std::vector<float> whole = CutDense(kLayer, {kInputs}).forward(x);
-  CutDense second(kLayer, {3}, DenseCut{.along = Along::inputs, .first = 2, .last = 5, .inputs = kInputs});
+  CutDense second(kLayer, {3}, DenseShard{.along = Along::inputs, .first = 2, .last = 5, .inputs = kInputs});
   const std::vector<float> other_parts = second.forward(columns(x, kInputs, 2, 5));
-  CutDense first(kLayer, {2}, DenseCut{.along = Along::inputs, .first = 0, .last = 2, .inputs = kInputs},
+  CutDense first(kLayer, {2}, DenseShard{.along = Along::inputs, .first = 0, .last = 2, .inputs = kInputs},
                  &other_parts);
   CHECK(relative_difference(first.forward(columns(x, kInputs, 0, 2)), whole) < 1e-6);
   CHECK(first.plan().parameters()[0].fan_in == kInputs);

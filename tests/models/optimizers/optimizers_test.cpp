@@ -18,7 +18,7 @@ float after_steps(const BuiltOptimizer& built, int steps, float constant, bool i
   for (std::vector<float>& state : states) segment.states.push_back(state);
   for (int step = 0; step < steps; ++step) {
     gradient[0] = constant;
-    built.optimizer->direct(std::span(&segment, 1), step);
+    built.optimizer->find_directions(std::span(&segment, 1), step);
     segment.value_norm = std::fabs(value[0]);
     segment.direction_norm = std::fabs(gradient[0]);
     built.optimizer->step(std::span(&segment, 1), static_cast<float>(built.optimizer->rate()), step);
@@ -75,7 +75,7 @@ TEST_CASE("optimizers describe themselves in the header's words", "[optimizers]"
 }
 
 TEST_CASE("betas are two values below 1", "[optimizers]") {
-  CHECK_THROWS_WITH(BuiltOptimizer("adam: {betas: [0.9]}"), Catch::Contains("betas are two values"));
+  CHECK_THROWS_WITH(BuiltOptimizer("adam: {betas: [0.9]}"), Catch::Contains("betas expects two values"));
   CHECK_THROWS_WITH(BuiltOptimizer("adam: {betas: [0.9, 1]}"), Catch::Contains("beta"));
   CHECK_THROWS_WITH(BuiltOptimizer("lion: {betas: 0.9}"), Catch::Contains("betas"));
 }

@@ -14,9 +14,11 @@ std::atomic<long> allocations{0};
 }
 
 extern "C" {
+// What glibc calls them. NOLINTBEGIN(bugprone-reserved-identifier)
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t count, std::size_t bytes);
 void* __libc_realloc(void* block, std::size_t bytes);
+// NOLINTEND(bugprone-reserved-identifier)
 
 void* malloc(std::size_t bytes) {
   ++allocations;

@@ -6,7 +6,8 @@
 
 namespace trainer {
 
-TEST_CASE("the area under the curve is the share of pairs in the right order, level ones half", "[metrics]") {
+TEST_CASE("the area under the curve is the share of pairs in the right order; equal pairs count half",
+          "[metrics]") {
   const auto alone = solo();
   // 3 before 1 and -2, 1 level with 1 and before -2, 0 before -2 only.
   CHECK(area_under_curve({{3, 1, 0}, {1, -2}}, *alone) == (2 + 1.5 + 1) / 6);

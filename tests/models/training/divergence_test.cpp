@@ -13,7 +13,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 int ranks() { return test_world().size(); }
 bool is_last() { return test_world().rank() == ranks() - 1; }
 
-/// What all ranks learn when the last one has such a loss, and `worst` in its gradients at `place`.
+/// The message of all ranks if the last one has such a loss, and `worst` in its gradients at `place`.
 std::string message(double own_loss, std::size_t place, float worst) {
   const std::vector<Parameter> parameters{{.name = "a.weight", .shape = {4}},
                                           {.name = "b.weight", .shape = {4}, .offset = 16}};

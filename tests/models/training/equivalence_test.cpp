@@ -10,10 +10,10 @@
 namespace trainer {
 namespace {
 
-/// Fewer units than ranks: some ranks hold nothing of a layer, cut by outputs or by inputs.
+/// Fewer units than ranks: some ranks hold nothing of a layer, sharded along outputs or inputs.
 constexpr const char* kNarrow =
     "[{dense: {units: 2, activation: tanh}}, {dense: {units: 1, bias: false}}, {dense: 3}, {dense: 10}]";
-/// Blocks of units that no number of ranks but one divides, in pairs and behind dropout.
+/// Numbers of units that only one rank divides, in pairs of layers and after dropout.
 constexpr const char* kUneven =
     "[{dense: {units: 90, activation: gelu}}, {dense: {units: 75, activation: tanh}}, {dropout: 0.2}, "
     "{dense: {units: 40}}, relu, {dense: 10}]";
@@ -75,26 +75,26 @@ TEST_CASE("losses and scores of a run with a last batch of 7 do not depend on wh
 
 TEST_CASE("in exact mode losses, scores and weights have the same bits wherever a run is computed",
           "[training]") {
-  const auto [layers, blocks, mixup] = GENERATE(table<std::string, int, double>({{kMlp, 8, 0},
-                                                                                 {kPairs, 8, 0},
-                                                                                 {kNarrow, 8, 0},
-                                                                                 {kUneven, 7, 0},
-                                                                                 {kConvnet, 7, 0.4},
-                                                                                 {kRagged, 7, 0},
-                                                                                 {kGpt, 7, 0},
-                                                                                 {kStreams, 7, 0},
-                                                                                 {kSpoken, 7, 0}}));
-  // 7 blocks of batches of 100 and of 7: uneven ones, and a worker without any.
+  const auto [layers, virtual_workers, mixup] = GENERATE(table<std::string, int, double>({{kMlp, 8, 0},
+                                                                                          {kPairs, 8, 0},
+                                                                                          {kNarrow, 8, 0},
+                                                                                          {kUneven, 7, 0},
+                                                                                          {kConvnet, 7, 0.4},
+                                                                                          {kRagged, 7, 0},
+                                                                                          {kGpt, 7, 0},
+                                                                                          {kStreams, 7, 0},
+                                                                                          {kSpoken, 7, 0}}));
+  // 7 virtual workers of batches of 100 and of 7 rows: uneven ones, and a worker without any.
   const std::string settings =
       std::string(takes_tokens(layers) ? kAdam : kSgd) +
-      ", epochs: 1, clip_norm: 0.5, exact: true, virtual_workers: " + std::to_string(blocks);
+      ", epochs: 1, clip_norm: 0.5, exact: true, virtual_workers: " + std::to_string(virtual_workers);
   const auto alone = solo();
   const Run reference = train(*alone, {}, {layers, settings, "", mixup});
   std::vector<Placement> all = placements(test_world().size());
   all.push_back({.data = test_world().size(), .threads = 5});
   if (test_world().size() == 4) all.push_back({.data = 2, .model = 2, .ranks_per_node = 1, .share = false});
   for (std::size_t i = 0; i < all.size(); ++i) {
-    // Neither does a look at what others compute, at a whole batch or at the last.
+    // Neither does a crosscheck, of a whole batch or of the last one.
     const std::string crosscheck = layers == kStreams ? "" : ", crosscheck: " + std::to_string(2 + i % 2);
     const Placement& placement = all[i];
     const Run run = train(test_world(), placement, {layers, settings + crosscheck, "", mixup});
@@ -105,7 +105,7 @@ TEST_CASE("in exact mode losses, scores and weights have the same bits wherever 
   }
 }
 
-TEST_CASE("in exact mode what scales by norms, clips, averages or adds up parts has the same bits everywhere",
+TEST_CASE("in exact mode norms, clipping, averages and micro-batches have the same bits on every placement",
           "[training]") {
   const std::string settings =
       GENERATE("optimizer: {lars: {lr: 2, weight_decay: 0.01}}, clip_value: 0.01, clip_norm: 0.05",
@@ -128,7 +128,8 @@ TEST_CASE("in exact mode what scales by norms, clips, averages or adds up parts 
 }
 
 TEST_CASE(
-    "in exact mode more data ranks than blocks, or modelpar where it was given up, are errors of their keys",
+    "in exact mode more data ranks than virtual workers, or modelpar where it was given up, are errors of "
+    "their keys",
     "[training][2+ ranks]") {
   const int ranks = test_world().size();
   const auto error = [&](const Placement& placement, const std::string& settings) {

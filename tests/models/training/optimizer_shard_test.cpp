@@ -33,11 +33,11 @@ class Updated {
     std::vector<std::string> states = built_.optimizer->states();
     owned_.emplace(plan_, *window_, pool_,
                    OptimizerShard::Options{
-                       .states = states.size(), .initial = built_.optimizer->initial(), .average = average});
+                       .states = states.size(), .initial = built_.optimizer->initial(), .ema = average});
     for (std::size_t i = 0; i < window_->values().size(); ++i)
       window_->values()[i] = 1 + static_cast<float>(i % 7);
     if (average > 0) {
-      owned_->begin_average();
+      owned_->begin_ema();
       states.push_back("average");
     }
     owned_->guard({.parameters = plan_.parameters(), .states = states, .place = "rank 0"});
@@ -48,7 +48,7 @@ class Updated {
   void step() {
     std::ranges::fill(window_->gradients(0), 0.25f);
     if (built_.optimizer->requires_norms()) {
-      owned_->direct(*built_.optimizer, steps_);
+      owned_->find_directions(*built_.optimizer, steps_);
       owned_->set_norms([](int) { return std::pair{1.0, 1.0}; });
     }
     owned_->update(*built_.optimizer, 0.01f, steps_++);
@@ -123,7 +123,7 @@ TEST_CASE("the largest gradient is that of parameters that learn", "[training]")
   CHECK(updated.largest_gradient() == 0.25f);
 }
 
-TEST_CASE("a bit that flips in what is frozen is found within 16 steps", "[training]") {
+TEST_CASE("a bit that flips in a frozen parameter is found within 16 steps", "[training]") {
   Updated updated("sgd: {lr: 0.1, momentum: 0.9}", 0);
   for (int step = 0; step < 20; ++step) REQUIRE_NOTHROW(updated.step());
   const std::size_t array = GENERATE(0u, 1u), element = GENERATE(0u, 5000u, 9999u);

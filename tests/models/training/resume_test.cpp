@@ -64,7 +64,7 @@ TEST_CASE("a run that resumes, in the middle of an epoch too, ends with the bits
   }
 }
 
-TEST_CASE("a run that resumes keeps the mean of its weights and what its schedule has seen", "[training]") {
+TEST_CASE("a run that resumes keeps the EMA of its weights and the state of its schedule", "[training]") {
   const std::string settings = std::string(kAdam) +
                                ", ema: 0.9, accumulate: 2, evaluate: {steps: 1}, "
                                "schedule: {plateau: {patience: 1, factor: 0.5, threshold: 0.9}}";
@@ -126,7 +126,7 @@ TEST_CASE(
   const TemporaryFolder folder;
   session(kOutputs)->train(folder.path());
   CHECK(read_checkpoint(folder.path() / "last").state.epoch_sums.metrics.size() == 1 + 3 * kOutputs);
-  CHECK_THROWS_WITH(session(200'000), Catch::Contains("metrics add up 600001 numbers in every step"));
+  CHECK_THROWS_WITH(session(200'000), Catch::Contains("metrics add up 600001 values in every step"));
 }
 
 }  // namespace trainer

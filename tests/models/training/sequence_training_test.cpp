@@ -24,7 +24,7 @@ TEST_CASE("a layer that keeps its state expects samples that follow one another,
                              {.name = "tokens", .train = samples_for(kStreams, 50, 1)});
   };
   CHECK_NOTHROW(build("{streams: true}", ""));
-  CHECK_THROWS_WITH(build("{}", ""), Catch::Contains("samples do not follow one another"));
+  CHECK_THROWS_WITH(build("{}", ""), Catch::Contains("samples are not consecutive"));
   CHECK_THROWS_WITH(build("{streams: true}", ", exact: true, crosscheck: 5"), Catch::Contains("is gone"));
   CHECK_THROWS_WITH(build("{streams: true}", ", accumulate: 2"), Catch::Contains("do not continue"));
 }
@@ -84,8 +84,7 @@ TEST_CASE("more padding behind sequences changes neither losses nor scores", "[t
   for (std::size_t i = 0; i < tight.size(); ++i) CHECK(loose[i] == Approx(tight[i]).epsilon(1e-5));
 }
 
-TEST_CASE("ctc hears the own positions of a sequence alone, also behind layers that leave some of them out",
-          "[training]") {
+TEST_CASE("ctc ignores padding, also after layers that reduce the number of positions", "[training]") {
   const auto alone = solo();
   const auto losses = [&](std::int64_t positions) {
     BuiltSession built(*alone, {kSpoken, "ctc", "batch: 20, steps: 8, " + std::string(kSgd)},

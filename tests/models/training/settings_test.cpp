@@ -36,7 +36,7 @@ TEST_CASE("a cadence is due at its moments and, but for never, at the end", "[tr
   CHECK(Cadence{Kind::minutes, 1, 5}.due(45, 10, 45));
 }
 
-TEST_CASE("a run is as long as its epochs or its steps say", "[training]") {
+TEST_CASE("the length of a run follows from its epochs or its steps", "[training]") {
   CHECK(settings("epochs: 3").total_steps(10) == 30);
   CHECK(settings("steps: 17").total_steps(10) == 17);
   CHECK(settings("epochs: 0").total_steps(10) == 0);
@@ -51,7 +51,7 @@ TEST_CASE("evaluation and checkpoints take a word or a number of steps", "[train
   CHECK(settings("epochs: 1, checkpoint: {minutes: 0.5}").checkpoint.minutes == 0.5);
   CHECK(settings("epochs: 1, checkpoint: {epochs: 3}").checkpoint.count == 3);
   CHECK_THROWS_WITH(settings("epochs: 1, checkpoint: {epochs: 3, minutes: 1}"),
-                    Catch::Contains("two intervals"));
+                    Catch::Contains("takes one interval, got two"));
   const Cadence cadence = settings("epochs: 1, evaluate: {steps: 50}").evaluate;
   CHECK(cadence.kind == Cadence::Kind::steps);
   CHECK(cadence.count == 50);

@@ -48,7 +48,7 @@ TEST_CASE("clip_norm scales the gradient of all ranks down to it, and no shorter
   }
 }
 
-TEST_CASE("clip_value cuts off numbers of the gradient, and clip_norm scales what is left", "[training]") {
+TEST_CASE("clip_value clamps elements of the gradient, and then clip_norm scales it", "[training]") {
   constexpr float kLimit = 0.01f;
   const auto alone = solo();
   const auto after = [&](const std::string& more) {
@@ -88,7 +88,7 @@ TEST_CASE("lars and lamb scale by norms of whole parameters, wherever their part
   }
 }
 
-TEST_CASE("a batch that is computed in parts has the losses of one that is not", "[training]") {
+TEST_CASE("a batch in micro-batches has the losses of a whole batch", "[training]") {
   const std::string settings = "optimizer: {sgd: {lr: 0.1, momentum: 0.9}}, epochs: 3, clip_norm: 0.5";
   const auto alone = solo();
   const Run reference = train(*alone, {}, {kMlp, settings});
@@ -102,7 +102,7 @@ TEST_CASE("a batch that is computed in parts has the losses of one that is not",
   }
 }
 
-TEST_CASE("frozen layers stay, others learn as fast as they say, and layers inside as those that hold them",
+TEST_CASE("frozen layers stay, others learn at their own rate, and nested layers at that of their parent",
           "[training]") {
   const std::string optimizer = GENERATE("sgd: {lr: 1}", "adam: {lr: 0.01, weight_decay: 0.1}");
   const auto layers = [](const std::string& first, const std::string& inner, const std::string& last) {
@@ -142,7 +142,7 @@ TEST_CASE("a factor of the learning rate that is none is an error of the layer",
       Catch::Contains("is a factor of the learning rate"));
 }
 
-TEST_CASE("the mean of the weights is what is saved", "[training]") {
+TEST_CASE("the EMA of the weights is saved", "[training]") {
   const auto alone = solo();
   const auto after = [&](int steps, const std::string& more = "") {
     return train(

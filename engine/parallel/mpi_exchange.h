@@ -1,0 +1,116 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/parallel/communicator.h"
+#include "engine/parallel/mpi_progress.h"
+
+namespace trainer {
+
+/// What the messages of a group share.
+struct MpiGroup {
+  MPI_Comm handle = MPI_COMM_NULL;
+  MpiProgress& progress;
+  Heartbeat& heartbeat;
+  bool between_hosts = false;         ///< true if its ranks are on several hosts
+  std::vector<int> world_ranks = {};  ///< by rank of the group
+  int rank = 0;
+  std::int64_t exchanges = 0;  ///< begun so far
+
+  // An exchange of all ranks sends to the next rank first, so that no rank receives from all others at once.
+  int after(int distance) const { return (rank + distance) % size(); }
+  int before(int distance) const { return (rank + size() - distance) % size(); }
+  int size() const { return static_cast<int>(world_ranks.size()); }
+};
+
+/// Messages under way between this rank and others; between hosts they move in the background. All ranks of
+/// the group make their exchanges in the same order.
+///
+/// Between hosts a message travels in chunks below the limit to which MPI sends without asking first: the
+/// receiver's answer would wait behind all that it sends itself, and a link would carry one direction at a
+/// time.
+class MpiExchange final : public Request, private MpiTask {
+ public:
+  /// `what`: a text of static lifetime for the watchdog. `group` outlives this object.
+  explicit MpiExchange(MpiGroup& group, const char* what = "messages of other ranks");
+  ~MpiExchange() override;
+  MpiExchange(const MpiExchange&) = delete;
+  MpiExchange& operator=(const MpiExchange&) = delete;
+
+  /// Announces a message; `values` must stay until the exchange is complete.
+  template <class T>
+  void send(std::span<const T> values, int to) {
+    add(values.data(), nullptr, std::ssize(values), sizeof(T), to);
+  }
+  template <class T>
+  void receive(std::span<T> values, int from) {
+    add(nullptr, values.data(), std::ssize(values), sizeof(T), from);
+  }
+  /// Sends and receives what was announced.
+  void start();
+
+  bool test() override;
+  void wait() override;
+
+ private:
+  struct Message {
+    const std::byte* source;  ///< null: it is received
+    std::byte* target;
+    std::int64_t bytes;
+    int peer;
+    std::int64_t begun = 0;  ///< bytes
+  };
+  void add(const void* source, void* target, std::int64_t count, std::size_t size, int peer);
+  bool advance() noexcept override;
+  /// Sends or receives the next chunk of the message that the request belongs to.
+  int begin_chunk(std::size_t request);
+  Message& message_of(std::size_t request) {
+    return messages_[static_cast<std::size_t>(message_of_[request])];
+  }
+  void abandon() noexcept;
+  bool is_under_way(std::size_t request) const { return requests_[request] != MPI_REQUEST_NULL; }
+
+  const MpiGroup& group_;
+  const char* what_;
+  int tag_;
+  std::vector<Message> messages_;
+  std::vector<MPI_Request> requests_;  ///< a few for each message
+  std::vector<int> message_of_;        ///< by request
+  std::vector<int> finished_;          ///< room for MPI's list
+  std::int64_t chunks_left_ = 0;
+  int error_ = MPI_SUCCESS;
+  std::atomic<bool> complete_{false};
+};
+
+/// Every rank sends each other one its part, and adds what it gets in rank order: the least possible traffic,
+/// and sums that repeat bit for bit.
+class MpiReduceScatter final : public Request {
+ public:
+  /// `slices`: the parts of the buffer, by rank. Takes memory from `spare_buffers` and returns it there, so
+  /// that repeated steps allocate nothing; both outlive this object.
+  MpiReduceScatter(MpiGroup& group, const std::vector<std::span<float>>& slices,
+                   std::vector<std::vector<float>>& spare_buffers);
+  ~MpiReduceScatter() override { spare_buffers_.push_back(std::move(received_)); }
+  MpiReduceScatter(const MpiReduceScatter&) = delete;
+  MpiReduceScatter& operator=(const MpiReduceScatter&) = delete;
+
+  bool test() override;
+  void wait() override;
+
+ private:
+  void add();
+
+  std::vector<std::vector<float>>& spare_buffers_;
+  std::vector<float> received_;
+  MpiExchange exchange_;
+  std::span<float> mine_;
+  std::vector<const float*> sources_;
+  bool summed_ = false;
+};
+
+}  // namespace trainer

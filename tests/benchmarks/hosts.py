@@ -1,0 +1,123 @@
+"""Trains over several hosts with the program, with another build of it, and with PyTorch's DDP over gloo, by turns.
+
+Usage: hosts.py NETLAB TRAINER [--before TRAINER CONFIGS] [--runs N] [--rate R] [--delay D]
+       [--pytorch PROGRAM] [--processor NAME] [--commit NAME] [--hosts N...] [--shares PERCENT...] [--workloads cdh]
+NETLAB makes hosts out of network namespaces of this machine, so root is needed, and all hosts share its cores. Prints
+CSV: medians of the processed images per second, one thread a host, without evaluation. `share` is the percentage
+of a core that each host may use; 100: all hosts share the cores freely. Bound: bytes of gradients and parameters over the rate.
+"""
+import argparse
+import csv
+import datetime
+import json
+import os
+import pathlib
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+
+here = pathlib.Path(__file__).resolve().parent
+root = here.parent.parent
+ADDRESS = '10.77.0.1:29500'
+
+
+@dataclass
+class Workload:
+    name: str
+    config: str          # in the folder of configs
+    letter: str          # of torch_training.py
+    parameters: int
+    steps: int           # the first are not counted
+    overrides: tuple = ()
+
+
+IMAGES = 'data.dataset={synthetic: {shape: [%s], classes: 10, train: 12800, test: 128}}'
+WORKLOADS = [
+    Workload('mnist-small', 'mnist-small.yaml', 'c', 274758, 300, (IMAGES % '1, 28, 28',)),
+    Workload('cifar10-resnet20', 'cifar10-resnet20.yaml', 'd', 270410, 20,
+             (IMAGES % '3, 32, 32', 'data.augment=[]')),
+    Workload('MLP 784, 4 x 4096, 10', str(here / 'mlp-hosts.yaml'), 'h', 53600266, 10, (IMAGES % '1, 28, 28',)),
+]
+
+
+def lab(options, *command):
+    subprocess.run([options.netlab, *command], check=True, stdout=subprocess.DEVNULL)
+
+
+def launch(options, hosts, *command):
+    variables = {name: value for name, value in os.environ.items() if not name.startswith('OPENBLAS_')}
+    variables |= {'GLOO_SOCKET_IFNAME': 'eth0', 'OMP_NUM_THREADS': '1'}
+    done = subprocess.run([options.netlab, 'run', '-n', str(hosts), '-x', 'GLOO_SOCKET_IFNAME', '-x', 'OMP_NUM_THREADS', '--', *command],
+                          env=variables, capture_output=True, text=True, timeout=600)
+    if done.returncode:
+        sys.exit(f'{command}: exit code {done.returncode}\n{done.stdout}{done.stderr}')
+    return done.stdout
+
+
+def speed_of_program(options, trainer, configs, workload, hosts):
+    with tempfile.TemporaryDirectory() as folder:
+        warm_up = max(2, workload.steps // 10)
+        overrides = [part for text in (*workload.overrides, 'train.batch=128', 'train.epochs=~', f'train.steps={workload.steps}', 'train.evaluate=never',
+                                       f'train.log_every={warm_up}') for part in ('-s', text)]
+        launch(options, hosts, trainer, *(['--datapar'] if hosts > 1 else []), str(configs / workload.config), '--threads', '1', '--progress', 'none',
+               '-o', f'{folder}/run', *overrides)
+        lines = [json.loads(line) for line in pathlib.Path(folder, 'run/metrics.jsonl').read_text().splitlines()]
+        lines = [line for line in lines if line.get('split') == 'train' and 'step' in line]
+    first, last = lines[0], lines[-1]
+    return 128 * (last['step'] - first['step']) / (last['time'] - first['time'])
+
+
+def speed_of_pytorch(options, workload, hosts):
+    output = launch(options, hosts, options.pytorch, str(here / 'torch_training.py'), workload.letter, '--join', ADDRESS, '--seconds', '5')
+    return json.loads(re.search(r'^\{.*\}$', output, re.MULTILINE).group())['per_second']
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('netlab')
+    parser.add_argument('trainer', type=os.path.abspath)
+    parser.add_argument('--before', nargs=2, metavar=('TRAINER', 'CONFIGS'), type=os.path.abspath)
+    parser.add_argument('--runs', type=int, default=3)
+    parser.add_argument('--rate', default='1gbit')
+    parser.add_argument('--delay', default='0.1ms')
+    parser.add_argument('--pytorch', default='/usr/bin/python3', help='a Python that has PyTorch')
+    parser.add_argument('--processor', default=platform.processor() or platform.machine())
+    parser.add_argument('--commit', default='-')
+    parser.add_argument('--hosts', type=int, nargs='+', default=[1, 2, 4])
+    parser.add_argument('--shares', type=int, nargs='+', default=[100, 45])
+    parser.add_argument('--workloads', default='cdh')
+    options = parser.parse_args()
+    programs = {'trainer': lambda *run: speed_of_program(options, options.trainer, root / 'configs', *run),
+                'pytorch': lambda *run: speed_of_pytorch(options, *run)}
+    if options.before:
+        before, configs = options.before
+        programs['before'] = lambda *run: speed_of_program(options, before, pathlib.Path(configs), *run)
+    rate = float(options.rate.removesuffix('gbit')) * 1e9 / 8
+    table = csv.writer(sys.stdout)
+    about = {'date': datetime.date.today(), 'processor': options.processor, 'commit': options.commit, 'rate': options.rate,
+             'delay': options.delay}
+    table.writerow([*about, 'workload', 'hosts', 'share', 'bound_ms', *programs, 'ms', 'ratio'])
+    for hosts in options.hosts:
+        for share in options.shares:
+            lab(options, 'up', str(max(hosts, 2)), '--rate', options.rate, '--delay', options.delay, *(['--cpu', str(share)] if share < 100 else []))
+            try:
+                for workload in (workload for workload in WORKLOADS if workload.letter in options.workloads):
+                    speeds = {name: [] for name in programs}
+                    for _ in range(options.runs):
+                        for name, speed in programs.items():
+                            speeds[name].append(speed(workload, hosts))
+                    medians = {name: statistics.median(values) for name, values in speeds.items()}
+                    bound = 2 * (hosts - 1) / hosts * 4 * workload.parameters / rate
+                    table.writerow([*about.values(), workload.name, hosts, share, f'{1000 * bound:.1f}', *(f'{value:.0f}' for value in medians.values()),
+                                    f"{128000 / medians['trainer']:.1f}", f"{medians['trainer'] / medians['pytorch']:.2f}"])
+                    sys.stdout.flush()
+            finally:
+                lab(options, 'down')
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,112 @@
+#include "engine/parallel/mpi_exchange.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "tests/support/mpi_main.h"
+
+namespace trainer {
+namespace {
+
+/// All ranks, as if each were on a host of its own or all on one.
+struct AllRanks {
+  explicit AllRanks(bool between_hosts)
+      : group{.handle = MPI_COMM_NULL,
+              .progress = progress,
+              .heartbeat = test_world().heartbeat(),
+              .between_hosts = between_hosts,
+              .rank = test_world().rank()} {
+    MPI_Comm_dup(MPI_COMM_WORLD, &group.handle);
+    // Ranks of the test's world may have another order.
+    MPI_Comm_rank(group.handle, &group.rank);
+    for (int rank = 0; rank < test_world().size(); ++rank) group.world_ranks.push_back(rank);
+  }
+  ~AllRanks() { MPI_Comm_free(&group.handle); }
+
+  MpiProgress progress;
+  MpiGroup group;
+};
+
+std::vector<std::byte> message(int from, int to, std::size_t bytes, int number) {
+  std::vector<std::byte> text(bytes);
+  for (std::size_t i = 0; i < bytes; ++i)
+    text[i] =
+        static_cast<std::byte>(i * 7 + i / 1000 + static_cast<std::size_t>(from * 31 + to * 5 + number));
+  return text;
+}
+
+/// Messages of one exchange between this rank and all others.
+struct Letters {
+  Letters(MpiGroup& group, std::size_t bytes, int number) : exchange(std::make_unique<MpiExchange>(group)) {
+    for (int distance = 1; distance < group.size(); ++distance) {
+      const int from = group.before(distance), to = group.after(distance);
+      out.push_back(message(group.rank, to, bytes, number));
+      in.emplace_back(bytes);
+      expected.push_back(message(from, group.rank, bytes, number));
+      exchange->receive(std::span(in.back()), from);
+      exchange->send(std::span<const std::byte>(out.back()), to);
+    }
+    exchange->start();
+  }
+  std::vector<std::vector<std::byte>> out, in, expected;
+  std::unique_ptr<MpiExchange> exchange;
+};
+
+}  // namespace
+
+TEST_CASE("messages of any length arrive whole, between hosts and on one", "[parallel]") {
+  AllRanks all(GENERATE(false, true));
+  const std::size_t chunk = 60 << 10;
+  const std::size_t bytes =
+      GENERATE_COPY(std::size_t{0}, std::size_t{1}, chunk - 1, chunk, chunk + 1, 40 * chunk + 3);
+  const Letters letters(all.group, bytes, 0);
+  letters.exchange->wait();
+  CHECK(letters.exchange->test());
+  CHECK(letters.in == letters.expected);
+}
+
+TEST_CASE("exchanges under way at one time do not mix their messages", "[parallel]") {
+  AllRanks all(GENERATE(false, true));
+  std::vector<std::unique_ptr<Letters>> several;
+  for (int number = 0; number < 5; ++number)
+    several.push_back(std::make_unique<Letters>(all.group, 1'000'000 >> (3 * number), number));
+  for (auto letters = several.rbegin(); letters != several.rend(); ++letters) (*letters)->exchange->wait();
+  for (const auto& letters : several) CHECK(letters->in == letters->expected);
+}
+
+TEST_CASE("messages between hosts arrive while the receiver computes", "[parallel]") {
+  using namespace std::chrono_literals;
+  AllRanks all(true);
+  const Letters letters(all.group, 3'000'000, 0);
+  const auto deadline = std::chrono::steady_clock::now() + 20s;
+  // test() makes no call of MPI here: the background thread alone moves the messages.
+  while (!letters.exchange->test() && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(1ms);
+  CHECK(letters.exchange->test());
+  CHECK(letters.in == letters.expected);
+}
+
+TEST_CASE("an exchange that is given up cancels what it expects, and others go through", "[parallel]") {
+  AllRanks all(true);
+  for (int number = 0; number < 3; ++number) {
+    const Letters letters(all.group, 200'000, number);
+    letters.exchange->wait();
+  }
+  std::vector<std::byte> never_sent(100'000, std::byte{7});
+  const auto begun = std::chrono::steady_clock::now();
+  {
+    MpiExchange given_up(all.group);
+    if (all.group.size() > 1) given_up.receive(std::span(never_sent), all.group.before(1));
+    given_up.start();
+  }
+  CHECK(std::chrono::steady_clock::now() - begun < std::chrono::milliseconds(900));
+  CHECK(std::ranges::all_of(never_sent, [](std::byte value) { return value == std::byte{7}; }));
+  const Letters letters(all.group, 200'000, 4);
+  letters.exchange->wait();
+  CHECK(letters.in == letters.expected);
+}
+
+}  // namespace trainer
