@@ -52,7 +52,7 @@ install_packages() {
     apt-get install --yes --no-install-recommends $missing
 }
 
-# set_up FOLDER OPTIONS...: a build folder that has these options, whoever set it up first.
+# set_up FOLDER OPTIONS...: a build folder with these options, also if another program created it.
 set_up() {
   folder=$1
   shift
