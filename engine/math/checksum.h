@@ -9,9 +9,9 @@ namespace trainer {
 /// Takes one addition a vector. The same on all processors of one byte order.
 std::uint64_t checksum(std::span<const float> values);
 
-/// The exclusive or of the words of the floats. Changes if one bit changes; two flips at the same place of
-/// two words cancel.
-std::uint32_t bit_sum(std::span<const float> values);
+/// For each array of `count` floats the exclusive or of its words. Changes if one bit changes; two flips at
+/// the same place of two words cancel.
+void bit_sums(std::int64_t count, std::span<const float* const> arrays, std::span<std::uint32_t> sums);
 
 /// Spreads a change of any bit over all of them; a bijection.
 constexpr std::uint64_t mixed(std::uint64_t bits) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
+
 #include "engine/math/checksum.h"
 
 namespace trainer {
@@ -10,20 +12,30 @@ MemoryGuard::MemoryGuard(std::span<const Segment> segments, Facts facts)
     : segments_(segments),
       facts_(std::move(facts)),
       arrays_(1 + facts_.states.size()),
-      kept_(segments.size() * arrays_) {}
+      kept_(segments.size() * arrays_) {
+  if (arrays_ > kMaxArrays) throw std::logic_error("a segment has more arrays than the memory guard keeps");
+}
 
-std::uint32_t MemoryGuard::checksum_now(std::size_t segment, std::size_t array) const {
-  return bit_sum(array == 0 ? segments_[segment].values : segments_[segment].states[array - 1]);
+MemoryGuard::Sums MemoryGuard::sums_now(std::size_t segment, Arrays arrays) const {
+  const Segment& memory = segments_[segment];
+  std::array<const float*, kMaxArrays> starts{};
+  for (std::size_t array = arrays.first; array < arrays.last; ++array)
+    starts[array - arrays.first] = (array == 0 ? memory.values : memory.states[array - 1]).data();
+  Sums sums{};
+  bit_sums(std::ssize(memory.values), std::span(starts).first(arrays.last - arrays.first), sums);
+  return sums;
 }
 
 void MemoryGuard::keep(std::size_t segment, Arrays arrays) {
+  const Sums now = sums_now(segment, arrays);
   for (std::size_t array = arrays.first; array < arrays.last; ++array)
-    kept_[segment * arrays_ + array] = checksum_now(segment, array);
+    kept_[segment * arrays_ + array] = now[array - arrays.first];
 }
 
 void MemoryGuard::check(std::size_t segment, Arrays arrays, std::int64_t step) const {
+  const Sums now = sums_now(segment, arrays);
   for (std::size_t array = arrays.first; array < arrays.last; ++array)
-    if (checksum_now(segment, array) != kept_[segment * arrays_ + array]) fail(segment, array, step);
+    if (now[array - arrays.first] != kept_[segment * arrays_ + array]) fail(segment, array, step);
 }
 
 void MemoryGuard::fail(std::size_t segment, std::size_t array, std::int64_t step) const {

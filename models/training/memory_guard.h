@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -35,7 +36,10 @@ class MemoryGuard {
   void check(std::size_t segment, Arrays arrays, std::int64_t step) const;
 
  private:
-  std::uint32_t checksum_now(std::size_t segment, std::size_t array) const;
+  /// Room for the arrays of a segment: values, and the states of the optimizer with the EMA.
+  static constexpr std::size_t kMaxArrays = 8;
+  using Sums = std::array<std::uint32_t, kMaxArrays>;
+  Sums sums_now(std::size_t segment, Arrays arrays) const;
   [[noreturn]] void fail(std::size_t segment, std::size_t array, std::int64_t step) const;
 
   std::span<const Segment> segments_;

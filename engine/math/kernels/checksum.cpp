@@ -1,5 +1,6 @@
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/kernels/vector.h"
+#include "engine/math/types/update_steps.h"
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
@@ -25,7 +26,7 @@ std::uint64_t checksum(std::int64_t count, const float* x) {
   return total;
 }
 
-std::uint32_t bit_sum(std::int64_t count, const float* x) {
+inline std::uint32_t bit_sum(std::int64_t count, const float* x) {
   constexpr int kVectors = 4;
   Integers sums[kVectors] = {};
   std::int64_t i = 0;
@@ -33,6 +34,7 @@ std::uint32_t bit_sum(std::int64_t count, const float* x) {
     for (int v = 0; v < kVectors; ++v) {
       Integers words;
       __builtin_memcpy(&words, x + i + v * kLanes, sizeof words);
+      fetch_line(x + i + v * kLanes, kFetchedAhead);
       sums[v] ^= words;
     }
   const Integers lanes = sums[0] ^ sums[1] ^ sums[2] ^ sums[3];
@@ -42,9 +44,13 @@ std::uint32_t bit_sum(std::int64_t count, const float* x) {
   return sum;
 }
 
+void bit_sums(std::int64_t count, std::int64_t arrays, const float* const* x, std::uint32_t* sums) {
+  for (std::int64_t array = 0; array < arrays; ++array) sums[array] = bit_sum(count, x[array]);
+}
+
 }  // namespace
 
 extern const ChecksumKernels checksum_kernels;
-const ChecksumKernels checksum_kernels = {checksum, bit_sum};
+const ChecksumKernels checksum_kernels = {checksum, bit_sums};
 
 }  // namespace trainer::KERNEL_NAMESPACE
