@@ -210,6 +210,8 @@ int train_command(const Job& job) {
   const auto report = [&] { try_to_write_report(job, directory->path().string()); };
   with_disk(job.world, "the writing of the report", directory.has_value(), report);
   if (directory) report_result(job, session, training.facts(), result, directory->path().string());
+  if (const std::string note = nodes_note(training.facts(), result); directory && !note.empty())
+    job.warn("note: " + note + "\n");
   if (!result.stopped) return 0;
   return static_cast<int>(saves_checkpoints(session) ? ExitCode::interrupted : ExitCode::failure);
 }

@@ -214,4 +214,14 @@ std::string result_line(const RunFacts& facts, const RunResult& result) {
   return fmt::format("{}: {} {}      {}", when, facts.evaluation_split, score, total);
 }
 
+std::string nodes_note(const RunFacts& facts, const RunResult& result) {
+  const double time_of_one = (1 - result.comm_share) * facts.nodes;
+  if (facts.nodes == 1 || time_of_one >= 1) return "";
+  return fmt::format(
+      "{} nodes are slower than one: communication is {:.0f}% of the time, and one node takes about {:.0f}% "
+      "of "
+      "it; use fewer nodes or a larger batch",
+      facts.nodes, 100 * result.comm_share, 100 * time_of_one);
+}
+
 }  // namespace trainer

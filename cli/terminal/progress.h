@@ -29,4 +29,8 @@ std::string bar_line(const RunFacts& facts, const StepReport& report, const Scor
 /// "best  epoch 5: test accuracy 98.63%      total 10s, 4% of it communication, 52.0 MiB of memory"
 std::string result_line(const RunFacts& facts, const RunResult& result);
 
+/// Advice when one node would be faster than all: computing takes it `nodes` times as long, and communication
+/// nothing. Empty otherwise.
+std::string nodes_note(const RunFacts& facts, const RunResult& result);
+
 }  // namespace trainer

@@ -36,6 +36,7 @@ struct RunFacts {
   int epochs = 0;               ///< the last one may be cut short by train.steps
   std::vector<MetricFacts> metrics;
   std::string evaluation_split;  ///< "valid", "test" or empty
+  int nodes = 1;                 ///< that the data ranks span
 };
 
 /// The time of training on this rank, and of its phases.

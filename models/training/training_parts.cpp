@@ -24,7 +24,8 @@ RunFacts run_facts(const Session& session, std::int64_t steps_per_epoch) {
           .batch = session.settings().batch,
           .epochs = static_cast<int>((total + steps_per_epoch - 1) / steps_per_epoch),
           .metrics = session.metric_facts(),
-          .evaluation_split = session.evaluation_split()};
+          .evaluation_split = session.evaluation_split(),
+          .nodes = session.mesh().nodes()};
 }
 
 std::unique_ptr<Schedule> schedule_of(const Config& train, const Session& session, double rate,

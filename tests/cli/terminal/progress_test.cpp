@@ -115,4 +115,15 @@ TEST_CASE("numbers are legible at every size", "[cli]") {
   CHECK(columns_of("conv1 · ━") == 9);
 }
 
+TEST_CASE("a run says so when one node takes less time than all, and only then", "[cli]") {
+  RunFacts facts = kFacts;
+  facts.nodes = 4;
+  CHECK(nodes_note(facts, {.comm_share = 0.74}).empty());
+  CHECK(nodes_note(facts, {.comm_share = 0.8}) ==
+        "4 nodes are slower than one: communication is 80% of the time, and one node takes about 80% of it; "
+        "use fewer nodes or a larger batch");
+  facts.nodes = 1;
+  CHECK(nodes_note(facts, {.comm_share = 0.8}).empty());
+}
+
 }  // namespace trainer
