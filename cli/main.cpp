@@ -34,6 +34,12 @@ int run_command(const Job& job) {
     case Verb::summary:
       summary_command(job);
       return 0;
+    case Verb::plan:
+      plan_command(job);
+      return 0;
+    case Verb::forecast:
+      forecast_command(job);
+      return 0;
     case Verb::time:
       time_command(job);
       return 0;

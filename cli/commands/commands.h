@@ -27,6 +27,8 @@ int train_command(const Job& job);
 void check_command(const Job& job);
 void config_command(const Job& job);
 void summary_command(const Job& job);
+void plan_command(const Job& job);
+void forecast_command(const Job& job);
 void schema_command(const Job& job);
 void info_command(const Job& job);
 void time_command(const Job& job);

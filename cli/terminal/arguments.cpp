@@ -4,13 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
-#include <cinttypes>
 #include <filesystem>
 #include <limits>
 #include <map>
 
+#include "cli/terminal/quantities.h"
 #include "cli/terminal/shell_line.h"
+#include "cli/terminal/validators.h"
 #include "cli/terminal/version.h"
 #include "engine/config/declared.h"
 #include "engine/config/source.h"
@@ -21,10 +21,11 @@ namespace trainer {
 namespace {
 
 const std::map<std::string, Verb> kVerbs{
-    {"train", Verb::train},       {"check", Verb::check},   {"config", Verb::config},
-    {"summary", Verb::summary},   {"time", Verb::time},     {"schema", Verb::schema},
-    {"info", Verb::info},         {"eval", Verb::eval},     {"predict", Verb::predict},
-    {"generate", Verb::generate}, {"report", Verb::report}, {"compare", Verb::compare}};
+    {"train", Verb::train},     {"check", Verb::check},     {"config", Verb::config},
+    {"summary", Verb::summary}, {"plan", Verb::plan},       {"forecast", Verb::forecast},
+    {"time", Verb::time},       {"schema", Verb::schema},   {"info", Verb::info},
+    {"eval", Verb::eval},       {"predict", Verb::predict}, {"generate", Verb::generate},
+    {"report", Verb::report},   {"compare", Verb::compare}};
 
 const std::map<std::string, ProgressMode> kProgressModes{{"auto", ProgressMode::automatic},
                                                          {"bar", ProgressMode::bar},
@@ -45,30 +46,6 @@ std::vector<std::string> names_of(const std::map<std::string, Value>& words) {
 
 constexpr std::int64_t kMaxRanks = 1'000'000, kMaxSteps = 1'000'000, kMaxBucket = std::int64_t{1} << 40;
 
-/// CLI11's own check reports ranges of floating-point numbers.
-CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
-  const auto mistake = [=](const std::string& text) -> std::string {
-    std::int64_t number = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data(), end, number);
-    if (problem == std::errc() && stop == end && number >= least && number <= most) return "";
-    const bool bounded = most != std::numeric_limits<std::int64_t>::max();
-    return fmt::format(
-        "expects a whole number {}, got {}",
-        bounded ? fmt::format("from {} to {}", least, most) : fmt::format("of at least {}", least),
-        in_quotes(text));
-  };
-  return CLI::Validator(mistake, "");
-}
-
-CLI::Validator one_of(const std::vector<std::string>& names) {
-  const auto mistake = [=](const std::string& text) -> std::string {
-    if (std::count(names.begin(), names.end(), text) > 0) return "";
-    return fmt::format("expects {}, got {}", listed(names, "or"), in_quotes(text));
-  };
-  return CLI::Validator(mistake, "");
-}
-
 [[noreturn]] void fail(std::string what, std::string help) {
   throw Error(ExitCode::usage, std::move(what), std::move(help));
 }
@@ -82,8 +59,10 @@ class CommandLine {
  private:
   CLI::App* command(const std::string& name, const std::string& help);
   void add_settings(CLI::App& command);
+  void add_ranks(CLI::App& command);
   void add_placement(CLI::App& command);
   void add_engine(CLI::App& command);
+  void add_planning(CLI::App& command);
   const CLI::Option* find_flag(const std::string& word) const;
   bool takes_next_word(const std::string& word) const;
   std::vector<std::size_t> plain_words() const;
@@ -94,6 +73,7 @@ class CommandLine {
   Arguments& arguments_;
   std::vector<std::string> words_;
   std::string file_, mesh_, walltime_, progress_ = "auto", engine_ = "auto";
+  std::string ranks_, link_, memory_;  // of plan and forecast
   std::int64_t seed_ = 0;
   CLI::App app_{
       "Trains the neural network that a YAML file describes, in one process or in several under MPI."};
@@ -110,6 +90,7 @@ CommandLine::CommandLine(Arguments& arguments)
       ->add_option("CONFIG", file_,
                    "A YAML file; or a run directory or one of its checkpoints, to resume the run")
       ->required();
+  add_ranks(*train);
   add_placement(*train);
   add_engine(*train);
   add_settings(*train);
@@ -155,14 +136,42 @@ CommandLine::CommandLine(Arguments& arguments)
 
   CLI::App* summary = command("summary", "Print layers, shapes, parameters, operations and memory per rank");
   summary->add_option("CONFIG", file_, "The YAML file")->required();
+  add_ranks(*summary);
   add_placement(*summary);
   add_settings(*summary);
+
+  CLI::App* plan =
+      command("plan", "Print shapes, memory, messages and the predicted step time of a run on N ranks");
+  plan->add_option("CONFIG", file_, "The YAML file")->required();
+  plan->add_option("-n,--ranks", ranks_, "Ranks to plan (default: 1); none is started")->type_name("N");
+  plan->add_option("--memory", memory_, "Memory of a host, as 16GiB (default: what this machine grants)")
+      ->type_name("BYTES");
+  add_placement(*plan);
+  add_planning(*plan);
+  add_engine(*plan);
+  add_settings(*plan);
+
+  CLI::App* forecast = command("forecast", "Print the predicted speed on several numbers of ranks");
+  forecast->add_option("CONFIG", file_, "The YAML file")->required();
+  forecast->add_option("-n,--ranks", ranks_, "Numbers of ranks: 1,2,4,...,1024; none is started")
+      ->type_name("LIST")
+      ->required();
+  forecast->add_flag("--weak", arguments_.weak, "train.batch samples on each rank (default: on all together)")
+      ->disable_flag_override();
+  forecast->add_flag("--csv", arguments_.csv, "Print a comma-separated table")->disable_flag_override();
+  forecast->add_option("--svg", arguments_.svg, "Write a chart, too")->type_name("FILE");
+  add_placement(*forecast);
+  forecast->remove_option(forecast->get_option("--mesh"));  // the command finds the best one
+  add_planning(*forecast);
+  add_engine(*forecast);
+  add_settings(*forecast);
 
   CLI::App* time = command("time", "Print the time of each layer in a training step; saves nothing");
   time->add_option("CONFIG", file_, "The YAML file")->required();
   time->add_option("--steps", arguments_.steps, "Steps to time, after N steps of warm-up (default: 50)")
       ->type_name("N")
       ->check(whole_number(1, kMaxSteps));
+  add_ranks(*time);
   add_placement(*time);
   add_engine(*time);
   add_settings(*time);
@@ -172,6 +181,7 @@ CommandLine::CommandLine(Arguments& arguments)
   eval->add_option("--split", arguments_.split, "train, valid or test (default)")
       ->type_name("SPLIT")
       ->check(one_of({"train", "valid", "test"}));
+  add_ranks(*eval);
   add_placement(*eval);
   add_engine(*eval);
   add_settings(*eval);
@@ -244,10 +254,13 @@ void CommandLine::add_settings(CLI::App& command) {
       ->take_all();
 }
 
-void CommandLine::add_placement(CLI::App& command) {
+void CommandLine::add_ranks(CLI::App& command) {
   command.add_option("-n,--ranks", arguments_.ranks, "Start N processes here (runs the MPI launcher)")
       ->type_name("N")
       ->check(whole_number(1, kMaxRanks));
+}
+
+void CommandLine::add_placement(CLI::App& command) {
   command.add_flag("-p,--datapar", arguments_.datapar, "Divide each batch among the processes")
       ->disable_flag_override();
   command.add_flag("-m,--modelpar", arguments_.modelpar, "Divide dense layers among the processes")
@@ -273,6 +286,23 @@ void CommandLine::add_engine(CLI::App& command) {
           "native on processors with AVX2)")
       ->type_name("ENGINE")
       ->check(one_of(names_of(kEngines)));
+}
+
+/// After add_placement().
+void CommandLine::add_planning(CLI::App& command) {
+  command.get_option("--ranks-per-node")
+      ->description("Ranks of each host (default: 1 for forecast and with --link, else all)");
+  command
+      .add_option(
+          "--link", link_,
+          "Link of each host: BANDWIDTH,LATENCY, as 10Gbps,20us; a third time is what a message costs "
+          "its sender (default: 1us)")
+      ->type_name("LINK");
+  command
+      .add_option("--rate", arguments_.rate,
+                  "GFLOP/s of a thread over a step, as `trainer time` prints (default: measured here)")
+      ->type_name("GFLOPS")
+      ->check(positive_number());
 }
 
 /// Any command's flag of that name, "-n" or "--ranks".
@@ -371,27 +401,6 @@ void CommandLine::check_values(const CLI::ParseError& mistake) const {
     fail("--" + what.substr(0, what.find(' ')) + " takes no value", "remove = and the text after it");
 }
 
-std::optional<MeshShape> mesh_shape(const std::string& text) {
-  MeshShape shape;
-  char rest = 0;
-  if (std::sscanf(text.c_str(), "%6dx%6d%c", &shape.data, &shape.model, &rest) != 2 || shape.data < 1 ||
-      shape.model < 1)
-    return std::nullopt;
-  return shape;
-}
-
-/// "02:30:00" in seconds.
-std::int64_t seconds_of(const std::string& text) {
-  std::int64_t hours = 0, minutes = 0, seconds = 0;
-  char rest = 0;
-  if (std::sscanf(text.c_str(), "%6" SCNd64 ":%2" SCNd64 ":%2" SCNd64 "%c", &hours, &minutes, &seconds,
-                  &rest) != 3 ||
-      hours < 0 || minutes < 0 || seconds < 0 || minutes > 59 || seconds > 59 ||
-      hours + minutes + seconds == 0)
-    fail("--walltime expects HH:MM:SS, got " + in_quotes(text), "--walltime 02:30:00: two and a half hours");
-  return (hours * 60 + minutes) * 60 + seconds;
-}
-
 void CommandLine::parse() {
   if (!words_.empty() && words_.front() == "help") words_.front() = "--help";
   put_verb_first();
@@ -421,11 +430,11 @@ void CommandLine::parse() {
   if (!file_.empty()) arguments_.files.insert(arguments_.files.begin(), file_);
   arguments_.progress = kProgressModes.at(progress_);
   arguments_.engine = kEngines.at(engine_);
-  if (!mesh_.empty()) {
-    arguments_.mesh = mesh_shape(mesh_);
-    if (!arguments_.mesh)
-      fail("--mesh expects DxM, got " + in_quotes(mesh_), "--mesh 2x2: 2 data ranks x 2 model ranks");
-  }
+  if (!mesh_.empty()) arguments_.mesh = mesh_of_text(mesh_);
+  if (!ranks_.empty() || arguments_.verb == Verb::plan)
+    arguments_.planned_ranks = rank_counts_of(ranks_.empty() ? "1" : ranks_, arguments_.verb == Verb::plan);
+  if (!link_.empty()) arguments_.link = link_of(link_);
+  if (!memory_.empty()) arguments_.memory = memory_of(memory_);
   if (arguments_.restarts > 0 && arguments_.ranks == 0)
     fail("--restarts needs -n: it restarts processes of this program", "trainer -n N --restarts K ...");
   if (!walltime_.empty()) arguments_.walltime = seconds_of(walltime_);
@@ -444,6 +453,7 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
 }
 
 MeshShape mesh_of(const Arguments& arguments, int ranks) {
+  const bool plans = !arguments.planned_ranks.empty(), own_launcher = arguments.ranks > 0 || plans;
   if (arguments.mesh) {
     const auto [data, model] = *arguments.mesh;
     if (static_cast<std::int64_t>(data) * model == ranks) return *arguments.mesh;
@@ -452,20 +462,21 @@ MeshShape mesh_of(const Arguments& arguments, int ranks) {
     throw Error(
         ExitCode::ranks,
         fmt::format("{} rank{} not make a {}x{} mesh", ranks, ranks == 1 ? " does" : "s do", data, model),
-        fmt::format("{} -n {} ...{}, or --datapar", arguments.ranks > 0 ? "trainer" : "mpirun",
+        fmt::format("{} -n {} ...{}, or --datapar", own_launcher ? "trainer" : "mpirun",
                     static_cast<std::int64_t>(data) * model, others));
   }
   if (arguments.datapar) return {.data = ranks};
   if (arguments.modelpar) return {.model = ranks};
   if (ranks > 1) {
     std::vector<std::string> words{"mpirun", "-n", std::to_string(ranks), "trainer"};
-    if (arguments.ranks > 0) words = {"trainer", "-n", std::to_string(ranks)};
+    if (own_launcher) words = {"trainer", "-n", std::to_string(ranks)};
     for (const auto& [name, verb] : kVerbs)
       if (verb == arguments.verb && verb != Verb::train) words.push_back(name);
     words.push_back("--datapar");
     words.push_back(arguments.files.front());
     throw Error(ExitCode::ranks,
-                fmt::format("{} processes were started without --datapar or --modelpar", ranks),
+                std::to_string(ranks) + (plans ? " ranks need --datapar, --modelpar or --mesh"
+                                               : " processes were started without --datapar or --modelpar"),
                 shell_line(words));
   }
   return {};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/math/engine.h"
+#include "models/planning/link_cost.h"
 
 namespace trainer {
 
@@ -18,6 +19,8 @@ enum class Verb {
   check,
   config,
   summary,
+  plan,
+  forecast,
   time,
   schema,
   info,
@@ -66,6 +69,12 @@ struct Arguments {
   std::string prompt;
   std::int64_t tokens = 500;  ///< of generate, as prompt and temperature
   double temperature = 0.8;
+  std::vector<int> planned_ranks;  ///< -n of plan (one) and forecast
+  std::optional<LinkCost> link;    ///< between hosts
+  double rate = 0;                 ///< GFLOP/s of a thread; 0: measured
+  std::int64_t memory = 0;         ///< bytes of a host; 0: of this machine
+  bool weak = false, csv = false;  ///< of forecast, as svg
+  std::string svg;
   bool keys = false;  ///< of schema: the reference for people instead of the JSON Schema
 };
 

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <utility>
+
 namespace trainer {
 namespace {
 
@@ -33,5 +35,12 @@ Mesh::Mesh(Communicator& world, const Options& options) : world_(world) {
   data_->sum(std::span(&nodes, 1));
   nodes_ = static_cast<int>(nodes);
 }
+
+Mesh::Mesh(Groups groups, Communicator& world)
+    : world_(world),
+      data_(std::move(groups.data)),
+      model_(std::move(groups.model)),
+      node_(std::move(groups.node)),
+      nodes_(groups.nodes) {}
 
 }  // namespace trainer

@@ -14,8 +14,15 @@ class Mesh {
     int data = 1, model = 1;  ///< data * model ranks
     int ranks_per_node = 0;   ///< so many consecutive ranks count as a node; 0: a node is a host
   };
+  /// The groups of one rank, and the nodes that `data` spans.
+  struct Groups {
+    std::unique_ptr<Communicator> data, model, node;
+    int nodes = 1;
+  };
   /// Error(ranks) when data * model is not the number of ranks.
   Mesh(Communicator& world, const Options& options);
+  /// A mesh whose groups are known. Not collective.
+  Mesh(Groups groups, Communicator& world);
 
   Communicator& world() const { return world_; }
   /// Ranks with my model coordinate: they hold the same parameters and different samples.

@@ -13,21 +13,38 @@ void take_columns(std::span<const float> whole, std::int64_t width, Range part, 
     std::copy_n(whole.data() + line * width + part.first, part.count(), mine.data() + line * part.count());
 }
 
-class Exchange final : public Layer {
+class Exchange final : public Layer, public Exchanging {
  public:
   Exchange(ExchangeKind kind, ModelGroup& group, std::int64_t width)
       : kind_(kind), group_(group), width_(width) {}
 
   Shape setup(const Shape& sample, Plan& plan) override {
     plan.backward_reads(false, false);
+    const bool splits = kind_ == ExchangeKind::join || kind_ == ExchangeKind::split;
+    floats_ = (splits ? sample.with_last(width_) : sample).size();
     if (kind_ == ExchangeKind::copy || kind_ == ExchangeKind::sum) {
       // No layer asks for gradients before the first parameter.
-      if (kind_ == ExchangeKind::copy && !plan.has_parameters()) plan.is_view();
+      has_gradient_ = plan.has_parameters();
+      if (kind_ == ExchangeKind::copy && !has_gradient_) plan.is_view();
       plan.works_in_place();
       return sample;
     }
-    scratch_ = plan.scratch(sample.with_last(width_).size());
+    scratch_ = plan.scratch(floats_);
     return sample.with_last(kind_ == ExchangeKind::join ? width_ : group_.part(width_).count());
+  }
+
+  ExchangeTraffic traffic() const override {
+    switch (kind_) {
+      case ExchangeKind::join:
+        return {.gathered_forward = floats_};
+      case ExchangeKind::split:
+        return {.gathered_backward = floats_};
+      case ExchangeKind::sum:
+        return {.summed_forward = floats_};
+      case ExchangeKind::copy:
+        return {.summed_backward = has_gradient_ ? floats_ : 0};
+    }
+    return {};
   }
 
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
@@ -61,6 +78,8 @@ class Exchange final : public Layer {
   ExchangeKind kind_;
   ModelGroup& group_;
   std::int64_t width_;
+  std::int64_t floats_ = 0;  ///< of the whole tensor, for one sample
+  bool has_gradient_ = false;
   Buffer<> scratch_;
 };
 

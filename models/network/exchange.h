@@ -62,4 +62,16 @@ enum class ExchangeKind {
 };
 std::unique_ptr<Layer> make_exchange(ExchangeKind kind, ModelGroup& group, std::int64_t width);
 
+/// What a layer exchanges over a model group for one sample, in floats of the whole tensors. Each of the four
+/// is one collective call of each worker, unless it is 0.
+struct ExchangeTraffic {
+  std::int64_t gathered_forward = 0, summed_forward = 0, gathered_backward = 0, summed_backward = 0;
+};
+/// A layer that exchanges; valid after setup.
+class Exchanging {
+ public:
+  virtual ~Exchanging() = default;
+  virtual ExchangeTraffic traffic() const = 0;
+};
+
 }  // namespace trainer

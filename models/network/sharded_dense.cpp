@@ -9,6 +9,7 @@ namespace trainer {
 
 Shape ShardedDense::setup(const Shape& sample, Plan& plan) {
   name_ = plan.layer_name();
+  has_gradient_ = plan.has_parameters();
   const std::int64_t inputs = sample[sample.rank() - 1];
   const Shape whole{by_inputs() ? shard_.inputs : inputs, settings_.units};
   outputs_ = by_inputs() ? settings_.units : shard_.last - shard_.first;
@@ -43,6 +44,12 @@ Shape ShardedDense::setup(const Shape& sample, Plan& plan) {
     sum_scratch_ = plan.scratch(Shape{summed, unit_sum_->scratch()}.size());
   }
   return output;
+}
+
+/// Only a UnitSum over several ranks has scratch: for what they gather.
+ExchangeTraffic ShardedDense::traffic() const {
+  if (by_inputs()) return {.gathered_forward = sum_scratch_.per_row};
+  return {.gathered_backward = has_gradient_ ? sum_scratch_.per_row : 0};
 }
 
 /// total = the sum over the tiles of the cut extent, of all ranks; product(tile, part) fills a tile's part.

@@ -23,7 +23,7 @@ struct DenseShard {
 };
 
 /// A dense layer whose weight is partitioned over ranks (Shoeybi et al. 2019, "Megatron-LM", section 3).
-class ShardedDense final : public Layer {
+class ShardedDense final : public Layer, public Exchanging {
  public:
   /// `settings`: of a layer with `units` and a weight of its own. `sum`: in exact mode, adds over the sharded
   /// extent; if it is null, y or dx is this rank's partial sum, and an exchange adds those of other ranks.
@@ -39,6 +39,7 @@ class ShardedDense final : public Layer {
   void forward(ConstTensor x, Tensor y, Pass& pass) override;
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override;
   std::int64_t flops() const override { return flops_; }
+  ExchangeTraffic traffic() const override;
 
  private:
   bool by_inputs() const { return shard_.along == DenseShard::Along::inputs; }
@@ -53,6 +54,7 @@ class ShardedDense final : public Layer {
   Linear product_;
   FusedActivation activation_;
   Buffer<> parts_, sum_scratch_;  ///< of unit_sum_
+  bool has_gradient_ = false;     ///< of its input
 };
 
 /// Bias and activation of a dense layer that is sharded along its inputs, after the partial sums are added.

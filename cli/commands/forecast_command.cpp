@@ -1,0 +1,217 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <map>
+#include <memory>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/measured_step.h"
+#include "cli/commands/planned_run.h"
+#include "cli/reports/forecast_chart.h"
+#include "cli/reports/forecast_table.h"
+#include "cli/reports/header.h"
+#include "cli/terminal/text.h"
+#include "engine/system/cores.h"
+
+namespace trainer {
+namespace {
+
+/// How much faster or slower than stated a link may be, for error bars.
+constexpr double kLinkError = 0.1;
+constexpr int kMostModelRanks = 16;
+
+/// Makes the rows of a forecast; measures each share of a batch once.
+class Forecast {
+ public:
+  Forecast(const Job& job, const CpuAffinity& alone)
+      : arguments_(job.arguments),
+        alone_(alone),
+        cores_(granted_cores(alone.placement.cores)),
+        link_(arguments_.link.value_or(LinkCost{})),
+        per_host_(arguments_.ranks_per_node > 0 ? arguments_.ranks_per_node : 1) {
+    const auto one = plan(1, {});
+    batch_ = one->session().settings().batch;
+    data_ = data_text(one->session().data());
+    one_ = compute(*one);
+    one_batch_ = batch_;
+    if (!arguments_.datapar) is_sharded_ = plan(2, {.data = 1, .model = 2})->is_sharded();
+  }
+
+  ForecastRow row(int ranks) {
+    ForecastRow row{.ranks = ranks};
+    std::unique_ptr<PlannedRun> best;
+    Predicted prediction;
+    for (const MeshShape& mesh : meshes(ranks)) try {
+        auto candidate = plan(ranks, mesh);
+        const Predicted predicted = compute(*candidate);
+        if (best && predicted.middle >= prediction.middle) continue;
+        best = std::move(candidate);
+        prediction = predicted;
+      } catch (const Error& error) {
+        if (error.code() != ExitCode::ranks) throw;
+        if (row.impossible.empty()) row.impossible = error.diagnostics().front().what;
+      }
+    if (best) fill(row, *best, prediction);
+    return row;
+  }
+
+  std::string method() const {
+    constexpr double kGigabits = 8e-9, kMicroseconds = 1e6;
+    std::string text = fmt::format(
+        "This is a forecast, not a measurement. Link of a host: {:g} Gbit/s, {:g} us, {:g} us a message; {} "
+        "of {} on each host.\n",
+        link_.bandwidth * kGigabits, link_.latency * kMicroseconds, link_.overhead * kMicroseconds,
+        counted(per_host_, "rank"), counted(planned_threads(alone_, per_host_), "thread"));
+    if (arguments_.rate > 0)
+      text += fmt::format("Computing: {:g} GFLOP/s a thread (--rate). ", arguments_.rate);
+    else
+      text += fmt::format("Computing: measured here, {}. ", counted(steps_, "step"));
+    return text +
+           fmt::format("From, to: the quartiles of measured steps, and a link {:.0f} % slower or faster.\n",
+                       100 * kLinkError);
+  }
+  const std::string& data() const { return data_; }
+
+ private:
+  /// The seconds of a step, also with each combination of slow and fast computing and link.
+  struct Predicted {
+    double middle = 0, waiting = 0;
+    std::array<double, 4> corners{};
+  };
+  static double low(const Predicted& predicted) { return std::ranges::min(predicted.corners); }
+  static double high(const Predicted& predicted) { return std::ranges::max(predicted.corners); }
+
+  std::int64_t batch_of(int ranks) const { return arguments_.weak ? batch_ * ranks : batch_; }
+
+  std::unique_ptr<PlannedRun> plan(int ranks, const MeshShape& mesh) const {
+    std::vector<std::string> overrides = arguments_.overrides;
+    if (arguments_.weak && ranks > 1) overrides.push_back(fmt::format("train.batch={}", batch_of(ranks)));
+    const int per_host = std::min(per_host_, ranks);
+    return std::make_unique<PlannedRun>(
+        arguments_.files.front(),
+        PlannedRun::Options{.mesh = {.data = mesh.data, .model = mesh.model, .ranks_per_node = per_host},
+                            .threads = planned_threads(alone_, per_host_),
+                            .overrides = std::move(overrides)});
+  }
+
+  /// All data ranks, and where layers can be sharded the smaller groups that fit.
+  std::vector<MeshShape> meshes(int ranks) const {
+    if (arguments_.modelpar) return {{.data = 1, .model = ranks}};
+    std::vector<MeshShape> all{{.data = ranks}};
+    for (int model = 2; is_sharded_ && model <= std::min(ranks, kMostModelRanks); model *= 2)
+      if (ranks % model == 0) all.push_back({.data = ranks / model, .model = model});
+    return all;
+  }
+
+  /// Where the mesh is chosen, a group of model ranks computes as fast a row as one of its ranks with its
+  /// share of the rows: only the meshes without model ranks are measured.
+  MeasuredStep measured(const PlannedRun& run) {
+    PlannedRun::Measured how = run.measured_on(cores_);
+    const int group = arguments_.modelpar ? 1 : run.ranks().mesh().model().size();
+    how.rows = std::max<std::int64_t>(how.threads, how.rows / group);
+    const auto [place, is_new] = measured_.try_emplace({how.threads, how.rows});
+    if (is_new) {
+      place->second = measure_step(arguments_.files.front(), arguments_.overrides, how, cores_);
+      steps_ += place->second.steps;
+    }
+    MeasuredStep step = place->second;
+    for (double* const part : {&step.times.data, &step.times.forward, &step.times.backward}) *part *= group;
+    return step;
+  }
+
+  Predicted compute(const PlannedRun& run) {
+    ComputingTimes times;
+    std::array<double, 2> spread{1, 1};
+    if (arguments_.rate > 0) {
+      times = run.computing_at(arguments_.rate * 1e9);
+    } else {
+      const MeasuredStep step = measured(run);
+      times = run.computing(step.times, cores_);
+      spread = {step.low, step.high};
+    }
+    Predicted result;
+    const StepTime time = step_time(run, times, 1, 1);
+    result.middle = time.total();
+    result.waiting = time.waiting() / time.total();
+    std::size_t corner = 0;
+    for (const double factor : spread)
+      for (const double link : {1 - kLinkError, 1 + kLinkError})
+        result.corners[corner++] = step_time(run, times, factor, link).total();
+    return result;
+  }
+
+  StepTime step_time(const PlannedRun& run, ComputingTimes times, double factor, double bandwidth) const {
+    for (double* const part : {&times.data, &times.forward, &times.backward, &times.sums, &times.update})
+      *part *= factor;
+    LinkCost link = link_;
+    link.bandwidth *= bandwidth;
+    return predict_step(work_of(run.step(), times, link), cost_of_shard(run.step(), link));
+  }
+
+  void fill(ForecastRow& row, const PlannedRun& run, const Predicted& step) const {
+    row.impossible.clear();
+    row.hosts = run.ranks().nodes();
+    row.data_ranks = run.ranks().mesh().data().size();
+    row.model_ranks = run.ranks().mesh().model().size();
+    row.batch = batch_of(row.ranks);
+    row.waiting = step.waiting;
+    row.step = {step.middle, low(step), high(step)};
+    const auto batch = static_cast<double>(row.batch);
+    row.throughput = {batch / row.step.value, batch / row.step.high, batch / row.step.low};
+    const auto efficiency = [&](double one, double all) {
+      return batch / all / (static_cast<double>(one_batch_) / one) / row.ranks;
+    };
+    // Slow computing is slow on one rank, too: each corner has its own efficiency.
+    row.efficiency = {efficiency(one_.middle, step.middle), 1e300, 0};
+    for (std::size_t corner = 0; corner < step.corners.size(); ++corner) {
+      const double value = efficiency(one_.corners[corner], step.corners[corner]);
+      row.efficiency.low = std::min(row.efficiency.low, value);
+      row.efficiency.high = std::max(row.efficiency.high, value);
+    }
+  }
+
+  const Arguments& arguments_;
+  const CpuAffinity& alone_;
+  int cores_;
+  LinkCost link_;
+  int per_host_;
+  std::map<std::pair<int, std::int64_t>, MeasuredStep> measured_;  ///< by threads and rows
+  int steps_ = 0;
+  std::int64_t batch_ = 0, one_batch_ = 0;
+  std::string data_;
+  Predicted one_;  ///< on one rank
+  bool is_sharded_ = false;
+};
+
+void write_chart(const std::string& path, const std::string& svg) {
+  std::ofstream file(path, std::ios::binary);
+  file << svg;
+  file.close();
+  if (!file) throw Error(ExitCode::failure, "cannot write " + path, "--svg FILE in a folder that exists");
+}
+
+}  // namespace
+
+void forecast_command(const Job& job) {
+  require_one_process(job);
+  const Arguments& arguments = job.arguments;
+  const CpuAffinity alone = set_cpu_affinity(job.world, arguments.threads);
+  Forecast forecast(job, alone);
+  std::vector<ForecastRow> rows;
+  for (const int ranks : arguments.planned_ranks) rows.push_back(forecast.row(ranks));
+  const std::string scaling = arguments.weak ? "weak scaling: train.batch samples on each rank"
+                                             : "strong scaling: train.batch samples on all ranks together";
+  if (!arguments.svg.empty()) {
+    const std::string svg = forecast_svg(rows, "Forecast of " + arguments.files.front() + ", " + scaling);
+    if (svg.empty())
+      throw Error(ExitCode::ranks, "no number of ranks is possible: " + rows.front().impossible);
+    write_chart(arguments.svg, svg);
+  }
+  if (arguments.csv) return job.print_as_it_is(forecast_csv(rows, arguments.weak));
+  job.print("forecast  " + scaling + "\ndata      " + forecast.data() + "\n\n" + forecast_table(rows) + "\n" +
+            forecast.method());
+}
+
+}  // namespace trainer

@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/measured_step.h"
+#include "cli/commands/planned_run.h"
+#include "cli/reports/header.h"
+#include "cli/reports/plan_text.h"
+#include "cli/terminal/text.h"
+#include "engine/system/cores.h"
+#include "engine/system/memory_use.h"
+
+namespace trainer {
+namespace {
+
+std::string heading(const PlannedRun& run) {
+  const PlannedRanks& ranks = run.ranks();
+  const Mesh& mesh = ranks.mesh();
+  const TrainSettings& settings = run.session().settings();
+  return fmt::format("plan  {} ({} data x {} model) on {}, {} each; batch {}, at most {} rows a rank\n",
+                     counted(mesh.world().size(), "rank"), mesh.data().size(), mesh.model().size(),
+                     counted(ranks.nodes(), "host"), counted(run.options().threads, "thread"),
+                     grouped(settings.batch), grouped(run.step().rows * run.step().micro_batches)) +
+         "data  " + data_text(run.session().data()) + "\n";
+}
+
+std::string source_text(const MeasuredStep& measured, const PlannedRun::Measured& how) {
+  return fmt::format(
+      "computing is measured here: {} rows on {} of one process, median of {}, "
+      "the middle half from {:.0f} to {:.0f} %\n",
+      grouped(how.rows), counted(how.threads, "thread"), counted(measured.steps, "step"), 100 * measured.low,
+      100 * measured.high);
+}
+
+std::string step_text(const PlannedRun& run, const ComputingTimes& computing, const LinkCost& cost) {
+  const StepWork work = work_of(run.step(), computing, cost);
+  const StepTime time = predict_step(work, cost_of_shard(run.step(), cost));
+  std::vector<std::vector<std::string>> rows{{"predicted step", milliseconds_text(time.total())},
+                                             {"computing", milliseconds_text(time.computing)}};
+  const auto add = [&](const char* what, double seconds) {
+    if (seconds > 0) rows.push_back({what, milliseconds_text(seconds)});
+  };
+  add("waiting inside layers", time.layers);
+  add("waiting for gradients", time.reduce);
+  add("consensus", time.consensus);
+  add("waiting for parameters", time.publish);
+  std::string text = table(rows, 1);
+  if (time.wire > 0)
+    text +=
+        fmt::format("the link of a host is busy for {} of gradients and parameters, {:.0f} % of it hidden\n",
+                    milliseconds_text(time.wire), 100 * time.hidden());
+  const auto batch = static_cast<double>(run.session().settings().batch);
+  return text + fmt::format("{} examples/s\n", grouped(static_cast<std::int64_t>(batch / time.total())));
+}
+
+std::string link_text(const LinkCost& cost) {
+  constexpr double kGigabits = 8e-9, kMicroseconds = 1e6;
+  return fmt::format("link of a host: {:g} Gbit/s, {:g} us, {:g} us a message\n", cost.bandwidth * kGigabits,
+                     cost.latency * kMicroseconds, cost.overhead * kMicroseconds);
+}
+
+}  // namespace
+
+void plan_command(const Job& job) {
+  require_one_process(job);
+  std::int64_t program = proportional_memory();
+  const Arguments& arguments = job.arguments;
+  const int ranks = arguments.planned_ranks.front();
+  const MeshShape shape = mesh_of(arguments, ranks);
+  const int per_host = arguments.ranks_per_node > 0 ? arguments.ranks_per_node : arguments.link ? 1 : ranks;
+  const CpuAffinity alone = set_cpu_affinity(job.world, arguments.threads);
+  const int cores = granted_cores(alone.placement.cores);
+  const std::string& file = arguments.files.front();
+  const PlannedRun run(file, {.mesh = {.data = shape.data, .model = shape.model, .ranks_per_node = per_host},
+                              .threads = planned_threads(alone, std::min(ranks, per_host)),
+                              .overrides = arguments.overrides});
+  const LinkCost cost = arguments.link.value_or(LinkCost{});
+  std::string step;
+  if (arguments.rate > 0) {
+    step = step_text(run, run.computing_at(arguments.rate * 1e9), cost) +
+           fmt::format("computing is set: {:g} GFLOP/s a thread (--rate)\n", arguments.rate);
+  } else {
+    const PlannedRun::Measured how = run.measured_on(cores);
+    const MeasuredStep measured = measure_step(file, arguments.overrides, how, cores);
+    step = step_text(run, run.computing(measured.times, cores), cost) + source_text(measured, how);
+    program = std::max(program, measured.program);
+  }
+  if (run.ranks().nodes() > 1) step += link_text(cost);
+  const std::int64_t memory = arguments.memory > 0 ? arguments.memory : granted_memory();
+  job.print(heading(run) + "\n" + layers_text(run.layers()) + "\n" +
+            memory_text(run.memory(program), run.ranks().ranks_per_node(), memory) + "\n" +
+            collectives_text(collectives_of(run.step())) + "\n" + step);
+}
+
+}  // namespace trainer

@@ -1,0 +1,120 @@
+#include "cli/commands/planned_run.h"
+
+#include <algorithm>
+
+#include "models/optimizers/optimizer.h"
+#include "models/training/hook.h"
+
+namespace trainer {
+namespace {
+
+/// Doubles that the consensus of a step adds to loss and metrics: four flags and the largest gradient.
+constexpr std::int64_t kSignals = 5;
+
+/// Arrays that the optimizer shard keeps.
+int state_arrays(const Config& train, const TrainSettings& settings) {
+  const auto optimizer = Registry<Optimizer>::make(train.at("optimizer"));
+  return static_cast<int>(optimizer->states().size()) + (settings.ema > 0 ? 1 : 0) +
+         (settings.accumulate > 1 ? 1 : 0);
+}
+
+/// The most rows of a rank in a batch.
+std::int64_t most_rows(const VirtualWorkers& workers, std::int64_t batch) {
+  std::int64_t most = 0;
+  for (int rank = 0; rank < workers.ranks; ++rank)
+    most = std::max(most, workers.rows(workers.of_rank(rank), batch).count());
+  return most;
+}
+
+}  // namespace
+
+PlannedRun::PlannedRun(const std::string& file, const Options& options)
+    : options_(options),
+      ranks_(options.mesh),
+      pool_(options.threads),
+      run_(open_run({.file = file, .overrides = options.overrides}, ranks_.mesh(), pool_)) {
+  const Mesh& mesh = ranks_.mesh();
+  const NetworkPlan& plan = session().network().plan();
+  shards_.emplace(mesh.data(), mesh.node().rank(), mesh.node().size(), plan.parameter_borders(), 0);
+  layers_ = layer_costs(session().network());
+  const TrainSettings& settings = session().settings();
+  std::int64_t scalars = static_cast<std::int64_t>(session().metric_sums());
+  if (settings.exact) scalars *= settings.virtual_workers;
+  step_.emplace(PlacedStep{.ranks = ranks_,
+                           .shards = *shards_,
+                           .layers = layers_,
+                           .workers = session().virtual_workers(),
+                           .rows = most_rows(session().virtual_workers(), settings.micro_batch()),
+                           .micro_batches = static_cast<int>(settings.accumulate),
+                           .scalars = scalars + kSignals});
+}
+
+MemoryNeeds memory_needs(const OpenRun& run) {
+  const TrainSettings& settings = run.session->settings();
+  MemoryNeeds needs{.state_arrays = state_arrays(run.config.root().at("train"), settings),
+                    .saves = settings.checkpoint.kind != Cadence::Kind::never};
+  for (const Dataset* source : run.session->data().sources) needs.samples += source->stored_bytes();
+  return needs;
+}
+
+MemoryPlan PlannedRun::memory(std::int64_t program) const {
+  MemoryNeeds needs = memory_needs(run_);
+  needs.ranks_per_host = ranks_.ranks_per_node();
+  // What Open MPI 4.1 keeps in a rank, besides the program.
+  constexpr std::int64_t kMpi = 5 << 20;
+  needs.program = program + (ranks_.mesh().world().size() > 1 ? kMpi : 0);
+  return memory_plan(session().network(), session().virtual_workers(), ranks_.mesh(), *shards_, needs);
+}
+
+bool PlannedRun::is_sharded() const {
+  return std::ranges::any_of(layers_, [](const LayerCost& layer) { return layer.share < 1; });
+}
+
+PlannedRun::Measured PlannedRun::measured_on(int cores) const {
+  const int all = ranks_.ranks_per_node() * options_.threads;
+  const bool together = all <= cores || ranks_.nodes() == 1;
+  const int ranks = together ? ranks_.ranks_per_node() : 1;
+  return {.ranks = ranks,
+          .threads = ranks * options_.threads,
+          .rows = ranks * step_->rows * step_->micro_batches};
+}
+
+ComputingTimes PlannedRun::computing(const ComputingTimes& measured, int cores) const {
+  // Each rank updates its shard, with its threads alone.
+  double held = 0, whole = 0;
+  for (const Parameter& parameter : session().network().plan().parameters()) {
+    held += static_cast<double>(parameter.shape.size());
+    whole += static_cast<double>(parameter.whole_shape().size());
+  }
+  const double share = whole > 0 ? held / whole : 0;
+  ComputingTimes times = measured;
+  times.sums *= share;
+  times.update *= share * measured_on(cores).ranks / ranks_.mesh().data().size();
+  return times;
+}
+
+ComputingTimes PlannedRun::computing_at(double rate) const {
+  double forward = 0, backward = 0;
+  for (const LayerCost& layer : layers_) {
+    forward += static_cast<double>(layer.forward);
+    backward += static_cast<double>(layer.backward);
+  }
+  if (forward + backward <= 0)
+    throw Error(ExitCode::usage, "--rate: no layer of this model counts floating-point operations",
+                "without --rate, a few steps are measured here");
+  const double rows = static_cast<double>(step_->rows) / options_.threads;
+  return {.forward = rows * forward / rate, .backward = rows * backward / rate};
+}
+
+int planned_threads(const CpuAffinity& alone, int ranks) {
+  const int threads = alone.placement.threads;
+  return alone.placement.reason == "default" ? std::max(1, threads / ranks) : threads;
+}
+
+void require_one_process(const Job& job) {
+  if (job.world.size() > 1)
+    throw Error(ExitCode::ranks, "a plan is made in one process",
+                "trainer plan -n N ..., without a launcher");
+}
+
+}  // namespace trainer

@@ -1,0 +1,141 @@
+#include "cli/terminal/quantities.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "engine/config/source.h"
+#include "engine/core/error.h"
+
+namespace trainer {
+namespace {
+
+[[noreturn]] void fail(const std::string& what, const std::string& text, const std::string& help) {
+  throw Error(ExitCode::usage, what + ", got " + in_quotes(text), help);
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> words{""};
+  for (const char letter : text) {
+    if (letter == ',')
+      words.emplace_back();
+    else
+      words.back() += letter;
+  }
+  return words;
+}
+
+/// A positive number with one of these units.
+std::optional<double> quantity(const std::string& text, const std::map<std::string_view, double>& units) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, problem] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  const auto unit = units.find(std::string_view(rest, static_cast<std::size_t>(end - rest)));
+  if (problem != std::errc() || unit == units.end() || !std::isfinite(number) || number < 0)
+    return std::nullopt;
+  return number * unit->second;
+}
+
+const std::map<std::string_view, double> kBandwidths{
+    {"bps", 1.0 / 8}, {"kbps", 1e3 / 8}, {"Mbps", 1e6 / 8}, {"Gbps", 1e9 / 8}, {"Tbps", 1e12 / 8}};
+const std::map<std::string_view, double> kTimes{{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
+const std::map<std::string_view, double> kBytes{{"B", 1},        {"kB", 1e3},     {"KiB", 0x1p10},
+                                                {"MB", 1e6},     {"MiB", 0x1p20}, {"GB", 1e9},
+                                                {"GiB", 0x1p30}, {"TB", 1e12},    {"TiB", 0x1p40}};
+
+std::optional<int> rank_count(const std::string& text) {
+  int count = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, problem] = std::from_chars(text.data(), end, count);
+  if (problem != std::errc() || rest != end || count < 1 || count > kMaxPlannedRanks) return std::nullopt;
+  return count;
+}
+
+/// Adds what lies between the last of `counts` and `end`; false if no rule leads there.
+bool fill_gap(std::vector<int>& counts, int end) {
+  if (counts.size() < 2) return false;
+  const int before = counts[counts.size() - 2], last = counts.back();
+  const auto fill = [&](const auto& next) {
+    std::vector<int> filled;
+    std::int64_t count = next(last);
+    for (; count < end; count = next(count)) filled.push_back(static_cast<int>(count));
+    if (count != end) return false;
+    counts.insert(counts.end(), filled.begin(), filled.end());
+    return true;
+  };
+  if (last % before == 0 && fill([&](std::int64_t count) { return count * (last / before); })) return true;
+  return fill([&](std::int64_t count) { return count + (last - before); });
+}
+
+}  // namespace
+
+MeshShape mesh_of_text(const std::string& text) {
+  MeshShape shape;
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "%6dx%6d%c", &shape.data, &shape.model, &rest) != 2 || shape.data < 1 ||
+      shape.model < 1)
+    fail("--mesh expects DxM", text, "--mesh 2x2: 2 data ranks x 2 model ranks");
+  return shape;
+}
+
+std::int64_t seconds_of(const std::string& text) {
+  std::int64_t hours = 0, minutes = 0, seconds = 0;
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "%6" SCNd64 ":%2" SCNd64 ":%2" SCNd64 "%c", &hours, &minutes, &seconds,
+                  &rest) != 3 ||
+      hours < 0 || minutes < 0 || seconds < 0 || minutes > 59 || seconds > 59 ||
+      hours + minutes + seconds == 0)
+    fail("--walltime expects HH:MM:SS", text, "--walltime 02:30:00: two and a half hours");
+  return (hours * 60 + minutes) * 60 + seconds;
+}
+
+LinkCost link_of(const std::string& text) {
+  const std::vector<std::string> words = split(text);
+  const auto bandwidth = quantity(words.front(), kBandwidths);
+  const auto latency = words.size() > 1 ? quantity(words[1], kTimes) : std::nullopt;
+  const auto overhead = words.size() > 2 ? quantity(words[2], kTimes) : LinkCost{}.overhead;
+  if (words.size() > 3 || !bandwidth || *bandwidth <= 0 || !latency || !overhead)
+    fail("--link expects BANDWIDTH,LATENCY", text,
+         "--link 10Gbps,20us: bandwidth in bps, kbps, Mbps, Gbps or Tbps, latency in ns, us, ms or s");
+  return {.latency = *latency, .bandwidth = *bandwidth, .overhead = *overhead};
+}
+
+std::int64_t memory_of(const std::string& text) {
+  const auto bytes = quantity(text, kBytes);
+  constexpr double kMost = 0x1p60;
+  if (!bytes || *bytes < 1 || *bytes > kMost)
+    fail("--memory expects a size with its unit", text,
+         "--memory 16GiB; units are kB, KiB, MB, MiB, GB, GiB");
+  return static_cast<std::int64_t>(*bytes);
+}
+
+std::vector<int> rank_counts_of(const std::string& text, bool single) {
+  constexpr std::size_t kMostCounts = 64;
+  const std::string what = single ? fmt::format("--ranks expects a number from 1 to {}", kMaxPlannedRanks)
+                                  : "--ranks expects ascending numbers";
+  const std::string help = single ? "-n 4" : "-n 1,2,4,8 or -n 1,2,4,...,1024";
+  std::vector<int> counts;
+  bool gap = false;
+  for (const std::string& word : split(text)) {
+    if (word == "..." && !gap && counts.size() > 1) {
+      gap = true;
+      continue;
+    }
+    const std::optional<int> count = rank_count(word);
+    if (!count || (!counts.empty() && *count <= counts.back()) || (gap && !fill_gap(counts, *count)) ||
+        counts.size() >= kMostCounts)
+      fail(what, text, help);
+    gap = false;
+    counts.push_back(*count);
+  }
+  if (gap || (single && counts.size() != 1)) fail(what, text, help);
+  return counts;
+}
+
+}  // namespace trainer

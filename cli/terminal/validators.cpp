@@ -1,0 +1,50 @@
+#include "cli/terminal/validators.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "engine/config/declared.h"
+#include "engine/config/source.h"
+
+namespace trainer {
+
+// CLI11's own check reports ranges of floating-point numbers.
+CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
+  const auto mistake = [=](const std::string& text) -> std::string {
+    std::int64_t number = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, problem] = std::from_chars(text.data(), end, number);
+    if (problem == std::errc() && stop == end && number >= least && number <= most) return "";
+    const bool bounded = most != std::numeric_limits<std::int64_t>::max();
+    return fmt::format(
+        "expects a whole number {}, got {}",
+        bounded ? fmt::format("from {} to {}", least, most) : fmt::format("of at least {}", least),
+        in_quotes(text));
+  };
+  return CLI::Validator(mistake, "");
+}
+
+CLI::Validator positive_number() {
+  const auto mistake = [](const std::string& text) -> std::string {
+    double number = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, problem] = std::from_chars(text.data(), end, number);
+    if (problem == std::errc() && stop == end && std::isfinite(number) && number > 0) return "";
+    return "expects a number above 0, got " + in_quotes(text);
+  };
+  return CLI::Validator(mistake, "");
+}
+
+CLI::Validator one_of(const std::vector<std::string>& names) {
+  const auto mistake = [=](const std::string& text) -> std::string {
+    if (std::count(names.begin(), names.end(), text) > 0) return "";
+    return fmt::format("expects {}, got {}", listed(names, "or"), in_quotes(text));
+  };
+  return CLI::Validator(mistake, "");
+}
+
+}  // namespace trainer

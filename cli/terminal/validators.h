@@ -1,0 +1,17 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace trainer {
+
+// Checks of the values of flags, whose messages show the allowed ones.
+
+CLI::Validator whole_number(std::int64_t least, std::int64_t most);
+/// Finite and above 0.
+CLI::Validator positive_number();
+CLI::Validator one_of(const std::vector<std::string>& names);
+
+}  // namespace trainer

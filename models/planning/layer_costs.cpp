@@ -1,0 +1,82 @@
+#include "models/planning/layer_costs.h"
+
+#include <fmt/format.h>
+
+namespace trainer {
+namespace {
+
+bool belongs_to(const Parameter& parameter, const Sequence::Entry& entry) {
+  return parameter.offset >= entry.first_parameter && parameter.offset < entry.parameter_end;
+}
+
+std::string shard_text(const Parameter& parameter) {
+  std::string text;
+  const Shape& whole = parameter.whole_shape();
+  for (int axis = 0; axis < whole.rank(); ++axis) {
+    if (axis > 0) text += "x";
+    text += axis == parameter.shard_axis ? fmt::format("[{}, {})", parameter.shard_first,
+                                                       parameter.shard_first + parameter.shape[axis])
+                                         : std::to_string(whole[axis]);
+  }
+  return text;
+}
+
+/// Adds the all-reduces of a layer and of those inside it (models/layers/batch_norm.cpp: two sums, of values
+/// and of squares, forward; one of both, backward).
+void add_statistics(const Sequence::Entry& entry, LayerCost& cost) {
+  if (entry.type == "batch_norm") {
+    const std::int64_t channels = entry.output[entry.output.rank() - 1];
+    cost.forward_statistics.insert(cost.forward_statistics.end(), {channels, channels});
+    cost.backward_statistics.push_back(2 * channels);
+  }
+  if (auto* const composite = dynamic_cast<CompositeLayer*>(entry.layer.get()))
+    for (const Sequence* sequence : composite->sequences())
+      for (const Sequence::Entry& inner : sequence->entries()) add_statistics(inner, cost);
+}
+
+}  // namespace
+
+double share_of_operations(const Sequence::Entry& entry, const NetworkPlan& plan) {
+  for (const Parameter& parameter : plan.parameters())
+    if (parameter.is_weight && belongs_to(parameter, entry))
+      return static_cast<double>(parameter.shape.size()) /
+             static_cast<double>(parameter.whole_shape().size());
+  return 1;
+}
+
+std::vector<LayerCost> layer_costs(const Network& network) {
+  const std::vector<Sequence::Entry>& entries = network.layers().entries();
+  const NetworkPlan& plan = network.plan();
+  std::vector<LayerCost> costs;
+  bool has_trained = false;  // a layer before this one learns
+  for (const Sequence::Entry& entry : entries) {
+    LayerCost cost{.name = entry.name,
+                   .type = entry.type,
+                   .output = entry.output,
+                   .share = share_of_operations(entry, plan),
+                   .forward = entry.layer->flops(),
+                   .range = {entry.first_parameter, entry.parameter_end},
+                   .is_configured = entry.config.has_value()};
+    for (const Parameter& parameter : plan.parameters()) {
+      if (!belongs_to(parameter, entry)) continue;
+      cost.parameters += parameter.whole_shape().size();
+      if (parameter.is_weight && parameter.shard_axis >= 0) cost.shard = shard_text(parameter);
+    }
+    cost.backward = has_trained ? 2 * cost.forward : entry.learns ? cost.forward : 0;
+    has_trained |= entry.learns;
+    add_statistics(entry, cost);
+    if (const auto* const exchanging = dynamic_cast<const Exchanging*>(entry.layer.get()))
+      cost.traffic = exchanging->traffic();
+    costs.push_back(std::move(cost));
+  }
+  return costs;
+}
+
+double operations_of(const std::vector<LayerCost>& layers) {
+  double sum = 0;
+  for (const LayerCost& layer : layers)
+    sum += layer.share * static_cast<double>(layer.forward + layer.backward);
+  return sum;
+}
+
+}  // namespace trainer

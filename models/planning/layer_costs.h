@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/network/exchange.h"
+#include "models/network/network.h"
+
+namespace trainer {
+
+/// What an entry of a network's sequence costs a rank.
+struct LayerCost {
+  std::string name, type;
+  Shape output;                 ///< of one sample
+  std::int64_t parameters = 0;  ///< elements; of the whole layer, also where a rank holds a shard
+  std::string shard;            ///< "784x[0, 250) of 784x500" for a weight of which the rank holds a shard
+  double share = 1;             ///< of the layer's operations that this rank computes
+  /// Floating-point operations of a sample; of the whole layer. Backward multiplies twice, once for the
+  /// gradient of the weights and once for that of the input, where a layer before it learns.
+  std::int64_t forward = 0, backward = 0;
+  Range range;  ///< of its parameters in the flat buffer
+  /// Doubles of each all-reduce of statistics over the batch (batch_norm).
+  std::vector<std::int64_t> forward_statistics, backward_statistics;
+  ExchangeTraffic traffic;    ///< with the model group
+  bool is_configured = true;  ///< false: no file names it (an exchange)
+};
+
+/// In the order of forward. `network`: as a rank builds it.
+std::vector<LayerCost> layer_costs(const Network& network);
+
+/// The share of an entry's operations that a rank computes: of its weights, that which the rank holds.
+double share_of_operations(const Sequence::Entry& entry, const NetworkPlan& plan);
+
+/// Operations of a sample that a rank computes, forward and backward.
+double operations_of(const std::vector<LayerCost>& layers);
+
+}  // namespace trainer

@@ -1,0 +1,33 @@
+#pragma once
+
+namespace trainer {
+
+/// How long messages take on a link between nodes. A message of n bytes arrives `latency + n / bandwidth`
+/// after it is sent (Hockney, "The communication challenge for MPP", Parallel Computing 20, 1994), and
+/// occupies its sender for `overhead` besides (o of LogP, Culler et al. 1993). Each node sends and receives
+/// at the full bandwidth at a time, and all pairs of nodes are equally far apart.
+///
+/// Times are seconds, sizes bytes.
+struct LinkCost {
+  // As Link of the bucket plan: MPI over TCP, 10 Gbit/s.
+  double latency = 20e-6;     ///< seconds
+  double bandwidth = 1.25e9;  ///< bytes a second
+  double overhead = 1e-6;     ///< seconds of the sender for each message
+
+  /// How long an exchange occupies the link of a node, and when it is complete if it begins at once.
+  struct Time {
+    double busy = 0, complete = 0;
+  };
+  /// Reduce-scatter or all-gather of `bytes` over `nodes`, as MpiExchange runs them: each node sends each
+  /// other node its part, all at once. nodes - 1 messages and (nodes - 1) / nodes of the bytes leave each
+  /// node; that is the least possible traffic (Thakur, Rabenseifner and Gropp 2005, section 3).
+  Time exchange(double bytes, int nodes) const;
+  /// All-reduce of `bytes`: the fastest of exchange of everything with everyone (few nodes), recursive
+  /// doubling (few bytes) and Rabenseifner's algorithm (Thakur et al. 2005, section 4). Nothing overlaps it.
+  double all_reduce(double bytes, int nodes) const;
+};
+
+/// Between processes of one host, by MPI's shared memory: a processor copies at about 5 GB/s.
+inline constexpr LinkCost kWithinHost{.latency = 1e-6, .bandwidth = 5e9, .overhead = 0};
+
+}  // namespace trainer

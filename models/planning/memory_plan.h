@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/parallel/mesh.h"
+#include "engine/parallel/shard_plan.h"
+#include "models/network/network.h"
+
+namespace trainer {
+
+/// The memory of a rank by kind, and of a host, in bytes.
+struct MemoryPlan {
+  struct Part {
+    std::string kind;
+    std::int64_t bytes = 0;    ///< of one rank, or of the block that ranks share
+    int sharers = 1;           ///< ranks that share the block
+    std::int64_t on_host = 0;  ///< of all ranks of the host, shared blocks counted once
+  };
+  std::vector<Part> parts;
+
+  std::int64_t of_host() const;
+  /// Of one rank, without what it shares.
+  std::int64_t of_rank() const;
+};
+
+/// What a plan of memory depends on besides the network.
+struct MemoryNeeds {
+  int ranks_per_host = 1;
+  int state_arrays = 0;      ///< arrays of the optimizer shard: states, EMA, kept gradients
+  std::int64_t samples = 0;  ///< bytes of the samples that the ranks of a host share
+  bool saves = false;        ///< checkpoints are written: their copy stays until it is on disk
+  std::int64_t program = 0;  ///< bytes of a process besides the parts above
+};
+
+/// `network`, `shards`: as a rank builds them.
+MemoryPlan memory_plan(const Network& network, const VirtualWorkers& workers, const Mesh& mesh,
+                       const ShardPlan& shards, const MemoryNeeds& needs);
+
+}  // namespace trainer

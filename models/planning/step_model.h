@@ -1,0 +1,52 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/core/range.h"
+#include "models/planning/link_cost.h"
+
+namespace trainer {
+
+/// A step of training as the model of its time sees it: what one rank computes, in the order in which it
+/// computes it, and what nodes exchange. Times are seconds.
+struct StepWork {
+  struct Layer {
+    double forward = 0, backward = 0;  ///< computing, of a micro-batch
+    /// Exchanges that the layer waits for: with its model group, or statistics of the batch.
+    double forward_waits = 0, backward_waits = 0;
+    Range parameters;  ///< in the flat buffer, floats
+  };
+  std::vector<Layer> layers;
+  double data = 0;                  ///< samples of a micro-batch, before forward
+  double sums = 0;                  ///< after backward: the sums within a node
+  double update = 0;                ///< of the optimizer shard
+  std::vector<Range> buckets = {};  ///< floats of the flat buffer, from its end to its begin
+  int gradients = 1;  ///< values sent for each float of a bucket: in exact mode one for each root of a tree
+  int nodes = 1;      ///< that exchange gradients
+  int micro_batches = 1;
+  double scalars = 0;            ///< bytes of the all-reduce of loss, metrics and signals
+  bool publish_overlaps = true;  ///< parameters arrive while forward runs: one rank on each node
+};
+
+/// The predicted time of a step, seconds.
+struct StepTime {
+  double computing = 0;
+  double layers = 0;     ///< waiting for exchanges inside forward and backward
+  double reduce = 0;     ///< waiting for gradients after backward
+  double consensus = 0;  ///< the all-reduce of scalars
+  double publish = 0;    ///< waiting for parameters
+  double wire = 0;       ///< how long the link of a node is busy with gradients and parameters
+
+  double waiting() const { return layers + reduce + consensus + publish; }
+  double total() const { return computing + waiting(); }
+  /// The share of the wire time during which the rank computes; 1 if there is none.
+  double hidden() const;
+};
+
+/// Predicts a step from the times of computing and the cost of messages. A bucket is exchanged when backward
+/// has passed the first of its parameters and the buckets before it have left the link; the step waits for
+/// the last one. Parameters come back bucket by bucket, those that forward reads first before the others, and
+/// each layer waits for its own (engine/parallel/node_reducer.h).
+StepTime predict_step(const StepWork& work, const LinkCost& cost);
+
+}  // namespace trainer

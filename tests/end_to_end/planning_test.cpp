@@ -1,0 +1,147 @@
+// The plans and forecasts of the program, and their mistakes.
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <sstream>
+
+#include "tests/end_to_end/small_run.h"
+
+namespace trainer {
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::vector<std::vector<std::string>> csv_rows(const std::string& text) {
+  std::vector<std::vector<std::string>> rows;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    rows.emplace_back();
+    std::istringstream cells(line);
+    for (std::string cell; std::getline(cells, cell, ',');) rows.back().push_back(cell);
+  }
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("plan shows layers, memory, collectives and the predicted step of a run", "[planning]") {
+  const SmallRun run;
+  const ProgramResult result =
+      run.trainer({"plan", "a.yaml", "-n", "4", "--datapar", "--link", "1Gbps,100us", "--rate", "10"});
+  INFO(result.out << result.err);
+  REQUIRE(result.code == 0);
+  CHECK(
+      has(result.out, "plan  4 ranks (4 data x 1 model) on 4 hosts, 1 thread each; batch 8, at most 2 rows"));
+  const std::string total = result.out.substr(result.out.find("\ntotal, a sample"));
+  for (const char* figure : {" 6,370 ", " 12,704 ", " 12,864\n"})
+    CHECK(has(total.substr(0, total.find('\n', 1) + 1), figure));
+  CHECK(has(result.out, "\nparameters "));
+  CHECK(has(result.out, "\nsamples in memory "));
+  CHECK(has(result.out, "\nfits: "));
+  CHECK(has(result.out, "\nreduce-scatter of gradients, bucket 1"));
+  CHECK(has(result.out, "\nall-gather of parameters, "));
+  CHECK(has(result.out, "\npredicted step "));
+  CHECK(has(result.out, "link of a host: 1 Gbit/s, 100 us, 1 us a message"));
+  CHECK_FALSE(std::filesystem::exists(run.path("runs")));
+}
+
+TEST_CASE("plan measures the step of a run here and saves nothing", "[planning]") {
+  const SmallRun run;
+  const ProgramResult result = run.trainer({"plan", "a.yaml"});
+  INFO(result.out << result.err);
+  REQUIRE(result.code == 0);
+  CHECK(has(result.out, "computing is measured here: 8 rows on 1 thread of one process, median of "));
+  CHECK(has(result.out, "collectives of a step: none\n"));
+  CHECK_FALSE(std::filesystem::exists(run.path("runs")));
+}
+
+TEST_CASE("a plan of a host shares memory; one of model ranks shows shards", "[planning]") {
+  const SmallRun run;
+  const ProgramResult data = run.trainer({"plan", "a.yaml", "-n", "4", "-p", "--rate", "1"});
+  CHECK(has(data.out, "4 ranks"));
+  CHECK(has(data.out, "sum of the workers' gradients"));
+  CHECK(has(data.out, "memory of the host"));
+  const ProgramResult model = run.trainer({"plan", "a.yaml", "-n", "2", "--modelpar", "--rate", "1"});
+  INFO(model.out << model.err);
+  CHECK(model.code == 0);
+  CHECK(has(model.out, "784x[0, 4)"));
+  CHECK(has(model.out, " of activations, "));
+  CHECK(has(model.out, "2 ranks of a host"));
+}
+
+TEST_CASE("a plan that exceeds the memory of a host shows what helps", "[planning]") {
+  const SmallRun run;
+  const ProgramResult result = run.trainer({"plan", "a.yaml", "--rate", "1", "--memory", "1MiB"});
+  INFO(result.out << result.err);
+  CHECK(result.code == 0);
+  CHECK(has(result.out, "\ndoes not fit: "));
+  CHECK(has(result.out, "most of it: "));
+}
+
+TEST_CASE("a forecast has a row for each number of ranks, and the first is as efficient as itself",
+          "[planning]") {
+  const SmallRun run;
+  const ProgramResult result = run.trainer({"forecast", "a.yaml", "-n", "1,2,4,...,16", "--weak", "--link",
+                                            "10Gbps,20us", "--rate", "5", "--csv", "--svg", "chart.svg"});
+  INFO(result.out << result.err);
+  REQUIRE(result.code == 0);
+  const auto rows = csv_rows(result.out);
+  REQUIRE(rows.size() == 6);
+  CHECK(rows[1][0] == "weak");
+  CHECK(std::stod(rows[1][12]) == Approx(1));
+  for (std::size_t i = 2; i < rows.size(); ++i) {
+    CHECK(std::stoi(rows[i][1]) == 1 << (i - 1));
+    CHECK(std::stoi(rows[i][5]) == 8 << (i - 1));
+    CHECK(std::stod(rows[i][12]) < 1);
+    CHECK(std::stod(rows[i][13]) <= std::stod(rows[i][12]));
+  }
+  CHECK(has(read_text(run.path("chart.svg")), "</svg>"));
+}
+
+TEST_CASE("a forecast of strong scaling explains which numbers of ranks the batch forbids", "[planning]") {
+  const SmallRun run;
+  const ProgramResult result =
+      run.trainer({"forecast", "a.yaml", "-n", "4,8,16", "--datapar", "--rate", "5"});
+  INFO(result.out << result.err);
+  CHECK(result.code == 0);
+  CHECK(has(result.out, "strong scaling"));
+  CHECK(has(result.out, "\n16 ranks: "));
+  CHECK(has(result.out, "This is a forecast, not a measurement."));
+}
+
+TEST_CASE("mistakes of plan and forecast name the flag and what would be right", "[planning]") {
+  const SmallRun run;
+  struct Mistake {
+    std::vector<std::string> words;
+    int code;
+    std::string message;
+  };
+  const std::vector<Mistake> mistakes{
+      {{"plan", "a.yaml", "--link", "10"}, 2, "--link expects BANDWIDTH,LATENCY, got `10`"},
+      {{"plan", "a.yaml", "-n", "0"}, 2, "--ranks expects a number from 1 to 65536, got `0`"},
+      {{"plan", "a.yaml", "-n", "2,4"}, 2, "--ranks expects a number"},
+      {{"plan", "a.yaml", "-n", "4"}, 4, "4 ranks need --datapar, --modelpar or --mesh"},
+      {{"plan", "a.yaml", "-n", "4", "--mesh", "3x2"}, 4, "4 ranks do not make a 3x2 mesh"},
+      {{"plan", "a.yaml", "-n", "4", "--mesh", "x"}, 2, "--mesh expects DxM, got `x`"},
+      {{"plan", "a.yaml", "-n", "6", "-p", "--ranks-per-node", "4"}, 4, "6 ranks do not fill hosts of 4"},
+      {{"plan", "a.yaml", "-n", "64", "-p"}, 4, "batch"},
+      {{"plan", "a.yaml", "--memory", "16"}, 2, "--memory expects a size with its unit, got `16`"},
+      {{"plan", "a.yaml", "--rate", "-1"}, 2, "--rate"},
+      {{"plan", "b.yaml"}, 2, "b.yaml"},
+      {{"forecast", "a.yaml"}, 2, "--ranks is required"},
+      {{"forecast", "a.yaml", "-n", "2,1"}, 2, "--ranks expects ascending numbers, got `2,1`"},
+      {{"forecast", "a.yaml", "-n", "1,2,...", "--rate", "1"}, 2, "--ranks expects ascending numbers"},
+      {{"forecast", "a.yaml", "-n", "1", "--mesh", "1x1"}, 2, "unknown flag `--mesh`"},
+      {{"forecast", "b.yaml", "-n", "1,2"}, 2, "b.yaml"},
+      {{"forecast", "a.yaml", "-n", "1", "--rate", "1", "--svg", "no/where.svg"},
+       1,
+       "cannot write no/where.svg"}};
+  for (const Mistake& mistake : mistakes) {
+    const ProgramResult result = run.trainer(mistake.words);
+    INFO(mistake.message << "\n" << result.out << result.err);
+    CHECK(result.code == mistake.code);
+    CHECK(has(result.err, mistake.message));
+    CHECK(occurrences(result.err, "error: ") == 1);
+  }
+}
+
+}  // namespace trainer

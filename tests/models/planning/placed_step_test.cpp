@@ -1,0 +1,145 @@
+#include "models/planning/placed_step.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "models/network/partition.h"
+#include "models/planning/memory_plan.h"
+#include "tests/support/layer_check.h"
+
+namespace trainer {
+namespace {
+
+constexpr int kThreads = 1;
+constexpr std::int64_t kBatch = 24;
+
+/// A perceptron on a mesh that does not run.
+class Placed {
+ public:
+  explicit Placed(const Mesh::Options& mesh, const std::string& layers = "dense: 64, dense: 32")
+      : yaml_(layer_list(layers)),
+        ranks_(mesh),
+        pool_(kThreads),
+        group_(pool_, ranks_.mesh().model()),
+        workers_(VirtualWorkers::one_for_each_worker(mesh.data, kThreads)),
+        network_(yaml_.root().items("layers"), {16},
+                 {.batch = kBatch,
+                  .virtual_workers = workers_,
+                  .rewrite = [this](Sequence& sequence) { shard_dense_layers(sequence, group_, false); }}),
+        shards_(ranks_.mesh().data(), 0, ranks_.mesh().node().size(), network_.plan().parameter_borders(), 0),
+        layers_(layer_costs(network_)) {}
+
+  PlacedStep step() const {
+    return {.ranks = ranks_,
+            .shards = shards_,
+            .layers = layers_,
+            .workers = workers_,
+            .rows = kBatch / workers_.ranks,
+            .scalars = 7};
+  }
+  MemoryPlan memory() const {
+    return memory_plan(network_, workers_, ranks_.mesh(), shards_,
+                       {.ranks_per_host = ranks_.ranks_per_node(), .state_arrays = 2, .samples = 1000});
+  }
+  std::int64_t values() const { return network_.plan().parameter_end() * 4; }
+
+ private:
+  ConfigTree yaml_;
+  PlannedRanks ranks_;
+  ThreadPool pool_;
+  ModelGroup group_;
+  VirtualWorkers workers_;
+  Network network_;
+  ShardPlan shards_;
+  std::vector<LayerCost> layers_;
+};
+
+std::int64_t sent(const std::vector<Collective>& collectives, const std::string& what) {
+  std::int64_t sum = 0;
+  for (const Collective& collective : collectives)
+    if (collective.what.starts_with(what)) sum += collective.sent;
+  return sum;
+}
+
+const MemoryPlan::Part& part(const MemoryPlan& plan, const std::string& kind) {
+  const auto found = std::ranges::find(plan.parts, kind, &MemoryPlan::Part::kind);
+  REQUIRE(found != plan.parts.end());
+  return *found;
+}
+
+constexpr ComputingTimes kTimes{
+    .data = 1e-3, .forward = 3e-3, .backward = 6e-3, .sums = 1e-4, .update = 1e-3};
+
+}  // namespace
+
+TEST_CASE("one rank has no collectives and computes all it was measured to", "[planning]") {
+  const Placed placed({});
+  CHECK(collectives_of(placed.step()).empty());
+  CHECK(predict_step(work_of(placed.step(), kTimes, {}), {}).total() == Approx(11.1e-3));
+}
+
+TEST_CASE("on one host gradients are summed in memory, and no host sends a byte", "[planning]") {
+  const Placed placed({.data = 4});
+  const auto collectives = collectives_of(placed.step());
+  REQUIRE(collectives.size() == 2);
+  for (const Collective& collective : collectives) {
+    CHECK(collective.between == Collective::Between::memory_of_host);
+    CHECK(collective.sent == 0);
+  }
+  CHECK(collectives.front().bytes == 4 * placed.values());
+}
+
+TEST_CASE("between hosts all buckets are reduced and gathered, with the least possible bytes", "[planning]") {
+  const Placed placed({.data = 4, .ranks_per_node = 1});
+  const auto collectives = collectives_of(placed.step());
+  CHECK(sent(collectives, "reduce-scatter") == placed.values() * 3 / 4);
+  CHECK(sent(collectives, "all-gather of parameters") == placed.values() * 3 / 4);
+}
+
+TEST_CASE("ranks that share a host send for each other", "[planning]") {
+  const Placed placed({.data = 4, .ranks_per_node = 2});
+  CHECK(sent(collectives_of(placed.step()), "reduce-scatter") == placed.values() / 2);
+  CHECK_FALSE(work_of(placed.step(), kTimes, {}).publish_overlaps);
+}
+
+TEST_CASE("a rank of a model group computes its share of sharded layers and exchanges activations",
+          "[planning]") {
+  const Placed placed({.model = 2});
+  const auto collectives = collectives_of(placed.step());
+  REQUIRE(collectives.size() == 1);
+  CHECK(collectives[0].between == Collective::Between::processes_of_host);
+  CHECK(collectives[0].bytes == kBatch * 32 * 4);
+  const StepTime time = predict_step(work_of(placed.step(), kTimes, {}), {});
+  CHECK(time.computing == Approx(2.1e-3 + 9e-3 / 2));
+  CHECK(time.layers > 0);
+}
+
+TEST_CASE("parameters and gradients exist once on a host, the optimizer state once in the run",
+          "[planning]") {
+  const Placed one({}), placed({.data = 4});
+  const MemoryPlan plan = placed.memory();
+  CHECK(part(plan, "parameters").sharers == 4);
+  CHECK(part(plan, "parameters").on_host == placed.values());
+  CHECK(part(plan, "gradients").on_host >= 4 * placed.values());
+  CHECK(part(plan, "gradients").on_host < 4 * placed.values() + (1 << 16));
+  // A slice ends at a cache line.
+  const auto whole = static_cast<double>(part(one.memory(), "optimizer state").on_host);
+  CHECK(static_cast<double>(part(plan, "optimizer state").on_host) == Approx(whole).epsilon(0.02));
+  CHECK(part(plan, "samples in memory").on_host == 1000);
+  CHECK(plan.of_rank() == part(plan, "optimizer state").bytes + part(plan, "activations and scratch").bytes);
+}
+
+TEST_CASE("on hosts of one rank each keeps all parameters and room for what others send", "[planning]") {
+  const MemoryPlan plan = Placed({.data = 4, .ranks_per_node = 1}).memory();
+  CHECK(part(plan, "parameters").sharers == 1);
+  CHECK(part(plan, "messages").bytes > 0);
+}
+
+TEST_CASE("a model group divides the parameters of sharded layers", "[planning]") {
+  const Placed whole({}), half({.model = 2});
+  // The bias of the second layer stays whole.
+  CHECK(half.values() < whole.values() / 2 + 64 * 4);
+  CHECK(part(half.memory(), "parameters").on_host == 2 * half.values());
+}
+
+}  // namespace trainer

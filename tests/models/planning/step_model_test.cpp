@@ -1,0 +1,102 @@
+#include "models/planning/step_model.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+namespace trainer {
+namespace {
+
+constexpr std::int64_t kFloats = 1'000'000;  // of a layer
+
+/// Four equal layers of 1 ms forward and 2 ms backward, one bucket each.
+StepWork four_layers(int nodes) {
+  StepWork work{.update = 1e-3, .nodes = nodes, .scalars = 100};
+  for (std::int64_t layer = 0; layer < 4; ++layer)
+    work.layers.push_back(
+        {.forward = 1e-3, .backward = 2e-3, .parameters = {layer * kFloats, (layer + 1) * kFloats}});
+  for (std::int64_t layer = 4; layer-- > 0;) work.buckets.push_back({layer * kFloats, (layer + 1) * kFloats});
+  return work;
+}
+
+LinkCost link(double bandwidth) { return {.latency = 20e-6, .bandwidth = bandwidth, .overhead = 1e-6}; }
+
+constexpr double kComputing = 4 * 3e-3 + 1e-3, kBytes = 4.0 * 4 * kFloats;
+
+}  // namespace
+
+TEST_CASE("a step on one node computes and waits for nothing", "[planning]") {
+  const StepTime time = predict_step(four_layers(1), link(1e9));
+  CHECK(time.total() == Approx(kComputing));
+  CHECK(time.waiting() == 0);
+  CHECK(time.wire == 0);
+}
+
+TEST_CASE("a step is never shorter than its computing nor than its bytes on the wire", "[planning]") {
+  for (const double bandwidth : {1e7, 1e8, 1e9, 1e10, 1e12})
+    for (const int nodes : {2, 4, 64}) {
+      const StepTime time = predict_step(four_layers(nodes), link(bandwidth));
+      const double bytes = 2 * (nodes - 1.0) / nodes * kBytes;
+      INFO(bandwidth << " bytes/s, " << nodes << " nodes");
+      CHECK(time.wire >= bytes / bandwidth);
+      CHECK(time.total() >= kComputing);
+      CHECK(time.total() >= time.wire);
+    }
+}
+
+TEST_CASE("more bandwidth never makes a step slower", "[planning]") {
+  double before = 1e9;
+  for (double bandwidth = 1e7; bandwidth < 1e12; bandwidth *= 2) {
+    const double total = predict_step(four_layers(8), link(bandwidth)).total();
+    CHECK(total <= before);
+    before = total;
+  }
+}
+
+TEST_CASE("on a fast link a step waits for the last bucket and the first parameters alone", "[planning]") {
+  const LinkCost fast = link(1e10);
+  const StepTime time = predict_step(four_layers(4), fast);
+  const LinkCost::Time bucket = fast.exchange(4.0 * kFloats, 4);
+  CHECK(time.publish == Approx(bucket.complete));
+  CHECK(time.reduce >= bucket.complete);
+  CHECK(time.reduce < 3 * (bucket.complete + 4.0 * kFloats / 8e9));
+  CHECK(time.hidden() > 0);
+}
+
+TEST_CASE("what is reduced while backward runs is hidden: smaller buckets leave less behind", "[planning]") {
+  StepWork one_bucket = four_layers(4);
+  one_bucket.buckets = {{0, 4 * kFloats}};
+  const LinkCost fast = link(1e10);
+  const StepTime several = predict_step(four_layers(4), fast), one = predict_step(one_bucket, fast);
+  CHECK(several.reduce < one.reduce);
+  CHECK(several.publish < one.publish);
+  CHECK(one.hidden() == 0);
+}
+
+TEST_CASE("parameters that do not overlap forward are waited for in full", "[planning]") {
+  StepWork work = four_layers(2);
+  work.publish_overlaps = false;
+  const LinkCost slow = link(1e9);
+  CHECK(predict_step(work, slow).publish == Approx(4 * slow.exchange(4.0 * kFloats, 2).busy + 20e-6));
+}
+
+TEST_CASE("each micro-batch computes and reduces, but parameters travel once", "[planning]") {
+  StepWork work = four_layers(4);
+  const StepTime once = predict_step(work, link(1e9));
+  work.micro_batches = 3;
+  const StepTime thrice = predict_step(work, link(1e9));
+  CHECK(thrice.computing == Approx(3 * (once.computing - 1e-3) + 1e-3));
+  CHECK(thrice.reduce == Approx(3 * once.reduce));
+  CHECK(thrice.publish == Approx(once.publish));
+}
+
+TEST_CASE("exchanges inside layers are added to the step and give gradients more time", "[planning]") {
+  StepWork work = four_layers(4);
+  const StepTime without = predict_step(work, link(1e9));
+  for (StepWork::Layer& layer : work.layers) layer.backward_waits = 1e-3;
+  const StepTime with = predict_step(work, link(1e9));
+  CHECK(with.layers == Approx(4e-3));
+  CHECK(with.reduce <= without.reduce);
+  CHECK(with.total() >= without.total());
+}
+
+}  // namespace trainer
