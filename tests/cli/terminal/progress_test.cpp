@@ -115,7 +115,7 @@ TEST_CASE("numbers are legible at every size", "[cli]") {
   CHECK(columns_of("conv1 · ━") == 9);
 }
 
-TEST_CASE("a run says so when one node takes less time than all, and only then", "[cli]") {
+TEST_CASE("advice comes when one node takes less time than all, and only then", "[cli]") {
   RunFacts facts = kFacts;
   facts.nodes = 4;
   CHECK(nodes_note(facts, {.comm_share = 0.74}).empty());
