@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
 #include "datasets/loading/data.h"
 #include "engine/core/virtual_workers.h"
 
 namespace trainer {
 namespace {
+
+constexpr int kVirtualWorkers = 8;  // of exact mode and of local SGD, by default
 
 Cadence cadence(const Config& train, std::string_view key) {
   using Kind = Cadence::Kind;
@@ -48,7 +52,8 @@ LocalSettings local_settings(const Config& train, const TrainSettings& settings)
                fmt::format("a batch of {} samples is too small for {} virtual workers", settings.batch,
                            result.virtual_workers),
                "a larger train.batch, which is the batch of all virtual workers together, or fewer of them");
-  if (train.given("virtual_workers"))
+  // The configuration that a run keeps holds the default, too.
+  if (settings.virtual_workers != kVirtualWorkers && settings.virtual_workers != result.virtual_workers)
     train.fail("virtual_workers", "train.local has virtual workers of its own",
                "remove train.virtual_workers; local.virtual_workers counts those of a local run");
   if (settings.accumulate > 1)
@@ -222,7 +227,7 @@ std::vector<Setting> run_settings() {
                    "data rank")
                .at_least(1)
                .at_most(VirtualWorkers::kMax)
-               .fallback("8")
+               .fallback(std::to_string(kVirtualWorkers))
                .formerly("blocks"),
            section(
                "local",
@@ -235,7 +240,7 @@ std::vector<Setting> run_settings() {
                         "fixed number of models that train by themselves; at least one for each data rank")
                     .at_least(1)
                     .at_most(VirtualWorkers::kMax)
-                    .fallback("8"),
+                    .fallback(std::to_string(kVirtualWorkers)),
                 family("outer", "how a round changes the global parameters", "outer-optimizer")
                     .fallback("average")})
                .optional(),
