@@ -23,7 +23,8 @@ METHODS = {
     'synchronous': [],
     'local, 10 steps, average': ['train.local={steps: 10, outer: average}'],
     'local, 100 steps, average': ['train.local={steps: 100, outer: average}'],
-    'local, 100 steps, nesterov 0.7, 0.9': ['train.local={steps: 100, %s}' % NESTEROV % (0.7, 0.9)],
+    'local, 100 steps, nesterov 0.7, 0.5': ['train.local={steps: 100, %s}' % NESTEROV % (0.7, 0.5)],
+    'local, 10 steps, nesterov 0.7, 0.5': ['train.local={steps: 10, %s}' % NESTEROV % (0.7, 0.5)],
 }
 
 
