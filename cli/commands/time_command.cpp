@@ -170,6 +170,10 @@ void time_command(const Job& job) {
     const OpenRun headers = open_run({.file = file, .overrides = arguments.overrides}, work.mesh, work.pool);
     run.emplace(open_run({.file = file, .overrides = timing_overrides(arguments, *headers.session)},
                          work.mesh, work.pool));
+    if (headers.session->settings().local)
+      run->config.root().at("train").fail(
+          "local", "`trainer time` measures the layers of steps that all ranks take together",
+          "a copy of the configuration without train.local");
   });
   preflight_check(job.world, run_facts(*run));
   Session& session = *run->session;

@@ -8,7 +8,7 @@
 namespace trainer {
 
 CheckpointHook::CheckpointHook(TrainingParts& parts, CheckpointFolder folder, CheckpointState base,
-                               const Observers& observers, Hook& all)
+                               const Observers& observers, Hook& all, HostedStates* hosted)
     : parts_(parts),
       base_(std::move(base)),
       observers_(observers),
@@ -18,6 +18,7 @@ CheckpointHook::CheckpointHook(TrainingParts& parts, CheckpointFolder folder, Ch
                .optimizer_states = parts.state_names(),
                .window = parts.window,
                .shard = parts.shard,
+               .hosted = hosted,
                .layer_states = parts.session.network().states(),
                .mesh = parts.session.mesh()},
               std::move(folder)) {}
@@ -35,7 +36,8 @@ void CheckpointHook::before_update(std::int64_t, const Signals& all) {
 }
 
 bool CheckpointHook::reads_parameters(const Progress& run, std::int64_t done) {
-  return is_asked_ || parts_.session.settings().checkpoint.due(done, run.steps_per_epoch, run.total_steps);
+  return is_asked_ || parts_.session.settings().checkpoint.due(done, run.steps_per_epoch, run.total_steps,
+                                                               run.round_steps(done));
 }
 
 void CheckpointHook::between_steps(Progress& run) {
@@ -44,7 +46,9 @@ void CheckpointHook::between_steps(Progress& run) {
   if (run.result.stopped) run.best = false;
   if (cadence.kind == Cadence::Kind::never) return;
   if (run.result.stopped) return save(run, true);
-  if (run.best || is_asked_ || cadence.due(run.step, run.steps_per_epoch, run.total_steps)) save(run, false);
+  if (run.best || is_asked_ ||
+      cadence.due(run.step, run.steps_per_epoch, run.total_steps, run.round_steps(run.step)))
+    save(run, false);
 }
 
 void CheckpointHook::save(Progress& run, bool pending) {

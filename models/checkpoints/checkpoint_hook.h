@@ -14,9 +14,9 @@ namespace trainer {
 class CheckpointHook final : public Hook {
  public:
   /// `base`: what stays the same in all checkpoints of the run. `folder` matters on world rank 0 only. `all`:
-  /// the hooks of the run. Collective.
+  /// the hooks of the run. `hosted`: states beside those of the optimizer shard; may be null. Collective.
   CheckpointHook(TrainingParts& parts, CheckpointFolder folder, CheckpointState base,
-                 const Observers& observers, Hook& all);
+                 const Observers& observers, Hook& all, HostedStates* hosted);
 
   void before_consensus(const Progress& run, Signals& mine) override;
   void before_update(std::int64_t step, const Signals& all) override;

@@ -57,7 +57,13 @@ std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 }  // namespace
 
 CheckpointWriter::CheckpointWriter(Sources sources, CheckpointFolder folder)
-    : sources_(std::move(sources)), folder_(std::move(folder)) {
+    : sources_(std::move(sources)),
+      shard_states_(sources_.optimizer_states.size()),
+      folder_(std::move(folder)) {
+  if (sources_.hosted) {
+    const std::vector<std::string>& names = sources_.hosted->names();
+    sources_.optimizer_states.insert(sources_.optimizer_states.end(), names.begin(), names.end());
+  }
   Communicator& world = sources_.mesh.world();
   Communicator& data = sources_.mesh.data();
   std::int64_t strangers = world.size() - world.split_by_host()->size();
@@ -247,6 +253,33 @@ std::vector<float> CheckpointWriter::part_of_state(std::size_t state) {
   return part;
 }
 
+/// The same for a state that one rank has as a whole.
+std::vector<float> CheckpointWriter::part_of_hosted_state(std::size_t state) {
+  Communicator& data = sources_.mesh.data();
+  const int host = sources_.hosted->host(state);
+  const std::span<const float> values = sources_.hosted->values(state);
+  const auto range_of = [&](int writer) {
+    const auto theirs = parameters_of(writer);
+    return theirs.empty() ? Range{}
+                          : Range{theirs.front().offset, theirs.back().offset + theirs.back().shape.size()};
+  };
+  std::vector<std::int64_t> counts_out(at(data.size())), counts_in(at(data.size()));
+  std::vector<float> part(at(range_of(data.rank()).count())), out;
+  for (int writer = 0; writer < data.size() && data.rank() == host; ++writer) {
+    const Range range = range_of(writer);
+    const auto theirs = values.subspan(at(range.first), at(range.count()));
+    if (writer == host) {
+      std::ranges::copy(theirs, part.begin());
+    } else {
+      out.insert(out.end(), theirs.begin(), theirs.end());
+      counts_out[at(writer)] = range.count();
+    }
+  }
+  if (data.rank() != host) counts_in[at(host)] = std::ssize(part);
+  data.all_to_all(out, counts_out, data.rank() == host ? std::span<float>() : std::span(part), counts_in);
+  return part;
+}
+
 /// Adds the whole tensors of a run's copy.
 void CheckpointWriter::join_tensors(Run& run) const {
   const auto mine = parameters_of(sources_.mesh.data().rank());
@@ -279,9 +312,10 @@ void CheckpointWriter::take_snapshot() {
   const std::size_t first = rank + 1 < first_parameter_.size() ? first_parameter_[rank] : parameters;
   runs_.push_back({.file = kModel, .offset = model_offsets_[first], .copy = part_of_values()});
   for (std::size_t state = 0; state < sources_.optimizer_states.size(); ++state)
-    runs_.push_back({.file = kOptimizer,
-                     .offset = optimizer_offsets_[state * parameters + first],
-                     .copy = part_of_state(state)});
+    runs_.push_back(
+        {.file = kOptimizer,
+         .offset = optimizer_offsets_[state * parameters + first],
+         .copy = state < shard_states_ ? part_of_state(state) : part_of_hosted_state(state - shard_states_)});
   for (Run& run : runs_) join_tensors(run);
   if (rank == 0) {
     // States of layers follow the parameters.

@@ -13,6 +13,7 @@
 #include "engine/system/files.h"
 #include "models/checkpoints/checkpoint.h"
 #include "models/checkpoints/checkpoint_folder.h"
+#include "models/checkpoints/hosted_states.h"
 #include "models/formats/safetensors.h"
 #include "models/network/network_plan.h"
 #include "models/training/optimizer_shard.h"
@@ -29,6 +30,7 @@ class CheckpointWriter {
     std::vector<std::string> optimizer_states;  ///< their names
     const ParameterWindow& window;
     const OptimizerShard& shard;
+    HostedStates* hosted = nullptr;  ///< optimizer states beside those of the shard
     std::span<const float> layer_states;
     const Mesh& mesh;
   };
@@ -82,6 +84,7 @@ class CheckpointWriter {
   std::span<const Parameter> parameters_of(int writer) const;
   std::vector<float> part_of_values() const;
   std::vector<float> part_of_state(std::size_t state);
+  std::vector<float> part_of_hosted_state(std::size_t state);
   void join_tensors(Run& run) const;
   void write_parts();
   void reserve_room() const;
@@ -92,6 +95,7 @@ class CheckpointWriter {
   void wait_for_commit();
 
   Sources sources_;
+  std::size_t shard_states_;  ///< hosted ones follow them in `sources_.optimizer_states`
   CheckpointFolder folder_;
   bool several_hosts_ = false, sees_directory_ = false;  ///< the latter is known after the first checkpoint
   std::vector<std::vector<Range>> shards_;               ///< of each data rank

@@ -79,7 +79,9 @@ void ReplicaGuard::after_publish(std::int64_t step) {
   if (replicas_.size() > most_watched_)
     first_watched_ = first_watched_ + most_watched_ < replicas_.size() ? first_watched_ + most_watched_ : 0;
   for (Replica& replica : watched()) replica.sum = checksum(replica.values);
-  if (has_replicas_ && step % every_ == 0) compare(step);
+  // A round of local SGD may pass several multiples.
+  if (has_replicas_ && (step % every_ == 0 || step / every_ > seen_ / every_)) compare(step);
+  seen_ = step;
 }
 
 std::vector<std::uint64_t> ReplicaGuard::hashes() const {

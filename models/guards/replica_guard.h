@@ -21,6 +21,7 @@ class ReplicaGuard final : public Hook {
   ReplicaGuard(const NetworkPlan& plan, std::span<const float> states, Mesh& mesh, ParameterWindow& window,
                std::int64_t every);
 
+  void on_start(std::int64_t done) override { seen_ = done; }
   /// Error(diverged) if values that came from other nodes have changed.
   void before_publish(std::int64_t step) override;
   /// Error(diverged), on all ranks, if replicas differ. Collective.
@@ -41,7 +42,7 @@ class ReplicaGuard final : public Hook {
   std::span<const float> states_;
   Mesh& mesh_;
   ParameterWindow& window_;
-  std::int64_t every_, last_equal_ = 0;
+  std::int64_t every_, last_equal_ = 0, seen_ = 0;
   bool has_replicas_ = false;
   std::vector<Replica> replicas_;
   std::size_t first_watched_ = 0, most_watched_ = 0;

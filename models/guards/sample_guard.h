@@ -12,6 +12,9 @@ class SampleGuard final : public Hook {
 
   void on_start(std::int64_t done) override { ledger_.begin(done); }
   void after_backward(const MicroBatch& batch) override;
+  void after_share(int worker, std::span<const std::int64_t> samples) override {
+    ledger_.add(worker, samples);
+  }
   /// Throws a logic_error if samples were left out or used twice.
   void after_step(Progress& run) override;
 

@@ -1,5 +1,9 @@
 #include "models/runs/training_run.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "engine/parallel/broadcast_text.h"
 #include "engine/system/memory_use.h"
 #include "models/checkpoints/checkpoint_folder.h"
@@ -26,7 +30,11 @@ std::string fingerprint(const Data& data) {
 }  // namespace
 
 TrainingRun::TrainingRun(const Config& root, Session& session, const Options& options)
-    : session_(session), options_(options), parts_(root, session, options.reducer) {
+    : session_(session),
+      options_(options),
+      parts_(root, session, options.reducer),
+      optimizer_text_(Registry<Optimizer>::make(root.at("train").at("optimizer"))->text()) {
+  if (session.settings().local) local_.emplace(root, parts_);
   if (session.settings().crosscheck > 0) crosscheck_.emplace(root, parts_);
   set_initial_values(root.at("model"));
 }
@@ -48,11 +56,22 @@ void TrainingRun::set_initial_values(const Config& model) {
   parts_.ema.begin();
 }
 
+std::string TrainingRun::local_text() const {
+  if (!local_) return "";
+  const LocalSettings& local = *session_.settings().local;
+  const std::int64_t steps = std::min(local.steps, parts_.facts.steps_per_epoch);
+  return fmt::format("{} virtual worker{}, a round of {} step{}{}, outer {}", local.virtual_workers,
+                     local.virtual_workers == 1 ? "" : "s", steps, steps == 1 ? "" : "s",
+                     steps < local.steps ? " (an epoch)" : "", parts_.optimizer->text());
+}
+
 void TrainingRun::check_fit(const Checkpoint& checkpoint, const std::string& place) const {
   const NetworkPlan& plan = session_.network().plan();
   check_tensors(checkpoint.model, plan, {""}, StateUse::model, place);
   std::vector<std::string> suffixes;
   for (const std::string& state : parts_.state_names()) suffixes.push_back("." + state);
+  if (local_)
+    for (const std::string& state : local_->names()) suffixes.push_back("." + state);
   check_tensors(checkpoint.optimizer, plan, suffixes, StateUse::training, place);
   const CheckpointState& state = checkpoint.state;
   const bool same_sums =
@@ -84,6 +103,11 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
     spread_tensors(checkpoint.optimizer, plan, "." + names[state], flat, world);
     parts_.shard.set_state(state, flat);
   }
+  for (std::size_t state = 0; local_ && state < local_->names().size(); ++state) {
+    spread_tensors(checkpoint.optimizer, plan, "." + local_->names()[state], flat, world);
+    if (const std::span<float> own = local_->values(state); !own.empty())
+      std::ranges::copy(flat, own.begin());
+  }
   parts_.reducer->publish();
   std::string text = text_of(checkpoint.state);
   broadcast_text(world, text);
@@ -100,7 +124,8 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   if (world.rank() == 0) folder.resume(start_.step, start_.best ? start_.best_step : -1);
   Progress progress{.steps_per_epoch = parts_.facts.steps_per_epoch,
                     .total_steps = parts_.facts.total_steps,
-                    .log_every = settings.log_every};
+                    .log_every = settings.log_every,
+                    .round = settings.local ? settings.local->steps : 1};
   resume(progress, start_, start_.step > 0 ? parts_.schedule->at(start_.step - 1) : 0);
 
   Hooks hooks;
@@ -115,10 +140,10 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   CheckpointHook checkpoints(
       parts_, std::move(folder),
       {.seed = settings.seed, .data = fingerprint(session_.data()), .config = options_.config}, reports,
-      hooks);
+      hooks, local_ ? &*local_ : nullptr);
   hooks.add(reports);
   hooks.add(stop);
-  hooks.add(clipping);
+  if (!local_) hooks.add(clipping);  // virtual workers clip their own gradients
   if (crosscheck_) hooks.add(*crosscheck_);
   if (settings.guards.kind != Cadence::Kind::never) {
     hooks.add(memory.emplace(parts_));
@@ -131,7 +156,10 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   hooks.add(checkpoints);
 
   reports.notify([&](Observer& observer) { observer.on_start(parts_.facts); });
-  Trainer(parts_).train(progress, hooks);
+  if (local_)
+    local_->train(progress, hooks);
+  else
+    Trainer(parts_).train(progress, hooks);
   progress.end();
   // No rank frees memory before all have measured theirs.
   progress.result.memory = proportional_memory();

@@ -9,6 +9,7 @@
 
 #include "models/checkpoints/checkpoint.h"
 #include "models/guards/crosscheck.h"
+#include "models/local/local_trainer.h"
 #include "models/training/training_parts.h"
 
 namespace trainer {
@@ -43,7 +44,10 @@ class TrainingRun {
 
   const RunFacts& facts() const { return parts_.facts; }
   /// "sgd lr 0.05 momentum 0.9"
-  std::string optimizer_text() const { return parts_.optimizer->text(); }
+  const std::string& optimizer_text() const { return optimizer_text_; }
+  /// "8 virtual workers, a round of 100 steps, outer nesterov lr 0.7 momentum 0.9"; empty without
+  /// train.local.
+  std::string local_text() const;
   /// How gradients travel, for the header.
   std::string transport() const { return parts_.window.transport(); }
   bool lacks_shared_memory() const { return parts_.window.lacks_shared_memory(); }
@@ -59,6 +63,8 @@ class TrainingRun {
   Session& session_;
   Options options_;
   TrainingParts parts_;
+  std::string optimizer_text_;
+  std::optional<LocalTrainer> local_;     ///< of train.local
   std::optional<Crosscheck> crosscheck_;  ///< of train.crosscheck
   CheckpointState start_;
 };

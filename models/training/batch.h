@@ -57,6 +57,9 @@ class BatchRunner {
   std::span<const double> sums();
   /// The length of such a row.
   std::size_t kinds() const { return kinds_; }
+  /// The labels of all batches since clear(), and the divisor of their mean loss.
+  std::int64_t labels() const { return labels_; }
+  double weight() const { return weight_; }
   /// The loss of this rank's rows since clear().
   double own_loss() const;
   /// Loading time since clear(), as a mean over workers.

@@ -5,8 +5,8 @@
 
 namespace trainer {
 
-/// Error(usage) when a batch of this order has fewer rows than a layer requires, such as batch_norm with one
-/// value per channel.
-void check_batch_rows(const NetworkPlan& plan, const BatchOrder::Options& order);
+/// Error(usage) when one of `shares` nearly equal shares of a batch of this order has rows, but fewer than a
+/// layer requires, such as batch_norm with one value per channel.
+void check_batch_rows(const NetworkPlan& plan, const BatchOrder::Options& order, std::int64_t shares = 1);
 
 }  // namespace trainer

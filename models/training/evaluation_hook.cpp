@@ -6,7 +6,8 @@ namespace trainer {
 
 bool EvaluationHook::is_due(const Progress& run, std::int64_t done) const {
   return !run.result.stopped && parts_.session.evaluation_data() &&
-         parts_.session.settings().evaluate.due(done, run.steps_per_epoch, run.total_steps);
+         parts_.session.settings().evaluate.due(done, run.steps_per_epoch, run.total_steps,
+                                                run.round_steps(done));
 }
 
 void EvaluationHook::between_steps(Progress& run) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,8 @@ struct Signals {
   double largest = 0;     ///< OptimizerShard::largest_gradient(), the largest of all data ranks
 };
 
-/// An object that the training loop calls before, within and after a step. All ranks have the same hooks in
-/// the same order, so hooks may make collective calls. Steps are counted from 0.
+/// An object that the training loop calls before, within and after a step, or a round of local SGD. All ranks
+/// have the same hooks in the same order, so hooks may make collective calls. Steps are counted from 0.
 class Hook {
  public:
   virtual ~Hook() = default;
@@ -31,6 +32,8 @@ class Hook {
   virtual bool holds_gradients(const MicroBatch&) { return false; }
   /// The workers' gradients are computed.
   virtual void after_backward(const MicroBatch&) {}
+  /// A worker has used these samples in a step of a round (train.local). Workers call it at the same time.
+  virtual void after_share(int /*worker*/, std::span<const std::int64_t> /*samples*/) {}
   /// Gradients are reduced. Adds to what this rank reports.
   virtual void before_consensus(const Progress&, Signals&) {}
   /// All is finite on all ranks; the update follows.
@@ -72,6 +75,9 @@ class Hooks final : public Hook {
   }
   void after_backward(const MicroBatch& batch) override {
     for (Hook* hook : hooks_) hook->after_backward(batch);
+  }
+  void after_share(int worker, std::span<const std::int64_t> samples) override {
+    for (Hook* hook : hooks_) hook->after_share(worker, samples);
   }
   void before_consensus(const Progress& run, Signals& mine) override {
     for (Hook* hook : hooks_) hook->before_consensus(run, mine);

@@ -39,12 +39,23 @@ Progress::Clock::duration Progress::time_to_stop() const {
   return kSteps * longest_step + save;
 }
 
-StepTimes& Progress::begin_step(double rate) {
+std::int64_t Progress::round_end() const {
+  const std::int64_t epoch_begin = step / steps_per_epoch * steps_per_epoch;
+  const std::int64_t end = epoch_begin + ((step - epoch_begin) / round + 1) * round;
+  return std::min({end, epoch_begin + steps_per_epoch, total_steps});
+}
+
+std::int64_t Progress::round_steps(std::int64_t done) const {
+  if (done == 0) return 1;
+  return (done - 1) % steps_per_epoch % round + 1;
+}
+
+StepTimes& Progress::begin_steps(std::int64_t end, double rate) {
   step_start = Clock::now();
-  report.step = step + 1;
+  report.step = end;
   report.epoch = static_cast<int>(step / steps_per_epoch) + 1;
   report.rate = rate;
-  report.logged = report.step % log_every == 0;
+  report.logged = end / log_every > step / log_every;
   report.times = {};
   return report.times;
 }
@@ -55,7 +66,7 @@ void Progress::note(double loss, bool stops) {
 }
 
 void Progress::end_step(std::span<const double> metric_sums) {
-  ++step;
+  step = report.step;
   longest_step = std::max<Clock::duration>(longest_step, report.times.training);
   run += report.times;
   epoch += report.times;

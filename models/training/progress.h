@@ -17,6 +17,7 @@ struct Progress {
 
   std::int64_t steps_per_epoch = 1, total_steps = 0;
   std::int64_t log_every = 1;   ///< steps
+  std::int64_t round = 1;       ///< steps between two calls of hooks: of a round of train.local
   std::int64_t first_step = 0;  ///< steps done before this process
   std::int64_t step = 0;        ///< steps done
   bool is_pending = false;  ///< the run begins with evaluation, end of epoch or checkpoint of its last step
@@ -33,14 +34,19 @@ struct Progress {
 
   bool is_done() const { return step >= total_steps || result.stopped; }
   bool ends_epoch() const { return step > 0 && (step % steps_per_epoch == 0 || step == total_steps); }
+  /// Where the round after the last step ends: rounds begin anew with each epoch.
+  std::int64_t round_end() const;
+  /// The steps of the round that ends after `done` steps, at least 1.
+  std::int64_t round_steps(std::int64_t done) const;
   /// An upper estimate of the time to end the step under way and to save.
   Clock::duration time_to_stop() const;
 
-  /// Starts the report of the next step; its times are to be filled.
-  StepTimes& begin_step(double rate);
-  /// The loss of the step under way, and whether the run stops after it.
+  /// Starts the report of the next step, or of the steps up to `end`; its times are to be filled.
+  StepTimes& begin_step(double rate) { return begin_steps(step + 1, rate); }
+  StepTimes& begin_steps(std::int64_t end, double rate);
+  /// The loss of the step or round under way, and whether the run stops after it.
   void note(double loss, bool stops);
-  /// Counts the step of `report.scores` and `report.times`; `metric_sums`: of BatchRunner.
+  /// Counts the step or round of `report.scores` and `report.times`; `metric_sums`: of BatchRunner.
   void end_step(std::span<const double> metric_sums);
   /// An evaluation after the last step, scored by these metrics.
   void see(const Scores& scores, const std::vector<MetricFacts>& metrics);

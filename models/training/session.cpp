@@ -11,10 +11,10 @@
 namespace trainer {
 namespace {
 
-VirtualWorkers make_virtual_workers(const TrainSettings& settings, const Mesh& mesh, const ThreadPool& pool) {
+VirtualWorkers make_virtual_workers(int fixed, const Mesh& mesh, const ThreadPool& pool) {
   VirtualWorkers virtual_workers = VirtualWorkers::one_for_each_worker(mesh.data().size(), pool.size());
-  virtual_workers.exact = settings.exact;
-  if (settings.exact) virtual_workers.count = settings.virtual_workers;
+  virtual_workers.exact = fixed > 0;
+  if (fixed > 0) virtual_workers.count = fixed;
   return virtual_workers;
 }
 
@@ -45,12 +45,20 @@ Shape scored_output(const Config& model, const Shape& output, std::int64_t posit
 }  // namespace
 
 Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
+    : Session(root, std::make_unique<Data>(std::move(data)), nullptr, mesh, pool) {}
+
+Session::Session(const Config& root, const Session& whole, Mesh& mesh, ThreadPool& pool)
+    : Session(root, nullptr, &whole.data_, mesh, pool) {}
+
+Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Data* shared, Mesh& mesh,
+                 ThreadPool& pool)
     : settings_(train_settings(root.at("train"))),
-      data_(std::move(data)),
+      own_data_(std::move(own_data)),
+      data_(shared ? *shared : *own_data_),
       labels_per_sample_(data_.train->info().labels_per_sample()),
       mesh_(mesh),
       pool_(pool),
-      virtual_workers_(make_virtual_workers(settings_, mesh, pool)),
+      virtual_workers_(make_virtual_workers(is_share() ? 0 : settings_.fixed_virtual_workers(), mesh, pool)),
       model_group_(pool, mesh.model(), settings_.exact_modelpar) {
   mesh.world().heartbeat().set_patience(static_cast<double>(settings_.stall_timeout));
   const Config model = root.at("model");
@@ -98,6 +106,12 @@ void Session::check_streams(const Config& root) const {
   if (!root.at("data").get<bool>("streams"))
     root.at("data").fail("streams", "a layer keeps its state, but samples are not consecutive",
                          "data.streams: true");
+  if (settings_.local)
+    root.at("train").fail(
+        "local",
+        "a layer keeps its state between batches, and checkpoints of local runs have none of "
+        "each virtual worker",
+        "remove keep_state, or local");
   if (settings_.accumulate > 1)
     root.at("train").fail("accumulate", "the rows of a micro-batch do not continue those of the one before");
   if (settings_.crosscheck > 0)
@@ -107,7 +121,8 @@ void Session::check_streams(const Config& root) const {
 
 std::unique_ptr<Network> Session::make_network(const Config& root, const VirtualWorkers& virtual_workers,
                                                int rank) {
-  const Network::Options options{.batch = settings_.micro_batch(),
+  const std::int64_t rows = settings_.micro_batch(), shares = is_share() ? this->shares() : 1;
+  const Network::Options options{.batch = (rows + shares - 1) / shares,
                                  .virtual_workers = virtual_workers,
                                  .rank = rank,
                                  .seed = settings_.seed,

@@ -24,9 +24,12 @@ class Session {
   /// Error(usage) when a layer, loss or metric does not fit; Error(ranks) when there are more data ranks than
   /// samples in a batch or, in exact mode, than virtual workers.
   Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool);
+  /// For one virtual worker of `train.local` at a time: the same data, and the memory for its share of a
+  /// batch. `whole`, the session of the run, outlives it; `mesh` and `pool` have one rank and one thread.
+  Session(const Config& root, const Session& whole, Mesh& mesh, ThreadPool& pool);
 
   /// Reads the samples into memory. Collective over the ranks of a host.
-  void load_samples(Communicator& host) { trainer::load_samples(data_, host); }
+  void load_samples(Communicator& host) { trainer::load_samples(*own_data_, host); }
 
   const TrainSettings& settings() const { return settings_; }
   const Data& data() const { return data_; }
@@ -35,7 +38,11 @@ class Session {
   Mesh& mesh() const { return mesh_; }
   ThreadPool& pool() const { return pool_; }
   const VirtualWorkers& virtual_workers() const { return virtual_workers_; }
-  /// The number of virtual workers in exact mode, else 0.
+  /// True if it computes a virtual worker's share of each batch.
+  bool is_share() const { return !own_data_; }
+  /// The shares of a batch that are trained by themselves: the virtual workers of `train.local`, else 1.
+  int shares() const { return settings_.local ? settings_.local->virtual_workers : 1; }
+  /// The number of virtual workers whose sums follow one tree: in exact mode and in local SGD; else 0.
   int exact_virtual_workers() const { return virtual_workers_.exact ? virtual_workers_.count : 0; }
   Network& network() const { return *network_; }
   /// A second network of the same layers, sharded over model ranks alike, for one rank of `virtual_workers`.
@@ -56,11 +63,14 @@ class Session {
   std::int64_t parameter_count() const;
 
  private:
+  Session(const Config& root, std::unique_ptr<Data> own_data, const Data* shared, Mesh& mesh,
+          ThreadPool& pool);
   /// Error(usage) when a layer keeps its state between batches and the run does not allow it.
   void check_streams(const Config& root) const;
 
   TrainSettings settings_;
-  Data data_;
+  std::unique_ptr<Data> own_data_;  ///< null for a share
+  const Data& data_;
   std::int64_t labels_per_sample_;
   Mesh& mesh_;
   ThreadPool& pool_;

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
 #include "datasets/loading/data.h"
 #include "engine/core/virtual_workers.h"
 
 namespace trainer {
 namespace {
+
+constexpr int kVirtualWorkers = 8;  // of exact mode and of local SGD, by default
 
 Cadence cadence(const Config& train, std::string_view key) {
   using Kind = Cadence::Kind;
@@ -38,16 +42,46 @@ Setting every_epochs() {
   return integer("epochs", "interval in epochs").at_least(1).at_most(kMaxEpochs).optional();
 }
 
+/// Reads `train.local`, and refuses keys of `train` whose meaning needs the parameters of every step.
+LocalSettings local_settings(const Config& train, const TrainSettings& settings) {
+  const Config local = train.at("local");
+  const LocalSettings result{.steps = local.get<std::int64_t>("steps"),
+                             .virtual_workers = local.get<int>("virtual_workers")};
+  if (settings.batch < result.virtual_workers)
+    local.fail("virtual_workers",
+               fmt::format("a batch of {} samples is too small for {} virtual workers", settings.batch,
+                           result.virtual_workers),
+               "a larger train.batch, which is the batch of all virtual workers together, or fewer of them");
+  // The configuration that a run keeps holds the default, too.
+  if (settings.virtual_workers != kVirtualWorkers && settings.virtual_workers != result.virtual_workers)
+    train.fail("virtual_workers", "train.local has virtual workers of its own",
+               "remove train.virtual_workers; local.virtual_workers counts those of a local run");
+  if (settings.accumulate > 1)
+    train.fail("accumulate", "virtual workers of train.local compute their shares of a batch at once",
+               "remove accumulate, or take more local.virtual_workers: each has a smaller share");
+  if (settings.crosscheck > 0)
+    train.fail("crosscheck", "ranks of a local run do not compute the same step, so none can check another",
+               "remove crosscheck or local");
+  if (settings.ema > 0)
+    train.fail("ema", "the average is over the weights of every step, and train.local has them once a round",
+               "remove ema or local");
+  return result;
+}
+
 }  // namespace
 
-bool Cadence::due(std::int64_t done, std::int64_t steps_per_epoch, std::int64_t total) const {
+bool Cadence::due(std::int64_t done, std::int64_t steps_per_epoch, std::int64_t total,
+                  std::int64_t steps) const {
   if (kind == Kind::never) return false;
   if (done == total) return true;
+  const auto passes = [&](std::int64_t interval) {
+    return done > 0 && done / interval > (done - steps) / interval;
+  };
   switch (kind) {
     case Kind::epochs:
-      return done > 0 && done % (count * steps_per_epoch) == 0;
+      return passes(count * steps_per_epoch);
     case Kind::steps:
-      return done > 0 && done % count == 0;
+      return passes(count);
     default:
       return false;
   }
@@ -85,6 +119,10 @@ TrainSettings train_settings(const Config& train) {
                  "add train.exact: true, or remove crosscheck");
   }
   if (train.has("warmup")) settings.warmup = train.get<Duration>("warmup");
+  if (train.has("local")) {
+    settings.local = local_settings(train, settings);
+    settings.exact_modelpar = false;
+  }
   return settings;
 }
 
@@ -97,7 +135,18 @@ void check_ranks(const Config& train, const TrainSettings& settings, int data_ra
          fmt::format("a {} of {} samples is too small for {} data ranks",
                      settings.accumulate > 1 ? "micro-batch" : "batch", settings.micro_batch(), data_ranks),
          "train.batch counts the samples of all ranks together; use fewer ranks or a larger batch");
-  if (settings.exact && settings.virtual_workers < data_ranks)
+  if (settings.local && model_ranks > 1)
+    fail("local", "virtual workers of train.local hold whole models, and cannot partition layers over ranks",
+         "--datapar, or remove local");
+  if (settings.local && settings.local->virtual_workers < data_ranks)
+    throw Error(
+        ExitCode::ranks,
+        {train.at("local").diagnostic(
+            "virtual_workers",
+            fmt::format("{} virtual workers cannot be distributed over {} data ranks",
+                        settings.local->virtual_workers, data_ranks),
+            "a larger local.virtual_workers (another number is another computation), or fewer ranks")});
+  if (settings.exact && !settings.local && settings.virtual_workers < data_ranks)
     fail("virtual_workers",
          fmt::format("{} virtual workers cannot be distributed over {} data ranks", settings.virtual_workers,
                      data_ranks),
@@ -178,8 +227,23 @@ std::vector<Setting> run_settings() {
                    "data rank")
                .at_least(1)
                .at_most(VirtualWorkers::kMax)
-               .fallback("8")
+               .fallback(std::to_string(kVirtualWorkers))
                .formerly("blocks"),
+           section(
+               "local",
+               "local SGD: virtual workers take optimizer steps by themselves, each on its share of the "
+               "batch, and average their parameters once a round",
+               {integer("steps", "steps of a round; a round also ends with the epoch")
+                    .at_least(1)
+                    .at_most(kMaxSteps),
+                integer("virtual_workers",
+                        "fixed number of models that train by themselves; at least one for each data rank")
+                    .at_least(1)
+                    .at_most(VirtualWorkers::kMax)
+                    .fallback(std::to_string(kVirtualWorkers)),
+                family("outer", "how a round changes the global parameters", "outer-optimizer")
+                    .fallback("average")})
+               .optional(),
            section("evaluate",
                    "when loss and metrics of the validation samples, or else of the test samples, are "
                    "computed",

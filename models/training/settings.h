@@ -16,8 +16,16 @@ struct Cadence {
   std::int64_t count = 1;  ///< of epochs or steps
   double minutes = 0;
 
-  /// True if it is due after `done` of `total` steps. Minutes are never due here, except at the end.
-  bool due(std::int64_t done, std::int64_t steps_per_epoch, std::int64_t total) const;
+  /// True if it is due after `done` of `total` steps, or was after one of the last `steps` of them. Minutes
+  /// are never due here, except at the end.
+  bool due(std::int64_t done, std::int64_t steps_per_epoch, std::int64_t total, std::int64_t steps = 1) const;
+};
+
+/// `train.local`: virtual workers train by themselves for a round of steps, then an outer optimizer updates
+/// the global parameters (local SGD, arXiv:1805.09767; DiLoCo, arXiv:2311.08105).
+struct LocalSettings {
+  std::int64_t steps = 1;  ///< of a round, which also ends with the epoch
+  int virtual_workers = 1;
 };
 
 /// The `train:` section without optimizer, schedule and metrics, which their registries make.
@@ -37,7 +45,10 @@ struct TrainSettings {
   std::optional<double> clip_norm, clip_value;
   float ema = 0;            ///< decay of the exponential moving average of the weights; 0: none
   int virtual_workers = 1;  ///< in exact mode
+  std::optional<LocalSettings> local;
 
+  /// The number of virtual workers if it does not depend on the placement, else 0.
+  int fixed_virtual_workers() const { return local ? local->virtual_workers : exact ? virtual_workers : 0; }
   /// Samples that all ranks together compute at a time.
   std::int64_t micro_batch() const { return batch / accumulate; }
   std::int64_t total_steps(std::int64_t steps_per_epoch) const {
@@ -46,8 +57,8 @@ struct TrainSettings {
 };
 
 TrainSettings train_settings(const Config& train);
-/// Error(ranks) if a micro-batch has fewer samples, or exact mode fewer virtual workers, than there are data
-/// ranks; or if exact mode excludes modelpar and there are several model ranks.
+/// Error(ranks) if a micro-batch has fewer samples, or exact mode or local SGD fewer virtual workers, than
+/// there are data ranks; or if one of these excludes modelpar and there are several model ranks.
 void check_ranks(const Config& train, const TrainSettings& settings, int data_ranks, int model_ranks);
 
 /// The sections of a run's YAML: data, model, train. `check`, `schema` and the key reference read them.

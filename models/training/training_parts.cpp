@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/system/cores.h"
+#include "models/optimizers/outer_optimizer.h"
 #include "models/training/batch_rows.h"
 
 namespace trainer {
@@ -28,12 +29,19 @@ RunFacts run_facts(const Session& session, std::int64_t steps_per_epoch) {
           .nodes = session.mesh().nodes()};
 }
 
-std::unique_ptr<Schedule> schedule_of(const Config& train, const Session& session, double rate,
-                                      const RunFacts& facts) {
-  ScheduleContext context{
-      .rate = rate, .steps_per_epoch = facts.steps_per_epoch, .total_steps = facts.total_steps};
+std::unique_ptr<Schedule> schedule_of(const Config& train, const Session& session, const RunFacts& facts) {
+  ScheduleContext context{.rate = Registry<Optimizer>::make(train.at("optimizer"))->rate(),
+                          .steps_per_epoch = facts.steps_per_epoch,
+                          .total_steps = facts.total_steps};
   if (session.settings().warmup) context.warmup = context.steps(*session.settings().warmup);
   return make_schedule(train.at("schedule"), context);
+}
+
+/// The optimizer of the session's parameters: between rounds of local SGD the outer one.
+std::unique_ptr<Optimizer> make_optimizer(const Config& train, const Session& session) {
+  if (session.settings().local && !session.is_share())
+    return Registry<OuterOptimizer>::make(train.at("local").at("outer"));
+  return Registry<Optimizer>::make(train.at("optimizer"));
 }
 
 ParameterWindow::Options window_options(ParameterWindow::Options options, const Session& session) {
@@ -55,8 +63,8 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
     : session(its_session),
       order(order_options(root.at("data"), session, session.settings().batch)),
       facts(run_facts(session, order.steps_per_epoch())),
-      optimizer(Registry<Optimizer>::make(root.at("train").at("optimizer"))),
-      schedule(schedule_of(root.at("train"), session, optimizer->rate(), facts)),
+      optimizer(make_optimizer(root.at("train"), session)),
+      schedule(schedule_of(root.at("train"), session, facts)),
       window(session.mesh(), session.pool(), session.network().plan().parameter_borders(),
              window_options(options, session)),
       reducer(make_gradient_reducer(session.mesh(), session.pool(), window)),
@@ -71,7 +79,8 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
               .own_rows = [this](std::int64_t rows) { return batch.own_rows(rows); },
               .end_step = first_number(facts.total_steps),
               .workers = session.pool().size(),
-              .idle_cores = idle_cores(session.pool(), options.crowded)}),
+              .idle_cores = idle_cores(session.pool(), options.crowded),
+              .reads_ahead = !session.is_share()}),
       shard(session.network().plan(), window, session.pool(),
             {.states = optimizer->states().size(),
              .initial = optimizer->initial(),
@@ -80,7 +89,7 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
              .keeps_gradients = session.settings().accumulate > 1}),
       consensus(scalars, session.mesh().model()),
       ema(session.settings().ema > 0, shard, scalars, *reducer) {
-  check_batch_rows(session.network().plan(), loader.order());
+  check_batch_rows(session.network().plan(), loader.order(), session.shares());
   optimizer->begin(facts.steps_per_epoch);
   if (optimizer->requires_norms()) norms.emplace(session.network().plan().parameters().size());
   session.network().attach(window.values(), window.all_gradients(), statistics);

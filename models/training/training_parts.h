@@ -21,7 +21,8 @@
 
 namespace trainer {
 
-/// The objects of a training step, shared by the training loop and its hooks.
+/// The objects of a training step, shared by the training loop and its hooks. In local SGD the run has one,
+/// whose step is a round, and each thread another one for the steps of its virtual workers.
 struct TrainingParts {
   /// Collective. From here on the session's network reads the parameters of `window`.
   TrainingParts(const Config& root, Session& session, const ParameterWindow::Options& options);

@@ -174,6 +174,16 @@ def hosts():
               [(f"{row['workload']}, {place}", [float(row['ratio'])]) for row, place in zip(rows, places)], ['one thread a host'], 1))
 
 
+def local_sgd():
+    rows = read('local_sgd')
+    synchronous = int(rows[0]['bytes_a_step'])
+    about = rows[0]
+    return (sources(rows) + f"{about['hosts']} hosts, links of {about['rate']}, {about['delay']} one way; {about['epochs']} epochs.\n\n" + table(
+        ['training', 'test accuracy', 'bytes a step of a host', 'synchronous / these', 'images/s'],
+        [[row['method'], f"{row['accuracy']} %", thousands(row['bytes_a_step']), f"{synchronous / int(row['bytes_a_step']):.1f}",
+          thousands(row['images_per_second'])] for row in rows]), None)
+
+
 def memory():
     rows = read('memory')
     return (sources(rows) + '\n' + table(['workload', 'placement', 'trainer, MiB', 'PyTorch, MiB'],
@@ -231,7 +241,7 @@ def update(page, makers):
     return stale
 
 
-stale = update('docs/benchmarks.md', [peers, rivals, guards, exact, placements, hosts, onednn, memory, profile])
+stale = update('docs/benchmarks.md', [peers, rivals, guards, exact, placements, hosts, local_sgd, onednn, memory, profile])
 if (results / 'engines.csv').exists():
     stale += update('docs/engines.md', [engines])
 stale += update('docs/reproducibility.md', [exact_matrix, every_config])

@@ -10,7 +10,7 @@
 #include "tests/support/temporary_folder.h"
 
 namespace {
-long calls = 0;
+long calls = 0, bytes_sent = 0;
 }
 
 // Every call by which engine/parallel waits for, sends to or receives from another rank.
@@ -40,6 +40,9 @@ int MPI_Igather(const void* from, int count, MPI_Datatype type, void* to, int co
 int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
               MPI_Request* request) {
   ++calls;
+  int size = 0;
+  MPI_Type_size(type, &size);
+  bytes_sent += static_cast<long>(count) * size;
   return PMPI_Isend(data, count, type, to, tag, comm, request);
 }
 int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
@@ -56,21 +59,27 @@ int MPI_Testsome(int count, MPI_Request* requests, int* finished, int* which, MP
 namespace trainer {
 namespace {
 
-/// Notes the calls before the second step and after the last.
+/// Notes the calls and the bytes sent after the first step or round and after the last.
 class Watch final : public Observer {
  public:
   void on_step(const StepReport& report) override {
-    if (report.step == 1) begin_ = calls;
-    end_ = calls;
+    if (first_step_ == 0) calls_begin_ = calls, bytes_begin_ = bytes_sent, first_step_ = report.step;
+    calls_end_ = calls;
+    bytes_end_ = bytes_sent;
+    last_step_ = report.step;
   }
-  long in_steps() const { return end_ - begin_; }
+  long in_steps() const { return calls_end_ - calls_begin_; }
+  double bytes_of_step() const {
+    return static_cast<double>(bytes_end_ - bytes_begin_) / static_cast<double>(last_step_ - first_step_);
+  }
 
  private:
-  long begin_ = 0, end_ = 0;
+  long calls_begin_ = 0, calls_end_ = 0, bytes_begin_ = 0, bytes_end_ = 0;
+  std::int64_t first_step_ = 0, last_step_ = 0;
 };
 
-/// MPI calls that rank 0 makes in ten steps.
-long calls_in_ten_steps(int ranks_per_node, int threads, const std::string& mode = "") {
+/// A run of eleven steps, seven of them in an epoch, as rank 0 sees it.
+Watch watched(int ranks_per_node, int threads, const std::string& mode = "") {
   const ConfigTree tree(
       {.file = "test.yaml",
        .text = "data: {dataset: digits}\nmodel: {layers: [{conv: {filters: 4, kernel: 3}}, batch_norm, relu, "
@@ -88,7 +97,12 @@ long calls_in_ten_steps(int ranks_per_node, int threads, const std::string& mode
   Watch watch;
   const TemporaryFolder folder;
   trainer.run({&watch}, folder.path());
-  return watch.in_steps();
+  return watch;
+}
+
+/// MPI calls that rank 0 makes in ten steps.
+long calls_in_ten_steps(int ranks_per_node, int threads, const std::string& mode = "") {
+  return watched(ranks_per_node, threads, mode).in_steps();
 }
 
 }  // namespace
@@ -104,6 +118,16 @@ TEST_CASE("on one node a step of training with batch normalisation makes no MPI 
 TEST_CASE("between nodes a step makes MPI calls, so they are counted", "[training]") {
   const long between_nodes = calls_in_ten_steps(1, 1);
   if (test_world().rank() == 0) CHECK(between_nodes > 10);
+}
+
+TEST_CASE("a round of local SGD sends between nodes what one step of synchronous training sends",
+          "[training]") {
+  // Rounds of 5, 2 and 4 steps; messages of the last two are counted.
+  const std::string local = "local: {steps: 5, virtual_workers: 4, outer: nesterov}, ";
+  const Watch rounds = watched(1, 1, local), steps = watched(1, 1, "exact: true, virtual_workers: 4, ");
+  if (test_world().rank() != 0) return;
+  CHECK(rounds.in_steps() > 0);
+  CHECK(rounds.bytes_of_step() < 1.1 * steps.bytes_of_step() * 2 / 6);
 }
 
 }  // namespace trainer

@@ -72,4 +72,16 @@ TEST_CASE("a run without a length, or with two, is an error", "[training]") {
   CHECK_THROWS_WITH(settings("epochs: 1, steps: 2"), Catch::Contains("steps"));
 }
 
+TEST_CASE("keys that need the parameters of every step are refused beside local", "[training]") {
+  const std::string local = "epochs: 1, local: {steps: 10}";
+  CHECK(settings(local).local->virtual_workers == 8);
+  CHECK(settings(local).fixed_virtual_workers() == 8);
+  CHECK_THROWS_WITH(settings(local + ", virtual_workers: 4"), Catch::Contains("virtual workers of its own"));
+  CHECK_THROWS_WITH(settings(local + ", accumulate: 2"), Catch::Contains("train.local compute their shares"));
+  CHECK_THROWS_WITH(settings(local + ", ema: 0.9"), Catch::Contains("once a round"));
+  CHECK_THROWS_WITH(settings(local + ", exact: true, crosscheck: 5"), Catch::Contains("the same step"));
+  CHECK_THROWS_WITH(settings("epochs: 1, local: {steps: 10, virtual_workers: 9}"),
+                    Catch::Contains("a batch of 8 samples is too small for 9 virtual workers"));
+}
+
 }  // namespace trainer

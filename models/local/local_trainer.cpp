@@ -1,0 +1,217 @@
+#include "models/local/local_trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <functional>
+#include <limits>
+
+#include "engine/core/sum_tree.h"
+#include "engine/math/elementwise.h"
+#include "models/local/model_states.h"
+#include "models/training/divergence.h"
+#include "models/training/step_clock.h"
+
+namespace trainer {
+
+LocalTrainer::LocalTrainer(const Config& root, TrainingParts& parts)
+    : parts_(parts),
+      divergence_(parts),
+      hosted_(parts.session.virtual_workers().of_rank(parts.session.mesh().data().rank())) {
+  const std::int64_t threads = std::min<std::int64_t>(parts.session.pool().size(), hosted_.count());
+  for (std::int64_t thread = 0; thread < threads; ++thread)
+    runners_.push_back(std::make_unique<LocalRunner>(root, parts));
+  for (std::int64_t number = hosted_.first; number < hosted_.last; ++number)
+    workers_.push_back(runners_.front()->make_worker(static_cast<int>(number)));
+  for (int number = 0; number < parts.session.shares(); ++number)
+    for (const std::string& state : runners_.front()->state_names())
+      names_.push_back(fmt::format("worker{}.{}", number, state));
+  total_.resize(parts.batch.kinds() + 2);
+  sums_.resize(total_.size() * static_cast<std::size_t>(parts.session.shares()));
+}
+
+void LocalTrainer::train(Progress& run, Hook& hooks) {
+  GradientReducer& reducer = *parts_.reducer;
+  hooks.on_start(run.step);
+  if (run.is_pending) hooks.between_steps(run);
+  while (!run.is_done()) {
+    const std::int64_t first = run.step, last = run.round_end();
+    StepTimes& times = run.begin_steps(last, parts_.schedule->at(last - 1));
+    StepClock clock;
+    parts_.session.mesh().world().heartbeat().set_step(first + 1);
+    hooks.before_step(first);
+    train_workers(first, last, hooks);
+    for (const LocalWorker& worker : workers_) times.data += worker.data_time;
+    times.data /= runners_.size();
+    reducer.begin();
+    add_differences();
+    clock.lap();
+    for (int worker = 0; worker < parts_.session.pool().size(); ++worker) reducer.ready(worker, 0);
+    reducer.finish();  // reduce-scatter of the differences
+    average_model_states();
+    clock.lap(times.reduce);
+
+    parts_.shard.scale_gradients(1.0f / static_cast<float>(parts_.session.shares()));
+    const std::uint32_t largest = parts_.shard.largest_gradient();
+    Signals mine{.diverged = fill_sums() || !is_finite_magnitude(largest),
+                 .largest = static_cast<double>(largest)};
+    hooks.before_consensus(run, mine);
+    clock.lap();
+    const Signals all = parts_.consensus.reduce(mine, sums_);  // all-reduce of loss, metrics, signals
+    clock.lap(times.consensus);
+    score(parts_.consensus.sums(), first, last, run.report.scores);
+    run.note(run.report.scores.loss, all.stop);
+    if (all.diverged) fail(run, hooks);
+
+    hooks.before_update(last - 1, all);
+    parts_.shard.update(*parts_.optimizer, 1, last - 1);
+    clock.lap(times.update);
+    hooks.before_publish(last - 1);
+    reducer.publish();  // all-gather of the global parameters
+    hooks.after_publish(last);
+    clock.lap(times.publish);
+
+    times.training = clock.total();
+    run.end_step(std::span(total_).first(parts_.batch.kinds()));
+    hooks.after_step(run);
+    hooks.between_steps(run);
+  }
+  divergence_.check_arrays(run, hooks);
+  hooks.on_end(run);
+}
+
+void LocalTrainer::train_workers(std::int64_t first, std::int64_t last, Hook& hooks) {
+  // Whichever thread trains a virtual worker, its bits are the same.
+  std::atomic<std::size_t> next{0};
+  const auto work = [&](int thread) {
+    if (static_cast<std::size_t>(thread) >= runners_.size()) return;
+    for (std::size_t worker = next++; worker < workers_.size(); worker = next++)
+      runners_[static_cast<std::size_t>(thread)]->train(workers_[worker], first, last, thread, hooks);
+  };
+  parts_.session.pool().run(std::ref(work));
+}
+
+void LocalTrainer::add_differences() {
+  const VirtualWorkers& virtual_workers = parts_.session.virtual_workers();
+  const std::vector<std::span<float>> gradients = parts_.window.all_gradients();
+  const int rank = parts_.session.mesh().data().rank();
+  const auto work = [&](int thread) {
+    std::size_t root = 0;
+    for (int before = 0; before < thread; ++before)
+      root +=
+          SumTree::of_leaves(virtual_workers.count, virtual_workers.of_worker(rank, before)).roots().size();
+    const Range leaves = virtual_workers.of_worker(rank, thread);
+    if (leaves.count() == 0) return;
+    const SumTree tree = SumTree::of_leaves(virtual_workers.count, leaves);
+    std::vector<const float*> inputs;
+    for (std::int64_t leaf = leaves.first; leaf < leaves.last; ++leaf)
+      inputs.push_back(workers_[static_cast<std::size_t>(leaf - hosted_.first)].difference.floats().data());
+    std::vector<float*> roots;
+    while (roots.size() < tree.roots().size()) roots.push_back(gradients[root++].data());
+    tree.sum(inputs, roots, 0, parts_.session.network().plan().parameter_end());
+  };
+  parts_.session.pool().run(std::ref(work));
+}
+
+void LocalTrainer::average_model_states() {
+  Network& network = parts_.session.network();
+  const std::int64_t values = model_state_values(network.plan());
+  if (values == 0) return;
+  const VirtualWorkers& virtual_workers = parts_.session.virtual_workers();
+  Communicator& data = parts_.session.mesh().data();
+  const SumTree own = SumTree::of_leaves(virtual_workers.count, hosted_);
+  std::vector<float> mine(static_cast<std::size_t>(values) * own.roots().size());
+  std::vector<const float*> inputs;
+  for (const LocalWorker& worker : workers_) inputs.push_back(worker.model_states.floats().data());
+  std::vector<float*> roots;
+  for (std::size_t root = 0; root < own.roots().size(); ++root)
+    roots.push_back(mine.data() + root * static_cast<std::size_t>(values));
+  own.sum(inputs, roots, 0, values);
+
+  std::vector<Range> nodes;
+  std::vector<std::int64_t> counts;
+  for (int rank = 0; rank < data.size(); ++rank) {
+    const SumTree theirs = SumTree::of_leaves(virtual_workers.count, virtual_workers.of_rank(rank));
+    nodes.insert(nodes.end(), theirs.roots().begin(), theirs.roots().end());
+    counts.push_back(values * std::ssize(theirs.roots()));
+  }
+  std::vector<float> all(static_cast<std::size_t>(values) * nodes.size());
+  data.all_gather(mine, all, counts);
+  inputs.clear();
+  for (std::size_t node = 0; node < nodes.size(); ++node)
+    inputs.push_back(all.data() + node * static_cast<std::size_t>(values));
+  std::vector<float> mean(static_cast<std::size_t>(values));
+  float* const root = mean.data();
+  SumTree(virtual_workers.count, nodes).sum(inputs, {&root, 1}, 0, values);
+  scale(values, 1.0f / static_cast<float>(virtual_workers.count), mean.data(), mean.data());
+  set_model_states(network.plan(), mean, network.states());
+}
+
+bool LocalTrainer::fill_sums() {
+  std::ranges::fill(sums_, 0.0);
+  for (const LocalWorker& worker : workers_)
+    std::ranges::copy(worker.sums,
+                      sums_.begin() + static_cast<std::ptrdiff_t>(total_.size()) * worker.number);
+  return std::ranges::any_of(workers_, [](const LocalWorker& worker) { return worker.failure.has_value(); });
+}
+
+void LocalTrainer::score(std::span<const double> sums, std::int64_t first, std::int64_t last,
+                         Scores& scores) {
+  // Virtual worker by virtual worker, in order.
+  std::ranges::fill(total_, 0.0);
+  for (std::size_t i = 0; i < sums.size(); ++i) total_[i % total_.size()] += sums[i];
+  const std::size_t kinds = parts_.batch.kinds();
+  const double labels = total_[kinds], weight = total_[kinds + 1];
+  scores.samples = 0;
+  for (std::int64_t step = first; step < last; ++step) scores.samples += std::ssize(parts_.order.batch(step));
+  scores.loss = weight > 0 ? total_[0] / weight : 0;
+  total_[0] = labels;
+  parts_.session.metric_values(std::span(total_).first(kinds), scores.metrics);
+}
+
+void LocalTrainer::fail(Progress& run, Hook& hooks) {
+  std::vector<std::string> notes;
+  hooks.on_divergence(notes);
+  const LocalWorker* first = nullptr;
+  for (const LocalWorker& worker : workers_)
+    if (worker.failure && (!first || worker.failure->step < first->failure->step)) first = &worker;
+  // The earliest step of any rank; else only the outer gradient is not finite.
+  double earliest =
+      first ? -static_cast<double>(first->failure->step) : -std::numeric_limits<double>::infinity();
+  Communicator& world = parts_.session.mesh().world();
+  world.maximum({&earliest, 1});
+  const bool is_here = first && -static_cast<double>(first->failure->step) == earliest;
+  DivergenceFacts facts{
+      .losses = run.losses,
+      .epoch = run.report.epoch,
+      .step = std::isfinite(earliest) ? static_cast<std::int64_t>(-earliest) + 1 : run.report.step,
+      .rate = run.report.rate,
+      .parameters = parts_.session.network().plan().parameters(),
+      .values = parts_.window.values(),
+      .notes = notes};
+  if (is_here) {
+    facts.own_loss = first->failure->loss;
+    facts.array = first->failure->array;
+    if (facts.array.empty()) facts.gradients = {first->difference.floats()};
+  }
+  throw divergence(world, facts);
+}
+
+int LocalTrainer::host(std::size_t state) const {
+  const auto worker =
+      static_cast<std::int64_t>(state * static_cast<std::size_t>(parts_.session.shares()) / names_.size());
+  int rank = 0;
+  while (parts_.session.virtual_workers().of_rank(rank).last <= worker) ++rank;
+  return rank;
+}
+
+std::span<float> LocalTrainer::values(std::size_t state) {
+  const std::size_t states = names_.size() / static_cast<std::size_t>(parts_.session.shares());
+  const auto worker = static_cast<std::int64_t>(state / states);
+  if (worker < hosted_.first || worker >= hosted_.last) return {};
+  return workers_[static_cast<std::size_t>(worker - hosted_.first)].states[state % states].floats();
+}
+
+}  // namespace trainer

@@ -1,0 +1,68 @@
+// Local SGD as users start it: the same bits on any number of ranks, cut off or not.
+#include <catch2/catch.hpp>
+
+#include "tests/end_to_end/small_run.h"
+
+namespace trainer {
+namespace {
+
+const std::string kWeights = "/checkpoints/last/model.safetensors";
+const std::string kLocal =
+    "train.local={steps: 2, virtual_workers: 4, outer: {nesterov: {lr: 0.7, momentum: 0.9}}}";
+
+std::vector<std::string> words(const std::string& run, int epochs) {
+  return {"a.yaml", "--datapar",
+          "-s",     kLocal,
+          "-s",     "train.optimizer.sgd.momentum=0.9",
+          "-s",     "train.epochs=" + std::to_string(epochs),
+          "-s",     "train.log_every=1",
+          "-s",     "train.exact=true",
+          "-o",     run};
+}
+
+}  // namespace
+
+TEST_CASE("a local run on 1, 2 and 4 ranks leaves the same weights, and its header describes it", "[local]") {
+  const SmallRun run;
+  const ProgramResult one = run.trainer(words("one", 2));
+  INFO(one.err);
+  REQUIRE(one.code == 0);
+  CHECK(one.out.find(
+            "local         4 virtual workers, a round of 2 steps, outer nesterov lr 0.7 momentum 0.9\n") !=
+        std::string::npos);
+  REQUIRE(run.trainer(words("two", 2), 2).code == 0);
+  REQUIRE(run.trainer(words("four", 2), 4).code == 0);
+  const std::string weights = read_text(run.path("one" + kWeights));
+  CHECK(read_text(run.path("two" + kWeights)) == weights);
+  CHECK(read_text(run.path("four" + kWeights)) == weights);
+  // A line for each round: 2 + 2 + 1 steps in both epochs; and an evaluation for each.
+  CHECK(occurrences(read_text(run.path("one/metrics.jsonl")), "\"split\":\"train\"") == 6);
+  CHECK(occurrences(read_text(run.path("one/metrics.jsonl")), "\"split\":\"test\"") == 2);
+  CHECK(run.trainer({"eval", "two"}).code == 0);
+}
+
+TEST_CASE("a local run that was cut off resumes on other ranks to the same weights and states", "[local]") {
+  const SmallRun run;
+  REQUIRE(run.trainer(words("whole", 3)).code == 0);
+  REQUIRE(run.trainer(words("half", 1), 2).code == 0);
+  const ProgramResult result = run.trainer({"half", "-s", "train.epochs=3", "--datapar"}, 4);
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  for (const char* file : {"model", "optimizer"}) {
+    const std::string name = std::string("/checkpoints/last/") + file + ".safetensors";
+    CHECK(read_text(run.path("half" + name)) == read_text(run.path("whole" + name)));
+  }
+  CHECK(run.trainer({"half", "-s", "train.epochs=4", "-s", "train.local.steps=3"}).code == 2);
+}
+
+TEST_CASE("`trainer time` refuses a local run, and `trainer summary` counts its memory", "[local]") {
+  const SmallRun run;
+  const ProgramResult time = run.trainer({"time", "a.yaml", "-s", kLocal});
+  CHECK(time.code == 2);
+  CHECK(time.err.find("measures the layers of steps that all ranks take together") != std::string::npos);
+  const ProgramResult summary = run.trainer({"summary", "a.yaml", "-s", kLocal});
+  CHECK(summary.code == 0);
+  CHECK(summary.out.find("4 virtual workers") != std::string::npos);
+}
+
+}  // namespace trainer
