@@ -33,6 +33,10 @@ PlannedRun::PlannedRun(const std::string& file, const Options& options)
       ranks_(options.mesh),
       pool_(options.threads),
       run_(open_run({.file = file, .overrides = options.overrides}, ranks_.mesh(), pool_)) {
+  if (session().settings().local)
+    run_.config.root().at("train").fail("local",
+                                        "plan and forecast describe steps that all ranks take together",
+                                        "-s train.local=~, or a copy of the configuration without it");
   const Mesh& mesh = ranks_.mesh();
   const NetworkPlan& plan = session().network().plan();
   shards_.emplace(mesh.data(), mesh.node().rank(), mesh.node().size(), plan.parameter_borders(), 0);

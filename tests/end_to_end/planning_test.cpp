@@ -108,6 +108,16 @@ TEST_CASE("a forecast of strong scaling explains which numbers of ranks the batc
   CHECK(has(result.out, "This is a forecast, not a measurement."));
 }
 
+TEST_CASE("plan and forecast refuse rounds of local SGD, which they cannot describe", "[planning]") {
+  const SmallRun run;
+  const std::string command = GENERATE(as<std::string>{}, "plan", "forecast");
+  const std::vector<std::string> words{command, "a.yaml", "-n",
+                                       "1",     "-s",     "train.local={steps: 2, virtual_workers: 2}"};
+  const ProgramResult result = run.trainer(words);
+  CHECK(result.code == 2);
+  CHECK(has(result.err, "error: plan and forecast describe steps that all ranks take together"));
+}
+
 TEST_CASE("mistakes of plan and forecast name the flag and what would be right", "[planning]") {
   const SmallRun run;
   struct Mistake {
