@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -204,7 +205,9 @@ void forecast_command(const Job& job) {
   const std::string scaling = arguments.weak ? "weak scaling: train.batch samples on each rank"
                                              : "strong scaling: train.batch samples on all ranks together";
   if (!arguments.svg.empty()) {
-    const std::string svg = forecast_svg(rows, "Forecast of " + arguments.files.front() + ", " + scaling);
+    const std::string name = std::filesystem::path(arguments.files.front()).stem().string();
+    const std::string svg =
+        forecast_svg(rows, "Forecast of " + name + (arguments.weak ? ", weak scaling" : ", strong scaling"));
     if (svg.empty())
       throw Error(ExitCode::ranks, "no number of ranks is possible: " + rows.front().impossible);
     write_chart(arguments.svg, svg);

@@ -62,6 +62,7 @@ class Drawing {
     for (const ForecastRow& row : rows_)
       add(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", x_.place(row.ranks), kBottom + 18,
           grouped(row.ranks));
+    add(R"(<text x="{}" y="{}" text-anchor="middle">ranks</text>)", (kLeft + kRight) / 2, kBottom + 38);
   }
 
   void add_curve() {
