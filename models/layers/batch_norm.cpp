@@ -24,8 +24,8 @@ class BatchNorm final : public Layer {
     bias_ = plan.parameter({.name = "bias", .shape = shape, .is_weight = false});
     running_mean_ = plan.state({.name = "running_mean", .shape = shape});
     running_var_ = plan.state({.name = "running_var", .shape = shape, .constant = 1});
-    mean_ = plan.saved(0, channels_);
-    inverse_deviation_ = plan.saved(0, channels_);
+    mean_ = plan.saved_once(0, channels_);
+    inverse_deviation_ = plan.saved_once(0, channels_);
     sums_ = plan.scratch<double>(0, 2 * channels_);
     lines_ = plan.scratch<double>(0, Shape{2, channels_, plan.max_virtual_workers()}.size());
     factors_ = plan.scratch(0, 3 * channels_);
@@ -38,7 +38,7 @@ class BatchNorm final : public Layer {
     const std::span<float> mean = pass.buffer(mean_).span();
     const std::span<float> inverse_deviation = pass.buffer(inverse_deviation_).span();
     if (pass.training()) {
-      measure(x, mean, inverse_deviation, pass);
+      if (!pass.recomputes()) measure(x, mean, inverse_deviation, pass);
     } else {
       std::ranges::copy(pass.state(running_mean_), mean.begin());
       std::ranges::transform(pass.state(running_var_), inverse_deviation.begin(),

@@ -8,13 +8,14 @@ void KeptState::setup(Plan& plan) {
   batch_ = plan.batch();
   const Shape all{batch_, record_size()};
   state_ = plan.state({.name = "kept", .shape = all, .use = StateUse::training});
-  begin_ = plan.saved(record_size() - 1);
+  begin_ = plan.saved_once(record_size() - 1);
   total_ = plan.scratch<double>(0, all.size());
   lines_ = plan.scratch<double>(0, Shape{plan.max_virtual_workers(), all.size()}.size());
   plan.requires_streams();
 }
 
 void KeptState::begin(const VirtualWorker& worker, const Pass& pass) const {
+  if (pass.recomputes()) return;
   const float* const state = pass.state(state_).data();
   for (std::int64_t row = 0; row < worker.count; ++row) {
     const std::int64_t sample = pass.samples()[static_cast<std::size_t>(worker.first + row)];

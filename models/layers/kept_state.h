@@ -29,6 +29,7 @@ class KeptState {
   /// Stores vector(worker, row of the worker, level, kind) of all rows of the batch. Every thread calls.
   template <class Vector>
   void keep(Pass& pass, Vector vector) const {
+    if (pass.recomputes()) return;
     const std::span<double> lines = pass.buffer(lines_).first(pass.virtual_workers().size() * total_size());
     std::ranges::fill(lines, 0.0);
     double* line = lines.data();

@@ -42,4 +42,20 @@ class NestedPlan {
   std::size_t first_parameter_ = 0;
 };
 
+/// While it lives, saved memory is booked from the beginning of the region that all recomputes share: only
+/// one of them computes at a time, and it fills the memory before it reads it. Not inside another one.
+class RecomputedPlan {
+ public:
+  explicit RecomputedPlan(Plan& plan) : plan_(plan) {
+    plan_.recomputes_ = true;
+    plan_.recomputed_position_ = 0;
+  }
+  ~RecomputedPlan() { plan_.recomputes_ = false; }
+  RecomputedPlan(const RecomputedPlan&) = delete;
+  RecomputedPlan& operator=(const RecomputedPlan&) = delete;
+
+ private:
+  Plan& plan_;
+};
+
 }  // namespace trainer

@@ -63,12 +63,19 @@ struct StateId {
   int index = -1;
 };
 
+/// Where in a thread's memory a buffer lies.
+enum class Region {
+  saved,       ///< from forward to the end of backward
+  recomputed,  ///< saved inside one recompute, and shared by all of them
+  scratch      ///< during one call
+};
+
 /// Memory of one thread: `per_row` elements for each of its rows, or `fixed` elements.
 template <class T = float>
 struct Buffer {
   std::int64_t offset = -1;  ///< in floats, a multiple of 16
   std::int64_t per_row = 0, fixed = 0;
-  bool is_scratch = false;
+  Region region = Region::saved;
 };
 
 }  // namespace trainer

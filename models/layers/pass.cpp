@@ -22,7 +22,7 @@ std::span<float> Pass::state(StateId id) const {
 }
 
 Tensor Pass::buffer(Buffer<> id) const {
-  float* const data = place(id.offset, id.is_scratch);
+  float* const data = place(id.offset, id.region);
   return id.per_row > 0 ? Tensor(data, {rows(), id.per_row}) : Tensor(data, {id.fixed});
 }
 

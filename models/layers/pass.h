@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -27,6 +28,9 @@ class Pass {
   virtual ~Pass() = default;
 
   bool training() const { return training_; }
+  /// Whether this is the second forward of a recompute. Then a layer calls no all_reduce and changes no
+  /// state: it reads from Plan::saved_once what the first forward found.
+  bool recomputes() const { return recomputes_; }
   std::int64_t rows() const { return static_cast<std::int64_t>(samples_.size()); }
   /// The sample of each row: the key of random masks, which then depend on no placement.
   std::span<const std::int64_t> samples() const { return samples_; }
@@ -63,7 +67,7 @@ class Pass {
   template <class T>
   std::span<T> buffer(Buffer<T> id) const {
     const std::int64_t size = id.per_row > 0 ? rows() * id.per_row : id.fixed;
-    return {reinterpret_cast<T*>(place(id.offset, id.is_scratch)), static_cast<std::size_t>(size)};
+    return {reinterpret_cast<T*>(place(id.offset, id.region)), static_cast<std::size_t>(size)};
   }
   /// The random numbers of a layer in this step; index them by sample.
   RandomStream random(const std::string& layer_name) const {
@@ -79,11 +83,11 @@ class Pass {
   virtual void wait_for_parameters(std::int64_t end) = 0;
   /// The gradients of all parameters from this offset of the flat buffer on are final.
   virtual void ready_from(std::int64_t offset) = 0;
-  float* place(std::int64_t offset, bool is_scratch) const {
-    return (is_scratch ? scratch_ : saved_) + offset;
+  float* place(std::int64_t offset, Region region) const {
+    return regions_[static_cast<std::size_t>(region)] + offset;
   }
 
-  bool training_ = true;
+  bool training_ = true, recomputes_ = false;
   std::int64_t step_ = 0;
   std::uint64_t seed_ = 1;
   int worker_ = 0;
@@ -94,7 +98,8 @@ class Pass {
   std::vector<VirtualWorker> virtual_workers_;
   const Plan* plan_ = nullptr;
   const float* values_ = nullptr;
-  float *states_ = nullptr, *saved_ = nullptr, *scratch_ = nullptr;
+  float* states_ = nullptr;
+  std::array<float*, 3> regions_{};  ///< in the order of Region
 };
 
 /// The length of a sequence after layers that turned `positions` positions into `whole`: `length` scaled by

@@ -43,15 +43,19 @@ StateId Plan::state(State state) {
   return {static_cast<int>(states_.size()) - 1};
 }
 
-std::int64_t Plan::take_saved(std::int64_t rows, std::int64_t fixed) {
-  const std::int64_t begin = saved_end_;
-  saved_end_ = after(after(begin, rows), fixed);
-  return begin;
-}
-
-std::int64_t Plan::take_scratch(std::int64_t rows, std::int64_t fixed) {
-  const std::int64_t begin = scratch_position_;
-  set_scratch_position(after(after(begin, rows), fixed));
+std::int64_t Plan::take(Region region, std::int64_t rows, std::int64_t fixed) {
+  const std::int64_t begin = region == Region::saved        ? saved_end_
+                             : region == Region::recomputed ? recomputed_position_
+                                                            : scratch_position_;
+  const std::int64_t end = after(after(begin, rows), fixed);
+  if (region == Region::saved) {
+    saved_end_ = end;
+  } else if (region == Region::recomputed) {
+    recomputed_position_ = end;
+    recomputed_end_ = std::max(recomputed_end_, end);
+  } else {
+    set_scratch_position(end);
+  }
   return begin;
 }
 

@@ -30,15 +30,21 @@ class Plan {
   StateId state(State state);
   const State& state(StateId id) const { return states_[static_cast<std::size_t>(id.index)]; }
 
-  /// Memory from forward to the end of backward.
+  /// Memory from forward to the end of backward. Inside a recompute forward runs again before backward, and
+  /// fills the memory again.
   template <class T = float>
   Buffer<T> saved(std::int64_t per_row, std::int64_t fixed = 0) {
-    return {take_saved(floats<T>(max_rows_, per_row), floats<T>(1, fixed)), per_row, fixed, false};
+    return book<T>(recomputes_ ? Region::recomputed : Region::saved, per_row, fixed);
+  }
+  /// Saved memory that a second forward (Pass::recomputes) finds as the first one left it.
+  template <class T = float>
+  Buffer<T> saved_once(std::int64_t per_row, std::int64_t fixed = 0) {
+    return book<T>(Region::saved, per_row, fixed);
   }
   /// Memory during one call of forward or backward, also while layers inside are called.
   template <class T = float>
   Buffer<T> scratch(std::int64_t per_row, std::int64_t fixed = 0) {
-    return {take_scratch(floats<T>(max_rows_, per_row), floats<T>(1, fixed)), per_row, fixed, true};
+    return book<T>(Region::scratch, per_row, fixed);
   }
 
   /// Floating-point operations of a sum of products: two for each element of the shape.
@@ -52,6 +58,8 @@ class Plan {
   /// The name of the layer being set up, "conv1": the key of its random numbers.
   const std::string& layer_name() const { return layer_.name; }
 
+  /// Whether the layer being set up is inside a recompute.
+  bool recomputes() const { return recomputes_; }
   /// The most virtual workers of a thread.
   int max_virtual_workers() const { return max_virtual_workers_; }
   /// The most rows of a global batch.
@@ -72,6 +80,7 @@ class Plan {
 
  protected:
   friend class NestedPlan;
+  friend class RecomputedPlan;
 
   struct Traits {
     bool reads_x = true, reads_y = true, in_place = false, view = false;
@@ -97,8 +106,12 @@ class Plan {
   }
   /// `end` moved by `floats`, and on to the next cache line.
   std::int64_t after(std::int64_t end, std::int64_t floats) const;
-  std::int64_t take_saved(std::int64_t rows, std::int64_t fixed);
-  std::int64_t take_scratch(std::int64_t rows, std::int64_t fixed);
+  template <class T>
+  Buffer<T> book(Region region, std::int64_t per_row, std::int64_t fixed) {
+    return {take(region, floats<T>(max_rows_, per_row), floats<T>(1, fixed)), per_row, fixed, region};
+  }
+  /// The offset of so many floats in a region.
+  std::int64_t take(Region region, std::int64_t rows, std::int64_t fixed);
 
   std::int64_t max_rows_;
   int max_virtual_workers_;
@@ -108,6 +121,8 @@ class Plan {
   std::vector<Parameter> parameters_;
   std::vector<State> states_;
   std::int64_t parameter_end_ = 0, state_end_ = 0, saved_end_ = 0, scratch_position_ = 0, scratch_end_ = 0;
+  std::int64_t recomputed_position_ = 0, recomputed_end_ = 0;
+  bool recomputes_ = false;
   std::map<std::string, int> counts_;
   std::set<std::string> names_;
   Current layer_;

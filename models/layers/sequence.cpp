@@ -37,7 +37,12 @@ Sequence::Sequence(const std::vector<Config>& layers) {
 Shape Sequence::setup(const Shape& sample, Plan& plan) {
   std::int64_t widest = 0;
   const Shape output = setup_entries(sample, plan, widest);
-  for (Buffer<>& gradient : gradients_) gradient = plan.scratch(widest);
+  // Of the tensors between two layers, whose gradients lie elsewhere than that of the layer behind.
+  const auto gradients =
+      std::count_if(entries_.begin() + (entries_.empty() ? 0 : 1), entries_.end(),
+                    [](const Entry& entry) { return !entry.traits.view && !entry.traits.in_place; });
+  for (std::ptrdiff_t i = 0; i < std::min<std::ptrdiff_t>(gradients, std::ssize(gradients_)); ++i)
+    gradients_[i] = plan.scratch(widest);
   first_trained_ = 0;
   while (first_trained_ < entries_.size() && !entries_[first_trained_].learns) ++first_trained_;
   return output;
@@ -101,12 +106,19 @@ void Sequence::forward(ConstTensor x, Tensor y, Pass& pass) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
     const bool last = i + 1 == entries_.size();
-    if (entry.parameter_end > entry.first_parameter) pass.wait_for_parameters(entry.parameter_end);
+    if (entry.parameter_end > entry.first_parameter && !pass.recomputes_)
+      pass.wait_for_parameters(entry.parameter_end);
     if (!entry.traits.view)
       entry.layer->forward(input_of(i, x, y, pass), place_of(i, y, pass), pass);
     else if (last)
       std::ranges::copy(input_of(i, x, y, pass).span(), y.data());
   }
+}
+
+void Sequence::recompute(ConstTensor x, Tensor y, Pass& pass) {
+  pass.recomputes_ = true;
+  forward(x, y, pass);
+  pass.recomputes_ = false;
 }
 
 void Sequence::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) {

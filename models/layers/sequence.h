@@ -35,6 +35,9 @@ class Sequence final : public Layer {
   void forward(ConstTensor x, Tensor y, Pass& pass) override;
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override;
 
+  /// Forward again, in backward: gives the same bits, and calls no all_reduce.
+  void recompute(ConstTensor x, Tensor y, Pass& pass);
+
   std::int64_t flops() const override;
 
   /// After setup: whether backward reads the sequence's input, or its output.

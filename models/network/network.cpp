@@ -47,7 +47,7 @@ std::span<float> Network::states() {
   return states_.floats();
 }
 
-std::int64_t Network::worker_bytes() const { return (plan_.saved_end() + plan_.scratch_end()) * kFloatBytes; }
+std::int64_t Network::worker_bytes() const { return plan_.memory_end() * kFloatBytes; }
 
 void Network::attach(std::span<const float> values, std::vector<std::span<float>> gradients,
                      StatisticsReducer& sum) {
@@ -57,9 +57,10 @@ void Network::attach(std::span<const float> values, std::vector<std::span<float>
     throw std::logic_error("a network needs a gradient for each root of its workers' trees");
   auto next = gradients.begin();
   for (Worker& worker : workers_) {
-    worker.memory = Arena(plan_.saved_end() + plan_.scratch_end());
-    worker.pass.saved_ = worker.memory.floats().data();
-    worker.pass.scratch_ = worker.pass.saved_ + plan_.saved_end();
+    worker.memory = Arena(plan_.memory_end());
+    float* const saved = worker.memory.floats().data();
+    float* const recomputed = saved + plan_.saved_end();
+    worker.pass.regions_ = {saved, recomputed, recomputed + plan_.recomputed_end()};
     worker.pass.values_ = values.data();
     worker.pass.states_ = states().data();
     worker.pass.reducer_ = &sum;

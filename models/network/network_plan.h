@@ -21,9 +21,11 @@ class NetworkPlan final : public Plan {
   std::vector<std::int64_t> parameter_borders() const;
   const std::vector<State>& states() const { return states_; }
   std::int64_t state_end() const { return state_end_; }
-  /// Floats of memory of a thread: saved memory, then scratch memory.
+  /// Floats of memory of a thread: saved memory, then what recomputes share, then scratch memory.
   std::int64_t saved_end() const { return saved_end_; }
+  std::int64_t recomputed_end() const { return recomputed_end_; }
   std::int64_t scratch_end() const { return scratch_end_; }
+  std::int64_t memory_end() const { return saved_end_ + recomputed_end_ + scratch_end_; }
   std::int64_t max_rows() const { return max_rows_; }
   /// Whether a layer requires that rows resume where they ended in the batch before.
   bool streams_required() const { return requires_streams_; }

@@ -34,6 +34,16 @@ void add_statistics(const Sequence::Entry& entry, LayerCost& cost) {
       for (const Sequence::Entry& inner : sequence->entries()) add_statistics(inner, cost);
 }
 
+/// Operations of the second forward of recomputes: of this layer or of those inside it.
+std::int64_t recomputed_operations(const Sequence::Entry& entry) {
+  if (entry.type == "recompute") return entry.layer->flops();
+  std::int64_t sum = 0;
+  if (auto* const composite = dynamic_cast<CompositeLayer*>(entry.layer.get()))
+    for (const Sequence* sequence : composite->sequences())
+      for (const Sequence::Entry& inner : sequence->entries()) sum += recomputed_operations(inner);
+  return sum;
+}
+
 }  // namespace
 
 double share_of_operations(const Sequence::Entry& entry, const NetworkPlan& plan) {
@@ -63,6 +73,7 @@ std::vector<LayerCost> layer_costs(const Network& network) {
       if (parameter.is_weight && parameter.shard_axis >= 0) cost.shard = shard_text(parameter);
     }
     cost.backward = has_trained ? 2 * cost.forward : entry.learns ? cost.forward : 0;
+    if (cost.backward > 0) cost.backward += recomputed_operations(entry);
     has_trained |= entry.learns;
     add_statistics(entry, cost);
     if (const auto* const exchanging = dynamic_cast<const Exchanging*>(entry.layer.get()))

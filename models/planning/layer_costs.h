@@ -17,7 +17,8 @@ struct LayerCost {
   std::string shard;            ///< "784x[0, 250) of 784x500" for a weight of which the rank holds a shard
   double share = 1;             ///< of the layer's operations that this rank computes
   /// Floating-point operations of a sample; of the whole layer. Backward multiplies twice, once for the
-  /// gradient of the weights and once for that of the input, where a layer before it learns.
+  /// gradient of the weights and once for that of the input, where a layer before it learns; a recompute
+  /// computes forward again.
   std::int64_t forward = 0, backward = 0;
   Range range;  ///< of its parameters in the flat buffer
   /// Doubles of each all-reduce of statistics over the batch (batch_norm).

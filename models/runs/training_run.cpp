@@ -27,13 +27,21 @@ std::string fingerprint(const Data& data) {
   return text;
 }
 
+/// "sgd lr 0.05 momentum 0.9", and the rate that it has for this batch.
+std::string text_of_optimizer(const Config& train, const TrainSettings& settings) {
+  const auto optimizer = Registry<Optimizer>::make(train.at("optimizer"));
+  if (!settings.lr_scaling) return optimizer->text();
+  return fmt::format("{}, lr scaled to {:.6g} for this batch", optimizer->text(),
+                     settings.scaled_rate(optimizer->rate()));
+}
+
 }  // namespace
 
 TrainingRun::TrainingRun(const Config& root, Session& session, const Options& options)
     : session_(session),
       options_(options),
       parts_(root, session, options.reducer),
-      optimizer_text_(Registry<Optimizer>::make(root.at("train").at("optimizer"))->text()) {
+      optimizer_text_(text_of_optimizer(root.at("train"), session.settings())) {
   if (session.settings().local) local_.emplace(root, parts_);
   if (session.settings().crosscheck > 0) crosscheck_.emplace(root, parts_);
   set_initial_values(root.at("model"));

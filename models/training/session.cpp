@@ -21,7 +21,8 @@ VirtualWorkers make_virtual_workers(int fixed, const Mesh& mesh, const ThreadPoo
 /// A schedule may need a momentum or evaluations that the run does not have.
 void check_schedule(const Config& train, const TrainSettings& settings, bool evaluates) {
   const auto optimizer = Registry<Optimizer>::make(train.at("optimizer"));
-  ScheduleContext context{.rate = optimizer->rate(), .total_steps = 1, .evaluates = evaluates};
+  ScheduleContext context{
+      .rate = settings.scaled_rate(optimizer->rate()), .total_steps = 1, .evaluates = evaluates};
   if (settings.warmup) context.warmup = context.steps(*settings.warmup);
   const auto schedule = make_schedule(train.at("schedule"), context);
   if (const auto momentum = schedule->momentum(0); momentum && !optimizer->set_momentum(*momentum))

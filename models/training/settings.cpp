@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <string>
 
 #include "datasets/loading/data.h"
@@ -33,6 +34,18 @@ Cadence cadence(const Config& train, std::string_view key) {
   if (key == "checkpoint")
     read("minutes", [&] { cadence = {.kind = Kind::minutes, .minutes = map.get<double>("minutes")}; });
   return cadence;
+}
+
+Setting rule_of_rates() {
+  return choice("rule", "`linear`: by the ratio of the batches; `sqrt`: by its root", {"linear", "sqrt"});
+}
+
+RateScaling rate_scaling(const Config& scaling) {
+  const bool is_long = scaling.type() == "settings";
+  const std::string rule = is_long ? scaling.get<std::string>("rule") : scaling.value<std::string>();
+  RateScaling result{.rule = rule == "sqrt" ? RateScaling::Rule::sqrt : RateScaling::Rule::linear};
+  if (is_long) result.batch = scaling.get<std::int64_t>("batch");
+  return result;
 }
 
 Setting every_steps() {
@@ -70,6 +83,11 @@ LocalSettings local_settings(const Config& train, const TrainSettings& settings)
 
 }  // namespace
 
+double RateScaling::factor(double batch_of_update) const {
+  const double ratio = batch_of_update / static_cast<double>(batch);
+  return rule == Rule::sqrt ? std::sqrt(ratio) : ratio;
+}
+
 bool Cadence::due(std::int64_t done, std::int64_t steps_per_epoch, std::int64_t total,
                   std::int64_t steps) const {
   if (kind == Kind::never) return false;
@@ -85,6 +103,11 @@ bool Cadence::due(std::int64_t done, std::int64_t steps_per_epoch, std::int64_t 
     default:
       return false;
   }
+}
+
+double TrainSettings::scaled_rate(double rate) const {
+  const int updates = local ? local->virtual_workers : 1;
+  return lr_scaling ? rate * lr_scaling->factor(static_cast<double>(batch) / updates) : rate;
 }
 
 TrainSettings train_settings(const Config& train) {
@@ -119,6 +142,7 @@ TrainSettings train_settings(const Config& train) {
                  "add train.exact: true, or remove crosscheck");
   }
   if (train.has("warmup")) settings.warmup = train.get<Duration>("warmup");
+  if (train.has("lr_scaling")) settings.lr_scaling = rate_scaling(train.at("lr_scaling"));
   if (train.has("local")) {
     settings.local = local_settings(train, settings);
     settings.exact_modelpar = false;
@@ -197,6 +221,14 @@ std::vector<Setting> run_settings() {
            duration("warmup",
                     "the learning rate rises linearly to the optimizer's lr; the schedule follows over the "
                     "remaining steps")
+               .optional(),
+           either("lr_scaling", "multiplies the optimizer's lr for this batch, before warm-up and schedule",
+                  {rule_of_rates(),
+                   section("settings", "a rule, and the batch that the optimizer's lr is for",
+                           {rule_of_rates(), integer("batch", "samples of the batch that lr is for")
+                                                 .at_least(1)
+                                                 .at_most(kMaxSamples)
+                                                 .fallback("256")})})
                .optional(),
            real("clip_norm", "largest norm of the gradient of all parameters; a longer one is scaled down")
                .above(0)

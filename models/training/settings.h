@@ -28,6 +28,17 @@ struct LocalSettings {
   int virtual_workers = 1;
 };
 
+/// Learning rate of large batches: given for `batch` samples, and multiplied for the run's batch by their
+/// ratio (Goyal et al. 2017, arXiv:1706.02677, section 2.1) or its root (Krizhevsky 2014, arXiv:1404.5997,
+/// section 5).
+struct RateScaling {
+  enum class Rule { linear, sqrt };
+  Rule rule = Rule::linear;
+  std::int64_t batch = 256;
+
+  double factor(double batch_of_update) const;
+};
+
 /// The `train:` section without optimizer, schedule and metrics, which their registries make.
 struct TrainSettings {
   std::int64_t batch = 0;                     ///< samples of an update, over all ranks
@@ -40,6 +51,7 @@ struct TrainSettings {
   std::int64_t crosscheck = 0;  ///< steps between crosschecks; 0: never
   std::int64_t keep = 2;        ///< newest checkpoints, besides the best one
   std::optional<Duration> warmup;
+  std::optional<RateScaling> lr_scaling;
   bool exact = false;           ///< bits depend on neither ranks nor threads
   bool exact_modelpar = false;  ///< nor on the partition of layers over model ranks
   std::optional<double> clip_norm, clip_value;
@@ -51,6 +63,9 @@ struct TrainSettings {
   int fixed_virtual_workers() const { return local ? local->virtual_workers : exact ? virtual_workers : 0; }
   /// Samples that all ranks together compute at a time.
   std::int64_t micro_batch() const { return batch / accumulate; }
+  /// The highest learning rate of the run, before warm-up and schedule; `rate`: the optimizer's.
+  /// A virtual worker of local SGD updates by its share of the batch.
+  double scaled_rate(double rate) const;
   std::int64_t total_steps(std::int64_t steps_per_epoch) const {
     return steps ? *steps : *epochs * steps_per_epoch;
   }

@@ -30,7 +30,8 @@ RunFacts run_facts(const Session& session, std::int64_t steps_per_epoch) {
 }
 
 std::unique_ptr<Schedule> schedule_of(const Config& train, const Session& session, const RunFacts& facts) {
-  ScheduleContext context{.rate = Registry<Optimizer>::make(train.at("optimizer"))->rate(),
+  const double rate = Registry<Optimizer>::make(train.at("optimizer"))->rate();
+  ScheduleContext context{.rate = session.settings().scaled_rate(rate),
                           .steps_per_epoch = facts.steps_per_epoch,
                           .total_steps = facts.total_steps};
   if (session.settings().warmup) context.warmup = context.steps(*session.settings().warmup);

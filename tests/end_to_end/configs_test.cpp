@@ -18,9 +18,20 @@ std::vector<std::string> configs() {
   return files;
 }
 
+/// A config, and after it the one that it inherits.
+std::string text_of(const std::string& config) {
+  const std::string text = read_text(config), key = "\nbase: ";
+  const std::size_t found = text.find(key);
+  if (found == std::string::npos) return text;
+  const std::size_t begin = found + key.size();
+  const fs::path base = fs::path(config).parent_path() / text.substr(begin, text.find('\n', begin) - begin);
+  return text + read_text(base.string());
+}
+
 /// What makes a step of a config short: few samples take the place of large sets.
 std::vector<std::string> small_run_of(const std::string& config) {
-  const auto has = [&](const std::string& text) { return read_text(config).find(text) != std::string::npos; };
+  const std::string yaml = text_of(config);
+  const auto has = [&](const std::string& text) { return yaml.find(text) != std::string::npos; };
   std::vector<std::string> words{config, "-s", "data.path=set", "-s", "train.steps=1"};
   const auto set = [&](const std::string& value) { words.insert(words.end(), {"-s", value}); };
   // A batch of one sample cannot be split over ranks.
@@ -88,6 +99,18 @@ TEST_CASE("resnet50 has as many parameters as torchvision's", "[configs]") {
   const ProgramResult result = run.trainer(words);
   INFO(result.err);
   REQUIRE(result.code == 0);
+  CHECK(result.out.find("25,557,032") != std::string::npos);
+}
+
+TEST_CASE("resnet50-lars is resnet50 with a learning rate of 32", "[configs]") {
+  const SmallRun run;
+  std::vector<std::string> words = small_run_of(setting_of_tests("TRAINER_CONFIGS") + "/resnet50-lars.yaml");
+  // The batch of the file, four samples at a time.
+  for (const char* const value : {"train.batch=32768", "train.accumulate=8192", "train.steps=0"})
+    words.insert(words.end(), {"-s", value});
+  const ProgramResult result = run.trainer(words);
+  INFO(result.err);
+  CHECK(result.out.find("lr scaled to 32 for this batch") != std::string::npos);
   CHECK(result.out.find("25,557,032") != std::string::npos);
 }
 

@@ -31,9 +31,17 @@ MOST = 1e-4
 # Deep, and normalised over the batch: over few samples rounding grows by itself, in PyTorch too (docs/reproducibility.md).
 # The steps of a whole set's epoch, which a warm-up counts, and what is smaller than the config asks for.
 OWN_BATCH = {'cifar10-resnet20': (391, {}), 'mobilenet-v2': (391, {}), 'vgg-small': (391, {}),
-             'resnet50': (5005, {'train.batch': 64, 'data.dataset.image_folder.size': 64})}
+             'resnet50': (5005, {'train.batch': 64, 'data.dataset.image_folder.size': 64}),
+             'resnet50-lars': (40, {'train.batch': 64, 'data.dataset.image_folder.size': 64})}
 PLACEMENTS = [Placement(2, '--datapar'), Placement(3, '--datapar'), Placement(4, '--datapar'),
               Placement(3, '--modelpar'), Placement(4, '--mesh 2x2')]
+
+
+def text_of(config):
+    """A config, and after it those that it inherits."""
+    text = config.read_text()
+    base = re.search(r'^base: (\S+)', text, re.MULTILINE)
+    return text + text_of(config.parent / base[1]) if base else text
 
 
 def write_data(text, folder, large):
@@ -68,7 +76,7 @@ def settings_of(name, text, folder, steps):
     batch = changed['train.batch']
     settings = [f'{key}={value}' for key, value in changed.items()]
     optimizer = re.search(r'^  optimizer: \{(\w+): \{lr: ([\d.e+-]+)', text, re.MULTILINE)
-    if optimizer and made_for > batch:
+    if optimizer and made_for > batch and not re.search('^  lr_scaling:', text, re.MULTILINE):
         settings.append(f'train.optimizer.{optimizer[1]}.lr={float(optimizer[2]) * batch / made_for:.9f}')
     return settings
 
@@ -107,7 +115,7 @@ def differences(file, expected):
 def check(trainer, config, steps, environment):
     """The problems found, and one line of results."""
     begin = time.time()
-    text = config.read_text()
+    text = text_of(config)
     problems, worst, largest, where, same = [], 0.0, 0.0, '', 0
     with tempfile.TemporaryDirectory() as parent:
         folder = pathlib.Path(parent)

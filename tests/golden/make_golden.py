@@ -42,7 +42,7 @@ for seed, groups in IN_THIS_ORDER.items():
     for group in groups:
         make(group)
 for subject in [dense, convolutions, pooling, shapes, activations, normalization, embedding, recurrent, boltzmann, losses,
-                optimizers]:
+                optimizers, joined]:
     make(subject.named)
 make(schedules.all_schedules)
 make(transforms.colors)

@@ -1,9 +1,11 @@
-"""Layers made of layers: residual and concat."""
+"""Layers made of layers: residual, concat and recompute."""
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .layer_case import layer
+from torch.utils.checkpoint import checkpoint
+
+from .layer_case import layer, named_layer
 
 
 class Residual(nn.Module):
@@ -35,6 +37,15 @@ class Concat(nn.Module):
         return torch.cat([branch(x) for branch in self.branches], dim=1)
 
 
+class Recompute(nn.Module):
+    def __init__(self, *layers):
+        super().__init__()
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, x):
+        return checkpoint(self.layers, x)
+
+
 def one_after_the_other():
     layer('residual_identity', 'residual: [dense: 6, relu, dense: 6]',
           Residual(nn.Sequential(nn.Linear(6, 6), nn.ReLU(), nn.Linear(6, 6))), (4, 6),
@@ -59,3 +70,9 @@ def one_after_the_other():
     layer('concat_channels', 'concat: [[conv: {filters: 2, kernel: 1}], [relu, conv: {filters: 3, kernel: 3, pad: same}]]',
           Concat(nn.Conv2d(3, 2, 1), nn.Sequential(nn.ReLU(), nn.Conv2d(3, 3, 3, padding=1))), (2, 3, 4, 5),
           {'branches.0': 'conv1', 'branches.1.1': 'conv2'})
+
+
+def named():
+    named_layer('recompute', 'recompute: [conv: {filters: 5, kernel: 3}, tanh, conv: {filters: 2, kernel: 1}, relu]',
+                lambda: Recompute(nn.Conv2d(3, 5, 3), nn.Tanh(), nn.Conv2d(5, 2, 1), nn.ReLU()), (2, 3, 4, 5),
+                {'layers.0': 'conv1', 'layers.2': 'conv2'})

@@ -58,6 +58,11 @@ const std::multimap<std::string, Example> kExamples{
     {"residual",
      {"residual: {body: [conv: {filters: 8, kernel: 3, stride: 2, pad: 1}, batch_norm, relu], shortcut: pad}",
       {8, 8, 4}}},
+    {"recompute",
+     {"recompute: [conv: {filters: 8, kernel: 3, pad: 1}, batch_norm, relu, dropout: 0.3], recompute: "
+      "[dense: "
+      "7]",
+      {8, 8, 4}}},
     {"rnn", {"rnn: {units: 20, truncate: 2}", {6, 5}}},
     {"sigmoid", {"sigmoid", {21}}},
     {"softmax", {"softmax", {3, 2, 21}}},

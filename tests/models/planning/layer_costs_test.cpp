@@ -46,6 +46,13 @@ TEST_CASE("a layer before the first one that learns has no backward", "[planning
   CHECK(costs[1].backward == costs[1].forward);
 }
 
+TEST_CASE("a recompute computes forward again in backward, if it has a backward", "[planning]") {
+  const auto costs = costs_of("dense: 5, residual: [recompute: [dense: 5]]", {4});
+  REQUIRE(costs.size() == 2);
+  CHECK(costs[1].backward == 3 * costs[1].forward);
+  CHECK(costs_of("recompute: [dense: {units: 5, frozen: true}], dense: 3", {4})[0].backward == 0);
+}
+
 TEST_CASE("batch_norm is found inside residual layers, with its sums", "[planning]") {
   const auto costs = costs_of(
       "residual: [conv: {filters: 6, kernel: 3, pad: 1}, batch_norm, conv: {filters: 2, kernel: 1}, "

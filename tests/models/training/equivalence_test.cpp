@@ -53,6 +53,28 @@ TEST_CASE("the gradient of one step does not depend on where it is computed", "[
   }
 }
 
+TEST_CASE("recomputed activations give the same weights to the bit, wherever they are computed",
+          "[training]") {
+  const auto layers = [](const std::string& begin, const std::string& end) {
+    std::string text;
+    for (const std::string block :
+         {"{conv: {filters: 4, kernel: 3, pad: same}}, batch_norm, relu, {dropout: 0.2}",
+          "{residual: [{conv: {filters: 4, kernel: 3, pad: same}}, batch_norm]}, relu, {max_pool: 2}",
+          "{dense: {units: 13, activation: relu}}, {dropout: 0.3}"})
+      text += begin + block + end + ", ";
+    return "[" + text + "{dense: 10}]";
+  };
+  const bool is_exact = GENERATE(false, true);
+  const std::string settings = std::string(kSgd) + ", steps: 5" + (is_exact ? ", exact: true" : "");
+  for (const Placement& placement : placements(test_world().size())) {
+    // Outside exact mode a partition changes bits, and dense layers inside a recompute are whole.
+    if (!is_exact && placement.model > 1) continue;
+    INFO(text(placement) << (is_exact ? ", exact" : ""));
+    check_same_bits(train(test_world(), placement, {layers("{recompute: [", "]}"), settings}),
+                    train(test_world(), placement, {layers("", ""), settings}));
+  }
+}
+
 TEST_CASE("losses and scores of a run with a last batch of 7 do not depend on where it is computed",
           "[training]") {
   const std::string layers = GENERATE(kMlp, kPairs, kConvnet, kWide, kRagged, kGpt, kSpoken);

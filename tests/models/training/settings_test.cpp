@@ -1,6 +1,7 @@
 #include "models/training/settings.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "engine/config/config_tree.h"
 #include "engine/core/error.h"
@@ -55,6 +56,18 @@ TEST_CASE("evaluation and checkpoints take a word or a number of steps", "[train
   const Cadence cadence = settings("epochs: 1, evaluate: {steps: 50}").evaluate;
   CHECK(cadence.kind == Cadence::Kind::steps);
   CHECK(cadence.count == 50);
+}
+
+TEST_CASE("a learning rate is scaled by the ratio of the batches, or by its root", "[training]") {
+  CHECK(settings("epochs: 1").scaled_rate(0.1) == 0.1);
+  CHECK(settings("epochs: 1, lr_scaling: linear").scaled_rate(0.1) == Approx(0.1 * 8 / 256));
+  CHECK(settings("epochs: 1, lr_scaling: sqrt").scaled_rate(0.1) == Approx(0.1 * std::sqrt(8.0 / 256)));
+  CHECK(settings("epochs: 1, lr_scaling: {rule: linear}").scaled_rate(0.1) == Approx(0.1 * 8 / 256));
+  CHECK(settings("epochs: 1, lr_scaling: {rule: sqrt, batch: 2}").scaled_rate(0.1) == Approx(0.2));
+  CHECK(settings("epochs: 1, accumulate: 4, lr_scaling: {rule: linear, batch: 2}").scaled_rate(0.1) ==
+        Approx(0.4));
+  CHECK(settings("epochs: 1, local: {steps: 5, virtual_workers: 4}, lr_scaling: {rule: linear, batch: 1}")
+            .scaled_rate(0.1) == Approx(0.2));
 }
 
 TEST_CASE("epochs whose steps no number counts are refused, wherever they stand", "[training]") {

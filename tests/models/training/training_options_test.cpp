@@ -72,6 +72,17 @@ TEST_CASE("clip_value clamps elements of the gradient, and then clip_norm scales
   CHECK(std::sqrt(squares) == Approx(0.05).epsilon(1e-3));
 }
 
+TEST_CASE("a scaled learning rate trains as if it stood in the file, through warm-up and schedule",
+          "[training]") {
+  const auto alone = solo();
+  const std::string more = "warmup: {steps: 3}, schedule: {polynomial: 2}, evaluate: never, steps: 8";
+  const auto after = [&](const std::string& rate) { return train(*alone, {}, {kPairs, rate + more}); };
+  // The batch has 100 samples, and 0.5 * 100 / 25 is exact.
+  const Run written = after("optimizer: {sgd: {lr: 2}}, ");
+  check_same_bits(after("optimizer: {sgd: {lr: 0.5}}, lr_scaling: {rule: linear, batch: 25}, "), written);
+  check_same_bits(after("optimizer: {sgd: {lr: 1}}, lr_scaling: {rule: sqrt, batch: 25}, "), written);
+}
+
 TEST_CASE("lars and lamb scale by norms of whole parameters, wherever their parts lie", "[training]") {
   const std::string layers = GENERATE(kPairs, kConvnet, kWide);
   const std::string optimizer = GENERATE("lars: {lr: 1, trust: 0.1}", "lamb: {lr: 0.1, weight_decay: 0}");

@@ -1,0 +1,82 @@
+"""Memory and time of configs with `recompute` around the layers of their blocks, beside the configs as they are.
+
+Usage: recompute.py TRAINER CONFIGS [--runs N] > results/recompute.csv
+Memory is that of `trainer summary` (activations of one thread); time is the least mean step of N runs of `trainer time` in turns, on
+one thread. Data is made up, and its path must not exist.
+"""
+import argparse
+import csv
+import datetime
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+from peers import cpu_name
+
+IMAGES = 'data.dataset={synthetic: {shape: [3, %d, %d], classes: 1000, train: 64, test: 4}}'
+TEXT = 'data.dataset={text: {file: tinyshakespeare.txt, tokens: bytes, sequence: 128, stride: 32}}'
+# Name -> (settings of the summary, those of the time).
+WORKLOADS = {
+    'resnet50': (['train.batch=32', IMAGES % (224, 224)], ['train.batch=8', IMAGES % (112, 112)]),
+    'gpt-small': ([TEXT], ['train.batch=8', TEXT]),
+}
+
+
+def recomputed(text):
+    """The layers of each block inside a recompute."""
+    lines, inside = [], False
+    for line in text.splitlines():
+        if inside and len(line) - len(line.lstrip()) < 6:
+            inside = False
+        lines.append('    ' + line if inside else line)
+        if line == '    layers:':
+            lines.append('      - recompute:')
+            inside = True
+    return '\n'.join(lines) + '\n'
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('trainer', type=pathlib.Path)
+    parser.add_argument('configs', type=pathlib.Path)
+    parser.add_argument('--runs', type=int, default=3)
+    options = parser.parse_args()
+    trainer = options.trainer.resolve()
+    commit = subprocess.run(['git', '-C', options.configs, 'rev-parse', '--short', 'HEAD'], capture_output=True, text=True,
+                            check=True).stdout.strip()
+    rows = csv.writer(sys.stdout, lineterminator='\n')
+    rows.writerow(['date', 'processor', 'commit', 'config', 'rows', 'activations', 'with_recompute', 'step_ms', 'with_recompute_ms',
+                   'ratio'])
+    with tempfile.TemporaryDirectory() as parent:
+        folder = pathlib.Path(parent)
+        (folder / 'tinyshakespeare.txt').write_text(''.join(chr(32 + i * i % 91) for i in range(40000)))
+
+        def ask(command, config, settings):
+            words = [trainer, command, config, '--threads', '1', '-s', f'data.path={folder}']
+            if command == 'time':
+                words += ['--steps', '2' if 'train.batch=8' in settings and name == 'resnet50' else '20']
+            for setting in settings:
+                words += ['-s', setting]
+            return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stdout
+
+        for name, (for_memory, for_time) in WORKLOADS.items():
+            plain = (options.configs / f'{name}.yaml').read_text()
+            files = {'plain.yaml': plain, 'recompute.yaml': recomputed(plain)}
+            memory, times = [], {file: [] for file in files}
+            for file, text in files.items():
+                (folder / file).write_text(text)
+                memory += re.findall(r'activations (\S+ \S+) \((\d+) rows', ask('summary', file, for_memory))
+            for _ in range(options.runs):
+                for file in files:
+                    times[file].append(float(re.search(r'^step +([\d.]+)', ask('time', file, for_time), re.MULTILINE)[1]))
+            best = [min(times[file]) for file in files]
+            rows.writerow([datetime.date.today(), cpu_name(), commit, name, memory[0][1], memory[0][0], memory[1][0],
+                           f'{best[0]:.1f}', f'{best[1]:.1f}', f'{best[1] / best[0]:.2f}'])
+            sys.stdout.flush()
+
+
+if __name__ == '__main__':
+    main()
