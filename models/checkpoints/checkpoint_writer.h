@@ -51,6 +51,8 @@ class CheckpointWriter {
   /// Waits until the checkpoint is committed. Collective.
   void finish();
 
+  /// Bytes of the tensors' files of a checkpoint, both together.
+  std::uint64_t bytes() const { return model_offsets_.back() + optimizer_offsets_.back(); }
   /// The newest checkpoint, after finish(); on world rank 0.
   const std::filesystem::path& last() const { return folder_.last(); }
   /// The longest time from begin() to commit, on world rank 0.
