@@ -79,7 +79,7 @@ class CheckpointWriter {
   void cut(int writers);
   bool is_writer() const;
   void open_files(const std::string& directory);
-  void take_snapshot();
+  void copy_values();
   Run layer_states(StateUse use, int file, std::uint64_t offset) const;
   std::span<const Parameter> parameters_of(int writer) const;
   std::vector<float> part_of_values() const;

@@ -7,6 +7,8 @@
 #include <array>
 #include <chrono>
 #include <functional>
+#include <optional>
+#include <span>
 #include <system_error>
 #include <vector>
 
@@ -35,9 +37,8 @@ std::string failure_of(const std::function<void()>& work) {
 
 }  // namespace
 
-SnapshotCopies::SnapshotCopies(Communicator& world, fs::path folder)
+SnapshotCopies::SnapshotCopies(Communicator& world, bool is_first, fs::path folder)
     : world_(world), folder_(std::move(folder)) {
-  const bool is_first = world.split_by_host()->rank() == 0;
   const std::unique_ptr<Communicator> hosts = world.split(is_first ? 0 : 1, world.rank());
   writes_ = is_first && (!sees_folder_of_rank_0(*hosts) || world.rank() == 0);
   writers_ = world.split(writes_ ? 0 : 1, world.rank());

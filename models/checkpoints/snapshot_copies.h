@@ -13,8 +13,9 @@ namespace trainer {
 /// own; the first rank of each host that does not see that folder keeps a copy. Every rank has one.
 class SnapshotCopies {
  public:
-  /// `folder`: the same path on every host, in an existing folder. Collective.
-  SnapshotCopies(Communicator& world, std::filesystem::path folder);
+  /// `is_first`: of the ranks of its host, as world rank 0 is. `folder` has the same path on every host, in
+  /// an existing folder. Collective.
+  SnapshotCopies(Communicator& world, bool is_first, std::filesystem::path folder);
 
   /// Call when a run begins after `step` steps: the snapshot of that step stays, all else is removed.
   void begin(std::int64_t step) const;

@@ -9,7 +9,7 @@ namespace {
 
 /// The folders of all hosts, made ready for a run that begins after `step` steps.
 SnapshotCopies ready_folders(Communicator& world, const std::filesystem::path& folder, std::int64_t step) {
-  SnapshotCopies copies(world, folder);
+  SnapshotCopies copies(world, world.split_by_host()->rank() == 0, folder);
   copies.begin(step);
   return copies;
 }
