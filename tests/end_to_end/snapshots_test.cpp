@@ -31,4 +31,24 @@ TEST_CASE("a snapshot without room is a warning with its key and bytes, and the 
   CHECK(occurrences(result.err, "train.snapshot") == 1);
 }
 
+TEST_CASE("a damaged snapshot is a warning, and the restart begins where it can", "[snapshots]") {
+  const SmallRun run;
+  // One snapshot, long before the end, and no checkpoint.
+  const ProgramResult result = run.shell(
+      "$TRAINER -n 2 --datapar a.yaml --restarts 1 -s train.epochs=2000 -s train.evaluate=never "
+      "-s train.checkpoint=never -s train.snapshot={steps:\\ 1000} -s train.stall_timeout=20 & run=$!; "
+      "memory=; until [ -e \"$memory/snapshots/last\" ]; do sleep 0.02; rank=$(ranks 0); "
+      "[ -z \"$rank\" ] || memory=$(tr '\\0' '\\n' < /proc/$rank/environ | sed -n "
+      "s/^TRAINER_SHARED_MEMORY=//p); done; "
+      "rank=$(ranks 1); kill -STOP $rank; sleep 0.3; "
+      "for file in $memory/snapshots/step-*/model.safetensors; do echo damage >> $file; done; "
+      "kill -KILL $rank; wait $run",
+      100);
+  INFO(result.out << result.err);
+  CHECK(result.code == 0);
+  CHECK(result.err.find("warning: the snapshot in memory is not used: ") != std::string::npos);
+  CHECK(result.err.find("model.safetensors is damaged: its checksum is wrong") != std::string::npos);
+  CHECK(result.out.find("resumes after step") == std::string::npos);
+}
+
 }  // namespace trainer
