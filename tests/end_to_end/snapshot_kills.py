@@ -59,6 +59,15 @@ def starts(run):
     return sorted(int(path.stem.split('-')[1]) for path in run.glob('environment-*.json'))
 
 
+def trains(run, begin):
+    """Whether a step is done since the run was resumed after step `begin`."""
+    try:
+        resumed = (run / f'environment-{begin}.json').stat().st_mtime_ns
+        return (run / 'metrics.jsonl').stat().st_mtime_ns >= resumed and last_step(run) > begin
+    except OSError:
+        return False
+
+
 def ranks_of(home):
     """The processes of the ranks: those with this HOME and a number from MPI."""
     found = []
@@ -112,7 +121,7 @@ def main(trainer, kills, ranks=4):
             # The lines after the snapshot's step are cut off, and training adds its first.
             new = [step for step in starts(run) if step not in known]
             begin = new[0] if new else begin
-            while not begin < last_step(run) <= lost_at and process.poll() is None and time.monotonic() < killed + 20:
+            while not trains(run, begin) and process.poll() is None:
                 time.sleep(0.001)
             seconds = time.monotonic() - killed
             known = starts(run)
