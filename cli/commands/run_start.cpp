@@ -4,6 +4,7 @@
 
 #include "cli/commands/find_run.h"
 #include "cli/launching/collective_errors.h"
+#include "cli/launching/launch.h"
 #include "cli/launching/restart.h"
 #include "cli/terminal/shell_line.h"
 #include "cli/terminal/text.h"
@@ -11,13 +12,32 @@
 #include "engine/math/engine.h"
 #include "engine/parallel/broadcast_text.h"
 #include "engine/parallel/wait_for_all.h"
+#include "models/checkpoints/checkpoint_folder.h"
 
 namespace trainer {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<Resumed> find_resumed(const Arguments& arguments) {
+/// After a lost process: the snapshot in memory, if it is whole and newer than `resumed.place`.
+void prefer_snapshot(Resumed& resumed, std::string& note) {
+  const fs::path folder = snapshot_folder(), last = link_target(folder / "last");
+  if (folder.empty()) return;
+  // A half snapshot of the processes that were lost must not take room from this run's shared memory.
+  CheckpointFolder(folder).resume(-1, -1);
+  if (last.empty()) return;
+  const std::int64_t saved = resumed.place.empty() ? -1 : step_behind(resumed.place);
+  if (checkpoint_step(last.filename().string()).value_or(-1) <= saved) return;
+  try {
+    resumed.checkpoint = read_checkpoint(last);
+    resumed.place = last;
+    resumed.is_snapshot = true;
+  } catch (const Error& error) {
+    note = error.diagnostics().front().what;
+  }
+}
+
+std::optional<Resumed> find_resumed(const Arguments& arguments, std::string& note) {
   const fs::path path = arguments.files.front();
   std::error_code ignored;
   if (!arguments.resume && !fs::is_directory(path, ignored)) return std::nullopt;
@@ -39,7 +59,8 @@ std::optional<Resumed> find_resumed(const Arguments& arguments) {
   restore_replaced(resumed->directory.checkpoints());
   named_checkpoint(resumed->directory.checkpoints() / "best");
   if (resumed->place.empty()) resumed->place = newest_checkpoint(resumed->directory.checkpoints());
-  if (!resumed->place.empty()) resumed->checkpoint = read_checkpoint(resumed->place);
+  if (is_restart()) prefer_snapshot(*resumed, note);
+  if (!resumed->place.empty() && !resumed->is_snapshot) resumed->checkpoint = read_checkpoint(resumed->place);
   return resumed;
 }
 
@@ -84,15 +105,16 @@ void check_engine(const Job& job, const Resumed& resumed, bool exact) {
 RunStart find_run_start(const Job& job) {
   const Arguments& arguments = job.arguments;
   std::optional<Resumed> resumed;
-  std::string file = arguments.files.front(), text;
+  std::string file = arguments.files.front(), text, note;
   const auto find = [&] {
-    resumed = find_resumed(arguments);
+    resumed = find_resumed(arguments, note);
     if (!resumed) return;
     text = resumed->directory.config();
     file = (resumed->directory.path() / "config.yaml").string();
   };
   run_collectively(job.world,
                    [&] { with_disk(job.world, "the reading of the run", job.world.rank() == 0, find); });
+  if (!note.empty()) job.warn("warning: the snapshot in memory is not used: " + note + "\n");
   broadcast_text(job.world, text);
   const bool resumes = !text.empty();
   // Without a run to resume, each rank reads its own file; run_facts() compares them.

@@ -18,6 +18,7 @@ struct Resumed {
   RunDirectory directory;
   std::filesystem::path place;  ///< of the checkpoint; empty: none yet
   Checkpoint checkpoint = {};
+  bool is_snapshot = false;  ///< the checkpoint is one in memory
 };
 
 /// The start of a run: from a configuration, or from a run that it resumes.

@@ -170,7 +170,9 @@ int train_command(const Job& job) {
                         .reducer = {.bucket_floats = arguments.bucket * kFloatsInKib,
                                     .crowded = work.affinity.placement.crowded},
                         .asked_to_stop = StopSignals::received,
-                        .deadline = deadline_of(job)});
+                        .deadline = deadline_of(job),
+                        .snapshots = arguments.restarts > 0 ? snapshot_folder() : fs::path(),
+                        .warn = [&](const std::string& what) { job.warn("warning: " + what + "\n"); }});
   restore(job, beginning, training, session.settings().exact);
   if (training.is_finished()) {
     if (is_launched() && job.world.rank() == 0) report_end(RunEnd::finished);
@@ -179,6 +181,10 @@ int train_command(const Job& job) {
           finished_text(beginning.resumed->directory.path().string(), training.facts(), arguments.progress));
     return 0;
   }
+  if (training.lacks_snapshots())
+    job.warn(arguments.restarts > 0
+                 ? "warning: train.snapshot keeps nothing: a host has no folder in memory (/dev/shm)\n"
+                 : "note: train.snapshot keeps nothing without `trainer -n N --restarts K`\n");
   for (const std::string& note : run->config.notes()) job.warn("note: " + note + "\n");
   // After the trainer, so that gradients get shared memory first if it is scarce.
   load_samples(session);

@@ -215,4 +215,11 @@ PrivateFolder join_shared_memory_folder() {
   return folder;
 }
 
+fs::path snapshot_folder() {
+  const char* path = is_launched() ? std::getenv(kSharedMemoryVariable) : nullptr;
+  std::error_code ignored;
+  if (!path || !fs::is_directory(path, ignored)) return {};
+  return fs::path(path) / "snapshots";
+}
+
 }  // namespace trainer

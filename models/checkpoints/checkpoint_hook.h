@@ -1,11 +1,7 @@
 #pragma once
 
-#include <filesystem>
-
-#include "models/checkpoints/checkpoint_writer.h"
-#include "models/training/divergence_check.h"
+#include "models/checkpoints/run_saver.h"
 #include "models/training/observers.h"
-#include "models/training/training_parts.h"
 
 namespace trainer {
 
@@ -25,19 +21,20 @@ class CheckpointHook final : public Hook {
   void on_divergence(std::vector<std::string>& notes) override;
   void on_end(Progress& run) override;
 
+  /// Waits until the best checkpoint so far is on the disk, if it is on its way. Collective.
+  void finish_best();
+
  private:
   using Clock = Progress::Clock;
   /// `pending`: what follows the step is still to be done.
   void save(Progress& run, bool pending);
 
   TrainingParts& parts_;
-  CheckpointState base_;
   const Observers& observers_;
-  Hook& all_;
-  DivergenceCheck divergence_;
-  CheckpointWriter writer_;
+  RunSaver saver_;
   Clock::time_point saved_ = Clock::now();  ///< when the last checkpoint was begun
   bool is_asked_ = false;                   ///< by the clock, since then
+  bool is_best_ = false;                    ///< the checkpoint that was begun last
 };
 
 }  // namespace trainer

@@ -157,7 +157,7 @@ void CheckpointWriter::begin(const CheckpointState& state, bool best, const std:
   state_ = state;
   best_ = best;
   open_files(directory);
-  take_snapshot();
+  copy_values();
   open_ = true;
   writing_ = true;
   parts_thread_ = std::thread([this] { write_parts(); });
@@ -305,7 +305,7 @@ CheckpointWriter::Run CheckpointWriter::layer_states(StateUse use, int file, std
   return run;
 }
 
-void CheckpointWriter::take_snapshot() {
+void CheckpointWriter::copy_values() {
   runs_.clear();
   const std::size_t rank = at(sources_.mesh.data().rank());
   const std::size_t parameters = sources_.plan.parameters().size();

@@ -53,6 +53,8 @@ class CheckpointWriter {
   /// Waits until the checkpoint is committed. Collective.
   void finish();
 
+  /// Bytes of the tensors' files of a checkpoint, both together.
+  std::uint64_t bytes() const { return model_offsets_.back() + optimizer_offsets_.back(); }
   /// The newest checkpoint, after finish(); on world rank 0.
   const std::filesystem::path& last() const { return folder_.last(); }
   /// The longest time from begin() to commit, on world rank 0.
@@ -79,7 +81,7 @@ class CheckpointWriter {
   void cut(int writers);
   bool is_writer() const;
   void open_files(const std::string& directory);
-  void take_snapshot();
+  void copy_values();
   Run layer_states(StateUse use, int file, std::uint64_t offset) const;
   std::span<const Parameter> parameters_of(int writer) const;
   std::vector<float> part_of_values() const;

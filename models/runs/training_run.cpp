@@ -9,6 +9,7 @@
 #include "models/checkpoints/checkpoint_folder.h"
 #include "models/checkpoints/checkpoint_hook.h"
 #include "models/checkpoints/progress_state.h"
+#include "models/checkpoints/snapshot_hook.h"
 #include "models/checkpoints/weights.h"
 #include "models/guards/memory_watch.h"
 #include "models/guards/replica_guard.h"
@@ -125,6 +126,13 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
   parts_.facts.first_step = start_.step;
 }
 
+bool TrainingRun::lacks_snapshots() const {
+  if (session_.settings().snapshot == 0) return false;
+  std::int64_t lacking = options_.snapshots.empty() ? 1 : 0;
+  session_.mesh().world().sum(std::span(&lacking, 1));
+  return lacking > 0;
+}
+
 RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::filesystem::path& directory) {
   const TrainSettings& settings = session_.settings();
   Communicator& world = session_.mesh().world();
@@ -145,10 +153,11 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   std::optional<SampleGuard> samples;
   EvaluationHook evaluation(parts_, reports, stop, hooks);
   EpochHook epochs(parts_, reports);
-  CheckpointHook checkpoints(
-      parts_, std::move(folder),
-      {.seed = settings.seed, .data = fingerprint(session_.data()), .config = options_.config}, reports,
-      hooks, local_ ? &*local_ : nullptr);
+  const CheckpointState base{
+      .seed = settings.seed, .data = fingerprint(session_.data()), .config = options_.config};
+  HostedStates* const hosted = local_ ? &*local_ : nullptr;
+  CheckpointHook checkpoints(parts_, std::move(folder), base, reports, hooks, hosted);
+  std::optional<SnapshotHook> snapshots;
   hooks.add(reports);
   hooks.add(stop);
   if (!local_) hooks.add(clipping);  // virtual workers clip their own gradients
@@ -159,6 +168,12 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
                                parts_.window, settings.guards.count));
     hooks.add(samples.emplace(parts_));
   }
+  if (settings.snapshot > 0 && !lacks_snapshots())
+    hooks.add(snapshots.emplace(
+        parts_,
+        SnapshotHook::Options{
+            .folder = options_.snapshots, .first_step = start_.step, .warn = options_.warn, .hosted = hosted},
+        base, checkpoints, hooks));
   hooks.add(evaluation);
   hooks.add(epochs);
   hooks.add(checkpoints);

@@ -27,6 +27,9 @@ class TrainingRun {
     std::function<bool()> asked_to_stop;
     /// The run stops early enough to have saved by then; of world rank 0.
     std::optional<std::chrono::steady_clock::time_point> deadline;
+    /// For snapshots: the same path on every host, in an existing folder of its memory; empty: none is kept.
+    std::filesystem::path snapshots = {};
+    std::function<void(const std::string&)> warn = [](const std::string&) {};  ///< of world rank 0
   };
   /// Collective. From here on the session's network reads this run's parameters. Error(weights) when the
   /// initial ones do not fit.
@@ -41,6 +44,10 @@ class TrainingRun {
   bool is_finished() const {
     return start_.step >= parts_.facts.total_steps && start_.step > 0 && start_.evaluated;
   }
+
+  /// True if some rank has no folder for the snapshots that train.snapshot asks for: none is kept.
+  /// Collective.
+  bool lacks_snapshots() const;
 
   const RunFacts& facts() const { return parts_.facts; }
   /// "sgd lr 0.05 momentum 0.9", then ", lr scaled to 1.6 for this batch" where it is.

@@ -135,6 +135,7 @@ TrainSettings train_settings(const Config& train) {
     settings.exact = exact.type() == "settings" || exact.value<bool>();
     settings.exact_modelpar = settings.exact && (exact.type() != "settings" || exact.get<bool>("modelpar"));
   }
+  if (train.has("snapshot")) settings.snapshot = train.at("snapshot").get<std::int64_t>("steps");
   if (train.has("crosscheck")) {
     settings.crosscheck = train.get<std::int64_t>("crosscheck");
     if (!settings.exact)
@@ -293,6 +294,14 @@ std::vector<Setting> run_settings() {
                .or_word("epoch")
                .or_word("never")
                .fallback("epoch")
+               .changeable(),
+           section("snapshot",
+                   "when a copy of the run is kept in memory, from which --restarts resumes after a lost "
+                   "process",
+                   {integer("steps", "interval in steps: so many are repeated at most")
+                        .at_least(1)
+                        .at_most(kMaxSteps)})
+               .optional()
                .changeable(),
            section(
                "guards",

@@ -48,6 +48,7 @@ struct TrainSettings {
   std::int64_t log_every = 10;       ///< steps
   std::int64_t stall_timeout = 300;  ///< seconds
   Cadence evaluate, checkpoint, guards;
+  std::int64_t snapshot = 0;    ///< steps between snapshots in memory; 0: none
   std::int64_t crosscheck = 0;  ///< steps between crosschecks; 0: never
   std::int64_t keep = 2;        ///< newest checkpoints, besides the best one
   std::optional<Duration> warmup;

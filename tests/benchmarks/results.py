@@ -1,4 +1,4 @@
-"""Writes the tables of docs/benchmarks.md, docs/engines.md and docs/reproducibility.md and the charts of docs/charts from results/*.csv.
+"""Writes the tables of docs/benchmarks.md, docs/engines.md, docs/reproducibility.md and docs/restarts.md and the charts of docs/charts from results/*.csv.
 
 Usage: results.py PROJECT_ROOT [--check]; with --check it writes nothing, and ends with 1 if a table or chart is not current.
 A table stands between `<!-- table: NAME -->` and `<!-- end -->` in the page. To publish new figures, replace the rows of the
@@ -116,6 +116,13 @@ def guards():
         chart('Cost of the guards, percent of a step', ' %',
               [(row['optimizer'], [max(0, float(row['percent'])), float(row['percent_avx2'])]) for row in rows],
               ['AVX-512', 'AVX2']))
+
+
+def snapshots():
+    rows = read('snapshots')
+    return (sources(rows) + '\n' + table(
+        ['config', 'ranks', 'MB', 'a snapshot, ms'],
+        [[row[name] for name in ('config', 'ranks', 'megabytes', 'snapshot_ms')] for row in rows]), None)
 
 
 def exact():
@@ -244,6 +251,7 @@ def update(page, makers):
 stale = update('docs/benchmarks.md', [peers, rivals, guards, exact, placements, hosts, local_sgd, onednn, memory, profile])
 if (results / 'engines.csv').exists():
     stale += update('docs/engines.md', [engines])
+stale += update('docs/restarts.md', [snapshots])
 stale += update('docs/reproducibility.md', [exact_matrix, every_config])
 for line in stale:
     print(f"{'not current' if '--check' in sys.argv else 'written'}: {line}")

@@ -6,7 +6,8 @@ trainer=$(realpath "$1") netlab=$2
 [ -f "$netlab" ] && [ -x "$netlab" ] && [ "$(id -u)" = 0 ] || { echo "skipped: needs root and -Dnetlab=PROGRAM"; exit 77; }
 export NETLAB_NAME=trainer$$
 folder=$(mktemp -d)
-trap '"$netlab" down >/dev/null 2>&1; rm -rf "$folder"' EXIT
+memory=
+trap '"$netlab" down >/dev/null 2>&1; kill $memory 2>/dev/null; rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 export HOME=$folder TRAINER_DATA=/nowhere
 failures=0
@@ -94,5 +95,38 @@ expect 7 40 "has waited 3 s for "
 # A token bucket that is narrowed keeps a packet larger than its new burst for ever, which cuts the link: take it off first.
 fault "link at 1 %" "" 150 '"$netlab" rate h3 none; "$netlab" rate h3 10mbit'
 expect 0 80 "saved runs/a"
+"$netlab" rate h3 1gbit
+
+# From here on each host has a /dev/shm of its own, as machines have: a host that is not used again takes its snapshot with it.
+for host in h1 h2 h3; do
+  unshare -m sh -c 'mount -t tmpfs none /dev/shm && exec sleep 600' &
+  memory="$memory $!"
+  echo $! >memory.$host
+done
+cat >shell_of_host <<SH
+#!/bin/sh
+while [ "\${1#-}" != "\$1" ]; do shift; done
+host=\$1 file=$folder/command.\$\$
+shift
+echo "\$*" >"\$file"
+exec env -i PATH="\$PATH" NETLAB_NAME=$NETLAB_NAME ASAN_OPTIONS="${ASAN_OPTIONS-}" \\
+  "$(dirname "$(readlink -f "$netlab")")/netlab-rsh" "\$host" "exec nsenter -t \$(cat "$folder/memory.\$host") -m sh \$file"
+SH
+settings="-s train.exact=true -s train.steps=3000 -s train.checkpoint.steps=1000000 -s train.log_every=10"
+# shellcheck disable=SC2086
+"$trainer" a.yaml -q -o whole $settings >whole.log 2>&1 || cat whole.log
+rm -rf runs
+# shellcheck disable=SC2086
+timeout -k 5 120 ./start -n 3 --restarts 1 --datapar a.yaml -q $settings -s "train.snapshot={steps: 30}" >log 2>&1 &
+run=$!
+until [ "$(grep -c . runs/a/metrics.jsonl 2>/dev/null)" -gt 10 ] 2>/dev/null || ! kill -0 $run 2>/dev/null; do sleep 0.1; done
+"$netlab" signal 0 KILL
+wait $run
+code=$? seconds=0
+expect 0 60 "restart 1 of 1, with 2 processes on h2 and h3"
+resumed=$(ls runs/a/environment-*[1-9]*.json 2>/dev/null)
+echo "host of rank 0 lost, --restarts 1, snapshots | $code | resumed: $resumed"
+[ -n "$resumed" ] || { echo "  it did not resume from a snapshot"; failures=$((failures + 1)); }
+cmp whole/checkpoints/last/model.safetensors runs/a/checkpoints/last/model.safetensors || failures=$((failures + 1))
 
 exit $failures

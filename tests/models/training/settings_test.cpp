@@ -20,6 +20,13 @@ TrainSettings settings(const std::string& train) {
 
 }  // namespace
 
+TEST_CASE("a snapshot is taken every so many steps, where that is asked for", "[training]") {
+  CHECK(settings("epochs: 1").snapshot == 0);
+  CHECK(settings("epochs: 1, snapshot: {steps: 20}").snapshot == 20);
+  CHECK_THROWS_AS(settings("epochs: 1, snapshot: {steps: 0}"), Error);
+  CHECK_THROWS_AS(settings("epochs: 1, snapshot: {}"), Error);
+}
+
 TEST_CASE("a cadence is due at its moments and, but for never, at the end", "[training]") {
   using Kind = Cadence::Kind;
   CHECK(Cadence{Kind::epochs}.due(20, 10, 25));

@@ -1,0 +1,33 @@
+#include "models/checkpoints/run_saver.h"
+
+#include "engine/math/engine.h"
+#include "models/checkpoints/progress_state.h"
+
+namespace trainer {
+
+RunSaver::RunSaver(TrainingParts& parts, CheckpointFolder folder, CheckpointState base, Hook& all,
+                   HostedStates* hosted)
+    : parts_(parts),
+      base_(std::move(base)),
+      all_(all),
+      divergence_(parts),
+      writer_({.plan = parts.session.network().plan(),
+               .optimizer_states = parts.state_names(),
+               .window = parts.window,
+               .shard = parts.shard,
+               .hosted = hosted,
+               .layer_states = parts.session.network().states(),
+               .mesh = parts.session.mesh()},
+              std::move(folder)) {}
+
+void RunSaver::begin(const Progress& run, bool pending, bool best, const std::function<void()>& prepare) {
+  all_.before_save(run.step);
+  divergence_.check_arrays(run, all_);
+  CheckpointState state = base_;
+  store(run, pending, state);
+  state.engine = engine_text();
+  state.schedule = parts_.schedule->state();
+  parts_.ema.with_ema(run.step, all_, [&] { writer_.begin(state, best, prepare); });
+}
+
+}  // namespace trainer
