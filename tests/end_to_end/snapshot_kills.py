@@ -1,6 +1,6 @@
 """snapshot_kills.py TRAINER KILLS [RANKS]: a run in exact mode that keeps a snapshot every 20 steps, and on the disk its best checkpoint
 only, loses a rank KILLS times to SIGKILL. Each restart repeats at most 20 steps, and the end has the weights, the optimizer's state and
-the metrics of an undisturbed run. Prints a row for each kill; the seconds until training goes on are for information."""
+the metrics of an undisturbed run. Prints a row for each kill; the seconds until training resumes are for information."""
 import hashlib
 import json
 import os
