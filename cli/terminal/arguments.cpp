@@ -104,7 +104,8 @@ CommandLine::CommandLine(Arguments& arguments)
       ->check(whole_number(1, kMaxBucket));
   train
       ->add_option("--restarts", arguments_.restarts,
-                   "With -n: after a lost process, resume from the last checkpoint without it, up to K times")
+                   "With -n: after a lost process, resume from the newest checkpoint or snapshot without it, "
+                   "up to K times")
       ->type_name("K")
       ->check(whole_number(0, kMaxRanks));
   train->add_option("-o,--out", arguments_.out, "Run directory (default: runs/NAME, then NAME-2 ...)")
