@@ -17,6 +17,7 @@
 #include "models/layers/kept_state.h"
 #include "models/layers/layer.h"
 #include "models/layers/linear.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -33,6 +34,13 @@ struct CellStep {
   std::int64_t h_before_step = 0;
 };
 
+/// A cell as an operator of ONNX.
+struct CellOperation {
+  const char* name;
+  std::vector<std::int64_t> gates;  ///< the place, here, of each of its gates
+  Attributes attributes = {};
+};
+
 /// How gates become outputs: formulas, names and order of gates as in PyTorch.
 class Cell {
  public:
@@ -40,6 +48,7 @@ class Cell {
   virtual std::int64_t gates() const = 0;
   virtual bool has_memory() const { return false; }
   virtual bool keeps_recurrent_apart() const { return false; }
+  virtual CellOperation operation(std::int64_t directions) const = 0;
   virtual void forward(const CellStep& step, float* h) const = 0;
   /// Gates become their gradients; `dcell` passes from step to step. Adds to dh_before unless it is null.
   virtual void backward(const CellStep& step, const float* dh, float* dcell, float* dh_before) const = 0;
@@ -49,6 +58,13 @@ class RnnCell final : public Cell {
  public:
   explicit RnnCell(Activation activation) : activation_(activation) {}
   std::int64_t gates() const override { return 1; }
+  CellOperation operation(std::int64_t directions) const override {
+    const char* const name = activation_ == Activation::relu      ? "Relu"
+                             : activation_ == Activation::sigmoid ? "Sigmoid"
+                                                                  : "Tanh";
+    return {
+        "RNN", {0}, {{"activations", std::vector<std::string>(static_cast<std::size_t>(directions), name)}}};
+  }
   void forward(const CellStep& step, float* h) const override {
     bias_activate(activation_, step.rows, step.units, step.gates, step.bias, step.gates);
     for (std::int64_t row = 0; row < step.rows; ++row)
@@ -68,6 +84,7 @@ class RnnCell final : public Cell {
 class LstmCell final : public Cell {
  public:
   std::int64_t gates() const override { return 4; }
+  CellOperation operation(std::int64_t) const override { return {"LSTM", {0, 3, 1, 2}}; }
   bool has_memory() const override { return true; }
   void forward(const CellStep& step, float* h) const override {
     lstm_step(step.rows, step.units, step.bias, step.cell_before, step.gates, step.cell, step.bent_cell, h,
@@ -82,6 +99,9 @@ class LstmCell final : public Cell {
 class GruCell final : public Cell {
  public:
   std::int64_t gates() const override { return 3; }
+  CellOperation operation(std::int64_t) const override {
+    return {"GRU", {1, 0, 2}, {{"linear_before_reset", std::int64_t{1}}}};
+  }
   bool keeps_recurrent_apart() const override { return true; }
   void forward(const CellStep& step, float* h) const override {
     gru_step(step.rows, step.units, step.bias, step.recurrent_bias, step.h_before, step.h_before_step,
@@ -204,7 +224,58 @@ class Recurrent final : public Layer {
 
   std::int64_t flops() const override { return flops_; }
 
+  /// From a state of zeros also if `keep_state` is set.
+  Value trace(Value x, Tracer& tracer) const override {
+    if (directions_ > 1 || gives_last_) tracer.require_no_padding();
+    Graph& graph = tracer.graph;
+    x = transpose(graph, x, {1, 0, 2});
+    for (std::int64_t level = 0; level < layers_; ++level) x = trace_level(level, x, tracer);
+    if (!gives_last_) return transpose(graph, x, {1, 0, 2});
+    // The last output of each direction.
+    std::vector<Value> last;
+    for (std::int64_t d = 0; d < directions_; ++d) {
+      const std::int64_t at = d == 0 ? steps_ - 1 : 0;
+      const Value of_time = slice(graph, x, 0, at, at + 1);
+      last.push_back(directions_ == 1 ? of_time : slice(graph, of_time, 2, d * units_, (d + 1) * units_));
+    }
+    return reshape(graph, last.size() == 1 ? last.front() : concatenate(graph, last, 2), {kBatch, width()});
+  }
+
  private:
+  /// (T, N, inputs) -> (T, N, directions units)
+  Value trace_level(std::int64_t level, Value x, Tracer& tracer) const {
+    const CellOperation cell = cell_->operation(directions_);
+    std::vector<float> input_weights, weights, biases;
+    for (std::int64_t d = 0; d < directions_; ++d) {
+      const Direction& direction = at(level, d);
+      const auto append = [&](std::vector<float>& to, ParameterId id) {
+        const std::vector<float> values = tracer.values(id);
+        const auto gate = std::ssize(values) / cell_->gates();
+        for (const std::int64_t from : cell.gates)
+          to.insert(to.end(), values.begin() + from * gate, values.begin() + (from + 1) * gate);
+      };
+      append(input_weights, direction.input_product.weight());
+      append(weights, direction.weight_hh);
+      if (!has_bias_) continue;
+      append(biases, direction.bias_ih);
+      append(biases, direction.bias_hh);
+    }
+    Graph& graph = tracer.graph;
+    const auto constant = [&](const char* name, Extents extents, std::vector<float> values) {
+      extents.insert(extents.begin(), directions_);
+      return graph.constant(fmt::format("{}_l{}", name, level), std::move(extents), std::move(values));
+    };
+    std::vector<Value> inputs{x, constant("W", {gate_width(), at(level, 0).inputs}, std::move(input_weights)),
+                              constant("R", {gate_width(), units_}, std::move(weights))};
+    if (has_bias_) inputs.push_back(constant("B", {2 * gate_width()}, std::move(biases)));
+    Attributes attributes = cell.attributes;
+    attributes["hidden_size"] = units_;
+    attributes["direction"] = std::string(directions_ == 2 ? "bidirectional" : "forward");
+    const Value y =
+        graph.add(cell.name, std::move(inputs), {steps_, directions_, kBatch, units_}, std::move(attributes));
+    return reshape(graph, transpose(graph, y, {0, 2, 1, 3}), {steps_, kBatch, width()});
+  }
+
   static std::size_t index(std::int64_t number) { return static_cast<std::size_t>(number); }
   std::int64_t gate_width() const { return cell_->gates() * units_; }
   std::int64_t width() const { return directions_ * units_; }
