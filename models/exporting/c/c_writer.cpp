@@ -49,6 +49,7 @@ class CFile {
   const COperation& operation_of(const GraphNode& node) const;
   void place_output(std::size_t index, const COperation& operation);
   std::string name_constant(const std::string& name);
+  void place_constant(Value value);
   CNode::Tensor tensor(Value value);
   void add_call(std::size_t index);
 
@@ -135,6 +136,15 @@ void CFile::place_output(std::size_t index, const COperation& operation) {
   places_[output] = fmt::format("memory + {}", offsets_.at(output));
 }
 
+/// Constants of int64 are settings of operators.
+void CFile::place_constant(Value value) {
+  const GraphTensor& tensor = graph_.at(value);
+  std::string& place = places_[at(value)];
+  if (!tensor.is_constant || tensor.type != ElementType::float32 || !place.empty()) return;
+  place = name_constant(tensor.name);
+  constants_.push_back(at(value));
+}
+
 void CFile::add_call(std::size_t index) {
   const GraphNode& node = graph_.nodes[index];
   const COperation& operation = operation_of(node);
@@ -143,11 +153,7 @@ void CFile::add_call(std::size_t index) {
   std::vector<CNode::Tensor> inputs;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const Value input = node.inputs[i];
-    if (i < operation.arrays && input.index >= 0 && graph_.at(input).is_constant &&
-        places_[at(input)].empty()) {
-      places_[at(input)] = name_constant(graph_.at(input).name);
-      constants_.push_back(at(input));
-    }
+    if (i < operation.arrays && input.index >= 0) place_constant(input);
     inputs.push_back(tensor(input));
   }
   calls_ += "  " + operation.call(CNode(node, std::move(inputs), tensor(node.output))) + "\n";

@@ -60,7 +60,7 @@ TEST_CASE("inputs are normalised and outputs become probabilities inside an expo
 
 TEST_CASE("names of a user do not leave the comments and strings of a C file", "[exporting]") {
   const ExportedLayers layers({"dense: {units: 2, name: 'a b*/'}, dense: {units: 2, name: 'a-b*/'}", {3}});
-  const ModelNotes notes{.name = "*/ #error", .input = "\"x\" \\ ??/", .classes = {"\"cat\"\n", "dog*/"}};
+  const ModelNotes notes{.name = "*/ #error", .input = "\"x\" \\ ?\?/", .classes = {"\"cat\"\n", "dog*/"}};
   CHECK_NOTHROW(CompiledModels({c_file(layers.graph, notes)}));
 }
 
