@@ -24,9 +24,9 @@ Value gelu(Graph& graph, Value x) {
   return binary(graph, "Mul", binary(graph, "Mul", x, share), 0.5f);
 }
 
+/// 6 min(max(x / 6, 0), 1): OpenCV before 4.7 does not read Clip (opencv/opencv#22100).
 Value relu6(Graph& graph, Value x) {
-  const Value low = graph.constant("min", {}, {0}), high = graph.constant("max", {}, {6});
-  return graph.add("Clip", {x, low, high}, graph.extents(x));
+  return binary(graph, "Mul", unary(graph, "HardSigmoid", x, {{"alpha", 1 / 6.0f}, {"beta", 0.0f}}), 6);
 }
 
 }  // namespace

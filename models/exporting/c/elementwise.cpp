@@ -12,10 +12,13 @@ static void relu(const float *x, float *y, int count)
   for (int i = 0; i < count; ++i) y[i] = x[i] < 0.0f ? 0.0f : x[i];
 }
 )c";
-constexpr std::string_view kClip = R"c(
-static void clip(const float *x, float *y, int count, float low, float high)
+constexpr std::string_view kHardSigmoid = R"c(
+static void hard_sigmoid(const float *x, float *y, int count, float alpha, float beta)
 {
-  for (int i = 0; i < count; ++i) y[i] = x[i] < low ? low : x[i] > high ? high : x[i];
+  for (int i = 0; i < count; ++i) {
+    const float z = alpha * x[i] + beta;
+    y[i] = z < 0.0f ? 0.0f : z > 1.0f ? 1.0f : z;
+  }
 }
 )c";
 constexpr std::string_view kSigmoid = R"c(
@@ -119,12 +122,13 @@ std::string call_binary(const char* operation, const CNode& node) {
 
 constexpr COperation kOperations[] = {
     {"Relu", kRelu, [](const CNode& node) { return call("relu", node); }, true},
-    {"Clip", kClip,
+    {"HardSigmoid", kHardSigmoid,
      [](const CNode& node) {
-       return call("clip", node,
-                   fmt::format(", {}, {}", c_number(node.reals(1)[0]), c_number(node.reals(2)[0])));
+       return call(
+           "hard_sigmoid", node,
+           fmt::format(", {}, {}", c_number(node.real("alpha", 0.2f)), c_number(node.real("beta", 0.5f))));
      },
-     true, 1},
+     true},
     {"Sigmoid", kSigmoid, [](const CNode& node) { return call("sigmoid", node); }, true},
     {"Tanh", kTanh, [](const CNode& node) { return call("hyperbolic_tangent", node); }, true},
     {"Erf", kErf, [](const CNode& node) { return call("error_function", node); }, true},

@@ -33,8 +33,6 @@ class CNode {
   const std::vector<std::int64_t>& integers(std::size_t index) const {
     return inputs_[index].constant->integers;
   }
-  /// The values of a constant input of float32.
-  const std::vector<float>& reals(std::size_t index) const { return inputs_[index].constant->values; }
   const std::string& y() const { return output_.place; }
   const Extents& output() const { return output_.extents; }
 
