@@ -34,7 +34,7 @@ std::string npy_file(const NamedTensor& tensor) {
          std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-/// What the header of an entry and the central directory both say of it: version, flags, method (stored),
+/// What the header of an entry and the central directory have in common: version, flags, method (stored),
 /// time, date (1980-01-01), checksum, sizes, length of the name and of extra fields.
 std::string entry_facts(const std::string& name, const std::string& content) {
   constexpr std::uint16_t kVersion = 20, kFlags = 0x0800, kStored = 0, kTime = 0, kDate = 0x21, kExtra = 0;

@@ -118,7 +118,7 @@ CNode::Tensor CFile::tensor(Value value) {
   return {places_[roots_[at(value)]], extents_[at(value)], tensor.is_constant ? &tensor : nullptr};
 }
 
-/// In the memory of its input where the operation allows it and nobody reads the input later.
+/// In the memory of its input where the operation allows it and no later node reads the input.
 void CFile::place_output(std::size_t index, const COperation& operation) {
   const GraphNode& node = graph_.nodes[index];
   const std::size_t output = at(node.output);

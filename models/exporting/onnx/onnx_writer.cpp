@@ -96,7 +96,7 @@ std::vector<bool> used_constants(const Graph& graph) {
   return used;
 }
 
-/// What ONNX itself says of the model; shape inference adds the shapes of all tensors to it.
+/// The checks of ONNX itself; shape inference adds the shapes of all tensors to it.
 void check(onnx::ModelProto& model) {
   try {
     onnx::checker::check_model(model);

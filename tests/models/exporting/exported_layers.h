@@ -10,7 +10,7 @@
 
 namespace trainer {
 
-/// The examples of tests/models/layers, and forms of layers that only an export tells apart.
+/// The examples of tests/models/layers, and forms of layers that only an export distinguishes.
 const std::multimap<std::string, LayerExample>& export_examples();
 
 /// Layers with random parameters and running statistics, their graph, and what forward computes in
