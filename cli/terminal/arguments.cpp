@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
-#include <map>
 
+#include "cli/terminal/argument_words.h"
 #include "cli/terminal/quantities.h"
 #include "cli/terminal/shell_line.h"
 #include "cli/terminal/validators.h"
@@ -19,33 +19,6 @@
 
 namespace trainer {
 namespace {
-
-const std::map<std::string, Verb> kVerbs{
-    {"train", Verb::train},         {"check", Verb::check},     {"config", Verb::config},
-    {"summary", Verb::summary},     {"plan", Verb::plan},       {"forecast", Verb::forecast},
-    {"time", Verb::time},           {"schema", Verb::schema},   {"info", Verb::info},
-    {"eval", Verb::eval},           {"predict", Verb::predict}, {"generate", Verb::generate},
-    {"export", Verb::export_model}, {"report", Verb::report},   {"compare", Verb::compare}};
-
-const std::map<std::string, ProgressMode> kProgressModes{{"auto", ProgressMode::automatic},
-                                                         {"bar", ProgressMode::bar},
-                                                         {"plain", ProgressMode::plain},
-                                                         {"json", ProgressMode::json},
-                                                         {"none", ProgressMode::none}};
-
-const std::map<std::string, ExportFormat> kExportFormats{
-    {"onnx", ExportFormat::onnx}, {"c", ExportFormat::c}, {"npz", ExportFormat::npz}};
-
-const std::map<std::string, Engine> kEngines{
-    {"auto", Engine::automatic}, {"native", Engine::native}, {"openblas", Engine::openblas}};
-
-template <class Value>
-std::vector<std::string> names_of(const std::map<std::string, Value>& words) {
-  std::vector<std::string> names;
-  names.reserve(words.size());
-  for (const auto& [name, value] : words) names.push_back(name);
-  return names;
-}
 
 constexpr std::int64_t kMaxRanks = 1'000'000, kMaxSteps = 1'000'000, kMaxBucket = std::int64_t{1} << 40;
 

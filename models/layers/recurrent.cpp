@@ -1,7 +1,6 @@
 // rnn, lstm and gru: levels and directions of cells along a sequence. The rows of a virtual worker lie by
 // time step, so that the products with inputs are one for all steps, and those with the recurrent state have
 // contiguous rows.
-#include "engine/math/recurrent.h"
 
 #include <fmt/format.h>
 
@@ -17,101 +16,11 @@
 #include "models/layers/kept_state.h"
 #include "models/layers/layer.h"
 #include "models/layers/linear.h"
+#include "models/layers/recurrent_cell.h"
 #include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
-
-/// One time step of a cell for some rows, which lie `step` apart in h and dh.
-struct CellStep {
-  std::int64_t rows = 0, units = 0, step = 0;
-  const float *bias = nullptr, *recurrent_bias = nullptr;
-  float* gates = nullptr;      ///< (rows, gates units)
-  float* recurrent = nullptr;  ///< the same, for cells that keep the recurrent product by itself
-  float *cell = nullptr, *bent_cell = nullptr;  ///< (rows, units), for cells with a memory
-  const float* cell_before = nullptr;
-  const float* h_before = nullptr;
-  std::int64_t h_before_step = 0;
-};
-
-/// A cell as an operator of ONNX.
-struct CellOperation {
-  const char* name;
-  std::vector<std::int64_t> gates;  ///< the place, here, of each of its gates
-  Attributes attributes = {};
-};
-
-/// How gates become outputs: formulas, names and order of gates as in PyTorch.
-class Cell {
- public:
-  virtual ~Cell() = default;
-  virtual std::int64_t gates() const = 0;
-  virtual bool has_memory() const { return false; }
-  virtual bool keeps_recurrent_apart() const { return false; }
-  virtual CellOperation operation(std::int64_t directions) const = 0;
-  virtual void forward(const CellStep& step, float* h) const = 0;
-  /// Gates become their gradients; `dcell` passes from step to step. Adds to dh_before unless it is null.
-  virtual void backward(const CellStep& step, const float* dh, float* dcell, float* dh_before) const = 0;
-};
-
-class RnnCell final : public Cell {
- public:
-  explicit RnnCell(Activation activation) : activation_(activation) {}
-  std::int64_t gates() const override { return 1; }
-  CellOperation operation(std::int64_t directions) const override {
-    const char* const name = activation_ == Activation::relu      ? "Relu"
-                             : activation_ == Activation::sigmoid ? "Sigmoid"
-                                                                  : "Tanh";
-    return {
-        "RNN", {0}, {{"activations", std::vector<std::string>(static_cast<std::size_t>(directions), name)}}};
-  }
-  void forward(const CellStep& step, float* h) const override {
-    bias_activate(activation_, step.rows, step.units, step.gates, step.bias, step.gates);
-    for (std::int64_t row = 0; row < step.rows; ++row)
-      std::copy_n(step.gates + row * step.units, step.units, h + row * step.step);
-  }
-  void backward(const CellStep& step, const float* dh, float*, float*) const override {
-    for (std::int64_t row = 0; row < step.rows; ++row) {
-      float* const gates = step.gates + row * step.units;
-      activate_backward(activation_, step.units, gates, dh + row * step.step, gates);
-    }
-  }
-
- private:
-  Activation activation_;
-};
-
-class LstmCell final : public Cell {
- public:
-  std::int64_t gates() const override { return 4; }
-  CellOperation operation(std::int64_t) const override { return {"LSTM", {0, 3, 1, 2}}; }
-  bool has_memory() const override { return true; }
-  void forward(const CellStep& step, float* h) const override {
-    lstm_step(step.rows, step.units, step.bias, step.cell_before, step.gates, step.cell, step.bent_cell, h,
-              step.step);
-  }
-  void backward(const CellStep& step, const float* dh, float* dcell, float*) const override {
-    lstm_step_backward(step.rows, step.units, dh, step.step, step.cell_before, step.bent_cell, dcell,
-                       step.gates);
-  }
-};
-
-class GruCell final : public Cell {
- public:
-  std::int64_t gates() const override { return 3; }
-  CellOperation operation(std::int64_t) const override {
-    return {"GRU", {1, 0, 2}, {{"linear_before_reset", std::int64_t{1}}}};
-  }
-  bool keeps_recurrent_apart() const override { return true; }
-  void forward(const CellStep& step, float* h) const override {
-    gru_step(step.rows, step.units, step.bias, step.recurrent_bias, step.h_before, step.h_before_step,
-             step.gates, step.recurrent, h, step.step);
-  }
-  void backward(const CellStep& step, const float* dh, float*, float* dh_before) const override {
-    gru_step_backward(step.rows, step.units, dh, step.step, step.h_before, step.h_before_step, step.gates,
-                      step.recurrent, dh_before, step.step);
-  }
-};
 
 /// Between (outer, inner, width) and (inner, outer, width).
 void swap_outer(std::int64_t outer, std::int64_t inner, std::int64_t width, const float* x, float* y) {
@@ -523,7 +432,7 @@ const Registry<Layer>::Add rnn{
      .settings = settings_of(
          {choice("activation", "the activation f", {"tanh", "relu", "sigmoid"}).fallback("tanh")})},
     [](const Config& config) {
-      return std::make_unique<Recurrent>(config, std::make_unique<RnnCell>(activation_of(config)));
+      return std::make_unique<Recurrent>(config, make_rnn_cell(activation_of(config)));
     }};
 
 const Registry<Layer>::Add lstm{
@@ -531,14 +440,14 @@ const Registry<Layer>::Add lstm{
      .help = "long short-term memory (Hochreiter and Schmidhuber 1997)",
      .primary = "units",
      .settings = settings_of()},
-    [](const Config& config) { return std::make_unique<Recurrent>(config, std::make_unique<LstmCell>()); }};
+    [](const Config& config) { return std::make_unique<Recurrent>(config, make_lstm_cell()); }};
 
 const Registry<Layer>::Add gru{
     {.name = "gru",
      .help = "gated recurrent units (Cho et al. 2014)",
      .primary = "units",
      .settings = settings_of()},
-    [](const Config& config) { return std::make_unique<Recurrent>(config, std::make_unique<GruCell>()); }};
+    [](const Config& config) { return std::make_unique<Recurrent>(config, make_gru_cell()); }};
 
 }  // namespace
 }  // namespace trainer
