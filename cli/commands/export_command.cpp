@@ -34,7 +34,7 @@ std::string input_text(const Session& session) {
 }
 
 std::string output_text(const Session& session) {
-  const bool is_probability = session.loss().link() == Link::softmax;
+  const bool is_probability = session.loss().link() != Link::identity;
   return fmt::format("{} {}", channels_first_text(session.network().output()),
                      is_probability ? "probabilities" : "outputs of the last layer");
 }

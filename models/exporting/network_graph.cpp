@@ -30,6 +30,7 @@ Graph network_graph(const Network& network, std::span<const float> values, std::
   graph.begin_layer("output");
   const std::int64_t last = graph.at(y).rank() - 1;
   if (ends.link == Link::softmax) y = softmax_along(graph, y, last == 3 ? 1 : last);
+  if (ends.link == Link::sigmoid) y = unary(graph, "Sigmoid", y);
   graph.set_output(y, "output");
   return graph;
 }

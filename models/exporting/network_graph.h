@@ -14,8 +14,7 @@ struct GraphEnds {
   bool has_padding = false;  ///< samples are sequences of several lengths
   /// Of each channel: the layers get scale x + shift. Empty: x itself.
   std::vector<float> scale = {}, shift = {};
-  /// softmax: the output is probabilities, of each position if it has several; else the outputs of the last
-  /// layer.
+  /// From the outputs of the last layer to predictions, of each position if there are several.
   Link link = Link::identity;
 };
 

@@ -34,28 +34,29 @@ TEST_CASE("the C file of every layer computes what its forward computes in evalu
   }
 }
 
-TEST_CASE("inputs are normalised and outputs become probabilities inside an exported model", "[exporting]") {
+TEST_CASE("inputs are normalised and outputs become predictions inside an exported model", "[exporting]") {
   const LayerExample example{"conv: {filters: 3, kernel: 1}", {2, 3, 2}};
   ExportedLayers plain(example);
-  GraphEnds ends{.scale = {0.5f, 2}, .shift = {0.25f, -1}, .link = Link::softmax};
-  const ExportedLayers whole(example, ends);
-  const CompiledModels compiled({c_file(whole.graph, {.name = "it"})});
-  std::vector<float> normalised(12);
-  for (std::size_t i = 0; i < 12; ++i)
-    normalised[i] = i % 2 == 0 ? 0.5f * static_cast<float>(i) + 0.25f : 2 * static_cast<float>(i) - 1;
-  std::vector<float> x(12);
-  for (std::size_t i = 0; i < 12; ++i) x[i] = static_cast<float>(i);
-  normalised.resize(24);  // the harness has two rows
-  std::vector<float> scores = plain.harness.forward(normalised, Mode::evaluation);
-  scores.resize(18);
-  for (std::size_t position = 0; position < 6; ++position) {
-    const RowPredictions row(Link::softmax, std::span<const float>(scores).subspan(position * 3, 3));
-    const std::vector<float> probabilities{static_cast<float>(row[0]), static_cast<float>(row[1]),
-                                           static_cast<float>(row[2])};
-    std::ranges::copy(probabilities, scores.begin() + static_cast<std::ptrdiff_t>(position * 3));
+  // Pixels (h, w, c) of one sample; the harness has two.
+  std::vector<float> x, normalised;
+  for (int i = 0; i < 12; ++i) {
+    x.push_back(static_cast<float>(i) / 4);
+    normalised.push_back(i % 2 == 0 ? 0.5f * x.back() + 0.25f : 2 * x.back() - 1);
   }
-  const std::vector<float> y = compiled.predict(0, to_channels_first(x, example.sample), 12, 18);
-  CHECK(relative_difference(y, to_channels_first(scores, {2, 3, 3})) < 1e-6);
+  normalised.resize(24);
+  std::vector<float> outputs = plain.harness.forward(normalised, Mode::evaluation);
+  outputs.resize(18);
+  for (const Link link : {Link::identity, Link::softmax, Link::sigmoid}) {
+    const ExportedLayers whole(example, {.scale = {0.5f, 2}, .shift = {0.25f, -1}, .link = link});
+    std::vector<float> expected;
+    for (std::size_t position = 0; position < 6; ++position) {
+      const RowPredictions row(link, std::span<const float>(outputs).subspan(position * 3, 3));
+      for (std::size_t k = 0; k < 3; ++k) expected.push_back(static_cast<float>(row[k]));
+    }
+    const CompiledModels compiled({c_file(whole.graph, {.name = "it"})});
+    const std::vector<float> y = compiled.predict(0, to_channels_first(x, example.sample), 12, 18);
+    CHECK(relative_difference(y, to_channels_first(expected, {2, 3, 3})) < 1e-6);
+  }
 }
 
 TEST_CASE("names of a user do not leave the comments and strings of a C file", "[exporting]") {
