@@ -21,6 +21,11 @@ std::string packed(Integers... integers) {
   return bytes;
 }
 
+template <class... Parts>
+void append(std::string& to, const Parts&... parts) {
+  (to.append(parts), ...);
+}
+
 std::string npy_file(const NamedTensor& tensor) {
   std::string shape;
   for (const std::int64_t extent : tensor.shape.extents()) shape += std::to_string(extent) + ", ";
@@ -56,9 +61,9 @@ std::string npz_file(std::span<const NamedTensor> tensors) {
       throw Error(ExitCode::usage, "the weights are too large for npz, which holds 4 GiB",
                   "checkpoints/best/model.safetensors has them, too");
     const std::string facts = entry_facts(name, content);
-    directory += packed(kDirectoryEntry, kMadeBy) + facts +
-                 packed(kNone, kNone, kNone, kAttributes, static_cast<std::uint32_t>(file.size())) + name;
-    file += packed(kEntry) + facts + name + content;
+    append(directory, packed(kDirectoryEntry, kMadeBy), facts,
+           packed(kNone, kNone, kNone, kAttributes, static_cast<std::uint32_t>(file.size())), name);
+    append(file, packed(kEntry), facts, name, content);
   }
   const auto count = static_cast<std::uint16_t>(tensors.size());
   const auto place = static_cast<std::uint32_t>(file.size()),

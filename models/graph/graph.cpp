@@ -14,11 +14,11 @@ Value Graph::add_tensor(GraphTensor tensor) {
   return {static_cast<int>(tensors.size()) - 1};
 }
 
-Value Graph::add_input(std::string name, Extents extents, ElementType type) {
+Value Graph::add_input(const std::string& name, Extents extents, ElementType type) {
   return input = add_tensor({.name = unique(name), .extents = std::move(extents), .type = type});
 }
 
-void Graph::set_output(Value value, std::string name) {
+void Graph::set_output(Value value, const std::string& name) {
   // The name of an input or of a constant stays.
   const bool is_computed =
       std::ranges::any_of(nodes, [&](const GraphNode& node) { return node.output.index == value.index; });
@@ -44,8 +44,9 @@ Value Graph::constant(std::string_view name, Extents extents, std::vector<float>
 }
 
 Value Graph::integers(std::string_view name, std::vector<std::int64_t> values) {
+  const std::int64_t count = std::ssize(values);
   return add_tensor({.name = unique(layer_ + "/" + std::string(name)),
-                     .extents = {std::ssize(values)},
+                     .extents = {count},
                      .type = ElementType::int64,
                      .is_constant = true,
                      .integers = std::move(values)});

@@ -68,9 +68,9 @@ class Graph {
   void begin_layer(std::string name) { layer_ = std::move(name); }
   const std::string& layer() const { return layer_; }
 
-  Value add_input(std::string name, Extents extents, ElementType type);
+  Value add_input(const std::string& name, Extents extents, ElementType type);
   /// The tensor that ends the graph, under a name for its users.
-  void set_output(Value value, std::string name);
+  void set_output(Value value, const std::string& name);
   /// A constant under this very name; the one of that name if there is one already.
   Value named_constant(const std::string& name, Extents extents, std::vector<float> values);
   /// A constant of the layer.
