@@ -35,6 +35,7 @@ void time_command(const Job& job);
 void eval_command(const Job& job);
 void predict_command(const Job& job);
 void generate_command(const Job& job);
+void export_command(const Job& job);
 void report_command(const Job& job);
 void compare_command(const Job& job);
 

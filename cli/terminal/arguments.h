@@ -27,11 +27,13 @@ enum class Verb {
   eval,
   predict,
   generate,
+  export_model,
   report,
   compare
 };
 
 enum class PredictionFormat { best, json, csv, npy };
+enum class ExportFormat { onnx, c, npz };
 enum class ProgressMode { automatic, bar, plain, json, none };
 
 /// Data ranks x model ranks.
@@ -66,6 +68,7 @@ struct Arguments {
   std::string split = "test";
   int steps = 50;  ///< of time
   PredictionFormat prediction_format = PredictionFormat::best;
+  ExportFormat export_format = ExportFormat::onnx;
   std::string prompt;
   std::int64_t tokens = 500;  ///< of generate, as prompt and temperature
   double temperature = 0.8;
