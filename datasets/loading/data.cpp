@@ -108,7 +108,7 @@ void normalise(const Config& config, Data& data) {
     if (by_samples)
       data.normalised.push_back(normalised.get());
     else
-      normalised->use(given_statistics(config.at("normalize"), normalised->sample()));
+      normalised->use(data.statistics = given_statistics(config.at("normalize"), normalised->sample()));
     if (split == &data.train) data.augmentation.reads_from(*normalised);
     *split = std::move(normalised);
   }
@@ -146,13 +146,12 @@ class Storage {
     std::ranges::copy(statistics.deviation, shared + channels_);
   }
 
-  void attach(std::span<std::byte> memory) const {
+  /// Returns the statistics of the training samples, if any split requires them.
+  ChannelStatistics attach(std::span<std::byte> memory) const {
     attach_sources(memory);
-    if (channels_ == 0) return;
+    if (channels_ == 0) return {};
     const float* const shared = statistics_in(memory);
-    const ChannelStatistics statistics{{shared, shared + channels_},
-                                       {shared + channels_, shared + 2 * channels_}};
-    for (Normalised* split : data_.normalised) split->use(statistics);
+    return {{shared, shared + channels_}, {shared + channels_, shared + 2 * channels_}};
   }
 
  private:
@@ -234,6 +233,7 @@ Data open_data(const Config& config, std::uint64_t seed) {
   DataSource source = open_source(config, context, data.notice);
   data.name = source.name;
   data.fingerprint = std::move(source.fingerprint);
+  data.form = std::move(source.form);
   data.train = std::move(source.train);
   data.test = std::move(source.test);
   data.sources.push_back(data.train.get());
@@ -276,7 +276,10 @@ void load_samples(Data& data, Communicator& host) {
   if (problem) std::rethrow_exception(problem);
   if (is_shared && failures > 0)
     throw Error(ExitCode::data, "another rank of this host could not read the data");
-  storage.attach(data.memory->bytes());
+  const ChannelStatistics statistics = storage.attach(data.memory->bytes());
+  if (data.normalised.empty()) return;
+  for (Normalised* split : data.normalised) split->use(statistics);
+  data.statistics = statistics;
 }
 
 }  // namespace trainer
