@@ -68,7 +68,8 @@ int predict_command(const Job& job) {
   });
   std::unique_ptr<SampleSource> source;
   if (job.world.rank() == 0)
-    source = input_samples({arguments.files.begin() + 1, arguments.files.end()}, model.data, arguments.id);
+    source = input_samples({arguments.files.begin() + 1, arguments.files.end()}, model.data,
+                           {.id = arguments.id, .array = arguments.array});
   const auto print = [&](const std::string& text) {
     if (arguments.prediction_format == PredictionFormat::best)
       job.print(text);

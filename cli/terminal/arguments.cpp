@@ -218,6 +218,7 @@ CommandLine::CommandLine(Arguments& arguments)
   predict->get_option("--npy")->excludes(top);
   predict->add_option("--id", arguments_.id, "The column of a table that holds ids, by name or number")
       ->type_name("COLUMN");
+  predict->add_option("--array", arguments_.array, "The array of an archive")->type_name("NAME");
   add_ranks(*predict);
   predict
       ->add_option("--threads", arguments_.threads,

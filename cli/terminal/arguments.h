@@ -67,8 +67,9 @@ struct Arguments {
   std::vector<std::string> given;  ///< of eval: files of other samples
   int steps = 50;                  ///< of time
   PredictionFormat prediction_format = PredictionFormat::best;
-  int top = 0;     ///< of predict: the likeliest classes alone; 0: not given
-  std::string id;  ///< of predict: the column of a table that holds ids
+  int top = 0;        ///< of predict: the likeliest classes alone; 0: not given
+  std::string id;     ///< of predict: the column of a table that holds ids
+  std::string array;  ///< of predict: the array of an archive
   std::string prompt;
   std::int64_t tokens = 500;  ///< of generate, as prompt and temperature
   double temperature = 0.8;

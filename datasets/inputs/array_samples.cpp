@@ -111,22 +111,21 @@ std::unique_ptr<SampleSource> npy_samples(const std::string& path, const std::st
 }
 
 std::unique_ptr<SampleSource> npz_samples(const std::string& path, const std::string& name,
-                                          const DataDescription& data) {
+                                          const DataDescription& data, const std::string& array) {
   auto archive = std::make_unique<ZipFile>(path);
-  const auto& entries = archive->entries();
-  std::string entry = data.form.array + ".npy";
-  const bool is_known =
-      std::ranges::any_of(entries, [&](const ZipFile::Entry& one) { return one.name == entry; });
-  if (!is_known && entries.size() != 1) {
-    std::vector<std::string> names;
-    for (const ZipFile::Entry& one : entries) names.push_back(one.name);
-    throw Error(ExitCode::usage, fmt::format("{} holds {} arrays: which one?", name, entries.size()),
-                data.form.array.empty()
-                    ? "an archive of one array"
-                    : fmt::format("an array {}, or no other; it holds {}", data.form.array, listed(names)));
+  std::vector<std::string> names;
+  for (const ZipFile::Entry& entry : archive->entries())
+    names.push_back(entry.name.substr(0, entry.name.rfind(".npy")));
+  std::string chosen = array.empty() ? data.form.array : array;
+  if (std::ranges::count(names, chosen) == 0) {
+    if (!array.empty() || names.size() != 1)
+      throw Error(ExitCode::usage,
+                  array.empty() ? fmt::format("{} holds {} arrays: which one?", name, names.size())
+                                : fmt::format("{} holds no array {}", name, in_quotes(array)),
+                  "--array NAME: " + listed(names, "or"));
+    chosen = names.front();
   }
-  if (!is_known) entry = entries.front().name;
-  auto bytes = archive->open(entry);
+  auto bytes = archive->open(chosen + ".npy");
   return std::make_unique<ArraySamples>(std::move(archive), std::move(bytes), path, name, data);
 }
 

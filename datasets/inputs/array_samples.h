@@ -12,8 +12,8 @@ namespace trainer {
 std::unique_ptr<SampleSource> npy_samples(const std::string& path, const std::string& name,
                                           const DataDescription& data);
 
-/// The rows of an array of an archive: that of training, or the only one.
+/// The rows of an array of an archive: `array`, or if that is empty that of training or the only one.
 std::unique_ptr<SampleSource> npz_samples(const std::string& path, const std::string& name,
-                                          const DataDescription& data);
+                                          const DataDescription& data, const std::string& array);
 
 }  // namespace trainer

@@ -96,8 +96,8 @@ class FolderImages final : public SampleSource {
 /// All inputs, one after the other.
 class InputSamples final : public SampleSource {
  public:
-  InputSamples(std::vector<std::string> names, const DataDescription& data, std::string id)
-      : names_(std::move(names)), data_(data), id_(std::move(id)) {}
+  InputSamples(std::vector<std::string> names, const DataDescription& data, InputChoice choice)
+      : names_(std::move(names)), data_(data), choice_(std::move(choice)) {}
 
   Next next(RawSample& sample, bool waits) override {
     while (true) {
@@ -154,7 +154,7 @@ class InputSamples final : public SampleSource {
       case Format::npy:
         return npy_samples(path, name, data_);
       case Format::npz:
-        return npz_samples(path, name, data_);
+        return npz_samples(path, name, data_, choice_.array);
       case Format::image:
         return open_image(path, name);
       default:
@@ -185,12 +185,12 @@ class InputSamples final : public SampleSource {
   std::unique_ptr<SampleSource> open_text(InputText text) const {
     if (data_.info.vocabulary > 0) return line_samples(std::move(text));
     if (takes_images(data_.info)) return named_images(std::move(text));
-    return table_samples(std::move(text), data_, id_);
+    return table_samples(std::move(text), data_, choice_.id);
   }
 
   std::vector<std::string> names_;
   const DataDescription& data_;
-  std::string id_;
+  InputChoice choice_;
   std::size_t next_ = 0;
   std::unique_ptr<SampleSource> current_;
   std::optional<Descriptor> stream_;  ///< of the current input, if it is a pipe
@@ -200,8 +200,8 @@ class InputSamples final : public SampleSource {
 }  // namespace
 
 std::unique_ptr<SampleSource> input_samples(std::vector<std::string> names, const DataDescription& data,
-                                            std::string id) {
-  return std::make_unique<InputSamples>(std::move(names), data, std::move(id));
+                                            InputChoice choice) {
+  return std::make_unique<InputSamples>(std::move(names), data, std::move(choice));
 }
 
 }  // namespace trainer

@@ -58,7 +58,9 @@ bool TableRows::settle(std::size_t count) {
   std::size_t id = 0;
   const auto [end, problem] = std::from_chars(id_.data(), id_.data() + id_.size(), id);
   const bool has_id = problem == std::errc() && end == id_.data() + id_.size() && id >= 1 && id <= count;
-  if (count == places.size() + 1 && count != columns.size() && has_id) {
+  const bool is_as_in_training =
+      count == columns.size() && !(has_id && columns[id - 1].use == TableColumn::Use::input);
+  if (count == places.size() + 1 && has_id && !is_as_in_training) {
     for (std::size_t& place : places) place += place + 1 >= id ? 1 : 0;
   } else if (count != places.size()) {
     if (count != columns.size()) return false;

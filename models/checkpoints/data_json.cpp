@@ -92,6 +92,31 @@ char separator_of(const JsonReader& json) {
   return text.front();
 }
 
+DatasetInfo info_of(const JsonReader& json) {
+  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+  DatasetInfo info;
+  info.sample = shape_of(json.at("sample"));
+  info.classes = static_cast<int>(json.at("classes").count(kMost));
+  info.class_names = texts_of(json.at("class_names"), kMaxNames);
+  info.target = shape_of(json.at("target"));
+  info.positions = json.at("positions").count(kLargestExtent);
+  info.vocabulary = static_cast<int>(json.at("vocabulary").count(kMost));
+  info.has_lengths = json.at("has_lengths").truth();
+  return info;
+}
+
+InputForm form_of(const JsonReader& json) {
+  InputForm form;
+  form.has_pixels = json.at("has_pixels").truth();
+  form.crop = json.at("crop").real();
+  form.columns = columns_of(json.at("columns"));
+  form.separator = separator_of(json.at("separator"));
+  form.header = static_cast<int>(json.at("header").count(std::numeric_limits<int>::max()));
+  form.channels_first = json.at("channels_first").truth();
+  form.array = json.at("array").bytes();
+  return form;
+}
+
 /// What several keys must agree on, so that no reader of samples needs to check it again.
 void check(const DataDescription& description) {
   const DatasetInfo& info = description.info;
@@ -161,32 +186,20 @@ DataDescription parse_data_description(std::string_view text) {
     throw Error(ExitCode::weights,
                 fmt::format("has format {}, this program reads format {}", format, kFormat),
                 "use the version of the program that saved it");
-  const JsonReader samples = reader.at("samples"), normalize = reader.at("normalize"),
-                   tokenizer = reader.at("tokenizer"), input = reader.at("input");
-  constexpr std::int64_t kInt = std::numeric_limits<int>::max();
-  DataDescription description{
-      .name = reader.at("data").bytes(),
-      .info = {.sample = shape_of(reader.at("sample")),
-               .classes = static_cast<int>(reader.at("classes").count(kInt)),
-               .class_names = texts_of(reader.at("class_names"), kMaxNames),
-               .target = shape_of(reader.at("target")),
-               .positions = reader.at("positions").count(kLargestExtent),
-               .vocabulary = static_cast<int>(reader.at("vocabulary").count(kInt)),
-               .has_lengths = reader.at("has_lengths").truth()},
-      .tokenizer = tokenizer.at("kind").bytes(),
-      .tokens = tokenizer.at("definition").bytes(),
-      .train = samples.at("train").count(),
-      .validation = samples.at("valid").count(),
-      .test = samples.at("test").count(),
-      .fingerprint = texts_of(reader.at("fingerprint"), kMaxFiles),
-      .form = {.has_pixels = input.at("has_pixels").truth(),
-               .crop = input.at("crop").real(),
-               .columns = columns_of(input.at("columns")),
-               .separator = separator_of(input.at("separator")),
-               .header = static_cast<int>(input.at("header").count(kInt)),
-               .channels_first = input.at("channels_first").truth(),
-               .array = input.at("array").bytes()},
-      .statistics = {floats_of(normalize.at("mean")), floats_of(normalize.at("deviation"))}};
+  // One assignment each: g++ 12 destroys members twice if a nested initialiser throws.
+  DataDescription description;
+  description.name = reader.at("data").bytes();
+  description.info = info_of(reader);
+  const JsonReader tokenizer = reader.at("tokenizer"), samples = reader.at("samples");
+  description.tokenizer = tokenizer.at("kind").bytes();
+  description.tokens = tokenizer.at("definition").bytes();
+  description.train = samples.at("train").count();
+  description.validation = samples.at("valid").count();
+  description.test = samples.at("test").count();
+  description.fingerprint = texts_of(reader.at("fingerprint"), kMaxFiles);
+  description.form = form_of(reader.at("input"));
+  description.statistics.mean = floats_of(reader.at("normalize").at("mean"));
+  description.statistics.deviation = floats_of(reader.at("normalize").at("deviation"));
   description.info.size = description.train;
   check(description);
   return description;

@@ -39,7 +39,7 @@ std::vector<RawSample> samples_of(const TemporaryFolder& folder, const Bytes& co
                                   const DataDescription& data) {
   const std::string path = (folder.path() / "input").string();
   write_file(path, {reinterpret_cast<const char*>(content.data()), content.size()});
-  return all_of(*input_samples({path}, data, ""));
+  return all_of(*input_samples({path}, data, {}));
 }
 
 /// A pipe of which this test is the writer.
@@ -124,7 +124,7 @@ TEST_CASE("inputs that are missing or of another kind are samples with a problem
   const DataDescription data = table();
   const std::string png = (folder.path() / "a.png").string(), none = (folder.path() / "none").string();
   write_file(png, "\x89PNG\r\n");
-  const auto samples = all_of(*input_samples({png, none, folder.path().string()}, data, ""));
+  const auto samples = all_of(*input_samples({png, none, folder.path().string()}, data, {}));
   REQUIRE(samples.size() == 3);
   CHECK(samples[0].problem == png + ": an image, and the model takes none");
   CHECK(samples[1].problem.find(none) != std::string::npos);

@@ -51,7 +51,8 @@ TEST_CASE("without names, fields are the inputs in order, or stand where they di
   CHECK(read(named(), {{"1", "2"}, {"3", "4"}}) == Samples{"1 2 ", "3 4 "});
   CHECK(read(named(), {{"1", "x", "2"}}) == Samples{"1 2 "});
   CHECK(read(unnamed(), {{"1", "", "2"}}) == Samples{"1 2 "});
-  CHECK(read(unnamed(), {{"k", "1", "2"}}, "1").empty() == false);
+  CHECK(read(unnamed(), {{"k", "1", "2"}}, "1") == Samples{"1 2 k"});
+  CHECK(read(unnamed(), {{"1", "k", "2"}}, "2") == Samples{"1 2 k"});
   DataDescription two = unnamed();
   two.form.columns.clear();
   CHECK(read(two, {{"k", "1", "2"}}, "1") == Samples{"1 2 k"});
