@@ -15,7 +15,7 @@ namespace trainer {
 namespace {
 
 /// Groups of a worker between two messages.
-constexpr std::size_t kGroupsEach = 4;
+constexpr std::size_t kGroupsEach = 16;
 
 /// The next groups, on all ranks. A pipe may be silent for as long as it likes.
 std::vector<SampleGroup> read_groups(SampleSource* source, std::size_t most, Communicator& world) {

@@ -6,8 +6,8 @@
 namespace trainer {
 namespace {
 
-/// So that a group of large images does not take all memory.
-constexpr std::size_t kMostBytes = std::size_t{1} << 25;
+/// So that large images do not take all memory: of a group, and of all groups of a call.
+constexpr std::size_t kGroupBytes = std::size_t{1} << 25, kMostBytes = std::size_t{1} << 28;
 
 class Packer {
  public:
@@ -50,17 +50,18 @@ class Unpacker {
 
 std::vector<SampleGroup> next_groups(SampleSource& source, std::size_t most) {
   std::vector<SampleGroup> groups;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0, all_bytes = 0;
   RawSample sample;
   while (source.next(sample, groups.empty()) == SampleSource::Next::sample) {
-    if (groups.empty() || groups.back().size() == Predictor::kRows || bytes > kMostBytes) {
+    if (groups.empty() || groups.back().size() == Predictor::kRows || bytes > kGroupBytes) {
       groups.emplace_back();
       bytes = 0;
     }
     bytes += sample.bytes.size();
+    all_bytes += sample.bytes.size();
     groups.back().push_back(std::move(sample));
-    const bool is_full = groups.back().size() == Predictor::kRows || bytes > kMostBytes;
-    if (is_full && groups.size() == most) break;
+    const bool is_full = groups.back().size() == Predictor::kRows || bytes > kGroupBytes;
+    if (is_full && (groups.size() == most || all_bytes > kMostBytes)) break;
   }
   return groups;
 }

@@ -313,6 +313,64 @@ TEST_CASE("eval takes the test samples, else those of validation, and refuses ch
   CHECK(run.trainer({"eval", "run", "--data", "odd.csv"}).code == 3);
 }
 
+TEST_CASE("other samples are evaluated in each format, with the classes of training", "[predict]") {
+  const SmallRun run;
+  const auto evaluate = [&](const std::string& yaml, const std::vector<std::string>& given) {
+    write_text(run.path("e.yaml"), yaml);
+    fs::remove_all(run.path("run"));
+    const ProgramResult trained = run.trainer({"e.yaml", "-o", "run", "-q"});
+    INFO(trained.err);
+    REQUIRE(trained.code == 0);
+    const std::string own = run.trainer({"eval", "run", "--split", "train"}).out;
+    fs::create_directory(run.path("moved"));
+    std::vector<std::string> words{"eval", "run"};
+    for (const std::string& name : given) {
+      fs::rename(run.path(name), run.path("moved") / fs::path(name).filename());
+      words.insert(words.end(), {"--data", "moved/" + fs::path(name).filename().string()});
+    }
+    const ProgramResult result = run.trainer(words);
+    INFO(result.err);
+    CHECK(result.code == 0);
+    CHECK(run.trainer({"eval", "run", "--split", "train"}).code == 3);
+    const auto loss = [](const std::string& text) { return text.substr(text.find("\nloss ")); };
+    CHECK(loss(result.out) == loss(own));
+    CHECK(run.trainer({"eval", "run", "--data", "absent"}).code != 0);
+    fs::remove_all(run.path("moved"));
+  };
+  evaluate(replaced(kSmallRun, "path: set", "path: set, normalize: per_channel"),
+           {"set/train-images-idx3-ubyte", "set/train-labels-idx1-ubyte"});
+
+  for (const int shade : {0, 255})
+    write_bytes(run.path(shade == 0 ? "data/train/night/a.png" : "data/train/day/b.png"),
+                png_bytes(4, 4, 1, repeated(16, {static_cast<std::uint8_t>(shade)})));
+  evaluate(replaced(replaced(kSmallRun, "{dataset: mnist, path: set}",
+                             "{dataset: {image_folder: {size: 4}}, path: data}"),
+                    "dense: 10", "dense: $classes"),
+           {"data/train"});
+
+  std::vector<float> inputs;
+  for (int i = 0; i < 2 * kRows; ++i) inputs.push_back(static_cast<float>(i % 7));
+  write_text(run.path("x.npy"), npy("40, 2", inputs));
+  write_text(run.path("y.npy"), npy("40, 1", std::vector<float>(kRows, 3)));
+  evaluate(
+      "data: {dataset: {npy: {train_inputs: x.npy, train_targets: y.npy, targets: numbers}}}\n"
+      "model: {layers: [{dense: 1}], loss: mse}\ntrain: {epochs: 1, batch: 8, optimizer: {sgd: {lr: "
+      "0.01}}}\n",
+      {"x.npy", "y.npy"});
+
+  std::string text;
+  for (int i = 0; i < 300; ++i)
+    text +=
+        "a\xc3\xa4"
+        "bc";
+  write_text(run.path("abc.txt"), text);
+  evaluate(
+      "data: {dataset: {text: {file: abc.txt, tokens: characters, sequence: 8}}}\n"
+      "model: {layers: [{embedding: 8}, {dense: $vocab}], loss: softmax_cross_entropy}\n"
+      "train: {epochs: 1, batch: 8, optimizer: {sgd: {lr: 0.1}}}\n",
+      {"abc.txt"});
+}
+
 TEST_CASE("a checkpoint of an earlier program needs its data, and names it", "[predict]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-o", "run"}).code == 0);
