@@ -56,7 +56,7 @@ void generate_command(const Job& job) {
     throw Error(ExitCode::ranks, "generate is for one process", "start it without mpirun");
   MeshAndThreads work(job);
   const std::string& path = arguments.files.front();
-  TrainedRun trained = open_trained(find_trained(path, arguments.overrides), {}, work.mesh, work.pool);
+  TrainedRun trained = open_trained(path, arguments.overrides, work.mesh, work.pool);
   Session& session = trained.session();
   const Tokenizer* const tokenizer = session.data().train->info().tokenizer;
   if (tokenizer == nullptr)

@@ -84,6 +84,11 @@ TrainedRun open_trained(const TrainedCheckpoint& trained, const std::vector<std:
   return with_weights(std::move(run), trained.path);
 }
 
+TrainedRun open_trained(const fs::path& path, const std::vector<std::string>& overrides, Mesh& mesh,
+                        ThreadPool& pool) {
+  return open_trained(find_trained(path, overrides), {}, mesh, pool);
+}
+
 TrainedRun open_trained_with_data(const TrainedCheckpoint& trained, Mesh& mesh, ThreadPool& pool) {
   OpenRun run = open_run(trained.config, mesh, pool);
   check_fingerprint(trained, run.session->data());

@@ -36,6 +36,9 @@ struct TrainedRun {
 /// no collective call.
 TrainedRun open_trained(const TrainedCheckpoint& trained, const std::vector<std::string>& given, Mesh& mesh,
                         ThreadPool& pool);
+/// The same for the checkpoint that a path leads to.
+TrainedRun open_trained(const std::filesystem::path& path, const std::vector<std::string>& overrides,
+                        Mesh& mesh, ThreadPool& pool);
 /// The same with its data. Error(data) if the data is not what the run learned from.
 TrainedRun open_trained_with_data(const TrainedCheckpoint& trained, Mesh& mesh, ThreadPool& pool);
 
