@@ -34,7 +34,7 @@ TrainedModel open_model(const Job& job, MeshAndThreads& work) {
       run.emplace(open_trained_with_data(*found, work.mesh, work.pool).run);
   });
   if (run) {
-    // Their mean and deviation are those of the training samples.
+    // Mean and deviation are those of the training samples.
     if (!run->session->data().normalised.empty()) load_samples(*run->session);
     if (!run->session->data().notice.empty()) job.warn("note: " + run->session->data().notice + "\n");
     found->data = describe(run->session->data());

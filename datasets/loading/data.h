@@ -31,7 +31,7 @@ struct Data {
   // For load_samples():
   std::vector<Dataset*> sources;         ///< the datasets that readers opened
   std::unique_ptr<SharedMemory> memory;  ///< of their samples
-  std::vector<Normalised*> normalised;   ///< splits that require statistics of training samples; train first
+  std::vector<Normalised*> normalised;   ///< splits that are; train first
 };
 
 /// The keys of the `data:` section.

@@ -88,6 +88,12 @@ Data absent_data(const DataDescription& description, const std::string& place) {
   data.form = description.form;
   data.statistics = description.statistics;
   data.train = absent_split(description, description.train, place);
+  if (!data.statistics.mean.empty()) {
+    auto normalised = std::make_unique<Normalised>(std::move(data.train));
+    normalised->use(data.statistics);
+    data.normalised.push_back(normalised.get());
+    data.train = std::move(normalised);
+  }
   if (description.validation > 0) data.validation = absent_split(description, description.validation, place);
   if (description.test > 0) data.test = absent_split(description, description.test, place);
   return data;

@@ -53,10 +53,6 @@ Predictor::Predictor(const Config& root, const DataDescription& data, int worker
   if (is_text && form_.size == tokenizer->vocabulary())
     for (Token token = 0; token < static_cast<Token>(form_.size); ++token)
       form_.names.emplace_back(tokenizer->bytes_of(token));
-  if (!data.statistics.mean.empty()) {
-    normalised_ = std::make_unique<Normalised>(std::move(absent_data(data, "").train));
-    normalised_->use(data.statistics);
-  }
 }
 
 Predictor::~Predictor() = default;
@@ -95,7 +91,7 @@ std::vector<Prediction> Predictor::predict(int worker, std::span<const RawSample
   if (good.empty()) return predictions;
   const std::int64_t rows = std::ssize(good);
   const Tensor x = self.network.input(0, rows);
-  if (normalised_) normalised_->normalise(x);
+  if (!absent_.normalised.empty()) absent_.normalised.front()->normalise(x);
   const bool is_padded = data_.info.has_lengths || data_.info.vocabulary > 0;
   const ConstTensor y = self.network.forward(
       0,

@@ -57,7 +57,6 @@ class Predictor {
 
   const DataDescription& data_;
   Data absent_;
-  std::unique_ptr<Normalised> normalised_;  ///< null if samples are not
   std::unique_ptr<Loss> loss_;
   AnswerForm form_;
   std::vector<float> values_;
