@@ -36,6 +36,19 @@ TrainedRun with_weights(OpenRun run, const fs::path& checkpoint) {
   return trained;
 }
 
+/// Opens the data of a checkpoint that does not describe it.
+OpenRun open_undescribed(const TrainedCheckpoint& trained, Mesh& mesh, ThreadPool& pool) {
+  try {
+    return open_run(trained.config, mesh, pool);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::data) throw;
+    std::vector<Diagnostic> diagnostics = error.diagnostics();
+    diagnostics.front().notes.push_back(fmt::format(
+        "{} lacks {}: an earlier program made it, so its data is needed", trained.path.string(), kDataFile));
+    throw Error(error.code(), std::move(diagnostics));
+  }
+}
+
 void check_fingerprint(const TrainedCheckpoint& trained, const Data& data) {
   const std::string now = fingerprint_text(data);
   if (trained.fingerprint.empty() || trained.fingerprint == now) return;
@@ -90,7 +103,7 @@ TrainedRun open_trained(const fs::path& path, const std::vector<std::string>& ov
 }
 
 TrainedRun open_trained_with_data(const TrainedCheckpoint& trained, Mesh& mesh, ThreadPool& pool) {
-  OpenRun run = open_run(trained.config, mesh, pool);
+  OpenRun run = trained.data ? open_run(trained.config, mesh, pool) : open_undescribed(trained, mesh, pool);
   check_fingerprint(trained, run.session->data());
   return with_weights(std::move(run), trained.path);
 }

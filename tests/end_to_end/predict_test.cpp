@@ -382,7 +382,9 @@ TEST_CASE("a checkpoint of an earlier program needs its data, and names it", "[p
   write_bytes(run.path("a.png"), png_bytes(28, 28, 1, repeated(28 * 28, {9})));
   CHECK(run.trainer({"predict", "run", "a.png"}).code == 0);
   fs::remove_all(run.path("set"));
-  CHECK(run.trainer({"predict", "run", "a.png"}).code == 3);
+  const ProgramResult gone = run.trainer({"predict", "run", "a.png"});
+  CHECK(gone.code == 3);
+  CHECK(gone.err.find("lacks data.json: an earlier program made it") != std::string::npos);
 }
 
 }  // namespace trainer
