@@ -53,8 +53,7 @@ int run_command(const Job& job) {
       eval_command(job);
       return 0;
     case Verb::predict:
-      predict_command(job);
-      return 0;
+      return predict_command(job);
     case Verb::generate:
       generate_command(job);
       return 0;
