@@ -57,6 +57,9 @@ int run_command(const Job& job) {
     case Verb::generate:
       generate_command(job);
       return 0;
+    case Verb::export_model:
+      export_command(job);
+      return 0;
     case Verb::report:
       report_command(job);
       return 0;

@@ -36,6 +36,7 @@ void eval_command(const Job& job);
 /// Returns the exit code of the program: 3 if inputs were skipped.
 int predict_command(const Job& job);
 void generate_command(const Job& job);
+void export_command(const Job& job);
 void report_command(const Job& job);
 void compare_command(const Job& job);
 

@@ -93,13 +93,14 @@ std::string command_to_evaluate(const std::string& run, const Session& session) 
 }
 
 std::string finished_text(const std::string& run, const Session& session, const RunFacts& facts,
-                          ProgressMode progress) {
+                          const std::string& reason, ProgressMode progress) {
   if (progress == ProgressMode::json)
-    return fmt::format(R"({{"event":"finished","run":{},"steps":{},"total_steps":{}}})"
+    return fmt::format(R"({{"event":"finished","run":{},"steps":{},"total_steps":{},"reason":{}}})"
                        "\n",
-                       json_text(run), facts.first_step, facts.total_steps);
-  return fmt::format("{} is finished: {} of {} steps are done   use: {}\n", run, facts.first_step,
-                     facts.total_steps, command_to_evaluate(run, session));
+                       json_text(run), facts.first_step, facts.total_steps, json_text(reason));
+  return fmt::format("{} is finished: {} of {} steps are done{}   use: {}\n", run, facts.first_step,
+                     facts.total_steps, reason.empty() ? "" : ", " + reason,
+                     command_to_evaluate(run, session));
 }
 
 std::string saved_text(const std::string& run, const Session& session) {
@@ -186,7 +187,7 @@ int train_command(const Job& job) {
     if (is_launched() && job.world.rank() == 0) report_end(RunEnd::finished);
     if (beginning.resumed)
       job.print(finished_text(beginning.resumed->directory.path().string(), session, training.facts(),
-                              arguments.progress));
+                              training.early_end(), arguments.progress));
     return 0;
   }
   if (training.lacks_snapshots())

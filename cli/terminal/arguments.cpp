@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
-#include <map>
 
+#include "cli/terminal/argument_words.h"
 #include "cli/terminal/quantities.h"
 #include "cli/terminal/validators.h"
 #include "cli/terminal/version.h"
@@ -18,30 +18,6 @@
 
 namespace trainer {
 namespace {
-
-const std::map<std::string, Verb> kVerbs{
-    {"train", Verb::train},     {"check", Verb::check},     {"config", Verb::config},
-    {"summary", Verb::summary}, {"plan", Verb::plan},       {"forecast", Verb::forecast},
-    {"time", Verb::time},       {"schema", Verb::schema},   {"info", Verb::info},
-    {"eval", Verb::eval},       {"predict", Verb::predict}, {"generate", Verb::generate},
-    {"report", Verb::report},   {"compare", Verb::compare}};
-
-const std::map<std::string, ProgressMode> kProgressModes{{"auto", ProgressMode::automatic},
-                                                         {"bar", ProgressMode::bar},
-                                                         {"plain", ProgressMode::plain},
-                                                         {"json", ProgressMode::json},
-                                                         {"none", ProgressMode::none}};
-
-const std::map<std::string, Engine> kEngines{
-    {"auto", Engine::automatic}, {"native", Engine::native}, {"openblas", Engine::openblas}};
-
-template <class Value>
-std::vector<std::string> names_of(const std::map<std::string, Value>& words) {
-  std::vector<std::string> names;
-  names.reserve(words.size());
-  for (const auto& [name, value] : words) names.push_back(name);
-  return names;
-}
 
 constexpr std::int64_t kMaxRanks = 1'000'000, kMaxSteps = 1'000'000, kMaxBucket = std::int64_t{1} << 40;
 
@@ -71,7 +47,7 @@ class CommandLine {
 
   Arguments& arguments_;
   std::vector<std::string> words_;
-  std::string file_, mesh_, walltime_, progress_ = "auto", engine_ = "auto";
+  std::string file_, mesh_, walltime_, progress_ = "auto", engine_ = "auto", format_ = "onnx";
   std::string ranks_, link_, memory_;  // of plan and forecast
   std::int64_t seed_ = 0;
   CLI::App app_{
@@ -241,6 +217,18 @@ CommandLine::CommandLine(Arguments& arguments)
       ->check(CLI::Range(0.0, 100.0).description(""));
   add_engine(*generate);
   add_settings(*generate);
+
+  CLI::App* exported = command("export", "Write a run's best weights in a format of other programs");
+  exported->add_option("RUN", file_, "A run directory, or a checkpoint inside one")->required();
+  exported
+      ->add_option("FORMAT", format_,
+                   "onnx: the network, for ONNX Runtime and others; c: the same as one C99 file; npz: the "
+                   "weights, for NumPy")
+      ->required()
+      ->check(one_of(names_of(kExportFormats)));
+  exported->add_option("-o,--out", arguments_.out, "The file (default: model.FORMAT in the run directory)")
+      ->type_name("FILE");
+  add_settings(*exported);
 
   CLI::App* report = command("report", "Write a run's report.html again, also during the run");
   report->add_option("RUN", file_, "A run directory")->required();
@@ -454,6 +442,7 @@ void CommandLine::parse() {
   if (!file_.empty()) arguments_.files.insert(arguments_.files.begin(), file_);
   arguments_.progress = kProgressModes.at(progress_);
   arguments_.engine = kEngines.at(engine_);
+  arguments_.export_format = kExportFormats.at(format_);
   if (!mesh_.empty()) arguments_.mesh = mesh_of_text(mesh_);
   if (!ranks_.empty() || arguments_.verb == Verb::plan)
     arguments_.planned_ranks = rank_counts_of(ranks_.empty() ? "1" : ranks_, arguments_.verb == Verb::plan);

@@ -27,11 +27,13 @@ enum class Verb {
   eval,
   predict,
   generate,
+  export_model,
   report,
   compare
 };
 
 enum class PredictionFormat { best, json, csv, npy };
+enum class ExportFormat { onnx, c, npz };
 enum class ProgressMode { automatic, bar, plain, json, none };
 
 /// Data ranks x model ranks.
@@ -67,6 +69,7 @@ struct Arguments {
   std::vector<std::string> given;  ///< of eval: files of other samples
   int steps = 50;                  ///< of time
   PredictionFormat prediction_format = PredictionFormat::best;
+  ExportFormat export_format = ExportFormat::onnx;
   int top = 0;        ///< of predict: the likeliest classes alone; 0: not given
   std::string id;     ///< of predict: the column of a table that holds ids
   std::string array;  ///< of predict: the array of an archive
