@@ -72,7 +72,7 @@ OptimizerShard::OptimizerShard(const NetworkPlan& plan, ParameterWindow& window,
         for (std::size_t state = 0; state < states; ++state)
           segment.states[state] = states_.floats().subspan(
               static_cast<std::size_t>(position) + state * static_cast<std::size_t>(floats), size);
-        segments_.push_back(std::move(segment));
+        segments_.push_back(segment);
         offsets_.push_back(first);
         counts_.push_back(parameter.rate > 0 && (options.counts_shared || parameter.shard_axis >= 0));
         first += count;
