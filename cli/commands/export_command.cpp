@@ -51,6 +51,13 @@ ModelNotes notes_of(const TrainedRun& trained, const fs::path& run) {
           .classes = session.data().train->info().class_names};
 }
 
+/// The run directory, or the checkpoint itself where it lies in none.
+fs::path folder_of(const fs::path& path) {
+  const fs::path run = find_run(path).run;
+  std::error_code ignored;
+  return fs::exists(run / "config.yaml", ignored) ? run : path;
+}
+
 /// The network as `predict` uses it: from samples as the data has them to probabilities or values.
 Graph graph_of(const TrainedRun& trained) {
   Session& session = trained.session();
@@ -81,7 +88,7 @@ void export_command(const Job& job) {
     throw Error(ExitCode::ranks, "export is for one process", "start it without mpirun");
   MeshAndThreads work(job);
   const std::string& path = arguments.files.front();
-  const fs::path run = find_run(path).run;
+  const fs::path run = folder_of(path);
   const TrainedRun trained = open_trained(path, arguments.overrides, work.mesh, work.pool);
   if (const std::string& notice = trained.session().data().notice; !notice.empty())
     job.warn("note: " + notice + "\n");

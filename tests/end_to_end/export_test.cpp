@@ -36,6 +36,24 @@ TEST_CASE("export writes a file of each format, and the same bytes each time", "
   CHECK(unfinished_files(run.path("r")) == 0);
 }
 
+TEST_CASE("a checkpoint is exported without its run and without the data", "[export]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-q", "--out", "r", "-s", "data.normalize=per_channel"}).code == 0);
+  REQUIRE(run.trainer({"export", "r", "npz"}).code == 0);
+  REQUIRE(run.trainer({"export", "r", "c"}).code == 0);
+  const std::string before = read_text(run.path("r/model.c"));
+  fs::remove_all(run.path("set"));
+  REQUIRE(run.trainer({"export", "r", "c"}).code == 0);
+  CHECK(read_text(run.path("r/model.c")) == before);
+  fs::create_directory(run.path("elsewhere"));
+  fs::copy(fs::canonical(run.path("r/checkpoints/best")), run.path("elsewhere/lone"),
+           fs::copy_options::recursive);
+  const ProgramResult lone = run.trainer({"export", "elsewhere/lone", "npz"});
+  INFO(lone.err);
+  REQUIRE(lone.code == 0);
+  CHECK(read_text(run.path("elsewhere/lone/model.npz")) == read_text(run.path("r/model.npz")));
+}
+
 TEST_CASE("export reports what is wrong and leaves no file", "[export]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-q", "--out", "r"}).code == 0);
