@@ -1,9 +1,11 @@
 #include "models/training/optimizer_shard.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <functional>
 
+#include "engine/core/bfloat16.h"
 #include "engine/math/elementwise.h"
 #include "engine/math/updates.h"
 
@@ -36,6 +38,7 @@ OptimizerShard::OptimizerShard(const NetworkPlan& plan, ParameterWindow& window,
     : pool_(pool),
       window_(window),
       keep_(options.ema),
+      rounds_changes_(options.rounds_changes),
       optimizer_states_(options.states),
       largest_(static_cast<std::size_t>(pool.size())) {
   std::int64_t floats = 0;
@@ -176,19 +179,29 @@ void OptimizerShard::guarded(std::size_t segment, MemoryGuard::Arrays arrays, st
   if (guard_) guard_->keep(segment, arrays);
 }
 
+void OptimizerShard::step_segment(Optimizer& optimizer, const Segment& segment, float rate,
+                                  std::int64_t step) const {
+  if (!rounds_changes_) return optimizer.step({&segment, 1}, rate, step);
+  std::array<float, kMaxFloats> values;
+  const std::span<float> before = std::span(values).first(segment.values.size());
+  std::ranges::copy(segment.values, before.begin());
+  optimizer.step({&segment, 1}, rate, step);
+  round_changes(before, segment.values, segment.direction);
+}
+
 void OptimizerShard::update(Optimizer& optimizer, float rate, std::int64_t step) {
   const std::size_t ema = 1 + optimizer_states_;
   const MemoryGuard::Arrays changed{0, optimizer.finds_directions() ? 1 : ema};
   for_each_worker([&](std::size_t first, std::size_t last, std::size_t) {
     for (std::size_t i = first; i < last; ++i) {
       if (is_frozen(i)) {
+        if (rounds_changes_) std::ranges::fill(segments_[i].direction, 0.0f);
         if (guard_ && (i + static_cast<std::size_t>(step)) % kFrozenTurns == 0)
           guard_->check(i, guard_->all(), step);
         continue;
       }
-      guarded(i, changed, step, [&](const Segment& segment) {
-        optimizer.step({&segment, 1}, rate * segment.rate, step);
-      });
+      guarded(i, changed, step,
+              [&](const Segment& segment) { step_segment(optimizer, segment, rate * segment.rate, step); });
       if (keep_ > 0)
         guarded(i, {ema, ema + 1}, step, [&](const Segment& segment) {
           moving_average(std::ssize(segment.values), keep_, segment.values.data(),

@@ -6,6 +6,7 @@
 
 #include "engine/config/config.h"
 #include "engine/config/setting.h"
+#include "engine/parallel/compression.h"
 
 namespace trainer {
 
@@ -59,6 +60,7 @@ struct TrainSettings {
   float ema = 0;            ///< decay of the exponential moving average of the weights; 0: none
   int virtual_workers = 1;  ///< in exact mode
   std::optional<LocalSettings> local;
+  Compression compression;  ///< of what hosts exchange
 
   /// The number of virtual workers if it does not depend on the placement, else 0.
   int fixed_virtual_workers() const { return local ? local->virtual_workers : exact ? virtual_workers : 0; }
