@@ -10,8 +10,11 @@ namespace trainer {
 struct SignBlock {
   static constexpr std::int64_t kValues = 512;
 
-  float negative = 0, positive = 0;  ///< the means; 0 is positive
-  std::uint64_t is_positive[kValues / 64] = {};
+  static constexpr std::int64_t kLanes = 16;
+
+  float negative = 0, positive = 0;  ///< the means; a zero counts by its sign
+  /// Of value i: bit i / kLanes of element i % kLanes.
+  std::uint32_t is_negative[kLanes] = {};
 };
 
 /// At most SignBlock::kValues values. A value that is not finite leaves none of its block finite.

@@ -189,9 +189,24 @@ TEST_CASE("columns become orthonormal, and those that depend on others zero", "[
 }
 
 TEST_CASE("a block of signs gives the means of its values on either side of zero", "[parallel][1 rank]") {
-  std::vector<float> values{1, -2, 3, 0, -4, 8, -0.0f}, decoded(values.size());
+  std::vector<float> values{1, -2, 3, 0, -4, 8}, decoded(values.size());
   decode(encode(values), decoded);
-  CHECK(decoded == std::vector<float>{2.4f, -3, 2.4f, 2.4f, -3, 2.4f, 2.4f});
+  CHECK(decoded == std::vector<float>{3, -3, 3, 3, -3, 3});
+  for (const std::size_t count : {1U, 16U, 100U, 511U, 512U}) {
+    values.resize(count);
+    decoded.resize(count);
+    double sums[2] = {};
+    int counts[2] = {};
+    for (std::size_t i = 0; i < count; ++i) {
+      values[i] = gradient(0, 0, 0, static_cast<std::int64_t>(i));
+      sums[values[i] < 0] += values[i];
+      ++counts[values[i] < 0];
+    }
+    decode(encode(values), decoded);
+    CAPTURE(count);
+    for (std::size_t i = 0; i < count; ++i)
+      REQUIRE(decoded[i] == Approx(sums[values[i] < 0] / counts[values[i] < 0]).margin(1e-5));
+  }
   values.assign(SignBlock::kValues, -7);
   decoded.resize(values.size());
   decode(encode(values), decoded);
