@@ -53,7 +53,7 @@ PlannedRun::PlannedRun(const std::string& file, const Options& options)
                            .rows = most_rows(session().virtual_workers(), settings.micro_batch()),
                            .micro_batches = static_cast<int>(settings.accumulate),
                            .compression = settings.compression,
-                           .compressed = compressed_messages(settings.compression, plan),
+                           .compressed = compressed_messages(settings.compression, plan, mesh.data().size()),
                            .scalars = scalars + kSignals});
 }
 

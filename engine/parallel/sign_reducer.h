@@ -5,8 +5,10 @@
 
 namespace trainer {
 
-/// 1-bit SGD (Seide et al., Interspeech 2014): each rank sends one bit for each gradient to the rank that
-/// adds it, which sends one bit of the sum to all. Both leave a residual: of the sum, on the rank that adds.
+/// 1-bit SGD with error feedback (Seide et al., Interspeech 2014; EF-signSGD, Karimireddy et al. 2019,
+/// arXiv:1901.09847): each rank sends one bit for each gradient to all others, and all add the same in the
+/// order of the ranks. Sums are not compressed again, which would need small learning rates, so the bytes of
+/// a rank grow with their number.
 class SignReducer final : public FeedbackReducer {
  public:
   SignReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& window,
@@ -14,11 +16,9 @@ class SignReducer final : public FeedbackReducer {
 
  private:
   void exchange(std::span<float> sums, std::span<float> residual) override;
-  /// The blocks that a rank adds.
-  Range range_of(int rank) const;
 
-  std::vector<Range> blocks_;  ///< floats of the flat buffer; none holds two parameters
-  std::vector<SignBlock> own_, received_, all_;
+  std::vector<Range> blocks_;         ///< floats of the flat buffer; none holds two parameters
+  std::vector<SignBlock> own_, all_;  ///< of this rank; of all, rank by rank
 };
 
 }  // namespace trainer

@@ -6,7 +6,8 @@
 
 namespace trainer {
 
-std::vector<CompressedMessage> compressed_messages(const Compression& compression, const NetworkPlan& plan) {
+std::vector<CompressedMessage> compressed_messages(const Compression& compression, const NetworkPlan& plan,
+                                                   int ranks) {
   if (!compression.has_feedback()) return {};
   std::int64_t blocks = 0, p_floats = 0, q_floats = 0;
   for (const Parameter& parameter : plan.parameters()) {
@@ -18,10 +19,8 @@ std::vector<CompressedMessage> compressed_messages(const Compression& compressio
     p_floats += has_factor ? size / factor->shape[1] * factor->shape[0] : size;
     q_floats += has_factor ? factor->shape.size() : 0;
   }
-  if (compression.method == Compression::Method::one_bit) {
-    const std::int64_t bytes = blocks * static_cast<std::int64_t>(sizeof(SignBlock));
-    return {{"reduce-scatter of signs", bytes}, {"all-gather of signs", bytes}};
-  }
+  if (compression.method == Compression::Method::one_bit)
+    return {{"all-gather of signs", ranks * blocks * static_cast<std::int64_t>(sizeof(SignBlock))}};
   constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
   return {{"all-reduce of factors P", kFloat * p_floats, true},
           {"all-reduce of factors Q", kFloat * q_floats, true}};

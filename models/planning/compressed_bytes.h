@@ -15,7 +15,8 @@ struct CompressedMessage {
   bool is_all_reduce = false;  ///< else each rank sends each other one its part
 };
 
-/// Those of a step, in their order; none without error feedback.
-std::vector<CompressedMessage> compressed_messages(const Compression& compression, const NetworkPlan& plan);
+/// Those of a step of so many ranks, in their order; none without error feedback.
+std::vector<CompressedMessage> compressed_messages(const Compression& compression, const NetworkPlan& plan,
+                                                   int ranks);
 
 }  // namespace trainer

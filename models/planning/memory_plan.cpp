@@ -37,11 +37,12 @@ std::int64_t message_bytes(const VirtualWorkers& workers, const ShardPlan& shard
   return compression.is_bf16() ? packed : kFloat * received;
 }
 
-/// The same with error feedback: what is sent, and about as much that is received or kept.
-std::int64_t compressed_message_bytes(const Compression& compression, const NetworkPlan& plan) {
+/// The same with error feedback: what is sent and received.
+std::int64_t compressed_message_bytes(const Compression& compression, const NetworkPlan& plan, int ranks) {
   std::int64_t bytes = 0;
-  for (const CompressedMessage& message : compressed_messages(compression, plan)) bytes += message.bytes;
-  return compression.method == Compression::Method::one_bit ? bytes * 3 / 2 : bytes;
+  for (const CompressedMessage& message : compressed_messages(compression, plan, ranks))
+    bytes += message.bytes;
+  return compression.method == Compression::Method::one_bit ? bytes + bytes / ranks : bytes;
 }
 
 }  // namespace
@@ -86,8 +87,9 @@ MemoryPlan memory_plan(const Network& network, const VirtualWorkers& workers, co
   own("activations and scratch", workers.threads * network.worker_bytes());
   own("state of layers", kFloat * network.plan().state_end());
   if (has_feedback) own("residual of compression", values);
-  own("messages", has_feedback ? compressed_message_bytes(needs.compression, network.plan())
-                               : message_bytes(workers, shards, needs.compression, gradients));
+  own("messages", has_feedback
+                      ? compressed_message_bytes(needs.compression, network.plan(), mesh.data().size())
+                      : message_bytes(workers, shards, needs.compression, gradients));
   if (needs.saves) own("copy for a checkpoint", (1 + needs.state_arrays) * values / mesh.data().size());
   shared("samples in memory", needs.samples, host, 1);
   own("program", needs.program);

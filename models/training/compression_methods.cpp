@@ -15,7 +15,7 @@ const Registry<Compression>::Add bf16{
 
 const Registry<Compression>::Add one_bit{
     {.name = "one_bit",
-     .help = "the sign of each gradient, and two means a block of 512, with error feedback (1-bit SGD)"},
+     .help = "the sign of each gradient, and two means a block of 128, with error feedback (1-bit SGD)"},
     [](const Config&) {
       return std::make_unique<Compression>(Compression{.method = Compression::Method::one_bit});
     }};

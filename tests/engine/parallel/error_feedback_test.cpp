@@ -192,7 +192,7 @@ TEST_CASE("a block of signs gives the means of its values on either side of zero
   std::vector<float> values{1, -2, 3, 0, -4, 8}, decoded(values.size());
   decode(encode(values), decoded);
   CHECK(decoded == std::vector<float>{3, -3, 3, 3, -3, 3});
-  for (const std::size_t count : {1U, 16U, 100U, 511U, 512U}) {
+  for (const std::size_t count : {1U, 4U, 50U, 127U, 128U}) {
     values.resize(count);
     decoded.resize(count);
     double sums[2] = {};
