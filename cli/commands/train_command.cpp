@@ -85,13 +85,15 @@ std::string stopped_text(const Job& job, const std::string& run, const Session& 
   return fmt::format("{}; saved {}\nresume with: {}\n", when, shell_line({run}), command_to_resume(job, run));
 }
 
-std::string finished_text(const std::string& run, const RunFacts& facts, ProgressMode progress) {
+std::string finished_text(const std::string& run, const RunFacts& facts, const std::string& reason,
+                          ProgressMode progress) {
   if (progress == ProgressMode::json)
-    return fmt::format(R"({{"event":"finished","run":{},"steps":{},"total_steps":{}}})"
+    return fmt::format(R"({{"event":"finished","run":{},"steps":{},"total_steps":{},"reason":{}}})"
                        "\n",
-                       json_text(run), facts.first_step, facts.total_steps);
-  return fmt::format("{} is finished: {} of {} steps are done   use: {}\n", run, facts.first_step,
-                     facts.total_steps, shell_line({"trainer", "eval", run}));
+                       json_text(run), facts.first_step, facts.total_steps, json_text(reason));
+  return fmt::format("{} is finished: {} of {} steps are done{}   use: {}\n", run, facts.first_step,
+                     facts.total_steps, reason.empty() ? "" : ", " + reason,
+                     shell_line({"trainer", "eval", run}));
 }
 
 std::string saved_text(const std::string& run, const Session& session) {
@@ -177,8 +179,8 @@ int train_command(const Job& job) {
   if (training.is_finished()) {
     if (is_launched() && job.world.rank() == 0) report_end(RunEnd::finished);
     if (beginning.resumed)
-      job.print(
-          finished_text(beginning.resumed->directory.path().string(), training.facts(), arguments.progress));
+      job.print(finished_text(beginning.resumed->directory.path().string(), training.facts(),
+                              training.early_end(), arguments.progress));
     return 0;
   }
   if (training.lacks_snapshots())

@@ -182,6 +182,7 @@ std::string text_of(const CheckpointState& state) {
             {"best_epoch", state.best_epoch},
             {"last", state.last ? of_scores(*state.last) : Json()},
             {"schedule", of_numbers(state.schedule)},
+            {"early_stopping", of_numbers(state.early_stopping)},
             {"files", files}};
   json[kSealKey] = seal_of(json);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -215,6 +216,9 @@ CheckpointState parse_checkpoint_state(std::string_view text) {
                         .last = reader.at("last").scores_if_any(),
                         .best_step = reader.at("best_step").count(),
                         .schedule = reader.at("schedule").numbers(),
+                        .early_stopping = json.contains("early_stopping")
+                                              ? reader.at("early_stopping").numbers()
+                                              : std::vector<double>{},
                         .files = reader.at("files").files()};
   const std::int64_t best_epoch = reader.at("best_epoch").count();
   if (!std::in_range<int>(best_epoch) || state.steps_per_epoch < 1)

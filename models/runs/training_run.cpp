@@ -132,6 +132,7 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
   broadcast_text(world, text);
   start_ = parse_checkpoint_state(text);
   parts_.schedule->restore(start_.schedule);
+  parts_.early_stopping.restore(start_.early_stopping, start_.last, start_.time);
   parts_.ema.restore(start_.step);
   parts_.facts.first_step = start_.step;
 }
@@ -185,6 +186,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
             .folder = options_.snapshots, .first_step = start_.step, .warn = options_.warn, .hosted = hosted},
         base, checkpoints, hooks));
   hooks.add(evaluation);
+  hooks.add(parts_.early_stopping);
   hooks.add(epochs);
   hooks.add(checkpoints);
 
