@@ -39,7 +39,9 @@ PlannedRun::PlannedRun(const std::string& file, const Options& options)
                                         "-s train.local=~, or a copy of the configuration without it");
   const Mesh& mesh = ranks_.mesh();
   const NetworkPlan& plan = session().network().plan();
-  shards_.emplace(mesh.data(), mesh.node().rank(), mesh.node().size(), plan.parameter_borders(), 0);
+  const bool has_feedback = session().settings().compression.has_feedback();
+  shards_.emplace(mesh.data(), has_feedback ? 0 : mesh.node().rank(), has_feedback ? 1 : mesh.node().size(),
+                  plan.parameter_borders(), 0, has_feedback);
   layers_ = layer_costs(session().network());
   const TrainSettings& settings = session().settings();
   std::int64_t scalars = static_cast<std::int64_t>(session().metric_sums());
@@ -50,12 +52,15 @@ PlannedRun::PlannedRun(const std::string& file, const Options& options)
                            .workers = session().virtual_workers(),
                            .rows = most_rows(session().virtual_workers(), settings.micro_batch()),
                            .micro_batches = static_cast<int>(settings.accumulate),
+                           .compression = settings.compression,
+                           .compressed = compressed_messages(settings.compression, plan, mesh.data().size()),
                            .scalars = scalars + kSignals});
 }
 
 MemoryNeeds memory_needs(const OpenRun& run) {
   const TrainSettings& settings = run.session->settings();
-  MemoryNeeds needs{.state_arrays = state_arrays(run.config.root().at("train"), settings),
+  MemoryNeeds needs{.compression = settings.compression,
+                    .state_arrays = state_arrays(run.config.root().at("train"), settings),
                     .saves = settings.checkpoint.kind != Cadence::Kind::never};
   for (const Dataset* source : run.session->data().sources) needs.samples += source->stored_bytes();
   return needs;
@@ -84,7 +89,7 @@ PlannedRun::Measured PlannedRun::measured_on(int cores) const {
 }
 
 ComputingTimes PlannedRun::computing(const ComputingTimes& measured, int cores) const {
-  // Each rank updates its shard, with its threads alone.
+  // Each rank updates its shard, or with error feedback all, with its threads alone.
   double held = 0, whole = 0;
   for (const Parameter& parameter : session().network().plan().parameters()) {
     held += static_cast<double>(parameter.shape.size());
@@ -93,7 +98,8 @@ ComputingTimes PlannedRun::computing(const ComputingTimes& measured, int cores) 
   const double share = whole > 0 ? held / whole : 0;
   ComputingTimes times = measured;
   times.sums *= share;
-  times.update *= share * measured_on(cores).ranks / ranks_.mesh().data().size();
+  times.update *= share * measured_on(cores).ranks;
+  if (!shards_->replicated()) times.update /= ranks_.mesh().data().size();
   return times;
 }
 

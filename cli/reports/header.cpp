@@ -98,6 +98,8 @@ std::string Header::text() const {
   text += labelled("train", fmt::format("{}, {}, {}, seed {}", length_text(facts, session.settings()),
                                         batch_text(facts, session.mesh().data().size()),
                                         training.optimizer_text(), session.settings().seed));
+  if (const std::string compression = session.settings().compression.text(); !compression.empty())
+    text += labelled("compression", compression);
   if (const std::string local = training.local_text(); !local.empty()) text += labelled("local", local);
   std::string run = run_directory;
   if (facts.first_step > 0) run += fmt::format(", resumes after step {}", grouped(facts.first_step));

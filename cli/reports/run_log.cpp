@@ -24,8 +24,15 @@ double number_at(const Json& line, const char* key) {
 
 /// The keys of loss and metrics: all keys of a line except those that every line has.
 std::vector<std::string> score_names(const Json& line) {
-  const std::set<std::string> common{"step",       "epoch",      "split", "lr", "examples_per_second",
-                                     "comm_share", "data_share", "time"};
+  const std::set<std::string> common{"step",
+                                     "epoch",
+                                     "split",
+                                     "lr",
+                                     "examples_per_second",
+                                     "comm_share",
+                                     "data_share",
+                                     "time",
+                                     "compression_error"};
   std::vector<std::string> names;
   for (const auto& [key, value] : line.items())
     if (!common.contains(key) && (value.is_number() || value.is_null())) names.push_back(key);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <type_traits>
+
+#include "engine/core/bfloat16.h"
 
 namespace trainer {
 namespace {
@@ -19,6 +22,22 @@ void add(std::int64_t count, const T* __restrict a, const T* __restrict b, T* __
 template <class T>
 void accumulate(std::int64_t count, const T* __restrict a, T* __restrict sum) {
   for (std::int64_t i = 0; i < count; ++i) sum[i] += a[i];
+}
+
+void add_rounded(std::int64_t count, const float* __restrict a, const float* __restrict b,
+                 float* __restrict sum) {
+  for (std::int64_t i = 0; i < count; ++i) sum[i] = rounded_to_bfloat16(a[i]) + rounded_to_bfloat16(b[i]);
+}
+void accumulate_rounded(std::int64_t count, const float* __restrict a, float* __restrict sum) {
+  for (std::int64_t i = 0; i < count; ++i) sum[i] = rounded_to_bfloat16(sum[i]) + rounded_to_bfloat16(a[i]);
+}
+
+/// both = a + b, where `both` may be a.
+template <class T>
+void add_pair(bool rounds, std::int64_t count, const T* a, const T* b, T* both) {
+  if constexpr (std::is_same_v<T, float>)
+    if (rounds) return a == both ? accumulate_rounded(count, b, both) : add_rounded(count, a, b, both);
+  return a == both ? accumulate(count, b, both) : add(count, a, b, both);
 }
 
 /// Whether the leaves are those below one node.
@@ -76,10 +95,7 @@ void SumTree::sum_chunks(std::span<const T* const> inputs, std::span<T* const> r
       for (int merge = 0; merge < merges_[input]; ++merge) {
         --depth;
         T* const both = sums[depth - 1];
-        if (kept[depth - 1] == both)
-          accumulate(count, kept[depth], both);
-        else
-          add(count, kept[depth - 1], kept[depth], both);
+        add_pair<T>(rounds_, count, kept[depth - 1], kept[depth], both);
         kept[depth - 1] = both;
       }
     }

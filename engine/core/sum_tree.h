@@ -26,6 +26,10 @@ class SumTree {
   /// The nodes that remain after adding the inputs; one node if the inputs are all leaves.
   const std::vector<Range>& roots() const { return roots_; }
 
+  /// From now on rounds both summands of each addition of floats to bfloat16. Nodes that cross a link between
+  /// hosts are summands, so they may travel as bfloat16. A root is the sum itself, in float.
+  void round_summands() { rounds_ = true; }
+
   /// roots[r][i] becomes the sum of the inputs below root r, for i in [first, last). A root may be the memory
   /// of an input.
   void sum(std::span<const float* const> inputs, std::span<float* const> roots, std::int64_t first,
@@ -41,6 +45,7 @@ class SumTree {
   std::vector<int> merges_;  ///< after each input: how often the last two sums are added
   std::vector<Range> roots_;
   std::size_t depth_ = 0;  ///< the most sums that are kept at a time
+  bool rounds_ = false;    ///< see round_summands()
 };
 
 }  // namespace trainer

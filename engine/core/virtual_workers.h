@@ -16,6 +16,7 @@ struct VirtualWorkers {
   int count = 1;
   int ranks = 1, threads = 1;
   bool exact = false;
+  bool rounds = false;  ///< in exact mode: gradients are rounded to bfloat16 where they are added
 
   static VirtualWorkers one_for_each_worker(int ranks, int threads) {
     return {.count = ranks * threads, .ranks = ranks, .threads = threads};

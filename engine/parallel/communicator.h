@@ -59,6 +59,9 @@ class Communicator {
   /// all_gather() that runs while the caller computes; `mine` and `all` must stay until it is complete.
   virtual std::unique_ptr<Request> start_all_gather(std::span<const float> mine, std::span<float> all,
                                                     std::span<const std::int64_t> counts) = 0;
+  /// The same of bytes.
+  virtual std::unique_ptr<Request> start_all_gather(std::span<const std::byte> mine, std::span<std::byte> all,
+                                                    std::span<const std::int64_t> counts) = 0;
   /// Sums `values` over all ranks and leaves rank r's part, counts[r] floats, at its place in `values`; the
   /// rest is undefined afterwards. `values` must stay until the request is complete.
   virtual std::unique_ptr<Request> start_reduce_scatter(std::span<float> values,
@@ -69,6 +72,11 @@ class Communicator {
   virtual std::unique_ptr<Request> start_all_to_all(std::span<const float> out,
                                                     std::span<const std::int64_t> counts_out,
                                                     std::span<float> in,
+                                                    std::span<const std::int64_t> counts_in) = 0;
+  /// The same of bytes.
+  virtual std::unique_ptr<Request> start_all_to_all(std::span<const std::byte> out,
+                                                    std::span<const std::int64_t> counts_out,
+                                                    std::span<std::byte> in,
                                                     std::span<const std::int64_t> counts_in) = 0;
 
   /// Ranks with equal `color` form a group, ordered by `key`, then by rank.

@@ -15,7 +15,8 @@ class Complete final : public Request {
   void wait() override {}
 };
 
-void copy(std::span<const float> from, std::span<float> to) {
+template <class T>
+void copy(std::span<const T> from, std::span<T> to) {
   if (from.size() != to.size()) throw std::logic_error("a group of one receives as much as it sends");
   if (from.data() != to.data()) std::ranges::copy(from, to.begin());
 }
@@ -36,11 +37,16 @@ class Solo final : public Communicator {
     return {{mine.begin(), mine.end()}};
   }
   void all_gather(std::span<const float> mine, std::span<float> all, std::span<const std::int64_t>) override {
-    copy(mine, all);
+    copy<float>(mine, all);
   }
   std::unique_ptr<Request> start_all_gather(std::span<const float> mine, std::span<float> all,
                                             std::span<const std::int64_t>) override {
-    copy(mine, all);
+    copy<float>(mine, all);
+    return std::make_unique<Complete>();
+  }
+  std::unique_ptr<Request> start_all_gather(std::span<const std::byte> mine, std::span<std::byte> all,
+                                            std::span<const std::int64_t>) override {
+    copy<std::byte>(mine, all);
     return std::make_unique<Complete>();
   }
   std::unique_ptr<Request> start_reduce_scatter(std::span<float>, std::span<const std::int64_t>) override {
@@ -48,11 +54,16 @@ class Solo final : public Communicator {
   }
   void all_to_all(std::span<const float> out, std::span<const std::int64_t>, std::span<float> in,
                   std::span<const std::int64_t>) override {
-    copy(out, in);
+    copy<float>(out, in);
   }
   std::unique_ptr<Request> start_all_to_all(std::span<const float> out, std::span<const std::int64_t>,
                                             std::span<float> in, std::span<const std::int64_t>) override {
-    copy(out, in);
+    copy<float>(out, in);
+    return std::make_unique<Complete>();
+  }
+  std::unique_ptr<Request> start_all_to_all(std::span<const std::byte> out, std::span<const std::int64_t>,
+                                            std::span<std::byte> in, std::span<const std::int64_t>) override {
+    copy<std::byte>(out, in);
     return std::make_unique<Complete>();
   }
   std::unique_ptr<Communicator> split(int, int) override { return solo(); }

@@ -106,6 +106,43 @@ std::vector<std::span<T>> parts(std::span<T> values, std::span<const std::int64_
   return result;
 }
 
+template <class T>
+std::unique_ptr<Request> all_gather_parts(MpiGroup& group, std::span<const T> mine, std::span<T> all,
+                                          std::span<const std::int64_t> counts) {
+  const auto slices = parts(all, counts, group.size());
+  const std::span<T> own = slices[static_cast<std::size_t>(group.rank)];
+  if (own.size() != mine.size()) throw std::logic_error("all_gather: my part differs from my count");
+  auto exchange = std::make_unique<MpiExchange>(group);
+  for (int distance = 1; distance < group.size(); ++distance) {
+    const int source = group.before(distance);
+    exchange->receive(slices[static_cast<std::size_t>(source)], source);
+    exchange->send(mine, group.after(distance));
+  }
+  exchange->start();
+  if (own.data() != mine.data()) std::ranges::copy(mine, own.begin());
+  return exchange;
+}
+
+template <class T>
+std::unique_ptr<Request> all_to_all_parts(MpiGroup& group, std::span<const T> out,
+                                          std::span<const std::int64_t> counts_out, std::span<T> in,
+                                          std::span<const std::int64_t> counts_in) {
+  const auto outgoing = parts(out, counts_out, group.size());
+  const auto incoming = parts(in, counts_in, group.size());
+  const auto me = static_cast<std::size_t>(group.rank);
+  if (outgoing[me].size() != incoming[me].size())
+    throw std::logic_error("all_to_all: what I send to myself differs from what I receive");
+  auto exchange = std::make_unique<MpiExchange>(group);
+  for (int distance = 1; distance < group.size(); ++distance) {
+    const int source = group.before(distance), target = group.after(distance);
+    exchange->receive(incoming[static_cast<std::size_t>(source)], source);
+    exchange->send(outgoing[static_cast<std::size_t>(target)], target);
+  }
+  exchange->start();
+  std::ranges::copy(outgoing[me], incoming[me].begin());
+  return exchange;
+}
+
 /// Waits until the launcher has taken what this rank wrote: MPICH's drops the rest when a rank aborts.
 void wait_until_read(int output) {
   using namespace std::chrono_literals;
@@ -240,18 +277,13 @@ void MpiCommunicator::all_gather(std::span<const float> mine, std::span<float> a
 
 std::unique_ptr<Request> MpiCommunicator::start_all_gather(std::span<const float> mine, std::span<float> all,
                                                            std::span<const std::int64_t> counts) {
-  const auto slices = parts(all, counts, size());
-  const std::span<float> own = slices[static_cast<std::size_t>(rank())];
-  if (own.size() != mine.size()) throw std::logic_error("all_gather: my part differs from my count");
-  auto exchange = std::make_unique<MpiExchange>(group_);
-  for (int distance = 1; distance < size(); ++distance) {
-    const int source = group_.before(distance);
-    exchange->receive(slices[static_cast<std::size_t>(source)], source);
-    exchange->send(mine, group_.after(distance));
-  }
-  exchange->start();
-  if (own.data() != mine.data()) std::ranges::copy(mine, own.begin());
-  return exchange;
+  return all_gather_parts(group_, mine, all, counts);
+}
+
+std::unique_ptr<Request> MpiCommunicator::start_all_gather(std::span<const std::byte> mine,
+                                                           std::span<std::byte> all,
+                                                           std::span<const std::int64_t> counts) {
+  return all_gather_parts(group_, mine, all, counts);
 }
 
 std::unique_ptr<Request> MpiCommunicator::start_reduce_scatter(std::span<float> values,
@@ -268,20 +300,14 @@ std::unique_ptr<Request> MpiCommunicator::start_all_to_all(std::span<const float
                                                            std::span<const std::int64_t> counts_out,
                                                            std::span<float> in,
                                                            std::span<const std::int64_t> counts_in) {
-  const auto outgoing = parts(out, counts_out, size());
-  const auto incoming = parts(in, counts_in, size());
-  const auto me = static_cast<std::size_t>(rank());
-  if (outgoing[me].size() != incoming[me].size())
-    throw std::logic_error("all_to_all: what I send to myself differs from what I receive");
-  auto exchange = std::make_unique<MpiExchange>(group_);
-  for (int distance = 1; distance < size(); ++distance) {
-    const int source = group_.before(distance), target = group_.after(distance);
-    exchange->receive(incoming[static_cast<std::size_t>(source)], source);
-    exchange->send(outgoing[static_cast<std::size_t>(target)], target);
-  }
-  exchange->start();
-  std::ranges::copy(outgoing[me], incoming[me].begin());
-  return exchange;
+  return all_to_all_parts(group_, out, counts_out, in, counts_in);
+}
+
+std::unique_ptr<Request> MpiCommunicator::start_all_to_all(std::span<const std::byte> out,
+                                                           std::span<const std::int64_t> counts_out,
+                                                           std::span<std::byte> in,
+                                                           std::span<const std::int64_t> counts_in) {
+  return all_to_all_parts(group_, out, counts_out, in, counts_in);
 }
 
 std::unique_ptr<Communicator> MpiCommunicator::split(int color, int key) {

@@ -38,12 +38,17 @@ class MpiCommunicator : public Communicator {
                   std::span<const std::int64_t> counts) override;
   std::unique_ptr<Request> start_all_gather(std::span<const float> mine, std::span<float> all,
                                             std::span<const std::int64_t> counts) override;
+  std::unique_ptr<Request> start_all_gather(std::span<const std::byte> mine, std::span<std::byte> all,
+                                            std::span<const std::int64_t> counts) override;
   std::unique_ptr<Request> start_reduce_scatter(std::span<float> values,
                                                 std::span<const std::int64_t> counts) override;
   void all_to_all(std::span<const float> out, std::span<const std::int64_t> counts_out, std::span<float> in,
                   std::span<const std::int64_t> counts_in) override;
   std::unique_ptr<Request> start_all_to_all(std::span<const float> out,
                                             std::span<const std::int64_t> counts_out, std::span<float> in,
+                                            std::span<const std::int64_t> counts_in) override;
+  std::unique_ptr<Request> start_all_to_all(std::span<const std::byte> out,
+                                            std::span<const std::int64_t> counts_out, std::span<std::byte> in,
                                             std::span<const std::int64_t> counts_in) override;
   std::unique_ptr<Communicator> split(int color, int key) override;
   std::unique_ptr<Communicator> split_by_host() override;

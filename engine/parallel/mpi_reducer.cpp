@@ -12,7 +12,9 @@ void MpiReducer::sum_in_node(int bucket, int part, int parts) {
 }
 
 std::unique_ptr<Request> MpiReducer::start_exchange(int bucket) {
-  return plan().lane().start_reduce_scatter(memory_.sums(plan().lane_slice(bucket)), plan().counts(bucket));
+  const std::span<float> sums = memory_.sums(plan().lane_slice(bucket));
+  return wire() ? wire()->start_reduce_scatter(sums, plan().counts(bucket))
+                : plan().lane().start_reduce_scatter(sums, plan().counts(bucket));
 }
 
 std::vector<Range> MpiReducer::overwritten() const {

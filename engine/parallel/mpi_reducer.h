@@ -4,7 +4,7 @@
 
 namespace trainer {
 
-/// Adds the sums of the nodes by MPI's reduce-scatter, in the order of the ranks.
+/// Adds the sums of the nodes in the order of the ranks; with bf16, the rounded sums.
 class MpiReducer final : public NodeReducer {
  public:
   using NodeReducer::NodeReducer;

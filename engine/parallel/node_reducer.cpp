@@ -8,6 +8,7 @@ namespace trainer {
 NodeReducer::NodeReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& window)
     : pool_(pool), memory_(window), heartbeat_(mesh.world().heartbeat()), progress_(window, pool.size()) {
   exchanges_.reserve(window.plan().buckets().size());
+  if (plan().nodes() > 0 && window.compression().is_bf16()) wire_.emplace(plan().lane());
 }
 
 void NodeReducer::begin() {
@@ -42,6 +43,7 @@ void NodeReducer::finish() {
     }
   }
   if (plan().nodes() > 0) sum_received();
+  exchanges_.clear();  // gives their memory back
 }
 
 void NodeReducer::poll(ThreadPool* pool) {
@@ -57,18 +59,34 @@ void NodeReducer::poll(ThreadPool* pool) {
   for (const auto& exchange : exchanges_) exchange->test();
 }
 
+std::span<float> NodeReducer::values(const Range& range) {
+  return memory_.values().subspan(static_cast<std::size_t>(range.first),
+                                  static_cast<std::size_t>(range.count()));
+}
+
 void NodeReducer::start_publish() {
-  const std::span<float> values = memory_.values();
-  const auto part = [&](const Range& range) {
-    return values.subspan(static_cast<std::size_t>(range.first), static_cast<std::size_t>(range.count()));
-  };
+  start_arrivals([this](int bucket) {
+    return plan().lane().start_all_gather(values(plan().my_slice(bucket)), values(plan().lane_slice(bucket)),
+                                          plan().counts(bucket));
+  });
+}
+
+void NodeReducer::start_publish_update() {
+  if (!memory_.compression().is_bf16()) return start_publish();
+  start_arrivals([this](int bucket) {
+    return wire_->start_all_gather_changes(memory_.sums(plan().my_slice(bucket)),
+                                           values(plan().lane_slice(bucket)), plan().counts(bucket));
+  });
+}
+
+void NodeReducer::start_arrivals(const std::function<std::unique_ptr<Request>(int)>& start) {
   arrivals_.clear();
   received_ = 0;
-  arrived_.store(0);
+  arrived_.store(plan().replicated() ? std::ssize(memory_.values()) : 0);
+  if (plan().replicated()) return;
   // What forward reads first is sent first.
   for (int bucket = static_cast<int>(plan().buckets().size()); plan().nodes() > 0 && bucket-- > 0;)
-    arrivals_.push_back(plan().lane().start_all_gather(
-        part(plan().my_slice(bucket)), part(plan().lane_slice(bucket)), plan().counts(bucket)));
+    arrivals_.push_back(start(bucket));
   // Other ranks of the node receive other parts of what this rank reads.
   if (!plan().one_rank_per_node()) receive();
 }

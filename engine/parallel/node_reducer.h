@@ -1,8 +1,11 @@
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include "engine/parallel/backward_progress.h"
+#include "engine/parallel/bfloat16_wire.h"
 #include "engine/parallel/gradient_reducer.h"
 #include "engine/parallel/window_parts.h"
 
@@ -20,6 +23,7 @@ class NodeReducer : public GradientReducer {
   void ready(int worker, std::int64_t offset) final;
   void finish() final;
   void start_publish() final;
+  void start_publish_update() final;
   void receive() final;
   void wait_for(int worker, std::int64_t end) final;
   std::chrono::nanoseconds take_waiting_time() final { return std::exchange(waiting_time_, {}); }
@@ -33,6 +37,8 @@ class NodeReducer : public GradientReducer {
   virtual void sum_received() {}
 
   const ShardPlan& plan() const { return memory_.plan(); }
+  /// Between the ranks of the lane; null without bf16.
+  Bfloat16Wire* wire() { return wire_ ? &*wire_ : nullptr; }
 
   ThreadPool& pool_;
   ParameterWindow& memory_;
@@ -41,8 +47,12 @@ class NodeReducer : public GradientReducer {
   /// Sums finished buckets and moves exchanges.
   void poll(ThreadPool* pool);
   void receive_next();
+  /// `start(bucket)` starts an exchange that brings the bucket's parameters here.
+  void start_arrivals(const std::function<std::unique_ptr<Request>(int)>& start);
+  std::span<float> values(const Range& range);
 
   Heartbeat& heartbeat_;
+  std::optional<Bfloat16Wire> wire_;
   BackwardProgress progress_;
   int summed_ = 0;                                   ///< buckets
   std::vector<std::unique_ptr<Request>> exchanges_;  ///< one for each bucket

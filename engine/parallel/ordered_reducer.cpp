@@ -31,6 +31,7 @@ OrderedReducer::OrderedReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& wi
     roots_of.push_back(std::ssize(theirs.roots()));
   }
   root_tree_ = SumTree(leaves, all_roots);
+  if (memory_.virtual_workers().rounds) root_tree_.round_summands();
   const auto my_roots = std::ssize(memory_.tree().roots());
   std::int64_t out = 0, in = 0;
   for (int bucket = 0; bucket < std::ssize(plan().buckets()); ++bucket) {
@@ -82,8 +83,10 @@ std::unique_ptr<Request> OrderedReducer::start_exchange(int bucket) {
   const auto by_node = [&](const std::vector<std::int64_t>& counts) {
     return std::span(counts).subspan(at(bucket) * nodes, nodes);
   };
-  return plan().lane().start_all_to_all(part(out_, first_out_), by_node(counts_out_), part(in_, first_in_),
-                                        by_node(counts_in_));
+  const std::span<const float> out = part(out_, first_out_);
+  const std::span<float> in = part(in_, first_in_);
+  return wire() ? wire()->start_all_to_all(out, by_node(counts_out_), in, by_node(counts_in_))
+                : plan().lane().start_all_to_all(out, by_node(counts_out_), in, by_node(counts_in_));
 }
 
 /// Adds the last levels of the tree: this rank's slices of what the nodes sent.

@@ -10,9 +10,11 @@ ParameterWindow::ParameterWindow(Mesh& mesh, const ThreadPool& pool, const std::
   if (options.virtual_workers > 0) {
     virtual_workers_.count = options.virtual_workers;
     virtual_workers_.exact = true;
+    virtual_workers_.rounds = options.compression.is_bf16();
   }
   make_window(mesh, pool, borders.back());
-  plan_.emplace(mesh.data(), node_rank_, node_ranks_, borders, options.bucket_floats);
+  plan_.emplace(mesh.data(), node_rank_, node_ranks_, borders, options.bucket_floats,
+                options.compression.has_feedback());
 }
 
 /// Shared by the node if all nodes have the memory for it, else private: every rank is then a node of its
@@ -29,7 +31,7 @@ void ParameterWindow::make_window(Mesh& mesh, const ThreadPool& pool, std::int64
   const auto use = [&](std::unique_ptr<SharedMemory> memory) {
     window_.emplace(layout(), std::move(memory), node_rank_, options_.crowded, mesh.world().heartbeat());
   };
-  if (options_.share) {
+  if (options_.share && !options_.compression.has_feedback()) {
     place_on(mesh.node(), mesh.data().rank(), pool.size());
     std::unique_ptr<SharedMemory> memory = mesh.node().shared(layout().bytes());
     std::int64_t refusals = memory ? 0 : 1;
@@ -63,6 +65,7 @@ void ParameterWindow::place_on(const Communicator& node, int data_rank, int thre
   // Between nodes MPI adds the nodes' sums, unless the tree continues there.
   tree_ = virtual_workers_.exact ? SumTree(virtual_workers_.count, inputs)
                                  : SumTree::of_leaves(node_gradients_, {0, node_gradients_});
+  if (virtual_workers_.rounds) tree_.round_summands();
 }
 
 std::span<float> ParameterWindow::gradients(int index) {

@@ -9,6 +9,7 @@
 
 #include "engine/core/sum_tree.h"
 #include "engine/core/virtual_workers.h"
+#include "engine/parallel/compression.h"
 #include "engine/parallel/mesh.h"
 #include "engine/parallel/node_window.h"
 #include "engine/parallel/shard_plan.h"
@@ -23,9 +24,11 @@ class ParameterWindow {
  public:
   struct Options {
     std::int64_t bucket_floats = 0;  ///< the size at which a bucket is closed; 0: as the link requires
-    bool share = true;               ///< false: private buffers and MPI, as when /dev/shm is too small
-    bool crowded = false;            ///< more workers than cores: waiting yields at once
-    int virtual_workers = 0;         ///< of exact mode; 0: one for each worker
+    /// False: private buffers and MPI, as when /dev/shm is too small, and as with error feedback.
+    bool share = true;
+    bool crowded = false;          ///< more workers than cores: waiting yields at once
+    int virtual_workers = 0;       ///< of exact mode; 0: one for each worker
+    Compression compression = {};  ///< of what hosts exchange
   };
   /// `borders`: where each parameter begins in the flat buffer, ascending from 0, and at the end its size.
   /// Collective.
@@ -44,6 +47,7 @@ class ParameterWindow {
   /// The floats that this rank updates, ascending. Each float belongs to one data rank.
   std::span<const Range> shard() const { return plan_->shard(); }
   /// The summed gradient of a part of the shard; valid from GradientReducer::finish() to the next begin().
+  /// With bf16 the update leaves there how it changed the parameters (GradientReducer::start_publish_update).
   std::span<float> sums(const Range& part);
   /// The floats that other nodes update and publish() brings here, ascending; other ranks that share the
   /// window receive other parts.
@@ -59,6 +63,7 @@ class ParameterWindow {
 
   // For reducers:
   bool crowded() const { return options_.crowded; }
+  const Compression& compression() const { return options_.compression; }
   NodeWindow& window() { return *window_; }
   const ShardPlan& plan() const { return *plan_; }
   /// The tree that adds the gradients of the node. One root, except in exact mode with several nodes.

@@ -40,6 +40,10 @@ class PlannedGroup final : public Communicator {
                                             std::span<const std::int64_t>) override {
     fail();
   }
+  std::unique_ptr<Request> start_all_gather(std::span<const std::byte>, std::span<std::byte>,
+                                            std::span<const std::int64_t>) override {
+    fail();
+  }
   std::unique_ptr<Request> start_reduce_scatter(std::span<float>, std::span<const std::int64_t>) override {
     fail();
   }
@@ -49,6 +53,10 @@ class PlannedGroup final : public Communicator {
   }
   std::unique_ptr<Request> start_all_to_all(std::span<const float>, std::span<const std::int64_t>,
                                             std::span<float>, std::span<const std::int64_t>) override {
+    fail();
+  }
+  std::unique_ptr<Request> start_all_to_all(std::span<const std::byte>, std::span<const std::int64_t>,
+                                            std::span<std::byte>, std::span<const std::int64_t>) override {
     fail();
   }
   std::unique_ptr<Communicator> split_by_host() override { fail(); }

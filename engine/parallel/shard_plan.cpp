@@ -2,18 +2,21 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 
 #include "engine/parallel/bucket_plan.h"
 
 namespace trainer {
 
 ShardPlan::ShardPlan(Communicator& data, int node_rank, int node_ranks,
-                     const std::vector<std::int64_t>& borders, std::int64_t bucket_floats) {
+                     const std::vector<std::int64_t>& borders, std::int64_t bucket_floats, bool replicated)
+    : replicated_(replicated) {
   std::array<double, 2> extremes{static_cast<double>(node_ranks), -static_cast<double>(node_ranks)};
   data.maximum(extremes);
   const int lanes = static_cast<int>(-extremes[1]);
   several_nodes_ = node_ranks < data.size();
   one_rank_per_node_ = extremes[0] == 1;
+  if (replicated && !one_rank_per_node_) throw std::logic_error("only whole nodes update replicas");
   // In the window there is no latency to hide: one bucket is summed in one sweep.
   if (bucket_floats == 0)
     bucket_floats =
@@ -26,10 +29,10 @@ ShardPlan::ShardPlan(Communicator& data, int node_rank, int node_ranks,
   for (const Range& bucket : buckets_) {
     lane_slices_.push_back(owns ? slice(bucket, node_rank, lanes) : Range{});
     for (int node = 0; node < nodes_; ++node)
-      counts_.push_back(slice(lane_slices_.back(), node, nodes_).count());
+      counts_.push_back(slice_of(static_cast<int>(std::ssize(lane_slices_)) - 1, node).count());
   }
   for (auto whole = lane_slices_.rbegin(); whole != lane_slices_.rend() && owns; ++whole) {
-    const Range mine = slice(*whole, lane_->rank(), nodes_);
+    const Range mine = replicated ? *whole : slice(*whole, lane_->rank(), nodes_);
     if (!shard_.empty() && shard_.back().last == mine.first)
       shard_.back().last = mine.last;
     else if (mine.count() > 0)
@@ -39,7 +42,9 @@ ShardPlan::ShardPlan(Communicator& data, int node_rank, int node_ranks,
   }
 }
 
-Range ShardPlan::slice_of(int bucket, int node) const { return slice(lane_slice(bucket), node, nodes_); }
+Range ShardPlan::slice_of(int bucket, int node) const {
+  return replicated_ ? lane_slice(bucket) : slice(lane_slice(bucket), node, nodes_);
+}
 
 std::span<const std::int64_t> ShardPlan::counts(int bucket) const {
   const auto nodes = static_cast<std::size_t>(nodes_);

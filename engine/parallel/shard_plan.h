@@ -13,14 +13,15 @@ namespace trainer {
 /// Assigns the floats of the flat buffer to the ranks that update them (ZeRO stage 1, Rajbhandari et al.
 /// 2020). The l-th rank of every node has lane l: the l-th slice of each bucket. The ranks of a lane, one on
 /// each node, partition it. If nodes have unequal numbers of ranks, ranks beyond the smallest number update
-/// nothing.
+/// nothing. Where ranks update replicas, each rank updates all.
 class ShardPlan {
  public:
   /// `borders`: where each parameter begins in the flat buffer, ascending from 0, and at the end its size.
   /// `bucket_floats`: the size at which a bucket is closed; 0: as the link between nodes requires. Collective
-  /// over `data`, whose rank is the `node_rank`th of `node_ranks` on its node.
+  /// over `data`, whose rank is the `node_rank`th of `node_ranks` on its node. `replicated`: every node
+  /// updates all floats; only with one rank on each.
   ShardPlan(Communicator& data, int node_rank, int node_ranks, const std::vector<std::int64_t>& borders,
-            std::int64_t bucket_floats);
+            std::int64_t bucket_floats, bool replicated = false);
 
   std::span<const Range> buckets() const { return buckets_; }
   /// The floats that this rank updates, ascending.
@@ -29,6 +30,7 @@ class ShardPlan {
   std::span<const Range> replicas() const { return replicas_; }
 
   bool several_nodes() const { return several_nodes_; }
+  bool replicated() const { return replicated_; }
   /// True if every node has one rank.
   bool one_rank_per_node() const { return one_rank_per_node_; }
   /// Nodes of the lane; 0 if this rank updates nothing.
@@ -47,7 +49,7 @@ class ShardPlan {
   std::vector<Range> buckets_, lane_slices_, shard_, replicas_;
   std::vector<std::int64_t> counts_;  ///< by bucket, then node
   std::unique_ptr<Communicator> lane_;
-  bool several_nodes_ = false, one_rank_per_node_ = false;
+  bool several_nodes_ = false, one_rank_per_node_ = false, replicated_ = false;
   int nodes_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "engine/parallel/window_reducer.h"
 
+#include "engine/core/bfloat16.h"
 #include "engine/parallel/bucket_plan.h"
 #include "engine/parallel/split_sum.h"
 
@@ -30,7 +31,7 @@ void WindowReducer::finish() {
 
 void WindowReducer::sum_finished(ThreadPool* pool) {
   const int first = summed_, last = summed_ = progress_.finished_buckets();
-  if (!sums() || first == last) return;
+  if ((!sums() && !rounds()) || first == last) return;
   const ShardPlan& plan = memory_.plan();
   std::int64_t floats = 0;
   for (int bucket = first; bucket < last; ++bucket) floats += plan.lane_slice(bucket).count();
@@ -39,6 +40,7 @@ void WindowReducer::sum_finished(ThreadPool* pool) {
     for (int bucket = first; bucket < last; ++bucket) {
       const Range range = slice(plan.lane_slice(bucket), part, parts);
       memory_.tree().sum(memory_.window().all_gradients(), {&sum, 1}, range.first, range.last);
+      if (rounds()) round_to_bfloat16(memory_.sums(range));
     }
   });
 }
@@ -46,7 +48,7 @@ void WindowReducer::sum_finished(ThreadPool* pool) {
 void WindowReducer::start_publish() { memory_.window().barrier("the barrier after the update"); }
 
 std::vector<Range> WindowReducer::overwritten() const {
-  if (!sums()) return {};
+  if (!sums() && !rounds()) return {};
   return {memory_.shard().begin(), memory_.shard().end()};
 }
 

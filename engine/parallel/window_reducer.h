@@ -23,6 +23,8 @@ class WindowReducer final : public GradientReducer {
 
  private:
   bool sums() const { return memory_.tree().inputs() > 1; }
+  /// As between nodes, the sum of the node is rounded; in exact mode the tree rounds.
+  bool rounds() const { return memory_.compression().is_bf16() && !memory_.virtual_workers().exact; }
   void sum_finished(ThreadPool* pool);
 
   ThreadPool& pool_;

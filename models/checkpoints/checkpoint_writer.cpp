@@ -71,7 +71,7 @@ CheckpointWriter::CheckpointWriter(Sources sources, CheckpointFolder folder)
   several_hosts_ = strangers > 0;
 
   // Every rank knows the optimizer shards of all ranks.
-  const auto mine = sources_.window.shard();
+  const auto mine = gives_shard() ? sources_.window.shard() : std::span<const Range>();
   std::string all;
   for (const auto& bytes : data.gather(std::as_bytes(mine), 0)) {
     const std::uint64_t count = bytes.size();
@@ -129,6 +129,11 @@ void CheckpointWriter::cut(int writers) {
     first_parameter_.push_back(next);
   }
   first_parameter_.push_back(parameters.size());
+}
+
+/// Of shards that all ranks have, one rank gives all.
+bool CheckpointWriter::gives_shard() const {
+  return !sources_.window.plan().replicated() || sources_.mesh.data().rank() == 0;
 }
 
 bool CheckpointWriter::is_writer() const {
@@ -215,7 +220,7 @@ std::vector<float> CheckpointWriter::part_of_state(std::size_t state) {
   std::vector<float> out;
   std::vector<std::int64_t> counts_out(at(data.size())), counts_in(at(data.size()));
   int writer = 0;
-  sources_.shard.visit_state(state, [&](std::int64_t offset, std::span<const float> values) {
+  const auto send = [&](std::int64_t offset, std::span<const float> values) {
     // Offsets and the writers' parameters ascend.
     while (parameters_of(writer).empty() ||
            parameters_of(writer).back().offset + parameters_of(writer).back().shape.size() <= offset)
@@ -226,7 +231,8 @@ std::vector<float> CheckpointWriter::part_of_state(std::size_t state) {
       out.insert(out.end(), values.begin(), values.end());
       counts_out[at(writer)] += std::ssize(values);
     }
-  });
+  };
+  if (gives_shard()) sources_.shard.visit_state(state, send);
   // visit(first, last) for each range of this rank's tensors in the shard of `owner`.
   const auto overlaps = [&](int owner, const auto& visit) {
     auto range = shards_[at(owner)].begin();

@@ -79,6 +79,7 @@ class CheckpointWriter {
   };
 
   void cut(int writers);
+  bool gives_shard() const;
   bool is_writer() const;
   void open_files(const std::string& directory);
   void copy_values();

@@ -329,6 +329,8 @@ std::string metrics_line(const RunFacts& facts, const StepReport& report, const 
   for (std::size_t i = 0; i < scores.tables.size(); ++i)
     if (!scores.tables[i].empty())
       line += fmt::format(R"(,"{}":{})", facts.metrics[i].table_name, json_table(scores.tables[i]));
+  if (split == "train" && report.compression_error)
+    line += fmt::format(R"(,"compression_error":{})", json_number(*report.compression_error));
   return line +
          fmt::format(R"(,"lr":{},"examples_per_second":{},"comm_share":{},"data_share":{},"time":{}}})",
                      json_number(report.rate), json_number(std::round(report.examples_per_second)),

@@ -35,8 +35,8 @@ struct Holder {
 ReplicaGuard::ReplicaGuard(const NetworkPlan& plan, std::span<const float> states, Mesh& mesh,
                            ParameterWindow& window, std::int64_t every)
     : plan_(plan), states_(states), mesh_(mesh), window_(window), every_(every) {
-  std::int64_t replicas =
-      !window.replicas().empty() || mesh.model().size() > 1 || (!states.empty() && mesh.world().size() > 1);
+  std::int64_t replicas = !window.replicas().empty() || mesh.model().size() > 1 ||
+                          ((!states.empty() || window.plan().replicated()) && mesh.world().size() > 1);
   mesh.world().sum(std::span(&replicas, 1));
   has_replicas_ = replicas > 0;
   for (const Range& range : window.replicas()) {

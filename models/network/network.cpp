@@ -23,6 +23,7 @@ Network::Network(const std::vector<Config>& layers, const Shape& sample, const O
   if (options.rewrite) options.rewrite(layers_);
   x_ = plan_.saved(input_.size());
   output_ = layers_.setup(input_, plan_);
+  if (options.low_rank > 0) plan_.add_low_rank_factors(options.low_rank);
   y_ = plan_.saved(output_.size());
   dy_ = plan_.scratch(output_.size());
   for (int index = 0; index < virtual_workers_.threads; ++index) {
@@ -33,6 +34,7 @@ Network::Network(const std::vector<Config>& layers, const Shape& sample, const O
     if (input_.rank() > 0) pass.positions_ = input_[0];
     pass.virtual_workers_.resize(static_cast<std::size_t>(virtual_workers_of(index).count()));
     pass.tree_ = SumTree::of_leaves(virtual_workers_.count, virtual_workers_of(index));
+    if (virtual_workers_.rounds) pass.tree_.round_summands();
     pass.inputs_.resize(pass.virtual_workers_.size());
   }
 }

@@ -24,6 +24,7 @@ class Network {
     VirtualWorkers virtual_workers = {};  ///< its threads are the workers here
     int rank = 0;                         ///< of virtual_workers.ranks
     std::uint64_t seed = 1;
+    int low_rank = 0;                             ///< of PowerSGD's factors; 0: none
     std::function<void(Sequence&)> rewrite = {};  ///< changes the layers before setup (model parallelism)
   };
   /// `layers`: the configs of model.layers; `sample`: one input. Error(usage) when a layer does not fit.

@@ -19,6 +19,10 @@ class NetworkPlan final : public Plan {
   std::int64_t parameter_end() const { return parameter_end_; }
   /// Where each parameter begins in the flat buffer, then that buffer's size.
   std::vector<std::int64_t> parameter_borders() const;
+  /// Declares a state of training for each parameter that two factors of this rank would make smaller:
+  /// PowerSGD's factor of shape (rank, columns), "conv1.weight.powersgd". Columns are the last extent.
+  void add_low_rank_factors(int rank);
+  static constexpr const char* kLowRankFactor = ".powersgd";
   const std::vector<State>& states() const { return states_; }
   std::int64_t state_end() const { return state_end_; }
   /// Floats of memory of a thread: saved memory, then what recomputes share, then scratch memory.

@@ -5,6 +5,7 @@
 
 #include "engine/core/sum_tree.h"
 #include "engine/parallel/node_window.h"
+#include "models/planning/compressed_bytes.h"
 
 namespace trainer {
 namespace {
@@ -20,15 +21,28 @@ int window_gradients(const VirtualWorkers& workers, int rank) {
 }
 
 /// Bytes that exchanges between nodes need at a time: the parts of all buckets that other nodes send, and in
-/// exact mode those that are sent.
-std::int64_t message_bytes(const VirtualWorkers& workers, const ShardPlan& shards, int gradients) {
+/// exact mode those that are sent; bf16 adds what is packed.
+std::int64_t message_bytes(const VirtualWorkers& workers, const ShardPlan& shards,
+                           const Compression& compression, int gradients) {
   if (!shards.several_nodes()) return 0;
-  std::int64_t received = 0, lane = 0;
+  std::int64_t received = 0, lane = 0, mine = 0;
   for (int bucket = 0; bucket < std::ssize(shards.buckets()); ++bucket) {
     received += shards.my_slice(bucket).count() * (shards.nodes() - 1);
     lane += shards.lane_slice(bucket).count();
+    mine += shards.my_slice(bucket).count();
   }
-  return kFloat * (workers.exact ? gradients * (lane + received) : received);
+  const std::int64_t roots = workers.exact ? gradients : 1;
+  const std::int64_t packed = compression.value_bytes() * roots * (lane + received + mine);
+  if (workers.exact) return kFloat * roots * (lane + received) + (compression.is_bf16() ? packed : 0);
+  return compression.is_bf16() ? packed : kFloat * received;
+}
+
+/// The same with error feedback: what is sent and received.
+std::int64_t compressed_message_bytes(const Compression& compression, const NetworkPlan& plan, int ranks) {
+  std::int64_t bytes = 0;
+  for (const CompressedMessage& message : compressed_messages(compression, plan, ranks))
+    bytes += message.bytes;
+  return compression.method == Compression::Method::one_bit ? bytes + bytes / ranks : bytes;
 }
 
 }  // namespace
@@ -47,7 +61,9 @@ std::int64_t MemoryPlan::of_rank() const {
 
 MemoryPlan memory_plan(const Network& network, const VirtualWorkers& workers, const Mesh& mesh,
                        const ShardPlan& shards, const MemoryNeeds& needs) {
-  const int host = needs.ranks_per_host, sharers = mesh.node().size(), windows = host / sharers;
+  const bool has_feedback = needs.compression.has_feedback();
+  const int host = needs.ranks_per_host, sharers = has_feedback ? 1 : mesh.node().size(),
+            windows = host / sharers;
   const std::int64_t values = kFloat * network.plan().parameter_end();
   const int gradients = window_gradients(workers, mesh.data().rank());
   // The window holds the gradients of all ranks that share it.
@@ -70,7 +86,10 @@ MemoryPlan memory_plan(const Network& network, const VirtualWorkers& workers, co
   own("optimizer state", needs.state_arrays * shard);
   own("activations and scratch", workers.threads * network.worker_bytes());
   own("state of layers", kFloat * network.plan().state_end());
-  own("messages", message_bytes(workers, shards, gradients));
+  if (has_feedback) own("residual of compression", values);
+  own("messages", has_feedback
+                      ? compressed_message_bytes(needs.compression, network.plan(), mesh.data().size())
+                      : message_bytes(workers, shards, needs.compression, gradients));
   if (needs.saves) own("copy for a checkpoint", (1 + needs.state_arrays) * values / mesh.data().size());
   shared("samples in memory", needs.samples, host, 1);
   own("program", needs.program);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/parallel/compression.h"
 #include "engine/parallel/mesh.h"
 #include "engine/parallel/shard_plan.h"
 #include "models/network/network.h"
@@ -28,6 +29,7 @@ struct MemoryPlan {
 /// What a plan of memory depends on besides the network.
 struct MemoryNeeds {
   int ranks_per_host = 1;
+  Compression compression = {};
   int state_arrays = 0;      ///< arrays of the optimizer shard: states, EMA, kept gradients
   std::int64_t samples = 0;  ///< bytes of the samples that the ranks of a host share
   bool saves = false;        ///< checkpoints are written: their copy stays until it is on disk

@@ -12,6 +12,11 @@ namespace {
 using Between = Collective::Between;
 constexpr std::int64_t kFloat = sizeof(float), kDouble = sizeof(double);
 
+/// Bytes of the values of a bucket between hosts.
+std::int64_t wire_bytes(const PlacedStep& step, const Range& bucket) {
+  return bucket.count() * step.compression.value_bytes();
+}
+
 /// Exact mode sends a value for each root of the node's tree, else one.
 std::int64_t values_of_node(const PlacedStep& step) {
   if (!step.workers.exact) return 1;
@@ -76,10 +81,11 @@ class Schedule {
       add("all-reduce of loss, metrics and signals", "after backward", hosts_,
           step_.ranks.mesh().data().size() * step_.scalars * kDouble, 1, 2);
     const std::span<const Range> buckets = step_.shards.buckets();
-    for (int bucket = static_cast<int>(buckets.size()); hosts_ > 1 && bucket-- > 0;)
+    for (int bucket = static_cast<int>(buckets.size());
+         hosts_ > 1 && step_.compressed.empty() && bucket-- > 0;)
       add(fmt::format("all-gather of parameters, bucket {}", bucket + 1),
           step_.shards.one_rank_per_node() ? "next forward" : "after the update", hosts_,
-          buckets[static_cast<std::size_t>(bucket)].count() * kFloat, 1, 1);
+          wire_bytes(step_, buckets[static_cast<std::size_t>(bucket)]), 1, 1);
     return std::move(result_);
   }
 
@@ -125,13 +131,30 @@ class Schedule {
   }
 
   void add_gradients() {
-    const int in_host = step_.ranks.mesh().node().size() * step_.workers.threads;
+    const int sharers = step_.compressed.empty() ? step_.ranks.mesh().node().size() : 1;
+    const int in_host = sharers * step_.workers.threads;
     if (in_host > 1 && !step_.shards.buckets().empty())
       add("sum of the workers' gradients", "backward", 1,
           in_host * step_.shards.buckets().front().last * kFloat, step_.micro_batches, 0);
+    if (!step_.compressed.empty()) return add_compressed();
     for (std::size_t bucket = 0; hosts_ > 1 && bucket < step_.shards.buckets().size(); ++bucket)
       add(fmt::format("reduce-scatter of gradients, bucket {}", bucket + 1), "backward", hosts_,
-          step_.shards.buckets()[bucket].count() * kFloat * values_of_node(step_), step_.micro_batches, 1);
+          wire_bytes(step_, step_.shards.buckets()[bucket]) * values_of_node(step_), step_.micro_batches, 1);
+  }
+
+  /// Every rank takes part by itself.
+  void add_compressed() {
+    const int ranks = step_.ranks.mesh().data().size();
+    for (const CompressedMessage& message : step_.compressed)
+      if (ranks > 1)
+        result_.push_back(
+            {.what = message.what,
+             .when = "after backward",
+             .between = hosts_ > 1 ? Between::hosts : Between::processes_of_host,
+             .members = ranks,
+             .times = step_.micro_batches,
+             .bytes = message.bytes,
+             .sent = (message.is_all_reduce ? 2 : 1) * step_.micro_batches * sent_of(message.bytes, ranks)});
   }
 
   const PlacedStep& step_;
@@ -165,10 +188,13 @@ StepWork work_of(const PlacedStep& step, const ComputingTimes& times, const Link
                 .update = times.update,
                 .buckets = {step.shards.buckets().begin(), step.shards.buckets().end()},
                 .gradients = static_cast<int>(values_of_node(step)),
+                .value_bytes = static_cast<double>(step.compression.value_bytes()),
                 .nodes = step.ranks.mesh().nodes(),
                 .micro_batches = step.micro_batches,
                 .scalars = static_cast<double>(step.ranks.mesh().data().size() * step.scalars * kDouble),
-                .publish_overlaps = step.shards.one_rank_per_node()};
+                .publish_overlaps = step.shards.one_rank_per_node(),
+                .compressed = step.compressed};
+  if (!work.compressed.empty()) work.buckets.clear();
   for (const LayerCost& layer : step.layers)
     work.layers.push_back({.forward = layer.share * times.forward * share(layer.forward, forward),
                            .backward = layer.share * times.backward * share(layer.backward, backward),

@@ -3,8 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/parallel/compression.h"
 #include "engine/parallel/planned_ranks.h"
 #include "engine/parallel/shard_plan.h"
+#include "models/planning/compressed_bytes.h"
 #include "models/planning/layer_costs.h"
 #include "models/planning/step_model.h"
 
@@ -18,6 +20,8 @@ struct PlacedStep {
   VirtualWorkers workers;
   std::int64_t rows = 1;  ///< of a rank in a micro-batch, the most of any rank
   int micro_batches = 1;
+  Compression compression = {};
+  std::vector<CompressedMessage> compressed = {};  ///< with error feedback, in place of buckets
   std::int64_t scalars = 0;  ///< doubles of a rank in the all-reduce of loss, metrics and signals
 };
 

@@ -8,7 +8,9 @@ namespace {
 /// A core adds the parts that other nodes sent at about this many bytes a second.
 constexpr double kAddedBytes = 8e9;
 
-double bytes_of(const Range& floats) { return 4.0 * static_cast<double>(floats.count()); }
+double bytes_of(const StepWork& work, const Range& floats) {
+  return work.value_bytes * static_cast<double>(floats.count());
+}
 
 /// The time from the end of backward until the sums of all gradients are here. Adds to `wire`.
 double wait_for_gradients(const StepWork& work, const LinkCost& cost, double& wire) {
@@ -22,7 +24,7 @@ double wait_for_gradients(const StepWork& work, const LinkCost& cost, double& wi
     auto time = passed.begin();
     for (auto layer = work.layers.rbegin(); layer != work.layers.rend(); ++layer, ++time)
       if (layer->parameters.count() > 0 && layer->parameters.last > bucket.first) ready = *time;
-    const double bytes = work.gradients * bytes_of(bucket);
+    const double bytes = work.gradients * bytes_of(work, bucket);
     const LinkCost::Time exchange = cost.exchange(bytes, work.nodes);
     const double begin = std::max(ready, link_free);
     link_free = begin + exchange.busy;
@@ -41,7 +43,7 @@ double wait_for_parameters(const StepWork& work, const LinkCost& cost, double& w
   std::vector<Arrival> arrivals;
   double link_free = 0;
   for (auto bucket = work.buckets.rbegin(); bucket != work.buckets.rend(); ++bucket) {
-    const LinkCost::Time exchange = cost.exchange(bytes_of(*bucket), work.nodes);
+    const LinkCost::Time exchange = cost.exchange(bytes_of(work, *bucket), work.nodes);
     arrivals.push_back({link_free + exchange.complete, bucket->last});
     link_free += exchange.busy;
   }
@@ -75,8 +77,15 @@ StepTime predict_step(const StepWork& work, const LinkCost& cost) {
   }
   time.computing += times * (work.data + work.sums) + work.update;
   if (work.nodes < 2) return time;
-  for (int batch = 0; batch < work.micro_batches; ++batch)
+  for (int batch = 0; batch < work.micro_batches; ++batch) {
     time.reduce += wait_for_gradients(work, cost, time.wire);
+    for (const CompressedMessage& message : work.compressed) {
+      const auto bytes = static_cast<double>(message.bytes);
+      const LinkCost::Time exchange = cost.exchange(bytes, work.nodes);
+      time.reduce += message.is_all_reduce ? cost.all_reduce(bytes, work.nodes) : exchange.complete;
+      time.wire += (message.is_all_reduce ? 2 : 1) * exchange.busy;
+    }
+  }
   time.consensus = cost.all_reduce(work.scalars, work.nodes);
   time.publish = wait_for_parameters(work, cost, time.wire);
   return time;

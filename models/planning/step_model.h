@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "engine/core/range.h"
+#include "models/planning/compressed_bytes.h"
 #include "models/planning/link_cost.h"
 
 namespace trainer {
@@ -22,10 +23,12 @@ struct StepWork {
   double update = 0;                ///< of the optimizer shard
   std::vector<Range> buckets = {};  ///< floats of the flat buffer, from its end to its begin
   int gradients = 1;  ///< values sent for each float of a bucket: in exact mode one for each root of a tree
-  int nodes = 1;      ///< that exchange gradients
+  double value_bytes = 4;  ///< of a gradient, and of a parameter, between nodes
+  int nodes = 1;           ///< that exchange gradients
   int micro_batches = 1;
   double scalars = 0;            ///< bytes of the all-reduce of loss, metrics and signals
   bool publish_overlaps = true;  ///< parameters arrive while forward runs: one rank on each node
+  std::vector<CompressedMessage> compressed = {};  ///< after backward, in place of buckets
 };
 
 /// The predicted time of a step, seconds.

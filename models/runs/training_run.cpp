@@ -39,8 +39,14 @@ TrainingRun::TrainingRun(const Config& root, Session& session, const Options& op
       parts_(root, session, options.reducer),
       optimizer_text_(text_of_optimizer(root.at("train"), session.settings())) {
   if (session.settings().local) local_.emplace(root, parts_);
+  if (session.settings().compression.has_feedback()) residuals_.emplace(parts_);
   if (session.settings().crosscheck > 0) crosscheck_.emplace(root, parts_);
   set_initial_values(root.at("model"));
+}
+
+HostedStates* TrainingRun::hosted_states() {
+  if (local_) return &*local_;
+  return residuals_ ? &*residuals_ : nullptr;
 }
 
 void TrainingRun::set_initial_values(const Config& model) {
@@ -76,6 +82,9 @@ void TrainingRun::check_fit(const Checkpoint& checkpoint, const std::string& pla
   for (const std::string& state : parts_.state_names()) suffixes.push_back("." + state);
   if (local_)
     for (const std::string& state : local_->names()) suffixes.push_back("." + state);
+  if (residuals_)
+    for (const std::string& state : ResidualStates::names_in(checkpoint, plan))
+      suffixes.push_back("." + state);
   check_tensors(checkpoint.optimizer, plan, suffixes, StateUse::training, place);
   const CheckpointState& state = checkpoint.state;
   const bool same_sums =
@@ -113,6 +122,7 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
     if (const std::span<float> own = local_->values(state); !own.empty())
       std::ranges::copy(flat, own.begin());
   }
+  if (residuals_) residuals_->restore(checkpoint);
   parts_.reducer->publish();
   std::string text = text_of(checkpoint.state);
   broadcast_text(world, text);
@@ -152,7 +162,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   EpochHook epochs(parts_, reports);
   const CheckpointState base{
       .seed = settings.seed, .data = fingerprint_text(session_.data()), .config = options_.config};
-  HostedStates* const hosted = local_ ? &*local_ : nullptr;
+  HostedStates* const hosted = hosted_states();
   CheckpointHook checkpoints(parts_, std::move(folder), base, reports, hooks, hosted);
   std::optional<SnapshotHook> snapshots;
   hooks.add(reports);

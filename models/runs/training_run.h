@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/checkpoints/checkpoint.h"
+#include "models/checkpoints/residual_states.h"
 #include "models/guards/crosscheck.h"
 #include "models/local/local_trainer.h"
 #include "models/training/training_parts.h"
@@ -67,6 +68,8 @@ class TrainingRun {
   RunResult run(const std::vector<Observer*>& observers, const std::filesystem::path& directory);
 
  private:
+  /// States beside those of the optimizer shard; null: none.
+  HostedStates* hosted_states();
   /// The network's first values: a file's, or those of the configuration. Collective.
   void set_initial_values(const Config& model);
 
@@ -74,8 +77,9 @@ class TrainingRun {
   Options options_;
   TrainingParts parts_;
   std::string optimizer_text_;
-  std::optional<LocalTrainer> local_;     ///< of train.local
-  std::optional<Crosscheck> crosscheck_;  ///< of train.crosscheck
+  std::optional<LocalTrainer> local_;        ///< of train.local
+  std::optional<Crosscheck> crosscheck_;     ///< of train.crosscheck
+  std::optional<ResidualStates> residuals_;  ///< of compression with error feedback
   CheckpointState start_;
 };
 

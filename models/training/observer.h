@@ -64,9 +64,11 @@ struct StepReport {
   Scores scores;          ///< of this step's batch, before the update
   double rate = 0, examples_per_second = 0;
   double comm_share = 0, data_share = 0;  ///< shares of the epoch's time for communication and for samples
-  double time = 0;                        ///< seconds since the first step began
-  bool logged = false;                    ///< due by train.log_every
-  StepTimes times;                        ///< of this step
+  /// Of compression with error feedback, in steps that are logged: GradientReducer::compression_error().
+  std::optional<double> compression_error = {};
+  double time = 0;      ///< seconds since the first step began
+  bool logged = false;  ///< due by train.log_every
+  StepTimes times;      ///< of this step
 };
 
 /// After an epoch (or the last, shorter one): training scores over the epoch, and those of an evaluation when

@@ -1,10 +1,12 @@
 #include "models/training/optimizer_shard.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <stdexcept>
 
+#include "engine/core/bfloat16.h"
 #include "engine/math/elementwise.h"
 #include "engine/math/updates.h"
 
@@ -37,6 +39,7 @@ OptimizerShard::OptimizerShard(const NetworkPlan& plan, ParameterWindow& window,
     : pool_(pool),
       window_(window),
       keep_(options.ema),
+      rounds_changes_(options.rounds_changes),
       optimizer_states_(options.states),
       largest_(static_cast<std::size_t>(pool.size())) {
   std::int64_t floats = 0;
@@ -207,18 +210,31 @@ void OptimizerShard::check_frozen(std::size_t segment, std::int64_t step) const 
   });
 }
 
+void OptimizerShard::step_segment(Optimizer& optimizer, const Segment& segment, float rate,
+                                  std::int64_t step) const {
+  if (!rounds_changes_) return optimizer.step({&segment, 1}, rate, step);
+  std::array<float, kPieceFloats> values;
+  for (std::size_t first = 0; first < segment.values.size(); first += kPieceFloats) {
+    const Segment piece = segment.part(first, std::min(kPieceFloats, segment.values.size() - first));
+    const std::span<float> before = std::span(values).first(piece.values.size());
+    std::ranges::copy(piece.values, before.begin());
+    optimizer.step({&piece, 1}, rate, step);
+    round_changes(before, piece.values, piece.direction);
+  }
+}
+
 void OptimizerShard::update(Optimizer& optimizer, float rate, std::int64_t step) {
   const std::size_t ema = optimizer_states_;
   const MemoryGuard::Arrays changed{0, optimizer.finds_directions() ? 1 : 1 + ema};
   for_each_worker([&](std::size_t first, std::size_t last, std::size_t) {
     for (std::size_t i = first; i < last; ++i) {
       if (is_frozen(i)) {
+        if (rounds_changes_) std::ranges::fill(segments_[i].direction, 0.0f);
         if (guard_) check_frozen(i, step);
         continue;
       }
-      guarded(i, changed, step, [&](const Segment& piece) {
-        optimizer.step({&piece, 1}, rate * piece.rate, step);
-      });
+      guarded(i, changed, step,
+              [&](const Segment& part) { step_segment(optimizer, part, rate * part.rate, step); });
       if (keep_ > 0)
         guarded(i, {1 + ema, 2 + ema}, step, [&](const Segment& piece) {
           moving_average(std::ssize(piece.values), keep_, piece.values.data(), piece.states[ema].data());

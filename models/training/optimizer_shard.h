@@ -22,11 +22,13 @@ namespace trainer {
 class OptimizerShard {
  public:
   struct Options {
-    std::size_t states = 0;     ///< of the optimizer; the EMA of the values follows them
-    float initial = 0;          ///< value of the optimizer's states before the first step
-    bool counts_shared = true;  ///< true on one of the ranks that hold the same parameters: see add_squares()
-    float ema = 0;              ///< decay of the exponential moving average; 0: none
+    std::size_t states = 0;  ///< of the optimizer; the EMA of the values follows them
+    float initial = 0;       ///< value of the optimizer's states before the first step
+    bool counts_shared =
+        true;       ///< true on one of the ranks that update the same parameters: see add_squares()
+    float ema = 0;  ///< decay of the exponential moving average; 0: none
     bool keeps_gradients = false;  ///< for keep_gradients()
+    bool rounds_changes = false;   ///< an update changes parameters by values of bfloat16: see update()
   };
   OptimizerShard(const NetworkPlan& plan, ParameterWindow& window, ThreadPool& pool, const Options& options);
 
@@ -56,7 +58,8 @@ class OptimizerShard {
   std::string not_finite(std::span<const Parameter> parameters, std::span<const std::string> states);
 
   /// Updates values and states by the gradients, which must be finite, then the EMA. `rate`: the learning
-  /// rate; `step`: updates done. Error(diverged) as MemoryGuard::check().
+  /// rate; `step`: updates done. Where it rounds changes, they are left in place of the gradients, for
+  /// GradientReducer::start_publish_update(). Error(diverged) as MemoryGuard::check().
   void update(Optimizer& optimizer, float rate, std::int64_t step);
   /// Sets the EMA to the values.
   void begin_ema();
@@ -92,6 +95,8 @@ class OptimizerShard {
   /// small.
   template <class Work>
   void for_each_worker(Work work);
+  /// The optimizer's step on a segment, and the rounding of its changes.
+  void step_segment(Optimizer& optimizer, const Segment& segment, float rate, std::int64_t step) const;
   /// work(index, piece) for the pieces of a segment that the guard checks one by one.
   template <class Work>
   void for_each_piece(std::size_t segment, Work work) const;
@@ -106,6 +111,7 @@ class OptimizerShard {
   ParameterWindow& window_;
   Arena states_, kept_;
   float keep_;  ///< decay of the EMA
+  bool rounds_changes_;
   std::size_t optimizer_states_;
   std::vector<Segment> segments_;
   std::vector<std::size_t> first_segment_;  ///< of each worker, and behind the last

@@ -12,10 +12,12 @@
 namespace trainer {
 namespace {
 
-VirtualWorkers make_virtual_workers(int fixed, const Mesh& mesh, const ThreadPool& pool) {
+VirtualWorkers make_virtual_workers(int fixed, const Compression& compression, const Mesh& mesh,
+                                    const ThreadPool& pool) {
   VirtualWorkers virtual_workers = VirtualWorkers::one_for_each_worker(mesh.data().size(), pool.size());
   virtual_workers.exact = fixed > 0;
   if (fixed > 0) virtual_workers.count = fixed;
+  virtual_workers.rounds = fixed > 0 && compression.is_bf16();
   return virtual_workers;
 }
 
@@ -60,7 +62,8 @@ Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Data*
       labels_per_sample_(data_.train->info().labels_per_sample()),
       mesh_(mesh),
       pool_(pool),
-      virtual_workers_(make_virtual_workers(is_share() ? 0 : settings_.fixed_virtual_workers(), mesh, pool)),
+      virtual_workers_(make_virtual_workers(is_share() ? 0 : settings_.fixed_virtual_workers(),
+                                            settings_.compression, mesh, pool)),
       model_group_(pool, mesh.model(), settings_.exact_modelpar) {
   mesh.world().heartbeat().set_patience(static_cast<double>(settings_.stall_timeout));
   const Config model = root.at("model");
@@ -131,6 +134,7 @@ std::unique_ptr<Network> Session::make_network(const Config& root, const Virtual
                                  .virtual_workers = virtual_workers,
                                  .rank = rank,
                                  .seed = settings_.seed,
+                                 .low_rank = settings_.compression.rank,
                                  .rewrite = [this](Sequence& layers) {
                                    shard_dense_layers(layers, model_group_, settings_.exact_modelpar);
                                  }};

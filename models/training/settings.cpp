@@ -6,6 +6,7 @@
 #include <string>
 
 #include "datasets/loading/data.h"
+#include "engine/config/registry.h"
 #include "engine/core/virtual_workers.h"
 #include "models/training/early_stopping.h"
 
@@ -92,6 +93,9 @@ LocalSettings local_settings(const Config& train, const TrainSettings& settings)
   if (settings.ema > 0)
     train.fail("ema", "the average is over the weights of every step, and train.local has them once a round",
                "remove ema or local");
+  if (settings.compression.method != Compression::Method::none)
+    train.fail("compression", "train.local exchanges parameters, and those once a round",
+               "remove compression, or local; a longer round sends fewer bytes a step");
   return result;
 }
 
@@ -158,6 +162,11 @@ TrainSettings train_settings(const Config& train) {
   }
   if (train.has("warmup")) settings.warmup = train.get<Duration>("warmup");
   if (train.has("lr_scaling")) settings.lr_scaling = rate_scaling(train.at("lr_scaling"));
+  if (train.has("compression")) settings.compression = *Registry<Compression>::make(train.at("compression"));
+  if (settings.exact && settings.compression.has_feedback())
+    train.fail("compression",
+               "error feedback keeps what each rank has not sent, so its bits depend on the number of ranks",
+               "compression: bf16, which exact mode has, or remove exact");
   if (train.has("early_stopping")) settings.early_stopping = early_stopping(train.at("early_stopping"));
   if (train.has("stop")) {
     const Config stop = train.at("stop");
@@ -180,6 +189,11 @@ void check_ranks(const Config& train, const TrainSettings& settings, int data_ra
          fmt::format("a {} of {} samples is too small for {} data ranks",
                      settings.accumulate > 1 ? "micro-batch" : "batch", settings.micro_batch(), data_ranks),
          "train.batch counts the samples of all ranks together; use fewer ranks or a larger batch");
+  if (settings.compression.has_feedback() && model_ranks > 1)
+    fail("compression",
+         fmt::format("{} compresses whole parameters, and --modelpar partitions them",
+                     settings.compression.text()),
+         "--datapar, or compression: bf16");
   if (settings.local && model_ranks > 1)
     fail("local", "virtual workers of train.local hold whole models, and cannot partition layers over ranks",
          "--datapar, or remove local");
@@ -296,6 +310,10 @@ std::vector<Setting> run_settings() {
                     .fallback(std::to_string(kVirtualWorkers)),
                 family("outer", "how a round changes the global parameters", "outer-optimizer")
                     .fallback("average")})
+               .optional(),
+           family("compression",
+                  "how gradients and updates are compressed where hosts exchange them; float32 without it",
+                  "compression")
                .optional(),
            section("evaluate",
                    "when loss and metrics of the validation samples, or else of the test samples, are "

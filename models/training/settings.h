@@ -7,6 +7,7 @@
 
 #include "engine/config/config.h"
 #include "engine/config/setting.h"
+#include "engine/parallel/compression.h"
 
 namespace trainer {
 
@@ -74,6 +75,7 @@ struct TrainSettings {
   float ema = 0;            ///< decay of the exponential moving average of the weights; 0: none
   int virtual_workers = 1;  ///< in exact mode
   std::optional<LocalSettings> local;
+  Compression compression;  ///< of what hosts exchange
   std::optional<EarlyStoppingSettings> early_stopping;
   StopSettings stop;
 

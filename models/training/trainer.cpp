@@ -46,6 +46,7 @@ void Trainer::train(Progress& run, Hook& hooks) {
       clock.lap();
       for (int worker = 0; worker < parts.session.pool().size() && !overlaps; ++worker)
         reducer.ready(worker, 0);
+      reducer.measure_error(run.report.logged && batch.is_last());
       reducer.finish();  // reduce-scatter of gradients
       parts.accumulate(batch);
       clock.lap(times.reduce);
@@ -60,6 +61,7 @@ void Trainer::train(Progress& run, Hook& hooks) {
     const Signals all = parts.consensus.reduce(mine, model.sums());  // all-reduce of loss, metrics, signals
     clock.lap(times.consensus);
     model.scores(parts.consensus.sums(), std::ssize(parts.order.batch(step)), run.report.scores);
+    run.report.compression_error = run.report.logged ? reducer.compression_error() : std::nullopt;
     run.note(run.report.scores.loss, all.stop);
     if (all.diverged) divergence_.fail(run, hooks);
 
@@ -67,7 +69,7 @@ void Trainer::train(Progress& run, Hook& hooks) {
     parts.update(step, run.report.rate);
     clock.lap(times.update);
     hooks.before_publish(step);
-    reducer.start_publish();  // all-gather of parameters
+    reducer.start_publish_update();  // all-gather of parameters
     are_arriving =
         step + 1 < run.total_steps && !run.result.stopped && !hooks.reads_parameters(run, step + 1);
     if (!are_arriving) {

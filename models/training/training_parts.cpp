@@ -47,7 +47,25 @@ std::unique_ptr<Optimizer> make_optimizer(const Config& train, const Session& se
 
 ParameterWindow::Options window_options(ParameterWindow::Options options, const Session& session) {
   options.virtual_workers = session.exact_virtual_workers();
+  options.compression = session.settings().compression;
   return options;
+}
+
+/// For error feedback: the parameters, with PowerSGD's factors where they have one.
+std::vector<CompressedParameter> compressed_parameters(Network& network) {
+  std::vector<CompressedParameter> result;
+  for (const Parameter& parameter : network.plan().parameters()) {
+    CompressedParameter& last =
+        result.emplace_back(Range{parameter.offset, parameter.offset + parameter.shape.size()});
+    const auto state = std::ranges::find(network.plan().states(),
+                                         parameter.name + NetworkPlan::kLowRankFactor, &State::name);
+    if (state == network.plan().states().end()) continue;
+    last.columns = state->shape[1];
+    last.rows = last.range.count() / last.columns;
+    last.factor = network.states().subspan(static_cast<std::size_t>(state->offset),
+                                           static_cast<std::size_t>(state->shape.size()));
+  }
+  return result;
 }
 
 /// Cores of this rank without a worker. Those that a quota grants are not this rank's alone.
@@ -68,7 +86,8 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
       schedule(schedule_of(root.at("train"), session, facts)),
       window(session.mesh(), session.pool(), session.network().plan().parameter_borders(),
              window_options(options, session)),
-      reducer(make_gradient_reducer(session.mesh(), session.pool(), window)),
+      reducer(make_gradient_reducer(session.mesh(), session.pool(), window,
+                                    compressed_parameters(session.network()))),
       scalars(session.mesh(), window),
       statistics(session.mesh(), session.pool(), options.share, session.exact_virtual_workers()),
       batch(session, session.network()),
@@ -85,9 +104,11 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
       shard(session.network().plan(), window, session.pool(),
             {.states = optimizer->states().size(),
              .initial = optimizer->initial(),
-             .counts_shared = session.mesh().model().rank() == 0,
+             .counts_shared = session.mesh().model().rank() == 0 &&
+                              (!window.plan().replicated() || session.mesh().data().rank() == 0),
              .ema = session.settings().ema,
-             .keeps_gradients = session.settings().accumulate > 1}),
+             .keeps_gradients = session.settings().accumulate > 1,
+             .rounds_changes = session.settings().compression.is_bf16()}),
       consensus(scalars, session.mesh().model()),
       ema(session.settings().ema > 0, shard, scalars, *reducer),
       early_stopping(session.settings(), facts) {

@@ -2,6 +2,7 @@
 
 Usage: hosts.py NETLAB TRAINER [--before TRAINER CONFIGS] [--runs N] [--rate R] [--delay D]
        [--pytorch PROGRAM] [--processor NAME] [--commit NAME] [--hosts N...] [--shares PERCENT...] [--workloads cdh]
+       [--set KEY=VALUE]
 NETLAB makes hosts out of network namespaces of this machine, so root is needed, and all hosts share its cores. Prints
 CSV: medians of the processed images per second, one thread a host, without evaluation. `share` is the percentage
 of a core that each host may use; 100: all hosts share the cores freely. Bound: bytes of gradients and parameters over the rate.
@@ -61,7 +62,7 @@ def launch(options, hosts, *command):
 def speed_of_program(options, trainer, configs, workload, hosts):
     with tempfile.TemporaryDirectory() as folder:
         warm_up = max(2, workload.steps // 10)
-        overrides = [part for text in (*workload.overrides, 'train.batch=128', 'train.epochs=~', f'train.steps={workload.steps}', 'train.evaluate=never',
+        overrides = [part for text in (*workload.overrides, *options.set, 'train.batch=128', 'train.epochs=~', f'train.steps={workload.steps}', 'train.evaluate=never',
                                        f'train.log_every={warm_up}') for part in ('-s', text)]
         launch(options, hosts, trainer, *(['--datapar'] if hosts > 1 else []), str(configs / workload.config), '--threads', '1', '--progress', 'none',
                '-o', f'{folder}/run', *overrides)
@@ -90,6 +91,7 @@ def main():
     parser.add_argument('--hosts', type=int, nargs='+', default=[1, 2, 4])
     parser.add_argument('--shares', type=int, nargs='+', default=[100, 45])
     parser.add_argument('--workloads', default='cdh')
+    parser.add_argument('--set', action='append', default=[], metavar='KEY=VALUE', help='for the program: train.compression=bf16')
     options = parser.parse_args()
     programs = {'trainer': lambda *run: speed_of_program(options, options.trainer, root / 'configs', *run),
                 'pytorch': lambda *run: speed_of_pytorch(options, *run)}

@@ -1,10 +1,12 @@
 #include "engine/core/sum_tree.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
 
+#include "engine/core/bfloat16.h"
 #include "engine/core/random.h"
 
 namespace trainer {
@@ -52,6 +54,39 @@ std::vector<std::vector<float>> roots_of(const SumTree& tree,
 }
 
 }  // namespace
+
+TEST_CASE("with rounded summands a sum has the same bits wherever the leaves are divided, and 8 correct bits",
+          "[parallel]") {
+  for (const int count : {2, 3, 7, 8, 21}) {
+    const auto leaves = random_leaves(count);
+    SumTree whole = SumTree::of_leaves(count, {0, count});
+    const auto in_float = roots_of(whole, leaves);
+    whole.round_summands();
+    const auto expected = roots_of(whole, leaves);
+    CHECK(expected != in_float);
+    // A leaf is rounded at each of at most 5 levels; all are positive.
+    for (std::size_t i = 0; i < kNumbers; ++i)
+      CHECK(std::abs(expected[0][i] - in_float[0][i]) <= 5 * 1.02f * kBfloat16Error * in_float[0][i]);
+    for (int cut = 1; cut < count; ++cut) {
+      std::vector<std::vector<float>> parts;
+      std::vector<Range> nodes;
+      for (const Range part : {Range{0, cut}, Range{cut, count}}) {
+        SumTree tree = SumTree::of_leaves(count, part);
+        tree.round_summands();
+        // What crosses a link is rounded there.
+        for (auto root : roots_of(tree, {leaves.begin() + part.first, leaves.begin() + part.last})) {
+          round_to_bfloat16(root);
+          parts.push_back(std::move(root));
+        }
+        nodes.insert(nodes.end(), tree.roots().begin(), tree.roots().end());
+      }
+      SumTree rest(count, nodes);
+      rest.round_summands();
+      CAPTURE(count, cut);
+      CHECK(roots_of(rest, parts) == expected);
+    }
+  }
+}
 
 TEST_CASE("leaves are added by levels, neighbours first", "[parallel]") {
   for (const int count : {1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 21}) {

@@ -290,6 +290,7 @@ std::vector<float> exact_sums(Mesh& mesh, int threads, int count, const Paramete
   std::vector<int> first_gradients{0};
   for (int worker = 0; worker < threads; ++worker) {
     trees.push_back(SumTree::of_leaves(count, virtual_workers.of_worker(rank, worker)));
+    if (options.compression.is_bf16()) trees.back().round_summands();
     first_gradients.push_back(first_gradients.back() + static_cast<int>(trees.back().roots().size()));
   }
   REQUIRE(reduction.window.gradient_count() == first_gradients.back());
@@ -327,8 +328,12 @@ TEST_CASE("in exact mode gradients have the same bits on any ranks, threads and 
   Communicator& world = test_world();
   const auto alone = solo();
   Mesh lone(*alone, {});
+  const Compression compression{GENERATE(Compression::Method::none, Compression::Method::bf16)};
+  CAPTURE(compression.value_bytes());
   for (const int count : {8, 7}) {
-    const std::vector<float> expected = exact_sums(lone, 1, count, {.virtual_workers = count});
+    const std::vector<float> expected =
+        exact_sums(lone, 1, count, {.virtual_workers = count, .compression = compression});
+    if (compression.is_bf16()) CHECK(expected != exact_sums(lone, 1, count, {.virtual_workers = count}));
     for (const int ranks_per_node : {0, 1, 2, 3}) {
       Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
       for (const int threads : {1, 2, 4})
@@ -339,7 +344,8 @@ TEST_CASE("in exact mode gradients have the same bits on any ranks, threads and 
                              {.bucket_floats = bucket_floats,
                               .share = share,
                               .crowded = true,
-                              .virtual_workers = count}) == expected);
+                              .virtual_workers = count,
+                              .compression = compression}) == expected);
           }
     }
   }

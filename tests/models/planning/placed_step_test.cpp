@@ -96,6 +96,18 @@ TEST_CASE("between hosts all buckets are reduced and gathered, with the least po
   CHECK(sent(collectives, "all-gather of parameters") == placed.values() * 3 / 4);
 }
 
+TEST_CASE("bf16 halves the bytes between hosts and the time of the wire", "[planning]") {
+  const Placed placed({.data = 4, .ranks_per_node = 1});
+  PlacedStep step = placed.step();
+  const LinkCost free_messages{.overhead = 0};
+  const double wire = predict_step(work_of(step, kTimes, {}), free_messages).wire;
+  step.compression.method = Compression::Method::bf16;
+  const auto collectives = collectives_of(step);
+  CHECK(sent(collectives, "reduce-scatter") == placed.values() * 3 / 8);
+  CHECK(sent(collectives, "all-gather of parameters") == placed.values() * 3 / 8);
+  CHECK(predict_step(work_of(step, kTimes, {}), free_messages).wire == Approx(wire / 2));
+}
+
 TEST_CASE("ranks that share a host send for each other", "[planning]") {
   const Placed placed({.data = 4, .ranks_per_node = 2});
   CHECK(sent(collectives_of(placed.step()), "reduce-scatter") == placed.values() / 2);

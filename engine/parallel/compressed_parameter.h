@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "engine/core/range.h"
+
+namespace trainer {
+
+/// A parameter as methods with error feedback see it.
+struct CompressedParameter {
+  Range range;  ///< floats of the flat buffer
+  /// PowerSGD: a matrix of this shape, and its factor (rank, columns), which stays from step to step and is
+  /// the same on all ranks. Empty: the parameter is sent in float32.
+  std::int64_t rows = 0, columns = 0;
+  std::span<float> factor = {};
+};
+
+}  // namespace trainer

@@ -1,0 +1,47 @@
+#include "engine/parallel/feedback_reducer.h"
+
+#include "engine/parallel/bucket_plan.h"
+#include "engine/parallel/norm_sketch.h"
+#include "engine/parallel/split_sum.h"
+
+namespace trainer {
+namespace {
+
+/// Nothing is sent before all gradients are here.
+class Nothing final : public Request {
+ public:
+  bool test() override { return true; }
+  void wait() override {}
+};
+
+}  // namespace
+
+FeedbackReducer::FeedbackReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& window)
+    : NodeReducer(mesh, pool, window),
+      ranks_(mesh.data()),
+      whole_{0, std::ssize(window.values())},
+      residual_(whole_.count()) {}
+
+void FeedbackReducer::sum_in_node(int bucket, int part, int parts) {
+  if (memory_.tree().inputs() == 1) return;
+  const Range range = slice(plan().lane_slice(bucket), part, parts);
+  float* const sum = memory_.gradients(0).data();
+  memory_.tree().sum(memory_.window().all_gradients(), {&sum, 1}, range.first, range.last);
+}
+
+std::unique_ptr<Request> FeedbackReducer::start_exchange(int) { return std::make_unique<Nothing>(); }
+
+void FeedbackReducer::sum_received() {
+  const std::span<float> sums = memory_.sums(whole_), residual = residual_.floats();
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += residual[i];
+  NormSketch sent, kept;
+  if (measures_) sent.add(sums);
+  exchange(sums, residual);
+  if (!measures_) return;
+  kept.add(residual);
+  ranks_.sum(sent.sums());
+  ranks_.sum(kept.sums());
+  error_ = sent.norm() > 0 ? kept.norm() / sent.norm() : 0;
+}
+
+}  // namespace trainer

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "engine/core/arena.h"
+#include "engine/parallel/compressed_parameter.h"
+#include "engine/parallel/node_reducer.h"
+
+namespace trainer {
+
+/// What all ranks know of a compressed sum is not the sum. Each rank keeps what it has not sent, and adds it
+/// to its next gradient (error feedback; Seide et al., Interspeech 2014; Karimireddy et al. 2019,
+/// arXiv:1901.09847), so that it is sent later. The compressed sum is the same on all ranks, and each of them
+/// updates all parameters: no rank sends parameters. Every rank is a node of its own.
+class FeedbackReducer : public NodeReducer {
+ public:
+  FeedbackReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& window);
+
+  std::vector<Range> overwritten() const final { return {whole_}; }
+  std::span<float> residual() final { return residual_.floats(); }
+  void measure_error(bool measures) final { measures_ = measures; }
+  std::optional<double> compression_error() const final { return error_; }
+
+ protected:
+  /// `sums`: the gradients of this rank's workers, with what was not sent before. Leaves there what all ranks
+  /// know of the sum over the ranks, and in `residual` what this rank has not sent.
+  virtual void exchange(std::span<float> sums, std::span<float> residual) = 0;
+
+  Communicator& ranks_;
+
+ private:
+  void sum_in_node(int bucket, int part, int parts) final;
+  std::unique_ptr<Request> start_exchange(int bucket) final;
+  void sum_received() final;
+
+  Range whole_;
+  Arena residual_;
+  bool measures_ = false;
+  std::optional<double> error_;
+};
+
+}  // namespace trainer

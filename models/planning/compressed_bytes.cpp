@@ -1,0 +1,29 @@
+#include "models/planning/compressed_bytes.h"
+
+#include <algorithm>
+
+#include "engine/parallel/sign_code.h"
+
+namespace trainer {
+
+std::vector<CompressedMessage> compressed_messages(const Compression& compression, const NetworkPlan& plan,
+                                                   int ranks) {
+  if (!compression.has_feedback()) return {};
+  std::int64_t blocks = 0, p_floats = 0, q_floats = 0;
+  for (const Parameter& parameter : plan.parameters()) {
+    const std::int64_t size = parameter.shape.size();
+    blocks += (size + SignBlock::kValues - 1) / SignBlock::kValues;
+    const auto factor =
+        std::ranges::find(plan.states(), parameter.name + NetworkPlan::kLowRankFactor, &State::name);
+    const bool has_factor = factor != plan.states().end();
+    p_floats += has_factor ? size / factor->shape[1] * factor->shape[0] : size;
+    q_floats += has_factor ? factor->shape.size() : 0;
+  }
+  if (compression.method == Compression::Method::one_bit)
+    return {{"all-gather of signs", ranks * blocks * static_cast<std::int64_t>(sizeof(SignBlock))}};
+  constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+  return {{"all-reduce of factors P", kFloat * p_floats, true},
+          {"all-reduce of factors Q", kFloat * q_floats, true}};
+}
+
+}  // namespace trainer

@@ -1,0 +1,36 @@
+#include "engine/config/registry.h"
+#include "engine/parallel/compression.h"
+
+namespace trainer {
+namespace {
+
+constexpr int kMaxRank = 256;
+
+const Registry<Compression>::Add bf16{
+    {.name = "bf16",
+     .help = "bfloat16, half the bytes: rounds the gradients of each host and the changes of parameters"},
+    [](const Config&) {
+      return std::make_unique<Compression>(Compression{.method = Compression::Method::bf16});
+    }};
+
+const Registry<Compression>::Add one_bit{
+    {.name = "one_bit",
+     .help = "the sign of each gradient, and two means a block of 128, with error feedback (1-bit SGD)"},
+    [](const Config&) {
+      return std::make_unique<Compression>(Compression{.method = Compression::Method::one_bit});
+    }};
+const Registry<Compression>::Add powersgd{
+    {.name = "powersgd",
+     .help = "factors of a matrix of low rank near each gradient, with error feedback (PowerSGD)",
+     .primary = "rank",
+     .settings = {integer("rank", "rank of these matrices; a higher one is nearer and sends more")
+                      .at_least(1)
+                      .at_most(kMaxRank)
+                      .fallback("4")}},
+    [](const Config& config) {
+      return std::make_unique<Compression>(
+          Compression{.method = Compression::Method::powersgd, .rank = config.get<int>("rank")});
+    }};
+
+}  // namespace
+}  // namespace trainer
