@@ -9,7 +9,7 @@
 #include "cli/commands/predictions.h"
 #include "cli/commands/trained_run.h"
 #include "datasets/readers/scaled_image.h"
-#include "models/training/batch_statistics.h"
+#include "models/training/evaluated_network.h"
 
 namespace trainer {
 namespace {
@@ -81,8 +81,7 @@ void predict_command(const Job& job) {
   // Their mean and deviation are those of the training samples.
   if (!session.data().normalised.empty()) load_samples(session);
   if (!session.data().notice.empty()) job.warn("note: " + session.data().notice + "\n");
-  BatchStatistics statistics(work.mesh, work.pool, true, session.exact_virtual_workers());
-  session.network().attach(trained.values, {}, statistics);
+  const EvaluatedNetwork evaluated(session, trained.values);
   const std::vector<float> outputs = outputs_of(trained.run, files);
   const std::string text = predictions_text(
       {.files = files,

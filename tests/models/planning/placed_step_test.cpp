@@ -25,7 +25,7 @@ class Placed {
         network_(yaml_.root().items("layers"), {16},
                  {.batch = kBatch,
                   .virtual_workers = workers_,
-                  .rewrite = [this](Sequence& sequence) { shard_dense_layers(sequence, group_, false); }}),
+                  .rewrite = [this](Sequence& sequence) { shard_dense_layers(sequence, group_, {}); }}),
         shards_(ranks_.mesh().data(), 0, ranks_.mesh().node().size(), network_.plan().parameter_borders(), 0),
         layers_(layer_costs(network_)) {}
 
