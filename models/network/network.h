@@ -45,6 +45,9 @@ class Network {
   Range rows_of(int worker, std::int64_t batch_rows) const {
     return virtual_workers_.rows(virtual_workers_of(worker), batch_rows);
   }
+  const VirtualWorkers& virtual_workers() const { return virtual_workers_; }
+  /// Those of layers that split rows.
+  const VirtualWorkers& split_workers() const { return split_workers_; }
   /// Whether the first layers compute a share of the rows, and an exchange gathers all of them.
   bool splits_rows() const { return splits_rows_; }
   /// The rows of a batch that a worker's first layers compute: those of input(). Of the whole rank.
