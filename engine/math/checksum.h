@@ -10,8 +10,9 @@ namespace trainer {
 std::uint64_t checksum(std::span<const float> values);
 
 /// For each array of `count` floats the exclusive or of its words. Changes if one bit changes; two flips at
-/// the same place of two words cancel.
-void bit_sums(std::int64_t count, std::span<const float* const> arrays, std::span<std::uint32_t> sums);
+/// the same place of two words cancel. Unless the arrays `are_cached`, fetches the floats behind them, too.
+void bit_sums(std::int64_t count, std::span<const float* const> arrays, bool are_cached,
+              std::span<std::uint32_t> sums);
 
 /// Spreads a change of any bit over all of them; a bijection.
 constexpr std::uint64_t mixed(std::uint64_t bits) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -11,10 +13,12 @@ namespace trainer {
 
 /// A range of one parameter that a rank updates. All spans have the same length.
 struct Segment {
+  static constexpr std::size_t kMaxStates = 4;
+
   std::span<float> values;
   std::span<const float> gradients;  ///< of the mean loss, summed over all ranks
-  std::vector<std::span<float>>
-      states;             ///< those of Optimizer::states() in order, then the EMA if there is one
+  /// Those of Optimizer::states() in order, then the EMA if there is one; the others are empty.
+  std::array<std::span<float>, kMaxStates> states;
   bool is_weight = true;  ///< false: a bias or a norm
   int parameter = 0;      ///< index in the network's parameters
   float rate = 1;         ///< factor of the learning rate; 0: frozen
@@ -22,6 +26,18 @@ struct Segment {
   // For an optimizer that requires norms of whole parameters:
   std::span<float> direction = {};            ///< the memory of `gradients`; find_directions() may change it
   double value_norm = 0, direction_norm = 0;  ///< of the whole parameter; infinity: out of range
+
+  /// `count` floats from `first` on.
+  Segment part(std::size_t first, std::size_t count) const {
+    Segment part = *this;
+    const auto cut = [=](auto& floats) { floats = floats.subspan(first, count); };
+    cut(part.values);
+    cut(part.gradients);
+    for (auto& state : part.states)
+      if (!state.empty()) cut(state);
+    if (!direction.empty()) cut(part.direction);
+    return part;
+  }
 };
 
 /// An update rule. It sees segments of parameters, neither layers nor ranks.

@@ -2,44 +2,41 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
-
 #include "engine/math/checksum.h"
 
 namespace trainer {
+namespace {
 
-MemoryGuard::MemoryGuard(std::span<const Segment> segments, Facts facts)
-    : segments_(segments),
-      facts_(std::move(facts)),
-      arrays_(1 + facts_.states.size()),
-      kept_(segments.size() * arrays_) {
-  if (arrays_ > kMaxArrays) throw std::logic_error("a segment has more arrays than the memory guard keeps");
-}
+using Sums = std::array<std::uint32_t, 1 + Segment::kMaxStates>;
 
-MemoryGuard::Sums MemoryGuard::sums_now(std::size_t segment, Arrays arrays) const {
-  const Segment& memory = segments_[segment];
-  std::array<const float*, kMaxArrays> starts{};
+Sums sums_of(const Segment& piece, MemoryGuard::Arrays arrays, bool are_cached) {
+  std::array<const float*, 1 + Segment::kMaxStates> starts{};
   for (std::size_t array = arrays.first; array < arrays.last; ++array)
-    starts[array - arrays.first] = (array == 0 ? memory.values : memory.states[array - 1]).data();
+    starts[array - arrays.first] = (array == 0 ? piece.values : piece.states[array - 1]).data();
   Sums sums{};
-  bit_sums(std::ssize(memory.values), std::span(starts).first(arrays.last - arrays.first), sums);
+  bit_sums(std::ssize(piece.values), std::span(starts).first(arrays.last - arrays.first), are_cached, sums);
   return sums;
 }
 
-void MemoryGuard::keep(std::size_t segment, Arrays arrays) {
-  const Sums now = sums_now(segment, arrays);
+}  // namespace
+
+MemoryGuard::MemoryGuard(std::size_t pieces, Facts facts)
+    : facts_(std::move(facts)), arrays_(1 + facts_.states.size()), kept_(pieces * arrays_) {}
+
+void MemoryGuard::keep(std::size_t index, const Segment& piece, Arrays arrays) {
+  const Sums now = sums_of(piece, arrays, true);
   for (std::size_t array = arrays.first; array < arrays.last; ++array)
-    kept_[segment * arrays_ + array] = now[array - arrays.first];
+    kept_[index * arrays_ + array] = now[array - arrays.first];
 }
 
-void MemoryGuard::check(std::size_t segment, Arrays arrays, std::int64_t step) const {
-  const Sums now = sums_now(segment, arrays);
+void MemoryGuard::check(std::size_t index, const Segment& piece, Arrays arrays, std::int64_t step) const {
+  const Sums now = sums_of(piece, arrays, false);
   for (std::size_t array = arrays.first; array < arrays.last; ++array)
-    if (now[array - arrays.first] != kept_[segment * arrays_ + array]) fail(segment, array, step);
+    if (now[array - arrays.first] != kept_[index * arrays_ + array]) fail(piece, array, step);
 }
 
-void MemoryGuard::fail(std::size_t segment, std::size_t array, std::int64_t step) const {
-  const Parameter& parameter = facts_.parameters[static_cast<std::size_t>(segments_[segment].parameter)];
+void MemoryGuard::fail(const Segment& piece, std::size_t array, std::int64_t step) const {
+  const Parameter& parameter = facts_.parameters[static_cast<std::size_t>(piece.parameter)];
   const std::string what =
       array == 0 ? parameter.name : fmt::format("{} of {}", facts_.states[array - 1], parameter.name);
   throw Error(

@@ -14,8 +14,8 @@ namespace trainer {
 
 /// Finds bits that flip in the memory of one rank between two updates: in the parameters that this rank
 /// updates and in their optimizer states, which no other rank holds. Keeps a checksum of each array of each
-/// segment. Code that changes a segment calls check() before and keep() after, while the segment is in the
-/// first cache. Threads may call at the same time for different segments.
+/// piece. Code that changes a piece calls check() before and keep() after, while the piece is in the first
+/// cache. Threads may call at the same time for different pieces.
 class MemoryGuard {
  public:
   struct Facts {
@@ -23,29 +23,24 @@ class MemoryGuard {
     std::vector<std::string> states;  ///< names of the arrays in Segment::states
     std::string place;                ///< "rank 2 on host a"
   };
-  /// The arrays of a segment: its values are array 0, state i is array i + 1. Range [first, last).
+  /// The arrays of a piece: its values are array 0, state i is array i + 1. Range [first, last).
   struct Arrays {
     std::size_t first = 0, last = 0;
   };
-  /// `segments` stay where they are. Each needs a keep() of all arrays before its first check().
-  MemoryGuard(std::span<const Segment> segments, Facts facts);
+  /// Each of the pieces needs a keep() of all arrays before its first check().
+  MemoryGuard(std::size_t pieces, Facts facts);
 
   Arrays all() const { return {0, arrays_}; }
-  void keep(std::size_t segment, Arrays arrays);
+  void keep(std::size_t index, const Segment& piece, Arrays arrays);
   /// Error(diverged) names the first array that differs from its checksum of keep(); `step`: updates done.
-  void check(std::size_t segment, Arrays arrays, std::int64_t step) const;
+  void check(std::size_t index, const Segment& piece, Arrays arrays, std::int64_t step) const;
 
  private:
-  /// Room for the arrays of a segment: values, and the states of the optimizer with the EMA.
-  static constexpr std::size_t kMaxArrays = 8;
-  using Sums = std::array<std::uint32_t, kMaxArrays>;
-  Sums sums_now(std::size_t segment, Arrays arrays) const;
-  [[noreturn]] void fail(std::size_t segment, std::size_t array, std::int64_t step) const;
+  [[noreturn]] void fail(const Segment& piece, std::size_t array, std::int64_t step) const;
 
-  std::span<const Segment> segments_;
   Facts facts_;
-  std::size_t arrays_;               ///< of a segment
-  std::vector<std::uint32_t> kept_;  ///< by segment, then array
+  std::size_t arrays_;               ///< of a piece
+  std::vector<std::uint32_t> kept_;  ///< by piece, then array
 };
 
 }  // namespace trainer

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <stdexcept>
 
 #include "engine/math/elementwise.h"
 #include "engine/math/updates.h"
@@ -12,10 +13,10 @@ namespace {
 
 /// A worker with fewer floats than this is not worth waking.
 constexpr std::int64_t kFloatsWorthThread = 1 << 14;
-/// The most floats of a segment: values, gradients and states stay in the first cache while the guard and the
-/// optimizer read them one after the other.
-constexpr std::int64_t kMaxFloats = kFetchedAhead;
-/// No update reads frozen segments, so each step checks one of so many.
+/// Floats of a piece of a segment: its values, gradients and states stay in the first cache while the guard
+/// and the optimizer read them one after the other.
+constexpr std::size_t kPieceFloats = kFetchedAhead;
+/// No update reads frozen pieces, so each step checks one of so many.
 constexpr std::size_t kFrozenTurns = 16;
 /// Shares end on cache lines.
 constexpr std::int64_t kQuantum = 16;
@@ -43,6 +44,8 @@ OptimizerShard::OptimizerShard(const NetworkPlan& plan, ParameterWindows& window
     sums_.push_back(windows.sums().subspan(range.first, range.count()));
   }
   const std::size_t states = options.states + (options.ema > 0 ? 1 : 0);
+  if (states > Segment::kMaxStates)
+    throw std::logic_error("an optimizer has more states than a segment holds");
   states_ = Arena(floats * static_cast<std::int64_t>(states));
   if (options.initial != 0) std::ranges::fill(states_.floats(), options.initial);
   if (options.keeps_gradients) kept_ = Arena(floats);
@@ -58,9 +61,9 @@ OptimizerShard::OptimizerShard(const NetworkPlan& plan, ParameterWindows& window
       std::int64_t first = std::max(range.first, parameter.offset);
       const std::int64_t last = std::min(range.last, parameter.offset + parameter.shape.size());
       while (first < last) {
-        // A segment ends where its parameter, its range or its worker's share does, or when it is large.
+        // A segment ends where its parameter, its range or its worker's share does.
         const std::int64_t left = share * std::ssize(first_segment_) - position;
-        const std::int64_t count = std::min({last - first, left, kMaxFloats});
+        const std::int64_t count = std::min(last - first, left);
         const auto size = static_cast<std::size_t>(count);
         Segment segment{.values = windows.values().subspan(first, count),
                         .gradients = sums->subspan(static_cast<std::size_t>(first - range.first), size),
@@ -69,8 +72,8 @@ OptimizerShard::OptimizerShard(const NetworkPlan& plan, ParameterWindows& window
                         .rate = parameter.rate,
                         .direction = sums->subspan(static_cast<std::size_t>(first - range.first), size)};
         for (std::size_t state = 0; state < states; ++state)
-          segment.states.push_back(states_.floats().subspan(
-              static_cast<std::size_t>(position) + state * static_cast<std::size_t>(floats), size));
+          segment.states[state] = states_.floats().subspan(
+              static_cast<std::size_t>(position) + state * static_cast<std::size_t>(floats), size);
         segments_.push_back(std::move(segment));
         offsets_.push_back(first);
         // All ranks update parameters before the border once.
@@ -145,16 +148,26 @@ void OptimizerShard::add_kept_gradients() {
 }
 
 void OptimizerShard::guard(MemoryGuard::Facts facts) {
-  guard_.emplace(segments_, std::move(facts));
+  std::size_t pieces = 0;
+  for (const Segment& segment : segments_) {
+    first_piece_.push_back(pieces);
+    pieces += (segment.values.size() + kPieceFloats - 1) / kPieceFloats;
+  }
+  guard_.emplace(pieces, std::move(facts));
   for_each_worker([this](std::size_t first, std::size_t last, std::size_t) {
-    for (std::size_t i = first; i < last; ++i) guard_->keep(i, guard_->all());
+    for (std::size_t i = first; i < last; ++i)
+      for_each_piece(
+          i, [this](std::size_t index, const Segment& piece) { guard_->keep(index, piece, guard_->all()); });
   });
 }
 
 void OptimizerShard::verify(std::int64_t step) {
   if (!guard_) return;
   for_each_worker([&](std::size_t first, std::size_t last, std::size_t) {
-    for (std::size_t i = first; i < last; ++i) guard_->check(i, guard_->all(), step);
+    for (std::size_t i = first; i < last; ++i)
+      for_each_piece(i, [&](std::size_t index, const Segment& piece) {
+        guard_->check(index, piece, guard_->all(), step);
+      });
   });
 }
 
@@ -163,7 +176,7 @@ std::string OptimizerShard::not_finite(std::span<const Parameter> parameters,
   std::vector<std::string> found(first_segment_.size() - 1);
   for_each_worker([&](std::size_t first, std::size_t last, std::size_t worker) {
     for (const Segment& segment : std::span(segments_).subspan(first, last - first))
-      for (std::size_t array = 0; array <= segment.states.size() && found[worker].empty(); ++array)
+      for (std::size_t array = 0; array <= states.size() && found[worker].empty(); ++array)
         if (!is_finite_magnitude(magnitude(array == 0 ? segment.values : segment.states[array - 1])))
           found[worker] = name_of(parameters[static_cast<std::size_t>(segment.parameter)], array, states);
   });
@@ -172,29 +185,45 @@ std::string OptimizerShard::not_finite(std::span<const Parameter> parameters,
 }
 
 template <class Work>
+void OptimizerShard::for_each_piece(std::size_t segment, Work work) const {
+  const Segment& whole = segments_[segment];
+  std::size_t index = first_piece_[segment];
+  for (std::size_t first = 0; first < whole.values.size(); first += kPieceFloats)
+    work(index++, whole.part(first, std::min(kPieceFloats, whole.values.size() - first)));
+}
+
+template <class Work>
 void OptimizerShard::guarded(std::size_t segment, MemoryGuard::Arrays arrays, std::int64_t step, Work work) {
-  if (guard_) guard_->check(segment, arrays, step);
-  work(segments_[segment]);
-  if (guard_) guard_->keep(segment, arrays);
+  if (!guard_) return work(segments_[segment]);
+  for_each_piece(segment, [&](std::size_t index, const Segment& piece) {
+    guard_->check(index, piece, arrays, step);
+    work(piece);
+    guard_->keep(index, piece, arrays);
+  });
+}
+
+void OptimizerShard::check_frozen(std::size_t segment, std::int64_t step) const {
+  for_each_piece(segment, [&](std::size_t index, const Segment& piece) {
+    if ((index + static_cast<std::size_t>(step)) % kFrozenTurns == 0)
+      guard_->check(index, piece, guard_->all(), step);
+  });
 }
 
 void OptimizerShard::update(Optimizer& optimizer, float rate, std::int64_t step) {
-  const std::size_t ema = 1 + optimizer_states_;
-  const MemoryGuard::Arrays changed{0, optimizer.finds_directions() ? 1 : ema};
+  const std::size_t ema = optimizer_states_;
+  const MemoryGuard::Arrays changed{0, optimizer.finds_directions() ? 1 : 1 + ema};
   for_each_worker([&](std::size_t first, std::size_t last, std::size_t) {
     for (std::size_t i = first; i < last; ++i) {
       if (is_frozen(i)) {
-        if (guard_ && (i + static_cast<std::size_t>(step)) % kFrozenTurns == 0)
-          guard_->check(i, guard_->all(), step);
+        if (guard_) check_frozen(i, step);
         continue;
       }
-      guarded(i, changed, step, [&](const Segment& segment) {
-        optimizer.step({&segment, 1}, rate * segment.rate, step);
+      guarded(i, changed, step, [&](const Segment& piece) {
+        optimizer.step({&piece, 1}, rate * piece.rate, step);
       });
       if (keep_ > 0)
-        guarded(i, {ema, ema + 1}, step, [&](const Segment& segment) {
-          moving_average(std::ssize(segment.values), keep_, segment.values.data(),
-                         segment.states.back().data());
+        guarded(i, {1 + ema, 2 + ema}, step, [&](const Segment& piece) {
+          moving_average(std::ssize(piece.values), keep_, piece.values.data(), piece.states[ema].data());
         });
     }
   });
@@ -212,15 +241,16 @@ void OptimizerShard::find_directions(Optimizer& optimizer, std::int64_t step) {
 }
 
 void OptimizerShard::begin_ema() {
-  for (const Segment& segment : segments_) std::ranges::copy(segment.values, segment.states.back().begin());
+  for (const Segment& segment : segments_)
+    std::ranges::copy(segment.values, segment.states[optimizer_states_].begin());
 }
 
 void OptimizerShard::swap_ema(std::int64_t step) {
   for_each_worker([&](std::size_t first, std::size_t last, std::size_t) {
     for (std::size_t i = first; i < last; ++i)
       if (!is_frozen(i))
-        guarded(i, {0, 2 + optimizer_states_}, step, [](const Segment& segment) {
-          std::ranges::swap_ranges(segment.values, segment.states.back());
+        guarded(i, {0, 2 + optimizer_states_}, step, [this](const Segment& segment) {
+          std::ranges::swap_ranges(segment.values, segment.states[optimizer_states_]);
         });
   });
 }

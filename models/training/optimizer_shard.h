@@ -94,9 +94,15 @@ class OptimizerShard {
   /// small.
   template <class Work>
   void for_each_worker(Work work);
-  /// work(segment), which changes these arrays, between the guard's check and keep.
+  /// work(index, piece) for the pieces of a segment that the guard checks one by one.
+  template <class Work>
+  void for_each_piece(std::size_t segment, Work work) const;
+  /// work(part) for the parts of a segment, whose arrays it changes; the guard checks each before and keeps
+  /// it after.
   template <class Work>
   void guarded(std::size_t segment, MemoryGuard::Arrays arrays, std::int64_t step, Work work);
+  /// Checks some of the pieces; in kFrozenTurns steps all of them.
+  void check_frozen(std::size_t segment, std::int64_t step) const;
 
   ThreadPool& pool_;
   std::vector<std::span<float>> sums_;  ///< the gradients of each range of the shard
@@ -109,6 +115,7 @@ class OptimizerShard {
   std::vector<char> counts_;                ///< by segment: true if add_squares() counts it
   std::vector<std::uint32_t> largest_;      ///< by worker
   std::optional<MemoryGuard> guard_;
+  std::vector<std::size_t> first_piece_;  ///< of each segment, for the guard
 };
 
 }  // namespace trainer

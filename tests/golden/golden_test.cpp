@@ -122,7 +122,7 @@ TEST_CASE("optimizers agree with PyTorch over several steps", "[golden]") {
     std::vector<std::vector<float>> states(optimizer->states().size(),
                                            std::vector<float>(values.size(), optimizer->initial()));
     Segment segment{.values = values};
-    for (std::vector<float>& state : states) segment.states.push_back(state);
+    std::ranges::copy(states, segment.states.begin());
     std::vector<float> gradients = tensor(golden, "gradients").values;
     for (std::int64_t step = 0; step < tensor(golden, "gradients").shape[0]; ++step) {
       const std::size_t first = static_cast<std::size_t>(step) * values.size();

@@ -26,6 +26,7 @@ std::uint64_t checksum(std::int64_t count, const float* x) {
   return total;
 }
 
+template <bool is_cached>
 inline std::uint32_t bit_sum(std::int64_t count, const float* x) {
   constexpr int kVectors = 4;
   Integers sums[kVectors] = {};
@@ -34,7 +35,7 @@ inline std::uint32_t bit_sum(std::int64_t count, const float* x) {
     for (int v = 0; v < kVectors; ++v) {
       Integers words;
       __builtin_memcpy(&words, x + i + v * kLanes, sizeof words);
-      fetch_line(x + i + v * kLanes, kFetchedAhead);
+      if constexpr (!is_cached) fetch_line(x + i + v * kLanes, kFetchedAhead);
       sums[v] ^= words;
     }
   const Integers lanes = sums[0] ^ sums[1] ^ sums[2] ^ sums[3];
@@ -44,8 +45,10 @@ inline std::uint32_t bit_sum(std::int64_t count, const float* x) {
   return sum;
 }
 
-void bit_sums(std::int64_t count, std::int64_t arrays, const float* const* x, std::uint32_t* sums) {
-  for (std::int64_t array = 0; array < arrays; ++array) sums[array] = bit_sum(count, x[array]);
+void bit_sums(std::int64_t count, std::int64_t arrays, const float* const* x, bool are_cached,
+              std::uint32_t* sums) {
+  for (std::int64_t array = 0; array < arrays; ++array)
+    sums[array] = are_cached ? bit_sum<true>(count, x[array]) : bit_sum<false>(count, x[array]);
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ struct RandomKernels {
 
 struct ChecksumKernels {
   std::uint64_t (*checksum)(std::int64_t count, const float* x);
-  void (*bit_sums)(std::int64_t count, std::int64_t arrays, const float* const* x, std::uint32_t* sums);
+  void (*bit_sums)(std::int64_t count, std::int64_t arrays, const float* const* x, bool are_cached,
+                   std::uint32_t* sums);
 };
 
 struct ActivationKernels {

@@ -1,4 +1,5 @@
 // What holds for all optimizers; golden files hold their results.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <vector>
@@ -15,7 +16,7 @@ float after_steps(const BuiltOptimizer& built, int steps, float constant, bool i
                                          std::vector<float>(1, built.optimizer->initial()));
   std::vector<float> gradient{constant};
   Segment segment{.values = value, .gradients = gradient, .is_weight = is_weight, .direction = gradient};
-  for (std::vector<float>& state : states) segment.states.push_back(state);
+  std::ranges::copy(states, segment.states.begin());
   for (int step = 0; step < steps; ++step) {
     gradient[0] = constant;
     built.optimizer->find_directions(std::span(&segment, 1), step);

@@ -19,20 +19,20 @@ TEST_CASE("a flipped bit in values or optimizer states is found and named, an up
     Segment part{.values = std::span(values).subspan(first, count),
                  .gradients = std::span(gradients).subspan(first, count),
                  .parameter = parameter};
-    part.states.push_back(std::span(momentum).subspan(first, count));
+    part.states[0] = std::span(momentum).subspan(first, count);
     return part;
   };
   std::vector<Segment> segments{segment(0, 200, 0), segment(200, 90, 0), segment(290, 10, 1)};
-  MemoryGuard guard(segments,
+  MemoryGuard guard(segments.size(),
                     {.parameters = parameters, .states = {"momentum"}, .place = "rank 2 on hostess"});
-  for (std::size_t i = 0; i < segments.size(); ++i) guard.keep(i, guard.all());
+  for (std::size_t i = 0; i < segments.size(); ++i) guard.keep(i, segments[i], guard.all());
   const auto check_all = [&] {
-    for (std::size_t i = 0; i < segments.size(); ++i) guard.check(i, guard.all(), 41);
+    for (std::size_t i = 0; i < segments.size(); ++i) guard.check(i, segments[i], guard.all(), 41);
   };
   CHECK_NOTHROW(check_all());
 
   flip(values[295], 3);
-  CHECK_NOTHROW(guard.check(0, guard.all(), 41));
+  CHECK_NOTHROW(guard.check(0, segments[0], guard.all(), 41));
   try {
     check_all();
     FAIL("not found");
@@ -44,10 +44,10 @@ TEST_CASE("a flipped bit in values or optimizer states is found and named, an up
   flip(values[295], 3);
   flip(momentum[100], 31);
   CHECK_THROWS_WITH(check_all(), Catch::StartsWith("error: momentum of dense1.weight changed in memory"));
-  CHECK_NOTHROW(guard.check(0, {0, 1}, 41));
-  guard.keep(0, {0, 1});
+  CHECK_NOTHROW(guard.check(0, segments[0], {0, 1}, 41));
+  guard.keep(0, segments[0], {0, 1});
   CHECK_THROWS(check_all());
-  guard.keep(0, {1, 2});
+  guard.keep(0, segments[0], {1, 2});
   CHECK_NOTHROW(check_all());
 }
 
