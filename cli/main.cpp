@@ -53,10 +53,12 @@ int run_command(const Job& job) {
       eval_command(job);
       return 0;
     case Verb::predict:
-      predict_command(job);
-      return 0;
+      return predict_command(job);
     case Verb::generate:
       generate_command(job);
+      return 0;
+    case Verb::export_model:
+      export_command(job);
       return 0;
     case Verb::report:
       report_command(job);

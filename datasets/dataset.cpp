@@ -1,5 +1,7 @@
 #include "datasets/dataset.h"
 
+#include <fmt/format.h>
+
 #include <stdexcept>
 
 namespace trainer {
@@ -20,5 +22,20 @@ void Dataset::read_targets(std::span<const std::int64_t>, Tensor) const {
 }
 
 std::unique_ptr<Dataset> Dataset::subset(double, double, bool) const { return nullptr; }
+
+void GivenFiles::require(const std::vector<std::string>& what) const {
+  if (files.size() == what.size()) return;
+  std::string names, flags;
+  for (const std::string& name : what) {
+    names += (names.empty() ? "" : ", then ") + name;
+    flags += (flags.empty() ? "--data " : " --data ") + name;
+  }
+  throw Error(ExitCode::usage,
+              fmt::format("--data takes {} file{} of this format, {} given: {}", what.size(),
+                          what.size() == 1 ? "" : "s", files.size(), names),
+              flags);
+}
+
+std::unique_ptr<Dataset> Reader::open_given(const GivenFiles&) { return nullptr; }
 
 }  // namespace trainer

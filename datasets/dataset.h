@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "datasets/dataset_info.h"
+#include "datasets/input_form.h"
 #include "engine/config/config.h"
 #include "engine/core/tensor.h"
 
@@ -83,6 +84,16 @@ struct DataSource {
   std::unique_ptr<Dataset> train, test;  ///< test may be null
   /// Names, sizes and stored checksums of the files. Ranks compare its hash; environment.json records it.
   std::vector<std::string> fingerprint;
+  InputForm form{};
+};
+
+/// Files of labelled samples that a trained model is evaluated on.
+struct GivenFiles {
+  const std::vector<std::string>& files;
+  const DatasetInfo& trained;  ///< of the training samples: labels get their classes, texts their tokenizer
+  const InputForm& form;       ///< of the training samples
+  /// Error(usage) unless there are as many files as in `what`: {"the table"}, {"images", "labels"}.
+  void require(const std::vector<std::string>& what) const;
 };
 
 /// What a reader needs besides its settings.
@@ -98,6 +109,9 @@ class Reader {
   virtual ~Reader() = default;
   /// Reads headers, no samples. Error(data) if a file is missing or bad.
   virtual DataSource open() = 0;
+  /// Opens samples of other files than those of the settings; null if the format has no files of its own.
+  /// Error(data) if a file is missing or bad, or has a class that training lacks.
+  virtual std::unique_ptr<Dataset> open_given(const GivenFiles& given);
   /// True if no file of the dataset exists: then data.fallback applies. Adds the paths that were tried.
   virtual bool missing(std::vector<std::string>& looked_for) const = 0;
   /// Where a public dataset can be downloaded; empty for the user's own files.

@@ -16,6 +16,10 @@ using Token = std::uint32_t;
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
+  /// "bytes", "characters", "bpe": with definition() all that makes an equal one (make_tokenizer()).
+  virtual std::string kind() const = 0;
+  /// Its vocabulary as a text; empty if the kind has only one.
+  virtual std::string definition() const = 0;
   /// Number of distinct tokens.
   virtual int vocabulary() const = 0;
   /// The tokens of a text. Error(usage) if the vocabulary lacks a part of it.

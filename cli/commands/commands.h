@@ -33,8 +33,10 @@ void schema_command(const Job& job);
 void info_command(const Job& job);
 void time_command(const Job& job);
 void eval_command(const Job& job);
-void predict_command(const Job& job);
+/// Returns the exit code of the program: 3 if inputs were skipped.
+int predict_command(const Job& job);
 void generate_command(const Job& job);
+void export_command(const Job& job);
 void report_command(const Job& job);
 void compare_command(const Job& job);
 

@@ -9,6 +9,7 @@
 #include "cli/commands/trained_run.h"
 #include "cli/launching/collective_errors.h"
 #include "cli/terminal/text.h"
+#include "engine/config/source.h"
 #include "engine/core/escape.h"
 #include "models/training/evaluated_network.h"
 #include "models/training/evaluation.h"
@@ -16,14 +17,22 @@
 namespace trainer {
 namespace {
 
+/// "test", "valid" or "train".
+std::string split_name(const Arguments& arguments, const Data& data) {
+  if (!arguments.split.empty()) return arguments.split;
+  if (data.test || data.validation) return data.test ? "test" : "valid";
+  throw Error(ExitCode::usage, fmt::format("{} has neither test nor validation samples", data.name),
+              "--split train, or --data FILES");
+}
+
 const Dataset& split_of(const Data& data, const std::string& split) {
   const Dataset* chosen = split == "train"   ? data.train.get()
                           : split == "valid" ? data.validation.get()
                                              : data.test.get();
   if (!chosen)
     throw Error(ExitCode::usage, fmt::format("{} has no {} samples", data.name, split),
-                split == "valid" ? "-s data.validation=0.1 keeps some of the training samples back"
-                                 : "--split train");
+                split == "valid" ? "a run with `data.validation: 0.1` holds some of the training samples out"
+                                 : "--split train, or --data FILES");
   return *chosen;
 }
 
@@ -64,9 +73,19 @@ void eval_command(const Job& job) {
 
   std::optional<TrainedRun> trained;
   const Dataset* split = nullptr;
+  std::string name = "data", files;
   run_collectively(job.world, [&] {
-    trained.emplace(open_trained(arguments.files.front(), arguments.overrides, work.mesh, work.pool));
-    split = &split_of(trained->session().data(), arguments.split);
+    const TrainedCheckpoint found = find_trained(arguments.files.front(), arguments.overrides);
+    if (arguments.given.empty()) {
+      trained.emplace(open_trained_with_data(found, work.mesh, work.pool));
+      files = trained->session().data().name;
+      name = split_name(arguments, trained->session().data());
+      split = &split_of(trained->session().data(), name);
+    } else {
+      trained.emplace(open_trained(found, arguments.given, work.mesh, work.pool));
+      files = listed(arguments.given);
+      split = trained->session().data().test.get();
+    }
   });
   preflight_check(job.world, run_facts(trained->run));
   Session& session = trained->session();
@@ -74,9 +93,8 @@ void eval_command(const Job& job) {
   const EvaluatedNetwork evaluated(session, trained->values);
   const Scores scores = evaluate(session, *split);
   if (!session.data().notice.empty()) job.warn("note: " + session.data().notice + "\n");
-  job.print(fmt::format("{}\n{}: {}, {}\n{}", escaped(trained->checkpoint.string()), arguments.split,
-                        session.data().name, counted(split->size(), "sample"),
-                        scores_text(scores, session.metric_facts())));
+  job.print(fmt::format("{}\n{}: {}, {}\n{}", escaped(trained->checkpoint.string()), name, files,
+                        counted(split->size(), "sample"), scores_text(scores, session.metric_facts())));
 }
 
 }  // namespace trainer

@@ -5,6 +5,7 @@
 #include "engine/math/engine.h"
 #include "engine/parallel/mpi_world.h"
 #include "engine/system/cores.h"
+#include "models/exporting/onnx/onnx_writer.h"
 
 namespace trainer {
 
@@ -15,6 +16,7 @@ void info_command(const Job& job) {
   for (const auto& [name, value] : machine_facts()) line(name, value);
   for (const EngineInfo& engine : engines())
     line("--engine", fmt::format("{:9}{}{}", engine.name, engine.kernels, engine.in_use ? ", in use" : ""));
+  line("ONNX", onnx_version());
   const auto cores = binding_was_chosen() ? usable_cores() : host_cores();
   line("cores", std::to_string(granted_cores(cores)));
   if (job.world.size() > 1) line("processes", std::to_string(job.world.size()));

@@ -26,6 +26,7 @@ OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool) {
 
 void check_before_launch(const Arguments& arguments) {
   const MeshShape mesh = mesh_of(arguments, arguments.ranks);
+  if (arguments.verb == Verb::predict) return;  // its files are inputs
   for (const std::string& file : arguments.files) {
     // The command itself checks other paths, such as run directories.
     if (std::error_code none; !std::filesystem::is_regular_file(file, none)) continue;

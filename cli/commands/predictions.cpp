@@ -7,148 +7,234 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include "cli/terminal/text.h"
+#include "engine/core/escape.h"
 #include "models/checkpoints/run_directory.h"
 
 namespace trainer {
 namespace {
 
-using Row = std::span<const float>;
+constexpr std::size_t kShown = 3;  // classes that people see
 
-void make_probabilities(std::span<float> scores) {
-  const float highest = *std::ranges::max_element(scores);
-  for (float& score : scores) score = std::exp(score - highest);
-  const float sum = std::accumulate(scores.begin(), scores.end(), 0.0f);
-  for (float& score : scores) score /= sum;
+/// A field of RFC 4180.
+std::string field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char letter : text) quoted += letter == '"' ? "\"\"" : std::string(1, letter);
+  return quoted + '"';
 }
 
-class Formatter {
- public:
-  explicit Formatter(Predictions& predictions)
-      : files_(predictions.files),
-        outputs_(predictions.outputs),
-        width_(files_.empty() ? 0 : outputs_.size() / files_.size()),
-        names_(predictions.are_scores ? predictions.classes : std::vector<std::string>()),
-        classifies_(predictions.are_scores) {}
+std::string number(float value) { return std::isfinite(value) ? fmt::format("{:.6g}", value) : "null"; }
 
-  std::string best() const {
-    std::vector<std::vector<std::string>> cells;
-    for (std::size_t i = 0; i < files_.size(); ++i) {
-      cells.push_back({files_[i]});
-      if (classifies_)
-        add_best(row(i), cells.back());
-      else
-        for (const float number : row(i)) cells.back().push_back(short_number(number));
-    }
-    return table(cells, 1);
+template <class Values, class Text>
+std::string list(const Values& values, Text text) {
+  std::string all = "[";
+  const char* comma = "";
+  for (const auto& value : values) {
+    all += comma + text(value);
+    comma = ",";
   }
+  return all + "]";
+}
 
-  /// One object for each file, one line each.
-  std::string json() const {
-    std::string text;
-    for (std::size_t i = 0; i < files_.size(); ++i) {
-      text += fmt::format(R"({{"file":{})", json_text(files_[i]));
-      if (classifies_) text += fmt::format(R"(,"class":{})", likeliest(i));
-      if (!names_.empty()) text += fmt::format(R"(,"name":{})", json_text(names_[likeliest(i)]));
-      text += classifies_ ? R"(,"probabilities":[)" : R"(,"outputs":[)";
-      const char* comma = "";
-      for (const float number : row(i)) {
-        text += comma + (std::isfinite(number) ? fmt::format("{:.6g}", number) : "null");
-        comma = ",";
-      }
-      text += "]}\n";
-    }
-    return text;
-  }
+const char* unit_name(RawSample::Unit unit) { return unit == RawSample::Unit::line ? "line" : "row"; }
 
-  /// RFC 4180, with a header: "file,class,cat,dog", or "file,0,1" if the model gives no classes.
-  std::string csv() const {
-    std::string text = classifies_ ? "file,class" : "file";
-    for (std::size_t column = 0; column < width_; ++column) text += ',' + name(column);
-    text += '\n';
-    for (std::size_t i = 0; i < files_.size(); ++i) {
-      text += field(files_[i]);
-      if (classifies_) text += ',' + name(likeliest(i));
-      for (const float number : row(i)) text += fmt::format(",{:.6g}", number);
-      text += '\n';
-    }
-    return text;
-  }
-
-  /// NumPy's format, version 1.0 (numpy.lib.format), one row for each file.
-  std::string npy() const {
-    static_assert(std::endian::native == std::endian::little, "its type is called <f4");
-    std::string header =
-        fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", files_.size(), width_);
-    constexpr std::size_t kBefore = 10, kMultiple = 64;
-    header.append(kMultiple - 1 - (kBefore + header.size()) % kMultiple, ' ');
-    header += '\n';
-    std::string text("\x93NUMPY\x01\x00", 8);
-    text += static_cast<char>(header.size() % 256);
-    text += static_cast<char>(header.size() / 256);
-    const auto bytes = std::as_bytes(std::span(outputs_));
-    return text + header + std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  }
-
- private:
-  Row row(std::size_t file) const { return Row(outputs_).subspan(file * width_, width_); }
-
-  std::size_t likeliest(std::size_t file) const {
-    return static_cast<std::size_t>(std::ranges::max_element(row(file)) - row(file).begin());
-  }
-
-  std::string name(std::size_t column) const {
-    return names_.empty() ? std::to_string(column) : field(names_[column]);
-  }
-
-  static std::string field(const std::string& text) {
-    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-    std::string quoted = "\"";
-    for (const char letter : text) quoted += letter == '"' ? "\"\"" : std::string(1, letter);
-    return quoted + '"';
-  }
-
-  /// "7  99.8%  2  0.1%  3  0.0%"
-  void add_best(Row probabilities, std::vector<std::string>& cells) const {
-    std::vector<std::size_t> order(probabilities.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    const std::size_t shown = std::min<std::size_t>(order.size(), 3);
-    std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(shown), std::greater(),
-                              [&](std::size_t i) { return probabilities[i]; });
-    for (std::size_t i = 0; i < shown; ++i) {
-      cells.push_back(names_.empty() ? std::to_string(order[i]) : names_[order[i]]);
-      cells.push_back(fmt::format("{:.1f}%", 100 * probabilities[order[i]]));
-    }
-  }
-
-  const std::vector<std::string>& files_;
-  const std::vector<float>& outputs_;
-  std::size_t width_;
-  std::vector<std::string> names_;
-  bool classifies_;
-};
+/// "a.png", "t.csv:3", "x.npy[0]"
+std::string place_text(const Prediction& prediction) {
+  if (prediction.unit == RawSample::Unit::line)
+    return fmt::format("{}:{}", prediction.file, prediction.place);
+  if (prediction.unit == RawSample::Unit::row)
+    return fmt::format("{}[{}]", prediction.file, prediction.place);
+  return prediction.file;
+}
 
 }  // namespace
 
-std::string predictions_text(Predictions predictions, PredictionFormat format) {
-  if (predictions.are_scores && !predictions.files.empty()) {
-    const std::size_t width = predictions.outputs.size() / predictions.files.size();
-    for (std::size_t first = 0; first < predictions.outputs.size(); first += width)
-      make_probabilities(std::span(predictions.outputs).subspan(first, width));
+PredictionWriter::PredictionWriter(AnswerForm form, const Options& options)
+    : form_(std::move(form)), options_(options) {
+  if (options_.top > 0 && !classifies())
+    throw Error(ExitCode::usage, "--top is for classes, and the model gives values", "leave --top out");
+}
+
+std::string PredictionWriter::text(std::span<const Prediction> predictions) {
+  std::string text;
+  for (const Prediction& prediction : predictions) {
+    if (!prediction.problem.empty()) continue;
+    ++count_;
+    if (!std::exchange(begun_, true)) {
+      unit_ = prediction.unit;
+      if (options_.format == PredictionFormat::csv) text += header();
+    }
+    switch (options_.format) {
+      case PredictionFormat::best:
+        text += best(prediction);
+        break;
+      case PredictionFormat::json:
+        text += json(prediction);
+        break;
+      case PredictionFormat::csv:
+        if (prediction.unit != unit_)
+          throw Error(ExitCode::usage,
+                      fmt::format("{} is of another kind than the samples before it", prediction.file),
+                      "a command for each kind of input, or --json");
+        text += csv(prediction);
+        break;
+      case PredictionFormat::npy:
+        values_.insert(values_.end(), prediction.values.begin(), prediction.values.end());
+        values_.resize(static_cast<std::size_t>(count_ * form_.shape.size()));
+        break;
+    }
   }
-  const Formatter formatter(predictions);
-  switch (format) {
-    case PredictionFormat::best:
-      return formatter.best();
-    case PredictionFormat::json:
-      return formatter.json();
-    case PredictionFormat::csv:
-      return formatter.csv();
-    case PredictionFormat::npy:
-      return formatter.npy();
+  return text;
+}
+
+/// NumPy's format, version 1.0 (numpy.lib.format), one row for each sample.
+std::string PredictionWriter::end() const {
+  if (options_.format != PredictionFormat::npy) return "";
+  static_assert(std::endian::native == std::endian::little, "its type is called <f4");
+  std::string shape = std::to_string(count_) + ",";
+  for (const std::int64_t extent : form_.shape.extents()) shape += fmt::format(" {},", extent);
+  if (form_.shape.rank() > 0) shape.pop_back();
+  std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}), }}", shape);
+  constexpr std::size_t kBefore = 10, kMultiple = 64;
+  header.append(kMultiple - 1 - (kBefore + header.size()) % kMultiple, ' ');
+  header += '\n';
+  std::string text("\x93NUMPY\x01\x00", 8);
+  text += static_cast<char>(header.size() % 256);
+  text += static_cast<char>(header.size() / 256);
+  const auto bytes = std::as_bytes(std::span(values_));
+  return text + header + std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+std::string PredictionWriter::name(std::size_t k) const {
+  return form_.names.empty() ? std::to_string(k) : form_.names[k];
+}
+
+std::size_t PredictionWriter::shown(std::size_t fallback) const {
+  const std::size_t top = options_.top > 0 ? static_cast<std::size_t>(options_.top) : fallback;
+  return std::min(top, static_cast<std::size_t>(form_.size));
+}
+
+std::vector<std::size_t> PredictionWriter::likeliest(std::span<const float> answer, std::size_t count) const {
+  std::vector<std::size_t> order(answer.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  // Of equal ones the first, so that the order does not depend on the sorting.
+  const auto is_before = [&](std::size_t a, std::size_t b) {
+    return answer[a] != answer[b] ? answer[a] > answer[b] : a < b;
+  };
+  std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(count), is_before);
+  order.resize(count);
+  return order;
+}
+
+std::vector<std::size_t> PredictionWriter::classes_of(const Prediction& prediction) const {
+  const auto size = static_cast<std::size_t>(form_.size);
+  std::vector<std::size_t> classes;
+  for (std::size_t first = 0; first < prediction.values.size(); first += size)
+    classes.push_back(likeliest(std::span(prediction.values).subspan(first, size), 1).front());
+  return classes;
+}
+
+/// "7  99.8%  2  0.1%  3  0.0%"; of an answer for each position the shares of the classes.
+std::string PredictionWriter::best(const Prediction& prediction) {
+  std::vector<std::string> cells{place_text(prediction)};
+  if (options_.has_ids) cells.push_back(prediction.id);
+  if (classifies()) {
+    std::vector<float> shares = prediction.values;
+    if (form_.has_positions) {
+      shares.assign(static_cast<std::size_t>(form_.size), 0);
+      for (const std::size_t one : classes_of(prediction))
+        shares[one] += 1 / static_cast<float>(prediction.positions);
+    }
+    for (const std::size_t k : likeliest(shares, shown(kShown))) {
+      cells.push_back(name(k));
+      cells.push_back(fmt::format("{:.1f}%", 100 * shares[k]));
+    }
+  } else {
+    for (const float value : prediction.values) cells.push_back(short_number(value));
   }
-  return "";
+  if (widths_.size() < cells.size()) widths_.resize(cells.size());
+  std::string line;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::string cell = escaped(cells[i]);
+    const std::size_t width = columns_of(cell);
+    widths_[i] = std::max(widths_[i], width);
+    const std::string padding(widths_[i] - width, ' ');
+    // The first column begins at the left, the others end at the right.
+    line += i == 0 ? cell + padding : "  " + padding + cell;
+  }
+  return line + "\n";
+}
+
+/// One object for each sample, one line each.
+std::string PredictionWriter::json(const Prediction& prediction) const {
+  std::string text = fmt::format(R"({{"file":{})", json_text(prediction.file));
+  if (prediction.unit != RawSample::Unit::file)
+    text += fmt::format(R"(,"{}":{})", unit_name(prediction.unit), prediction.place);
+  if (options_.has_ids) text += fmt::format(R"(,"id":{})", json_text(prediction.id));
+  const auto as_text = [](std::size_t k) { return std::to_string(k); };
+  if (classifies() && form_.has_positions) {
+    text += R"(,"classes":)" + list(classes_of(prediction), as_text);
+  } else if (classifies()) {
+    const std::vector<std::size_t> order = likeliest(prediction.values, shown(1));
+    text += fmt::format(R"(,"class":{})", order.front());
+    if (!form_.names.empty()) text += fmt::format(R"(,"name":{})", json_text(name(order.front())));
+    if (options_.top > 0)
+      text += R"(,"top":)" + list(order, [&](std::size_t k) {
+                const std::string named =
+                    form_.names.empty() ? "" : fmt::format(R"(,"name":{})", json_text(name(k)));
+                return fmt::format(R"({{"class":{}{},"probability":{}}})", k, named,
+                                   number(prediction.values[k]));
+              });
+    else
+      text += R"(,"probabilities":)" + list(prediction.values, number);
+  } else {
+    text += (form_.link == Link::sigmoid ? R"(,"probabilities":)" : R"(,"outputs":)") +
+            list(prediction.values, number);
+  }
+  return text + "}\n";
+}
+
+/// "file,class,cat,dog", or "file,line,0,1" if the model gives no classes.
+std::string PredictionWriter::header() {
+  std::string text = "file";
+  if (unit_ != RawSample::Unit::file) text += std::string(",") + unit_name(unit_);
+  if (options_.has_ids) text += ",id";
+  const auto add_columns = [&](std::int64_t count, bool named) {
+    for (std::int64_t k = 0; k < count; ++k)
+      text += ',' + (named ? field(name(static_cast<std::size_t>(k))) : std::to_string(k));
+  };
+  if (classifies() && form_.has_positions) {
+    add_columns(form_.shape.size() / form_.size, false);
+  } else if (classifies()) {
+    text += ",class";
+    if (options_.top > 0) text += ",probability";
+    for (std::size_t k = 2; k <= shown(1); ++k) text += fmt::format(",class_{0},probability_{0}", k);
+    if (options_.top == 0) add_columns(form_.size, true);
+  } else {
+    add_columns(form_.shape.size(), !form_.has_positions);
+  }
+  return text + '\n';
+}
+
+std::string PredictionWriter::csv(const Prediction& prediction) const {
+  std::string text = field(prediction.file);
+  if (unit_ != RawSample::Unit::file) text += fmt::format(",{}", prediction.place);
+  if (options_.has_ids) text += ',' + field(prediction.id);
+  if (classifies() && form_.has_positions) {
+    for (const std::size_t one : classes_of(prediction)) text += ',' + field(name(one));
+  } else if (classifies()) {
+    const std::vector<std::size_t> order = likeliest(prediction.values, shown(1));
+    text += ',' + field(name(order.front()));
+    if (options_.top > 0) text += fmt::format(",{:.6g}", prediction.values[order.front()]);
+    for (std::size_t k = 1; k < order.size(); ++k)
+      text += fmt::format(",{},{:.6g}", field(name(order[k])), prediction.values[order[k]]);
+  }
+  if (!classifies() || (options_.top == 0 && !form_.has_positions))
+    for (const float value : prediction.values) text += fmt::format(",{:.6g}", value);
+  return text + '\n';
 }
 
 }  // namespace trainer

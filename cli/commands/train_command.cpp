@@ -85,18 +85,27 @@ std::string stopped_text(const Job& job, const std::string& run, const Session& 
   return fmt::format("{}; saved {}\nresume with: {}\n", when, shell_line({run}), command_to_resume(job, run));
 }
 
-std::string finished_text(const std::string& run, const RunFacts& facts, ProgressMode progress) {
+/// The command that evaluates a run on samples that it has.
+std::string command_to_evaluate(const std::string& run, const Session& session) {
+  std::vector<std::string> words{"trainer", "eval", run};
+  if (session.evaluation_split().empty()) words.insert(words.end(), {"--split", "train"});
+  return shell_line(words);
+}
+
+std::string finished_text(const std::string& run, const Session& session, const RunFacts& facts,
+                          const std::string& reason, ProgressMode progress) {
   if (progress == ProgressMode::json)
-    return fmt::format(R"({{"event":"finished","run":{},"steps":{},"total_steps":{}}})"
+    return fmt::format(R"({{"event":"finished","run":{},"steps":{},"total_steps":{},"reason":{}}})"
                        "\n",
-                       json_text(run), facts.first_step, facts.total_steps);
-  return fmt::format("{} is finished: {} of {} steps are done   use: {}\n", run, facts.first_step,
-                     facts.total_steps, shell_line({"trainer", "eval", run}));
+                       json_text(run), facts.first_step, facts.total_steps, json_text(reason));
+  return fmt::format("{} is finished: {} of {} steps are done{}   use: {}\n", run, facts.first_step,
+                     facts.total_steps, reason.empty() ? "" : ", " + reason,
+                     command_to_evaluate(run, session));
 }
 
 std::string saved_text(const std::string& run, const Session& session) {
   std::string text = "saved " + shell_line({run}) + "   view: report.html";
-  if (saves_checkpoints(session)) text += "   use: " + shell_line({"trainer", "eval", run});
+  if (saves_checkpoints(session)) text += "   use: " + command_to_evaluate(run, session);
   return text;
 }
 
@@ -177,8 +186,8 @@ int train_command(const Job& job) {
   if (training.is_finished()) {
     if (is_launched() && job.world.rank() == 0) report_end(RunEnd::finished);
     if (beginning.resumed)
-      job.print(
-          finished_text(beginning.resumed->directory.path().string(), training.facts(), arguments.progress));
+      job.print(finished_text(beginning.resumed->directory.path().string(), session, training.facts(),
+                              training.early_end(), arguments.progress));
     return 0;
   }
   if (training.lacks_snapshots())

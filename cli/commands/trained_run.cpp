@@ -4,7 +4,6 @@
 
 #include "cli/commands/find_run.h"
 #include "cli/terminal/shell_line.h"
-#include "models/checkpoints/checkpoint.h"
 #include "models/checkpoints/weights.h"
 
 namespace trainer {
@@ -29,20 +28,84 @@ fs::path find_checkpoint(const fs::path& path, const FoundRun& found) {
               "train it: trainer " + shell_line({path.string()}));
 }
 
+TrainedRun with_weights(OpenRun run, const fs::path& checkpoint) {
+  TrainedRun trained{.run = std::move(run), .checkpoint = checkpoint};
+  Network& network = trained.session().network();
+  trained.values.resize(static_cast<std::size_t>(network.plan().parameter_end()));
+  load_weights((checkpoint / kModelFile).string(), network.plan(), trained.values, network.states());
+  return trained;
+}
+
+/// Opens the data of a checkpoint that does not describe it.
+OpenRun open_undescribed(const TrainedCheckpoint& trained, Mesh& mesh, ThreadPool& pool) {
+  try {
+    return open_run(trained.config, mesh, pool);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::data) throw;
+    std::vector<Diagnostic> diagnostics = error.diagnostics();
+    diagnostics.front().notes.push_back(fmt::format(
+        "{} lacks {}: an earlier program made it, so its data is needed", trained.path.string(), kDataFile));
+    throw Error(error.code(), std::move(diagnostics));
+  }
+}
+
+void check_fingerprint(const TrainedCheckpoint& trained, const Data& data) {
+  const std::string now = fingerprint_text(data);
+  if (trained.fingerprint.empty() || trained.fingerprint == now) return;
+  throw Error(ExitCode::data, {Diagnostic{.what = "the data is not what the run learned from",
+                                          .place = trained.path.string(),
+                                          .notes = {"then: " + trained.fingerprint, "now: " + now},
+                                          .help = "--data FILES evaluates on other samples"}});
+}
+
 }  // namespace
+
+TrainedCheckpoint find_trained(const fs::path& path, const std::vector<std::string>& overrides) {
+  const FoundRun found = find_run(path);
+  TrainedCheckpoint trained{.path = find_checkpoint(path, found)};
+  const fs::path config = found.run / "config.yaml";
+  trained.config = {.file = config.string(), .overrides = overrides};
+  std::error_code ignored;
+  if (fs::exists(trained.path / kStateFile, ignored)) {
+    const CheckpointState state = verify_checkpoint(trained.path);
+    // What the weights belong to, whatever became of the run directory.
+    trained.config.text = state.config;
+    trained.fingerprint = state.data;
+    trained.data = read_data_description(trained.path);
+  }
+  if (trained.config.text.empty() && !fs::exists(config, ignored))
+    throw Error(ExitCode::weights, fmt::format("{} does not hold its configuration", trained.path.string()),
+                fmt::format("the run directory that it comes from, with {}", config.filename().string()));
+  return trained;
+}
+
+TrainedRun open_trained(const TrainedCheckpoint& trained, const std::vector<std::string>& given, Mesh& mesh,
+                        ThreadPool& pool) {
+  if (!trained.data) {
+    if (!given.empty())
+      throw Error(ExitCode::weights,
+                  fmt::format("{} lacks {}: an earlier program made it", trained.path.string(), kDataFile),
+                  "a checkpoint that this program saves: resume the run and end it");
+    return open_trained_with_data(trained, mesh, pool);
+  }
+  OpenRun run{.config = ConfigTree(trained.config, run_settings())};
+  const Config root = run.config.root();
+  Data data = absent_data(*trained.data, (trained.path / kDataFile).string());
+  if (!given.empty()) add_given_samples(root.at("data"), given, *trained.data, data);
+  define_by_data(run.config, data);
+  run.session = std::make_unique<Session>(root, std::move(data), mesh, pool);
+  return with_weights(std::move(run), trained.path);
+}
 
 TrainedRun open_trained(const fs::path& path, const std::vector<std::string>& overrides, Mesh& mesh,
                         ThreadPool& pool) {
-  const FoundRun found = find_run(path);
-  const fs::path checkpoint = find_checkpoint(path, found);
-  TrainedRun trained{
-      .run = open_run({.file = (found.run / "config.yaml").string(), .overrides = overrides}, mesh, pool),
-      .checkpoint = checkpoint};
-  Network& network = trained.session().network();
-  trained.values.resize(static_cast<std::size_t>(network.plan().parameter_end()));
-  if (fs::exists(checkpoint / "state.json")) verify_checkpoint(checkpoint);
-  load_weights((checkpoint / "model.safetensors").string(), network.plan(), trained.values, network.states());
-  return trained;
+  return open_trained(find_trained(path, overrides), {}, mesh, pool);
+}
+
+TrainedRun open_trained_with_data(const TrainedCheckpoint& trained, Mesh& mesh, ThreadPool& pool) {
+  OpenRun run = trained.data ? open_run(trained.config, mesh, pool) : open_undescribed(trained, mesh, pool);
+  check_fingerprint(trained, run.session->data());
+  return with_weights(std::move(run), trained.path);
 }
 
 }  // namespace trainer

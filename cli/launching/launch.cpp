@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -177,11 +178,13 @@ int launch(const Arguments& arguments, std::chrono::steady_clock::time_point sta
   std::vector<HostShare> hosts;
   for (int restart = 1;; ++restart) {
     set_job_start(start);
-    JobEnd end = run_launcher(
-        launch_command(
-            ranks, words,
-            {.variables = forwarded_variables(), .hosts = hosts, .session_folder = folders.session.path()}),
-        folders);
+    JobEnd end = run_launcher(launch_command(ranks, words,
+                                             {.variables = forwarded_variables(),
+                                              .hosts = hosts,
+                                              .session_folder = folders.session.path(),
+                                              .reads_input = arguments.verb == Verb::predict &&
+                                                             std::ranges::count(arguments.files, "-") > 0}),
+                              folders);
     // A job that failed before it had a run directory resumes that of the job before.
     if (end.reports.run.empty()) end.reports.run = run;
     run = end.reports.run;

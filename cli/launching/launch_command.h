@@ -25,6 +25,7 @@ struct LaunchOptions {
   std::vector<std::string> variables = {};    ///< of this program's environment that all hosts get
   std::vector<HostShare> hosts = {};          ///< empty: the launcher chooses
   std::filesystem::path session_folder = {};  ///< for the launcher's own files; empty: the launcher chooses
+  bool reads_input = false;                   ///< rank 0 gets standard input
 };
 
 /// The command that starts `ranks` processes of `arguments` with the MPI of this program's build.

@@ -6,6 +6,7 @@ namespace trainer {
 LaunchCommand launch_command(int ranks, const std::vector<std::string>& arguments,
                              const LaunchOptions& options) {
   LaunchCommand command{.arguments = {TRAINER_MPIRUN, "-n", std::to_string(ranks)}};
+  // Its rank 0 gets standard input in any case.
   if (!options.hosts.empty())
     command.arguments.insert(command.arguments.end(), {"-hosts", list_of(options.hosts)});
   command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());

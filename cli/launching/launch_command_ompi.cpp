@@ -12,7 +12,8 @@ constexpr const char* kSessionVariable = "OMPI_MCA_orte_local_tmpdir_base";
 LaunchCommand launch_command(int ranks, const std::vector<std::string>& arguments,
                              const LaunchOptions& options) {
   LaunchCommand command{
-      .arguments = {TRAINER_MPIRUN, "--oversubscribe", "--stdin", "none", "-n", std::to_string(ranks)},
+      .arguments = {TRAINER_MPIRUN, "--oversubscribe", "--stdin", options.reads_input ? "0" : "none", "-n",
+                    std::to_string(ranks)},
       .environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
                       {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
                       {"OMPI_MCA_orte_execute_quiet", "1"},

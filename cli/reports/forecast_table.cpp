@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "cli/reports/plan_text.h"
 #include "cli/terminal/text.h"
 
@@ -9,7 +11,7 @@ namespace trainer {
 namespace {
 
 std::string count_text(double value) {
-  return value < 100 ? fmt::format("{:.2f}", value) : grouped(static_cast<std::int64_t>(value + 0.5));
+  return value < 100 ? fmt::format("{:.2f}", value) : grouped(std::llround(value));
 }
 std::string percent_text(double share) { return fmt::format("{:.1f}%", 100 * share); }
 

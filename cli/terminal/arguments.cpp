@@ -6,10 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
-#include <map>
 
+#include "cli/terminal/argument_words.h"
 #include "cli/terminal/quantities.h"
-#include "cli/terminal/shell_line.h"
 #include "cli/terminal/validators.h"
 #include "cli/terminal/version.h"
 #include "engine/config/declared.h"
@@ -19,30 +18,6 @@
 
 namespace trainer {
 namespace {
-
-const std::map<std::string, Verb> kVerbs{
-    {"train", Verb::train},     {"check", Verb::check},     {"config", Verb::config},
-    {"summary", Verb::summary}, {"plan", Verb::plan},       {"forecast", Verb::forecast},
-    {"time", Verb::time},       {"schema", Verb::schema},   {"info", Verb::info},
-    {"eval", Verb::eval},       {"predict", Verb::predict}, {"generate", Verb::generate},
-    {"report", Verb::report},   {"compare", Verb::compare}};
-
-const std::map<std::string, ProgressMode> kProgressModes{{"auto", ProgressMode::automatic},
-                                                         {"bar", ProgressMode::bar},
-                                                         {"plain", ProgressMode::plain},
-                                                         {"json", ProgressMode::json},
-                                                         {"none", ProgressMode::none}};
-
-const std::map<std::string, Engine> kEngines{
-    {"auto", Engine::automatic}, {"native", Engine::native}, {"openblas", Engine::openblas}};
-
-template <class Value>
-std::vector<std::string> names_of(const std::map<std::string, Value>& words) {
-  std::vector<std::string> names;
-  names.reserve(words.size());
-  for (const auto& [name, value] : words) names.push_back(name);
-  return names;
-}
 
 constexpr std::int64_t kMaxRanks = 1'000'000, kMaxSteps = 1'000'000, kMaxBucket = std::int64_t{1} << 40;
 
@@ -72,7 +47,7 @@ class CommandLine {
 
   Arguments& arguments_;
   std::vector<std::string> words_;
-  std::string file_, mesh_, walltime_, progress_ = "auto", engine_ = "auto";
+  std::string file_, mesh_, walltime_, progress_ = "auto", engine_ = "auto", format_ = "onnx";
   std::string ranks_, link_, memory_;  // of plan and forecast
   std::int64_t seed_ = 0;
   CLI::App app_{
@@ -179,29 +154,53 @@ CommandLine::CommandLine(Arguments& arguments)
 
   CLI::App* eval = command("eval", "Print loss and metrics of a run's best weights");
   eval->add_option("RUN", file_, "A run directory, or a checkpoint inside one")->required();
-  eval->add_option("--split", arguments_.split, "train, valid or test (default)")
+  eval->add_option("--split", arguments_.split, "train, valid or test (default: test, else valid)")
       ->type_name("SPLIT")
       ->check(one_of({"train", "valid", "test"}));
+  eval->add_option("--data", arguments_.given,
+                   "Other samples in the format of training, repeatable: a table, a folder of class folders, "
+                   "a text, an archive; arrays, or images and labels, as two files")
+      ->type_name("FILE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all()
+      ->excludes("--split");
   add_ranks(*eval);
   add_placement(*eval);
   add_engine(*eval);
   add_settings(*eval);
 
-  CLI::App* predict = command("predict", "Print a run's predictions for images (PNG, JPEG)");
+  CLI::App* predict = command("predict", "Print a run's predictions for images, tables, arrays and texts");
   predict->add_option("RUN", file_, "A run directory, or a checkpoint inside one")->required();
-  predict->add_option("FILES", arguments_.files, "Images, of any size")->required();
+  predict
+      ->add_option("FILES", arguments_.files,
+                   "Images, folders of images, .npy and .npz arrays, tables, texts; - for standard input")
+      ->required();
   const auto add_format = [&](const char* flag, PredictionFormat format, const char* what) {
     return predict->add_flag_callback(
         flag, [this, format] { arguments_.prediction_format = format; }, what);
   };
   CLI::Option* json =
-      add_format("--json", PredictionFormat::json, "Print one JSON object for each image, with all outputs");
+      add_format("--json", PredictionFormat::json, "Print one JSON object for each sample, with all outputs");
   CLI::Option* csv =
       add_format("--csv", PredictionFormat::csv, "Print a comma-separated table with all outputs");
   csv->excludes(json);
   add_format("--npy", PredictionFormat::npy, "Print all outputs in NumPy's format")
       ->excludes(json)
       ->excludes(csv);
+  CLI::Option* top = predict->add_option("--top", arguments_.top, "The K likeliest classes")
+                         ->type_name("K")
+                         ->check(whole_number(1, kMaxRanks));
+  predict->get_option("--npy")->excludes(top);
+  predict->add_option("--id", arguments_.id, "The column of a table that holds ids, by name or number")
+      ->type_name("COLUMN");
+  predict->add_option("--array", arguments_.array, "The array of an archive")->type_name("NAME");
+  add_ranks(*predict);
+  predict
+      ->add_option("--threads", arguments_.threads,
+                   "Threads of each process (default: OMP_NUM_THREADS, else cores / processes)")
+      ->type_name("T")
+      ->check(whole_number(1, kMaxThreads));
   add_engine(*predict);
   add_settings(*predict);
 
@@ -218,6 +217,18 @@ CommandLine::CommandLine(Arguments& arguments)
       ->check(CLI::Range(0.0, 100.0).description(""));
   add_engine(*generate);
   add_settings(*generate);
+
+  CLI::App* exported = command("export", "Write a run's best weights in a format of other programs");
+  exported->add_option("RUN", file_, "A run directory, or a checkpoint inside one")->required();
+  exported
+      ->add_option("FORMAT", format_,
+                   "onnx: the network, for ONNX Runtime and others; c: the same as one C99 file; npz: the "
+                   "weights, for NumPy")
+      ->required()
+      ->check(one_of(names_of(kExportFormats)));
+  exported->add_option("-o,--out", arguments_.out, "The file (default: model.FORMAT in the run directory)")
+      ->type_name("FILE");
+  add_settings(*exported);
 
   CLI::App* report = command("report", "Write a run's report.html again, also during the run");
   report->add_option("RUN", file_, "A run directory")->required();
@@ -431,6 +442,7 @@ void CommandLine::parse() {
   if (!file_.empty()) arguments_.files.insert(arguments_.files.begin(), file_);
   arguments_.progress = kProgressModes.at(progress_);
   arguments_.engine = kEngines.at(engine_);
+  arguments_.export_format = kExportFormats.at(format_);
   if (!mesh_.empty()) arguments_.mesh = mesh_of_text(mesh_);
   if (!ranks_.empty() || arguments_.verb == Verb::plan)
     arguments_.planned_ranks = rank_counts_of(ranks_.empty() ? "1" : ranks_, arguments_.verb == Verb::plan);
@@ -453,34 +465,10 @@ Arguments parse_arguments(const std::vector<std::string>& words) {
   return arguments;
 }
 
-MeshShape mesh_of(const Arguments& arguments, int ranks) {
-  const bool plans = !arguments.planned_ranks.empty(), own_launcher = arguments.ranks > 0 || plans;
-  if (arguments.mesh) {
-    const auto [data, model] = *arguments.mesh;
-    if (static_cast<std::int64_t>(data) * model == ranks) return *arguments.mesh;
-    std::string others;
-    if (ranks % model == 0) others = fmt::format(", or --mesh {}x{}", ranks / model, model);
-    throw Error(
-        ExitCode::ranks,
-        fmt::format("{} rank{} not make a {}x{} mesh", ranks, ranks == 1 ? " does" : "s do", data, model),
-        fmt::format("{} -n {} ...{}, or --datapar", own_launcher ? "trainer" : "mpirun",
-                    static_cast<std::int64_t>(data) * model, others));
-  }
-  if (arguments.datapar) return {.data = ranks};
-  if (arguments.modelpar) return {.model = ranks};
-  if (ranks > 1) {
-    std::vector<std::string> words{"mpirun", "-n", std::to_string(ranks), "trainer"};
-    if (own_launcher) words = {"trainer", "-n", std::to_string(ranks)};
-    for (const auto& [name, verb] : kVerbs)
-      if (verb == arguments.verb && verb != Verb::train) words.push_back(name);
-    words.push_back("--datapar");
-    words.push_back(arguments.files.front());
-    throw Error(ExitCode::ranks,
-                std::to_string(ranks) + (plans ? " ranks need --datapar, --modelpar or --mesh"
-                                               : " processes were started without --datapar or --modelpar"),
-                shell_line(words));
-  }
-  return {};
+std::string name_of(Verb verb) {
+  for (const auto& [name, one] : kVerbs)
+    if (one == verb) return name;
+  return "";
 }
 
 const char* name_of(Engine engine) {

@@ -27,11 +27,13 @@ enum class Verb {
   eval,
   predict,
   generate,
+  export_model,
   report,
   compare
 };
 
 enum class PredictionFormat { best, json, csv, npy };
+enum class ExportFormat { onnx, c, npz };
 enum class ProgressMode { automatic, bar, plain, json, none };
 
 /// Data ranks x model ranks.
@@ -45,7 +47,7 @@ struct Arguments {
   std::string message;             ///< of --help or --version
   std::vector<std::string> words;  ///< the whole command line, the program's name first
 
-  std::vector<std::string> files;  ///< configs, or run directories or checkpoints; predict: then images
+  std::vector<std::string> files;  ///< configs, or run directories or checkpoints; predict: then inputs
 
   int ranks = 0;     ///< of -n; 0: not given
   int restarts = 0;  ///< how often to resume after the loss of a process
@@ -63,9 +65,14 @@ struct Arguments {
   std::int64_t walltime = 0;  ///< seconds within which the run has to end; 0: not given
   ProgressMode progress = ProgressMode::automatic;
   bool quiet = false, verbose = false;
-  std::string split = "test";
-  int steps = 50;  ///< of time
+  std::string split;               ///< of eval; empty: the test samples, else those of validation
+  std::vector<std::string> given;  ///< of eval: files of other samples
+  int steps = 50;                  ///< of time
   PredictionFormat prediction_format = PredictionFormat::best;
+  ExportFormat export_format = ExportFormat::onnx;
+  int top = 0;        ///< of predict: the likeliest classes alone; 0: not given
+  std::string id;     ///< of predict: the column of a table that holds ids
+  std::string array;  ///< of predict: the array of an archive
   std::string prompt;
   std::int64_t tokens = 500;  ///< of generate, as prompt and temperature
   double temperature = 0.8;
@@ -84,6 +91,9 @@ Arguments parse_arguments(const std::vector<std::string>& words);
 /// The mesh of `ranks` ranks. Error(ranks) if they do not form the one that was asked for, or if there are
 /// several ranks without a mode.
 MeshShape mesh_of(const Arguments& arguments, int ranks);
+
+/// "predict"
+std::string name_of(Verb verb);
 
 /// "native", as --engine takes it.
 const char* name_of(Engine engine);

@@ -124,10 +124,10 @@ class JsonProgress final : public Observer {
   }
   void on_end(const RunResult& result) override {
     show_as_it_is(fmt::format(
-        R"({{"event":"end","run":{},"steps":{},"best_epoch":{},"time":{:.3f},"comm_share":{:.4f},"data_share":{:.4f},"memory":{}}})"
+        R"({{"event":"end","run":{},"steps":{},"best_epoch":{},"time":{:.3f},"comm_share":{:.4f},"data_share":{:.4f},"memory":{},"reason":{}}})"
         "\n",
         json_text(run_), result.steps, result.best_epoch, result.time, result.comm_share, result.data_share,
-        result.memory));
+        result.memory, json_text(result.reason)));
   }
 
  private:
@@ -198,6 +198,12 @@ std::string bar_line(const RunFacts& facts, const StepReport& report, const Scor
 }
 
 std::string result_line(const RunFacts& facts, const RunResult& result) {
+  if (!result.reason.empty()) {
+    RunResult rest = result;
+    rest.reason.clear();
+    return fmt::format("ended early, after step {} of {}: {}\n{}", grouped(result.steps),
+                       grouped(facts.total_steps), result.reason, result_line(facts, rest));
+  }
   std::string total = fmt::format("total {}, {:.0f}% of it communication", seconds_text(result.time),
                                   100 * result.comm_share);
   constexpr double kNegligible = 0.05;

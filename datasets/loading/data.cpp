@@ -105,10 +105,9 @@ void normalise(const Config& config, Data& data) {
   for (std::unique_ptr<Dataset>* split : {&data.train, &data.validation, &data.test}) {
     if (!*split) continue;
     auto normalised = std::make_unique<Normalised>(std::move(*split));
-    if (by_samples)
-      data.normalised.push_back(normalised.get());
-    else
-      normalised->use(given_statistics(config.at("normalize"), normalised->sample()));
+    data.normalised.push_back(normalised.get());
+    if (!by_samples)
+      normalised->use(data.statistics = given_statistics(config.at("normalize"), normalised->sample()));
     if (split == &data.train) data.augmentation.reads_from(*normalised);
     *split = std::move(normalised);
   }
@@ -125,7 +124,8 @@ class Storage {
   explicit Storage(const Data& data) : data_(data) {
     for (const Dataset* source : data.sources) bytes_ += rounded(source->stored_bytes());
     statistics_ = bytes_;
-    if (!data.normalised.empty()) channels_ = channel_count(data.train->sample());
+    if (!data.normalised.empty() && data.statistics.mean.empty())
+      channels_ = channel_count(data.train->sample());
     bytes_ += rounded(2 * channels_ * static_cast<std::int64_t>(sizeof(float)));
   }
 
@@ -146,13 +146,12 @@ class Storage {
     std::ranges::copy(statistics.deviation, shared + channels_);
   }
 
-  void attach(std::span<std::byte> memory) const {
+  /// Returns the statistics of the training samples, if they were not known.
+  ChannelStatistics attach(std::span<std::byte> memory) const {
     attach_sources(memory);
-    if (channels_ == 0) return;
+    if (channels_ == 0) return {};
     const float* const shared = statistics_in(memory);
-    const ChannelStatistics statistics{{shared, shared + channels_},
-                                       {shared + channels_, shared + 2 * channels_}};
-    for (Normalised* split : data_.normalised) split->use(statistics);
+    return {{shared, shared + channels_}, {shared + channels_, shared + 2 * channels_}};
   }
 
  private:
@@ -234,6 +233,7 @@ Data open_data(const Config& config, std::uint64_t seed) {
   DataSource source = open_source(config, context, data.notice);
   data.name = source.name;
   data.fingerprint = std::move(source.fingerprint);
+  data.form = std::move(source.form);
   data.train = std::move(source.train);
   data.test = std::move(source.test);
   data.sources.push_back(data.train.get());
@@ -258,6 +258,7 @@ Data open_data(const Config& config, std::uint64_t seed) {
 
 void load_samples(Data& data, Communicator& host) {
   const Storage storage(data);
+  if (storage.bytes() == 0) return;  // nothing is read: the data is absent
   data.memory = host.shared(storage.bytes());
   const bool is_shared = data.memory != nullptr;
   std::exception_ptr problem;
@@ -276,7 +277,10 @@ void load_samples(Data& data, Communicator& host) {
   if (problem) std::rethrow_exception(problem);
   if (is_shared && failures > 0)
     throw Error(ExitCode::data, "another rank of this host could not read the data");
-  storage.attach(data.memory->bytes());
+  const ChannelStatistics statistics = storage.attach(data.memory->bytes());
+  if (statistics.mean.empty()) return;
+  for (Normalised* split : data.normalised) split->use(statistics);
+  data.statistics = statistics;
 }
 
 }  // namespace trainer

@@ -24,11 +24,14 @@ struct Data {
   Augmentation augmentation;                         ///< of training samples
   Mixup mixup;                                       ///< of training samples and targets, after augmentation
   std::vector<std::string> fingerprint;              ///< of DataSource
+  InputForm form;                                    ///< of DataSource
+  /// By which samples are normalised: given, or known after load_samples(); empty: they are not.
+  ChannelStatistics statistics;
 
   // For load_samples():
   std::vector<Dataset*> sources;         ///< the datasets that readers opened
   std::unique_ptr<SharedMemory> memory;  ///< of their samples
-  std::vector<Normalised*> normalised;   ///< splits that require statistics of training samples; train first
+  std::vector<Normalised*> normalised;   ///< splits that are; train first
 };
 
 /// The keys of the `data:` section.

@@ -234,8 +234,10 @@ std::size_t word_end(std::string_view text, std::size_t at) {
 class BytePairTokenizer final : public Tokenizer {
  public:
   BytePairTokenizer(std::string_view merges, const std::string& path)
-      : merges_(merges, path), texts_(merges_.texts()) {}
+      : definition_(merges), merges_(merges, path), texts_(merges_.texts()) {}
 
+  std::string kind() const override { return "bpe"; }
+  std::string definition() const override { return definition_; }
   int vocabulary() const override { return static_cast<int>(texts_.size()); }
   std::vector<Token> encode(std::string_view text) const override {
     // Words repeat; long ones, which seldom do, are not cached.
@@ -264,6 +266,7 @@ class BytePairTokenizer final : public Tokenizer {
   std::string_view bytes_of(Token token) const override { return texts_.at(token); }
 
  private:
+  std::string definition_;  ///< the file of merges
   Merges merges_;
   std::vector<std::string> texts_;
 };

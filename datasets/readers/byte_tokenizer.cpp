@@ -14,6 +14,8 @@ class ByteTokenizer final : public Tokenizer {
     for (int byte = 0; byte < kBytes; ++byte) bytes_ += static_cast<char>(byte);
   }
 
+  std::string kind() const override { return "bytes"; }
+  std::string definition() const override { return ""; }
   int vocabulary() const override { return kBytes; }
   std::vector<Token> encode(std::string_view text) const override {
     std::vector<Token> tokens;

@@ -43,6 +43,12 @@ class CharacterTokenizer final : public Tokenizer {
     }
   }
 
+  std::string kind() const override { return "characters"; }
+  std::string definition() const override {
+    std::string all;
+    for (const std::string& text : texts_) all += text;
+    return all;
+  }
   int vocabulary() const override { return static_cast<int>(texts_.size()); }
   std::vector<Token> encode(std::string_view text) const override {
     std::vector<Token> tokens;

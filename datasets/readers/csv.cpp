@@ -7,6 +7,7 @@
 #include <set>
 
 #include "datasets/readers/csv_table.h"
+#include "datasets/readers/csv_text.h"
 #include "datasets/readers/known_files.h"
 #include "datasets/readers/values.h"
 #include "engine/config/registry.h"
@@ -91,6 +92,10 @@ class Csv final : public Reader {
       for (const std::string& name : classes_of(train))
         classes_.emplace(name, static_cast<std::int32_t>(classes_.size()));
     const std::int64_t columns = train.columns;
+    source.form = {.has_pixels = false,
+                   .columns = train.description,
+                   .separator = form_.separator,
+                   .header = form_.header};
     if (!test_.empty()) {
       CsvTable test = read(test_, source);
       if (test.columns != columns)
@@ -102,7 +107,32 @@ class Csv final : public Reader {
     return source;
   }
 
+  std::unique_ptr<Dataset> open_given(const GivenFiles& given) override {
+    given.require({"TABLE"});
+    DataSource source;
+    CsvTable table = read(given.files.front(), source);
+    check_columns(table, given.form.columns);
+    for (const std::string& name : given.trained.class_names)
+      classes_.emplace(name, static_cast<std::int32_t>(classes_.size()));
+    return split(std::move(table));
+  }
+
  private:
+  /// Error(data) if an input column has another name than in training.
+  static void check_columns(const CsvTable& table, const std::vector<TableColumn>& trained) {
+    const auto inputs = [](const std::vector<TableColumn>& columns) {
+      std::vector<std::string> names;
+      for (const TableColumn& column : columns)
+        if (column.use == TableColumn::Use::input) names.push_back(column.name);
+      return names;
+    };
+    const std::vector<std::string> here = inputs(table.description), there = inputs(trained);
+    for (std::size_t i = 0; i < std::min(here.size(), there.size()); ++i)
+      if (here[i] != there[i] && !here[i].empty() && !there[i].empty())
+        table.fail(0, "columns differ from those of training",
+                   fmt::format("input {} is {} here, {} in training", i + 1, in_quotes(here[i]),
+                               in_quotes(there[i])));
+  }
   static char separator_of(const std::string& name) {
     return name == "semicolon" ? ';' : name == "tab" ? '\t' : ',';
   }

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <cmath>
-#include <limits>
 #include <optional>
 #include <unordered_map>
 
 #include "datasets/readers/byte_reader.h"
+#include "datasets/readers/csv_text.h"
 #include "engine/config/source.h"
 #include "engine/core/error.h"
 
@@ -18,93 +17,11 @@ namespace trainer {
 namespace {
 
 constexpr std::int64_t kLargest = std::int64_t{1} << 31;  // bytes; more is not kept in memory
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
-[[noreturn]] void fail_at(const std::string& path, std::int64_t line, const std::string& what,
-                          const std::string& note) {
-  throw Error(ExitCode::data,
-              {Diagnostic{.what = what, .place = fmt::format("{}:{}", path, line), .notes = {note}}});
-}
-
-std::string_view without_spaces(std::string_view text) {
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-  return text;
-}
-
-/// Reads a text line by line, field by field. Quotes may hold separators, line ends and doubled quotes.
-class CsvText {
- public:
-  CsvText(const std::string& path, std::string_view text, char separator)
-      : path_(path), text_(text), separator_(separator) {}
-
-  bool at_end() const { return at_ == text_.size(); }
-  std::int64_t line() const { return line_; }
-
-  /// The fields of the next line, whose number is line(). Valid until the next call.
-  const std::vector<std::string>& next() {
-    line_ = next_line_;
-    std::size_t count = 0;
-    for (bool more = true; more; ++count) {
-      if (count == fields_.size()) fields_.emplace_back();
-      fields_[count].clear();
-      more = text_.substr(at_).starts_with('"') ? quoted(fields_[count]) : plain(fields_[count]);
-    }
-    fields_.resize(count);
-    return fields_;
-  }
-
- private:
-  /// Moves behind the end of a field; true if another field follows in this line.
-  bool end_of_field() {
-    if (at_end()) return false;
-    const char c = text_[at_++];
-    if (c == separator_) return true;
-    if (c == '\r' && !at_end() && text_[at_] == '\n') ++at_;
-    ++next_line_;
-    return false;
-  }
-  bool plain(std::string& field) {
-    const std::size_t begin = at_;
-    while (!at_end() && text_[at_] != separator_ && text_[at_] != '\n' && text_[at_] != '\r') {
-      if (text_[at_] == '"')
-        fail_at(path_, line_, "a quote inside a field",
-                "a field that holds a quote must be in quotes, with the inner quote doubled");
-      if (text_[at_] == '\0') fail_at(path_, line_, "not a text file", "it holds a byte 0");
-      ++at_;
-    }
-    field = text_.substr(begin, at_ - begin);
-    return end_of_field();
-  }
-  bool quoted(std::string& field) {
-    for (++at_;; ++at_) {
-      if (at_end()) fail_at(path_, line_, "a quote is not closed", "the file ends inside a quoted field");
-      if (text_[at_] == '\n') ++next_line_;
-      if (text_[at_] != '"') {
-        field += text_[at_];
-        continue;
-      }
-      if (!text_.substr(at_ + 1).starts_with('"')) break;
-      field += text_[++at_];
-    }
-    ++at_;
-    if (!at_end() && text_[at_] != separator_ && text_[at_] != '\n' && text_[at_] != '\r')
-      fail_at(path_, line_, "text after a closing quote", "a quoted field ends with its quote");
-    return end_of_field();
-  }
-
-  const std::string& path_;
-  std::string_view text_;
-  char separator_;
-  std::size_t at_ = 0;
-  std::int64_t line_ = 0, next_line_ = 1;
-  std::vector<std::string> fields_;
-};
 
 /// The columns of a table and what each is used for.
 class Columns {
  public:
-  enum class Use { input, target, nothing };
+  using Use = TableColumn::Use;
 
   /// `names` may be of another length: then it is a title, and columns have numbers only.
   Columns(const std::string& path, std::int64_t header_line, std::vector<std::string> names,
@@ -114,7 +31,7 @@ class Columns {
         names_(std::move(names)),
         uses_(count, Use::input) {
     if (names_.size() != count) names_.clear();
-    for (const std::string& column : form.ignore) uses_[find(column)] = Use::nothing;
+    for (const std::string& column : form.ignore) uses_[find(column)] = Use::ignored;
     require_distinct_names();
     for (const std::string& column : form.targets) {
       targets_.push_back(find(column));
@@ -127,6 +44,13 @@ class Columns {
   bool is_input(std::size_t column) const { return uses_[column] == Use::input; }
   /// From 0, in the order of CsvForm::targets.
   const std::vector<std::size_t>& targets() const { return targets_; }
+  /// All of them, in the order of the file.
+  std::vector<TableColumn> description() const {
+    std::vector<TableColumn> columns(count());
+    for (std::size_t column = 0; column < count(); ++column)
+      columns[column] = {names_.empty() ? "" : names_[column], uses_[column]};
+    return columns;
+  }
 
  private:
   /// The column that a name, or a number from 1, means.
@@ -157,7 +81,7 @@ class Columns {
     for (std::size_t column = 0; column < names_.size(); ++column) {
       double number = 0;
       const bool is_named = !names_[column].empty() && !parse_number(names_[column], number);
-      if (!is_named || uses_[column] == Use::nothing) continue;
+      if (!is_named || uses_[column] == Use::ignored) continue;
       const auto [entry, is_new] = first.emplace(names_[column], column);
       if (!is_new) fail_same_name(entry->second, column);
     }
@@ -198,14 +122,6 @@ std::string read_whole(const std::string& path, std::string& fingerprint) {
 
 }  // namespace
 
-bool parse_number(std::string_view text, double& number) {
-  text = without_spaces(text);
-  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return problem == std::errc{} && end == text.data() + text.size() &&
-         std::fabs(number) <= double{std::numeric_limits<float>::max()};
-}
-
 void CsvTable::fail(std::int64_t row, const std::string& what, const std::string& expected) const {
   fail_at(path, lines.at(row), what, expected);
 }
@@ -227,6 +143,7 @@ CsvTable read_csv(const std::string& path, const CsvForm& form) {
       columns.emplace(path, header_line, names, fields.size(), form);
       for (const std::size_t column : columns->targets()) table.target_columns.push_back(column + 1);
       table.columns = columns->inputs();
+      table.description = columns->description();
       if (table.columns == 0)
         fail_at(path, csv.line(), "no input column is left", "all columns are targets or ignored");
     }

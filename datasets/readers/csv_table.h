@@ -2,8 +2,9 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "datasets/input_form.h"
 
 namespace trainer {
 
@@ -22,6 +23,7 @@ struct CsvForm {
 struct CsvTable {
   std::string path, fingerprint;
   std::int64_t columns = 0;                 ///< inputs: all but targets and ignored columns
+  std::vector<TableColumn> description;     ///< of all columns, in the order of the file
   std::vector<std::size_t> target_columns;  ///< numbers from 1, in the order of CsvForm::targets
   std::vector<float> values;                ///< (rows, columns)
   std::vector<std::string> targets;         ///< (rows, target columns), as they are written
@@ -33,8 +35,5 @@ struct CsvTable {
 };
 
 CsvTable read_csv(const std::string& path, const CsvForm& form);
-
-/// Parses all of a text as a finite number in the range of float; false if it is none.
-bool parse_number(std::string_view text, double& number);
 
 }  // namespace trainer

@@ -34,6 +34,7 @@ class Idx final : public Reader {
     constexpr int kFromLabels = 0;
     return open_idx_set("idx", existing(train_), existing(test_), kFromLabels);
   }
+  std::unique_ptr<Dataset> open_given(const GivenFiles& given) override { return open_given_idx(given); }
 
  private:
   /// The paths of existing files, plain or .gz; paths of absent files stay as they are.

@@ -86,4 +86,12 @@ DataSource open_idx_set(const std::string& name, const IdxPaths& train_paths, co
   return source;
 }
 
+std::unique_ptr<Dataset> open_given_idx(const GivenFiles& given) {
+  given.require({"IMAGES", "LABELS"});
+  auto split = std::make_unique<IdxSplit>(IdxPaths{given.files[0], given.files[1]});
+  split->check_labels(given.trained.classes);
+  const Shape sample = split->sample();
+  return std::make_unique<Pixels>(sample, given.trained.classes, std::move(split));
+}
+
 }  // namespace trainer

@@ -15,4 +15,7 @@ struct IdxPaths {
 /// training label + 1.
 DataSource open_idx_set(const std::string& name, const IdxPaths& train, const IdxPaths& test, int classes);
 
+/// Opens other images and labels than those of the set, of as many classes.
+std::unique_ptr<Dataset> open_given_idx(const GivenFiles& given);
+
 }  // namespace trainer

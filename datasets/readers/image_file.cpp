@@ -28,19 +28,28 @@ std::string ImageDecoder::refusal(std::int64_t height, std::int64_t width, std::
 
 void ImageDecoder::decode(const std::string& path, int channels, std::int64_t enough, Image& image) {
   const InputFile file(path, ExitCode::data);
+  if (file.size() > kLargestFile)
+    throw Error(ExitCode::data, {Diagnostic{.what = "image file is too large",
+                                            .place = path,
+                                            .notes = {fmt::format("{} bytes", file.size())}}});
+  file_.resize(file.size());
+  file.read(0, std::as_writable_bytes(std::span(file_)));
+  decode(file_, path, channels, enough, image);
+}
+
+void ImageDecoder::decode(std::span<const std::uint8_t> file, const std::string& path, int channels,
+                          std::int64_t enough, Image& image) {
   const auto fail = [&](const std::string& what, const std::string& note) {
     throw Error(ExitCode::data, {Diagnostic{.what = what, .place = path, .notes = {note}}});
   };
-  if (file.size() == 0) fail("image file is empty", "0 bytes");
+  if (file.empty()) fail("image file is empty", "0 bytes");
   if (file.size() > kLargestFile) fail("image file is too large", fmt::format("{} bytes", file.size()));
-  file_.resize(file.size());
-  file.read(0, std::as_writable_bytes(std::span(file_)));
   image.channels = channels;
   std::string problem;
-  if (is_png(file_))
-    problem = decode_png(file_, image);
-  else if (is_jpeg(file_))
-    problem = decode_jpeg(file_, enough, row_, image);
+  if (is_png(file))
+    problem = decode_png(file, image);
+  else if (is_jpeg(file))
+    problem = decode_jpeg(file, enough, row_, image);
   else
     fail("neither PNG nor JPEG", "its first bytes are of no format that is read");
   if (!problem.empty()) fail("image file is damaged or cannot be read", problem);

@@ -22,6 +22,9 @@ class ImageDecoder {
   /// orientation is ignored. Error(data) if the file is damaged, of another format, or has more than
   /// kMaxPixels.
   void decode(const std::string& path, int channels, std::int64_t enough, Image& image);
+  /// The same for the bytes of a file; `path` names it in messages.
+  void decode(std::span<const std::uint8_t> file, const std::string& path, int channels, std::int64_t enough,
+              Image& image);
 
   static constexpr std::int64_t kMaxPixels = std::int64_t{1} << 26;
   /// Why an image of this size is not decoded from a file of `bytes`, each of which holds at most `densest`

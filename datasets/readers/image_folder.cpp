@@ -52,7 +52,9 @@ class ImageList {
     return folder_ + '/' + classes_[class_of_.at(at)] + '/' + names_.substr(begin, ends_.at(at) - begin);
   }
   std::string fingerprint() const {
-    return fmt::format("{} classes, {} images, names {:016x}", classes_.size(), size(), hash_text(names_));
+    std::string all = names_;
+    for (const std::string& name : classes_) all += '/' + name;
+    return fmt::format("{} classes, {} images, names {:016x}", classes_.size(), size(), hash_text(all));
   }
 
  private:
@@ -148,7 +150,7 @@ class ImageFolderReader final : public Reader {
     return !fs::is_directory(train_);
   }
   DataSource open() override {
-    DataSource source{.name = "image_folder"};
+    DataSource source{.name = "image_folder", .form = {.crop = crop_}};
     ImageList train(train_, {});
     const std::vector<std::string> names = train.classes();
     source.fingerprint.push_back(train.fingerprint());
@@ -159,6 +161,11 @@ class ImageFolderReader final : public Reader {
     }
     source.train = std::make_unique<ImageFolder>(std::move(train), names, extents_, crop_);
     return source;
+  }
+  std::unique_ptr<Dataset> open_given(const GivenFiles& given) override {
+    given.require({"FOLDER"});
+    return std::make_unique<ImageFolder>(ImageList(given.files.front(), given.trained.class_names),
+                                         given.trained.class_names, extents_, crop_);
   }
 
  private:

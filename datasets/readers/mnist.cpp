@@ -24,6 +24,7 @@ class Mnist final : public KnownSet {
     constexpr int kClasses = 10;
     return open_idx_set(name_, train, test, kClasses);
   }
+  std::unique_ptr<Dataset> open_given(const GivenFiles& given) override { return open_given_idx(given); }
 
  private:
   std::string name_;

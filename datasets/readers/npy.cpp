@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "datasets/readers/byte_reader.h"
+#include "datasets/readers/channels.h"
 #include "datasets/readers/known_files.h"
 #include "datasets/readers/npy_array.h"
 #include "datasets/readers/values.h"
@@ -33,18 +34,6 @@ Shape sample_of(const NpyArray& array, Channels channels) {
 Shape shape_of_position_labels(const DatasetInfo& info) {
   const Shape& sample = info.sample;
   return Shape(sample.extents().first(sample.rank() - 1)).with_front(info.size);
-}
-
-/// Transposes samples in place from (C, H, W) to `sample`, (H, W, C).
-void channels_to_the_end(const Shape& sample, std::span<float> all) {
-  const std::int64_t channels = sample[2], area = sample[0] * sample[1];
-  if (channels == 1) return;
-  std::vector<float> one(sample.size());
-  for (std::size_t first = 0; first < all.size(); first += one.size()) {
-    std::copy_n(all.data() + first, one.size(), one.data());
-    for (std::int64_t c = 0; c < channels; ++c)
-      for (std::int64_t i = 0; i < area; ++i) all[first + i * channels + c] = one[c * area + i];
-  }
 }
 
 /// The arrays of a split, read whole.
@@ -147,7 +136,9 @@ class NpyReader final : public Reader {
   }
 
   DataSource open() override {
-    DataSource source{.name = name_};
+    DataSource source{.name = name_,
+                      .form = {.channels_first = channels_ == Channels::first,
+                               .array = name_ == "npz" ? train_.inputs : ""}};
     source.train = split(train_, source);
     if (test_.inputs.empty()) return source;
     source.test = split(test_, source);
@@ -160,6 +151,28 @@ class NpyReader final : public Reader {
                                             source.test->sample().text(), source.test->target().text(),
                                             source.train->sample().text(), source.train->target().text())}}});
     return source;
+  }
+
+  std::unique_ptr<Dataset> open_given(const GivenFiles& given) override {
+    classes_ = given.trained.classes;
+    DataSource source;
+    if (name_ == "npz") {
+      given.require({"ARCHIVE"});
+      archive_path_ = given.files.front();
+      const ZipFile archive(archive_path_);
+      const bool has_test =
+          !test_.inputs.empty() && std::ranges::any_of(archive.entries(), [&](const ZipFile::Entry& entry) {
+            return entry.name == test_.inputs + ".npy";
+          });
+      return split(has_test ? test_ : train_, source);
+    }
+    const bool has_lengths = !train_.lengths.empty();
+    if (has_lengths)
+      given.require({"INPUTS", "TARGETS", "LENGTHS"});
+    else
+      given.require({"INPUTS", "TARGETS"});
+    directory_.clear();
+    return split({given.files[0], given.files[1], has_lengths ? given.files[2] : ""}, source);
   }
 
  private:

@@ -256,6 +256,25 @@ void NpyArray::read_row(const InputFile& file, std::int64_t row, std::span<float
   }
 }
 
+std::string NpyArray::read_next(std::span<float> elements, float divisor) {
+  const std::size_t begin = next_;
+  next_ += elements.size();
+  std::array<std::uint8_t, kPiece> buffer;
+  const std::size_t most = buffer.size() / width_;
+  std::string problem;
+  for (std::size_t first = 0; first < elements.size(); first += most) {
+    const std::size_t some = std::min(most, elements.size() - first);
+    const std::span<std::uint8_t> bytes = std::span(buffer).first(some * width_);
+    bytes_->read(bytes);
+    convert(begin + first, bytes, [&](std::size_t index, double value) {
+      const bool is_float = std::fabs(value) <= double{std::numeric_limits<float>::max()};
+      if (!is_float && problem.empty()) problem = fmt::format("element {} is {}", index, value);
+      elements[index - begin] = is_float ? static_cast<float>(value) / divisor : 0;
+    });
+  }
+  return problem;
+}
+
 void NpyArray::read_labels(std::span<std::int32_t> labels, std::int32_t most) {
   for_each(labels.size(), [&](std::size_t index, double value) {
     if (!(value >= 0 && value <= most))

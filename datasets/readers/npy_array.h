@@ -29,6 +29,11 @@ class NpyArray {
   /// Reads the elements of one row (first axis) from a file for which lies_in() is true. Several threads may
   /// call it at the same time.
   void read_row(const InputFile& file, std::int64_t row, std::span<float> elements, float divisor = 1) const;
+  /// Reads the next elements. Returns what is wrong if one is not finite, else an empty text; more can be
+  /// read then. Call finish() after the last ones.
+  std::string read_next(std::span<float> elements, float divisor = 1);
+  /// Error(data) if the stream does not end here or its checksum is wrong.
+  void finish() { bytes_->finish(); }
   /// Reads all elements as labels; call once. Error(data) if one is outside [0, most].
   void read_labels(std::span<std::int32_t> labels, std::int32_t most);
   /// Reads all elements as lengths; call once. Error(data) if one is outside [1, most].
@@ -53,6 +58,7 @@ class NpyArray {
   std::size_t width_ = 4;  ///< bytes of an element
   bool big_endian_ = false;
   std::int64_t begin_ = 0;  ///< offset of the elements, behind the header
+  std::size_t next_ = 0;    ///< index of the next element
 };
 
 }  // namespace trainer

@@ -5,10 +5,22 @@
 
 namespace trainer {
 
-void ImageScaler::read(const std::string& path, float* out) {
+std::int64_t ImageScaler::enough() const {
   const auto longer = static_cast<double>(std::max(extents_.height, extents_.width));
-  decoder_.decode(path, static_cast<int>(extents_.channels),
-                  static_cast<std::int64_t>(std::ceil(longer / crop_)), image_);
+  return static_cast<std::int64_t>(std::ceil(longer / crop_));
+}
+
+void ImageScaler::read(const std::string& path, float* out) {
+  decoder_.decode(path, static_cast<int>(extents_.channels), enough(), image_);
+  scale(out);
+}
+
+void ImageScaler::read(std::span<const std::uint8_t> file, const std::string& path, float* out) {
+  decoder_.decode(file, path, static_cast<int>(extents_.channels), enough(), image_);
+  scale(out);
+}
+
+void ImageScaler::scale(float* out) {
   const ImageExtents in{image_.height, image_.width, extents_.channels};
   const std::size_t scratch = resample_scratch(in, extents_.width);
   if (scratch_.size() < scratch) scratch_.resize(scratch);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,8 +19,12 @@ class ImageScaler {
 
   /// Writes (height, width, channels), pixels in [0, 1]. Error(data) as ImageDecoder::decode().
   void read(const std::string& path, float* out);
+  /// The same for the bytes of a file; `path` names it in messages.
+  void read(std::span<const std::uint8_t> file, const std::string& path, float* out);
 
  private:
+  std::int64_t enough() const;
+  void scale(float* out);
   Window centre(const ImageExtents& in) const;
 
   ImageExtents extents_;

@@ -142,11 +142,27 @@ class TextReader final : public Reader {
   }
 
   DataSource open() override {
-    const std::string path = direct_.empty() ? files_.require(file_) : direct_;
+    DataSource data{.name = "text", .form = {.has_pixels = false}};
+    data.train = open_text(direct_.empty() ? files_.require(file_) : direct_, nullptr, data);
+    return data;
+  }
+
+  std::unique_ptr<Dataset> open_given(const GivenFiles& given) override {
+    given.require({"TEXT"});
+    const Tokenizer& trained = *given.trained.tokenizer;
+    DataSource ignored;
+    return open_text(given.files.front(),
+                     make_tokenizer(trained.kind(), trained.definition(), "the tokenizer of training"),
+                     ignored);
+  }
+
+ private:
+  /// `tokenizer`: null for that of the text itself. Adds its files to the fingerprint.
+  std::unique_ptr<Dataset> open_text(const std::string& path, std::unique_ptr<Tokenizer> tokenizer,
+                                     DataSource& data) const {
     auto file = std::make_unique<ByteReader>(path);
-    DataSource data{.name = "text", .fingerprint = {file->fingerprint()}};
+    data.fingerprint.push_back(file->fingerprint());
     TokenSource source;
-    std::unique_ptr<Tokenizer> tokenizer;
     std::int64_t count = file->size();
     std::vector<TokenRange> lines;
     if (tokens_ == "bytes" && !by_lines_) {
@@ -155,7 +171,7 @@ class TextReader final : public Reader {
       tokenizer = byte_tokenizer();
     } else {
       const std::string text = content_of(*file);
-      tokenizer = tokenizer_for(text, path, data);
+      if (!tokenizer) tokenizer = tokenizer_for(text, path, data);
       source.tokens = tokenizer->encode(text);
       count = std::ssize(source.tokens);
       if (by_lines_) lines = lines_of(text, source.tokens, length_);
@@ -172,11 +188,8 @@ class TextReader final : public Reader {
                       .place = path,
                       .notes = {fmt::format("it has {} {}; `sequence: {}` requires {}", count,
                                             tokens_ == "bpe" ? "tokens" : tokens_, length_, length_ + 1)}}});
-    data.train = std::make_unique<Text>(cut, std::move(tokenizer), std::move(source), std::move(lines));
-    return data;
+    return std::make_unique<Text>(cut, std::move(tokenizer), std::move(source), std::move(lines));
   }
-
- private:
   /// Adds the file of merges to the fingerprint.
   std::unique_ptr<Tokenizer> tokenizer_for(std::string_view text, const std::string& text_path,
                                            DataSource& data) const {

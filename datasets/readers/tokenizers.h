@@ -19,4 +19,8 @@ std::unique_ptr<Tokenizer> character_tokenizer(std::string_view text, const std:
 /// each line adds one. Any text has tokens. Error(data) with `merges_path` and the line if the file is bad.
 std::unique_ptr<Tokenizer> byte_pair_tokenizer(std::string_view merges, const std::string& merges_path);
 
+/// The tokenizer of this Tokenizer::kind() and definition(). Error(data) with `path` if there is none.
+std::unique_ptr<Tokenizer> make_tokenizer(const std::string& kind, std::string_view definition,
+                                          const std::string& path);
+
 }  // namespace trainer

@@ -7,6 +7,7 @@
 
 #include "engine/system/crc32.h"
 #include "engine/system/files.h"
+#include "models/checkpoints/data_json.h"
 
 namespace trainer {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxStateBytes = 24 << 20;  // lists of the largest size, one value a line
+constexpr std::uint64_t kMaxDataBytes = 256 << 20;  // a million long class names
 
 /// An error that names a checkpoint to use instead of the damaged one at `place`, if there is one.
 Error with_offer(Diagnostic diagnostic, const fs::path& place) {
@@ -39,8 +41,10 @@ CheckpointState read_state(const fs::path& path) {
 
 CheckpointState check_files(const fs::path& directory) {
   CheckpointState state = read_state(directory / kStateFile);
-  for (const char* name : {kModelFile, kOptimizerFile}) {
+  for (const char* name : {kModelFile, kOptimizerFile, kDataFile}) {
     const auto seal = state.files.find(name);
+    // Earlier programs kept no data.json.
+    if (name == kDataFile && seal == state.files.end()) continue;
     if (seal == state.files.end() || seal_of(directory / name) != seal->second)
       throw Error(ExitCode::weights,
                   fmt::format("{} is damaged: its checksum is wrong", (directory / name).string()));
@@ -85,6 +89,19 @@ CheckpointState verify_checkpoint(const fs::path& directory) {
   if (checkpoint_step(place.filename().string()).value_or(state.step) != state.step)
     throw damaged_state(place, fmt::format("it is of step {}", state.step));
   return state;
+}
+
+std::optional<DataDescription> read_data_description(const fs::path& directory) {
+  const fs::path path = named_checkpoint(directory) / kDataFile;
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return std::nullopt;
+  const std::string text = read_file(path, ExitCode::weights, kMaxDataBytes);
+  try {
+    return parse_data_description(text);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{} {}", path.string(), error.diagnostics().front().what),
+                error.diagnostics().front().help);
+  }
 }
 
 Error damaged_state(const fs::path& directory, const std::string& what) {

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "datasets/loading/data_description.h"
 #include "engine/core/error.h"
 #include "models/checkpoints/checkpoint_paths.h"
 #include "models/checkpoints/checkpoint_state.h"
@@ -22,6 +24,9 @@ struct Checkpoint {
 /// Reads the checkpoint in a directory. Error(weights) if a file is missing or damaged; the help names the
 /// checkpoint before it, if there is one.
 Checkpoint read_checkpoint(const std::filesystem::path& directory);
+/// The data that a checkpoint was trained on; nothing if it is of an earlier program, which kept no
+/// data.json. Error(weights) if the file is damaged. verify_checkpoint() has compared its checksum.
+std::optional<DataDescription> read_data_description(const std::filesystem::path& directory);
 /// The same checks, without reading the tensors.
 CheckpointState verify_checkpoint(const std::filesystem::path& directory);
 

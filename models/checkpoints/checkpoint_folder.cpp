@@ -48,11 +48,12 @@ std::optional<CheckpointState> state_if_whole(const fs::path& directory) {
 
 }  // namespace
 
-CheckpointFolder::CheckpointFolder(fs::path folder, std::int64_t keep)
+CheckpointFolder::CheckpointFolder(fs::path folder, std::int64_t keep, std::string data)
     : folder_(std::move(folder)),
       last_(link_target(folder_ / "last")),
       best_(link_target(folder_ / "best")),
-      keep_(keep) {}
+      keep_(keep),
+      data_(std::move(data)) {}
 
 void CheckpointFolder::resume(std::int64_t step, std::int64_t best_step) {
   std::error_code error;
@@ -122,10 +123,14 @@ void CheckpointFolder::abandon() {
   partial_.clear();
 }
 
-void CheckpointFolder::commit(const CheckpointState& state, bool best) {
+void CheckpointFolder::commit(CheckpointState state, bool best) {
   const std::string name = checkpoint_name(state.step);
   const fs::path path = folder_ / name;
   try {
+    if (!data_.empty()) {
+      write_file(partial_ / kDataFile, data_);
+      state.files[kDataFile] = seal_of(partial_ / kDataFile);
+    }
     write_file(partial_ / kStateFile, text_of(state));  // flushes the directory, too
     std::error_code error;
     // The step may have a checkpoint already: from before the run was set back, or without its evaluation.

@@ -14,8 +14,9 @@ namespace trainer {
 /// what existed is then unchanged.
 class CheckpointFolder {
  public:
-  /// `keep`: newest checkpoints that stay, besides the best one.
-  explicit CheckpointFolder(std::filesystem::path folder, std::int64_t keep = 2);
+  /// `keep`: newest checkpoints that stay, besides the best one. `data`: the text of each one's data.json;
+  /// empty: they have none.
+  explicit CheckpointFolder(std::filesystem::path folder, std::int64_t keep = 2, std::string data = "");
 
   /// Sets the links back to `step` and `best_step` (-1: none), and removes unfinished checkpoints of earlier
   /// processes. A copy that followed links has directories in their place: they become links again.
@@ -27,7 +28,7 @@ class CheckpointFolder {
   void abandon();
   /// Call when its files are on the disk: writes the state, renames the directory, points `last` (and `best`)
   /// at it and removes old checkpoints.
-  void commit(const CheckpointState& state, bool best);
+  void commit(CheckpointState state, bool best);
   /// The newest checkpoint; empty if there is none.
   const std::filesystem::path& last() const { return last_; }
 
@@ -39,6 +40,7 @@ class CheckpointFolder {
 
   std::filesystem::path folder_, last_, best_, partial_;
   std::int64_t keep_;
+  std::string data_;
 };
 
 }  // namespace trainer

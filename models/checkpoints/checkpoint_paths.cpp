@@ -83,7 +83,7 @@ fs::path named_checkpoint(const fs::path& path) {
 fs::path present_checkpoint(const fs::path& path) {
   const fs::path place = named_checkpoint(path);
   std::error_code ignored;
-  for (const char* name : {kModelFile, kOptimizerFile, kStateFile}) refuse_to_follow(place / name);
+  for (const char* name : {kModelFile, kOptimizerFile, kStateFile, kDataFile}) refuse_to_follow(place / name);
   if (place == path || fs::is_directory(place, ignored)) return place;
   std::string names;
   for (const std::int64_t step : checkpoint_steps(path.parent_path()))

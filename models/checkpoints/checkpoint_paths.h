@@ -11,6 +11,7 @@ namespace trainer {
 constexpr const char* kModelFile = "model.safetensors";
 constexpr const char* kOptimizerFile = "optimizer.safetensors";
 constexpr const char* kStateFile = "state.json";
+constexpr const char* kDataFile = "data.json";
 constexpr const char* kPartialSuffix = ".partial";
 
 /// "step-120"

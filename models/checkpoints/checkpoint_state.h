@@ -37,7 +37,8 @@ struct CheckpointState {
   std::optional<Scores> best, last;
   std::int64_t best_step = 0;
   int best_epoch = 0;
-  std::vector<double> schedule;  ///< Schedule::state()
+  std::vector<double> schedule;        ///< Schedule::state()
+  std::vector<double> early_stopping;  ///< EarlyStopping::state()
   std::map<std::string, FileSeal> files;
 };
 

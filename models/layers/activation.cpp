@@ -6,6 +6,7 @@
 #include "engine/math/elementwise.h"
 #include "models/layers/activation_setting.h"
 #include "models/layers/layer.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 
@@ -43,6 +44,7 @@ class ActivationLayer final : public Layer {
     const float* const read = derivative_from_input(activation_) ? x.data() : y.data();
     if (!dx.empty()) activate_backward(activation_, dy.size(), read, dy.data(), dx.data());
   }
+  Value trace(Value x, Tracer& tracer) const override { return activate(tracer.graph, activation_, x); }
 
  private:
   Activation activation_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/layers/conv.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -35,8 +36,32 @@ class AdaptiveAveragePool final : public Layer {
       for (std::int64_t c = 0; c < output_[2]; ++c) dx.data()[in + c] += share * dy.data()[out + c];
     });
   }
+  Value trace(Value x, Tracer& tracer) const override {
+    if (input_[0] % size_.h == 0 && input_[1] % size_.w == 0) {
+      const std::vector<std::int64_t> window{input_[0] / size_.h, input_[1] / size_.w};
+      return tracer.graph.add("AveragePool", {x}, batch_extents(output_),
+                              {{"kernel_shape", window}, {"strides", window}});
+    }
+    // Windows of several extents: means of rows, then of columns, as products with matrices.
+    Graph& graph = tracer.graph;
+    const Value rows = graph.constant("rows", {size_.h, input_[0]}, shares(size_.h, input_[0], false));
+    const Value columns = graph.constant("columns", {input_[1], size_.w}, shares(size_.w, input_[1], true));
+    return matrix_product(graph, matrix_product(graph, rows, x), columns);
+  }
 
  private:
+  /// The matrix (outputs, inputs) of the means along one extent, or its transpose.
+  static std::vector<float> shares(std::int64_t outputs, std::int64_t inputs, bool transposed) {
+    std::vector<float> matrix(static_cast<std::size_t>(outputs * inputs));
+    for (std::int64_t o = 0; o < outputs; ++o) {
+      const Window window(o, outputs, inputs);
+      for (std::int64_t i = window.first; i < window.last; ++i)
+        matrix[static_cast<std::size_t>(transposed ? i * outputs + o : o * inputs + i)] =
+            1 / static_cast<float>(window.count());
+    }
+    return matrix;
+  }
+
   /// The positions of which output `index` of `outputs` is the mean; windows may share one.
   struct Window {
     std::int64_t first, last;

@@ -9,6 +9,7 @@
 #include "engine/math/elementwise.h"
 #include "models/layers/layer.h"
 #include "models/layers/linear.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -37,6 +38,18 @@ class Rotation {
         x[i] = first * cosines[i] - second * sine;
         x[i + half_] = second * cosines[i] + first * sine;
       }
+  }
+
+  /// The same for x (N, heads, T, 2 half).
+  Value trace(Value x, std::int64_t length, Graph& graph) const {
+    const Value cosines = graph.constant("cosines", {length, half_}, cosines_),
+                sines = graph.constant("sines", {length, half_}, sines_);
+    const Value first = slice(graph, x, 3, 0, half_), second = slice(graph, x, 3, half_, 2 * half_);
+    const auto combine = [&](std::string_view operation, Value of_cosines, Value of_sines) {
+      const Value a = binary(graph, "Mul", of_cosines, cosines), b = binary(graph, "Mul", of_sines, sines);
+      return binary(graph, operation, a, b);
+    };
+    return concatenate(graph, {combine("Sub", first, second), combine("Add", second, first)}, 3);
   }
 
  private:
@@ -116,7 +129,41 @@ class Attention final : public Layer {
 
   std::int64_t flops() const override { return flops_; }
 
+  Value trace(Value x, Tracer& tracer) const override {
+    if (!geometry_.causal) tracer.require_no_padding();
+    Graph& graph = tracer.graph;
+    const std::int64_t heads = geometry_.heads, size = geometry_.head_size;
+    const Value qkv = in_projection_.trace(x, tracer);
+    // (N, T, C) -> (N, heads, T, head size)
+    const auto of_heads = [&](std::int64_t which) {
+      const Value part = slice(graph, qkv, 2, which * width_, (which + 1) * width_);
+      return transpose(graph, reshape(graph, part, {kBatch, length_, heads, size}), {0, 2, 1, 3});
+    };
+    Value query = of_heads(0), key = of_heads(1);
+    const Value value = of_heads(2);
+    if (rotary_) {
+      query = rotation_.trace(query, length_, graph);
+      key = rotation_.trace(key, length_, graph);
+    }
+    Value scores = matrix_product(graph, query, transpose(graph, key, {0, 1, 3, 2}));
+    scores = binary(graph, "Mul", scores, 1 / std::sqrt(static_cast<float>(size)));
+    if (geometry_.causal) scores = binary(graph, "Add", scores, later_positions(graph));
+    const Value context = matrix_product(graph, softmax_along(graph, scores, 3), value);
+    const Value joined = reshape(graph, transpose(graph, context, {0, 2, 1, 3}), {kBatch, length_, width_});
+    return out_projection_.trace(joined, tracer);
+  }
+
  private:
+  /// A number for each query and key that leaves nothing of the keys behind the query.
+  Value later_positions(Graph& graph) const {
+    constexpr float kNothing = -1e30f;
+    std::vector<float> mask(static_cast<std::size_t>(length_ * length_));
+    for (std::int64_t query = 0; query < length_; ++query)
+      for (std::int64_t key = query + 1; key < length_; ++key)
+        mask[static_cast<std::size_t>(query * length_ + key)] = kNothing;
+    return graph.constant("mask", {length_, length_}, std::move(mask));
+  }
+
   AttentionGeometry geometry_of(std::int64_t row, const Pass& pass) const {
     AttentionGeometry geometry = geometry_;
     geometry.filled = pass.length(row, length_);

@@ -3,9 +3,16 @@
 
 #include "engine/math/elementwise.h"
 #include "models/layers/pooling.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
+
+Value trace_average(Value x, const PoolingGeometry& geometry, bool include_padding, Tracer& tracer) {
+  Attributes attributes = pooling_attributes(geometry);
+  attributes["count_include_pad"] = static_cast<std::int64_t>(include_padding);
+  return tracer.graph.add("AveragePool", {x}, batch_extents(pooled_shape(geometry)), std::move(attributes));
+}
 
 /// The mean of each window.
 class AveragePool final : public Layer {
@@ -23,6 +30,9 @@ class AveragePool final : public Layer {
   }
   void backward(ConstTensor, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
     if (!dx.empty()) average_pool_backward(geometry_, pass.rows(), dy.data(), include_padding_, dx.data());
+  }
+  Value trace(Value x, Tracer& tracer) const override {
+    return trace_average(x, geometry_, include_padding_, tracer);
   }
 
  private:
@@ -58,6 +68,11 @@ class L2Pool final : public Layer {
     average_pool_backward(geometry_, pass.rows(), gradients, true, sums);
     multiply(x.size(), x.data(), sums, dx.data());
   }
+  Value trace(Value x, Tracer& tracer) const override {
+    Graph& graph = tracer.graph;
+    const Value means = trace_average(binary(graph, "Mul", x, x), geometry_, true, tracer);
+    return unary(graph, "Sqrt", binary(graph, "Mul", means, window()));
+  }
 
  private:
   float window() const { return static_cast<float>(geometry_.size_h * geometry_.size_w); }
@@ -89,6 +104,11 @@ class GlobalAveragePool final : public Layer {
   }
   void backward(ConstTensor, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
     if (!dx.empty()) average_pool_backward(geometry_, pass.rows(), dy.data(), false, dx.data());
+  }
+  Value trace(Value x, Tracer& tracer) const override {
+    const Extents one{kBatch, geometry_.channels, 1, 1};
+    const Value means = tracer.graph.add("GlobalAveragePool", {x}, one);
+    return reshape(tracer.graph, means, {kBatch, geometry_.channels});
   }
 
  private:

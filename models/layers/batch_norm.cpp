@@ -3,6 +3,7 @@
 
 #include "engine/math/normalization.h"
 #include "models/layers/layer.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -86,6 +87,15 @@ class BatchNorm final : public Layer {
     }
     batch_norm_backward(pass.rows() * positions_, channels_, x.data(), dy.data(), mean, of_dy, of_x, constant,
                         dx.data());
+  }
+  Value trace(Value x, Tracer& tracer) const override {
+    Graph& graph = tracer.graph;
+    const Value turned = channels_second(graph, x);
+    const Value y = graph.add("BatchNormalization",
+                              {turned, tracer.parameter(weight_), tracer.parameter(bias_),
+                               tracer.state(running_mean_), tracer.state(running_var_)},
+                              graph.extents(turned), {{"epsilon", static_cast<float>(epsilon_)}});
+    return channels_last(graph, y);
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include "engine/math/elementwise.h"
 #include "models/layers/sequence.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -62,6 +63,12 @@ class Concat final : public CompositeLayer {
       branch.layers.backward(x, pass.buffer(branch.y).as(shape), branch_dy, branch_dx, pass);
       if (!dx.empty() && !is_first) accumulate(dx.size(), branch_dx.data(), dx.data());
     }
+  }
+  Value trace(Value x, Tracer& tracer) const override {
+    std::vector<Value> parts;
+    for (const Branch& branch : branches_) parts.push_back(branch.layers.trace(x, tracer));
+    const std::int64_t last = tracer.graph.at(parts.front()).rank() - 1;
+    return concatenate(tracer.graph, parts, last == 3 ? 1 : last);
   }
 
   std::vector<Sequence*> sequences() override {

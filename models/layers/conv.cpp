@@ -6,6 +6,7 @@
 
 #include "engine/math/elementwise.h"
 #include "models/layers/activation_setting.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -125,7 +126,8 @@ Shape Conv::setup(const Shape& input, Plan& plan) {
   if (derivative_from_input(set.activation)) sum_ = plan.saved(output.size());
   plan.backward_reads(true, set.activation != Activation::none && !derivative_from_input(set.activation));
   flops_ = Plan::flops({output.size(), window});
-  return set.along_time ? Shape{output[0], set.filters} : output;
+  output_ = set.along_time ? Shape{output[0], set.filters} : output;
+  return output_;
 }
 
 void Conv::forward(ConstTensor x, Tensor y, Pass& pass) {
@@ -157,6 +159,27 @@ void Conv::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pa
   }
   if (!dx.empty())
     convolution_->backward_data(pass.rows(), dy.data(), pass.value(weight_).data(), dx.data(), scratch);
+}
+
+Value Conv::trace(Value x, Tracer& tracer) const {
+  const ConvSettings& set = settings_;
+  Graph& graph = tracer.graph;
+  std::vector<Value> inputs{channels_second(graph, x), tracer.parameter(weight_)};
+  if (set.bias) inputs.push_back(tracer.parameter(bias_));
+  using Integers = std::vector<std::int64_t>;
+  const auto along = [&](const ConvSettings::Extents& both) {
+    return set.along_time ? Integers{both.h} : Integers{both.h, both.w};
+  };
+  Integers pads = along(set.pad);
+  pads.insert(pads.end(), pads.begin(), pads.begin() + (set.along_time ? 1 : 2));
+  const Extents extents = set.along_time ? Extents{kBatch, set.filters, output_[0]} : batch_extents(output_);
+  const Value y = graph.add("Conv", std::move(inputs), extents,
+                            {{"kernel_shape", along(set.kernel)},
+                             {"strides", along(set.stride)},
+                             {"pads", std::move(pads)},
+                             {"dilations", along(set.dilation)},
+                             {"group", set.groups}});
+  return activate(graph, set.activation, channels_last(graph, y));
 }
 
 ConvSettings::Extents extents_of(const Config& config, std::string_view key) {

@@ -34,6 +34,7 @@ class Conv final : public Layer {
   void forward(ConstTensor x, Tensor y, Pass& pass) override;
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override;
   std::int64_t flops() const override { return flops_; }
+  Value trace(Value x, Tracer& tracer) const override;
 
   bool ends_in_relu() const { return settings_.activation == Activation::relu; }
   /// The next layer applies the derivative of ReLU from now on: dy is 0 where y is 0.
@@ -46,6 +47,7 @@ class Conv final : public Layer {
   std::unique_ptr<Convolution> convolution_;
   ParameterId weight_, bias_;
   Buffer<> scratch_, sum_;
+  Shape output_;
   std::int64_t flops_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include "engine/math/convolution.h"
 #include "engine/math/elementwise.h"
 #include "models/layers/conv.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -65,6 +66,7 @@ class ConvTranspose final : public Layer {
     convolution_ = make_convolution(geometry);
     scratch_ = plan.scratch(0, convolution_->scratch_size());
     plan.backward_reads(true, false);
+    output_ = output;
     positions_ = output[0] * output[1];
     flops_ = Plan::flops({sample.size(), kernel_.h, kernel_.w, filters_ / groups_});
     return output;
@@ -99,6 +101,18 @@ class ConvTranspose final : public Layer {
   }
 
   std::int64_t flops() const override { return flops_; }
+  Value trace(Value x, Tracer& tracer) const override {
+    std::vector<Value> inputs{x, tracer.parameter(weight_)};
+    if (has_bias_) inputs.push_back(tracer.parameter(bias_));
+    using Integers = std::vector<std::int64_t>;
+    return tracer.graph.add("ConvTranspose", std::move(inputs), batch_extents(output_),
+                            {{"kernel_shape", Integers{kernel_.h, kernel_.w}},
+                             {"strides", Integers{stride_.h, stride_.w}},
+                             {"pads", Integers{pad_.h, pad_.w, pad_.h, pad_.w}},
+                             {"output_padding", Integers{extra_.h, extra_.w}},
+                             {"dilations", Integers{dilation_.h, dilation_.w}},
+                             {"group", groups_}});
+  }
 
  private:
   Config config_;
@@ -106,6 +120,7 @@ class ConvTranspose final : public Layer {
   ConvSettings::Extents kernel_, stride_, pad_, extra_, dilation_;
   bool has_bias_;
   std::unique_ptr<Convolution> convolution_;
+  Shape output_;
   std::int64_t positions_ = 0, flops_ = 0;
   ParameterId weight_, bias_;
   Buffer<> scratch_;

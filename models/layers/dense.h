@@ -6,6 +6,7 @@
 #include "models/layers/fused_activation.h"
 #include "models/layers/layer.h"
 #include "models/layers/linear.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 
@@ -30,6 +31,9 @@ class Dense final : public Layer {
   void forward(ConstTensor x, Tensor y, Pass& pass) override;
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override;
   std::int64_t flops() const override { return flops_; }
+  Value trace(Value x, Tracer& tracer) const override {
+    return activate(tracer.graph, settings_.activation, product_.trace(x, tracer));
+  }
 
   const DenseSettings& settings() const { return settings_; }
 

@@ -3,6 +3,7 @@
 #include "engine/math/elementwise.h"
 #include "engine/math/uniform.h"
 #include "models/layers/layer.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -31,6 +32,7 @@ class Dropout final : public Layer {
   void backward(ConstTensor, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
     if (!dx.empty()) multiply(dy.size(), dy.data(), pass.buffer(mask_).data(), dx.data());
   }
+  Value trace(Value x, Tracer&) const override { return x; }
 
  private:
   /// The mask of a sample follows from its index alone.

@@ -1,5 +1,6 @@
 #include "engine/math/activations.h"
 #include "models/layers/layer.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -20,6 +21,9 @@ class Elu final : public Layer {
   void backward(ConstTensor, ConstTensor y, Tensor dy, Tensor dx, Pass&) override {
     // y is above zero exactly where x is, and below zero the derivative is y + alpha.
     if (!dx.empty()) elu_backward(dy.size(), alpha_, y.data(), dy.data(), dx.data());
+  }
+  Value trace(Value x, Tracer& tracer) const override {
+    return unary(tracer.graph, "Elu", x, {{"alpha", alpha_}});
   }
 
  private:

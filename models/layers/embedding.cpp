@@ -6,6 +6,7 @@
 
 #include "engine/math/elementwise.h"
 #include "models/layers/layer.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -64,6 +65,15 @@ class Embedding final : public Layer {
     }
     // Tokens have no gradient.
     if (!dx.empty()) std::ranges::fill(dx.span(), 0.0f);
+  }
+  Value trace(Value x, Tracer& tracer) const override {
+    Graph& graph = tracer.graph;
+    const Value rows =
+        graph.add("Gather", {tracer.parameter(weight_), token_ids(graph, x)}, {kBatch, length_, units_});
+    if (positions_ == "none") return rows;
+    return binary(graph, "Add", rows,
+                  positions_ == "learned" ? tracer.parameter(position_)
+                                          : graph.constant("waves", {length_, units_}, waves_));
   }
 
  private:

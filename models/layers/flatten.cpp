@@ -1,5 +1,7 @@
 #include "models/layers/flatten.h"
 
+#include "models/layers/tracer.h"
+
 namespace trainer {
 namespace {
 
@@ -18,6 +20,10 @@ class Flatten final : public Layer {
   }
   void backward(ConstTensor, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
     if (!dx.empty()) transpose(pass.rows(), channels_, positions_, dy.data(), dx.data());
+  }
+  Value trace(Value x, Tracer& tracer) const override {
+    const Extents extents{kBatch, channels_ * positions_};
+    return tracer.graph.add("Flatten", {x}, extents, {{"axis", std::int64_t{1}}});
   }
 
  private:

@@ -5,6 +5,7 @@
 
 #include "engine/math/normalization.h"
 #include "models/layers/layer.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -73,6 +74,23 @@ class GroupNorm final : public Layer {
         pass.gradient(bias_, worker)[c] = static_cast<float>(dweight[channels_ + c]);
       }
     }
+  }
+  Value trace(Value x, Tracer& tracer) const override {
+    Graph& graph = tracer.graph;
+    const Value turned = channels_second(graph, x);
+    const std::int64_t width = channels_ / groups_;
+    // Each group is a channel of an instance norm without scale and shift.
+    const std::vector<float> ones(static_cast<std::size_t>(groups_), 1), zeros(ones.size(), 0);
+    const Value grouped = reshape(graph, turned, {kBatch, groups_, width * positions_});
+    const Value normal = graph.add(
+        "InstanceNormalization",
+        {grouped, graph.constant("ones", {groups_}, ones), graph.constant("zeros", {groups_}, zeros)},
+        graph.extents(grouped), {{"epsilon", static_cast<float>(epsilon_)}});
+    Extents factors{channels_};
+    factors.resize(graph.extents(turned).size() - 1, 1);
+    const Value scaled = binary(graph, "Mul", reshape(graph, normal, graph.extents(turned)),
+                                tracer.parameter(weight_, factors));
+    return channels_last(graph, binary(graph, "Add", scaled, tracer.parameter(bias_, factors)));
   }
 
  private:

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "models/layers/tracer.h"
+
 namespace trainer {
 namespace {
 
@@ -16,6 +18,11 @@ const bool shared_settings_declared = [] {
 }();
 
 }  // namespace
+
+Value Layer::trace(Value, Tracer& tracer) const {
+  throw Error(ExitCode::usage, "the layer " + tracer.graph.layer() + " cannot be exported as operations",
+              "npz holds the weights of any model");
+}
 
 void fail_to_fit(const Config& config, const Plan& plan, const Shape& sample, const std::string& what,
                  const std::string& help) {

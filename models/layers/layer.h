@@ -7,6 +7,9 @@
 
 namespace trainer {
 
+class Tracer;
+struct Value;
+
 /// One operation of a network: one tensor in, one out. Holds settings and what it booked in setup(); never
 /// activations, optimizers, data or processes. Several threads call one layer at once, each with its own
 /// Pass.
@@ -26,6 +29,9 @@ class Layer {
   /// Floating-point operations of forward for one sample, two for each multiply-add that counts; of the whole
   /// layer, also where a rank holds a shard.
   virtual std::int64_t flops() const { return 0; }
+  /// Adds what the layer computes in evaluation to tracer.graph, for x with the layout of files; returns y.
+  /// Error(usage) if ONNX's operators cannot express it.
+  virtual Value trace(Value x, Tracer& tracer) const;
   /// Maps each element by itself, without parameters, so that it works on any shard of the units.
   virtual bool is_elementwise() const { return false; }
 };

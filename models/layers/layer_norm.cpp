@@ -1,5 +1,6 @@
 #include "engine/math/normalization.h"
 #include "models/layers/layer.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -41,6 +42,16 @@ class LayerNorm final : public Layer {
     if (!dx.empty())
       layer_norm_backward(pass.rows() * positions_, features_, x.data(), dy.data(), mean, inverse_deviation,
                           pass.value(weight_).data(), dx.data());
+  }
+  Value trace(Value x, Tracer& tracer) const override {
+    Graph& graph = tracer.graph;
+    const bool is_map = graph.at(x).rank() == 4;
+    std::vector<Value> inputs{is_map ? transpose(graph, x, {0, 2, 3, 1}) : x, tracer.parameter(weight_)};
+    if (has_bias_) inputs.push_back(tracer.parameter(bias_));
+    const Extents extents = graph.extents(inputs.front());
+    const Value y = graph.add("LayerNormalization", std::move(inputs), extents,
+                              {{"axis", std::int64_t{-1}}, {"epsilon", epsilon_}});
+    return is_map ? transpose(graph, y, {0, 3, 1, 2}) : y;
   }
 
  private:

@@ -1,5 +1,6 @@
 #include "engine/math/elementwise.h"
 #include "models/layers/layer.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -21,6 +22,9 @@ class LeakyRelu final : public Layer {
   void backward(ConstTensor, ConstTensor y, Tensor dy, Tensor dx, Pass&) override {
     // y is above zero exactly where x is.
     if (!dx.empty()) leaky_relu_backward(dy.size(), negative_slope_, y.data(), dy.data(), dx.data());
+  }
+  Value trace(Value x, Tracer& tracer) const override {
+    return unary(tracer.graph, "LeakyRelu", x, {{"alpha", negative_slope_}});
   }
 
  private:

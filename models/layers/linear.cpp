@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/math/elementwise.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -69,6 +70,21 @@ void Linear::forward(const float* x, const Range& inputs, float* y, const Pass& 
          weight + weight_at(inputs.first, outputs.first), weight_row(), 0,
          y + lines.first * extents_.outputs + outputs.first, extents_.outputs);
   });
+}
+
+Value Linear::trace(Value x, Tracer& tracer) const {
+  Graph& graph = tracer.graph;
+  trainer::Extents extents = graph.extents(x);
+  extents.back() = extents_.outputs;
+  const bool has_positions = extents.size() > 2;
+  if (has_positions) x = reshape(graph, x, {kBatch, extents_.inputs});
+  std::vector<Value> inputs{x, tracer.parameter(weight_)};
+  if (bias_) inputs.push_back(tracer.parameter(bias_));
+  // A file has (outputs, inputs) of a layer's own weight.
+  const bool is_turned = (tracer.declared(weight_).layout == FileLayout::dense) != transposed_;
+  const Value y = graph.add("Gemm", inputs, {kBatch, extents_.outputs},
+                            {{"transB", static_cast<std::int64_t>(is_turned)}});
+  return has_positions ? reshape(graph, y, extents) : y;
 }
 
 void Linear::backward_data(const float* dy, const Range& outputs, float* dx, const Pass& pass) const {

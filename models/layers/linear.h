@@ -11,6 +11,9 @@
 
 namespace trainer {
 
+class Tracer;
+struct Value;
+
 /// The product of a layer with a weight, y = x W on lines of x, and its gradients. A row of the batch has
 /// `positions` lines. Where the bits of a product depend on the number of its lines (gemm_is_chained() is
 /// false), each virtual worker has a product of its own; else all rows have one.
@@ -29,6 +32,8 @@ class Linear {
       : extents_(extents), weight_(weight), bias_(bias), transposed_(transposed) {}
 
   std::int64_t positions() const { return extents_.positions; }
+
+  ParameterId weight() const { return weight_; }
 
   static Parameter weight(const Extents& extents, const std::string& name = "weight");
   static Parameter bias(std::int64_t outputs, const std::string& name = "bias");
@@ -49,6 +54,8 @@ class Linear {
     backward_parameters(x, dy, pass);
     if (dx) backward_data(dy, {0, extents_.outputs}, dx, pass);
   }
+  /// y = x W + b for x (N, ..., inputs).
+  Value trace(Value x, Tracer& tracer) const;
   void backward_parameters(const float* x, const float* dy, Pass& pass) const;
   /// The part of dx that these outputs give.
   void backward_data(const float* dy, const Range& outputs, float* dx, const Pass& pass) const;

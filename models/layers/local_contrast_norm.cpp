@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "models/layers/layer.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -113,8 +114,28 @@ class LocalContrastNorm final : public Layer {
       });
     }
   }
+  Value trace(Value x, Tracer& tracer) const override {
+    Graph& graph = tracer.graph;
+    const auto blurred = [&](Value map) { return trace_blur(graph, mean(graph, map, {1})); };
+    const Value left = binary(graph, "Sub", x, blurred(x));
+    const Value deviation = unary(graph, "Sqrt", blurred(binary(graph, "Mul", left, left)));
+    const Value least = binary(graph, "Max", mean(graph, deviation, {2, 3}), static_cast<float>(epsilon_));
+    return binary(graph, "Div", left, binary(graph, "Max", deviation, least));
+  }
 
  private:
+  /// A convolution of a map (N, 1, H, W) with the window along each extent.
+  Value trace_blur(Graph& graph, Value map) const {
+    const std::int64_t size = std::ssize(window_), half = size / 2;
+    using Integers = std::vector<std::int64_t>;
+    const std::vector<float> window(window_.begin(), window_.end());
+    const auto along = [&](Value of, const char* name, const Integers& kernel, const Integers& pads) {
+      const Value weight = graph.constant(name, {1, 1, kernel[0], kernel[1]}, window);
+      return graph.add("Conv", {of, weight}, graph.extents(of), {{"kernel_shape", kernel}, {"pads", pads}});
+    };
+    return along(along(map, "column", {size, 1}, {half, 0, half, 0}), "row", {1, size}, {0, half, 0, half});
+  }
+
   /// A NaN is larger than everything, as it must not be lost.
   static double larger(double deviation, double least) { return deviation <= least ? least : deviation; }
 

@@ -3,6 +3,7 @@
 #include "engine/math/activations.h"
 #include "engine/math/elementwise.h"
 #include "models/layers/layer.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -53,6 +54,23 @@ class LocalResponseNorm final : public Layer {
     sum_windows(count / channels_, terms, (size_ - 1) / 2, sums);
     const float factor = 2 * alpha_ * beta_ / static_cast<float>(size_);
     for (std::int64_t i = 0; i < count; ++i) dx[i] = dy[i] * factors[i] - factor * x[i] * sums[i];
+  }
+  Value trace(Value x, Tracer& tracer) const override {
+    // Means of squares over `size` channels, as those of windows over a map (channels, positions).
+    Graph& graph = tracer.graph;
+    const Extents extents = graph.extents(x);
+    const Value turned = channels_second(graph, x);
+    const Value squares = binary(graph, "Mul", turned, turned);
+    const std::int64_t positions = element_count(extents) / channels_;
+    const Extents lines{kBatch, 1, channels_, positions};
+    using Integers = std::vector<std::int64_t>;
+    const Value means = graph.add("AveragePool", {reshape(graph, squares, lines)}, lines,
+                                  {{"kernel_shape", Integers{size_, 1}},
+                                   {"pads", Integers{size_ / 2, 0, (size_ - 1) / 2, 0}},
+                                   {"count_include_pad", std::int64_t{1}}});
+    const Value base = binary(graph, "Add", binary(graph, "Mul", means, alpha_), k_);
+    const Value power = reshape(graph, binary(graph, "Pow", base, beta_), graph.extents(turned));
+    return channels_last(graph, binary(graph, "Div", turned, power));
   }
 
  private:

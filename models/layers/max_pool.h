@@ -4,6 +4,7 @@
 #include <span>
 
 #include "models/layers/pooling.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 
@@ -15,6 +16,10 @@ class MaxPool final : public Layer {
   Shape setup(const Shape& sample, Plan& plan) override;
   void forward(ConstTensor x, Tensor y, Pass& pass) override;
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override;
+  Value trace(Value x, Tracer& tracer) const override {
+    return tracer.graph.add("MaxPool", {x}, batch_extents(pooled_shape(geometry_)),
+                            pooling_attributes(geometry_));
+  }
 
   bool can_mask_relu() const { return positions_ < kMaxPositions; }
   /// Before setup: backward applies the derivative of the ReLU that ends the layer before. Of each window it

@@ -7,11 +7,10 @@
 #include <optional>
 
 #include "models/layers/layer.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
-
-using Extents = std::vector<std::int64_t>;
 
 Extents file_extents(const Shape& sample) {
   if (sample.rank() == 3) return {sample[2], sample[0], sample[1]};
@@ -138,6 +137,11 @@ class Permute final : public Rearranging {
     }
     return rearrange(read, read_strides, read, plan);
   }
+  Value trace(Value x, Tracer& tracer) const override {
+    std::vector<std::int64_t> order{0};
+    order.insert(order.end(), axes_.begin(), axes_.end());
+    return transpose(tracer.graph, x, order);
+  }
 
  private:
   Extents axes_;
@@ -162,11 +166,17 @@ class Reshape final : public Rearranging {
       fail_to_fit(config_, plan, sample,
                   fmt::format("{} elements do not fill the shape {}", sample.size(), Shape(output).text()));
     const Extents input = file_extents(sample);
+    output_ = output;
     return rearrange(input, strides_in_memory(input), output, plan);
+  }
+  Value trace(Value x, Tracer& tracer) const override {
+    Extents extents{kBatch};
+    extents.insert(extents.end(), output_.begin(), output_.end());
+    return reshape(tracer.graph, x, std::move(extents));
   }
 
  private:
-  Extents shape_;
+  Extents shape_, output_;
 };
 
 const Registry<Layer>::Add permute{

@@ -50,4 +50,11 @@ Shape pooled_shape(const PoolingGeometry& geometry) {
   return {geometry.out_height(), geometry.out_width(), geometry.channels};
 }
 
+Attributes pooling_attributes(const PoolingGeometry& g) {
+  using Integers = std::vector<std::int64_t>;
+  return {{"kernel_shape", Integers{g.size_h, g.size_w}},
+          {"strides", Integers{g.stride_h, g.stride_w}},
+          {"pads", Integers{g.pad_h, g.pad_w, g.pad_h, g.pad_w}}};
+}
+
 }  // namespace trainer

@@ -4,6 +4,7 @@
 
 #include "engine/config/setting.h"
 #include "engine/math/pooling.h"
+#include "models/graph/graph.h"
 #include "models/layers/layer.h"
 
 namespace trainer {
@@ -16,5 +17,8 @@ PoolingGeometry pooling_geometry(const Config& config, const Plan& plan, const S
 
 /// (H', W', C)
 Shape pooled_shape(const PoolingGeometry& geometry);
+
+/// Of MaxPool and AveragePool.
+Attributes pooling_attributes(const PoolingGeometry& geometry);
 
 }  // namespace trainer

@@ -2,6 +2,7 @@
 
 #include "engine/math/elementwise.h"
 #include "models/layers/layer.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -33,6 +34,9 @@ class Positions final : public Layer {
                   gradient.data());
     }
     if (!dx.empty() && dx.data() != dy.data()) std::ranges::copy(dy.span(), dx.data());
+  }
+  Value trace(Value x, Tracer& tracer) const override {
+    return binary(tracer.graph, "Add", x, tracer.parameter(weight_));
   }
 
  private:

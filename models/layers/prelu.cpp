@@ -3,6 +3,7 @@
 #include "engine/math/activations.h"
 #include "engine/math/elementwise.h"
 #include "models/layers/layer.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -45,6 +46,12 @@ class Prelu final : public Layer {
       for (std::int64_t c = 0; c < channels_; ++c) sum += static_cast<double>(sums[c]);
       gradient[0] = static_cast<float>(sum);
     }
+  }
+  Value trace(Value x, Tracer& tracer) const override {
+    // One factor for each channel, aligned with x from the last extent on.
+    Extents extents{shared_ ? 1 : channels_};
+    if (tracer.graph.at(x).rank() == 4) extents.resize(3, 1);
+    return binary(tracer.graph, "PRelu", x, tracer.parameter(weight_, extents));
   }
 
  private:

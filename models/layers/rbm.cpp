@@ -8,6 +8,7 @@
 #include "engine/math/uniform.h"
 #include "models/layers/layer.h"
 #include "models/layers/linear.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -17,6 +18,13 @@ void find_probabilities(const Linear& product, std::int64_t units, const float* 
                         const Pass& pass) {
   product.forward(x, y, pass);
   bias_activate(Activation::sigmoid, pass.rows(), units, y, product.bias_values(pass), y);
+}
+
+/// The units of a sample in the order of memory, (N, units): a map's channels come last.
+Value as_vector(Value x, std::int64_t units, Tracer& tracer) {
+  Graph& graph = tracer.graph;
+  if (graph.at(x).rank() == 4) x = transpose(graph, x, {0, 2, 3, 1});
+  return graph.at(x).rank() == 2 ? x : reshape(graph, x, {kBatch, units});
 }
 
 /// Restricted Boltzmann machine: the probabilities sigmoid(x W + b) of its binary hidden units, (visible) ->
@@ -67,6 +75,9 @@ class Rbm final : public Layer {
     up_.backward(x.data(), dy.data(), dx.data(), pass);
     for (const VirtualWorker& worker : pass.virtual_workers())
       if (!pass.adds_gradient(visible_bias_)) start(visible_bias_, worker, pass);
+  }
+  Value trace(Value x, Tracer& tracer) const override {
+    return unary(tracer.graph, "Sigmoid", up_.trace(as_vector(x, visible_, tracer), tracer));
   }
 
  private:
@@ -164,6 +175,9 @@ class Reconstruct final : public Layer {
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override {
     activate_backward(Activation::sigmoid, dy.size(), y.data(), dy.data(), dy.data());
     down_.backward(x.data(), dy.data(), dx.data(), pass);
+  }
+  Value trace(Value x, Tracer& tracer) const override {
+    return unary(tracer.graph, "Sigmoid", down_.trace(as_vector(x, hidden_, tracer), tracer));
   }
 
  private:

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "models/layers/sequence.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -32,6 +33,7 @@ class Recompute final : public CompositeLayer {
     layers_.recompute(x, y, pass);
     layers_.backward(x, y, dy, dx, pass);
   }
+  Value trace(Value x, Tracer& tracer) const override { return layers_.trace(x, tracer); }
 
   std::vector<Sequence*> sequences() override { return {&layers_}; }
   std::int64_t flops() const override { return layers_.flops(); }

@@ -1,7 +1,6 @@
 // rnn, lstm and gru: levels and directions of cells along a sequence. The rows of a virtual worker lie by
 // time step, so that the products with inputs are one for all steps, and those with the recurrent state have
 // contiguous rows.
-#include "engine/math/recurrent.h"
 
 #include <fmt/format.h>
 
@@ -17,81 +16,11 @@
 #include "models/layers/kept_state.h"
 #include "models/layers/layer.h"
 #include "models/layers/linear.h"
+#include "models/layers/recurrent_cell.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
-
-/// One time step of a cell for some rows, which lie `step` apart in h and dh.
-struct CellStep {
-  std::int64_t rows = 0, units = 0, step = 0;
-  const float *bias = nullptr, *recurrent_bias = nullptr;
-  float* gates = nullptr;      ///< (rows, gates units)
-  float* recurrent = nullptr;  ///< the same, for cells that keep the recurrent product by itself
-  float *cell = nullptr, *bent_cell = nullptr;  ///< (rows, units), for cells with a memory
-  const float* cell_before = nullptr;
-  const float* h_before = nullptr;
-  std::int64_t h_before_step = 0;
-};
-
-/// How gates become outputs: formulas, names and order of gates as in PyTorch.
-class Cell {
- public:
-  virtual ~Cell() = default;
-  virtual std::int64_t gates() const = 0;
-  virtual bool has_memory() const { return false; }
-  virtual bool keeps_recurrent_apart() const { return false; }
-  virtual void forward(const CellStep& step, float* h) const = 0;
-  /// Gates become their gradients; `dcell` passes from step to step. Adds to dh_before unless it is null.
-  virtual void backward(const CellStep& step, const float* dh, float* dcell, float* dh_before) const = 0;
-};
-
-class RnnCell final : public Cell {
- public:
-  explicit RnnCell(Activation activation) : activation_(activation) {}
-  std::int64_t gates() const override { return 1; }
-  void forward(const CellStep& step, float* h) const override {
-    bias_activate(activation_, step.rows, step.units, step.gates, step.bias, step.gates);
-    for (std::int64_t row = 0; row < step.rows; ++row)
-      std::copy_n(step.gates + row * step.units, step.units, h + row * step.step);
-  }
-  void backward(const CellStep& step, const float* dh, float*, float*) const override {
-    for (std::int64_t row = 0; row < step.rows; ++row) {
-      float* const gates = step.gates + row * step.units;
-      activate_backward(activation_, step.units, gates, dh + row * step.step, gates);
-    }
-  }
-
- private:
-  Activation activation_;
-};
-
-class LstmCell final : public Cell {
- public:
-  std::int64_t gates() const override { return 4; }
-  bool has_memory() const override { return true; }
-  void forward(const CellStep& step, float* h) const override {
-    lstm_step(step.rows, step.units, step.bias, step.cell_before, step.gates, step.cell, step.bent_cell, h,
-              step.step);
-  }
-  void backward(const CellStep& step, const float* dh, float* dcell, float*) const override {
-    lstm_step_backward(step.rows, step.units, dh, step.step, step.cell_before, step.bent_cell, dcell,
-                       step.gates);
-  }
-};
-
-class GruCell final : public Cell {
- public:
-  std::int64_t gates() const override { return 3; }
-  bool keeps_recurrent_apart() const override { return true; }
-  void forward(const CellStep& step, float* h) const override {
-    gru_step(step.rows, step.units, step.bias, step.recurrent_bias, step.h_before, step.h_before_step,
-             step.gates, step.recurrent, h, step.step);
-  }
-  void backward(const CellStep& step, const float* dh, float*, float* dh_before) const override {
-    gru_step_backward(step.rows, step.units, dh, step.step, step.h_before, step.h_before_step, step.gates,
-                      step.recurrent, dh_before, step.step);
-  }
-};
 
 /// Between (outer, inner, width) and (inner, outer, width).
 void swap_outer(std::int64_t outer, std::int64_t inner, std::int64_t width, const float* x, float* y) {
@@ -204,7 +133,58 @@ class Recurrent final : public Layer {
 
   std::int64_t flops() const override { return flops_; }
 
+  /// From a state of zeros also if `keep_state` is set.
+  Value trace(Value x, Tracer& tracer) const override {
+    if (directions_ > 1 || gives_last_) tracer.require_no_padding();
+    Graph& graph = tracer.graph;
+    x = transpose(graph, x, {1, 0, 2});
+    for (std::int64_t level = 0; level < layers_; ++level) x = trace_level(level, x, tracer);
+    if (!gives_last_) return transpose(graph, x, {1, 0, 2});
+    // The last output of each direction.
+    std::vector<Value> last;
+    for (std::int64_t d = 0; d < directions_; ++d) {
+      const std::int64_t at = d == 0 ? steps_ - 1 : 0;
+      const Value of_time = slice(graph, x, 0, at, at + 1);
+      last.push_back(directions_ == 1 ? of_time : slice(graph, of_time, 2, d * units_, (d + 1) * units_));
+    }
+    return reshape(graph, last.size() == 1 ? last.front() : concatenate(graph, last, 2), {kBatch, width()});
+  }
+
  private:
+  /// (T, N, inputs) -> (T, N, directions units)
+  Value trace_level(std::int64_t level, Value x, Tracer& tracer) const {
+    const CellOperation cell = cell_->operation(directions_);
+    std::vector<float> input_weights, weights, biases;
+    for (std::int64_t d = 0; d < directions_; ++d) {
+      const Direction& direction = at(level, d);
+      const auto append = [&](std::vector<float>& to, ParameterId id) {
+        const std::vector<float> values = tracer.values(id);
+        const auto gate = std::ssize(values) / cell_->gates();
+        for (const std::int64_t from : cell.gates)
+          to.insert(to.end(), values.begin() + from * gate, values.begin() + (from + 1) * gate);
+      };
+      append(input_weights, direction.input_product.weight());
+      append(weights, direction.weight_hh);
+      if (!has_bias_) continue;
+      append(biases, direction.bias_ih);
+      append(biases, direction.bias_hh);
+    }
+    Graph& graph = tracer.graph;
+    const auto constant = [&](const char* name, Extents extents, std::vector<float> values) {
+      extents.insert(extents.begin(), directions_);
+      return graph.constant(fmt::format("{}_l{}", name, level), std::move(extents), std::move(values));
+    };
+    std::vector<Value> inputs{x, constant("W", {gate_width(), at(level, 0).inputs}, std::move(input_weights)),
+                              constant("R", {gate_width(), units_}, std::move(weights))};
+    if (has_bias_) inputs.push_back(constant("B", {2 * gate_width()}, std::move(biases)));
+    Attributes attributes = cell.attributes;
+    attributes["hidden_size"] = units_;
+    attributes["direction"] = std::string(directions_ == 2 ? "bidirectional" : "forward");
+    const Value y =
+        graph.add(cell.name, std::move(inputs), {steps_, directions_, kBatch, units_}, std::move(attributes));
+    return reshape(graph, transpose(graph, y, {0, 2, 1, 3}), {steps_, kBatch, width()});
+  }
+
   static std::size_t index(std::int64_t number) { return static_cast<std::size_t>(number); }
   std::int64_t gate_width() const { return cell_->gates() * units_; }
   std::int64_t width() const { return directions_ * units_; }
@@ -452,7 +432,7 @@ const Registry<Layer>::Add rnn{
      .settings = settings_of(
          {choice("activation", "the activation f", {"tanh", "relu", "sigmoid"}).fallback("tanh")})},
     [](const Config& config) {
-      return std::make_unique<Recurrent>(config, std::make_unique<RnnCell>(activation_of(config)));
+      return std::make_unique<Recurrent>(config, make_rnn_cell(activation_of(config)));
     }};
 
 const Registry<Layer>::Add lstm{
@@ -460,14 +440,14 @@ const Registry<Layer>::Add lstm{
      .help = "long short-term memory (Hochreiter and Schmidhuber 1997)",
      .primary = "units",
      .settings = settings_of()},
-    [](const Config& config) { return std::make_unique<Recurrent>(config, std::make_unique<LstmCell>()); }};
+    [](const Config& config) { return std::make_unique<Recurrent>(config, make_lstm_cell()); }};
 
 const Registry<Layer>::Add gru{
     {.name = "gru",
      .help = "gated recurrent units (Cho et al. 2014)",
      .primary = "units",
      .settings = settings_of()},
-    [](const Config& config) { return std::make_unique<Recurrent>(config, std::make_unique<GruCell>()); }};
+    [](const Config& config) { return std::make_unique<Recurrent>(config, make_gru_cell()); }};
 
 }  // namespace
 }  // namespace trainer

@@ -7,6 +7,7 @@
 #include "engine/math/elementwise.h"
 #include "models/layers/conv.h"
 #include "models/layers/sequence.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -39,6 +40,17 @@ class PadShortcut final : public Layer {
     for_each_position(pass.rows(), [&](std::int64_t in, std::int64_t out) {
       std::copy_n(dy.data() + out, input_[2], dx.data() + in);
     });
+  }
+  Value trace(Value x, Tracer& tracer) const override {
+    Graph& graph = tracer.graph;
+    Extents extents = batch_extents(output_);
+    extents[1] = input_[2];
+    // A pooling of one position, so that windows are at the strided ones.
+    const std::vector<std::int64_t> one{1, 1}, strides{stride_.h, stride_.w};
+    const Value kept = graph.add("MaxPool", {x}, extents, {{"kernel_shape", one}, {"strides", strides}});
+    if (output_[2] == input_[2]) return kept;
+    const Value pads = graph.integers("pads", {0, 0, 0, 0, 0, output_[2] - input_[2], 0, 0});
+    return graph.add("Pad", {kept, pads}, batch_extents(output_));
   }
 
  private:
@@ -115,6 +127,11 @@ class Residual final : public CompositeLayer {
     if (drop_ > 0) scale_rows(dy, dy, pass);
     body_.backward(x, output_of_body(Tensor(nullptr, dy.shape()), pass), dy, dx, pass);
     if (!dx.empty()) accumulate(dx.size(), addend.data(), dx.data());
+  }
+  Value trace(Value x, Tracer& tracer) const override {
+    const Value y = body_.trace(x, tracer);
+    const Layer* const shortcut = shortcut_layer();
+    return binary(tracer.graph, "Add", y, shortcut ? shortcut->trace(x, tracer) : x);
   }
 
   std::vector<Sequence*> sequences() override {

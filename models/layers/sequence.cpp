@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "models/layers/flatten.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -100,6 +101,16 @@ bool Sequence::reads_input() const {
 
 bool Sequence::reads_output() const {
   return !entries_.empty() && !entries_.back().traits.view && entries_.back().traits.reads_y;
+}
+
+Value Sequence::trace(Value x, Tracer& tracer) const {
+  const std::string outer = tracer.graph.layer();
+  for (const Entry& entry : entries_) {
+    tracer.graph.begin_layer(entry.name);
+    x = entry.layer->trace(x, tracer);
+  }
+  tracer.graph.begin_layer(outer);
+  return x;
 }
 
 std::int64_t Sequence::flops() const {

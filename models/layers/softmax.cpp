@@ -1,5 +1,6 @@
 #include "engine/math/elementwise.h"
 #include "models/layers/layer.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -25,6 +26,10 @@ class Softmax final : public Layer {
       for (std::int64_t i = first; i < last; ++i) product += static_cast<double>(y[i]) * dy[i];
       for (std::int64_t i = first; i < last; ++i) dx[i] = y[i] * (dy[i] - static_cast<float>(product));
     }
+  }
+  Value trace(Value x, Tracer& tracer) const override {
+    const std::int64_t last = tracer.graph.at(x).rank() - 1;
+    return softmax_along(tracer.graph, x, last == 3 ? 1 : last);
   }
 
  private:

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "models/layers/conv.h"
+#include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
@@ -59,6 +60,18 @@ class Upsample final : public Layer {
         for (std::int64_t c = 0; c < channels; ++c) to[c] += share[tap] * from[c];
       }
     });
+  }
+  Value trace(Value x, Tracer& tracer) const override {
+    Graph& graph = tracer.graph;
+    const Value scales =
+        graph.constant("scales", {4}, {1, 1, static_cast<float>(factor_.h), static_cast<float>(factor_.w)});
+    Attributes attributes{{"mode", std::string("nearest")},
+                          {"coordinate_transformation_mode", std::string("asymmetric")},
+                          {"nearest_mode", std::string("floor")}};
+    if (linear_)
+      attributes = {{"mode", std::string("linear")},
+                    {"coordinate_transformation_mode", std::string("half_pixel")}};
+    return graph.add("Resize", {x, kNoValue, scales}, batch_extents(output_), attributes);
   }
 
  private:

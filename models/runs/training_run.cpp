@@ -8,6 +8,7 @@
 #include "engine/system/memory_use.h"
 #include "models/checkpoints/checkpoint_folder.h"
 #include "models/checkpoints/checkpoint_hook.h"
+#include "models/checkpoints/data_json.h"
 #include "models/checkpoints/progress_state.h"
 #include "models/checkpoints/snapshot_hook.h"
 #include "models/checkpoints/weights.h"
@@ -21,12 +22,6 @@
 
 namespace trainer {
 namespace {
-
-std::string fingerprint(const Data& data) {
-  std::string text = data.name + ", " + std::to_string(data.train->size()) + " samples";
-  for (const std::string& line : data.fingerprint) text += "; " + line;
-  return text;
-}
 
 /// "sgd lr 0.05 momentum 0.9", and the rate that it has for this batch.
 std::string text_of_optimizer(const Config& train, const TrainSettings& settings) {
@@ -93,11 +88,12 @@ void TrainingRun::check_fit(const Checkpoint& checkpoint, const std::string& pla
     throw Error(ExitCode::weights,
                 {Diagnostic{.what = "the checkpoint was made with another schedule or other metrics",
                             .place = place}});
-  if (state.data != fingerprint(session_.data()) || state.steps_per_epoch != parts_.facts.steps_per_epoch)
+  if (state.data != fingerprint_text(session_.data()) ||
+      state.steps_per_epoch != parts_.facts.steps_per_epoch)
     throw Error(ExitCode::data,
                 {Diagnostic{.what = "the data is not what the run learned from",
                             .place = place,
-                            .notes = {"then: " + state.data, "now: " + fingerprint(session_.data())}}});
+                            .notes = {"then: " + state.data, "now: " + fingerprint_text(session_.data())}}});
 }
 
 void TrainingRun::restore(const Checkpoint& checkpoint) {
@@ -122,6 +118,7 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
   broadcast_text(world, text);
   start_ = parse_checkpoint_state(text);
   parts_.schedule->restore(start_.schedule);
+  parts_.early_stopping.restore(start_.early_stopping, start_.last, start_.time);
   parts_.ema.restore(start_.step);
   parts_.facts.first_step = start_.step;
 }
@@ -136,7 +133,7 @@ bool TrainingRun::lacks_snapshots() const {
 RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::filesystem::path& directory) {
   const TrainSettings& settings = session_.settings();
   Communicator& world = session_.mesh().world();
-  CheckpointFolder folder(directory, settings.keep);
+  CheckpointFolder folder(directory, settings.keep, text_of(describe(session_.data())));
   if (world.rank() == 0) folder.resume(start_.step, start_.best ? start_.best_step : -1);
   Progress progress{.steps_per_epoch = parts_.facts.steps_per_epoch,
                     .total_steps = parts_.facts.total_steps,
@@ -154,7 +151,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   EvaluationHook evaluation(parts_, reports, stop, hooks);
   EpochHook epochs(parts_, reports);
   const CheckpointState base{
-      .seed = settings.seed, .data = fingerprint(session_.data()), .config = options_.config};
+      .seed = settings.seed, .data = fingerprint_text(session_.data()), .config = options_.config};
   HostedStates* const hosted = local_ ? &*local_ : nullptr;
   CheckpointHook checkpoints(parts_, std::move(folder), base, reports, hooks, hosted);
   std::optional<SnapshotHook> snapshots;
@@ -175,6 +172,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
             .folder = options_.snapshots, .first_step = start_.step, .warn = options_.warn, .hosted = hosted},
         base, checkpoints, hooks));
   hooks.add(evaluation);
+  hooks.add(parts_.early_stopping);
   hooks.add(epochs);
   hooks.add(checkpoints);
 

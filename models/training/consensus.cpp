@@ -5,7 +5,7 @@
 namespace trainer {
 
 Signals Consensus::reduce(const Signals& mine, std::span<const double> sums) {
-  const std::array flags{mine.diverged, mine.stop, mine.save, mine.writing};
+  const std::array flags{mine.diverged, mine.stop, mine.save, mine.writing, mine.time_is_over};
   row_.assign(sums.begin(), sums.end());
   kinds_ = row_.size();
   for (const bool flag : flags) row_.push_back(flag ? 1 : 0);
@@ -16,6 +16,7 @@ Signals Consensus::reduce(const Signals& mine, std::span<const double> sums) {
   return {.diverged = ranks[0] > 0,
           .stop = ranks[1] > 0,
           .save = ranks[2] > 0,
+          .time_is_over = ranks[4] > 0,
           .writing = ranks[3] > 0,
           .largest = row_.back()};
 }

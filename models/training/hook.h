@@ -12,11 +12,12 @@ namespace trainer {
 
 /// What a rank reports in a step; after the consensus, what any rank reports.
 struct Signals {
-  bool diverged = false;  ///< a loss or gradient is not finite
-  bool stop = false;      ///< the run should stop
-  bool save = false;      ///< a checkpoint is due by the clock
-  bool writing = false;   ///< a checkpoint is on its way to the disk
-  double largest = 0;     ///< OptimizerShard::largest_gradient(), the largest of all data ranks
+  bool diverged = false;      ///< a loss or gradient is not finite
+  bool stop = false;          ///< the run should stop
+  bool save = false;          ///< a checkpoint is due by the clock
+  bool time_is_over = false;  ///< of train.stop
+  bool writing = false;       ///< a checkpoint is on its way to the disk
+  double largest = 0;         ///< OptimizerShard::largest_gradient(), the largest of all data ranks
 };
 
 /// An object that the training loop calls before, within and after a step, or a round of local SGD. All ranks

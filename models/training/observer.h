@@ -86,6 +86,7 @@ struct EpochReport {
 struct RunResult {
   std::int64_t steps = 0;
   bool stopped = false;  ///< before its end, by a signal or the time limit
+  std::string reason;    ///< why it ended before its last step, complete; empty: it did not
   double time = 0, comm_share = 0, data_share = 0;
   std::int64_t memory = 0;  ///< bytes of all ranks at the end, shared pages counted once; 0: not known
   int best_epoch = 0;       ///< 0: none, or the initial weights

@@ -7,6 +7,7 @@
 #include "models/network/partition.h"
 #include "models/optimizers/optimizer.h"
 #include "models/schedules/schedule.h"
+#include "models/training/early_stopping.h"
 
 namespace trainer {
 namespace {
@@ -109,6 +110,9 @@ Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Data*
     if (std::ranges::count(metrics_, name, [](const auto& metric) { return metric->name(); }) > 1)
       config.fail("", "the metric " + name + " is listed twice");
   }
+  if (!is_share())
+    check_early_stopping(root.at("train"), settings_, metric_facts(),
+                         evaluation_data() && settings_.evaluate.kind != Cadence::Kind::never);
   if (metric_sums() > kMaxMetricSums)
     root.at("train").fail("metrics",
                           fmt::format("metrics add up {} values in every step; checkpoints keep {} at most",

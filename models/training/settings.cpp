@@ -7,6 +7,7 @@
 
 #include "datasets/loading/data.h"
 #include "engine/core/virtual_workers.h"
+#include "models/training/early_stopping.h"
 
 namespace trainer {
 namespace {
@@ -53,6 +54,19 @@ Setting every_steps() {
 }
 Setting every_epochs() {
   return integer("epochs", "interval in epochs").at_least(1).at_most(kMaxEpochs).optional();
+}
+
+EarlyStoppingSettings early_stopping(const Config& config) {
+  using Mode = EarlyStoppingSettings::Mode;
+  EarlyStoppingSettings settings{.patience = config.get<std::int64_t>("patience"),
+                                 .min_delta = config.get<double>("min_delta")};
+  const auto mode = config.get<std::string>("mode");
+  settings.mode = mode == "any" ? Mode::any : mode == "all" ? Mode::all : Mode::first;
+  if (!config.has("metric")) return settings;
+  settings.metric = config.get<std::string>("metric");
+  if (settings.mode != Mode::first)
+    config.fail("metric", "mode " + mode + " follows the loss and all metrics", "remove metric, or mode");
+  return settings;
 }
 
 /// Reads `train.local`, and refuses keys of `train` whose meaning needs the parameters of every step.
@@ -144,6 +158,12 @@ TrainSettings train_settings(const Config& train) {
   }
   if (train.has("warmup")) settings.warmup = train.get<Duration>("warmup");
   if (train.has("lr_scaling")) settings.lr_scaling = rate_scaling(train.at("lr_scaling"));
+  if (train.has("early_stopping")) settings.early_stopping = early_stopping(train.at("early_stopping"));
+  if (train.has("stop")) {
+    const Config stop = train.at("stop");
+    if (stop.has("loss")) settings.stop.loss = stop.get<double>("loss");
+    if (stop.has("minutes")) settings.stop.minutes = stop.get<double>("minutes");
+  }
   if (train.has("local")) {
     settings.local = local_settings(train, settings);
     settings.exact_modelpar = false;
@@ -303,6 +323,8 @@ std::vector<Setting> run_settings() {
                         .at_most(kMaxSteps)})
                .optional()
                .changeable(),
+           early_stopping_key(),
+           stop_key(),
            section(
                "guards",
                "when replicas on different ranks are compared; `never` also switches the memory guard off",

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/config/config.h"
@@ -39,6 +40,20 @@ struct RateScaling {
   double factor(double batch_of_update) const;
 };
 
+/// `train.early_stopping`.
+struct EarlyStoppingSettings {
+  enum class Mode { first, any, all };
+  std::int64_t patience = 5;  ///< evaluations
+  double min_delta = 0;
+  std::string metric;  ///< empty: what selects the best checkpoint
+  Mode mode = Mode::first;
+};
+
+/// `train.stop`.
+struct StopSettings {
+  std::optional<double> loss, minutes;
+};
+
 /// The `train:` section without optimizer, schedule and metrics, which their registries make.
 struct TrainSettings {
   std::int64_t batch = 0;                     ///< samples of an update, over all ranks
@@ -59,6 +74,8 @@ struct TrainSettings {
   float ema = 0;            ///< decay of the exponential moving average of the weights; 0: none
   int virtual_workers = 1;  ///< in exact mode
   std::optional<LocalSettings> local;
+  std::optional<EarlyStoppingSettings> early_stopping;
+  StopSettings stop;
 
   /// The number of virtual workers if it does not depend on the placement, else 0.
   int fixed_virtual_workers() const { return local ? local->virtual_workers : exact ? virtual_workers : 0; }

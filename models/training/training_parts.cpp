@@ -89,7 +89,8 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
              .ema = session.settings().ema,
              .keeps_gradients = session.settings().accumulate > 1}),
       consensus(scalars, session.mesh().model()),
-      ema(session.settings().ema > 0, shard, scalars, *reducer) {
+      ema(session.settings().ema > 0, shard, scalars, *reducer),
+      early_stopping(session.settings(), facts) {
   check_batch_rows(session.network().plan(), loader.order(), session.shares());
   optimizer->begin(facts.steps_per_epoch);
   if (optimizer->requires_norms()) norms.emplace(session.network().plan().parameters().size());

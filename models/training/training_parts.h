@@ -13,6 +13,7 @@
 #include "models/training/batch.h"
 #include "models/training/batch_statistics.h"
 #include "models/training/consensus.h"
+#include "models/training/early_stopping.h"
 #include "models/training/ema.h"
 #include "models/training/observer.h"
 #include "models/training/optimizer_shard.h"
@@ -59,6 +60,7 @@ struct TrainingParts {
   std::optional<ParameterNorms> norms;  ///< for an optimizer that requires them
   Consensus consensus;
   Ema ema;
+  EarlyStopping early_stopping;
 
  private:
   /// The number of a step's first micro-batch, counted over all steps.

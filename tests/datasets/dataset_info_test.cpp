@@ -27,6 +27,8 @@ class Named final : public Dataset {
 
 class Letters final : public Tokenizer {
  public:
+  std::string kind() const override { return "letters"; }
+  std::string definition() const override { return "ab"; }
   int vocabulary() const override { return 2; }
   std::vector<Token> encode(std::string_view text) const override { return {text.begin(), text.end()}; }
   std::string_view bytes_of(Token token) const override { return token == 0 ? "a" : "b"; }

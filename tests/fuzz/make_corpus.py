@@ -86,6 +86,23 @@ write('run_log', 'whole', heading + '1,1.5,0.5,0.4,0.1,9.5,0.1,0\n2,3,0.4,0.4,0.
 write('run_log', 'empty-line', '\n\0\n')
 write('run_log', 'cut', heading + '1,1.5,0.\0' + json.dumps(step)[:40])
 write('run_log', 'absurd', heading + '9' * 30 + ',nan\n\0' + json.dumps(tested | {'step': 2**63 - 1, 'confusion': [[]], 'loss': 1e300}) + '\n')
+data = {'format': 1, 'data': 'csv', 'sample': [2], 'classes': 2, 'class_names': ['wide', {'hex': 'e9'}], 'target': [],
+        'positions': 0, 'vocabulary': 0, 'has_lengths': False, 'samples': {'train': 8, 'valid': 2, 'test': 0},
+        'fingerprint': ['a.csv 12 bytes'], 'normalize': {'mean': [0.5, -1], 'deviation': [1, 2e-3]},
+        'tokenizer': {'kind': '', 'definition': ''},
+        'input': {'has_pixels': False, 'crop': 1.0, 'columns': [{'name': 'a', 'use': 'input'}, {'name': 'b', 'use': 'input'},
+                  {'name': 'sort', 'use': 'target'}], 'separator': ',', 'header': 1, 'channels_first': False, 'array': ''}}
+text = data | {'data': 'text', 'sample': [8], 'classes': 3, 'class_names': [], 'positions': 8, 'vocabulary': 3,
+               'normalize': {'mean': [], 'deviation': []}, 'tokenizer': {'kind': 'characters', 'definition': 'abc'},
+               'input': data['input'] | {'columns': []}}
+write('data', 'table', json.dumps(data))
+write('data', 'text', json.dumps(text, indent=1))
+write('data', 'contradiction', json.dumps(text | {'vocabulary': 4}))
+write('data', 'absurd', json.dumps(data | {'sample': [2**62, 2**62], 'classes': 2**63}))
+write('rows', 'header', ',1ab\nb,key,a\n2,k,1\n4,k,"3"\n')
+write('rows', 'no-header', ';0ab\n1;2\n3;x\n"4;5\n6;7\n')
+write('rows', 'titles', ',2ab\na title\na,b\n1,2\n\n3,4')
+write('rows', 'other-names', ',1ab\na,c\n1,2\n')
 state = {'format': 4, 'step': 12, 'epoch': 2, 'step_in_epoch': 2, 'steps_per_epoch': 5, 'evaluated': True, 'seed': 1,
          'data': 'set', 'config': 'train: {}', 'time': 1.5, 'epoch_time': 0.25, 'run_times': [1, 2, 3, 4, 5, 6], 'epoch_times': [0] * 6,
          'epoch_sums': scores, 'best': scores, 'best_step': 10, 'best_epoch': 2, 'last': None,

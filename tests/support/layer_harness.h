@@ -46,6 +46,9 @@ class LayerHarness {
   /// Parameters begin as random numbers in [-0.5, 0.5).
   LayerHarness(const std::string& yaml, const Shape& sample, const Options& options);
 
+  Network& network() { return *network_; }
+  /// Of all layers, in the order of the plan.
+  std::span<const float> all_values() { return parameters_.floats(); }
   const NetworkPlan& plan() const { return network_->plan(); }
   /// Of one sample.
   const Shape& input() const { return network_->input(); }

@@ -101,4 +101,18 @@ TEST_CASE("pixels become x / 255, every value of a byte", "[pixels]") {
   for (std::size_t i = 0; i < 256; ++i) CHECK(x[i] == static_cast<float>(i) / 255);
 }
 
+TEST_CASE("scale and shift are those of each channel that normalise() applies", "[normalise]") {
+  Images images = make_images(20);
+  const ChannelStatistics statistics = channel_statistics(*images.pixels);
+  Normalised normalised(std::move(images.pixels));
+  normalised.use(statistics);
+  REQUIRE(normalised.scale().size() == 3);
+  std::vector<float> x{0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f};
+  const std::vector<float> raw = x;
+  normalised.normalise(Tensor(x.data(), Shape{1, 2, 1, 3}));
+  for (std::size_t i = 0; i < x.size(); ++i)
+    CHECK(x[i] == Approx(normalised.scale()[i % 3] * raw[i] + normalised.shift()[i % 3]));
+  CHECK(normalised.scale()[0] != normalised.scale()[1]);
+}
+
 }  // namespace trainer

@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/find_run.h"
+#include "cli/commands/mesh_and_threads.h"
+#include "cli/commands/trained_run.h"
+#include "cli/terminal/quantities.h"
+#include "cli/terminal/text.h"
+#include "engine/system/files.h"
+#include "models/exporting/c/c_writer.h"
+#include "models/exporting/network_graph.h"
+#include "models/exporting/onnx/onnx_writer.h"
+#include "models/formats/npz.h"
+
+namespace trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* extension_of(ExportFormat format) {
+  return format == ExportFormat::onnx ? "onnx" : format == ExportFormat::c ? "c" : "npz";
+}
+
+/// "image 1x28x28 (channels x height x width), values in [0, 1]"
+std::string input_text(const Session& session) {
+  const DatasetInfo& info = session.data().train->info();
+  const std::string shape = channels_first_text(info.sample);
+  if (info.vocabulary > 0) return fmt::format("{} ids of tokens in [0, {})", shape, info.vocabulary);
+  const std::string what = info.sample.rank() == 3 ? "channels x height x width; pixels are in [0, 1]"
+                                                   : "values as the data has them";
+  return fmt::format("{} ({})", shape, what);
+}
+
+std::string output_text(const Session& session) {
+  const bool is_probability = session.loss().link() != Link::identity;
+  return fmt::format("{} {}", channels_first_text(session.network().output()),
+                     is_probability ? "probabilities" : "outputs of the last layer");
+}
+
+ModelNotes notes_of(const TrainedRun& trained, const fs::path& run) {
+  const Session& session = trained.session();
+  // `best` is a link to the checkpoint itself.
+  std::error_code ignored;
+  const fs::path checkpoint = fs::canonical(trained.checkpoint, ignored);
+  return {.name = fmt::format("{}, {}", fs::canonical(run, ignored).filename().string(),
+                              checkpoint.filename().string()),
+          .input = input_text(session),
+          .output = output_text(session),
+          .classes = session.data().train->info().class_names};
+}
+
+/// The network as `predict` uses it: from samples as the data has them to probabilities or values.
+Graph graph_of(const TrainedRun& trained) {
+  Session& session = trained.session();
+  GraphEnds ends{.has_padding = session.data().train->has_lengths(), .link = session.loss().link()};
+  if (!session.data().normalised.empty()) {
+    // The mean and the deviation of each channel are those of the training samples.
+    load_samples(session);
+    const Normalised& normalised = *session.data().normalised.front();
+    ends.scale.assign(normalised.scale().begin(), normalised.scale().end());
+    ends.shift.assign(normalised.shift().begin(), normalised.shift().end());
+  }
+  return network_graph(session.network(), trained.values, session.network().states(), ends);
+}
+
+std::string file_content(const TrainedRun& trained, const fs::path& run, ExportFormat format) {
+  if (format == ExportFormat::npz)
+    return npz_file(read_safetensors(trained.checkpoint / "model.safetensors").tensors);
+  const Graph graph = graph_of(trained);
+  const ModelNotes notes = notes_of(trained, run);
+  return format == ExportFormat::onnx ? onnx_file(graph, notes) : c_file(graph, notes);
+}
+
+}  // namespace
+
+void export_command(const Job& job) {
+  const Arguments& arguments = job.arguments;
+  if (job.world.size() > 1)
+    throw Error(ExitCode::ranks, "export is for one process", "start it without mpirun");
+  MeshAndThreads work(job);
+  const std::string& path = arguments.files.front();
+  const fs::path run = find_run(path).run;
+  const TrainedRun trained = open_trained(path, arguments.overrides, work.mesh, work.pool);
+  if (const std::string& notice = trained.session().data().notice; !notice.empty())
+    job.warn("note: " + notice + "\n");
+  const fs::path file = arguments.out.empty()
+                            ? run / fmt::format("model.{}", extension_of(arguments.export_format))
+                            : fs::path(arguments.out);
+  const std::string content = file_content(trained, run, arguments.export_format);
+  write_file(file, content);
+  job.print(fmt::format("{}: {}\n", file.string(), bytes_text(std::ssize(content))));
+  if (arguments.export_format == ExportFormat::npz) return;
+  job.print(table({{"input", input_text(trained.session())}, {"output", output_text(trained.session())}}, 2));
+}
+
+}  // namespace trainer

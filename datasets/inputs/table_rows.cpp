@@ -1,0 +1,134 @@
+#include "datasets/inputs/table_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "datasets/readers/csv_text.h"
+#include "engine/config/source.h"
+
+namespace trainer {
+namespace {
+
+std::vector<std::string> input_names(const InputForm& form) {
+  std::vector<std::string> names;
+  for (const TableColumn& column : form.columns)
+    if (column.use == TableColumn::Use::input) names.push_back(column.name);
+  const std::set<std::string> distinct(names.begin(), names.end());
+  return distinct.size() == names.size() && !distinct.contains("") ? names : std::vector<std::string>();
+}
+
+}  // namespace
+
+TableRows::TableRows(const DataDescription& data, std::string id, std::string path)
+    : data_(data),
+      id_(std::move(id)),
+      path_(std::move(path)),
+      names_(input_names(data.form)),
+      inputs_(data.info.sample.size()) {}
+
+bool TableRows::names_inputs(const std::vector<std::string>& fields) {
+  if (names_.empty()) return false;
+  std::vector<std::string> trimmed;
+  for (const std::string& field : fields) trimmed.emplace_back(without_spaces(field));
+  std::vector<std::size_t> places;
+  for (const std::string& name : names_) {
+    const auto found = std::ranges::find(trimmed, name);
+    if (found == trimmed.end()) return false;
+    if (std::find(found + 1, trimmed.end(), name) != trimmed.end())
+      throw Error(ExitCode::usage, fmt::format("{} has two columns {}", path_, in_quotes(name)),
+                  "rename one of them");
+    places.push_back(static_cast<std::size_t>(found - trimmed.begin()));
+  }
+  places_ = std::move(places);
+  fields_ = fields.size();
+  find_id(trimmed);
+  return true;
+}
+
+bool TableRows::settle(std::size_t count) {
+  const std::vector<TableColumn>& columns = data_.form.columns;
+  std::vector<std::size_t> places(static_cast<std::size_t>(inputs_));
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  // Ids may stand beside the inputs.
+  std::size_t id = 0;
+  const auto [end, problem] = std::from_chars(id_.data(), id_.data() + id_.size(), id);
+  const bool has_id = problem == std::errc() && end == id_.data() + id_.size() && id >= 1 && id <= count;
+  const bool is_as_in_training =
+      count == columns.size() && !(has_id && columns[id - 1].use == TableColumn::Use::input);
+  if (count == places.size() + 1 && has_id && !is_as_in_training) {
+    for (std::size_t& place : places) place += place + 1 >= id ? 1 : 0;
+  } else if (count != places.size()) {
+    if (count != columns.size()) return false;
+    places.clear();
+    for (std::size_t column = 0; column < columns.size(); ++column)
+      if (columns[column].use == TableColumn::Use::input) places.push_back(column);
+  }
+  places_ = std::move(places);
+  fields_ = count;
+  find_id({});
+  return true;
+}
+
+void TableRows::find_id(const std::vector<std::string>& names) {
+  if (id_.empty()) return;
+  if (const auto found = std::ranges::find(names, id_); found != names.end()) {
+    id_place_ = static_cast<std::size_t>(found - names.begin()) + 1;
+    return;
+  }
+  const auto [end, problem] = std::from_chars(id_.data(), id_.data() + id_.size(), id_place_);
+  if (problem == std::errc() && end == id_.data() + id_.size() && id_place_ >= 1 && id_place_ <= fields_)
+    return;
+  throw Error(
+      ExitCode::usage, fmt::format("{} has no column {} for --id", path_, in_quotes(id_)),
+      names.empty() ? fmt::format("a number from 1 to {}", fields_) : "its columns are " + listed(names));
+}
+
+bool TableRows::are_numbers(const std::vector<std::string>& fields) const {
+  double ignored = 0;
+  return std::ranges::all_of(places_,
+                             [&](std::size_t place) { return parse_number(fields[place], ignored); });
+}
+
+bool TableRows::read(const std::vector<std::string>& fields, std::int64_t line, std::span<float> elements,
+                     std::string& id) {
+  if (!is_settled()) {
+    if (names_inputs(fields)) return false;
+    const bool fits = settle(fields.size()) && (are_numbers(fields) || lines_above_ >= data_.form.header);
+    if (!fits) {
+      places_.clear();
+      if (lines_above_++ < data_.form.header) return false;
+    }
+    if (lines_above_ > 0 && !names_.empty())
+      throw Error(ExitCode::usage, fmt::format("{} does not name the columns of the model", path_),
+                  fmt::format("a line with {}", listed(names_)));
+  }
+  if (!is_settled())
+    fail_at(path_, line,
+            fmt::format("{} field{}, {} expected", fields.size(), fields.size() == 1 ? "" : "s", inputs_),
+            data_.form.columns.empty() ? "one for each input of the model"
+                                       : fmt::format("or {} with the columns that the model does not read",
+                                                     data_.form.columns.size()));
+  if (fields.size() != fields_)
+    fail_at(path_, line,
+            fmt::format("{} field{}, {} expected", fields.size(), fields.size() == 1 ? "" : "s", fields_),
+            "all lines must have as many fields as the first one");
+  if (id_place_ > 0) id = without_spaces(fields[id_place_ - 1]);
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    double value = 0;
+    if (!parse_number(fields[places_[i]], value))
+      fail_at(
+          path_, line,
+          fmt::format("column {} requires a number, got {}", places_[i] + 1, in_quotes(fields[places_[i]])),
+          names_.empty() ? fmt::format("it is input {} of the model", i + 1)
+                         : fmt::format("it is {} of the model", in_quotes(names_[i])));
+    elements[i] = static_cast<float>(value);
+  }
+  return true;
+}
+
+}  // namespace trainer

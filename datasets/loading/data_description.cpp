@@ -1,0 +1,137 @@
+#include "datasets/loading/data_description.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "datasets/loading/input_targets.h"
+#include "datasets/readers/tokenizers.h"
+#include "engine/config/registry.h"
+
+namespace trainer {
+namespace {
+
+/// Samples of which only the info is known.
+class AbsentSamples final : public Dataset {
+ public:
+  AbsentSamples(const DatasetInfo& info, std::unique_ptr<Tokenizer> tokenizer)
+      : Dataset(with_tokenizer(info, tokenizer.get())), tokenizer_(std::move(tokenizer)) {}
+  void read(std::span<const std::int64_t>, Tensor) const override {
+    throw std::logic_error("a sample was read from data that is absent");
+  }
+
+ private:
+  static DatasetInfo with_tokenizer(DatasetInfo info, const Tokenizer* tokenizer) {
+    info.tokenizer = tokenizer;
+    return info;
+  }
+
+  std::unique_ptr<Tokenizer> tokenizer_;
+};
+
+std::unique_ptr<Dataset> absent_split(const DataDescription& description, std::int64_t size,
+                                      const std::string& place) {
+  DatasetInfo info = description.info;
+  info.size = size;
+  std::unique_ptr<Tokenizer> tokenizer;
+  if (!description.tokenizer.empty()) {
+    tokenizer = make_tokenizer(description.tokenizer, description.tokens, place);
+    if (tokenizer->vocabulary() != info.vocabulary)
+      throw Error(ExitCode::data, {Diagnostic{.what = fmt::format("the tokenizer has {} tokens, the model {}",
+                                                                  tokenizer->vocabulary(), info.vocabulary),
+                                              .place = place}});
+  }
+  return std::make_unique<AbsentSamples>(info, std::move(tokenizer));
+}
+
+/// Error(data) if given samples are of another kind than those of training.
+void check_kind(const Dataset& given, const DatasetInfo& trained, const std::string& place) {
+  const auto fail = [&](const std::string& what, const std::string& note) {
+    throw Error(ExitCode::data, {Diagnostic{.what = what, .place = place, .notes = {note}}});
+  };
+  if (given.sample() != trained.sample)
+    fail("samples differ in shape from those of training",
+         fmt::format("{} here, {} in training", channels_first_text(given.sample()),
+                     channels_first_text(trained.sample)));
+  if (given.classes() == 0 && given.target() != trained.target)
+    fail("targets differ in shape from those of training",
+         fmt::format("{} here, {} in training", given.target().text(), trained.target.text()));
+  if (given.classes() > trained.classes || given.positions() != trained.positions)
+    fail("labels differ from those of training",
+         fmt::format("{} classes here, {} in training", given.classes(), trained.classes));
+}
+
+}  // namespace
+
+DataDescription describe(const Data& data) {
+  DataDescription description{.name = data.name,
+                              .info = data.train->info(),
+                              .train = data.train->size(),
+                              .validation = data.validation ? data.validation->size() : 0,
+                              .test = data.test ? data.test->size() : 0,
+                              .fingerprint = data.fingerprint,
+                              .form = data.form,
+                              .statistics = data.statistics};
+  description.info.is_streamed = false;
+  if (const Tokenizer* tokenizer = std::exchange(description.info.tokenizer, nullptr)) {
+    description.tokenizer = tokenizer->kind();
+    description.tokens = tokenizer->definition();
+  }
+  return description;
+}
+
+Data absent_data(const DataDescription& description, const std::string& place) {
+  Data data;
+  data.name = description.name;
+  data.fingerprint = description.fingerprint;
+  data.form = description.form;
+  data.statistics = description.statistics;
+  data.train = absent_split(description, description.train, place);
+  if (!data.statistics.mean.empty()) {
+    auto normalised = std::make_unique<Normalised>(std::move(data.train));
+    normalised->use(data.statistics);
+    data.normalised.push_back(normalised.get());
+    data.train = std::move(normalised);
+  }
+  if (description.validation > 0) data.validation = absent_split(description, description.validation, place);
+  if (description.test > 0) data.test = absent_split(description, description.test, place);
+  return data;
+}
+
+void add_given_samples(const Config& data, const std::vector<std::string>& files,
+                       const DataDescription& description, Data& absent) {
+  const Config config = data.at("dataset");
+  const auto reader = Registry<Reader, const ReaderContext&>::make(config, ReaderContext{});
+  DatasetInfo trained = description.info;
+  trained.tokenizer = absent.train->info().tokenizer;
+  // The labels of the files do not matter where each sample is its own target.
+  const bool has_own_targets = data.get<std::string>("targets") == "input";
+  std::unique_ptr<Dataset> given =
+      reader->open_given({.files = files, .trained = trained, .form = description.form});
+  if (!given)
+    throw Error(ExitCode::usage, fmt::format("--data cannot read samples of {} by themselves", config.type()),
+                "-s data.path=DIR, with all files of the set");
+  if (has_own_targets) {
+    trained.classes = given->classes();
+    trained.target = given->target();
+    trained.positions = given->positions();
+  }
+  check_kind(*given, trained, files.front());
+  absent.sources.push_back(given.get());
+  if (!description.statistics.mean.empty()) {
+    auto normalised = std::make_unique<Normalised>(std::move(given));
+    normalised->use(description.statistics);
+    given = std::move(normalised);
+  }
+  if (has_own_targets) given = std::make_unique<InputTargets>(std::move(given));
+  absent.test = std::move(given);
+}
+
+std::string fingerprint_text(const Data& data) {
+  std::string text = data.name + ", " + std::to_string(data.train->size()) + " samples";
+  for (const std::string& line : data.fingerprint) text += "; " + line;
+  return text;
+}
+
+}  // namespace trainer

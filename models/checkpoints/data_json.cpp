@@ -1,0 +1,208 @@
+#include "models/checkpoints/data_json.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "engine/core/error.h"
+#include "models/checkpoints/json_reader.h"
+
+namespace trainer {
+namespace {
+
+using Json = JsonReader::Json;
+
+constexpr int kFormat = 1;
+constexpr std::size_t kMaxNames = 1 << 20, kMaxFiles = 1 << 16;
+constexpr std::int64_t kLargestExtent = std::int64_t{1} << 40;
+constexpr std::array kUses{std::pair{TableColumn::Use::input, "input"},
+                           std::pair{TableColumn::Use::target, "target"},
+                           std::pair{TableColumn::Use::ignored, "ignored"}};
+
+Json extents_json(const Shape& shape) {
+  Json list = Json::array();
+  for (const std::int64_t extent : shape.extents()) list.push_back(extent);
+  return list;
+}
+
+Json texts_json(const std::vector<std::string>& texts) {
+  Json list = Json::array();
+  for (const std::string& text : texts) list.push_back(text_json(text));
+  return list;
+}
+
+Json columns_json(const std::vector<TableColumn>& columns) {
+  Json list = Json::array();
+  for (const TableColumn& column : columns)
+    for (const auto& [use, name] : kUses)
+      if (column.use == use) list.push_back({{"name", text_json(column.name)}, {"use", name}});
+  return list;
+}
+
+Shape shape_of(const JsonReader& json) {
+  std::vector<std::int64_t> extents;
+  for (const JsonReader& extent : json.items(Shape::kMaxRank - 1)) {
+    extents.push_back(extent.count(kLargestExtent));
+    if (extents.back() == 0) JsonReader::fail("an extent is 0");
+  }
+  const Shape shape{std::span<const std::int64_t>(extents)};
+  static_cast<void>(shape.size());  // throws if it overflows
+  return shape;
+}
+
+std::vector<std::string> texts_of(const JsonReader& json, std::size_t most) {
+  std::vector<std::string> texts;
+  for (const JsonReader& text : json.items(most)) texts.push_back(text.bytes());
+  return texts;
+}
+
+std::vector<float> floats_of(const JsonReader& json) {
+  std::vector<float> values;
+  for (const JsonReader& item : json.items(kMaxNames)) {
+    const double value = item.real();
+    if (!(std::fabs(value) <= double{std::numeric_limits<float>::max()}))
+      JsonReader::fail("a number is out of its range");
+    values.push_back(static_cast<float>(value));
+  }
+  return values;
+}
+
+std::vector<TableColumn> columns_of(const JsonReader& json) {
+  std::vector<TableColumn> columns;
+  for (const JsonReader& item : json.items(kMaxNames)) {
+    const std::string text = item.at("use").text();
+    columns.push_back({.name = item.at("name").bytes()});
+    bool is_known = false;
+    for (const auto& [use, name] : kUses)
+      if (text == name) {
+        columns.back().use = use;
+        is_known = true;
+      }
+    if (!is_known) JsonReader::fail("the use of a column is unknown");
+  }
+  return columns;
+}
+
+char separator_of(const JsonReader& json) {
+  const std::string text = json.text();
+  if (text.size() != 1) JsonReader::fail("the separator is not one character");
+  return text.front();
+}
+
+DatasetInfo info_of(const JsonReader& json) {
+  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+  DatasetInfo info;
+  info.sample = shape_of(json.at("sample"));
+  info.classes = static_cast<int>(json.at("classes").count(kMost));
+  info.class_names = texts_of(json.at("class_names"), kMaxNames);
+  info.target = shape_of(json.at("target"));
+  info.positions = json.at("positions").count(kLargestExtent);
+  info.vocabulary = static_cast<int>(json.at("vocabulary").count(kMost));
+  info.has_lengths = json.at("has_lengths").truth();
+  return info;
+}
+
+InputForm form_of(const JsonReader& json) {
+  InputForm form;
+  form.has_pixels = json.at("has_pixels").truth();
+  form.crop = json.at("crop").real();
+  form.columns = columns_of(json.at("columns"));
+  form.separator = separator_of(json.at("separator"));
+  form.header = static_cast<int>(json.at("header").count(std::numeric_limits<int>::max()));
+  form.channels_first = json.at("channels_first").truth();
+  form.array = json.at("array").bytes();
+  return form;
+}
+
+/// What several keys must agree on, so that no reader of samples needs to check it again.
+void check(const DataDescription& description) {
+  const DatasetInfo& info = description.info;
+  const auto require = [](bool holds, const char* what) {
+    if (!holds) JsonReader::fail(what);
+  };
+  require(info.class_names.empty() || std::cmp_equal(info.class_names.size(), info.classes),
+          "there is not one name for each class");
+  require(description.train > 0, "there are no training samples");
+  require(info.sample.rank() > 0 || !info.has_lengths, "a scalar has no length");
+  const std::size_t channels = description.statistics.mean.size();
+  require(channels == description.statistics.deviation.size() &&
+              (channels == 0 || std::cmp_equal(channels, channel_count(info.sample))),
+          "there is not one mean and one deviation for each channel");
+  require((info.vocabulary > 0) == !description.tokenizer.empty(), "tokens and tokenizer do not go together");
+  require(info.vocabulary == 0 || (info.sample.rank() == 1 && info.positions == info.sample.size()),
+          "tokens are not one for each position");
+  std::int64_t inputs = 0;
+  for (const TableColumn& column : description.form.columns)
+    inputs += column.use == TableColumn::Use::input ? 1 : 0;
+  require(description.form.columns.empty() || info.sample == Shape{inputs},
+          "the columns are not those of a sample");
+  require(description.form.crop > 0 && description.form.crop <= 1, "the crop is out of its range");
+}
+
+}  // namespace
+
+std::string text_of(const DataDescription& description) {
+  const DatasetInfo& info = description.info;
+  const InputForm& form = description.form;
+  Json means = Json::array(), deviations = Json::array();
+  for (const float mean : description.statistics.mean) means.push_back(mean);
+  for (const float deviation : description.statistics.deviation) deviations.push_back(deviation);
+  const Json json{
+      {"format", kFormat},
+      {"data", text_json(description.name)},
+      {"sample", extents_json(info.sample)},
+      {"classes", info.classes},
+      {"class_names", texts_json(info.class_names)},
+      {"target", extents_json(info.target)},
+      {"positions", info.positions},
+      {"vocabulary", info.vocabulary},
+      {"has_lengths", info.has_lengths},
+      {"samples",
+       {{"train", description.train}, {"valid", description.validation}, {"test", description.test}}},
+      {"fingerprint", texts_json(description.fingerprint)},
+      {"normalize", {{"mean", means}, {"deviation", deviations}}},
+      {"tokenizer",
+       {{"kind", text_json(description.tokenizer)}, {"definition", text_json(description.tokens)}}},
+      {"input",
+       {{"has_pixels", form.has_pixels},
+        {"crop", form.crop},
+        {"columns", columns_json(form.columns)},
+        {"separator", std::string(1, form.separator)},
+        {"header", form.header},
+        {"channels_first", form.channels_first},
+        {"array", text_json(form.array)}}}};
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+DataDescription parse_data_description(std::string_view text) {
+  constexpr int kDeepest = 5;  // of what text_of() writes
+  const Json json = parse_json(text, kDeepest);
+  const JsonReader reader(json);
+  const std::int64_t format = reader.at("format").count();
+  if (format != kFormat)
+    throw Error(ExitCode::weights,
+                fmt::format("has format {}, this program reads format {}", format, kFormat),
+                "use the version of the program that saved it");
+  // One assignment each: g++ 12 destroys members twice if a nested initialiser throws.
+  DataDescription description;
+  description.name = reader.at("data").bytes();
+  description.info = info_of(reader);
+  const JsonReader tokenizer = reader.at("tokenizer"), samples = reader.at("samples");
+  description.tokenizer = tokenizer.at("kind").bytes();
+  description.tokens = tokenizer.at("definition").bytes();
+  description.train = samples.at("train").count();
+  description.validation = samples.at("valid").count();
+  description.test = samples.at("test").count();
+  description.fingerprint = texts_of(reader.at("fingerprint"), kMaxFiles);
+  description.form = form_of(reader.at("input"));
+  description.statistics.mean = floats_of(reader.at("normalize").at("mean"));
+  description.statistics.deviation = floats_of(reader.at("normalize").at("deviation"));
+  description.info.size = description.train;
+  check(description);
+  return description;
+}
+
+}  // namespace trainer

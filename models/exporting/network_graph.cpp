@@ -1,0 +1,38 @@
+#include "models/exporting/network_graph.h"
+
+#include "models/graph/operations.h"
+#include "models/layers/tracer.h"
+
+namespace trainer {
+namespace {
+
+Value normalised(Graph& graph, Value x, const GraphEnds& ends) {
+  // One factor for each channel, aligned with x from the last extent on.
+  Extents extents{std::ssize(ends.scale)};
+  if (graph.at(x).rank() == 4) extents.resize(3, 1);
+  const Value scale = graph.constant("scale", extents, ends.scale),
+              shift = graph.constant("shift", extents, ends.shift);
+  return binary(graph, "Add", binary(graph, "Mul", x, scale), shift);
+}
+
+}  // namespace
+
+Graph network_graph(const Network& network, std::span<const float> values, std::span<const float> states,
+                    const GraphEnds& ends) {
+  Graph graph;
+  const std::vector<Sequence::Entry>& layers = network.layers().entries();
+  const bool takes_tokens = !layers.empty() && layers.front().type == "embedding";
+  Value x = graph.add_input("input", batch_extents(network.input()),
+                            takes_tokens ? ElementType::int64 : ElementType::float32);
+  if (!ends.scale.empty()) x = normalised(graph, x, ends);
+  Tracer tracer(network.plan(), values, states, ends.has_padding, graph);
+  Value y = network.layers().trace(x, tracer);
+  graph.begin_layer("output");
+  const std::int64_t last = graph.at(y).rank() - 1;
+  if (ends.link == Link::softmax) y = softmax_along(graph, y, last == 3 ? 1 : last);
+  if (ends.link == Link::sigmoid) y = unary(graph, "Sigmoid", y);
+  graph.set_output(y, "output");
+  return graph;
+}
+
+}  // namespace trainer

@@ -1,0 +1,74 @@
+#include "models/formats/npz.h"
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+#include "engine/core/error.h"
+#include "engine/system/crc32.h"
+
+namespace trainer {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "values and sizes are written as they lie in memory");
+
+/// Little-endian integers, one after the other.
+template <class... Integers>
+std::string packed(Integers... integers) {
+  std::string bytes;
+  (bytes.append(reinterpret_cast<const char*>(&integers), sizeof integers), ...);
+  return bytes;
+}
+
+template <class... Parts>
+void append(std::string& to, const Parts&... parts) {
+  (to.append(parts), ...);
+}
+
+std::string npy_file(const NamedTensor& tensor) {
+  std::string shape;
+  for (const std::int64_t extent : tensor.shape.extents()) shape += std::to_string(extent) + ", ";
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + shape + "), }";
+  // The header ends with a line break at a multiple of 64 bytes.
+  constexpr std::size_t kMagic = 10, kMultiple = 64;
+  header.append(kMultiple - 1 - (kMagic + header.size()) % kMultiple, ' ');
+  header += '\n';
+  const auto bytes = std::as_bytes(std::span(tensor.values));
+  return std::string("\x93NUMPY\x01\x00", 8) + packed(static_cast<std::uint16_t>(header.size())) + header +
+         std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+/// What the header of an entry and the central directory have in common: version, flags, method (stored),
+/// time, date (1980-01-01), checksum, sizes, length of the name and of extra fields.
+std::string entry_facts(const std::string& name, const std::string& content) {
+  constexpr std::uint16_t kVersion = 20, kFlags = 0x0800, kStored = 0, kTime = 0, kDate = 0x21, kExtra = 0;
+  const auto size = static_cast<std::uint32_t>(content.size());
+  return packed(kVersion, kFlags, kStored, kTime, kDate, crc32_of(std::as_bytes(std::span(content))), size,
+                size, static_cast<std::uint16_t>(name.size()), kExtra);
+}
+
+}  // namespace
+
+std::string npz_file(std::span<const NamedTensor> tensors) {
+  constexpr std::uint32_t kEntry = 0x04034b50, kDirectoryEntry = 0x02014b50, kEnd = 0x06054b50;
+  constexpr std::uint16_t kMadeBy = 20, kNone = 0;
+  constexpr std::uint32_t kAttributes = 0;
+  std::string file, directory;
+  for (const NamedTensor& tensor : tensors) {
+    const std::string name = tensor.name + ".npy", content = npy_file(tensor);
+    if (file.size() + content.size() > std::numeric_limits<std::uint32_t>::max() - (1U << 24))
+      throw Error(ExitCode::usage, "the weights are too large for npz, which holds 4 GiB",
+                  "checkpoints/best/model.safetensors has them, too");
+    const std::string facts = entry_facts(name, content);
+    append(directory, packed(kDirectoryEntry, kMadeBy), facts,
+           packed(kNone, kNone, kNone, kAttributes, static_cast<std::uint32_t>(file.size())), name);
+    append(file, packed(kEntry), facts, name, content);
+  }
+  const auto count = static_cast<std::uint16_t>(tensors.size());
+  const auto place = static_cast<std::uint32_t>(file.size()),
+             size = static_cast<std::uint32_t>(directory.size());
+  return file + directory + packed(kEnd, kNone, kNone, count, count, size, place, kNone);
+}
+
+}  // namespace trainer

@@ -1,0 +1,87 @@
+// trainer export: its files, where they lie, and its errors.
+#include <catch2/catch.hpp>
+
+#include "models/exporting/onnx/onnx_writer.h"
+#include "tests/end_to_end/small_run.h"
+
+namespace trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The files whose names show that a write was not completed.
+int unfinished_files(const fs::path& folder) {
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().string().find("partial") != std::string::npos) ++count;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("export writes a file of each format, and the same bytes each time", "[export]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-q", "--out", "r"}).code == 0);
+  for (const std::string format : {"onnx", "c", "npz"}) {
+    INFO(format);
+    if (format == "onnx" && onnx_version() == "not built in") continue;
+    const ProgramResult first = run.trainer({"export", "r", format});
+    INFO(first.err);
+    REQUIRE(first.code == 0);
+    CHECK(first.out.find("r/model." + format) != std::string::npos);
+    CHECK((first.out.find("1x28x28") != std::string::npos) == (format != "npz"));
+    REQUIRE(run.trainer({"export", "r/checkpoints/best", format, "-o", "again"}).code == 0);
+    CHECK(read_text(run.path("again")) == read_text(run.path("r/model." + format)));
+  }
+  CHECK(unfinished_files(run.path("r")) == 0);
+}
+
+TEST_CASE("export reports what is wrong and leaves no file", "[export]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-q", "--out", "r"}).code == 0);
+
+  const ProgramResult unknown = run.trainer({"export", "r", "onxx"});
+  CHECK(unknown.code == 2);
+  CHECK(unknown.err.find("onxx") != std::string::npos);
+  CHECK(unknown.err.find("npz") != std::string::npos);
+  CHECK(run.trainer({"export", "r"}).code == 2);
+  CHECK(run.trainer({"export", "set", "c"}).code == 2);
+
+  const ProgramResult nowhere = run.trainer({"export", "r", "c", "-o", "missing/model.c"});
+  CHECK(nowhere.code == 1);
+  CHECK(nowhere.err.find("missing/model.c") != std::string::npos);
+  write_text(run.path("kept"), "what was there");
+  const ProgramResult full = run.shell("ulimit -f 20; $TRAINER export r c -o kept");
+  CHECK(full.code == 1);
+  CHECK(read_text(run.path("kept")) == "what was there");
+  CHECK(unfinished_files(run.path(".")) == 0);
+
+  fs::resize_file(run.path("r/checkpoints/best/model.safetensors"), 1000);
+  CHECK(run.trainer({"export", "r", "npz"}).code == 6);
+  fs::remove_all(run.path("r/checkpoints"));
+  const ProgramResult untrained = run.trainer({"export", "r", "c"});
+  CHECK(untrained.code == 6);
+  CHECK(untrained.err.find("r has no checkpoint") != std::string::npos);
+  CHECK_FALSE(fs::exists(run.path("r/model.c")));
+  CHECK_FALSE(fs::exists(run.path("r/model.npz")));
+}
+
+TEST_CASE("export names a layer whose outputs padding changes", "[export]") {
+  const SmallRun run;
+  write_text(run.path("lines.txt"), "one\nseven\nfour\nthree\nnine\nfive\ntwo\neight\n");
+  const std::string config =
+      "data: {dataset: {text: {file: lines.txt, lines: true, sequence: 6}}}\n"
+      "model:\n  layers: [embedding: 4, lstm: {units: 5, bidirectional: true}, dense: $vocab]\n"
+      "  loss: softmax_cross_entropy\n"
+      "train: {epochs: 1, batch: 2, optimizer: {sgd: {lr: 0.1}}}\n";
+  write_text(run.path("b.yaml"), config);
+  const ProgramResult trained = run.trainer({"b.yaml", "-q", "--out", "b"});
+  INFO(trained.err);
+  REQUIRE(trained.code == 0);
+  const ProgramResult exported = run.trainer({"export", "b", "c"});
+  CHECK(exported.code == 2);
+  CHECK(exported.err.find("lstm1 cannot be exported") != std::string::npos);
+  CHECK(run.trainer({"export", "b", "npz"}).code == 0);
+}
+
+}  // namespace trainer
