@@ -57,8 +57,8 @@ Graph graph_of(const TrainedRun& trained) {
   GraphEnds ends{.has_padding = session.data().train->has_lengths(), .link = session.loss().link()};
   if (!session.data().normalised.empty()) {
     // The mean and the deviation of each channel are those of the training samples.
-    load_samples(session);
     const Normalised& normalised = *session.data().normalised.front();
+    if (normalised.scale().empty()) load_samples(session);
     ends.scale.assign(normalised.scale().begin(), normalised.scale().end());
     ends.shift.assign(normalised.shift().begin(), normalised.shift().end());
   }

@@ -163,7 +163,9 @@ std::string PredictionWriter::best(const Prediction& prediction) {
     widths_[i] = std::max(widths_[i], width);
     const std::string padding(widths_[i] - width, ' ');
     // The first column begins at the left, the others end at the right.
-    line += i == 0 ? cell + padding : "  " + padding + cell;
+    if (i > 0) line.append("  ").append(padding);
+    line += cell;
+    if (i == 0) line += padding;
   }
   return line + "\n";
 }

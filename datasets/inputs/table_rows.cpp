@@ -34,6 +34,7 @@ TableRows::TableRows(const DataDescription& data, std::string id, std::string pa
 bool TableRows::names_inputs(const std::vector<std::string>& fields) {
   if (names_.empty()) return false;
   std::vector<std::string> trimmed;
+  trimmed.reserve(fields.size());
   for (const std::string& field : fields) trimmed.emplace_back(without_spaces(field));
   std::vector<std::size_t> places;
   for (const std::string& name : names_) {

@@ -25,9 +25,9 @@ class Normalised final : public Dataset {
   /// Call before samples are read.
   void use(const ChannelStatistics& statistics);
   const Dataset& raw() const { return *raw_; }
-  /// Of each channel, after use(): normalise() gives scale x + shift.
-  std::span<const float> scale() const { return std::span(scale_).first(channels()); }
-  std::span<const float> shift() const { return std::span(shift_).first(channels()); }
+  /// Of each channel: normalise() gives scale x + shift. Empty before use().
+  std::span<const float> scale() const { return of_channels(scale_); }
+  std::span<const float> shift() const { return of_channels(shift_); }
   /// Shifts and scales samples of raw() in place, (samples, sample).
   void normalise(Tensor samples) const;
   /// The inverse of normalise(), up to rounding.
@@ -43,7 +43,9 @@ class Normalised final : public Dataset {
   std::int64_t length(std::int64_t index) const override { return raw_->length(index); }
 
  private:
-  std::size_t channels() const { return static_cast<std::size_t>(channel_count(sample())); }
+  std::span<const float> of_channels(std::span<const float> row) const {
+    return row.empty() ? row : row.first(static_cast<std::size_t>(channel_count(sample())));
+  }
 
   std::unique_ptr<Dataset> raw_;
   std::int64_t rows_ = 1;  ///< of a sample

@@ -74,7 +74,7 @@ OptimizerShard::OptimizerShard(const NetworkPlan& plan, ParameterWindows& window
         for (std::size_t state = 0; state < states; ++state)
           segment.states[state] = states_.floats().subspan(
               static_cast<std::size_t>(position) + state * static_cast<std::size_t>(floats), size);
-        segments_.push_back(std::move(segment));
+        segments_.push_back(segment);
         offsets_.push_back(first);
         // All ranks update parameters before the border once.
         const bool counts =

@@ -208,7 +208,7 @@ TEST_CASE("damaged inputs are reported and skipped, and the code is 3", "[predic
                             "skipped bad.csv:5:", "skipped absent.csv", "4 of 6 inputs skipped"})
     CHECK(bad.err.find(place) != std::string::npos);
   CHECK(lines_in(bad.out) == 3);
-  const auto tail = [](const std::string& text) { return text.substr(text.rfind(",") + 1); };
+  const auto tail = [](const std::string& text) { return text.substr(text.rfind(',') + 1); };
   CHECK(tail(bad.out) == tail(good.out));
   write_text(run.path("x.npy"), npy("2, 3", {1, 1.5, 0.25, 1, NAN, 1}));
   const ProgramResult array = run.trainer({"predict", "run", "x.npy", "--json"});
@@ -348,8 +348,8 @@ TEST_CASE("other samples are evaluated in each format, with the classes of train
                     "dense: 10", "dense: $classes"),
            {"data/train"});
 
-  std::vector<float> inputs;
-  for (int i = 0; i < 2 * kRows; ++i) inputs.push_back(static_cast<float>(i % 7));
+  std::vector<float> inputs(2 * kRows);
+  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = static_cast<float>(i % 7);
   write_text(run.path("x.npy"), npy("40, 2", inputs));
   write_text(run.path("y.npy"), npy("40, 1", std::vector<float>(kRows, 3)));
   evaluate(

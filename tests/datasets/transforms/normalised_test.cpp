@@ -105,6 +105,7 @@ TEST_CASE("scale and shift are those of each channel that normalise() applies", 
   Images images = make_images(20);
   const ChannelStatistics statistics = channel_statistics(*images.pixels);
   Normalised normalised(std::move(images.pixels));
+  CHECK(normalised.scale().empty());
   normalised.use(statistics);
   REQUIRE(normalised.scale().size() == 3);
   std::vector<float> x{0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f};
