@@ -11,7 +11,7 @@
 #include "cli/terminal/text.h"
 #include "engine/config/source.h"
 #include "engine/core/escape.h"
-#include "models/training/batch_statistics.h"
+#include "models/training/evaluated_network.h"
 #include "models/training/evaluation.h"
 
 namespace trainer {
@@ -90,8 +90,7 @@ void eval_command(const Job& job) {
   preflight_check(job.world, run_facts(trained->run));
   Session& session = trained->session();
   load_samples(session);
-  BatchStatistics statistics(work.mesh, work.pool, true, session.exact_virtual_workers());
-  session.network().attach(trained->values, {}, statistics);
+  const EvaluatedNetwork evaluated(session, trained->values);
   const Scores scores = evaluate(session, *split);
   if (!session.data().notice.empty()) job.warn("note: " + session.data().notice + "\n");
   job.print(fmt::format("{}\n{}: {}, {}\n{}", escaped(trained->checkpoint.string()), name, files,

@@ -7,7 +7,7 @@
 #include "cli/terminal/output.h"
 #include "engine/config/source.h"
 #include "engine/core/random.h"
-#include "models/training/batch_statistics.h"
+#include "models/training/evaluated_network.h"
 
 namespace trainer {
 namespace {
@@ -64,8 +64,7 @@ void generate_command(const Job& job) {
                 "trainer predict ...");
   std::vector<Token> tokens = tokenizer->encode(arguments.prompt);
   if (tokens.empty()) throw Error(ExitCode::usage, "--prompt is empty", "--prompt 'The '");
-  BatchStatistics statistics(work.mesh, work.pool, true, session.exact_virtual_workers());
-  session.network().attach(trained.values, {}, statistics);
+  const EvaluatedNetwork evaluated(session, trained.values);
   const auto window = static_cast<std::size_t>(session.data().train->positions());
   const RandomStream random(session.settings().seed, "generate");
   std::vector<float> scores(static_cast<std::size_t>(tokenizer->vocabulary()));

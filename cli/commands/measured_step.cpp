@@ -125,9 +125,9 @@ MeasuredStep measure_step(const std::string& file, const std::vector<std::string
   const Network& network = run.session->network();
   MeasuredStep step =
       timer.result(forward_share(network), static_cast<double>(run.session->settings().accumulate));
-  const ShardPlan shards(mesh.data(), 0, 1, network.plan().parameter_borders(), 0);
+  const bool has_feedback = run.session->settings().compression.has_feedback();
   const MemoryPlan plan =
-      memory_plan(network, run.session->virtual_workers(), mesh, shards, memory_needs(run));
+      memory_plan(network, placed_parameters(network, mesh, has_feedback), memory_needs(run));
   step.program = std::max<std::int64_t>(0, result.memory - plan.of_host());
   return step;
 }

@@ -37,24 +37,23 @@ PlannedRun::PlannedRun(const std::string& file, const Options& options)
     run_.config.root().at("train").fail("local",
                                         "plan and forecast describe steps that all ranks take together",
                                         "-s train.local=~, or a copy of the configuration without it");
-  const Mesh& mesh = ranks_.mesh();
   const NetworkPlan& plan = session().network().plan();
-  const bool has_feedback = session().settings().compression.has_feedback();
-  shards_.emplace(mesh.data(), has_feedback ? 0 : mesh.node().rank(), has_feedback ? 1 : mesh.node().size(),
-                  plan.parameter_borders(), 0, has_feedback);
+  parameters_ =
+      placed_parameters(session().network(), ranks_.mesh(), session().settings().compression.has_feedback());
   layers_ = layer_costs(session().network());
   const TrainSettings& settings = session().settings();
   std::int64_t scalars = static_cast<std::int64_t>(session().metric_sums());
   if (settings.exact) scalars *= settings.virtual_workers;
-  step_.emplace(PlacedStep{.ranks = ranks_,
-                           .shards = *shards_,
-                           .layers = layers_,
-                           .workers = session().virtual_workers(),
-                           .rows = most_rows(session().virtual_workers(), settings.micro_batch()),
-                           .micro_batches = static_cast<int>(settings.accumulate),
-                           .compression = settings.compression,
-                           .compressed = compressed_messages(settings.compression, plan, mesh.data().size()),
-                           .scalars = scalars + kSignals});
+  step_.emplace(
+      PlacedStep{.ranks = ranks_,
+                 .parameters = parameters_,
+                 .layers = layers_,
+                 .workers = session().virtual_workers(),
+                 .rows = most_rows(session().virtual_workers(), settings.micro_batch()),
+                 .micro_batches = static_cast<int>(settings.accumulate),
+                 .compression = settings.compression,
+                 .compressed = compressed_messages(settings.compression, plan, ranks_.mesh().data().size()),
+                 .scalars = scalars + kSignals});
 }
 
 MemoryNeeds memory_needs(const OpenRun& run) {
@@ -72,7 +71,7 @@ MemoryPlan PlannedRun::memory(std::int64_t program) const {
   // What Open MPI 4.1 keeps in a rank, besides the program.
   constexpr std::int64_t kMpi = 5 << 20;
   needs.program = program + (ranks_.mesh().world().size() > 1 ? kMpi : 0);
-  return memory_plan(session().network(), session().virtual_workers(), ranks_.mesh(), *shards_, needs);
+  return memory_plan(session().network(), parameters_, needs);
 }
 
 bool PlannedRun::is_sharded() const {
@@ -90,16 +89,18 @@ PlannedRun::Measured PlannedRun::measured_on(int cores) const {
 
 ComputingTimes PlannedRun::computing(const ComputingTimes& measured, int cores) const {
   // Each rank updates its shard, or with error feedback all, with its threads alone.
-  double held = 0, whole = 0;
+  double held = 0, updated = 0, whole = 0;
   for (const Parameter& parameter : session().network().plan().parameters()) {
-    held += static_cast<double>(parameter.shape.size());
+    const auto size = static_cast<double>(parameter.shape.size());
+    held += size;
     whole += static_cast<double>(parameter.whole_shape().size());
+    for (const PlacedParameters& part : parameters_)
+      if (parameter.offset >= part.floats.first && parameter.offset < part.floats.last)
+        updated += size / (part.shards.replicated() ? 1 : part.mesh.data().size());
   }
-  const double share = whole > 0 ? held / whole : 0;
   ComputingTimes times = measured;
-  times.sums *= share;
-  times.update *= share * measured_on(cores).ranks;
-  if (!shards_->replicated()) times.update /= ranks_.mesh().data().size();
+  times.sums *= whole > 0 ? held / whole : 0;
+  times.update *= whole > 0 ? updated / whole * measured_on(cores).ranks : 0;
   return times;
 }
 

@@ -8,7 +8,6 @@
 #include "cli/commands/open_run.h"
 #include "cli/launching/cpu_affinity.h"
 #include "engine/parallel/planned_ranks.h"
-#include "engine/parallel/shard_plan.h"
 #include "models/planning/memory_plan.h"
 #include "models/planning/placed_step.h"
 
@@ -56,7 +55,7 @@ class PlannedRun {
   PlannedRanks ranks_;
   ThreadPool pool_;
   OpenRun run_;
-  std::optional<ShardPlan> shards_;
+  std::vector<PlacedParameters> parameters_;
   std::vector<LayerCost> layers_;
   std::optional<PlacedStep> step_;
 };

@@ -70,7 +70,9 @@ std::string memory_lines(const Session& session, const Config& train) {
   if (settings.local) optimizer = Registry<OuterOptimizer>::make(train.at("local").at("outer"));
   const std::int64_t arrays =
       std::ssize(optimizer->states()) + (settings.ema > 0 ? 1 : 0) + (settings.accumulate > 1 ? 1 : 0);
-  const std::int64_t state = arrays * values / mesh.data().size();
+  // All ranks divide the update of layers that split rows.
+  const std::int64_t split = 4 * network.split_parameter_end();
+  const std::int64_t state = arrays * (split / mesh.world().size() + (values - split) / mesh.data().size());
   // Only the sums of virtual workers' differences are written in local SGD.
   std::int64_t roots = 0;
   for (int worker = 0; worker < workers; ++worker)

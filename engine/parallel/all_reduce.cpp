@@ -9,8 +9,16 @@ constexpr auto kColumns = static_cast<std::size_t>(NodeWindow::Layout::kTableCol
 
 }  // namespace
 
-AllReduce::AllReduce(Mesh& mesh, ParameterWindow& window)
-    : data_(mesh.data()), memory_(window), rows_(static_cast<std::size_t>(mesh.data().size()) * kColumns) {}
+AllReduce::AllReduce(Mesh& mesh, ParameterWindow& window, ParameterWindow* other)
+    : data_(mesh.data()),
+      memory_(window),
+      other_(other),
+      rows_(static_cast<std::size_t>(mesh.data().size()) * kColumns) {}
+
+void AllReduce::barrier() {
+  sum({});
+  if (other_) other_->window().barrier("the barrier of all ranks of a node");
+}
 
 void AllReduce::sum(std::span<double> scalars, std::size_t maxima) {
   const NodeWindow& window = memory_.window();

@@ -34,13 +34,19 @@ Mesh::Mesh(Communicator& world, const Options& options) : world_(world) {
   std::int64_t nodes = node_->rank() == 0 ? 1 : 0;
   data_->sum(std::span(&nodes, 1));
   nodes_ = static_cast<int>(nodes);
+  if (options.model > 1)
+    as_data_ranks_ = std::make_unique<Mesh>(
+        world, Options{.data = world.size(), .model = 1, .ranks_per_node = options.ranks_per_node});
 }
+
+Mesh::~Mesh() = default;
 
 Mesh::Mesh(Groups groups, Communicator& world)
     : world_(world),
       data_(std::move(groups.data)),
       model_(std::move(groups.model)),
       node_(std::move(groups.node)),
-      nodes_(groups.nodes) {}
+      nodes_(groups.nodes),
+      as_data_ranks_(std::move(groups.as_data_ranks)) {}
 
 }  // namespace trainer

@@ -18,11 +18,15 @@ class Mesh {
   struct Groups {
     std::unique_ptr<Communicator> data, model, node;
     int nodes = 1;
+    std::unique_ptr<Mesh> as_data_ranks = nullptr;  ///< null if there is one model rank
   };
   /// Error(ranks) when data * model is not the number of ranks.
   Mesh(Communicator& world, const Options& options);
   /// A mesh whose groups are known. Not collective.
   Mesh(Groups groups, Communicator& world);
+  ~Mesh();
+  Mesh(const Mesh&) = delete;
+  Mesh& operator=(const Mesh&) = delete;
 
   Communicator& world() const { return world_; }
   /// Ranks with my model coordinate: they hold the same parameters and different samples.
@@ -32,11 +36,15 @@ class Mesh {
   /// The part of data() on my node.
   Communicator& node() const { return *node_; }
   int nodes() const { return nodes_; }  ///< nodes that data() spans
+  /// The mesh for what no rank holds a shard of: all ranks in their order as data ranks.
+  Mesh& as_data_ranks() { return as_data_ranks_ ? *as_data_ranks_ : *this; }
+  const Mesh& as_data_ranks() const { return as_data_ranks_ ? *as_data_ranks_ : *this; }
 
  private:
   Communicator& world_;
   std::unique_ptr<Communicator> data_, model_, node_;
   int nodes_ = 1;
+  std::unique_ptr<Mesh> as_data_ranks_;  ///< null if there is one model rank
 };
 
 }  // namespace trainer

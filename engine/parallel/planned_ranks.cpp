@@ -83,12 +83,17 @@ int checked_ranks_per_node(const Mesh::Options& options) {
   return per_node;
 }
 
-Mesh::Groups groups_of(const Mesh::Options& options, int per_node) {
+Mesh::Groups groups_of(const Mesh::Options& options, int per_node, Communicator& world) {
   const int data_per_node = std::max(1, per_node / options.model);
+  std::unique_ptr<Mesh> as_data_ranks;
+  if (options.model > 1)
+    as_data_ranks =
+        std::make_unique<Mesh>(groups_of({.data = options.data * options.model}, per_node, world), world);
   return {.data = std::make_unique<PlannedGroup>(options.data, data_per_node),
           .model = std::make_unique<PlannedGroup>(options.model, std::min(options.model, per_node)),
           .node = std::make_unique<PlannedGroup>(data_per_node, data_per_node),
-          .nodes = options.data / data_per_node};
+          .nodes = options.data / data_per_node,
+          .as_data_ranks = std::move(as_data_ranks)};
 }
 
 }  // namespace
@@ -96,7 +101,7 @@ Mesh::Groups groups_of(const Mesh::Options& options, int per_node) {
 PlannedRanks::PlannedRanks(const Mesh::Options& options)
     : ranks_per_node_(checked_ranks_per_node(options)),
       world_(std::make_unique<PlannedGroup>(options.data * options.model, ranks_per_node_)),
-      mesh_(groups_of(options, ranks_per_node_), *world_) {}
+      mesh_(groups_of(options, ranks_per_node_, *world_), *world_) {}
 
 int PlannedRanks::nodes_of_model() const { return std::max(1, mesh_.model().size() / ranks_per_node_); }
 

@@ -70,23 +70,10 @@ CheckpointWriter::CheckpointWriter(Sources sources, CheckpointFolder folder)
   world.sum(std::span(&strangers, 1));
   several_hosts_ = strangers > 0;
 
-  // Every rank knows the optimizer shards of all ranks.
-  const auto mine = gives_shard() ? sources_.window.shard() : std::span<const Range>();
-  std::string all;
-  for (const auto& bytes : data.gather(std::as_bytes(mine), 0)) {
-    const std::uint64_t count = bytes.size();
-    all.append(reinterpret_cast<const char*>(&count), sizeof count);
-    all.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  }
-  broadcast_text(data, all);
-  for (std::size_t next = 0; next < all.size();) {
-    std::uint64_t count = 0;
-    std::memcpy(&count, all.data() + next, sizeof count);
-    next += sizeof count;
-    auto& ranges = shards_.emplace_back(count / sizeof(Range));
-    if (count > 0) std::memcpy(ranges.data(), all.data() + next, count);
-    next += count;
-  }
+  const ParameterWindows& windows = sources_.windows;
+  const std::int64_t border = windows.border(), end = sources_.plan.parameter_end();
+  if (windows.front()) add_updaters(world, *windows.front(), {0, border}, sources_.mesh.model().size());
+  add_updaters(data, windows.rest(), {border, end}, 1);
 
   const NetworkPlan& plan = sources_.plan;
   std::vector<TensorEntry> model, optimizer;
@@ -106,6 +93,31 @@ CheckpointWriter::CheckpointWriter(Sources sources, CheckpointFolder folder)
   lay_out(model, heads_[kModel], model_offsets_);
   lay_out(optimizer, heads_[kOptimizer], optimizer_offsets_);
   cut(data.size());
+}
+
+/// Every rank knows the optimizer shards of all ranks. The window begins where `floats` do.
+void CheckpointWriter::add_updaters(Communicator& ranks, const ParameterWindow& window, const Range& floats,
+                                    int per_writer) {
+  std::vector<Range> mine;
+  if (gives_shard()) mine.assign(window.shard().begin(), window.shard().end());
+  for (Range& range : mine) range = {floats.first + range.first, floats.first + range.last};
+  std::string all;
+  for (const auto& bytes : ranks.gather(std::as_bytes(std::span(mine)), 0)) {
+    const std::uint64_t count = bytes.size();
+    all.append(reinterpret_cast<const char*>(&count), sizeof count);
+    all.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  broadcast_text(ranks, all);
+  Updaters& updaters =
+      updaters_.emplace_back(Updaters{.ranks = ranks, .floats = floats, .per_writer = per_writer});
+  for (std::size_t next = 0; next < all.size();) {
+    std::uint64_t count = 0;
+    std::memcpy(&count, all.data() + next, sizeof count);
+    next += sizeof count;
+    auto& ranges = updaters.shards.emplace_back(count / sizeof(Range));
+    if (count > 0) std::memcpy(ranges.data(), all.data() + next, count);
+    next += count;
+  }
 }
 
 CheckpointWriter::~CheckpointWriter() {
@@ -133,7 +145,7 @@ void CheckpointWriter::cut(int writers) {
 
 /// Of shards that all ranks have, one rank gives all.
 bool CheckpointWriter::gives_shard() const {
-  return !sources_.window.plan().replicated() || sources_.mesh.data().rank() == 0;
+  return !sources_.windows.rest().plan().replicated() || sources_.mesh.data().rank() == 0;
 }
 
 bool CheckpointWriter::is_writer() const {
@@ -206,37 +218,52 @@ std::span<const Parameter> CheckpointWriter::parameters_of(int writer) const {
 std::vector<float> CheckpointWriter::part_of_values() const {
   const auto mine = parameters_of(sources_.mesh.data().rank());
   if (mine.empty()) return {};
-  const auto values = sources_.window.values();
-  return {values.begin() + mine.front().offset,
-          values.begin() + mine.back().offset + mine.back().shape.size()};
+  const FlatValues<const float> values = sources_.windows.values();
+  const std::int64_t base = mine.front().offset;
+  std::vector<float> part(at(mine.back().offset + mine.back().shape.size() - base));
+  for (const Parameter& parameter : mine)
+    std::ranges::copy(values.subspan(parameter.offset, parameter.shape.size()),
+                      part.begin() + (parameter.offset - base));
+  return part;
 }
 
 /// The same for one optimizer state, which is gathered from the shards of all ranks.
 std::vector<float> CheckpointWriter::part_of_state(std::size_t state) {
-  Communicator& data = sources_.mesh.data();
-  const auto mine = parameters_of(data.rank());
+  const auto mine = parameters_of(sources_.mesh.data().rank());
+  std::vector<float> part(
+      mine.empty() ? 0 : at(mine.back().offset + mine.back().shape.size() - mine.front().offset));
+  for (const Updaters& updaters : updaters_) collect_state(state, updaters, part);
+  return part;
+}
+
+/// Fills what these ranks update of `part`.
+void CheckpointWriter::collect_state(std::size_t state, const Updaters& updaters, std::span<float> part) {
+  Communicator& ranks = updaters.ranks;
+  const bool writes = ranks.rank() % updaters.per_writer == 0;
+  const auto mine = writes ? parameters_of(sources_.mesh.data().rank()) : std::span<const Parameter>();
   const std::int64_t base = mine.empty() ? 0 : mine.front().offset;
-  std::vector<float> part(mine.empty() ? 0 : at(mine.back().offset + mine.back().shape.size() - base));
   std::vector<float> out;
-  std::vector<std::int64_t> counts_out(at(data.size())), counts_in(at(data.size()));
+  std::vector<std::int64_t> counts_out(at(ranks.size())), counts_in(at(ranks.size()));
   int writer = 0;
   const auto send = [&](std::int64_t offset, std::span<const float> values) {
+    if (offset < updaters.floats.first || offset >= updaters.floats.last) return;
     // Offsets and the writers' parameters ascend.
     while (parameters_of(writer).empty() ||
            parameters_of(writer).back().offset + parameters_of(writer).back().shape.size() <= offset)
       ++writer;
-    if (writer == data.rank()) {
+    const int rank = writer * updaters.per_writer;
+    if (rank == ranks.rank()) {
       std::ranges::copy(values, part.begin() + (offset - base));
     } else {
       out.insert(out.end(), values.begin(), values.end());
-      counts_out[at(writer)] += std::ssize(values);
+      counts_out[at(rank)] += std::ssize(values);
     }
   };
   if (gives_shard()) sources_.shard.visit_state(state, send);
   // visit(first, last) for each range of this rank's tensors in the shard of `owner`.
   const auto overlaps = [&](int owner, const auto& visit) {
-    auto range = shards_[at(owner)].begin();
-    const auto end = shards_[at(owner)].end();
+    auto range = updaters.shards[at(owner)].begin();
+    const auto end = updaters.shards[at(owner)].end();
     for (const Parameter& parameter : mine) {
       const std::int64_t first = parameter.offset, last = first + parameter.shape.size();
       while (range != end && range->last <= first) ++range;
@@ -244,19 +271,18 @@ std::vector<float> CheckpointWriter::part_of_state(std::size_t state) {
         visit(std::max(first, next->first), std::min(last, next->last));
     }
   };
-  for (int owner = 0; owner < data.size(); ++owner)
-    if (owner != data.rank())
+  for (int owner = 0; owner < ranks.size(); ++owner)
+    if (owner != ranks.rank())
       overlaps(owner, [&](std::int64_t first, std::int64_t last) { counts_in[at(owner)] += last - first; });
   std::vector<float> in(at(std::accumulate(counts_in.begin(), counts_in.end(), std::int64_t{0})));
-  data.all_to_all(out, counts_out, in, counts_in);
+  ranks.all_to_all(out, counts_out, in, counts_in);
   auto next = in.begin();
-  for (int owner = 0; owner < data.size(); ++owner)
-    if (owner != data.rank())
+  for (int owner = 0; owner < ranks.size(); ++owner)
+    if (owner != ranks.rank())
       overlaps(owner, [&](std::int64_t first, std::int64_t last) {
         std::copy_n(next, last - first, part.begin() + (first - base));
         next += last - first;
       });
-  return part;
 }
 
 /// The same for a state that one rank has as a whole.

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/parallel/parameter_window.h"
+#include "engine/parallel/parameter_windows.h"
 #include "engine/system/files.h"
 #include "models/checkpoints/checkpoint.h"
 #include "models/checkpoints/checkpoint_folder.h"
@@ -28,7 +28,7 @@ class CheckpointWriter {
   struct Sources {
     const NetworkPlan& plan;
     std::vector<std::string> optimizer_states;  ///< their names
-    const ParameterWindow& window;
+    const ParameterWindows& windows;
     const OptimizerShard& shard;
     HostedStates* hosted = nullptr;  ///< optimizer states beside those of the shard
     std::span<const float> layer_states;
@@ -78,6 +78,15 @@ class CheckpointWriter {
     FileSeal seal = {};
   };
 
+  /// The ranks that share the update of some parameters.
+  struct Updaters {
+    Communicator& ranks;
+    Range floats;                                 ///< of the flat buffer: where these parameters are
+    int per_writer = 1;                           ///< every so many of the ranks one is a writer
+    std::vector<std::vector<Range>> shards = {};  ///< of each rank
+  };
+
+  void add_updaters(Communicator& ranks, const ParameterWindow& window, const Range& floats, int per_writer);
   void cut(int writers);
   bool gives_shard() const;
   bool is_writer() const;
@@ -87,6 +96,7 @@ class CheckpointWriter {
   std::span<const Parameter> parameters_of(int writer) const;
   std::vector<float> part_of_values() const;
   std::vector<float> part_of_state(std::size_t state);
+  void collect_state(std::size_t state, const Updaters& updaters, std::span<float> part);
   std::vector<float> part_of_hosted_state(std::size_t state);
   void join_tensors(Run& run) const;
   void write_parts();
@@ -101,7 +111,7 @@ class CheckpointWriter {
   std::size_t shard_states_;  ///< hosted ones follow them in `sources_.optimizer_states`
   CheckpointFolder folder_;
   bool several_hosts_ = false, sees_directory_ = false;  ///< the latter is known after the first checkpoint
-  std::vector<std::vector<Range>> shards_;               ///< of each data rank
+  std::vector<Updaters> updaters_;
   std::string heads_[2];
   std::vector<std::uint64_t> model_offsets_;  ///< of parameters, then of the layers' states, then the end
   std::vector<std::uint64_t>

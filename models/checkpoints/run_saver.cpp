@@ -13,7 +13,7 @@ RunSaver::RunSaver(TrainingParts& parts, CheckpointFolder folder, CheckpointStat
       divergence_(parts),
       writer_({.plan = parts.session.network().plan(),
                .optimizer_states = parts.state_names(),
-               .window = parts.window,
+               .windows = parts.windows,
                .shard = parts.shard,
                .hosted = hosted,
                .layer_states = parts.session.network().states(),

@@ -80,13 +80,12 @@ void check_tensors(const std::vector<NamedTensor>& tensors, const NetworkPlan& p
 }
 
 void spread_tensors(const std::vector<NamedTensor>& tensors, const NetworkPlan& plan,
-                    const std::string& suffix, std::span<float> values, Communicator& world) {
+                    const std::string& suffix, const FlatValues<float>& values, Communicator& world) {
   for (const Parameter& parameter : plan.parameters()) {
     std::vector<float> whole(static_cast<std::size_t>(parameter.whole_shape().size()));
     broadcast_tensor(tensors, parameter.name + suffix, whole, world);
     take_shard(parameter, to_memory_layout(parameter.layout, parameter.whole_shape(), whole),
-               values.subspan(static_cast<std::size_t>(parameter.offset),
-                              static_cast<std::size_t>(parameter.shape.size())));
+               values.subspan(parameter.offset, parameter.shape.size()));
   }
 }
 
@@ -141,7 +140,7 @@ TensorFile read_weights(const std::string& path) {
 }
 
 void take_tensors(const std::vector<NamedTensor>& tensors, const std::map<std::string, Expected>& expected,
-                  std::span<float> values, std::span<float> states) {
+                  const FlatValues<float>& values, std::span<float> states) {
   for (const NamedTensor& tensor : tensors) {
     const Expected& target = expected.at(tensor.name);
     if (target.state) {
@@ -151,15 +150,13 @@ void take_tensors(const std::vector<NamedTensor>& tensors, const std::map<std::s
     const Parameter& parameter = *target.parameter;
     const std::vector<float> whole =
         to_memory_layout(parameter.layout, parameter.whole_shape(), tensor.values);
-    take_shard(parameter, whole,
-               values.subspan(static_cast<std::size_t>(parameter.offset),
-                              static_cast<std::size_t>(parameter.shape.size())));
+    take_shard(parameter, whole, values.subspan(parameter.offset, parameter.shape.size()));
   }
 }
 
 }  // namespace
 
-void load_weights(const std::string& path, const NetworkPlan& plan, std::span<float> values,
+void load_weights(const std::string& path, const NetworkPlan& plan, const FlatValues<float>& values,
                   std::span<float> states) {
   const TensorFile file = read_weights(path);
   const std::map<std::string, Expected> expected = expected_tensors(plan, {""}, StateUse::model);
@@ -168,7 +165,7 @@ void load_weights(const std::string& path, const NetworkPlan& plan, std::span<fl
 }
 
 void load_weights_except(const std::vector<std::string>& layers, const std::string& path,
-                         const NetworkPlan& plan, std::span<float> values, std::span<float> states) {
+                         const NetworkPlan& plan, const FlatValues<float>& values, std::span<float> states) {
   TensorFile file = read_weights(path);
   std::map<std::string, Expected> expected = expected_tensors(plan, {""}, StateUse::model);
   for (const std::string& layer : layers)

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/flat_values.h"
 #include "engine/parallel/communicator.h"
 #include "engine/parallel/mesh.h"
 #include "models/formats/safetensors.h"
@@ -22,17 +23,17 @@ void check_tensors(const std::vector<NamedTensor>& tensors, const NetworkPlan& p
 /// Distributes whole tensors in file layout into flat parameters, or into an optimizer state of the same
 /// layout. World rank 0 has the tensors, under the parameters' names with `suffix`. Collective.
 void spread_tensors(const std::vector<NamedTensor>& tensors, const NetworkPlan& plan,
-                    const std::string& suffix, std::span<float> values, Communicator& world);
+                    const std::string& suffix, const FlatValues<float>& values, Communicator& world);
 /// The same for the states of a use.
 void spread_states(const std::vector<NamedTensor>& tensors, const NetworkPlan& plan, StateUse use,
                    std::span<float> states, Communicator& world);
 
 /// Loads this rank's shard of a file's tensors into flat parameters and states of the model. Error(weights)
 /// lists names that are missing, unknown or of another shape. Not collective.
-void load_weights(const std::string& path, const NetworkPlan& plan, std::span<float> values,
+void load_weights(const std::string& path, const NetworkPlan& plan, const FlatValues<float>& values,
                   std::span<float> states);
 /// The same, but these layers keep their values, and tensors that the model does not have are ignored.
 void load_weights_except(const std::vector<std::string>& layers, const std::string& path,
-                         const NetworkPlan& plan, std::span<float> values, std::span<float> states);
+                         const NetworkPlan& plan, const FlatValues<float>& values, std::span<float> states);
 
 }  // namespace trainer

@@ -102,8 +102,8 @@ Crosscheck::Crosscheck(const Config& root, TrainingParts& parts)
       gradient_(network_->plan().parameter_end()),
       recorder_(parts.statistics, session_.virtual_workers(), session_.mesh().data().rank()),
       replay_(session_.pool().size()) {
-  network_->attach(parts.window.values(), {gradient_.floats()}, replay_);
-  session_.network().attach(parts.window.values(), parts.window.all_gradients(), recorder_);
+  network_->attach(parts.windows.values(), {{gradient_.floats()}, replay_});
+  parts.attach(recorder_);
 }
 
 void Crosscheck::before_step(std::int64_t step) {

@@ -19,42 +19,45 @@ constexpr std::int64_t kBlock = 2048;
 /// The least number of floats that a step checks.
 constexpr std::size_t kFewReplicas = 64;
 
-template <class T>
-std::span<T> slice(std::span<T> flat, std::int64_t first, std::int64_t count) {
-  return flat.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
-}
-
 /// The place of a rank's replicas; precedes their hashes in its message.
 struct Holder {
   std::int64_t node, model_rank;  ///< node: the lowest data rank on it
+  std::int64_t front_node;        ///< the lowest rank on it, for parameters of all ranks
   char host[64];
 };
 
 }  // namespace
 
 ReplicaGuard::ReplicaGuard(const NetworkPlan& plan, std::span<const float> states, Mesh& mesh,
-                           ParameterWindow& window, std::int64_t every)
-    : plan_(plan), states_(states), mesh_(mesh), window_(window), every_(every) {
-  std::int64_t replicas = !window.replicas().empty() || mesh.model().size() > 1 ||
-                          ((!states.empty() || window.plan().replicated()) && mesh.world().size() > 1);
+                           ParameterWindows& windows, std::int64_t every)
+    : plan_(plan), states_(states), mesh_(mesh), windows_(windows), every_(every) {
+  add_replicas(windows.rest(), windows.border());
+  if (windows.front()) add_replicas(*windows.front(), 0);
+  std::int64_t replicas =
+      !replicas_.empty() || mesh.model().size() > 1 ||
+      ((!states.empty() || windows.rest().plan().replicated()) && mesh.world().size() > 1);
   mesh.world().sum(std::span(&replicas, 1));
   has_replicas_ = replicas > 0;
-  for (const Range& range : window.replicas()) {
-    int index = -1;
-    for (const Parameter& parameter : plan.parameters()) {
-      ++index;
-      const std::int64_t last = std::min(range.last, parameter.offset + parameter.shape.size());
-      for (std::int64_t first = std::max(range.first, parameter.offset); first < last; first += kBlock)
-        replicas_.push_back(
-            {.values = slice<const float>(window.values(), first, std::min(kBlock, last - first)),
-             .parameter = index,
-             .sum = 0});
-    }
-  }
   const std::size_t share =
       (replicas_.size() + static_cast<std::size_t>(every) - 1) / static_cast<std::size_t>(every);
   most_watched_ = std::max(share, kFewReplicas);
   for (Replica& replica : watched()) replica.sum = checksum(replica.values);
+}
+
+/// Those of a window that begins at `offset` of the flat buffer.
+void ReplicaGuard::add_replicas(const ParameterWindow& window, std::int64_t offset) {
+  for (const Range& part : window.replicas()) {
+    const Range range{offset + part.first, offset + part.last};
+    int index = -1;
+    for (const Parameter& parameter : plan_.parameters()) {
+      ++index;
+      const std::int64_t last = std::min(range.last, parameter.offset + parameter.shape.size());
+      for (std::int64_t first = std::max(range.first, parameter.offset); first < last; first += kBlock)
+        replicas_.push_back({.values = windows_.values().subspan(first, std::min(kBlock, last - first)),
+                             .parameter = index,
+                             .sum = 0});
+    }
+  }
 }
 
 std::span<ReplicaGuard::Replica> ReplicaGuard::watched() {
@@ -86,26 +89,32 @@ void ReplicaGuard::after_publish(std::int64_t step) {
 
 std::vector<std::uint64_t> ReplicaGuard::hashes() const {
   std::vector<std::uint64_t> hashes;
-  const std::span<const float> values = window_.values();
-  // Each rank that shares the window checks a share of its blocks.
+  const FlatValues<const float> values = windows_.values();
+  // Each rank that shares a window checks a share of its blocks.
   for (const Parameter& parameter : plan_.parameters()) {
     std::uint64_t hash = 0;
     const std::int64_t size = parameter.shape.size();
-    for (std::int64_t block = window_.sharer(); block * kBlock < size; block += window_.sharers()) {
+    const ParameterWindow& window =
+        parameter.offset < windows_.border() ? *windows_.front() : windows_.rest();
+    for (std::int64_t block = window.sharer(); block * kBlock < size; block += window.sharers()) {
       const std::int64_t first = block * kBlock;
-      hash += mixed(checksum(slice(values, parameter.offset + first, std::min(kBlock, size - first))) +
+      hash += mixed(checksum(values.subspan(parameter.offset + first, std::min(kBlock, size - first))) +
                     static_cast<std::uint64_t>(block));
     }
     hashes.push_back(hash);
   }
   for (const State& state : plan_.states())
-    hashes.push_back(checksum(slice(states_, state.offset, state.shape.size())));
+    hashes.push_back(checksum(states_.subspan(static_cast<std::size_t>(state.offset),
+                                              static_cast<std::size_t>(state.shape.size()))));
   return hashes;
 }
 
 void ReplicaGuard::compare(std::int64_t step) {
   Communicator& world = mesh_.world();
-  Holder me{.node = mesh_.data().rank() - window_.sharer(), .model_rank = mesh_.model().rank()};
+  const ParameterWindow* const front = windows_.front();
+  Holder me{.node = mesh_.data().rank() - windows_.rest().sharer(),
+            .model_rank = mesh_.model().rank(),
+            .front_node = world.rank() - (front ? front->sharer() : 0)};
   std::strncpy(me.host, host_name().c_str(), sizeof me.host - 1);
   const std::vector<std::uint64_t> mine = hashes();
   std::vector<std::byte> message(sizeof me + mine.size() * sizeof mine[0]);
@@ -122,6 +131,7 @@ void ReplicaGuard::compare(std::int64_t step) {
   for (std::size_t item = 0; !messages.empty() && item < mine.size() && difference.empty(); ++item) {
     const bool is_state = item >= plan_.parameters().size();
     const bool is_cut = !is_state && plan_.parameters()[item].shard_axis >= 0;
+    const bool is_in_front = !is_state && plan_.parameters()[item].offset < windows_.border();
     std::map<std::array<std::int64_t, 3>, Found> replicas;
     for (std::size_t rank = 0; rank < messages.size(); ++rank) {
       Holder holder;
@@ -130,7 +140,9 @@ void ReplicaGuard::compare(std::int64_t step) {
       std::memcpy(&hash, messages[rank].data() + sizeof holder + item * sizeof hash, sizeof hash);
       // Sharers of a node add up to one replica; each rank has states of its own.
       Found& replica =
-          replicas[{holder.model_rank, holder.node, is_state ? static_cast<std::int64_t>(rank) : 0}];
+          is_in_front
+              ? replicas[{0, holder.front_node, 0}]
+              : replicas[{holder.model_rank, holder.node, is_state ? static_cast<std::int64_t>(rank) : 0}];
       replica.hash += hash;
       if (replica.place.empty()) replica.place = fmt::format("rank {} on {}", rank, holder.host);
     }

@@ -5,20 +5,21 @@
 #include <vector>
 
 #include "engine/core/error.h"
-#include "engine/parallel/parameter_window.h"
+#include "engine/parallel/parameter_windows.h"
 #include "models/network/network_plan.h"
 #include "models/training/hook.h"
 
 namespace trainer {
 
-/// Compares replicas: parameters on each node and in each model column, and layer states on every rank.
+/// Compares replicas: parameters on each node, and in each model column where columns have their own, and
+/// layer states on every rank.
 /// Compares checksums of all of them every `every` steps. In between, the values that came from other nodes
 /// must stay as they came until the next ones overwrite them; of a large model, each step checks a part of
 /// them, and `every` steps check all.
 class ReplicaGuard final : public Hook {
  public:
   /// `every`: steps between comparisons. `states` stay where they are. Collective.
-  ReplicaGuard(const NetworkPlan& plan, std::span<const float> states, Mesh& mesh, ParameterWindow& window,
+  ReplicaGuard(const NetworkPlan& plan, std::span<const float> states, Mesh& mesh, ParameterWindows& windows,
                std::int64_t every);
 
   void on_start(std::int64_t done) override { seen_ = done; }
@@ -34,6 +35,7 @@ class ReplicaGuard final : public Hook {
     std::uint64_t sum;
   };
 
+  void add_replicas(const ParameterWindow& window, std::int64_t offset);
   std::vector<std::uint64_t> hashes() const;
   void compare(std::int64_t step);
   std::span<Replica> watched();
@@ -41,7 +43,7 @@ class ReplicaGuard final : public Hook {
   const NetworkPlan& plan_;
   std::span<const float> states_;
   Mesh& mesh_;
-  ParameterWindow& window_;
+  ParameterWindows& windows_;
   std::int64_t every_, last_equal_ = 0, seen_ = 0;
   bool has_replicas_ = false;
   std::vector<Replica> replicas_;

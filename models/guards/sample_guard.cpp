@@ -9,7 +9,10 @@ void SampleGuard::after_backward(const MicroBatch&) {
 
 void SampleGuard::after_step(Progress& run) {
   if (run.result.stopped || !run.ends_epoch()) return;
-  ledger_.verify(parts_.order, run.step, [this](std::span<double> totals) { parts_.scalars.sum(totals); });
+  ledger_.verify(parts_.order, run.step, [this](std::span<double> totals) {
+    parts_.scalars.sum(totals);
+    if (parts_.session.network().splits_rows()) parts_.session.mesh().model().sum(totals);
+  });
   ledger_.begin(run.step);
 }
 

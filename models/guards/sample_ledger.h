@@ -21,8 +21,9 @@ class SampleLedger {
   void begin(std::int64_t step);
   /// Workers may call at once.
   void add(int worker, std::span<const std::int64_t> samples);
-  /// all_reduce(totals) adds them over the data ranks. Throws a logic_error, the same on all ranks, when
-  /// samples were left out or used twice up to `step`, where the epoch or the run ends. Collective.
+  /// all_reduce(totals) adds them over the ranks that take different samples. Throws a logic_error, the same
+  /// on all ranks, when samples were left out or used twice up to `step`, where the epoch or the run ends.
+  /// Collective.
   void verify(BatchOrder& order, std::int64_t step, const std::function<void(std::span<double>)>& all_reduce);
 
  private:

@@ -7,11 +7,10 @@
 
 namespace trainer {
 
-void initialize(std::span<const Parameter> parameters, std::uint64_t seed, std::span<float> values) {
+void initialize(std::span<const Parameter> parameters, std::uint64_t seed, const FlatValues<float>& values) {
   std::vector<float> whole;
   for (const Parameter& parameter : parameters) {
-    const auto place = values.subspan(static_cast<std::size_t>(parameter.offset),
-                                      static_cast<std::size_t>(parameter.shape.size()));
+    const auto place = values.subspan(parameter.offset, parameter.shape.size());
     if (!parameter.is_weight) {
       std::ranges::fill(place, parameter.constant);
       continue;

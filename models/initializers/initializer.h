@@ -3,6 +3,7 @@
 #include <span>
 
 #include "engine/config/registry.h"
+#include "engine/core/flat_values.h"
 #include "engine/core/random.h"
 #include "models/layers/parameter.h"
 
@@ -19,6 +20,6 @@ class Initializer {
 
 /// The initial values of every parameter, at its offset in the flat buffer: weights by their `init`, others
 /// by their constant.
-void initialize(std::span<const Parameter> parameters, std::uint64_t seed, std::span<float> values);
+void initialize(std::span<const Parameter> parameters, std::uint64_t seed, const FlatValues<float>& values);
 
 }  // namespace trainer

@@ -33,6 +33,8 @@ class NestedPlan {
 
   /// Where the next parameter begins in the flat buffer.
   std::int64_t parameter_end() const { return plan_.parameter_end_; }
+  /// Elements of this many for each row of a thread.
+  std::int64_t floats_of_rows(std::int64_t per_row) const { return Shape{plan_.max_rows_, per_row}.size(); }
 
  private:
   Plan& plan_;
@@ -56,6 +58,26 @@ class RecomputedPlan {
 
  private:
   Plan& plan_;
+};
+
+/// While it lives, memory is booked for a thread's share of the rows, if `splits`.
+class SplitRowsPlan {
+ public:
+  SplitRowsPlan(Plan& plan, bool splits) : plan_(plan), whole_{plan.max_rows_, plan.max_virtual_workers_} {
+    if (splits) use(plan.split_);
+  }
+  ~SplitRowsPlan() { use(whole_); }
+  SplitRowsPlan(const SplitRowsPlan&) = delete;
+  SplitRowsPlan& operator=(const SplitRowsPlan&) = delete;
+
+ private:
+  void use(const Plan::Share& share) {
+    plan_.max_rows_ = share.max_rows;
+    plan_.max_virtual_workers_ = share.max_virtual_workers;
+  }
+
+  Plan& plan_;
+  Plan::Share whole_;
 };
 
 }  // namespace trainer

@@ -8,12 +8,12 @@ std::int64_t Pass::length(std::int64_t row, std::int64_t whole) const {
 
 ConstTensor Pass::value(ParameterId id) const {
   const Parameter& parameter = plan_->parameter(id);
-  return {values_ + parameter.offset, parameter.shape};
+  return {values_ + (parameter.offset - first_float_), parameter.shape};
 }
 
 Tensor Pass::gradient(ParameterId id, const VirtualWorker& worker) const {
   const Parameter& parameter = plan_->parameter(id);
-  return {worker.gradients + parameter.offset, parameter.shape};
+  return {worker.gradients + (parameter.offset - first_float_), parameter.shape};
 }
 
 std::span<float> Pass::state(StateId id) const {

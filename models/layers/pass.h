@@ -79,6 +79,9 @@ class Pass {
 
  protected:
   friend class Sequence;
+  /// The pass of layers that compute a share of these rows (Sequence::Entry::splits_rows): its rows, virtual
+  /// workers and parameters.
+  virtual Pass& of_split_rows() = 0;
   /// Returns once the parameters before this offset of the flat buffer may be read.
   virtual void wait_for_parameters(std::int64_t end) = 0;
   /// The gradients of all parameters from this offset of the flat buffer on are final.
@@ -98,6 +101,7 @@ class Pass {
   std::vector<VirtualWorker> virtual_workers_;
   const Plan* plan_ = nullptr;
   const float* values_ = nullptr;
+  std::int64_t first_float_ = 0;  ///< offset in the flat buffer of values_ and of the flat gradients
   float* states_ = nullptr;
   std::array<float*, 3> regions_{};  ///< in the order of Region
 };

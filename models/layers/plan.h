@@ -81,6 +81,7 @@ class Plan {
  protected:
   friend class NestedPlan;
   friend class RecomputedPlan;
+  friend class SplitRowsPlan;
 
   struct Traits {
     bool reads_x = true, reads_y = true, in_place = false, view = false;
@@ -93,8 +94,16 @@ class Plan {
     Traits traits;
   };
 
-  Plan(std::int64_t max_rows, int max_virtual_workers, std::int64_t batch)
-      : max_rows_(max_rows), max_virtual_workers_(max_virtual_workers), batch_(batch) {}
+  /// What a thread computes.
+  struct Share {
+    std::int64_t max_rows = 1;
+    int max_virtual_workers = 1;
+  };
+  Plan(const Share& share, const Share& split, std::int64_t batch)
+      : max_rows_(share.max_rows),
+        max_virtual_workers_(share.max_virtual_workers),
+        split_(split),
+        batch_(batch) {}
 
   void set_scratch_position(std::int64_t position);
   /// The floats that take as much memory as `count` times `size` elements.
@@ -115,6 +124,7 @@ class Plan {
 
   std::int64_t max_rows_;
   int max_virtual_workers_;
+  Share split_;  ///< in layers that compute a share of the rows
   std::int64_t batch_;
   bool requires_streams_ = false;
   std::vector<RowRequirement> row_requirements_;

@@ -43,7 +43,7 @@ Shape Sequence::setup(const Shape& sample, Plan& plan) {
       std::count_if(entries_.begin() + (entries_.empty() ? 0 : 1), entries_.end(),
                     [](const Entry& entry) { return !entry.traits.view && !entry.traits.in_place; });
   for (std::ptrdiff_t i = 0; i < std::min<std::ptrdiff_t>(gradients, std::ssize(gradients_)); ++i)
-    gradients_[i] = plan.scratch(widest);
+    gradients_[i] = plan.scratch(0, widest);
   first_trained_ = 0;
   while (first_trained_ < entries_.size() && !entries_[first_trained_].learns) ++first_trained_;
   return output;
@@ -59,12 +59,13 @@ Shape Sequence::setup_entries(const Shape& sample, Plan& plan, std::int64_t& wid
     nested.begin_layer(entry.config ? &*entry.config : nullptr, entry.type, entry.name);
     entry.name = nested.layer_name();
     entry.first_parameter = nested.parameter_end();
+    const SplitRowsPlan share(plan, entry.splits_rows);
     entry.output = shape = setup_entry(entries_, i, shape, plan);
     entry.parameter_end = nested.parameter_end();
     entry.learns = nested.layer_learns();
     entry.traits = nested.traits();
     if (i + 1 == entries_.size() || entry.traits.view) continue;
-    widest = std::max(widest, shape.size());
+    widest = std::max(widest, nested.floats_of_rows(shape.size()));
     entry.over_input = i > 0 && entry.traits.in_place && !entry.traits.reads_x &&
                        !entries_[i - 1].traits.reads_y && !entries_[i - 1].traits.view;
     if (!entry.over_input) entry.memory = plan.saved(shape.size());
@@ -72,17 +73,23 @@ Shape Sequence::setup_entries(const Shape& sample, Plan& plan, std::int64_t& wid
   return shape;
 }
 
-Tensor Sequence::place_of(std::size_t index, Tensor y, const Pass& pass) const {
+Pass& Sequence::pass_of(const Entry& entry, Pass& pass) {
+  return entry.splits_rows ? pass.of_split_rows() : pass;
+}
+
+Tensor Sequence::place_of(std::size_t index, Tensor y, Pass& pass) const {
   const Entry& entry = entries_[index];
   if (index + 1 == entries_.size()) return y;
   if (entry.over_input) return place_of(index - 1, y, pass);
-  return pass.buffer(entry.memory).as(entry.output.with_front(pass.rows()));
+  const Pass& own = pass_of(entry, pass);
+  return own.buffer(entry.memory).as(entry.output.with_front(own.rows()));
 }
 
-ConstTensor Sequence::input_of(std::size_t index, ConstTensor x, Tensor y, const Pass& pass) const {
+ConstTensor Sequence::input_of(std::size_t index, ConstTensor x, Tensor y, Pass& pass) const {
   if (index == 0) return x;
   const Entry& before = entries_[index - 1];
-  if (before.traits.view) return input_of(index - 1, x, y, pass).as(before.output.with_front(pass.rows()));
+  if (before.traits.view)
+    return input_of(index - 1, x, y, pass).as(before.output.with_front(pass_of(before, pass).rows()));
   return place_of(index - 1, y, pass);
 }
 
@@ -117,10 +124,11 @@ void Sequence::forward(ConstTensor x, Tensor y, Pass& pass) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
     const bool last = i + 1 == entries_.size();
+    Pass& own = pass_of(entry, pass);
     if (entry.parameter_end > entry.first_parameter && !pass.recomputes_)
-      pass.wait_for_parameters(entry.parameter_end);
+      own.wait_for_parameters(entry.parameter_end);
     if (!entry.traits.view)
-      entry.layer->forward(input_of(i, x, y, pass), place_of(i, y, pass), pass);
+      entry.layer->forward(input_of(i, x, y, pass), place_of(i, y, pass), own);
     else if (last)
       std::ranges::copy(input_of(i, x, y, pass).span(), y.data());
   }
@@ -139,6 +147,7 @@ void Sequence::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass
   int free_buffer = 0;
   for (std::size_t i = entries_.size(); i-- > (dx.empty() ? first_trained_ : 0);) {
     const Entry& entry = entries_[i];
+    Pass& own = pass_of(entry, pass);
     const ConstTensor input = input_of(i, x, nowhere, pass);
     Tensor input_gradient = dx;
     if (i > 0) {
@@ -153,10 +162,10 @@ void Sequence::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass
     }
     if (!entry.traits.view)
       entry.layer->backward(input, i + 1 == entries_.size() ? y : place_of(i, nowhere, pass), dy,
-                            input_gradient, pass);
+                            input_gradient, own);
     else if (i == 0 && !dx.empty())
       std::ranges::copy(dy.span(), dx.data());
-    if (entry.parameter_end > entry.first_parameter) pass.ready_from(entry.first_parameter);
+    own.ready_from(entry.first_parameter);
     dy = input_gradient;
   }
 }

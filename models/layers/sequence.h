@@ -19,6 +19,9 @@ class Sequence final : public Layer {
     std::string type;                   ///< "conv", for numbering
     std::string name = {};              ///< the declared one; after setup the one that it has
     std::optional<Config> config = {};  ///< none for layers that no file names
+    /// Computes the rows of Pass::of_split_rows(). Only the first entries of a network do; an exchange that
+    /// gathers all rows follows them.
+    bool splits_rows = false;
     // From setup on:
     Shape output = {};  ///< of one sample
     NestedPlan::Traits traits = {};
@@ -50,11 +53,13 @@ class Sequence final : public Layer {
   const std::vector<Entry>& entries() const { return entries_; }
 
  private:
-  /// Gives the output's shape; `widest`: elements of the largest tensor between two layers.
+  /// Gives the output's shape; `widest`: floats of the largest tensor between two layers.
   Shape setup_entries(const Shape& sample, Plan& plan, std::int64_t& widest);
   /// Where entry `index` writes its output; y for the last one.
-  Tensor place_of(std::size_t index, Tensor y, const Pass& pass) const;
-  ConstTensor input_of(std::size_t index, ConstTensor x, Tensor y, const Pass& pass) const;
+  Tensor place_of(std::size_t index, Tensor y, Pass& pass) const;
+  ConstTensor input_of(std::size_t index, ConstTensor x, Tensor y, Pass& pass) const;
+  /// The pass of an entry.
+  static Pass& pass_of(const Entry& entry, Pass& pass);
 
   std::vector<Entry> entries_;
   Buffer<> gradients_[2];

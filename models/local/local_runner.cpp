@@ -38,7 +38,7 @@ void LocalRunner::train(LocalWorker& worker, std::int64_t first, std::int64_t la
 }
 
 void LocalRunner::begin_round(LocalWorker& worker) {
-  std::ranges::copy(whole_.window.values(), parts_.window.values().begin());
+  std::ranges::copy(whole_.windows.only().values(), parts_.windows.only().values().begin());
   parts_.reducer->publish();
   for (std::size_t state = 0; state < worker.states.size(); ++state)
     parts_.shard.set_state(state, worker.states[state].floats());
@@ -85,9 +85,9 @@ void LocalRunner::end_round(LocalWorker& worker, std::int64_t last) {
   }
   const std::span<float> difference = worker.difference.floats();
   if (worker.failure)
-    std::ranges::copy(parts_.window.gradients(0), difference.begin());
+    std::ranges::copy(parts_.windows.only().gradients(0), difference.begin());
   else
-    std::ranges::transform(whole_.window.values(), parts_.window.values(), difference.begin(),
+    std::ranges::transform(whole_.windows.only().values(), parts_.windows.only().values(), difference.begin(),
                            std::minus<>());
   for (std::size_t state = 0; state < worker.states.size(); ++state)
     parts_.shard.visit_state(state, [&](std::int64_t offset, std::span<const float> values) {

@@ -95,7 +95,7 @@ void LocalTrainer::train_workers(std::int64_t first, std::int64_t last, Hook& ho
 
 void LocalTrainer::add_differences() {
   const VirtualWorkers& virtual_workers = parts_.session.virtual_workers();
-  const std::vector<std::span<float>> gradients = parts_.window.all_gradients();
+  const std::vector<std::span<float>> gradients = parts_.windows.only().all_gradients();
   const int rank = parts_.session.mesh().data().rank();
   const auto work = [&](int thread) {
     std::size_t root = 0;
@@ -189,12 +189,12 @@ void LocalTrainer::fail(Progress& run, Hook& hooks) {
       .step = std::isfinite(earliest) ? static_cast<std::int64_t>(-earliest) + 1 : run.report.step,
       .rate = run.report.rate,
       .parameters = parts_.session.network().plan().parameters(),
-      .values = parts_.window.values(),
+      .values = parts_.windows.values(),
       .notes = notes};
   if (is_here) {
     facts.own_loss = first->failure->loss;
     facts.array = first->failure->array;
-    if (facts.array.empty()) facts.gradients = {first->difference.floats()};
+    if (facts.array.empty()) facts.gradients = {{first->difference.floats()}};
   }
   throw divergence(world, facts);
 }

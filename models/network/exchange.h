@@ -17,6 +17,8 @@ class ModelGroup {
   /// `exact`: shards end at unit_borders() only.
   ModelGroup(ThreadPool& pool, Communicator& ranks, bool exact = false);
 
+  ThreadPool& pool() const { return pool_; }
+  Communicator& ranks() const { return ranks_; }
   int rank() const { return ranks_.rank(); }
   int size() const { return ranks_.size(); }
   /// This rank's shard of `width` units.
@@ -62,10 +64,12 @@ enum class ExchangeKind {
 };
 std::unique_ptr<Layer> make_exchange(ExchangeKind kind, ModelGroup& group, std::int64_t width);
 
-/// What a layer exchanges over a model group for one sample, in floats of the whole tensors. Each of the four
-/// is one collective call of each worker, unless it is 0.
+/// What a layer exchanges over a model group for one sample, in floats of the whole tensors. Each that is not
+/// 0 is one collective call of each worker, or of each rank.
 struct ExchangeTraffic {
   std::int64_t gathered_forward = 0, summed_forward = 0, gathered_backward = 0, summed_backward = 0;
+  std::int64_t scattered_backward = 0;  ///< reduce-scatter
+  bool once_a_rank = false;
 };
 /// A layer that exchanges; valid after setup.
 class Exchanging {

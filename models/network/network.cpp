@@ -10,33 +10,74 @@ namespace {
 
 constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
 
+/// The share of a worker of batches of up to `batch` rows.
+NetworkPlan::Share share_of(const VirtualWorkers& workers, std::int64_t batch) {
+  return {.max_rows = workers.max_rows(batch), .max_virtual_workers = workers.max_per_worker()};
+}
+
 }  // namespace
 
 Network::Network(const std::vector<Config>& layers, const Shape& sample, const Options& options)
     : virtual_workers_(options.virtual_workers),
+      split_workers_(options.split_workers.value_or(virtual_workers_)),
       rank_(options.rank),
-      plan_(virtual_workers_.max_rows(options.batch), virtual_workers_.max_per_worker(), options.batch),
+      split_rank_(options.split_rank),
+      plan_(share_of(virtual_workers_, options.batch), share_of(split_workers_, options.batch),
+            options.batch),
       layers_(layers),
       input_(sample),
       workers_(static_cast<std::size_t>(virtual_workers_.threads)) {
   fuse_relu_backward(layers_);
   if (options.rewrite) options.rewrite(layers_);
-  x_ = plan_.saved(input_.size());
+  splits_rows_ = !layers_.entries().empty() && layers_.entries().front().splits_rows;
+  {
+    const SplitRowsPlan share(plan_, splits_rows_);
+    x_ = plan_.saved(input_.size());
+  }
   output_ = layers_.setup(input_, plan_);
   if (options.low_rank > 0) plan_.add_low_rank_factors(options.low_rank);
   y_ = plan_.saved(output_.size());
   dy_ = plan_.scratch(output_.size());
+  const std::int64_t border = split_parameter_end();
   for (int index = 0; index < virtual_workers_.threads; ++index) {
-    NetworkPass& pass = workers_[static_cast<std::size_t>(index)].pass;
-    pass.worker_ = index;
-    pass.seed_ = options.seed;
-    pass.plan_ = pass.network_plan_ = &plan_;
-    if (input_.rank() > 0) pass.positions_ = input_[0];
-    pass.virtual_workers_.resize(static_cast<std::size_t>(virtual_workers_of(index).count()));
-    pass.tree_ = SumTree::of_leaves(virtual_workers_.count, virtual_workers_of(index));
-    if (virtual_workers_.rounds) pass.tree_.round_summands();
-    pass.inputs_.resize(pass.virtual_workers_.size());
+    Worker& worker = workers_[static_cast<std::size_t>(index)];
+    begin_pass(worker.pass, index, virtual_workers_, rank_, options);
+    worker.pass.parameters_ = {border, plan_.parameter_end()};
+    if (!splits_rows_) continue;
+    begin_pass(worker.split, index, split_workers_, split_rank_, options);
+    worker.split.parameters_ = {0, border};
+    worker.pass.split_ = &worker.split;
   }
+}
+
+void Network::begin_pass(NetworkPass& pass, int worker, const VirtualWorkers& all, int rank,
+                         const Options& options) {
+  const Range mine = all.of_worker(rank, worker);
+  pass.worker_ = worker;
+  pass.seed_ = options.seed;
+  pass.plan_ = pass.network_plan_ = &plan_;
+  if (input_.rank() > 0) pass.positions_ = input_[0];
+  pass.virtual_workers_.resize(static_cast<std::size_t>(mine.count()));
+  pass.tree_ = SumTree::of_leaves(all.count, mine);
+  if (all.rounds) pass.tree_.round_summands();
+  pass.inputs_.resize(pass.virtual_workers_.size());
+}
+
+Range Network::input_rows_of(int worker, std::int64_t batch_rows) const {
+  if (!splits_rows_) return rows_of(worker, batch_rows);
+  return split_workers_.rows(split_workers_.of_worker(split_rank_, worker), batch_rows);
+}
+
+Range Network::input_rows(std::int64_t batch_rows) const {
+  return splits_rows_ ? split_workers_.rows(split_workers_.of_rank(split_rank_), batch_rows)
+                      : virtual_workers_.rows(virtual_workers_.of_rank(rank_), batch_rows);
+}
+
+std::int64_t Network::split_parameter_end() const {
+  std::int64_t end = 0;
+  for (const Sequence::Entry& entry : layers_.entries())
+    if (entry.splits_rows) end = entry.parameter_end;
+  return end;
 }
 
 std::span<float> Network::states() {
@@ -51,35 +92,51 @@ std::span<float> Network::states() {
 
 std::int64_t Network::worker_bytes() const { return plan_.memory_end() * kFloatBytes; }
 
-void Network::attach(std::span<const float> values, std::vector<std::span<float>> gradients,
-                     StatisticsReducer& sum) {
+void Network::attach(const FlatValues<const float>& values, const Sums& sums, const Sums* split) {
+  if (splits_rows_ && !split) throw std::logic_error("layers that split rows need sums over all ranks");
+  for (Worker& worker : workers_) {
+    worker.memory = Arena(plan_.memory_end());
+    worker.gradients.clear();
+    attach(worker.pass, worker, values, sums.statistics);
+    if (splits_rows_) attach(worker.split, worker, values, split->statistics);
+  }
+  attach_gradients(&Worker::pass, sums.gradients);
+  if (splits_rows_) attach_gradients(&Worker::split, split->gradients);
+}
+
+void Network::attach(NetworkPass& pass, Worker& worker, const FlatValues<const float>& values,
+                     StatisticsReducer& statistics) {
+  float* const saved = worker.memory.floats().data();
+  float* const recomputed = saved + plan_.saved_end();
+  pass.regions_ = {saved, recomputed, recomputed + plan_.recomputed_end()};
+  pass.first_float_ = pass.parameters_.first;
+  pass.values_ = values.subspan(pass.parameters_.first, pass.parameters_.count()).data();
+  pass.states_ = states().data();
+  pass.reducer_ = &statistics;
+}
+
+/// Distributes the gradients over the workers' trees; none: for evaluation.
+void Network::attach_gradients(NetworkPass Worker::*of_worker,
+                               const std::vector<std::span<float>>& gradients) {
   std::int64_t roots_of_all = 0;
-  for (const Worker& worker : workers_) roots_of_all += std::ssize(worker.pass.tree_.roots());
+  for (const Worker& worker : workers_) roots_of_all += std::ssize((worker.*of_worker).tree_.roots());
   if (!gradients.empty() && std::ssize(gradients) != roots_of_all)
     throw std::logic_error("a network needs a gradient for each root of its workers' trees");
   auto next = gradients.begin();
   for (Worker& worker : workers_) {
-    worker.memory = Arena(plan_.memory_end());
-    float* const saved = worker.memory.floats().data();
-    float* const recomputed = saved + plan_.saved_end();
-    worker.pass.regions_ = {saved, recomputed, recomputed + plan_.recomputed_end()};
-    worker.pass.values_ = values.data();
-    worker.pass.states_ = states().data();
-    worker.pass.reducer_ = &sum;
+    NetworkPass& pass = worker.*of_worker;
     if (gradients.empty()) {
-      for (VirtualWorker& virtual_worker : worker.pass.virtual_workers_) virtual_worker.gradients = nullptr;
+      for (VirtualWorker& virtual_worker : pass.virtual_workers_) virtual_worker.gradients = nullptr;
       continue;
     }
     const auto roots = next;
-    next += std::ssize(worker.pass.tree_.roots());
-    attach_gradients(worker, {roots, next});
+    next += std::ssize(pass.tree_.roots());
+    attach_gradients(pass, worker, {roots, next});
   }
 }
 
-void Network::attach_gradients(Worker& worker, std::span<const std::span<float>> roots) const {
-  NetworkPass& pass = worker.pass;
+void Network::attach_gradients(NetworkPass& pass, Worker& worker, std::span<const std::span<float>> roots) {
   pass.roots_.clear();
-  worker.gradients.clear();
   auto next = pass.virtual_workers_.begin();
   for (std::size_t root = 0; root < roots.size(); ++root) {
     pass.roots_.push_back(roots[root].data());
@@ -87,7 +144,7 @@ void Network::attach_gradients(Worker& worker, std::span<const std::span<float>>
     // The gradient of a virtual worker that is a root by itself needs no sum.
     if (leaves == 1) (next++)->gradients = roots[root].data();
     for (std::int64_t i = 0; i < leaves && leaves > 1; ++i) {
-      worker.gradients.push_back(private_memory(plan_.parameter_end() * kFloatBytes));
+      worker.gradients.push_back(private_memory(pass.parameters_.count() * kFloatBytes));
       (next++)->gradients = reinterpret_cast<float*>(worker.gradients.back()->bytes().data());
     }
   }
@@ -95,17 +152,24 @@ void Network::attach_gradients(Worker& worker, std::span<const std::span<float>>
 
 std::int64_t Network::gradient_bytes() const {
   std::int64_t floats = 0;
-  for (const Worker& worker : workers_) {
-    const NetworkPass& pass = worker.pass;
-    const std::int64_t roots = std::ssize(pass.tree_.roots());
-    floats += roots * plan_.parameter_end();
-    const std::int64_t single =
-        std::ranges::count_if(pass.tree_.roots(), [](const Range& root) { return root.count() == 1; });
-    for (std::size_t index = 0; index < plan_.parameters().size(); ++index)
-      if (!pass.layer_sums({.index = static_cast<int>(index)}))
-        floats += (std::ssize(pass.virtual_workers_) - single) * plan_.parameters()[index].shape.size();
-  }
+  for (const Worker& worker : workers_)
+    floats += gradient_floats(worker.pass) + (splits_rows_ ? gradient_floats(worker.split) : 0);
   return floats * kFloatBytes;
+}
+
+std::int64_t Network::gradient_floats(const NetworkPass& pass) const {
+  const std::int64_t roots = std::ssize(pass.tree_.roots());
+  std::int64_t floats = roots * pass.parameters_.count();
+  const std::int64_t single =
+      std::ranges::count_if(pass.tree_.roots(), [](const Range& root) { return root.count() == 1; });
+  for (std::size_t index = 0; index < plan_.parameters().size(); ++index) {
+    const Parameter& parameter = plan_.parameters()[index];
+    const bool is_here =
+        parameter.offset >= pass.parameters_.first && parameter.offset < pass.parameters_.last;
+    if (is_here && !pass.layer_sums({.index = static_cast<int>(index)}))
+      floats += (std::ssize(pass.virtual_workers_) - single) * parameter.shape.size();
+  }
+  return floats;
 }
 
 void Network::keep_gradient_of(int virtual_worker) {
@@ -134,19 +198,13 @@ ConstTensor Network::forward(int worker, const Rows& rows, ParameterSource* sour
   Worker& self = workers_[static_cast<std::size_t>(worker)];
   NetworkPass& pass = self.pass;
   pass.source_ = source;
-  pass.training_ = rows.mode == Mode::training;
-  pass.step_ = rows.step;
-  pass.samples_ = rows.samples;
-  pass.lengths_ = rows.lengths;
-  pass.batch_rows_ = rows.batch_rows;
-  pass.mean_rows_ = rows.mean_rows > 0 ? rows.mean_rows : rows.batch_rows;
-  const Range mine = virtual_workers_of(worker);
-  const std::int64_t first_row = virtual_workers_.rows(mine, rows.batch_rows).first;
-  pass.first_row_ = first_row;
-  for (std::size_t i = 0; i < pass.virtual_workers_.size(); ++i) {
-    const Range own = virtual_workers_.rows(mine.first + static_cast<std::int64_t>(i), rows.batch_rows);
-    pass.virtual_workers_[i].first = own.first - first_row;
-    pass.virtual_workers_[i].count = own.count();
+  set_rows(pass, virtual_workers_, virtual_workers_of(worker), rows);
+  if (splits_rows_) {
+    Rows mine = rows;
+    mine.samples = rows.input_samples;
+    mine.lengths = rows.input_lengths;
+    self.split.source_ = source;
+    set_rows(self.split, split_workers_, split_workers_.of_worker(split_rank_, worker), mine);
   }
   const Shape shape = output_.with_front(pass.rows());
   self.y = pass.buffer(y_).as(shape);
@@ -155,16 +213,36 @@ ConstTensor Network::forward(int worker, const Rows& rows, ParameterSource* sour
   return self.y;
 }
 
+void Network::set_rows(NetworkPass& pass, const VirtualWorkers& all, Range mine, const Rows& rows) {
+  pass.training_ = rows.mode == Mode::training;
+  pass.step_ = rows.step;
+  pass.samples_ = rows.samples;
+  pass.lengths_ = rows.lengths;
+  pass.batch_rows_ = rows.batch_rows;
+  pass.mean_rows_ = rows.mean_rows > 0 ? rows.mean_rows : rows.batch_rows;
+  const std::int64_t first_row = all.rows(mine, rows.batch_rows).first;
+  pass.first_row_ = first_row;
+  for (std::size_t i = 0; i < pass.virtual_workers_.size(); ++i) {
+    const Range own = all.rows(mine.first + static_cast<std::int64_t>(i), rows.batch_rows);
+    pass.virtual_workers_[i].first = own.first - first_row;
+    pass.virtual_workers_[i].count = own.count();
+  }
+}
+
 Tensor Network::output_gradient(int worker) { return workers_[static_cast<std::size_t>(worker)].dy; }
 
 void Network::backward(int worker, GradientSink* sink) {
   Worker& self = workers_[static_cast<std::size_t>(worker)];
-  self.pass.sink_ = sink;
+  self.pass.sink_ = self.split.sink_ = sink;
   layers_.backward(self.x, self.y, self.dy, Tensor(), self.pass);
-  if (sink)
-    self.pass.ready_from(0);
-  else
-    self.pass.sum_gradients(0, plan_.parameter_end());
+  const auto end = [&](NetworkPass& pass) {
+    if (sink)
+      pass.ready_from(0);
+    else
+      pass.sum_gradients(pass.parameters_.first, pass.parameters_.last);
+  };
+  end(self.pass);
+  if (splits_rows_) end(self.split);
 }
 
 }  // namespace trainer

@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/core/arena.h"
+#include "engine/core/flat_values.h"
 #include "engine/core/virtual_workers.h"
 #include "engine/parallel/memory_block.h"
 #include "models/layers/sequence.h"
@@ -23,6 +25,9 @@ class Network {
     std::int64_t batch = 1;               ///< the most rows of a global batch
     VirtualWorkers virtual_workers = {};  ///< its threads are the workers here
     int rank = 0;                         ///< of virtual_workers.ranks
+    /// Those of layers that split rows, over the ranks of all model groups; and the rank among these.
+    std::optional<VirtualWorkers> split_workers = {};
+    int split_rank = 0;
     std::uint64_t seed = 1;
     int low_rank = 0;                             ///< of PowerSGD's factors; 0: none
     std::function<void(Sequence&)> rewrite = {};  ///< changes the layers before setup (model parallelism)
@@ -37,6 +42,20 @@ class Network {
   const Shape& input() const { return input_; }
   /// The virtual workers that a worker computes.
   Range virtual_workers_of(int worker) const { return virtual_workers_.of_worker(rank_, worker); }
+  /// The rows of a batch that a worker computes.
+  Range rows_of(int worker, std::int64_t batch_rows) const {
+    return virtual_workers_.rows(virtual_workers_of(worker), batch_rows);
+  }
+  const VirtualWorkers& virtual_workers() const { return virtual_workers_; }
+  /// Those of layers that split rows.
+  const VirtualWorkers& split_workers() const { return split_workers_; }
+  /// Whether the first layers compute a share of the rows, and an exchange gathers all of them.
+  bool splits_rows() const { return splits_rows_; }
+  /// The rows of a batch that a worker's first layers compute: those of input(). Of the whole rank.
+  Range input_rows_of(int worker, std::int64_t batch_rows) const;
+  Range input_rows(std::int64_t batch_rows) const;
+  /// Where the parameters of the layers that split rows end in the flat buffer.
+  std::int64_t split_parameter_end() const;
   /// Computes the virtual workers of another rank from the next pass on. Only if each rank has one.
   void compute_as_rank(int rank) { rank_ = rank; }
   const Shape& output() const { return output_; }
@@ -47,9 +66,15 @@ class Network {
   /// Bytes of the gradients of all workers and virtual workers.
   std::int64_t gradient_bytes() const;
 
-  /// The memory of parameters and of this rank's gradients (empty: evaluation only), and the all-reduce of
-  /// statistics. A worker has a gradient for each root of the SumTree over its virtual workers.
-  void attach(std::span<const float> values, std::vector<std::span<float>> gradients, StatisticsReducer& sum);
+  /// This rank's gradients (none: evaluation only), and the all-reduce of statistics. A worker has a gradient
+  /// for each root of the SumTree over its virtual workers.
+  struct Sums {
+    std::vector<std::span<float>> gradients;
+    StatisticsReducer& statistics;
+  };
+  /// The memory of all parameters. `split`: of layers that split rows; their gradients are as long as their
+  /// parameters, the others as the remaining ones. It may be null if none does.
+  void attach(const FlatValues<const float>& values, const Sums& sums, const Sums* split = nullptr);
 
   /// Keeps the gradient of one virtual worker of this rank from the next backward on; -1: of none.
   void keep_gradient_of(int virtual_worker);
@@ -64,8 +89,11 @@ class Network {
     std::int64_t batch_rows = 0;                 ///< of the global batch
     std::int64_t mean_rows = 0;                  ///< of all micro-batches; 0: batch_rows
     std::span<const std::int32_t> lengths = {};  ///< of sequences; empty: no row has padding
+    /// Of input_rows_of(), if the network splits rows.
+    std::span<const std::int64_t> input_samples = {};
+    std::span<const std::int32_t> input_lengths = {};
   };
-  /// The input of `rows` rows, to be filled before forward().
+  /// The input of `rows` rows, those of input_rows_of(), to be filled before forward().
   Tensor input(int worker, std::int64_t rows);
   /// The outputs, valid until the worker's next forward(). Workers call it at the same time. Waits at
   /// `source` for the parameters of each layer; null: all of them are here.
@@ -81,16 +109,23 @@ class Network {
     Arena memory;
     /// Of virtual workers whose sums are added here. Untouched pages take no memory.
     std::vector<std::unique_ptr<SharedMemory>> gradients;
-    NetworkPass pass;
+    NetworkPass pass, split;
     Tensor x, y, dy;
   };
 
-  void attach_gradients(Worker& worker, std::span<const std::span<float>> roots) const;
+  void begin_pass(NetworkPass& pass, int worker, const VirtualWorkers& all, int rank, const Options& options);
+  void attach(NetworkPass& pass, Worker& worker, const FlatValues<const float>& values,
+              StatisticsReducer& statistics);
+  static void attach_gradients(NetworkPass& pass, Worker& worker, std::span<const std::span<float>> roots);
+  void attach_gradients(NetworkPass Worker::*pass, const std::vector<std::span<float>>& gradients);
+  std::int64_t gradient_floats(const NetworkPass& pass) const;
+  static void set_rows(NetworkPass& pass, const VirtualWorkers& all, Range mine, const Rows& rows);
 
-  VirtualWorkers virtual_workers_;
-  int rank_;
+  VirtualWorkers virtual_workers_, split_workers_;
+  int rank_, split_rank_;
   NetworkPlan plan_;
   Sequence layers_;
+  bool splits_rows_ = false;
   Shape input_, output_;
   Arena states_;
   Buffer<> x_, y_, dy_;

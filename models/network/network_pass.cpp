@@ -13,7 +13,7 @@ bool NetworkPass::layer_sums(ParameterId id) const {
 
 void NetworkPass::sum_gradient(ParameterId id, std::int64_t first, std::span<const float> of_workers) {
   const auto count = std::ssize(of_workers) / std::ssize(virtual_workers_);
-  const std::int64_t place = plan_->parameter(id).offset + first;
+  const std::int64_t place = plan_->parameter(id).offset - first_float_ + first;
   for (std::size_t worker = 0; worker < virtual_workers_.size(); ++worker)
     inputs_[worker] = of_workers.data() + static_cast<std::int64_t>(worker) * count;
   std::array<float*, SumTree::kMaxRoots> roots{};
@@ -31,14 +31,16 @@ void NetworkPass::sum_gradients(std::int64_t first, std::int64_t last) {
   const std::vector<Parameter>& parameters = network_plan_->parameters();
   for (std::size_t index = parameters.size(); index-- > 0 && parameters[index].offset >= first;) {
     const Parameter& parameter = parameters[index];
+    const std::int64_t place = parameter.offset - first_float_;
     if (parameter.offset < last && !layer_sums({.index = static_cast<int>(index)}))
-      tree_.sum(inputs_, roots_, parameter.offset, parameter.offset + parameter.shape.size());
+      tree_.sum(inputs_, roots_, place, place + parameter.shape.size());
   }
 }
 
 void NetworkPass::ready_from(std::int64_t offset) {
   if (!sink_) return;
-  const std::int64_t last = sink_->position(worker_);
+  offset = within(offset);
+  const std::int64_t last = within(sink_->position(worker_));
   if (offset >= last) return;
   sum_gradients(offset, last);
   sink_->ready(worker_, offset);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -27,14 +28,20 @@ class NetworkPass final : public Pass {
 
  private:
   friend class Network;
+  std::int64_t within(std::int64_t offset) const {
+    return std::clamp(offset, parameters_.first, parameters_.last);
+  }
+  Pass& of_split_rows() override { return *split_; }
   void wait_for_parameters(std::int64_t end) override {
-    if (source_) source_->wait_for(worker_, end);
+    if (source_ && end > parameters_.first) source_->wait_for(worker_, end);
   }
   void ready_from(std::int64_t offset) override;
   /// Adds the gradients of the parameters in this range of the flat buffer.
   void sum_gradients(std::int64_t first, std::int64_t last);
 
   const NetworkPlan* network_plan_ = nullptr;
+  Range parameters_;              ///< of the flat buffer, those of this pass
+  NetworkPass* split_ = nullptr;  ///< of layers that split rows
   StatisticsReducer* reducer_ = nullptr;
   SumTree tree_{1, {}};                ///< over the virtual workers
   std::vector<const float*> inputs_;   ///< of the tree

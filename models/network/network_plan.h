@@ -10,9 +10,12 @@ namespace trainer {
 /// The plan of a whole network: what its layers declared, as the network and the trainer read it.
 class NetworkPlan final : public Plan {
  public:
+  using Plan::Share;
   /// The most rows and virtual workers of a thread, and the most rows of a global batch.
   explicit NetworkPlan(std::int64_t max_rows, int max_virtual_workers = 1, std::int64_t batch = 1)
-      : Plan(max_rows, max_virtual_workers, batch) {}
+      : NetworkPlan(Share{max_rows, max_virtual_workers}, Share{max_rows, max_virtual_workers}, batch) {}
+  /// `split`: of a thread in layers that split rows.
+  NetworkPlan(const Share& share, const Share& split, std::int64_t batch) : Plan(share, split, batch) {}
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   /// The size of the flat buffer of all parameters.

@@ -72,6 +72,12 @@ std::vector<LayerCost> layer_costs(const Network& network) {
       cost.parameters += parameter.whole_shape().size();
       if (parameter.is_weight && parameter.shard_axis >= 0) cost.shard = shard_text(parameter);
     }
+    if (entry.splits_rows) {
+      cost.splits_rows = true;
+      const int ranks = network.split_workers().ranks / network.virtual_workers().ranks;
+      cost.share /= ranks;
+      cost.shard = fmt::format("rows / {}", ranks);
+    }
     cost.backward = has_trained ? 2 * cost.forward : entry.learns ? cost.forward : 0;
     if (cost.backward > 0) cost.backward += recomputed_operations(entry);
     has_trained |= entry.learns;

@@ -14,8 +14,10 @@ struct LayerCost {
   std::string name, type;
   Shape output;                 ///< of one sample
   std::int64_t parameters = 0;  ///< elements; of the whole layer, also where a rank holds a shard
-  std::string shard;            ///< "784x[0, 250) of 784x500" for a weight of which the rank holds a shard
-  double share = 1;             ///< of the layer's operations that this rank computes
+  /// "784x[0, 250) of 784x500" for a weight of which the rank holds a shard; "rows / 2" where it computes a
+  /// share of the rows.
+  std::string shard;
+  double share = 1;  ///< of the layer's operations that this rank computes
   /// Floating-point operations of a sample; of the whole layer. Backward multiplies twice, once for the
   /// gradient of the weights and once for that of the input, where a layer before it learns; a recompute
   /// computes forward again.
@@ -24,6 +26,7 @@ struct LayerCost {
   /// Doubles of each all-reduce of statistics over the batch (batch_norm).
   std::vector<std::int64_t> forward_statistics, backward_statistics;
   ExchangeTraffic traffic;    ///< with the model group
+  bool splits_rows = false;   ///< the rank computes its share of the rows of its model group
   bool is_configured = true;  ///< false: no file names it (an exchange)
 };
 

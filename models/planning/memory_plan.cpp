@@ -12,14 +12,6 @@ namespace {
 
 constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
 
-/// Gradients that a rank keeps in the window: one for each root of its workers' trees.
-int window_gradients(const VirtualWorkers& workers, int rank) {
-  std::ptrdiff_t count = 0;
-  for (int worker = 0; worker < workers.threads; ++worker)
-    count += std::ssize(SumTree::of_leaves(workers.count, workers.of_worker(rank, worker)).roots());
-  return static_cast<int>(count);
-}
-
 /// Bytes that exchanges between nodes need at a time: the parts of all buckets that other nodes send, and in
 /// exact mode those that are sent; bf16 adds what is packed.
 std::int64_t message_bytes(const VirtualWorkers& workers, const ShardPlan& shards,
@@ -59,39 +51,44 @@ std::int64_t MemoryPlan::of_rank() const {
   return sum;
 }
 
-MemoryPlan memory_plan(const Network& network, const VirtualWorkers& workers, const Mesh& mesh,
-                       const ShardPlan& shards, const MemoryNeeds& needs) {
+MemoryPlan memory_plan(const Network& network, const std::vector<PlacedParameters>& parameters,
+                       const MemoryNeeds& needs) {
   const bool has_feedback = needs.compression.has_feedback();
-  const int host = needs.ranks_per_host, sharers = has_feedback ? 1 : mesh.node().size(),
-            windows = host / sharers;
-  const std::int64_t values = kFloat * network.plan().parameter_end();
-  const int gradients = window_gradients(workers, mesh.data().rank());
-  // The window holds the gradients of all ranks that share it.
-  const NodeWindow::Layout window{
-      .floats = network.plan().parameter_end(),
-      .workers = std::vector<int>(static_cast<std::size_t>(sharers), workers.threads),
-      .gradients = gradients * sharers,
-      .table_rows = mesh.data().size()};
-  std::int64_t shard = 0;
-  for (const Range& range : shards.shard()) shard += kFloat * range.count();
-
+  const int host = needs.ranks_per_host;
   MemoryPlan plan;
-  const auto shared = [&](const char* kind, std::int64_t bytes, int ranks, int blocks) {
-    if (bytes > 0) plan.parts.push_back({kind, bytes, ranks, bytes * blocks});
+  const auto shared = [&](const char* kind, std::int64_t bytes, int ranks) {
+    if (bytes > 0) plan.parts.push_back({kind, bytes, ranks, bytes * (host / ranks)});
   };
-  const auto own = [&](const char* kind, std::int64_t bytes) { shared(kind, bytes, 1, host); };
-  shared("parameters", values, sharers, windows);
-  shared("gradients", window.bytes() - values, sharers, windows);
-  own("gradients of virtual workers", network.gradient_bytes() - gradients * values);
+  const auto own = [&](const char* kind, std::int64_t bytes) { shared(kind, bytes, 1); };
+  std::int64_t shard = 0, messages = 0, copy = 0, in_windows = 0;
+  for (const PlacedParameters& part : parameters) {
+    const int sharers = has_feedback ? 1 : part.mesh.node().size(), gradients = part.gradients_of_rank();
+    const std::int64_t values = kFloat * part.floats.count();
+    // The window holds the gradients of all ranks that share it.
+    const NodeWindow::Layout window{
+        .floats = part.floats.count(),
+        .workers = std::vector<int>(static_cast<std::size_t>(sharers), part.workers.threads),
+        .gradients = gradients * sharers,
+        .table_rows = part.mesh.data().size()};
+    shared("parameters", values, sharers);
+    shared("gradients", window.bytes() - values, sharers);
+    for (const Range& range : part.shards.shard()) shard += kFloat * range.count();
+    messages += message_bytes(part.workers, part.shards, needs.compression, gradients);
+    in_windows += gradients * values;
+    copy += (1 + needs.state_arrays) * values;
+  }
+  const PlacedParameters& rest = parameters.front();
+  own("gradients of virtual workers", network.gradient_bytes() - in_windows);
   own("optimizer state", needs.state_arrays * shard);
-  own("activations and scratch", workers.threads * network.worker_bytes());
+  own("activations and scratch", rest.workers.threads * network.worker_bytes());
   own("state of layers", kFloat * network.plan().state_end());
-  if (has_feedback) own("residual of compression", values);
-  own("messages", has_feedback
-                      ? compressed_message_bytes(needs.compression, network.plan(), mesh.data().size())
-                      : message_bytes(workers, shards, needs.compression, gradients));
-  if (needs.saves) own("copy for a checkpoint", (1 + needs.state_arrays) * values / mesh.data().size());
-  shared("samples in memory", needs.samples, host, 1);
+  if (has_feedback) {
+    own("residual of compression", kFloat * network.plan().parameter_end());
+    messages = compressed_message_bytes(needs.compression, network.plan(), rest.mesh.data().size());
+  }
+  own("messages", messages);
+  if (needs.saves) own("copy for a checkpoint", copy / rest.mesh.data().size());
+  shared("samples in memory", needs.samples, host);
   own("program", needs.program);
   return plan;
 }

@@ -5,9 +5,7 @@
 #include <vector>
 
 #include "engine/parallel/compression.h"
-#include "engine/parallel/mesh.h"
-#include "engine/parallel/shard_plan.h"
-#include "models/network/network.h"
+#include "models/planning/placed_parameters.h"
 
 namespace trainer {
 
@@ -36,8 +34,8 @@ struct MemoryNeeds {
   std::int64_t program = 0;  ///< bytes of a process besides the parts above
 };
 
-/// `network`, `shards`: as a rank builds them.
-MemoryPlan memory_plan(const Network& network, const VirtualWorkers& workers, const Mesh& mesh,
-                       const ShardPlan& shards, const MemoryNeeds& needs);
+/// `network`, `parameters`: as a rank builds them.
+MemoryPlan memory_plan(const Network& network, const std::vector<PlacedParameters>& parameters,
+                       const MemoryNeeds& needs);
 
 }  // namespace trainer

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "engine/core/sum_tree.h"
-
 namespace trainer {
 namespace {
 
@@ -17,15 +15,12 @@ std::int64_t wire_bytes(const PlacedStep& step, const Range& bucket) {
   return bucket.count() * step.compression.value_bytes();
 }
 
-/// Exact mode sends a value for each root of the node's tree, else one.
-std::int64_t values_of_node(const PlacedStep& step) {
-  if (!step.workers.exact) return 1;
-  const int last = step.ranks.mesh().node().size() - 1;
-  const Range mine{step.workers.of_rank(0).first, step.workers.of_rank(last).last};
-  return std::ssize(SumTree::of_leaves(step.workers.count, mine).roots());
+/// The nodes that hold a layer's parameters, and the values of statistics of each: exact mode collects those
+/// of all virtual workers.
+const Mesh& ranks_of(const PlacedStep& step, const LayerCost& layer) {
+  const Mesh& mesh = step.ranks.mesh();
+  return layer.splits_rows ? mesh.as_data_ranks() : mesh;
 }
-
-/// The same for statistics, of which exact mode collects those of all virtual workers.
 std::int64_t statistics_of_node(const PlacedStep& step) {
   return step.workers.exact ? step.workers.count : 1;
 }
@@ -46,80 +41,95 @@ struct ModelLink {
   }
 };
 
-/// Workers exchange in turn.
-double exchange_time(const PlacedStep& step, const ModelLink& link, std::int64_t gathered,
-                     std::int64_t summed) {
-  const double threads = step.workers.threads, rows = static_cast<double>(step.rows) / threads;
-  const auto bytes = [&](std::int64_t floats) { return rows * static_cast<double>(kFloat * floats); };
-  return threads * (link.cost.exchange(bytes(gathered), link.members).complete +
-                    link.cost.all_reduce(bytes(summed), link.members));
+/// Floats of one sample that a layer exchanges in one direction.
+struct Exchanged {
+  std::int64_t gathered = 0, summed = 0, scattered = 0;
+  bool once_a_rank = false;
+};
+Exchanged forward_of(const ExchangeTraffic& traffic) {
+  return {traffic.gathered_forward, traffic.summed_forward, 0, traffic.once_a_rank};
+}
+Exchanged backward_of(const ExchangeTraffic& traffic) {
+  return {traffic.gathered_backward, traffic.summed_backward, traffic.scattered_backward,
+          traffic.once_a_rank};
 }
 
-double statistics_time(const PlacedStep& step, const LinkCost& cost,
+/// Workers exchange in turn.
+double exchange_time(const PlacedStep& step, const ModelLink& link, const Exchanged& exchanged) {
+  const double calls = exchanged.once_a_rank ? 1 : step.workers.threads,
+               rows = static_cast<double>(step.rows) / calls;
+  const auto bytes = [&](std::int64_t floats) { return rows * static_cast<double>(kFloat * floats); };
+  return calls * (link.cost.exchange(bytes(exchanged.gathered), link.members).complete +
+                  link.cost.exchange(bytes(exchanged.scattered), link.members).complete +
+                  link.cost.all_reduce(bytes(exchanged.summed), link.members));
+}
+
+double statistics_time(const PlacedStep& step, const LinkCost& cost, const LayerCost& layer,
                        const std::vector<std::int64_t>& doubles) {
   double sum = 0;
   for (const std::int64_t count : doubles)
     sum += cost.all_reduce(static_cast<double>(count * kDouble * statistics_of_node(step)),
-                           step.ranks.mesh().nodes());
+                           ranks_of(step, layer).nodes());
   return sum;
 }
 
 /// Collects the schedule.
 class Schedule {
  public:
-  explicit Schedule(const PlacedStep& step) : step_(step), hosts_(step.ranks.mesh().nodes()) {}
+  explicit Schedule(const PlacedStep& step) : step_(step) {}
 
   std::vector<Collective> take() {
     for (const LayerCost& layer : step_.layers)
-      add_layer(layer, "forward", layer.forward_statistics, layer.traffic.gathered_forward,
-                layer.traffic.summed_forward);
+      add_layer(layer, "forward", layer.forward_statistics, forward_of(layer.traffic));
     for (auto layer = step_.layers.rbegin(); layer != step_.layers.rend(); ++layer)
-      add_layer(*layer, "backward", layer->backward_statistics, layer->traffic.gathered_backward,
-                layer->traffic.summed_backward);
-    add_gradients();
-    if (step_.ranks.mesh().data().size() > 1)
-      add("all-reduce of loss, metrics and signals", "after backward", hosts_,
-          step_.ranks.mesh().data().size() * step_.scalars * kDouble, 1, 2);
-    const std::span<const Range> buckets = step_.shards.buckets();
-    for (int bucket = static_cast<int>(buckets.size());
-         hosts_ > 1 && step_.compressed.empty() && bucket-- > 0;)
-      add(fmt::format("all-gather of parameters, bucket {}", bucket + 1),
-          step_.shards.one_rank_per_node() ? "next forward" : "after the update", hosts_,
-          wire_bytes(step_, buckets[static_cast<std::size_t>(bucket)]), 1, 1);
+      add_layer(*layer, "backward", layer->backward_statistics, backward_of(layer->traffic));
+    int number = 0;
+    for (const PlacedParameters& part : step_.parameters) add_gradients(part, number);
+    add_compressed();
+    const Mesh& mesh = step_.ranks.mesh();
+    if (mesh.data().size() > 1)
+      add("all-reduce of loss, metrics and signals", "after backward", mesh,
+          mesh.data().size() * step_.scalars * kDouble, 1, 2);
+    for (auto part = step_.parameters.rbegin(); part != step_.parameters.rend(); ++part)
+      add_parameters(*part, number);
     return std::move(result_);
   }
 
  private:
-  void add(const std::string& what, const std::string& when, int hosts, std::int64_t bytes,
+  void add(const std::string& what, const std::string& when, const Mesh& mesh, std::int64_t bytes,
            std::int64_t times, std::int64_t passes) {
+    const int hosts = passes > 0 ? mesh.nodes() : 1;
     const bool in_memory = hosts < 2;
     result_.push_back({.what = what,
                        .when = when,
                        .between = in_memory ? Between::memory_of_host : Between::hosts,
-                       .members = in_memory ? step_.ranks.mesh().node().size() : hosts,
+                       .members = in_memory ? mesh.node().size() : hosts,
                        .times = times,
                        .bytes = bytes,
                        .sent = in_memory ? 0 : passes * times * sent_of(bytes, hosts)});
   }
 
   void add_layer(const LayerCost& layer, const char* when, const std::vector<std::int64_t>& statistics,
-                 std::int64_t gathered, std::int64_t summed) {
+                 const Exchanged& exchanged) {
     std::int64_t doubles = 0;
     for (const std::int64_t count : statistics) doubles += count;
-    if (doubles > 0 && step_.ranks.mesh().data().size() > 1)
-      add("all-reduce of statistics, " + layer.name, when, hosts_,
+    const Mesh& mesh = ranks_of(step_, layer);
+    if (doubles > 0 && mesh.data().size() > 1)
+      add("all-reduce of statistics, " + layer.name, when, mesh,
           doubles * kDouble * statistics_of_node(step_) / std::ssize(statistics),
           step_.micro_batches * std::ssize(statistics), 2);
-    add_exchange("all-gather", layer, when, gathered, 1);
-    add_exchange("all-reduce", layer, when, summed, 2);
+    const int calls = exchanged.once_a_rank ? 1 : step_.workers.threads;
+    add_exchange("all-gather", layer, when, exchanged.gathered, calls, 1);
+    add_exchange("reduce-scatter", layer, when, exchanged.scattered, calls, 1);
+    add_exchange("all-reduce", layer, when, exchanged.summed, calls, 2);
   }
 
   void add_exchange(const char* kind, const LayerCost& layer, const char* when, std::int64_t floats,
-                    std::int64_t passes) {
+                    int calls, std::int64_t passes) {
     if (floats == 0) return;
     const int members = step_.ranks.mesh().model().size();
-    const std::int64_t times = std::int64_t{step_.micro_batches} * step_.workers.threads,
-                       bytes = floats * kFloat * step_.rows / step_.workers.threads;
+    const std::int64_t times = std::int64_t{step_.micro_batches} * calls,
+                       bytes = floats * kFloat * step_.rows / calls;
     result_.push_back(
         {.what = fmt::format("{} of activations, {}", kind, layer.name),
          .when = when,
@@ -130,35 +140,46 @@ class Schedule {
          .sent = passes * times * sent_of(bytes, members)});
   }
 
-  void add_gradients() {
-    const int sharers = step_.compressed.empty() ? step_.ranks.mesh().node().size() : 1;
-    const int in_host = sharers * step_.workers.threads;
-    if (in_host > 1 && !step_.shards.buckets().empty())
-      add("sum of the workers' gradients", "backward", 1,
-          in_host * step_.shards.buckets().front().last * kFloat, step_.micro_batches, 0);
-    if (!step_.compressed.empty()) return add_compressed();
-    for (std::size_t bucket = 0; hosts_ > 1 && bucket < step_.shards.buckets().size(); ++bucket)
-      add(fmt::format("reduce-scatter of gradients, bucket {}", bucket + 1), "backward", hosts_,
-          wire_bytes(step_, step_.shards.buckets()[bucket]) * values_of_node(step_), step_.micro_batches, 1);
+  /// `number`: of the buckets so far.
+  void add_gradients(const PlacedParameters& part, int& number) {
+    const std::span<const Range> buckets = part.shards.buckets();
+    const int sharers = step_.compressed.empty() ? part.mesh.node().size() : 1;
+    const int in_host = sharers * part.workers.threads;
+    if (in_host > 1 && !buckets.empty())
+      add("sum of the workers' gradients", "backward", part.mesh, in_host * buckets.front().last * kFloat,
+          step_.micro_batches, 0);
+    for (const Range& bucket : buckets)
+      if (part.mesh.nodes() > 1 && step_.compressed.empty())
+        add(fmt::format("reduce-scatter of gradients, bucket {}", ++number), "backward", part.mesh,
+            wire_bytes(step_, bucket) * part.values_of_node(), step_.micro_batches, 1);
   }
 
-  /// Every rank takes part by itself.
+  /// Of error feedback, in which every rank takes part by itself.
   void add_compressed() {
-    const int ranks = step_.ranks.mesh().data().size();
+    const Mesh& mesh = step_.ranks.mesh();
+    const int ranks = mesh.data().size();
     for (const CompressedMessage& message : step_.compressed)
       if (ranks > 1)
         result_.push_back(
             {.what = message.what,
              .when = "after backward",
-             .between = hosts_ > 1 ? Between::hosts : Between::processes_of_host,
+             .between = mesh.nodes() > 1 ? Between::hosts : Between::processes_of_host,
              .members = ranks,
              .times = step_.micro_batches,
              .bytes = message.bytes,
              .sent = (message.is_all_reduce ? 2 : 1) * step_.micro_batches * sent_of(message.bytes, ranks)});
   }
 
+  void add_parameters(const PlacedParameters& part, int& number) {
+    if (!step_.compressed.empty()) return;
+    const std::span<const Range> buckets = part.shards.buckets();
+    for (auto bucket = buckets.rbegin(); bucket != buckets.rend() && part.mesh.nodes() > 1; ++bucket)
+      add(fmt::format("all-gather of parameters, bucket {}", number--),
+          part.shards.one_rank_per_node() ? "next forward" : "after the update", part.mesh,
+          wire_bytes(step_, *bucket), 1, 1);
+  }
+
   const PlacedStep& step_;
-  int hosts_;
   std::vector<Collective> result_;
 };
 
@@ -183,27 +204,37 @@ StepWork work_of(const PlacedStep& step, const ComputingTimes& times, const Link
     return whole > 0 ? static_cast<double>(part) / whole : 1 / static_cast<double>(step.layers.size());
   };
   const ModelLink link(step, cost);
-  StepWork work{.data = times.data,
+  const bool splits_rows = !step.layers.empty() && step.layers.front().splits_rows;
+  StepWork work{.data = times.data / (splits_rows ? step.ranks.mesh().model().size() : 1),
                 .sums = times.sums,
                 .update = times.update,
-                .buckets = {step.shards.buckets().begin(), step.shards.buckets().end()},
-                .gradients = static_cast<int>(values_of_node(step)),
                 .value_bytes = static_cast<double>(step.compression.value_bytes()),
-                .nodes = step.ranks.mesh().nodes(),
                 .micro_batches = step.micro_batches,
                 .scalars = static_cast<double>(step.ranks.mesh().data().size() * step.scalars * kDouble),
-                .publish_overlaps = step.shards.one_rank_per_node(),
                 .compressed = step.compressed};
+  const auto windows = [&](const Mesh& mesh) {
+    return static_cast<double>(step.ranks.ranks_per_node()) / mesh.node().size();
+  };
+  for (const PlacedParameters& part : step.parameters) {
+    work.nodes = std::max(work.nodes, part.mesh.nodes());
+    work.publish_overlaps = work.publish_overlaps && part.shards.one_rank_per_node();
+    // Windows of a host share its link.
+    const double of_link = windows(step.ranks.mesh()) / windows(part.mesh);
+    for (const Range& bucket : part.shards.buckets())
+      work.buckets.push_back({.first = part.floats.first + bucket.first,
+                              .last = part.floats.first + bucket.last,
+                              .nodes = part.mesh.nodes(),
+                              .gradients = part.values_of_node(),
+                              .of_link = of_link});
+  }
   if (!work.compressed.empty()) work.buckets.clear();
   for (const LayerCost& layer : step.layers)
     work.layers.push_back({.forward = layer.share * times.forward * share(layer.forward, forward),
                            .backward = layer.share * times.backward * share(layer.backward, backward),
-                           .forward_waits = statistics_time(step, cost, layer.forward_statistics) +
-                                            exchange_time(step, link, layer.traffic.gathered_forward,
-                                                          layer.traffic.summed_forward),
-                           .backward_waits = statistics_time(step, cost, layer.backward_statistics) +
-                                             exchange_time(step, link, layer.traffic.gathered_backward,
-                                                           layer.traffic.summed_backward),
+                           .forward_waits = statistics_time(step, cost, layer, layer.forward_statistics) +
+                                            exchange_time(step, link, forward_of(layer.traffic)),
+                           .backward_waits = statistics_time(step, cost, layer, layer.backward_statistics) +
+                                             exchange_time(step, link, backward_of(layer.traffic)),
                            .parameters = layer.range});
   return work;
 }

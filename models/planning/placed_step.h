@@ -5,9 +5,9 @@
 
 #include "engine/parallel/compression.h"
 #include "engine/parallel/planned_ranks.h"
-#include "engine/parallel/shard_plan.h"
 #include "models/planning/compressed_bytes.h"
 #include "models/planning/layer_costs.h"
+#include "models/planning/placed_parameters.h"
 #include "models/planning/step_model.h"
 
 namespace trainer {
@@ -15,7 +15,7 @@ namespace trainer {
 /// A step of a run that is placed on ranks and hosts.
 struct PlacedStep {
   const PlannedRanks& ranks;
-  const ShardPlan& shards;
+  const std::vector<PlacedParameters>& parameters;
   const std::vector<LayerCost>& layers;
   VirtualWorkers workers;
   std::int64_t rows = 1;  ///< of a rank in a micro-batch, the most of any rank

@@ -8,8 +8,15 @@ namespace {
 /// A core adds the parts that other nodes sent at about this many bytes a second.
 constexpr double kAddedBytes = 8e9;
 
-double bytes_of(const StepWork& work, const Range& floats) {
-  return work.value_bytes * static_cast<double>(floats.count());
+/// Over the bandwidth that the bucket has.
+double bytes_of(const StepWork& work, const StepWork::Bucket& bucket) {
+  return work.value_bytes * static_cast<double>(bucket.last - bucket.first) / bucket.of_link;
+}
+
+LinkCost::Time exchange_of(const StepWork& work, const StepWork::Bucket& bucket, double bytes,
+                           const LinkCost& cost) {
+  const int nodes = bucket.nodes > 0 ? bucket.nodes : work.nodes;
+  return nodes > 1 ? cost.exchange(bytes, nodes) : LinkCost::Time{};
 }
 
 /// The time from the end of backward until the sums of all gradients are here. Adds to `wire`.
@@ -19,13 +26,13 @@ double wait_for_gradients(const StepWork& work, const LinkCost& cost, double& wi
   for (auto layer = work.layers.rbegin(); layer != work.layers.rend(); ++layer)
     passed.push_back(clock += layer->backward + layer->backward_waits);
   double link_free = 0, complete = clock;
-  for (const Range& bucket : work.buckets) {
+  for (const StepWork::Bucket& bucket : work.buckets) {
     double ready = 0;
     auto time = passed.begin();
     for (auto layer = work.layers.rbegin(); layer != work.layers.rend(); ++layer, ++time)
       if (layer->parameters.count() > 0 && layer->parameters.last > bucket.first) ready = *time;
-    const double bytes = work.gradients * bytes_of(work, bucket);
-    const LinkCost::Time exchange = cost.exchange(bytes, work.nodes);
+    const double bytes = (bucket.gradients > 0 ? bucket.gradients : work.gradients) * bytes_of(work, bucket);
+    const LinkCost::Time exchange = exchange_of(work, bucket, bytes, cost);
     const double begin = std::max(ready, link_free);
     link_free = begin + exchange.busy;
     complete = std::max(complete, begin + exchange.complete + bytes / kAddedBytes);
@@ -43,7 +50,7 @@ double wait_for_parameters(const StepWork& work, const LinkCost& cost, double& w
   std::vector<Arrival> arrivals;
   double link_free = 0;
   for (auto bucket = work.buckets.rbegin(); bucket != work.buckets.rend(); ++bucket) {
-    const LinkCost::Time exchange = cost.exchange(bytes_of(work, *bucket), work.nodes);
+    const LinkCost::Time exchange = exchange_of(work, *bucket, bytes_of(work, *bucket), cost);
     arrivals.push_back({link_free + exchange.complete, bucket->last});
     link_free += exchange.busy;
   }

@@ -18,10 +18,17 @@ struct StepWork {
     Range parameters;  ///< in the flat buffer, floats
   };
   std::vector<Layer> layers;
-  double data = 0;                  ///< samples of a micro-batch, before forward
-  double sums = 0;                  ///< after backward: the sums within a node
-  double update = 0;                ///< of the optimizer shard
-  std::vector<Range> buckets = {};  ///< floats of the flat buffer, from its end to its begin
+  double data = 0;    ///< samples of a micro-batch, before forward
+  double sums = 0;    ///< after backward: the sums within a node
+  double update = 0;  ///< of the optimizer shard
+  /// Floats of the flat buffer, exchanged together.
+  struct Bucket {
+    std::int64_t first = 0, last = 0;
+    int nodes = 0;       ///< that exchange them; 0: all that exchange gradients
+    int gradients = 0;   ///< values sent for each float; 0: as most
+    double of_link = 1;  ///< the bandwidth that they have, over that of the others
+  };
+  std::vector<Bucket> buckets = {};  ///< from the end of the flat buffer to its begin
   int gradients = 1;  ///< values sent for each float of a bucket: in exact mode one for each root of a tree
   double value_bytes = 4;  ///< of a gradient, and of a parameter, between nodes
   int nodes = 1;           ///< that exchange gradients

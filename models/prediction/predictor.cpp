@@ -63,7 +63,7 @@ void Predictor::load(const std::filesystem::path& weights) {
   load_weights(weights.string(), first.plan(), values_, first.states());
   for (const auto& worker : workers_) {
     if (worker != workers_.front()) std::ranges::copy(first.states(), worker->network.states().begin());
-    worker->network.attach(values_, {}, worker->statistics);
+    worker->network.attach(values_, {{}, worker->statistics});
   }
 }
 

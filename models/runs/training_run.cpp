@@ -51,7 +51,7 @@ HostedStates* TrainingRun::hosted_states() {
 
 void TrainingRun::set_initial_values(const Config& model) {
   Network& network = session_.network();
-  const std::span<float> values = parts_.window.values();
+  const FlatValues<float> values = parts_.windows.values();
   if (!options_.initial_weights.empty()) {
     load_weights(options_.initial_weights, network.plan(), values, network.states());
   } else if (!options_.resumes) {
@@ -109,7 +109,7 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
   Communicator& world = session_.mesh().world();
   const NetworkPlan& plan = session_.network().plan();
   const std::vector<std::string> names = parts_.state_names();
-  spread_tensors(checkpoint.model, plan, "", parts_.window.values(), world);
+  spread_tensors(checkpoint.model, plan, "", parts_.windows.values(), world);
   spread_states(checkpoint.model, plan, StateUse::model, session_.network().states(), world);
   spread_states(checkpoint.optimizer, plan, StateUse::training, session_.network().states(), world);
   std::vector<float> flat(static_cast<std::size_t>(plan.parameter_end()));
@@ -172,7 +172,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   if (settings.guards.kind != Cadence::Kind::never) {
     hooks.add(memory.emplace(parts_));
     hooks.add(replicas.emplace(session_.network().plan(), session_.network().states(), session_.mesh(),
-                               parts_.window, settings.guards.count));
+                               parts_.windows, settings.guards.count));
     hooks.add(samples.emplace(parts_));
   }
   if (settings.snapshot > 0 && !lacks_snapshots())

@@ -60,8 +60,8 @@ class TrainingRun {
   /// train.local.
   std::string local_text() const;
   /// How gradients travel, for the header.
-  std::string transport() const { return parts_.window.transport(); }
-  bool lacks_shared_memory() const { return parts_.window.lacks_shared_memory(); }
+  std::string transport() const { return parts_.windows.transport(); }
+  bool lacks_shared_memory() const { return parts_.windows.lacks_shared_memory(); }
 
   /// Trains to the end, or until a stop. Notifies `observers` on world rank 0 only. Error(diverged) on all
   /// ranks when a value is not finite. Checkpoints go into `directory`, which matters on world rank 0 only.

@@ -23,19 +23,16 @@ BatchRunner::BatchRunner(Session& session, Network& network)
   }
 }
 
-std::span<const std::int64_t> BatchRunner::rows_of(int worker, std::span<const std::int64_t> samples) const {
-  const Range rows =
-      session_.virtual_workers().rows(network_.virtual_workers_of(worker), std::ssize(samples));
-  return samples.subspan(static_cast<std::size_t>(rows.first), static_cast<std::size_t>(rows.count()));
-}
-
-Range BatchRunner::own_rows(std::int64_t batch_rows) const {
-  return session_.virtual_workers().rows(session_.virtual_workers().of_rank(session_.mesh().data().rank()),
-                                         batch_rows);
+void BatchRunner::take_rows(int worker, std::span<const std::int64_t> samples) {
+  const auto part = [&](const Range& rows) {
+    return samples.subspan(static_cast<std::size_t>(rows.first), static_cast<std::size_t>(rows.count()));
+  };
+  at(worker).samples = part(network_.rows_of(worker, std::ssize(samples)));
+  at(worker).input_samples = part(network_.input_rows_of(worker, std::ssize(samples)));
 }
 
 std::span<const std::int64_t> BatchRunner::samples_of(int worker) const {
-  return workers_[static_cast<std::size_t>(worker)].samples;
+  return workers_[static_cast<std::size_t>(worker)].input_samples;
 }
 
 void BatchRunner::score(int worker, std::int64_t batch_rows, float gradient_scale) {
@@ -89,8 +86,11 @@ void BatchRunner::score(int worker, std::int64_t batch_rows, float gradient_scal
 
 void BatchRunner::read_lengths(Worker& self, const Dataset& split) {
   self.lengths.clear();
+  self.input_lengths.clear();
   self.output_lengths.clear();
   if (!split.has_lengths()) return;
+  for (const std::int64_t sample : self.input_samples)
+    self.input_lengths.push_back(static_cast<std::int32_t>(split.length(sample)));
   const std::int64_t positions = split.sample()[0];
   for (const std::int64_t sample : self.samples) {
     const std::int64_t length = split.length(sample);
@@ -137,14 +137,16 @@ void BatchRunner::evaluate(const Dataset& split, std::span<const std::int64_t> s
   weight_ += weight_of(split, samples, std::nullopt);
   session_.pool().run([&](int worker) {
     Worker& self = at(worker);
-    self.samples = rows_of(worker, samples);
-    split.read(self.samples, network_.input(worker, std::ssize(self.samples)));
+    take_rows(worker, samples);
+    split.read(self.input_samples, network_.input(worker, std::ssize(self.input_samples)));
     self.targets.read(split, self.samples);
     read_lengths(self, split);
     self.y = network_.forward(worker, {.mode = Mode::evaluation,
                                        .samples = self.samples,
                                        .batch_rows = std::ssize(samples),
-                                       .lengths = self.lengths});
+                                       .lengths = self.lengths,
+                                       .input_samples = self.input_samples,
+                                       .input_lengths = self.input_lengths});
     score(worker, std::ssize(samples), 0);
   });
 }
@@ -163,9 +165,9 @@ void BatchRunner::load(int worker) {
   const auto begin = std::chrono::steady_clock::now();
   const Dataset& split = *session_.data().train;
   Worker& self = at(worker);
-  self.samples = rows_of(worker, batch_.samples);
-  const std::int64_t first = self.samples.data() - batch_.samples.data();
-  loader_->fetch(worker, first, self.samples, network_.input(worker, std::ssize(self.samples)));
+  take_rows(worker, batch_.samples);
+  const std::int64_t first = self.input_samples.data() - batch_.samples.data();
+  loader_->fetch(worker, first, self.input_samples, network_.input(worker, std::ssize(self.input_samples)));
   self.targets.read(split, self.samples, session_.data().mixup, loader_->epoch());
   read_lengths(self, split);
   self.data_time += std::chrono::steady_clock::now() - begin;
@@ -179,7 +181,9 @@ void BatchRunner::forward(int worker, ParameterSource* source) {
                              .samples = self.samples,
                              .batch_rows = std::ssize(batch_.samples),
                              .mean_rows = std::ssize(batch_.batch),
-                             .lengths = self.lengths},
+                             .lengths = self.lengths,
+                             .input_samples = self.input_samples,
+                             .input_lengths = self.input_lengths},
                             source);
 }
 

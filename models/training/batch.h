@@ -48,9 +48,7 @@ class BatchRunner {
   /// Forward and loss over samples of a split, on all workers. Called on the main thread.
   void evaluate(const Dataset& split, std::span<const std::int64_t> samples);
 
-  /// The rows of this rank in a batch of `batch_rows`.
-  Range own_rows(std::int64_t batch_rows) const;
-  /// The samples that a worker loaded last.
+  /// The samples whose input a worker loaded last.
   std::span<const std::int64_t> samples_of(int worker) const;
   /// This rank's sums since clear(), to be added over data ranks: loss, then those of each metric. In exact
   /// mode a row for each virtual worker; rows of other ranks are zero.
@@ -74,19 +72,21 @@ class BatchRunner {
  private:
   struct Worker {
     std::span<const std::int64_t> samples;
+    std::span<const std::int64_t> input_samples;  ///< other ones if the network splits rows
     TargetRows targets;
     ConstTensor y;
     std::vector<double> sums;                  ///< for each of its virtual workers
     std::vector<float> mixed_gradient;         ///< memory for a row, where samples are mixed
     std::vector<std::int32_t> lengths;         ///< of its rows, where samples are sequences
+    std::vector<std::int32_t> input_lengths;   ///< the same of the rows of its input
     std::vector<std::int32_t> output_lengths;  ///< of its rows after the network, for losses
     std::vector<ClassScores> scores;           ///< for each metric that requires them
     std::chrono::nanoseconds data_time{};
   };
 
   Worker& at(int worker) { return workers_[static_cast<std::size_t>(worker)]; }
-  /// The worker's rows of a batch of `samples`.
-  std::span<const std::int64_t> rows_of(int worker, std::span<const std::int64_t> samples) const;
+  /// Takes the worker's rows of a batch of `samples`.
+  void take_rows(int worker, std::span<const std::int64_t> samples);
   void read_lengths(Worker& self, const Dataset& split);
   /// The number of labels of a batch, without those of padding.
   std::int64_t labels_of(const Dataset& split, std::span<const std::int64_t> samples) const;

@@ -13,13 +13,11 @@ namespace trainer {
 namespace {
 
 /// The parameter with the largest value, and that value: "dense1.weight 4.1e+19".
-std::string largest_parameter(std::span<const Parameter> parameters, std::span<const float> values) {
+std::string largest_parameter(std::span<const Parameter> parameters, const FlatValues<const float>& values) {
   std::string name;
   double largest = -1, shown = 0;
   for (const Parameter& parameter : parameters) {
-    const auto its_values = values.subspan(static_cast<std::size_t>(parameter.offset),
-                                           static_cast<std::size_t>(parameter.shape.size()));
-    for (const float value : its_values) {
+    for (const float value : values.subspan(parameter.offset, parameter.shape.size())) {
       const double size = std::isnan(value) ? HUGE_VAL : std::abs(static_cast<double>(value));
       if (size <= largest) continue;
       largest = size;
@@ -47,12 +45,14 @@ Witness witness(const DivergenceFacts& facts) {
   if (!facts.array.empty()) return {.level = Witness::kArray, .parameter = facts.array};
   if (!std::isfinite(facts.own_loss)) return {.level = Witness::kLoss};
   Witness found;
-  for (std::size_t index = 0; index < facts.gradients.size(); ++index)
+  for (const DivergenceFacts::Gradient& gradient : facts.gradients)
     for (const Parameter& parameter : facts.parameters)
       for (std::int64_t place = parameter.offset; place < parameter.offset + parameter.shape.size();
            ++place) {
-        if (std::isfinite(facts.gradients[index][static_cast<std::size_t>(place)])) continue;
-        if (index > 0 || !lies_in(place, facts.overwritten))
+        const std::int64_t index = place - gradient.offset;
+        if (index < 0 || index >= std::ssize(gradient.values)) break;
+        if (std::isfinite(gradient.values[static_cast<std::size_t>(index)])) continue;
+        if (!gradient.may_be_sum || !lies_in(place, facts.overwritten))
           return {.level = Witness::kGradient, .parameter = parameter.name};
         if (found.level == Witness::kNothing) found = {.level = Witness::kSum, .parameter = parameter.name};
       }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/core/error.h"
+#include "engine/core/flat_values.h"
 #include "engine/core/range.h"
 #include "engine/parallel/communicator.h"
 #include "models/network/network_plan.h"
@@ -16,15 +17,20 @@ namespace trainer {
 /// What is known when a step was not finite.
 struct DivergenceFacts {
   double own_loss = 0;  ///< the loss of this rank's rows
-  /// This rank's gradients, and where the first of them may hold those of other ranks.
-  std::vector<std::span<const float>> gradients;
+  /// A flat gradient of this rank, of the parameters from `offset` on.
+  struct Gradient {
+    std::span<const float> values;
+    std::int64_t offset = 0;
+    bool may_be_sum = true;  ///< holds those of other ranks where `overwritten` names it
+  };
+  std::vector<Gradient> gradients;
   std::vector<Range> overwritten;
   std::string array;  ///< this rank's array that is not finite, where loss and gradients are; or ""
   const LossHistory& losses;
   std::int64_t epoch = 0, step = 0;  ///< counted from 1
   double rate = 0;
   std::span<const Parameter> parameters;
-  std::span<const float> values;
+  FlatValues<const float> values;
   std::vector<std::string> notes;  ///< to be added to the message
 };
 

@@ -27,9 +27,15 @@ void DivergenceCheck::check_arrays(const Progress& run, Hook& hooks) const {
 void DivergenceCheck::fail(const Progress& run, Hook& hooks, const std::string& array) const {
   std::vector<std::string> notes;
   hooks.on_divergence(notes);
-  const std::vector<std::span<float>> gradients = parts_.window.all_gradients();
+  std::vector<DivergenceFacts::Gradient> gradients;
+  const auto add = [&](ParameterWindow& window, std::int64_t offset) {
+    for (int index = 0; index < window.gradient_count(); ++index)
+      gradients.push_back({window.gradients(index), offset, index == 0});
+  };
+  add(parts_.windows.rest(), parts_.windows.border());
+  if (ParameterWindow* const front = parts_.windows.front()) add(*front, 0);
   const DivergenceFacts facts{.own_loss = parts_.batch.own_loss(),
-                              .gradients = {gradients.begin(), gradients.end()},
+                              .gradients = gradients,
                               .overwritten = parts_.reducer->overwritten(),
                               .array = array,
                               .losses = run.losses,
@@ -37,7 +43,7 @@ void DivergenceCheck::fail(const Progress& run, Hook& hooks, const std::string& 
                               .step = run.report.step,
                               .rate = run.report.rate,
                               .parameters = parts_.session.network().plan().parameters(),
-                              .values = parts_.window.values(),
+                              .values = parts_.windows.values(),
                               .notes = notes};
   throw divergence(parts_.session.mesh().world(), facts);
 }

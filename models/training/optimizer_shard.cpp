@@ -34,16 +34,18 @@ std::string name_of(const Parameter& parameter, std::size_t array, std::span<con
 
 }  // namespace
 
-OptimizerShard::OptimizerShard(const NetworkPlan& plan, ParameterWindow& window, ThreadPool& pool,
+OptimizerShard::OptimizerShard(const NetworkPlan& plan, ParameterWindows& windows, ThreadPool& pool,
                                const Options& options)
     : pool_(pool),
-      window_(window),
       keep_(options.ema),
       rounds_changes_(options.rounds_changes),
       optimizer_states_(options.states),
       largest_(static_cast<std::size_t>(pool.size())) {
   std::int64_t floats = 0;
-  for (const auto& range : window.shard()) floats += range.last - range.first;
+  for (const Range& range : windows.shard()) {
+    floats += range.count();
+    sums_.push_back(windows.sums().subspan(range.first, range.count()));
+  }
   const std::size_t states = options.states + (options.ema > 0 ? 1 : 0);
   if (states > Segment::kMaxStates)
     throw std::logic_error("an optimizer has more states than a segment holds");
@@ -54,7 +56,8 @@ OptimizerShard::OptimizerShard(const NetworkPlan& plan, ParameterWindow& window,
   const std::int64_t share = (floats / workers + kQuantum) / kQuantum * kQuantum;
   first_segment_.push_back(0);
   std::int64_t position = 0;
-  for (const auto& range : window.shard()) {
+  auto sums = sums_.begin();
+  for (const Range& range : windows.shard()) {
     int index = -1;
     for (const Parameter& parameter : plan.parameters()) {
       ++index;
@@ -65,24 +68,27 @@ OptimizerShard::OptimizerShard(const NetworkPlan& plan, ParameterWindow& window,
         const std::int64_t left = share * std::ssize(first_segment_) - position;
         const std::int64_t count = std::min(last - first, left);
         const auto size = static_cast<std::size_t>(count);
-        Segment segment{
-            .values = window.values().subspan(static_cast<std::size_t>(first), size),
-            .gradients = window.sums(range).subspan(static_cast<std::size_t>(first - range.first), size),
-            .is_weight = parameter.is_weight,
-            .parameter = index,
-            .rate = parameter.rate,
-            .direction = window.sums(range).subspan(static_cast<std::size_t>(first - range.first), size)};
+        Segment segment{.values = windows.values().subspan(first, count),
+                        .gradients = sums->subspan(static_cast<std::size_t>(first - range.first), size),
+                        .is_weight = parameter.is_weight,
+                        .parameter = index,
+                        .rate = parameter.rate,
+                        .direction = sums->subspan(static_cast<std::size_t>(first - range.first), size)};
         for (std::size_t state = 0; state < states; ++state)
           segment.states[state] = states_.floats().subspan(
               static_cast<std::size_t>(position) + state * static_cast<std::size_t>(floats), size);
         segments_.push_back(segment);
         offsets_.push_back(first);
-        counts_.push_back(parameter.rate > 0 && (options.counts_shared || parameter.shard_axis >= 0));
+        // All ranks update parameters before the border once.
+        const bool counts =
+            options.counts_shared || parameter.shard_axis >= 0 || parameter.offset < windows.border();
+        counts_.push_back(parameter.rate > 0 && counts);
         first += count;
         position += count;
         if (count == left) first_segment_.push_back(segments_.size());
       }
     }
+    ++sums;
   }
   first_segment_.resize(static_cast<std::size_t>(workers) + 1, segments_.size());
 }
@@ -114,23 +120,20 @@ void OptimizerShard::add_squares(SquareSum& sum) const {
 }
 
 void OptimizerShard::scale_gradients(float factor) {
-  for (const auto& range : window_.shard()) {
-    const std::span<float> sums = window_.sums(range);
+  for (const std::span<float> sums : sums_) {
     scale(std::ssize(sums), factor, sums.data(), sums.data());
   }
 }
 
 void OptimizerShard::clamp_gradients(float limit) {
-  for (const auto& range : window_.shard()) {
-    const std::span<float> sums = window_.sums(range);
+  for (const std::span<float> sums : sums_) {
     clamp(std::ssize(sums), limit, sums.data());
   }
 }
 
 void OptimizerShard::keep_gradients(bool first) {
   float* kept = kept_.floats().data();
-  for (const auto& range : window_.shard()) {
-    const std::span<float> sums = window_.sums(range);
+  for (const std::span<float> sums : sums_) {
     if (first)
       std::ranges::copy(sums, kept);
     else
@@ -141,8 +144,7 @@ void OptimizerShard::keep_gradients(bool first) {
 
 void OptimizerShard::add_kept_gradients() {
   const float* kept = kept_.floats().data();
-  for (const auto& range : window_.shard()) {
-    const std::span<float> sums = window_.sums(range);
+  for (const std::span<float> sums : sums_) {
     accumulate(std::ssize(sums), kept, sums.data());
     kept += sums.size();
   }

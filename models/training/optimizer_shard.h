@@ -9,7 +9,7 @@
 
 #include "engine/core/arena.h"
 #include "engine/math/square_sum.h"
-#include "engine/parallel/parameter_window.h"
+#include "engine/parallel/parameter_windows.h"
 #include "engine/system/thread_pool.h"
 #include "models/network/network_plan.h"
 #include "models/optimizers/optimizer.h"
@@ -24,13 +24,14 @@ class OptimizerShard {
   struct Options {
     std::size_t states = 0;  ///< of the optimizer; the EMA of the values follows them
     float initial = 0;       ///< value of the optimizer's states before the first step
-    bool counts_shared =
-        true;       ///< true on one of the ranks that update the same parameters: see add_squares()
-    float ema = 0;  ///< decay of the exponential moving average; 0: none
+    /// True on one of the ranks that update the same parameters: see add_squares().
+    bool counts_shared = true;
+    float ema = 0;                 ///< decay of the exponential moving average; 0: none
     bool keeps_gradients = false;  ///< for keep_gradients()
     bool rounds_changes = false;   ///< an update changes parameters by values of bfloat16: see update()
   };
-  OptimizerShard(const NetworkPlan& plan, ParameterWindow& window, ThreadPool& pool, const Options& options);
+  OptimizerShard(const NetworkPlan& plan, ParameterWindows& windows, ThreadPool& pool,
+                 const Options& options);
 
   // From GradientReducer::finish() until the update:
   /// The bits of the largest magnitude of a gradient of a parameter that learns (engine/math/square_sum.h);
@@ -108,7 +109,7 @@ class OptimizerShard {
   void check_frozen(std::size_t segment, std::int64_t step) const;
 
   ThreadPool& pool_;
-  ParameterWindow& window_;
+  std::vector<std::span<float>> sums_;  ///< the gradients of each range of the shard
   Arena states_, kept_;
   float keep_;  ///< decay of the EMA
   bool rounds_changes_;

@@ -21,6 +21,21 @@ VirtualWorkers make_virtual_workers(int fixed, const Compression& compression, c
   return virtual_workers;
 }
 
+/// How layers before the first sharded one split rows over all ranks. A crosscheck computes a virtual worker
+/// again on all ranks of a group, so all of them need its rows; compression works on one window.
+std::optional<RowSplit> make_row_split(const TrainSettings& settings, const VirtualWorkers& whole,
+                                       const Mesh& mesh, const ThreadPool& pool) {
+  const int ranks = mesh.data().size() * mesh.model().size();
+  if (mesh.model().size() == 1 || settings.crosscheck > 0 ||
+      settings.compression.method != Compression::Method::none)
+    return std::nullopt;
+  if (whole.exact && whole.count < ranks) return std::nullopt;
+  VirtualWorkers split = VirtualWorkers::one_for_each_worker(ranks, pool.size());
+  split.exact = whole.exact;
+  if (whole.exact) split.count = whole.count;
+  return RowSplit{.whole = whole, .split = split, .data_rank = mesh.data().rank()};
+}
+
 /// A schedule may need a momentum or evaluations that the run does not have.
 void check_schedule(const Config& train, const TrainSettings& settings, bool evaluates) {
   const auto optimizer = Registry<Optimizer>::make(train.at("optimizer"));
@@ -64,7 +79,8 @@ Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Data*
       pool_(pool),
       virtual_workers_(make_virtual_workers(is_share() ? 0 : settings_.fixed_virtual_workers(),
                                             settings_.compression, mesh, pool)),
-      model_group_(pool, mesh.model(), settings_.exact_modelpar) {
+      model_group_(pool, mesh.model(), settings_.exact_modelpar),
+      row_split_(make_row_split(settings_, virtual_workers_, mesh, pool)) {
   mesh.world().heartbeat().set_patience(static_cast<double>(settings_.stall_timeout));
   const Config model = root.at("model");
   check_ranks(root.at("train"), settings_, mesh.data().size(), mesh.model().size());
@@ -130,14 +146,17 @@ void Session::check_streams(const Config& root) const {
 std::unique_ptr<Network> Session::make_network(const Config& root, const VirtualWorkers& virtual_workers,
                                                int rank) {
   const std::int64_t rows = settings_.micro_batch(), shares = is_share() ? this->shares() : 1;
-  const Network::Options options{.batch = (rows + shares - 1) / shares,
-                                 .virtual_workers = virtual_workers,
-                                 .rank = rank,
-                                 .seed = settings_.seed,
-                                 .low_rank = settings_.compression.rank,
-                                 .rewrite = [this](Sequence& layers) {
-                                   shard_dense_layers(layers, model_group_, settings_.exact_modelpar);
-                                 }};
+  const Network::Options options{
+      .batch = (rows + shares - 1) / shares,
+      .virtual_workers = virtual_workers,
+      .rank = rank,
+      .split_workers = row_split_ ? std::optional(row_split_->split) : std::nullopt,
+      .split_rank = rank * mesh_.model().size() + mesh_.model().rank(),
+      .seed = settings_.seed,
+      .low_rank = settings_.compression.rank,
+      .rewrite = [this](Sequence& layers) {
+        shard_dense_layers(layers, model_group_, {.exact = settings_.exact_modelpar, .rows = row_split_});
+      }};
   return std::make_unique<Network>(root.at("model").items("layers"), data_.train->sample(), options);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "models/metrics/metric.h"
 #include "models/network/exchange.h"
 #include "models/network/network.h"
+#include "models/network/row_exchange.h"
 #include "models/training/observer.h"
 #include "models/training/settings.h"
 
@@ -76,6 +78,7 @@ class Session {
   ThreadPool& pool_;
   VirtualWorkers virtual_workers_;
   ModelGroup model_group_;
+  std::optional<RowSplit> row_split_;  ///< of layers that no rank shards; null: they see the rows of a group
   std::unique_ptr<Network> network_;
   std::unique_ptr<Loss> loss_;
   std::vector<std::unique_ptr<Metric>> metrics_;

@@ -84,11 +84,10 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
       facts(run_facts(session, order.steps_per_epoch())),
       optimizer(make_optimizer(root.at("train"), session)),
       schedule(schedule_of(root.at("train"), session, facts)),
-      window(session.mesh(), session.pool(), session.network().plan().parameter_borders(),
-             window_options(options, session)),
-      reducer(make_gradient_reducer(session.mesh(), session.pool(), window,
-                                    compressed_parameters(session.network()))),
-      scalars(session.mesh(), window),
+      windows(session.mesh(), session.pool(), session.network().plan().parameter_borders(),
+              window_options(options, session), session.network().split_parameter_end()),
+      reducer(windows.make_reducer(session.mesh(), session.pool(), compressed_parameters(session.network()))),
+      scalars(session.mesh(), windows.rest(), windows.front()),
       statistics(session.mesh(), session.pool(), options.share, session.exact_virtual_workers()),
       batch(session, session.network()),
       micro_batches_per_epoch(
@@ -96,16 +95,16 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
               .steps_per_epoch()),
       loader(session.data(),
              {.order = order_options(root.at("data"), session, session.settings().micro_batch()),
-              .own_rows = [this](std::int64_t rows) { return batch.own_rows(rows); },
+              .own_rows = [this](std::int64_t rows) { return session.network().input_rows(rows); },
               .end_step = first_number(facts.total_steps),
               .workers = session.pool().size(),
               .idle_cores = idle_cores(session.pool(), options.crowded),
               .reads_ahead = !session.is_share()}),
-      shard(session.network().plan(), window, session.pool(),
+      shard(session.network().plan(), windows, session.pool(),
             {.states = optimizer->states().size(),
              .initial = optimizer->initial(),
              .counts_shared = session.mesh().model().rank() == 0 &&
-                              (!window.plan().replicated() || session.mesh().data().rank() == 0),
+                              (!windows.rest().plan().replicated() || session.mesh().data().rank() == 0),
              .ema = session.settings().ema,
              .keeps_gradients = session.settings().accumulate > 1,
              .rounds_changes = session.settings().compression.is_bf16()}),
@@ -115,7 +114,18 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
   check_batch_rows(session.network().plan(), loader.order(), session.shares());
   optimizer->begin(facts.steps_per_epoch);
   if (optimizer->requires_norms()) norms.emplace(session.network().plan().parameters().size());
-  session.network().attach(window.values(), window.all_gradients(), statistics);
+  if (session.network().splits_rows())
+    split_statistics.emplace(session.mesh().as_data_ranks(), session.pool(), options.share,
+                             session.exact_virtual_workers());
+  attach(statistics);
+}
+
+void TrainingParts::attach(StatisticsReducer& sums) {
+  const Network::Sums rest{windows.rest().all_gradients(), sums};
+  if (!split_statistics) return session.network().attach(windows.values(), rest);
+  Network::Sums split{{}, *split_statistics};
+  if (windows.front()) split.gradients = windows.front()->all_gradients();
+  session.network().attach(windows.values(), rest, &split);
 }
 
 std::int64_t TrainingParts::first_number(std::int64_t step) const {

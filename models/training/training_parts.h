@@ -7,7 +7,7 @@
 
 #include "datasets/loading/row_loader.h"
 #include "engine/parallel/all_reduce.h"
-#include "engine/parallel/gradient_reducer.h"
+#include "engine/parallel/parameter_windows.h"
 #include "models/optimizers/optimizer.h"
 #include "models/schedules/schedule.h"
 #include "models/training/batch.h"
@@ -25,11 +25,14 @@ namespace trainer {
 /// The objects of a training step, shared by the training loop and its hooks. In local SGD the run has one,
 /// whose step is a round, and each thread another one for the steps of its virtual workers.
 struct TrainingParts {
-  /// Collective. From here on the session's network reads the parameters of `window`.
+  /// Collective. From here on the session's network reads the parameters of `windows`.
   TrainingParts(const Config& root, Session& session, const ParameterWindow::Options& options);
   TrainingParts(const TrainingParts&) = delete;
   TrainingParts& operator=(const TrainingParts&) = delete;
 
+  /// Gives the session's network its memory. `sums`: the all-reduce of statistics of layers that see all rows
+  /// of a model group.
+  void attach(StatisticsReducer& sums);
   /// The first micro-batch of a step, and the one after `batch`; empty after the last.
   MicroBatch first_micro_batch(std::int64_t step);
   MicroBatch next_micro_batch(const MicroBatch& batch) const;
@@ -45,10 +48,11 @@ struct TrainingParts {
   RunFacts facts;
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<Schedule> schedule;
-  ParameterWindow window;
+  ParameterWindows windows;
   std::unique_ptr<GradientReducer> reducer;
   AllReduce scalars;
   BatchStatistics statistics;
+  std::optional<BatchStatistics> split_statistics;  ///< of layers that split rows
   BatchRunner batch;
   std::int64_t micro_batches_per_epoch;
   RowLoader loader;

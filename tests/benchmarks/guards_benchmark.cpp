@@ -56,7 +56,7 @@ class Steps {
     owned_.emplace(plan_, *window_, pool_,
                    OptimizerShard::Options{
                        .states = states.size(), .initial = built_.optimizer->initial(), .ema = average});
-    std::ranges::fill(window_->values(), 1e-3f);
+    std::ranges::fill(window_->only().values(), 1e-3f);
     if (average > 0) {
       owned_->begin_ema();
       states.push_back("average");
@@ -85,16 +85,16 @@ class Steps {
   void compute_gradients() {
     for (std::size_t layer = 0; layer + 1 < kWidths.size(); ++layer)
       gemm(Transpose::no, Transpose::no, kBatch, kWidths[layer + 1], kWidths[layer], outputs_[layer].data(),
-           kWidths[layer], weights_of(window_->values(), layer), kWidths[layer + 1], 0,
+           kWidths[layer], weights_of(window_->only().values(), layer), kWidths[layer + 1], 0,
            outputs_[layer + 1].data(), kWidths[layer + 1]);
     for (std::size_t layer = kWidths.size() - 1; layer-- > 0;) {
       const std::int64_t in = kWidths[layer], out = kWidths[layer + 1];
       const float* gradients = gradients_[layer + 1].data();
       gemm(Transpose::yes, Transpose::no, in, out, kBatch, outputs_[layer].data(), in, gradients, out, 0,
-           weights_of(window_->gradients(0), layer), out);
+           weights_of(window_->only().gradients(0), layer), out);
       if (layer > 0)
         gemm(Transpose::no, Transpose::yes, kBatch, in, out, gradients, out,
-             weights_of(window_->values(), layer), out, 0, gradients_[layer].data(), in);
+             weights_of(window_->only().values(), layer), out, 0, gradients_[layer].data(), in);
     }
   }
 
@@ -117,7 +117,7 @@ class Steps {
   Mesh mesh_{*world_, {.data = 1, .model = 1}};
   ThreadPool pool_{1, false};
   NetworkPlan plan_{kBatch};
-  std::optional<ParameterWindow> window_;
+  std::optional<ParameterWindows> window_;
   std::optional<OptimizerShard> owned_;
   std::vector<std::vector<float>> outputs_, gradients_;  ///< of each layer's input, and at the end the output
   std::int64_t step_ = 0;

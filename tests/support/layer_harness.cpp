@@ -90,7 +90,7 @@ LayerHarness::LayerHarness(const std::string& yaml, const Shape& sample, const O
     std::ranges::fill(gradients.back(), std::numeric_limits<float>::quiet_NaN());
   }
   sum_of_workers_ = SumTree(virtual_workers_.count, roots);
-  network_->attach(parameters_.floats(), gradients, sum_);
+  network_->attach(parameters_.floats(), {gradients, sum_});
   samples_.resize(static_cast<std::size_t>(rows_));
   std::iota(samples_.begin(), samples_.end(), 0);
 }

@@ -28,17 +28,17 @@ struct Guarded {
                     .whole = Shape{10 * model}});
     plan.state({.name = "running_mean", .shape = {20}});
     states.assign(static_cast<std::size_t>(plan.state_end()), 1.f);
-    window.emplace(mesh, pool,
-                   std::vector<std::int64_t>{0, plan.parameters()[1].offset, plan.parameter_end()},
-                   ParameterWindow::Options{});
-    reducer = make_gradient_reducer(mesh, pool, *window);
-    std::ranges::fill(window->values(), 0.5f);
+    windows.emplace(mesh, pool,
+                    std::vector<std::int64_t>{0, plan.parameters()[1].offset, plan.parameter_end()},
+                    ParameterWindow::Options{});
+    reducer = windows->make_reducer(mesh, pool);
+    std::ranges::fill(windows->only().values(), 0.5f);
     // Shards differ from rank to rank, as they should.
     for (int i = 0; i < 10; ++i)
-      window->values()[static_cast<std::size_t>(plan.parameters()[1].offset + i)] =
+      windows->only().values()[static_cast<std::size_t>(plan.parameters()[1].offset + i)] =
           static_cast<float>(mesh.model().rank());
     reducer->publish();
-    guard.emplace(plan, states, mesh, *window, 2);
+    guard.emplace(plan, states, mesh, *windows, 2);
   }
 
   /// The error of this rank in two steps without an update; empty: none.
@@ -60,7 +60,7 @@ struct Guarded {
   ThreadPool pool{1, true};
   NetworkPlan plan{1};
   std::vector<float> states;
-  std::optional<ParameterWindow> window;
+  std::optional<ParameterWindows> windows;
   std::unique_ptr<GradientReducer> reducer;
   std::optional<ReplicaGuard> guard;
   std::int64_t done = 0;
@@ -84,7 +84,7 @@ TEST_CASE("a bit that flips in a replica of another node's values is found befor
   REQUIRE(guarded.in_two_steps().empty());
   if (!is_last()) return;
   // The first float is another rank's.
-  flip(guarded.window->values()[0]);
+  flip(guarded.windows->only().values()[0]);
   CHECK_THROWS_WITH(
       guarded.guard->before_publish(2),
       Catch::StartsWith("error: a replica of dense1.weight changed in memory after step 2 (rank " +
@@ -95,7 +95,7 @@ TEST_CASE("what differs between model columns is named on rank 0, with ranks and
           "[training][2+ ranks]") {
   Guarded guarded(1, ranks(), 0);
   REQUIRE(guarded.in_two_steps().empty());
-  if (is_last()) flip(guarded.window->values()[4999]);
+  if (is_last()) flip(guarded.windows->only().values()[4999]);
   const std::string error = guarded.in_two_steps();
   CHECK_FALSE(error.empty());
   if (test_world().rank() > 0) return;

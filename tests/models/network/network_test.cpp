@@ -23,7 +23,7 @@ TEST_CASE("a network takes as many gradients as its workers' trees have roots, o
     std::vector<std::span<float>> gradients;
     for (std::size_t i = 0; i < count; ++i) gradients.push_back(memory[i].floats());
     NoSum sum;
-    network.attach(values.floats(), gradients, sum);
+    network.attach(values.floats(), {gradients, sum});
   };
   // Of 6 virtual workers, the first three are a pair and a single one, the others a single one and a pair.
   attach(4);

@@ -50,7 +50,7 @@ class CutDense {
         values_(network_.plan().parameter_end()),
         gradients_(network_.plan().parameter_end()) {
     for (const Parameter& parameter : network_.plan().parameters()) fill(parameter);
-    network_.attach(values_.floats(), {gradients_.floats()}, sum_);
+    network_.attach(values_.floats(), {{gradients_.floats()}, sum_});
   }
 
   static constexpr std::int64_t kRows = 3;

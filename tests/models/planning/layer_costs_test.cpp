@@ -16,7 +16,7 @@ std::vector<LayerCost> costs_of(const std::string& layers, const Shape& sample, 
   ThreadPool pool(1);
   ModelGroup group(pool, ranks.mesh().model());
   const Network network(yaml.root().items("layers"), sample, {.batch = 4, .rewrite = [&](Sequence& sequence) {
-                                                                shard_dense_layers(sequence, group, false);
+                                                                shard_dense_layers(sequence, group, {});
                                                               }});
   return layer_costs(network);
 }

@@ -16,29 +16,35 @@ constexpr std::int64_t kBatch = 24;
 /// A perceptron on a mesh that does not run.
 class Placed {
  public:
-  explicit Placed(const Mesh::Options& mesh, const std::string& layers = "dense: 64, dense: 32")
+  explicit Placed(const Mesh::Options& mesh, const std::string& layers = "dense: 64, dense: 32",
+                  const Shape& sample = {16})
       : yaml_(layer_list(layers)),
         ranks_(mesh),
         pool_(kThreads),
         group_(pool_, ranks_.mesh().model()),
         workers_(VirtualWorkers::one_for_each_worker(mesh.data, kThreads)),
-        network_(yaml_.root().items("layers"), {16},
+        split_(VirtualWorkers::one_for_each_worker(mesh.data * mesh.model, kThreads)),
+        network_(yaml_.root().items("layers"), sample,
                  {.batch = kBatch,
                   .virtual_workers = workers_,
-                  .rewrite = [this](Sequence& sequence) { shard_dense_layers(sequence, group_, false); }}),
-        shards_(ranks_.mesh().data(), 0, ranks_.mesh().node().size(), network_.plan().parameter_borders(), 0),
+                  .split_workers = split_,
+                  .rewrite =
+                      [this](Sequence& sequence) {
+                        shard_dense_layers(sequence, group_, {.rows = RowSplit{workers_, split_}});
+                      }}),
+        parameters_(placed_parameters(network_, ranks_.mesh())),
         layers_(layer_costs(network_)) {}
 
   PlacedStep step() const {
     return {.ranks = ranks_,
-            .shards = shards_,
+            .parameters = parameters_,
             .layers = layers_,
             .workers = workers_,
             .rows = kBatch / workers_.ranks,
             .scalars = 7};
   }
   MemoryPlan memory() const {
-    return memory_plan(network_, workers_, ranks_.mesh(), shards_,
+    return memory_plan(network_, parameters_,
                        {.ranks_per_host = ranks_.ranks_per_node(), .state_arrays = 2, .samples = 1000});
   }
   std::int64_t values() const { return network_.plan().parameter_end() * 4; }
@@ -48,9 +54,9 @@ class Placed {
   PlannedRanks ranks_;
   ThreadPool pool_;
   ModelGroup group_;
-  VirtualWorkers workers_;
+  VirtualWorkers workers_, split_;
   Network network_;
-  ShardPlan shards_;
+  std::vector<PlacedParameters> parameters_;
   std::vector<LayerCost> layers_;
 };
 
@@ -152,6 +158,27 @@ TEST_CASE("a model group divides the parameters of sharded layers", "[planning]"
   // The bias of the second layer stays whole.
   CHECK(half.values() < whole.values() / 2 + 64 * 4);
   CHECK(part(half.memory(), "parameters").on_host == 2 * half.values());
+}
+
+TEST_CASE("layers that split rows are reduced over all hosts, the others in their columns", "[planning]") {
+  // Two hosts of two ranks: each host has a model group.
+  const Placed placed({.data = 2, .model = 2, .ranks_per_node = 2},
+                      "conv: {filters: 8, kernel: 3}, dense: 64", {4, 4, 2});
+  const std::int64_t conv = 3 * 3 * 2 * 8 + 16;
+  const auto collectives = collectives_of(placed.step());
+  CHECK(sent(collectives, "reduce-scatter of gradients") == placed.values() / 2);
+  CHECK(sent(collectives, "all-gather of parameters") == placed.values() / 2);
+  // Rows of a group are 12, of 2 x 2 x 8 elements.
+  CHECK(sent(collectives, "all-gather of activations, exchange1") == 12 * 32 * 4 / 2);
+  CHECK(sent(collectives, "reduce-scatter of activations, exchange1") == 12 * 32 * 4 / 2);
+  const MemoryPlan plan = placed.memory();
+  REQUIRE(plan.parts.size() > 3);
+  CHECK(plan.parts[2].kind == "parameters");
+  CHECK(plan.parts[2].on_host == conv * 4);
+  CHECK(plan.parts[2].sharers == 2);
+  // All that this network computes is divided by two.
+  const StepTime time = predict_step(work_of(placed.step(), kTimes, {}), {});
+  CHECK(time.computing == Approx(0.5e-3 + 0.1e-3 + 1e-3 + 9e-3 / 2));
 }
 
 }  // namespace trainer

@@ -25,7 +25,7 @@ std::string message(double own_loss, std::size_t place, float worst) {
   losses.add(2.5);
   losses.add(own_loss);
   const Error error = divergence(test_world(), {.own_loss = is_last() ? own_loss : 1,
-                                                .gradients = {gradients},
+                                                .gradients = {{gradients}},
                                                 .overwritten = {{0, 16}},
                                                 .losses = losses,
                                                 .epoch = 2,

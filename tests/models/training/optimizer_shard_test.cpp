@@ -34,8 +34,8 @@ class Updated {
     owned_.emplace(plan_, *window_, pool_,
                    OptimizerShard::Options{
                        .states = states.size(), .initial = built_.optimizer->initial(), .ema = average});
-    for (std::size_t i = 0; i < window_->values().size(); ++i)
-      window_->values()[i] = 1 + static_cast<float>(i % 7);
+    for (std::size_t i = 0; i < window_->only().values().size(); ++i)
+      window_->only().values()[i] = 1 + static_cast<float>(i % 7);
     if (average > 0) {
       owned_->begin_ema();
       states.push_back("average");
@@ -46,7 +46,7 @@ class Updated {
   std::size_t arrays() const { return 1 + built_.optimizer->states().size(); }
 
   void step() {
-    std::ranges::fill(window_->gradients(0), 0.25f);
+    std::ranges::fill(window_->only().gradients(0), 0.25f);
     if (built_.optimizer->requires_norms()) {
       owned_->find_directions(*built_.optimizer, steps_);
       owned_->set_norms([](int) { return std::pair{1.0, 1.0}; });
@@ -56,15 +56,15 @@ class Updated {
 
   /// Whether gradients with this one among them are finite.
   bool is_finite_with(float gradient, std::size_t place) {
-    std::ranges::fill(window_->gradients(0), 0.25f);
-    window_->gradients(0)[place] = gradient;
+    std::ranges::fill(window_->only().gradients(0), 0.25f);
+    window_->only().gradients(0)[place] = gradient;
     return owned_->gradients_are_finite();
   }
   float largest_gradient() { return std::bit_cast<float>(owned_->largest_gradient()); }
   /// Flips a bit of an element of the parameter's values, or of its states.
   void flip(std::size_t parameter, std::size_t array, std::size_t element) {
     const std::int64_t first = plan_.parameters()[parameter].offset;
-    if (array == 0) return flip(window_->values()[static_cast<std::size_t>(first) + element]);
+    if (array == 0) return flip(window_->only().values()[static_cast<std::size_t>(first) + element]);
     // States are shown to be read only.
     owned_->visit_state(array - 1, [&](std::int64_t offset, std::span<const float> part) {
       const std::int64_t place = first + static_cast<std::int64_t>(element) - offset;
@@ -83,7 +83,7 @@ class Updated {
   Mesh mesh_{*world_, {.data = 1, .model = 1}};
   ThreadPool pool_{1, true};
   NetworkPlan plan_{1};
-  std::optional<ParameterWindow> window_;
+  std::optional<ParameterWindows> window_;
   std::optional<OptimizerShard> owned_;
   std::int64_t steps_ = 0;
 };
