@@ -3,13 +3,10 @@
 #include <algorithm>
 
 #include "models/optimizers/optimizer.h"
-#include "models/training/hook.h"
+#include "models/training/consensus.h"
 
 namespace trainer {
 namespace {
-
-/// Doubles that the consensus of a step adds to loss and metrics: four flags and the largest gradient.
-constexpr std::int64_t kSignals = 5;
 
 /// Arrays that the optimizer shard keeps.
 int state_arrays(const Config& train, const TrainSettings& settings) {
@@ -53,7 +50,7 @@ PlannedRun::PlannedRun(const std::string& file, const Options& options)
                  .micro_batches = static_cast<int>(settings.accumulate),
                  .compression = settings.compression,
                  .compressed = compressed_messages(settings.compression, plan, ranks_.mesh().data().size()),
-                 .scalars = scalars + kSignals});
+                 .scalars = scalars + Consensus::kSignals});
 }
 
 MemoryNeeds memory_needs(const OpenRun& run) {

@@ -6,6 +6,7 @@ namespace trainer {
 
 Signals Consensus::reduce(const Signals& mine, std::span<const double> sums) {
   const std::array flags{mine.diverged, mine.stop, mine.save, mine.writing, mine.time_is_over};
+  static_assert(std::ssize(flags) + 1 == kSignals);
   row_.assign(sums.begin(), sums.end());
   kinds_ = row_.size();
   for (const bool flag : flags) row_.push_back(flag ? 1 : 0);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,9 @@ namespace trainer {
 /// The one all-reduce of a step over loss, metrics and signals, so that all ranks do the same from there on.
 class Consensus {
  public:
+  /// Doubles that follow the sums in a row: a flag each, and the largest gradient.
+  static constexpr std::int64_t kSignals = 6;
+
   Consensus(AllReduce& scalars, Communicator& model) : scalars_(scalars), model_(model) {}
 
   /// The signals of any rank. Adds `sums` over the data ranks: sums(), valid until the next call. Collective.

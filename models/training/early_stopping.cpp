@@ -39,7 +39,8 @@ void EarlyStopping::restore(const std::vector<double>& state, const std::optiona
   if (state.size() == 2 * watched_.size())
     for (std::size_t i = 0; i < watched_.size(); ++i) {
       watched_[i].best = state[2 * i];
-      watched_[i].waited = static_cast<std::int64_t>(state[2 * i + 1]);
+      const double waited = state[2 * i + 1];  // of a file: anything
+      watched_[i].waited = waited >= 0 && waited <= kMaxEpochs ? static_cast<std::int64_t>(waited) : 0;
       watched_[i].is_empty = false;
     }
   if (last) reason_ = reason_after(*last);

@@ -120,4 +120,13 @@ TEST_CASE("early stopping resumes where it was saved", "[early-stopping]") {
   CHECK(more_patient.reason().empty());
 }
 
+TEST_CASE("a count of a checkpoint that cannot be is 0, and the run continues", "[early-stopping]") {
+  const double count = GENERATE(-1.0, 1e300, std::numeric_limits<double>::quiet_NaN());
+  Evaluations evaluations(patient(1));
+  const Scores last{.samples = 10, .loss = 1, .metrics = {0.5, 1}};
+  evaluations.stopping.restore({1, count, 0.5, count, 1, count}, last, 0);
+  CHECK(evaluations.stopping.reason().empty());
+  CHECK(evaluations.stopping.state() == std::vector<double>{1, 0, 0.5, 0, 1, 0});
+}
+
 }  // namespace trainer
