@@ -9,14 +9,14 @@ gathered=${2:+$(realpath "$2")}
 sources=$(dirname "$(realpath "$0")")
 tools=$(dirname "$(realpath "$(command -v clang++)")")
 cd "$sources/../.."
-ninja -C "$build" tests/fuzz/fuzz-replay >/dev/null
+ninja -C "$build" tests/fuzz/fuzz-replay tests/fuzz/seeds >/dev/null
 cover() { # TARGET FILE...
   target=$1
   more=
   [ "$target" != config ] || more=configs
   shift
   LLVM_PROFILE_FILE="$build/$target.profraw" OPENBLAS_NUM_THREADS=1 "$build/tests/fuzz/fuzz-replay" "$target" \
-    "$sources/corpus/$target" "$sources/found/$target" $more ${gathered:+"$gathered/$target"} >/dev/null
+    "$build/tests/fuzz/seeds/$target" "$sources/found/$target" $more ${gathered:+"$gathered/$target"} >/dev/null
   "$tools/llvm-profdata" merge -o "$build/$target.profdata" "$build/$target.profraw"
   for file; do
     # Of all files: llvm-cov finds none by a name that is not as the compiler wrote it.
@@ -33,13 +33,13 @@ cover config engine/config/yaml_reader.cpp engine/config/checker.cpp engine/conf
 cover csv datasets/readers/csv_table.cpp
 cover gzip datasets/readers/byte_reader.cpp
 cover idx datasets/readers/idx_file.cpp datasets/readers/idx_set.cpp
-cover layer models/network/plan.cpp models/network/sequence.cpp
-cover merges datasets/readers/byte_pairs.cpp
+cover layer models/layers/plan.cpp models/layers/sequence.cpp
+cover merges datasets/readers/byte_pair_tokenizer.cpp
 cover npy datasets/readers/npy_array.cpp
 cover overrides engine/config/layering.cpp
 cover image datasets/readers/image_file.cpp datasets/readers/png.cpp datasets/readers/jpeg.cpp
 cover run_log cli/reports/report.cpp cli/reports/run_log.cpp models/checkpoints/run_directory.cpp
 cover safetensors models/formats/safetensors.cpp
 cover state models/checkpoints/checkpoint_state.cpp
-cover text datasets/readers/utf8.cpp datasets/readers/characters.cpp
+cover text engine/core/utf8.cpp datasets/readers/character_tokenizer.cpp
 cover zip datasets/readers/zip_file.cpp

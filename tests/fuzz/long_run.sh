@@ -18,7 +18,7 @@ for target; do
   mkdir -p "corpus/$target"
   OPENBLAS_NUM_THREADS=1 nice -n 19 "./fuzz-$target" -runs="$runs" -timeout=1 -rss_limit_mb=512 \
     -print_final_stats=1 -artifact_prefix="found-$target-" $limits $dictionary \
-    "corpus/$target" "$sources/corpus/$target" $(ls -d "$sources/found/$target" 2>/dev/null) $more >"$target.log" 2>&1 ||
+    "corpus/$target" "seeds/$target" $(ls -d "$sources/found/$target" 2>/dev/null) $more >"$target.log" 2>&1 ||
     { tail -n 40 "$target.log"; exit 1; }
   awk -v target="$target" '/ cov: /{cover = $4} /^stat::number_of_executed/{runs = $2} /^stat::average_exec/{speed = $2}
     /^stat::peak_rss/{memory = $2} END{printf "%s: %d executions, %d a second, %d edges, %d MiB\n", target, runs, speed,

@@ -1,14 +1,19 @@
-"""Writes the inputs from which fuzzers start: python3 tests/fuzz/make_corpus.py. Equal runs write equal files."""
+"""Writes the inputs from which fuzzers start: make_corpus.py FOLDER. Equal runs write equal files. Inputs that Python alone
+cannot write come from corpus/ beside this file."""
 import gzip
 import io
 import json
 import pathlib
 import random
+import shutil
 import struct
+import sys
 import zipfile
 import zlib
 
-corpus = pathlib.Path(__file__).parent / 'corpus'
+corpus = pathlib.Path(sys.argv[1])
+shutil.rmtree(corpus, ignore_errors=True)
+shutil.copytree(pathlib.Path(__file__).parent / 'corpus', corpus)
 random_values = random.Random(1)
 
 
@@ -186,7 +191,6 @@ write('npy', 'packed', b'\0' + packed(floats))
 write('zip', 'stored', archive({'x.npy': floats, 'y.npy': npy('|u1', '(2,)', b'\0\1')}, zipfile.ZIP_STORED))
 write('zip', 'deflated', archive({'x.npy': floats * 9, 'empty': b''}, zipfile.ZIP_DEFLATED))
 
-# corpus/image also has some of JPEG, which Python alone cannot write.
 write('image', 'colours', b'\3' + png(2, 8, [noise(12), noise(12)]))
 write('image', 'gray-16', b'\2' + png(0, 16, [noise(8)]))
 write('image', 'alpha', b'\3' + png(6, 8, [noise(16), noise(16), noise(16)]))
