@@ -60,6 +60,9 @@ int run_command(const Job& job) {
     case Verb::export_model:
       export_command(job);
       return 0;
+    case Verb::fetch:
+      fetch_command(job);
+      return 0;
     case Verb::report:
       report_command(job);
       return 0;

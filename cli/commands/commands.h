@@ -37,6 +37,7 @@ void eval_command(const Job& job);
 int predict_command(const Job& job);
 void generate_command(const Job& job);
 void export_command(const Job& job);
+void fetch_command(const Job& job);
 void report_command(const Job& job);
 void compare_command(const Job& job);
 

@@ -15,7 +15,8 @@ inline const std::map<std::string, Verb> kVerbs{
     {"summary", Verb::summary},     {"plan", Verb::plan},       {"forecast", Verb::forecast},
     {"time", Verb::time},           {"schema", Verb::schema},   {"info", Verb::info},
     {"eval", Verb::eval},           {"predict", Verb::predict}, {"generate", Verb::generate},
-    {"export", Verb::export_model}, {"report", Verb::report},   {"compare", Verb::compare}};
+    {"export", Verb::export_model}, {"fetch", Verb::fetch},     {"report", Verb::report},
+    {"compare", Verb::compare}};
 
 inline const std::map<std::string, ProgressMode> kProgressModes{{"auto", ProgressMode::automatic},
                                                                 {"bar", ProgressMode::bar},

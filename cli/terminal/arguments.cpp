@@ -230,6 +230,16 @@ CommandLine::CommandLine(Arguments& arguments)
       ->type_name("FILE");
   add_settings(*exported);
 
+  CLI::App* fetch = command("fetch", "Download public datasets and check their SHA-256");
+  fetch->add_option("NAMES", arguments_.files, "Datasets");
+  fetch->add_flag("--list", arguments_.list, "Print the names and sizes of all datasets")
+      ->disable_flag_override();
+  fetch
+      ->add_option(
+          "--to", arguments_.out,
+          "The data directory (default: TRAINER_DATA, else ~/.cache/trainer): where configs find datasets")
+      ->type_name("DIR");
+
   CLI::App* report = command("report", "Write a run's report.html again, also during the run");
   report->add_option("RUN", file_, "A run directory")->required();
 

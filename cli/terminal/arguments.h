@@ -28,6 +28,7 @@ enum class Verb {
   predict,
   generate,
   export_model,
+  fetch,
   report,
   compare
 };
@@ -82,6 +83,7 @@ struct Arguments {
   std::int64_t memory = 0;         ///< bytes of a host; 0: of this machine
   bool weak = false, csv = false;  ///< of forecast, as svg
   std::string svg;
+  bool list = false;  ///< of fetch: the names of datasets
   bool keys = false;  ///< of schema: the reference for people instead of the JSON Schema
 };
 

@@ -7,6 +7,7 @@
 #include <exception>
 #include <numeric>
 
+#include "datasets/fetching/public_set.h"
 #include "datasets/loading/input_targets.h"
 #include "datasets/subset.h"
 #include "engine/config/registry.h"
@@ -35,6 +36,9 @@ DataSource open_source(const Config& config, const ReaderContext& context, std::
   for (const std::string& file : looked_for) problem.notes.push_back("looked for " + file);
   if (const std::string source = reader->source(); !source.empty())
     problem.notes.push_back("it comes from " + source);
+  const std::string dataset = config.at("dataset").type();
+  for (const PublicSet& set : public_sets())
+    if (set.name == dataset) problem.help = fmt::format("trainer fetch {}, or {}", dataset, problem.help);
   throw Error(ExitCode::data, {problem});
 }
 

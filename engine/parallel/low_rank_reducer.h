@@ -13,7 +13,7 @@ class LowRankReducer final : public FeedbackReducer {
  public:
   /// The factors of `parameters` outlive this object.
   LowRankReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& window,
-                 std::vector<CompressedParameter> parameters);
+                 const std::vector<CompressedParameter>& parameters);
 
  private:
   struct Matrix {

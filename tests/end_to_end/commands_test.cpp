@@ -42,6 +42,17 @@ std::string timeless(const std::string& results) {
 
 }  // namespace
 
+TEST_CASE("fetch lists its datasets, and without a network names the URL and the folder", "[commands]") {
+  const SmallRun run;
+  CHECK_THAT(run.trainer({"fetch", "--list"}).out, Catch::Contains("mnist") && Catch::Contains("cifar100"));
+  const ProgramResult result = run.shell("https_proxy=http://127.0.0.1:9 $TRAINER fetch mnist --to data");
+  CHECK(result.code == 3);
+  CHECK_THAT(result.err,
+             Catch::Contains("https://ossci-datasets.s3.amazonaws.com/mnist/train-images-idx3-ubyte.gz") &&
+                 Catch::Contains("into data/mnist"));
+  CHECK(run.trainer({"fetch", "mnits"}).code == 2);
+}
+
 TEST_CASE("a run prints its header, its epochs and what to do next", "[commands]") {
   const SmallRun run;
   const ProgramResult result = run.trainer({"a.yaml", "-s", "train.epochs=2"});

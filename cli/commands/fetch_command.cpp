@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <numeric>
+
+#include "cli/commands/commands.h"
+#include "cli/launching/collective_errors.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/text.h"
+#include "datasets/fetching/fetch.h"
+
+namespace trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::int64_t bytes_of(const PublicSet& set) {
+  return std::transform_reduce(set.files.begin(), set.files.end(), std::int64_t{0}, std::plus(),
+                               [](const PublicFile& file) { return file.bytes; });
+}
+
+std::string list_of_sets() {
+  std::vector<std::vector<std::string>> rows;
+  for (const PublicSet& set : public_sets()) rows.push_back({set.name, bytes_text(bytes_of(set)), set.help});
+  return table(rows, 3);
+}
+
+/// Shows events on standard error; on a terminal also how much has arrived, ten times a second.
+class FetchLines {
+ public:
+  void show(const FetchEvent& event) {
+    switch (event.kind) {
+      case FetchEvent::Kind::arriving:
+        return show_arriving(event);
+      case FetchEvent::Kind::fetched:
+        return print(fmt::format("{}: fetched, {}\n", event.file.name, bytes_text(event.file.bytes)));
+      case FetchEvent::Kind::present:
+        return print(fmt::format("{}: already there\n", event.file.name));
+      case FetchEvent::Kind::failed_mirror:
+        return print(fmt::format("warning: {}\n", event.reason));
+    }
+  }
+
+ private:
+  void print(const std::string& line) {
+    if (is_open_) print_message("\n");
+    is_open_ = false;
+    print_message(line);
+  }
+  void show_arriving(const FetchEvent& event) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!is_terminal_ || now < next_) return;
+    next_ = now + std::chrono::milliseconds(100);
+    // A shorter line would leave the end of a longer one: the width of the numbers is fixed.
+    const std::string line = fmt::format("\r{}: {:3}% of {}", event.file.name,
+                                         100 * event.bytes / event.file.bytes, bytes_text(event.file.bytes));
+    if (::write(STDERR_FILENO, line.data(), line.size()) > 0) is_open_ = true;
+  }
+
+  const bool is_terminal_ = ::isatty(STDERR_FILENO) != 0;
+  bool is_open_ = false;  ///< the line of a file that arrives
+  std::chrono::steady_clock::time_point next_;
+};
+
+}  // namespace
+
+void fetch_command(const Job& job) {
+  const Arguments& arguments = job.arguments;
+  if (job.world.size() > 1)
+    throw Error(ExitCode::ranks, "fetch is for one process", "start it without mpirun");
+  if (arguments.list) return job.print(list_of_sets());
+  if (arguments.files.empty())
+    throw Error(ExitCode::usage, "fetch requires the name of a dataset", "`trainer fetch --list` shows them");
+  for (const std::string& name : arguments.files) find_public_set(name);
+  const fs::path data = arguments.out.empty() ? data_directory() : fs::path(arguments.out);
+  FetchLines lines;
+  for (const std::string& name : arguments.files) {
+    const PublicSet& set = find_public_set(name);
+    const fs::path folder = data / set.folder;
+    fetch(set, folder, [&](const FetchEvent& event) { lines.show(event); });
+    job.print(fmt::format("{} is in {}\n", set.name, folder.string()));
+    job.print(fmt::format("use: data: {{dataset: {}{}}}\n", set.config,
+                          arguments.out.empty() ? "" : ", path: " + data.string()));
+  }
+}
+
+}  // namespace trainer
