@@ -38,7 +38,7 @@ DataSource open_source(const Config& config, const ReaderContext& context, std::
     problem.notes.push_back("it comes from " + source);
   const std::string dataset = config.at("dataset").type();
   for (const PublicSet& set : public_sets())
-    if (set.name == dataset) problem.help = fmt::format("trainer fetch {}, or {}", dataset, problem.help);
+    if (set.name == dataset) problem.help += ", or trainer fetch " + dataset;
   throw Error(ExitCode::data, {problem});
 }
 

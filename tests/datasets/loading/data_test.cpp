@@ -98,7 +98,7 @@ TEST_CASE("a missing set is an error with the paths that were tried, and what he
   CHECK_THAT(message, Catch::Contains("error: dataset file not found\n  --> run.yaml:2:"));
   CHECK_THAT(message, Catch::Contains("looked for train-images-idx3-ubyte[.gz] in " + empty.path() + ", " +
                                       empty.path("mnist")));
-  CHECK_THAT(message, Catch::Contains("help: trainer fetch mnist, or -s data.path=/where/it/is"));
+  CHECK_THAT(message, Catch::Contains("help: -s data.path=/where/it/is, or trainer fetch mnist"));
   CHECK_THAT(data_error([&] { opened("dataset: cifar10\npath: " + empty.path()); }),
              Catch::Contains("looked for data_batch_1.bin[.gz]") &&
                  Catch::Contains("it comes from https://www.cs.toronto.edu/~kriz/cifar.html"));
