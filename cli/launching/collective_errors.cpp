@@ -73,7 +73,10 @@ void run_collectively(Communicator& world, const std::function<void()>& work) {
 
 void end_after_failure(Communicator& world) {
   const Failure failure = current_failure();
-  if (failure.code == ExitCode::lost) write_exit_reason();
+  if (failure.code == ExitCode::lost) {
+    write_loss_report();
+    write_exit_reason();
+  }
   if (world.rank() == 0) {
     print_message(failure.text + "\n");
   } else if (failure.text.empty()) {

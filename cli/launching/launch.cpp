@@ -161,6 +161,8 @@ int exit_code(const JobEnd& end) {
   if (stop_signal() != 0) return stopped_unsaved(reports.run);
   if (end.was_killed)
     throw Error(ExitCode::lost, "the launcher did not end by itself after its processes, or started none");
+  // MPICH's launcher may return 1 in place of the code of a rank that ended without MPI_Finalize.
+  if (reports.lost) return static_cast<int>(ExitCode::lost);
   if (end.code != kStopped && !means_lost(end.code)) return end.code;
   throw Error(ExitCode::lost, fmt::format("a process was lost: the launcher ended with {}", end.code),
               "the system may have killed it for lack of memory: see dmesg");

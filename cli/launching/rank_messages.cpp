@@ -16,7 +16,7 @@ namespace trainer {
 namespace {
 
 const std::string kRun = "run ", kSurvivor = "survivor ", kHeartbeat = "heartbeat";
-const std::string kFinished = "finished", kStopped = "stopped", kStoppedUnsaved = "stopped unsaved";
+const std::string kFinished = "finished", kStopped = "stopped", kStoppedUnsaved = "stopped unsaved", kLost = "lost";
 
 void send(const std::string& text) {
   const std::string line = LauncherOutput::private_line(text);
@@ -59,6 +59,7 @@ void report_end(RunEnd end) {
 }
 
 void prepare_survivor_report(int rank, int hosts) {
+  prepare_loss_report(LauncherOutput::private_line(kLost));
   prepare_exit_reason(
       LauncherOutput::private_line(fmt::format("{}{} {} {}", kSurvivor, rank, hosts, name_for_launcher())));
 }
@@ -77,6 +78,7 @@ RankReports read_reports(const std::vector<std::string>& lines) {
     if (line.starts_with(kRun)) reports.run = decoded(line.substr(kRun.size()));
     reports.finished |= line == kFinished;
     reports.stopped |= line == kStopped;
+    reports.lost |= line == kLost;
     reports.stopped_unsaved |= line == kStoppedUnsaved;
     if (!is_survivor_report(line)) continue;
     std::istringstream words(line.substr(kSurvivor.size()));

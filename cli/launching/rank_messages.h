@@ -29,6 +29,7 @@ bool is_survivor_report(const std::string& line);
 struct RankReports {
   std::filesystem::path run;  ///< empty before there is one
   bool finished = false, stopped = false, stopped_unsaved = false;
+  bool lost = false;             ///< a rank found that another is lost
   int survivors = 0;             ///< 0 if none could report
   std::vector<HostShare> hosts;  ///< of the survivors; empty if all ranks were on one host
 };

@@ -76,6 +76,7 @@ void Watchdog::watch(const std::stop_token& stop) {
 
 void end_stalled_process(const std::string& message) {
   if (!message.empty()) std::fputs((message + " (train.stall_timeout)\n").c_str(), stderr);
+  write_loss_report();
   write_exit_reason();
   // The others began to wait at about the same time; their messages help, too.
   std::this_thread::sleep_for(Seconds(kLongestPause));

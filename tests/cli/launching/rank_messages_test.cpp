@@ -11,6 +11,8 @@ TEST_CASE("a launcher learns how the run ended and which ranks survive on which 
   const RankReports unsaved = read_reports({"run runs/a", "stopped unsaved"});
   CHECK((unsaved.stopped_unsaved && !unsaved.stopped));
   CHECK(read_reports({"run runs/a", "finished"}).finished);
+  CHECK_FALSE(read_reports({"run lost", "survivor 0 1 vm"}).lost);
+  CHECK(read_reports({"lost", "survivor 0 1 vm"}).lost);
   const RankReports alone =
       read_reports({"run runs/a", "survivor 0 1 vm", "survivor 2 1 vm", "survivor 2 1 vm"});
   CHECK(alone.run == "runs/a");
