@@ -2,6 +2,7 @@
 #include "cli/commands/find_run.h"
 #include "cli/launching/collective_errors.h"
 #include "cli/reports/report.h"
+#include "cli/reports/tensorboard.h"
 #include "engine/core/escape.h"
 
 namespace trainer {
@@ -11,8 +12,7 @@ void report_command(const Job& job) {
   run_collectively(job.world, [&] {
     if (job.world.rank() != 0) return;
     const std::filesystem::path run = find_run(job.arguments.files.front()).run;
-    write_report(run);
-    path = (run / "report.html").string();
+    path = (job.arguments.tensorboard ? write_tensorboard(run) : write_report(run)).string();
   });
   job.print(escaped(path) + "\n");
 }

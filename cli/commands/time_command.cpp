@@ -7,6 +7,8 @@
 #include "cli/commands/mesh_and_threads.h"
 #include "cli/commands/open_run.h"
 #include "cli/commands/preflight_check.h"
+#include "cli/commands/step_trace.h"
+#include "cli/commands/timed_layer.h"
 #include "cli/launching/collective_errors.h"
 #include "cli/reports/header.h"
 #include "cli/terminal/text.h"
@@ -16,57 +18,35 @@ namespace trainer {
 namespace {
 
 using Nanoseconds = std::chrono::nanoseconds;
-using Clock = std::chrono::steady_clock;
 
 /// The time of this rank's first worker in a layer.
 struct LayerTime {
   Nanoseconds forward{}, backward{};
   double operations = 0;  ///< floating-point ones of both
-};
 
-/// A layer that measures its time.
-class TimedLayer final : public Layer {
- public:
   /// `part`: this rank's share of the layer's operations.
-  TimedLayer(std::unique_ptr<Layer> layer, double part, LayerTime& time)
-      : layer_(std::move(layer)), part_(part), time_(time) {}
-
-  Shape setup(const Shape& sample, Plan& plan) override { return layer_->setup(sample, plan); }
-  void forward(ConstTensor x, Tensor y, Pass& pass) override {
-    const auto begin = Clock::now();
-    layer_->forward(x, y, pass);
-    count(pass, time_.forward, Clock::now() - begin, 1);
+  void add(const TimedLayer::Work& work, double part) {
+    (work.forward ? forward : backward) += work.end - work.begin;
+    operations += part * static_cast<double>(work.flops);
   }
-  void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override {
-    const auto begin = Clock::now();
-    layer_->backward(x, y, dy, dx, pass);
-    // One product for the weights' gradient, one for the input's if a layer needs it.
-    count(pass, time_.backward, Clock::now() - begin, dx.empty() ? 1 : 2);
-  }
-  std::int64_t flops() const override { return layer_->flops(); }
-
- private:
-  void count(const Pass& pass, Nanoseconds& sum, Nanoseconds taken, int products) {
-    if (pass.worker() != 0) return;
-    sum += taken;
-    time_.operations += products * part_ * static_cast<double>(layer_->flops() * pass.rows());
-  }
-
-  std::unique_ptr<Layer> layer_;
-  double part_;
-  LayerTime& time_;
 };
 
 /// Adds up the times of the steps after the warm-up.
 class Stopwatch final : public Observer {
  public:
-  Stopwatch(Network& network, std::int64_t steps) : steps_(steps) {
+  /// `trace` may be null.
+  Stopwatch(Network& network, std::int64_t steps, StepTrace* trace) : steps_(steps) {
     std::vector<Sequence::Entry>& entries = network.layers().entries();
     layers_.resize(entries.size());
-    for (std::size_t i = 0; i < entries.size(); ++i)
-      if (!entries[i].traits.view)
-        entries[i].layer = std::make_unique<TimedLayer>(
-            std::move(entries[i].layer), part_of_weights(entries[i], network.plan()), layers_[i]);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (entries[i].traits.view) continue;
+      const double part = part_of_weights(entries[i], network.plan());
+      entries[i].layer =
+          std::make_unique<TimedLayer>(std::move(entries[i].layer), [=, this](const TimedLayer::Work& work) {
+            if (work.worker == 0) layers_[i].add(work, part);
+            if (trace) trace->add(i, work);
+          });
+    }
   }
 
   void on_step(const StepReport& report) override {
@@ -101,6 +81,12 @@ class Stopwatch final : public Observer {
   StepTimes times_;
   std::int64_t samples_ = 0;
 };
+
+std::vector<std::string> layer_names(Network& network) {
+  std::vector<std::string> names;
+  for (const Sequence::Entry& entry : network.layers().entries()) names.push_back(entry.name);
+  return names;
+}
 
 std::string rate_text(double operations, Nanoseconds time) {
   return operations > 0 && time.count() > 0
@@ -180,12 +166,12 @@ void time_command(const Job& job) {
   TrainingRun training(run->config.root(), session,
                        {.reducer = {.crowded = work.affinity.placement.crowded}});
   load_samples(session);
-  if (job.world.rank() != 0) {
-    training.run({}, "");
-    return;
-  }
-  Stopwatch stopwatch(session.network(), arguments.steps);
-  training.run({&stopwatch}, "");
+  std::optional<StepTrace> trace;
+  if (!arguments.trace.empty())
+    trace.emplace(job.world, layer_names(session.network()), session.pool().size(), arguments.steps);
+  Stopwatch stopwatch(session.network(), arguments.steps, trace ? &*trace : nullptr);
+  training.run({&stopwatch}, "", trace ? &*trace : nullptr);
+  if (trace) run_collectively(job.world, [&] { trace->write(arguments.trace); });
   job.print(ranks_text(session, work.affinity) + "\ndata  " + data_text(session.data()) + "\n\n" +
             stopwatch.text(session.network()));
 }

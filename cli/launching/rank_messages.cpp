@@ -16,7 +16,8 @@ namespace trainer {
 namespace {
 
 const std::string kRun = "run ", kSurvivor = "survivor ", kHeartbeat = "heartbeat";
-const std::string kFinished = "finished", kStopped = "stopped", kStoppedUnsaved = "stopped unsaved", kLost = "lost";
+const std::string kFinished = "finished", kStopped = "stopped", kStoppedUnsaved = "stopped unsaved",
+                  kLost = "lost";
 
 void send(const std::string& text) {
   const std::string line = LauncherOutput::private_line(text);

@@ -213,6 +213,10 @@ std::string report_html(const fs::path& run) {
          machine(read_if_there(run / "environment.json")) + "</body></html>\n";
 }
 
-void write_report(const fs::path& run) { write_file(run / "report.html", report_html(run)); }
+fs::path write_report(const fs::path& run) {
+  fs::path page = run / "report.html";
+  write_file(page, report_html(run));
+  return page;
+}
 
 }  // namespace trainer

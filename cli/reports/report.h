@@ -9,7 +9,7 @@ namespace trainer {
 /// configuration, machine.
 std::string report_html(const std::filesystem::path& run);
 
-/// Writes that page to report.html in the run directory.
-void write_report(const std::filesystem::path& run);
+/// Writes that page to report.html in the run directory; returns its path.
+std::filesystem::path write_report(const std::filesystem::path& run);
 
 }  // namespace trainer

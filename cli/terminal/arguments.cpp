@@ -147,6 +147,9 @@ CommandLine::CommandLine(Arguments& arguments)
   time->add_option("--steps", arguments_.steps, "Steps to time, after N steps of warm-up (default: 50)")
       ->type_name("N")
       ->check(whole_number(1, kMaxSteps));
+  time->add_option("--trace", arguments_.trace,
+                   "Write when each layer ran on each rank and thread to a file for Perfetto")
+      ->type_name("FILE");
   add_ranks(*time);
   add_placement(*time);
   add_engine(*time);
@@ -242,6 +245,8 @@ CommandLine::CommandLine(Arguments& arguments)
 
   CLI::App* report = command("report", "Write a run's report.html again, also during the run");
   report->add_option("RUN", file_, "A run directory")->required();
+  report->add_flag("--tensorboard", arguments_.tensorboard,
+                   "Write RUN/tensorboard, event files for TensorBoard, instead");
 
   CLI::App* compare = command("compare", "Print the results of runs, and the settings in which they differ");
   compare->add_option("RUN", arguments_.files, "Run directories")->required();

@@ -68,7 +68,9 @@ struct Arguments {
   bool quiet = false, verbose = false;
   std::string split;               ///< of eval; empty: the test samples, else those of validation
   std::vector<std::string> given;  ///< of eval: files of other samples
-  int steps = 50;                  ///< of time
+  int steps = 50;                  ///< of time, as trace
+  std::string trace;               ///< the file of events; empty: none
+  bool tensorboard = false;        ///< of report
   PredictionFormat prediction_format = PredictionFormat::best;
   ExportFormat export_format = ExportFormat::onnx;
   int top = 0;        ///< of predict: the likeliest classes alone; 0: not given

@@ -140,7 +140,8 @@ bool TrainingRun::lacks_snapshots() const {
   return lacking > 0;
 }
 
-RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::filesystem::path& directory) {
+RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::filesystem::path& directory,
+                           Hook* last) {
   const TrainSettings& settings = session_.settings();
   Communicator& world = session_.mesh().world();
   CheckpointFolder folder(directory, settings.keep, text_of(describe(session_.data())));
@@ -185,6 +186,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   hooks.add(parts_.early_stopping);
   hooks.add(epochs);
   hooks.add(checkpoints);
+  if (last) hooks.add(*last);
 
   reports.notify([&](Observer& observer) { observer.on_start(parts_.facts); });
   if (local_)

@@ -65,7 +65,9 @@ class TrainingRun {
 
   /// Trains to the end, or until a stop. Notifies `observers` on world rank 0 only. Error(diverged) on all
   /// ranks when a value is not finite. Checkpoints go into `directory`, which matters on world rank 0 only.
-  RunResult run(const std::vector<Observer*>& observers, const std::filesystem::path& directory);
+  /// `last`: a hook after those of the run, on all ranks or on none.
+  RunResult run(const std::vector<Observer*>& observers, const std::filesystem::path& directory,
+                Hook* last = nullptr);
 
  private:
   /// States beside those of the optimizer shard; null: none.

@@ -341,6 +341,30 @@ TEST_CASE("time's shares make up the whole step, on every placement, and leave n
   CHECK_FALSE(fs::exists(run.path("runs")));
 }
 
+TEST_CASE("time's trace holds each layer on each thread of each rank, within the phases of its step",
+          "[commands]") {
+  const SmallRun run;
+  const ProgramResult result =
+      run.trainer({"time", "a.yaml", "--steps", "3", "--datapar", "--threads", "2", "--trace", "t.json"}, 2);
+  INFO(result.out << result.err);
+  REQUIRE(result.code == 0);
+  const ProgramResult check = run.shell(R"(python3 - <<'END'
+import collections, json
+events = [e for e in json.load(open("t.json"))["traceEvents"] if e["ph"] == "X"]
+count = collections.Counter((e["pid"], e["tid"], e["cat"]) for e in events if e["name"] == "dense1")
+assert count == {(r, t, c): 3 for r in (0, 1) for t in (0, 1) for c in ("forward", "backward")}, count
+phases = [e for e in events if e["cat"] == "step" and e["pid"] == 1]
+assert len(phases) == 15 and all(e["tid"] == 0 for e in phases), phases
+inside = lambda e, p: p["ts"] <= e["ts"] and e["ts"] + e["dur"] <= p["ts"] + p["dur"] + 1e-3
+layers = [e for e in events if e["cat"] != "step" and e["pid"] == 1]
+assert all(any(inside(e, p) for p in phases if "forward" in p["name"]) for e in layers)
+END
+)");
+  INFO(check.err);
+  CHECK(check.code == 0);
+  CHECK(run.trainer({"time", "a.yaml", "--steps", "1", "--trace", "missing/t.json"}).code == 1);
+}
+
 TEST_CASE("the wrong word ends with 2 and the right one", "[commands]") {
   const SmallRun run;
   const ProgramResult verb = run.trainer({"sumary", "a.yaml"});

@@ -1,0 +1,84 @@
+#include "cli/commands/step_trace.h"
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+
+#include "engine/system/files.h"
+#include "engine/system/host.h"
+
+namespace trainer {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A name of a row or of a group of rows.
+Json label(const char* what, int rank, std::size_t worker, const std::string& name) {
+  return {{"name", what}, {"ph", "M"}, {"pid", rank}, {"tid", worker}, {"args", {{"name", name}}}};
+}
+
+}  // namespace
+
+StepTrace::StepTrace(Communicator& world, std::vector<std::string> layers, int workers, std::int64_t first)
+    : world_(world), layers_(std::move(layers)), first_(first), events_(static_cast<std::size_t>(workers)) {}
+
+void StepTrace::add(std::size_t layer, const TimedLayer::Work& work) {
+  if (!records_) return;
+  events_[static_cast<std::size_t>(work.worker)].push_back(
+      {layers_[layer], work.forward ? "forward" : "backward", work.begin, work.end});
+}
+
+void StepTrace::before_step(std::int64_t step) {
+  if (step == first_) {
+    // Clocks of hosts differ.
+    world_.barrier();
+    start_ = Clock::now();
+  }
+  records_ = step >= first_;
+  phase_ = Clock::now();
+}
+
+void StepTrace::after_backward(const MicroBatch& batch) {
+  if (batch.is_last()) end_phase("load, forward, backward");
+}
+
+void StepTrace::end_phase(const char* name) {
+  const auto now = Clock::now();
+  if (records_) events_.front().push_back({name, "step", phase_, now});
+  phase_ = now;
+}
+
+std::string StepTrace::json_of_rank() const {
+  const auto microseconds = [](Clock::duration time) {
+    return std::chrono::duration<double, std::micro>(time).count();
+  };
+  const int rank = world_.rank();
+  Json list{label("process_name", rank, 0, "rank " + std::to_string(rank) + " on " + host_name())};
+  for (std::size_t worker = 0; worker < events_.size(); ++worker) {
+    list.push_back(label("thread_name", rank, worker, "thread " + std::to_string(worker)));
+    for (const Event& event : events_[worker])
+      list.push_back({{"name", event.name},
+                      {"cat", event.category},
+                      {"ph", "X"},
+                      {"ts", microseconds(event.begin - start_)},
+                      {"dur", microseconds(event.end - event.begin)},
+                      {"pid", rank},
+                      {"tid", worker}});
+  }
+  const std::string text = list.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text.substr(1, text.size() - 2);
+}
+
+void StepTrace::write(const std::filesystem::path& file) {
+  const std::string mine = json_of_rank();
+  const auto texts = world_.gather(std::as_bytes(std::span(mine)), 0);
+  if (world_.rank() != 0) return;
+  std::string all = R"({"displayTimeUnit":"ms","traceEvents":[)";
+  for (const auto& text : texts) {
+    if (&text != &texts.front()) all += ",\n";
+    all.append(reinterpret_cast<const char*>(text.data()), text.size());
+  }
+  write_file(file, all + "]}\n");
+}
+
+}  // namespace trainer

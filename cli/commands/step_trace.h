@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/commands/timed_layer.h"
+#include "engine/parallel/communicator.h"
+#include "models/training/hook.h"
+
+namespace trainer {
+
+/// Records when each worker of each rank computes which layer, and the phases of the step between: a file in
+/// the Trace Event Format, which Perfetto and chrome://tracing open. The last hook of a run.
+class StepTrace final : public Hook {
+ public:
+  /// Records from step `first`, counted from 0, on. `layers`: their names. `workers`: threads of this rank.
+  StepTrace(Communicator& world, std::vector<std::string> layers, int workers, std::int64_t first);
+
+  /// Workers may call it at the same time. `layer`: an index of `layers`.
+  void add(std::size_t layer, const TimedLayer::Work& work);
+
+  void before_step(std::int64_t step) override;
+  void after_backward(const MicroBatch& batch) override;
+  void before_consensus(const Progress&, Signals&) override { end_phase("reduce gradients"); }
+  void before_update(std::int64_t, const Signals&) override { end_phase("consensus"); }
+  void before_publish(std::int64_t) override { end_phase("update"); }
+  void after_step(Progress&) override { end_phase("publish parameters"); }
+
+  /// Writes the events of all ranks. Collective; `file` matters on rank 0 only. Error(failure) on rank 0 if
+  /// it cannot be written.
+  void write(const std::filesystem::path& file);
+
+ private:
+  using Clock = TimedLayer::Clock;
+  struct Event {
+    std::string name;
+    const char* category;
+    Clock::time_point begin, end;
+  };
+  void end_phase(const char* name);
+  std::string json_of_rank() const;
+
+  Communicator& world_;
+  std::vector<std::string> layers_;
+  std::int64_t first_;
+  bool records_ = false;
+  Clock::time_point start_;                 ///< the same moment on all ranks
+  Clock::time_point phase_;                 ///< the begin of the phase under way
+  std::vector<std::vector<Event>> events_;  ///< of each worker
+};
+
+}  // namespace trainer
