@@ -11,8 +11,8 @@ void prepare_exit_reason(const std::string& words);
 /// Writes the prepared text once. Signal handlers may call it.
 void write_exit_reason();
 
-/// Prepares the text that a process writes before its reason when it finds that another is lost. A launcher may
-/// replace the exit code of that process.
+/// Prepares the text that a process writes before its reason when it finds that another is lost. A launcher
+/// may replace the exit code of that process.
 void prepare_loss_report(const std::string& words);
 void write_loss_report();
 
