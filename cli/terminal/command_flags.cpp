@@ -1,0 +1,114 @@
+#include "cli/terminal/command_flags.h"
+
+#include <fmt/format.h>
+
+#include "cli/terminal/argument_words.h"
+#include "cli/terminal/validators.h"
+#include "cli/terminal/version.h"
+
+namespace trainer {
+
+CommandFlags::CommandFlags(Arguments& arguments) : arguments_(arguments) {
+  app_.name("trainer");
+  app_.set_version_flag("--version", fmt::format("trainer {}", version()), "Print the version and stop");
+  app_.require_subcommand(1);
+  // In the order of --help.
+  add_train();
+  add_check();
+  add_config();
+  add_summary();
+  add_plan();
+  add_forecast();
+  add_time();
+  add_eval();
+  add_predict();
+  add_generate();
+  add_export();
+  add_fetch();
+  add_report();
+  add_compare();
+  add_schema();
+  command("info", "Print cores, instructions, engines, MPI and versions");
+  // Last, because commands inherit it.
+  app_.footer(
+      "`train` may be left out: trainer configs/mnist-small.yaml. `trainer COMMAND --help` shows a command's "
+      "flags.\n"
+      "Exit codes: 0 done, 1 failure, 2 YAML or flags, 3 data, 4 number of processes, 5 diverged, 6 "
+      "weights,\n"
+      "7 a process was lost, 130 stopped with a checkpoint.");
+}
+
+CLI::App* CommandFlags::command(const std::string& name, const std::string& help) {
+  CLI::App* command = app_.add_subcommand(name, help);
+  command->allow_extras();  // check_leftovers() reports them, with a suggestion
+  command->get_formatter()->column_width(34);
+  return command;
+}
+
+void CommandFlags::add_settings(CLI::App& command) {
+  command
+      .add_option("-s,--set", arguments_.overrides,
+                  "Override a key, repeatable: -s train.epochs=1 -s model.layers[0].conv.kernel=3")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
+}
+
+void CommandFlags::add_ranks(CLI::App& command) {
+  command.add_option("-n,--ranks", arguments_.ranks, "Start N processes here (runs the MPI launcher)")
+      ->type_name("N")
+      ->check(whole_number(1, kMaxRanks));
+}
+
+void CommandFlags::add_placement(CLI::App& command) {
+  command.add_flag("-p,--datapar", arguments_.datapar, "Divide each batch among the processes")
+      ->disable_flag_override();
+  command.add_flag("-m,--modelpar", arguments_.modelpar, "Divide dense layers among the processes")
+      ->disable_flag_override();
+  command.add_option("--mesh", texts_.mesh, "Both: D data ranks x M model ranks")->type_name("DxM");
+  command
+      .add_option("--ranks-per-node", arguments_.ranks_per_node,
+                  "Treat K consecutive processes as a node (for tests)")
+      ->type_name("K")
+      ->check(whole_number(1, kMaxRanks));
+  add_threads(command);
+}
+
+void CommandFlags::add_threads(CLI::App& command) {
+  command
+      .add_option("--threads", arguments_.threads,
+                  "Threads of each process (default: OMP_NUM_THREADS, else cores / processes)")
+      ->type_name("T")
+      ->check(whole_number(1, kMaxThreads));
+}
+
+void CommandFlags::add_engine(CLI::App& command) {
+  command
+      .add_option(
+          "--engine", texts_.engine,
+          "Library for matrix products: native (kernels of this program), openblas, or auto (default: "
+          "native on processors with AVX2)")
+      ->type_name("ENGINE")
+      ->check(one_of(names_of(kEngines)));
+}
+
+void CommandFlags::add_fetch() {
+  CLI::App* fetch = command("fetch", "Download public datasets and check their SHA-256");
+  fetch->add_option("NAMES", arguments_.files, "Datasets");
+  fetch->add_flag("--list", arguments_.list, "Print the names and sizes of all datasets")
+      ->disable_flag_override();
+  fetch
+      ->add_option(
+          "--to", arguments_.out,
+          "The data directory (default: TRAINER_DATA, else ~/.cache/trainer): where configs find datasets")
+      ->type_name("DIR");
+}
+
+void CommandFlags::add_schema() {
+  CLI::App* schema =
+      command("schema", "Print the JSON Schema of the YAML (draft-07), or all keys as Markdown");
+  schema->add_flag("--keys", arguments_.keys, "Print the reference of all keys (docs/keys.md)");
+}
+
+}  // namespace trainer

@@ -1,0 +1,89 @@
+#include <limits>
+
+#include "cli/terminal/argument_words.h"
+#include "cli/terminal/command_flags.h"
+#include "cli/terminal/validators.h"
+
+// Commands that take a config and train, or show what it means.
+namespace trainer {
+
+void CommandFlags::add_train() {
+  CLI::App* train = command("train", "Train the network of a config");
+  train
+      ->add_option("CONFIG", texts_.file,
+                   "A YAML file; or a run directory or one of its checkpoints, to resume the run")
+      ->required();
+  add_ranks(*train);
+  add_placement(*train);
+  add_engine(*train);
+  add_settings(*train);
+  train->add_option("--seed", texts_.seed, "Same as -s train.seed=SEED")
+      ->type_name("SEED")
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
+  train
+      ->add_option("--bucket", arguments_.bucket,
+                   "KiB of gradients in one message (default: chosen for the model and a 10 Gbit/s link)")
+      ->type_name("KIB")
+      ->check(whole_number(1, kMaxBucket));
+  train
+      ->add_option("--restarts", arguments_.restarts,
+                   "With -n: after a lost process, resume from the newest checkpoint or snapshot without it, "
+                   "up to K times")
+      ->type_name("K")
+      ->check(whole_number(0, kMaxRanks));
+  train->add_option("-o,--out", arguments_.out, "Run directory (default: runs/NAME, then NAME-2 ...)")
+      ->type_name("DIR");
+  train->add_option("--name", arguments_.name, "NAME of the run directory (default: the config's name)")
+      ->type_name("NAME");
+  CLI::Option* weights =
+      train->add_option("--init", arguments_.initial_weights, "Start from the weights of a safetensors file")
+          ->type_name("FILE");
+  train->add_flag("--resume", arguments_.resume, "Resume the run of a run directory")->excludes(weights);
+  train->add_option("--walltime", texts_.walltime, "Save and stop early enough to end within this time")
+      ->type_name("HH:MM:SS");
+  train->add_option("--progress", texts_.progress, "auto, bar, plain, json (one object a line) or none")
+      ->type_name("HOW")
+      ->check(one_of(names_of(kProgressModes)));
+  CLI::Option* quiet = train->add_flag("-q,--quiet", arguments_.quiet, "Print only the result");
+  train
+      ->add_flag("-v,--verbose", arguments_.verbose,
+                 "Print more about the machine, the data and how gradients are sent")
+      ->excludes(quiet);
+}
+
+void CommandFlags::add_check() {
+  CLI::App* check = command("check", "Print every mistake in configs; of data files, read only the headers");
+  check->add_option("CONFIG", arguments_.files, "YAML files")->required();
+  add_settings(*check);
+}
+
+void CommandFlags::add_config() {
+  CLI::App* config = command("config", "Print the resolved YAML with every default");
+  config->add_option("CONFIG", texts_.file, "The YAML file")->required();
+  add_settings(*config);
+}
+
+void CommandFlags::add_summary() {
+  CLI::App* summary = command("summary", "Print layers, shapes, parameters, operations and memory per rank");
+  summary->add_option("CONFIG", texts_.file, "The YAML file")->required();
+  add_ranks(*summary);
+  add_placement(*summary);
+  add_settings(*summary);
+}
+
+void CommandFlags::add_time() {
+  CLI::App* time = command("time", "Print the time of each layer in a training step; saves nothing");
+  time->add_option("CONFIG", texts_.file, "The YAML file")->required();
+  time->add_option("--steps", arguments_.steps, "Steps to time, after N steps of warm-up (default: 50)")
+      ->type_name("N")
+      ->check(whole_number(1, kMaxSteps));
+  time->add_option("--trace", arguments_.trace,
+                   "Write when each layer ran on each rank and thread to a file for Perfetto")
+      ->type_name("FILE");
+  add_ranks(*time);
+  add_placement(*time);
+  add_engine(*time);
+  add_settings(*time);
+}
+
+}  // namespace trainer
