@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "cli/commands/best_mesh.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/measured_step.h"
 #include "cli/commands/planned_run.h"
@@ -21,7 +22,6 @@ namespace {
 
 /// How much faster or slower than stated a link may be, for error bars.
 constexpr double kLinkError = 0.1;
-constexpr int kMostModelRanks = 16;
 
 /// Makes the rows of a forecast; measures each share of a batch once.
 class Forecast {
@@ -91,19 +91,15 @@ class Forecast {
     if (arguments_.weak && ranks > 1) overrides.push_back(fmt::format("train.batch={}", batch_of(ranks)));
     const int per_host = std::min(per_host_, ranks);
     return std::make_unique<PlannedRun>(
-        arguments_.files.front(),
+        ConfigSource{.file = arguments_.files.front(), .overrides = std::move(overrides)},
         PlannedRun::Options{.mesh = {.data = mesh.data, .model = mesh.model, .ranks_per_node = per_host},
-                            .threads = planned_threads(alone_, per_host_),
-                            .overrides = std::move(overrides)});
+                            .threads = planned_threads(alone_, per_host_)});
   }
 
-  /// All data ranks, and where layers can be sharded the smaller groups that fit.
   std::vector<MeshShape> meshes(int ranks) const {
     if (arguments_.modelpar) return {{.data = 1, .model = ranks}};
-    std::vector<MeshShape> all{{.data = ranks}};
-    for (int model = 2; is_sharded_ && model <= std::min(ranks, kMostModelRanks); model *= 2)
-      if (ranks % model == 0) all.push_back({.data = ranks / model, .model = model});
-    return all;
+    if (!is_sharded_) return {{.data = ranks}};
+    return candidate_meshes(ranks);
   }
 
   /// Where the mesh is chosen, a group of model ranks computes as fast a row as one of its ranks with its

@@ -1,18 +1,22 @@
 #include "cli/commands/mesh_and_threads.h"
 
+#include "cli/commands/best_mesh.h"
+
 namespace trainer {
 namespace {
 
-Mesh::Options mesh_options(const Job& job) {
-  const MeshShape shape = mesh_of(job.arguments, job.world.size());
+Mesh::Options mesh_options(const Job& job, const ConfigSource& trained, const CpuAffinity& affinity) {
+  const bool chooses = job.arguments.chooses_mesh && !trained.file.empty();
+  const MeshShape shape =
+      chooses ? best_mesh(job, trained, affinity) : mesh_of(job.arguments, job.world.size());
   return {.data = shape.data, .model = shape.model, .ranks_per_node = job.arguments.ranks_per_node};
 }
 
 }  // namespace
 
-MeshAndThreads::MeshAndThreads(const Job& job)
-    : mesh(job.world, mesh_options(job)),
-      affinity(set_cpu_affinity(job.world, job.arguments.threads)),
+MeshAndThreads::MeshAndThreads(const Job& job, const ConfigSource& trained)
+    : affinity(set_cpu_affinity(job.world, job.arguments.threads)),
+      mesh(job.world, mesh_options(job, trained, affinity)),
       pool(affinity.placement.threads, affinity.placement.crowded) {
   if (!affinity.warning.empty()) job.warn("warning: " + affinity.warning + "\n");
 }

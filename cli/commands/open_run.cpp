@@ -31,6 +31,7 @@ void check_before_launch(const Arguments& arguments) {
     // The command itself checks other paths, such as run directories.
     if (std::error_code none; !std::filesystem::is_regular_file(file, none)) continue;
     const ConfigTree config({.file = file, .overrides = arguments.overrides}, run_settings());
+    if (arguments.chooses_mesh) continue;
     const Config train = config.root().at("train");
     check_ranks(train, train_settings(train), mesh.data, mesh.model);
   }

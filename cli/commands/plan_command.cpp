@@ -70,9 +70,9 @@ void plan_command(const Job& job) {
   const CpuAffinity alone = set_cpu_affinity(job.world, arguments.threads);
   const int cores = granted_cores(alone.placement.cores);
   const std::string& file = arguments.files.front();
-  const PlannedRun run(file, {.mesh = {.data = shape.data, .model = shape.model, .ranks_per_node = per_host},
-                              .threads = planned_threads(alone, std::min(ranks, per_host)),
-                              .overrides = arguments.overrides});
+  const PlannedRun run({.file = file, .overrides = arguments.overrides},
+                       {.mesh = {.data = shape.data, .model = shape.model, .ranks_per_node = per_host},
+                        .threads = planned_threads(alone, std::min(ranks, per_host))});
   const LinkCost cost = arguments.link.value_or(LinkCost{});
   std::string step;
   if (arguments.rate > 0) {

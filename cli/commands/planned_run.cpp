@@ -25,11 +25,11 @@ std::int64_t most_rows(const VirtualWorkers& workers, std::int64_t batch) {
 
 }  // namespace
 
-PlannedRun::PlannedRun(const std::string& file, const Options& options)
+PlannedRun::PlannedRun(const ConfigSource& config, const Options& options)
     : options_(options),
       ranks_(options.mesh),
       pool_(options.threads),
-      run_(open_run({.file = file, .overrides = options.overrides}, ranks_.mesh(), pool_)) {
+      run_(open_run(config, ranks_.mesh(), pool_)) {
   if (session().settings().local)
     run_.config.root().at("train").fail("local",
                                         "plan and forecast describe steps that all ranks take together",

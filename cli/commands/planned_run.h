@@ -19,10 +19,9 @@ class PlannedRun {
   struct Options {
     Mesh::Options mesh;
     int threads = 1;
-    std::vector<std::string> overrides;
   };
   /// Errors as a run's: the config, the data, the number of ranks.
-  PlannedRun(const std::string& file, const Options& options);
+  PlannedRun(const ConfigSource& config, const Options& options);
   PlannedRun(const PlannedRun&) = delete;
   PlannedRun& operator=(const PlannedRun&) = delete;
 

@@ -111,12 +111,10 @@ std::string summary(const OpenRun& run) {
 
 void summary_command(const Job& job) {
   const Arguments& arguments = job.arguments;
-  MeshAndThreads work(job);
+  const ConfigSource config{.file = arguments.files.front(), .overrides = arguments.overrides};
+  MeshAndThreads work(job, config);
   std::string text;
-  run_collectively(job.world, [&] {
-    text = summary(
-        open_run({.file = arguments.files.front(), .overrides = arguments.overrides}, work.mesh, work.pool));
-  });
+  run_collectively(job.world, [&] { text = summary(open_run(config, work.mesh, work.pool)); });
   job.print(text);
 }
 

@@ -149,7 +149,7 @@ std::vector<std::string> timing_overrides(const Arguments& arguments, const Sess
 
 void time_command(const Job& job) {
   const Arguments& arguments = job.arguments;
-  MeshAndThreads work(job);
+  MeshAndThreads work(job, {.file = arguments.files.front(), .overrides = arguments.overrides});
   std::optional<OpenRun> run;
   run_collectively(job.world, [&] {
     const std::string& file = arguments.files.front();

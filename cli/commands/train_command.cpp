@@ -53,7 +53,9 @@ std::string command_to_resume(const Job& job, const std::string& run) {
   const std::string ranks = std::to_string(job.world.size());
   if (arguments.ranks > 0) words = {"trainer", "-n", ranks};
   if (arguments.ranks == 0 && job.world.size() > 1) words = {"mpirun", "-n", ranks, "trainer"};
-  if (arguments.mesh)
+  if (arguments.chooses_mesh)
+    words.insert(words.end(), {"--mesh", "auto"});
+  else if (arguments.mesh)
     words.insert(words.end(), {"--mesh", fmt::format("{}x{}", arguments.mesh->data, arguments.mesh->model)});
   else if (arguments.datapar || arguments.modelpar)
     words.push_back(arguments.datapar ? "--datapar" : "--modelpar");
@@ -161,10 +163,10 @@ void report_result(const Job& job, const Session& session, const RunFacts& facts
 int train_command(const Job& job) {
   const StopSignals signals(job.world.size() == 1 && !is_launched());
   const Arguments& arguments = job.arguments;
-  MeshAndThreads work(job);
+  RunStart beginning = find_run_start(job);
+  MeshAndThreads work(job, beginning.config);
   if (is_launched()) prepare_survivor_report(job.world.rank(), work.affinity.hosts);
 
-  RunStart beginning = find_run_start(job);
   std::optional<OpenRun> run;
   run_collectively(job.world, [&] {
     run.emplace(open_run(beginning.config, work.mesh, work.pool));

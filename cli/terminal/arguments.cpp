@@ -170,7 +170,7 @@ void CommandLine::parse() {
   take_texts();
   if (arguments_.restarts > 0 && arguments_.ranks == 0)
     fail("--restarts needs -n: it restarts processes of this program", "trainer -n N --restarts K ...");
-  if (arguments_.datapar && arguments_.modelpar && !arguments_.mesh)
+  if (arguments_.datapar && arguments_.modelpar && flags_.texts().mesh.empty())
     fail("--datapar and --modelpar together need --mesh DxM", "--mesh 2x2: 2 data ranks x 2 model ranks");
   if (chosen->get_name() == "train" && chosen->get_option("--seed")->count() > 0)
     arguments_.overrides.push_back(fmt::format("train.seed={}", flags_.texts().seed));
@@ -182,7 +182,10 @@ void CommandLine::take_texts() {
   arguments_.progress = kProgressModes.at(texts.progress);
   arguments_.engine = kEngines.at(texts.engine);
   arguments_.export_format = kExportFormats.at(texts.format);
-  if (!texts.mesh.empty()) arguments_.mesh = mesh_of_text(texts.mesh);
+  arguments_.chooses_mesh = texts.mesh == "auto";
+  if (arguments_.chooses_mesh && arguments_.verb == Verb::plan)
+    fail("--mesh auto: plan shows one mesh", "trainer forecast -n N ... finds the best one");
+  if (!texts.mesh.empty() && !arguments_.chooses_mesh) arguments_.mesh = mesh_of_text(texts.mesh);
   const bool plans = arguments_.verb == Verb::plan;
   if (!texts.ranks.empty() || plans)
     arguments_.planned_ranks = rank_counts_of(texts.ranks.empty() ? "1" : texts.ranks, plans);

@@ -54,6 +54,7 @@ struct Arguments {
   int restarts = 0;  ///< how often to resume after the loss of a process
   bool datapar = false, modelpar = false;
   std::optional<MeshShape> mesh;
+  bool chooses_mesh = false;  ///< --mesh auto
   int ranks_per_node = 0;
   int threads = 0;
   Engine engine = Engine::automatic;

@@ -66,7 +66,11 @@ void CommandFlags::add_placement(CLI::App& command) {
       ->disable_flag_override();
   command.add_flag("-m,--modelpar", arguments_.modelpar, "Divide dense layers among the processes")
       ->disable_flag_override();
-  command.add_option("--mesh", texts_.mesh, "Both: D data ranks x M model ranks")->type_name("DxM");
+  command
+      .add_option(
+          "--mesh", texts_.mesh,
+          "Both: D data ranks x M model ranks; auto: the mesh with the least predicted time of a step")
+      ->type_name("DxM");
   command
       .add_option("--ranks-per-node", arguments_.ranks_per_node,
                   "Treat K consecutive processes as a node (for tests)")

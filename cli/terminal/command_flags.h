@@ -57,6 +57,8 @@ class CommandFlags {
   void add_placement(CLI::App& command);
   void add_threads(CLI::App& command);
   void add_engine(CLI::App& command);
+  /// `use`: " for --mesh auto"
+  void add_link(CLI::App& command, const std::string& use = "");
   /// After add_placement().
   void add_planning(CLI::App& command);
 

@@ -20,7 +20,7 @@ MeshShape mesh_of(const Arguments& arguments, int ranks) {
                     static_cast<std::int64_t>(data) * model, others));
   }
   // Samples are predicted one by one, so there is only one way to divide them.
-  if (arguments.datapar || arguments.verb == Verb::predict) return {.data = ranks};
+  if (arguments.datapar || arguments.chooses_mesh || arguments.verb == Verb::predict) return {.data = ranks};
   if (arguments.modelpar) return {.model = ranks};
   if (ranks > 1) {
     std::vector<std::string> words{"mpirun", "-n", std::to_string(ranks), "trainer"};

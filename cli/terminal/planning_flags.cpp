@@ -4,15 +4,20 @@
 // Commands that predict a run without running it.
 namespace trainer {
 
-void CommandFlags::add_planning(CLI::App& command) {
-  command.get_option("--ranks-per-node")
-      ->description("Ranks of each host (default: 1 for forecast and with --link, else all)");
+void CommandFlags::add_link(CLI::App& command, const std::string& use) {
   command
       .add_option(
           "--link", texts_.link,
-          "Link of each host: BANDWIDTH,LATENCY, as 10Gbps,20us; a third time is what a message costs "
-          "its sender (default: 1us)")
+          "Link of each host" + use +
+              ": BANDWIDTH,LATENCY, as 10Gbps,20us (the default); a third time is what a message costs "
+              "its sender (default: 1us)")
       ->type_name("LINK");
+}
+
+void CommandFlags::add_planning(CLI::App& command) {
+  command.get_option("--ranks-per-node")
+      ->description("Ranks of each host (default: 1 for forecast and with --link, else all)");
+  add_link(command);
   command
       .add_option("--rate", arguments_.rate,
                   "GFLOP/s of a thread over a step, as `trainer time` prints (default: measured here)")

@@ -80,7 +80,7 @@ MeshShape mesh_of_text(const std::string& text) {
   char rest = 0;
   if (std::sscanf(text.c_str(), "%6dx%6d%c", &shape.data, &shape.model, &rest) != 2 || shape.data < 1 ||
       shape.model < 1)
-    fail("--mesh expects DxM", text, "--mesh 2x2: 2 data ranks x 2 model ranks");
+    fail("--mesh expects DxM", text, "--mesh 2x2: 2 data ranks x 2 model ranks; --mesh auto chooses");
   return shape;
 }
 

@@ -15,6 +15,7 @@ void CommandFlags::add_train() {
       ->required();
   add_ranks(*train);
   add_placement(*train);
+  add_link(*train, " for --mesh auto");
   add_engine(*train);
   add_settings(*train);
   train->add_option("--seed", texts_.seed, "Same as -s train.seed=SEED")
@@ -68,6 +69,7 @@ void CommandFlags::add_summary() {
   summary->add_option("CONFIG", texts_.file, "The YAML file")->required();
   add_ranks(*summary);
   add_placement(*summary);
+  add_link(*summary, " for --mesh auto");
   add_settings(*summary);
 }
 
@@ -82,6 +84,7 @@ void CommandFlags::add_time() {
       ->type_name("FILE");
   add_ranks(*time);
   add_placement(*time);
+  add_link(*time, " for --mesh auto");
   add_engine(*time);
   add_settings(*time);
 }

@@ -118,6 +118,38 @@ TEST_CASE("plan and forecast refuse rounds of local SGD, which they cannot descr
   CHECK(has(result.err, "error: plan and forecast describe steps that all ranks take together"));
 }
 
+TEST_CASE("--mesh auto takes the mesh with the least predicted step, which depends on the batch",
+          "[planning]") {
+  const SmallRun run;
+  // A shard sends activations in place of gradients: less, unless the batch is large.
+  const std::string narrow = "data={dataset: {synthetic: {shape: [4], classes: 10, train: 400, test: 40}}}";
+  for (const auto& [data, batch, mesh] :
+       {std::tuple{"data.path=set", "8", "1x2"}, {narrow.c_str(), "400", "2x1"}}) {
+    const std::vector<std::string> words{"a.yaml",
+                                         "--mesh",
+                                         "auto",
+                                         "--ranks-per-node",
+                                         "1",
+                                         "--link",
+                                         "1Mbps,20us",
+                                         "--name",
+                                         mesh,
+                                         "-s",
+                                         data,
+                                         "-s",
+                                         std::string("train.batch=") + batch};
+    const ProgramResult result = run.trainer(words, 2);
+    INFO(result.out << result.err);
+    CHECK(result.code == 0);
+    CHECK(has(result.err, std::string("note: --mesh ") + mesh + " is taken; predicted for a step: "));
+    CHECK(has(result.out, mesh == std::string("1x2") ? "1 data x 2 model" : "2 data x 1 model"));
+  }
+  const ProgramResult local =
+      run.trainer({"a.yaml", "--mesh", "auto", "-s", "train.local={steps: 2, virtual_workers: 2}"}, 2);
+  INFO(local.err);
+  CHECK(local.code == 0);
+}
+
 TEST_CASE("mistakes of plan and forecast name the flag and what would be right", "[planning]") {
   const SmallRun run;
   struct Mistake {

@@ -155,6 +155,9 @@ TEST_CASE("a mode and a number of ranks make a grid", "[cli]") {
   CHECK(shape({"-m"}, 3) == std::pair(1, 3));
   CHECK(shape({"--mesh", "2x3"}, 6) == std::pair(2, 3));
   CHECK(shape({"-p", "-m", "--mesh", "2x3"}, 6) == std::pair(2, 3));
+  CHECK(parsed({"--mesh", "auto", "a.yaml"}).chooses_mesh);
+  CHECK(mistake_in({"plan", "-n", "4", "--mesh", "auto", "a.yaml"}).help ==
+        "trainer forecast -n N ... finds the best one");
 }
 
 TEST_CASE("ranks without a mode, or too many for the mesh, get the right command", "[cli]") {
