@@ -1,0 +1,78 @@
+"""Runs a tutorial as its reader would: writes the files that it shows, then runs its ```sh blocks, in order.
+
+Usage: tutorials_test.py TRAINER PAGE; prints the command that failed, or the mistake of a configuration, and ends with 1.
+
+A fenced block of a file follows a line that begins with its name: "`digits.yaml`:". Indented lines are not run.
+"""
+import os
+import pathlib
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+trainer, page = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
+draw = random.Random(1)
+
+
+def write_png(path, side, color):
+    """Random pixels around a color."""
+    rows = b''.join(b'\0' + bytes(min(255, max(0, int(draw.gauss(level, 60)))) for _ in range(side) for level in color)
+                    for _ in range(side))
+
+    def chunk(kind, content):
+        return struct.pack('>I', len(content)) + kind + content + struct.pack('>I', zlib.crc32(kind + content))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', side, side, 8, 2, 0, 0, 0)) +
+                     chunk(b'IDAT', zlib.compress(rows)) + chunk(b'IEND', b''))
+
+
+def write_flowers():
+    colors = {'daisy': (200, 200, 180), 'rose': (180, 60, 80), 'tulip': (200, 160, 40)}
+    for split, count in (('train', 20), ('val', 5)):
+        for name, color in colors.items():
+            for number in range(count):
+                write_png(pathlib.Path(f'flowers/{split}/{name}/{number}.png'), 40 + number, color)
+
+
+def write_pumps():
+    lines = ['pressure,temperature,vibration,hours,state']
+    for _ in range(300):
+        hours = draw.uniform(0, 6000)
+        vibration = 0.2 + hours / 8000 + draw.gauss(0, 0.05)
+        lines.append(f'{draw.gauss(4, 0.2):.1f},{60 + hours / 300 + draw.gauss(0, 2):.1f},{vibration:.2f},{hours:.0f},'
+                     + ('worn' if vibration > 0.6 else 'good'))
+    pathlib.Path('pumps.csv').write_text('\n'.join(lines) + '\n')
+
+
+def write_letters():
+    words = 'Dear friend the garden is green and the days are long write soon yours'.split()
+    pathlib.Path('letters.txt').write_text(' '.join(draw.choice(words) for _ in range(4000)))
+
+
+def write_image():
+    write_png(pathlib.Path('image.png'), 28, (128, 128, 128))
+
+
+before = {'images': write_flowers, 'tables': write_pumps, 'texts': write_letters, 'digits': write_image}
+
+with tempfile.TemporaryDirectory() as folder:
+    text = page.read_text()
+    os.chdir(folder)
+    before.get(page.stem, lambda: None)()
+    environment = os.environ | {'HOME': folder, 'PATH': f'{trainer.parent}:{os.environ["PATH"]}'}
+    ran = 0
+    for name, kind, block in re.findall(r'(?:^`([^`]+)`[^\n]*\n\n)?^```(\w+)\n(.*?)^```', text, re.MULTILINE | re.DOTALL):
+        if name:
+            pathlib.Path(name).write_text(block)
+        for line in block.splitlines() if kind == 'sh' else ():
+            done = subprocess.run(['sh', '-c', line], env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  timeout=100)
+            ran += 1
+            if done.returncode:
+                sys.exit(f'{page.name}: `{line}` ended with {done.returncode}:\n{done.stdout}')
+    if ran == 0:
+        sys.exit(f'{page.name} holds no ```sh block')
