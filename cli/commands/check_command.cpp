@@ -4,11 +4,12 @@
 #include "cli/commands/open_run.h"
 #include "cli/launching/collective_errors.h"
 #include "engine/core/escape.h"
+#include "models/training/likely_mistakes.h"
 
 namespace trainer {
 
 void check_command(const Job& job) {
-  std::string fine;
+  std::string fine, warnings;
   // Mistakes in one file must not hide those in the next.
   run_collectively(job.world, [&] {
     std::vector<Diagnostic> mistakes;
@@ -21,6 +22,8 @@ void check_command(const Job& job) {
         const OpenRun run = open_run({.file = file, .overrides = job.arguments.overrides}, mesh, pool);
         fine += escaped(file) + ": ok" +
                 (run.session->data().notice.empty() ? "" : " (" + run.session->data().notice + ")") + "\n";
+        for (const Diagnostic& mistake : likely_mistakes(run.config.root(), *run.session))
+          warnings += (warnings.empty() ? "" : "\n") + warning_text(mistake) + "\n";
       } catch (const Error& error) {
         if (code == ExitCode::ok) code = error.code();
         mistakes.insert(mistakes.end(), error.diagnostics().begin(), error.diagnostics().end());
@@ -31,6 +34,7 @@ void check_command(const Job& job) {
     throw Error(code, mistakes);
   });
   job.print(fine);
+  job.warn(warnings);
 }
 
 }  // namespace trainer

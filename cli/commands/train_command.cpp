@@ -17,6 +17,7 @@
 #include "cli/terminal/text.h"
 #include "engine/parallel/wait_for_all.h"
 #include "engine/system/stop_signals.h"
+#include "models/training/likely_mistakes.h"
 
 namespace trainer {
 namespace {
@@ -197,6 +198,9 @@ int train_command(const Job& job) {
                  ? "warning: train.snapshot keeps nothing: a host has no folder in memory (/dev/shm)\n"
                  : "note: train.snapshot keeps nothing without `trainer -n N --restarts K`\n");
   for (const std::string& note : run->config.notes()) job.warn("note: " + note + "\n");
+  if (!arguments.quiet && !beginning.resumed)
+    for (const Diagnostic& mistake : likely_mistakes(run->config.root(), session))
+      job.warn(warning_text(mistake) + "\n\n");
   // After the trainer, so that gradients get shared memory first if it is scarce.
   load_samples(session);
 

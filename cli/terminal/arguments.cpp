@@ -8,8 +8,8 @@
 #include "cli/terminal/argument_words.h"
 #include "cli/terminal/command_flags.h"
 #include "cli/terminal/quantities.h"
-#include "engine/config/declared.h"
 #include "engine/config/source.h"
+#include "engine/config/synonyms.h"
 #include "engine/core/error.h"
 #include "models/training/settings.h"
 
@@ -102,10 +102,9 @@ void CommandLine::put_verb_first() {
   const bool looks_like_a_file =
       word.find_first_of("./") != std::string::npos || std::filesystem::is_directory(word, ignored);
   if (!looks_like_a_file && !after_unknown_flag) {
-    const std::string meant = nearest(word, names_of(kVerbs));
+    const std::string hint = meaning_of("command", word, names_of(kVerbs)).hint;
     fail("unknown command " + in_quotes(word),
-         meant.empty() ? "the commands are " + listed(names_of(kVerbs)) + "; or a YAML file to train"
-                       : "did you mean `" + meant + "`?");
+         hint.empty() ? "the commands are " + listed(names_of(kVerbs)) + "; or a YAML file to train" : hint);
   }
   words_.insert(words_.begin(), "train");
 }
@@ -123,12 +122,14 @@ void CommandLine::check_leftovers(const CLI::App& command) const {
     for (const std::string& text : option->get_lnames()) known.push_back("--" + text);
     for (const std::string& text : option->get_snames()) known.push_back("-" + text);
   }
-  const std::string meant = name.starts_with("--") ? nearest(name, known) : "";
-  const std::string key = name.starts_with("--") ? path_of_key(name.substr(2), run_settings()) : "";
-  if (meant.empty() && !key.empty())
+  if (!name.starts_with("--"))
+    fail("unknown flag " + in_quotes(name) + " of `trainer " + command.get_name() + "`", see);
+  const std::string hint = meaning_of("flag", name, known).hint;
+  const std::string key = path_of_meant_key(name, run_settings());
+  if (hint.empty() && !key.empty())
     fail("unknown flag " + in_quotes(name), fmt::format("keys of the YAML are set with -s {}=VALUE", key));
   fail("unknown flag " + in_quotes(name) + " of `trainer " + command.get_name() + "`",
-       meant.empty() ? see : "did you mean `" + meant + "`?");
+       hint.empty() ? see : hint);
 }
 
 /// Rephrases CLI11's "--ranks: 1 required N missing" and "datapar was given a disallowed flag override".

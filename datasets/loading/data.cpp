@@ -65,7 +65,7 @@ void cut_text(const Config& config, double fraction, double validation, Data& da
   if (validation > 0) data.validation = data.samples->subset(border, fraction, true);
   for (const auto* part : {&data.train, &data.validation})
     if (*part && (*part)->size() == 0)
-      config.fail(validation > 0 ? "validation" : "fraction",
+      config.fail(data.samples->subset(0, fraction, false)->size() == 0 ? "fraction" : "validation",
                   fmt::format("leaves a part of the text that is shorter than the {} tokens of a sequence",
                               data.samples->sample().size()));
 }

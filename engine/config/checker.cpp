@@ -4,6 +4,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "engine/config/corrections.h"
+#include "engine/config/synonyms.h"
 #include "engine/config/yaml_reader.h"
 
 namespace trainer {
@@ -13,21 +15,6 @@ constexpr std::size_t kDeepestCheck = 200;  // levels after variables and blocks
 
 std::string joined_path(const std::string& above, const std::string& key) {
   return above.empty() ? key : above + "." + key;
-}
-
-/// "write `sgd: {lr: 0.1}`" for a number that was given instead of a map.
-std::string map_with(const Declaration& member, const Node& value) {
-  if (!value.is_scalar()) return "";
-  const Setting* meant = nullptr;
-  std::string others;
-  for (const Setting& setting : member.settings) {
-    if (meant == nullptr && setting.kind != Setting::Kind::text && fits(setting, value))
-      meant = &setting;
-    else if (setting.required && setting.default_yaml.empty())
-      others += ", " + setting.name + ": ...";
-  }
-  if (meant == nullptr) return "";
-  return "write `" + member.name + ": {" + meant->name + ": " + value.text + others + "}`";
 }
 
 bool holds_nodes(Setting::Kind kind) {
@@ -118,11 +105,12 @@ void Checker::check_section(const Setting& setting, Written value, ConfigNode& o
   const Settings settings = pointers(setting.nested);
   if (!node.is_map()) {
     const bool words = !setting.choices.empty();
+    const std::string hint = corrected_section(setting, node);
     mistakes_.add(
         node.place,
         subject(out) + " expects " + (words ? form_words(setting) : "a map") + ", got " +
             (words && node.is_scalar() ? in_quotes(node.text) : node.form_name()),
-        suggestion(node.text, setting.choices),
+        hint.empty() ? meaning_of("value", node.text, setting.choices).hint : hint,
         words ? std::vector<std::string>{} : std::vector{"it takes " + listed(names_of(settings), "")});
     return;
   }
@@ -137,7 +125,9 @@ void Checker::check_list(const Setting& setting, Written value, ConfigNode& out)
   const Setting& element = setting.nested.at(0);
   if (!node.is_list()) {
     mistakes_.add(node.place, subject(out) + " expects a list, got " + node.form_name(),
-                  node.is_scalar() ? "in brackets?" : "");
+                  node.is_scalar() ? "in brackets?"
+                  : node.is_map()  ? "a `- ` before each entry?"
+                                   : "");
     return;
   }
   std::vector<Written> items;
@@ -189,7 +179,7 @@ void Checker::check_either(const Setting& setting, Written value, const Place& k
     mistakes_.add(node.place,
                   subject(out) + " expects " + form_words(setting) + ", got " +
                       (node.is_scalar() ? in_quotes(node.text) : node.form_name()),
-                  node.is_scalar() ? suggestion(node.text, words) : "");
+                  node.is_scalar() ? meaning_of("value", node.text, words).hint : "");
     return;
   }
   out.type = chosen->name;
@@ -211,9 +201,11 @@ void Checker::unknown_member(const Setting& setting, const MemberChoice& choice)
   }
   const std::size_t colon = choice.name.find(':');
   const bool glued = std::count(names.begin(), names.end(), choice.name.substr(0, colon)) > 0;
+  const Meaning meant = meaning_of(setting.family_name, choice.name, names);
+  std::vector<std::string> notes;
+  if (!meant.is_certain()) notes = {"known: " + listed(names, "")};
   mistakes_.add(choice.place, "unknown " + setting.family_name + " " + in_quotes(choice.name),
-                glued ? "a space after the colon?" : suggestion(choice.name, names),
-                {"known: " + listed(names, "")});
+                glued ? "a space after the colon?" : meant.hint, std::move(notes));
 }
 
 void Checker::check_family(const Setting& setting, Written value, ConfigNode& out) {
@@ -226,7 +218,8 @@ void Checker::check_family(const Setting& setting, Written value, ConfigNode& ou
     const bool first_known = family.members.count(node.entries[0].key) > 0;
     mistakes_.add(node.entries[1].key_place,
                   "one " + setting.family_name + " is one key, got " + listed(keys),
-                  first_known ? "a setting of " + node.entries[0].key + "? then in its map" : "");
+                  first_known ? "a setting of " + node.entries[0].key + "? then in its map"
+                              : corrected_choice(setting, node));
     return;
   }
   if (node.is_list() || (node.is_map() && node.entries.empty())) {
@@ -236,7 +229,11 @@ void Checker::check_family(const Setting& setting, Written value, ConfigNode& ou
   }
   const auto member = family.members.find(choice.name);
   if (member == family.members.end()) {
-    unknown_member(setting, choice);
+    const bool is_block = setting.family_name == kLayerFamily && expansion_.is_block(choice.name);
+    if (const std::string hint = is_block ? "" : corrected_choice(setting, node); !hint.empty())
+      mistakes_.add(choice.place, "unknown " + setting.family_name + " " + in_quotes(choice.name), hint);
+    else
+      unknown_member(setting, choice);
     return;
   }
   out.type = choice.name;
@@ -271,7 +268,7 @@ bool Checker::read_member(const Catalog::Family& family, const Declaration& memb
   if (!node.is_map()) {
     const std::string got = node.is_scalar() ? in_quotes(node.text) : node.form_name();
     mistakes_.add(node.place, in_quotes(choice.name) + " expects a map of settings, got " + got,
-                  map_with(member, node),
+                  corrected_member(member, node),
                   {choice.name + " takes " + listed(names_of(member_settings(family, member)), "")});
     return false;
   }
@@ -296,12 +293,14 @@ void Checker::check_keys(const std::string& title, const Settings& settings, con
       suggested.insert(today);
       continue;
     }
-    suggested.insert(nearest(one.key, names));
-    const std::string elsewhere = title.empty() ? path_of_key(one.key, root_) : "";
+    const Meaning meant = meaning_of_key(title, settings, given, one);
+    suggested.insert(meant.name);
+    std::vector<std::string> notes;
+    if (!meant.is_certain())
+      notes = {names.empty() ? title + " takes no settings"
+                             : (title.empty() ? "known: " : title + " takes ") + listed(names, "")};
     mistakes_.add(one.key_place, "unknown key " + in_quotes(one.key) + (title.empty() ? "" : " in " + title),
-                  elsewhere.empty() ? suggestion(one.key, names) : "did you mean `" + elsewhere + "`?",
-                  {names.empty() ? title + " takes no settings"
-                                 : (title.empty() ? "known: " : title + " takes ") + listed(names, "")});
+                  meant.hint, std::move(notes));
   }
   out.children.reserve(settings.size() + 1);  // and a layer's name: nodes must not move
   for (const Setting* setting : settings) {
@@ -337,6 +336,21 @@ void Checker::check_keys(const std::string& title, const Settings& settings, con
         missing_key(title, *setting, twin, out);
     }
   }
+}
+
+/// What an unknown key among others of a map was meant to be.
+Meaning Checker::meaning_of_key(const std::string& title, const Settings& settings,
+                                const std::vector<Given>& given, const Given& unknown) const {
+  const Given* const before = &unknown == given.data() ? nullptr : &unknown - 1;
+  if (std::string hint = corrected_comma(unknown.key, before ? before->value.node : nullptr,
+                                         before ? find_setting(settings, before->key) : nullptr);
+      !hint.empty())
+    return {"", hint};
+  if (std::string hint = member_as_key(unknown.key, settings); !hint.empty()) return {"", hint};
+  const Meaning meant = meaning_of("key", unknown.key, names_of(settings));
+  if (!meant.hint.empty() && (!title.empty() || !meant.is_guess)) return meant;
+  const std::string path = path_of_meant_key(unknown.key, root_);
+  return path.empty() ? meant : Meaning{"", "did you mean `" + path + "`?", true};
 }
 
 bool Checker::report_renamed(const Place& place, const std::string& former, const std::string& today) {

@@ -9,6 +9,7 @@
 #include "engine/config/config_node.h"
 #include "engine/config/declared.h"
 #include "engine/config/expansion.h"
+#include "engine/config/synonyms.h"
 
 namespace trainer {
 
@@ -59,6 +60,8 @@ class Checker {
   void check_either(const Setting& setting, Written value, const Place& key_place, ConfigNode& out);
   void check_keys(const std::string& title, const Settings& settings, const std::vector<Given>& given,
                   ConfigNode& out);
+  Meaning meaning_of_key(const std::string& title, const Settings& settings, const std::vector<Given>& given,
+                         const Given& unknown) const;
   /// Reports the use of a former name; false when `today` is empty.
   bool report_renamed(const Place& place, const std::string& former, const std::string& today);
   void missing_key(const std::string& title, const Setting& setting, const Setting* twin,

@@ -56,7 +56,7 @@ void Checker::check_defaults() {
       for (const Setting& setting : family.shared)
         if (setting.name != "name") names.push_back(setting.name);
       mistakes_.add(entry.key_place, "unknown key " + in_quotes(entry.key) + " in defaults",
-                    suggestion(entry.key, names),
+                    meaning_of("layer", entry.key, names).hint,
                     {"`defaults` is keyed by a layer type or a setting that all layers share"});
     }
   }
@@ -78,7 +78,7 @@ void Checker::check_type_defaults(const Catalog::Family& family, const Declarati
     if (report_renamed(one.key_place, one.key, renamed(one.key, settings))) continue;
     if (setting == nullptr || one.key == "name") {
       mistakes_.add(one.key_place, "unknown key " + in_quotes(one.key) + " in the defaults of " + entry.key,
-                    suggestion(one.key, names), {entry.key + " takes " + listed(names, "")});
+                    meaning_of("key", one.key, names).hint, {entry.key + " takes " + listed(names, "")});
       continue;
     }
     ConfigNode unused;

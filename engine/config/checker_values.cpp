@@ -47,7 +47,7 @@ void Checker::check_scalar(const Setting& setting, const Node& node, ConfigNode&
         misread.what = "expects " + form_words(setting) + ", got " + node.form_name();
       else if (!check_word(setting, node, out))
         misread = {"must be " + form_words(setting) + ", got " + in_quotes(node.text),
-                   suggestion(node.text, setting.choices)};
+                   meaning_of("value", node.text, setting.choices).hint};
       break;
     default:
       throw std::logic_error("not a scalar setting: " + setting.name);
@@ -55,7 +55,7 @@ void Checker::check_scalar(const Setting& setting, const Node& node, ConfigNode&
   if (misread) {
     std::vector<std::string> notes;
     if (!setting.choices.empty() && setting.kind != Setting::Kind::choice) {
-      if (misread.hint.empty()) misread.hint = suggestion(node.text, setting.choices);
+      if (misread.hint.empty()) misread.hint = meaning_of("value", node.text, setting.choices).hint;
       notes.push_back("it expects " + form_words(setting));
     }
     mistakes_.add(node.place, subject(out) + " " + misread.what, misread.hint, notes);
@@ -68,7 +68,7 @@ bool Checker::read_count(const Setting& setting, const Node& node, const ConfigN
                          std::int64_t& value) {
   Misread misread = read_integer(node, value);
   if (misread && node.is_scalar() && misread.hint.empty())
-    misread.hint = suggestion(node.text, setting.choices);
+    misread.hint = meaning_of("value", node.text, setting.choices).hint;
   if (!misread) misread.what = out_of_range(setting, static_cast<double>(value), std::to_string(value));
   std::vector<std::string> notes;
   if (misread && !setting.choices.empty()) notes.push_back("it expects " + form_words(setting));
@@ -106,15 +106,20 @@ void Checker::check_duration(const Setting& setting, Written value, ConfigNode& 
   const bool several = setting.kind == Setting::Kind::durations;
   const std::vector<std::string> units{"epochs", "steps"};
   if (!node.is_map() || node.entries.size() != 1) {
+    std::int64_t count = 0;
+    const bool is_number = node.is_scalar() && !read_integer(node, count);
     mistakes_.add(node.place,
                   subject(out) + " expects " + form_words(setting) + ", got " +
-                      (node.is_map() ? std::to_string(node.entries.size()) + " keys" : node.form_name()));
+                      (node.is_map() ? std::to_string(node.entries.size()) + " keys"
+                       : is_number   ? in_quotes(node.text)
+                                     : node.form_name()),
+                  is_number ? "write `{epochs: " + node.text + "}` or `{steps: " + node.text + "}`" : "");
     return;
   }
   const NodeEntry& entry = node.entries[0];
   if (entry.key != "epochs" && entry.key != "steps") {
     mistakes_.add(entry.key_place, "unknown key " + in_quotes(entry.key) + " in " + out.key,
-                  suggestion(entry.key, units), {out.key + " takes " + form_words(setting)});
+                  meaning_of("key", entry.key, units).hint, {out.key + " takes " + form_words(setting)});
     return;
   }
   const Expansion::Resolved inner = expansion_.resolve({&entry.value, value.scope});

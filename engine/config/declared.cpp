@@ -104,6 +104,10 @@ std::string path_of_key(std::string_view name, const std::vector<Setting>& root)
     if (find_setting(pointers(section.nested), name) != nullptr)
       return section.name + "." + std::string(name);
   for (const Setting& section : root)
+    for (const Setting& one : section.nested)
+      if (one.kind == Setting::Kind::section && find_setting(pointers(one.nested), name) != nullptr)
+        return section.name + "." + one.name + "." + std::string(name);
+  for (const Setting& section : root)
     for (const Setting& one : section.nested) {
       if (one.kind != Setting::Kind::family) continue;
       std::vector<std::string> holders;

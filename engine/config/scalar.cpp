@@ -35,6 +35,12 @@ Look look_of(std::string_view text) {
 }
 
 std::string hint_for_text(std::string_view text) {
+  if (text.ends_with('%') && look_of(text.substr(0, text.size() - 1)) != Look::other)
+    return "a share of 1, without `%`";
+  if (const std::size_t cross = text.find('x');
+      cross != std::string_view::npos && text.substr(0, cross) != "0" &&
+      look_of(text.substr(0, cross)) == Look::number && look_of(text.substr(cross + 1)) == Look::number)
+    return fmt::format("write `[{}, {}]`", text.substr(0, cross), text.substr(cross + 1));
   std::string mended(text);
   std::string hint;
   for (char& c : mended) {

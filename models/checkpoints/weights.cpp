@@ -154,13 +154,31 @@ void take_tensors(const std::vector<NamedTensor>& tensors, const std::map<std::s
   }
 }
 
+/// If the file has all layers and some have another shape: how to keep the initial values of these.
+std::string help_for_another_head(const std::vector<NamedTensor>& tensors,
+                                  const std::map<std::string, Expected>& expected, const std::string& path) {
+  std::string layers;
+  std::string last;
+  for (const auto& [name, target] : expected) {
+    const auto found = std::ranges::find(tensors, name, &NamedTensor::name);
+    if (found == tensors.end()) return "";
+    const std::string layer = name.substr(0, name.rfind('.'));
+    if (found->shape == target.file_shape || layer == last) continue;
+    layers += (layers.empty() ? "" : ", ") + layer;
+    last = layer;
+  }
+  if (layers.empty()) return "";
+  return "-s 'model.weights={file: " + path + ", except: [" + layers + "]}' keeps the initial values of " +
+         layers;
+}
+
 }  // namespace
 
 void load_weights(const std::string& path, const NetworkPlan& plan, const FlatValues<float>& values,
                   std::span<float> states) {
   const TensorFile file = read_weights(path);
   const std::map<std::string, Expected> expected = expected_tensors(plan, {""}, StateUse::model);
-  require(file.tensors, expected, path);
+  require(file.tensors, expected, path, help_for_another_head(file.tensors, expected, path));
   take_tensors(file.tensors, expected, values, states);
 }
 

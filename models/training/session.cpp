@@ -8,6 +8,7 @@
 #include "models/optimizers/optimizer.h"
 #include "models/schedules/schedule.h"
 #include "models/training/early_stopping.h"
+#include "models/training/likely_mistakes.h"
 
 namespace trainer {
 namespace {
@@ -46,6 +47,14 @@ void check_schedule(const Config& train, const TrainSettings& settings, bool eva
   if (const auto momentum = schedule->momentum(0); momentum && !optimizer->set_momentum(*momentum))
     train.fail("schedule", "the schedule changes momentum, and the optimizer has none",
                "`optimizer: {sgd: {lr: 0.1, momentum: 0.9}}`");
+}
+
+/// No batch has more rows, whatever train.batch is.
+std::int64_t largest_split(const Data& data) {
+  std::int64_t largest = 1;
+  for (const auto* split : {&data.train, &data.validation, &data.test})
+    if (*split) largest = std::max(largest, (*split)->size());
+  return largest;
 }
 
 /// The shape that is compared with one label: the model's output, or one position of it.
@@ -91,6 +100,7 @@ Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Data*
   loss_ = Registry<Loss>::make(model.at("loss"));
   const Dataset& train = *data_.train;
   const Shape output = scored_output(model, network_->output(), train.positions());
+  check_targets(root, data_, *loss_, output);
   loss_->setup(output, train.classes());
   if (train.classes() == 0 && !loss_->takes(network_->output(), train.target()))
     model.fail("layers", "the model gives " + channels_first_text(network_->output()) +
@@ -145,7 +155,8 @@ void Session::check_streams(const Config& root) const {
 
 std::unique_ptr<Network> Session::make_network(const Config& root, const VirtualWorkers& virtual_workers,
                                                int rank) {
-  const std::int64_t rows = settings_.micro_batch(), shares = is_share() ? this->shares() : 1;
+  const std::int64_t rows = std::min(settings_.micro_batch(), largest_split(data_)),
+                     shares = is_share() ? this->shares() : 1;
   const Network::Options options{
       .batch = (rows + shares - 1) / shares,
       .virtual_workers = virtual_workers,

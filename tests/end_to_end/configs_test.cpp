@@ -66,6 +66,9 @@ TEST_CASE("every config trains a step, alone and on four processes", "[configs]"
     const ProgramResult alone = run.trainer(words);
     INFO(alone.err);
     CHECK(alone.code == 0);
+    // Of the layers or the rate; the batch is larger than these sets.
+    CHECK(alone.err.find("warning: `") == std::string::npos);
+    CHECK(alone.err.find("warning: a learning rate") == std::string::npos);
     words.push_back("--datapar");
     const ProgramResult many = run.trainer(words, 4);
     INFO(many.err);

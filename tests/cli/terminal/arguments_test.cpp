@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "engine/config/synonyms.h"
 #include "engine/core/error.h"
 
 namespace trainer {
@@ -126,6 +127,16 @@ TEST_CASE("a time to stop is read as hours, minutes and seconds", "[cli]") {
   CHECK(parsed({"a.yaml", "--walltime", "01:02:03"}).walltime == 3723);
   for (const char* text : {"90", "1:00", "00:60:00", "00:00:00", "-1:00:00", "01:02:03x"})
     CHECK_FALSE(mistake_in({"--walltime", text, "a.yaml"}).what.empty());
+}
+
+TEST_CASE("a command or flag of other programs is answered with that of this one", "[cli]") {
+  const std::string help = parsed({"train", "--help"}).message + parsed({"--help"}).message;
+  for (const Synonyms& one : synonyms())
+    if (one.kind == "command" || one.kind == "flag")
+      CHECK_THAT(
+          help, Catch::Contains(std::string(one.name) + " ") || Catch::Contains(std::string(one.name) + ","));
+  CHECK(mistake_in({"fit", "a.yaml"}).help == "`fit` is called `train` here");
+  CHECK(mistake_in({"a.yaml", "--np=2"}).help == "`--np` is called `--ranks` here");
 }
 
 TEST_CASE("only what exists is offered", "[cli]") {

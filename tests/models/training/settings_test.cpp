@@ -2,8 +2,11 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <set>
 
 #include "engine/config/config_tree.h"
+#include "engine/config/declared.h"
+#include "engine/config/synonyms.h"
 #include "engine/core/error.h"
 
 namespace trainer {
@@ -18,7 +21,54 @@ TrainSettings settings(const std::string& train) {
   return train_settings(tree.root().at("train"));
 }
 
+/// Names of keys, words of values, and members by family, of all that is declared.
+struct Known {
+  std::set<std::string> keys, values;
+
+  void add(const std::vector<Setting>& settings) {
+    for (const Setting& setting : settings) {
+      keys.insert(setting.name);
+      values.insert(setting.choices.begin(), setting.choices.end());
+      add(setting.nested);
+    }
+  }
+};
+
 }  // namespace
+
+TEST_CASE("what other programs call by another name exists here", "[training]") {
+  Known known;
+  known.add(run_settings());
+  for (const auto& [name, family] : Catalog::all().families()) {
+    known.add(family.shared);
+    for (const auto& [member, declaration] : family.members) known.add(declaration.settings);
+  }
+  known.keys.insert({"repeat", "train", "model", "data"});
+  for (const Synonyms& one : synonyms()) {
+    if (one.kind == "command" || one.kind == "flag") continue;
+    const std::string name(one.name);
+    INFO(one.kind << " " << name);
+    if (one.kind == "key")
+      CHECK(known.keys.contains(name));
+    else if (one.kind == "value")
+      CHECK(known.values.contains(name));
+    else
+      CHECK(Catalog::all().at(std::string(one.kind)).members.contains(name));
+  }
+}
+
+TEST_CASE("a word is what is written alike, else its synonym, else the nearest", "[training]") {
+  const std::vector<std::string> layers = names_of(Catalog::all().at("layer"));
+  CHECK(meaning_of("layer", "Max_Pool", layers).name == "max_pool");
+  CHECK(meaning_of("layer", "LinearLayer", layers).name == "dense");
+  CHECK(meaning_of("layer", "drpout", layers).hint == "did you mean `dropout`?");
+  CHECK(meaning_of("layer", "xyzzy", layers).hint.empty());
+  CHECK(meaning_of("layer", "---", layers).hint.empty());
+  CHECK(meaning_of("loss", "linear", {"mse"}).hint.empty());
+  CHECK(path_of_meant_key("learning-rate", run_settings()) == "train.optimizer.NAME.lr");
+  CHECK(path_of_meant_key("patience", run_settings()) == "train.early_stopping.patience");
+  CHECK(path_of_meant_key("xyzzy", run_settings()).empty());
+}
 
 TEST_CASE("a snapshot is taken every so many steps, where that is asked for", "[training]") {
   CHECK(settings("epochs: 1").snapshot == 0);
