@@ -37,20 +37,26 @@ const Dataset& split_of(const Data& data, const std::string& split) {
 }
 
 /// Counts of samples: a row for each true class, a column for each predicted one.
-std::string table_text(const std::string& name, const std::vector<double>& counts) {
+/// `names`: of the classes; without as many they are numbers.
+std::string table_text(const std::string& name, const std::vector<double>& counts,
+                       const std::vector<std::string>& names) {
   const auto classes = static_cast<std::size_t>(std::llround(std::sqrt(static_cast<double>(counts.size()))));
+  const auto name_of = [&](std::size_t number) {
+    return names.size() == classes ? escaped(names[number]) : std::to_string(number);
+  };
   std::vector<std::vector<std::string>> rows{{"class"}};
   for (std::size_t column = 0; column < classes; ++column)
-    rows.front().push_back(fmt::format("predicted {}", column));
+    rows.front().push_back("predicted " + name_of(column));
   for (std::size_t row = 0; row < classes; ++row) {
-    rows.push_back({std::to_string(row)});
+    rows.push_back({name_of(row)});
     for (std::size_t column = 0; column < classes; ++column)
       rows.back().push_back(grouped(std::llround(counts[row * classes + column])));
   }
   return fmt::format("\n{}\n{}", name, table(rows, 1));
 }
 
-std::string scores_text(const Scores& scores, const std::vector<MetricFacts>& metrics) {
+std::string scores_text(const Scores& scores, const std::vector<MetricFacts>& metrics,
+                        const std::vector<std::string>& class_names) {
   std::string text = fmt::format("loss {:.9g}\n", scores.loss);
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     text += fmt::format("{} {}", metrics[i].name, metric_text(metrics[i], scores.metrics[i], 2));
@@ -61,7 +67,7 @@ std::string scores_text(const Scores& scores, const std::vector<MetricFacts>& me
     text += "\n";
   }
   for (std::size_t i = 0; i < scores.tables.size(); ++i)
-    if (!scores.tables[i].empty()) text += table_text(metrics[i].table_name, scores.tables[i]);
+    if (!scores.tables[i].empty()) text += table_text(metrics[i].table_name, scores.tables[i], class_names);
   return text;
 }
 
@@ -94,7 +100,8 @@ void eval_command(const Job& job) {
   const Scores scores = evaluate(session, *split);
   if (!session.data().notice.empty()) job.warn("note: " + session.data().notice + "\n");
   job.print(fmt::format("{}\n{}: {}, {}\n{}", escaped(trained->checkpoint.string()), name, files,
-                        counted(split->size(), "sample"), scores_text(scores, session.metric_facts())));
+                        counted(split->size(), "sample"),
+                        scores_text(scores, session.metric_facts(), split->info().class_names)));
 }
 
 }  // namespace trainer

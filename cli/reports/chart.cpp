@@ -13,8 +13,8 @@
 namespace trainer {
 namespace {
 
-constexpr double kWidth = 640, kHeight = 240, kLeft = 62, kRight = 628, kTop = 24, kBottom = 212;
-constexpr std::size_t kMaxPoints = 200;
+constexpr double kWidth = 640, kHeight = 240, kLeft = 62, kRight = 628, kTop = 24, kBottom = 206;
+constexpr std::size_t kMaxPoints = 200, kColours = 8;
 
 /// Numbers from `low` to `high` on a line from `begin` to `end`.
 class Axis {
@@ -90,6 +90,7 @@ class Drawing {
         logarithmic_ ? " (log scale)" : "", legend());
     add(R"(<svg viewBox="0 0 {} {}" role="img" aria-label="{}">)", kWidth, kHeight, html_text(chart_.title));
     add_grid();
+    add_marks();
     for (std::size_t i = 0; i < chart_.curves.size(); ++i) add_curve(chart_.curves[i], i);
     add_readings();
     return text_ + "</svg></figure>\n";
@@ -107,7 +108,7 @@ class Drawing {
     if (chart_.curves.size() < 2) return "";
     std::string text;
     for (std::size_t i = 0; i < chart_.curves.size(); ++i)
-      text += fmt::format(R"( <span class="c{}">{}</span>)", i, html_text(chart_.curves[i].name));
+      text += fmt::format(R"( <span class="c{}">{}</span>)", i % kColours, html_text(chart_.curves[i].name));
     return text;
   }
 
@@ -119,6 +120,18 @@ class Drawing {
     for (const double tick : x_.ticks())
       add(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", x_.place(tick), kBottom + 18,
           short_number(tick));
+    add(R"(<text x="{}" y="{}" text-anchor="end">{}</text>)", kRight, kHeight - 5, html_text(chart_.x_title));
+  }
+
+  void add_marks() {
+    for (const Chart::Mark& mark : chart_.marks) {
+      const double x = x_.place(mark.x);
+      const bool is_left = x < (kLeft + kRight) / 2;
+      add(R"(<g class="mark"><line x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}"/>)"
+          R"(<text x="{3:.1f}" y="{4}" text-anchor="{5}">{6}</text></g>)",
+          x, kTop, kBottom, is_left ? x + 4 : x - 4, kTop + 10, is_left ? "start" : "end",
+          html_text(mark.text));
+    }
   }
 
   void add_curve(const Curve& curve, std::size_t colour) {
@@ -130,7 +143,7 @@ class Drawing {
         path += fmt::format("{}{:.1f} {:.1f}", pen_is_down ? "L" : "M", x_.place(point.x), y_.place(point.y));
       pen_is_down = is_drawn;
     }
-    add(R"(<path class="c{}" d="{}"/>)", colour, path);
+    add(R"(<path class="c{}" d="{}"/>)", colour % kColours, path);
     // A line through one point cannot be seen.
     constexpr std::size_t kFew = 30;
     if (curve.points.size() <= kFew)
@@ -139,7 +152,7 @@ class Drawing {
 
   void add_dot(const Curve::Point& point, std::size_t colour) {
     if (std::isfinite(point.y))
-      add(R"(<circle class="c{}" cx="{:.1f}" cy="{:.1f}" r="3"/>)", colour, x_.place(point.x),
+      add(R"(<circle class="c{}" cx="{:.1f}" cy="{:.1f}" r="3"/>)", colour % kColours, x_.place(point.x),
           y_.place(point.y));
   }
 
@@ -156,7 +169,7 @@ class Drawing {
       add(R"(<g class="at"><rect x="{:.1f}" y="{}" width="{:.1f}" height="{}"/>)", begin, kTop, end - begin,
           kBottom - kTop);
       add(R"(<line x1="{:.1f}" x2="{:.1f}" y1="{}" y2="{}"/>)", here, here, kTop, kBottom);
-      std::string words = "step " + short_number(xs[i]);
+      std::string words = chart_.x_title + " " + short_number(xs[i]);
       for (std::size_t curve = 0; curve < chart_.curves.size(); ++curve) {
         const std::vector<Curve::Point>& points = chart_.curves[curve].points;
         const auto point = std::lower_bound(points.begin(), points.end(), xs[i],
@@ -191,8 +204,10 @@ Curve thinned(const Curve& curve, std::size_t most) {
 }
 
 std::string svg_of(const Chart& chart) {
-  Chart shown{.title = chart.title, .may_be_logarithmic = chart.may_be_logarithmic};
+  Chart shown = chart;
+  shown.curves.clear();
   Extent x, y;
+  for (const Chart::Mark& mark : chart.marks) x.add(mark.x);
   for (const Curve& curve : chart.curves) {
     shown.curves.push_back(thinned(curve, kMaxPoints));
     for (const Curve::Point& point : shown.curves.back().points) {

@@ -14,16 +14,23 @@ struct Curve {
 };
 
 struct Chart {
+  /// A place on the x axis.
+  struct Mark {
+    double x = 0;
+    std::string text;
+  };
   std::string title;
   std::vector<Curve> curves;
   bool may_be_logarithmic = false;  ///< in y, if all y are positive
+  std::vector<Mark> marks = {};
+  std::string x_title = "step";
 };
 
 /// The curve with `most` points at most, each the mean of as many neighbours.
 Curve thinned(const Curve& curve, std::size_t most);
 
 /// The chart as SVG for an HTML page. It shows the values under the pointer; the page's style gives the
-/// curves the colours of the classes c0, c1 ...
+/// curves the colours of the classes c0 to c7, in turn.
 std::string svg_of(const Chart& chart);
 
 }  // namespace trainer

@@ -3,6 +3,34 @@
 #include <fmt/format.h>
 
 namespace trainer {
+namespace {
+
+constexpr const char* kStyle = R"(
+:root{color-scheme:light dark;--page:#fff;--text:#1c1e21;--faint:#6b7280;--line:#e3e5e8;--c0:#2563eb;--c1:#d97706;--c2:#059669;--c3:#c026d3;--c4:#dc2626;
+--c5:#0891b2;--c6:#65a30d;--c7:#7c3aed}
+@media(prefers-color-scheme:dark){:root{--page:#15171a;--text:#e4e6e9;--faint:#949ba6;--line:#2c3036;--c0:#6ea0ff;
+--c1:#f5a942;--c2:#34d399;--c3:#e879f9;--c4:#f87171;--c5:#22d3ee;--c6:#a3e635;--c7:#a78bfa}}
+body{margin:2rem auto;max-width:84rem;padding:0 1.5rem;background:var(--page);color:var(--text);
+font:15px/1.5 system-ui,sans-serif}
+h1{margin-bottom:0}h2{margin-top:2.5rem;font-size:1.15rem}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(32rem,100%),1fr));gap:1.5rem}
+figure{margin:0}figcaption{color:var(--faint)}figcaption b{color:var(--text)}
+svg{width:100%;font-size:12px}svg text{fill:var(--faint);white-space:pre}.at text{fill:var(--text)}
+.grid{stroke:var(--line)}path{fill:none;stroke-width:1.7;stroke-linejoin:round}
+path[class]{stroke:var(--c)}circle[class]{fill:var(--c)}span[class]{color:var(--c)}
+.c0{--c:var(--c0)}.c1{--c:var(--c1)}.c2{--c:var(--c2)}.c3{--c:var(--c3)}
+.c4{--c:var(--c4)}.c5{--c:var(--c5)}.c6{--c:var(--c6)}.c7{--c:var(--c7)}
+.mark line{stroke:var(--faint);stroke-dasharray:3 3}
+.at rect{fill:transparent}.at line{stroke:var(--faint)}.at>:not(rect){visibility:hidden;pointer-events:none}
+.at:hover>*{visibility:visible}
+.wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+td,th{padding:.15rem .7rem;text-align:right;border-bottom:1px solid var(--line)}th{color:var(--faint);font-weight:500}
+td:first-child,th:first-child{text-align:left}
+pre{overflow-x:auto;padding:1rem;border:1px solid var(--line);border-radius:6px;font-size:13px}
+summary{cursor:pointer;color:var(--faint)}
+)";
+
+}  // namespace
 
 std::string html_text(const std::string& text) {
   std::string result;
@@ -43,6 +71,14 @@ std::string html_table(const std::vector<std::vector<std::string>>& rows) {
 
 std::string html_folded(const std::string& summary, const std::string& inside) {
   return fmt::format("<details><summary>{}</summary>\n{}</details>\n", html_text(summary), inside);
+}
+
+std::string html_page(const std::string& title, const std::string& body) {
+  return fmt::format(
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>\n"
+      "<style>{}</style></head>\n<body>\n{}</body></html>\n",
+      html_text(title), kStyle, body);
 }
 
 }  // namespace trainer

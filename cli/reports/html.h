@@ -14,4 +14,7 @@ std::string html_table(const std::vector<std::vector<std::string>>& rows);
 /// `inside`, which is HTML, folded: a click on `summary` shows it.
 std::string html_folded(const std::string& summary, const std::string& inside);
 
+/// A whole page that needs no network. `title` is escaped here, `body` is HTML.
+std::string html_page(const std::string& title, const std::string& body);
+
 }  // namespace trainer

@@ -22,28 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kLargestText = std::uint64_t{1} << 28;
-constexpr const char* kStyle = R"(
-:root{color-scheme:light dark;--page:#fff;--text:#1c1e21;--faint:#6b7280;--line:#e3e5e8;--c0:#2563eb;--c1:#d97706}
-@media(prefers-color-scheme:dark){:root{--page:#15171a;--text:#e4e6e9;--faint:#949ba6;--line:#2c3036;--c0:#6ea0ff;
---c1:#f5a942}}
-body{margin:2rem auto;max-width:84rem;padding:0 1.5rem;background:var(--page);color:var(--text);
-font:15px/1.5 system-ui,sans-serif}
-h1{margin-bottom:0}h2{margin-top:2.5rem;font-size:1.15rem}
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(32rem,100%),1fr));gap:1.5rem}
-figure{margin:0}figcaption{color:var(--faint)}figcaption b{color:var(--text)}
-svg{width:100%;font-size:12px}svg text{fill:var(--faint);white-space:pre}.at text{fill:var(--text)}
-.grid{stroke:var(--line)}path{fill:none;stroke-width:1.7;stroke-linejoin:round}
-path.c0{stroke:var(--c0)}path.c1{stroke:var(--c1)}circle.c0{fill:var(--c0)}circle.c1{fill:var(--c1)}
-span.c0{color:var(--c0)}span.c1{color:var(--c1)}
-.at rect{fill:transparent}.at line{stroke:var(--faint)}.at>:not(rect){visibility:hidden;pointer-events:none}
-.at:hover>*{visibility:visible}
-.wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
-td,th{padding:.15rem .7rem;text-align:right;border-bottom:1px solid var(--line)}th{color:var(--faint);font-weight:500}
-td:first-child,th:first-child{text-align:left}
-pre{overflow-x:auto;padding:1rem;border:1px solid var(--line);border-radius:6px;font-size:13px}
-summary{cursor:pointer;color:var(--faint)}
-)";
-
 std::string read_if_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored) ? read_file(path, ExitCode::failure, kLargestText) : "";
@@ -78,6 +56,7 @@ std::string charts(const RunLog& log) {
   for (std::size_t i = 0; i < log.names.size(); ++i) {
     const auto score = [&](const RunLog::Row& row) { return row.scores[i]; };
     Chart chart{.title = log.names[i], .may_be_logarithmic = i == 0};
+    if (log.best_step >= 0) chart.marks = {{.x = static_cast<double>(log.best_step), .text = "best"}};
     chart.curves.push_back(curve_of(log, "train", true, score));
     if (!log.evaluation_split.empty())
       chart.curves.push_back(curve_of(log, log.evaluation_split, false, score));
@@ -100,14 +79,14 @@ std::string percent(double part, double whole) {
 }
 
 /// A confusion matrix: a row for each true class, darker cells for larger shares of it.
-std::string matrix(const std::vector<std::vector<double>>& counts) {
+std::string matrix(const std::vector<std::vector<double>>& counts, const std::vector<std::string>& names) {
   std::string text = "<div class=\"wide\"><table>\n<tr><th>true</th>";
   for (std::size_t column = 0; column < counts.size(); ++column)
-    text += fmt::format("<th>predicted {}</th>", column);
+    text += fmt::format("<th>predicted {}</th>", html_text(names[column]));
   text += "</tr>\n";
   for (std::size_t row = 0; row < counts.size(); ++row) {
     const double all = std::accumulate(counts[row].begin(), counts[row].end(), 0.0);
-    text += fmt::format("<tr><td>{}</td>", row);
+    text += fmt::format("<tr><td>{}</td>", html_text(names[row]));
     for (const double count : counts[row])
       text += fmt::format(R"-(<td style="background:rgba(64,128,255,{:.2f})">{}</td>)-",
                           all > 0 ? 0.7 * count / all : 0, short_number(count));
@@ -116,21 +95,37 @@ std::string matrix(const std::vector<std::vector<double>>& counts) {
   return text + "</table></div>\n";
 }
 
-std::string classes(const RunLog& log) {
+/// Names of the classes, from the checkpoint that the report shows; empty if they have none.
+std::vector<std::string> class_names(const fs::path& run, const RunLog& log) {
+  const std::int64_t step = log.best_step >= 0 ? log.best_step : log.last_step;
+  try {
+    present_checkpoint(run / "checkpoints" / fmt::format("step-{}", step));  // refuses links
+    const auto data = read_data_description(run / "checkpoints" / fmt::format("step-{}", step));
+    return data ? data->info.class_names : std::vector<std::string>{};
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+std::string classes(const RunLog& log, std::vector<std::string> names) {
   std::string text;
   for (const auto& [name, counts] : log.tables) {
+    if (names.size() != counts.size()) {
+      names.clear();
+      for (std::size_t i = 0; i < counts.size(); ++i) names.push_back(std::to_string(i));
+    }
     std::vector<std::vector<std::string>> rows{{"class", "samples", "precision", "recall"}};
     for (std::size_t i = 0; i < counts.size(); ++i) {
       double predicted = 0;
       for (const auto& row : counts) predicted += row[i];
       const double samples = std::accumulate(counts[i].begin(), counts[i].end(), 0.0);
-      rows.push_back({std::to_string(i), short_number(samples), percent(counts[i][i], predicted),
+      rows.push_back({names[i], short_number(samples), percent(counts[i][i], predicted),
                       percent(counts[i][i], samples)});
     }
     text += fmt::format("<h2>{}, last evaluation</h2>\n", html_text(name));
     constexpr std::size_t kMaxInView = 20;
     if (counts.size() <= kMaxInView)
-      text += matrix(counts) + "<p></p>" + html_table(rows);
+      text += matrix(counts, names) + "<p></p>" + html_table(rows);
     else
       text += html_folded(fmt::format("precision and recall of {} classes", counts.size()), html_table(rows));
   }
@@ -201,16 +196,13 @@ std::string block(const std::string& heading, const std::string& text) {
 
 std::string report_html(const fs::path& run) {
   const RunLog log = read_run_log(run);
-  const std::string name = html_text((run / "").lexically_normal().parent_path().filename().string());
-  return fmt::format(
-             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-             "<meta name=\"viewport\" content=\"width=device-width\">\n<title>{0}</title>\n"
-             "<style>{1}</style></head>\n<body>\n<h1>{0}</h1>\n<p>{2}</p>\n",
-             name, kStyle, html_text(outcome(log))) +
-         charts(log) + classes(log) + epochs(read_if_there(run / "results.csv")) + weights(run, log) +
-         block("Commands", read_if_there(run / "command.txt")) +
-         block("Configuration", read_if_there(run / "config.yaml")) +
-         machine(read_if_there(run / "environment.json")) + "</body></html>\n";
+  const std::string name = (run / "").lexically_normal().parent_path().filename().string();
+  return html_page(name, fmt::format("<h1>{}</h1>\n<p>{}</p>\n", html_text(name), html_text(outcome(log))) +
+                             charts(log) + classes(log, class_names(run, log)) +
+                             epochs(read_if_there(run / "results.csv")) + weights(run, log) +
+                             block("Commands", read_if_there(run / "command.txt")) +
+                             block("Configuration", read_if_there(run / "config.yaml")) +
+                             machine(read_if_there(run / "environment.json")));
 }
 
 fs::path write_report(const fs::path& run) {

@@ -96,7 +96,9 @@ void CommandFlags::add_report() {
 
 void CommandFlags::add_compare() {
   CLI::App* compare = command("compare", "Print the results of runs, and the settings in which they differ");
-  compare->add_option("RUN", arguments_.files, "Run directories")->required();
+  compare->add_option("RUN", arguments_.files, "Run directories, or folders of them")->required();
+  compare->add_option("--html", arguments_.html, "Write a page with their curves over one another instead")
+      ->type_name("FILE");
 }
 
 }  // namespace trainer

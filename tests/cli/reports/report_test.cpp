@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "cli/reports/comparison.h"
 #include "cli/reports/run_log.h"
 #include "tests/support/safetensors_writer.h"
 #include "tests/support/small_data.h"
@@ -94,6 +95,36 @@ TEST_CASE("a report has a table of classes, and no text of a run breaks its page
   CHECK(page.find("<td>0</td><td>4</td><td>100.0%</td><td>75.0%</td>") != std::string::npos);
   CHECK(page.find("<td>1</td><td>4</td><td>80.0%</td><td>100.0%</td>") != std::string::npos);
   CHECK(page.find("test loss 2") != std::string::npos);
+}
+
+TEST_CASE("a report marks the step of the best weights in its curves", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string scores = R"("loss":2.5)";
+  write_text(folder.path() / "metrics.jsonl",
+             line_of(5, "train", scores) + line_of(9, "train", scores) + line_of(5, "test", scores));
+  CHECK(report_html(folder.path()).find("class=\"mark\"") == std::string::npos);
+  fs::create_directory(folder.path() / "checkpoints");
+  fs::create_symlink("step-5", folder.path() / "checkpoints/best");
+  CHECK(report_html(folder.path()).find(">best</text>") != std::string::npos);
+}
+
+TEST_CASE("a comparison draws each score of all runs in one chart and escapes their texts", "[cli]") {
+  const TemporaryFolder folder;
+  std::vector<ComparedRun> runs;
+  for (const std::string name : {"<i>", "b"}) {
+    write_text(folder.path() / "metrics.jsonl", line_of(1, "train", R"("loss":2.5)") +
+                                                    line_of(2, "train", R"("loss":1.5)") +
+                                                    line_of(2, "test", R"("loss":1)"));
+    runs.push_back(
+        {name, read_run_log(folder.path()), machine_text(R"({"ranks":2,"threads":1,"hosts":["a"]})")});
+  }
+  const std::string page = comparison_html(runs, {{"run"}, {"<i>"}, {"b"}}, {{"setting"}});
+  CHECK(page.find("<i>") == std::string::npos);
+  CHECK(page.find("http") == std::string::npos);
+  for (const char* part : {"<h1>2 runs</h1>", "loss, evaluations", "loss, training", "path class=\"c1\"",
+                           "2 ranks x 1 thread on a", "All settings are the same."})
+    CHECK(page.find(part) != std::string::npos);
+  CHECK(machine_text("[1]").empty());
 }
 
 TEST_CASE("a run without a logged step has a report that states it", "[cli]") {
