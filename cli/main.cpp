@@ -69,6 +69,8 @@ int run_command(const Job& job) {
     case Verb::compare:
       compare_command(job);
       return 0;
+    case Verb::sweep:
+      return sweep_command(job);
   }
   return 0;
 }

@@ -40,5 +40,7 @@ void export_command(const Job& job);
 void fetch_command(const Job& job);
 void report_command(const Job& job);
 void compare_command(const Job& job);
+/// Returns the exit code of the program: 130 if it was stopped.
+int sweep_command(const Job& job);
 
 }  // namespace trainer

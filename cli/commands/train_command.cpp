@@ -12,6 +12,7 @@
 #include "cli/reports/environment.h"
 #include "cli/reports/header.h"
 #include "cli/reports/report.h"
+#include "cli/terminal/placement_flags.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/shell_line.h"
 #include "cli/terminal/text.h"
@@ -54,21 +55,9 @@ std::string command_to_resume(const Job& job, const std::string& run) {
   const std::string ranks = std::to_string(job.world.size());
   if (arguments.ranks > 0) words = {"trainer", "-n", ranks};
   if (arguments.ranks == 0 && job.world.size() > 1) words = {"mpirun", "-n", ranks, "trainer"};
-  if (arguments.chooses_mesh)
-    words.insert(words.end(), {"--mesh", "auto"});
-  else if (arguments.mesh)
-    words.insert(words.end(), {"--mesh", fmt::format("{}x{}", arguments.mesh->data, arguments.mesh->model)});
-  else if (arguments.datapar || arguments.modelpar)
-    words.push_back(arguments.datapar ? "--datapar" : "--modelpar");
-  const auto add = [&](const char* flag, std::int64_t value) {
-    if (value > 0) words.insert(words.end(), {flag, std::to_string(value)});
-  };
-  add("--ranks-per-node", arguments.ranks_per_node);
-  add("--threads", arguments.threads);
-  add("--bucket", arguments.bucket);
-  if (arguments.engine != Engine::automatic)
-    words.insert(words.end(), {"--engine", name_of(arguments.engine)});
-  add("--restarts", arguments.restarts);
+  const std::vector<std::string> placement = placement_flags(arguments);
+  words.insert(words.end(), placement.begin(), placement.end());
+  if (arguments.restarts > 0) words.insert(words.end(), {"--restarts", std::to_string(arguments.restarts)});
   if (const std::int64_t time = arguments.walltime; time > 0)
     words.insert(words.end(),
                  {"--walltime", fmt::format("{:02}:{:02}:{:02}", time / 3600, time / 60 % 60, time % 60)});
@@ -183,6 +172,7 @@ int train_command(const Job& job) {
                                     .crowded = work.affinity.placement.crowded},
                         .asked_to_stop = StopSignals::received,
                         .deadline = deadline_of(job),
+                        .until = arguments.until,
                         .snapshots = arguments.restarts > 0 ? snapshot_folder() : fs::path(),
                         .warn = [&](const std::string& what) { job.warn("warning: " + what + "\n"); }});
   restore(job, beginning, training, session.settings().exact);

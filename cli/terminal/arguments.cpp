@@ -173,6 +173,18 @@ void CommandLine::parse() {
     fail("--restarts needs -n: it restarts processes of this program", "trainer -n N --restarts K ...");
   if (arguments_.datapar && arguments_.modelpar && flags_.texts().mesh.empty())
     fail("--datapar and --modelpar together need --mesh DxM", "--mesh 2x2: 2 data ranks x 2 model ranks");
+  if (arguments_.until > 1)
+    fail(fmt::format("--until expects a share of the steps, got {:g}", arguments_.until),
+         "--until 0.5: half of them");
+  if (arguments_.verb == Verb::sweep && chosen->get_option("--seed")->count() > 0) {
+    arguments_.search.seed = static_cast<std::uint64_t>(flags_.texts().seed);
+    arguments_.search.is_seeded = true;
+  }
+  if (const int ranks = arguments_.search.ranks; ranks > 1) {
+    Arguments trial = arguments_;
+    trial.ranks = ranks;
+    mesh_of(trial, ranks);
+  }
   if (chosen->get_name() == "train" && chosen->get_option("--seed")->count() > 0)
     arguments_.overrides.push_back(fmt::format("train.seed={}", flags_.texts().seed));
 }
@@ -193,6 +205,7 @@ void CommandLine::take_texts() {
   if (!texts.link.empty()) arguments_.link = link_of(texts.link);
   if (!texts.memory.empty()) arguments_.memory = memory_of(texts.memory);
   if (!texts.walltime.empty()) arguments_.walltime = seconds_of(texts.walltime);
+  if (!texts.duration.empty()) arguments_.search.seconds = duration_of(texts.duration);
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ enum class Verb {
   export_model,
   fetch,
   report,
-  compare
+  compare,
+  sweep
 };
 
 enum class PredictionFormat { best, json, csv, npy };
@@ -40,6 +41,17 @@ enum class ProgressMode { automatic, bar, plain, json, none };
 /// Data ranks x model ranks.
 struct MeshShape {
   int data = 1, model = 1;
+};
+
+/// Of commands that train a config several times.
+struct SearchArguments {
+  int ranks = 0;             ///< of each trial; 0: no launcher
+  std::string method;        ///< "random", "grid", "halving"; empty: by the spaces
+  std::int64_t trials = 0;   ///< 0: not given
+  int jobs = 1;              ///< trials at a time
+  std::int64_t seconds = 0;  ///< within which the search ends; 0: not given
+  std::uint64_t seed = 1;    ///< of the trials
+  bool is_seeded = false;    ///< by --seed
 };
 
 /// The command line, checked as far as possible without the files.
@@ -65,6 +77,7 @@ struct Arguments {
   std::string initial_weights;
   bool resume = false;
   std::int64_t walltime = 0;  ///< seconds within which the run has to end; 0: not given
+  double until = 1;           ///< of the steps, the share after which a run stops
   ProgressMode progress = ProgressMode::automatic;
   bool quiet = false, verbose = false;
   std::string split;               ///< of eval; empty: the test samples, else those of validation
@@ -87,6 +100,7 @@ struct Arguments {
   std::int64_t memory = 0;         ///< bytes of a host; 0: of this machine
   bool weak = false, csv = false;  ///< of forecast, as svg
   std::string svg;
+  SearchArguments search;
   bool list = false;  ///< of fetch: the names of datasets
   bool keys = false;  ///< of schema: the reference for people instead of the JSON Schema
 };

@@ -20,6 +20,7 @@ CommandFlags::CommandFlags(Arguments& arguments) : arguments_(arguments) {
   add_plan();
   add_forecast();
   add_time();
+  add_sweep();
   add_eval();
   add_predict();
   add_generate();

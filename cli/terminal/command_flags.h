@@ -13,7 +13,7 @@ namespace trainer {
 class CommandFlags {
  public:
   struct Texts {
-    std::string file, mesh, walltime, progress = "auto", engine = "auto", format = "onnx";
+    std::string file, mesh, walltime, duration, progress = "auto", engine = "auto", format = "onnx";
     std::string ranks, link, memory;  ///< of plan and forecast
     std::int64_t seed = 0;
   };
@@ -37,6 +37,8 @@ class CommandFlags {
   void add_config();
   void add_summary();
   void add_time();
+  // search_flags.cpp
+  void add_sweep();
   // planning_flags.cpp
   void add_plan();
   void add_forecast();
@@ -54,6 +56,7 @@ class CommandFlags {
   // Flags that several commands share.
   void add_settings(CLI::App& command);
   void add_ranks(CLI::App& command);
+  void add_search(CLI::App& command);
   void add_placement(CLI::App& command);
   void add_threads(CLI::App& command);
   void add_engine(CLI::App& command);

@@ -45,6 +45,7 @@ std::optional<double> quantity(const std::string& text, const std::map<std::stri
 const std::map<std::string_view, double> kBandwidths{
     {"bps", 1.0 / 8}, {"kbps", 1e3 / 8}, {"Mbps", 1e6 / 8}, {"Gbps", 1e9 / 8}, {"Tbps", 1e12 / 8}};
 const std::map<std::string_view, double> kTimes{{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
+const std::map<std::string_view, double> kDurations{{"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
 const std::map<std::string_view, double> kBytes{{"B", 1},        {"kB", 1e3},     {"KiB", 0x1p10},
                                                 {"MB", 1e6},     {"MiB", 0x1p20}, {"GB", 1e9},
                                                 {"GiB", 0x1p30}, {"TB", 1e12},    {"TiB", 0x1p40}};
@@ -93,6 +94,14 @@ std::int64_t seconds_of(const std::string& text) {
       hours + minutes + seconds == 0)
     fail("--walltime expects HH:MM:SS", text, "--walltime 02:30:00: two and a half hours");
   return (hours * 60 + minutes) * 60 + seconds;
+}
+
+std::int64_t duration_of(const std::string& text) {
+  constexpr double kMost = 1e9;
+  const auto seconds = quantity(text, kDurations);
+  if (!seconds || *seconds < 1 || *seconds > kMost)
+    fail("--time expects a time with its unit", text, "--time 30m; units are s, m, h and d");
+  return static_cast<std::int64_t>(*seconds);
 }
 
 LinkCost link_of(const std::string& text) {

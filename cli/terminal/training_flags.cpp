@@ -42,6 +42,11 @@ void CommandFlags::add_train() {
   train->add_flag("--resume", arguments_.resume, "Resume the run of a run directory")->excludes(weights);
   train->add_option("--walltime", texts_.walltime, "Save and stop early enough to end within this time")
       ->type_name("HH:MM:SS");
+  train
+      ->add_option("--until", arguments_.until,
+                   "Save and stop after the evaluation with which this share of the steps is done")
+      ->type_name("SHARE")
+      ->check(positive_number());
   train->add_option("--progress", texts_.progress, "auto, bar, plain, json (one object a line) or none")
       ->type_name("HOW")
       ->check(one_of(names_of(kProgressModes)));

@@ -18,6 +18,7 @@
 #include "models/initializers/initializer.h"
 #include "models/training/clipping.h"
 #include "models/training/evaluation_hook.h"
+#include "models/training/pause.h"
 #include "models/training/trainer.h"
 
 namespace trainer {
@@ -151,6 +152,10 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
                     .log_every = settings.log_every,
                     .round = settings.local ? settings.local->steps : 1};
   resume(progress, start_, start_.step > 0 ? parts_.schedule->at(start_.step - 1) : 0);
+  const bool evaluated = start_.last && start_.evaluated &&
+                         settings.evaluate.due(start_.step, progress.steps_per_epoch, progress.total_steps,
+                                               progress.round_steps(start_.step));
+  Pause pause(options_.until, evaluated, progress);
 
   Hooks hooks;
   Observers reports(observers, world.rank() == 0);
@@ -184,6 +189,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
         base, checkpoints, hooks));
   hooks.add(evaluation);
   hooks.add(parts_.early_stopping);
+  hooks.add(pause);
   hooks.add(epochs);
   hooks.add(checkpoints);
   if (last) hooks.add(*last);

@@ -28,6 +28,8 @@ class TrainingRun {
     std::function<bool()> asked_to_stop;
     /// The run stops early enough to have saved by then; of world rank 0.
     std::optional<std::chrono::steady_clock::time_point> deadline;
+    /// The run stops after the evaluation with which this share of its steps is done; 1: it does not.
+    double until = 1;
     /// For snapshots: the same path on every host, in an existing folder of its memory; empty: none is kept.
     std::filesystem::path snapshots = {};
     std::function<void(const std::string&)> warn = [](const std::string&) {};  ///< of world rank 0

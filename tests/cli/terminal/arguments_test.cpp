@@ -186,4 +186,19 @@ TEST_CASE("ranks without a mode, or too many for the mesh, get the right command
   CHECK(direct.diagnostics().front().help == "trainer -n 6 ..., or --datapar");
 }
 
+TEST_CASE("the flags of a sweep are for its trials, and shares and times have bounds and units", "[cli]") {
+  const Arguments arguments = parsed({"sweep", "a.yaml", "-n", "2", "--datapar", "--jobs", "3", "--time",
+                                      "1.5h", "--seed", "7", "-s", "train.batch=[1,2]"});
+  CHECK(arguments.ranks == 0);
+  CHECK(arguments.search.ranks == 2);
+  CHECK(arguments.search.jobs == 3);
+  CHECK(arguments.search.seconds == 5400);
+  CHECK(arguments.search.seed == 7);
+  CHECK(arguments.overrides == std::vector<std::string>{"train.batch=[1,2]"});
+  CHECK(mistake_in({"sweep", "a.yaml", "--time", "90"}).what ==
+        "--time expects a time with its unit, got `90`");
+  CHECK(mistake_in({"a.yaml", "--until", "2"}).what == "--until expects a share of the steps, got 2");
+  CHECK(parsed({"a.yaml", "--until", "0.5"}).until == 0.5);
+}
+
 }  // namespace trainer

@@ -1,0 +1,179 @@
+#include "cli/search/space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "engine/config/source.h"
+#include "engine/core/error.h"
+
+namespace trainer {
+namespace {
+
+constexpr double kMostPoints = 100'000;
+
+[[noreturn]] void fail(const std::string& setting, std::string what, std::string help) {
+  throw Error(ExitCode::usage,
+              {Diagnostic{.what = std::move(what), .place = "-s " + setting, .help = std::move(help)}});
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+/// What stands between the commas of a list or of a call, those inside of brackets and quotes excepted.
+/// Nothing if brackets or quotes stay open.
+std::optional<std::vector<std::string>> items_of(std::string_view text) {
+  std::vector<std::string> items;
+  int depth = 0;
+  char quote = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char letter = text[i];
+    if (quote != 0) {
+      if (letter == quote) quote = 0;
+    } else if (letter == '\'' || letter == '"') {
+      quote = letter;
+    } else if (letter == '[' || letter == '{' || letter == '(') {
+      ++depth;
+    } else if (letter == ']' || letter == '}' || letter == ')') {
+      if (--depth < 0) return std::nullopt;
+    } else if (letter == ',' && depth == 0) {
+      items.emplace_back(trimmed(text.substr(begin, i - begin)));
+      begin = i + 1;
+    }
+  }
+  if (depth != 0 || quote != 0) return std::nullopt;
+  items.emplace_back(trimmed(text.substr(begin)));
+  return items;
+}
+
+std::optional<double> number_of(std::string_view text) {
+  double number = 0;
+  const auto [rest, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem != std::errc() || rest != text.data() + text.size() || !std::isfinite(number))
+    return std::nullopt;
+  return number;
+}
+
+std::string whole_text(double number) { return fmt::format("{:.0f}", number); }
+
+}  // namespace
+
+std::optional<Space> Space::parse(const std::string& setting) {
+  const std::size_t equals = setting.find('=');
+  if (equals == std::string::npos) return std::nullopt;
+  const std::string key = setting.substr(0, equals);
+  const std::string_view value = trimmed(std::string_view(setting).substr(equals + 1));
+  if (value.starts_with('[')) {
+    auto items = value.ends_with(']') ? items_of(value.substr(1, value.size() - 2)) : std::nullopt;
+    if (!items || std::ranges::count(*items, "") > 0)
+      fail(setting, in_quotes(value) + " is not a list of values", "[a, b, c]");
+    return Space(key, std::move(*items));
+  }
+  for (const std::string_view kind : {"log", "uniform", "int"}) {
+    if (!value.starts_with(kind) || !value.substr(kind.size()).starts_with('(')) continue;
+    const auto bounds = value.ends_with(')')
+                            ? items_of(value.substr(kind.size() + 1, value.size() - kind.size() - 2))
+                            : std::nullopt;
+    if (!bounds) fail(setting, in_quotes(value) + " is not closed", fmt::format("{}(low,high)", kind));
+    return range(setting, key, kind, *bounds);
+  }
+  return std::nullopt;
+}
+
+Space Space::range(const std::string& setting, const std::string& key, std::string_view kind,
+                   const std::vector<std::string>& bounds) {
+  const bool is_whole = kind == "int", is_logarithmic = kind == "log";
+  const std::string help = is_whole         ? "int(16,512)"
+                           : is_logarithmic ? "log(1e-3,1e-1), or log(1e-3,1e-1,5) for 5 points"
+                                            : "uniform(0,0.5), or uniform(0,0.5,6) for 6 points";
+  std::vector<double> numbers;
+  for (const std::string& bound : bounds) {
+    const auto number = number_of(bound);
+    if (!number) fail(setting, fmt::format("{} expects numbers, got {}", kind, in_quotes(bound)), help);
+    numbers.push_back(*number);
+  }
+  if (numbers.size() < 2 || numbers.size() > (is_whole ? 2u : 3u))
+    fail(setting, fmt::format("{} expects a low and a high bound", kind), help);
+  if (numbers[0] >= numbers[1])
+    fail(setting, fmt::format("the low bound of {} is not below the high one", kind), help);
+  if (is_logarithmic && numbers[0] <= 0) fail(setting, "the bounds of log must be above 0", help);
+  Space space(key, {});
+  space.scale_ = is_logarithmic ? Scale::logarithmic : Scale::linear;
+  space.low_ = numbers[0], space.high_ = numbers[1];
+  if (is_whole) {
+    if (std::ranges::any_of(numbers, [](double number) { return number != std::floor(number); }))
+      fail(setting, "the bounds of int must be whole numbers", help);
+    if (space.high_ - space.low_ >= kMostPoints)
+      fail(setting, fmt::format("int spans more than {:.0f} numbers", kMostPoints),
+           "uniform, or a list of values");
+    for (double number = space.low_; number <= space.high_; ++number)
+      space.points_.push_back(whole_text(number));
+  } else if (numbers.size() == 3) {
+    const double count = numbers[2];
+    if (count != std::floor(count) || count < 2 || count > kMostPoints)
+      fail(setting, fmt::format("{} expects 2 points or more, got {}", kind, in_quotes(bounds[2])), help);
+    for (double point = 0; point < count; ++point)
+      space.points_.push_back(space.text_of(space.number_at(point / (count - 1))));
+  }
+  return space;
+}
+
+double Space::number_at(double place) const {
+  if (scale_ == Scale::linear) return low_ + place * (high_ - low_);
+  return low_ * std::pow(high_ / low_, place);
+}
+
+std::string Space::text_of(double number) const {
+  // An error below a thousandth of the range is no other value to a user.
+  constexpr double kShare = 1e-3;
+  const double allowed =
+      scale_ == Scale::linear ? kShare * (high_ - low_) : kShare * number * std::log(high_ / low_);
+  for (int digits = 3; digits < 17; ++digits) {
+    std::string text = fmt::format("{:.{}g}", number, digits);
+    const double rounded = *number_of(text);
+    if (std::abs(rounded - number) <= allowed && rounded >= low_ && rounded <= high_) return text;
+  }
+  return fmt::format("{}", number);
+}
+
+std::string Space::at(double place) const {
+  if (points_.empty()) return text_of(number_at(place));
+  const auto count = static_cast<double>(points_.size());
+  return points_[std::min(static_cast<std::size_t>(place * count), points_.size() - 1)];
+}
+
+double Space::place_of(const std::string& value) const {
+  if (low_ == high_) {
+    const auto index = static_cast<double>(std::ranges::find(points_, value) - points_.begin());
+    return points_.size() < 2 ? 0.5 : index / static_cast<double>(points_.size() - 1);
+  }
+  const double number = number_of(value).value_or(low_);
+  return scale_ == Scale::linear ? (number - low_) / (high_ - low_)
+                                 : std::log(number / low_) / std::log(high_ / low_);
+}
+
+std::vector<std::string> short_names(const std::vector<std::string>& keys) {
+  const auto ending = [](const std::string& key, int words) {
+    std::size_t at = key.size();
+    for (int word = 0; word < words && at != std::string::npos && at > 0; ++word) at = key.rfind('.', at - 1);
+    return at == std::string::npos || at == 0 ? key : key.substr(at + 1);
+  };
+  std::vector<std::string> names;
+  for (const std::string& key : keys) {
+    int words = 1;
+    const auto is_taken = [&](const std::string& other) {
+      return other != key && ending(other, words) == ending(key, words);
+    };
+    while (ending(key, words) != key && std::ranges::any_of(keys, is_taken)) ++words;
+    names.push_back(ending(key, words));
+  }
+  return names;
+}
+
+}  // namespace trainer

@@ -1,0 +1,54 @@
+#include <limits>
+
+#include "cli/terminal/command_flags.h"
+#include "cli/terminal/validators.h"
+
+// Commands that train a config several times.
+namespace trainer {
+
+void CommandFlags::add_search(CLI::App& command) {
+  command.add_option("-n,--ranks", arguments_.search.ranks, "Train each trial on N processes")
+      ->type_name("N")
+      ->check(whole_number(1, kMaxRanks));
+  command
+      .add_option("--jobs", arguments_.search.jobs, "Trials at a time (default: 1); they divide the cores")
+      ->type_name("J")
+      ->check(whole_number(1, kMaxThreads));
+  command
+      .add_option("--time", texts_.duration,
+                  "Save and stop after this time, as 30m or 1.5h; the same command on the directory resumes")
+      ->type_name("TIME");
+  add_placement(command);
+  add_engine(command);
+  command.add_flag("-q,--quiet", arguments_.quiet, "Print only the result");
+}
+
+void CommandFlags::add_sweep() {
+  CLI::App* sweep = command("sweep", "Train a config with many values of its settings, and compare them");
+  sweep->add_option("CONFIG", texts_.file, "A YAML file; or the directory of a sweep, to resume it")
+      ->required();
+  add_settings(*sweep);
+  sweep->get_option("--set")->description(
+      "Override a key, repeatable. Values to try: a list [a,b,c], log(low,high), uniform(low,high), "
+      "int(low,high)");
+  sweep
+      ->add_option(
+          "--method", arguments_.search.method,
+          "random; grid: each combination (the default for lists without --trials); halving: a third "
+          "of the trials continues after a ninth and a third of the steps")
+      ->type_name("METHOD")
+      ->check(one_of({"random", "grid", "halving"}));
+  sweep->add_option("--trials", arguments_.search.trials, "Runs to train (default: 20)")
+      ->type_name("N")
+      ->check(whole_number(1, kMaxRanks));
+  sweep->add_option("--seed", texts_.seed, "The seed from which the trials follow (default: 1)")
+      ->type_name("SEED")
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
+  sweep->add_option("-o,--out", arguments_.out, "Its directory (default: sweeps/NAME, then NAME-2 ...)")
+      ->type_name("DIR");
+  sweep->add_option("--name", arguments_.name, "NAME of its directory (default: the config's name)")
+      ->type_name("NAME");
+  add_search(*sweep);
+}
+
+}  // namespace trainer

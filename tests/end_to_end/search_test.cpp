@@ -1,0 +1,135 @@
+// Searches start their trials as processes, and resume after any end with the same result.
+#include <catch2/catch.hpp>
+
+#include "tests/end_to_end/small_run.h"
+
+namespace trainer {
+namespace {
+
+const std::vector<std::string> kSweep{"sweep",    "a.yaml",
+                                      "-s",       "train.optimizer.sgd.lr=log(1e-2,1)",
+                                      "-s",       "model.layers[0].dense.units=[4,8]",
+                                      "--trials", "4",
+                                      "-s",       "train.epochs=9",
+                                      "-s",       "train.exact=true"};
+
+std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::string quoted(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += " '" + word + "'";
+  return line;
+}
+
+}  // namespace
+
+TEST_CASE("a sweep gives the same table alone, two at a time and on two ranks a trial", "[search]") {
+  const SmallRun run;
+  const ProgramResult one = run.trainer(with(kSweep, {"-o", "one"}));
+  INFO(one.out << one.err);
+  REQUIRE(one.code == 0);
+  CHECK(one.out.find("best  trial ") != std::string::npos);
+  CHECK(one.out.find("trainer a.yaml -s train.epochs=9") != std::string::npos);
+  REQUIRE(run.trainer(with(kSweep, {"-o", "two", "--jobs", "2"})).code == 0);
+  REQUIRE(run.trainer(with(kSweep, {"-o", "ranks", "-n", "2", "--datapar"})).code == 0);
+  const std::string table = read_text(run.path("one/trials.csv"));
+  CHECK(occurrences(table, "\n") == 5);
+  CHECK(read_text(run.path("two/trials.csv")) == table);
+  CHECK(read_text(run.path("ranks/trials.csv")) == table);
+  CHECK(std::filesystem::exists(run.path("one/report.html")));
+  CHECK(run.trainer({"eval", "one/trials/001"}).code == 0);
+}
+
+TEST_CASE("a sweep that was killed or interrupted resumes and ends with the table of one that was not",
+          "[search]") {
+  const SmallRun run;
+  REQUIRE(run.trainer(with(kSweep, {"-o", "whole"})).code == 0);
+  const std::string until = "until [ -e cut/trials/002/checkpoints/last ]; do sleep 0.01; done; ";
+  const ProgramResult killed =
+      run.shell("$TRAINER" + quoted(with(kSweep, {"-o", "cut", "-s", "train.log_every=1"})) +
+                " > out & run=$!; " + until + "kill -KILL $run; wait $run; $TRAINER sweep cut --jobs 2 -q");
+  INFO(killed.out << killed.err);
+  CHECK(killed.code == 0);
+  CHECK(read_text(run.path("cut/trials.csv")) == read_text(run.path("whole/trials.csv")));
+
+  const ProgramResult stopped =
+      run.shell("$TRAINER" + quoted(with(kSweep, {"-o", "int", "-s", "train.epochs=100000"})) +
+                " > out & run=$!; until [ -e int/trials/001/checkpoints/last ]; do sleep 0.01; done; "
+                "kill -INT $run; wait $run");
+  INFO(stopped.err);
+  CHECK(stopped.code == 130);
+  CHECK(
+      stopped.err.find("stopped: 0 of 4 trials have a result; saved int\nresume with: trainer sweep int\n") !=
+      std::string::npos);
+  CHECK(read_text(run.path("int/logs/001.txt")).find("stopped after step") != std::string::npos);
+  CHECK(run.trainer({"sweep", "int", "-s", "train.epochs=1"}).code == 2);
+}
+
+TEST_CASE("successive halving ends with the trial that a whole run gives, and pauses the others",
+          "[search]") {
+  const SmallRun run;
+  REQUIRE(run.trainer(with(kSweep, {"-o", "whole"})).code == 0);
+  const ProgramResult halving = run.trainer(with(kSweep, {"-o", "half", "--method", "halving"}));
+  INFO(halving.out << halving.err);
+  REQUIRE(halving.code == 0);
+  const std::string table = read_text(run.path("half/trials.csv"));
+  const std::string best =
+      table.substr(table.find('\n') + 1, table.find('\n', table.find('\n') + 1) - table.find('\n'));
+  CHECK(read_text(run.path("whole/trials.csv")).find(best) != std::string::npos);
+  CHECK(occurrences(table, ",130,0.333333,3,") == 3);
+}
+
+TEST_CASE("halving that was stopped in a rung repeats what has not reached its end", "[search]") {
+  const SmallRun run;
+  const std::vector<std::string> halving =
+      with(kSweep, {"--method", "halving", "-s", "train.epochs=90", "-s", "train.evaluate.epochs=10", "-s",
+                    "train.checkpoint.epochs=10"});
+  REQUIRE(run.trainer(with(halving, {"-o", "whole"})).code == 0);
+  const ProgramResult stopped =
+      run.shell("$TRAINER" + quoted(with(halving, {"-o", "cut", "--jobs", "2"})) +
+                " > out & run=$!; until [ -e cut/trials/002/checkpoints/last ]; do sleep 0.01; done; "
+                "kill -TERM $run; wait $run");
+  CHECK(stopped.code == 130);
+  REQUIRE(run.trainer({"sweep", "cut"}).code == 0);
+  CHECK(read_text(run.path("cut/trials.csv")) == read_text(run.path("whole/trials.csv")));
+}
+
+TEST_CASE("a trial that fails is recorded and does not end the sweep", "[search]") {
+  const SmallRun run;
+  const ProgramResult result =
+      run.trainer({"sweep", "a.yaml", "-s", "train.optimizer.sgd.lr=[1e30,0.1]", "-s", "train.epochs=3"});
+  INFO(result.out << result.err);
+  CHECK(result.code == 0);
+  CHECK(result.out.find("failed with code 5: loss is NaN") != std::string::npos);
+  CHECK(result.out.find("best  trial 2") != std::string::npos);
+  const ProgramResult all = run.trainer(
+      {"sweep", "a.yaml", "-s", "train.optimizer.sgd.lr=[1e30,1e31]", "-s", "train.epochs=3", "-o", "all"});
+  CHECK(all.code == 5);
+  CHECK(all.err.find("no trial succeeded; the first one: loss is NaN") != std::string::npos);
+}
+
+TEST_CASE("a mistake in a space, a config or a flag is found before there is a directory", "[search]") {
+  const SmallRun run;
+  const auto error = [&](const std::vector<std::string>& flags, int code = 2) {
+    const ProgramResult result = run.trainer(with({"sweep", "a.yaml"}, flags));
+    INFO(result.out << result.err);
+    CHECK(result.code == code);
+    return result.err;
+  };
+  CHECK(error({}).find("a sweep needs a key with several values") != std::string::npos);
+  CHECK(error({"-s", "train.lrr=[1,2]"}).find("unknown key `lrr`") != std::string::npos);
+  CHECK(error({"-s", "train.batch=[4,8]", "-s", "train.evaluate=never"})
+            .find("trials are compared by their evaluations") != std::string::npos);
+  CHECK(error({"-s", "train.batch=[4,8]", "--trials", "3", "--method", "grid"}).find("remove --trials") !=
+        std::string::npos);
+  CHECK(error({"-s", "train.batch=[4,8]", "-s", "data.path=/nowhere"}, 3).find("dataset file not found") !=
+        std::string::npos);
+  CHECK(error({"-s", "train.batch=[4,8]", "-n", "2"}, 4).find("trainer -n 2 sweep --datapar a.yaml") !=
+        std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(run.path("sweeps")));
+}
+
+}  // namespace trainer
