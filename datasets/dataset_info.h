@@ -24,6 +24,9 @@ struct DatasetInfo {
   const Tokenizer* tokenizer = nullptr;
   bool has_lengths = false;  ///< samples are sequences of several lengths, padded at their end
   bool is_streamed = false;  ///< each read decodes files
+  /// For each channel: false if its elements are 0 or 1 and normalising by the samples leaves them as they
+  /// are. Empty: it scales all.
+  std::vector<bool> scaled_channels = {};
 
   std::int64_t labels_per_sample() const { return std::max<std::int64_t>(1, positions); }
 };

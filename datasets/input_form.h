@@ -1,15 +1,26 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace trainer {
 
-/// A column of a table.
+/// A column of a table, and what its fields become. Counts and values are those of the training samples.
 struct TableColumn {
   enum class Use { input, target, ignored };
+  enum class Kind { number, boolean, category };
   std::string name;  ///< empty if the table names no columns
   Use use = Use::input;
+  std::string reason{};  ///< why a column is ignored that the configuration does not name; else empty
+  // Of inputs only:
+  Kind kind = Kind::number;
+  bool requires_value = false;  ///< a missing value is an error
+  bool has_indicator = false;   ///< of numbers and booleans: a second element is 1 if the value is missing
+  float fill = 0;               ///< of numbers and booleans: in the place of a missing value
+  std::vector<std::string> categories{};  ///< in the order of their elements
+  std::int64_t missing = 0;               ///< fields without a value
+  std::int64_t others = 0;                ///< fields with a value that is none of `categories`
 };
 
 /// How samples lie in the files of a set, so that other files can be read alike.

@@ -3,6 +3,8 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/open_run.h"
 #include "cli/launching/collective_errors.h"
+#include "cli/reports/columns.h"
+#include "cli/reports/header.h"
 #include "engine/core/escape.h"
 #include "models/training/likely_mistakes.h"
 
@@ -24,6 +26,8 @@ void check_command(const Job& job) {
                 (run.session->data().notice.empty() ? "" : " (" + run.session->data().notice + ")") + "\n";
         for (const Diagnostic& mistake : likely_mistakes(run.config.root(), *run.session))
           warnings += (warnings.empty() ? "" : "\n") + warning_text(mistake) + "\n";
+        if (const InputForm& form = run.session->data().form; !form.columns.empty())
+          fine += data_text(run.session->data()) + "\n" + columns_table(form);
       } catch (const Error& error) {
         if (code == ExitCode::ok) code = error.code();
         mistakes.insert(mistakes.end(), error.diagnostics().begin(), error.diagnostics().end());

@@ -8,6 +8,7 @@
 #include "cli/commands/trained_run.h"
 #include "cli/terminal/quantities.h"
 #include "cli/terminal/text.h"
+#include "datasets/readers/table_features.h"
 #include "engine/system/files.h"
 #include "models/exporting/c/c_writer.h"
 #include "models/exporting/network_graph.h"
@@ -23,11 +24,30 @@ const char* extension_of(ExportFormat format) {
   return format == ExportFormat::onnx ? "onnx" : format == ExportFormat::c ? "c" : "npz";
 }
 
+/// The elements of a sample of a table.
+std::vector<InputNote> input_notes(const Session& session) {
+  std::vector<InputNote> notes;
+  const std::vector<TableColumn>& columns = session.data().form.columns;
+  if (columns.empty()) return notes;
+  const TableFeatures features(columns);
+  for (const std::string& name : features.names()) notes.push_back({.name = name});
+  std::size_t element = 0;
+  for (std::size_t input = 0; input < features.inputs(); ++input) {
+    const TableColumn& column = features.column(input);
+    if (column.kind != TableColumn::Kind::category && !column.requires_value)
+      notes[element].fill = column.fill;
+    element += features.elements(input);
+  }
+  return notes;
+}
+
 /// "image 1x28x28 (channels x height x width), values in [0, 1]"
 std::string input_text(const Session& session) {
   const DatasetInfo& info = session.data().train->info();
   const std::string shape = channels_first_text(info.sample);
   if (info.vocabulary > 0) return fmt::format("{} ids of tokens in [0, {})", shape, info.vocabulary);
+  if (!input_notes(session).empty())
+    return fmt::format("{}: a number or a boolean as it is, 1 for the element of a category", shape);
   const std::string what = info.sample.rank() == 3 ? "channels x height x width; pixels are in [0, 1]"
                                                    : "values as the data has them";
   return fmt::format("{} ({})", shape, what);
@@ -48,6 +68,7 @@ ModelNotes notes_of(const TrainedRun& trained, const fs::path& run) {
                               checkpoint.filename().string()),
           .input = input_text(session),
           .output = output_text(session),
+          .inputs = input_notes(session),
           .classes = session.data().train->info().class_names};
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/reports/columns.h"
 #include "cli/terminal/text.h"
 #include "engine/core/escape.h"
 #include "engine/math/engine.h"
@@ -90,6 +91,7 @@ std::string Header::text() const {
     for (const std::string& line : data.fingerprint) text += labelled("", line);
   }
   text += labelled("data", data_text(data));
+  if (const std::string columns = columns_text(data.form); !columns.empty()) text += labelled("", columns);
   if (!data.notice.empty()) text += labelled("", data.notice);
   text += labelled("model", fmt::format("{}, {} ({})", counted(layers, "layer"),
                                         counted(session.parameter_count(), "parameter"),

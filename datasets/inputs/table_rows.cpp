@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -22,14 +23,23 @@ std::vector<std::string> input_names(const InputForm& form) {
   return distinct.size() == names.size() && !distinct.contains("") ? names : std::vector<std::string>();
 }
 
+/// Models of arrays and of earlier programs have no columns: all their elements are numbers.
+std::vector<TableColumn> columns_of(const DataDescription& data) {
+  if (!data.form.columns.empty()) return data.form.columns;
+  std::vector<TableColumn> columns(static_cast<std::size_t>(data.info.sample.size()));
+  for (TableColumn& column : columns) column.requires_value = true;
+  return columns;
+}
+
 }  // namespace
 
 TableRows::TableRows(const DataDescription& data, std::string id, std::string path)
     : data_(data),
+      features_(columns_of(data)),
       id_(std::move(id)),
       path_(std::move(path)),
       names_(input_names(data.form)),
-      inputs_(data.info.sample.size()) {}
+      cells_(features_.inputs()) {}
 
 bool TableRows::names_inputs(const std::vector<std::string>& fields) {
   if (names_.empty()) return false;
@@ -53,7 +63,7 @@ bool TableRows::names_inputs(const std::vector<std::string>& fields) {
 
 bool TableRows::settle(std::size_t count) {
   const std::vector<TableColumn>& columns = data_.form.columns;
-  std::vector<std::size_t> places(static_cast<std::size_t>(inputs_));
+  std::vector<std::size_t> places(features_.inputs());
   std::iota(places.begin(), places.end(), std::size_t{0});
   // Ids may stand beside the inputs.
   std::size_t id = 0;
@@ -89,17 +99,28 @@ void TableRows::find_id(const std::vector<std::string>& names) {
       names.empty() ? fmt::format("a number from 1 to {}", fields_) : "its columns are " + listed(names));
 }
 
-bool TableRows::are_numbers(const std::vector<std::string>& fields) const {
-  double ignored = 0;
-  return std::ranges::all_of(places_,
-                             [&](std::size_t place) { return parse_number(fields[place], ignored); });
+bool TableRows::is_sample(const std::vector<std::string>& fields) const {
+  bool has_number = false, has_category = false, has_known = false;
+  for (std::size_t input = 0; input < places_.size(); ++input) {
+    const std::string& field = fields[places_[input]];
+    const TableColumn& column = features_.column(input);
+    if (column.kind == TableColumn::Kind::category) {
+      has_category = true;
+      has_known =
+          has_known || std::ranges::find(column.categories, without_spaces(field)) != column.categories.end();
+    } else if (!is_missing(field)) {
+      if (!features_.cell(input, field)) return false;
+      has_number = true;
+    }
+  }
+  return has_number || has_known || !has_category;
 }
 
 bool TableRows::read(const std::vector<std::string>& fields, std::int64_t line, std::span<float> elements,
                      std::string& id) {
   if (!is_settled()) {
     if (names_inputs(fields)) return false;
-    const bool fits = settle(fields.size()) && (are_numbers(fields) || lines_above_ >= data_.form.header);
+    const bool fits = settle(fields.size()) && (is_sample(fields) || lines_above_ >= data_.form.header);
     if (!fits) {
       places_.clear();
       if (lines_above_++ < data_.form.header) return false;
@@ -110,7 +131,8 @@ bool TableRows::read(const std::vector<std::string>& fields, std::int64_t line, 
   }
   if (!is_settled())
     fail_at(path_, line,
-            fmt::format("{} field{}, {} expected", fields.size(), fields.size() == 1 ? "" : "s", inputs_),
+            fmt::format("{} field{}, {} expected", fields.size(), fields.size() == 1 ? "" : "s",
+                        features_.inputs()),
             data_.form.columns.empty() ? "one for each input of the model"
                                        : fmt::format("or {} with the columns that the model does not read",
                                                      data_.form.columns.size()));
@@ -120,15 +142,15 @@ bool TableRows::read(const std::vector<std::string>& fields, std::int64_t line, 
             "all lines must have as many fields as the first one");
   if (id_place_ > 0) id = without_spaces(fields[id_place_ - 1]);
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    double value = 0;
-    if (!parse_number(fields[places_[i]], value))
-      fail_at(
-          path_, line,
-          fmt::format("column {} requires a number, got {}", places_[i] + 1, in_quotes(fields[places_[i]])),
-          names_.empty() ? fmt::format("it is input {} of the model", i + 1)
-                         : fmt::format("it is {} of the model", in_quotes(names_[i])));
-    elements[i] = static_cast<float>(value);
+    const std::string& field = fields[places_[i]];
+    const std::optional<float> cell = features_.cell(i, field);
+    if (!cell) {
+      const auto [what, right] = features_.problem(i, places_[i] + 1, field);
+      fail_at(path_, line, what, right);
+    }
+    cells_[i] = *cell;
   }
+  features_.expand(cells_, elements);
   return true;
 }
 

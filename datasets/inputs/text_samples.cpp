@@ -22,7 +22,7 @@ class Records : public SampleSource {
 
  protected:
   /// Bytes of the first record of `rest`, with its line end; npos if more is needed.
-  virtual std::size_t size_of(std::string_view rest, bool is_all) const = 0;
+  virtual std::size_t size_of(std::string_view rest, bool is_all) = 0;
   /// Makes a sample of a record without its line end; false if it is none.
   virtual bool take(std::string_view record, std::int64_t line, RawSample& sample) = 0;
   const std::string& name() const { return text_.name(); }
@@ -105,7 +105,7 @@ class Lines final : public Records {
   using Records::Records;
 
  private:
-  std::size_t size_of(std::string_view rest, bool is_all) const override { return line_size(rest, is_all); }
+  std::size_t size_of(std::string_view rest, bool is_all) override { return line_size(rest, is_all); }
   bool take(std::string_view record, std::int64_t, RawSample& sample) override {
     sample.kind = RawSample::Kind::line;
     sample.bytes = record;
@@ -116,16 +116,29 @@ class Lines final : public Records {
 class Table final : public Records {
  public:
   Table(InputText text, const DataDescription& data, const std::string& id)
-      : Records(std::move(text)), data_(data), rows_(data, id, name()) {}
+      : Records(std::move(text)), data_(data), rows_(data, id, name()), separator_(data.form.separator) {}
 
  private:
-  std::size_t size_of(std::string_view rest, bool is_all) const override {
-    return record_size(rest, data_.form.separator, is_all);
+  std::size_t size_of(std::string_view rest, bool is_all) override {
+    if (const std::size_t end = rest.find('\n'); !is_first_seen_ && end != std::string_view::npos) {
+      is_first_seen_ = true;
+      recognise_separator(rest.substr(0, end));
+    }
+    return record_size(rest, separator_, is_all);
+  }
+  /// Another separator than that of training if the first line has only that one.
+  void recognise_separator(std::string_view line) {
+    if (data_.info.sample.size() < 2 || line.find(separator_) != std::string_view::npos) return;
+    for (const char separator : {',', ';', '\t'})
+      if (line.find(separator) != std::string_view::npos) {
+        separator_ = separator;
+        return;
+      }
   }
   bool take(std::string_view record, std::int64_t line, RawSample& sample) override {
     sample.kind = RawSample::Kind::values;
     sample.bytes.resize(static_cast<std::size_t>(data_.info.sample.size()) * sizeof(float));
-    CsvText csv(name(), record, data_.form.separator, line);
+    CsvText csv(name(), record, separator_, line);
     return rows_.read(csv.next(), line,
                       {reinterpret_cast<float*>(sample.bytes.data()), sample.bytes.size() / sizeof(float)},
                       sample.id);
@@ -133,6 +146,8 @@ class Table final : public Records {
 
   const DataDescription& data_;
   TableRows rows_;
+  char separator_;
+  bool is_first_seen_ = false;
 };
 
 class NamedImages final : public Records {
@@ -140,7 +155,7 @@ class NamedImages final : public Records {
   using Records::Records;
 
  private:
-  std::size_t size_of(std::string_view rest, bool is_all) const override { return line_size(rest, is_all); }
+  std::size_t size_of(std::string_view rest, bool is_all) override { return line_size(rest, is_all); }
   bool take(std::string_view record, std::int64_t, RawSample& sample) override {
     if (record.empty()) return false;
     read_image(std::string(record), sample);

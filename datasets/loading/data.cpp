@@ -70,23 +70,30 @@ void cut_text(const Config& config, double fraction, double validation, Data& da
                               data.samples->sample().size()));
 }
 
+/// What `fraction` and `validation` choose of `size` samples: those held out, and the others for training.
+Choice choose_validation(const Config& config, std::uint64_t seed, std::int64_t size) {
+  const double fraction = config.get<double>("fraction"), validation = config.get<double>("validation");
+  Choice choice;
+  choice.others.resize(size);
+  std::iota(choice.others.begin(), choice.others.end(), 0);
+  if (fraction < 1)
+    choice.others = choose(choice.others, fraction, RandomStream(seed, "data.fraction")).chosen;
+  if (validation == 0) return choice;
+  choice = choose(choice.others, validation, RandomStream(seed, "data.validation"));
+  if (choice.others.empty())
+    config.fail("validation", fmt::format("leaves none of {} samples for training", choice.chosen.size()));
+  return choice;
+}
+
 /// Splits the training samples by `fraction` and `validation`.
 void cut(const Config& config, std::uint64_t seed, Data& data) {
   const double fraction = config.get<double>("fraction"), validation = config.get<double>("validation");
   if (fraction == 1 && validation == 0) return;
   data.samples = std::move(data.train);
   if (data.samples->info().vocabulary > 0) return cut_text(config, fraction, validation, data);
-  std::vector<std::int64_t> training(data.samples->size());
-  std::iota(training.begin(), training.end(), 0);
-  if (fraction < 1) training = choose(training, fraction, RandomStream(seed, "data.fraction")).chosen;
-  if (validation > 0) {
-    Choice choice = choose(training, validation, RandomStream(seed, "data.validation"));
-    if (choice.others.empty())
-      config.fail("validation", fmt::format("leaves none of {} samples for training", training.size()));
-    data.validation = std::make_unique<Subset>(*data.samples, std::move(choice.chosen));
-    training = std::move(choice.others);
-  }
-  data.train = std::make_unique<Subset>(*data.samples, std::move(training));
+  Choice choice = choose_validation(config, seed, data.samples->size());
+  if (validation > 0) data.validation = std::make_unique<Subset>(*data.samples, std::move(choice.chosen));
+  data.train = std::make_unique<Subset>(*data.samples, std::move(choice.others));
 }
 
 /// The means and deviations of the config, one per channel.
@@ -232,7 +239,10 @@ std::vector<Setting> data_settings() {
 
 Data open_data(const Config& config, std::uint64_t seed) {
   const ReaderContext context{.path = config.has("path") ? config.get<std::string>("path") : "",
-                              .seed = seed};
+                              .seed = seed,
+                              .training = [&config, seed](std::int64_t size) {
+                                return choose_validation(config, seed, size).others;
+                              }};
   Data data;
   DataSource source = open_source(config, context, data.notice);
   data.name = source.name;

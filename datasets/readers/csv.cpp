@@ -1,15 +1,15 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <set>
 
+#include "datasets/readers/column_types.h"
 #include "datasets/readers/csv_table.h"
 #include "datasets/readers/csv_text.h"
 #include "datasets/readers/known_files.h"
-#include "datasets/readers/values.h"
+#include "datasets/readers/stored_table.h"
 #include "engine/config/registry.h"
 #include "engine/config/source.h"
 
@@ -18,51 +18,57 @@ namespace {
 
 constexpr std::size_t kMaxClasses = 1 << 20;
 
-/// A table that has been read already.
-class CsvValues final : public ValueFiles {
- public:
-  CsvValues(CsvTable table, std::vector<float> targets)
-      : table_(std::move(table)), targets_(std::move(targets)) {}
-  void read(std::span<float> samples, std::span<float> targets) override {
-    std::ranges::copy(table_.values, samples.begin());
-    std::ranges::copy(targets_, targets.begin());
-  }
-
- private:
-  CsvTable table_;
-  std::vector<float> targets_;
-};
-
-/// The distinct labels: in numerical order if all are integers, else in the order of their bytes.
+/// The distinct labels, in their order.
 std::vector<std::string> classes_of(const CsvTable& table) {
   const std::set<std::string> distinct(table.targets.begin(), table.targets.end());
-  std::vector<std::string> classes(distinct.begin(), distinct.end());
-  if (classes.size() > kMaxClasses)
-    table.fail(0, "too many classes", fmt::format("the target column has {} values", classes.size()));
-  const auto number = [](const std::string& text, std::int64_t& value) {
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return problem == std::errc{} && end == text.data() + text.size();
-  };
-  std::int64_t ignored = 0;
-  if (std::ranges::all_of(classes, [&](const std::string& text) { return number(text, ignored); }))
-    std::ranges::sort(classes, [&](const std::string& a, const std::string& b) {
-      std::int64_t left = 0, right = 0;
-      number(a, left);
-      number(b, right);
-      return left != right ? left < right : a < b;
-    });
-  return classes;
+  if (distinct.size() > kMaxClasses)
+    table.fail(0, "too many classes", fmt::format("the target column has {} values", distinct.size()));
+  return in_order(distinct);
+}
+
+ColumnRules rules_of(const Config& config) {
+  using Missing = ColumnRules::Missing;
+  ColumnRules rules{.max_categories = config.get<int>("max_categories")};
+  for (const auto& [word, missing] :
+       {std::pair{"mean", Missing::mean}, {"indicator", Missing::indicator}, {"error", Missing::error}})
+    if (config.is_word("missing", word)) {
+      rules.missing = missing;
+      return rules;
+    }
+  rules.missing = Missing::constant;
+  rules.constant = config.at("missing").get<float>("constant");
+  return rules;
+}
+
+std::optional<char> separator_of(const std::string& name) {
+  if (name == "auto") return std::nullopt;
+  return name == "semicolon" ? ';' : name == "tab" ? '\t' : ',';
+}
+
+std::vector<std::string> columns_of(const Config& target) {
+  if (target.type() == "columns") return target.value<std::vector<std::string>>();
+  return {target.value<std::string>()};
+}
+
+CsvForm form_of(const Config& config) {
+  const auto list = [&](const char* key) { return config.get<std::vector<std::string>>(key); };
+  CsvForm form{.separator = separator_of(config.get<std::string>("separator")),
+               .targets = columns_of(config.at("target")),
+               .has_labels = config.get<std::string>("targets") == "labels",
+               .ignore = list("ignore"),
+               .numbers = list("numbers"),
+               .categories = list("categories")};
+  if (!config.is_word("header", "auto")) form.header = config.get<int>("header");
+  return form;
 }
 
 /// Tables as text, one sample per line.
 class Csv final : public Reader {
  public:
   Csv(const Config& config, const ReaderContext& context)
-      : form_{.separator = separator_of(config.get<std::string>("separator")),
-              .header = config.get<int>("header"),
-              .targets = columns_of(config.at("target")),
-              .has_labels = config.get<std::string>("targets") == "labels",
-              .ignore = config.get<std::vector<std::string>>("ignore")},
+      : form_(form_of(config)),
+        rules_(rules_of(config)),
+        training_(context.training),
         has_labels_(form_.has_labels) {
     if (has_labels_ && form_.targets.size() != 1)
       config.fail("target", fmt::format("labels are one column, but {} are named", form_.targets.size()),
@@ -87,67 +93,50 @@ class Csv final : public Reader {
 
   DataSource open() override {
     DataSource source{.name = "csv"};
-    CsvTable train = read(train_, source);
+    CsvTable train = read(train_, form_);
+    if (form_.texts = mixed_columns(train); !form_.texts.empty()) train = read(train_, form_);
     if (has_labels_)
       for (const std::string& name : classes_of(train))
         classes_.emplace(name, static_cast<std::int32_t>(classes_.size()));
-    const std::int64_t columns = train.columns;
-    source.form = {.has_pixels = false,
-                   .columns = train.description,
-                   .separator = form_.separator,
-                   .header = form_.header};
+    set_types(train, training_rows(train), rules_);
+    source.fingerprint.push_back(train.fingerprint);
+    source.form = {
+        .has_pixels = false, .columns = train.columns, .separator = train.separator, .header = train.header};
     if (!test_.empty()) {
-      CsvTable test = read(test_, source);
-      if (test.columns != columns)
-        test.fail(0, "test samples differ from training samples",
-                  fmt::format("{} input columns here, {} in training", test.columns, columns));
-      source.test = split(std::move(test));
+      CsvTable test = read_as_trained(test_, source.form.columns);
+      source.fingerprint.push_back(test.fingerprint);
+      source.test = split(std::move(test), source.form.columns);
     }
-    source.train = split(std::move(train));
+    source.train = split(std::move(train), source.form.columns);
     return source;
   }
 
   std::unique_ptr<Dataset> open_given(const GivenFiles& given) override {
     given.require({"TABLE"});
-    DataSource source;
-    CsvTable table = read(given.files.front(), source);
-    check_columns(table, given.form.columns);
     for (const std::string& name : given.trained.class_names)
       classes_.emplace(name, static_cast<std::int32_t>(classes_.size()));
-    return split(std::move(table));
+    return split(read_as_trained(given.files.front(), given.form.columns), given.form.columns);
   }
 
  private:
-  /// Error(data) if an input column has another name than in training.
-  static void check_columns(const CsvTable& table, const std::vector<TableColumn>& trained) {
-    const auto inputs = [](const std::vector<TableColumn>& columns) {
-      std::vector<std::string> names;
-      for (const TableColumn& column : columns)
-        if (column.use == TableColumn::Use::input) names.push_back(column.name);
-      return names;
-    };
-    const std::vector<std::string> here = inputs(table.description), there = inputs(trained);
-    for (std::size_t i = 0; i < std::min(here.size(), there.size()); ++i)
-      if (here[i] != there[i] && !here[i].empty() && !there[i].empty())
-        table.fail(0, "columns differ from those of training",
-                   fmt::format("input {} is {} here, {} in training", i + 1, in_quotes(here[i]),
-                               in_quotes(there[i])));
-  }
-  static char separator_of(const std::string& name) {
-    return name == "semicolon" ? ';' : name == "tab" ? '\t' : ',';
-  }
-  static std::vector<std::string> columns_of(const Config& target) {
-    if (target.type() == "columns") return target.value<std::vector<std::string>>();
-    return {target.value<std::string>()};
-  }
-  CsvTable read(const std::string& path, DataSource& source) const {
+  static CsvTable read(const std::string& path, const CsvForm& form) {
     const std::string found = existing_file(path);
-    CsvTable table = read_csv(found.empty() ? path : found, form_);
-    source.fingerprint.push_back(table.fingerprint);
-    return table;
+    return read_csv(found.empty() ? path : found, form);
   }
-  std::unique_ptr<Dataset> split(CsvTable table) const {
-    ValueSplit split{.info = {.size = table.rows(), .sample = {table.columns}}};
+  CsvTable read_as_trained(const std::string& path, const std::vector<TableColumn>& trained) const {
+    CsvForm form = form_;
+    form.trained = &trained;
+    return read(path, form);
+  }
+  /// The rows of the training file that no split holds out.
+  std::vector<std::int64_t> training_rows(const CsvTable& table) const {
+    if (training_) return training_(table.rows());
+    std::vector<std::int64_t> all(table.lines.size());
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+  std::unique_ptr<Dataset> split(const CsvTable& table, const std::vector<TableColumn>& trained) const {
+    ValueSplit split{.info = {.size = table.rows(), .sample = {}}};
     std::vector<float> targets;
     if (has_labels_) {
       split.info.classes = static_cast<int>(classes_.size());
@@ -158,8 +147,10 @@ class Csv final : public Reader {
       split.info.target = {std::ssize(form_.targets)};
       targets = target_values_of(table);
     }
-    return std::make_unique<StoredValues>(std::move(split),
-                                          std::make_unique<CsvValues>(std::move(table), std::move(targets)));
+    TableFeatures features(trained);
+    std::vector<float> cells = cells_of(table, features);
+    return std::make_unique<StoredTable>(std::move(split), std::move(features), std::move(cells),
+                                         std::move(targets));
   }
   std::vector<std::int32_t> labels_of(const CsvTable& table) const {
     std::vector<std::int32_t> labels;
@@ -189,6 +180,8 @@ class Csv final : public Reader {
   }
 
   CsvForm form_;
+  ColumnRules rules_;
+  std::function<std::vector<std::int64_t>(std::int64_t)> training_;
   bool has_labels_;
   std::string train_, test_;
   std::map<std::string, std::int32_t> classes_;
@@ -196,7 +189,7 @@ class Csv final : public Reader {
 
 const Registry<Reader, const ReaderContext&>::Add registered{
     {.name = "csv",
-     .help = "tables of numbers as text, one sample per line; plain or .gz",
+     .help = "tables as text, one sample per line: numbers, booleans and categories; plain or .gz",
      .settings =
          {text("train", "file of the training samples"),
           text("test",
@@ -210,12 +203,36 @@ const Registry<Reader, const ReaderContext&>::Add registered{
                  {"labels", "numbers"})
               .fallback("labels"),
           list_of("ignore", "columns to leave out", text("", "name or number of a column")).fallback("[]"),
+          list_of("numbers", "columns that hold numbers, whatever their fields look like",
+                  text("", "name or number of a column"))
+              .fallback("[]"),
+          list_of("categories", "columns that hold categories, though their fields look like numbers",
+                  text("", "name or number of a column"))
+              .fallback("[]"),
+          integer("max_categories",
+                  "categories of a column that have an element of their own, the most frequent ones; the "
+                  "others share one")
+              .at_least(1)
+              .at_most(100000)
+              .fallback("64"),
+          section("missing",
+                  "what stands for a missing number. mean: that of the training samples; indicator: the "
+                  "same, and an "
+                  "element of its own is 1; error: no value may be missing",
+                  {real("constant", "stands for each missing number")})
+              .or_word("mean")
+              .or_word("indicator")
+              .or_word("error")
+              .fallback("mean"),
           integer("header",
-                  "lines above the samples; the last one names the columns, if it has a field for each")
+                  "lines above the samples; the last one names the columns, if it has a field for each. "
+                  "auto: recognised")
               .at_least(0)
               .at_most(1000)
-              .fallback("1"),
-          choice("separator", "separator of fields", {"comma", "semicolon", "tab"}).fallback("comma")}},
+              .or_word("auto")
+              .fallback("auto"),
+          choice("separator", "separator of fields; auto: recognised", {"auto", "comma", "semicolon", "tab"})
+              .fallback("auto")}},
     [](const Config& config, const ReaderContext& context) {
       return std::make_unique<Csv>(config, context);
     }};

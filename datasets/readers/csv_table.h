@@ -4,30 +4,36 @@
 #include <string>
 #include <vector>
 
-#include "datasets/input_form.h"
+#include "datasets/readers/csv_columns.h"
+#include "datasets/readers/table_features.h"
 
 namespace trainer {
 
-/// How a CSV file is written, and which columns are inputs and targets.
-struct CsvForm {
-  char separator = ',';
-  int header = 1;                    ///< lines above the samples; the last one may name the columns
-  std::vector<std::string> targets;  ///< columns by name, or by number from 1
-  bool has_labels = true;            ///< targets are labels: empty fields and `nan` are errors
-  std::vector<std::string> ignore;   ///< columns to leave out, by name or number
+/// The fields of an input column.
+struct CsvInput {
+  std::size_t column = 0;             ///< from 0
+  bool is_text = false;               ///< all that is not missing is in `texts`, numbers too
+  bool must_be_number = false;        ///< by CsvForm::numbers
+  bool must_be_category = false;      ///< by CsvForm::categories
+  std::vector<float> numbers{};       ///< of each row; NaN if the field is no number; empty if is_text
+  std::vector<std::int32_t> codes{};  ///< of each row, into `texts`, else -1; empty if there are no texts
+  std::vector<std::string> texts{};   ///< distinct, in the order of the file
+
+  bool is_missing(std::size_t row) const;
 };
 
-/// A CSV file, read whole. Spaces and tabs around a field are no part of it. Strict: an input that is no
-/// finite number, a missing label, a line with another number of fields and two columns of one name are
-/// Errors(data) with line and column.
+/// A CSV file, read whole. Spaces and tabs around a field are no part of it, and blank lines do not count. A
+/// missing label, a line with another number of fields and two columns of one name are Errors(data) with line
+/// and column.
 struct CsvTable {
-  std::string path, fingerprint;
-  std::int64_t columns = 0;                 ///< inputs: all but targets and ignored columns
-  std::vector<TableColumn> description;     ///< of all columns, in the order of the file
-  std::vector<std::size_t> target_columns;  ///< numbers from 1, in the order of CsvForm::targets
-  std::vector<float> values;                ///< (rows, columns)
-  std::vector<std::string> targets;         ///< (rows, target columns), as they are written
-  std::vector<std::int64_t> lines;          ///< of each row in the file, from 1
+  std::string path{}, fingerprint{};
+  char separator = ',';
+  int header = 1;
+  std::vector<TableColumn> columns{};         ///< names and uses, in the order of the file
+  std::vector<CsvInput> inputs{};             ///< in the order of training
+  std::vector<std::size_t> target_columns{};  ///< numbers from 1, in the order of CsvForm::targets
+  std::vector<std::string> targets{};         ///< (rows, target columns), as they are written
+  std::vector<std::int64_t> lines{};          ///< of each row in the file, from 1
 
   std::int64_t rows() const { return static_cast<std::int64_t>(lines.size()); }
   /// Throws Error(data) that points to a row's line.
@@ -35,5 +41,9 @@ struct CsvTable {
 };
 
 CsvTable read_csv(const std::string& path, const CsvForm& form);
+
+/// The cells of all rows, (rows, inputs). Error(data) with line and column if a field does not fit its
+/// column.
+std::vector<float> cells_of(const CsvTable& table, const TableFeatures& features);
 
 }  // namespace trainer

@@ -48,6 +48,10 @@ ChannelStatistics channel_statistics(const Dataset& samples) {
     statistics.mean.push_back(static_cast<float>(mean));
     statistics.deviation.push_back(
         static_cast<float>(std::sqrt(std::max(0.0, squares[c] / count - mean * mean))));
+    if (!samples.info().scaled_channels.empty() && !samples.info().scaled_channels[c]) {
+      statistics.mean.back() = 0;
+      statistics.deviation.back() = 1;
+    }
   }
   return statistics;
 }

@@ -14,7 +14,8 @@ std::int64_t channel_count(const Shape& sample);
 struct ChannelStatistics {
   std::vector<float> mean, deviation;
 };
-/// Over all samples, padding left out; over 1,024 samples if the dataset is streamed.
+/// Over all samples, padding left out; over 1,024 samples if the dataset is streamed. 0 and 1 for channels
+/// that are not scaled.
 ChannelStatistics channel_statistics(const Dataset& samples);
 
 /// Samples with each channel shifted and scaled to mean 0 and standard deviation 1; a constant channel

@@ -5,8 +5,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
+#include "datasets/readers/table_features.h"
 #include "engine/core/error.h"
 #include "models/checkpoints/json_reader.h"
 
@@ -21,6 +23,9 @@ constexpr std::int64_t kLargestExtent = std::int64_t{1} << 40;
 constexpr std::array kUses{std::pair{TableColumn::Use::input, "input"},
                            std::pair{TableColumn::Use::target, "target"},
                            std::pair{TableColumn::Use::ignored, "ignored"}};
+constexpr std::array kKinds{std::pair{TableColumn::Kind::number, "number"},
+                            std::pair{TableColumn::Kind::boolean, "boolean"},
+                            std::pair{TableColumn::Kind::category, "category"}};
 
 Json extents_json(const Shape& shape) {
   Json list = Json::array();
@@ -34,11 +39,39 @@ Json texts_json(const std::vector<std::string>& texts) {
   return list;
 }
 
+/// The name that a table gives to a value.
+template <class Value, std::size_t kCount>
+const char* name_of(const std::array<std::pair<Value, const char*>, kCount>& names, Value value) {
+  for (const auto& [known, name] : names)
+    if (known == value) return name;
+  throw std::logic_error("a value without a name");
+}
+
+template <class Value, std::size_t kCount>
+Value value_of(const std::array<std::pair<Value, const char*>, kCount>& names, const std::string& text,
+               const char* problem) {
+  for (const auto& [value, name] : names)
+    if (text == name) return value;
+  JsonReader::fail(problem);
+}
+
 Json columns_json(const std::vector<TableColumn>& columns) {
   Json list = Json::array();
-  for (const TableColumn& column : columns)
-    for (const auto& [use, name] : kUses)
-      if (column.use == use) list.push_back({{"name", text_json(column.name)}, {"use", name}});
+  for (const TableColumn& column : columns) {
+    Json json{{"name", text_json(column.name)}, {"use", name_of(kUses, column.use)}};
+    if (column.use == TableColumn::Use::input) {
+      json["kind"] = name_of(kKinds, column.kind);
+      json["requires_value"] = column.requires_value;
+      json["has_indicator"] = column.has_indicator;
+      json["fill"] = column.fill;
+      json["categories"] = texts_json(column.categories);
+      json["missing"] = column.missing;
+      json["others"] = column.others;
+    } else if (!column.reason.empty()) {
+      json["reason"] = text_json(column.reason);
+    }
+    list.push_back(std::move(json));
+  }
   return list;
 }
 
@@ -59,29 +92,38 @@ std::vector<std::string> texts_of(const JsonReader& json, std::size_t most) {
   return texts;
 }
 
+float float_of(const JsonReader& json) {
+  const double value = json.real();
+  if (!(std::fabs(value) <= double{std::numeric_limits<float>::max()}))
+    JsonReader::fail("a number is out of its range");
+  return static_cast<float>(value);
+}
+
 std::vector<float> floats_of(const JsonReader& json) {
   std::vector<float> values;
-  for (const JsonReader& item : json.items(kMaxNames)) {
-    const double value = item.real();
-    if (!(std::fabs(value) <= double{std::numeric_limits<float>::max()}))
-      JsonReader::fail("a number is out of its range");
-    values.push_back(static_cast<float>(value));
-  }
+  for (const JsonReader& item : json.items(kMaxNames)) values.push_back(float_of(item));
   return values;
 }
 
 std::vector<TableColumn> columns_of(const JsonReader& json) {
   std::vector<TableColumn> columns;
   for (const JsonReader& item : json.items(kMaxNames)) {
-    const std::string text = item.at("use").text();
-    columns.push_back({.name = item.at("name").bytes()});
-    bool is_known = false;
-    for (const auto& [use, name] : kUses)
-      if (text == name) {
-        columns.back().use = use;
-        is_known = true;
-      }
-    if (!is_known) JsonReader::fail("the use of a column is unknown");
+    TableColumn column;
+    column.name = item.at("name").bytes();
+    column.use = value_of(kUses, item.at("use").text(), "the use of a column is unknown");
+    if (item.has("reason")) column.reason = item.at("reason").bytes();
+    // Earlier programs knew nothing but numbers.
+    column.requires_value = !item.has("kind");
+    if (column.use == TableColumn::Use::input && item.has("kind")) {
+      column.kind = value_of(kKinds, item.at("kind").text(), "the kind of a column is unknown");
+      column.requires_value = item.at("requires_value").truth();
+      column.has_indicator = item.at("has_indicator").truth();
+      column.fill = float_of(item.at("fill"));
+      column.categories = texts_of(item.at("categories"), kMaxNames);
+      column.missing = item.at("missing").count();
+      column.others = item.at("others").count();
+    }
+    columns.push_back(std::move(column));
   }
   return columns;
 }
@@ -134,10 +176,8 @@ void check(const DataDescription& description) {
   require((info.vocabulary > 0) == !description.tokenizer.empty(), "tokens and tokenizer do not go together");
   require(info.vocabulary == 0 || (info.sample.rank() == 1 && info.positions == info.sample.size()),
           "tokens are not one for each position");
-  std::int64_t inputs = 0;
-  for (const TableColumn& column : description.form.columns)
-    inputs += column.use == TableColumn::Use::input ? 1 : 0;
-  require(description.form.columns.empty() || info.sample == Shape{inputs},
+  require(description.form.columns.empty() ||
+              info.sample == Shape{TableFeatures(description.form.columns).size()},
           "the columns are not those of a sample");
   require(description.form.crop > 0 && description.form.crop <= 1, "the crop is out of its range");
 }
@@ -178,7 +218,7 @@ std::string text_of(const DataDescription& description) {
 }
 
 DataDescription parse_data_description(std::string_view text) {
-  constexpr int kDeepest = 5;  // of what text_of() writes
+  constexpr int kDeepest = 6;  // of what text_of() writes
   const Json json = parse_json(text, kDeepest);
   const JsonReader reader(json);
   const std::int64_t format = reader.at("format").count();

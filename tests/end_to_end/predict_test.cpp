@@ -92,6 +92,37 @@ TEST_CASE("a moved run without its data predicts tables as before", "[predict]")
              {"flowers.csv"}, {"new.csv"});
 }
 
+TEST_CASE("a moved run predicts texts, missing and unseen values as before, trained on any ranks",
+          "[predict]") {
+  const SmallRun run;
+  std::string table = "size;colour;new;price\n";
+  for (int i = 0; i < 40; ++i)
+    table += (i % 9 == 0 ? "NA" : std::to_string(i % 7)) + ";" +
+             (i % 11 == 0  ? ""
+              : i % 3 == 0 ? "red"
+                           : "blue") +
+             (i % 2 == 0 ? ";yes;" : ";no;") + std::to_string(i % 7 + i % 3) + "\n";
+  write_text(run.path("a.csv"), table);
+  write_text(run.path("new.csv"), "new,id,colour,size\nyes,1,blue,3\n?,2,green,\nno,3,,1e9\nmaybe,4,red,1\n");
+  const std::string yaml = table_yaml("csv: {train: a.csv, target: price, targets: numbers}", "1", "mse");
+  write_text(run.path("t.yaml"), yaml);
+  REQUIRE(run.trainer({"t.yaml", "-o", "one", "-s", "train.exact=true"}).code == 0);
+  const ProgramResult one = run.trainer({"predict", "one", "new.csv", "--csv", "--id", "id"});
+  CHECK(one.code == 3);
+  CHECK(one.err.find("skipped new.csv:5: column 1 `new` requires true, false, yes or no, got `maybe`") !=
+        std::string::npos);
+  REQUIRE(run.trainer({"t.yaml", "-o", "two", "-s", "train.exact=true", "--datapar"}, 2).code == 0);
+  const auto described = [&](const std::string& name) {
+    return read_text(run.path(name) / "checkpoints/last/data.json");
+  };
+  CHECK(described("one") == described("two"));
+  fs::rename(run.path("two"), run.path("moved"));
+  fs::remove(run.path("a.csv"));
+  const ProgramResult moved = run.trainer({"predict", "moved", "new.csv", "--csv", "--id", "id"}, 2);
+  CHECK(moved.out == one.out);
+  CHECK(lines_in(moved.out) == 4);
+}
+
 TEST_CASE("a moved run without its data predicts arrays as before", "[predict]") {
   const SmallRun run;
   std::vector<float> inputs, targets;

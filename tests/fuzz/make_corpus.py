@@ -68,11 +68,14 @@ write('cifar10', 'one', b'\x03' + noise(3072))
 write('cifar10', 'packed', packed(b'\x09' + bytes(3072)))
 write('cifar10', 'bad-label', b'\x0a' + bytes(3072))
 
-write('csv', 'plain', ';1c\na;b;c\n1;2.5;x\n-3;1e-4;y\n')
-write('csv', 'quotes', ',1last\n"a ""b","c\nd",last\r\n1,2,"x\r\n"\r\n"3",4,\r\n')
-write('csv', 'no-header', ',03\n1,2,3\n4,5,6\n')
-write('csv', 'packed', b'\t12\n' + packed(b'a\tb\n1\t2\n'))
-write('csv', 'no-numbers', ',1a\na,b\nx,nan\n,inf\n')
+write('csv', 'plain', ';10c\na;b;c\n1;2.5;x\n-3;1e-4;y\n')
+write('csv', 'types', 'a-1y\na;b;c;y\n1;yes;red;1\n?;no;;2\n3;NA;blue;3\n4;TRUE;red;4\n;;green;5\n')
+write('csv', 'mixed', 'a-5y\na\ty\n1\t1\nx1\t2\nx2\t3\nx1\t4\n')
+write('csv', 'indicator', 'a-41\n1,2,\n2,,3\n3,4,null\n\n4,5,6\n')
+write('csv', 'quotes', ',10last\n"a ""b","c\nd",last\r\n1,2,"x\r\n"\r\n"3",4,\r\n')
+write('csv', 'no-header', ',003\n1,2,3\n4,5,6\n')
+write('csv', 'packed', b'\t102\n' + packed(b'a\tb\n1\t2\n'))
+write('csv', 'no-numbers', ',10a\na,b\nx,nan\n,inf\n')
 
 four = struct.pack('<4f', 1, 2, 3, 4)
 write('safetensors', 'one', tensors({'dense1.weight': ('F32', [2, 2], four)}))
@@ -108,6 +111,12 @@ write('rows', 'header', ',1ab\nb,key,a\n2,k,1\n4,k,"3"\n')
 write('rows', 'no-header', ';0ab\n1;2\n3;x\n"4;5\n6;7\n')
 write('rows', 'titles', ',2ab\na title\na,b\n1,2\n\n3,4')
 write('rows', 'other-names', ',1ab\na,c\n1,2\n')
+write('rows', 'types', ',1aBCx\nx,C,a,B\nyes,u,1,?\n,new,NA,1\nno,,nan,\n7,1,2,u\n')
+write('rows', 'semicolons', ',0aA\n1;u\n?;v\n')
+typed = data['input'] | {'columns': [{'name': 'a', 'use': 'input', 'kind': 'category', 'requires_value': False, 'has_indicator': False, 'fill': 0.0,
+                                      'categories': ['u', {'hex': 'ff'}], 'missing': 0, 'others': 0},
+                                     {'name': 'b', 'use': 'ignored', 'reason': 'no value'}]}
+write('data', 'types', json.dumps(data | {'input': typed}))
 state = {'format': 4, 'step': 12, 'epoch': 2, 'step_in_epoch': 2, 'steps_per_epoch': 5, 'evaluated': True, 'seed': 1,
          'data': 'set', 'config': 'train: {}', 'time': 1.5, 'epoch_time': 0.25, 'run_times': [1, 2, 3, 4, 5, 6], 'epoch_times': [0] * 6,
          'epoch_sums': scores, 'best': scores, 'best_step': 10, 'best_epoch': 2, 'last': None,

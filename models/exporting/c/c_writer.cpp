@@ -187,6 +187,14 @@ std::string values_text(const std::vector<float>& values) {
   return text;
 }
 
+std::string inputs_text(const std::vector<InputNote>& inputs) {
+  std::string names;
+  for (const InputNote& input : inputs)
+    names += fmt::format("  \"{}\",{}\n", escaped(input.name),
+                         input.fill ? fmt::format("  /* {} if missing */", c_number(*input.fill)) : "");
+  return "\nconst char *const predict_inputs[PREDICT_INPUTS] = {\n" + names + "};\n";
+}
+
 std::string classes_text(const std::vector<std::string>& classes) {
   std::string names;
   for (const std::string& name : classes) names += fmt::format("  \"{}\",\n", escaped(name));
@@ -211,6 +219,7 @@ std::string CFile::text(const ModelNotes& notes) {
       "}};\n\nvoid "
       "predict(const float *input, float *output);\n",
       escaped(notes.name), escaped(notes.input), escaped(notes.output), size(input), size(output));
+  if (std::ssize(notes.inputs) == size(input)) text += inputs_text(notes.inputs);
   if (std::ssize(notes.classes) == size(output)) text += classes_text(notes.classes);
   for (const std::size_t constant : constants_) {
     const GraphTensor& tensor = graph_.tensors[constant];

@@ -119,12 +119,20 @@ std::string write(const Graph& graph, const ModelNotes& notes) {
   model.set_producer_name("trainer");
   model.set_doc_string(notes.name);
   model.add_opset_import()->set_version(kOperatorSet);
-  if (!notes.classes.empty()) {
-    onnx::StringStringEntryProto& classes = *model.add_metadata_props();
-    classes.set_key("classes");
-    classes.set_value(
-        nlohmann::json(notes.classes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  const auto add_note = [&](const char* key, const nlohmann::ordered_json& json) {
+    if (json.empty()) return;
+    onnx::StringStringEntryProto& note = *model.add_metadata_props();
+    note.set_key(key);
+    note.set_value(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  };
+  nlohmann::ordered_json inputs = nlohmann::json::array(), fills = nlohmann::json::object();
+  for (const InputNote& input : notes.inputs) {
+    inputs.push_back(input.name);
+    if (input.fill) fills[input.name] = *input.fill;
   }
+  add_note("inputs", inputs);
+  add_note("missing", fills);
+  add_note("classes", notes.classes);
   onnx::GraphProto& to = *model.mutable_graph();
   to.set_name("network");
   describe(graph.at(graph.input), notes.input, *to.add_input());

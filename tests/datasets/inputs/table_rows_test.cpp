@@ -78,10 +78,33 @@ TEST_CASE("a damaged record is an error with its line, and does not change how o
   CHECK_THROWS_WITH(take({"1"}, 1), Catch::Contains("1 field, 2 expected"));
   CHECK(take({"1", "2"}, 2));
   CHECK_THROWS_WITH(take({"1", "y"}, 3), Catch::Contains("column 2 requires a number, got `y`"));
-  CHECK_THROWS_WITH(take({"1", "nan"}, 3), Catch::Contains("requires a number"));
+  CHECK_THROWS_WITH(take({"1", "inf"}, 3), Catch::Contains("requires a number"));
   CHECK_THROWS_WITH(take({"1", "2", "3"}, 4), Catch::Contains("3 fields, 2 expected"));
   CHECK(take({"3", "4"}, 5));
   CHECK(elements == std::vector<float>{3, 4});
+}
+
+TEST_CASE("texts and missing values become elements as in training", "[data]") {
+  using Kind = TableColumn::Kind;
+  DataDescription data{.name = "csv", .info = {.sample = {6}}};
+  data.form.columns = {{.name = "size", .has_indicator = true, .fill = 2.5f, .missing = 1},
+                       {.name = "kind", .kind = Kind::category, .categories = {"u", "v"}, .others = 3},
+                       {.name = "new", .kind = Kind::boolean, .requires_value = true}};
+  TableRows rows(data, "", "t.csv");
+  std::vector<float> elements(6);
+  std::string id;
+  const auto take = [&](const std::vector<std::string>& fields) {
+    REQUIRE(rows.read(fields, 1, elements, id));
+    return elements;
+  };
+  REQUIRE(!rows.read({"new", "kind", "size"}, 1, elements, id));
+  CHECK(take({"yes", "v", "7"}) == std::vector<float>{7, 0, 0, 1, 0, 1});
+  CHECK(take({"False", "unseen", "NA"}) == std::vector<float>{2.5f, 1, 0, 0, 1, 0});
+  CHECK(take({"1", "?", ""}) == std::vector<float>{2.5f, 1, 0, 0, 1, 1});
+  CHECK_THROWS_WITH(rows.read({"", "u", "1"}, 1, elements, id),
+                    Catch::Contains("column 1 `new` requires a value"));
+  CHECK_THROWS_WITH(rows.read({"2", "u", "1"}, 1, elements, id),
+                    Catch::Contains("column 1 `new` requires true, false, yes or no, got `2`"));
 }
 
 }  // namespace trainer

@@ -1,4 +1,7 @@
-#include "datasets/readers/csv_table.h"
+#include <numeric>
+#include <set>
+
+#include "datasets/readers/csv_layout.h"
 #include "tests/datasets/files.h"
 
 namespace trainer {
@@ -41,7 +44,7 @@ TEST_CASE("a table gives a sample a line, with its classes in order", "[csv]") {
 TEST_CASE("classes that are integers are in order of number", "[csv]") {
   const TemporaryDirectory directory;
   directory.write("a.csv", bytes_of("1,10\n2,9\n3,-1\n4,9\n"));
-  const Data data = opened(settings("train: a.csv, target: 2, header: 0", directory));
+  const Data data = opened(settings("train: a.csv, target: 2", directory));
   CHECK(data.train->classes() == 3);
   CHECK(data.train->label(0) == 2);
   CHECK(data.train->label(1) == 1);
@@ -106,24 +109,22 @@ TEST_CASE("a bad table is an error that names the line", "[csv]") {
        "a.csv:3\n   = all lines must have as many fields as the first sample"},
       {"long row", "a,b,y\n1,2,3,4\n", "there is no column `y`"},
       {"longer row", "a,b,y\n1,2,3\n1,2,3,4\n", "4 fields, 3 expected"},
-      {"blank line", "a,b,y\n1,2,3\n\n4,5,6\n", "a.csv:3"},
-      {"no number", "a,b,y\n1,x,3\n", "column 2 requires a number, got `x`"},
-      {"nothing", "a,b,y\n1,,3\n", "missing values"},
-      {"spaces only", "a,b,y\n1,  ,3\n", "column 2 requires a number"},
-      {"not a number", "a,b,y\n1,nan,3\n", "column 2 requires a number, got `nan`"},
-      {"infinity", "a,b,y\n1,-inf,3\n", "column 2 requires a number"},
-      {"too large", "a,b,y\n1,1e39,3\n", "column 2 requires a number"},
-      {"two signs", "a,b,y\n1,+-1,3\n", "column 2 requires a number"},
-      {"hexadecimal", "a,b,y\n0x10,1,3\n", "column 1 requires a number"},
-      {"two numbers", "a,b,y\n1 2,1,3\n", "column 1 requires a number"},
+      {"no number", "a,b,y\n1,1,3\n1,x,3\n1,2,3\n", "a.csv:3\n   = 2 of 3 fields are numbers"},
+      {"infinity", "a,b,y\n1,1,3\n1,-inf,3\n1,2,3\n", "column 2 `b` requires a number, got `-inf`"},
+      {"too large", "a,b,y\n1,1,3\n1,1e39,3\n1,2,3\n", "column 2 `b` requires a number"},
+      {"two signs", "a,b,y\n1,1,3\n1,+-1,3\n1,2,3\n", "column 2 `b` requires a number"},
+      {"hexadecimal", "a,b,y\n1,1,3\n0x10,1,3\n2,1,3\n", "column 1 `a` requires a number"},
+      {"two numbers", "a,b,y\n1,1,3\n1 2,1,3\n2,1,3\n", "column 1 `a` requires a number"},
+      {"decimal comma", "a;b;y\n1,5;1;3\n2,5;1;4\n", "column 1 `a` holds numbers with a comma: `1,5`"},
+      {"no value at all", "a,b,y\n,NA,3\n?,null,4\n", "no input column is left"},
       {"header alone", "a,b,y\n", "holds no sample"},
       {"no such column", "a,b,z\n1,2,3\n", "there is no column `y`"},
       {"open quote", "a,b,y\n1,\"2,3\n", "a quote is not closed"},
       {"text after a quote", "a,b,y\n1,\"2\"3,3\n", "text after a closing quote"},
       {"quote inside", "a,b,y\n1,2\"3,3\n", "a quote inside a field"},
       {"byte 0", std::string("a,b,y\n1,2\0,3\n", 13), "holds a byte 0"},
-      {"lines in quotes count", "a,b,y\n1,2,\"3\n\n\"\n1,x,3\n", "a.csv:5"},
-      {"other line ends", "a,b,y\r1,2,3\rx,2,3\r", "a.csv:3"},
+      {"lines in quotes count", "a,b,y\n1,2,\"3\n\n\"\n1,x\n", "a.csv:5"},
+      {"other line ends", "a,b,y\r1,2,3\rx,2\r", "a.csv:3"},
       {"no label", "a,b,y\n1,2,3\n1,2,\n", "column 3 requires a label, got ``\n  --> "},
       {"blank label", "a,b,y\n1,2, \t\n", "column 3 requires a label, got ``"},
       {"label that is not a number", "a,y,b\n1,2,3\n1,NaN,3\n", "column 2 requires a label, got `NaN`"},
@@ -158,9 +159,9 @@ TEST_CASE("a column of a repeated name can be ignored by its number", "[csv]") {
 TEST_CASE("columns that have numbers for names may be alike unless a setting means one of them", "[csv]") {
   const TemporaryDirectory directory;
   directory.write("a.csv", bytes_of("0.5,0.5,7\n1,2,3\n"));
-  CHECK(read_one(*opened(settings("train: a.csv, target: 3", directory)).train, 0) ==
+  CHECK(read_one(*opened(settings("train: a.csv, target: 3, header: 1", directory)).train, 0) ==
         std::vector<float>{1, 2});
-  CHECK_THAT(data_error([&] { opened(settings("train: a.csv, target: '0.5'", directory)); }),
+  CHECK_THAT(data_error([&] { opened(settings("train: a.csv, target: '0.5', header: 1", directory)); }),
              Catch::Contains("columns 1 and 2 are both named `0.5`"));
 }
 
@@ -188,10 +189,145 @@ TEST_CASE("a column or class that the other file lacks is an error", "[csv]") {
   CHECK_THAT(error("test: b.csv, target: kind"),
              Catch::Contains("`tulip` is none of the 2 classes") && Catch::Contains("b.csv:3"));
   directory.write("c.csv", bytes_of("length,kind\n1,rose\n"));
-  CHECK_THAT(error("test: c.csv, target: kind"), Catch::Contains("1 input columns here, 2 in training"));
+  CHECK_THAT(error("test: c.csv, target: kind"), Catch::Contains("2 columns here, 3 in training"));
   CHECK_THAT(error("test: absent.csv, target: kind"), Catch::Contains("absent.csv"));
   CHECK_THAT(data_error([&] { opened(settings("train: none.csv, target: kind", directory)); }),
              Catch::Contains("looked for"));
+}
+
+TEST_CASE("a table as people have it: texts, booleans, missing values, its separator", "[csv]") {
+  const TemporaryDirectory directory;
+  directory.write("a.csv", bytes_of("size;colour;\"is new\";empty;y\n"
+                                    "1;red;yes;;1\n\n"
+                                    "NA;blue;No;?;2\n"
+                                    "4;;TRUE;NaN;3\n"
+                                    "7;red;null;;4\n\n"));
+  const Data data = opened(settings("train: a.csv, target: y, targets: numbers", directory));
+  REQUIRE(data.train->sample() == Shape{5});  // size, blue, red, no colour, is new
+  CHECK(read_one(*data.train, 0) == std::vector<float>{1, 0, 1, 0, 1});
+  CHECK(read_one(*data.train, 1) == std::vector<float>{4, 1, 0, 0, 0});
+  CHECK(read_one(*data.train, 2) == std::vector<float>{4, 0, 0, 1, 1});
+  CHECK(read_one(*data.train, 3) == std::vector<float>{7, 0, 1, 0, 2.f / 3});
+  CHECK(data.form.separator == ';');
+  CHECK(data.form.columns[3].reason == "no value");
+}
+
+TEST_CASE("the configuration decides what a missing number becomes", "[csv]") {
+  const TemporaryDirectory directory;
+  directory.write("a.csv", bytes_of("a,b,y\n1,5,1\n,6,2\n3,7,3\n"));
+  const auto second = [&](const std::string& missing) {
+    return read_one(*opened(settings("train: a.csv, target: y, missing: " + missing, directory)).train, 1);
+  };
+  CHECK(second("mean") == std::vector<float>{2, 6});
+  CHECK(second("{constant: -1}") == std::vector<float>{-1, 6});
+  CHECK(second("indicator") == std::vector<float>{2, 1, 6});
+  CHECK_THAT(data_error([&] { second("error"); }),
+             Catch::Contains("column 1 `a` requires a value, got ``") && Catch::Contains("a.csv:3"));
+}
+
+TEST_CASE("means and categories are those of the samples that are trained on", "[csv]") {
+  const TemporaryDirectory directory;
+  std::string text = "x,kind,y\n";
+  for (int i = 0; i < 60; ++i)
+    text += (i % 3 == 0 ? "" : std::to_string(i * i)) + ",k" + std::to_string(i / 3) + "," +
+            std::to_string(i) + "\n";
+  directory.write("a.csv", bytes_of(text));
+  const Data data = opened(settings("train: a.csv, target: y, targets: numbers, categories: [kind]",
+                                    directory, "\nvalidation: 0.5"));
+  double sum = 0;
+  int count = 0;
+  std::set<int> kinds;
+  for (std::int64_t sample = 0; sample < data.train->size(); ++sample) {
+    const int i = static_cast<int>(target_of(*data.train, sample));
+    kinds.insert(i / 3);
+    if (i % 3 == 0) continue;
+    sum += i * i;
+    ++count;
+  }
+  const TableColumn &x = data.form.columns[0], &kind = data.form.columns[1];
+  CHECK(x.fill == Approx(sum / count));
+  REQUIRE(kinds.size() < 20);
+  CHECK(kind.categories.size() == kinds.size());
+  // A category that only the validation samples have is no element.
+  for (std::int64_t sample = 0; sample < data.validation->size(); ++sample) {
+    const std::vector<float> row = read_one(*data.validation, sample);
+    const bool is_known = kinds.contains(static_cast<int>(target_of(*data.validation, sample)) / 3);
+    CHECK(std::accumulate(row.begin() + 1, row.end(), 0.f) == (is_known ? 1 : 0));
+  }
+}
+
+TEST_CASE("rare categories share an element with those that training lacks", "[csv]") {
+  const TemporaryDirectory directory;
+  directory.write("a.csv", bytes_of("k,y\nb,1\na,2\nb,3\nc,4\na,5\nd,6\n"));
+  directory.write("b.csv", bytes_of("k,y\nnew,1\nc,2\nb,3\n,4\n"));
+  const Data data = opened(
+      settings("train: a.csv, test: b.csv, target: y, targets: numbers, max_categories: 2", directory));
+  REQUIRE(data.train->sample() == Shape{3});
+  CHECK(read_one(*data.train, 0) == std::vector<float>{0, 1, 0});
+  CHECK(read_one(*data.train, 3) == std::vector<float>{0, 0, 1});
+  CHECK(read_one(*data.test, 0) == std::vector<float>{0, 0, 1});
+  CHECK(read_one(*data.test, 1) == std::vector<float>{0, 0, 1});
+  CHECK(read_one(*data.test, 2) == std::vector<float>{0, 1, 0});
+  CHECK(read_one(*data.test, 3) == std::vector<float>{0, 0, 1});
+}
+
+TEST_CASE("the configuration decides what a column is", "[csv]") {
+  const TemporaryDirectory directory;
+  directory.write("a.csv", bytes_of("zip,flat,y\n01,1,1\n1,2b,2\n01,3c,3\n"));
+  const Data data = opened(settings("train: a.csv, target: y, categories: [zip, 2]", directory));
+  REQUIRE(data.train->sample() == Shape{5});
+  CHECK(read_one(*data.train, 1) == std::vector<float>{0, 1, 0, 1, 0});
+  CHECK(data.form.columns[0].categories == std::vector<std::string>{"01", "1"});
+  CHECK_THAT(data_error([&] { opened(settings("train: a.csv, target: y, numbers: [flat]", directory)); }),
+             Catch::Contains("column 2 `flat` requires a number, got `2b`") && Catch::Contains("a.csv:3"));
+  CHECK_THAT(
+      data_error([&] { opened(settings("train: a.csv, target: y, categories: [street]", directory)); }),
+      Catch::Contains("there is no column `street`"));
+}
+
+TEST_CASE("a column of texts that are nearly all different is ignored, unless the configuration names it",
+          "[csv]") {
+  const TemporaryDirectory directory;
+  std::string text = "name,x,y\n";
+  for (int i = 0; i < 30; ++i) text += "n" + std::to_string(i) + "," + std::to_string(i) + ",1\n";
+  directory.write("a.csv", bytes_of(text));
+  const Data data = opened(settings("train: a.csv, target: y", directory));
+  CHECK(data.train->sample() == Shape{1});
+  CHECK(data.form.columns[0].reason == "30 different texts in 30 samples");
+  CHECK(opened(settings("train: a.csv, target: y, categories: [name]", directory)).train->sample() ==
+        Shape{31});
+}
+
+TEST_CASE("separator and header are recognised", "[csv]") {
+  const TemporaryDirectory directory;
+  const auto [text, separator, header] = GENERATE(table<std::string, char, int>({
+      {"a,b\n1,2\n", ',', 1},
+      {"1,2\n3,4\n", ',', 0},
+      {"a;b\n1;2\n", ';', 1},
+      {"a\tb\n1\t2,5\n", '\t', 1},
+      {"x,1\ny,2\nx,3\n", ',', 0},        // the text is repeated
+      {"name,kind\nx,u\ny,v\n", ',', 1},  // texts alone
+      {"u,v\nx,u\nu,v\n", ',', 0},
+      {"3,2,rose,lily\n1,2\n3,4\n", ',', 1},  // a title
+      {"5,2,rose\n1,2,0\n3,4,1\n", ',', 1},   // as scikit-learn writes
+      {"\"a;b\",\"c;d\"\n1,2\n", ',', 1},
+      {"new,y\nyes,1\nno,2\n", ',', 1},
+      {"1,2\n", ',', 0},
+  }));
+  INFO(text);
+  const std::string path = directory.write("a.csv", bytes_of(text));
+  const CsvLayout layout = csv_layout(path, text, std::nullopt, std::nullopt);
+  CHECK(layout.separator == separator);
+  CHECK(layout.header == header);
+}
+
+TEST_CASE("columns of another table are found by their names", "[csv]") {
+  const TemporaryDirectory directory;
+  directory.write("a.csv", bytes_of("a,k,y\n1,u,5\n2,v,6\n"));
+  directory.write("b.csv", bytes_of("y;more;k;a\n7;x;v;3\n"));
+  const Data data = opened(settings("train: a.csv, test: b.csv, target: y, targets: numbers", directory));
+  CHECK(read_one(*data.test, 0) == std::vector<float>{3, 0, 1});
+  CHECK(target_of(*data.test, 0) == 7);
 }
 
 TEST_CASE("no flipped byte of a table does worse than an error", "[csv]") {
@@ -202,8 +338,7 @@ TEST_CASE("no flipped byte of a table does worse than an error", "[csv]") {
       text[position] = static_cast<char>(text[position] ^ change);
       const std::string path = directory.write("a.csv", bytes_of(text));
       try {
-        const CsvTable table = read_csv(path, {.targets = {"3"}});
-        CHECK(std::ssize(table.values) == table.rows() * table.columns);
+        opened(settings("train: a.csv, target: 3", directory));
       } catch (const Error& error) {
         CHECK(error.code() == ExitCode::data);
       }

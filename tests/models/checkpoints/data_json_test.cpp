@@ -9,18 +9,22 @@ namespace {
 
 DataDescription flowers() {
   return {.name = "csv",
-          .info = {.size = 120, .sample = {2}, .classes = 2, .class_names = {"wide", "caf\xe9"}},
+          .info = {.size = 120, .sample = {5}, .classes = 2, .class_names = {"wide", "caf\xe9"}},
           .train = 120,
           .validation = 30,
           .fingerprint = {"flowers.csv 12 bytes"},
           .form = {.has_pixels = false,
-                   .columns = {{"a", TableColumn::Use::input},
-                               {"", TableColumn::Use::ignored},
-                               {"b", TableColumn::Use::input},
+                   .columns = {{.name = "a", .has_indicator = true, .fill = 0.1f, .missing = 2},
+                               {.use = TableColumn::Use::ignored, .reason = "no value"},
+                               {.name = "b",
+                                .kind = TableColumn::Kind::category,
+                                .requires_value = true,
+                                .categories = {"u", "\xff"},
+                                .others = 1},
                                {"sort", TableColumn::Use::target}},
                    .separator = ';',
                    .header = 2},
-          .statistics = {{0.1f, -3e-7f}, {1.f / 3, 2}}};
+          .statistics = {{0.1f, -3e-7f, 0, 0, 0}, {1.f / 3, 2, 1, 1, 1}}};
 }
 
 std::string changed(std::string text, const std::string& from, const std::string& to) {
@@ -40,6 +44,9 @@ TEST_CASE("a description of data is read as it was written, every bit", "[traini
   CHECK(after.statistics.mean == before.statistics.mean);
   CHECK(after.statistics.deviation == before.statistics.deviation);
   CHECK(after.form.columns[1].use == TableColumn::Use::ignored);
+  CHECK(after.form.columns[1].reason == "no value");
+  CHECK(after.form.columns[0].fill == 0.1f);
+  CHECK(after.form.columns[2].categories == before.form.columns[2].categories);
   CHECK(after.form.separator == ';');
   CHECK(after.validation == 30);
 }
@@ -51,6 +58,8 @@ TEST_CASE("a description that contradicts itself is damaged", "[training]") {
                                                         {"\"vocabulary\": 0", "\"vocabulary\": 4"},
                                                         {"\"use\": \"ignored\"", "\"use\": \"input\""},
                                                         {"\"use\": \"ignored\"", "\"use\": \"spare\""},
+                                                        {"\"kind\": \"category\"", "\"kind\": \"text\""},
+                                                        {"\"others\": 1", "\"others\": 0"},
                                                         {"\"separator\": \";\"", "\"separator\": \"\""},
                                                         {"\"train\": 120", "\"train\": 0"},
                                                         {"\"crop\": 1", "\"crop\": 0"},
@@ -60,6 +69,18 @@ TEST_CASE("a description that contradicts itself is damaged", "[training]") {
     CHECK_THROWS_AS(parse_data_description(changed(text, from, to)), Error);
   CHECK_THROWS_WITH(parse_data_description(changed(text, "\"format\": 1", "\"format\": 2")),
                     Catch::Contains("has format 2, this program reads format 1"));
+}
+
+TEST_CASE("a description without types of columns has numbers, all of which are required", "[training]") {
+  DataDescription numbers = flowers();
+  numbers.info.sample = {2};
+  numbers.statistics = {};
+  for (TableColumn& column : numbers.form.columns) column = {.name = column.name, .use = column.use};
+  std::string text = text_of(numbers);
+  const std::string key = "\"kind\": \"number\"";
+  for (std::size_t at = text.find(key); at != std::string::npos; at = text.find(key))
+    text.replace(at + 1, 4, "sort");
+  CHECK(parse_data_description(text).form.columns[0].requires_value);
 }
 
 }  // namespace trainer
