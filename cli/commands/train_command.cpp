@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 #include <optional>
 
@@ -9,6 +10,7 @@
 #include "cli/launching/collective_errors.h"
 #include "cli/launching/launch.h"
 #include "cli/launching/rank_messages.h"
+#include "cli/launching/restart.h"
 #include "cli/reports/environment.h"
 #include "cli/reports/header.h"
 #include "cli/reports/report.h"
@@ -16,8 +18,10 @@
 #include "cli/terminal/progress.h"
 #include "cli/terminal/shell_line.h"
 #include "cli/terminal/text.h"
+#include "engine/parallel/broadcast_text.h"
 #include "engine/parallel/wait_for_all.h"
 #include "engine/system/stop_signals.h"
+#include "models/training/divergence.h"
 #include "models/training/likely_mistakes.h"
 
 namespace trainer {
@@ -101,11 +105,25 @@ std::string saved_text(const std::string& run, const Session& session) {
   return text;
 }
 
+/// A divergence after which a run returns to its last checkpoint.
+struct Rollback {
+  std::string from;     ///< the directory of the run, or of one of its checkpoints
+  int count = 0;        ///< of the run, this one included
+  std::int64_t of = 0;  ///< train.on_divergence.times
+  double factor = 1;    ///< of the learning rate from here on
+  std::string what;     ///< of the divergence
+  std::int64_t to = 0;  ///< the step of the checkpoint
+
+  std::string text() const {
+    return fmt::format("{}; back to step {}, lr x {:.3g} (rollback {} of {})", what, to, factor, count, of);
+  }
+};
+
 /// On world rank 0: the run's directory, a new one or that of the resumed run. Collective.
 std::optional<RunDirectory> take_directory(const Job& job, const OpenRun& run, const CpuAffinity& affinity,
-                                           RunStart& beginning) {
+                                           RunStart& beginning, const std::optional<Rollback>& rollback) {
   const std::string config = run.config.resolved_yaml();
-  const RunDirectory::Description description{config, command_of(job),
+  const RunDirectory::Description description{config, rollback ? "# " + rollback->text() : command_of(job),
                                               environment_json(*run.session, affinity, config)};
   std::optional<RunDirectory> directory;
   const auto take = [&] {
@@ -148,15 +166,25 @@ void report_result(const Job& job, const Session& session, const RunFacts& facts
               saved_text(run, session) + "\n");
 }
 
-}  // namespace
+/// The newest checkpoint; where the run has diverged again since it returned to that one, the one before, if
+/// there is one.
+std::string return_point(const RunDirectory& directory, std::int64_t first_step, bool is_rollback) {
+  const fs::path folder = directory.checkpoints();
+  if (is_rollback && step_behind(newest_checkpoint(folder)) == first_step)
+    if (const fs::path before = checkpoint_before(folder, first_step); !before.empty())
+      return before.string();
+  return directory.path().string();
+}
 
-int train_command(const Job& job) {
-  const StopSignals signals(job.world.size() == 1 && !is_launched());
+struct TrainingEnd {
+  int code = 0;                           ///< of the program
+  std::optional<Rollback> rollback = {};  ///< from which the run resumes
+};
+
+/// Trains until the end, a stop or a divergence. `rollback`: that by which the run begins. Collective.
+TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning,
+                  std::optional<Rollback> rollback) {
   const Arguments& arguments = job.arguments;
-  RunStart beginning = find_run_start(job);
-  MeshAndThreads work(job, beginning.config);
-  if (is_launched()) prepare_survivor_report(job.world.rank(), work.affinity.hosts);
-
   std::optional<OpenRun> run;
   run_collectively(job.world, [&] {
     run.emplace(open_run(beginning.config, work.mesh, work.pool));
@@ -167,6 +195,7 @@ int train_command(const Job& job) {
   TrainingRun training(run->config.root(), session,
                        {.config = run->config.resolved_yaml(),
                         .initial_weights = arguments.initial_weights,
+                        .rollbacks = rollback ? rollback->count : 0,
                         .resumes = beginning.has_checkpoint,
                         .reducer = {.bucket_floats = arguments.bucket * kFloatsInKib,
                                     .crowded = work.affinity.placement.crowded},
@@ -176,12 +205,16 @@ int train_command(const Job& job) {
                         .snapshots = arguments.restarts > 0 ? snapshot_folder() : fs::path(),
                         .warn = [&](const std::string& what) { job.warn("warning: " + what + "\n"); }});
   restore(job, beginning, training, session.settings().exact);
+  if (rollback) {
+    rollback->to = training.facts().first_step;
+    job.warn("warning: " + rollback->text() + "\n");
+  }
   if (training.is_finished()) {
     if (is_launched() && job.world.rank() == 0) report_end(RunEnd::finished);
     if (beginning.resumed)
       job.print(finished_text(beginning.resumed->directory.path().string(), session, training.facts(),
                               training.early_end(), arguments.progress));
-    return 0;
+    return {};
   }
   if (training.lacks_snapshots())
     job.warn(arguments.restarts > 0
@@ -194,13 +227,15 @@ int train_command(const Job& job) {
   // After the trainer, so that gradients get shared memory first if it is scarce.
   load_samples(session);
 
-  std::optional<RunDirectory> directory = take_directory(job, *run, work.affinity, beginning);
+  std::optional<RunDirectory> directory = take_directory(job, *run, work.affinity, beginning, rollback);
   std::unique_ptr<Observer> progress;
   std::vector<Observer*> observers;
   if (directory) {
     const std::string path = directory->path().string();
     // The notice is in the header: a launcher may mix standard error into the table.
-    if (arguments.progress != ProgressMode::json && !arguments.quiet)
+    if (rollback) {
+      // The header stands above.
+    } else if (arguments.progress != ProgressMode::json && !arguments.quiet)
       job.print(
           Header{run_name(arguments), path, work.affinity, session, training, arguments.verbose}.text());
     else if (!session.data().notice.empty())
@@ -212,10 +247,20 @@ int train_command(const Job& job) {
   RunResult result;
   try {
     result = training.run(observers, directory ? directory->checkpoints() : "");
-  } catch (const Error& error) {
+  } catch (const Divergence& error) {
     // The curves show what went wrong.
-    if (directory && error.code() == ExitCode::diverged) try_to_write_report(job, directory->path().string());
-    throw;
+    if (directory) try_to_write_report(job, directory->path().string());
+    if (!training.may_roll_back()) throw;
+    const RollbackSettings& settings = *session.settings().rollback;
+    const int count = training.rollbacks() + 1;
+    Rollback next{
+        .from = directory ? return_point(*directory, training.facts().first_step, rollback.has_value()) : "",
+        .count = count,
+        .of = settings.times,
+        .factor = std::pow(settings.factor, count),
+        .what = error.diagnostics().front().what};
+    broadcast_text(job.world, next.from);
+    return {static_cast<int>(ExitCode::diverged), next};
   }
   progress.reset();  // the bar goes before the last lines come
   const auto report = [&] { try_to_write_report(job, directory->path().string()); };
@@ -223,8 +268,25 @@ int train_command(const Job& job) {
   if (directory) report_result(job, session, training.facts(), result, directory->path().string());
   if (const std::string note = nodes_note(training.facts(), result); directory && !note.empty())
     job.warn("note: " + note + "\n");
-  if (!result.stopped) return 0;
-  return static_cast<int>(saves_checkpoints(session) ? ExitCode::interrupted : ExitCode::failure);
+  if (!result.stopped) return {};
+  return {static_cast<int>(saves_checkpoints(session) ? ExitCode::interrupted : ExitCode::failure)};
+}
+
+}  // namespace
+
+int train_command(const Job& job) {
+  const StopSignals signals(job.world.size() == 1 && !is_launched());
+  RunStart beginning = find_run_start(job);
+  MeshAndThreads work(job, beginning.config);
+  if (is_launched()) prepare_survivor_report(job.world.rank(), work.affinity.hosts);
+  TrainingEnd end = train(job, work, std::move(beginning), std::nullopt);
+  while (end.rollback) {
+    Arguments arguments = job.arguments;
+    resume_instead(arguments, end.rollback->from);
+    const Job again{arguments, job.world, job.start};
+    end = train(again, work, find_run_start(again), end.rollback);
+  }
+  return end.code;
 }
 
 }  // namespace trainer

@@ -27,7 +27,10 @@ void apply_restart(Arguments& arguments, int ranks) {
     const int model = ranks % arguments.mesh->model == 0 ? arguments.mesh->model : ranks;
     arguments.mesh = MeshShape{.data = ranks / model, .model = model};
   }
-  if (!*run) return;
+  if (*run) resume_instead(arguments, run);
+}
+
+void resume_instead(Arguments& arguments, const std::string& run) {
   arguments.files = {run};
   arguments.initial_weights.clear();
   arguments.out.clear();

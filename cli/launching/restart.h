@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "cli/launching/rank_messages.h"
 #include "cli/terminal/arguments.h"
@@ -19,5 +20,8 @@ void set_restart(const std::filesystem::path& run);
 bool is_restart();
 /// In such a process: changes the command line's arguments to those that resume the run with `ranks` ranks.
 void apply_restart(Arguments& arguments, int ranks);
+
+/// Changes a command line's arguments to those that resume `run`.
+void resume_instead(Arguments& arguments, const std::string& run);
 
 }  // namespace trainer

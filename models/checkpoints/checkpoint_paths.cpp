@@ -102,6 +102,12 @@ fs::path newest_checkpoint(const fs::path& folder) {
   return steps.empty() ? fs::path() : folder / checkpoint_name(steps.back());
 }
 
+fs::path checkpoint_before(const fs::path& folder, std::int64_t step) {
+  const std::vector<std::int64_t> steps = checkpoint_steps(folder);
+  const auto first_after = std::ranges::lower_bound(steps, step);
+  return first_after == steps.begin() ? fs::path() : folder / checkpoint_name(*std::prev(first_after));
+}
+
 void refuse_link(const fs::path& folder) {
   std::error_code ignored;
   if (fs::is_symlink(fs::symlink_status(folder, ignored)))

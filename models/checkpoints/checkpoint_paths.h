@@ -34,6 +34,8 @@ std::filesystem::path present_checkpoint(const std::filesystem::path& path);
 /// The newest checkpoint of a run's folder: `last`, or the last step-N if there is no such link. Empty if
 /// there is none.
 std::filesystem::path newest_checkpoint(const std::filesystem::path& folder);
+/// The newest one of fewer than `step` steps; empty: there is none.
+std::filesystem::path checkpoint_before(const std::filesystem::path& folder, std::int64_t step);
 
 /// Error(failure) if the folder of checkpoints is a link.
 void refuse_link(const std::filesystem::path& folder);

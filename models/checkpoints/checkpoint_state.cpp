@@ -117,6 +117,7 @@ std::string text_of(const CheckpointState& state) {
             {"last", state.last ? of_scores(*state.last) : Json()},
             {"schedule", of_numbers(state.schedule)},
             {"early_stopping", of_numbers(state.early_stopping)},
+            {"rollbacks", state.rollbacks},
             {"files", files}};
   json[kSealKey] = seal_of(json);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -155,10 +156,12 @@ CheckpointState parse_checkpoint_state(std::string_view text) {
                                               ? numbers_of(reader.at("early_stopping"))
                                               : std::vector<double>{},
                         .files = files_of(reader.at("files"))};
-  const std::int64_t best_epoch = reader.at("best_epoch").count();
-  if (!std::in_range<int>(best_epoch) || state.steps_per_epoch < 1)
+  const std::int64_t best_epoch = reader.at("best_epoch").count(),
+                     rollbacks = json.contains("rollbacks") ? reader.at("rollbacks").count() : 0;
+  if (!std::in_range<int>(best_epoch) || !std::in_range<int>(rollbacks) || state.steps_per_epoch < 1)
     JsonReader::fail("a number is out of its range");
   state.best_epoch = static_cast<int>(best_epoch);
+  state.rollbacks = static_cast<int>(rollbacks);
   return state;
 }
 

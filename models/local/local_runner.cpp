@@ -74,7 +74,7 @@ void LocalRunner::take_step(LocalWorker& worker, std::int64_t step, int thread, 
     return;
   }
   clipping_.before_update(step, {.largest = static_cast<double>(largest)});
-  parts_.update(step, whole_.schedule->at(step));
+  parts_.update(step, whole_.rate(step));
   reducer.publish();
 }
 

@@ -38,7 +38,7 @@ void LocalTrainer::train(Progress& run, Hook& hooks) {
   if (run.is_pending) hooks.between_steps(run);
   while (!run.is_done()) {
     const std::int64_t first = run.step, last = run.round_end();
-    StepTimes& times = run.begin_steps(last, parts_.schedule->at(last - 1));
+    StepTimes& times = run.begin_steps(last, parts_.rate(last - 1));
     StepClock clock;
     parts_.session.mesh().world().heartbeat().set_step(first + 1);
     hooks.before_step(first);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/parallel/broadcast_text.h"
 #include "engine/system/memory_use.h"
@@ -43,6 +44,18 @@ TrainingRun::TrainingRun(const Config& root, Session& session, const Options& op
   if (session.settings().compression.has_feedback()) residuals_.emplace(parts_);
   if (session.settings().crosscheck > 0) crosscheck_.emplace(root, parts_);
   set_initial_values(root.at("model"));
+  set_rollbacks(options.rollbacks);
+}
+
+void TrainingRun::set_rollbacks(int count) {
+  rollbacks_ = count;
+  if (const auto& rollback = session_.settings().rollback)
+    parts_.rate_factor = std::pow(rollback->factor, count);
+}
+
+bool TrainingRun::may_roll_back() const {
+  const auto& rollback = session_.settings().rollback;
+  return rollback && rollbacks_ < rollback->times;
 }
 
 HostedStates* TrainingRun::hosted_states() {
@@ -131,6 +144,7 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
   parts_.schedule->restore(start_.schedule);
   parts_.early_stopping.restore(start_.early_stopping, start_.last, start_.time);
   parts_.ema.restore(start_.step);
+  set_rollbacks(std::max(rollbacks_, start_.rollbacks));
   parts_.facts.first_step = start_.step;
 }
 
@@ -151,7 +165,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
                     .total_steps = parts_.facts.total_steps,
                     .log_every = settings.log_every,
                     .round = settings.local ? settings.local->steps : 1};
-  resume(progress, start_, start_.step > 0 ? parts_.schedule->at(start_.step - 1) : 0);
+  resume(progress, start_, start_.step > 0 ? parts_.rate(start_.step - 1) : 0);
   const bool evaluated = start_.last && start_.evaluated &&
                          settings.evaluate.due(start_.step, progress.steps_per_epoch, progress.total_steps,
                                                progress.round_steps(start_.step));
@@ -166,8 +180,10 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   std::optional<SampleGuard> samples;
   EvaluationHook evaluation(parts_, reports, stop, hooks);
   EpochHook epochs(parts_, reports);
-  const CheckpointState base{
-      .seed = settings.seed, .data = fingerprint_text(session_.data()), .config = options_.config};
+  const CheckpointState base{.seed = settings.seed,
+                             .data = fingerprint_text(session_.data()),
+                             .config = options_.config,
+                             .rollbacks = rollbacks_};
   HostedStates* const hosted = hosted_states();
   CheckpointHook checkpoints(parts_, std::move(folder), base, reports, hooks, hosted);
   std::optional<SnapshotHook> snapshots;

@@ -22,6 +22,7 @@ class TrainingRun {
   struct Options {
     std::string config;           ///< the resolved configuration, for checkpoints
     std::string initial_weights;  ///< a safetensors file; empty: those of the model
+    int rollbacks = 0;            ///< how often the run has returned to a checkpoint after a divergence
     bool resumes = false;         ///< restore() follows: nothing is initialised, no file of weights is read
     ParameterWindow::Options reducer;
     /// True on any rank: the run stops after the step under way, or during an evaluation. Asked at each step.
@@ -51,6 +52,11 @@ class TrainingRun {
   /// EarlyStopping::reason() of the checkpoint.
   const std::string& early_end() const { return parts_.early_stopping.reason(); }
 
+  /// How often the run has returned to a checkpoint, those before its checkpoint included.
+  int rollbacks() const { return rollbacks_; }
+  /// Whether a run that diverges is to return to its last checkpoint (train.on_divergence).
+  bool may_roll_back() const;
+
   /// True if some rank has no folder for the snapshots that train.snapshot asks for: none is kept.
   /// Collective.
   bool lacks_snapshots() const;
@@ -65,13 +71,14 @@ class TrainingRun {
   std::string transport() const { return parts_.windows.transport(); }
   bool lacks_shared_memory() const { return parts_.windows.lacks_shared_memory(); }
 
-  /// Trains to the end, or until a stop. Notifies `observers` on world rank 0 only. Error(diverged) on all
+  /// Trains to the end, or until a stop. Notifies `observers` on world rank 0 only. Divergence on all
   /// ranks when a value is not finite. Checkpoints go into `directory`, which matters on world rank 0 only.
   /// `last`: a hook after those of the run, on all ranks or on none.
   RunResult run(const std::vector<Observer*>& observers, const std::filesystem::path& directory,
                 Hook* last = nullptr);
 
  private:
+  void set_rollbacks(int count);
   /// States beside those of the optimizer shard; null: none.
   HostedStates* hosted_states();
   /// The network's first values: a file's, or those of the configuration. Collective.
@@ -85,6 +92,7 @@ class TrainingRun {
   std::optional<Crosscheck> crosscheck_;     ///< of train.crosscheck
   std::optional<ResidualStates> residuals_;  ///< of compression with error feedback
   CheckpointState start_;
+  int rollbacks_ = 0;
 };
 
 }  // namespace trainer

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "engine/system/host.h"
@@ -61,7 +62,7 @@ Witness witness(const DivergenceFacts& facts) {
 
 }  // namespace
 
-Error divergence(Communicator& world, const DivergenceFacts& facts) {
+Divergence divergence(Communicator& world, const DivergenceFacts& facts) {
   // Among ranks that know as much, the message names the lowest.
   const Witness mine = witness(facts);
   std::vector<double> levels(static_cast<std::size_t>(world.size()));
@@ -85,7 +86,7 @@ Error divergence(Communicator& world, const DivergenceFacts& facts) {
   message.notes.push_back(fmt::format("lr {:.3g}; loss {}; largest: {}", facts.rate, facts.losses.text(),
                                       largest_parameter(facts.parameters, facts.values)));
   message.notes.insert(message.notes.end(), facts.notes.begin(), facts.notes.end());
-  return Error(ExitCode::diverged, {message});
+  return Divergence(std::move(message));
 }
 
 }  // namespace trainer

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/core/error.h"
@@ -34,9 +35,14 @@ struct DivergenceFacts {
   std::vector<std::string> notes;  ///< to be added to the message
 };
 
-/// The error that ends a run whose loss, gradient or array is not finite: names the step, the rank that saw
-/// it first, its host, the losses before and the largest parameter. Collective over `world`; every rank gets
-/// the same message but for the last two facts.
-Error divergence(Communicator& world, const DivergenceFacts& facts);
+/// The error of a run whose loss, gradient or array is not finite. All ranks throw it together.
+class Divergence : public Error {
+ public:
+  explicit Divergence(Diagnostic message) : Error(ExitCode::diverged, {std::move(message)}) {}
+};
+
+/// Names the step, the rank that saw it first, its host, the losses before and the largest parameter.
+/// Collective over `world`; every rank gets the same message but for the last two facts.
+Divergence divergence(Communicator& world, const DivergenceFacts& facts);
 
 }  // namespace trainer

@@ -57,6 +57,15 @@ Setting every_epochs() {
   return integer("epochs", "interval in epochs").at_least(1).at_most(kMaxEpochs).optional();
 }
 
+RollbackSettings rollback_settings(const Config& train) {
+  if (train.is_word("checkpoint", "never"))
+    train.fail("on_divergence", "a rollback returns to the last checkpoint, and train.checkpoint is never",
+               "checkpoint: {steps: 100}, for example");
+  if (train.is_word("on_divergence", "rollback")) return {};
+  const Config rollback = train.at("on_divergence");
+  return {.times = rollback.get<std::int64_t>("times"), .factor = rollback.get<double>("factor")};
+}
+
 EarlyStoppingSettings early_stopping(const Config& config) {
   using Mode = EarlyStoppingSettings::Mode;
   EarlyStoppingSettings settings{.patience = config.get<std::int64_t>("patience"),
@@ -173,6 +182,7 @@ TrainSettings train_settings(const Config& train) {
     if (stop.has("loss")) settings.stop.loss = stop.get<double>("loss");
     if (stop.has("minutes")) settings.stop.minutes = stop.get<double>("minutes");
   }
+  if (!train.is_word("on_divergence", "stop")) settings.rollback = rollback_settings(train);
   if (train.has("local")) {
     settings.local = local_settings(train, settings);
     settings.exact_modelpar = false;
@@ -340,6 +350,16 @@ std::vector<Setting> run_settings() {
                         .at_least(1)
                         .at_most(kMaxSteps)})
                .optional()
+               .changeable(),
+           section(
+               "on_divergence",
+               "what follows a loss or gradient that is not finite; stop: the run ends; rollback: it returns "
+               "to the last checkpoint, with a lower learning rate",
+               {integer("times", "rollbacks of a run, at most").at_least(1).at_most(1000).fallback("3"),
+                real("factor", "multiplies the learning rate each time").above(0).at_most(1).fallback("0.5")})
+               .or_word("stop")
+               .or_word("rollback")
+               .fallback("stop")
                .changeable(),
            early_stopping_key(),
            stop_key(),

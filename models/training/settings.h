@@ -55,6 +55,12 @@ struct StopSettings {
   std::optional<double> loss, minutes;
 };
 
+/// `train.on_divergence`, but for `stop`.
+struct RollbackSettings {
+  std::int64_t times = 3;  ///< of a run
+  double factor = 0.5;     ///< of the learning rate, each time
+};
+
 /// The `train:` section without optimizer, schedule and metrics, which their registries make.
 struct TrainSettings {
   std::int64_t batch = 0;                     ///< samples of an update, over all ranks
@@ -78,6 +84,7 @@ struct TrainSettings {
   Compression compression;  ///< of what hosts exchange
   std::optional<EarlyStoppingSettings> early_stopping;
   StopSettings stop;
+  std::optional<RollbackSettings> rollback;
 
   /// The number of virtual workers if it does not depend on the placement, else 0.
   int fixed_virtual_workers() const { return local ? local->virtual_workers : exact ? virtual_workers : 0; }

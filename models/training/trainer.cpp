@@ -19,7 +19,7 @@ void Trainer::train(Progress& run, Hook& hooks) {
   if (run.is_pending) hooks.between_steps(run);
   while (!run.is_done()) {
     const std::int64_t step = run.step;
-    StepTimes& times = run.begin_step(parts.schedule->at(step));
+    StepTimes& times = run.begin_step(parts.rate(step));
     StepClock clock;
     parts.session.mesh().world().heartbeat().set_step(step + 1);
     hooks.before_step(step);

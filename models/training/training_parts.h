@@ -38,6 +38,8 @@ struct TrainingParts {
   MicroBatch next_micro_batch(const MicroBatch& batch) const;
   /// After reduction: keeps the gradients of a micro-batch, or after the last one adds the kept ones.
   void accumulate(const MicroBatch& batch);
+  /// The learning rate of a step, after warm-up, schedule and rollbacks.
+  double rate(std::int64_t step) const { return rate_factor * schedule->at(step); }
   /// The optimizer's step on this rank's shard.
   void update(std::int64_t step, double rate);
   /// Names of what the optimizer shard keeps for each parameter, as checkpoints have them.
@@ -61,6 +63,7 @@ struct TrainingParts {
   Consensus consensus;
   Ema ema;
   EarlyStopping early_stopping;
+  double rate_factor = 1;  ///< of rollbacks
 
  private:
   /// The number of a step's first micro-batch, counted over all steps.

@@ -1,0 +1,79 @@
+// train.on_divergence: a run that is not finite returns to its last checkpoint with a lower rate.
+#include <catch2/catch.hpp>
+
+#include "tests/end_to_end/small_run.h"
+
+namespace trainer {
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// A run whose rate is too high at first: each step multiplies the weights.
+const std::string kConfig = R"(data: {dataset: mnist, path: set}
+model:
+  layers: [dense: 10]
+  loss: mse
+train:
+  steps: 60
+  batch: 8
+  optimizer: {sgd: {lr: 3}}
+  checkpoint: {steps: 2}
+  on_divergence: {times: 4, factor: 0.1}
+  exact: {modelpar: false}
+)";
+
+struct RollbackRun : SmallRun {
+  RollbackRun() { write_text(path("b.yaml"), kConfig); }
+  std::string weights(const std::string& run) const {
+    return read_text(path("runs/" + run + "/checkpoints/last/model.safetensors"));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a run that diverges returns to its last checkpoint with a lower rate, the same on any ranks",
+          "[rollback]") {
+  const RollbackRun run;
+  const ProgramResult one = run.trainer({"b.yaml", "-q"});
+  INFO(one.out << one.err);
+  REQUIRE(one.code == 0);
+  CHECK(has(one.err, "; back to step "));
+  CHECK(has(one.err, ", lr x 0.1 (rollback 1 of 4)"));
+  CHECK(has(read_text(run.path("runs/b/command.txt")), "# "));
+  const std::string log = read_text(run.path("runs/b/metrics.jsonl"));
+  CHECK(has(log, R"("step":60,)"));
+  CHECK_FALSE(has(log, "null"));
+  const ProgramResult three = run.trainer({"b.yaml", "-q", "--datapar", "--name", "three"}, 3);
+  INFO(three.out << three.err);
+  REQUIRE(three.code == 0);
+  CHECK(run.weights("b") == run.weights("three"));
+}
+
+TEST_CASE("a run that rolled back, stopped and resumed ends as one that did not stop", "[rollback]") {
+  const RollbackRun run;
+  REQUIRE(run.trainer({"b.yaml", "-q"}).code == 0);
+  REQUIRE(run.trainer({"b.yaml", "-q", "--name", "cut", "-s", "train.steps=57"}).code == 0);
+  const ProgramResult resumed = run.trainer({"runs/cut", "-q", "-s", "train.steps=60"});
+  INFO(resumed.err);
+  REQUIRE(resumed.code == 0);
+  CHECK_FALSE(has(resumed.err, "rollback"));
+  CHECK(run.weights("b") == run.weights("cut"));
+}
+
+TEST_CASE("a run that diverges too often ends with 5, and so does one that is to stop", "[rollback]") {
+  const RollbackRun run;
+  const ProgramResult often =
+      run.trainer({"b.yaml", "-q", "-s", "train.on_divergence={times: 2, factor: 1}", "--datapar"}, 2);
+  INFO(often.err);
+  CHECK(often.code == 5);
+  CHECK(has(often.err, "(rollback 2 of 2)"));
+  CHECK(has(often.err, "error: "));
+  const ProgramResult stopped = run.trainer({"b.yaml", "-q", "-s", "train.on_divergence=stop"});
+  CHECK(stopped.code == 5);
+  CHECK_FALSE(has(stopped.err, "rollback"));
+  const ProgramResult unsaved = run.trainer({"b.yaml", "-s", "train.checkpoint=never"});
+  CHECK(unsaved.code == 2);
+  CHECK(has(unsaved.err, "a rollback returns to the last checkpoint, and train.checkpoint is never"));
+}
+
+}  // namespace trainer
