@@ -22,8 +22,8 @@ struct Tile {
 /// The last queries first: they see all keys.
 template <class Visit>
 void for_each_tile(const AttentionGeometry& g, Visit visit) {
-  const std::int64_t last = (g.filled - 1) / kQueries * kQueries;
-  for (std::int64_t first = last; first >= 0; first -= kQueries) {
+  const std::int64_t last = g.first + (g.filled - g.first - 1) / kQueries * kQueries;
+  for (std::int64_t first = last; first >= g.first; first -= kQueries) {
     const std::int64_t queries = std::min(kQueries, g.filled - first);
     visit(Tile{first, queries, g.causal ? first + queries : g.filled, first == last});
   }
@@ -36,7 +36,8 @@ class Ahead {
   Ahead(const AttentionGeometry& g, const float* sequence, std::int64_t floats, std::int64_t calls_a_tile)
       : next_(reinterpret_cast<std::uintptr_t>(sequence) + bytes(floats)) {
     const std::int64_t tiles = (g.filled + kQueries - 1) / kQueries * g.heads;
-    if (floats <= kMaxFetched && tiles > 0) share_ = bytes(floats / (tiles * calls_a_tile) + kLine);
+    if (floats <= kMaxFetched && tiles > 0 && g.first == 0)
+      share_ = bytes(floats / (tiles * calls_a_tile) + kLine);
   }
   // Always inline: the compiler removes calls of a function that only fetches.
   [[gnu::always_inline]] void fetch() {
@@ -72,7 +73,7 @@ std::int64_t AttentionGeometry::scratch_size() const { return 2 * kQueries * len
 void attention_forward(const AttentionGeometry& g, const float* qkv, float* context, float* sums,
                        float* scratch) {
   const std::int64_t width = g.width(), step = 3 * width;
-  std::fill_n(context + g.filled * width, (g.length - g.filled) * width, 0.0f);
+  std::fill_n(context + (g.filled - g.first) * width, (g.length - g.filled) * width, 0.0f);
   Ahead ahead(g, qkv, g.length * step, 1);
   for (std::int64_t head = 0; head < g.heads; ++head) {
     const float* const queries = qkv + head * g.head_size;
@@ -86,7 +87,7 @@ void attention_forward(const AttentionGeometry& g, const float* qkv, float* cont
       kernels().attention->softmax(score_columns(g, tile), scratch, peaks + tile.first,
                                    inverse_sums + tile.first);
       gemm(Transpose::yes, Transpose::no, tile.queries, g.head_size, tile.keys, scratch, kQueries, values,
-           step, 0, context + tile.first * width + head * g.head_size, width);
+           step, 0, context + (tile.first - g.first) * width + head * g.head_size, width);
     });
   }
 }

@@ -9,6 +9,7 @@ namespace trainer {
 struct AttentionGeometry {
   std::int64_t length = 0, heads = 0, head_size = 0;
   std::int64_t filled = 0;  ///< positions that are not padding; padding comes last and no query sees it
+  std::int64_t first = 0;   ///< whose query is the first to be answered, by forward alone
   bool causal = false;      ///< a position sees itself and those before it
 
   std::int64_t width() const { return heads * head_size; }
@@ -18,8 +19,8 @@ struct AttentionGeometry {
   std::int64_t sums_size() const { return 2 * heads * length; }
 };
 
-/// context (length, width) = softmax(queries keys' / sqrt(head_size)) values, for each head; zeros for
-/// padding.
+/// context (length - first, width) = softmax(queries keys' / sqrt(head_size)) values, for each head and the
+/// positions from `first` on; zeros for padding, which only sequences from 0 on have.
 void attention_forward(const AttentionGeometry& geometry, const float* qkv, float* context, float* sums,
                        float* scratch);
 /// dqkv from dcontext and the inputs and results of forward; recomputes the scores.

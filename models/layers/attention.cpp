@@ -71,7 +71,8 @@ class Attention final : public Layer {
     if (sample.rank() != 2)
       fail_to_fit(config_, plan, sample, "it requires a sequence of vectors",
                   "`embedding` makes one of tokens");
-    length_ = geometry_.length = sample[0];
+    length_ = geometry_.length = plan.positions(sample[0]);
+    is_stepwise_ = plan.is_stepwise();
     width_ = sample[1];
     if (width_ % geometry_.heads != 0)
       fail_to_fit(config_, plan, sample,
@@ -83,15 +84,16 @@ class Attention final : public Layer {
           fmt::format("`rotary` requires heads of even size, they have {} features", geometry_.head_size));
     if (rotary_) rotation_ = Rotation(length_, geometry_.head_size);
     const auto projection = [&](std::int64_t outputs, const char* weight, const char* bias) {
-      const Linear::Extents extents{length_, width_, outputs};
+      const Linear::Extents extents{sample[0], width_, outputs};
       return Linear(plan, extents, Linear::weight(extents, weight),
                     has_bias_ ? std::optional(Linear::bias(outputs, bias)) : std::nullopt);
     };
     in_projection_ = projection(3 * width_, "in_proj_weight", "in_proj_bias");
     out_projection_ = projection(width_, "out_proj.weight", "out_proj.bias");
-    qkv_ = plan.saved(Shape{length_, 3, width_}.size());
+    const Shape qkv{length_, 3, width_};
+    qkv_ = is_stepwise_ ? plan.carried(qkv.size()) : plan.saved(qkv.size());
     context_ = plan.saved(sample.size());
-    sums_ = plan.saved(geometry_.sums_size());
+    sums_ = is_stepwise_ ? plan.scratch(0, geometry_.sums_size()) : plan.saved(geometry_.sums_size());
     dqkv_ = plan.scratch(Shape{length_, 3, width_}.size());
     dcontext_ = plan.scratch(sample.size());
     scores_ = plan.scratch(0, geometry_.scratch_size());
@@ -103,6 +105,7 @@ class Attention final : public Layer {
   }
 
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
+    if (is_stepwise_) return forward_stepwise(x, y, pass);
     float* const qkv = pass.buffer(qkv_).data();
     float* const context = pass.buffer(context_).data();
     project(in_projection_, 3 * width_, x.data(), qkv, pass);
@@ -128,6 +131,7 @@ class Attention final : public Layer {
   }
 
   std::int64_t flops() const override { return flops_; }
+  bool is_stepwise() const override { return geometry_.causal; }
 
   Value trace(Value x, Tracer& tracer) const override {
     if (!geometry_.causal) tracer.require_no_padding();
@@ -154,6 +158,22 @@ class Attention final : public Layer {
   }
 
  private:
+  /// The queries of some positions, after those whose keys and values earlier passes have left.
+  void forward_stepwise(ConstTensor x, Tensor y, const Pass& pass) const {
+    const std::int64_t first = pass.position(0, 0);
+    AttentionGeometry geometry = geometry_;
+    geometry.first = first;
+    geometry.length = geometry.filled = first + pass.rows();
+    float* const qkv = pass.buffer(qkv_).data();
+    float* const context = pass.buffer(context_).data();
+    float* const here = qkv + first * 3 * width_;
+    project(in_projection_, 3 * width_, x.data(), here, pass);
+    for (std::int64_t row = 0; row < pass.rows() && rotary_; ++row)
+      rotation_.turn(first + row, 2 * geometry_.heads, 1, here + row * 3 * width_);
+    attention_forward(geometry, qkv, context, pass.buffer(sums_).data(), pass.buffer(scores_).data());
+    project(out_projection_, width_, context, y.data(), pass);
+  }
+
   /// A number for each query and key that leaves nothing of the keys behind the query.
   Value later_positions(Graph& graph) const {
     constexpr float kNothing = -1e30f;
@@ -186,7 +206,7 @@ class Attention final : public Layer {
   }
 
   Config config_;
-  bool has_bias_, rotary_;
+  bool has_bias_, rotary_, is_stepwise_ = false;
   AttentionGeometry geometry_;
   Rotation rotation_;
   std::int64_t length_ = 0, width_ = 0, flops_ = 0;

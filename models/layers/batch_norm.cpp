@@ -88,6 +88,7 @@ class BatchNorm final : public Layer {
     batch_norm_backward(pass.rows() * positions_, channels_, x.data(), dy.data(), mean, of_dy, of_x, constant,
                         dx.data());
   }
+  bool is_stepwise() const override { return true; }
   Value trace(Value x, Tracer& tracer) const override {
     Graph& graph = tracer.graph;
     const Value turned = channels_second(graph, x);

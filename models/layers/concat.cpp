@@ -64,6 +64,9 @@ class Concat final : public CompositeLayer {
       if (!dx.empty() && !is_first) accumulate(dx.size(), branch_dx.data(), dx.data());
     }
   }
+  bool is_stepwise() const override {
+    return std::ranges::all_of(branches_, [](const Branch& branch) { return branch.layers.is_stepwise(); });
+  }
   Value trace(Value x, Tracer& tracer) const override {
     std::vector<Value> parts;
     for (const Branch& branch : branches_) parts.push_back(branch.layers.trace(x, tracer));

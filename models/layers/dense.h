@@ -31,6 +31,7 @@ class Dense final : public Layer {
   void forward(ConstTensor x, Tensor y, Pass& pass) override;
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override;
   std::int64_t flops() const override { return flops_; }
+  bool is_stepwise() const override { return true; }
   Value trace(Value x, Tracer& tracer) const override {
     return activate(tracer.graph, settings_.activation, product_.trace(x, tracer));
   }

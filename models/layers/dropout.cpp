@@ -32,6 +32,7 @@ class Dropout final : public Layer {
   void backward(ConstTensor, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
     if (!dx.empty()) multiply(dy.size(), dy.data(), pass.buffer(mask_).data(), dx.data());
   }
+  bool is_stepwise() const override { return true; }
   Value trace(Value x, Tracer&) const override { return x; }
 
  private:

@@ -29,10 +29,11 @@ class Embedding final : public Layer {
     name_ = plan.layer_name();
     weight_ = plan.parameter(
         {.name = "weight", .shape = {vocabulary_, units_}, .fan_in = vocabulary_, .fan_out = units_});
+    const std::int64_t whole = positions_ == "none" ? length_ : plan.positions(length_);
     if (positions_ == "learned")
-      position_ = plan.parameter(
-          {.name = "positions", .shape = {length_, units_}, .fan_in = length_, .fan_out = units_});
-    if (positions_ == "sinusoidal") draw_waves();
+      position_ =
+          plan.parameter({.name = "positions", .shape = {whole, units_}, .fan_in = whole, .fan_out = units_});
+    if (positions_ == "sinusoidal") draw_waves(whole);
     plan.backward_reads(true, false);
     return {length_, units_};
   }
@@ -48,7 +49,7 @@ class Embedding final : public Layer {
         if (positions_ == "none")
           std::copy_n(from, units_, to);
         else
-          add(units_, from, added + t * units_, to);
+          add(units_, from, added + pass.position(row, t) * units_, to);
       }
   }
 
@@ -66,6 +67,7 @@ class Embedding final : public Layer {
     // Tokens have no gradient.
     if (!dx.empty()) std::ranges::fill(dx.span(), 0.0f);
   }
+  bool is_stepwise() const override { return true; }
   Value trace(Value x, Tracer& tracer) const override {
     Graph& graph = tracer.graph;
     const Value rows =
@@ -85,9 +87,9 @@ class Embedding final : public Layer {
   }
 
   /// Sines and cosines of wavelengths from 2 pi to 10,000 times that (Vaswani et al. 2017, section 3.5).
-  void draw_waves() {
-    waves_.resize(static_cast<std::size_t>(Shape{length_, units_}.size()));
-    for (std::int64_t t = 0; t < length_; ++t)
+  void draw_waves(std::int64_t length) {
+    waves_.resize(static_cast<std::size_t>(Shape{length, units_}.size()));
+    for (std::int64_t t = 0; t < length; ++t)
       for (std::int64_t unit = 0; unit < units_; ++unit) {
         const std::int64_t even = unit - unit % 2;
         const double wave = std::pow(10000.0, -static_cast<double>(even) / static_cast<double>(units_));

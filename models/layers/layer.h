@@ -34,6 +34,10 @@ class Layer {
   virtual Value trace(Value x, Tracer& tracer) const;
   /// Maps each element by itself, without parameters, so that it works on any shard of the units.
   virtual bool is_elementwise() const { return false; }
+  /// After setup: in evaluation y at a position depends on x at that position and those before it alone, and
+  /// forward computes it also where rows are positions (Plan::is_stepwise). x and y are (positions,
+  /// features).
+  virtual bool is_stepwise() const { return is_elementwise(); }
 };
 
 /// Throws "conv3 does not fit: WHAT, input 32x4x4".

@@ -43,6 +43,7 @@ class LayerNorm final : public Layer {
       layer_norm_backward(pass.rows() * positions_, features_, x.data(), dy.data(), mean, inverse_deviation,
                           pass.value(weight_).data(), dx.data());
   }
+  bool is_stepwise() const override { return true; }
   Value trace(Value x, Tracer& tracer) const override {
     Graph& graph = tracer.graph;
     const bool is_map = graph.at(x).rank() == 4;

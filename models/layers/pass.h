@@ -37,6 +37,10 @@ class Pass {
   /// The positions of a row that are its own, of `whole` positions after the layers so far; the others are
   /// padding. A layer that halves the positions halves the length, rounded up.
   std::int64_t length(std::int64_t row, std::int64_t whole) const;
+  /// The position, in its sequence, of position t of a row.
+  std::int64_t position(std::int64_t row, std::int64_t t) const {
+    return plan_->is_stepwise() ? first_position_ + row : t;
+  }
   /// Whether any row may have padding.
   bool has_lengths() const { return !lengths_.empty(); }
   /// Where the thread's rows begin in the global batch.
@@ -96,7 +100,8 @@ class Pass {
   int worker_ = 0;
   std::span<const std::int64_t> samples_;
   std::span<const std::int32_t> lengths_;
-  std::int64_t positions_ = 0;  ///< of a sample that is a sequence
+  std::int64_t positions_ = 0;       ///< of a sample that is a sequence
+  std::int64_t first_position_ = 0;  ///< of row 0, where rows are positions (Plan::is_stepwise)
   std::int64_t first_row_ = 0, batch_rows_ = 0, mean_rows_ = 0;
   std::vector<VirtualWorker> virtual_workers_;
   const Plan* plan_ = nullptr;

@@ -60,6 +60,17 @@ class Plan {
 
   /// Whether the layer being set up is inside a recompute.
   bool recomputes() const { return recomputes_; }
+  /// Whether each row is one position of a sequence, and consecutive rows are consecutive positions
+  /// (Network::Options::positions). The sample's first extent is 1 then. Only forward in evaluation runs.
+  bool is_stepwise() const { return positions_ > 0; }
+  /// The positions of a whole sequence, for a layer that has parameters or memory for each of them. `extent`:
+  /// the sample's first one.
+  std::int64_t positions(std::int64_t extent) {
+    limits_positions_ = true;
+    return is_stepwise() ? positions_ : extent;
+  }
+  /// Memory that stays from one pass of a stepwise network to the next.
+  Buffer<> carried(std::int64_t size) { return book<float>(Region::saved, 0, size); }
   /// The most virtual workers of a thread.
   int max_virtual_workers() const { return max_virtual_workers_; }
   /// The most rows of a global batch.
@@ -127,6 +138,8 @@ class Plan {
   Share split_;  ///< in layers that compute a share of the rows
   std::int64_t batch_;
   bool requires_streams_ = false;
+  std::int64_t positions_ = 0;  ///< of a sequence whose positions are rows; 0: a row is a whole sample
+  bool limits_positions_ = false;
   std::vector<RowRequirement> row_requirements_;
   std::vector<Parameter> parameters_;
   std::vector<State> states_;

@@ -16,7 +16,10 @@ class Positions final : public Layer {
     if (sample.rank() != 2)
       fail_to_fit(config_, plan, sample, "it requires a sequence of vectors",
                   "`reshape` and `permute` make one of a map");
-    weight_ = plan.parameter({.name = "weight", .shape = sample, .fan_in = sample[0], .fan_out = sample[1]});
+    const std::int64_t positions = plan.positions(sample[0]);
+    weight_ = plan.parameter(
+        {.name = "weight", .shape = {positions, sample[1]}, .fan_in = positions, .fan_out = sample[1]});
+    is_stepwise_ = plan.is_stepwise();
     plan.backward_reads(false, false);
     plan.works_in_place();
     return sample;
@@ -24,7 +27,10 @@ class Positions final : public Layer {
 
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
     const ConstTensor weight = pass.value(weight_);
-    bias_activate(Activation::none, pass.rows(), weight.size(), x.data(), weight.data(), y.data());
+    if (is_stepwise_)
+      add(x.size(), x.data(), weight.rows(pass.position(0, 0), pass.rows()).data(), y.data());
+    else
+      bias_activate(Activation::none, pass.rows(), weight.size(), x.data(), weight.data(), y.data());
   }
 
   void backward(ConstTensor, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
@@ -35,6 +41,7 @@ class Positions final : public Layer {
     }
     if (!dx.empty() && dx.data() != dy.data()) std::ranges::copy(dy.span(), dx.data());
   }
+  bool is_stepwise() const override { return true; }
   Value trace(Value x, Tracer& tracer) const override {
     return binary(tracer.graph, "Add", x, tracer.parameter(weight_));
   }
@@ -42,6 +49,7 @@ class Positions final : public Layer {
  private:
   Config config_;
   ParameterId weight_;
+  bool is_stepwise_ = false;
 };
 
 const Registry<Layer>::Add registered{

@@ -47,6 +47,7 @@ class Prelu final : public Layer {
       gradient[0] = static_cast<float>(sum);
     }
   }
+  bool is_stepwise() const override { return true; }
   Value trace(Value x, Tracer& tracer) const override {
     // One factor for each channel, aligned with x from the last extent on.
     Extents extents{shared_ ? 1 : channels_};

@@ -33,6 +33,7 @@ class Recompute final : public CompositeLayer {
     layers_.recompute(x, y, pass);
     layers_.backward(x, y, dy, dx, pass);
   }
+  bool is_stepwise() const override { return layers_.is_stepwise(); }
   Value trace(Value x, Tracer& tracer) const override { return layers_.trace(x, tracer); }
 
   std::vector<Sequence*> sequences() override { return {&layers_}; }

@@ -81,6 +81,12 @@ class Recurrent final : public Layer {
     }
     x_by_time_ = plan.saved(Shape{steps_, inputs_}.size());
     const std::int64_t widest = std::max(width, inputs_);
+    // A state is not kept between batches where it is carried from pass to pass.
+    is_stepwise_ = plan.is_stepwise();
+    if (is_stepwise_) {
+      kept_.reset();
+      carried_ = plan.carried(Shape{layers_, 2, units_}.size());
+    }
     for (Buffer<>& gradient : gradients_) gradient = plan.scratch(Shape{steps_, widest}.size());
     zeros_ = plan.scratch(units_);
     dcell_ = plan.scratch(units_);
@@ -92,11 +98,12 @@ class Recurrent final : public Layer {
   }
 
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
-    for (const VirtualWorker& worker : pass.virtual_workers()) {
+    const std::int64_t steps = steps_of(pass);
+    for (const VirtualWorker& worker : sequences_of(pass)) {
       if (worker.count == 0) continue;
       if (kept_) kept_->begin(worker, pass);
       float* const x_by_time = part(x_by_time_, worker, pass);
-      swap_outer(worker.count, steps_, inputs_, x.data() + worker.first * steps_ * inputs_, x_by_time);
+      swap_outer(worker.count, steps, inputs_, x.data() + worker.first * steps * inputs_, x_by_time);
       std::ranges::fill(pass.buffer(zeros_).rows(0, worker.count).span(), 0.0f);
       const float* input = x_by_time;
       for (std::int64_t level = 0; level < layers_; ++level) {
@@ -106,6 +113,7 @@ class Recurrent final : public Layer {
       give(worker, input, y, pass);
     }
     if (kept_) keep_state(pass);
+    if (is_stepwise_) carry_state(pass);
   }
 
   void backward(ConstTensor, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
@@ -132,6 +140,7 @@ class Recurrent final : public Layer {
   }
 
   std::int64_t flops() const override { return flops_; }
+  bool is_stepwise() const override { return directions_ == 1 && !gives_last_; }
 
   /// From a state of zeros also if `keep_state` is set.
   Value trace(Value x, Tracer& tracer) const override {
@@ -185,6 +194,12 @@ class Recurrent final : public Layer {
     return reshape(graph, transpose(graph, y, {0, 2, 1, 3}), {steps_, kBatch, width()});
   }
 
+  /// Where rows are positions, all of them are one sequence.
+  std::int64_t steps_of(const Pass& pass) const { return is_stepwise_ ? pass.rows() : steps_; }
+  std::span<const VirtualWorker> sequences_of(const Pass& pass) const {
+    static constexpr VirtualWorker kOneSequence{.first = 0, .count = 1};
+    return is_stepwise_ ? std::span(&kOneSequence, 1) : pass.virtual_workers();
+  }
   static std::size_t index(std::int64_t number) { return static_cast<std::size_t>(number); }
   std::int64_t gate_width() const { return cell_->gates() * units_; }
   std::int64_t width() const { return directions_ * units_; }
@@ -236,25 +251,24 @@ class Recurrent final : public Layer {
   CellStep cell_step(std::int64_t level, std::int64_t d, std::int64_t s, const VirtualWorker& worker,
                      const Pass& pass) const {
     const Direction& direction = at(level, d);
-    const std::int64_t rows = worker.count, time = direction.time(s, steps_);
+    const std::int64_t rows = worker.count, time = direction.time(s, steps_of(pass));
     const auto by_time = [&](Buffer<> id, std::int64_t t, std::int64_t width) {
       return part(id, worker, pass) + t * rows * width;
     };
     CellStep step{.rows = rows, .units = units_, .step = width()};
     step.gates = by_time(direction.gates, time, gate_width());
     if (cell_->keeps_recurrent_apart()) step.recurrent = by_time(direction.recurrent, time, gate_width());
-    const float* const zeros = pass.buffer(zeros_).data();
-    const std::int64_t before = s > 0 ? direction.time(s - 1, steps_) : 0;
+    const auto at_begin = [&](std::int64_t kind) -> const float* {
+      if (is_stepwise_ && pass.position(0, 0) > 0) return carried(level, kind, pass);
+      return kept_ ? kept_->at_begin(level, kind, worker, pass) : pass.buffer(zeros_).data();
+    };
+    const std::int64_t before = s > 0 ? direction.time(s - 1, steps_of(pass)) : 0;
     if (cell_->has_memory()) {
       step.cell = by_time(direction.cell, time, units_);
       step.bent_cell = by_time(direction.bent_cell, time, units_);
-      step.cell_before = s > 0   ? by_time(direction.cell, before, units_)
-                         : kept_ ? kept_->at_begin(level, 1, worker, pass)
-                                 : zeros;
+      step.cell_before = s > 0 ? by_time(direction.cell, before, units_) : at_begin(1);
     }
-    step.h_before = s > 0   ? by_time(outputs_[index(level)], before, width()) + d * units_
-                    : kept_ ? kept_->at_begin(level, 0, worker, pass)
-                            : zeros;
+    step.h_before = s > 0 ? by_time(outputs_[index(level)], before, width()) + d * units_ : at_begin(0);
     step.h_before_step = s > 0 ? width() : units_;
     return step;
   }
@@ -262,25 +276,36 @@ class Recurrent final : public Layer {
   void run(std::int64_t level, std::int64_t d, const float* input, const VirtualWorker& worker,
            const Pass& pass) const {
     const Direction& direction = at(level, d);
-    direction.input_product.forward_lines(steps_ * worker.count, input, part(direction.gates, worker, pass),
+    const std::int64_t steps = steps_of(pass);
+    direction.input_product.forward_lines(steps * worker.count, input, part(direction.gates, worker, pass),
                                           pass);
     const float* const biases = load_biases(direction, pass);
     const bool apart = cell_->keeps_recurrent_apart();
-    const SharedFactor weight_hh(Transpose::no, units_, gate_width(), pass.value(direction.weight_hh).data(),
-                                 gate_width(), pass.buffer(factor_).data());
-    for (std::int64_t s = 0; s < steps_; ++s) {
+    const float* const weight_hh = pass.value(direction.weight_hh).data();
+    std::optional<SharedFactor> shared;  // by several steps
+    if (steps > 1)
+      shared.emplace(Transpose::no, units_, gate_width(), weight_hh, gate_width(),
+                     pass.buffer(factor_).data());
+    const auto add_product = [&](const CellStep& step, float beta, float* to) {
+      if (shared)
+        shared->multiply(worker.count, step.h_before, step.h_before_step, beta, to, gate_width());
+      else
+        gemm(Transpose::no, Transpose::no, worker.count, gate_width(), units_, step.h_before,
+             step.h_before_step, weight_hh, gate_width(), beta, to, gate_width());
+    };
+    const bool begins_at_zero = !kept_ && pass.position(0, 0) == 0;
+    for (std::int64_t s = 0; s < steps; ++s) {
       CellStep step = cell_step(level, d, s, worker, pass);
       step.bias = biases;
       step.recurrent_bias = biases + gate_width();
-      if (s > 0 || kept_)
-        weight_hh.multiply(worker.count, step.h_before, step.h_before_step, apart ? 0.0f : 1.0f,
-                           apart ? step.recurrent : step.gates, gate_width());
+      if (s > 0 || !begins_at_zero)
+        add_product(step, apart ? 0.0f : 1.0f, apart ? step.recurrent : step.gates);
       else if (apart)
         std::fill_n(step.recurrent, worker.count * gate_width(), 0.0f);
       float* const h = part(outputs_[index(level)], worker, pass) +
-                       direction.time(s, steps_) * worker.count * width() + d * units_;
+                       direction.time(s, steps) * worker.count * width() + d * units_;
       cell_->forward(step, h);
-      clear_ended(direction.time(s, steps_), worker, h, step.cell, pass);
+      clear_ended(direction.time(s, steps), worker, h, step.cell, pass);
     }
   }
 
@@ -361,11 +386,25 @@ class Recurrent final : public Layer {
                 });
   }
 
+  /// The state behind the last position, where rows are positions.
+  void carry_state(const Pass& pass) const {
+    const std::int64_t last = (pass.rows() - 1) * units_;
+    for (std::int64_t level = 0; level < layers_; ++level) {
+      std::copy_n(pass.buffer(outputs_[index(level)]).data() + last, units_, carried(level, 0, pass));
+      if (cell_->has_memory())
+        std::copy_n(pass.buffer(at(level, 0).cell).data() + last, units_, carried(level, 1, pass));
+    }
+  }
+  float* carried(std::int64_t level, std::int64_t kind, const Pass& pass) const {
+    return pass.buffer(carried_).data() + (level * 2 + kind) * units_;
+  }
+
   /// The outputs of the last level, by time, to y.
   void give(const VirtualWorker& worker, const float* outputs, Tensor y, const Pass& pass) const {
     const std::int64_t rows = worker.count;
+    const std::int64_t steps = steps_of(pass);
     if (!gives_last_)
-      return swap_outer(steps_, rows, width(), outputs, y.data() + worker.first * steps_ * width());
+      return swap_outer(steps, rows, width(), outputs, y.data() + worker.first * steps * width());
     for_each_last(worker, pass, [&](std::int64_t by_time, std::int64_t at) {
       std::copy_n(outputs + by_time, units_, y.data() + worker.first * width() + at);
     });
@@ -398,10 +437,11 @@ class Recurrent final : public Layer {
   bool has_bias_, gives_last_;
   std::int64_t truncate_;  // 0: never
   std::optional<KeptState> kept_;
+  bool is_stepwise_ = false;
   std::int64_t steps_ = 0, inputs_ = 0, flops_ = 0;
   std::vector<Direction> stack_;   // by level, then direction
   std::vector<Buffer<>> outputs_;  // of each level: (steps, rows, width)
-  Buffer<> x_by_time_;
+  Buffer<> x_by_time_, carried_;
   Buffer<> gradients_[2], zeros_, dcell_, biases_, factor_;
 };
 

@@ -128,6 +128,9 @@ class Residual final : public CompositeLayer {
     body_.backward(x, output_of_body(Tensor(nullptr, dy.shape()), pass), dy, dx, pass);
     if (!dx.empty()) accumulate(dx.size(), addend.data(), dx.data());
   }
+  bool is_stepwise() const override {
+    return body_.is_stepwise() && !shortcut_ && (!shortcut_layers_ || shortcut_layers_->is_stepwise());
+  }
   Value trace(Value x, Tracer& tracer) const override {
     const Value y = body_.trace(x, tracer);
     const Layer* const shortcut = shortcut_layer();

@@ -119,6 +119,11 @@ std::int64_t Sequence::flops() const {
   return sum;
 }
 
+bool Sequence::is_stepwise() const {
+  return std::ranges::all_of(
+      entries_, [](const Entry& entry) { return entry.layer->is_stepwise() && entry.output.rank() == 2; });
+}
+
 void Sequence::forward(ConstTensor x, Tensor y, Pass& pass) {
   if (entries_.empty()) std::ranges::copy(x.span(), y.data());
   for (std::size_t i = 0; i < entries_.size(); ++i) {

@@ -42,6 +42,7 @@ class Sequence final : public Layer {
   void recompute(ConstTensor x, Tensor y, Pass& pass);
 
   std::int64_t flops() const override;
+  bool is_stepwise() const override;
   Value trace(Value x, Tracer& tracer) const override;
 
   /// After setup: whether backward reads the sequence's input, or its output.

@@ -27,6 +27,7 @@ class Softmax final : public Layer {
       for (std::int64_t i = first; i < last; ++i) dx[i] = y[i] * (dy[i] - static_cast<float>(product));
     }
   }
+  bool is_stepwise() const override { return true; }
   Value trace(Value x, Tracer& tracer) const override {
     const std::int64_t last = tracer.graph.at(x).rank() - 1;
     return softmax_along(tracer.graph, x, last == 3 ? 1 : last);

@@ -22,8 +22,8 @@ Network::Network(const std::vector<Config>& layers, const Shape& sample, const O
       split_workers_(options.split_workers.value_or(virtual_workers_)),
       rank_(options.rank),
       split_rank_(options.split_rank),
-      plan_(share_of(virtual_workers_, options.batch), share_of(split_workers_, options.batch),
-            options.batch),
+      plan_(share_of(virtual_workers_, options.batch), share_of(split_workers_, options.batch), options.batch,
+            options.positions),
       layers_(layers),
       input_(sample),
       workers_(static_cast<std::size_t>(virtual_workers_.threads)) {
@@ -218,6 +218,7 @@ void Network::set_rows(NetworkPass& pass, const VirtualWorkers& all, Range mine,
   pass.step_ = rows.step;
   pass.samples_ = rows.samples;
   pass.lengths_ = rows.lengths;
+  pass.first_position_ = rows.first_position;
   pass.batch_rows_ = rows.batch_rows;
   pass.mean_rows_ = rows.mean_rows > 0 ? rows.mean_rows : rows.batch_rows;
   const std::int64_t first_row = all.rows(mine, rows.batch_rows).first;

@@ -29,7 +29,11 @@ class Network {
     std::optional<VirtualWorkers> split_workers = {};
     int split_rank = 0;
     std::uint64_t seed = 1;
-    int low_rank = 0;                             ///< of PowerSGD's factors; 0: none
+    int low_rank = 0;  ///< of PowerSGD's factors; 0: none
+    /// Of a whole sequence, if each row is one of its positions: the rows of one forward() after the other
+    /// resume the sequence (Rows::first_position), with one worker and in evaluation. The first extent of the
+    /// sample is 1. 0: a row is a whole sample.
+    std::int64_t positions = 0;
     std::function<void(Sequence&)> rewrite = {};  ///< changes the layers before setup (model parallelism)
   };
   /// `layers`: the configs of model.layers; `sample`: one input. Error(usage) when a layer does not fit.
@@ -89,6 +93,7 @@ class Network {
     std::int64_t batch_rows = 0;                 ///< of the global batch
     std::int64_t mean_rows = 0;                  ///< of all micro-batches; 0: batch_rows
     std::span<const std::int32_t> lengths = {};  ///< of sequences; empty: no row has padding
+    std::int64_t first_position = 0;             ///< of the first row, where rows are positions
     /// Of input_rows_of(), if the network splits rows.
     std::span<const std::int64_t> input_samples = {};
     std::span<const std::int32_t> input_lengths = {};

@@ -15,7 +15,11 @@ class NetworkPlan final : public Plan {
   explicit NetworkPlan(std::int64_t max_rows, int max_virtual_workers = 1, std::int64_t batch = 1)
       : NetworkPlan(Share{max_rows, max_virtual_workers}, Share{max_rows, max_virtual_workers}, batch) {}
   /// `split`: of a thread in layers that split rows.
-  NetworkPlan(const Share& share, const Share& split, std::int64_t batch) : Plan(share, split, batch) {}
+  /// `positions`: see Plan::is_stepwise.
+  NetworkPlan(const Share& share, const Share& split, std::int64_t batch, std::int64_t positions = 0)
+      : Plan(share, split, batch) {
+    positions_ = positions;
+  }
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   /// The size of the flat buffer of all parameters.
@@ -36,6 +40,9 @@ class NetworkPlan final : public Plan {
   std::int64_t max_rows() const { return max_rows_; }
   /// Whether a layer requires that rows resume where they ended in the batch before.
   bool streams_required() const { return requires_streams_; }
+  /// Whether a layer has parameters or memory for each position of a sequence, so that no sequence may be
+  /// longer than a sample.
+  bool limits_positions() const { return limits_positions_; }
   /// What layers require of the batches of training.
   const std::vector<RowRequirement>& row_requirements() const { return row_requirements_; }
 };

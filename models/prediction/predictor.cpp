@@ -5,17 +5,10 @@
 
 #include "datasets/inputs/text_samples.h"
 #include "models/checkpoints/weights.h"
+#include "models/prediction/own_statistics.h"
 
 namespace trainer {
 namespace {
-
-/// Of one worker that computes whole batches.
-class OwnStatistics final : public StatisticsReducer {
- public:
-  void sum(int, std::span<const double> lines, std::span<double> total) override {
-    std::ranges::copy(lines.first(total.size()), total.begin());
-  }
-};
 
 /// Layers that keep a state between batches begin anew with each sample.
 constexpr std::array<std::int64_t, Predictor::kRows> kFirstSamples{};
