@@ -55,8 +55,7 @@ int run_command(const Job& job) {
     case Verb::predict:
       return predict_command(job);
     case Verb::generate:
-      generate_command(job);
-      return 0;
+      return generate_command(job);
     case Verb::export_model:
       export_command(job);
       return 0;

@@ -35,7 +35,8 @@ void time_command(const Job& job);
 void eval_command(const Job& job);
 /// Returns the exit code of the program: 3 if inputs were skipped.
 int predict_command(const Job& job);
-void generate_command(const Job& job);
+/// Returns the exit code of the program: 3 if prompts were skipped.
+int generate_command(const Job& job);
 void export_command(const Job& job);
 void fetch_command(const Job& job);
 void report_command(const Job& job);

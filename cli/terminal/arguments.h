@@ -88,12 +88,14 @@ struct Arguments {
   std::string html;                ///< of compare: the page's file; empty: none
   PredictionFormat prediction_format = PredictionFormat::best;
   ExportFormat export_format = ExportFormat::onnx;
-  int top = 0;        ///< of predict: the likeliest classes alone; 0: not given
-  std::string id;     ///< of predict: the column of a table that holds ids
-  std::string array;  ///< of predict: the array of an archive
-  std::string prompt;
-  std::int64_t tokens = 500;  ///< of generate, as prompt and temperature
-  double temperature = 0.8;
+  int top = 0;                       ///< of predict: the likeliest classes alone; 0: not given
+  std::string id;                    ///< of predict: the column of a table that holds ids
+  std::string array;                 ///< of predict: the array of an archive
+  std::vector<std::string> prompts;  ///< of generate, as all until temperature
+  std::string prompt_file;           ///< a prompt a line; "-": standard input
+  std::vector<std::string> stops;
+  std::int64_t tokens = 500, top_k = 0;
+  double temperature = 0.8, top_p = 1;
   std::vector<int> planned_ranks;  ///< -n of plan (one) and forecast
   std::optional<LinkCost> link;    ///< between hosts
   double rate = 0;                 ///< GFLOP/s of a thread; 0: measured

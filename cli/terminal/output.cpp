@@ -12,18 +12,6 @@
 namespace trainer {
 namespace {
 
-/// How many bytes at the end of `text` begin a UTF-8 character that is not complete.
-std::size_t incomplete_bytes(std::string_view text) {
-  constexpr std::size_t kLongest = 4;
-  for (std::size_t count = 1; count < kLongest && count <= text.size(); ++count) {
-    const auto byte = static_cast<unsigned char>(text[text.size() - count]);
-    if ((byte & 0xC0) == 0x80) continue;  // inside a character
-    const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
-    return length > count ? count : 0;
-  }
-  return 0;
-}
-
 std::string escaped_but_tabs(std::string_view text) {
   std::string result;
   for (std::size_t tab = 0; (tab = text.find('\t')) != std::string_view::npos; text.remove_prefix(tab + 1))
@@ -54,19 +42,8 @@ void print_message(std::string_view text) {
 
 TextStream::TextStream() : TextStream(::isatty(STDOUT_FILENO) == 1) {}
 
-TextStream::~TextStream() {
-  if (!rest_.empty()) print_result(rest_);
-}
-
-void TextStream::add(std::string_view piece) {
-  if (is_terminal_) {
-    rest_ += piece;
-    const std::size_t complete = rest_.size() - incomplete_bytes(rest_);
-    print_bytes(escaped_but_tabs(std::string_view(rest_).substr(0, complete)));
-    rest_.erase(0, complete);
-  } else {
-    print_bytes(piece);
-  }
+void TextStream::add(std::string_view piece) const {
+  print_bytes(is_terminal_ ? escaped_but_tabs(piece) : piece);
   std::fflush(stdout);
 }
 

@@ -25,14 +25,11 @@ class TextStream {
  public:
   TextStream();
   explicit TextStream(bool is_terminal) : is_terminal_(is_terminal) {}
-  ~TextStream();
-  TextStream(const TextStream&) = delete;
-  TextStream& operator=(const TextStream&) = delete;
-  void add(std::string_view piece);
+  /// `piece`: of whole characters.
+  void add(std::string_view piece) const;
 
  private:
   bool is_terminal_;
-  std::string rest_;  ///< the begin of a character whose other bytes have not come
 };
 
 /// True unless standard output has lost something; writes what is still in its buffer.

@@ -58,9 +58,18 @@ void CommandFlags::add_predict() {
 }
 
 void CommandFlags::add_generate() {
-  CLI::App* generate = command("generate", "Continue a text with a run's best weights");
+  CLI::App* generate = command("generate", "Continue texts with a run's best weights");
   generate->add_option("RUN", texts_.file, "A run directory, or a checkpoint inside one")->required();
-  generate->add_option("--prompt", arguments_.prompt, "The text to continue")->type_name("TEXT")->required();
+  CLI::Option* prompt = generate->add_option("--prompt", arguments_.prompts, "A text to continue, repeatable")
+                            ->type_name("TEXT")
+                            ->expected(1)
+                            ->allow_extra_args(false)
+                            ->take_all()
+                            ->check(not_empty());
+  generate
+      ->add_option("--prompts", arguments_.prompt_file, "A file with a prompt a line; - for standard input")
+      ->type_name("FILE")
+      ->excludes(prompt);
   generate->add_option("--tokens", arguments_.tokens, "Tokens to generate (default: 500)")
       ->type_name("N")
       ->check(whole_number(1, kMaxSteps));
@@ -68,7 +77,25 @@ void CommandFlags::add_generate() {
       ->add_option("--temperature", arguments_.temperature,
                    "0: always the likeliest token; 1: the model's own probabilities (default: 0.8)")
       ->type_name("T")
-      ->check(CLI::Range(0.0, 100.0).description(""));
+      ->check(number_within(0, 100));
+  generate->add_option("--top-k", arguments_.top_k, "Choose among the K likeliest tokens (default: all)")
+      ->type_name("K")
+      ->check(whole_number(1, kMaxSteps));
+  generate
+      ->add_option("--top-p", arguments_.top_p,
+                   "Choose among the fewest likeliest tokens with this probability together (default: 1)")
+      ->type_name("P")
+      ->check(number_within(0, 1));
+  generate->add_option("--stop", arguments_.stops, "A text before which the answer ends, repeatable")
+      ->type_name("TEXT")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all()
+      ->check(not_empty());
+  generate->add_flag_callback(
+      "--json", [this] { arguments_.prediction_format = PredictionFormat::json; },
+      "Print one JSON object for each prompt: the prompt and the text that continues it");
+  add_threads(*generate);
   add_engine(*generate);
   add_settings(*generate);
 }

@@ -11,6 +11,17 @@
 #include "engine/config/source.h"
 
 namespace trainer {
+namespace {
+
+/// NaN if it is none.
+double number_of(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, problem] = std::from_chars(text.data(), end, number);
+  return problem == std::errc() && stop == end ? number : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
 
 // CLI11's own check reports ranges of floating-point numbers.
 CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
@@ -30,13 +41,23 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
 
 CLI::Validator positive_number() {
   const auto mistake = [](const std::string& text) -> std::string {
-    double number = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data(), end, number);
-    if (problem == std::errc() && stop == end && std::isfinite(number) && number > 0) return "";
+    if (const double number = number_of(text); std::isfinite(number) && number > 0) return "";
     return "expects a number above 0, got " + in_quotes(text);
   };
   return CLI::Validator(mistake, "");
+}
+
+CLI::Validator number_within(double least, double most) {
+  const auto mistake = [=](const std::string& text) -> std::string {
+    if (const double number = number_of(text); number >= least && number <= most) return "";
+    return fmt::format("expects a number from {} to {}, got {}", least, most, in_quotes(text));
+  };
+  return CLI::Validator(mistake, "");
+}
+
+CLI::Validator not_empty() {
+  return CLI::Validator(
+      [](const std::string& text) { return text.empty() ? "expects a text that is not empty" : ""; }, "");
 }
 
 CLI::Validator one_of(const std::vector<std::string>& names) {

@@ -12,6 +12,8 @@ namespace trainer {
 CLI::Validator whole_number(std::int64_t least, std::int64_t most);
 /// Finite and above 0.
 CLI::Validator positive_number();
+CLI::Validator number_within(double least, double most);
+CLI::Validator not_empty();
 CLI::Validator one_of(const std::vector<std::string>& names);
 
 }  // namespace trainer

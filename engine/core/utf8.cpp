@@ -24,6 +24,24 @@ std::uint32_t next_character(std::string_view text, std::size_t& at) {
   return character;
 }
 
+std::size_t begun_character(std::string_view text, std::size_t at) {
+  const auto first = static_cast<unsigned char>(text[at]);
+  if (first < 0xC2 || first > 0xF4) return 0;
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  std::size_t bytes = 1;
+  for (; bytes < length && at + bytes < text.size(); ++bytes) {
+    // The second byte of some is limited, by the rules of RFC 3629.
+    unsigned least = 0x80, most = 0xBF;
+    if (bytes == 1 && first == 0xE0) least = 0xA0;
+    if (bytes == 1 && first == 0xED) most = 0x9F;
+    if (bytes == 1 && first == 0xF0) least = 0x90;
+    if (bytes == 1 && first == 0xF4) most = 0x8F;
+    const auto next = static_cast<unsigned char>(text[at + bytes]);
+    if (next < least || next > most) break;
+  }
+  return bytes;
+}
+
 bool is_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();)
     if (next_character(text, at) == kNoCharacter) return false;

@@ -134,6 +134,29 @@ train: {epochs: 20, batch: 8, optimizer: {adam: {lr: 0.02}}}
   CHECK(by_chance("1") == by_chance("1"));
   CHECK(by_chance("1") != by_chance("2"));
   CHECK(run.trainer({"generate", "run", "--prompt", "x"}).code == 2);
+  CHECK(run.trainer({"generate", "run"}).code == 2);
+  const std::string likeliest = "\"$TRAINER\" generate run --temperature 0 --tokens 5 ";
+  CHECK(run.shell(likeliest + "--prompt bc --prompt c").out == "bcaäbca\n\ncaäbca\n");
+  CHECK(run.shell(likeliest + "--prompt bc --stop q --stop bc").out == "bcaä\n");
+  for (const char* threads : {"1", "3"}) {
+    const ProgramResult lines =
+        run.shell("printf 'bc\\n\\nx\\na\\n' | " + likeliest + "--prompts - --json --threads " + threads);
+    CHECK(lines.out == "{\"prompt\":\"bc\",\"text\":\"aäbca\"}\n{\"prompt\":\"a\",\"text\":\"äbcaä\"}\n");
+    CHECK(lines.code == 3);
+    CHECK(lines.err.find("standard input:3: the training text has no character `x`") != std::string::npos);
+  }
+  const ProgramResult stream =
+      run.shell("mkfifo pipe; " + likeliest +
+                "--prompts - < pipe > out & exec 3> pipe; echo bc >&3; "
+                "while ! grep -q bcaäbca out; do sleep 0.05; done; echo c >&3; exec 3>&-; wait $!; cat out");
+  CHECK(stream.out == "bcaäbca\n\ncaäbca\n");
+  const auto hot = [&](const char* threads) {
+    return run
+        .trainer({"generate", "run", "--prompt", "a", "--prompt", "a", "--prompt", "a", "--temperature", "9",
+                  "--top-k", "3", "--top-p", "0.9", "--threads", threads})
+        .out;
+  };
+  CHECK(hot("1") == hot("2"));
   REQUIRE(run.trainer({"a.yaml", "-o", "images"}).code == 0);
   CHECK(run.trainer({"generate", "images", "--prompt", "x"}).code == 2);
 }
