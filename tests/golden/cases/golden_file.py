@@ -11,10 +11,10 @@ made = {}
 subject = None
 
 
-def begin(module):
-    """The cases that follow belong to the subject that the module of this folder is called after."""
+def begin(name):
+    """The cases that follow belong to this subject, after which their module of this folder is called."""
     global subject
-    subject = module.rpartition('.')[2]
+    subject = name
 
 
 def write(name, tensors, **metadata):
@@ -23,9 +23,10 @@ def write(name, tensors, **metadata):
         key: (list(tensor.shape), tensor.detach().to(torch.float32).reshape(-1).tolist()) for key, tensor in tensors.items()})
 
 
-def save():
-    """Writes a safetensors file for each subject, its cases in alphabetical order."""
-    for subject, cases in made.items():
+def save(chosen):
+    """Writes a safetensors file for each subject of `chosen`, its cases in alphabetical order."""
+    for subject in sorted(chosen):
+        cases = made[subject]
         header, data = {'__metadata__': {}}, b''
         for name, (metadata, tensors) in sorted(cases.items()):
             header['__metadata__'] |= {f'{name}/{key}': value for key, value in metadata.items()}
