@@ -1,7 +1,7 @@
-// relu, relu6, sigmoid, tanh, gelu, silu and softplus, as layers and as the setting of layers that fuse them.
+// Functions that dense and conv apply to their output: the setting, and layers of the same names.
 #include "engine/math/types/activation.h"
 
-#include <map>
+#include <algorithm>
 
 #include "engine/math/elementwise.h"
 #include "models/layers/activation_setting.h"
@@ -10,18 +10,28 @@
 
 namespace trainer {
 
+namespace {
+
+struct Named {
+  const char* name;
+  Activation activation;
+};
+
+constexpr Named kActivations[] = {
+    {"none", Activation::none},       {"relu", Activation::relu},         {"relu6", Activation::relu6},
+    {"sigmoid", Activation::sigmoid}, {"tanh", Activation::tanh},         {"gelu", Activation::gelu},
+    {"silu", Activation::silu},       {"softplus", Activation::softplus}, {"elu", Activation::elu}};
+
+}  // namespace
+
 Setting activation_setting() {
-  return choice("activation", "function applied to the output",
-                {"none", "relu", "relu6", "sigmoid", "tanh", "gelu", "silu", "softplus", "elu"})
-      .fallback("none");
+  std::vector<std::string> names;
+  for (const Named& known : kActivations) names.push_back(known.name);
+  return choice("activation", "function applied to the output", std::move(names)).fallback("none");
 }
 
 Activation activation_of(const Config& config) {
-  static const std::map<std::string, Activation> by_name{
-      {"none", Activation::none},       {"relu", Activation::relu},         {"relu6", Activation::relu6},
-      {"sigmoid", Activation::sigmoid}, {"tanh", Activation::tanh},         {"gelu", Activation::gelu},
-      {"silu", Activation::silu},       {"softplus", Activation::softplus}, {"elu", Activation::elu}};
-  return by_name.at(config.get<std::string>("activation"));
+  return std::ranges::find(kActivations, config.get<std::string>("activation"), &Named::name)->activation;
 }
 
 namespace {

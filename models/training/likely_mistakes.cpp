@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "models/layers/activation_setting.h"
 #include "models/losses/output_loss.h"
 #include "models/optimizers/optimizer.h"
 
@@ -25,9 +26,10 @@ struct LastActivation {
 };
 
 LastActivation activation_of_last(const Config& layer) {
-  static constexpr std::array kActivations{"relu", "relu6",    "leaky_relu", "prelu", "elu",    "gelu",
-                                           "silu", "softplus", "sigmoid",    "tanh",  "softmax"};
-  if (std::ranges::count(kActivations, layer.type()) > 0) return {layer.type(), ""};
+  static constexpr std::array kNeverFused{"leaky_relu", "prelu", "softmax"};
+  const std::vector<std::string> fusable = activation_setting().choices;
+  if (std::ranges::count(kNeverFused, layer.type()) > 0 || std::ranges::count(fusable, layer.type()) > 0)
+    return {layer.type(), ""};
   if (!has_key(layer, "layer", "activation")) return {};
   const auto name = layer.get<std::string>("activation");
   return name == "none" ? LastActivation{} : LastActivation{name, "activation"};
