@@ -126,6 +126,8 @@ Value activate(Graph& graph, Activation f, Value x) {
       return gelu(graph, x);
     case Activation::silu:
       return binary(graph, "Mul", x, unary(graph, "Sigmoid", x));
+    case Activation::hardswish:
+      return binary(graph, "Mul", x, unary(graph, "HardSigmoid", x, {{"alpha", 1.0f / 6}, {"beta", 0.5f}}));
     case Activation::softplus:
       return unary(graph, "Softplus", x);
     case Activation::elu:

@@ -17,10 +17,11 @@ struct Named {
   Activation activation;
 };
 
-constexpr Named kActivations[] = {
-    {"none", Activation::none},       {"relu", Activation::relu},         {"relu6", Activation::relu6},
-    {"sigmoid", Activation::sigmoid}, {"tanh", Activation::tanh},         {"gelu", Activation::gelu},
-    {"silu", Activation::silu},       {"softplus", Activation::softplus}, {"elu", Activation::elu}};
+constexpr Named kActivations[] = {{"none", Activation::none},         {"relu", Activation::relu},
+                                  {"relu6", Activation::relu6},       {"sigmoid", Activation::sigmoid},
+                                  {"tanh", Activation::tanh},         {"gelu", Activation::gelu},
+                                  {"silu", Activation::silu},         {"hardswish", Activation::hardswish},
+                                  {"softplus", Activation::softplus}, {"elu", Activation::elu}};
 
 }  // namespace
 
@@ -76,6 +77,9 @@ const Registry<Layer>::Add gelu{
 
 const Registry<Layer>::Add silu{{.name = "silu", .help = "x / (1 + exp(-x)), also known as swish"},
                                 make(Activation::silu)};
+const Registry<Layer>::Add hardswish{
+    {.name = "hardswish", .help = "x min(max(x + 3, 0), 6) / 6, a silu without exponentials"},
+    make(Activation::hardswish)};
 const Registry<Layer>::Add softplus{{.name = "softplus", .help = "log(1 + exp(x)), a smooth relu"},
                                     make(Activation::softplus)};
 

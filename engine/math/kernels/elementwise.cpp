@@ -13,6 +13,13 @@ inline float relu(float x) { return x < 0.0f ? 0.0f : x; }
 /// NaN passes through.
 inline float relu6(float x) { return x > 6.0f ? 6.0f : relu(x); }
 
+/// 0 below -3, x above 3.
+inline Curve hardswish_curve(float x) {
+  constexpr float kSixth = 1.0f / 6;
+  const Curve above = {x > 3.0f ? x : x * ((x + 3.0f) * kSixth), x > 3.0f ? 1.0f : (x + x + 3.0f) * kSixth};
+  return {x < -3.0f ? 0.0f : above.value, x < -3.0f ? 0.0f : above.derivative};
+}
+
 void activate(Activation f, std::int64_t count, const float* x, float* y) {
   switch (f) {
     case Activation::none:
@@ -29,6 +36,8 @@ void activate(Activation f, std::int64_t count, const float* x, float* y) {
       return for_each(count, [=](std::int64_t i) { y[i] = gelu(x[i]); });
     case Activation::silu:
       return for_each(count, [=](std::int64_t i) { y[i] = silu(x[i]); });
+    case Activation::hardswish:
+      return for_each(count, [=](std::int64_t i) { y[i] = hardswish_curve(x[i]).value; });
     case Activation::softplus:
       return for_each(count, [=](std::int64_t i) { y[i] = softplus(x[i]); });
     case Activation::elu:
@@ -58,6 +67,8 @@ void activate_backward(Activation f, std::int64_t count, const float* y, const f
       return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * gelu_derivative(y[i]); });
     case Activation::silu:
       return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * silu_derivative(y[i]); });
+    case Activation::hardswish:
+      return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * hardswish_curve(y[i]).derivative; });
     case Activation::softplus:  // sigmoid(x) = 1 - e^-y
       return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * -exponential_minus_one(-y[i]); });
     case Activation::elu:
@@ -178,17 +189,16 @@ float softmax_rest(std::int64_t columns, const float* x, const float* probabilit
 }
 
 void activate_with_derivative(Activation f, std::int64_t count, const float* x, float* y, float* derivative) {
-  if (f == Activation::gelu)
-    return for_each(count, [=](std::int64_t i) {
-      const Curve curve = gelu_curve(x[i]);
+  const auto follow = [=](auto curve_at) {
+    for_each(count, [=](std::int64_t i) {
+      const Curve curve = curve_at(x[i]);
       y[i] = curve.value;
       derivative[i] = curve.derivative;
     });
-  for_each(count, [=](std::int64_t i) {
-    const Curve curve = silu_curve(x[i]);
-    y[i] = curve.value;
-    derivative[i] = curve.derivative;
-  });
+  };
+  if (f == Activation::gelu) return follow([](float at) { return gelu_curve(at); });
+  if (f == Activation::hardswish) return follow([](float at) { return hardswish_curve(at); });
+  follow([](float at) { return silu_curve(at); });
 }
 
 void bytes_to_unit(std::int64_t count, const std::uint8_t* x, float* y) {

@@ -31,6 +31,9 @@ void activate(Activation f, std::int64_t count, const float* x, float* y) {
       case Activation::silu:
         y[i] = static_cast<float>(value / (1 + std::exp(-value)));
         break;
+      case Activation::hardswish:
+        y[i] = static_cast<float>(value < -3 ? 0 : value > 3 ? value : value * (value + 3) / 6);
+        break;
       case Activation::softplus:
         y[i] = static_cast<float>(value > 0 ? value + std::log1p(std::exp(-value))
                                             : std::log1p(std::exp(value)));
@@ -61,6 +64,7 @@ void activate_backward(Activation f, std::int64_t count, const float* y, const f
       const double sigmoid = 1 / (1 + std::exp(-value));
       derivative = sigmoid * (1 + value * (1 - sigmoid));
     }
+    if (f == Activation::hardswish) derivative = value < -3 ? 0 : value > 3 ? 1 : (2 * value + 3) / 6;
     if (f == Activation::softplus) derivative = -std::expm1(-value);
     if (f == Activation::elu && value <= 0) derivative = value + 1;
     dx[i] = static_cast<float>(static_cast<double>(dy[i]) * derivative);

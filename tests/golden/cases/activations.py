@@ -14,6 +14,7 @@ def one_after_the_other():
 def named():
     named_layer('relu6', 'relu6', nn.ReLU6, (3, 7))
     named_layer('silu', 'silu', nn.SiLU, (3, 7))
+    named_layer('hardswish', 'hardswish', nn.Hardswish, (3, 7))
     named_layer('softplus', 'softplus', nn.Softplus, (3, 7))
     named_layer('elu', 'elu: 0.7', lambda: nn.ELU(0.7), (3, 7))
     named_layer('prelu', 'prelu', lambda: nn.PReLU(3), (2, 3, 4, 5), {'': 'prelu1'})

@@ -17,6 +17,6 @@ def one_after_the_other():
 
 
 def named():
-    for function, module in [('silu', nn.SiLU), ('softplus', nn.Softplus), ('elu', nn.ELU), ('relu6', nn.ReLU6)]:
+    for function, module in [('silu', nn.SiLU), ('hardswish', nn.Hardswish), ('softplus', nn.Softplus), ('elu', nn.ELU), ('relu6', nn.ReLU6)]:
         named_layer(f'dense_{function}', f'dense: {{units: 4, activation: {function}}}',
                     lambda: nn.Sequential(nn.Linear(6, 4), module()), (5, 6), {'0': 'dense1'})

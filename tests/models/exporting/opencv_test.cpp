@@ -31,7 +31,7 @@ const std::map<std::string, LayerExample> kNetworks{
      {"concat: [[max_pool: 2, conv: {filters: 4, kernel: 3, pad: same, activation: relu}, upsample: 2], []], "
       "conv: {filters: 3, kernel: 1}, conv_transpose: {filters: 2, kernel: 2, stride: 2}, sigmoid",
       {6, 8, 2}}},
-    {"activations", {"leaky_relu: 0.2, elu: 1, tanh, prelu, gelu, silu", {4, 5, 3}}},
+    {"activations", {"leaky_relu: 0.2, elu: 1, tanh, prelu, gelu, silu, hardswish", {4, 5, 3}}},
     {"perceptron", {"dense: {units: 9, activation: relu}, batch_norm, dense: 4", {6}}},
 };
 

@@ -9,15 +9,16 @@ namespace trainer {
 namespace {
 
 TEST_CASE("activations pass the gradient check, alone and over the memory of another layer", "[layers]") {
-  const std::string layer = GENERATE("relu", "sigmoid", "tanh", "gelu", "silu", "softplus", "elu",
-                                     "leaky_relu", "leaky_relu: 0.3", "leaky_relu: 0", "relu6", "softmax");
+  const std::string layer =
+      GENERATE("relu", "sigmoid", "tanh", "gelu", "silu", "hardswish", "softplus", "elu", "leaky_relu",
+               "leaky_relu: 0.3", "leaky_relu: 0", "relu6", "softmax");
   check_gradients(layer, {7});
   check_gradients("dense: 5, " + layer + ", dense: 3", {4}, {.rows = 4, .workers = 2});
 }
 
 TEST_CASE("gelu and similar functions pass the gradient check when fused, with and without bias",
           "[layers]") {
-  const std::string function = GENERATE("gelu", "silu", "softplus", "elu");
+  const std::string function = GENERATE("gelu", "silu", "hardswish", "softplus", "elu");
   const std::string bias = GENERATE("true", "false");
   check_gradients("dense: {units: 5, activation: " + function + ", bias: " + bias + "}, dense: 3", {4},
                   {.rows = 4, .workers = 2});
@@ -34,8 +35,15 @@ TEST_CASE("relu6 is cut off at 0 and at 6, where its derivative is 0", "[layers]
   CHECK(harness.backward(std::vector<float>{1, 2, 3, 4, 5, 6}) == std::vector<float>{0, 0, 3, 4, 0, 0});
 }
 
+TEST_CASE("hardswish is 0 below -3 and x above 3", "[layers]") {
+  LayerHarness harness("hardswish", {6}, {.rows = 1});
+  CHECK(harness.forward(std::vector<float>{-4, -3, -1.5f, 0, 3, 4}) ==
+        std::vector<float>{0, 0, -0.375f, 0, 3, 4});
+  CHECK(harness.backward(std::vector<float>{1, 0, 2, 3, 0, 5}) == std::vector<float>{0, 0, 0, 1.5f, 0, 5});
+}
+
 TEST_CASE("a NaN passes through activations", "[layers]") {
-  const auto* const yaml = GENERATE("relu", "sigmoid", "tanh", "gelu", "silu", "softplus", "elu",
+  const auto* const yaml = GENERATE("relu", "sigmoid", "tanh", "gelu", "silu", "hardswish", "softplus", "elu",
                                     "leaky_relu", "relu6", "softmax");
   LayerHarness harness(yaml, {2}, {.rows = 1});
   CHECK(std::isnan(harness.forward(std::vector<float>{std::numeric_limits<float>::quiet_NaN(), 1})[0]));

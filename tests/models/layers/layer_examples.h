@@ -44,6 +44,7 @@ inline const std::multimap<std::string, LayerExample> kLayerExamples{
     {"gelu", {"dense: {units: 20, activation: gelu}, gelu", {21}}},
     {"gru", {"gru: {units: 20, layers: 2, bidirectional: true}", {6, 5}}},
     {"layer_norm", {"layer_norm", {5, 40}}},
+    {"hardswish", {"dense: {units: 20, activation: hardswish}, hardswish", {21}}},
     {"leaky_relu", {"leaky_relu: 0.1", {21}}},
     {"lstm", {"lstm: {units: 20, layers: 2, bidirectional: true}", {6, 5}}},
     {"lstm", {"lstm: {units: 33, output: last}", {4, 18}}},
