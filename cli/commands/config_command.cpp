@@ -6,16 +6,16 @@
 namespace trainer {
 
 void config_command(const Job& job) {
-  std::string resolved;
+  std::string yaml;
   std::vector<std::string> notes;
   run_collectively(job.world, [&] {
     const ConfigTree tree({.file = job.arguments.files.front(), .overrides = job.arguments.overrides},
                           run_settings());
-    resolved = tree.resolved_yaml();
+    yaml = job.arguments.minimal ? tree.minimal_yaml() : tree.resolved_yaml();
     notes = tree.notes();
   });
   for (const std::string& note : notes) job.warn("note: " + note + "\n");
-  job.print_as_it_is(resolved);
+  job.print_as_it_is(yaml);
 }
 
 }  // namespace trainer

@@ -12,9 +12,11 @@
 #include "cli/reports/html.h"
 #include "cli/reports/run_log.h"
 #include "cli/terminal/text.h"
+#include "engine/config/config_tree.h"
 #include "engine/system/files.h"
 #include "models/checkpoints/checkpoint.h"
 #include "models/formats/safetensors.h"
+#include "models/training/settings.h"
 
 namespace trainer {
 namespace {
@@ -192,6 +194,19 @@ std::string block(const std::string& heading, const std::string& text) {
   return text.empty() ? "" : fmt::format("<h2>{}</h2>\n<pre>{}</pre>\n", heading, html_text(text));
 }
 
+/// What differs from the defaults, and folded the whole.
+std::string configuration(const fs::path& run) {
+  const std::string whole = read_if_there(run / "config.yaml");
+  if (whole.empty()) return "";
+  try {
+    const ConfigTree tree({.file = "config.yaml", .text = whole}, run_settings());
+    return block("Configuration", tree.minimal_yaml()) +
+           html_folded("with every default", "<pre>" + html_text(whole) + "</pre>");
+  } catch (const Error&) {
+    return block("Configuration", whole);
+  }
+}
+
 }  // namespace
 
 std::string report_html(const fs::path& run) {
@@ -200,8 +215,7 @@ std::string report_html(const fs::path& run) {
   return html_page(name, fmt::format("<h1>{}</h1>\n<p>{}</p>\n", html_text(name), html_text(outcome(log))) +
                              charts(log) + classes(log, class_names(run, log)) +
                              epochs(read_if_there(run / "results.csv")) + weights(run, log) +
-                             block("Commands", read_if_there(run / "command.txt")) +
-                             block("Configuration", read_if_there(run / "config.yaml")) +
+                             block("Commands", read_if_there(run / "command.txt")) + configuration(run) +
                              machine(read_if_there(run / "environment.json")));
 }
 

@@ -85,6 +85,7 @@ struct Arguments {
   int steps = 50;                  ///< of time, as trace
   std::string trace;               ///< the file of events; empty: none
   bool tensorboard = false;        ///< of report
+  bool minimal = false;            ///< of config
   std::string html;                ///< of compare: the page's file; empty: none
   PredictionFormat prediction_format = PredictionFormat::best;
   ExportFormat export_format = ExportFormat::onnx;

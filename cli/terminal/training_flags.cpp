@@ -66,6 +66,8 @@ void CommandFlags::add_check() {
 void CommandFlags::add_config() {
   CLI::App* config = command("config", "Print the resolved YAML with every default");
   config->add_option("CONFIG", texts_.file, "The YAML file")->required();
+  config->add_flag("--minimal", arguments_.minimal, "Print only what differs from the defaults")
+      ->disable_flag_override();
   add_settings(*config);
 }
 

@@ -43,6 +43,7 @@ void Checker::check_value(const Setting& setting, const Node& value, ConfigNode&
 
 void Checker::check(const Setting& setting, Written written, const Place& key_place, ConfigNode& out) {
   out.setting = &setting;
+  if (out.declared == nullptr) out.declared = &setting;
   out.given = static_cast<bool>(key_place);
   expansion_.spend(key_place);
   const Expansion::Resolved resolved = expansion_.resolve(written);
@@ -377,6 +378,10 @@ Written Checker::default_of(const Setting& setting) {
     builtin->node = parse_yaml(builtin->source);
   }
   return {&builtin->node, expansion_.outermost()};
+}
+
+void Checker::check_default(const Setting& setting, ConfigNode& out) {
+  check(setting, default_of(setting), {}, out);
 }
 
 void Checker::define(const std::string& name, const std::string& value, ConfigNode& root) {

@@ -27,6 +27,8 @@ class Checker {
   void define(const std::string& name, const std::string& value, ConfigNode& root);
   /// The checked `defaults:` of settings that layers share, for `trainer config`.
   void check_shared_defaults(std::vector<ConfigNode>& out);
+  /// The default of a setting that has one, checked.
+  void check_default(const Setting& setting, ConfigNode& out);
   /// What waits for the data, in YAML's flow style.
   std::string flow_text(Written awaited);
   bool has_layers() const { return has_layers_; }

@@ -26,9 +26,10 @@ struct ConfigNode {
   using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string, Duration,
                              std::vector<std::int64_t>, std::vector<Duration>>;
 
-  const Setting* setting = nullptr;  ///< the alternative, where the declaration has several
-  std::string key;                   ///< in the map above
-  std::string type;                  ///< a family's member, an alternative's name
+  const Setting* setting = nullptr;   ///< the alternative, where the declaration has several
+  const Setting* declared = nullptr;  ///< the declaration itself, with the default
+  std::string key;                    ///< in the map above
+  std::string type;                   ///< a family's member, an alternative's name
   std::string path;
   Place place;    ///< of the value, or of the name of a section or member; none for a default
   Place nearest;  ///< the same, or that of the nearest written node above

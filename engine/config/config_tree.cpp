@@ -182,6 +182,8 @@ std::vector<std::string> ConfigTree::fixed_differences(const ConfigTree& other) 
 
 std::string ConfigTree::resolved_yaml() const { return emitted(state_->root, *state_->checker); }
 
+std::string ConfigTree::minimal_yaml() const { return emitted_minimal(state_->root, *state_->checker); }
+
 namespace {
 
 /// `nodes`: the same place in each tree.

@@ -50,6 +50,8 @@ class ConfigTree {
   /// The resolved YAML with every default, itself a valid config (`trainer config`, config.yaml of a run
   /// directory).
   std::string resolved_yaml() const;
+  /// The same without what has its default (`trainer config --minimal`).
+  std::string minimal_yaml() const;
 
  private:
   struct State;

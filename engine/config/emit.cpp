@@ -1,6 +1,7 @@
 #include "engine/config/emit.h"
 
 #include <algorithm>
+#include <map>
 
 #include "engine/config/scalar.h"
 
@@ -45,7 +46,8 @@ std::string duration_text(const std::vector<Duration>& durations, bool several) 
 
 class Emitter {
  public:
-  Emitter(Checker& checker) : checker_(checker) {
+  /// `minimal`: leaves out what has its default.
+  explicit Emitter(Checker& checker, bool minimal = false) : checker_(checker), minimal_(minimal) {
     if (checker.has_layers()) checker.check_shared_defaults(shared_);
   }
 
@@ -57,14 +59,16 @@ class Emitter {
     std::string yaml;
     for (const ConfigNode& child : root.children) {
       if (!child.present) continue;
-      const bool opened = child.setting->kind == Setting::Kind::section && !child.children.empty();
+      const bool opened =
+          child.setting->kind == Setting::Kind::section &&
+          std::ranges::any_of(child.children, [&](const ConfigNode& key) { return is_shown(child, key); });
       yaml += child.key + ":" + (opened ? block_map(child, 2) : value(child, child.key.size() + 1, 0));
     }
     if (shared_.empty()) return yaml;
     std::string defaults;
     for (const ConfigNode& node : shared_)
-      defaults += (defaults.empty() ? "" : ", ") + node.key + ": " + flow(node);
-    return "defaults: {" + defaults + "}\n" + yaml;
+      if (!is_left_out(node)) defaults += (defaults.empty() ? "" : ", ") + node.key + ": " + flow(node);
+    return defaults.empty() ? yaml : "defaults: {" + defaults + "}\n" + yaml;
   }
 
  private:
@@ -113,10 +117,37 @@ class Emitter {
   /// A layer shows a shared setting only where it differs from the defaults.
   bool is_shown(const ConfigNode& above, const ConfigNode& child) {
     if (!child.present) return false;
-    if (above.setting == nullptr || above.setting->family_name != kLayerFamily) return true;
-    for (const ConfigNode& node : shared_)
-      if (node.key == child.key && is_shared(child)) return flow(node) != flow(child);
-    return true;
+    if (above.setting != nullptr && above.setting->family_name == kLayerFamily)
+      for (const ConfigNode& node : shared_)
+        if (node.key == child.key && is_shared(child)) return flow(node) != flow(child);
+    return !is_left_out(child);
+  }
+
+  bool is_left_out(const ConfigNode& node) {
+    return minimal_ && !node.declared->default_yaml.empty() && flow(node) == default_text(*node.declared);
+  }
+
+  const std::string& default_text(const Setting& setting) {
+    const auto [place, is_new] = defaults_.try_emplace(&setting);
+    if (is_new) {
+      ConfigNode node;
+      checker_.check_default(setting, node);
+      place->second = flow(node);
+    }
+    return place->second;
+  }
+
+  /// A member's map with one key may be the value of its primary setting instead. Empty if it may not.
+  std::string primary_value(const ConfigNode& node) {
+    const std::string& primary = Catalog::all().at(node.setting->family_name).members.at(node.type).primary;
+    const ConfigNode* only = nullptr;
+    for (const ConfigNode& child : node.children) {
+      if (!is_shown(node, child)) continue;
+      if (only != nullptr || child.key != primary) return "";
+      only = &child;
+    }
+    const std::string text = only == nullptr ? "" : flow(*only);
+    return text.starts_with("{") ? "" : text;
   }
 
   static bool is_shared(const ConfigNode& child) {
@@ -149,17 +180,24 @@ class Emitter {
     if (list) return "[" + inner + "]";
     if (node.setting->kind != Setting::Kind::family) return "{" + inner + "}";
     if (inner.empty()) return node.type;
-    const std::string member = node.type + ": {" + inner + "}";
+    const std::string primary = minimal_ ? primary_value(node) : "";
+    const std::string member = node.type + ": " + (primary.empty() ? "{" + inner + "}" : primary);
     return braces ? "{" + member + "}" : member;
   }
 
   Checker& checker_;
+  bool minimal_;
   std::vector<ConfigNode> shared_;
+  std::map<const Setting*, std::string> defaults_;
 };
 
 }  // namespace
 
 std::string emitted(const ConfigNode& root, Checker& checker) { return Emitter(checker).whole(root); }
+
+std::string emitted_minimal(const ConfigNode& root, Checker& checker) {
+  return Emitter(checker, true).whole(root);
+}
 
 std::string emitted_value(const ConfigNode& node, Checker& checker) { return Emitter(checker).node(node); }
 

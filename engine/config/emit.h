@@ -8,6 +8,8 @@ namespace trainer {
 
 /// The checked tree as YAML that reads back as the same tree.
 std::string emitted(const ConfigNode& root, Checker& checker);
+/// The same tree without what has its default.
+std::string emitted_minimal(const ConfigNode& root, Checker& checker);
 /// One node of it in a line, without its key.
 std::string emitted_value(const ConfigNode& node, Checker& checker);
 

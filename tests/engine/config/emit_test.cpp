@@ -54,6 +54,25 @@ TEST_CASE("the resolved YAML resolves to itself", "[config]") {
   CHECK(tree_of(resolved).resolved_yaml() == resolved);
 }
 
+TEST_CASE("the minimal YAML lacks what has its default, and resolves to the same", "[config]") {
+  const ConfigTree tree = tree_of(
+      "defaults: {init: {normal: 2}}\n"
+      "model: {layers: [{conv: {filters: 4, kernel: 3, stride: 1}}, {residual: [dense: {units: 1, bias: "
+      "false}, "
+      "relu]}, {dense: {units: $classes, init: glorot}}]}\n"
+      "train: {steps: 5, batch: 128, optimizer: {sgd: {momentum: 0.9}}, schedule: constant, evaluate: "
+      "never}\n");
+  const std::string minimal = tree.minimal_yaml();
+  INFO(minimal);
+  CHECK(minimal.find("stride") == std::string::npos);
+  CHECK(minimal.find("batch") == std::string::npos);
+  CHECK(minimal.find("dense: {units: 1, bias: false}") != std::string::npos);
+  CHECK(tree_of(minimal).resolved_yaml() == tree.resolved_yaml());
+  CHECK(tree_of(tree.resolved_yaml()).minimal_yaml() == minimal);
+  CHECK(tree_of("model: {layers: [{dense: {units: 10}}]}\ntrain: {steps: 5}\n").minimal_yaml() ==
+        "model:\n  layers: [{dense: 10}]\ntrain:\n  steps: 5\n");
+}
+
 TEST_CASE("one member alone is emitted too", "[config]") {
   CHECK(ConfigTree::member("optimizer", "adam").resolved_yaml() ==
         "{adam: {lr: 0.001, betas: [0.9, 0.999]}}\n");
