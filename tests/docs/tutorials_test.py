@@ -39,12 +39,13 @@ def write_flowers():
 
 
 def write_pumps():
-    lines = ['pressure,temperature,vibration,hours,state']
+    lines = ['pressure,temperature,vibration,hours,maker,serviced,state']
     for _ in range(300):
         hours = draw.uniform(0, 6000)
         vibration = 0.2 + hours / 8000 + draw.gauss(0, 0.05)
-        lines.append(f'{draw.gauss(4, 0.2):.1f},{60 + hours / 300 + draw.gauss(0, 2):.1f},{vibration:.2f},{hours:.0f},'
-                     + ('worn' if vibration > 0.6 else 'good'))
+        temperature = '' if draw.random() < 0.05 else f'{60 + hours / 300 + draw.gauss(0, 2):.1f}'
+        lines.append(f'{draw.gauss(4, 0.2):.1f},{temperature},{vibration:.2f},{hours:.0f},{draw.choice(["Acme", "Borg"])},'
+                     f'{draw.choice(["yes", "no"])},' + ('worn' if vibration > 0.6 else 'good'))
     pathlib.Path('pumps.csv').write_text('\n'.join(lines) + '\n')
 
 
