@@ -83,6 +83,12 @@ fs::path folder_of(const fs::path& path) {
 Graph graph_of(const TrainedRun& trained) {
   Session& session = trained.session();
   GraphEnds ends{.has_padding = session.data().train->has_lengths(), .link = session.loss().link()};
+  if (const ChannelStatistics& targets = session.data().target_statistics; !targets.mean.empty())
+    for (std::int64_t i = 0; i < channel_count(session.network().output()); ++i) {
+      const std::size_t channel = static_cast<std::size_t>(i) % targets.mean.size();
+      ends.output_scale.push_back(targets.deviation[channel]);
+      ends.output_shift.push_back(targets.mean[channel]);
+    }
   if (!session.data().normalised.empty()) {
     // The mean and the deviation of each channel are those of the training samples.
     const Normalised& normalised = *session.data().normalised.front();

@@ -129,7 +129,33 @@ void use_inputs_as_targets(Data& data) {
     if (*split) *split = std::make_unique<InputTargets>(std::move(*split));
 }
 
-/// The layout of the shared memory: the samples of each source, then mean and deviation of each channel.
+void scale_targets(const Config& config, Data& data) {
+  if (!config.get<bool>("normalize_targets")) return;
+  if (config.get<std::string>("targets") == "input")
+    config.fail("normalize_targets", "the targets are the samples", "`normalize: per_channel`");
+  if (data.train->classes() > 0)
+    config.fail("normalize_targets", "the targets are classes, which have no deviation",
+                "`targets: numbers` in the dataset, or without normalize_targets");
+  for (std::unique_ptr<Dataset>* split : {&data.train, &data.validation, &data.test}) {
+    if (!*split) continue;
+    auto scaled = std::make_unique<ScaledTargets>(std::move(*split));
+    data.scaled.push_back(scaled.get());
+    *split = std::move(scaled);
+  }
+}
+
+/// Means, then deviations, of so many channels.
+void write_statistics(const ChannelStatistics& statistics, float* to) {
+  std::ranges::copy(statistics.mean, to);
+  std::ranges::copy(statistics.deviation, to + statistics.mean.size());
+}
+
+ChannelStatistics read_statistics(const float* from, std::int64_t channels) {
+  return {{from, from + channels}, {from + channels, from + 2 * channels}};
+}
+
+/// The layout of the shared memory: the samples of each source, then mean and deviation of each channel, of
+/// samples and of targets.
 class Storage {
  public:
   explicit Storage(const Data& data) : data_(data) {
@@ -137,7 +163,8 @@ class Storage {
     statistics_ = bytes_;
     if (!data.normalised.empty() && data.statistics.mean.empty())
       channels_ = channel_count(data.train->sample());
-    bytes_ += rounded(2 * channels_ * static_cast<std::int64_t>(sizeof(float)));
+    if (!data.scaled.empty()) target_channels_ = channel_count(data.train->target());
+    bytes_ += rounded(2 * (channels_ + target_channels_) * static_cast<std::int64_t>(sizeof(float)));
   }
 
   std::int64_t bytes() const { return bytes_; }
@@ -149,20 +176,21 @@ class Storage {
       source->fill({reinterpret_cast<std::uint8_t*>(memory.data() + at), size});
       at += rounded(source->stored_bytes());
     }
-    if (channels_ == 0) return;
+    if (channels_ + target_channels_ == 0) return;
     attach_sources(memory);
-    const ChannelStatistics statistics = channel_statistics(data_.normalised.front()->raw());
     float* const shared = statistics_in(memory);
-    std::ranges::copy(statistics.mean, shared);
-    std::ranges::copy(statistics.deviation, shared + channels_);
+    if (channels_ > 0) write_statistics(channel_statistics(data_.normalised.front()->raw()), shared);
+    if (target_channels_ > 0)
+      write_statistics(target_statistics(data_.scaled.front()->raw()), shared + 2 * channels_);
   }
 
-  /// Returns the statistics of the training samples, if they were not known.
-  ChannelStatistics attach(std::span<std::byte> memory) const {
-    attach_sources(memory);
-    if (channels_ == 0) return {};
-    const float* const shared = statistics_in(memory);
-    return {{shared, shared + channels_}, {shared + channels_, shared + 2 * channels_}};
+  void attach(std::span<std::byte> memory) const { attach_sources(memory); }
+  /// Of the training samples; empty if they were known or are not needed.
+  ChannelStatistics statistics(std::span<std::byte> memory) const {
+    return read_statistics(statistics_in(memory), channels_);
+  }
+  ChannelStatistics targets(std::span<std::byte> memory) const {
+    return read_statistics(statistics_in(memory) + 2 * channels_, target_channels_);
   }
 
  private:
@@ -180,7 +208,7 @@ class Storage {
   }
 
   const Data& data_;
-  std::int64_t bytes_ = 0, statistics_ = 0, channels_ = 0;
+  std::int64_t bytes_ = 0, statistics_ = 0, channels_ = 0, target_channels_ = 0;
 };
 
 }  // namespace
@@ -217,6 +245,11 @@ std::vector<Setting> data_settings() {
              "given: the labels or values of the dataset; input: the normalised sample itself (autoencoders)",
              {"given", "input"})
           .fallback("given"),
+      boolean("normalize_targets",
+              "targets that are values: shift and scale each to mean 0 and standard deviation 1 over the "
+              "training "
+              "samples; predictions and metrics are in their own units")
+          .fallback("false"),
       list_of("augment", "random transforms of training samples, new in each epoch, applied in this order",
               family("", "a transform that keeps the label valid", "transform"))
           .fallback("[]"),
@@ -267,6 +300,7 @@ Data open_data(const Config& config, std::uint64_t seed) {
     if (data.train->info().vocabulary > 0) config.fail("targets", "tokens cannot be targets of values");
     use_inputs_as_targets(data);
   }
+  scale_targets(config, data);
   return data;
 }
 
@@ -291,10 +325,14 @@ void load_samples(Data& data, Communicator& host) {
   if (problem) std::rethrow_exception(problem);
   if (is_shared && failures > 0)
     throw Error(ExitCode::data, "another rank of this host could not read the data");
-  const ChannelStatistics statistics = storage.attach(data.memory->bytes());
-  if (statistics.mean.empty()) return;
-  for (Normalised* split : data.normalised) split->use(statistics);
-  data.statistics = statistics;
+  storage.attach(data.memory->bytes());
+  if (const ChannelStatistics statistics = storage.statistics(data.memory->bytes());
+      !statistics.mean.empty()) {
+    for (Normalised* split : data.normalised) split->use(statistics);
+    data.statistics = statistics;
+  }
+  data.target_statistics = storage.targets(data.memory->bytes());
+  for (ScaledTargets* split : data.scaled) split->use(data.target_statistics);
 }
 
 }  // namespace trainer

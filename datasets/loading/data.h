@@ -7,6 +7,7 @@
 #include "datasets/dataset.h"
 #include "datasets/loading/augmentation.h"
 #include "datasets/loading/mixup.h"
+#include "datasets/loading/scaled_targets.h"
 #include "datasets/transforms/normalised.h"
 #include "engine/config/setting.h"
 #include "engine/parallel/communicator.h"
@@ -27,11 +28,14 @@ struct Data {
   InputForm form;                                    ///< of DataSource
   /// By which samples are normalised: given, or known after load_samples(); empty: they are not.
   ChannelStatistics statistics;
+  /// By which targets are scaled, known after load_samples(); empty: they are not.
+  ChannelStatistics target_statistics;
 
   // For load_samples():
   std::vector<Dataset*> sources;         ///< the datasets that readers opened
   std::unique_ptr<SharedMemory> memory;  ///< of their samples
   std::vector<Normalised*> normalised;   ///< splits that are; train first
+  std::vector<ScaledTargets*> scaled;    ///< splits whose targets are; train first
 };
 
 /// The keys of the `data:` section.

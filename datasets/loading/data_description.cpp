@@ -72,7 +72,8 @@ DataDescription describe(const Data& data) {
                               .test = data.test ? data.test->size() : 0,
                               .fingerprint = data.fingerprint,
                               .form = data.form,
-                              .statistics = data.statistics};
+                              .statistics = data.statistics,
+                              .target_statistics = data.target_statistics};
   description.info.is_streamed = false;
   if (const Tokenizer* tokenizer = std::exchange(description.info.tokenizer, nullptr)) {
     description.tokenizer = tokenizer->kind();
@@ -87,6 +88,7 @@ Data absent_data(const DataDescription& description, const std::string& place) {
   data.fingerprint = description.fingerprint;
   data.form = description.form;
   data.statistics = description.statistics;
+  data.target_statistics = description.target_statistics;
   data.train = absent_split(description, description.train, place);
   if (!data.statistics.mean.empty()) {
     auto normalised = std::make_unique<Normalised>(std::move(data.train));
@@ -125,6 +127,11 @@ void add_given_samples(const Config& data, const std::vector<std::string>& files
     given = std::move(normalised);
   }
   if (has_own_targets) given = std::make_unique<InputTargets>(std::move(given));
+  if (!description.target_statistics.mean.empty()) {
+    auto scaled = std::make_unique<ScaledTargets>(std::move(given));
+    scaled->use(description.target_statistics);
+    given = std::move(scaled);
+  }
   absent.test = std::move(given);
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "datasets/readers/column_types.h"
+#include "datasets/readers/csv_files.h"
 #include "datasets/readers/csv_table.h"
 #include "datasets/readers/csv_text.h"
 #include "datasets/readers/known_files.h"
@@ -45,15 +46,16 @@ std::optional<char> separator_of(const std::string& name) {
   return name == "semicolon" ? ';' : name == "tab" ? '\t' : ',';
 }
 
-std::vector<std::string> columns_of(const Config& target) {
-  if (target.type() == "columns") return target.value<std::vector<std::string>>();
-  return {target.value<std::string>()};
+/// One text, or the list that is the alternative `list`.
+std::vector<std::string> texts_of(const Config& config, const std::string& list) {
+  if (config.type() == list) return config.value<std::vector<std::string>>();
+  return {config.value<std::string>()};
 }
 
 CsvForm form_of(const Config& config) {
   const auto list = [&](const char* key) { return config.get<std::vector<std::string>>(key); };
   CsvForm form{.separator = separator_of(config.get<std::string>("separator")),
-               .targets = columns_of(config.at("target")),
+               .targets = texts_of(config.at("target"), "columns"),
                .has_labels = config.get<std::string>("targets") == "labels",
                .ignore = list("ignore"),
                .numbers = list("numbers"),
@@ -74,27 +76,30 @@ class Csv final : public Reader {
       config.fail("target", fmt::format("labels are one column, but {} are named", form_.targets.size()),
                   "`targets: numbers` with one column per class, 1 or 0, for several labels per sample");
     if (form_.targets.empty()) config.fail("target", "names no column");
-    const auto path = [&](std::string_view key) {
-      return (std::filesystem::path(context.path) / config.get<std::string>(key)).string();
-    };
-    train_ = path("train");
-    if (config.has("test")) test_ = path("test");
+    for (auto& [key, files] : {std::pair{"train", &train_}, {"test", &test_}}) {
+      if (!config.has(key)) continue;
+      std::vector<std::string> names;
+      for (const std::string& name : texts_of(config.at(key), "files"))
+        names.push_back((std::filesystem::path(context.path) / name).string());
+      if (names.empty()) config.fail(key, "names no file");
+      *files = matching_files(names);
+    }
   }
 
   bool missing(std::vector<std::string>& looked_for) const override {
     bool none = true;
-    for (const std::string* path : {&train_, &test_}) {
-      if (path->empty()) continue;
-      looked_for.push_back(*path + "[.gz]");
-      none = none && existing_file(*path).empty();
-    }
+    for (const std::vector<std::string>* files : {&train_, &test_})
+      for (const std::string& file : *files) {
+        looked_for.push_back(file + "[.gz]");
+        none = none && existing_file(file).empty();
+      }
     return none;
   }
 
   DataSource open() override {
     DataSource source{.name = "csv"};
-    CsvTable train = read(train_, form_);
-    if (form_.texts = mixed_columns(train); !form_.texts.empty()) train = read(train_, form_);
+    CsvTable train = read_csv_files(train_, form_);
+    if (form_.texts = mixed_columns(train); !form_.texts.empty()) train = read_csv_files(train_, form_);
     if (has_labels_)
       for (const std::string& name : classes_of(train))
         classes_.emplace(name, static_cast<std::int32_t>(classes_.size()));
@@ -115,18 +120,15 @@ class Csv final : public Reader {
     given.require({"TABLE"});
     for (const std::string& name : given.trained.class_names)
       classes_.emplace(name, static_cast<std::int32_t>(classes_.size()));
-    return split(read_as_trained(given.files.front(), given.form.columns), given.form.columns);
+    return split(read_as_trained(matching_files(given.files), given.form.columns), given.form.columns);
   }
 
  private:
-  static CsvTable read(const std::string& path, const CsvForm& form) {
-    const std::string found = existing_file(path);
-    return read_csv(found.empty() ? path : found, form);
-  }
-  CsvTable read_as_trained(const std::string& path, const std::vector<TableColumn>& trained) const {
+  CsvTable read_as_trained(const std::vector<std::string>& files,
+                           const std::vector<TableColumn>& trained) const {
     CsvForm form = form_;
     form.trained = &trained;
-    return read(path, form);
+    return read_csv_files(files, form);
   }
   /// The rows of the training file that no split holds out.
   std::vector<std::int64_t> training_rows(const CsvTable& table) const {
@@ -183,7 +185,7 @@ class Csv final : public Reader {
   ColumnRules rules_;
   std::function<std::vector<std::int64_t>(std::int64_t)> training_;
   bool has_labels_;
-  std::string train_, test_;
+  std::vector<std::string> train_, test_;
   std::map<std::string, std::int32_t> classes_;
 };
 
@@ -191,9 +193,14 @@ const Registry<Reader, const ReaderContext&>::Add registered{
     {.name = "csv",
      .help = "tables as text, one sample per line: numbers, booleans and categories; plain or .gz",
      .settings =
-         {text("train", "file of the training samples"),
-          text("test",
-               "file of the test samples; without one, data.validation takes some of the training samples")
+         {either("train", "files of the training samples",
+                 {text("file", "a file, or a pattern such as data/*.csv"),
+                  list_of("files", "several files of one form", text("", "a file or a pattern"))}),
+          either(
+              "test",
+              "files of the test samples; without them, data.validation takes some of the training samples",
+              {text("file", "a file, or a pattern"),
+               list_of("files", "several files of one form", text("", "a file or a pattern"))})
               .optional(),
           either("target", "the target column",
                  {text("column", "name of a column, or its number from 1"),

@@ -98,7 +98,10 @@ std::string read_whole(const std::string& path, std::string& fingerprint) {
 }  // namespace
 
 void CsvTable::fail(std::int64_t row, const std::string& what, const std::string& expected) const {
-  fail_at(path, lines.at(row), what, expected);
+  const std::string* file = &path;
+  for (const auto& [more, first] : more_files)
+    if (row >= first) file = &more;
+  fail_at(*file, lines.at(row), what, expected);
 }
 
 bool CsvInput::is_missing(std::size_t row) const {

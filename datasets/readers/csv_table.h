@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "datasets/readers/csv_columns.h"
@@ -22,18 +23,20 @@ struct CsvInput {
   bool is_missing(std::size_t row) const;
 };
 
-/// A CSV file, read whole. Spaces and tabs around a field are no part of it, and blank lines do not count. A
-/// missing label, a line with another number of fields and two columns of one name are Errors(data) with line
-/// and column.
+/// A CSV file, or several of one form, read whole. Spaces and tabs around a field are no part of it, and
+/// blank lines do not count. A missing label, a line with another number of fields and two columns of one
+/// name are Errors(data) with line and column.
 struct CsvTable {
   std::string path{}, fingerprint{};
+  /// Files after `path`, each with its first row.
+  std::vector<std::pair<std::string, std::int64_t>> more_files{};
   char separator = ',';
   int header = 1;
   std::vector<TableColumn> columns{};         ///< names and uses, in the order of the file
   std::vector<CsvInput> inputs{};             ///< in the order of training
   std::vector<std::size_t> target_columns{};  ///< numbers from 1, in the order of CsvForm::targets
   std::vector<std::string> targets{};         ///< (rows, target columns), as they are written
-  std::vector<std::int64_t> lines{};          ///< of each row in the file, from 1
+  std::vector<std::int64_t> lines{};          ///< of each row in its file, from 1
 
   std::int64_t rows() const { return static_cast<std::int64_t>(lines.size()); }
   /// Throws Error(data) that points to a row's line.

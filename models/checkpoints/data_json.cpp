@@ -128,6 +128,17 @@ std::vector<TableColumn> columns_of(const JsonReader& json) {
   return columns;
 }
 
+Json statistics_json(const ChannelStatistics& statistics) {
+  Json means = Json::array(), deviations = Json::array();
+  for (const float mean : statistics.mean) means.push_back(mean);
+  for (const float deviation : statistics.deviation) deviations.push_back(deviation);
+  return {{"mean", means}, {"deviation", deviations}};
+}
+
+ChannelStatistics statistics_of(const JsonReader& json) {
+  return {.mean = floats_of(json.at("mean")), .deviation = floats_of(json.at("deviation"))};
+}
+
 char separator_of(const JsonReader& json) {
   const std::string text = json.text();
   if (text.size() != 1) JsonReader::fail("the separator is not one character");
@@ -173,6 +184,10 @@ void check(const DataDescription& description) {
   require(channels == description.statistics.deviation.size() &&
               (channels == 0 || std::cmp_equal(channels, channel_count(info.sample))),
           "there is not one mean and one deviation for each channel");
+  const std::size_t targets = description.target_statistics.mean.size();
+  require(targets == description.target_statistics.deviation.size() &&
+              (targets == 0 || (info.classes == 0 && std::cmp_equal(targets, channel_count(info.target)))),
+          "there is not one mean and one deviation for each target");
   require((info.vocabulary > 0) == !description.tokenizer.empty(), "tokens and tokenizer do not go together");
   require(info.vocabulary == 0 || (info.sample.rank() == 1 && info.positions == info.sample.size()),
           "tokens are not one for each position");
@@ -187,9 +202,6 @@ void check(const DataDescription& description) {
 std::string text_of(const DataDescription& description) {
   const DatasetInfo& info = description.info;
   const InputForm& form = description.form;
-  Json means = Json::array(), deviations = Json::array();
-  for (const float mean : description.statistics.mean) means.push_back(mean);
-  for (const float deviation : description.statistics.deviation) deviations.push_back(deviation);
   const Json json{
       {"format", kFormat},
       {"data", text_json(description.name)},
@@ -203,7 +215,8 @@ std::string text_of(const DataDescription& description) {
       {"samples",
        {{"train", description.train}, {"valid", description.validation}, {"test", description.test}}},
       {"fingerprint", texts_json(description.fingerprint)},
-      {"normalize", {{"mean", means}, {"deviation", deviations}}},
+      {"normalize", statistics_json(description.statistics)},
+      {"normalize_targets", statistics_json(description.target_statistics)},
       {"tokenizer",
        {{"kind", text_json(description.tokenizer)}, {"definition", text_json(description.tokens)}}},
       {"input",
@@ -238,8 +251,10 @@ DataDescription parse_data_description(std::string_view text) {
   description.test = samples.at("test").count();
   description.fingerprint = texts_of(reader.at("fingerprint"), kMaxFiles);
   description.form = form_of(reader.at("input"));
-  description.statistics.mean = floats_of(reader.at("normalize").at("mean"));
-  description.statistics.deviation = floats_of(reader.at("normalize").at("deviation"));
+  description.statistics = statistics_of(reader.at("normalize"));
+  // Earlier programs did not scale targets.
+  if (reader.has("normalize_targets"))
+    description.target_statistics = statistics_of(reader.at("normalize_targets"));
   description.info.size = description.train;
   check(description);
   return description;

@@ -6,12 +6,12 @@
 namespace trainer {
 namespace {
 
-Value normalised(Graph& graph, Value x, const GraphEnds& ends) {
+Value scaled(Graph& graph, Value x, const std::vector<float>& scales, const std::vector<float>& shifts) {
   // One factor for each channel, aligned with x from the last extent on.
-  Extents extents{std::ssize(ends.scale)};
+  Extents extents{std::ssize(scales)};
   if (graph.at(x).rank() == 4) extents.resize(3, 1);
-  const Value scale = graph.constant("scale", extents, ends.scale),
-              shift = graph.constant("shift", extents, ends.shift);
+  const Value scale = graph.constant("scale", extents, scales),
+              shift = graph.constant("shift", extents, shifts);
   return binary(graph, "Add", binary(graph, "Mul", x, scale), shift);
 }
 
@@ -24,13 +24,14 @@ Graph network_graph(const Network& network, std::span<const float> values, std::
   const bool takes_tokens = !layers.empty() && layers.front().type == "embedding";
   Value x = graph.add_input("input", batch_extents(network.input()),
                             takes_tokens ? ElementType::int64 : ElementType::float32);
-  if (!ends.scale.empty()) x = normalised(graph, x, ends);
+  if (!ends.scale.empty()) x = scaled(graph, x, ends.scale, ends.shift);
   Tracer tracer(network.plan(), values, states, ends.has_padding, graph);
   Value y = network.layers().trace(x, tracer);
   graph.begin_layer("output");
   const std::int64_t last = graph.at(y).rank() - 1;
   if (ends.link == Link::softmax) y = softmax_along(graph, y, last == 3 ? 1 : last);
   if (ends.link == Link::sigmoid) y = unary(graph, "Sigmoid", y);
+  if (!ends.output_scale.empty()) y = scaled(graph, y, ends.output_scale, ends.output_shift);
   graph.set_output(y, "output");
   return graph;
 }

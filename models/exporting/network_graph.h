@@ -16,6 +16,8 @@ struct GraphEnds {
   std::vector<float> scale = {}, shift = {};
   /// From the outputs of the last layer to predictions, of each position if there are several.
   Link link = Link::identity;
+  /// Of each channel of the outputs: predictions are scale y + shift. Empty: y itself.
+  std::vector<float> output_scale = {}, output_shift = {};
 };
 
 /// The network in evaluation, from `input` (N, ...) to `output` (N, ...); the input of a first layer

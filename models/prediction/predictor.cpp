@@ -113,6 +113,8 @@ void Predictor::read_answer(ConstTensor y, std::int64_t row, std::int32_t length
     const RowPredictions answer(form_.link, outputs.subspan(first, size));
     for (std::size_t k = 0; k < size; ++k) prediction.values[first + k] = static_cast<float>(answer[k]);
   }
+  if (!data_.target_statistics.mean.empty())
+    unscale(data_.target_statistics, prediction.values, prediction.values);
 }
 
 }  // namespace trainer

@@ -35,6 +35,27 @@ std::span<const std::int64_t> BatchRunner::samples_of(int worker) const {
   return workers_[static_cast<std::size_t>(worker)].input_samples;
 }
 
+void BatchRunner::add_metrics(Worker& self, ConstTensor rows, const Targets& targets, bool evaluates,
+                              std::span<double> sums) {
+  Targets own = targets;
+  if (const ChannelStatistics& scaling = session_.data().target_statistics; !scaling.mean.empty()) {
+    const auto unscaled = [&scaling](ConstTensor from, std::vector<float>& to) {
+      to.resize(static_cast<std::size_t>(from.size()));
+      unscale(scaling, from.span(), to);
+      return ConstTensor(to.data(), from.shape());
+    };
+    rows = unscaled(rows, self.outputs);
+    own.values = unscaled(targets.values, self.values);
+  }
+  for (std::size_t i = 0, next = 0; i < session_.metrics().size(); ++i) {
+    const Metric& metric = *session_.metrics()[i];
+    const auto kinds = static_cast<std::size_t>(metric.sums());
+    metric.add(rows, own, sums.subspan(next, kinds));
+    if (evaluates && metric.requires_scores()) metric.collect(rows, own, self.scores[i]);
+    next += kinds;
+  }
+}
+
 void BatchRunner::score(int worker, std::int64_t batch_rows, float gradient_scale) {
   Worker& self = at(worker);
   const bool evaluates = gradient_scale == 0;
@@ -58,14 +79,7 @@ void BatchRunner::score(int worker, std::int64_t batch_rows, float gradient_scal
     sums[0] += targets.other_labels.empty()
                    ? session_.loss().evaluate(rows, targets, gradient_scale, dy)
                    : mixed_loss(session_.loss(), rows, targets, gradient_scale, dy, self.mixed_gradient);
-    std::size_t next = 1;
-    for (std::size_t i = 0; i < session_.metrics().size(); ++i) {
-      const Metric& metric = *session_.metrics()[i];
-      const auto kinds = static_cast<std::size_t>(metric.sums());
-      metric.add(rows, targets, sums.subspan(next, kinds));
-      if (evaluates && metric.requires_scores()) metric.collect(rows, targets, self.scores[i]);
-      next += kinds;
-    }
+    add_metrics(self, rows, targets, evaluates, sums.subspan(1));
   };
   std::int64_t row = 0;
   const Range mine = network_.virtual_workers_of(worker);

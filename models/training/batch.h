@@ -77,6 +77,7 @@ class BatchRunner {
     ConstTensor y;
     std::vector<double> sums;                  ///< for each of its virtual workers
     std::vector<float> mixed_gradient;         ///< memory for a row, where samples are mixed
+    std::vector<float> outputs, values;        ///< in the targets' own units, where targets are scaled
     std::vector<std::int32_t> lengths;         ///< of its rows, where samples are sequences
     std::vector<std::int32_t> input_lengths;   ///< the same of the rows of its input
     std::vector<std::int32_t> output_lengths;  ///< of its rows after the network, for losses
@@ -94,6 +95,9 @@ class BatchRunner {
   /// training, which may mix samples, or of an evaluation.
   double weight_of(const Dataset& split, std::span<const std::int64_t> samples,
                    std::optional<std::int64_t> epoch);
+  /// Adds the metrics of these rows to `sums`; with targets that are scaled in their own units.
+  void add_metrics(Worker& self, ConstTensor rows, const Targets& targets, bool evaluates,
+                   std::span<double> sums);
   /// Adds loss and metrics of the worker's rows to its sums; writes the gradient unless its scale is 0.
   void score(int worker, std::int64_t batch_rows, float gradient_scale);
 

@@ -105,6 +105,11 @@ Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Data*
   if (train.classes() == 0 && !loss_->takes(network_->output(), train.target()))
     model.fail("layers", "the model gives " + channels_first_text(network_->output()) +
                              " a sample, but its target is " + channels_first_text(train.target()));
+  if (!data_.scaled.empty() && loss_->link() != Link::identity)
+    root.at("data").fail(
+        "normalize_targets",
+        fmt::format("{} compares probabilities with targets from 0 to 1", model.at("loss").type()),
+        "`mse` or `huber`, or without normalize_targets");
   const Shape& whole = network_->output();
   if (train.has_lengths() && train.positions() == 0 && whole.rank() > 1 && whole[0] > 1 &&
       !loss_->knows_lengths())

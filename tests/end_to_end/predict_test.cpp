@@ -101,10 +101,12 @@ TEST_CASE("a moved run predicts texts, missing and unseen values as before, trai
              (i % 11 == 0  ? ""
               : i % 3 == 0 ? "red"
                            : "blue") +
-             (i % 2 == 0 ? ";yes;" : ";no;") + std::to_string(i % 7 + i % 3) + "\n";
+             (i % 2 == 0 ? ";yes;" : ";no;") + std::to_string(5000 + i % 7 + i % 3) + "\n";
   write_text(run.path("a.csv"), table);
   write_text(run.path("new.csv"), "new,id,colour,size\nyes,1,blue,3\n?,2,green,\nno,3,,1e9\nmaybe,4,red,1\n");
-  const std::string yaml = table_yaml("csv: {train: a.csv, target: price, targets: numbers}", "1", "mse");
+  const std::string yaml =
+      replaced(table_yaml("csv: {train: a.csv, target: price, targets: numbers}", "1", "mse"), "per_channel",
+               "per_channel, normalize_targets: true");
   write_text(run.path("t.yaml"), yaml);
   REQUIRE(run.trainer({"t.yaml", "-o", "one", "-s", "train.exact=true"}).code == 0);
   const ProgramResult one = run.trainer({"predict", "one", "new.csv", "--csv", "--id", "id"});
@@ -112,6 +114,11 @@ TEST_CASE("a moved run predicts texts, missing and unseen values as before, trai
   CHECK(one.err.find("skipped new.csv:5: column 1 `new` requires true, false, yes or no, got `maybe`") !=
         std::string::npos);
   REQUIRE(run.trainer({"t.yaml", "-o", "two", "-s", "train.exact=true", "--datapar"}, 2).code == 0);
+  CHECK(one.out.find("\nnew.csv,2,1,500") != std::string::npos);  // in the unit of the price
+  // The mean error in that unit, far below the price.
+  const ProgramResult mae = run.trainer({"eval", "one", "-s", "train.metrics=[mae]"});
+  CHECK(mae.out.find("mae ") != std::string::npos);
+  CHECK(std::stod(mae.out.substr(mae.out.find("mae ") + 4)) < 10);
   const auto described = [&](const std::string& name) {
     return read_text(run.path(name) / "checkpoints/last/data.json");
   };

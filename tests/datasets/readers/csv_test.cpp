@@ -321,6 +321,48 @@ TEST_CASE("separator and header are recognised", "[csv]") {
   CHECK(layout.header == header);
 }
 
+TEST_CASE("several files are one table, with types and categories of all of them", "[csv]") {
+  const TemporaryDirectory directory;
+  directory.write("p/2.csv", bytes_of("y,k,a\n3,,30\n4,w,NA\n"));
+  directory.write("p/1.csv", bytes_of("a,k,y\n10,u,1\n20,v,2\n"));
+  directory.write("p/3.csv.gz", gzipped(bytes_of("a,k,y\n40,u,5\n")));
+  const std::string files = GENERATE("[p/1.csv, p/2.csv, p/3.csv]", "['p/?.csv', p/3.csv]", "p/*.csv*");
+  const Data data = opened(settings("train: " + files + ", target: y, targets: numbers", directory));
+  REQUIRE(data.train->size() == 5);
+  REQUIRE(data.train->sample() == Shape{5});
+  CHECK(read_one(*data.train, 1) == std::vector<float>{20, 0, 1, 0, 0});
+  CHECK(read_one(*data.train, 2) == std::vector<float>{30, 0, 0, 0, 1});
+  CHECK(read_one(*data.train, 3) == std::vector<float>{25, 0, 0, 1, 0});
+  CHECK(read_one(*data.train, 4) == std::vector<float>{40, 1, 0, 0, 0});
+  CHECK(target_of(*data.train, 4) == 5);
+  directory.write("p/2.csv", bytes_of("y,k,a\n3,,30\nfour,w,NA\n"));
+  CHECK_THAT(
+      data_error([&] { opened(settings("train: " + files + ", target: y, targets: numbers", directory)); }),
+      Catch::Contains("p/2.csv:3"));
+  directory.write("p/2.csv", bytes_of("y,other,a\n3,,30\n"));
+  CHECK_THAT(
+      data_error([&] { opened(settings("train: " + files + ", target: y, targets: numbers", directory)); }),
+      Catch::Contains("columns differ"));
+}
+
+TEST_CASE("targets that are values are scaled by those of training", "[csv]") {
+  const TemporaryDirectory directory;
+  directory.write("a.csv", bytes_of("x,y,z\n1,2010,5\n2,2020,5\n3,2030,5\n"));
+  directory.write("b.csv", bytes_of("x,y,z\n1,2040,6\n"));
+  const Data data = opened(settings("train: a.csv, test: b.csv, target: [y, z], targets: numbers", directory,
+                                    "\nnormalize_targets: true"));
+  std::vector<float> values(2);
+  const std::int64_t index = 0;
+  data.test->read_targets({&index, 1}, {values.data(), {1, 2}});
+  CHECK(values[0] == Approx(20 / std::sqrt(200. / 3)));
+  CHECK(values[1] == 1);  // the deviation of equal targets counts as 1
+  unscale(data.target_statistics, values, values);
+  CHECK(values[0] == Approx(2040));
+  CHECK(values[1] == 6);
+  CHECK_THROWS_WITH(opened(settings("train: a.csv, target: y", directory, "\nnormalize_targets: true")),
+                    Catch::Contains("the targets are classes"));
+}
+
 TEST_CASE("columns of another table are found by their names", "[csv]") {
   const TemporaryDirectory directory;
   directory.write("a.csv", bytes_of("a,k,y\n1,u,5\n2,v,6\n"));

@@ -47,6 +47,7 @@ TEST_CASE("a description of data is read as it was written, every bit", "[traini
   CHECK(after.form.columns[1].reason == "no value");
   CHECK(after.form.columns[0].fill == 0.1f);
   CHECK(after.form.columns[2].categories == before.form.columns[2].categories);
+  CHECK(after.target_statistics.deviation == before.target_statistics.deviation);
   CHECK(after.form.separator == ';');
   CHECK(after.validation == 30);
 }
