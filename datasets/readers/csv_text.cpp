@@ -29,6 +29,10 @@ bool parse_number(std::string_view text, double& number) {
          std::fabs(number) <= double{std::numeric_limits<float>::max()};
 }
 
+namespace {
+constexpr std::size_t kLongestField = 1 << 20;  // bytes
+}
+
 void CsvText::fail(const std::string& what, const std::string& note) const {
   fail_at(path_, line_, what, note);
 }
@@ -40,6 +44,9 @@ const std::vector<std::string>& CsvText::next() {
     if (count == fields_.size()) fields_.emplace_back();
     fields_[count].clear();
     more = text_.substr(at_).starts_with('"') ? quoted(fields_[count]) : plain(fields_[count]);
+    if (fields_[count].size() > kLongestField)
+      fail(fmt::format("field {} has {} bytes", count + 1, fields_[count].size()),
+           fmt::format("{} at most; is a quote missing, or is it no table?", kLongestField));
   }
   fields_.resize(count);
   return fields_;
@@ -71,6 +78,7 @@ bool CsvText::quoted(std::string& field) {
   for (++at_;; ++at_) {
     if (at_end()) fail("a quote is not closed", "the file ends inside a quoted field");
     if (text_[at_] == '\n') ++next_line_;
+    if (text_[at_] == '\0') fail("not a text file", "it holds a byte 0");
     if (text_[at_] != '"') {
       field += text_[at_];
       continue;
