@@ -191,6 +191,16 @@ def local_sgd():
           thousands(row['images_per_second'])] for row in rows]), None)
 
 
+def tables():
+    rows = read('tables')
+    programs = list(dict.fromkeys(row['program'] for row in rows))
+    errors = {(row['emptied'], row['program']): row['rmse'] for row in rows}
+    return (sources(rows) + '\n' + table(
+        ['cells emptied', *programs],
+        [[emptied, *(errors[emptied, program] for program in programs)]
+         for emptied in dict.fromkeys(row['emptied'] for row in rows)]), None)
+
+
 def memory():
     rows = read('memory')
     return (sources(rows) + '\n' + table(['workload', 'placement', 'trainer, MiB', 'PyTorch, MiB'],
@@ -248,7 +258,7 @@ def update(page, makers):
     return stale
 
 
-stale = update('docs/benchmarks.md', [peers, rivals, guards, exact, placements, hosts, local_sgd, onednn, memory, profile])
+stale = update('docs/benchmarks.md', [peers, rivals, guards, exact, placements, hosts, local_sgd, onednn, tables, memory, profile])
 if (results / 'engines.csv').exists():
     stale += update('docs/engines.md', [engines])
 stale += update('docs/restarts.md', [snapshots])

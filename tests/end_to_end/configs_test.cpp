@@ -59,6 +59,11 @@ TEST_CASE("every config trains a step, alone and on four processes", "[configs]"
   write_text(run.path("set") / "iris.csv", small_table(60, 4, 3));
   write_text(run.path("set") / "breast_cancer.csv", small_table(100, 30, 2));
   write_text(run.path("set") / "boston_house_prices.csv", "a title\n" + small_table(60, 13, 9));
+  std::string diamonds = "carat,cut,color,clarity,depth,table,price,x,y,z\n";
+  for (int row = 0; row < 60; ++row)
+    diamonds += (row % 7 == 0 ? "" : "0.5") + std::string(row % 2 == 0 ? ",Fair" : ",Good") +
+                ",E,SI1,60,55," + std::to_string(300 + row) + ",4,4,2\n";
+  write_text(run.path("set") / "diamonds.csv", diamonds);
   REQUIRE(configs().size() >= 5);
   for (const std::string& config : configs()) {
     INFO(config);

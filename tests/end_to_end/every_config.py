@@ -25,7 +25,7 @@ import time
 
 sys.dont_write_bytecode = True
 from exact_matrix import Placement, run
-from generated_data import write_cifar10, write_mnist, write_images, write_table, write_text
+from generated_data import write_cifar10, write_diamonds, write_mnist, write_images, write_table, write_text
 
 MOST = 1e-4
 # Deep, and normalised over the batch: over few samples rounding grows by itself, in PyTorch too (docs/reproducibility.md).
@@ -52,7 +52,9 @@ def write_data(text, folder, large):
         write_images(folder, 256 if large else 16, 4)
     if found := re.search(r'text: \{.*?file: ([\w.-]+)', text):
         write_text(folder / found[1], 12000)
-    if found := re.search(r'csv: \{.*?train: ([\w.-]+)', text):
+    if 'diamonds.csv' in text:
+        write_diamonds(folder / 'diamonds.csv', 300)
+    elif found := re.search(r'csv: \{.*?train: ([\w.-]+)', text):
         target = int(re.search(r'target: (\d+)', text)[1])
         header = re.search(r'header: (\d+)', text)
         outputs = re.findall(r'dense: (\d+)', text)

@@ -51,6 +51,21 @@ def write_table(file, rows, columns, target, classes, header=0):
     file.write_text('\n'.join(lines) + '\n')
 
 
+def write_diamonds(file, rows):
+    """Numbers and texts with empty cells, and a price that follows from them."""
+    source = random.Random(str(file.name))
+    lines = ['"carat","cut","color","clarity","depth","table","price","x","y","z"']
+    for _ in range(rows):
+        texts = [source.randrange(3) for _ in range(3)]
+        numbers = [round(source.uniform(0.2, 3), 2) for _ in range(6)]
+        price = round(3000 * numbers[0] + 500 * sum(texts))
+        fields = [str(numbers[0]), *(f'"{name}{i}"' for name, i in zip('abc', texts)), *map(str, numbers[1:3]), str(price),
+                  *map(str, numbers[3:])]
+        fields[source.choice([0, 1, 4])] = ''
+        lines.append(','.join(fields))
+    file.write_text('\n'.join(lines) + '\n')
+
+
 def png(side, pixels):
     """An RGB image as a PNG file."""
     def chunk(kind, content):
