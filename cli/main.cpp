@@ -70,6 +70,8 @@ int run_command(const Job& job) {
       return 0;
     case Verb::sweep:
       return sweep_command(job);
+    case Verb::cv:
+      return cv_command(job);
   }
   return 0;
 }

@@ -101,8 +101,9 @@ struct GivenFiles {
 struct ReaderContext {
   std::string path;  ///< data.path, or empty
   std::uint64_t seed = 1;
-  /// Of so many training samples those that are not held out, in rising order. Null: all.
-  std::function<std::vector<std::int64_t>(std::int64_t)> training = nullptr;
+  /// Of so many training samples those that are not held out, in rising order. Null: all. Labels: of all of
+  /// them; empty if they have no classes.
+  std::function<std::vector<std::int64_t>(std::int64_t, std::span<const std::int32_t>)> training = nullptr;
 };
 
 /// Opens the files of a format or of a public dataset. Registered as Registry<Reader, const ReaderContext&>.

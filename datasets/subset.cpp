@@ -16,6 +16,8 @@ DatasetInfo with_size(DatasetInfo info, std::int64_t size) {
 Subset::Subset(const Dataset& all, std::vector<std::int64_t> indices)
     : Dataset(with_size(all.info(), std::ssize(indices))), all_(all), indices_(std::move(indices)) {}
 
+Subset::Subset(const Dataset& all, std::int64_t size) : Dataset(with_size(all.info(), size)), all_(all) {}
+
 template <class Read>
 void Subset::for_each_chunk(std::span<const std::int64_t> indices, const Read& read) const {
   std::array<std::int64_t, 64> positions;  // on the stack: a training step allocates nothing

@@ -11,6 +11,9 @@ class Subset final : public Dataset {
  public:
   /// `indices` are in [0, all.size()).
   Subset(const Dataset& all, std::vector<std::int64_t> indices);
+  /// So many samples, which use() decides before they are read.
+  Subset(const Dataset& all, std::int64_t size);
+  void use(std::vector<std::int64_t> indices) { indices_ = std::move(indices); }
 
   void read(std::span<const std::int64_t> indices, Tensor x) const override;
   void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override;

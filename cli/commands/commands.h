@@ -43,5 +43,6 @@ void report_command(const Job& job);
 void compare_command(const Job& job);
 /// Returns the exit code of the program: 130 if it was stopped.
 int sweep_command(const Job& job);
+int cv_command(const Job& job);
 
 }  // namespace trainer

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "cli/commands/open_run.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/placement_flags.h"
 #include "cli/terminal/shell_line.h"
 #include "engine/system/cores.h"
@@ -50,14 +51,25 @@ ScoreFacts facts_of(const ConfigSource& source, bool pauses) {
 void refuse_new_flags(const Arguments& arguments) {
   const SearchArguments& search = arguments.search;
   const bool is_given = !arguments.overrides.empty() || !arguments.out.empty() || !arguments.name.empty() ||
-                        !search.method.empty() || search.trials > 0 || search.is_seeded;
+                        !search.method.empty() || search.trials > 0 || search.is_seeded || search.folds > 0 ||
+                        search.seeds > 0;
   if (is_given)
     throw Error(
         ExitCode::usage,
-        fmt::format("{} resumes as it was begun: -s, --method, --trials, --seed, --out and --name are "
-                    "for a new one",
+        fmt::format("{} resumes as it was begun: -n, --jobs, --time and the flags of placement may change, "
+                    "others are for a new one",
                     arguments.files.front()),
-        "-n, --jobs, --time and the flags of placement may change");
+        shell_line({"trainer", name_of(arguments.verb), arguments.files.front()}));
+}
+
+/// The threads that trials at the same time have if the user chose none.
+std::vector<std::string> with_threads(const Arguments& arguments, std::vector<std::string> flags) {
+  const int jobs = arguments.search.jobs;
+  if (jobs == 1 || arguments.threads > 0 || std::getenv("OMP_NUM_THREADS")) return flags;
+  const int processes = jobs * std::max(arguments.search.ranks, 1);
+  const int threads = std::max(1, granted_cores(usable_cores()) / processes);
+  flags.insert(flags.end(), {"--threads", std::to_string(threads)});
+  return flags;
 }
 
 }  // namespace
@@ -106,18 +118,30 @@ std::vector<std::string> trial_flags(const Arguments& arguments) {
   return flags;
 }
 
-std::vector<std::string> with_threads(const Arguments& arguments, std::vector<std::string> flags) {
-  const int jobs = arguments.search.jobs;
-  if (jobs == 1 || arguments.threads > 0 || std::getenv("OMP_NUM_THREADS")) return flags;
-  const int processes = jobs * std::max(arguments.search.ranks, 1);
-  const int threads = std::max(1, granted_cores(usable_cores()) / processes);
-  flags.insert(flags.end(), {"--threads", std::to_string(threads)});
-  return flags;
+TrialRunner make_runner(const Job& job, SearchFolder& folder, const ScoreFacts& facts,
+                        const TrialTable& table) {
+  const SearchArguments& search = job.arguments.search;
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  if (search.seconds > 0) deadline = job.start + std::chrono::seconds(search.seconds);
+  return {folder,
+          facts,
+          {.flags = with_threads(job.arguments, trial_flags(job.arguments)),
+           .jobs = search.jobs,
+           .deadline = deadline,
+           .on_end = [&](const Trial& trial, const Outcome& outcome) {
+             if (job.arguments.quiet) return;
+             job.print(table.line(trial, outcome));
+             flush_output();
+           }}};
 }
 
-std::optional<std::chrono::steady_clock::time_point> deadline_of(const Job& job) {
-  if (job.arguments.search.seconds == 0) return std::nullopt;
-  return job.start + std::chrono::seconds(job.arguments.search.seconds);
+std::vector<EndedTrial> ended_trials(const SearchPlan& plan, const TrialRunner& runner,
+                                     const ScoreFacts& facts) {
+  std::vector<EndedTrial> trials;
+  for (const Trial& trial : plan.trials)
+    if (const auto outcome = runner.outcome(trial)) trials.push_back({trial, *outcome});
+  sort_by_score(trials, facts);
+  return trials;
 }
 
 std::string stopped_text(const SearchFolder& folder, const Arguments& arguments, std::size_t ended) {

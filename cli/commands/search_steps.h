@@ -28,13 +28,17 @@ struct OpenSearch {
 OpenSearch open_search(const Job& job, const std::string& parent,
                        const std::function<SearchPlan()>& make_plan);
 
-/// The flags of the command line that place a trial, as words of `trainer train`; and the threads that trials
-/// at the same time have if the user chose none.
+/// The flags of the command line that place a trial, as words of `trainer train`.
 std::vector<std::string> trial_flags(const Arguments& arguments);
-std::vector<std::string> with_threads(const Arguments& arguments, std::vector<std::string> flags);
 
-/// Of --time.
-std::optional<std::chrono::steady_clock::time_point> deadline_of(const Job& job);
+/// Runs trials as the command line asks, and prints a line of the table for each that ends. All arguments
+/// must outlive it.
+TrialRunner make_runner(const Job& job, SearchFolder& folder, const ScoreFacts& facts,
+                        const TrialTable& table);
+
+/// The trials that have a result, best first.
+std::vector<EndedTrial> ended_trials(const SearchPlan& plan, const TrialRunner& runner,
+                                     const ScoreFacts& facts);
 
 /// "stopped: 7 of 20 trials have a result; saved sweeps/a", and the command that resumes it.
 std::string stopped_text(const SearchFolder& folder, const Arguments& arguments, std::size_t ended);

@@ -8,7 +8,6 @@
 #include "cli/search/draw.h"
 #include "cli/search/search_report.h"
 #include "cli/search/trial_table.h"
-#include "cli/terminal/output.h"
 #include "cli/terminal/shell_line.h"
 #include "cli/terminal/text.h"
 #include "engine/system/stop_signals.h"
@@ -88,15 +87,6 @@ std::string command_of(const SearchPlan& plan, const Trial& trial, const std::ve
   return shell_line(words);
 }
 
-std::vector<EndedTrial> ended_trials(const SearchPlan& plan, const TrialRunner& runner,
-                                     const ScoreFacts& facts) {
-  std::vector<EndedTrial> trials;
-  for (const Trial& trial : plan.trials)
-    if (const auto outcome = runner.outcome(trial)) trials.push_back({trial, *outcome});
-  sort_by_score(trials, facts);
-  return trials;
-}
-
 /// Trains the trials, rung after rung; of each rung the best ones continue. False if it was stopped.
 bool run_rungs(TrialRunner& runner, const SearchPlan& plan, const ScoreFacts& facts) {
   std::vector<Trial> trials = plan.trials;
@@ -149,16 +139,7 @@ int sweep_command(const Job& job) {
   auto [folder, facts] = open_search(job, "sweeps", [&] { return plan_of(job.arguments); });
   const SearchPlan& plan = folder.plan();
   const TrialTable table(plan, facts);
-  const std::vector<std::string> flags = trial_flags(arguments);
-  TrialRunner runner(folder, facts,
-                     {.flags = with_threads(arguments, flags),
-                      .jobs = arguments.search.jobs,
-                      .deadline = deadline_of(job),
-                      .on_end = [&](const Trial& trial, const Outcome& outcome) {
-                        if (arguments.quiet) return;
-                        job.print(table.line(trial, outcome));
-                        flush_output();
-                      }});
+  TrialRunner runner = make_runner(job, folder, facts, table);
   if (!arguments.quiet)
     job.print(header(folder, facts, arguments.search.jobs, ended_trials(plan, runner, facts).size()) + "\n" +
               table.heading());
@@ -166,9 +147,11 @@ int sweep_command(const Job& job) {
   const std::vector<EndedTrial> trials = ended_trials(plan, runner, facts);
   if (!trials.empty()) {
     const bool has_best = !trials.front().outcome.has_failed();
-    const std::string command = has_best ? command_of(plan, trials.front().trial, flags) : "";
+    const std::string command =
+        has_best ? command_of(plan, trials.front().trial, trial_flags(arguments)) : "";
     write_file(folder.path() / "trials.csv", trials_csv(plan, trials, facts));
-    write_file(folder.path() / "report.html", sweep_report_html(folder, trials, facts, command));
+    write_file(folder.path() / "report.html",
+               search_report_html(folder, trials, facts, {"The best trial again", command}));
     job.print(result_text(folder, table, trials, facts, command));
     if (is_complete && !has_best) fail_with_all(folder, trials.front());
   }

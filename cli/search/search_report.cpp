@@ -98,8 +98,8 @@ std::string rows_of(const SearchFolder& folder, const std::vector<EndedTrial>& t
 
 }  // namespace
 
-std::string sweep_report_html(const SearchFolder& folder, const std::vector<EndedTrial>& trials,
-                              const ScoreFacts& facts, const std::string& command) {
+std::string search_report_html(const SearchFolder& folder, const std::vector<EndedTrial>& trials,
+                               const ScoreFacts& facts, const Summary& summary) {
   const SearchPlan& plan = folder.plan();
   const TrialTable table(plan, facts);
   const std::string name =
@@ -112,7 +112,8 @@ std::string sweep_report_html(const SearchFolder& folder, const std::vector<Ende
       name, kStyle, trials.size(), counted(std::ssize(plan.trials), "trial"), html_text(plan.method),
       plan.seed, html_text(facts.name()));
   text += plot(plan, trials, facts, table);
-  if (!command.empty()) text += "<h2>The best trial again</h2>\n<pre>" + html_text(command) + "</pre>\n";
+  if (!summary.text.empty())
+    text += fmt::format("<h2>{}</h2>\n<pre>{}</pre>\n", html_text(summary.heading), html_text(summary.text));
   return text + "<h2>Trials, best first</h2>\n" + rows_of(folder, trials, table) + "</body></html>\n";
 }
 

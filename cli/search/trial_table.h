@@ -26,10 +26,10 @@ class TrialTable {
   /// The cells of heading() and line(), without the reason of a failure.
   std::vector<std::string> titles() const { return titles_; }
   std::vector<std::string> cells(const Trial& trial, const Outcome& outcome) const;
-
- private:
+  /// Cells as a line of the table, without its newline.
   std::string joined(const std::vector<std::string>& cells) const;
 
+ private:
   const ScoreFacts& facts_;
   std::vector<std::string> titles_;
   std::vector<std::size_t> widths_;

@@ -31,7 +31,8 @@ enum class Verb {
   fetch,
   report,
   compare,
-  sweep
+  sweep,
+  cv
 };
 
 enum class PredictionFormat { best, json, csv, npy };
@@ -52,6 +53,7 @@ struct SearchArguments {
   std::int64_t seconds = 0;  ///< within which the search ends; 0: not given
   std::uint64_t seed = 1;    ///< of the trials
   bool is_seeded = false;    ///< by --seed
+  int folds = 0, seeds = 0;  ///< of cv; 0: not given
 };
 
 /// The command line, checked as far as possible without the files.

@@ -21,6 +21,7 @@ CommandFlags::CommandFlags(Arguments& arguments) : arguments_(arguments) {
   add_forecast();
   add_time();
   add_sweep();
+  add_cv();
   add_eval();
   add_predict();
   add_generate();

@@ -39,6 +39,7 @@ class CommandFlags {
   void add_time();
   // search_flags.cpp
   void add_sweep();
+  void add_cv();
   // planning_flags.cpp
   void add_plan();
   void add_forecast();

@@ -18,6 +18,13 @@ void CommandFlags::add_search(CLI::App& command) {
       .add_option("--time", texts_.duration,
                   "Save and stop after this time, as 30m or 1.5h; the same command on the directory resumes")
       ->type_name("TIME");
+  command
+      .add_option("-o,--out", arguments_.out,
+                  std::string("Its directory (default: ") + (command.get_name() == "cv" ? "cv" : "sweeps") +
+                      "/NAME, then NAME-2 ...)")
+      ->type_name("DIR");
+  command.add_option("--name", arguments_.name, "NAME of its directory (default: the config's name)")
+      ->type_name("NAME");
   add_placement(command);
   add_engine(command);
   command.add_flag("-q,--quiet", arguments_.quiet, "Print only the result");
@@ -44,11 +51,25 @@ void CommandFlags::add_sweep() {
   sweep->add_option("--seed", texts_.seed, "The seed from which the trials follow (default: 1)")
       ->type_name("SEED")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
-  sweep->add_option("-o,--out", arguments_.out, "Its directory (default: sweeps/NAME, then NAME-2 ...)")
-      ->type_name("DIR");
-  sweep->add_option("--name", arguments_.name, "NAME of its directory (default: the config's name)")
-      ->type_name("NAME");
   add_search(*sweep);
+}
+
+void CommandFlags::add_cv() {
+  CLI::App* cv =
+      command("cv", "Train a config once for each fold of its training samples, and print the spread");
+  cv->add_option("CONFIG", texts_.file, "A YAML file; or the directory of a cross-validation, to resume it")
+      ->required();
+  add_settings(*cv);
+  constexpr std::int64_t kMost = 100'000;
+  cv->add_option("-k,--folds", arguments_.search.folds, "Folds (default: 5)")
+      ->type_name("K")
+      ->check(whole_number(2, kMost));
+  cv->add_option("--seeds", arguments_.search.seeds,
+                 "Runs of each fold, with train.seed and the next numbers; folds follow from the seed, too "
+                 "(default: 1)")
+      ->type_name("N")
+      ->check(whole_number(1, kMost));
+  add_search(*cv);
 }
 
 }  // namespace trainer

@@ -70,14 +70,33 @@ void cut_text(const Config& config, double fraction, double validation, Data& da
                               data.samples->sample().size()));
 }
 
-/// What `fraction` and `validation` choose of `size` samples: those held out, and the others for training.
-Choice choose_validation(const Config& config, std::uint64_t seed, std::int64_t size) {
-  const double fraction = config.get<double>("fraction"), validation = config.get<double>("validation");
-  Choice choice;
-  choice.others.resize(size);
-  std::iota(choice.others.begin(), choice.others.end(), 0);
-  if (fraction < 1)
-    choice.others = choose(choice.others, fraction, RandomStream(seed, "data.fraction")).chosen;
+/// `fold` of so many samples.
+Fold fold_of(const Config& config, std::uint64_t seed, std::int64_t samples) {
+  const Config fold = config.at("fold");
+  const auto count = fold.get<std::int64_t>("of"), number = fold.get<std::int64_t>("number");
+  if (number > count) fold.fail("number", fmt::format("there are folds 1 to {}", count));
+  if (count > samples) fold.fail("of", fmt::format("{} samples cannot make {} folds", samples, count));
+  return {.number = static_cast<int>(number) - 1, .count = static_cast<int>(count), .seed = seed};
+}
+
+/// What `fraction` chooses of `size` samples.
+std::vector<std::int64_t> choose_fraction(const Config& config, std::uint64_t seed, std::int64_t size) {
+  std::vector<std::int64_t> all(size);
+  std::iota(all.begin(), all.end(), 0);
+  const double fraction = config.get<double>("fraction");
+  return fraction < 1 ? choose(all, fraction, RandomStream(seed, "data.fraction")).chosen : all;
+}
+
+/// What `fraction`, `validation` and `fold` choose of `size` samples: those held out, and the others for
+/// training. `labels`: their classes, if they have any.
+Choice choose_validation(const Config& config, std::uint64_t seed, std::int64_t size,
+                         std::span<const std::int32_t> labels) {
+  Choice choice{.chosen = {}, .others = choose_fraction(config, seed, size)};
+  if (config.has("fold")) {
+    FoldParts parts = divide(choice.others, labels, fold_of(config, seed, std::ssize(choice.others)));
+    return {.chosen = std::move(parts.held_out), .others = std::move(parts.training)};
+  }
+  const double validation = config.get<double>("validation");
   if (validation == 0) return choice;
   choice = choose(choice.others, validation, RandomStream(seed, "data.validation"));
   if (choice.others.empty())
@@ -85,15 +104,32 @@ Choice choose_validation(const Config& config, std::uint64_t seed, std::int64_t 
   return choice;
 }
 
-/// Splits the training samples by `fraction` and `validation`.
+/// Splits the training samples by `fraction`, and by `validation` or `fold`.
 void cut(const Config& config, std::uint64_t seed, Data& data) {
   const double fraction = config.get<double>("fraction"), validation = config.get<double>("validation");
-  if (fraction == 1 && validation == 0) return;
+  const bool has_folds = config.has("fold");
+  if (has_folds && validation > 0)
+    config.fail("fold", "both `fold` and `validation` hold out samples", "-s data.validation=0");
+  if (fraction == 1 && validation == 0 && !has_folds) return;
   data.samples = std::move(data.train);
-  if (data.samples->info().vocabulary > 0) return cut_text(config, fraction, validation, data);
-  Choice choice = choose_validation(config, seed, data.samples->size());
-  if (validation > 0) data.validation = std::make_unique<Subset>(*data.samples, std::move(choice.chosen));
-  data.train = std::make_unique<Subset>(*data.samples, std::move(choice.others));
+  const Dataset& all = *data.samples;
+  if (all.info().vocabulary > 0) {
+    if (has_folds)
+      config.fail("fold", "a text cannot be divided into folds: its sequences continue each other",
+                  "-s data.validation=0.1 holds out its end");
+    return cut_text(config, fraction, validation, data);
+  }
+  if (has_folds) {
+    std::vector<std::int64_t> samples = choose_fraction(config, seed, all.size());
+    const Fold fold = fold_of(config, seed, std::ssize(samples));
+    data.folds = std::make_unique<FoldedSamples>(all, std::move(samples), fold);
+    data.train = data.folds->take_training();
+    data.validation = data.folds->take_held_out();
+    return;
+  }
+  Choice choice = choose_validation(config, seed, all.size(), {});
+  if (validation > 0) data.validation = std::make_unique<Subset>(all, std::move(choice.chosen));
+  data.train = std::make_unique<Subset>(all, std::move(choice.others));
 }
 
 /// The means and deviations of the config, one per channel.
@@ -205,6 +241,7 @@ class Storage {
       source->attach({reinterpret_cast<std::uint8_t*>(memory.data() + at), size});
       at += rounded(source->stored_bytes());
     }
+    if (data_.folds) data_.folds->divide();
   }
 
   const Data& data_;
@@ -232,6 +269,14 @@ std::vector<Setting> data_settings() {
           .at_least(0)
           .below(1)
           .fallback("0"),
+      section(
+          "fold",
+          "hold out one of several equal folds of the training samples for validation, chosen at random by "
+          "the "
+          "seed, with the same share of each class",
+          {integer("number", "the fold that is held out, from 1").at_least(1),
+           integer("of", "number of folds").at_least(2).at_most(1e6)})
+          .optional(),
       section(
           "normalize",
           "per_channel: shift and scale each channel to mean 0 and standard deviation 1 over the training "
@@ -273,8 +318,8 @@ std::vector<Setting> data_settings() {
 Data open_data(const Config& config, std::uint64_t seed) {
   const ReaderContext context{.path = config.has("path") ? config.get<std::string>("path") : "",
                               .seed = seed,
-                              .training = [&config, seed](std::int64_t size) {
-                                return choose_validation(config, seed, size).others;
+                              .training = [&config, seed](std::int64_t size, const auto& labels) {
+                                return choose_validation(config, seed, size, labels).others;
                               }};
   Data data;
   DataSource source = open_source(config, context, data.notice);
@@ -306,7 +351,10 @@ Data open_data(const Config& config, std::uint64_t seed) {
 
 void load_samples(Data& data, Communicator& host) {
   const Storage storage(data);
-  if (storage.bytes() == 0) return;  // nothing is read: the data is absent
+  if (storage.bytes() == 0) {  // nothing is read: the data is absent, or streamed
+    if (data.folds) data.folds->divide();
+    return;
+  }
   data.memory = host.shared(storage.bytes());
   const bool is_shared = data.memory != nullptr;
   std::exception_ptr problem;

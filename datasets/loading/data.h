@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "datasets/dataset.h"
+#include "datasets/folds.h"
 #include "datasets/loading/augmentation.h"
 #include "datasets/loading/mixup.h"
 #include "datasets/loading/scaled_targets.h"
@@ -33,6 +34,7 @@ struct Data {
 
   // For load_samples():
   std::vector<Dataset*> sources;         ///< the datasets that readers opened
+  std::unique_ptr<FoldedSamples> folds;  ///< null unless data.fold is given
   std::unique_ptr<SharedMemory> memory;  ///< of their samples
   std::vector<Normalised*> normalised;   ///< splits that are; train first
   std::vector<ScaledTargets*> scaled;    ///< splits whose targets are; train first

@@ -132,7 +132,8 @@ class Csv final : public Reader {
   }
   /// The rows of the training file that no split holds out.
   std::vector<std::int64_t> training_rows(const CsvTable& table) const {
-    if (training_) return training_(table.rows());
+    if (training_)
+      return training_(table.rows(), has_labels_ ? labels_of(table) : std::vector<std::int32_t>());
     std::vector<std::int64_t> all(table.lines.size());
     std::iota(all.begin(), all.end(), 0);
     return all;
@@ -183,7 +184,7 @@ class Csv final : public Reader {
 
   CsvForm form_;
   ColumnRules rules_;
-  std::function<std::vector<std::int64_t>(std::int64_t)> training_;
+  std::function<std::vector<std::int64_t>(std::int64_t, std::span<const std::int32_t>)> training_;
   bool has_labels_;
   std::vector<std::string> train_, test_;
   std::map<std::string, std::int32_t> classes_;

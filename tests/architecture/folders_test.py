@@ -80,7 +80,7 @@ def is_built(source):
 
 
 for entry in root.iterdir():
-    if not entry.name.startswith(('.', 'build')) and entry.name not in top_level | {'runs', 'sweeps'}:
+    if not entry.name.startswith(('.', 'build')) and entry.name not in top_level | {'runs', 'sweeps', 'cv'}:
         breaches.append(f'{entry.name} does not belong at the top level')
 for top in ('engine', 'datasets', 'models', 'cli', 'tests'):
     for file in sorted((root / top).rglob('*')):

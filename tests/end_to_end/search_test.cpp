@@ -132,4 +132,40 @@ TEST_CASE("a mistake in a space, a config or a flag is found before there is a d
   CHECK_FALSE(std::filesystem::exists(run.path("sweeps")));
 }
 
+TEST_CASE("cross-validation trains each fold and seed, and gives one table however it ran", "[search]") {
+  const SmallRun run;
+  const std::vector<std::string> cv{"cv", "a.yaml",        "-k", "3",  "--seeds",
+                                    "2",  "--trials",      "2",  "-s", "train.exact=true",
+                                    "-s", "train.epochs=6"};
+  CHECK(run.trainer(cv).code == 2);  // --trials is of sweep
+  std::vector<std::string> words = cv;
+  words.erase(words.begin() + 6, words.begin() + 8);
+  const ProgramResult one = run.trainer(words);
+  INFO(one.out << one.err);
+  REQUIRE(one.code == 0);
+  const std::string table = read_text(run.path("cv/a/trials.csv"));
+  CHECK(occurrences(table, "\n") == 7);
+  CHECK(table.find("trial,train.seed,data.fold,code,share,epochs,best_epoch,valid/loss,valid/accuracy") == 0);
+  CHECK(occurrences(read_text(run.path("cv/a/summary.csv")), ",6\n") == 2);
+  CHECK(one.out.find("\n mean ") != std::string::npos);
+
+  const ProgramResult killed = run.shell(
+      "$TRAINER" + quoted(with(words, {"-o", "cut"})) +
+      " > out & run=$!; until [ -e cut/trials/003/checkpoints/last ]; do sleep 0.01; done; kill -KILL $run; "
+      "wait $run; $TRAINER cv cut -q -n 2 --datapar");
+  INFO(killed.out << killed.err);
+  CHECK(killed.code == 0);
+  CHECK(read_text(run.path("cut/trials.csv")) == table);
+  CHECK(read_text(run.path("cut/summary.csv")) == read_text(run.path("cv/a/summary.csv")));
+  CHECK(run.trainer({"sweep", "cut"}).err.find("help: trainer cv cut") != std::string::npos);
+}
+
+TEST_CASE("a fold that fails makes the code of cross-validation, and the others make the mean", "[search]") {
+  const SmallRun run;
+  const ProgramResult all = run.trainer({"cv", "a.yaml", "-k", "2", "-s", "train.optimizer.sgd.lr=1e30"});
+  CHECK(all.code == 5);
+  CHECK(run.trainer({"cv", "a.yaml", "-k", "100"}).err.find("40 samples cannot make 100 folds") !=
+        std::string::npos);
+}
+
 }  // namespace trainer

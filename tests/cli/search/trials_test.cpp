@@ -1,9 +1,11 @@
 // How trials are scored, recorded and shown.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <limits>
 
 #include "cli/search/search_folder.h"
 #include "cli/search/search_report.h"
+#include "cli/search/spread.h"
 #include "cli/search/trial_table.h"
 #include "engine/core/error.h"
 #include "tests/support/small_data.h"
@@ -105,7 +107,8 @@ TEST_CASE("the report draws a line for each trial with a score and escapes what 
   const SearchFolder search((folder.path() / "s").string(), "", "", small_plan(), {"", ""});
   const std::vector<EndedTrial> trials{{search.plan().trials[1], scored(0.2, 0.9)},
                                        {search.plan().trials[0], {.code = 5, .message = "<i>"}}};
-  const std::string html = sweep_report_html(search, trials, kAccuracy, "trainer a.yaml -s x='<b>'");
+  const std::string html =
+      search_report_html(search, trials, kAccuracy, {"Again", "trainer a.yaml -s x='<b>'"});
   CHECK(html.find("<b>") == std::string::npos);
   CHECK(html.find("<i>") == std::string::npos);
   CHECK(html.find("class=\"trial best\"") != std::string::npos);
@@ -115,6 +118,19 @@ TEST_CASE("the report draws a line for each trial with a score and escapes what 
   CHECK(trials_csv(search.plan(), trials, kAccuracy) ==
         "trial,train.lr,code,share,epochs,best_epoch,test/loss,test/accuracy,message\n"
         "2,<b>,0,1,3,2,0.2,0.9,\n1,1,5,1,0,0,,,<i>\n");
+}
+
+TEST_CASE("mean and deviation are over the trials that have scores", "[search]") {
+  const std::vector<EndedTrial> trials{{{}, scored(1, 0.5)}, {{}, scored(3, 0.5)}, {{}, {.code = 5}}};
+  const std::vector<Spread> spreads = spreads_of(trials, kAccuracy);
+  REQUIRE(spreads.size() == 2);
+  CHECK(spreads[0].name == "test loss");
+  CHECK(spreads[0].mean == 2);
+  CHECK(spreads[0].deviation == Approx(std::sqrt(2.0)));
+  CHECK(spreads[1].deviation == 0);
+  CHECK(std::isnan(spreads_of({trials[0]}, kAccuracy)[0].deviation));
+  CHECK(spread_csv(spreads, 2) ==
+        "score,mean,deviation,runs\ntest loss,2,1.41421356,2\ntest accuracy,0.5,0,2\n");
 }
 
 }  // namespace trainer

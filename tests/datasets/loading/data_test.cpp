@@ -284,6 +284,41 @@ TEST_CASE("fraction chooses by the seed, and takes a sample once", "[data]") {
   CHECK(opened("dataset: mnist\nfraction: 1.0e-6\npath: " + directory.path()).train->size() == 1);
 }
 
+TEST_CASE("folds hold out each training sample once, as many of each class, and follow from the seed",
+          "[data]") {
+  const TemporaryDirectory directory;
+  write_mnist(directory);
+  const auto settings = [&](int number, const std::string& more = "") {
+    return "dataset: mnist\nfold: {number: " + std::to_string(number) +
+           ", of: 3}\npath: " + directory.path() + more;
+  };
+  std::multiset<int> held_out;
+  for (int number = 1; number <= 3; ++number) {
+    const Data data = opened(settings(number));
+    const std::vector<int> fold = samples_of(*data.validation), rest = samples_of(*data.train);
+    CHECK(std::ssize(fold) == (number == 1 ? 34 : 33));
+    CHECK(fold.size() + rest.size() == 100);
+    std::set<int> both(fold.begin(), fold.end());
+    both.insert(rest.begin(), rest.end());
+    CHECK(both.size() == 100);
+    std::vector<int> of_class(10);
+    for (std::int64_t i = 0; i < data.validation->size(); ++i)
+      ++of_class[static_cast<std::size_t>(data.validation->label(i))];
+    CHECK(*std::min_element(of_class.begin(), of_class.end()) >= 3);
+    CHECK(*std::max_element(of_class.begin(), of_class.end()) <= 4);
+    held_out.insert(fold.begin(), fold.end());
+  }
+  CHECK(std::set<int>(held_out.begin(), held_out.end()).size() == 100);
+  CHECK(held_out.size() == 100);
+  CHECK(samples_of(*opened(settings(1)).validation) == samples_of(*opened(settings(1)).validation));
+  CHECK(samples_of(*opened(settings(1), 2).validation) != samples_of(*opened(settings(1)).validation));
+  CHECK(opened(settings(2, "\nfraction: 0.31")).validation->size() == 10);
+  CHECK_THROWS_WITH(opened(settings(4)), Catch::Contains("there are folds 1 to 3"));
+  CHECK_THROWS_WITH(opened(settings(1, "\nvalidation: 0.1")), Catch::Contains("both `fold` and"));
+  CHECK_THROWS_WITH(opened(settings(1, "\nfraction: 0.02")),
+                    Catch::Contains("2 samples cannot make 3 folds"));
+}
+
 TEST_CASE("validation splits the training samples: none is lost, none is in both", "[data]") {
   const TemporaryDirectory directory;
   write_mnist(directory);
