@@ -72,6 +72,9 @@ int run_command(const Job& job) {
       return sweep_command(job);
     case Verb::cv:
       return cv_command(job);
+    case Verb::lr_find:
+      lr_find_command(job);
+      return 0;
   }
   return 0;
 }

@@ -44,5 +44,6 @@ void compare_command(const Job& job);
 /// Returns the exit code of the program: 130 if it was stopped.
 int sweep_command(const Job& job);
 int cv_command(const Job& job);
+void lr_find_command(const Job& job);
 
 }  // namespace trainer

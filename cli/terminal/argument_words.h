@@ -16,7 +16,8 @@ inline const std::map<std::string, Verb> kVerbs{
     {"time", Verb::time},           {"schema", Verb::schema},   {"info", Verb::info},
     {"eval", Verb::eval},           {"predict", Verb::predict}, {"generate", Verb::generate},
     {"export", Verb::export_model}, {"fetch", Verb::fetch},     {"report", Verb::report},
-    {"compare", Verb::compare},     {"sweep", Verb::sweep},     {"cv", Verb::cv}};
+    {"compare", Verb::compare},     {"sweep", Verb::sweep},     {"cv", Verb::cv},
+    {"lr-find", Verb::lr_find}};
 
 inline const std::map<std::string, ProgressMode> kProgressModes{{"auto", ProgressMode::automatic},
                                                                 {"bar", ProgressMode::bar},

@@ -173,6 +173,8 @@ void CommandLine::parse() {
     fail("--restarts needs -n: it restarts processes of this program", "trainer -n N --restarts K ...");
   if (arguments_.datapar && arguments_.modelpar && flags_.texts().mesh.empty())
     fail("--datapar and --modelpar together need --mesh DxM", "--mesh 2x2: 2 data ranks x 2 model ranks");
+  if (arguments_.range.from >= arguments_.range.to)
+    fail("--from expects a rate below that of --to", "--from 1e-6 --to 10");
   if (arguments_.until > 1)
     fail(fmt::format("--until expects a share of the steps, got {:g}", arguments_.until),
          "--until 0.5: half of them");

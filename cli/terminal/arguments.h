@@ -32,7 +32,8 @@ enum class Verb {
   report,
   compare,
   sweep,
-  cv
+  cv,
+  lr_find
 };
 
 enum class PredictionFormat { best, json, csv, npy };
@@ -54,6 +55,12 @@ struct SearchArguments {
   std::uint64_t seed = 1;    ///< of the trials
   bool is_seeded = false;    ///< by --seed
   int folds = 0, seeds = 0;  ///< of cv; 0: not given
+};
+
+/// Of lr-find: the learning rate rises from the one to the other.
+struct RangeArguments {
+  double from = 1e-6, to = 10;
+  std::int64_t steps = 100;
 };
 
 /// The command line, checked as far as possible without the files.
@@ -106,6 +113,7 @@ struct Arguments {
   bool weak = false, csv = false;  ///< of forecast, as svg
   std::string svg;
   SearchArguments search;
+  RangeArguments range;
   bool list = false;  ///< of fetch: the names of datasets
   bool keys = false;  ///< of schema: the reference for people instead of the JSON Schema
 };

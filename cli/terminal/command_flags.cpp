@@ -22,6 +22,7 @@ CommandFlags::CommandFlags(Arguments& arguments) : arguments_(arguments) {
   add_time();
   add_sweep();
   add_cv();
+  add_lr_find();
   add_eval();
   add_predict();
   add_generate();

@@ -40,6 +40,7 @@ class CommandFlags {
   // search_flags.cpp
   void add_sweep();
   void add_cv();
+  void add_lr_find();
   // planning_flags.cpp
   void add_plan();
   void add_forecast();

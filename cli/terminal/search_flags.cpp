@@ -72,4 +72,27 @@ void CommandFlags::add_cv() {
   add_search(*cv);
 }
 
+void CommandFlags::add_lr_find() {
+  CLI::App* find =
+      command("lr-find", "Train some steps with a rising learning rate, and suggest one; saves nothing");
+  find->add_option("CONFIG", texts_.file, "The YAML file")->required();
+  RangeArguments& range = arguments_.range;
+  find->add_option("--from", range.from, "The rate of the first step (default: 1e-6)")
+      ->type_name("LR")
+      ->check(positive_number());
+  find->add_option("--to", range.to, "The rate of the last step (default: 10)")
+      ->type_name("LR")
+      ->check(positive_number());
+  constexpr std::int64_t kFewest = 20;
+  find->add_option("--steps", range.steps, "Steps, unless the loss diverges before (default: 100)")
+      ->type_name("N")
+      ->check(whole_number(kFewest, kMaxSteps));
+  find->add_option("--svg", arguments_.svg, "The file of the curve (default: NAME-lr.svg)")
+      ->type_name("FILE");
+  add_ranks(*find);
+  add_placement(*find);
+  add_engine(*find);
+  add_settings(*find);
+}
+
 }  // namespace trainer

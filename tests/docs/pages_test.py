@@ -94,7 +94,7 @@ def check_page(page, text):
 
 
 common = flags_of()
-verbs = {verb: flags_of(verb) for verb in re.findall(r'^  ([a-z]+)  ', output('--help').split('Subcommands:')[1], re.M)}
+verbs = {verb: flags_of(verb) for verb in re.findall(r'^  ([a-z-]+)  ', output('--help').split('Subcommands:')[1], re.M)}
 known = common.union(*verbs.values())
 for name, arguments in made.items():
     if (root / name).read_text() != output(*arguments):

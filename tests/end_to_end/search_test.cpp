@@ -168,4 +168,26 @@ TEST_CASE("a fold that fails makes the code of cross-validation, and the others 
         std::string::npos);
 }
 
+TEST_CASE("a range test prints the same and draws the same curve on every placement, and leaves no run",
+          "[search]") {
+  const SmallRun run;
+  const std::vector<std::string> find{
+      "lr-find", "a.yaml",        "--from", "1e-4", "-s", "data={dataset: digits, fraction: 0.05}",
+      "-s",      "train.batch=64"};
+  const ProgramResult one = run.trainer(with(find, {"--svg", "one.svg"}));
+  INFO(one.out << one.err);
+  REQUIRE(one.code == 0);
+  CHECK(one.out.find("suggested     lr ") != std::string::npos);
+  CHECK(one.out.find("-s train.optimizer.sgd.lr=") != std::string::npos);
+  const ProgramResult two = run.trainer(with(find, {"--svg", "one.svg", "--datapar"}), 2);
+  CHECK(two.out == one.out);
+  REQUIRE(run.trainer(with(find, {"--svg", "two.svg", "--threads", "3"})).code == 0);
+  CHECK(read_text(run.path("two.svg")) == read_text(run.path("one.svg")));
+  CHECK_FALSE(std::filesystem::exists(run.path("runs")));
+  const ProgramResult nan = run.trainer({"lr-find", "a.yaml", "--to", "1e35"});
+  CHECK(nan.code == 0);
+  CHECK(nan.out.find("stopped after step ") != std::string::npos);
+  CHECK(run.trainer({"lr-find", "a.yaml", "--from", "1", "--to", "1"}).code == 2);
+}
+
 }  // namespace trainer

@@ -1,10 +1,13 @@
 #include "cli/search/space.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <set>
 
+#include "cli/reports/rate_chart.h"
 #include "cli/search/draw.h"
+#include "cli/search/range_test.h"
 #include "engine/core/error.h"
 
 namespace trainer {
@@ -101,6 +104,46 @@ TEST_CASE("keys are shortened as far as they stay different", "[search]") {
   CHECK(short_names(
             {"train.optimizer.sgd.lr", "model.layers[0].dense.units", "model.layers[1].dense.units", "x"}) ==
         std::vector<std::string>{"lr", "layers[0].dense.units", "layers[1].dense.units", "x"});
+}
+
+TEST_CASE("a range test suggests the rate at which the loss falls fastest, and ends when it diverges",
+          "[search]") {
+  RangeTest test;
+  constexpr int kSteps = 100;
+  for (int step = 0; step < kSteps && !test.has_diverged(kSteps); ++step) {
+    // Falls around 1e-2, rises above 1.
+    const double rate = 1e-6 * std::pow(10, 7.0 * step / (kSteps - 1));
+    test.add(rate, 0.2 + 2 / (1 + rate / 1e-2) + std::pow(rate, 4) / 5);
+  }
+  CHECK(test.has_diverged(kSteps));
+  CHECK(test.points().size() < kSteps);
+  REQUIRE(test.steepest().has_value());
+  CHECK(*test.steepest() > 3e-3);
+  CHECK(*test.steepest() < 1e-1);
+  CHECK(*test.lowest() > *test.steepest());
+  const std::string table = range_table(test);
+  CHECK(std::count(table.begin(), table.end(), '\n') <= 21);
+  RateCurve curve{.marked = *test.steepest()};
+  for (const RangeTest::Point& point : test.points()) {
+    curve.rates.push_back(point.rate);
+    curve.losses.push_back(point.loss);
+    curve.smoothed.push_back(point.smoothed);
+  }
+  curve.losses.back() = curve.smoothed.back() = NAN;
+  const std::string svg = svg_of(curve, "<t>");
+  CHECK(svg.find("nan") == std::string::npos);
+  CHECK(svg.find("inf") == std::string::npos);
+  CHECK(svg.find("<t>") == std::string::npos);
+}
+
+TEST_CASE("a range test in which the loss never falls suggests nothing", "[search]") {
+  RangeTest test;
+  for (int step = 0; step < 50; ++step) test.add(1e-6 * std::pow(1.3, step), 2.3);
+  CHECK_FALSE(test.steepest().has_value());
+  CHECK_FALSE(test.has_diverged(50));
+  test.add(1, NAN);
+  CHECK(test.has_diverged(50));
+  CHECK(range_table(RangeTest()).find("lr") != std::string::npos);
 }
 
 }  // namespace trainer
