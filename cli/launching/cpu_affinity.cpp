@@ -57,6 +57,8 @@ CpuAffinity set_cpu_affinity(Communicator& world, int threads) {
   std::int64_t hosts = host->rank() == 0 ? 1 : 0;
   world.sum(std::span(&hosts, 1));
   affinity.hosts = static_cast<int>(hosts);
+  affinity.local_ranks = host->size();
+  affinity.cores = request.bound ? affinity.local_ranks : request.granted;
   const int sharers = request.bound ? 1 : host->size(), cores = request.granted;
   if (request.threads > std::max(1, cores / sharers))
     affinity.warning =

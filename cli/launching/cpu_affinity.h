@@ -11,7 +11,8 @@ namespace trainer {
 struct CpuAffinity {
   Placement placement;  ///< threads and crowded are the same on every rank
   int hosts = 1;
-  std::string warning;  ///< for the user, on rank 0; empty otherwise
+  int local_ranks = 1, cores = 1;  ///< of this rank's host: its ranks, and the cores for all of them
+  std::string warning;             ///< for the user, on rank 0; empty otherwise
 };
 
 /// Assigns cores to each rank, and the same number of threads to all ranks. `threads`: of --threads; 0: not

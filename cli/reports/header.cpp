@@ -4,6 +4,7 @@
 
 #include "cli/reports/columns.h"
 #include "cli/terminal/text.h"
+#include "engine/config/source.h"
 #include "engine/core/escape.h"
 #include "engine/math/engine.h"
 #include "engine/math/instruction_set.h"
@@ -22,18 +23,41 @@ std::string labelled(const std::string& label, const std::string& text) {
          "\n";
 }
 
+/// "6 layers, 274,758 parameters (1.0 MiB), of which 5,010 train (frozen: conv1, conv2)"
+std::string model_text(const Session& session) {
+  std::int64_t layers = 0, frozen = 0;
+  for (const Sequence::Entry& entry : session.network().layers().entries()) layers += entry.config ? 1 : 0;
+  std::vector<std::string> names;
+  for (const Parameter& parameter : session.network().plan().parameters()) {
+    if (parameter.rate > 0) continue;
+    frozen += parameter.whole_shape().size();
+    const std::string layer = parameter.name.substr(0, parameter.name.rfind('.'));
+    if (names.empty() || names.back() != layer) names.push_back(layer);
+  }
+  const std::int64_t all = session.parameter_count();
+  std::string text =
+      fmt::format("{}, {} ({})", counted(layers, "layer"), counted(all, "parameter"), bytes_text(4 * all));
+  if (frozen == 0) return text;
+  constexpr std::size_t kMostNames = 4;
+  const std::size_t more = names.size() > kMostNames ? names.size() - kMostNames : 0;
+  names.resize(names.size() - more);
+  if (more > 0) names.push_back(fmt::format("{} more", more));
+  return text + fmt::format(", of which {} train (frozen: {})", grouped(all - frozen), listed(names, "and"));
+}
+
 std::string layer_lines(const Network& network) {
+  const std::string separator = shows_utf8() ? " ·" : " >";
   std::string lines, line;
   int count = 0;
   for (const Sequence::Entry& entry : network.layers().entries()) {
     if (!entry.config) continue;
     const std::string layer = entry.name + " " + channels_first_text(entry.output);
     if (!line.empty() && columns_of(line) + columns_of(layer) + 3 > kLineColumns - kLabelColumns) {
-      lines += labelled("", line + " ·");
+      lines += labelled("", line + separator);
       line.clear();
       if (++count == kLayerLines) return lines + labelled("", "... (trainer summary shows all)");
     }
-    line += (line.empty() ? "" : " · ") + layer;
+    line += (line.empty() ? "" : separator + " ") + layer;
   }
   return line.empty() ? lines : lines + labelled("", line);
 }
@@ -80,9 +104,11 @@ std::string data_text(const Data& data) {
 std::string Header::text() const {
   const RunFacts facts = training.facts();
   const Data& data = session.data();
-  std::int64_t layers = 0;
-  for (const Sequence::Entry& entry : session.network().layers().entries()) layers += entry.config ? 1 : 0;
   std::string text = labelled(name, ranks_text(session, affinity));
+  if (affinity.local_ranks > affinity.cores)
+    text += labelled("", fmt::format("{} on {}: they wait for each other; -n {} is faster",
+                                     counted(affinity.local_ranks, "rank"), counted(affinity.cores, "core"),
+                                     affinity.cores * affinity.hosts));
   if (training.lacks_shared_memory())
     text += labelled("", "/dev/shm has too little room: gradients travel by MPI, which is slower");
   if (verbose) {
@@ -93,10 +119,10 @@ std::string Header::text() const {
   text += labelled("data", data_text(data));
   if (const std::string columns = columns_text(data.form); !columns.empty()) text += labelled("", columns);
   if (!data.notice.empty()) text += labelled("", data.notice);
-  text += labelled("model", fmt::format("{}, {} ({})", counted(layers, "layer"),
-                                        counted(session.parameter_count(), "parameter"),
-                                        bytes_text(4 * session.parameter_count())));
+  text += labelled("model", model_text(session));
   text += layer_lines(session.network());
+  if (const std::string weights = training.weights_text(); !weights.empty())
+    text += labelled("weights", weights);
   text += labelled("train", fmt::format("{}, {}, {}, seed {}", length_text(facts, session.settings()),
                                         batch_text(facts, session.mesh().data().size()),
                                         training.optimizer_text(), session.settings().seed));

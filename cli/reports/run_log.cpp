@@ -24,15 +24,8 @@ double number_at(const Json& line, const char* key) {
 
 /// The keys of loss and metrics: all keys of a line except those that every line has.
 std::vector<std::string> score_names(const Json& line) {
-  const std::set<std::string> common{"step",
-                                     "epoch",
-                                     "split",
-                                     "lr",
-                                     "examples_per_second",
-                                     "comm_share",
-                                     "data_share",
-                                     "time",
-                                     "compression_error"};
+  const std::set<std::string> common{"step",       "epoch",      "split",      "lr",   "examples_per_second",
+                                     "comm_share", "wait_share", "data_share", "time", "compression_error"};
   std::vector<std::string> names;
   for (const auto& [key, value] : line.items())
     if (!common.contains(key) && (value.is_number() || value.is_null())) names.push_back(key);
@@ -64,6 +57,7 @@ void add_line(const Json& line, RunLog& log) {
                   .rate = number_at(line, "lr"),
                   .examples_per_second = number_at(line, "examples_per_second"),
                   .comm_share = number_at(line, "comm_share"),
+                  .wait_share = number_at(line, "wait_share"),
                   .data_share = number_at(line, "data_share"),
                   .time = number_at(line, "time")};
   if (line.contains("epoch") && line["epoch"].is_number_integer())

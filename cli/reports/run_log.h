@@ -14,7 +14,7 @@ struct RunLog {
     std::int64_t step = 0, epoch = 0;
     bool is_training = true;     ///< else an evaluation
     std::vector<double> scores;  ///< in the order of `names`; NaN if it was not finite
-    double rate = 0, examples_per_second = 0, comm_share = 0, data_share = 0, time = 0;
+    double rate = 0, examples_per_second = 0, comm_share = 0, wait_share = 0, data_share = 0, time = 0;
   };
   /// A square table of the last evaluation.
   struct Table {

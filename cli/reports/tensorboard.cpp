@@ -61,6 +61,7 @@ std::vector<std::pair<std::string, double>> scalars(const RunLog& log, const Run
     values.emplace_back("lr", row.rate);
     values.emplace_back("examples_per_second", row.examples_per_second);
     values.emplace_back("comm_share", row.comm_share);
+    values.emplace_back("wait_share", row.wait_share);
     values.emplace_back("data_share", row.data_share);
   }
   return values;

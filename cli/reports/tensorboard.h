@@ -15,8 +15,8 @@ std::string tfrecord(std::string_view content);
 std::string scalar_event(std::int64_t step, double time, std::string_view tag, float value);
 
 /// Writes RUN/tensorboard/SPLIT/events.out.tfevents.0.trainer for training and evaluation: loss, metrics and,
-/// for training, lr, examples_per_second, comm_share and data_share. A value that is not finite is left out.
-/// Event times are seconds since the start of the run. Returns RUN/tensorboard.
+/// for training, lr, examples_per_second, comm_share, wait_share and data_share. A value that is not finite
+/// is left out. Event times are seconds since the start of the run. Returns RUN/tensorboard.
 std::filesystem::path write_tensorboard(const std::filesystem::path& run);
 
 }  // namespace trainer

@@ -30,15 +30,21 @@ EpochTable::EpochTable(const RunFacts& facts) : facts_(facts) {
   add_scores("");
   if (!facts.evaluation_split.empty()) add_scores(facts.evaluation_split + " ");
   add("examples/s", kSpeed);
-  add("comm", kShare);
+  if (facts.ranks > 1) {
+    add("comm", kShare);
+    add("wait", kShare);
+  }
   add("data", kShare);
   add("time", kTime);
+  constexpr std::size_t kWidth = 80, kStar = 2;
+  if (columns_of(heading()) + kStar >= kWidth) space_ = 1;
 }
 
 std::string EpochTable::line(const std::vector<std::string>& cells) const {
   std::string text;
   for (std::size_t i = 0; i < cells.size(); ++i)
-    text += (i == 0 ? " " : "  ") + right_aligned(cells[i], i < columns_.size() ? columns_[i].second : 0);
+    text += std::string(i == 0 ? 1 : space_, ' ') +
+            right_aligned(cells[i], i < columns_.size() ? columns_[i].second : 0);
   text.erase(text.find_last_not_of(' ') + 1);
   return text;
 }
@@ -63,7 +69,10 @@ std::string EpochTable::row(const EpochReport& report) const {
   add_scores(&report.train);
   if (!facts_.evaluation_split.empty()) add_scores(report.evaluation ? &*report.evaluation : nullptr);
   cells.push_back(grouped(std::llround(report.examples_per_second)));
-  cells.push_back(fmt::format("{:.0f}%", 100 * report.comm_share));
+  if (facts_.ranks > 1) {
+    cells.push_back(fmt::format("{:.0f}%", 100 * report.comm_share));
+    cells.push_back(fmt::format("{:.0f}%", 100 * report.wait_share));
+  }
   cells.push_back(fmt::format("{:.0f}%", 100 * report.data_share));
   cells.push_back(seconds_text(report.epoch_time));
   cells.push_back(report.best ? "*" : "");

@@ -23,6 +23,7 @@ class EpochTable {
 
   RunFacts facts_;
   std::vector<std::pair<std::string, std::size_t>> columns_;  ///< heading and width
+  std::size_t space_ = 2;  ///< between two columns; 1 where 80 columns need it
 };
 
 }  // namespace trainer

@@ -13,6 +13,7 @@
 
 #include "cli/terminal/epoch_table.h"
 #include "cli/terminal/output.h"
+#include "cli/terminal/run_pace.h"
 #include "cli/terminal/text.h"
 #include "models/checkpoints/run_directory.h"
 
@@ -31,31 +32,22 @@ void show_as_it_is(const std::string& bytes) {
   std::fflush(stdout);
 }
 
-/// The table, one line for each epoch.
-class PlainProgress : public Observer {
+/// The width of the window behind standard output; 0: none. Under mpirun standard output is always a
+/// terminal, but only a real one has a width.
+int window_columns() {
+  winsize size{};
+  return ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/// The table: a line for each epoch, and what a derived class shows of the epoch under way.
+class TableProgress : public Observer {
  public:
-  void on_start(const RunFacts& facts) override {
-    table_.emplace(facts);
-    show("\n" + table_->heading() + "\n");
-  }
-  void on_epoch(const EpochReport& report) override { show(table_->row(report) + "\n"); }
-
- protected:
-  const EpochTable& table() const { return *table_; }
-
- private:
-  std::optional<EpochTable> table_;
-};
-
-/// The table, and below it a bar for the epoch under way.
-class BarProgress final : public PlainProgress {
- public:
-  explicit BarProgress(const TerminalFacts& terminal) : terminal_(terminal) {}
-  ~BarProgress() override { clear(); }
-
   void on_start(const RunFacts& facts) override {
     facts_ = facts;
-    PlainProgress::on_start(facts);
+    table_.emplace(facts);
+    show("\n" + table_->heading() + "\n");
+    pace_.start(facts, Clock::now());
+    shown_ = Clock::now();
     start_epoch();
   }
   void on_step(const StepReport& report) override {
@@ -64,44 +56,87 @@ class BarProgress final : public PlainProgress {
     so_far_.loss += samples * report.scores.loss;
     for (std::size_t i = 0; i < so_far_.metrics.size(); ++i)
       so_far_.metrics[i] += samples * report.scores.metrics[i];
-    ++steps_;
     const auto now = Clock::now();
-    if (now - drawn_ < std::chrono::milliseconds(100)) return;
-    drawn_ = now;
+    pace_.note_step(report.step, now);
+    const bool ends = report.step % facts_.steps_per_epoch == 0 || report.step == facts_.total_steps;
+    if (now - shown_ < pause_ || (ends && !shows_ends_)) return;
+    shown_ = now;
     Scores means = so_far_;
     means.loss /= static_cast<double>(so_far_.samples);
     for (double& value : means.metrics) value /= static_cast<double>(so_far_.samples);
-    const std::int64_t epoch_end = std::min(facts_.steps_per_epoch * report.epoch, facts_.total_steps);
-    const double seconds = std::chrono::duration<double>(now - epoch_began_).count();
-    const double left = seconds / static_cast<double>(steps_) * static_cast<double>(epoch_end - report.step);
-    show_as_it_is("\r\x1b[K" + bar_line(facts_, report, means, left, terminal_));
-    is_drawn_ = true;
+    show_epoch(report, means, pace_.seconds_left());
   }
   void on_epoch(const EpochReport& report) override {
-    clear();
-    PlainProgress::on_epoch(report);
+    show(table_->row(report) + "\n");
+    pace_.note_epoch(Clock::now());
+    shown_ = Clock::now();
     start_epoch();
   }
+
+ protected:
+  /// `shows_ends`: also after the last step of an epoch, whose row follows.
+  TableProgress(std::chrono::milliseconds pause, bool shows_ends) : pause_(pause), shows_ends_(shows_ends) {}
+
+  virtual void show_epoch(const StepReport& report, const Scores& so_far, double seconds_left) = 0;
+  const RunFacts& facts() const { return facts_; }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  void start_epoch() {
-    epoch_began_ = Clock::now();
-    steps_ = 0;
-    so_far_ = Scores{.metrics = std::vector<double>(facts_.metrics.size(), 0.0)};
+  void start_epoch() { so_far_ = Scores{.metrics = std::vector<double>(facts_.metrics.size(), 0.0)}; }
+
+  std::chrono::milliseconds pause_;
+  bool shows_ends_;
+  RunFacts facts_;
+  std::optional<EpochTable> table_;
+  RunPace pace_;
+  Clock::time_point shown_{};
+  Scores so_far_;
+};
+
+/// Below the table a line now and then, so that a log shows that a long epoch goes ahead.
+class PlainProgress final : public TableProgress {
+ public:
+  explicit PlainProgress(std::chrono::milliseconds pause) : TableProgress(pause, false) {}
+
+ private:
+  void show_epoch(const StepReport& report, const Scores& so_far, double seconds_left) override {
+    show(bar_line(facts(), report, so_far, seconds_left, {}) + "\n");
+  }
+};
+
+/// Below the table a bar for the epoch under way.
+class BarProgress final : public TableProgress {
+ public:
+  explicit BarProgress(const TerminalFacts& terminal)
+      : TableProgress(std::chrono::milliseconds(100), true), terminal_(terminal) {}
+  ~BarProgress() override { clear(); }
+
+  void on_epoch(const EpochReport& report) override {
+    clear();
+    TableProgress::on_epoch(report);
+  }
+
+ private:
+  void show_epoch(const StepReport& report, const Scores& so_far, double seconds_left) override {
+    clear();
+    const std::string line = bar_line(facts(), report, so_far, seconds_left, terminal_);
+    show_as_it_is(line);
+    TerminalFacts plain = terminal_;
+    plain.colour = false;
+    drawn_ = static_cast<int>(columns_of(bar_line(facts(), report, so_far, seconds_left, plain)));
   }
   void clear() {
-    if (is_drawn_) print_bytes("\r\x1b[K");
-    is_drawn_ = false;
+    if (const int columns = window_columns(); columns > 0) terminal_.columns = columns;
+    // Terminals wrap the old line where the window shrank.
+    const int rows_above = drawn_ > 0 && terminal_.columns > 0 ? (drawn_ - 1) / terminal_.columns : 0;
+    if (rows_above > 0) print_bytes(fmt::format("\x1b[{}A", rows_above));
+    if (drawn_ > 0) print_bytes("\r\x1b[J");
+    drawn_ = 0;
   }
 
   TerminalFacts terminal_;
-  RunFacts facts_;
-  Clock::time_point drawn_{}, epoch_began_{};
-  std::int64_t steps_ = 0;
-  Scores so_far_;
-  bool is_drawn_ = false;
+  int drawn_ = 0;  ///< columns of the bar on the terminal
 };
 
 /// One JSON object for each line: those of metrics.jsonl between one for the start and one for the end.
@@ -124,10 +159,10 @@ class JsonProgress final : public Observer {
   }
   void on_end(const RunResult& result) override {
     show_as_it_is(fmt::format(
-        R"({{"event":"end","run":{},"steps":{},"best_epoch":{},"time":{:.3f},"comm_share":{:.4f},"data_share":{:.4f},"memory":{},"reason":{}}})"
+        R"({{"event":"end","run":{},"steps":{},"best_epoch":{},"time":{:.3f},"comm_share":{:.4f},"wait_share":{:.4f},"data_share":{:.4f},"memory":{},"reason":{}}})"
         "\n",
-        json_text(run_), result.steps, result.best_epoch, result.time, result.comm_share, result.data_share,
-        result.memory, json_text(result.reason)));
+        json_text(run_), result.steps, result.best_epoch, result.time, result.comm_share, result.wait_share,
+        result.data_share, result.memory, json_text(result.reason)));
   }
 
  private:
@@ -140,11 +175,7 @@ class NoProgress final : public Observer {};
 }  // namespace
 
 TerminalFacts standard_output() {
-  TerminalFacts facts;
-  winsize size{};
-  // Under mpirun standard output is always a terminal; only a real one has a width.
-  if (::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-    facts.columns = size.ws_col;
+  TerminalFacts facts{.columns = window_columns(), .utf8 = shows_utf8()};
   const char* terminal = std::getenv("TERM");
   const char* no_colour = std::getenv("NO_COLOR");
   facts.moves = facts.columns > 0 && terminal && std::string_view(terminal) != "dumb";
@@ -153,15 +184,15 @@ TerminalFacts standard_output() {
 }
 
 std::unique_ptr<Observer> make_progress(ProgressMode mode, const TerminalFacts& terminal,
-                                        const std::string& run) {
+                                        const std::string& run, std::chrono::milliseconds pause) {
   switch (mode) {
     case ProgressMode::automatic:
     case ProgressMode::bar:
       // Without cursor control a bar would fill a log with thousands of lines.
       if (terminal.moves) return std::make_unique<BarProgress>(terminal);
-      return std::make_unique<PlainProgress>();
+      return std::make_unique<PlainProgress>(pause);
     case ProgressMode::plain:
-      return std::make_unique<PlainProgress>();
+      return std::make_unique<PlainProgress>(pause);
     case ProgressMode::json:
       return std::make_unique<JsonProgress>(run);
     case ProgressMode::none:
@@ -180,19 +211,22 @@ std::string bar_line(const RunFacts& facts, const StepReport& report, const Scor
   for (std::size_t i = 0; i < facts.metrics.size(); ++i)
     after += fmt::format("  {} {}", facts.metrics[i].short_name,
                          metric_text(facts.metrics[i], epoch_so_far.metrics[i]));
-  const auto seconds = static_cast<std::int64_t>(std::ceil(seconds_left));
-  after += fmt::format("  {}/s  {}:{:02} left", grouped(std::llround(report.examples_per_second)),
-                       seconds / 60, seconds % 60);
+  after += fmt::format("  {}/s  {} left", grouped(std::llround(report.examples_per_second)),
+                       clock_text(seconds_left));
+  if (terminal.columns == 0) return before + after;
 
   constexpr std::int64_t kWidest = 24, kNarrowest = 6;
   const std::int64_t room = terminal.columns - 1 - std::ssize(before) - std::ssize(after);
   if (room < kNarrowest)
     return (before + after).substr(0, static_cast<std::size_t>(std::max(terminal.columns - 1, 0)));
   const std::int64_t cells = std::min(room, kWidest), filled = cells * done / steps;
+  const char* const full = terminal.utf8 ? "━" : "=";
+  const char* const tip = terminal.utf8 ? "╸" : ">";
+  const char* const rest = !terminal.utf8 ? "-" : terminal.colour ? "━" : "─";
   std::string bar = terminal.colour ? "\x1b[32m" : "";
   for (std::int64_t cell = 0; cell < cells; ++cell) {
-    if (cell == filled) bar += terminal.colour ? "╸\x1b[2;39m" : "╸";
-    if (cell != filled) bar += cell < filled || terminal.colour ? "━" : "─";
+    bar += cell == filled ? tip : cell < filled ? full : rest;
+    if (cell == filled && terminal.colour) bar += "\x1b[2;39m";
   }
   return before + bar + (terminal.colour ? "\x1b[0m" : "") + after;
 }
@@ -204,8 +238,10 @@ std::string result_line(const RunFacts& facts, const RunResult& result) {
     return fmt::format("ended early, after step {} of {}: {}\n{}", grouped(result.steps),
                        grouped(facts.total_steps), result.reason, result_line(facts, rest));
   }
-  std::string total = fmt::format("total {}, {:.0f}% of it communication", seconds_text(result.time),
-                                  100 * result.comm_share);
+  std::string total = "total " + seconds_text(result.time);
+  if (facts.ranks > 1)
+    total += fmt::format(", {:.0f}% of it communication, {:.0f}% waiting for other ranks",
+                         100 * result.comm_share, 100 * result.wait_share);
   constexpr double kNegligible = 0.05;
   if (result.data_share > kNegligible)
     total += fmt::format(", {:.0f}% waiting for data", 100 * result.data_share);
@@ -221,7 +257,7 @@ std::string result_line(const RunFacts& facts, const RunResult& result) {
 }
 
 std::string nodes_note(const RunFacts& facts, const RunResult& result) {
-  const double time_of_one = (1 - result.comm_share) * facts.nodes;
+  const double time_of_one = (1 - result.comm_share - result.wait_share) * facts.nodes;
   if (facts.nodes == 1 || time_of_one >= 1) return "";
   return fmt::format(
       "{} nodes are slower than one: communication is {:.0f}% of the time, and one node takes about {:.0f}% "

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -13,16 +14,20 @@ struct TerminalFacts {
   int columns = 0;  ///< 0: not a terminal
   bool colour = false;
   bool moves = false;  ///< the cursor: understands \r and "clear the line"
+  bool utf8 = true;    ///< shows characters beyond ASCII
 };
 
 /// That of standard output, by the system and by NO_COLOR and TERM.
 TerminalFacts standard_output();
 
-/// The observer that shows the progress of training on standard output. `run`: the run directory.
+/// The observer that shows the progress of training on standard output. `run`: the run directory. `pause`:
+/// between two lines within an epoch where there is no bar.
 std::unique_ptr<Observer> make_progress(ProgressMode mode, const TerminalFacts& terminal,
-                                        const std::string& run);
+                                        const std::string& run,
+                                        std::chrono::milliseconds pause = std::chrono::minutes(1));
 
-/// One line on the current epoch, no wider than the terminal.
+/// One line on the current epoch and the time that is left of the run, no wider than the terminal; without a
+/// bar if it is none.
 std::string bar_line(const RunFacts& facts, const StepReport& report, const Scores& epoch_so_far,
                      double seconds_left, const TerminalFacts& terminal);
 

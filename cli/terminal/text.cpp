@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
+#include <string_view>
 
 #include "engine/core/escape.h"
 
@@ -33,6 +35,22 @@ std::string seconds_text(double seconds) {
   if (whole < 60) return fmt::format("{}s", whole);
   if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::ceil(std::clamp(seconds, 0.0, 1e12)));
+  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+bool shows_utf8() {
+  for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"})
+    if (const char* locale = std::getenv(variable); locale && *locale) {
+      const std::string_view name = locale;
+      return name.find("UTF-8") != name.npos || name.find("utf8") != name.npos ||
+             name.find("utf-8") != name.npos;
+    }
+  return false;
 }
 
 std::string loss_text(double loss) {

@@ -14,6 +14,10 @@ std::string grouped(std::int64_t number);
 std::string bytes_text(std::int64_t bytes);
 /// "0.41s", "12s", "3:05", "2:00:05"
 std::string seconds_text(double seconds);
+/// "0:07", "1:02:03"; rounds up.
+std::string clock_text(double seconds);
+/// False where the locale (LC_ALL, LC_CTYPE, LANG) has ASCII only.
+bool shows_utf8();
 /// A loss in few characters, however large: "0.0412", "18.4000", "3.14e+07"
 std::string loss_text(double loss);
 /// "98.6%" for fractions, else like a loss.

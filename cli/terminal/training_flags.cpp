@@ -55,6 +55,10 @@ void CommandFlags::add_train() {
       ->add_flag("-v,--verbose", arguments_.verbose,
                  "Print more about the machine, the data and how gradients are sent")
       ->excludes(quiet);
+  train->footer(
+      "Columns of the table: loss and metrics of the training samples, before each update, and of the test\n"
+      "or validation samples after it; examples/s: training samples a second; shares of the time: comm:\n"
+      "messages between ranks, wait: for the slowest rank, data: loading samples; *: the best epoch so far.");
 }
 
 void CommandFlags::add_check() {

@@ -289,7 +289,7 @@ void RunDirectory::on_start(const RunFacts& facts) {
   };
   add_columns("train");
   if (!facts.evaluation_split.empty()) add_columns(facts.evaluation_split);
-  results_->append(heading + ",lr,examples_per_second,comm_share,data_share");
+  results_->append(heading + ",lr,examples_per_second,comm_share,wait_share,data_share");
 }
 
 void RunDirectory::on_step(const StepReport& report) {
@@ -316,8 +316,9 @@ void RunDirectory::on_epoch(const EpochReport& report) {
     add_scores(*report.evaluation);
   else if (!facts_.evaluation_split.empty())
     row += std::string(1 + facts_.metrics.size(), ',');
-  results_->append(row + fmt::format(",{},{:.1f},{:.4f},{:.4f}", number_text(report.rate),
-                                     report.examples_per_second, report.comm_share, report.data_share));
+  results_->append(row + fmt::format(",{},{:.1f},{:.4f},{:.4f},{:.4f}", number_text(report.rate),
+                                     report.examples_per_second, report.comm_share, report.wait_share,
+                                     report.data_share));
 }
 
 std::string metrics_line(const RunFacts& facts, const StepReport& report, const std::string& split,
@@ -332,11 +333,13 @@ std::string metrics_line(const RunFacts& facts, const StepReport& report, const 
   if (split == "train" && report.compression_error)
     line += fmt::format(R"(,"compression_error":{})", json_number(*report.compression_error));
   return line +
-         fmt::format(R"(,"lr":{},"examples_per_second":{},"comm_share":{},"data_share":{},"time":{}}})",
-                     json_number(report.rate), json_number(std::round(report.examples_per_second)),
-                     json_number(std::round(report.comm_share * 1e4) / 1e4),
-                     json_number(std::round(report.data_share * 1e4) / 1e4),
-                     json_number(std::round(report.time * 1e3) / 1e3));
+         fmt::format(
+             R"(,"lr":{},"examples_per_second":{},"comm_share":{},"wait_share":{},"data_share":{},"time":{}}})",
+             json_number(report.rate), json_number(std::round(report.examples_per_second)),
+             json_number(std::round(report.comm_share * 1e4) / 1e4),
+             json_number(std::round(report.wait_share * 1e4) / 1e4),
+             json_number(std::round(report.data_share * 1e4) / 1e4),
+             json_number(std::round(report.time * 1e3) / 1e3));
 }
 
 std::string json_text(const std::string& text) {

@@ -68,12 +68,16 @@ void TrainingRun::set_initial_values(const Config& model) {
   const FlatValues<float> values = parts_.windows.values();
   if (!options_.initial_weights.empty()) {
     load_weights(options_.initial_weights, network.plan(), values, network.states());
+    weights_text_ = options_.initial_weights;
   } else if (!options_.resumes) {
     initialize(network.plan().parameters(), session_.settings().seed, values);
     if (model.has("weights")) {
       const Config weights = model.at("weights");
-      load_weights_except(weights.get<std::vector<std::string>>("except"), weights.get<std::string>("file"),
-                          network.plan(), values, network.states());
+      const auto except = weights.get<std::vector<std::string>>("except");
+      weights_text_ = weights.get<std::string>("file");
+      load_weights_except(except, weights_text_, network.plan(), values, network.states());
+      for (const std::string& layer : except)
+        weights_text_ += (&layer == &except.front() ? "; initial: " : ", ") + layer;
     }
   }
   parts_.reducer->publish();
@@ -164,6 +168,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   Progress progress{.steps_per_epoch = parts_.facts.steps_per_epoch,
                     .total_steps = parts_.facts.total_steps,
                     .log_every = settings.log_every,
+                    .ranks = world.size(),
                     .round = settings.local ? settings.local->steps : 1};
   resume(progress, start_, start_.step > 0 ? parts_.rate(start_.step - 1) : 0);
   const bool evaluated = start_.last && start_.evaluated &&

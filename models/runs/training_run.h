@@ -67,6 +67,8 @@ class TrainingRun {
   /// "8 virtual workers, a round of 100 steps, outer nesterov lr 0.7 momentum 0.9"; empty without
   /// train.local.
   std::string local_text() const;
+  /// The file that the initial weights come from, and the layers that keep their `init`; empty without one.
+  const std::string& weights_text() const { return weights_text_; }
   /// How gradients travel, for the header.
   std::string transport() const { return parts_.windows.transport(); }
   bool lacks_shared_memory() const { return parts_.windows.lacks_shared_memory(); }
@@ -87,7 +89,7 @@ class TrainingRun {
   Session& session_;
   Options options_;
   TrainingParts parts_;
-  std::string optimizer_text_;
+  std::string optimizer_text_, weights_text_;
   std::optional<LocalTrainer> local_;        ///< of train.local
   std::optional<Crosscheck> crosscheck_;     ///< of train.crosscheck
   std::optional<ResidualStates> residuals_;  ///< of compression with error feedback

@@ -1,25 +1,34 @@
 #include "models/training/consensus.h"
 
+#include <algorithm>
 #include <array>
+#include <tuple>
 
 namespace trainer {
 
 Signals Consensus::reduce(const Signals& mine, std::span<const double> sums) {
   const std::array flags{mine.diverged, mine.stop, mine.save, mine.writing, mine.time_is_over};
-  static_assert(std::ssize(flags) + 1 == kSignals);
+  constexpr std::int64_t kMaxima = 1 + std::tuple_size_v<Arrivals>;
+  static_assert(std::ssize(flags) + 1 + kMaxima == kSignals);
   row_.assign(sums.begin(), sums.end());
   kinds_ = row_.size();
   for (const bool flag : flags) row_.push_back(flag ? 1 : 0);
+  row_.push_back(mine.sum_of_arrivals);
   row_.push_back(mine.largest);
-  scalars_.sum(row_, 1);
+  row_.insert(row_.end(), mine.arrivals.begin(), mine.arrivals.end());
+  scalars_.sum(row_, kMaxima);
   const std::span<double> ranks = std::span(row_).subspan(kinds_, flags.size());
   model_.sum(ranks);
-  return {.diverged = ranks[0] > 0,
-          .stop = ranks[1] > 0,
-          .save = ranks[2] > 0,
-          .time_is_over = ranks[4] > 0,
-          .writing = ranks[3] > 0,
-          .largest = row_.back()};
+  const std::span<double> maxima = std::span(row_).last(kMaxima);
+  Signals all{.diverged = ranks[0] > 0,
+              .stop = ranks[1] > 0,
+              .save = ranks[2] > 0,
+              .time_is_over = ranks[4] > 0,
+              .writing = ranks[3] > 0,
+              .largest = maxima.front(),
+              .sum_of_arrivals = row_[row_.size() - kMaxima - 1]};
+  std::ranges::copy(maxima.subspan(1), all.arrivals.begin());
+  return all;
 }
 
 }  // namespace trainer

@@ -12,8 +12,8 @@ namespace trainer {
 /// The one all-reduce of a step over loss, metrics and signals, so that all ranks do the same from there on.
 class Consensus {
  public:
-  /// Doubles that follow the sums in a row: a flag each, and the largest gradient.
-  static constexpr std::int64_t kSignals = 6;
+  /// Doubles that follow the sums in a row: a flag each, and the other members of Signals.
+  static constexpr std::int64_t kSignals = 9;
 
   Consensus(AllReduce& scalars, Communicator& model) : scalars_(scalars), model_(model) {}
 

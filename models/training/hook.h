@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -10,14 +11,19 @@
 
 namespace trainer {
 
+/// When a rank is ready to finish the sum of gradients, and for the consensus, in seconds (Waiting).
+using Arrivals = std::array<double, 2>;
+
 /// What a rank reports in a step; after the consensus, what any rank reports.
 struct Signals {
-  bool diverged = false;      ///< a loss or gradient is not finite
-  bool stop = false;          ///< the run should stop
-  bool save = false;          ///< a checkpoint is due by the clock
-  bool time_is_over = false;  ///< of train.stop
-  bool writing = false;       ///< a checkpoint is on its way to the disk
-  double largest = 0;         ///< OptimizerShard::largest_gradient(), the largest of all data ranks
+  bool diverged = false;       ///< a loss or gradient is not finite
+  bool stop = false;           ///< the run should stop
+  bool save = false;           ///< a checkpoint is due by the clock
+  bool time_is_over = false;   ///< of train.stop
+  bool writing = false;        ///< a checkpoint is on its way to the disk
+  double largest = 0;          ///< OptimizerShard::largest_gradient(), the largest of all data ranks
+  Arrivals arrivals{};         ///< of this rank; of all data ranks the latest
+  double sum_of_arrivals = 0;  ///< of both; and over data ranks
 };
 
 /// An object that the training loop calls before, within and after a step, or a round of local SGD. All ranks

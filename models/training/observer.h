@@ -37,16 +37,19 @@ struct RunFacts {
   std::vector<MetricFacts> metrics;
   std::string evaluation_split;  ///< "valid", "test" or empty
   int nodes = 1;                 ///< that the data ranks span
+  int ranks = 1;                 ///< of the run
 };
 
 /// The time of training on this rank, and of its phases.
 struct StepTimes {
   std::chrono::nanoseconds training{};
-  std::chrono::nanoseconds data{};       ///< loading samples, the mean over workers
-  std::chrono::nanoseconds reduce{};     ///< after backward, until the gradients are reduced
-  std::chrono::nanoseconds consensus{};  ///< all-reduce of loss, metrics and signals
-  std::chrono::nanoseconds update{};     ///< of this rank's optimizer shard
-  std::chrono::nanoseconds publish{};    ///< all-gather of parameters
+  std::chrono::nanoseconds data{};          ///< loading samples, the mean over workers
+  std::chrono::nanoseconds reduce{};        ///< after backward, until the gradients are reduced
+  std::chrono::nanoseconds consensus{};     ///< all-reduce of loss, metrics and signals
+  std::chrono::nanoseconds update{};        ///< of this rank's optimizer shard
+  std::chrono::nanoseconds publish{};       ///< all-gather of parameters
+  std::chrono::nanoseconds waiting{};       ///< part of communication(): until the slowest rank has computed
+  std::chrono::nanoseconds mean_waiting{};  ///< the same as a mean over data ranks
 
   std::chrono::nanoseconds communication() const { return reduce + consensus + publish; }
   /// Of the time for training.
@@ -63,7 +66,9 @@ struct StepReport {
   int epoch = 1;          ///< counted from 1
   Scores scores;          ///< of this step's batch, before the update
   double rate = 0, examples_per_second = 0;
-  double comm_share = 0, data_share = 0;  ///< shares of the epoch's time for communication and for samples
+  /// Shares of the epoch's time: for communication without waiting for other ranks, for that (a mean over
+  /// ranks), and for samples.
+  double comm_share = 0, wait_share = 0, data_share = 0;
   /// Of compression with error feedback, in steps that are logged: GradientReducer::compression_error().
   std::optional<double> compression_error = {};
   double time = 0;      ///< seconds since the first step began
@@ -78,7 +83,7 @@ struct EpochReport {
   std::int64_t step = 0;
   Scores train;
   std::optional<Scores> evaluation;
-  double rate = 0, examples_per_second = 0, comm_share = 0, data_share = 0;
+  double rate = 0, examples_per_second = 0, comm_share = 0, wait_share = 0, data_share = 0;
   double time = 0;        ///< seconds since the first step began
   double epoch_time = 0;  ///< seconds this epoch took, evaluation included
   bool best = false;
@@ -89,7 +94,7 @@ struct RunResult {
   std::int64_t steps = 0;
   bool stopped = false;  ///< before its end, by a signal or the time limit
   std::string reason;    ///< why it ended before its last step, complete; empty: it did not
-  double time = 0, comm_share = 0, data_share = 0;
+  double time = 0, comm_share = 0, wait_share = 0, data_share = 0;
   std::int64_t memory = 0;  ///< bytes of all ranks at the end, shared pages counted once; 0: not known
   int best_epoch = 0;       ///< 0: none, or the initial weights
   std::optional<Scores> best, last;  ///< on the evaluation split

@@ -26,6 +26,8 @@ StepTimes& StepTimes::operator+=(const StepTimes& other) {
   consensus += other.consensus;
   update += other.update;
   publish += other.publish;
+  waiting += other.waiting;
+  mean_waiting += other.mean_waiting;
   return *this;
 }
 
@@ -82,8 +84,13 @@ void Progress::end_step(std::span<const double> metric_sums) {
 
 void Progress::report_shares() {
   report.examples_per_second = static_cast<double>(epoch_sums.samples) / seconds(epoch.training);
-  report.comm_share = epoch.share(epoch.communication());
+  report.comm_share = comm_share(epoch);
+  report.wait_share = epoch.share(epoch.mean_waiting);
   report.data_share = epoch.share(epoch.data);
+}
+
+double Progress::comm_share(const StepTimes& times) const {
+  return ranks > 1 ? times.share(times.communication() - times.waiting) : 0;
 }
 
 void Progress::see(const Scores& scores, const std::vector<MetricFacts>& metrics) {
@@ -103,6 +110,7 @@ EpochReport Progress::epoch_report() const {
                            .rate = report.rate,
                            .examples_per_second = report.examples_per_second,
                            .comm_share = report.comm_share,
+                           .wait_share = report.wait_share,
                            .data_share = report.data_share,
                            .time = seconds(Clock::now() - start),
                            .epoch_time = seconds(Clock::now() - epoch_start),
@@ -120,7 +128,8 @@ void Progress::begin_epoch() {
 void Progress::end() {
   result.steps = step;
   result.time = seconds(Clock::now() - start);
-  result.comm_share = run.share(run.communication());
+  result.comm_share = comm_share(run);
+  result.wait_share = run.share(run.mean_waiting);
   result.data_share = run.share(run.data);
 }
 

@@ -17,6 +17,7 @@ struct Progress {
 
   std::int64_t steps_per_epoch = 1, total_steps = 0;
   std::int64_t log_every = 1;   ///< steps
+  int ranks = 1;                ///< of the run
   std::int64_t round = 1;       ///< steps between two calls of hooks: of a round of train.local
   std::int64_t first_step = 0;  ///< steps done before this process
   std::int64_t step = 0;        ///< steps done
@@ -57,6 +58,8 @@ struct Progress {
   void end();
   /// Fills the report's shares of the epoch's time.
   void report_shares();
+  /// The share of communication without waiting; 0 in one process, which only adds up its threads' gradients.
+  double comm_share(const StepTimes& times) const;
 };
 
 }  // namespace trainer

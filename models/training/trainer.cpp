@@ -6,6 +6,7 @@
 
 #include "engine/math/elementwise.h"
 #include "models/training/step_clock.h"
+#include "models/training/waiting.h"
 
 namespace trainer {
 
@@ -15,6 +16,7 @@ void Trainer::train(Progress& run, Hook& hooks) {
   GradientReducer& reducer = *parts.reducer;
 
   bool are_arriving = false;  // parameters of the last step
+  Waiting waiting(parts.session.mesh().nodes() == 1);
   hooks.on_start(run.step);
   if (run.is_pending) hooks.between_steps(run);
   while (!run.is_done()) {
@@ -46,6 +48,7 @@ void Trainer::train(Progress& run, Hook& hooks) {
       clock.lap();
       for (int worker = 0; worker < parts.session.pool().size() && !overlaps; ++worker)
         reducer.ready(worker, 0);
+      waiting.reach_reduce();
       reducer.measure_error(run.report.logged && batch.is_last());
       reducer.finish();  // reduce-scatter of gradients
       parts.accumulate(batch);
@@ -58,8 +61,10 @@ void Trainer::train(Progress& run, Hook& hooks) {
                  .largest = static_cast<double>(largest)};
     hooks.before_consensus(run, mine);
     clock.lap();
+    waiting.reach_consensus(mine);
     const Signals all = parts.consensus.reduce(mine, model.sums());  // all-reduce of loss, metrics, signals
     clock.lap(times.consensus);
+    waiting.take_from(all, parts.session.mesh().data().size(), times);
     model.scores(parts.consensus.sums(), std::ssize(parts.order.batch(step)), run.report.scores);
     run.report.compression_error = run.report.logged ? reducer.compression_error() : std::nullopt;
     run.note(run.report.scores.loss, all.stop);

@@ -26,7 +26,8 @@ RunFacts run_facts(const Session& session, std::int64_t steps_per_epoch) {
           .epochs = static_cast<int>((total + steps_per_epoch - 1) / steps_per_epoch),
           .metrics = session.metric_facts(),
           .evaluation_split = session.evaluation_split(),
-          .nodes = session.mesh().nodes()};
+          .nodes = session.mesh().nodes(),
+          .ranks = session.mesh().world().size()};
 }
 
 std::unique_ptr<Schedule> schedule_of(const Config& train, const Session& session, const RunFacts& facts) {

@@ -53,6 +53,23 @@ TEST_CASE("fetch lists its datasets, and without a network names the URL and the
   CHECK(run.trainer({"fetch", "mnits"}).code == 2);
 }
 
+TEST_CASE("the header names the weights that were loaded and what is frozen", "[commands]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-o", "first"}).code == 0);
+  const std::string weights = "first/checkpoints/best/model.safetensors",
+                    frozen = "model.layers[0].dense.frozen=true";
+  const std::string header = run.trainer({"a.yaml", "--init", weights, "-s", frozen}).out;
+  INFO(header);
+  CHECK(header.find("6,370 parameters (24.9 KiB), of which 90 train (frozen: dense1)\n") !=
+        std::string::npos);
+  CHECK(header.find("\nweights       " + weights + "\n") != std::string::npos);
+  const ProgramResult other =
+      run.trainer({"a.yaml", "-s", "model.weights={file: " + weights + ", except: [dense2]}"});
+  CHECK(other.out.find("\nweights       " + weights + "; initial: dense2\n") != std::string::npos);
+  // A resumed run has the weights of its checkpoint.
+  CHECK(run.trainer({"first", "-s", "train.epochs=2"}).out.find("\nweights ") == std::string::npos);
+}
+
 TEST_CASE("a run prints its header, its epochs and what to do next", "[commands]") {
   const SmallRun run;
   const ProgramResult result = run.trainer({"a.yaml", "-s", "train.epochs=2"});
@@ -108,7 +125,7 @@ TEST_CASE("a run directory holds the description and the results of its run", "[
   CHECK(nlohmann::json::parse(read_text(directory / "environment.json"))["ranks"] == 1);
   CHECK(read_text(directory / "results.csv")
             .find("epoch,time,train/loss,train/accuracy,test/loss,test/"
-                  "accuracy,lr,examples_per_second,comm_share,data_share\n1,") == 0);
+                  "accuracy,lr,examples_per_second,comm_share,wait_share,data_share\n1,") == 0);
   const auto metrics = json_lines(read_text(directory / "metrics.jsonl"));
   REQUIRE(metrics.size() == 12);
   CHECK(metrics[0]["step"] == 1);

@@ -161,4 +161,18 @@ train: {epochs: 20, batch: 8, optimizer: {adam: {lr: 0.02}}}
   CHECK(run.trainer({"generate", "images", "--prompt", "x"}).code == 2);
 }
 
+TEST_CASE("communication is shown for several ranks only, and ASCII where the locale has no more", "[runs]") {
+  const SmallRun run;
+  const ProgramResult alone = run.shell("LC_ALL=C $TRAINER a.yaml --threads 2");
+  INFO(alone.out);
+  CHECK(alone.out.find("comm") == std::string::npos);
+  CHECK(alone.out.find("dense1 8 > dense2 10\n") != std::string::npos);
+  CHECK(std::ranges::all_of(alone.out, [](char byte) { return static_cast<unsigned char>(byte) < 0x80; }));
+  const ProgramResult many = run.trainer({"a.yaml", "--datapar"}, 2);
+  CHECK(many.out.find(" examples/s comm wait data ") != std::string::npos);
+  CHECK(many.out.find("% waiting for other ranks") != std::string::npos);
+  const std::string metrics = read_text(run.path("runs/a/metrics.jsonl"));
+  CHECK(occurrences(metrics, "\"comm_share\":0,\"wait_share\":0,") == occurrences(metrics, "\n"));
+}
+
 }  // namespace trainer

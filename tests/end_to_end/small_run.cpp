@@ -17,6 +17,7 @@ ProgramOptions SmallRun::options(double seconds) const {
           .environment = {{"TRAINER_DATA", "/nowhere"},
                           {"HOME", folder_.path().string()},
                           {"OMP_NUM_THREADS", "1"},
+                          {"LC_ALL", "C.UTF-8"},
                           {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
                           {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
                           {"OMPI_MCA_rmaps_base_oversubscribe", "1"}},

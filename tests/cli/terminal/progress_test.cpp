@@ -1,10 +1,13 @@
 #include "cli/terminal/progress.h"
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <limits>
 
 #include "cli/terminal/epoch_table.h"
+#include "cli/terminal/run_pace.h"
 #include "cli/terminal/text.h"
+#include "tests/cli/terminal/standard_output.h"
 
 namespace trainer {
 namespace {
@@ -34,23 +37,38 @@ TEST_CASE("rows stand under their headings, from the smallest to very large numb
                            .train = Scores{.loss = loss, .metrics = {1.0}},
                            .evaluation = Scores{.loss = loss, .metrics = {0.9559}},
                            .examples_per_second = 123'456'789,
-                           .comm_share = 0.04,
                            .epoch_time = 7384};
-  const std::string heading = " epoch      loss     acc  test loss  test acc  examples/s  comm  data    time";
+  const std::string heading = " epoch      loss     acc  test loss  test acc  examples/s  data    time";
   CHECK(table.heading() == heading);
   const auto row = ends_of_cells(table.row(report));
-  REQUIRE(row.size() == 9);
+  REQUIRE(row.size() == 8);
   CHECK(row[0] == heading.find("epoch") + 4);
   CHECK(row[1] == heading.find("loss") + 3);
   CHECK(row[2] == heading.find("acc") + 2);
   CHECK(row[3] == heading.find("test loss") + 8);
-  CHECK(row[8] >= heading.size() - 1);
+  CHECK(row[7] >= heading.size() - 1);
+}
+
+TEST_CASE("several ranks have columns for communication and waiting, within 80 columns", "[cli]") {
+  RunFacts facts = kFacts;
+  facts.ranks = 4;
+  const EpochTable table(facts);
+  CHECK(table.heading() == " epoch     loss    acc test loss test acc examples/s comm wait data   time");
+  EpochReport report{.epoch = 1,
+                     .train = Scores{.loss = 0.5, .metrics = {0.5}},
+                     .evaluation = Scores{.loss = 0.5, .metrics = {0.5}},
+                     .examples_per_second = 31'900,
+                     .comm_share = 0.04,
+                     .wait_share = 0.12,
+                     .best = true};
+  CHECK_THAT(table.row(report), Catch::Contains("31,900   4%  12%   0%"));
+  CHECK(table.row(report).size() < 80);
 }
 
 TEST_CASE("an epoch without an evaluation leaves its cells empty, and the best has a star", "[cli]") {
   const EpochTable table(kFacts);
   EpochReport report{.epoch = 1, .train = Scores{.loss = 0.5, .metrics = {0.5}}};
-  CHECK(ends_of_cells(table.row(report)).size() == 7);
+  CHECK(ends_of_cells(table.row(report)).size() == 6);
   report.evaluation = Scores{.loss = 0.5, .metrics = {0.5}};
   report.best = true;
   CHECK(table.row(report).back() == '*');
@@ -62,6 +80,8 @@ TEST_CASE("a bar fits the terminal, whatever its width", "[cli]") {
   const std::string line =
       bar_line(kFacts, report, {.loss = 0.0874, .metrics = {0.973}}, 1, {.columns = columns, .moves = true});
   CHECK(columns_of(line) < static_cast<std::size_t>(std::max(columns, 2)));
+  CHECK(bar_line(kFacts, report, {.loss = 0.0874, .metrics = {0.973}}, 3723, {}) ==
+        "   3/5   298/469  loss 0.0874  acc 97.3%  32,100/s  1:02:03 left");
   if (columns >= 80)
     CHECK(line.find("298/469  loss 0.0874  acc 97.3%  32,100/s  0:01 left") != std::string::npos);
 }
@@ -80,8 +100,71 @@ TEST_CASE("a bar is as full as its epoch is done", "[cli]") {
   CHECK(cells(469, "─") == 0);
 }
 
+TEST_CASE("without a terminal, lines within an epoch show that it goes ahead", "[cli]") {
+  using std::chrono::milliseconds;
+  const auto lines = [](milliseconds pause) {
+    const auto progress = make_progress(ProgressMode::plain, {}, "run", pause);
+    return output_of([&] {
+      progress->on_start({.steps_per_epoch = 3, .total_steps = 3, .epochs = 1});
+      for (std::int64_t step = 1; step <= 3; ++step)
+        progress->on_step({.step = step, .scores = {.samples = 8, .loss = static_cast<double>(step)}});
+      progress->on_epoch({.train = {.loss = 2}});
+    });
+  };
+  const std::string shown = lines(milliseconds(0));
+  CHECK_THAT(shown, Catch::Contains("   1/1   1/3  loss 1.0000  0/s  0:0") &&
+                        Catch::Contains("   1/1   2/3  loss 1.5000  0/s  0:0"));
+  CHECK_THAT(shown, !Catch::Contains("3/3"));
+  CHECK_THAT(lines(milliseconds(60'000)), !Catch::Contains("/3"));
+}
+
+TEST_CASE("a terminal without UTF-8 gets a bar of ASCII", "[cli]") {
+  const StepReport report{.step = 200, .epoch = 1};
+  for (const bool colour : {false, true}) {
+    const std::string line = bar_line(kFacts, report, {.metrics = {0.0}}, 0,
+                                      {.columns = 120, .colour = colour, .moves = true, .utf8 = false});
+    CHECK(columns_of(line) == line.size());
+    CHECK_THAT(line, Catch::Contains("==========>") && Catch::Contains("-------------"));
+  }
+}
+
+TEST_CASE("the time left is that of the run, with its evaluations", "[cli]") {
+  using std::chrono::seconds;
+  const RunPace::Clock::time_point start{};
+  RunPace pace;
+  pace.start({.steps_per_epoch = 10, .total_steps = 30}, start);
+  pace.note_step(5, start + seconds(10));
+  CHECK(pace.seconds_left() == Approx(50));
+  pace.note_step(10, start + seconds(20));
+  pace.note_epoch(start + seconds(27));
+  pace.note_step(20, start + seconds(47));
+  CHECK(pace.seconds_left() == Approx(20 + 7));
+  // A resumed run counts its own steps only.
+  pace.start({.steps_per_epoch = 10, .total_steps = 30, .first_step = 25}, start);
+  CHECK(pace.seconds_left() == 0);
+  pace.note_step(26, start + seconds(3));
+  CHECK(pace.seconds_left() == Approx(12));
+}
+
+TEST_CASE("the locale decides about UTF-8", "[cli]") {
+  const auto with = [](const char* all, const char* language) {
+    ::setenv("LC_ALL", all, 1);
+    ::setenv("LANG", language, 1);
+    return shows_utf8();
+  };
+  const char* const before = std::getenv("LC_ALL");
+  const std::string all = before ? before : "", language = std::getenv("LANG") ? std::getenv("LANG") : "";
+  ::unsetenv("LC_CTYPE");
+  CHECK(with("", "en_GB.UTF-8"));
+  CHECK(with("C.utf8", "C"));
+  CHECK_FALSE(with("C", "en_GB.UTF-8"));
+  CHECK_FALSE(with("", "POSIX"));
+  with(all.c_str(), language.c_str());
+}
+
 TEST_CASE("the result names the best epoch, or reports a run without evaluation", "[cli]") {
-  RunResult result{.steps = 2345, .time = 10, .comm_share = 0.04};
+  RunFacts facts = kFacts;
+  RunResult result{.steps = 2345, .time = 10, .comm_share = 0.04, .wait_share = 0.02};
   CHECK(result_line(kFacts, result).find("done  2,345 steps") == 0);
   result.best = Scores{.samples = 10'000, .loss = 0.05, .metrics = {0.98634}};
   CHECK(result_line(kFacts, result).find("done  2,345 steps: test accuracy 98.63%") == 0);
@@ -89,7 +172,11 @@ TEST_CASE("the result names the best epoch, or reports a run without evaluation"
   CHECK(result_line(kFacts, result).find("best  epoch 5: test accuracy 98.63%") == 0);
   CHECK(result_line(kFacts, result).find("data") == std::string::npos);
   result.data_share = 0.07;
-  CHECK(result_line(kFacts, result).find("4% of it communication, 7% waiting for data") != std::string::npos);
+  CHECK(result_line(kFacts, result).find("total 10s, 7% waiting for data") != std::string::npos);
+  facts.ranks = 2;
+  CHECK(result_line(facts, result)
+            .find("total 10s, 4% of it communication, 2% waiting for other ranks, 7% waiting for data") !=
+        std::string::npos);
   CHECK(result_line(kFacts, result).find("memory") == std::string::npos);
   result.memory = 52 << 20;
   CHECK(result_line(kFacts, result).find("waiting for data, 52.0 MiB of memory") != std::string::npos);

@@ -114,16 +114,18 @@ TEST_CASE("results.csv has a row an epoch with the columns of the configured met
                      .rate = 0.05,
                      .examples_per_second = 31900.04,
                      .comm_share = 0.04,
+                     .wait_share = 0.02,
                      .data_share = 0.01,
                      .time = 2};
   directory.on_epoch(report);
   report.evaluation.reset();
   directory.on_epoch(report);
-  CHECK(lines_of(directory.path() / "results.csv") ==
-        std::vector<std::string>{"epoch,time,train/loss,train/accuracy,train/top_5,test/loss,test/"
-                                 "accuracy,test/top_5,lr,examples_per_second,comm_share,data_share",
-                                 "1,2.000,0.333333333,0.5,0.75,0.25,0.5,1,0.05,31900.0,0.0400,0.0100",
-                                 "1,2.000,0.333333333,0.5,0.75,,,,0.05,31900.0,0.0400,0.0100"});
+  CHECK(
+      lines_of(directory.path() / "results.csv") ==
+      std::vector<std::string>{"epoch,time,train/loss,train/accuracy,train/top_5,test/loss,test/"
+                               "accuracy,test/top_5,lr,examples_per_second,comm_share,wait_share,data_share",
+                               "1,2.000,0.333333333,0.5,0.75,0.25,0.5,1,0.05,31900.0,0.0400,0.0200,0.0100",
+                               "1,2.000,0.333333333,0.5,0.75,,,,0.05,31900.0,0.0400,0.0200,0.0100"});
 }
 
 TEST_CASE("metrics.jsonl has logged steps and evaluations, and NaN is null", "[training]") {
