@@ -68,7 +68,7 @@ def main():
             memory, times = [], {file: [] for file in files}
             for file, text in files.items():
                 (folder / file).write_text(text)
-                memory += re.findall(r'activations (\S+ \S+) \((\d+) rows', ask('summary', file, for_memory))
+                memory += re.findall(r'activations and scratch +(\S+ \S+)  \((\d+) rows', ask('summary', file, for_memory))
             for _ in range(options.runs):
                 for file in files:
                     times[file].append(float(re.search(r'^step +([\d.]+)', ask('time', file, for_time), re.MULTILINE)[1]))

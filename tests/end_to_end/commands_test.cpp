@@ -311,7 +311,7 @@ TEST_CASE("summary, schema and info print layers, the schema and the machine", "
   CHECK(summary.code == 0);
   CHECK(summary.out.find("dense1") != std::string::npos);
   CHECK(summary.out.find("6,370") != std::string::npos);
-  CHECK(summary.out.find("memory a rank: ") != std::string::npos);
+  CHECK(summary.out.find("dense1  dense, relu") != std::string::npos);
   const ProgramResult cut = run.trainer({"summary", "--modelpar", "a.yaml"}, 2);
   for (const char* count : {" 6,280 ", " 90 ", " 6,370 "}) CHECK(cut.out.find(count) != std::string::npos);
   const ProgramResult schema = run.trainer({"schema"});

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 
 #include "tests/end_to_end/small_run.h"
@@ -173,6 +174,51 @@ TEST_CASE("communication is shown for several ranks only, and ASCII where the lo
   CHECK(many.out.find("% waiting for other ranks") != std::string::npos);
   const std::string metrics = read_text(run.path("runs/a/metrics.jsonl"));
   CHECK(occurrences(metrics, "\"comm_share\":0,\"wait_share\":0,") == occurrences(metrics, "\n"));
+}
+
+TEST_CASE("summary opens nested layers, and marks kernels and what trains", "[runs]") {
+  const SmallRun run;
+  write_text(run.path("a.yaml"),
+             replaced(kSmallRun, "    - dense: {units: 8, activation: relu}\n",
+                      "    - conv: {filters: 4, kernel: [3, 5], stride: 2, frozen: true}\n"
+                      "    - max_pool: 2\n"
+                      "    - residual:\n"
+                      "        shortcut: conv\n"
+                      "        body: [{conv: {filters: 6, kernel: 3, pad: same}}, {dropout: 0.1}]\n"));
+  const std::string shown = run.trainer({"summary", "a.yaml"}).out;
+  INFO(shown);
+  const auto has_row = [&](const std::string& cells) {
+    std::string pattern;
+    for (const char c : cells) pattern += c == ' ' ? " +" : c == '|' ? "\\s" : std::string(1, c);
+    return std::regex_search(shown, std::regex("\n" + pattern + "\n"));
+  };
+  CHECK(has_row("input 1x28x28"));
+  CHECK(has_row("conv1 conv 3x5, stride 2 4x13x12 64 no 18,720"));
+  CHECK(has_row("max_pool1 max_pool 2x2 4x6x6"));
+  CHECK(has_row("residual1 residual 6x6x6 246 yes 17,280"));
+  CHECK(has_row("  conv2 conv 3x3 6x6x6 222 yes 15,552"));
+  CHECK(has_row("  dropout1 dropout 6x6x6"));
+  CHECK(has_row("  shortcut conv 1x1 6x6x6 24 yes 1,728"));
+  CHECK(has_row("total 2,480 2,416 [0-9,]+"));
+}
+
+TEST_CASE("the memory of a summary is what the run takes", "[runs]") {
+  const SmallRun run;
+  // Samples, parameters and activations each take a part that counts.
+  const std::vector<std::string> words{"-s", "model.layers[0].dense.units=2000", "-s", "train.batch=2000",
+                                       "-s", "train.checkpoint=never",           "-s", "data.dataset=digits"};
+  const auto with = [&](std::vector<std::string> first) {
+    first.insert(first.end(), words.begin(), words.end());
+    return run.trainer(first).out;
+  };
+  const auto megabytes = [](const std::string& text, const std::string& pattern) {
+    std::smatch found;
+    REQUIRE(std::regex_search(text, found, std::regex(pattern)));
+    return std::stod(found[1]);
+  };
+  const double planned = megabytes(with({"summary", "a.yaml"}), "memory a rank: ([0-9.]+) MiB"),
+               taken = megabytes(with({"a.yaml", "--progress", "plain"}), "([0-9.]+) MiB of memory");
+  CHECK(planned == Approx(taken).epsilon(0.1));
 }
 
 }  // namespace trainer
