@@ -43,6 +43,9 @@ int run_command(const Job& job) {
     case Verb::time:
       time_command(job);
       return 0;
+    case Verb::completion:
+      completion_command(job);
+      return 0;
     case Verb::schema:
       schema_command(job);
       return 0;

@@ -9,7 +9,7 @@ set -eu
 packages="g++ meson ninja-build pkg-config libopenmpi-dev openmpi-bin libopenblas-dev libyaml-cpp-dev libcli11-dev
   libfmt-dev nlohmann-json3-dev zlib1g-dev libpng-dev libjpeg-dev libonnx-dev libprotobuf-dev
   libcurl4-openssl-dev libarchive-dev libssl-dev catch2"
-test_packages="clang-format mpich libmpich-dev qemu-user python3-jsonschema python3-yaml libopencv-dnn-dev"
+test_packages="zsh fish clang-format mpich libmpich-dev qemu-user python3-jsonschema python3-yaml libopencv-dnn-dev"
 
 report() { printf '== %s\n' "$*"; }
 
@@ -103,6 +103,6 @@ if [ "${1-}" = test ]; then
   run_tests
 else
   # Without the tests, which take longer to compile than the program.
-  quietly build/ninja.log ninja -C build cli/trainer
+  quietly build/ninja.log ninja -C build program
   train_and_install
 fi

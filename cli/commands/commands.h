@@ -30,6 +30,7 @@ void summary_command(const Job& job);
 void plan_command(const Job& job);
 void forecast_command(const Job& job);
 void schema_command(const Job& job);
+void completion_command(const Job& job);
 void info_command(const Job& job);
 void time_command(const Job& job);
 void eval_command(const Job& job);

@@ -10,14 +10,26 @@ namespace trainer {
 
 // The words of the command line and what they stand for.
 
-inline const std::map<std::string, Verb> kVerbs{
-    {"train", Verb::train},         {"check", Verb::check},     {"config", Verb::config},
-    {"summary", Verb::summary},     {"plan", Verb::plan},       {"forecast", Verb::forecast},
-    {"time", Verb::time},           {"schema", Verb::schema},   {"info", Verb::info},
-    {"eval", Verb::eval},           {"predict", Verb::predict}, {"generate", Verb::generate},
-    {"export", Verb::export_model}, {"fetch", Verb::fetch},     {"report", Verb::report},
-    {"compare", Verb::compare},     {"sweep", Verb::sweep},     {"cv", Verb::cv},
-    {"lr-find", Verb::lr_find}};
+inline const std::map<std::string, Verb> kVerbs{{"train", Verb::train},
+                                                {"check", Verb::check},
+                                                {"config", Verb::config},
+                                                {"summary", Verb::summary},
+                                                {"plan", Verb::plan},
+                                                {"forecast", Verb::forecast},
+                                                {"time", Verb::time},
+                                                {"schema", Verb::schema},
+                                                {"info", Verb::info},
+                                                {"completion", Verb::completion},
+                                                {"eval", Verb::eval},
+                                                {"predict", Verb::predict},
+                                                {"generate", Verb::generate},
+                                                {"export", Verb::export_model},
+                                                {"fetch", Verb::fetch},
+                                                {"report", Verb::report},
+                                                {"compare", Verb::compare},
+                                                {"sweep", Verb::sweep},
+                                                {"cv", Verb::cv},
+                                                {"lr-find", Verb::lr_find}};
 
 inline const std::map<std::string, ProgressMode> kProgressModes{{"auto", ProgressMode::automatic},
                                                                 {"bar", ProgressMode::bar},

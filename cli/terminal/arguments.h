@@ -23,6 +23,7 @@ enum class Verb {
   forecast,
   time,
   schema,
+  completion,
   info,
   eval,
   predict,
@@ -115,6 +116,7 @@ struct Arguments {
   SearchArguments search;
   RangeArguments range;
   bool list = false;  ///< of fetch: the names of datasets
+  std::string shell;  ///< of completion: "bash", "zsh", "fish" or "man"
   bool keys = false;  ///< of schema: the reference for people instead of the JSON Schema
 };
 

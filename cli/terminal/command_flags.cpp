@@ -31,6 +31,7 @@ CommandFlags::CommandFlags(Arguments& arguments) : arguments_(arguments) {
   add_report();
   add_compare();
   add_schema();
+  add_completion();
   command("info", "Print cores, instructions, engines, MPI and versions");
   // Last, because commands inherit it.
   app_.footer(
@@ -110,6 +111,13 @@ void CommandFlags::add_fetch() {
           "--to", arguments_.out,
           "The data directory (default: TRAINER_DATA, else ~/.cache/trainer): where configs find datasets")
       ->type_name("DIR");
+}
+
+void CommandFlags::add_completion() {
+  command("completion", "Print the completion of a shell, or the man page")
+      ->add_option("SHELL", arguments_.shell, "bash, zsh, fish, or man")
+      ->required()
+      ->check(one_of({"bash", "zsh", "fish", "man"}));
 }
 
 void CommandFlags::add_schema() {

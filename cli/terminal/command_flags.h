@@ -54,6 +54,7 @@ class CommandFlags {
   // command_flags.cpp
   void add_fetch();
   void add_schema();
+  void add_completion();
 
   // Flags that several commands share.
   void add_settings(CLI::App& command);

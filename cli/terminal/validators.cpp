@@ -61,11 +61,13 @@ CLI::Validator not_empty() {
 }
 
 CLI::Validator one_of(const std::vector<std::string>& names) {
+  std::string words;
+  for (const std::string& name : names) words += (words.empty() ? "" : " ") + name;
   const auto mistake = [=](const std::string& text) -> std::string {
     if (std::count(names.begin(), names.end(), text) > 0) return "";
     return fmt::format("expects {}, got {}", listed(names, "or"), in_quotes(text));
   };
-  return CLI::Validator(mistake, "");
+  return CLI::Validator(mistake, "").name(words);
 }
 
 }  // namespace trainer

@@ -14,6 +14,7 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most);
 CLI::Validator positive_number();
 CLI::Validator number_within(double least, double most);
 CLI::Validator not_empty();
+/// Its name holds the words for completions, separated by spaces.
 CLI::Validator one_of(const std::vector<std::string>& names);
 
 }  // namespace trainer
