@@ -101,6 +101,7 @@ struct GivenFiles {
 struct ReaderContext {
   std::string path;  ///< data.path, or empty
   std::uint64_t seed = 1;
+  std::string learned = {};  ///< what another rank's Reader::learn() gave; empty: open() learns it
   /// Of so many training samples those that are not held out, in rising order. Null: all. Labels: of all of
   /// them; empty if they have no classes.
   std::function<std::vector<std::int64_t>(std::int64_t, std::span<const std::int32_t>)> training = nullptr;
@@ -113,6 +114,9 @@ class Reader {
   virtual ~Reader() = default;
   /// Reads headers, no samples. Error(data) if a file is missing or bad.
   virtual DataSource open() = 0;
+  /// What open() learns of the training files, for ReaderContext::learned of all ranks; empty if it learns
+  /// nothing. Error(data) as open().
+  virtual std::string learn() { return ""; }
   /// Opens samples of other files than those of the settings; null if the format has no files of its own.
   /// Error(data) if a file is missing or bad, or has a class that training lacks.
   virtual std::unique_ptr<Dataset> open_given(const GivenFiles& given);

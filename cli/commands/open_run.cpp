@@ -3,6 +3,8 @@
 #include <filesystem>
 
 #include "cli/launching/collective_errors.h"
+#include "engine/parallel/broadcast_text.h"
+#include "engine/parallel/wait_for_all.h"
 
 namespace trainer {
 
@@ -14,11 +16,24 @@ void define_by_data(ConfigTree& config, const Data& data) {
   define("vocab", data.train->info().vocabulary);
 }
 
-OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool) {
+std::string learn_once(const ConfigSource& source, Communicator& world) {
+  std::string learned;
+  if (world.size() == 1) return learned;  // open_run() learns it
+  const auto learn = [&] {
+    const ConfigTree config(source, run_settings());
+    learned = learn_data(config.root().at("data"));
+  };
+  run_collectively(world,
+                   [&] { with_disk(world, "the learning of the vocabulary", world.rank() == 0, learn); });
+  broadcast_text(world, learned);
+  return learned;
+}
+
+OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool, const std::string& learned) {
   OpenRun run{.config = ConfigTree(source, run_settings())};
   const Config root = run.config.root();
   const auto seed = static_cast<std::uint64_t>(root.at("train").get<std::int64_t>("seed"));
-  Data data = open_data(root.at("data"), seed);
+  Data data = open_data(root.at("data"), seed, learned);
   define_by_data(run.config, data);
   run.session = std::make_unique<Session>(root, std::move(data), mesh, pool);
   return run;

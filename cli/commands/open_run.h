@@ -16,8 +16,12 @@ struct OpenRun {
   std::unique_ptr<Session> session;
 };
 
-/// Reads the YAML and the headers of the data that it names; makes no collective call.
-OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool);
+/// Reads the YAML and the headers of the data that it names; makes no collective call. `learned`: of
+/// learn_once(); empty: each rank learns it.
+OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool, const std::string& learned = "");
+
+/// What rank 0 learns of the data before it is opened (learn_data()), on all ranks. Collective.
+std::string learn_once(const ConfigSource& source, Communicator& world);
 
 /// Reports mistakes of the config and the number of ranks before any process is started.
 void check_before_launch(const Arguments& arguments);

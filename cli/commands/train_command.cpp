@@ -18,8 +18,10 @@
 #include "cli/terminal/progress.h"
 #include "cli/terminal/shell_line.h"
 #include "cli/terminal/text.h"
+#include "engine/core/base64.h"
 #include "engine/parallel/broadcast_text.h"
 #include "engine/parallel/wait_for_all.h"
+#include "engine/system/files.h"
 #include "engine/system/stop_signals.h"
 #include "models/training/divergence.h"
 #include "models/training/likely_mistakes.h"
@@ -134,6 +136,10 @@ std::optional<RunDirectory> take_directory(const Job& job, const OpenRun& run, c
     } else {
       directory.emplace(RunDirectory::Options{job.arguments.out, run_name(job.arguments)}, description);
     }
+    const Tokenizer* const tokenizer = run.session->data().train->info().tokenizer;
+    if (tokenizer && tokenizer->kind() == "sentencepiece")
+      write_file(directory->path() / "sentencepiece.model",
+                 bytes_of_base64(tokenizer->definition()).value_or(""));
     if (is_launched()) report_run(directory->path());
   };
   run_collectively(job.world, [&] {
@@ -185,9 +191,10 @@ struct TrainingEnd {
 TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning,
                   std::optional<Rollback> rollback) {
   const Arguments& arguments = job.arguments;
+  const std::string learned = learn_once(beginning.config, job.world);
   std::optional<OpenRun> run;
   run_collectively(job.world, [&] {
-    run.emplace(open_run(beginning.config, work.mesh, work.pool));
+    run.emplace(open_run(beginning.config, work.mesh, work.pool, learned));
     check_changes(*run, beginning);
   });
   preflight_check(job.world, run_facts(*run));

@@ -19,6 +19,10 @@ namespace {
 
 using Readers = Registry<Reader, const ReaderContext&>;
 
+std::string path_of(const Config& config) {
+  return config.has("path") ? config.get<std::string>("path") : "";
+}
+
 DataSource open_source(const Config& config, const ReaderContext& context, std::string& notice) {
   const auto reader = Readers::make(config.at("dataset"), context);
   std::vector<std::string> looked_for;
@@ -315,9 +319,16 @@ std::vector<Setting> data_settings() {
   };
 }
 
-Data open_data(const Config& config, std::uint64_t seed) {
-  const ReaderContext context{.path = config.has("path") ? config.get<std::string>("path") : "",
+std::string learn_data(const Config& config) {
+  const auto reader = Readers::make(config.at("dataset"), ReaderContext{.path = path_of(config)});
+  std::vector<std::string> ignored;
+  return reader->missing(ignored) ? "" : reader->learn();
+}
+
+Data open_data(const Config& config, std::uint64_t seed, const std::string& learned) {
+  const ReaderContext context{.path = path_of(config),
                               .seed = seed,
+                              .learned = learned,
                               .training = [&config, seed](std::int64_t size, const auto& labels) {
                                 return choose_validation(config, seed, size, labels).others;
                               }};

@@ -45,7 +45,12 @@ std::vector<Setting> data_settings();
 
 /// Opens the data of a `data:` section; reads headers, no samples. Error(data) if a file is missing or bad,
 /// Error(usage) if a setting does not fit the dataset.
-Data open_data(const Config& config, std::uint64_t seed);
+/// `learned`: what learn_data() gave on one rank for all; empty: it is learned here.
+Data open_data(const Config& config, std::uint64_t seed, const std::string& learned = "");
+
+/// What open_data() learns of the files of a `data:` section before any sample is read, such as a vocabulary.
+/// It takes long, and is empty for most data.
+std::string learn_data(const Config& config);
 
 /// Reads the samples into memory: once per host if its ranks can share memory. Collective over `host`, whose
 /// ranks have opened the same data. If a file is bad, all ranks throw, the reading one with the reason.

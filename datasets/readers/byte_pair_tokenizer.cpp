@@ -9,38 +9,25 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "datasets/readers/byte_letters.h"
 #include "datasets/readers/tokenizers.h"
+#include "datasets/readers/word_splitter.h"
 #include "engine/core/error.h"
 #include "engine/core/utf8.h"
 
 namespace trainer {
 namespace {
 
-constexpr std::uint32_t kBytes = 256;
+constexpr std::uint32_t kBytes = ByteLetters::kBytes;
 constexpr Token kNone = 0xFFFFFFFF;
 
-/// A file of merges writes each byte as one letter: a printable byte as itself, others as the letters from
-/// U+0100 on. A byte's token is its place in this order: printable bytes first.
-struct ByteLetters {
-  std::array<Token, kBytes> token_of_byte{};
-  std::unordered_map<std::uint32_t, Token> token_of_letter;
-
-  ByteLetters() {
-    const auto is_printable = [](std::uint32_t byte) {
-      return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 255 && byte != 173);
-    };
-    Token token = 0;
-    std::uint32_t letter = kBytes;
-    for (const bool prints : {true, false})
-      for (std::uint32_t byte = 0; byte < kBytes; ++byte) {
-        if (is_printable(byte) != prints) continue;
-        token_of_letter[prints ? byte : letter++] = token;
-        token_of_byte[byte] = token++;
-      }
-  }
+/// What a pair of tokens merges into. Pairs of lower rank merge first.
+struct Merge {
+  std::size_t rank = 0;
+  Token token = kNone;
 };
 
-/// The token that each pair of tokens merges into. Later lines make higher tokens.
+/// The token that each pair of tokens merges into. A line that makes a new piece makes the next token.
 class Merges {
  public:
   Merges(std::string_view text, const std::string& path) : path_(path) {
@@ -69,10 +56,10 @@ class Merges {
       for (const char32_t byte : bytes) texts[token] += byte_of_token[byte];
     return texts;
   }
-  /// The token that a pair merges into; kNone if it does not merge.
-  Token merged(Token first, Token second) const {
+  /// The token is kNone if the pair does not merge.
+  Merge merged(Token first, Token second) const {
     const auto found = made_of_.find(std::uint64_t{first} << 32 | second);
-    return found == made_of_.end() ? kNone : found->second;
+    return found == made_of_.end() ? Merge{} : found->second;
   }
 
  private:
@@ -115,16 +102,15 @@ class Merges {
     const std::u32string first = bytes_of(pair.substr(0, space), line, 1);
     const std::u32string second = bytes_of(pair.substr(space + 1), line, space + 2);
     const std::uint64_t key = std::uint64_t{known(first, line, 1)} << 32 | known(second, line, space + 2);
-    const auto token = static_cast<std::uint32_t>(names_.size());
-    if (!names_.emplace(first + second, token).second)
-      fail(line, 1, "a piece that an earlier line makes", "every merge must make a new piece");
-    made_of_[key] = token;
+    const auto made = names_.emplace(first + second, static_cast<Token>(names_.size())).first;
+    if (!made_of_.emplace(key, Merge{made_of_.size(), made->second}).second)
+      fail(line, 1, "a merge that an earlier line has", "each pair merges once");
   }
 
   std::string path_;
   ByteLetters letters_;
   std::map<std::u32string, Token> names_;             ///< by the tokens of their bytes
-  std::unordered_map<std::uint64_t, Token> made_of_;  ///< by a pair: the first token << 32 | the second
+  std::unordered_map<std::uint64_t, Merge> made_of_;  ///< by a pair: the first token << 32 | the second
 };
 
 /// Merges the bytes of one word: always the pair that comes first in the file, the leftmost if it occurs
@@ -140,7 +126,7 @@ class WordEncoder {
       pieces_.push_back({merges_.of_byte(static_cast<unsigned char>(word[i])), i - 1, i + 1});
     for (std::size_t i = 0; i + 1 < pieces_.size(); ++i) offer(i);
     while (!candidates_.empty()) {
-      const auto [merged, left, first, second] = candidates_.top();
+      const auto [rank, left, first, second, merged] = candidates_.top();
       candidates_.pop();
       Piece& piece = pieces_[left];
       const std::size_t right = piece.next;
@@ -164,72 +150,20 @@ class WordEncoder {
     Token token;                 ///< kNone once it is merged into a piece before it
     std::size_t previous, next;  ///< the first piece has no valid `previous`
   };
-  /// The merged token, the place of the pair, and its two tokens. Lower tokens merge first.
-  using Candidate = std::tuple<Token, std::size_t, Token, Token>;
+  /// The rank and the place of a pair, its two tokens, and what they merge into.
+  using Candidate = std::tuple<std::size_t, std::size_t, Token, Token, Token>;
 
   void offer(std::size_t left) {
     const std::size_t right = pieces_[left].next;
     const Token first = pieces_[left].token, second = pieces_[right].token;
-    const Token merged = merges_.merged(first, second);
-    if (merged != kNone) candidates_.emplace(merged, left, first, second);
+    const Merge merge = merges_.merged(first, second);
+    if (merge.token != kNone) candidates_.emplace(merge.rank, left, first, second, merge.token);
   }
 
   const Merges& merges_;
   std::vector<Piece> pieces_;
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> candidates_;
 };
-
-enum class Kind { space, letter, digit, other };
-
-/// Approximates Unicode's classes; exact for ASCII.
-Kind kind_of(std::uint32_t character) {
-  const auto within = [character](std::uint32_t first, std::uint32_t last) {
-    return character >= first && character <= last;
-  };
-  if (within('a', 'z') || within('A', 'Z')) return Kind::letter;
-  if (within('0', '9')) return Kind::digit;
-  if (within(9, 13) || character == ' ' || character == 0x85 || character == 0xA0 || within(0x2000, 0x200A) ||
-      within(0x2028, 0x2029) || character == 0x202F || character == 0x3000)
-    return Kind::space;
-  if (character == 0xAA || character == 0xB5 || character == 0xBA) return Kind::letter;
-  if (character < 0xC0 || character == 0xD7 || character == 0xF7 || within(0x2010, 0x206F) ||
-      within(0x20A0, 0x20CF) || within(0x2190, 0x2BFF) || within(0x3001, 0x3020) ||
-      within(0x1F000, 0x1FAFF) || character == kNoCharacter)
-    return Kind::other;
-  return Kind::letter;
-}
-
-/// A character of a text and where it ends. A byte that is not part of a character is one of kind `other`.
-struct Step {
-  Kind kind;
-  std::size_t end;
-};
-
-Step step_at(std::string_view text, std::size_t at) {
-  std::size_t end = at;
-  const std::uint32_t character = next_character(text, end);
-  return {kind_of(character), character == kNoCharacter ? at + 1 : end};
-}
-
-/// Where the word that begins at `at` ends. A word is an English ending such as 's; a run of letters, of
-/// digits or of other characters with at most one space before it; or a run of spaces without its last one,
-/// which belongs to the next word.
-std::size_t word_end(std::string_view text, std::size_t at) {
-  for (const std::string_view ending : {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"})
-    if (text.substr(at).starts_with(ending)) return at + ending.size();
-  std::size_t begin = at;
-  if (text[at] == ' ' && at + 1 < text.size() && step_at(text, at + 1).kind != Kind::space) begin = at + 1;
-  const Step first = step_at(text, begin);
-  std::size_t end = first.end, last = begin;
-  while (end < text.size()) {
-    const Step next = step_at(text, end);
-    if (next.kind != first.kind) break;
-    last = end;
-    end = next.end;
-  }
-  if (first.kind == Kind::space && end < text.size() && last > at) return last;
-  return end;
-}
 
 class BytePairTokenizer final : public Tokenizer {
  public:
@@ -245,14 +179,8 @@ class BytePairTokenizer final : public Tokenizer {
     std::unordered_map<std::string_view, std::vector<Token>> cache;
     WordEncoder encoder(merges_);
     std::vector<Token> tokens;
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t end = word_end(text, at);
-      const std::string_view word = text.substr(at, end - at);
-      at = end;
-      if (word.size() > kLongestCached) {
-        encoder.encode(word, tokens);
-        continue;
-      }
+    splitter_.split(text, [&](std::string_view word) {
+      if (word.size() > kLongestCached) return encoder.encode(word, tokens);
       auto found = cache.find(word);
       if (found == cache.end()) {
         if (cache.size() >= kMaxCached) cache.clear();
@@ -260,7 +188,7 @@ class BytePairTokenizer final : public Tokenizer {
         encoder.encode(word, found->second);
       }
       tokens.insert(tokens.end(), found->second.begin(), found->second.end());
-    }
+    });
     return tokens;
   }
   std::string_view bytes_of(Token token) const override { return texts_.at(token); }
@@ -269,6 +197,7 @@ class BytePairTokenizer final : public Tokenizer {
   std::string definition_;  ///< the file of merges
   Merges merges_;
   std::vector<std::string> texts_;
+  WordSplitter splitter_;
 };
 
 }  // namespace

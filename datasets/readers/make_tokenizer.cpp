@@ -11,9 +11,12 @@ std::unique_ptr<Tokenizer> make_tokenizer(const std::string& kind, std::string_v
   if (kind == "bytes") return byte_tokenizer();
   if (kind == "characters") return character_tokenizer(definition, path);
   if (kind == "bpe") return byte_pair_tokenizer(definition, path);
-  throw Error(ExitCode::data, {Diagnostic{.what = fmt::format("unknown tokenizer {}", in_quotes(kind)),
-                                          .place = path,
-                                          .notes = {"bytes, characters and bpe are known"}}});
+  if (kind == "gpt2") return gpt2_tokenizer(definition, path);
+  if (kind == "sentencepiece") return sentencepiece_tokenizer(definition, path);
+  throw Error(ExitCode::data,
+              {Diagnostic{.what = fmt::format("unknown tokenizer {}", in_quotes(kind)),
+                          .place = path,
+                          .notes = {"bytes, characters, bpe, gpt2 and sentencepiece are known"}}});
 }
 
 }  // namespace trainer

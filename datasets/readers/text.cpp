@@ -4,7 +4,9 @@
 
 #include "datasets/readers/byte_reader.h"
 #include "datasets/readers/known_files.h"
+#include "datasets/readers/text_file.h"
 #include "datasets/readers/text_windows.h"
+#include "datasets/readers/tokenizer_source.h"
 #include "datasets/readers/tokenizers.h"
 #include "engine/config/registry.h"
 
@@ -68,27 +70,6 @@ class Text final : public TextWindows {
   std::vector<TokenRange> lines_;  ///< that the cut refers to
 };
 
-/// Error(data) if a packed file unpacks to far more than text does: a few megabytes could fill the memory of
-/// the host.
-void check_unpacked_size(const ByteReader& file) {
-  constexpr std::int64_t kAlways = std::int64_t{1} << 26, kMaxPerByte = 64;
-  const std::int64_t limit = std::max(kAlways, kMaxPerByte * file.stored_size());
-  if (file.is_packed() && file.size() > limit)
-    file.fail("gzip file unpacks to more than the limit for texts",
-              fmt::format(
-                  "{} bytes from {}; the limit is {}: {} times the file, at least 64 MiB. A file that gunzip "
-                  "has unpacked has no limit",
-                  file.size(), file.stored_size(), limit, kMaxPerByte));
-}
-
-std::string content_of(ByteReader& file) {
-  check_unpacked_size(file);
-  std::string text(file.size(), '\0');
-  file.read({reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
-  file.finish();
-  return text;
-}
-
 /// The lines of a text, `tokens` of which are its bytes or its characters. A longer line is split into
 /// samples of `most` tokens. The label of a line's last token is the line's end; the text's last token has no
 /// label, so it is in no line.
@@ -120,17 +101,19 @@ class TextReader final : public Reader {
  public:
   TextReader(const Config& config, const ReaderContext& context)
       : file_(config.get<std::string>("file")),
-        tokens_(config.get<std::string>("tokens")),
+        tokens_(config.at("tokens").type()),
+        source_(Registry<TokenizerSource>::make(config.at("tokens"))),
         length_(config.get<std::int64_t>("sequence")),
         stride_(config.has("stride") ? config.get<std::int64_t>("stride") : length_),
         by_lines_(config.get<bool>("lines")),
         merges_(config.has("merges") ? config.get<std::string>("merges") : ""),
         path_(context.path),
+        learned_(context.learned),
         files_("text", {file_}, context.path),
         direct_(context.path.empty() ? existing_file(file_) : "") {
-    if (by_lines_ && tokens_ == "bpe")
+    if (by_lines_ && !by_letters())
       config.fail("lines", "lines require tokens that are bytes or characters",
-                  "a token of bpe may reach beyond the end of a line");
+                  "another token may reach beyond the end of a line");
     if ((tokens_ == "bpe") != !merges_.empty())
       config.fail(merges_.empty() ? "tokens" : "merges", "`tokens: bpe` and `merges` go together",
                   "merges: a file of merges, such as GPT-2's merges.txt");
@@ -145,6 +128,13 @@ class TextReader final : public Reader {
     DataSource data{.name = "text", .form = {.has_pixels = false}};
     data.train = open_text(direct_.empty() ? files_.require(file_) : direct_, nullptr, data);
     return data;
+  }
+
+  std::string learn() override {
+    if (!source_->learns()) return "";
+    const std::string path = direct_.empty() ? files_.require(file_) : direct_;
+    ByteReader file(path);
+    return source_->learn(content_of(file), path);
   }
 
   std::unique_ptr<Dataset> open_given(const GivenFiles& given) override {
@@ -171,7 +161,10 @@ class TextReader final : public Reader {
       tokenizer = byte_tokenizer();
     } else {
       const std::string text = content_of(*file);
-      if (!tokenizer) tokenizer = tokenizer_for(text, path, data);
+      if (!tokenizer)
+        tokenizer = source_->of_text(
+            {.text = text, .path = path, .merges = merges_, .data_path = path_, .learned = learned_},
+            data.fingerprint);
       source.tokens = tokenizer->encode(text);
       count = std::ssize(source.tokens);
       if (by_lines_) lines = lines_of(text, source.tokens, length_);
@@ -187,25 +180,16 @@ class TextReader final : public Reader {
           {Diagnostic{.what = "the text is shorter than a sequence",
                       .place = path,
                       .notes = {fmt::format("it has {} {}; `sequence: {}` requires {}", count,
-                                            tokens_ == "bpe" ? "tokens" : tokens_, length_, length_ + 1)}}});
+                                            by_letters() ? tokens_ : "tokens", length_, length_ + 1)}}});
     return std::make_unique<Text>(cut, std::move(tokenizer), std::move(source), std::move(lines));
   }
-  /// Adds the file of merges to the fingerprint.
-  std::unique_ptr<Tokenizer> tokenizer_for(std::string_view text, const std::string& text_path,
-                                           DataSource& data) const {
-    if (tokens_ == "bytes") return byte_tokenizer();
-    if (tokens_ == "characters") return character_tokenizer(text, text_path);
-    std::string path = path_.empty() ? existing_file(merges_) : "";
-    if (path.empty()) path = KnownFiles("text", {merges_}, path_).require(merges_);
-    ByteReader merges(path);
-    data.fingerprint.push_back(merges.fingerprint());
-    return byte_pair_tokenizer(content_of(merges), path);
-  }
+  bool by_letters() const { return tokens_ == "bytes" || tokens_ == "characters"; }
 
   std::string file_, tokens_;
+  std::unique_ptr<TokenizerSource> source_;
   std::int64_t length_, stride_;
   bool by_lines_;
-  std::string merges_, path_;
+  std::string merges_, path_, learned_;
   KnownFiles files_;
   std::string direct_;  ///< the file, if `file` is a path to it; else empty
 };
@@ -215,7 +199,7 @@ const Registry<Reader, const ReaderContext&>::Add registered{
      .help = "a text file, plain or .gz, cut into sequences; the label of each token is the next one",
      .settings =
          {text("file", "name or path of the file"),
-          choice("tokens", "what a token is", {"bytes", "characters", "bpe"}).fallback("bytes"),
+          family("tokens", "what a token is", "tokenizer").fallback("bytes"),
           text("merges", "for bpe: a file of merges, such as GPT-2's merges.txt").optional(),
           integer("sequence", "tokens of a sample").at_least(1).at_most(1e6),
           boolean("lines",

@@ -151,7 +151,7 @@ TEST_CASE("a moved run without its text predicts lines and generates as before",
   for (int i = 0; i < 300; ++i) text += "aäbc\n";
   write_text(run.path("abc.txt"), text);
   write_text(run.path("new.txt"), "a\nbc\naäbc\n\xc3\xa4");
-  const std::string tokens = GENERATE("characters", "bytes", "bpe");
+  const std::string tokens = GENERATE("characters", "bytes", "bpe", "{sentencepiece: 262}");
   if (tokens == "bpe") write_text(run.path("merges"), "#version: 0.2\na Ã\nb c\n");
   const std::string merges = tokens == "bpe" ? ", merges: merges" : "";
   check_move(

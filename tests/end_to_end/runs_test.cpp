@@ -5,6 +5,7 @@
 #include <regex>
 #include <sstream>
 
+#include "engine/system/files.h"
 #include "tests/end_to_end/small_run.h"
 #include "tests/support/images.h"
 
@@ -219,6 +220,31 @@ TEST_CASE("the memory of a summary is what the run takes", "[runs]") {
   const double planned = megabytes(with({"summary", "a.yaml"}), "memory a rank: ([0-9.]+) MiB"),
                taken = megabytes(with({"a.yaml", "--progress", "plain"}), "([0-9.]+) MiB of memory");
   CHECK(planned == Approx(taken).epsilon(0.1));
+}
+
+TEST_CASE("ranks share a learned vocabulary, the run keeps it, and a resumed run learns it again", "[runs]") {
+  const SmallRun run;
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += i % 7 == 0 ? "the cat sat\n" : "a cat ran then ";
+  write_text(run.path("cat.txt"), text);
+  write_text(run.path("t.yaml"),
+             R"(data: {dataset: {text: {file: cat.txt, tokens: {sentencepiece: 275}, sequence: 8}}}
+model: {layers: [{embedding: 8}, {gru: 8}, {dense: $vocab}], loss: softmax_cross_entropy}
+train: {exact: true, epochs: 2, batch: 8, optimizer: {adam: {lr: 0.02}}}
+)");
+  const ProgramResult together = run.trainer({"t.yaml", "-o", "together", "--datapar"}, 3);
+  INFO(together.out << together.err);
+  // Built without SentencePiece.
+  if (together.code == 2 && together.err.find("libsentencepiece-dev") != std::string::npos) return;
+  REQUIRE(together.code == 0);
+  REQUIRE(run.trainer({"t.yaml", "-o", "alone"}).code == 0);
+  const auto kept = [&](const char* name) { return read_file(run.path(name), ExitCode::failure, 1 << 20); };
+  CHECK(kept("together/sentencepiece.model") == kept("alone/sentencepiece.model"));
+  CHECK(kept("together/checkpoints/last/model.safetensors") ==
+        kept("alone/checkpoints/last/model.safetensors"));
+  CHECK(run.trainer({"alone", "-s", "train.epochs=3"}).code == 0);
+  fs::remove(run.path("cat.txt"));
+  CHECK(run.trainer({"generate", "together", "--prompt", "the c", "--tokens", "3"}).code == 0);
 }
 
 }  // namespace trainer

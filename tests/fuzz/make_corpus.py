@@ -220,6 +220,12 @@ write('merges', 'three', 'a\0a b c\n')
 write('merges', 'unknown', 'a\0ab c\n')
 write('merges', 'no-letter', b'a\0a \xff\n')
 
+letters = [chr(byte) for byte in range(256) if 33 <= byte <= 126 or 161 <= byte != 173]
+letters += [chr(256 + i) for i in range(256 - len(letters))]
+vocabulary = {piece: token for token, piece in enumerate(letters + ['he', 'll', '<|endoftext|>'])}
+write('gpt2', 'whole', 'hello<|endoftext|> \u20ac\0' + json.dumps({'vocab': vocabulary, 'merges': 'h e\nl l\n'}))
+write('gpt2', 'lacks', 'hello\0' + json.dumps({'vocab': {'h': 0}, 'merges': 'h e\n'}))
+
 write('cifar100', 'fine', b'\0\x13\x63' + noise(3072))
 write('cifar100', 'coarse', b'\1\x13\x63' + noise(3072))
 write('cifar100', 'packed', b'\0' + packed(b'\x02\x09' + bytes(3072)))

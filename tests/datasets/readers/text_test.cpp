@@ -136,7 +136,7 @@ TEST_CASE("bad files of merges are errors of the data that name the line", "[dat
   const auto bad = GENERATE(
       Bad{"h e\nll\n", ":2:1", "two pieces"}, Bad{"h e\nh e l\n", ":2:1", "two pieces"},
       Bad{"h e\n\nl l\n", ":2:1", "two pieces"}, Bad{" e\n", ":1:1", "two pieces"},
-      Bad{"h e\nhe ll\n", ":2:4", "no earlier line"}, Bad{"h e\nh e\n", ":2:1", "earlier line makes"},
+      Bad{"h e\nhe ll\n", ":2:4", "no earlier line"}, Bad{"h e\nh e\n", ":2:1", "earlier line has"},
       Bad{"h \xFF\n", ":1:3", "stands for no byte"}, Bad{"h \xE2\x82\xAC\n", ":1:3", "stands for no byte"});
   const TemporaryDirectory directory;
   directory.write("a.txt", bytes_of("hello"));

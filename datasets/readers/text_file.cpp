@@ -1,0 +1,28 @@
+#include "datasets/readers/text_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace trainer {
+
+void check_unpacked_size(const ByteReader& file) {
+  constexpr std::int64_t kAlways = std::int64_t{1} << 26, kMaxPerByte = 64;
+  const std::int64_t limit = std::max(kAlways, kMaxPerByte * file.stored_size());
+  if (file.is_packed() && file.size() > limit)
+    file.fail("gzip file unpacks to more than the limit for texts",
+              fmt::format(
+                  "{} bytes from {}; the limit is {}: {} times the file, at least 64 MiB. A file that gunzip "
+                  "has unpacked has no limit",
+                  file.size(), file.stored_size(), limit, kMaxPerByte));
+}
+
+std::string content_of(ByteReader& file) {
+  check_unpacked_size(file);
+  std::string text(file.size(), '\0');
+  file.read({reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+  file.finish();
+  return text;
+}
+
+}  // namespace trainer

@@ -1,0 +1,131 @@
+#include <sentencepiece_processor.h>
+#include <sentencepiece_trainer.h>
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_map>
+
+#include "datasets/sentencepiece/sentencepiece_functions.h"
+#include "engine/core/base64.h"
+#include "engine/core/error.h"
+#include "engine/core/utf8.h"
+
+namespace trainer {
+namespace {
+
+[[noreturn]] void fail(const sentencepiece::util::Status& status, const char* what) {
+  std::string reason = status.error_message();
+  // "trainer_interface.cc(611) [condition] reason"
+  if (const std::size_t end = reason.find("] "); end != std::string::npos) reason.erase(0, end + 2);
+  throw Error(ExitCode::data, {Diagnostic{.what = what, .notes = {reason}}});
+}
+
+class Lines final : public sentencepiece::SentenceIterator {
+ public:
+  explicit Lines(const std::vector<std::string_view>& lines) : lines_(lines) { read(); }
+  bool done() const override { return next_ >= lines_.size(); }
+  void Next() override {
+    ++next_;
+    read();
+  }
+  const std::string& value() const override { return line_; }
+  sentencepiece::util::Status status() const override { return {}; }
+
+ private:
+  void read() {
+    if (!done()) line_ = lines_[next_];
+  }
+
+  const std::vector<std::string_view>& lines_;
+  std::size_t next_ = 0;
+  std::string line_;
+};
+
+std::string train(const std::vector<std::string_view>& lines,
+                  const SentencePieceFunctions::Vocabulary& vocabulary) {
+  // Nothing of the text is lost: no normalization, and bytes for characters that are not in the vocabulary.
+  // The threads share out the work by their number, so it does not follow the machine.
+  const std::unordered_map<std::string, std::string> settings{
+      {"vocab_size", std::to_string(vocabulary.size)},
+      {"model_type", vocabulary.unigram ? "unigram" : "bpe"},
+      {"normalization_rule_name", "identity"},
+      {"add_dummy_prefix", "false"},
+      {"remove_extra_whitespaces", "false"},
+      {"allow_whitespace_only_pieces", "true"},
+      {"byte_fallback", "true"},
+      {"unk_id", "0"},
+      {"bos_id", "-1"},
+      {"eos_id", "-1"},
+      {"pad_id", "-1"},
+      {"max_sentence_length", "1000000"},
+      {"num_threads", "4"},
+      {"minloglevel", "3"}};
+  Lines sentences(lines);
+  std::string model;
+  const auto status = sentencepiece::SentencePieceTrainer::Train(settings, &sentences, &model);
+  if (!status.ok()) fail(status, "SentencePiece cannot make the vocabulary of this text");
+  return model;
+}
+
+class SentencePieceTokenizer final : public Tokenizer {
+ public:
+  explicit SentencePieceTokenizer(const std::string& model) : definition_(base64(model)) {
+    const auto status = processor_.LoadFromSerializedProto(model);
+    if (!status.ok()) fail(status, "not a model of SentencePiece");
+    for (int id = 0; id < processor_.GetPieceSize(); ++id) texts_.push_back(text_of(id));
+    newline_ = processor_.PieceToId("<0x0A>");
+  }
+
+  std::string kind() const override { return "sentencepiece"; }
+  std::string definition() const override { return definition_; }
+  int vocabulary() const override { return static_cast<int>(texts_.size()); }
+  /// By lines, as SentencePiece's tools encode them. It would replace bytes that are not UTF-8.
+  std::vector<Token> encode(std::string_view text) const override {
+    if (!is_utf8(text)) throw Error(ExitCode::usage, "the text is not UTF-8", "iconv -t UTF-8 converts it");
+    std::vector<Token> tokens;
+    std::vector<int> ids;
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      const auto status = processor_.Encode({text.data(), end}, &ids);
+      if (!status.ok()) fail(status, "a text that SentencePiece cannot encode");
+      for (const int id : ids) tokens.push_back(static_cast<Token>(id));
+      if (end < text.size()) tokens.push_back(static_cast<Token>(newline_));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return tokens;
+  }
+  std::string_view bytes_of(Token token) const override { return texts_.at(token); }
+
+ private:
+  std::string text_of(int id) const {
+    std::string piece = processor_.IdToPiece(id);
+    if (processor_.IsByte(id)) {  // "<0x0A>"
+      unsigned byte = 0;
+      std::from_chars(piece.data() + 3, piece.data() + 5, byte, 16);
+      return std::string(1, static_cast<char>(byte));
+    }
+    if (processor_.IsUnknown(id)) return "\uFFFD";
+    constexpr std::string_view kSpace = "\u2581";
+    for (std::size_t at = 0; (at = piece.find(kSpace, at)) != std::string::npos; ++at)
+      piece.replace(at, kSpace.size(), " ");
+    return piece;
+  }
+
+  sentencepiece::SentencePieceProcessor processor_;
+  std::string definition_;
+  std::vector<std::string> texts_;
+  int newline_ = 0;
+};
+
+std::unique_ptr<Tokenizer> open(const std::string& model) {
+  return std::make_unique<SentencePieceTokenizer>(model);
+}
+
+constexpr SentencePieceFunctions kFunctions{train, open};
+
+}  // namespace
+}  // namespace trainer
+
+extern "C" const trainer::SentencePieceFunctions* trainer_sentencepiece_functions() {
+  return &trainer::kFunctions;
+}

@@ -1,0 +1,96 @@
+#include <fstream>
+
+#include "datasets/readers/tokenizers.h"
+#include "engine/core/base64.h"
+#include "tests/datasets/files.h"
+
+namespace trainer {
+namespace {
+
+/// Words of a few letters in an order of chance, some of them beyond ASCII.
+std::string sample_text() {
+  const RandomStream random(1, "text");
+  const char* const words[] = {"the", "cat", "sat", "then", "ran", "naïve", "mat", "that", "cats", "a"};
+  std::string text;
+  for (std::uint64_t i = 0; i < 4000; ++i) {
+    text += words[random.below(i, 10)];
+    text += i % 9 == 8 ? "\n" : i % 31 == 0 ? "  " : " ";
+  }
+  return text;
+}
+
+Data opened_text(const TemporaryDirectory& directory, const std::string& tokens, const std::string& text) {
+  directory.write("a.txt", bytes_of(text));
+  return opened("dataset: {text: {file: a.txt, sequence: 4, tokens: " + tokens +
+                "}}\npath: " + directory.path());
+}
+
+}  // namespace
+
+TEST_CASE("a vocabulary of SentencePiece is learned of the text and loses nothing of any text", "[tokens]") {
+  const std::string model = GENERATE("bpe", "unigram");
+  const TemporaryDirectory directory;
+  const std::string text = sample_text(),
+                    settings = "{sentencepiece: {vocabulary: 290, model: " + model + "}}";
+  const Data data = opened_text(directory, settings, text);
+  const Tokenizer& tokenizer = *data.train->info().tokenizer;
+  CHECK(tokenizer.vocabulary() == 290);
+  CHECK(tokenizer.encode(text).size() < text.size() / 2);
+  for (const std::string& other :
+       {text, std::string("  zebra \n\n\t漢字\r\nthe  "), std::string("\n"), std::string()})
+    CHECK(tokenizer.decode(tokenizer.encode(other)) == other);
+  CHECK_THROWS_WITH(tokenizer.encode("a\xFF"), Catch::Contains("not UTF-8"));
+  // The same again, from what a checkpoint keeps.
+  const Data again = opened_text(directory, settings, text);
+  CHECK(again.fingerprint == data.fingerprint);
+  CHECK(again.train->info().tokenizer->definition() == tokenizer.definition());
+  const auto kept = make_tokenizer(tokenizer.kind(), tokenizer.definition(), "data.json");
+  CHECK(kept->encode(text) == tokenizer.encode(text));
+}
+
+TEST_CASE("tokens are the ids that SentencePiece's own tool gives the lines", "[tokens]") {
+  const char* const tool = std::getenv("TRAINER_SPM_ENCODE");
+  if (!tool || !*tool) return;
+  const TemporaryDirectory directory;
+  const std::string text = sample_text() + " odd  words, zebra\nÄ\n";
+  const Data data = opened_text(directory, "{sentencepiece: {vocabulary: 290, model: unigram}}", text);
+  const Tokenizer& tokenizer = *data.train->info().tokenizer;
+  std::ofstream(directory.path() + "/m.model", std::ios::binary) << *bytes_of_base64(tokenizer.definition());
+  const std::string command = std::string(tool) + " --model=" + directory.path() +
+                              "/m.model --output_format=id < " + directory.path() + "/a.txt > " +
+                              directory.path() + "/ids";
+  REQUIRE(std::system(command.c_str()) == 0);
+  std::ifstream ids(directory.path() + "/ids");
+  std::string line;
+  std::vector<Token> expected;
+  const Token newline = tokenizer.encode("\n").front();
+  while (std::getline(ids, line)) {
+    std::istringstream numbers(line);
+    for (Token token; numbers >> token;) expected.push_back(token);
+    expected.push_back(newline);
+  }
+  CHECK(tokenizer.encode(text) == expected);
+}
+
+TEST_CASE("texts and models that do not serve are errors of the data", "[tokens]") {
+  const TemporaryDirectory directory;
+  const auto open = [&](const std::string& text, const std::string& size) {
+    opened_text(directory, "{sentencepiece: " + size + "}", text);
+  };
+  CHECK_THROWS_WITH(open("too little text for so many pieces", "4096"),
+                    Catch::Contains("SentencePiece cannot make the vocabulary of this text"));
+  CHECK_THROWS_WITH(open("\n\n\n\n\n\n\n\n", "300"), Catch::Contains("SentencePiece cannot make"));
+  CHECK_THROWS_WITH(open("a\xFFz", "300"), Catch::Contains("not UTF-8"));
+  CHECK_THROWS_WITH(sentencepiece_tokenizer("?", "x"), Catch::Contains("not base64"));
+  CHECK_THROWS_WITH(sentencepiece_tokenizer(base64("no model"), "x"),
+                    Catch::Contains("not a model of SentencePiece"));
+}
+
+TEST_CASE("base64 gives bytes back and refuses what is none", "[tokens]") {
+  CHECK(base64("foob") == "Zm9vYg==");
+  for (const char* text : {"", "f", "fo", "foo", "foob", "fooba", "foobar"})
+    CHECK(bytes_of_base64(base64(text)) == text);
+  for (const char* text : {"Z", "Zm9", "Z===", "Zm9*", "===="}) CHECK(!bytes_of_base64(text));
+}
+
+}  // namespace trainer
