@@ -173,6 +173,9 @@ void CommandLine::parse() {
     fail("--restarts needs -n: it restarts processes of this program", "trainer -n N --restarts K ...");
   if (arguments_.datapar && arguments_.modelpar && flags_.texts().mesh.empty())
     fail("--datapar and --modelpar together need --mesh DxM", "--mesh 2x2: 2 data ranks x 2 model ranks");
+  const bool plans = arguments_.verb == Verb::plan || arguments_.verb == Verb::forecast;
+  if (arguments_.link && !plans && !arguments_.chooses_mesh)
+    fail("--link describes the hosts for --mesh auto", "--mesh auto --link 10Gbps,20us");
   if (arguments_.range.from >= arguments_.range.to)
     fail("--from expects a rate below that of --to", "--from 1e-6 --to 10");
   if (arguments_.until > 1)

@@ -167,6 +167,7 @@ TEST_CASE("a mode and a number of ranks make a grid", "[cli]") {
   CHECK(shape({"--mesh", "2x3"}, 6) == std::pair(2, 3));
   CHECK(shape({"-p", "-m", "--mesh", "2x3"}, 6) == std::pair(2, 3));
   CHECK(parsed({"--mesh", "auto", "a.yaml"}).chooses_mesh);
+  CHECK(mistake_in({"--link", "10Gbps,20us", "a.yaml"}).what == "--link describes the hosts for --mesh auto");
   CHECK(mistake_in({"plan", "-n", "4", "--mesh", "auto", "a.yaml"}).help ==
         "trainer forecast -n N ... finds the best one");
 }
