@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "cli/commands/mesh_and_threads.h"
 #include "cli/commands/preflight_check.h"
@@ -55,13 +56,17 @@ std::optional<std::chrono::steady_clock::time_point> deadline_of(const Job& job)
 }
 
 /// The command line that resumes the run with the same ranks and limits; flags of its display are left out.
-std::string command_to_resume(const Job& job, const std::string& run) {
+std::string command_to_resume(const Job& job, const Mesh& mesh, const std::string& run) {
   const Arguments& arguments = job.arguments;
   std::vector<std::string> words{"trainer"};
   const std::string ranks = std::to_string(job.world.size());
   if (arguments.ranks > 0) words = {"trainer", "-n", ranks};
   if (arguments.ranks == 0 && job.world.size() > 1) words = {"mpirun", "-n", ranks, "trainer"};
-  const std::vector<std::string> placement = placement_flags(arguments);
+  Arguments placed = arguments;
+  // The mesh that --mesh auto chose: another one changes the last bits.
+  if (std::exchange(placed.chooses_mesh, false))
+    placed.mesh = MeshShape{.data = mesh.data().size(), .model = mesh.model().size()};
+  const std::vector<std::string> placement = placement_flags(placed);
   words.insert(words.end(), placement.begin(), placement.end());
   if (arguments.restarts > 0) words.insert(words.end(), {"--restarts", std::to_string(arguments.restarts)});
   if (const std::int64_t time = arguments.walltime; time > 0)
@@ -80,7 +85,8 @@ std::string stopped_text(const Job& job, const std::string& run, const Session& 
   const std::string when =
       fmt::format("stopped after step {} of {}", grouped(result.steps), grouped(facts.total_steps));
   if (!saves_checkpoints(session)) return when + "; nothing is saved (train.checkpoint: never)\n";
-  return fmt::format("{}; saved {}\nresume with: {}\n", when, shell_line({run}), command_to_resume(job, run));
+  return fmt::format("{}; saved {}\nresume with: {}\n", when, shell_line({run}),
+                     command_to_resume(job, session.mesh(), run));
 }
 
 /// The command that evaluates a run on samples that it has.
