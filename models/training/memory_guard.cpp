@@ -7,15 +7,8 @@
 namespace trainer {
 namespace {
 
-using Sums = std::array<std::uint32_t, 1 + Segment::kMaxStates>;
-
-Sums sums_of(const Segment& piece, MemoryGuard::Arrays arrays, bool are_cached) {
-  std::array<const float*, 1 + Segment::kMaxStates> starts{};
-  for (std::size_t array = arrays.first; array < arrays.last; ++array)
-    starts[array - arrays.first] = (array == 0 ? piece.values : piece.states[array - 1]).data();
-  Sums sums{};
-  bit_sums(std::ssize(piece.values), std::span(starts).first(arrays.last - arrays.first), are_cached, sums);
-  return sums;
+std::uint32_t sum_of(const Segment& piece, std::size_t array) {
+  return bit_sum(array == 0 ? piece.values : piece.states[array - 1]);
 }
 
 }  // namespace
@@ -24,15 +17,13 @@ MemoryGuard::MemoryGuard(std::size_t pieces, Facts facts)
     : facts_(std::move(facts)), arrays_(1 + facts_.states.size()), kept_(pieces * arrays_) {}
 
 void MemoryGuard::keep(std::size_t index, const Segment& piece, Arrays arrays) {
-  const Sums now = sums_of(piece, arrays, true);
   for (std::size_t array = arrays.first; array < arrays.last; ++array)
-    kept_[index * arrays_ + array] = now[array - arrays.first];
+    kept_[index * arrays_ + array] = sum_of(piece, array);
 }
 
 void MemoryGuard::check(std::size_t index, const Segment& piece, Arrays arrays, std::int64_t step) const {
-  const Sums now = sums_of(piece, arrays, false);
   for (std::size_t array = arrays.first; array < arrays.last; ++array)
-    if (now[array - arrays.first] != kept_[index * arrays_ + array]) fail(piece, array, step);
+    if (sum_of(piece, array) != kept_[index * arrays_ + array]) fail(piece, array, step);
 }
 
 void MemoryGuard::fail(const Segment& piece, std::size_t array, std::int64_t step) const {

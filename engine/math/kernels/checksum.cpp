@@ -1,6 +1,5 @@
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/kernels/vector.h"
-#include "engine/math/types/update_steps.h"
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
@@ -26,8 +25,7 @@ std::uint64_t checksum(std::int64_t count, const float* x) {
   return total;
 }
 
-template <bool is_cached>
-inline std::uint32_t bit_sum(std::int64_t count, const float* x) {
+std::uint32_t bit_sum(std::int64_t count, const float* x) {
   constexpr int kVectors = 4;
   Integers sums[kVectors] = {};
   std::int64_t i = 0;
@@ -35,25 +33,22 @@ inline std::uint32_t bit_sum(std::int64_t count, const float* x) {
     for (int v = 0; v < kVectors; ++v) {
       Integers words;
       __builtin_memcpy(&words, x + i + v * kLanes, sizeof words);
-      if constexpr (!is_cached) fetch_line(x + i + v * kLanes, kFetchedAhead);
       sums[v] ^= words;
     }
   const Integers lanes = sums[0] ^ sums[1] ^ sums[2] ^ sums[3];
-  std::uint32_t sum = 0;
-  for (int lane = 0; lane < kLanes; ++lane) sum ^= static_cast<std::uint32_t>(lanes[lane]);
+  // The compiler folds words of memory by halves, lanes of a vector one by one.
+  std::uint64_t pairs[kLanes / 2];
+  __builtin_memcpy(pairs, &lanes, sizeof lanes);
+  std::uint64_t folded = 0;
+  for (const std::uint64_t pair : pairs) folded ^= pair;
+  auto sum = static_cast<std::uint32_t>(folded ^ folded >> 32);
   for (; i < count; ++i) sum ^= __builtin_bit_cast(std::uint32_t, x[i]);
   return sum;
-}
-
-void bit_sums(std::int64_t count, std::int64_t arrays, const float* const* x, bool are_cached,
-              std::uint32_t* sums) {
-  for (std::int64_t array = 0; array < arrays; ++array)
-    sums[array] = are_cached ? bit_sum<true>(count, x[array]) : bit_sum<false>(count, x[array]);
 }
 
 }  // namespace
 
 extern const ChecksumKernels checksum_kernels;
-const ChecksumKernels checksum_kernels = {checksum, bit_sums};
+const ChecksumKernels checksum_kernels = {checksum, bit_sum};
 
 }  // namespace trainer::KERNEL_NAMESPACE

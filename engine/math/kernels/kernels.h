@@ -40,8 +40,7 @@ struct RandomKernels {
 
 struct ChecksumKernels {
   std::uint64_t (*checksum)(std::int64_t count, const float* x);
-  void (*bit_sums)(std::int64_t count, std::int64_t arrays, const float* const* x, bool are_cached,
-                   std::uint32_t* sums);
+  std::uint32_t (*bit_sum)(std::int64_t count, const float* x);
 };
 
 struct ActivationKernels {

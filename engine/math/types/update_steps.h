@@ -6,7 +6,7 @@ namespace trainer {
 
 /// Updates prefetch their arrays this many values ahead. A caller that alternates between kernels on the same
 /// arrays passes at most this many values at a time: hardware prefetchers follow one kernel only.
-constexpr std::int64_t kFetchedAhead = 1024;
+constexpr std::int64_t kFetchedAhead = 512;
 
 // The scalars of one step of an optimizer; w is a parameter, g its gradient. `decay`: decay w is added to g
 // (L2 regularisation). `shrink`: shrink w is subtracted from w first (decoupled weight decay).

@@ -1,6 +1,5 @@
 #include "engine/math/checksum.h"
 
-#include <array>
 #include <bit>
 #include <set>
 
@@ -20,27 +19,6 @@ TEST_CASE("every single flipped bit changes the checksum, at every length", "[ch
       value = kept;
     }
   CHECK(checksum(values) == whole);
-}
-
-namespace {
-
-std::uint32_t bit_sum(const Values& values) {
-  const float* const array = values.data();
-  std::uint32_t sum = 0;
-  bit_sums(std::ssize(values), {&array, 1}, true, {&sum, 1});
-  return sum;
-}
-
-}  // namespace
-
-TEST_CASE("each of several arrays has the bit sum that it has alone", "[checksum]") {
-  const std::int64_t count = GENERATE(0, 1, 200);
-  const bool are_cached = GENERATE(false, true);
-  const std::array values{random_values(count, 1), random_values(count, 2), random_values(count, 3)};
-  const std::array arrays{values[0].data(), values[1].data(), values[2].data()};
-  std::array<std::uint32_t, 3> sums{};
-  bit_sums(count, arrays, are_cached, sums);
-  for (std::size_t array = 0; array < values.size(); ++array) CHECK(sums[array] == bit_sum(values[array]));
 }
 
 TEST_CASE("every single flipped bit changes the bit sum, at every length", "[checksum]") {
