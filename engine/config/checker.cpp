@@ -107,18 +107,33 @@ void Checker::check_section(const Setting& setting, Written value, ConfigNode& o
   if (!node.is_map()) {
     const bool words = !setting.choices.empty();
     const std::string hint = corrected_section(setting, node);
-    mistakes_.add(
-        node.place,
-        subject(out) + " expects " + (words ? form_words(setting) : "a map") + ", got " +
-            (words && node.is_scalar() ? in_quotes(node.text) : node.form_name()),
-        hint.empty() ? meaning_of("value", node.text, setting.choices).hint : hint,
-        words ? std::vector<std::string>{} : std::vector{"it takes " + listed(names_of(settings), "")});
+    mistakes_.add(node.place,
+                  subject(out) + " expects " + (words ? form_words(setting) : "a map") + ", got " +
+                      (words && node.is_scalar() ? in_quotes(node.text) : node.form_name()),
+                  hint.empty() ? meaning_of("value", node.text, setting.choices).hint : hint,
+                  words || has_any_keys(setting) ? std::vector<std::string>{}
+                                                 : std::vector{"it takes " + listed(names_of(settings), "")});
+    return;
+  }
+  if (has_any_keys(setting)) {
+    check_any_keys(setting.nested[0], value, out);
     return;
   }
   std::vector<Given> given;
   for (const NodeEntry& entry : node.entries)
     given.push_back({entry.key, entry.key_place, {&entry.value, value.scope}});
   check_keys(out.key, settings, given, out);
+}
+
+void Checker::check_any_keys(const Setting& setting, Written value, ConfigNode& out) {
+  out.children.reserve(value.node->entries.size());
+  for (const NodeEntry& entry : value.node->entries) {
+    ConfigNode& child = out.children.emplace_back();
+    child.key = entry.key;
+    child.path = joined_path(out.path, entry.key);
+    child.nearest = out.nearest;
+    check(setting, {&entry.value, value.scope}, entry.key_place, child);
+  }
 }
 
 void Checker::check_list(const Setting& setting, Written value, ConfigNode& out) {

@@ -58,6 +58,8 @@ class Checker {
   void check_duration(const Setting& setting, Written value, ConfigNode& out);
   void check_family(const Setting& setting, Written value, ConfigNode& out);
   void check_section(const Setting& setting, Written value, ConfigNode& out);
+  /// A section with keys of any name, whose values are all of one setting.
+  void check_any_keys(const Setting& setting, Written value, ConfigNode& out);
   void check_list(const Setting& setting, Written value, ConfigNode& out);
   void check_either(const Setting& setting, Written value, const Place& key_place, ConfigNode& out);
   void check_keys(const std::string& title, const Settings& settings, const std::vector<Given>& given,

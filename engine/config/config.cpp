@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "engine/config/config_node.h"
+#include "engine/config/declared.h"
 
 namespace trainer {
 namespace {
@@ -18,6 +19,8 @@ const ConfigNode& child_of(const ConfigNode& node, std::string_view key) {
   if (child == nullptr) misuse(node, "declares no key " + std::string(key));
   return *child;
 }
+
+using TextMap = std::vector<std::pair<std::string, std::string>>;
 
 template <class T>
 constexpr bool is_vector = false;
@@ -39,6 +42,13 @@ T value_of(const ConfigNode& node) {
   } else if constexpr (std::is_floating_point_v<T>) {
     if (const auto* value = std::get_if<double>(&node.value)) return static_cast<T>(*value);
     if (const auto* value = std::get_if<std::int64_t>(&node.value)) return static_cast<T>(*value);
+  } else if constexpr (std::is_same_v<T, TextMap>) {
+    if (node.setting != nullptr && has_any_keys(*node.setting)) {
+      TextMap texts;
+      for (const ConfigNode& child : node.children)
+        texts.emplace_back(child.key, value_of<std::string>(child));
+      return texts;
+    }
   } else {
     if constexpr (!std::is_same_v<T, std::vector<std::string>>)
       if (const auto* value = std::get_if<T>(&node.value)) return *value;
@@ -116,6 +126,7 @@ template Duration Config::get(std::string_view) const;
 template std::vector<std::int64_t> Config::get(std::string_view) const;
 template std::vector<Duration> Config::get(std::string_view) const;
 template std::vector<std::string> Config::get(std::string_view) const;
+template TextMap Config::get(std::string_view) const;
 
 template bool Config::value() const;
 template int Config::value() const;

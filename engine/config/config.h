@@ -49,8 +49,8 @@ class Config {
   bool given(std::string_view key) const;
 
   /// T: bool, int, std::int64_t, float, double, std::string, Duration, std::vector<std::int64_t>,
-  /// std::vector<Duration>, std::vector<std::string>. For a key with or_word(), ask is_word() first. A key
-  /// that was not declared is a logic_error.
+  /// std::vector<Duration>, std::vector<std::string>; for a section of any keys a vector of pairs
+  /// of key and text. For a key with or_word(), ask is_word() first. An undeclared key is a logic_error.
   template <class T>
   T get(std::string_view key) const;
   bool is_word(std::string_view key, std::string_view word) const;

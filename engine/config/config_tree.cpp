@@ -46,10 +46,10 @@ bool is_inside(const std::filesystem::path& file, const std::filesystem::path& f
   return end == folder.end() && differs != file.end();
 }
 
-/// Equal themselves; their children may differ.
+/// Equal themselves; the values of their children may differ.
 bool are_alike(const ConfigNode& one, const ConfigNode& other) {
   return one.present == other.present && one.type == other.type && one.value == other.value &&
-         one.children.size() == other.children.size();
+         std::ranges::equal(one.children, other.children, {}, &ConfigNode::key, &ConfigNode::key);
 }
 
 void find_differences(const ConfigNode& mine, const ConfigNode& other, std::vector<std::string>& paths) {

@@ -51,7 +51,7 @@ std::vector<std::string> words_of(const Setting& setting) {
       words = {"a list"};
       break;
     case Setting::Kind::section:
-      words = {"a map of " + listed(names_of(pointers(setting.nested)))};
+      words = {has_any_keys(setting) ? "a map" : "a map of " + listed(names_of(pointers(setting.nested)))};
       break;
     case Setting::Kind::either:
       for (const Setting& one : setting.nested)
@@ -183,6 +183,11 @@ const Setting* alternative(const Setting& either, const Node& node) {
   for (const Setting& one : either.nested)
     if (fits(one, node)) return &one;
   return nullptr;
+}
+
+bool has_any_keys(const Setting& section) {
+  return section.kind == Setting::Kind::section && section.nested.size() == 1 &&
+         section.nested[0].name == kAnyKey;
 }
 
 bool can_be_off(const Setting& setting) {

@@ -43,6 +43,10 @@ bool fits(const Setting& setting, const Node& node);
 bool is_primary_value(const Catalog::Family& family, const Declaration& member, const Node& node);
 /// The alternative of an either that the node has the form of; null when there is none.
 const Setting* alternative(const Setting& either, const Node& node);
+/// True for a section with keys of any name, whose values are all of one form: its only key is declared as
+/// kAnyKey.
+bool has_any_keys(const Setting& section);
+inline const std::string kAnyKey = "*";
 /// True when `~` may stand for the absence of the setting.
 bool can_be_off(const Setting& setting);
 /// What a value must look like, for messages: "a number", "{epochs: n} or {steps: n}".

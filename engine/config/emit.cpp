@@ -93,9 +93,10 @@ class Emitter {
   std::string block_map(const ConfigNode& node, std::size_t indent) {
     std::string yaml = "\n";
     for (const ConfigNode& child : node.children)
-      if (is_shown(node, child))
-        yaml +=
-            std::string(indent, ' ') + child.key + ":" + value(child, indent + child.key.size() + 1, indent);
+      if (is_shown(node, child)) {
+        const std::string key = text_of(child.key);
+        yaml += std::string(indent, ' ') + key + ":" + value(child, indent + key.size() + 1, indent);
+      }
     return yaml;
   }
 
@@ -176,7 +177,7 @@ class Emitter {
     const bool list = node.setting->kind == Setting::Kind::list;
     for (const ConfigNode& child : node.children)
       if (list || is_shown(node, child))
-        inner += (inner.empty() ? "" : ", ") + (list ? "" : child.key + ": ") + flow(child);
+        inner += (inner.empty() ? "" : ", ") + (list ? "" : text_of(child.key) + ": ") + flow(child);
     if (list) return "[" + inner + "]";
     if (node.setting->kind != Setting::Kind::family) return "{" + inner + "}";
     if (inner.empty()) return node.type;

@@ -102,6 +102,8 @@ std::vector<Json> forms_of(const Setting& setting) {
     case Setting::Kind::list:
       return {list_of_schemas(schema_of(setting.nested.at(0)))};
     case Setting::Kind::section:
+      if (has_any_keys(setting))
+        return {{{"type", "object"}, {"additionalProperties", schema_of(setting.nested[0])}}};
       return {closed_map(keys_of(setting.nested))};
     case Setting::Kind::either: {
       std::vector<Json> forms;

@@ -8,7 +8,8 @@ namespace {
 void add_paths(const Setting& setting, const std::string& path, std::vector<std::string>& paths) {
   switch (setting.kind) {
     case Setting::Kind::section:
-      if (!setting.choices.empty()) paths.push_back(path);
+      if (!setting.choices.empty() || has_any_keys(setting)) paths.push_back(path);
+      if (has_any_keys(setting)) return;
       for (const Setting& one : setting.nested) add_paths(one, path + "." + one.name, paths);
       return;
     case Setting::Kind::either:

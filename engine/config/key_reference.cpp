@@ -49,7 +49,8 @@ std::string rows(const std::vector<Setting>& settings, const std::string& above)
     if (!setting.excludes.empty()) default_words += ", or `" + above + setting.excludes + "`";
     table += "| `" + path + "` | " + cell(value_words(setting)) + " | " + cell(default_words) + " | " +
              cell(setting.help) + " |\n";
-    if (setting.kind == Setting::Kind::section) table += rows(setting.nested, path + ".");
+    if (setting.kind == Setting::Kind::section && !has_any_keys(setting))
+      table += rows(setting.nested, path + ".");
     if (setting.kind == Setting::Kind::either)
       for (const Setting& one : setting.nested)
         if (one.kind == Setting::Kind::section) table += rows(one.nested, path + ".");

@@ -24,7 +24,7 @@ struct Setting {
     durations,  ///< {epochs: [n, ...]} or {steps: [n, ...]}
     family,     ///< one member of `family`: a text, or a map with one key
     list,       ///< a list of `element`
-    section,    ///< a map with the keys of `section`
+    section,    ///< a map with the keys of `section`; its only key "*" stands for any
     either      ///< the first of `alternatives` whose form fits
   };
 

@@ -73,6 +73,8 @@ std::string likely_cause(std::string_view text, std::size_t offset, std::string_
     return "a `{` or `[` above is not closed, or a comma is missing";
   if (parser_message == "end of map not found" || parser_message == "end of sequence not found")
     return "keys that belong together are indented alike";
+  if (parser_message == "the referenced anchor is not defined")
+    return "a text that begins with `*` is written in quotes";
   return "";
 }
 

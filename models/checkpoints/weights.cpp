@@ -5,34 +5,16 @@
 #include <filesystem>
 #include <map>
 
+#include "models/checkpoints/expected_tensors.h"
 #include "models/formats/layout.h"
 #include "models/network/shard.h"
 
 namespace trainer {
 namespace {
 
-/// A tensor that a file must hold for this plan.
-struct Expected {
-  Shape file_shape;
-  const Parameter* parameter = nullptr;  ///< null for a state
-  const State* state = nullptr;
-};
-
-std::map<std::string, Expected> expected_tensors(const NetworkPlan& plan,
-                                                 const std::vector<std::string>& suffixes, StateUse states) {
-  std::map<std::string, Expected> expected;
-  for (const Parameter& parameter : plan.parameters())
-    for (const std::string& suffix : suffixes)
-      expected[parameter.name + suffix] = {
-          .file_shape = file_shape(parameter.layout, parameter.whole_shape()), .parameter = &parameter};
-  for (const State& state : plan.states())
-    if (state.use == states) expected[state.name] = {.file_shape = state.shape, .state = &state};
-  return expected;
-}
-
 /// Every difference between a file's tensors and the expected ones.
 std::vector<std::string> differences(const std::vector<NamedTensor>& tensors,
-                                     const std::map<std::string, Expected>& expected) {
+                                     const std::map<std::string, ExpectedTensor>& expected) {
   std::vector<std::string> notes;
   std::map<std::string, const NamedTensor*> found;
   for (const NamedTensor& tensor : tensors) {
@@ -49,19 +31,10 @@ std::vector<std::string> differences(const std::vector<NamedTensor>& tensors,
   return notes;
 }
 
-void require(const std::vector<NamedTensor>& tensors, const std::map<std::string, Expected>& expected,
+void require(const std::vector<NamedTensor>& tensors, const std::map<std::string, ExpectedTensor>& expected,
              const std::string& place, const std::string& help = "") {
-  std::vector<std::string> notes = differences(tensors, expected);
-  if (notes.empty()) return;
-  constexpr std::size_t kMax = 10;
-  if (notes.size() > kMax) {
-    const std::size_t more = notes.size() - kMax;
-    notes.resize(kMax);
-    notes.push_back("and " + std::to_string(more) + " more");
-  }
-  throw Error(
-      ExitCode::weights,
-      {Diagnostic{.what = "the weights do not fit the model", .place = place, .notes = notes, .help = help}});
+  const std::vector<std::string> notes = differences(tensors, expected);
+  if (!notes.empty()) fail_to_load(notes, place, help);
 }
 
 /// Broadcasts a tensor, which rank 0 finds among `tensors`.
@@ -128,35 +101,10 @@ std::vector<float> whole_tensor(const Parameter& parameter, std::span<const floa
 
 namespace {
 
-TensorFile read_weights(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    const std::filesystem::path inside = std::filesystem::path(path) / "model.safetensors";
-    throw Error(ExitCode::weights, path + " is a directory, not a file of weights",
-                std::filesystem::exists(inside, ignored) ? inside.string()
-                                                         : "RUN/checkpoints/best/model.safetensors");
-  }
-  return read_safetensors(path);
-}
-
-void take_tensors(const std::vector<NamedTensor>& tensors, const std::map<std::string, Expected>& expected,
-                  const FlatValues<float>& values, std::span<float> states) {
-  for (const NamedTensor& tensor : tensors) {
-    const Expected& target = expected.at(tensor.name);
-    if (target.state) {
-      std::ranges::copy(tensor.values, states.begin() + target.state->offset);
-      continue;
-    }
-    const Parameter& parameter = *target.parameter;
-    const std::vector<float> whole =
-        to_memory_layout(parameter.layout, parameter.whole_shape(), tensor.values);
-    take_shard(parameter, whole, values.subspan(parameter.offset, parameter.shape.size()));
-  }
-}
-
 /// If the file has all layers and some have another shape: how to keep the initial values of these.
 std::string help_for_another_head(const std::vector<NamedTensor>& tensors,
-                                  const std::map<std::string, Expected>& expected, const std::string& path) {
+                                  const std::map<std::string, ExpectedTensor>& expected,
+                                  const std::string& path) {
   std::string layers;
   std::string last;
   for (const auto& [name, target] : expected) {
@@ -176,23 +124,21 @@ std::string help_for_another_head(const std::vector<NamedTensor>& tensors,
 
 void load_weights(const std::string& path, const NetworkPlan& plan, const FlatValues<float>& values,
                   std::span<float> states) {
-  const TensorFile file = read_weights(path);
-  const std::map<std::string, Expected> expected = expected_tensors(plan, {""}, StateUse::model);
+  check_is_file(path);
+  const TensorFile file = read_safetensors(path);
+  const std::map<std::string, ExpectedTensor> expected = expected_tensors(plan, {""}, StateUse::model);
   require(file.tensors, expected, path, help_for_another_head(file.tensors, expected, path));
-  take_tensors(file.tensors, expected, values, states);
+  for (const NamedTensor& tensor : file.tensors)
+    take_tensor(tensor, expected.at(tensor.name), values, states);
 }
 
-void load_weights_except(const std::vector<std::string>& layers, const std::string& path,
-                         const NetworkPlan& plan, const FlatValues<float>& values, std::span<float> states) {
-  TensorFile file = read_weights(path);
-  std::map<std::string, Expected> expected = expected_tensors(plan, {""}, StateUse::model);
-  for (const std::string& layer : layers)
-    if (std::erase_if(expected, [&](const auto& item) { return item.first.starts_with(layer + "."); }) == 0)
-      throw Error(ExitCode::usage,
-                  "model.weights.except: the model has no layer `" + layer + "` with weights");
-  std::erase_if(file.tensors, [&](const NamedTensor& tensor) { return !expected.contains(tensor.name); });
-  require(file.tensors, expected, path, "model.weights.except names layers that keep their initial values");
-  take_tensors(file.tensors, expected, values, states);
+void check_is_file(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored)) return;
+  const std::filesystem::path inside = std::filesystem::path(path) / "model.safetensors";
+  throw Error(
+      ExitCode::weights, path + " is a directory, not a file of weights",
+      std::filesystem::exists(inside, ignored) ? inside.string() : "RUN/checkpoints/best/model.safetensors");
 }
 
 }  // namespace trainer

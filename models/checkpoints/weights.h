@@ -32,8 +32,7 @@ void spread_states(const std::vector<NamedTensor>& tensors, const NetworkPlan& p
 /// lists names that are missing, unknown or of another shape. Not collective.
 void load_weights(const std::string& path, const NetworkPlan& plan, const FlatValues<float>& values,
                   std::span<float> states);
-/// The same, but these layers keep their values, and tensors that the model does not have are ignored.
-void load_weights_except(const std::vector<std::string>& layers, const std::string& path,
-                         const NetworkPlan& plan, const FlatValues<float>& values, std::span<float> states);
+/// Error(weights) if the path is that of a directory; the help names a file inside.
+void check_is_file(const std::string& path);
 
 }  // namespace trainer

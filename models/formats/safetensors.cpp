@@ -12,6 +12,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "engine/core/bfloat16.h"
 #include "engine/system/files.h"
 
 namespace trainer {
@@ -28,17 +29,29 @@ constexpr std::size_t kLengthBytes = 8;
 constexpr std::size_t kAlignment = 8;
 constexpr const char* kMetadataKey = "__metadata__";
 
+/// How the format calls a type of elements.
+struct ElementType {
+  std::string_view name;
+  std::uint64_t bytes = 0;
+  bool is_float = false;  ///< one that is read
+};
+
+constexpr ElementType kElementTypes[] = {
+    {"F32", 4, true}, {"F16", 2, true}, {"BF16", 2, true}, {"F64", 8, true}, {"BOOL", 1},
+    {"U8", 1},        {"I8", 1},        {"U16", 2},        {"I16", 2},       {"U32", 4},
+    {"I32", 4},       {"U64", 8},       {"I64", 8}};
+
 /// A tensor and its bytes, counted from the end of the header.
 struct Entry {
   std::string name;
   Shape shape;
+  ElementType type;
   std::uint64_t begin = 0, end = 0;
-  bool is_counter = false;  ///< occupies bytes that are not read
 };
 
 /// PyTorch's counter of the batches of a batch normalisation, which no network uses.
-bool is_batch_counter(std::string_view name, std::string_view type) {
-  return type == "I64" && (name == "num_batches_tracked" || name.ends_with(".num_batches_tracked"));
+bool is_batch_counter(std::string_view name, const ElementType& type) {
+  return type.name == "I64" && (name == "num_batches_tracked" || name.ends_with(".num_batches_tracked"));
 }
 
 /// A name that is safe to print.
@@ -96,17 +109,16 @@ std::optional<std::vector<std::int64_t>> counts(const json& list) {
 }
 
 std::uint64_t byte_size(const InputFile& file, const Entry& entry) {
-  const std::uint64_t element_bytes = entry.is_counter ? sizeof(std::int64_t) : sizeof(float);
   try {
     const std::int64_t elements = entry.shape.size();
     if (std::cmp_less_equal(elements, file.size()))
-      return static_cast<std::uint64_t>(elements) * element_bytes;
+      return static_cast<std::uint64_t>(elements) * entry.type.bytes;
   } catch (const Error&) {  // the product of the extents overflows
   }
   file.fail(fmt::format("tensor {} is larger than the file", quoted(entry.name)));
 }
 
-Entry read_entry(const InputFile& file, const std::string& name, const json& fields) {
+Entry read_entry(const InputFile& file, const std::string& name, const json& fields, bool takes_others) {
   const auto fail = [&](const std::string& what) {
     file.fail(fmt::format("tensor {}: {}", quoted(name), what));
   };
@@ -114,10 +126,11 @@ Entry read_entry(const InputFile& file, const std::string& name, const json& fie
       !fields.contains("data_offsets"))
     fail("the header must give dtype, shape and data_offsets, no more");
   if (!fields["dtype"].is_string()) fail("dtype is not a text");
-  const auto& type = fields["dtype"].get_ref<const std::string&>();
-  const bool is_counter = is_batch_counter(name, type);
-  if (type != "F32" && !is_counter)
-    fail(fmt::format("the elements are {}, only F32 is supported", quoted(type)));
+  const auto& type_name = fields["dtype"].get_ref<const std::string&>();
+  const auto* const type = std::ranges::find(kElementTypes, type_name, &ElementType::name);
+  const bool is_known = type != std::end(kElementTypes);
+  if (!is_known || !(type->is_float || takes_others || is_batch_counter(name, *type)))
+    fail(fmt::format("the elements are {}, only F32, F16, BF16 and F64 are supported", quoted(type_name)));
   const auto extents = counts(fields["shape"]);
   if (!extents) fail(fmt::format("shape is not a list of at most {} counts", Shape::kMaxRank));
   const auto offsets = counts(fields["data_offsets"]);
@@ -125,11 +138,11 @@ Entry read_entry(const InputFile& file, const std::string& name, const json& fie
     fail("data_offsets is not a pair [begin, end]");
   Entry entry{.name = name,
               .shape = Shape(*extents),
+              .type = *type,
               .begin = static_cast<std::uint64_t>(offsets->front()),
-              .end = static_cast<std::uint64_t>(offsets->back()),
-              .is_counter = is_counter};
+              .end = static_cast<std::uint64_t>(offsets->back())};
   if (entry.end - entry.begin != byte_size(file, entry))
-    fail(fmt::format("{} {} elements do not take {} bytes", entry.shape.text(), type,
+    fail(fmt::format("{} {} elements do not take {} bytes", entry.shape.text(), type_name,
                      entry.end - entry.begin));
   return entry;
 }
@@ -157,9 +170,47 @@ void check_layout(const InputFile& file, const std::vector<Entry>& entries, std:
     file.fail(fmt::format("the tensors take {} bytes, the file has {}", next, data_bytes));
 }
 
+/// IEEE 754's binary16: 5 bits of exponent, 10 of the fraction.
+float float_of_half(std::uint16_t bits) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000) << 16, fraction = bits & 0x3ffu;
+  const std::uint32_t exponent = bits >> 10 & 0x1fu;
+  if (exponent == 0) {
+    const float size = static_cast<float>(fraction) * 0x1p-24f;
+    return sign == 0 ? size : -size;
+  }
+  const std::uint32_t wide = exponent == 0x1f ? 0xffu : exponent + 112;
+  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
+}
+
+/// Reads elements of type T, each of which `convert` makes a float.
+template <class T, class Convert>
+void read_as(const InputFile& file, std::uint64_t offset, std::span<float> values, Convert convert) {
+  std::vector<T> part(std::min<std::size_t>(values.size(), 1 << 16));
+  for (std::size_t first = 0; first < values.size(); first += part.size()) {
+    const std::size_t count = std::min(part.size(), values.size() - first);
+    file.read(offset + first * sizeof(T), std::as_writable_bytes(std::span(part).first(count)));
+    std::transform(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(count),
+                   values.begin() + static_cast<std::ptrdiff_t>(first), convert);
+  }
+}
+
+std::vector<float> read_values(const InputFile& file, std::uint64_t data_start, const Entry& entry) {
+  std::vector<float> values(static_cast<std::size_t>(entry.shape.size()));
+  const std::uint64_t offset = data_start + entry.begin;
+  if (entry.type.name == "F16")
+    read_as<std::uint16_t>(file, offset, values, float_of_half);
+  else if (entry.type.name == "BF16")
+    read_as<Bfloat16>(file, offset, values, [](Bfloat16 value) { return to_float(value); });
+  else if (entry.type.name == "F64")
+    read_as<double>(file, offset, values, [](double value) { return static_cast<float>(value); });
+  else
+    file.read(offset, std::as_writable_bytes(std::span(values)));
+  return values;
+}
+
 }  // namespace
 
-TensorFile read_safetensors(const std::filesystem::path& path) {
+TensorFile read_safetensors(const std::filesystem::path& path, std::vector<OtherTensor>* others) {
   const InputFile file(path, ExitCode::weights);
   std::uint64_t header_bytes = 0;
   if (file.size() < kLengthBytes) file.fail("is too short for a safetensors file");
@@ -176,17 +227,18 @@ TensorFile read_safetensors(const std::filesystem::path& path) {
     if (name == kMetadataKey)
       result.metadata = read_metadata(file, fields);
     else
-      entries.push_back(read_entry(file, name, fields));
+      entries.push_back(read_entry(file, name, fields, others != nullptr));
   }
   std::ranges::sort(entries, {}, [](const Entry& entry) { return std::pair(entry.begin, entry.end); });
   const std::uint64_t data_start = kLengthBytes + header_bytes;
   check_layout(file, entries, file.size() - data_start);
 
   for (Entry& entry : entries) {
-    if (entry.is_counter) continue;
-    std::vector<float> values(static_cast<std::size_t>(entry.shape.size()));
-    file.read(data_start + entry.begin, std::as_writable_bytes(std::span(values)));
-    result.tensors.push_back({std::move(entry.name), entry.shape, std::move(values)});
+    if (is_batch_counter(entry.name, entry.type)) continue;
+    if (entry.type.is_float)
+      result.tensors.push_back({std::move(entry.name), entry.shape, read_values(file, data_start, entry)});
+    else
+      others->push_back({std::move(entry.name), entry.shape, std::string(entry.type.name)});
   }
   return result;
 }

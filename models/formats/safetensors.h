@@ -23,9 +23,17 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
 };
 
-/// Reads a safetensors file of F32 tensors, without PyTorch's batch counters (num_batches_tracked). The file
+/// A tensor whose elements are no floats, such as I64 or BOOL.
+struct OtherTensor {
+  std::string name;
+  Shape shape;
+  std::string type;
+};
+
+/// Reads a safetensors file of F32, F16, BF16 and F64 tensors, as float, without PyTorch's batch counters
+/// (num_batches_tracked). `others`: gets the tensors of other types; without it they are an error. The file
 /// is not trusted: Error(weights) if it breaks the format, before memory is allocated for any tensor.
-TensorFile read_safetensors(const std::filesystem::path& path);
+TensorFile read_safetensors(const std::filesystem::path& path, std::vector<OtherTensor>* others = nullptr);
 
 /// The name and shape of a tensor to write.
 struct TensorEntry {

@@ -10,6 +10,7 @@
 #include "models/checkpoints/checkpoint_folder.h"
 #include "models/checkpoints/checkpoint_hook.h"
 #include "models/checkpoints/data_json.h"
+#include "models/checkpoints/imported_weights.h"
 #include "models/checkpoints/progress_state.h"
 #include "models/checkpoints/snapshot_hook.h"
 #include "models/checkpoints/weights.h"
@@ -31,6 +32,20 @@ std::string text_of_optimizer(const Config& train, const TrainSettings& settings
   if (!settings.lr_scaling) return optimizer->text();
   return fmt::format("{}, lr scaled to {:.6g} for this batch", optimizer->text(),
                      settings.scaled_rate(optimizer->rate()));
+}
+
+/// "resnet18.safetensors (122 tensors, 60 of them under other names, 2 unused); initial: head"
+std::string text_of_weights(const WeightSource& source, const WeightMatch& match) {
+  std::string text = source.file;
+  if (!source.names.rules().empty()) {
+    const auto renamed = std::ranges::count_if(
+        match.taken, [](const WeightMatch::Taken& one) { return one.name != one.name_in_file; });
+    text += fmt::format(" ({} tensors, {} of them under other names, {} unused)", match.taken.size(), renamed,
+                        match.unused.size());
+  }
+  for (const std::string& layer : source.except)
+    text += (&layer == &source.except.front() ? "; initial: " : ", ") + layer;
+  return text;
 }
 
 }  // namespace
@@ -72,12 +87,9 @@ void TrainingRun::set_initial_values(const Config& model) {
   } else if (!options_.resumes) {
     initialize(network.plan().parameters(), session_.settings().seed, values);
     if (model.has("weights")) {
-      const Config weights = model.at("weights");
-      const auto except = weights.get<std::vector<std::string>>("except");
-      weights_text_ = weights.get<std::string>("file");
-      load_weights_except(except, weights_text_, network.plan(), values, network.states());
-      for (const std::string& layer : except)
-        weights_text_ += (&layer == &except.front() ? "; initial: " : ", ") + layer;
+      const WeightSource source = weight_source(model.at("weights"));
+      weights_text_ =
+          text_of_weights(source, import_weights(source, network.plan(), values, network.states()));
     }
   }
   parts_.reducer->publish();

@@ -228,18 +228,24 @@ void check_ranks(const Config& train, const TrainSettings& settings, int data_ra
 std::vector<Setting> run_settings() {
   return {
       section("data", "the samples", data_settings()),
-      section("model", "the network and its loss",
-              {list_of("layers", "the layers from input to output; the data gives the input",
-                       family("", "a layer", "layer")),
-               family("loss", "objective to minimise", "loss"),
-               section("weights", "a file of initial weights, such as a checkpoint's; --init overrides it",
-                       {text("file", "a safetensors file, such as model.safetensors of a checkpoint"),
-                        list_of("except",
-                                "layers that keep the values of their `init`, such as a new last layer for "
-                                "other classes",
-                                text("", "a layer's name"))
-                            .fallback("[]")})
-                   .optional()}),
+      section(
+          "model", "the network and its loss",
+          {list_of("layers", "the layers from input to output; the data gives the input",
+                   family("", "a layer", "layer")),
+           family("loss", "objective to minimise", "loss"),
+           section("weights", "a file of initial weights, such as a checkpoint's; --init overrides it",
+                   {text("file", "a safetensors file, such as model.safetensors of a checkpoint"),
+                    list_of("except",
+                            "layers that keep the values of their `init`, such as a new last layer for "
+                            "other classes",
+                            text("", "a layer's name"))
+                        .fallback("[]"),
+                    section("map",
+                            "names in the file and here, of layers or tensors: {layer1.0.conv1: conv2}; a "
+                            "`*` is any text without a dot, the same on both sides; the first that fits",
+                            {text("*", "the name here")})
+                        .fallback("{}")})
+               .optional()}),
       section(
           "train", "how the network is trained",
           {integer("epochs", "passes over the training samples; 0 writes the initial weights")

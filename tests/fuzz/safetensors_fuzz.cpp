@@ -15,7 +15,7 @@ const FuzzTarget target{"safetensors", [](FuzzInput input) {
                           for (const NamedTensor& tensor : read_safetensors(file.path()).tensors) {
                             expect(std::cmp_equal(tensor.values.size(), tensor.shape.size()),
                                    "a tensor has another size than its shape");
-                            bytes += tensor.values.size() * sizeof(float);
+                            bytes += tensor.values.size() * sizeof(std::uint16_t);
                           }
                           expect(bytes < input.size(), "more numbers than the file has bytes");
                         }};

@@ -73,6 +73,25 @@ TEST_CASE("the minimal YAML lacks what has its default, and resolves to the same
         "model:\n  layers: [{dense: 10}]\ntrain:\n  steps: 5\n");
 }
 
+TEST_CASE("a section of any keys keeps them, their order and their characters", "[config]") {
+  using Texts = std::vector<std::pair<std::string, std::string>>;
+  const std::vector<Setting> root{section("names", "of others", {text("*", "here")}).fallback("{}")};
+  const auto tree = [&](const std::string& yaml) {
+    return ConfigTree({.file = "a.yaml", .text = yaml}, root);
+  };
+  const ConfigTree names = tree("names: {\"layer*.1\": \"b*\", conv: \"$1\", \"*\": x, 12: y}\n");
+  const Texts expected{{"layer*.1", "b*"}, {"conv", "$1"}, {"*", "x"}, {"12", "y"}};
+  CHECK(names.root().get<Texts>("names") == expected);
+  CHECK(tree(names.resolved_yaml()).root().get<Texts>("names") == expected);
+  CHECK(tree(names.minimal_yaml()).root().get<Texts>("names") == expected);
+  CHECK(tree("{}").root().get<Texts>("names").empty());
+  CHECK(names.fixed_differences(tree("names: {\"layer*.1\": \"b*\", c: \"$1\", \"*\": x, 12: y}\n")) ==
+        std::vector<std::string>{"names"});
+  CHECK(nlohmann::json::parse(json_schema(root))["properties"]["names"].contains("additionalProperties"));
+  CHECK_THROWS_WITH(tree("names: {conv: [x]}\n"), Catch::Contains("`conv` expects a text, got a list"));
+  CHECK_THROWS_WITH(tree("names: conv\n"), Catch::Contains("`names` expects a map, got a text"));
+}
+
 TEST_CASE("one member alone is emitted too", "[config]") {
   CHECK(ConfigTree::member("optimizer", "adam").resolved_yaml() ==
         "{adam: {lr: 0.001, betas: [0.9, 0.999]}}\n");

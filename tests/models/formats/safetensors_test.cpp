@@ -1,6 +1,8 @@
 #include "models/formats/safetensors.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "engine/system/files.h"
@@ -83,7 +85,8 @@ TEST_CASE("keys in any order and white space are read", "[export]") {
 
 TEST_CASE("a header that breaks the format is refused with the reason", "[export]") {
   const auto [header, data_bytes, reason] = GENERATE(table<std::string, std::size_t, std::string>({
-      {R"({"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]}})", 4, "only F32"},
+      {R"({"a":{"dtype":"F8","shape":[4],"data_offsets":[0,4]}})", 4, "only F32, F16, BF16 and F64"},
+      {R"({"a":{"dtype":"F16","shape":[2],"data_offsets":[0,8]}})", 8, "do not take 8"},
       {R"({"a":{"dtype":7,"shape":[1],"data_offsets":[0,4]}})", 4, "dtype"},
       {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 8, "the file has 8"},
       {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 4, "the file has 4"},
@@ -146,7 +149,7 @@ TEST_CASE("the counters of PyTorch's batch normalisation are left out, other int
   };
   CHECK(read("bn.num_batches_tracked") == "accepted");
   CHECK(read("num_batches_tracked") == "accepted");
-  CHECK_THAT(read("bn.steps"), Contains("\"I64\", only F32 is supported"));
+  CHECK_THAT(read("bn.steps"), Contains("\"I64\", only F32, F16, BF16 and F64 are supported"));
   CHECK_THAT(read("bn.num_batches_tracked", "[2]"), Contains("2 I64 elements do not take 8 bytes"));
 
   const TemporaryFolder folder;
@@ -156,6 +159,53 @@ TEST_CASE("the counters of PyTorch's batch normalisation are left out, other int
   const TensorFile file = read_safetensors(folder.path() / "a");
   REQUIRE(file.tensors.size() == 1);
   CHECK(file.tensors[0].name == "bn.weight");
+}
+
+TEST_CASE("narrow and wide floats are read as the values that they stand for", "[export]") {
+  const auto little_endian = [](const std::vector<std::uint16_t>& words) {
+    std::string bytes;
+    for (const std::uint16_t word : words)
+      for (const int byte : {word & 255, word >> 8}) bytes += static_cast<char>(byte);
+    return bytes;
+  };
+  const std::vector<std::uint16_t> halves{0x3c00, 0xc100, 0x7bff, 0x0400, 0x0001,
+                                          0x83ff, 0x8000, 0x7c00, 0x7e00};
+  const std::vector<std::uint16_t> brains{0x3f80, 0xc020, 0x7f7f, 0x0080, 0x8000, 0x7f80};
+  const double wide[] = {1.5, 1e-3};
+  std::string bytes = file_bytes(R"({"half":{"dtype":"F16","shape":[9],"data_offsets":[0,18]},)"
+                                 R"("brain":{"dtype":"BF16","shape":[2,3],"data_offsets":[18,30]},)"
+                                 R"("wide":{"dtype":"F64","shape":[2],"data_offsets":[30,46]}})",
+                                 0) +
+                      little_endian(halves) + little_endian(brains);
+  bytes.append(reinterpret_cast<const char*>(wide), sizeof wide);
+  const TemporaryFolder folder;
+  write_file(folder.path() / "a", bytes);
+  const TensorFile file = read_safetensors(folder.path() / "a");
+  REQUIRE(file.tensors.size() == 3);
+  const std::vector<float>& half = file.tensors[0].values;
+  REQUIRE(half.size() == 9);
+  CHECK(std::isnan(half.back()));
+  CHECK(std::signbit(half[6]));
+  const float infinite = std::numeric_limits<float>::infinity();
+  CHECK(std::vector<float>(half.begin(), half.end() - 1) ==
+        std::vector<float>{1, -2.5, 65504, 0x1p-14f, 0x1p-24f, -1023 * 0x1p-24f, -0.0f, infinite});
+  CHECK(file.tensors[1].shape == Shape{2, 3});
+  CHECK(file.tensors[1].values == std::vector<float>{1, -2.5, 0x1.fep127f, 0x1p-126f, -0.0f, infinite});
+  CHECK(file.tensors[2].values == std::vector<float>{1.5, 1e-3f});
+}
+
+TEST_CASE("tensors of integers are listed for those who ask for them", "[export]") {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "a", file_bytes(R"({"mask":{"dtype":"BOOL","shape":[2,2],"data_offsets":[0,4]},)"
+                                             R"("a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+                                             8));
+  std::vector<OtherTensor> others;
+  CHECK(read_safetensors(folder.path() / "a", &others).tensors.size() == 1);
+  REQUIRE(others.size() == 1);
+  CHECK(others[0].name == "mask");
+  CHECK(others[0].shape == Shape{2, 2});
+  CHECK(others[0].type == "BOOL");
+  CHECK_THROWS_WITH(read_safetensors(folder.path() / "a"), Contains("tensor \"mask\""));
 }
 
 TEST_CASE("one changed byte anywhere is either refused or still a whole file", "[export]") {

@@ -1,0 +1,175 @@
+#include "models/checkpoints/imported_weights.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "engine/config/source.h"
+#include "models/checkpoints/expected_tensors.h"
+#include "models/checkpoints/weights.h"
+
+namespace trainer {
+namespace {
+
+constexpr std::size_t kMostLikely = 10;  // notes with a likely name; no more are shown
+
+using Expected = std::map<std::string, ExpectedTensor>;
+
+struct SourceFile {
+  std::vector<NamedTensor> tensors;
+  std::vector<OtherTensor> others;
+};
+
+SourceFile read(const WeightSource& source) {
+  check_is_file(source.file);
+  SourceFile file;
+  file.tensors = read_safetensors(source.file, &file.others).tensors;
+  return file;
+}
+
+std::string text_of(const TensorEntry& tensor) { return tensor.name + " " + tensor.shape.text(); }
+
+/// Moves the tensors of excepted layers from `expected` to `initial`.
+void take_out_excepted(const WeightSource& source, const NetworkPlan& plan, Expected& expected,
+                       std::vector<TensorEntry>& initial) {
+  for (const std::string& layer : source.except) {
+    const std::size_t before = initial.size();
+    const auto take_out = [&](const std::string& name) {
+      if (!name.starts_with(layer + ".")) return;
+      if (const auto tensor = expected.extract(name)) initial.push_back({name, tensor.mapped().file_shape});
+    };
+    for (const Parameter& parameter : plan.parameters()) take_out(parameter.name);
+    for (const State& state : plan.states()) take_out(state.name);
+    if (initial.size() == before)
+      throw Error(ExitCode::usage,
+                  "model.weights.except: the model has no layer `" + layer + "` with weights");
+  }
+}
+
+/// What a missing tensor of the model may be called in the file: the nearest name of its shape, the nearest
+/// of all, or the first of its shape.
+std::string likely_name(const TensorEntry& missing, const std::vector<TensorEntry>& unused) {
+  std::vector<std::string> same_shape, all;
+  for (const TensorEntry& tensor : unused) {
+    all.push_back(tensor.name);
+    if (tensor.shape == missing.shape) same_shape.push_back(tensor.name);
+  }
+  if (std::string name = nearest(missing.name, same_shape); !name.empty()) return name;
+  if (std::string name = nearest(missing.name, all); !name.empty()) return name;
+  return same_shape.empty() ? "" : same_shape.front();
+}
+
+/// What the file gives the model, and every way in which it does not fit.
+class Matching {
+ public:
+  Matching(const WeightSource& source, const SourceFile& file, const NetworkPlan& plan, Expected expected)
+      : source_(source), expected_(std::move(expected)) {
+    for (const NamedTensor& tensor : file.tensors) add({tensor.name, tensor.shape}, "");
+    for (const OtherTensor& tensor : file.others) add({tensor.name, tensor.shape}, tensor.type);
+    for (const Parameter& parameter : plan.parameters()) take(parameter.name);
+    for (const State& state : plan.states()) take(state.name);
+    note_unused_rules(file);
+  }
+
+  WeightMatch match;
+  std::vector<std::string> notes;
+
+ private:
+  /// A tensor of the file. `type`: that of its elements, if they cannot be weights.
+  void add(TensorEntry tensor, const std::string& type) {
+    const std::string name = source_.names(tensor.name);
+    const auto found = expected_.find(name);
+    if (found == expected_.end()) {
+      match.unused.push_back(std::move(tensor));
+      return;
+    }
+    const auto [place, is_new] = given_.try_emplace(name, tensor);
+    const std::string shown = tensor.name == name ? name : tensor.name + ", here " + name + ",";
+    if (!is_new)
+      notes.push_back(place->second.name + " and " + tensor.name + " are both " + name);
+    else if (!type.empty())
+      notes.push_back(shown + " has elements of type " + type + ", weights are floats");
+    else if (tensor.shape != found->second.file_shape)
+      notes.push_back(shown + " is " + tensor.shape.text() + ", the model expects " +
+                      found->second.file_shape.text());
+  }
+
+  void take(const std::string& name) {
+    const auto found = expected_.find(name);
+    if (found == expected_.end()) return;
+    const TensorEntry tensor{name, found->second.file_shape};
+    if (const auto given = given_.find(name); given != given_.end()) {
+      match.taken.push_back({name, given->second.name, tensor.shape});
+      return;
+    }
+    const std::string likely = notes.size() < kMostLikely ? likely_name(tensor, match.unused) : "";
+    std::string note = "the file has no " + text_of(tensor);
+    if (!likely.empty())
+      note += ", but " + text_of(*std::ranges::find(match.unused, likely, &TensorEntry::name));
+    notes.push_back(std::move(note));
+  }
+
+  void note_unused_rules(const SourceFile& file) {
+    const std::vector<NameMap::Rule>& rules = source_.names.rules();
+    std::vector<bool> used(rules.size() + 1);
+    std::vector<std::string> names;
+    for (const NamedTensor& tensor : file.tensors) names.push_back(tensor.name);
+    for (const OtherTensor& tensor : file.others) names.push_back(tensor.name);
+    for (const std::string& name : names) used[source_.names.rule_of(name)] = true;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      if (used[i]) continue;
+      const std::string& from = rules[i].first;
+      std::vector<std::string> layers;
+      for (const std::string& name : names) layers.push_back(name.substr(0, name.rfind('.')));
+      const std::string near = nearest(from, layers);
+      notes.push_back("no tensor of the file is left for the rule " + in_quotes(from) +
+                      (near.empty() ? "" : "; it has " + near));
+    }
+  }
+
+  const WeightSource& source_;
+  Expected expected_;
+  std::map<std::string, TensorEntry> given_;  ///< by the name in the model
+};
+
+WeightMatch match_file(const WeightSource& source, const SourceFile& file, const NetworkPlan& plan) {
+  Expected expected = expected_tensors(plan, {""}, StateUse::model);
+  std::vector<TensorEntry> initial;
+  take_out_excepted(source, plan, expected, initial);
+  Matching matching(source, file, plan, std::move(expected));
+  if (!matching.notes.empty())
+    fail_to_load(
+        std::move(matching.notes), source.file,
+        "model.weights.map gives other names, `map: {NAME IN THE FILE: NAME HERE}`; model.weights.except "
+        "names layers that keep their initial values");
+  matching.match.initial = std::move(initial);
+  return std::move(matching.match);
+}
+
+}  // namespace
+
+WeightSource weight_source(const Config& weights) {
+  return {.file = weights.get<std::string>("file"),
+          .except = weights.get<std::vector<std::string>>("except"),
+          .names = NameMap(weights.get<std::vector<NameMap::Rule>>("map"))};
+}
+
+WeightMatch match_weights(const WeightSource& source, const NetworkPlan& plan) {
+  return match_file(source, read(source), plan);
+}
+
+WeightMatch import_weights(const WeightSource& source, const NetworkPlan& plan,
+                           const FlatValues<float>& values, std::span<float> states) {
+  const SourceFile file = read(source);
+  WeightMatch match = match_file(source, file, plan);
+  const Expected expected = expected_tensors(plan, {""}, StateUse::model);
+  std::map<std::string, const NamedTensor*> by_name;
+  for (const NamedTensor& tensor : file.tensors) by_name[tensor.name] = &tensor;
+  for (const WeightMatch::Taken& taken : match.taken)
+    take_tensor(*by_name.at(taken.name_in_file), expected.at(taken.name), values, states);
+  return match;
+}
+
+}  // namespace trainer
