@@ -25,6 +25,9 @@ int run_command(const Job& job) {
       return 0;
     case Verb::train:
       return train_command(job);
+    case Verb::new_config:
+      new_command(job);
+      return 0;
     case Verb::check:
       check_command(job);
       return 0;

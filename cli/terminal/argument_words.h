@@ -10,26 +10,18 @@ namespace trainer {
 
 // The words of the command line and what they stand for.
 
-inline const std::map<std::string, Verb> kVerbs{{"train", Verb::train},
-                                                {"check", Verb::check},
-                                                {"config", Verb::config},
-                                                {"summary", Verb::summary},
-                                                {"plan", Verb::plan},
-                                                {"forecast", Verb::forecast},
-                                                {"time", Verb::time},
-                                                {"schema", Verb::schema},
-                                                {"info", Verb::info},
-                                                {"completion", Verb::completion},
-                                                {"eval", Verb::eval},
-                                                {"predict", Verb::predict},
-                                                {"generate", Verb::generate},
-                                                {"export", Verb::export_model},
-                                                {"fetch", Verb::fetch},
-                                                {"report", Verb::report},
-                                                {"compare", Verb::compare},
-                                                {"sweep", Verb::sweep},
-                                                {"cv", Verb::cv},
-                                                {"lr-find", Verb::lr_find}};
+inline const std::map<std::string, Verb> kVerbs{
+    {"train", Verb::train},           {"new", Verb::new_config},
+    {"check", Verb::check},           {"config", Verb::config},
+    {"summary", Verb::summary},       {"plan", Verb::plan},
+    {"forecast", Verb::forecast},     {"time", Verb::time},
+    {"schema", Verb::schema},         {"info", Verb::info},
+    {"completion", Verb::completion}, {"eval", Verb::eval},
+    {"predict", Verb::predict},       {"generate", Verb::generate},
+    {"export", Verb::export_model},   {"fetch", Verb::fetch},
+    {"report", Verb::report},         {"compare", Verb::compare},
+    {"sweep", Verb::sweep},           {"cv", Verb::cv},
+    {"lr-find", Verb::lr_find}};
 
 inline const std::map<std::string, ProgressMode> kProgressModes{{"auto", ProgressMode::automatic},
                                                                 {"bar", ProgressMode::bar},
@@ -42,6 +34,10 @@ inline const std::map<std::string, ExportFormat> kExportFormats{
 
 inline const std::map<std::string, Engine> kEngines{
     {"auto", Engine::automatic}, {"native", Engine::native}, {"openblas", Engine::openblas}};
+
+/// What `trainer new` makes configs for.
+inline const std::vector<std::string> kTemplates{"mlp", "convnet", "resnet", "lstm",
+                                                 "gpt", "table",   "folder"};
 
 template <class Value>
 std::vector<std::string> names_of(const std::map<std::string, Value>& words) {

@@ -16,6 +16,7 @@ inline constexpr int kMaxThreads = 1024;
 enum class Verb {
   message,
   train,
+  new_config,
   check,
   config,
   summary,
@@ -117,6 +118,7 @@ struct Arguments {
   RangeArguments range;
   bool list = false;  ///< of fetch: the names of datasets
   std::string shell;  ///< of completion: "bash", "zsh", "fish" or "man"
+  std::string kind;   ///< of new: what the config trains
   bool keys = false;  ///< of schema: the reference for people instead of the JSON Schema
 };
 

@@ -14,6 +14,7 @@ CommandFlags::CommandFlags(Arguments& arguments) : arguments_(arguments) {
   app_.require_subcommand(1);
   // In the order of --help.
   add_train();
+  add_new();
   add_check();
   add_config();
   add_summary();

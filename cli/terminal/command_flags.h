@@ -33,6 +33,7 @@ class CommandFlags {
 
   // training_flags.cpp
   void add_train();
+  void add_new();
   void add_check();
   void add_config();
   void add_summary();

@@ -61,6 +61,18 @@ void CommandFlags::add_train() {
       "messages between ranks, wait: for the slowest rank, data: loading samples; *: the best epoch so far.");
 }
 
+void CommandFlags::add_new() {
+  CLI::App* one =
+      command("new", "Print a short commented config that fits some data: trainer new mlp > my.yaml");
+  one->add_option("KIND", arguments_.kind,
+                  "mlp, convnet, resnet, lstm, gpt; table: an mlp for a table; folder: a convnet for images")
+      ->required()
+      ->check(one_of(kTemplates));
+  one->add_option("DATA", texts_.file,
+                  "A table (CSV), a folder of class folders with images, a text, or a public dataset by its "
+                  "name (default: data that needs no file)");
+}
+
 void CommandFlags::add_check() {
   CLI::App* check = command("check", "Print every mistake in configs; of data files, read only the headers");
   check->add_option("CONFIG", arguments_.files, "YAML files")->required();

@@ -6,11 +6,8 @@
 #include "engine/config/scalar.h"
 
 namespace trainer {
-namespace {
 
-constexpr std::size_t kWidth = 120;
-
-std::string text_of(const std::string& text) {
+std::string yaml_text(const std::string& text) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '/' || c == '.' || c == '-';
@@ -35,6 +32,10 @@ std::string text_of(const std::string& text) {
   }
   return result + "\"";
 }
+
+namespace {
+
+constexpr std::size_t kWidth = 120;
 
 std::string duration_text(const std::vector<Duration>& durations, bool several) {
   if (durations.empty()) return "{steps: []}";
@@ -94,7 +95,7 @@ class Emitter {
     std::string yaml = "\n";
     for (const ConfigNode& child : node.children)
       if (is_shown(node, child)) {
-        const std::string key = text_of(child.key);
+        const std::string key = yaml_text(child.key);
         yaml += std::string(indent, ' ') + key + ":" + value(child, indent + key.size() + 1, indent);
       }
     return yaml;
@@ -158,7 +159,7 @@ class Emitter {
 
   std::string flow(const ConfigNode& node, bool braces = true) {
     if (node.awaited.node != nullptr) return checker_.flow_text(node.awaited);
-    if (const auto* word = std::get_if<std::string>(&node.value)) return text_of(*word);
+    if (const auto* word = std::get_if<std::string>(&node.value)) return yaml_text(*word);
     if (const auto* truth = std::get_if<bool>(&node.value)) return *truth ? "true" : "false";
     if (const auto* whole = std::get_if<std::int64_t>(&node.value)) return std::to_string(*whole);
     if (const auto* real = std::get_if<double>(&node.value)) return number_text(*real);
@@ -177,7 +178,7 @@ class Emitter {
     const bool list = node.setting->kind == Setting::Kind::list;
     for (const ConfigNode& child : node.children)
       if (list || is_shown(node, child))
-        inner += (inner.empty() ? "" : ", ") + (list ? "" : text_of(child.key) + ": ") + flow(child);
+        inner += (inner.empty() ? "" : ", ") + (list ? "" : yaml_text(child.key) + ": ") + flow(child);
     if (list) return "[" + inner + "]";
     if (node.setting->kind != Setting::Kind::family) return "{" + inner + "}";
     if (inner.empty()) return node.type;

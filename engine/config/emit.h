@@ -10,6 +10,8 @@ namespace trainer {
 std::string emitted(const ConfigNode& root, Checker& checker);
 /// The same tree without what has its default.
 std::string emitted_minimal(const ConfigNode& root, Checker& checker);
+/// A text as a YAML scalar, in quotes where it requires them.
+std::string yaml_text(const std::string& text);
 /// One node of it in a line, without its key.
 std::string emitted_value(const ConfigNode& node, Checker& checker);
 
