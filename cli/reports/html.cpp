@@ -23,6 +23,9 @@ path[class]{stroke:var(--c)}circle[class]{fill:var(--c)}span[class]{color:var(--
 .mark line{stroke:var(--faint);stroke-dasharray:3 3}
 .at rect{fill:transparent}.at line{stroke:var(--faint)}.at>:not(rect){visibility:hidden;pointer-events:none}
 .at:hover>*{visibility:visible}
+.wide svg{min-width:40rem;max-height:34rem}svg .title{fill:var(--text);font-weight:600}.axis{stroke:var(--faint)}
+.trial{--c:var(--c0)}.trial:hover{stroke-width:4;opacity:1}
+.best{--c:var(--c1);stroke-width:3}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 td,th{padding:.15rem .7rem;text-align:right;border-bottom:1px solid var(--line)}th{color:var(--faint);font-weight:500}
 td:first-child,th:first-child{text-align:left}

@@ -12,21 +12,6 @@
 namespace trainer {
 namespace {
 
-constexpr const char* kStyle = R"(
-:root{color-scheme:light dark;--page:#fff;--text:#1c1e21;--faint:#6b7280;--line:#e3e5e8;--c0:#2563eb;--c1:#d97706}
-@media(prefers-color-scheme:dark){:root{--page:#15171a;--text:#e4e6e9;--faint:#949ba6;--line:#2c3036;--c0:#6ea0ff;
---c1:#f5a942}}
-body{margin:2rem auto;max-width:84rem;padding:0 1.5rem;background:var(--page);color:var(--text);
-font:15px/1.5 system-ui,sans-serif}
-h1{margin-bottom:0}h2{margin-top:2.5rem;font-size:1.15rem}
-.wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
-td,th{padding:.15rem .7rem;text-align:right;border-bottom:1px solid var(--line)}th{color:var(--faint);font-weight:500}
-pre{overflow-x:auto;padding:1rem;border:1px solid var(--line);border-radius:6px;font-size:13px}
-svg{width:100%;min-width:40rem;max-height:34rem;font-size:12px}svg text{fill:var(--faint)}svg .title{fill:var(--text);font-weight:600}
-.axis{stroke:var(--faint)}.trial{fill:none;stroke:var(--c0);stroke-width:1.6}.trial:hover{stroke-width:4;opacity:1}
-.best{stroke:var(--c1);stroke-width:3}
-)";
-
 /// The axis of a key: the range of its space, or of the values that it has if it has none.
 struct KeyAxis {
   ParallelCoordinates::Axis axis;
@@ -102,19 +87,16 @@ std::string search_report_html(const SearchFolder& folder, const std::vector<End
                                const ScoreFacts& facts, const Summary& summary) {
   const SearchPlan& plan = folder.plan();
   const TrialTable table(plan, facts);
-  const std::string name =
-      html_text((folder.path() / "").lexically_normal().parent_path().filename().string());
+  const std::string name = (folder.path() / "").lexically_normal().parent_path().filename().string();
   std::string text = fmt::format(
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>{0}</title>\n"
-      "<style>{1}</style></head>\n<body>\n<h1>{0}</h1>\n<p>{2} of {3} have ended; method {4}, seed {5}. "
-      "They are compared by {6} of their best epoch.</p>\n",
-      name, kStyle, trials.size(), counted(std::ssize(plan.trials), "trial"), html_text(plan.method),
+      "<h1>{}</h1>\n<p>{} of {} have ended; method {}, seed {}. They are compared by {} of their best "
+      "epoch.</p>\n",
+      html_text(name), trials.size(), counted(std::ssize(plan.trials), "trial"), html_text(plan.method),
       plan.seed, html_text(facts.name()));
   text += plot(plan, trials, facts, table);
   if (!summary.text.empty())
     text += fmt::format("<h2>{}</h2>\n<pre>{}</pre>\n", html_text(summary.heading), html_text(summary.text));
-  return text + "<h2>Trials, best first</h2>\n" + rows_of(folder, trials, table) + "</body></html>\n";
+  return html_page(name, text + "<h2>Trials, best first</h2>\n" + rows_of(folder, trials, table));
 }
 
 }  // namespace trainer

@@ -69,7 +69,8 @@ TEST_CASE("a header that lacks a column of the model is an error, and no row is 
 }
 
 TEST_CASE("a damaged record is an error with its line, and does not change how others are read", "[data]") {
-  TableRows rows(unnamed(), "", "t.csv");
+  const DataDescription data = unnamed();
+  TableRows rows(data, "", "t.csv");
   std::vector<float> elements(2);
   std::string id;
   const auto take = [&](const std::vector<std::string>& fields, std::int64_t line) {
