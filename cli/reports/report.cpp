@@ -9,6 +9,7 @@
 #include <span>
 
 #include "cli/reports/chart.h"
+#include "cli/reports/gradient_charts.h"
 #include "cli/reports/html.h"
 #include "cli/reports/run_log.h"
 #include "cli/terminal/text.h"
@@ -73,6 +74,16 @@ std::string charts(const RunLog& log) {
   return "<h2>Curves</h2>\n<p>By step; train as logged, before each update. Point at a curve to read "
          "its values.</p>\n"
          "<div class=\"charts\">" +
+         text + "</div>\n";
+}
+
+std::string gradients(const std::string& csv) {
+  std::string text;
+  for (const Chart& chart : gradient_charts(csv)) text += svg_of(chart);
+  if (text.empty()) return "";
+  return "<h2>Gradients</h2>\n<p>By layer, in the steps that are logged: the norm of the gradient before "
+         "clipping, and the norm of the update divided by that of the weights. All layers are in "
+         "gradients.csv.</p>\n<div class=\"charts\">" +
          text + "</div>\n";
 }
 
@@ -213,7 +224,8 @@ std::string report_html(const fs::path& run) {
   const RunLog log = read_run_log(run);
   const std::string name = (run / "").lexically_normal().parent_path().filename().string();
   return html_page(name, fmt::format("<h1>{}</h1>\n<p>{}</p>\n", html_text(name), html_text(outcome(log))) +
-                             charts(log) + classes(log, class_names(run, log)) +
+                             charts(log) + gradients(read_if_there(run / "gradients.csv")) +
+                             classes(log, class_names(run, log)) +
                              epochs(read_if_there(run / "results.csv")) + weights(run, log) +
                              block("Commands", read_if_there(run / "command.txt")) + configuration(run) +
                              machine(read_if_there(run / "environment.json")));

@@ -116,6 +116,14 @@ bool results_stay(std::string_view row, const CheckpointState& state) {
   return epoch < done || (epoch == done && !(at_end && !state.evaluated));
 }
 
+/// The same for a row of gradients.csv.
+bool gradients_stay(std::string_view row, const CheckpointState& state) {
+  if (row.starts_with("step,")) return true;
+  std::int64_t step = 0;
+  const auto [end, problem] = std::from_chars(row.data(), row.data() + row.size(), step);
+  return problem == std::errc() && step <= state.step;
+}
+
 /// Without the sign of a NaN.
 std::string number_text(double number) { return std::isnan(number) ? "nan" : fmt::format("{:.9g}", number); }
 
@@ -281,6 +289,7 @@ void RunDirectory::on_start(const RunFacts& facts) {
     results_ = std::make_unique<LineFile>(results);
     metrics_ = std::make_unique<LineFile>(metrics);
   }
+  begin_gradients();
   if (!results_->empty()) return;
   std::string heading = "epoch,time";
   const auto add_columns = [&](const std::string& split) {
@@ -292,8 +301,31 @@ void RunDirectory::on_start(const RunFacts& facts) {
   results_->append(heading + ",lr,examples_per_second,comm_share,wait_share,data_share");
 }
 
+void RunDirectory::begin_gradients() {
+  const fs::path path = path_ / "gradients.csv";
+  const bool is_logged = !facts_.logged_layers.empty();
+  std::error_code ignored;
+  if (from_ && (is_logged || fs::exists(path, ignored)))
+    gradients_ =
+        std::make_unique<LineFile>(path, [&](std::string_view row) { return gradients_stay(row, *from_); });
+  else if (is_logged)
+    gradients_ = std::make_unique<LineFile>(path);
+  if (!is_logged) gradients_.reset();
+  if (!gradients_ || !gradients_->empty()) return;
+  std::string heading = "step";
+  for (const std::string& layer : facts_.logged_layers)
+    heading += fmt::format(",{0}/gradient,{0}/update_ratio", layer);
+  gradients_->append(heading);
+}
+
 void RunDirectory::on_step(const StepReport& report) {
   if (report.logged) metrics_->append(metrics_line(facts_, report, "train", report.scores));
+  if (!gradients_ || report.layers.empty()) return;
+  std::string row = std::to_string(report.step);
+  for (const LayerNorms& layer : report.layers)
+    row += fmt::format(",{},{}", number_text(layer.gradient),
+                       layer.parameters > 0 ? number_text(layer.change / layer.parameters) : "");
+  gradients_->append(row);
 }
 
 void RunDirectory::on_evaluation(const StepReport& after, const std::string& split, const Scores& scores) {
@@ -303,6 +335,7 @@ void RunDirectory::on_evaluation(const StepReport& after, const std::string& spl
 void RunDirectory::on_save() {
   results_->flush();
   metrics_->flush();
+  if (gradients_) gradients_->flush();
 }
 
 void RunDirectory::on_epoch(const EpochReport& report) {

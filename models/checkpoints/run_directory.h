@@ -74,12 +74,15 @@ class RunDirectory final : public Observer {
 
  private:
   void lock(std::chrono::seconds patience);
+  /// Opens gradients.csv if gradients are logged.
+  void begin_gradients();
 
   std::filesystem::path path_;
   Descriptor lock_;
   RunFacts facts_;
   std::optional<CheckpointState> from_;  ///< of a resumed run
   std::unique_ptr<LineFile> results_, metrics_;
+  std::unique_ptr<LineFile> gradients_;  ///< null if they are not logged
 };
 
 /// One line of metrics.jsonl, without the newline.

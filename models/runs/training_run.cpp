@@ -20,6 +20,7 @@
 #include "models/initializers/initializer.h"
 #include "models/training/clipping.h"
 #include "models/training/evaluation_hook.h"
+#include "models/training/gradient_log.h"
 #include "models/training/pause.h"
 #include "models/training/trainer.h"
 
@@ -56,6 +57,8 @@ TrainingRun::TrainingRun(const Config& root, Session& session, const Options& op
       parts_(root, session, options.reducer),
       optimizer_text_(text_of_optimizer(root.at("train"), session.settings())) {
   if (session.settings().local) local_.emplace(root, parts_);
+  if (session.settings().logs_gradients)
+    parts_.facts.logged_layers = GradientLog::layers(session.network().plan().parameters());
   if (session.settings().compression.has_feedback()) residuals_.emplace(parts_);
   if (session.settings().crosscheck > 0) crosscheck_.emplace(root, parts_);
   set_initial_values(root.at("model"));
@@ -204,6 +207,10 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   HostedStates* const hosted = hosted_states();
   CheckpointHook checkpoints(parts_, std::move(folder), base, reports, hooks, hosted);
   std::optional<SnapshotHook> snapshots;
+  std::optional<GradientLog> gradients;
+  if (settings.logs_gradients)
+    hooks.add(gradients.emplace(session_.network().plan().parameters(), parts_.shard, parts_.scalars,
+                                session_.mesh().model()));
   hooks.add(reports);
   hooks.add(stop);
   if (!local_) hooks.add(clipping);  // virtual workers clip their own gradients

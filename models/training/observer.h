@@ -35,9 +35,10 @@ struct RunFacts {
   std::int64_t first_step = 0;  ///< steps done before this process, in a run that is resumed
   int epochs = 0;               ///< the last one may be cut short by train.steps
   std::vector<MetricFacts> metrics;
-  std::string evaluation_split;  ///< "valid", "test" or empty
-  int nodes = 1;                 ///< that the data ranks span
-  int ranks = 1;                 ///< of the run
+  std::string evaluation_split;                 ///< "valid", "test" or empty
+  int nodes = 1;                                ///< that the data ranks span
+  int ranks = 1;                                ///< of the run
+  std::vector<std::string> logged_layers = {};  ///< of train.log.gradients
 };
 
 /// The time of training on this rank, and of its phases.
@@ -60,6 +61,12 @@ struct StepTimes {
   StepTimes& operator+=(const StepTimes& other);
 };
 
+/// Of the parameters of a layer, in a step: the norms of their gradient, of their values before the update,
+/// and of its change to them.
+struct LayerNorms {
+  double gradient = 0, parameters = 0, change = 0;
+};
+
 /// One step of training. All ranks have the same values, except times.
 struct StepReport {
   std::int64_t step = 0;  ///< counted from 1
@@ -74,6 +81,8 @@ struct StepReport {
   double time = 0;      ///< seconds since the first step began
   bool logged = false;  ///< due by train.log_every
   StepTimes times;      ///< of this step
+  /// Of RunFacts::logged_layers, in steps that are logged.
+  std::vector<LayerNorms> layers = {};
 };
 
 /// After an epoch (or the last, shorter one): training scores over the epoch, and those of an evaluation when

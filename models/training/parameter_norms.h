@@ -1,11 +1,7 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
-#include "engine/math/square_sum.h"
-#include "engine/parallel/all_reduce.h"
 #include "models/training/optimizer_shard.h"
+#include "models/training/shard_norms.h"
 
 namespace trainer {
 
@@ -13,7 +9,7 @@ namespace trainer {
 /// depend on the partition.
 class ParameterNorms {
  public:
-  explicit ParameterNorms(std::size_t parameters);
+  explicit ParameterNorms(std::size_t parameters) : parameters_(parameters), norms_(2 * parameters) {}
 
   /// Sets the norms of the segments of `shard`. Collective over the data ranks, through `scalars`, and over
   /// `model`.
@@ -21,9 +17,7 @@ class ParameterNorms {
 
  private:
   std::size_t parameters_;
-  std::vector<double> largest_;  ///< of each parameter's values, then of each one's directions
-  std::vector<SquareSum> squares_;
-  std::vector<double> parts_;  ///< two for each of these sums
+  ShardNorms norms_;  ///< of each parameter's values, then of each one's directions
 };
 
 }  // namespace trainer

@@ -102,6 +102,9 @@ LocalSettings local_settings(const Config& train, const TrainSettings& settings)
   if (settings.ema > 0)
     train.fail("ema", "the average is over the weights of every step, and train.local has them once a round",
                "remove ema or local");
+  if (settings.logs_gradients)
+    train.at("log").fail("gradients", "virtual workers of train.local have gradients of their own",
+                         "remove log.gradients or local");
   if (settings.compression.method != Compression::Method::none)
     train.fail("compression", "train.local exchanges parameters, and those once a round",
                "remove compression, or local; a longer round sends fewer bytes a step");
@@ -162,6 +165,7 @@ TrainSettings train_settings(const Config& train) {
     settings.exact = exact.type() == "settings" || exact.value<bool>();
     settings.exact_modelpar = settings.exact && (exact.type() != "settings" || exact.get<bool>("modelpar"));
   }
+  settings.logs_gradients = train.has("log") && train.at("log").get<bool>("gradients");
   if (train.has("snapshot")) settings.snapshot = train.at("snapshot").get<std::int64_t>("steps");
   if (train.has("crosscheck")) {
     settings.crosscheck = train.get<std::int64_t>("crosscheck");
@@ -391,6 +395,13 @@ std::vector<Setting> run_settings() {
            integer("log_every", "steps between lines of metrics.jsonl")
                .at_least(1)
                .fallback("10")
+               .changeable(),
+           section("log", "what is logged besides loss and metrics, every `log_every` steps",
+                   {boolean("gradients",
+                            "norms of each layer's gradient and the ratio of its update to its weights, in "
+                            "gradients.csv and the report")
+                        .fallback("false")})
+               .optional()
                .changeable()}),
   };
 }

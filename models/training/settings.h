@@ -68,6 +68,7 @@ struct TrainSettings {
   std::optional<std::int64_t> epochs, steps;  ///< exactly one of them
   std::uint64_t seed = 1;
   std::int64_t log_every = 10;       ///< steps
+  bool logs_gradients = false;       ///< in the steps that are logged
   std::int64_t stall_timeout = 300;  ///< seconds
   Cadence evaluate, checkpoint, guards;
   std::int64_t snapshot = 0;    ///< steps between snapshots in memory; 0: none

@@ -36,6 +36,43 @@ TEST_CASE("a run leaves a report, which can be made again", "[runs]") {
   CHECK(fs::exists(run.path("wild/report.html")));
 }
 
+TEST_CASE("logged gradients are the same on any ranks, in a resumed run, and in the report", "[runs]") {
+  const SmallRun run;
+  const auto train = [&](const std::string& out, std::vector<std::string> more, int ranks) {
+    std::vector<std::string> words{"a.yaml", "-q", "-o", out};
+    for (const char* setting : {"train.exact=true", "train.log_every=2", "train.log={gradients: true}"})
+      words.insert(words.end(), {"-s", setting});
+    words.insert(words.end(), more.begin(), more.end());
+    CHECK(run.trainer(words, ranks).code == 0);
+    return read_text(run.path(out) / "gradients.csv");
+  };
+  const std::string whole = train("whole", {"-s", "train.epochs=2"}, 1);
+  INFO(whole);
+  CHECK(whole.find("step,dense1/gradient,dense1/update_ratio,dense2/gradient,dense2/update_ratio\n2,") == 0);
+  CHECK(occurrences(whole, "\n") == 6);
+  CHECK(read_text(run.path("whole/report.html")).find("<b>gradient norm</b>") != std::string::npos);
+  CHECK(train("many", {"-s", "train.epochs=2", "--datapar"}, 3) == whole);
+  CHECK(train("split", {"-s", "train.epochs=2", "--modelpar"}, 2) == whole);
+  train("half", {"-s", "train.epochs=1"}, 1);
+  write_text(run.path("half/gradients.csv"), read_text(run.path("half/gradients.csv")) + "6,1,2,3,4\n7,");
+  REQUIRE(run.trainer({"half", "-s", "train.epochs=2", "-q"}).code == 0);
+  CHECK(read_text(run.path("half/gradients.csv")) == whole);
+  REQUIRE(run.trainer({"a.yaml", "-o", "plain", "-q"}).code == 0);
+  CHECK_FALSE(fs::exists(run.path("plain/gradients.csv")));
+  const ProgramResult refused = run.trainer(
+      {"a.yaml", "-s", "train.log={gradients: true}", "-s", "train.local={steps: 2, virtual_workers: 2}"});
+  CHECK(refused.code == 2);
+  CHECK(refused.err.find("remove log.gradients or local") != std::string::npos);
+}
+
+TEST_CASE("a frozen layer has no logged gradient", "[runs]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-o", "run", "-q", "-s", "model.layers[0].dense.frozen=true", "-s",
+                       "train.log={gradients: true}", "-s", "train.log_every=5"})
+              .code == 0);
+  CHECK(read_text(run.path("run/gradients.csv")).find("step,dense2/gradient,dense2/update_ratio\n5,") == 0);
+}
+
 TEST_CASE("compare prints the results of runs and the settings in which they differ", "[runs]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-o", "one"}).code == 0);

@@ -12,6 +12,20 @@
 #include "tests/support/token_dataset.h"
 
 namespace trainer {
+namespace {
+
+class LoggedLayers final : public Observer {
+ public:
+  explicit LoggedLayers(std::vector<LayerNorms>& layers) : layers_(layers) {}
+  void on_step(const StepReport& report) override {
+    layers_.insert(layers_.end(), report.layers.begin(), report.layers.end());
+  }
+
+ private:
+  std::vector<LayerNorms>& layers_;
+};
+
+}  // namespace
 
 std::string text(const Placement& placement) {
   return "data " + std::to_string(placement.data) + ", model " + std::to_string(placement.model) +
@@ -74,8 +88,9 @@ Run train(Communicator& world, const Placement& placement, const Work& work) {
   }
   Run run;
   Losses losses(run.losses);
+  LoggedLayers layers(run.layers);
   const TemporaryFolder folder;
-  trainer.run({&losses}, folder.path());
+  trainer.run({&losses, &layers}, folder.path());
   run.evaluation = evaluate(session, *session.data().test);
   if (world.rank() == 0) {
     run.end = read_checkpoint(folder.path() / "last");

@@ -58,9 +58,10 @@ bool takes_tokens(const std::string& layers);
 std::unique_ptr<Dataset> samples_for(const std::string& layers, std::int64_t count, std::uint64_t seed);
 
 struct Run {
-  std::vector<double> losses;  ///< of its steps, on world rank 0 of its communicator
-  Checkpoint end;              ///< likewise
-  Scores evaluation;           ///< on all ranks
+  std::vector<double> losses;      ///< of its steps, on world rank 0 of its communicator
+  std::vector<LayerNorms> layers;  ///< of all steps that log them, one after the other; likewise
+  Checkpoint end;                  ///< likewise
+  Scores evaluation;               ///< on all ranks
 
   const std::vector<NamedTensor>& weights() const { return end.model; }
 };

@@ -48,6 +48,49 @@ TEST_CASE("clip_norm scales the gradient of all ranks down to it, and no shorter
   }
 }
 
+TEST_CASE("logged norms of layers have the same bits wherever the layers lie", "[training]") {
+  const std::string layers = GENERATE(kPairs, kConvnet);
+  const Work work{layers,
+                  "exact: true, optimizer: {adam: {lr: 0.01}}, steps: 3, evaluate: never, log_every: 2, "
+                  "clip_norm: 0.5, log: {gradients: true}"};
+  const auto alone = solo();
+  const Run reference = train(*alone, {}, work);
+  REQUIRE(reference.layers.size() >= 3);
+  for (const Placement& placement : placements(test_world().size())) {
+    INFO(text(placement) << ", " << layers);
+    const Run run = train(test_world(), placement, work);
+    if (test_world().rank() != 0) continue;
+    REQUIRE(run.layers.size() == reference.layers.size());
+    for (std::size_t i = 0; i < run.layers.size(); ++i) {
+      CHECK(run.layers[i].gradient == reference.layers[i].gradient);
+      CHECK(run.layers[i].parameters == reference.layers[i].parameters);
+      CHECK(run.layers[i].change == reference.layers[i].change);
+    }
+  }
+}
+
+TEST_CASE("logged norms are those of the gradient before clipping and of the update after it", "[training]") {
+  const auto alone = solo();
+  const auto after = [&](const std::string& more) {
+    return train(
+        *alone, {},
+        {kPairs, "optimizer: {sgd: {lr: 1}}, evaluate: never, log_every: 1, log: {gradients: true}" + more});
+  };
+  const Run initial = after(", steps: 0"), plain = after(", steps: 1"),
+            clipped = after(", steps: 1, clip_norm: 0.1");
+  REQUIRE(clipped.layers.size() == 3);
+  for (std::size_t layer = 0; layer < 3; ++layer) {
+    const auto norm_of_change = [&](const Run& run) {  // tensors are dense1.bias, dense1.weight ...
+      return std::sqrt(squared_change(run, initial, 2 * layer) + squared_change(run, initial, 2 * layer + 1));
+    };
+    CHECK(clipped.layers[layer].gradient == Approx(norm_of_change(plain)).epsilon(1e-4));
+    CHECK(clipped.layers[layer].change == Approx(norm_of_change(clipped)).epsilon(1e-4));
+    const double bias = norm(initial.weights()[2 * layer].values),
+                 weight = norm(initial.weights()[2 * layer + 1].values);
+    CHECK(clipped.layers[layer].parameters == Approx(std::hypot(bias, weight)).epsilon(1e-4));
+  }
+}
+
 TEST_CASE("clip_value clamps elements of the gradient, and then clip_norm scales it", "[training]") {
   constexpr float kLimit = 0.01f;
   const auto alone = solo();
