@@ -12,6 +12,7 @@
 #include "cli/launching/collective_errors.h"
 #include "cli/reports/header.h"
 #include "cli/terminal/text.h"
+#include "models/planning/layer_costs.h"
 #include "models/runs/training_run.h"
 
 namespace trainer {
@@ -40,7 +41,7 @@ class Stopwatch final : public Observer {
     layers_.resize(entries.size());
     for (std::size_t i = 0; i < entries.size(); ++i) {
       if (entries[i].traits.view) continue;
-      const double part = part_of_weights(entries[i], network.plan());
+      const double part = share_of_operations(entries[i], network.plan());
       entries[i].layer =
           std::make_unique<TimedLayer>(std::move(entries[i].layer), [=, this](const TimedLayer::Work& work) {
             if (work.worker == 0) layers_[i].add(work, part);
@@ -61,15 +62,6 @@ class Stopwatch final : public Observer {
   std::string text(const Network& network) const;
 
  private:
-  /// This rank's share of a layer under model parallelism.
-  static double part_of_weights(const Sequence::Entry& entry, const NetworkPlan& plan) {
-    for (const Parameter& parameter : plan.parameters())
-      if (parameter.is_weight && parameter.offset >= entry.first_parameter &&
-          parameter.offset < entry.parameter_end)
-        return static_cast<double>(parameter.shape.size()) /
-               static_cast<double>(parameter.whole_shape().size());
-    return 1;
-  }
   /// Milliseconds of a step.
   std::string cell(Nanoseconds sum) const {
     return fmt::format("{:.3f}", static_cast<double>(sum.count()) / static_cast<double>(steps_) * 1e-6);

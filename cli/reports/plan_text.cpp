@@ -19,7 +19,7 @@ const std::map<std::string, std::string> kRemedies{
     {"gradients",
      "fewer threads and ranks on a host (each thread has a gradient), or --mesh with model ranks"},
     {"gradients of virtual workers", "train.virtual_workers: fewer, or more ranks"},
-    {"parameters", "--modelpar, or --mesh with model ranks, which share dense layers"},
+    {"parameters", "--modelpar, or --mesh with model ranks, which share dense and attention layers"},
     {"optimizer state", "more data ranks, or an optimizer with less state"},
     {"samples in memory", "data.fraction, or a dataset of files that are read during the run"}};
 

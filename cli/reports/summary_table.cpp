@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "cli/terminal/text.h"
 #include "engine/config/registry.h"
@@ -50,16 +51,7 @@ class Rows {
   explicit Rows(const Network& network) : plan_(network.plan()) {
     rows_.push_back({"layer", "type", "kernel", "output", "parameters", "trains", "FLOPs"});
     rows_.push_back({"input", "", "", channels_first_text(network.input()), "", "", ""});
-    const std::vector<Sequence::Entry>& entries = network.layers().entries();
-    std::int64_t operations = 0;
-    for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
-      if (!entry->config) continue;
-      // The bias of a sharded layer may belong to a BiasActivation that follows it.
-      const auto next =
-          std::find_if(entry + 1, entries.end(), [](const auto& other) { return other.config.has_value(); });
-      add(*entry, "", "", next == entries.end() ? plan_.parameter_end() : next->first_parameter);
-      operations += entry->layer->flops();
-    }
+    const std::int64_t operations = add_all(network.layers().entries(), "", "");
     const Count count = count_of(0, plan_.parameter_end());
     rows_.push_back({"total", "", "", "", grouped(count.all),
                      count.trained == count.all ? "" : grouped(count.trained), number(operations)});
@@ -80,6 +72,21 @@ class Rows {
     return count;
   }
 
+  /// Adds the layers of a sequence that a file names; returns their operations.
+  std::int64_t add_all(const std::vector<Sequence::Entry>& entries, const std::string& indent,
+                       const std::string& above) {
+    std::int64_t operations = 0;
+    for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
+      if (!entry->config) continue;
+      // The bias of a sharded layer may belong to a BiasActivation that follows it.
+      const auto next =
+          std::find_if(entry + 1, entries.end(), [](const auto& other) { return other.config.has_value(); });
+      add(*entry, indent, above, std::prev(next)->parameter_end);
+      operations += entry->layer->flops();
+    }
+    return operations;
+  }
+
   /// `above`: the name of the layer around it, which its own name need not repeat.
   void add(const Sequence::Entry& entry, const std::string& indent, const std::string& above,
            std::int64_t end) {
@@ -97,12 +104,11 @@ class Rows {
     auto* const composite = dynamic_cast<CompositeLayer*>(entry.layer.get());
     if (!composite) return;
     std::int64_t others = count.all, operations = entry.layer->flops();
-    for (const Sequence* sequence : composite->sequences())
-      for (const Sequence::Entry& inner : sequence->entries()) {
-        add(inner, indent + "  ", entry.name, inner.parameter_end);
+    for (const Sequence* sequence : composite->sequences()) {
+      operations -= add_all(sequence->entries(), indent + "  ", entry.name);
+      for (const Sequence::Entry& inner : sequence->entries())
         others -= count_of(inner.first_parameter, inner.parameter_end).all;
-        operations -= inner.layer->flops();
-      }
+    }
     if (others > 0 && entry.type == "residual")
       rows_.push_back({indent + "  shortcut", "conv", "1x1", channels_first_text(entry.output),
                        number(others), trains, number(operations)});

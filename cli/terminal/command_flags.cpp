@@ -69,7 +69,8 @@ void CommandFlags::add_ranks(CLI::App& command) {
 void CommandFlags::add_placement(CLI::App& command) {
   command.add_flag("-p,--datapar", arguments_.datapar, "Divide each batch among the processes")
       ->disable_flag_override();
-  command.add_flag("-m,--modelpar", arguments_.modelpar, "Divide dense layers among the processes")
+  command
+      .add_flag("-m,--modelpar", arguments_.modelpar, "Divide dense and attention layers among the processes")
       ->disable_flag_override();
   command
       .add_option(

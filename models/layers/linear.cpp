@@ -87,12 +87,18 @@ Value Linear::trace(Value x, Tracer& tracer) const {
   return has_positions ? reshape(graph, y, extents) : y;
 }
 
-void Linear::backward_data(const float* dy, const Range& outputs, float* dx, const Pass& pass) const {
+void Linear::add_bias(float* y, const Pass& pass) const {
+  if (const float* const bias = bias_values(pass))
+    bias_activate(Activation::none, pass.rows() * extents_.positions, extents_.outputs, y, bias, y);
+}
+
+void Linear::backward_data(const float* dy, const Range& outputs, float* dx, const Pass& pass,
+                           bool adds) const {
   const float* const weight = pass.value(weight_).data();
   for_each_product(pass, input_borders_, extents_.inputs, [&](const Lines& lines, const Range& inputs) {
     gemm(Transpose::no, transposed_ ? Transpose::no : Transpose::yes, lines.count, inputs.count(),
          outputs.count(), dy + lines.first * extents_.outputs + outputs.first, extents_.outputs,
-         weight + weight_at(inputs.first, outputs.first), weight_row(), 0,
+         weight + weight_at(inputs.first, outputs.first), weight_row(), adds ? 1.0f : 0.0f,
          dx + lines.first * extents_.inputs + inputs.first, extents_.inputs);
   });
 }

@@ -47,6 +47,8 @@ class Linear {
   }
   /// The part of that sum that these inputs give.
   void forward(const float* x, const Range& inputs, float* y, const Pass& pass) const;
+  /// y + b, where there is a bias.
+  void add_bias(float* y, const Pass& pass) const;
   /// Null without a bias.
   const float* bias_values(const Pass& pass) const { return bias_ ? pass.value(bias_).data() : nullptr; }
   /// The gradients of weight and bias, and dx = dy W' unless dx is null.
@@ -57,8 +59,9 @@ class Linear {
   /// y = x W + b for x (N, ..., inputs).
   Value trace(Value x, Tracer& tracer) const;
   void backward_parameters(const float* x, const float* dy, Pass& pass) const;
-  /// The part of dx that these outputs give.
-  void backward_data(const float* dy, const Range& outputs, float* dx, const Pass& pass) const;
+  /// The part of dx that these outputs give, or dx and that part.
+  void backward_data(const float* dy, const Range& outputs, float* dx, const Pass& pass,
+                     bool adds = false) const;
 
   // Of one virtual worker, whose `lines` begin at x, y and so on:
   void forward_lines(std::int64_t lines, const float* x, float* y, const Pass& pass) const;

@@ -20,8 +20,9 @@ struct Parameter {
   float constant = 0;                    ///< initial value when not a weight
   std::int64_t fan_in = 0, fan_out = 0;  ///< of the whole layer, for initializers
   /// A shard: indices [shard_first, shard_first + shape[shard_axis]) of `whole` along shard_axis; -1: not a
-  /// shard.
+  /// shard. With several groups: these indices of each of so many equal parts of the axis.
   int shard_axis = -1;
+  int shard_groups = 1;
   std::int64_t shard_first = 0;
   std::optional<Shape> whole = {};
 

@@ -23,7 +23,7 @@ ParameterId Plan::parameter(Parameter parameter) {
   parameter.rate = layer_.rate;
   if (!parameter.layer.empty())
     for (const Parameter& other : parameters_)
-      if (other.name == parameter.layer + ".weight") parameter.rate = other.rate;
+      if (other.name.starts_with(parameter.layer + ".")) parameter.rate = other.rate;
   parameter_end_ = after(parameter_end_, parameter.shape.size());
   parameters_.push_back(std::move(parameter));
   return {static_cast<int>(parameters_.size()) - 1};

@@ -88,19 +88,23 @@ class Exchange final : public Layer, public Exchanging {
 ModelGroup::ModelGroup(ThreadPool& pool, Communicator& ranks, bool exact)
     : pool_(pool), ranks_(ranks), exact_(exact), slots_(static_cast<std::size_t>(pool.size())) {}
 
-std::vector<std::int64_t> ModelGroup::unit_borders(std::int64_t width) {
+std::vector<std::int64_t> ModelGroup::unit_borders(std::int64_t width, std::int64_t together) {
   constexpr std::int64_t kLine = 16;
-  const std::int64_t lines = (width + kLine - 1) / kLine;
-  const std::int64_t tiles = std::clamp<std::int64_t>(lines, 1, kMaxUnitTiles);
+  const std::int64_t grain = together > 1 ? together : kLine;
+  const std::int64_t grains = (width + grain - 1) / grain;
+  const std::int64_t tiles = std::clamp<std::int64_t>(grains, 1, kMaxUnitTiles);
   std::vector<std::int64_t> borders;
   for (std::int64_t tile = 0; tile <= tiles; ++tile)
-    borders.push_back(std::min(width, lines * tile / tiles * kLine));
+    borders.push_back(std::min(width, grains * tile / tiles * grain));
   return borders;
 }
 
-Range ModelGroup::part_of_rank(std::int64_t width, int rank) const {
-  if (!exact_) return part_of(width, rank, size());
-  const std::vector<std::int64_t> borders = unit_borders(width);
+Range ModelGroup::part_of_rank(std::int64_t width, int rank, std::int64_t together) const {
+  if (!exact_) {
+    const Range part = part_of(width / together, rank, size());
+    return {part.first * together, part.last * together};
+  }
+  const std::vector<std::int64_t> borders = unit_borders(width, together);
   const Range tiles = part_of(std::ssize(borders) - 1, rank, size());
   return {borders[static_cast<std::size_t>(tiles.first)], borders[static_cast<std::size_t>(tiles.last)]};
 }

@@ -21,14 +21,17 @@ class ModelGroup {
   Communicator& ranks() const { return ranks_; }
   int rank() const { return ranks_.rank(); }
   int size() const { return ranks_.size(); }
-  /// This rank's shard of `width` units.
-  Range part(std::int64_t width) const { return part_of_rank(width, rank()); }
-  Range part_of_rank(std::int64_t width, int rank) const;
+  bool exact() const { return exact_; }
+  /// This rank's shard of `width` units, of which `together` each stay on one rank: the features of a head.
+  Range part(std::int64_t width, std::int64_t together = 1) const {
+    return part_of_rank(width, rank(), together);
+  }
+  Range part_of_rank(std::int64_t width, int rank, std::int64_t together = 1) const;
 
-  /// Exact mode computes the units of a layer in at most eight tiles of whole cache lines, for every number
-  /// of ranks. Returns where the tiles begin, then the end of the last.
+  /// Exact mode computes the units of a layer in at most eight tiles, for every number of ranks; of whole
+  /// cache lines where each unit stands by itself. Returns where the tiles begin, then the end of the last.
   static constexpr int kMaxUnitTiles = 8;
-  static std::vector<std::int64_t> unit_borders(std::int64_t width);
+  static std::vector<std::int64_t> unit_borders(std::int64_t width, std::int64_t together = 1);
 
   /// Adds `values` over the ranks. Every worker calls.
   void sum(int worker, std::span<float> values);

@@ -5,60 +5,57 @@
 #include <string>
 #include <utility>
 
+#include "models/layers/attention.h"
+#include "models/network/bias_activation.h"
+#include "models/network/sharded_attention.h"
 #include "models/network/sharded_dense.h"
 
 namespace trainer {
 namespace {
 
 using Entry = Sequence::Entry;
+using Entries = std::vector<Entry>;
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-
-/// The dense layer that sees `first`'s units with only elementwise layers between, or kNone.
-std::size_t dense_after(const std::vector<Entry>& entries, const std::vector<bool>& cut, std::size_t first) {
-  std::size_t next = first + 1;
-  while (next < entries.size() && entries[next].layer->is_elementwise()) ++next;
-  return next < entries.size() && cut[next] ? next : kNone;
-}
 
 const DenseSettings& dense(const Entry& entry) { return dynamic_cast<const Dense&>(*entry.layer).settings(); }
 
-/// Which entries are dense layers that may be cut: those whose units are known and whose weight no other
-/// layer shares.
-std::vector<bool> dense_to_cut(const std::vector<Entry>& entries) {
-  std::set<std::string> tied_to;
-  for (const Entry& entry : entries)
-    if (entry.type == "dense") tied_to.insert(dense(entry).tied_to);
-  std::vector<bool> result;
-  result.reserve(entries.size());
-  for (const Entry& entry : entries)
-    result.push_back(entry.type == "dense" && dense(entry).units > 0 && dense(entry).tied_to.empty() &&
-                     (entry.name.empty() || !tied_to.contains(entry.name)));
-  return result;
+std::vector<Sequence*> sequences_in(const Entry& entry) {
+  auto* const composite = dynamic_cast<CompositeLayer*>(entry.layer.get());
+  return composite ? composite->sequences() : std::vector<Sequence*>{};
 }
 
-/// Floats a sample moves, counting an all-gather of n as n and a sum of n as 2 n: by outputs twice, u1 and u2
-/// are joined and u1 gradients summed; by outputs, then inputs, u2 are summed.
-bool pair_moves_less(std::int64_t first_units, std::int64_t second_units) {
-  return 2 * second_units < 3 * first_units + second_units;
+/// Adds the names of layers whose weight a dense layer shares.
+void find_tied(const Entries& entries, std::set<std::string>& names) {
+  for (const Entry& entry : entries) {
+    if (entry.type == "dense") names.insert(dense(entry).tied_to);
+    for (const Sequence* const inner : sequences_in(entry)) find_tied(inner->entries(), names);
+  }
 }
 
 /// Whether a layer from `first` on, also inside another one, may share a parameter of an earlier one.
-bool shares_from(std::vector<Entry>& entries, std::size_t first) {
+bool shares_from(const Entries& entries, std::size_t first) {
   for (std::size_t i = first; i < entries.size(); ++i) {
     if (entries[i].type == "reconstruct" ||
         (entries[i].type == "dense" && !dense(entries[i]).tied_to.empty()))
       return true;
-    if (auto* const composite = dynamic_cast<CompositeLayer*>(entries[i].layer.get()))
-      for (Sequence* const inner : composite->sequences())
-        if (shares_from(inner->entries(), 0)) return true;
+    for (const Sequence* const inner : sequences_in(entries[i]))
+      if (shares_from(inner->entries(), 0)) return true;
   }
   return false;
 }
 
-/// The number of first entries that split the rows of a group: those before the first sharded layer, unless
-/// they only copy, so that gathering their output costs more than it saves, or others share their parameters.
-std::size_t entries_that_split_rows(std::vector<Entry>& entries, const std::vector<bool>& cut) {
-  const auto first = static_cast<std::size_t>(std::ranges::find(cut, true) - cut.begin());
+/// Whether the second of two dense layers is better sharded along its inputs. Floats a sample moves, counting
+/// an all-gather of n as n and a sum of n as 2 n: by outputs twice, u1 and u2 are joined and u1 gradients
+/// summed; by outputs, then inputs, u2 are summed. A layer that expands its input counts as the larger one.
+bool pair_moves_less(const DenseSettings& first, const DenseSettings& second) {
+  return first.expand > 0 || 2 * second.units < 3 * first.units + second.units;
+}
+
+/// The number of first entries that split the rows of a group: those before the first one with a shard,
+/// unless they only copy, so that gathering their output costs more than it saves, or others share their
+/// parameters.
+std::size_t entries_that_split_rows(const Entries& entries, const std::vector<bool>& sharded) {
+  const auto first = static_cast<std::size_t>(std::ranges::find(sharded, true) - sharded.begin());
   if (first == entries.size() || shares_from(entries, first)) return 0;
   const bool computes = std::any_of(
       entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(first), [](const Entry& entry) {
@@ -67,56 +64,140 @@ std::size_t entries_that_split_rows(std::vector<Entry>& entries, const std::vect
   return computes ? first : 0;
 }
 
-}  // namespace
+/// Rewrites the sequences of one network.
+class Sharding {
+ public:
+  Sharding(ModelGroup& group, std::set<std::string> tied) : group_(group), tied_(std::move(tied)) {}
 
-void shard_dense_layers(Sequence& layers, ModelGroup& group, const Partition& partition) {
-  const bool exact = partition.exact;
-  if (group.size() == 1 && !exact) return;
-  std::vector<Entry> result;
-  std::vector<Entry>& entries = layers.entries();
-  const std::vector<bool> cut = dense_to_cut(entries);
-  const std::size_t split = group.size() > 1 && partition.rows ? entries_that_split_rows(entries, cut) : 0;
-  const auto exchange = [&](ExchangeKind kind, std::int64_t width) {
-    if (group.size() > 1) result.push_back({.layer = make_exchange(kind, group, width), .type = "exchange"});
+  void rewrite(Entries& entries, const std::optional<RowSplit>& rows);
+
+ private:
+  bool is_own_dense(const Entry& entry) const;
+  std::size_t dense_after(const Entries& entries, std::size_t first) const;
+  /// Which entries are sharded, or have sharded layers inside.
+  std::vector<bool> sharded(const Entries& entries) const;
+
+  void add_exchange(ExchangeKind kind, std::int64_t width = 0);
+  void add_sum(const std::string& layer, const std::string& bias, Activation activation);
+  void add_attention(Entry entry);
+  std::size_t add_dense(Entries& entries, std::size_t index);
+
+  ModelGroup& group_;
+  std::set<std::string> tied_;
+  Entries result_;
+};
+
+/// Whether a dense layer has a weight that no other layer shares; one without a name may be found by type and
+/// number.
+bool Sharding::is_own_dense(const Entry& entry) const {
+  return entry.type == "dense" && dense(entry).tied_to.empty() &&
+         (entry.name.empty()
+              ? std::ranges::none_of(tied_, [](const std::string& name) { return name.starts_with("dense"); })
+              : !tied_.contains(entry.name));
+}
+
+/// The dense layer of known units that sees `first`'s units with only elementwise layers between, or kNone.
+std::size_t Sharding::dense_after(const Entries& entries, std::size_t first) const {
+  std::size_t next = first + 1;
+  while (next < entries.size() && entries[next].layer->is_elementwise()) ++next;
+  return next < entries.size() && is_own_dense(entries[next]) && dense(entries[next]).units > 0 ? next
+                                                                                                : kNone;
+}
+
+std::vector<bool> Sharding::sharded(const Entries& entries) const {
+  const auto has_shard = [&](std::size_t index) {
+    const Entry& entry = entries[index];
+    if (entry.type == "attention") return true;
+    // What an expanding layer gathers is known after setup only.
+    if (is_own_dense(entry)) return dense(entry).units > 0 || dense_after(entries, index) != kNone;
+    if (entry.type != "residual") return false;
+    return std::ranges::any_of(sequences_in(entry), [&](const Sequence* inner) {
+      return std::ranges::count(sharded(inner->entries()), true) > 0;
+    });
   };
-  const auto replace = [&](Entry& entry, const DenseShard& shard, std::int64_t width) -> const ShardedDense& {
-    auto sharded =
-        std::make_unique<ShardedDense>(dense(entry), shard, exact ? make_unit_sum(group, width) : nullptr);
-    const ShardedDense& layer = *sharded;
-    entry.layer = std::move(sharded);
-    return layer;
-  };
+  std::vector<bool> result;
+  for (std::size_t i = 0; i < entries.size(); ++i) result.push_back(has_shard(i));
+  return result;
+}
+
+void Sharding::add_exchange(ExchangeKind kind, std::int64_t width) {
+  if (group_.size() > 1) result_.push_back({.layer = make_exchange(kind, group_, width), .type = "exchange"});
+}
+
+/// Completes partial sums.
+void Sharding::add_sum(const std::string& layer, const std::string& bias, Activation activation) {
+  if (group_.exact()) return;
+  add_exchange(ExchangeKind::sum);
+  if (!bias.empty() || activation != Activation::none)
+    result_.push_back({.layer = std::make_unique<BiasActivation>(layer, bias, activation), .type = "bias"});
+}
+
+void Sharding::add_attention(Entry entry) {
+  auto layer =
+      std::make_unique<ShardedAttention>(dynamic_cast<const Attention&>(*entry.layer).heads(), group_);
+  const ShardedAttention& attention = *layer;
+  entry.layer = std::move(layer);
+  result_.push_back(std::move(entry));
+  add_sum(attention.name(), attention.has_bias() ? "out_proj.bias" : "", Activation::none);
+}
+
+/// A dense layer, and the one that forms a pair with it; returns the last one's index.
+std::size_t Sharding::add_dense(Entries& entries, std::size_t index) {
+  const DenseSettings settings = dense(entries[index]);
+  const std::size_t next = dense_after(entries, index);
+  auto layer = std::make_unique<ShardedDense>(settings, group_);
+  const ShardedDense& first = *layer;
+  entries[index].layer = std::move(layer);
+  result_.push_back(std::move(entries[index]));
+  if (next == kNone || !pair_moves_less(settings, dense(entries[next]))) {
+    add_exchange(ExchangeKind::join, settings.units);
+    return index;
+  }
+  while (++index < next) result_.push_back(std::move(entries[index]));
+  auto second = std::make_unique<ShardedDense>(dense(entries[next]), group_, first);
+  const ShardedDense& completed = *second;
+  entries[next].layer = std::move(second);
+  result_.push_back(std::move(entries[next]));
+  add_sum(completed.name(), completed.settings().bias ? "bias" : "", completed.settings().activation);
+  return next;
+}
+
+void Sharding::rewrite(Entries& entries, const std::optional<RowSplit>& rows) {
+  const std::vector<bool> has_shard = sharded(entries);
+  const std::size_t split = group_.size() > 1 && rows ? entries_that_split_rows(entries, has_shard) : 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (!cut[i]) {
-      entries[i].splits_rows = i < split;
-      result.push_back(std::move(entries[i]));
+    Entry& entry = entries[i];
+    if (!has_shard[i]) {
+      entry.splits_rows = i < split;
+      result_.push_back(std::move(entry));
       continue;
     }
     const bool follows_split = split > 0 && i == split;
+    // The gradient of a residual's input is whole; that of a shard's input is a partial sum.
+    const bool gives_sums = !group_.exact() && entry.type != "residual";
     if (follows_split)
-      result.push_back({.layer = make_row_exchange(group, *partition.rows, !exact), .type = "exchange"});
-    const std::int64_t units = dense(entries[i]).units;
-    const std::size_t next = dense_after(entries, cut, i);
-    const bool paired = next != kNone && pair_moves_less(units, dense(entries[next]).units);
-    const Range part = group.part(units);
-    if (!exact && !follows_split) exchange(ExchangeKind::copy, 0);
-    replace(entries[i], {.along = DenseShard::Along::outputs, .first = part.first, .last = part.last}, units);
-    result.push_back(std::move(entries[i]));
-    if (!paired) {
-      exchange(ExchangeKind::join, units);
-      continue;
+      result_.push_back({.layer = make_row_exchange(group_, *rows, gives_sums), .type = "exchange"});
+    else if (gives_sums)
+      add_exchange(ExchangeKind::copy);
+    if (entry.type == "residual") {
+      for (Sequence* const inner : sequences_in(entry)) Sharding(group_, tied_).rewrite(inner->entries(), {});
+      result_.push_back(std::move(entry));
+    } else if (entry.type == "attention") {
+      add_attention(std::move(entry));
+    } else {
+      i = add_dense(entries, i);
     }
-    for (++i; i < next; ++i) result.push_back(std::move(entries[i]));
-    const ShardedDense& second = replace(
-        entries[next],
-        {.along = DenseShard::Along::inputs, .first = part.first, .last = part.last, .inputs = units}, units);
-    result.push_back(std::move(entries[next]));
-    if (exact) continue;
-    exchange(ExchangeKind::sum, second.settings().units);
-    if (second.settings().bias || second.settings().activation != Activation::none)
-      result.push_back({.layer = std::make_unique<BiasActivation>(second), .type = "bias"});
   }
-  entries = std::move(result);
+  entries = std::move(result_);
+}
+
+}  // namespace
+
+void shard_layers(Sequence& layers, ModelGroup& group, const std::optional<RowSplit>& rows) {
+  if (group.size() == 1 && !group.exact()) return;
+  std::set<std::string> tied;
+  find_tied(layers.entries(), tied);
+  Sharding(group, std::move(tied)).rewrite(layers.entries(), rows);
 }
 
 }  // namespace trainer

@@ -16,14 +16,14 @@ void for_each_run(const Parameter& parameter, Copy copy) {
   const Shape& part = parameter.shape;
   const Shape& whole = parameter.whole_shape();
   Shape inner = part;
-  std::int64_t outer = 1;
+  std::int64_t outer = parameter.shard_groups;
   for (int axis = 0; axis < parameter.shard_axis; ++axis) {
     outer *= part[axis];
     inner = inner.without_front();
   }
-  const std::int64_t step = inner.without_front().size(), count = inner.size();
-  for (std::int64_t i = 0; i < outer; ++i)
-    copy((i * whole[parameter.shard_axis] + parameter.shard_first) * step, i * count, count);
+  const std::int64_t step = inner.without_front().size(), count = inner.size() / parameter.shard_groups,
+                     group = whole[parameter.shard_axis] / parameter.shard_groups;
+  for (std::int64_t i = 0; i < outer; ++i) copy((i * group + parameter.shard_first) * step, i * count, count);
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <span>
 #include <string>
 
 #include "models/layers/dense.h"
@@ -10,30 +8,25 @@
 
 namespace trainer {
 
-/// The shard of a dense layer that one rank computes.
-struct DenseShard {
-  enum class Along {
-    outputs,  ///< y is units [first, last); weight and bias are shards
-    inputs    ///< x is features [first, last); y is a part of the sum without bias and activation, unless a
-              ///< UnitSum completes it
-  };
-  Along along = Along::outputs;
-  std::int64_t first = 0, last = 0;
-  std::int64_t inputs = 0;  ///< of the whole layer, if sharded along inputs
-};
-
-/// A dense layer whose weight is partitioned over ranks (Shoeybi et al. 2019, "Megatron-LM", section 3).
+/// A dense layer whose weight is partitioned over ranks (Shoeybi et al. 2019, "Megatron-LM", section 3). In
+/// exact mode it adds over the sharded extent itself; else y or dx is this rank's partial sum, and an
+/// exchange adds those of other ranks.
 class ShardedDense final : public Layer, public Exchanging {
  public:
-  /// `settings`: of a layer with `units` and a weight of its own. `sum`: in exact mode, adds over the sharded
-  /// extent; if it is null, y or dx is this rank's partial sum, and an exchange adds those of other ranks.
-  ShardedDense(const DenseSettings& settings, const DenseShard& shard, std::unique_ptr<UnitSum> sum = nullptr)
-      : settings_(settings), shard_(shard), unit_sum_(std::move(sum)) {}
+  /// Along outputs: y is this rank's units; weight and bias are shards. `settings`: of a layer with a weight
+  /// of its own.
+  ShardedDense(const DenseSettings& settings, ModelGroup& group) : settings_(settings), group_(group) {}
+  /// Along inputs: x is this rank's units of `first`, which is set up before it and outlives it. Outside
+  /// exact mode y is a part of the sum without bias and activation.
+  ShardedDense(const DenseSettings& settings, ModelGroup& group, const ShardedDense& first)
+      : settings_(settings), group_(group), first_(&first) {}
 
-  /// Of the whole layer.
   const DenseSettings& settings() const { return settings_; }
-  /// After setup(): "dense2".
+  // After setup():
+  /// "dense2".
   const std::string& name() const { return name_; }
+  /// Of the whole layer.
+  std::int64_t units() const { return units_; }
 
   Shape setup(const Shape& sample, Plan& plan) override;
   void forward(ConstTensor x, Tensor y, Pass& pass) override;
@@ -42,37 +35,17 @@ class ShardedDense final : public Layer, public Exchanging {
   ExchangeTraffic traffic() const override;
 
  private:
-  bool by_inputs() const { return shard_.along == DenseShard::Along::inputs; }
-  template <class Product>
-  void sum_tiles(const Pass& pass, std::span<float> total, Product product) const;
+  bool by_inputs() const { return first_ != nullptr; }
 
   DenseSettings settings_;
-  DenseShard shard_;
-  std::unique_ptr<UnitSum> unit_sum_;
+  ModelGroup& group_;
+  const ShardedDense* first_ = nullptr;
+  TileSum sum_;
   std::string name_;
-  std::int64_t positions_ = 0, outputs_ = 0, flops_ = 0;  ///< outputs: of the shard
+  std::int64_t positions_ = 0, units_ = 0, outputs_ = 0, flops_ = 0;  ///< outputs: of the shard
   Linear product_;
   FusedActivation activation_;
-  Buffer<> parts_, sum_scratch_;  ///< of unit_sum_
-  bool has_gradient_ = false;     ///< of its input
-};
-
-/// Bias and activation of a dense layer that is sharded along its inputs, after the partial sums are added.
-/// The parameter is the dense layer's, "dense2.bias". The dense layer must outlive it and be set up before
-/// it.
-class BiasActivation final : public Layer {
- public:
-  explicit BiasActivation(const ShardedDense& dense) : dense_(dense) {}
-
-  Shape setup(const Shape& sample, Plan& plan) override;
-  void forward(ConstTensor x, Tensor y, Pass& pass) override;
-  void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override;
-
- private:
-  const ShardedDense& dense_;
-  std::int64_t positions_ = 0, units_ = 0;
-  ParameterId bias_;
-  FusedActivation activation_;
+  bool has_gradient_ = false;  ///< of its input
 };
 
 }  // namespace trainer

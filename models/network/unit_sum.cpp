@@ -1,6 +1,7 @@
 #include "models/network/unit_sum.h"
 
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "engine/core/sum_tree.h"
@@ -10,9 +11,8 @@ namespace {
 
 class TreeSum final : public UnitSum {
  public:
-  TreeSum(ModelGroup& group, std::int64_t width)
-      : group_(group), tiles_(static_cast<int>(std::ssize(ModelGroup::unit_borders(width))) - 1) {
-    const std::vector<std::int64_t> borders = ModelGroup::unit_borders(width);
+  TreeSum(ModelGroup& group, const std::vector<std::int64_t>& borders)
+      : group_(group), tiles_(static_cast<int>(std::ssize(borders)) - 1) {
     std::vector<Range> all_roots;
     for (int rank = 0; rank < group.size(); ++rank) {
       const Range tiles = part_of(tiles_, rank, group.size());
@@ -68,8 +68,13 @@ class TreeSum final : public UnitSum {
 
 }  // namespace
 
-std::unique_ptr<UnitSum> make_unit_sum(ModelGroup& group, std::int64_t width) {
-  return std::make_unique<TreeSum>(group, width);
+std::unique_ptr<UnitSum> make_unit_sum(ModelGroup& group, std::int64_t width, std::int64_t together) {
+  return std::make_unique<TreeSum>(group, ModelGroup::unit_borders(width, together));
 }
+
+TileSum::TileSum(std::unique_ptr<UnitSum> sum, std::int64_t summed, Plan& plan)
+    : sum_(std::move(sum)),
+      parts_(plan.scratch(Shape{summed, sum_->tiles()}.size())),
+      scratch_(plan.scratch(Shape{summed, sum_->scratch()}.size())) {}
 
 }  // namespace trainer

@@ -14,11 +14,28 @@ std::string shard_text(const Parameter& parameter) {
   const Shape& whole = parameter.whole_shape();
   for (int axis = 0; axis < whole.rank(); ++axis) {
     if (axis > 0) text += "x";
+    const std::int64_t groups = axis == parameter.shard_axis ? parameter.shard_groups : 1;
+    if (groups > 1) text += fmt::format("{}x", groups);
     text += axis == parameter.shard_axis ? fmt::format("[{}, {})", parameter.shard_first,
-                                                       parameter.shard_first + parameter.shape[axis])
+                                                       parameter.shard_first + parameter.shape[axis] / groups)
                                          : std::to_string(whole[axis]);
   }
   return text;
+}
+
+/// Calls visit(entry) for the layers inside an entry.
+template <class Visit>
+void for_each_inside(const Sequence::Entry& entry, Visit visit) {
+  if (auto* const composite = dynamic_cast<CompositeLayer*>(entry.layer.get()))
+    for (const Sequence* sequence : composite->sequences())
+      for (const Sequence::Entry& inner : sequence->entries()) visit(inner);
+}
+
+/// What a layer and those inside it exchange.
+void add_traffic(const Sequence::Entry& entry, std::vector<ExchangeTraffic>& traffic) {
+  if (const auto* const exchanging = dynamic_cast<const Exchanging*>(entry.layer.get()))
+    traffic.push_back(exchanging->traffic());
+  for_each_inside(entry, [&](const Sequence::Entry& inner) { add_traffic(inner, traffic); });
 }
 
 /// Adds the all-reduces of a layer and of those inside it (models/layers/batch_norm.cpp: two sums, of values
@@ -29,24 +46,28 @@ void add_statistics(const Sequence::Entry& entry, LayerCost& cost) {
     cost.forward_statistics.insert(cost.forward_statistics.end(), {channels, channels});
     cost.backward_statistics.push_back(2 * channels);
   }
-  if (auto* const composite = dynamic_cast<CompositeLayer*>(entry.layer.get()))
-    for (const Sequence* sequence : composite->sequences())
-      for (const Sequence::Entry& inner : sequence->entries()) add_statistics(inner, cost);
+  for_each_inside(entry, [&](const Sequence::Entry& inner) { add_statistics(inner, cost); });
 }
 
 /// Operations of the second forward of recomputes: of this layer or of those inside it.
 std::int64_t recomputed_operations(const Sequence::Entry& entry) {
   if (entry.type == "recompute") return entry.layer->flops();
   std::int64_t sum = 0;
-  if (auto* const composite = dynamic_cast<CompositeLayer*>(entry.layer.get()))
-    for (const Sequence* sequence : composite->sequences())
-      for (const Sequence::Entry& inner : sequence->entries()) sum += recomputed_operations(inner);
+  for_each_inside(entry, [&](const Sequence::Entry& inner) { sum += recomputed_operations(inner); });
   return sum;
 }
 
 }  // namespace
 
 double share_of_operations(const Sequence::Entry& entry, const NetworkPlan& plan) {
+  if (dynamic_cast<const CompositeLayer*>(entry.layer.get())) {
+    const auto all = static_cast<double>(entry.layer->flops());
+    double here = all;
+    for_each_inside(entry, [&](const Sequence::Entry& inner) {
+      here -= (1 - share_of_operations(inner, plan)) * static_cast<double>(inner.layer->flops());
+    });
+    return all > 0 ? here / all : 1;
+  }
   for (const Parameter& parameter : plan.parameters())
     if (parameter.is_weight && belongs_to(parameter, entry))
       return static_cast<double>(parameter.shape.size()) /
@@ -70,7 +91,8 @@ std::vector<LayerCost> layer_costs(const Network& network) {
     for (const Parameter& parameter : plan.parameters()) {
       if (!belongs_to(parameter, entry)) continue;
       cost.parameters += parameter.whole_shape().size();
-      if (parameter.is_weight && parameter.shard_axis >= 0) cost.shard = shard_text(parameter);
+      if (parameter.is_weight && parameter.shard_axis >= 0)
+        cost.shard += (cost.shard.empty() ? "" : ", ") + shard_text(parameter);
     }
     if (entry.splits_rows) {
       cost.splits_rows = true;
@@ -82,8 +104,7 @@ std::vector<LayerCost> layer_costs(const Network& network) {
     if (cost.backward > 0) cost.backward += recomputed_operations(entry);
     has_trained |= entry.learns;
     add_statistics(entry, cost);
-    if (const auto* const exchanging = dynamic_cast<const Exchanging*>(entry.layer.get()))
-      cost.traffic = exchanging->traffic();
+    add_traffic(entry, cost.traffic);
     costs.push_back(std::move(cost));
   }
   return costs;

@@ -14,8 +14,8 @@ struct LayerCost {
   std::string name, type;
   Shape output;                 ///< of one sample
   std::int64_t parameters = 0;  ///< elements; of the whole layer, also where a rank holds a shard
-  /// "784x[0, 250) of 784x500" for a weight of which the rank holds a shard; "rows / 2" where it computes a
-  /// share of the rows.
+  /// "784x[0, 250)" for each weight of which the rank holds a shard; "rows / 2" where it computes a share of
+  /// the rows.
   std::string shard;
   double share = 1;  ///< of the layer's operations that this rank computes
   /// Floating-point operations of a sample; of the whole layer. Backward multiplies twice, once for the
@@ -25,15 +25,16 @@ struct LayerCost {
   Range range;  ///< of its parameters in the flat buffer
   /// Doubles of each all-reduce of statistics over the batch (batch_norm).
   std::vector<std::int64_t> forward_statistics, backward_statistics;
-  ExchangeTraffic traffic;    ///< with the model group
-  bool splits_rows = false;   ///< the rank computes its share of the rows of its model group
-  bool is_configured = true;  ///< false: no file names it (an exchange)
+  std::vector<ExchangeTraffic> traffic;  ///< with the model group, in the order of forward
+  bool splits_rows = false;              ///< the rank computes its share of the rows of its model group
+  bool is_configured = true;             ///< false: no file names it (an exchange)
 };
 
 /// In the order of forward. `network`: as a rank builds it.
 std::vector<LayerCost> layer_costs(const Network& network);
 
-/// The share of an entry's operations that a rank computes: of its weights, that which the rank holds.
+/// The share of an entry's operations that a rank computes: of each layer, that of its weights that the rank
+/// holds.
 double share_of_operations(const Sequence::Entry& entry, const NetworkPlan& plan);
 
 /// Operations of a sample that a rank computes, forward and backward.

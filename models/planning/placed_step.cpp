@@ -46,22 +46,32 @@ struct Exchanged {
   std::int64_t gathered = 0, summed = 0, scattered = 0;
   bool once_a_rank = false;
 };
-Exchanged forward_of(const ExchangeTraffic& traffic) {
-  return {traffic.gathered_forward, traffic.summed_forward, 0, traffic.once_a_rank};
+std::vector<Exchanged> forward_of(const LayerCost& layer) {
+  std::vector<Exchanged> result;
+  for (const ExchangeTraffic& traffic : layer.traffic)
+    result.push_back({traffic.gathered_forward, traffic.summed_forward, 0, traffic.once_a_rank});
+  return result;
 }
-Exchanged backward_of(const ExchangeTraffic& traffic) {
-  return {traffic.gathered_backward, traffic.summed_backward, traffic.scattered_backward,
-          traffic.once_a_rank};
+std::vector<Exchanged> backward_of(const LayerCost& layer) {
+  std::vector<Exchanged> result;
+  for (auto traffic = layer.traffic.rbegin(); traffic != layer.traffic.rend(); ++traffic)
+    result.push_back({traffic->gathered_backward, traffic->summed_backward, traffic->scattered_backward,
+                      traffic->once_a_rank});
+  return result;
 }
 
 /// Workers exchange in turn.
-double exchange_time(const PlacedStep& step, const ModelLink& link, const Exchanged& exchanged) {
-  const double calls = exchanged.once_a_rank ? 1 : step.workers.threads,
-               rows = static_cast<double>(step.rows) / calls;
-  const auto bytes = [&](std::int64_t floats) { return rows * static_cast<double>(kFloat * floats); };
-  return calls * (link.cost.exchange(bytes(exchanged.gathered), link.members).complete +
-                  link.cost.exchange(bytes(exchanged.scattered), link.members).complete +
-                  link.cost.all_reduce(bytes(exchanged.summed), link.members));
+double exchange_time(const PlacedStep& step, const ModelLink& link, const std::vector<Exchanged>& all) {
+  double sum = 0;
+  for (const Exchanged& exchanged : all) {
+    const double calls = exchanged.once_a_rank ? 1 : step.workers.threads,
+                 rows = static_cast<double>(step.rows) / calls;
+    const auto bytes = [&](std::int64_t floats) { return rows * static_cast<double>(kFloat * floats); };
+    sum += calls * (link.cost.exchange(bytes(exchanged.gathered), link.members).complete +
+                    link.cost.exchange(bytes(exchanged.scattered), link.members).complete +
+                    link.cost.all_reduce(bytes(exchanged.summed), link.members));
+  }
+  return sum;
 }
 
 double statistics_time(const PlacedStep& step, const LinkCost& cost, const LayerCost& layer,
@@ -80,9 +90,9 @@ class Schedule {
 
   std::vector<Collective> take() {
     for (const LayerCost& layer : step_.layers)
-      add_layer(layer, "forward", layer.forward_statistics, forward_of(layer.traffic));
+      add_layer(layer, "forward", layer.forward_statistics, forward_of(layer));
     for (auto layer = step_.layers.rbegin(); layer != step_.layers.rend(); ++layer)
-      add_layer(*layer, "backward", layer->backward_statistics, backward_of(layer->traffic));
+      add_layer(*layer, "backward", layer->backward_statistics, backward_of(*layer));
     int number = 0;
     for (const PlacedParameters& part : step_.parameters) add_gradients(part, number);
     add_compressed();
@@ -110,7 +120,7 @@ class Schedule {
   }
 
   void add_layer(const LayerCost& layer, const char* when, const std::vector<std::int64_t>& statistics,
-                 const Exchanged& exchanged) {
+                 const std::vector<Exchanged>& all) {
     std::int64_t doubles = 0;
     for (const std::int64_t count : statistics) doubles += count;
     const Mesh& mesh = ranks_of(step_, layer);
@@ -118,10 +128,12 @@ class Schedule {
       add("all-reduce of statistics, " + layer.name, when, mesh,
           doubles * kDouble * statistics_of_node(step_) / std::ssize(statistics),
           step_.micro_batches * std::ssize(statistics), 2);
-    const int calls = exchanged.once_a_rank ? 1 : step_.workers.threads;
-    add_exchange("all-gather", layer, when, exchanged.gathered, calls, 1);
-    add_exchange("reduce-scatter", layer, when, exchanged.scattered, calls, 1);
-    add_exchange("all-reduce", layer, when, exchanged.summed, calls, 2);
+    for (const Exchanged& exchanged : all) {
+      const int calls = exchanged.once_a_rank ? 1 : step_.workers.threads;
+      add_exchange("all-gather", layer, when, exchanged.gathered, calls, 1);
+      add_exchange("reduce-scatter", layer, when, exchanged.scattered, calls, 1);
+      add_exchange("all-reduce", layer, when, exchanged.summed, calls, 2);
+    }
   }
 
   void add_exchange(const char* kind, const LayerCost& layer, const char* when, std::int64_t floats,
@@ -232,9 +244,9 @@ StepWork work_of(const PlacedStep& step, const ComputingTimes& times, const Link
     work.layers.push_back({.forward = layer.share * times.forward * share(layer.forward, forward),
                            .backward = layer.share * times.backward * share(layer.backward, backward),
                            .forward_waits = statistics_time(step, cost, layer, layer.forward_statistics) +
-                                            exchange_time(step, link, forward_of(layer.traffic)),
+                                            exchange_time(step, link, forward_of(layer)),
                            .backward_waits = statistics_time(step, cost, layer, layer.backward_statistics) +
-                                             exchange_time(step, link, backward_of(layer.traffic)),
+                                             exchange_time(step, link, backward_of(layer)),
                            .parameters = layer.range});
   return work;
 }

@@ -170,9 +170,7 @@ std::unique_ptr<Network> Session::make_network(const Config& root, const Virtual
       .split_rank = rank * mesh_.model().size() + mesh_.model().rank(),
       .seed = settings_.seed,
       .low_rank = settings_.compression.rank,
-      .rewrite = [this](Sequence& layers) {
-        shard_dense_layers(layers, model_group_, {.exact = settings_.exact_modelpar, .rows = row_split_});
-      }};
+      .rewrite = [this](Sequence& layers) { shard_layers(layers, model_group_, row_split_); }};
   return std::make_unique<Network>(root.at("model").items("layers"), data_.train->sample(), options);
 }
 

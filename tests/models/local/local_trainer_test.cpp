@@ -10,11 +10,6 @@
 namespace trainer {
 namespace {
 
-constexpr const char* kGpt =
-    "[{embedding: {units: 8, vocabulary: 10, positions: learned, name: tokens}}, {residual: [layer_norm, "
-    "{attention: {heads: 2, causal: true}}, {dropout: 0.1}]}, layer_norm, {dense: {units: 10, bias: false, "
-    "tie: "
-    "tokens}}]";
 const std::string kNesterov =
     ", local: {steps: 2, virtual_workers: 8, outer: {nesterov: {lr: 0.7, momentum: 0.9}}}";
 

@@ -25,6 +25,24 @@ TEST_CASE("shards taken from a whole and placed again make it up", "[network]") 
   CHECK(rebuilt == whole);
 }
 
+TEST_CASE("shards of an axis of several groups have the same indices of each", "[network]") {
+  // Queries, keys and values of four features each.
+  std::vector<float> whole(2 * 12), rebuilt(whole.size(), -1.0f);
+  std::iota(whole.begin(), whole.end(), 0.0f);
+  for (const auto& [first, last] : {std::pair<std::int64_t, std::int64_t>{0, 1}, {1, 4}}) {
+    const Parameter shard{.shape = {2, 3 * (last - first)},
+                          .shard_axis = 1,
+                          .shard_groups = 3,
+                          .shard_first = first,
+                          .whole = Shape{2, 12}};
+    std::vector<float> part(static_cast<std::size_t>(shard.shape.size()));
+    take_shard(shard, whole, part);
+    if (first == 0) CHECK(part == std::vector<float>{0, 4, 8, 12, 16, 20});
+    place_shard(shard, part, rebuilt);
+  }
+  CHECK(rebuilt == whole);
+}
+
 TEST_CASE("a parameter that is not cut is its own shard", "[network]") {
   const Parameter parameter{.shape = {3}};
   std::vector<float> part(3);

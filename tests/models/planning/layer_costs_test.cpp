@@ -15,15 +15,15 @@ std::vector<LayerCost> costs_of(const std::string& layers, const Shape& sample, 
   PlannedRanks ranks({.model = model});
   ThreadPool pool(1);
   ModelGroup group(pool, ranks.mesh().model());
-  const Network network(yaml.root().items("layers"), sample, {.batch = 4, .rewrite = [&](Sequence& sequence) {
-                                                                shard_dense_layers(sequence, group, {});
-                                                              }});
+  const Network network(yaml.root().items("layers"), sample,
+                        {.batch = 4, .rewrite = [&](Sequence& sequence) { shard_layers(sequence, group); }});
   return layer_costs(network);
 }
 
 std::int64_t sum_of(const std::vector<LayerCost>& costs, std::int64_t ExchangeTraffic::*kind) {
   std::int64_t sum = 0;
-  for (const LayerCost& cost : costs) sum += cost.traffic.*kind;
+  for (const LayerCost& cost : costs)
+    for (const ExchangeTraffic& traffic : cost.traffic) sum += traffic.*kind;
   return sum;
 }
 
@@ -79,6 +79,23 @@ TEST_CASE("two dense layers are sharded along outputs, then inputs, and exchange
   }
   CHECK(shards == std::vector<std::string>{"4x[0, 4)", "[0, 4)x3"});
   CHECK(parameters == 4 * 8 + 8 + 8 * 3 + 3);
+}
+
+TEST_CASE("a transformer's block inside residuals is sharded, and sums twice in each direction",
+          "[planning]") {
+  const std::string layers =
+      "layer_norm, residual: [layer_norm, attention: 2], residual: [layer_norm, dense: {expand: 2}, dense: "
+      "4]";
+  const auto whole = costs_of(layers, {3, 4}), costs = costs_of(layers, {3, 4}, 2);
+  REQUIRE(costs.size() == 3);
+  CHECK(operations_of(costs) == operations_of(whole) / 2);
+  CHECK(costs[1].shard == "4x3x[0, 2), [0, 2)x4");
+  CHECK(costs[2].shard == "4x[0, 4), [0, 4)x4");
+  CHECK(costs[1].parameters == whole[1].parameters);
+  CHECK(costs[2].parameters == whole[2].parameters);
+  CHECK(sum_of(costs, &ExchangeTraffic::summed_forward) == 2 * 3 * 4);
+  CHECK(sum_of(costs, &ExchangeTraffic::summed_backward) == 2 * 3 * 4);
+  CHECK(sum_of(costs, &ExchangeTraffic::gathered_forward) == 0);
 }
 
 TEST_CASE("a sharded layer without a partner gathers its outputs and sums the gradient of its input",

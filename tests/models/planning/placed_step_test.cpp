@@ -30,7 +30,7 @@ class Placed {
                   .split_workers = split_,
                   .rewrite =
                       [this](Sequence& sequence) {
-                        shard_dense_layers(sequence, group_, {.rows = RowSplit{workers_, split_}});
+                        shard_layers(sequence, group_, RowSplit{workers_, split_});
                       }}),
         parameters_(placed_parameters(network_, ranks_.mesh())),
         layers_(layer_costs(network_)) {}

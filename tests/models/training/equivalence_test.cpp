@@ -17,10 +17,6 @@ constexpr const char* kNarrow =
 constexpr const char* kUneven =
     "[{dense: {units: 90, activation: gelu}}, {dense: {units: 75, activation: tanh}}, {dropout: 0.2}, "
     "{dense: {units: 40}}, relu, {dense: 10}]";
-constexpr const char* kGpt =
-    "[{embedding: {units: 8, vocabulary: 10, positions: learned, name: tokens}}, {residual: [layer_norm, "
-    "{attention: {heads: 2, causal: true}}, {dropout: 0.1}]}, {residual: [layer_norm, {dense: {expand: 3, "
-    "activation: gelu}}, {dense: 8}]}, layer_norm, {dense: {units: 10, bias: false, tie: tokens}}]";
 
 /// The largest difference of two runs' weights, over the largest change that training made to them.
 double largest_difference(const Run& run, const Run& reference, const Run& initial) {

@@ -27,6 +27,11 @@ constexpr const char* kRagged =
 constexpr const char* kSpoken =
     "[{gru: {units: 6, bidirectional: true}}, {conv1d: {filters: 7, kernel: 3, stride: 2, pad: 1, "
     "activation: tanh}}, {lstm: 6}, {dense: 5}]";
+/// A transformer whose last layer shares the weight of the first.
+constexpr const char* kGpt =
+    "[{embedding: {units: 8, vocabulary: 10, positions: learned, name: tokens}}, {residual: [layer_norm, "
+    "{attention: {heads: 4, causal: true}}, {dropout: 0.1}]}, {residual: [layer_norm, {dense: {expand: 3, "
+    "activation: gelu}}, {dense: 8}]}, layer_norm, {dense: {units: 10, bias: false, tie: tokens}}]";
 /// State that resumes from batch to batch.
 constexpr const char* kStreams =
     "[{embedding: {units: 6, vocabulary: 10}}, {lstm: {units: 5, layers: 2, keep_state: true}}, {gru: "

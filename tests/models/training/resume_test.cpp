@@ -82,13 +82,14 @@ TEST_CASE("a run that resumes keeps the EMA of its weights and the state of its 
 }
 
 TEST_CASE("a run resumes alike wherever its checkpoint was made", "[training]") {
+  const char* const layers = GENERATE(kLayers, kGpt);
   const auto alone = solo();
-  const Run whole = train(*alone, {}, {kLayers, std::string(kSgd) + ", steps: 12"});
+  const Run whole = train(*alone, {}, {layers, std::string(kSgd) + ", steps: 12"});
   for (const Placement& first : some_placements(test_world().size())) {
-    const Run before = train_until(7, first, kSgd);
+    const Run before = train_until(7, first, kSgd, nullptr, layers);
     for (const Placement& second : some_placements(test_world().size())) {
       INFO(first.data << "x" << first.model << ", then " << second.data << "x" << second.model);
-      const Run after = train_until(12, second, kSgd, &before.end);
+      const Run after = train_until(12, second, kSgd, &before.end, layers);
       if (test_world().rank() != 0) continue;
       CHECK(largest_difference(after.end.model, whole.end.model) < 1e-5);
       for (std::size_t i = 0; i < after.losses.size(); ++i)

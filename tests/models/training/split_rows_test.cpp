@@ -19,6 +19,11 @@ constexpr const char* kDeep =
     "{max_pool: 2}, {dense: {units: 33, activation: tanh}}, batch_norm, {dense: 20}, relu, {dense: 10}]";
 /// The first layers have no parameters.
 constexpr const char* kPooled = "[{max_pool: 2}, {dense: {units: 24, activation: relu}}, {dense: 10}]";
+/// The first sharded layers are inside residuals.
+constexpr const char* kPatches =
+    "[{conv: {filters: 8, kernel: 4, stride: 4}}, {reshape: [8, 4]}, {permute: [2, 1]}, positions, "
+    "{residual: [layer_norm, {attention: 4}, {dropout: 0.1}]}, {residual: [layer_norm, {dense: {expand: 3, "
+    "activation: gelu}}, {dense: 8}]}, flatten, {dense: 10}]";
 constexpr const char* kFrozen =
     "[{conv: {filters: 4, kernel: 3, frozen: true}}, relu, {max_pool: 2}, {dense: {units: 24, activation: "
     "relu}}, {dense: 10}]";
@@ -60,6 +65,7 @@ TEST_CASE("in exact mode layers that split rows give the bits of one rank on eve
                                                 {kDeep, "virtual_workers: 4, clip_norm: 0.05"},
                                                 {kPooled, "virtual_workers: 8"},
                                                 {kFrozen, "virtual_workers: 8"},
+                                                {kPatches, "virtual_workers: 7"},
                                                 {kRagged, "virtual_workers: 7"},
                                                 {kStreams, "virtual_workers: 7"},
                                                 {kSpoken, "virtual_workers: 7"}}));
@@ -84,7 +90,7 @@ TEST_CASE("in exact mode layers that split rows give the bits of one rank on eve
 
 TEST_CASE("a run without exact mode whose batches leave ranks without rows gives the weights of one rank",
           "[training]") {
-  const std::string layers = GENERATE(kDeep, kFewUnits, kFrozen, kRagged);
+  const std::string layers = GENERATE(kDeep, kFewUnits, kFrozen, kPatches, kRagged);
   const std::string settings =
       std::string(takes_tokens(layers) ? kAdam : kSgd) + ", epochs: 3, accumulate: 25";
   const auto alone = solo();
@@ -142,7 +148,8 @@ TEST_CASE("layers compute all rows where a share of them would be wrong or cost 
   CHECK(splits(kConvnet));
   CHECK_FALSE(splits(kMlp));
   CHECK_FALSE(splits("[flatten, {dropout: 0.1}, {dense: 20}, {dense: 10}]"));
-  CHECK_FALSE(splits("[{conv: {filters: 10, kernel: 8}}, flatten, {residual: [{dense: 10}]}]"));
+  CHECK_FALSE(splits("[{conv: {filters: 10, kernel: 8}}, flatten, {recompute: [{dense: 10}]}]"));
+  CHECK(splits("[{conv: {filters: 10, kernel: 8}}, flatten, {residual: [{dense: 10}]}]"));
   CHECK_FALSE(splits(kConvnet, ", exact: true, crosscheck: 2"));
   CHECK_FALSE(splits(kConvnet, ", exact: true, virtual_workers: " + std::to_string(ranks - 1)));
   CHECK(splits(kConvnet, ", exact: true, virtual_workers: " + std::to_string(ranks)));

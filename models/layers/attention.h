@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+#include "models/layers/attention_heads.h"
+#include "models/layers/linear.h"
+
+namespace trainer {
+
+/// Multi-head self-attention, softmax(Q K' / sqrt(head size)) V for each head: (T, C) -> (T, C) (Vaswani et
+/// al. 2017). Q, K and V are projections of x; their bias and that of the output are optional.
+class Attention final : public Layer {
+ public:
+  explicit Attention(const Config& config) : heads_(config) {}
+
+  Shape setup(const Shape& sample, Plan& plan) override;
+  void forward(ConstTensor x, Tensor y, Pass& pass) override;
+  void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override;
+  std::int64_t flops() const override { return flops_; }
+  bool is_stepwise() const override { return heads_.is_stepwise(); }
+  Value trace(Value x, Tracer& tracer) const override;
+
+  const AttentionHeads& heads() const { return heads_; }
+
+ private:
+  AttentionHeads heads_;
+  std::int64_t flops_ = 0;
+  Linear in_projection_, out_projection_;
+};
+
+}  // namespace trainer
