@@ -53,6 +53,7 @@ ChildProcess::ChildProcess(const Options& options) {
   std::vector<std::string> words{"trainer"};
   words.insert(words.end(), options.words.begin(), options.words.end());
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   cpu_set_t cores;

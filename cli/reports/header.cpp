@@ -57,7 +57,8 @@ std::string layer_lines(const Network& network) {
       line.clear();
       if (++count == kLayerLines) return lines + labelled("", "... (trainer summary shows all)");
     }
-    line += (line.empty() ? "" : separator + " ") + layer;
+    if (!line.empty()) (line += separator) += ' ';
+    line += layer;
   }
   return line.empty() ? lines : lines + labelled("", line);
 }

@@ -57,6 +57,7 @@ std::string joined(const std::vector<std::string>& words, const std::string& sep
 
 std::string names_of(const std::vector<Command>& commands, const std::string& separator = " ") {
   std::vector<std::string> names;
+  names.reserve(commands.size());
   for (const Command& command : commands) names.push_back(command.name);
   return joined(names, separator);
 }

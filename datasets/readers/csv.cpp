@@ -108,11 +108,11 @@ class Csv final : public Reader {
     source.form = {
         .has_pixels = false, .columns = train.columns, .separator = train.separator, .header = train.header};
     if (!test_.empty()) {
-      CsvTable test = read_as_trained(test_, source.form.columns);
+      const CsvTable test = read_as_trained(test_, source.form.columns);
       source.fingerprint.push_back(test.fingerprint);
-      source.test = split(std::move(test), source.form.columns);
+      source.test = split(test, source.form.columns);
     }
-    source.train = split(std::move(train), source.form.columns);
+    source.train = split(train, source.form.columns);
     return source;
   }
 

@@ -120,7 +120,8 @@ std::vector<std::string> TableFeatures::names() const {
       if (column.has_indicator) names.push_back(name + " missing");
       continue;
     }
-    for (const std::string& category : column.categories) names.push_back(name + "=" + category);
+    for (const std::string& category : column.categories)
+      names.push_back(fmt::format("{}={}", name, category));
     if (column.others > 0) names.push_back(name + " other");
     if (column.missing > 0) names.push_back(name + " missing");
   }

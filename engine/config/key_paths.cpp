@@ -1,5 +1,7 @@
 #include "engine/config/key_paths.h"
 
+#include <fmt/format.h>
+
 #include "engine/config/declared.h"
 
 namespace trainer {
@@ -21,7 +23,8 @@ void add_paths(const Setting& setting, const std::string& path, std::vector<std:
       paths.push_back(path);
       if (setting.family_name == kLayerFamily) return;
       for (const auto& [name, member] : Catalog::all().at(setting.family_name).members)
-        for (const Setting& one : member.settings) add_paths(one, path + "." + name + "." + one.name, paths);
+        for (const Setting& one : member.settings)
+          add_paths(one, fmt::format("{}.{}.{}", path, name, one.name), paths);
       return;
     case Setting::Kind::list: {
       const bool has_keys = setting.nested.at(0).kind == Setting::Kind::family;

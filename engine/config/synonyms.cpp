@@ -1,5 +1,7 @@
 #include "engine/config/synonyms.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "engine/config/declared.h"
@@ -272,7 +274,7 @@ Meaning meaning_of(std::string_view kind, std::string_view word, const std::vect
   const std::string shown = in_quotes(word);
   for (const std::string& name : names)
     if (normal_form(name) == normal || normal_form(name) == stem)
-      return {name, shown + " is written `" + name + "` here"};
+      return {name, fmt::format("{} is written `{}` here", shown, name)};
   for (const Synonyms& one : synonyms())
     if (one.kind == kind && (has_word(one.words, normal) || has_word(one.words, stem)) &&
         std::ranges::find(names, one.name) != names.end())

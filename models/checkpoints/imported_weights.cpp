@@ -122,6 +122,7 @@ class Matching {
       if (used[i]) continue;
       const std::string& from = rules[i].first;
       std::vector<std::string> layers;
+      layers.reserve(names.size());
       for (const std::string& name : names) layers.push_back(name.substr(0, name.rfind('.')));
       const std::string near = nearest(from, layers);
       notes.push_back("no tensor of the file is left for the rule " + in_quotes(from) +

@@ -1,5 +1,7 @@
 #include "models/checkpoints/name_map.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -66,7 +68,7 @@ std::optional<std::string> renamed(const NameMap::Rule& rule, const std::string&
 
 NameMap::NameMap(std::vector<Rule> rules) : rules_(std::move(rules)) {
   for (const auto& [from, to] : rules_) {
-    const std::string rule = "model.weights.map: " + in_quotes(from + ": " + to);
+    const std::string rule = "model.weights.map: " + in_quotes(fmt::format("{}: {}", from, to));
     if (from.empty() || to.empty()) throw Error(ExitCode::usage, rule + " lacks a name");
     if (std::ranges::count(to, '*') > std::ranges::count(from, '*'))
       throw Error(ExitCode::usage, rule + " has more `*` behind the colon than before it",
