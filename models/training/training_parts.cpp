@@ -56,8 +56,8 @@ ParameterWindow::Options window_options(ParameterWindow::Options options, const 
 std::vector<CompressedParameter> compressed_parameters(Network& network) {
   std::vector<CompressedParameter> result;
   for (const Parameter& parameter : network.plan().parameters()) {
-    CompressedParameter& last =
-        result.emplace_back(Range{parameter.offset, parameter.offset + parameter.shape.size()});
+    result.push_back({.range = {parameter.offset, parameter.offset + parameter.shape.size()}});
+    CompressedParameter& last = result.back();
     const auto state = std::ranges::find(network.plan().states(),
                                          parameter.name + NetworkPlan::kLowRankFactor, &State::name);
     if (state == network.plan().states().end()) continue;
