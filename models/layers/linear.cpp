@@ -49,12 +49,12 @@ void Linear::split_products(std::vector<std::int64_t> inputs, std::vector<std::i
   output_borders_ = std::move(outputs);
 }
 
-/// product(lines, range) for all lines and the whole `extent` at once where bits do not depend on that, else
+/// product(lines, range) for `lines` and the whole `extent` at once where bits do not depend on that, else
 /// for the lines of each virtual worker and each range between `borders`.
 template <class Product>
-void Linear::for_each_product(const Pass& pass, const std::vector<std::int64_t>& borders, std::int64_t extent,
-                              Product product) const {
-  if (gemm_is_chained()) return product(Lines{0, pass.rows() * extents_.positions}, Range{0, extent});
+void Linear::for_each_product(const Pass& pass, const Range& lines, const std::vector<std::int64_t>& borders,
+                              std::int64_t extent, Product product) const {
+  if (gemm_is_chained()) return product(lines, Range{0, extent});
   for (const VirtualWorker& worker : pass.virtual_workers()) {
     if (borders.empty()) product(lines_of(worker), Range{0, extent});
     for (std::size_t i = 1; i < borders.size(); ++i)
@@ -62,14 +62,16 @@ void Linear::for_each_product(const Pass& pass, const std::vector<std::int64_t>&
   }
 }
 
-void Linear::forward(const float* x, const Range& inputs, float* y, const Pass& pass) const {
+void Linear::forward(const float* x, const Range& lines, const Range& inputs, float* y,
+                     const Pass& pass) const {
   const float* const weight = pass.value(weight_).data();
-  for_each_product(pass, output_borders_, extents_.outputs, [&](const Lines& lines, const Range& outputs) {
-    gemm(Transpose::no, transposed_ ? Transpose::yes : Transpose::no, lines.count, outputs.count(),
-         inputs.count(), x + lines.first * extents_.inputs + inputs.first, extents_.inputs,
-         weight + weight_at(inputs.first, outputs.first), weight_row(), 0,
-         y + lines.first * extents_.outputs + outputs.first, extents_.outputs);
-  });
+  for_each_product(
+      pass, lines, output_borders_, extents_.outputs, [&](const Range& some, const Range& outputs) {
+        gemm(Transpose::no, transposed_ ? Transpose::yes : Transpose::no, some.count(), outputs.count(),
+             inputs.count(), x + some.first * extents_.inputs + inputs.first, extents_.inputs,
+             weight + weight_at(inputs.first, outputs.first), weight_row(), 0,
+             y + (some.first - lines.first) * extents_.outputs + outputs.first, extents_.outputs);
+      });
 }
 
 Value Linear::trace(Value x, Tracer& tracer) const {
@@ -92,14 +94,14 @@ void Linear::add_bias(float* y, const Pass& pass) const {
     bias_activate(Activation::none, pass.rows() * extents_.positions, extents_.outputs, y, bias, y);
 }
 
-void Linear::backward_data(const float* dy, const Range& outputs, float* dx, const Pass& pass,
-                           bool adds) const {
+void Linear::backward_data(const float* dy, const Range& lines, const Range& outputs, float* dx,
+                           const Pass& pass, bool adds) const {
   const float* const weight = pass.value(weight_).data();
-  for_each_product(pass, input_borders_, extents_.inputs, [&](const Lines& lines, const Range& inputs) {
-    gemm(Transpose::no, transposed_ ? Transpose::no : Transpose::yes, lines.count, inputs.count(),
-         outputs.count(), dy + lines.first * extents_.outputs + outputs.first, extents_.outputs,
+  for_each_product(pass, lines, input_borders_, extents_.inputs, [&](const Range& some, const Range& inputs) {
+    gemm(Transpose::no, transposed_ ? Transpose::no : Transpose::yes, some.count(), inputs.count(),
+         outputs.count(), dy + some.first * extents_.outputs + outputs.first, extents_.outputs,
          weight + weight_at(inputs.first, outputs.first), weight_row(), adds ? 1.0f : 0.0f,
-         dx + lines.first * extents_.inputs + inputs.first, extents_.inputs);
+         dx + (some.first - lines.first) * extents_.inputs + inputs.first, extents_.inputs);
   });
 }
 
@@ -107,12 +109,12 @@ void Linear::backward_parameters(const float* x, const float* dy, Pass& pass) co
   const bool sums = pass.layer_sums(weight_);
   if (sums) sum_weight_gradient(x, dy, pass);
   for (const VirtualWorker& worker : pass.virtual_workers()) {
-    const Lines lines = lines_of(worker);
+    const Range lines = lines_of(worker);
     if (!sums)
       find_weight_gradient(x, dy, lines, {0, extents_.inputs}, pass.adds_gradient(weight_) ? 1.0f : 0.0f,
                            pass.gradient(weight_, worker).data());
     if (bias_)
-      column_sums(lines.count, extents_.outputs, dy + lines.first * extents_.outputs,
+      column_sums(lines.count(), extents_.outputs, dy + lines.first * extents_.outputs,
                   pass.adds_gradient(bias_), pass.gradient(bias_, worker).data());
   }
 }
@@ -131,18 +133,18 @@ void Linear::sum_weight_gradient(const float* x, const float* dy, Pass& pass) co
 }
 
 /// dw = x' dy + beta dw, where dw has the inputs `here` only; all of them where BLAS computes.
-void Linear::find_weight_gradient(const float* x, const float* dy, const Lines& lines, const Range& here,
+void Linear::find_weight_gradient(const float* x, const float* dy, const Range& lines, const Range& here,
                                   float beta, float* dw) const {
   const auto multiply = [&](const Range& inputs, const Range& outputs) {
     const float* const from = x + lines.first * extents_.inputs + inputs.first;
     const float* const gradient = dy + lines.first * extents_.outputs + outputs.first;
     float* const to = dw + weight_at(inputs.first - here.first, outputs.first);
     if (transposed_)
-      gemm(Transpose::yes, Transpose::no, outputs.count(), inputs.count(), lines.count, gradient,
+      gemm(Transpose::yes, Transpose::no, outputs.count(), inputs.count(), lines.count(), gradient,
            extents_.outputs, from, extents_.inputs, beta, to, weight_row());
     else
-      gemm(Transpose::yes, Transpose::no, inputs.count(), outputs.count(), lines.count, from, extents_.inputs,
-           gradient, extents_.outputs, beta, to, weight_row());
+      gemm(Transpose::yes, Transpose::no, inputs.count(), outputs.count(), lines.count(), from,
+           extents_.inputs, gradient, extents_.outputs, beta, to, weight_row());
   };
   if (gemm_is_chained() || input_borders_.empty()) return multiply(here, {0, extents_.outputs});
   for (std::size_t i = 1; i < input_borders_.size(); ++i)

@@ -43,10 +43,11 @@ class Linear {
 
   /// y = x W, without the bias.
   void forward(const float* x, float* y, const Pass& pass) const {
-    forward(x, {0, extents_.inputs}, y, pass);
+    forward(x, all_lines(pass), {0, extents_.inputs}, y, pass);
   }
-  /// The part of that sum that these inputs give.
-  void forward(const float* x, const Range& inputs, float* y, const Pass& pass) const;
+  /// The part of that sum that these inputs give to some lines, of which y is the first; to all lines where
+  /// bits depend on their number.
+  void forward(const float* x, const Range& lines, const Range& inputs, float* y, const Pass& pass) const;
   /// y + b, where there is a bias.
   void add_bias(float* y, const Pass& pass) const;
   /// Null without a bias.
@@ -54,13 +55,16 @@ class Linear {
   /// The gradients of weight and bias, and dx = dy W' unless dx is null.
   void backward(const float* x, const float* dy, float* dx, Pass& pass) const {
     backward_parameters(x, dy, pass);
-    if (dx) backward_data(dy, {0, extents_.outputs}, dx, pass);
+    if (dx) backward_data(dy, dx, pass);
   }
   /// y = x W + b for x (N, ..., inputs).
   Value trace(Value x, Tracer& tracer) const;
   void backward_parameters(const float* x, const float* dy, Pass& pass) const;
-  /// The part of dx that these outputs give, or dx and that part.
-  void backward_data(const float* dy, const Range& outputs, float* dx, const Pass& pass,
+  void backward_data(const float* dy, float* dx, const Pass& pass) const {
+    backward_data(dy, all_lines(pass), {0, extents_.outputs}, dx, pass);
+  }
+  /// The part of dx that these outputs give, or dx and that part; `lines` as in forward().
+  void backward_data(const float* dy, const Range& lines, const Range& outputs, float* dx, const Pass& pass,
                      bool adds = false) const;
 
   // Of one virtual worker, whose `lines` begin at x, y and so on:
@@ -71,20 +75,18 @@ class Linear {
   void backward_lines(std::int64_t lines, const float* dy, bool adds, float* dx, const Pass& pass) const;
 
  private:
-  struct Lines {
-    std::int64_t first = 0, count = 0;
-  };
-  Lines lines_of(const VirtualWorker& worker) const {
-    return {worker.first * extents_.positions, worker.count * extents_.positions};
+  Range all_lines(const Pass& pass) const { return {0, pass.rows() * extents_.positions}; }
+  Range lines_of(const VirtualWorker& worker) const {
+    return {worker.first * extents_.positions, (worker.first + worker.count) * extents_.positions};
   }
   std::int64_t weight_row() const { return transposed_ ? extents_.inputs : extents_.outputs; }
   std::int64_t weight_at(std::int64_t input, std::int64_t output) const {
     return transposed_ ? output * extents_.inputs + input : input * extents_.outputs + output;
   }
   template <class Product>
-  void for_each_product(const Pass& pass, const std::vector<std::int64_t>& borders, std::int64_t extent,
-                        Product product) const;
-  void find_weight_gradient(const float* x, const float* dy, const Lines& lines, const Range& inputs,
+  void for_each_product(const Pass& pass, const Range& lines, const std::vector<std::int64_t>& borders,
+                        std::int64_t extent, Product product) const;
+  void find_weight_gradient(const float* x, const float* dy, const Range& lines, const Range& inputs,
                             float beta, float* dw) const;
   void sum_weight_gradient(const float* x, const float* dy, Pass& pass) const;
 

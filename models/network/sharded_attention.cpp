@@ -47,8 +47,8 @@ Shape ShardedAttention::setup(const Shape& sample, Plan& plan) {
   flops_ = Plan::flops({4, positions, width, width}) + heads_.flops(width);
 
   if (group_.exact()) {
-    sum_ = TileSum(make_unit_sum(group_, width, heads_.head_size()), sample.size(), plan);
-    const std::vector<std::int64_t> tiles(sum_.borders().begin(), sum_.borders().end());
+    sum_ = UnitSum(group_, width, heads_.head_size(), positions, width, plan);
+    const std::vector<std::int64_t>& tiles = sum_.borders();
     out_projection_.split_products(tiles, {0, width});
     std::vector<std::int64_t> columns{0};
     for (int projection = 0; projection < kProjections; ++projection)
@@ -70,8 +70,8 @@ void ShardedAttention::forward(ConstTensor x, Tensor y, Pass& pass) {
   heads_.forward(pass);
   const float* const context = heads_.context(pass);
   if (!sum_) return out_projection_.forward(context, y.data(), pass);
-  sum_.sum(pass, y.span(), [&](const Range& features, float* part) {
-    out_projection_.forward(context, features, part, pass);
+  sum_.sum(pass, y.data(), [&](const Range& lines, const Range& features, float* part) {
+    out_projection_.forward(context, lines, features, part, pass);
   });
   out_projection_.add_bias(y.data(), pass);
 }
@@ -81,11 +81,11 @@ void ShardedAttention::backward(ConstTensor x, ConstTensor, Tensor dy, Tensor dx
   const float* const dqkv = heads_.backward(pass);
   in_projection_.backward_parameters(x.data(), dqkv, pass);
   if (dx.empty()) return;
-  if (!sum_) return in_projection_.backward_data(dqkv, {0, kProjections * features_}, dx.data(), pass);
-  sum_.sum(pass, dx.span(), [&](const Range& features, float* part) {
+  if (!sum_) return in_projection_.backward_data(dqkv, dx.data(), pass);
+  sum_.sum(pass, dx.data(), [&](const Range& lines, const Range& features, float* part) {
     for (int projection = 0; projection < kProjections; ++projection) {
       const std::int64_t first = projection * features_;
-      in_projection_.backward_data(dqkv, {first + features.first, first + features.last}, part, pass,
+      in_projection_.backward_data(dqkv, lines, {first + features.first, first + features.last}, part, pass,
                                    projection > 0);
     }
   });

@@ -31,7 +31,7 @@ class ShardedAttention final : public Layer, public Exchanging {
  private:
   AttentionHeads heads_;
   ModelGroup& group_;
-  TileSum sum_;
+  UnitSum sum_;
   std::string name_;
   std::int64_t features_ = 0, flops_ = 0;  ///< features: of this rank's heads
   Linear in_projection_, out_projection_;

@@ -36,8 +36,8 @@ Shape ShardedDense::setup(const Shape& sample, Plan& plan) {
   plan.backward_reads(true, activation_.reads_y());
 
   if (group_.exact()) {
-    sum_ = TileSum(make_unit_sum(group_, divided), (by_inputs() ? output : sample).size(), plan);
-    const std::vector<std::int64_t> tiles(sum_.borders().begin(), sum_.borders().end());
+    sum_ = UnitSum(group_, divided, 1, positions_, by_inputs() ? outputs_ : inputs, plan);
+    const std::vector<std::int64_t>& tiles = sum_.borders();
     product_.split_products(by_inputs() ? tiles : std::vector<std::int64_t>{0, inputs},
                             by_inputs() ? std::vector<std::int64_t>{0, outputs_} : tiles);
   }
@@ -52,8 +52,9 @@ ExchangeTraffic ShardedDense::traffic() const {
 void ShardedDense::forward(ConstTensor x, Tensor y, Pass& pass) {
   float* const sums = activation_.sums(y, pass);
   if (sum_ && by_inputs())
-    sum_.sum(pass, {sums, static_cast<std::size_t>(y.size())},
-             [&](const Range& inputs, float* part) { product_.forward(x.data(), inputs, part, pass); });
+    sum_.sum(pass, sums, [&](const Range& lines, const Range& inputs, float* part) {
+      product_.forward(x.data(), lines, inputs, part, pass);
+    });
   else
     product_.forward(x.data(), sums, pass);
   activation_.forward(pass.rows() * positions_, outputs_, sums, product_.bias_values(pass), y.data());
@@ -64,10 +65,11 @@ void ShardedDense::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, 
   product_.backward_parameters(x.data(), dy.data(), pass);
   if (dx.empty()) return;
   if (sum_ && !by_inputs())
-    sum_.sum(pass, dx.span(),
-             [&](const Range& units, float* part) { product_.backward_data(dy.data(), units, part, pass); });
+    sum_.sum(pass, dx.data(), [&](const Range& lines, const Range& units, float* part) {
+      product_.backward_data(dy.data(), lines, units, part, pass);
+    });
   else
-    product_.backward_data(dy.data(), {0, outputs_}, dx.data(), pass);
+    product_.backward_data(dy.data(), dx.data(), pass);
 }
 
 }  // namespace trainer

@@ -40,7 +40,7 @@ class ShardedDense final : public Layer, public Exchanging {
   DenseSettings settings_;
   ModelGroup& group_;
   const ShardedDense* first_ = nullptr;
-  TileSum sum_;
+  UnitSum sum_;
   std::string name_;
   std::int64_t positions_ = 0, units_ = 0, outputs_ = 0, flops_ = 0;  ///< outputs: of the shard
   Linear product_;

@@ -1,10 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <span>
+#include <vector>
 
-#include "models/layers/pass.h"
+#include "engine/core/sum_tree.h"
 #include "models/network/exchange.h"
 
 namespace trainer {
@@ -14,47 +15,46 @@ namespace trainer {
 /// all ranks that share the model.
 class UnitSum {
  public:
-  virtual ~UnitSum() = default;
-
-  /// Where this rank's tiles begin in its shard of the layer, then the end of the last.
-  virtual std::span<const std::int64_t> borders() const = 0;
-  std::int64_t tiles() const { return std::ssize(borders()) - 1; }
-  /// Floats of scratch that sum() needs for each float of `total`.
-  virtual std::int64_t scratch() const = 0;
-  /// `parts`: the sums of this rank's tiles, one after the other, each as long as `total`. Every worker of
-  /// every rank calls.
-  virtual void sum(int worker, std::span<const float> parts, std::span<float> total,
-                   std::span<float> scratch) = 0;
-};
-
-/// `width`: the units of the whole layer, of which `together` each are in one tile.
-std::unique_ptr<UnitSum> make_unit_sum(ModelGroup& group, std::int64_t width, std::int64_t together = 1);
-
-/// A UnitSum in a layer, with its memory.
-class TileSum {
- public:
   /// Sums nothing.
-  TileSum() = default;
-  /// `summed`: floats of the total for each row.
-  TileSum(std::unique_ptr<UnitSum> sum, std::int64_t summed, Plan& plan);
+  UnitSum() = default;
+  /// `width`: the units of the whole layer, of which `together` each are in one tile. The total has
+  /// `positions` lines of `columns` for each row.
+  UnitSum(ModelGroup& group, std::int64_t width, std::int64_t together, std::int64_t positions,
+          std::int64_t columns, Plan& plan);
 
-  explicit operator bool() const { return sum_ != nullptr; }
-  std::span<const std::int64_t> borders() const { return sum_->borders(); }
+  explicit operator bool() const { return group_ != nullptr; }
+  /// Where this rank's tiles begin in its shard of the layer, then the end of the last.
+  const std::vector<std::int64_t>& borders() const { return borders_; }
   /// Floats that a row gathers from all ranks.
-  std::int64_t gathered() const { return scratch_.per_row; }
-  /// total = the sum over the tiles of all ranks; product(tile, part) fills a tile's part.
+  std::int64_t gathered() const { return positions_ * columns_ * scratch_roots(); }
+
+  /// total = the sum over the tiles of all ranks; product(lines, tile, part) fills what a tile gives to some
+  /// lines. Every worker of every rank calls.
   template <class Product>
-  void sum(const Pass& pass, std::span<float> total, Product product) const {
-    const std::span<float> parts(pass.buffer(parts_).data(),
-                                 total.size() * static_cast<std::size_t>(sum_->tiles()));
-    for (std::size_t i = 1; i < borders().size(); ++i)
-      product(Range{borders()[i - 1], borders()[i]}, parts.data() + (i - 1) * total.size());
-    sum_->sum(pass.worker(), parts, total,
-              {pass.buffer(scratch_).data(), total.size() * static_cast<std::size_t>(sum_->scratch())});
+  void sum(const Pass& pass, float* total, Product product) const {
+    const std::int64_t lines = pass.rows() * positions_;
+    const std::int64_t at_once = lines_at_once_ > 0 ? lines_at_once_ : lines;
+    float* const parts = pass.buffer(parts_).data();
+    for (std::int64_t first = 0; first < lines; first += at_once) {
+      const Range block{first, std::min(first + at_once, lines)};
+      for (std::size_t tile = 1; tile < borders_.size(); ++tile)
+        product(block, Range{borders_[tile - 1], borders_[tile]},
+                parts + static_cast<std::int64_t>(tile - 1) * block.count() * columns_);
+      add_tiles(pass, block, parts, total);
+    }
+    if (group_->size() > 1) add_ranks(pass, total);
   }
 
  private:
-  std::unique_ptr<UnitSum> sum_;
+  std::int64_t scratch_roots() const;
+  void add_tiles(const Pass& pass, const Range& lines, const float* parts, float* total) const;
+  void add_ranks(const Pass& pass, float* total) const;
+
+  ModelGroup* group_ = nullptr;
+  std::vector<std::int64_t> borders_, roots_;  ///< roots: of the tree of each rank
+  SumTree mine_{1, {}}, all_{1, {}};
+  std::int64_t first_root_ = 0, positions_ = 0, columns_ = 0;
+  std::int64_t lines_at_once_ = 0;  ///< whose parts the cache holds; 0: all
   Buffer<> parts_, scratch_;
 };
 
