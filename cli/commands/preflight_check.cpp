@@ -1,11 +1,16 @@
 #include "cli/commands/preflight_check.h"
 
+#include <elf.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <link.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <sstream>
 
 #include "cli/launching/collective_errors.h"
@@ -25,17 +30,31 @@ std::uint64_t hash_of(std::uint64_t hash, const std::string& text) {
   return mixed(hash);
 }
 
-/// A checksum of the program's file: two builds of one revision may differ.
+/// The linker's hash of the program: two builds of one revision may differ.
 std::string build_id() {
-  try {
-    constexpr std::uint64_t kLimit = 1 << 30;
-    std::string bytes = read_file("/proc/self/exe", ExitCode::failure, kLimit);
-    bytes.resize((bytes.size() + sizeof(float) - 1) / sizeof(float) * sizeof(float));
-    return fmt::format(
-        "{:016x}", checksum({reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)}));
-  } catch (const Error&) {
-    return "unknown";
-  }
+  using Segment = ElfW(Phdr);
+  std::string id = "unknown";
+  const auto read_notes = [](dl_phdr_info* program, std::size_t, void* result) {
+    for (const Segment& segment : std::span(program->dlpi_phdr, program->dlpi_phnum)) {
+      if (segment.p_type != PT_NOTE) continue;
+      const auto* at = reinterpret_cast<const std::byte*>(program->dlpi_addr + segment.p_vaddr);
+      const auto* const end = at + segment.p_memsz;
+      while (at + sizeof(ElfW(Nhdr)) <= end) {
+        const auto& note = *reinterpret_cast<const ElfW(Nhdr)*>(at);
+        const auto padded = [](std::size_t size) { return (size + 3) / 4 * 4; };
+        at += sizeof note + padded(note.n_namesz);
+        if (note.n_type == NT_GNU_BUILD_ID) {
+          const std::span bytes(reinterpret_cast<const unsigned char*>(at), note.n_descsz);
+          *static_cast<std::string*>(result) = fmt::format("{:02x}", fmt::join(bytes, ""));
+          return 1;
+        }
+        at += padded(note.n_descsz);
+      }
+    }
+    return 1;  // The first object is the program; the others are its libraries.
+  };
+  ::dl_iterate_phdr(read_notes, &id);
+  return id;
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

@@ -110,12 +110,14 @@ def rivals():
 def guards():
     rows = read('guards')
     names = ['step_ms', 'update_ms', 'guarded_update_ms', 'percent', 'percent_least', 'percent_most', 'percent_avx2']
+    processors = list(dict.fromkeys(row['processor'] for row in rows))
+    percent = {(row['optimizer'], row['processor']): max(0, float(row['percent'])) for row in rows}
     return (sources(rows) + '\n' + table(
-        ['optimizer', 'step, ms', 'update, ms', 'guarded update, ms', '% of the step', 'least', 'most', '% with AVX2'],
-        [[row['optimizer']] + [row[name] for name in names] for row in rows]),
+        ['optimizer', 'processor', 'step, ms', 'update, ms', 'guarded update, ms', '% of the step', 'least', 'most', '% with AVX2'],
+        [[row['optimizer'], row['processor']] + [row[name] for name in names] for row in rows]),
         chart('Cost of the guards, percent of a step', ' %',
-              [(row['optimizer'], [max(0, float(row['percent'])), float(row['percent_avx2'])]) for row in rows],
-              ['AVX-512', 'AVX2']))
+              [(name, [percent[name, processor] for processor in processors])
+               for name in dict.fromkeys(row['optimizer'] for row in rows)], processors))
 
 
 def snapshots():

@@ -47,4 +47,9 @@ TEST_CASE("a rank whose text ends sooner differs", "[cli][2+ ranks]") {
   if (test_world().rank() == 0) CHECK_THAT(failure.text, Catch::EndsWith(": nothing"));
 }
 
+TEST_CASE("the first fact is the build, by the linker's hash", "[cli]") {
+  const std::string text = program_facts({}).front().text;
+  CHECK_THAT(text, Catch::Matches("trainer .*, build [0-9a-f]{40}"));
+}
+
 }  // namespace trainer
