@@ -31,7 +31,7 @@ ParameterId Plan::parameter(Parameter parameter) {
 
 std::optional<ParameterId> Plan::share(const std::string& full_name) {
   const auto found = std::ranges::find(parameters_, full_name, &Parameter::name);
-  if (found == parameters_.end() || found->shard_axis >= 0) return std::nullopt;
+  if (found == parameters_.end()) return std::nullopt;
   return ParameterId{static_cast<int>(found - parameters_.begin()), found->uses++};
 }
 

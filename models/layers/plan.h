@@ -22,7 +22,7 @@ class Plan {
 
   ParameterId parameter(Parameter parameter);
   /// A parameter of an earlier layer, "tokens.weight", to be shared: its gradient is the sum over all uses
-  /// (Pass::adds_gradient). Null when there is none, or only a shard of it.
+  /// (Pass::adds_gradient). Null when there is none.
   std::optional<ParameterId> share(const std::string& full_name);
   const Parameter& parameter(ParameterId id) const { return parameters_[static_cast<std::size_t>(id.index)]; }
   /// Whether an earlier layer has parameters, so that backward may ask this one for dx.

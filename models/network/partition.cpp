@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "models/layers/attention.h"
+#include "models/layers/embedding.h"
 #include "models/network/bias_activation.h"
 #include "models/network/sharded_attention.h"
 #include "models/network/sharded_dense.h"
@@ -30,6 +31,16 @@ void find_tied(const Entries& entries, std::set<std::string>& names) {
     if (entry.type == "dense") names.insert(dense(entry).tied_to);
     for (const Sequence* const inner : sequences_in(entry)) find_tied(inner->entries(), names);
   }
+}
+
+/// Dense layers that share the weight of the layer `name`.
+std::int64_t count_ties(const Entries& entries, const std::string& name) {
+  std::int64_t count = 0;
+  for (const Entry& entry : entries) {
+    if (entry.type == "dense" && dense(entry).tied_to == name) ++count;
+    for (const Sequence* const inner : sequences_in(entry)) count += count_ties(inner->entries(), name);
+  }
+  return count;
 }
 
 /// Whether a layer from `first` on, also inside another one, may share a parameter of an earlier one.
@@ -67,14 +78,18 @@ std::size_t entries_that_split_rows(const Entries& entries, const std::vector<bo
 /// Rewrites the sequences of one network.
 class Sharding {
  public:
-  Sharding(ModelGroup& group, std::set<std::string> tied) : group_(group), tied_(std::move(tied)) {}
+  /// `top`: the entries of the network itself.
+  Sharding(ModelGroup& group, const Entries& top, std::set<std::string> tied)
+      : group_(group), top_(top), tied_(std::move(tied)) {}
 
   void rewrite(Entries& entries, const std::optional<RowSplit>& rows);
 
  private:
   bool is_own_dense(const Entry& entry) const;
   std::size_t dense_after(const Entries& entries, std::size_t first) const;
-  /// Which entries are sharded, or have sharded layers inside.
+  bool splits_tokens(std::size_t index) const;
+  /// Whether an entry is sharded, or has sharded layers inside.
+  bool has_shard(const Entries& entries, std::size_t index) const;
   std::vector<bool> sharded(const Entries& entries) const;
 
   void add_exchange(ExchangeKind kind, std::int64_t width = 0);
@@ -83,6 +98,7 @@ class Sharding {
   std::size_t add_dense(Entries& entries, std::size_t index);
 
   ModelGroup& group_;
+  const Entries& top_;
   std::set<std::string> tied_;
   Entries result_;
 };
@@ -104,19 +120,46 @@ std::size_t Sharding::dense_after(const Entries& entries, std::size_t first) con
                                                                                                 : kNone;
 }
 
+/// Whether the embedding top_[index] is sharded by tokens: with the layers that share its weight, if each has
+/// a unit for each token; without any, if no layer behind it would else split rows.
+bool Sharding::splits_tokens(std::size_t index) const {
+  const Entry& table = top_[index];
+  const std::int64_t tokens = dynamic_cast<const Embedding&>(*table.layer).vocabulary();
+  if (table.name.empty()) {
+    if (std::ranges::any_of(tied_, [](const std::string& name) { return name.starts_with("embedding"); }))
+      return false;
+  } else if (const std::int64_t ties = count_ties(top_, table.name); ties > 0) {
+    return ties == std::ranges::count_if(top_, [&](const Entry& entry) {
+             return entry.type == "dense" && dense(entry).tied_to == table.name &&
+                    dense(entry).units == tokens;
+           });
+  }
+  std::size_t next = index + 1;
+  while (next < top_.size() && (top_[next].layer->is_elementwise() || top_[next].type == "dropout")) ++next;
+  return next < top_.size() && has_shard(top_, next);
+}
+
+bool Sharding::has_shard(const Entries& entries, std::size_t index) const {
+  const Entry& entry = entries[index];
+  const bool is_top = &entries == &top_;
+  if (entry.type == "attention") return true;
+  if (entry.type == "embedding") return is_top && splits_tokens(index);
+  // What an expanding layer gathers is known after setup only.
+  if (is_own_dense(entry)) return dense(entry).units > 0 || dense_after(entries, index) != kNone;
+  if (entry.type == "dense" && is_top)
+    for (std::size_t before = 0; before < index; ++before)
+      if (top_[before].type == "embedding" && !top_[before].name.empty() &&
+          top_[before].name == dense(entry).tied_to)
+        return splits_tokens(before);
+  if (entry.type != "residual") return false;
+  return std::ranges::any_of(sequences_in(entry), [&](const Sequence* inner) {
+    return std::ranges::count(sharded(inner->entries()), true) > 0;
+  });
+}
+
 std::vector<bool> Sharding::sharded(const Entries& entries) const {
-  const auto has_shard = [&](std::size_t index) {
-    const Entry& entry = entries[index];
-    if (entry.type == "attention") return true;
-    // What an expanding layer gathers is known after setup only.
-    if (is_own_dense(entry)) return dense(entry).units > 0 || dense_after(entries, index) != kNone;
-    if (entry.type != "residual") return false;
-    return std::ranges::any_of(sequences_in(entry), [&](const Sequence* inner) {
-      return std::ranges::count(sharded(inner->entries()), true) > 0;
-    });
-  };
   std::vector<bool> result;
-  for (std::size_t i = 0; i < entries.size(); ++i) result.push_back(has_shard(i));
+  for (std::size_t i = 0; i < entries.size(); ++i) result.push_back(has_shard(entries, i));
   return result;
 }
 
@@ -173,15 +216,23 @@ void Sharding::rewrite(Entries& entries, const std::optional<RowSplit>& rows) {
       continue;
     }
     const bool follows_split = split > 0 && i == split;
-    // The gradient of a residual's input is whole; that of a shard's input is a partial sum.
-    const bool gives_sums = !group_.exact() && entry.type != "residual";
+    // The gradient of a residual's input is whole, tokens have none; that of a shard's input is a partial
+    // sum.
+    const bool gives_sums = !group_.exact() && entry.type != "residual" && entry.type != "embedding";
     if (follows_split)
       result_.push_back({.layer = make_row_exchange(group_, *rows, gives_sums), .type = "exchange"});
     else if (gives_sums)
       add_exchange(ExchangeKind::copy);
     if (entry.type == "residual") {
-      for (Sequence* const inner : sequences_in(entry)) Sharding(group_, tied_).rewrite(inner->entries(), {});
+      for (Sequence* const inner : sequences_in(entry))
+        Sharding(group_, top_, tied_).rewrite(inner->entries(), {});
       result_.push_back(std::move(entry));
+    } else if (entry.type == "embedding") {
+      auto& table = dynamic_cast<Embedding&>(*entry.layer);
+      table.hold(group_.part(table.vocabulary()));
+      result_.push_back(std::move(entry));
+      // Of each token one rank has more than zeros, so that this sum has the same bits in any order.
+      add_exchange(ExchangeKind::sum);
     } else if (entry.type == "attention") {
       add_attention(std::move(entry));
     } else {
@@ -197,7 +248,7 @@ void shard_layers(Sequence& layers, ModelGroup& group, const std::optional<RowSp
   if (group.size() == 1 && !group.exact()) return;
   std::set<std::string> tied;
   find_tied(layers.entries(), tied);
-  Sharding(group, std::move(tied)).rewrite(layers.entries(), rows);
+  Sharding(group, layers.entries(), std::move(tied)).rewrite(layers.entries(), rows);
 }
 
 }  // namespace trainer

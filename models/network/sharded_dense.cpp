@@ -11,6 +11,7 @@ Shape ShardedDense::setup(const Shape& sample, Plan& plan) {
   units_ = settings_.expand > 0 ? Shape{settings_.expand, inputs}.size() : settings_.units;
   const std::int64_t divided = by_inputs() ? first_->units() : units_;
   const Range part = group_.part(divided);
+  share_ = static_cast<double>(part.count()) / static_cast<double>(divided);
   const Shape whole{by_inputs() ? divided : inputs, units_};
   outputs_ = by_inputs() ? units_ : part.count();
   positions_ = sample.with_last(1).size();
@@ -28,8 +29,12 @@ Shape ShardedDense::setup(const Shape& sample, Plan& plan) {
   bias.shard_first = part.first;
   bias.whole = Shape{units_};
   const bool completes_sums = !by_inputs() || group_.exact();
-  product_ =
-      Linear(plan, extents, weight, settings_.bias && completes_sums ? std::optional(bias) : std::nullopt);
+  const bool has_bias = settings_.bias && completes_sums;
+  if (settings_.tied_to.empty())
+    product_ = Linear(plan, extents, weight, has_bias ? std::optional(bias) : std::nullopt);
+  else
+    product_ = Linear(extents, plan.share(settings_.tied_to + ".weight").value(),
+                      has_bias ? plan.parameter(bias) : ParameterId(), true);
   const Shape output = sample.with_last(outputs_);
   activation_ = FusedActivation(completes_sums ? settings_.activation : Activation::none);
   activation_.setup(output.size(), plan);

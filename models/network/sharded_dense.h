@@ -13,8 +13,8 @@ namespace trainer {
 /// exchange adds those of other ranks.
 class ShardedDense final : public Layer, public Exchanging {
  public:
-  /// Along outputs: y is this rank's units; weight and bias are shards. `settings`: of a layer with a weight
-  /// of its own.
+  /// Along outputs: y is this rank's units; weight and bias are shards. A weight that it shares is that of an
+  /// embedding with as many tokens as it has units, of which each rank holds the same part.
   ShardedDense(const DenseSettings& settings, ModelGroup& group) : settings_(settings), group_(group) {}
   /// Along inputs: x is this rank's units of `first`, which is set up before it and outlives it. Outside
   /// exact mode y is a part of the sum without bias and activation.
@@ -33,6 +33,8 @@ class ShardedDense final : public Layer, public Exchanging {
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override;
   std::int64_t flops() const override { return flops_; }
   ExchangeTraffic traffic() const override;
+  /// Of the layer's operations, those of this rank.
+  double share() const { return share_; }
 
  private:
   bool by_inputs() const { return first_ != nullptr; }
@@ -45,6 +47,7 @@ class ShardedDense final : public Layer, public Exchanging {
   std::int64_t positions_ = 0, units_ = 0, outputs_ = 0, flops_ = 0;  ///< outputs: of the shard
   Linear product_;
   FusedActivation activation_;
+  double share_ = 1;
   bool has_gradient_ = false;  ///< of its input
 };
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "models/network/sharded_dense.h"
+
 namespace trainer {
 namespace {
 
@@ -68,6 +70,8 @@ double share_of_operations(const Sequence::Entry& entry, const NetworkPlan& plan
     });
     return all > 0 ? here / all : 1;
   }
+  // It may share the weight of another layer.
+  if (const auto* const layer = dynamic_cast<const ShardedDense*>(entry.layer.get())) return layer->share();
   for (const Parameter& parameter : plan.parameters())
     if (parameter.is_weight && belongs_to(parameter, entry))
       return static_cast<double>(parameter.shape.size()) /

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@ namespace trainer {
 namespace {
 
 constexpr std::int64_t kRows = 3;
+constexpr float kTokens = 40;
 
 /// A network of layers in YAML, partitioned over a group of ranks; each parameter has the same values
 /// wherever it lies.
@@ -43,7 +45,10 @@ class Built {
   /// The output, after forward and backward.
   std::vector<float> run() {
     const std::vector<std::int64_t> samples(kRows);
-    RandomStream(1, "x").fill_uniform(0, network_.input(0, kRows).span());
+    const std::span<float> x = network_.input(0, kRows).span();
+    RandomStream(1, "x").fill_uniform(0, x);
+    if (network_.layers().entries().front().type == "embedding")
+      for (float& value : x) value = std::floor(kTokens * value);
     const ConstTensor y = network_.forward(0, {.samples = samples, .batch_rows = kRows});
     std::vector<float> result(y.span().begin(), y.span().end());
     RandomStream(1, "dy").fill_uniform(0, network_.output_gradient(0).span());
@@ -93,7 +98,13 @@ Example example() {
               {6, 8}},
       Example{"layer_norm, residual: {body: [residual: [dense: 20, relu, dense: 8], dense: 3], "
               "shortcut: [dense: 3]}",
-              {6, 8}});
+              {6, 8}},
+      Example{"embedding: {units: 6, vocabulary: 40, positions: learned, name: tokens}, layer_norm, "
+              "dense: {units: 40, activation: tanh, tie: tokens}",
+              {5}},
+      Example{"embedding: {units: 8, vocabulary: 40, positions: sinusoidal}, dropout: 0, residual: "
+              "[layer_norm, attention: 2], dense: 40",
+              {5}});
 }
 
 /// How many of the whole parameter's elements this rank holds, in ranks' shares.
@@ -136,11 +147,13 @@ TEST_CASE("in exact mode a partitioned network has the bits of a group of one ra
   }
 }
 
-TEST_CASE("each rank holds its share of the weights of a transformer's block", "[network]") {
+TEST_CASE("each rank holds its share of the weights of a transformer", "[network]") {
   const bool exact = GENERATE(false, true);
   if (4 % test_world().size() != 0) return;
-  Built parts("residual: [layer_norm, attention: 4], residual: [layer_norm, dense: {expand: 4}, dense: 16]",
-              {6, 16}, test_world(), exact);
+  Built parts(
+      "embedding: {units: 16, vocabulary: 64, name: tokens}, residual: [layer_norm, attention: 4], residual: "
+      "[layer_norm, dense: {expand: 4}, dense: 16], layer_norm, dense: {units: 64, tie: tokens}",
+      {6}, test_world(), exact);
   const double expected = 1.0 / test_world().size();
   for (const Parameter& parameter : parts.plan().parameters())
     if (parameter.is_weight) CHECK(share(parameter) == expected);
@@ -151,13 +164,21 @@ TEST_CASE("each rank holds its share of the weights of a transformer's block", "
   CHECK(share(parts.parameter("dense2.bias")) == 1);
 }
 
-TEST_CASE("dense layers that share weights, expand alone, or lie in branches stay whole", "[network]") {
-  const std::string layers =
-      GENERATE("residual: [dense: {units: 8, name: first}], dense: {units: 8, tie: first}",
-               "residual: [dense: 8], dense: {units: 8, tie: dense1}", "dense: {expand: 2}, dropout: 0.1",
-               "recompute: [attention: 2, dense: 8]", "concat: [[dense: 8], [dense: 3]]");
-  INFO(layers);
-  Built parts(layers, {6, 8}, test_world());
+TEST_CASE("layers that cannot be divided, or would keep others from splitting rows, stay whole",
+          "[network]") {
+  const Example of = GENERATE(
+      Example{"residual: [dense: {units: 8, name: first}], dense: {units: 8, tie: first}", {6, 8}},
+      Example{"residual: [dense: 8], dense: {units: 8, tie: dense1}", {6, 8}},
+      Example{"dense: {expand: 2}, dropout: 0.1", {6, 8}},
+      Example{"recompute: [attention: 2, dense: 8]", {6, 8}},
+      Example{"concat: [[dense: 8], [dense: 3]]", {6, 8}},
+      Example{"embedding: {units: 8, vocabulary: 40}, lstm: 8", {6}},
+      Example{
+          "embedding: {units: 8, vocabulary: 40, name: tokens}, recompute: [dense: {units: 40, tie: tokens}]",
+          {6}},
+      Example{"embedding: {units: 8, vocabulary: 40}, dense: {units: 40, tie: embedding1}", {6}});
+  INFO(of.layers);
+  Built parts(of.layers, of.sample, test_world());
   for (const Parameter& parameter : parts.plan().parameters()) CHECK(share(parameter) == 1);
 }
 
