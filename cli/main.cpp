@@ -29,8 +29,7 @@ int run_command(const Job& job) {
       new_command(job);
       return 0;
     case Verb::check:
-      check_command(job);
-      return 0;
+      return check_command(job);
     case Verb::config:
       config_command(job);
       return 0;

@@ -25,7 +25,8 @@ struct Job {
 /// Returns the exit code of the program: 130 if the run was stopped and saved.
 int train_command(const Job& job);
 void new_command(const Job& job);
-void check_command(const Job& job);
+/// Returns the exit code of the program: 1 if a gradient is wrong.
+int check_command(const Job& job);
 void config_command(const Job& job);
 void summary_command(const Job& job);
 void plan_command(const Job& job);

@@ -91,13 +91,14 @@ struct Arguments {
   double until = 1;           ///< of the steps, the share after which a run stops
   ProgressMode progress = ProgressMode::automatic;
   bool quiet = false, verbose = false;
-  std::string split;               ///< of eval; empty: the test samples, else those of validation
-  std::vector<std::string> given;  ///< of eval: files of other samples
-  int steps = 50;                  ///< of time, as trace
-  std::string trace;               ///< the file of events; empty: none
-  bool tensorboard = false;        ///< of report
-  bool minimal = false;            ///< of config
-  std::string html;                ///< of compare: the page's file; empty: none
+  std::string split;                ///< of eval; empty: the test samples, else those of validation
+  std::vector<std::string> given;   ///< of eval: files of other samples
+  int steps = 50;                   ///< of time, as trace
+  std::string trace;                ///< the file of events; empty: none
+  bool tensorboard = false;         ///< of report
+  bool gradients = false;           ///< of check
+  bool minimal = false;             ///< of config
+  std::string html;                 ///< of compare: the page's file; empty: none
   PredictionFormat prediction_format = PredictionFormat::best;
   ExportFormat export_format = ExportFormat::onnx;
   int top = 0;                       ///< of predict: the likeliest classes alone; 0: not given

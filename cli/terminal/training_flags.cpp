@@ -76,6 +76,11 @@ void CommandFlags::add_new() {
 void CommandFlags::add_check() {
   CLI::App* check = command("check", "Print every mistake in configs; of data files, read only the headers");
   check->add_option("CONFIG", arguments_.files, "YAML files")->required();
+  check
+      ->add_flag("--gradients", arguments_.gradients,
+                 "Compare backward with differences of the loss, parameter by parameter, on a few samples; "
+                 "exit code 1 if one is wrong")
+      ->disable_flag_override();
   add_settings(*check);
 }
 

@@ -334,6 +334,18 @@ TEST_CASE("check reports every mistake in every file, and trains nothing", "[com
   CHECK_FALSE(fs::exists(run.path("runs")));
 }
 
+TEST_CASE("check --gradients compares each parameter and trains nothing", "[commands]") {
+  const SmallRun run;
+  const ProgramResult result = run.trainer({"check", "a.yaml", "--gradients"});
+  CHECK(result.code == 0);
+  INFO(result.out);
+  for (const char* parameter : {"dense1  weight", "dense1  bias", "dense2  weight", "dense2  bias"})
+    CHECK(result.out.find(parameter) != std::string::npos);
+  CHECK(occurrences(result.out, "  ok\n") == 4);
+  CHECK_FALSE(fs::exists(run.path("runs")));
+  CHECK(run.trainer({"check", "a.yaml", "--gradients", "-s", "model.layers[1].dense=7"}).code == 2);
+}
+
 TEST_CASE("config prints YAML that resolves to itself", "[commands]") {
   const SmallRun run;
   const ProgramResult once = run.trainer({"config", "a.yaml", "-s", "train.batch=16"});
