@@ -14,7 +14,9 @@
 #include "cli/launching/restart.h"
 #include "cli/reports/environment.h"
 #include "cli/reports/header.h"
+#include "cli/reports/rank_times.h"
 #include "cli/reports/report.h"
+#include "cli/reports/reviewed_samples.h"
 #include "cli/terminal/placement_flags.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/shell_line.h"
@@ -155,8 +157,12 @@ std::optional<RunDirectory> take_directory(const Job& job, const OpenRun& run, c
 }
 
 /// A failure is only a warning: `trainer report` can write the report later.
-void try_to_write_report(const Job& job, const std::string& run) {
+void try_to_write_report(const Job& job, const fs::path& run, const TrainingRun& training,
+                         const Session& session, const Review& review) {
   try {
+    if (!review.worst.empty()) write_file(run / kSamplesFile, samples_json(session, review));
+    if (!training.rank_times().empty())
+      write_file(run / kRankTimesFile, rank_times_csv(training.rank_times()));
     write_report(run);
   } catch (const Error& error) {
     job.warn("warning: report.html is not written: " + error.diagnostics().front().what + "\n");
@@ -205,6 +211,7 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning,
   });
   preflight_check(job.world, run_facts(*run));
   Session& session = *run->session;
+  Review review;
   TrainingRun training(run->config.root(), session,
                        {.config = run->config.resolved_yaml(),
                         .initial_weights = arguments.initial_weights,
@@ -216,6 +223,7 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning,
                         .deadline = deadline_of(job),
                         .until = arguments.until,
                         .snapshots = arguments.restarts > 0 ? snapshot_folder() : fs::path(),
+                        .review = &review,
                         .warn = [&](const std::string& what) { job.warn("warning: " + what + "\n"); }});
   restore(job, beginning, training, session.settings().exact);
   if (rollback) {
@@ -257,12 +265,13 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning,
         make_progress(arguments.quiet ? ProgressMode::none : arguments.progress, standard_output(), path);
     observers = {&*directory, progress.get()};
   }
+  const auto write_pages = [&] { try_to_write_report(job, directory->path(), training, session, review); };
   RunResult result;
   try {
     result = training.run(observers, directory ? directory->checkpoints() : "");
   } catch (const Divergence& error) {
     // The curves show what went wrong.
-    if (directory) try_to_write_report(job, directory->path().string());
+    if (directory) write_pages();
     if (!training.may_roll_back()) throw;
     const RollbackSettings& settings = *session.settings().rollback;
     const int count = training.rollbacks() + 1;
@@ -276,8 +285,7 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning,
     return {static_cast<int>(ExitCode::diverged), next};
   }
   progress.reset();  // the bar goes before the last lines come
-  const auto report = [&] { try_to_write_report(job, directory->path().string()); };
-  with_disk(job.world, "the writing of the report", directory.has_value(), report);
+  with_disk(job.world, "the writing of the report", directory.has_value(), write_pages);
   if (directory) report_result(job, session, training.facts(), result, directory->path().string());
   if (const std::string note = nodes_note(training.facts(), result); directory && !note.empty())
     job.warn("note: " + note + "\n");

@@ -31,6 +31,13 @@ td,th{padding:.15rem .7rem;text-align:right;border-bottom:1px solid var(--line)}
 td:first-child,th:first-child{text-align:left}
 pre{overflow-x:auto;padding:1rem;border:1px solid var(--line);border-radius:6px;font-size:13px}
 summary{cursor:pointer;color:var(--faint)}
+.samples{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(var(--card,10rem),100%),1fr));gap:.8rem}
+.samples figure{padding:.7rem;border:1px solid var(--line);border-radius:6px;overflow-wrap:anywhere}
+.samples img,.kernels img{image-rendering:pixelated;width:7rem}.texts{--card:22rem}
+blockquote{margin:0 0 .4rem;white-space:pre-wrap;font:13px/1.4 ui-monospace,monospace}
+.kernels{display:flex;flex-wrap:wrap;gap:4px;margin-bottom:1rem}.kernels img{width:2.6rem}
+.bars div{display:flex;height:1.1rem;margin:.15rem 0}.bars span{width:3rem}.bars i{background:var(--c)}
+.spark{width:7rem;height:1.3rem}.spark path{fill:var(--c0)}mark{background:none;color:var(--c1);font-weight:600}
 )";
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <span>
@@ -11,12 +10,15 @@
 #include "cli/reports/chart.h"
 #include "cli/reports/gradient_charts.h"
 #include "cli/reports/html.h"
+#include "cli/reports/marked_config.h"
+#include "cli/reports/rank_times.h"
+#include "cli/reports/reviewed_samples.h"
 #include "cli/reports/run_log.h"
+#include "cli/reports/weights_section.h"
 #include "cli/terminal/text.h"
 #include "engine/config/config_tree.h"
 #include "engine/system/files.h"
 #include "models/checkpoints/checkpoint.h"
-#include "models/formats/safetensors.h"
 #include "models/training/settings.h"
 
 namespace trainer {
@@ -108,12 +110,16 @@ std::string matrix(const std::vector<std::vector<double>>& counts, const std::ve
   return text + "</table></div>\n";
 }
 
+/// The best one of a run, else the last: "checkpoints/step-5".
+std::string shown_checkpoint(const RunLog& log) {
+  return fmt::format("checkpoints/step-{}", log.best_step >= 0 ? log.best_step : log.last_step);
+}
+
 /// Names of the classes, from the checkpoint that the report shows; empty if they have none.
 std::vector<std::string> class_names(const fs::path& run, const RunLog& log) {
-  const std::int64_t step = log.best_step >= 0 ? log.best_step : log.last_step;
   try {
-    present_checkpoint(run / "checkpoints" / fmt::format("step-{}", step));  // refuses links
-    const auto data = read_data_description(run / "checkpoints" / fmt::format("step-{}", step));
+    present_checkpoint(run / shown_checkpoint(log));  // refuses links
+    const auto data = read_data_description(run / shown_checkpoint(log));
     return data ? data->info.class_names : std::vector<std::string>{};
   } catch (const Error&) {
     return {};
@@ -164,34 +170,6 @@ std::string epochs(const std::string& results) {
                      html_table(rows));
 }
 
-std::string weights(const fs::path& run, const RunLog& log) {
-  const std::int64_t step = log.best_step >= 0 ? log.best_step : log.last_step;
-  const std::string checkpoint = fmt::format("checkpoints/step-{}", step);
-  const fs::path file = run / checkpoint / "model.safetensors";
-  std::error_code ignored;
-  constexpr std::uintmax_t kMaxRead = std::uintmax_t{1} << 30;
-  if (!fs::exists(file, ignored) || fs::file_size(file, ignored) > kMaxRead) return "";
-  std::vector<std::vector<std::string>> rows{{"tensor", "shape", "elements", "root mean square", "largest"}};
-  try {
-    present_checkpoint(run / checkpoint);  // refuses links
-    for (const NamedTensor& tensor : read_safetensors(file).tensors) {
-      double squares = 0, largest = 0;
-      for (const float value : tensor.values) {
-        squares += static_cast<double>(value) * value;
-        largest = std::max(largest, std::abs(static_cast<double>(value)));
-      }
-      const auto count = static_cast<double>(tensor.values.size());
-      rows.push_back({tensor.name, tensor.shape.text(), grouped(std::ssize(tensor.values)),
-                      short_number(count > 0 ? std::sqrt(squares / count) : 0), short_number(largest)});
-    }
-  } catch (const Error& error) {
-    return fmt::format("<h2>Weights</h2>\n<p>{}</p>\n", html_text(error.diagnostics().front().what));
-  }
-  return fmt::format("<h2>Weights</h2>\n{}",
-                     html_folded(fmt::format("{}, {}", checkpoint, counted(std::ssize(rows) - 1, "tensor")),
-                                 html_table(rows)));
-}
-
 std::string machine(const std::string& environment) {
   const auto json = nlohmann::ordered_json::parse(environment, nullptr, false);
   if (!json.is_object()) return "";
@@ -205,14 +183,15 @@ std::string block(const std::string& heading, const std::string& text) {
   return text.empty() ? "" : fmt::format("<h2>{}</h2>\n<pre>{}</pre>\n", heading, html_text(text));
 }
 
-/// What differs from the defaults, and folded the whole.
+/// What differs from the defaults, and folded the whole, in which that is marked.
 std::string configuration(const fs::path& run) {
   const std::string whole = read_if_there(run / "config.yaml");
   if (whole.empty()) return "";
   try {
     const ConfigTree tree({.file = "config.yaml", .text = whole}, run_settings());
-    return block("Configuration", tree.minimal_yaml()) +
-           html_folded("with every default", "<pre>" + html_text(whole) + "</pre>");
+    const std::string minimal = tree.minimal_yaml();
+    return block("Configuration", minimal) +
+           html_folded("with every default", "<pre>" + marked_config(whole, minimal) + "</pre>");
   } catch (const Error&) {
     return block("Configuration", whole);
   }
@@ -223,12 +202,15 @@ std::string configuration(const fs::path& run) {
 std::string report_html(const fs::path& run) {
   const RunLog log = read_run_log(run);
   const std::string name = (run / "").lexically_normal().parent_path().filename().string();
-  return html_page(name, fmt::format("<h1>{}</h1>\n<p>{}</p>\n", html_text(name), html_text(outcome(log))) +
-                             charts(log) + gradients(read_if_there(run / "gradients.csv")) +
-                             classes(log, class_names(run, log)) +
-                             epochs(read_if_there(run / "results.csv")) + weights(run, log) +
-                             block("Commands", read_if_there(run / "command.txt")) + configuration(run) +
-                             machine(read_if_there(run / "environment.json")));
+  std::string body =
+      fmt::format("<h1>{}</h1>\n<p>{}</p>\n", html_text(name), html_text(outcome(log)));
+  body += charts(log) + gradients(read_if_there(run / "gradients.csv")) + classes(log, class_names(run, log));
+  body += samples_html(read_if_there(run / kSamplesFile)) + epochs(read_if_there(run / "results.csv"));
+  body += rank_times_html(read_if_there(run / kRankTimesFile));
+  body += weights_html(run, shown_checkpoint(log));
+  body += block("Commands", read_if_there(run / "command.txt")) + configuration(run) +
+          machine(read_if_there(run / "environment.json"));
+  return html_page(name, body);
 }
 
 fs::path write_report(const fs::path& run) {

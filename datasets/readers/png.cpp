@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include "engine/core/error.h"
+
 namespace trainer {
 
 bool is_png(std::span<const std::uint8_t> file) {
@@ -27,6 +29,20 @@ std::string decode_png(std::span<const std::uint8_t> file, Image& image) {
   const png_color black{};
   if (png_image_finish_read(&source, &black, image.pixels.data(), 0, nullptr) == 0) return source.message;
   return "";
+}
+
+std::string encoded_png(const Image& image) {
+  png_image target{};
+  target.version = PNG_IMAGE_VERSION;
+  target.height = static_cast<png_uint_32>(image.height);
+  target.width = static_cast<png_uint_32>(image.width);
+  target.format = image.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  png_alloc_size_t bytes = PNG_IMAGE_PNG_SIZE_MAX(target);
+  std::string file(bytes, '\0');
+  if (png_image_write_to_memory(&target, file.data(), &bytes, 0, image.pixels.data(), 0, nullptr) == 0)
+    throw Error(ExitCode::failure, std::string("cannot encode an image: ") + target.message);
+  file.resize(bytes);
+  return file;
 }
 
 }  // namespace trainer

@@ -13,4 +13,7 @@ bool is_png(std::span<const std::uint8_t> file);
 /// Returns what is wrong with the file; empty if nothing is.
 std::string decode_png(std::span<const std::uint8_t> file, Image& image);
 
+/// A PNG file of an image, gray or RGB. Error(failure) if libpng has no memory for it.
+std::string encoded_png(const Image& image);
+
 }  // namespace trainer

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "engine/parallel/broadcast_text.h"
 #include "engine/system/memory_use.h"
@@ -47,6 +48,24 @@ std::string text_of_weights(const WeightSource& source, const WeightMatch& match
   for (const std::string& layer : source.except)
     text += (&layer == &source.except.front() ? "; initial: " : ", ") + layer;
   return text;
+}
+
+/// Of each rank, on rank 0.
+std::vector<RankTimes> gathered(const StepTimes& mine, Communicator& world) {
+  const auto seconds = [](std::chrono::nanoseconds time) {
+    return std::chrono::duration<double>(time).count();
+  };
+  // One process only adds up the gradients of its threads.
+  const auto communication = world.size() > 1 ? mine.communication() : std::chrono::nanoseconds(0);
+  const auto waiting = std::min(mine.waiting, communication);
+  const RankTimes times{.computing = seconds(mine.training - mine.data - communication),
+                        .data = seconds(mine.data),
+                        .communication = seconds(communication - waiting),
+                        .waiting = seconds(waiting)};
+  std::vector<RankTimes> all;
+  for (const std::vector<std::byte>& bytes : world.gather(std::as_bytes(std::span(&times, 1)), 0))
+    std::memcpy(&all.emplace_back(), bytes.data(), sizeof(RankTimes));
+  return all;
 }
 
 }  // namespace
@@ -198,7 +217,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   std::optional<MemoryWatch> memory;
   std::optional<ReplicaGuard> replicas;
   std::optional<SampleGuard> samples;
-  EvaluationHook evaluation(parts_, reports, stop, hooks);
+  EvaluationHook evaluation(parts_, reports, stop, hooks, options_.review);
   EpochHook epochs(parts_, reports);
   const CheckpointState base{.seed = settings.seed,
                              .data = fingerprint_text(session_.data()),
@@ -243,6 +262,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   // No rank frees memory before all have measured theirs.
   progress.result.memory = proportional_memory();
   world.sum(std::span(&progress.result.memory, 1));
+  rank_times_ = gathered(progress.run, world);
   reports.notify([&](Observer& observer) { observer.on_end(progress.result); });
   return progress.result;
 }

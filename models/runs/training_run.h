@@ -11,9 +11,18 @@
 #include "models/checkpoints/residual_states.h"
 #include "models/guards/crosscheck.h"
 #include "models/local/local_trainer.h"
+#include "models/training/review.h"
 #include "models/training/training_parts.h"
 
 namespace trainer {
+
+/// What the time of training was used for on a rank, in seconds.
+struct RankTimes {
+  double computing = 0;
+  double data = 0;           ///< loading samples
+  double communication = 0;  ///< without waiting
+  double waiting = 0;        ///< for slower ranks
+};
 
 /// A training run: the loop with its hooks, from initial values or from a checkpoint. All ranks make the same
 /// calls.
@@ -33,6 +42,8 @@ class TrainingRun {
     double until = 1;
     /// For snapshots: the same path on every host, in an existing folder of its memory; empty: none is kept.
     std::filesystem::path snapshots = {};
+    /// Null on all ranks or on none. Becomes the review of the best evaluation on data rank 0.
+    Review* review = nullptr;
     std::function<void(const std::string&)> warn = [](const std::string&) {};  ///< of world rank 0
   };
   /// Collective. From here on the session's network reads this run's parameters. Error(weights) when the
@@ -78,6 +89,8 @@ class TrainingRun {
   /// `last`: a hook after those of the run, on all ranks or on none.
   RunResult run(const std::vector<Observer*>& observers, const std::filesystem::path& directory,
                 Hook* last = nullptr);
+  /// After run(): of each rank, on world rank 0.
+  const std::vector<RankTimes>& rank_times() const { return rank_times_; }
 
  private:
   void set_rollbacks(int count);
@@ -94,6 +107,7 @@ class TrainingRun {
   std::optional<Crosscheck> crosscheck_;     ///< of train.crosscheck
   std::optional<ResidualStates> residuals_;  ///< of compression with error feedback
   CheckpointState start_;
+  std::vector<RankTimes> rank_times_;
   int rollbacks_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/losses/mixed_loss.h"
+#include "models/training/review.h"
 
 namespace trainer {
 
@@ -146,7 +147,25 @@ double BatchRunner::weight_of(const Dataset& split, std::span<const std::int64_t
   return weight;
 }
 
-void BatchRunner::evaluate(const Dataset& split, std::span<const std::int64_t> samples) {
+void BatchRunner::review(int worker, Reviewer& reviewer) {
+  Worker& self = at(worker);
+  const std::int64_t labels = session_.labels_per_sample();
+  const bool by_position = session_.data().train->positions() > 0;
+  Targets all = self.targets.targets();
+  all.lengths = self.output_lengths;
+  const ConstTensor y =
+      by_position ? self.y.as({self.y.rows() * labels, self.y.row_size() / labels}) : self.y;
+  for (std::size_t row = 0; row < self.samples.size(); ++row) {
+    if (!reviewer.takes(self.samples[row])) continue;
+    const auto first = static_cast<std::int64_t>(row) * labels;
+    const std::int64_t count = by_position && !self.lengths.empty() ? self.lengths[row] : labels;
+    const double loss = session_.loss().evaluate(y.rows(first, count), all.rows(first, count), 0, {});
+    reviewer.add(worker, self.samples[row], loss / static_cast<double>(count),
+                 self.y.rows(static_cast<std::int64_t>(row), 1).span());
+  }
+}
+
+void BatchRunner::evaluate(const Dataset& split, std::span<const std::int64_t> samples, Reviewer* reviewer) {
   labels_ += labels_of(split, samples);
   weight_ += weight_of(split, samples, std::nullopt);
   session_.pool().run([&](int worker) {
@@ -162,6 +181,7 @@ void BatchRunner::evaluate(const Dataset& split, std::span<const std::int64_t> s
                                        .input_samples = self.input_samples,
                                        .input_lengths = self.input_lengths});
     score(worker, std::ssize(samples), 0);
+    if (reviewer != nullptr) review(worker, *reviewer);
   });
 }
 

@@ -12,6 +12,8 @@
 
 namespace trainer {
 
+class Reviewer;
+
 /// A micro-batch over all data ranks; with `accumulate: 1` it is the whole batch.
 struct MicroBatch {
   std::span<const std::int64_t> samples;  ///< of the micro-batch
@@ -45,8 +47,9 @@ class BatchRunner {
   /// `sink` as in Network::backward.
   void backward(int worker, GradientSink* sink) { network_.backward(worker, sink); }
 
-  /// Forward and loss over samples of a split, on all workers. Called on the main thread.
-  void evaluate(const Dataset& split, std::span<const std::int64_t> samples);
+  /// Forward and loss over samples of a split, on all workers. Called on the main thread. `reviewer`, unless
+  /// null, sees the loss of each sample.
+  void evaluate(const Dataset& split, std::span<const std::int64_t> samples, Reviewer* reviewer = nullptr);
 
   /// The samples whose input a worker loaded last.
   std::span<const std::int64_t> samples_of(int worker) const;
@@ -100,6 +103,7 @@ class BatchRunner {
                    std::span<double> sums);
   /// Adds loss and metrics of the worker's rows to its sums; writes the gradient unless its scale is 0.
   void score(int worker, std::int64_t batch_rows, float gradient_scale);
+  void review(int worker, Reviewer& reviewer);
 
   Session& session_;
   Network& network_;

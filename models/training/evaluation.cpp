@@ -80,13 +80,16 @@ bool any_rank(Communicator& world, bool here) {
 
 Scores evaluate(Session& session, const Dataset& split) { return *evaluate(session, split, nullptr); }
 
-std::optional<Scores> evaluate(Session& session, const Dataset& split, const std::function<bool()>& stop) {
+std::optional<Scores> evaluate(Session& session, const Dataset& split, const std::function<bool()>& stop,
+                               Review* review) {
   BatchRunner runner(session, session.network());
   EvaluationOrder order(split.size(), session.settings().micro_batch(),
                         session.network().plan().streams_required());
   const FreshStates fresh(session.network());
+  std::optional<Reviewer> reviewer;
+  if (review != nullptr) reviewer.emplace(session, split);
   for (std::int64_t number = 0; number < order.batches(); ++number) {
-    runner.evaluate(split, order.batch(number));
+    runner.evaluate(split, order.batch(number), reviewer ? &*reviewer : nullptr);
     if (stop && number % kBatchesBetween == kBatchesBetween - 1 && any_rank(session.mesh().world(), stop()))
       return std::nullopt;
   }
@@ -98,6 +101,7 @@ std::optional<Scores> evaluate(Session& session, const Dataset& split, const std
     if (session.metrics()[i]->requires_scores())
       scores.metrics[i] = area_under_curve(runner.take_scores(i), session.mesh().data());
   scores.tables = session.metric_tables(runner.metric_sums());
+  if (reviewer) *review = reviewer->gather(session.mesh().data());
   return scores;
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 
+#include "models/training/review.h"
 #include "models/training/session.h"
 
 namespace trainer {
@@ -12,7 +13,9 @@ namespace trainer {
 /// network must be attached to its parameters.
 Scores evaluate(Session& session, const Dataset& split);
 
-/// The same, or nothing if `stop` becomes true on any rank.
-std::optional<Scores> evaluate(Session& session, const Dataset& split, const std::function<bool()>& stop);
+/// The same, or nothing if `stop` becomes true on any rank. `review`, null on all ranks or on none, becomes
+/// the review of this evaluation on data rank 0.
+std::optional<Scores> evaluate(Session& session, const Dataset& split, const std::function<bool()>& stop,
+                               Review* review = nullptr);
 
 }  // namespace trainer

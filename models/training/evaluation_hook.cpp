@@ -15,14 +15,17 @@ void EvaluationHook::between_steps(Progress& run) {
   run.best = false;
   if (!is_due(run, run.step)) return;
   std::optional<Scores> scores;
+  Review review;
   parts_.ema.with_ema(run.step, all_, [&] {
-    scores = evaluate(parts_.session, *parts_.session.evaluation_data(),
-                      [&] { return stop_.is_due(run, Progress::Clock::now()); });
+    scores = evaluate(
+        parts_.session, *parts_.session.evaluation_data(),
+        [&] { return stop_.is_due(run, Progress::Clock::now()); }, review_ ? &review : nullptr);
   });
   run.result.stopped = !scores;
   if (!scores) return;
   parts_.schedule->see(scores->loss);
   run.see(*scores, parts_.facts.metrics);
+  if (review_ && run.best) *review_ = std::move(review);
   observers_.notify([&](Observer& observer) {
     observer.on_evaluation(run.report, parts_.facts.evaluation_split, *run.evaluation);
   });

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "models/training/observers.h"
+#include "models/training/review.h"
 #include "models/training/stop_request.h"
 #include "models/training/training_parts.h"
 
@@ -10,9 +11,11 @@ namespace trainer {
 /// is one.
 class EvaluationHook final : public Hook {
  public:
-  /// `all`: the hooks of the run.
-  EvaluationHook(TrainingParts& parts, const Observers& observers, const StopRequest& stop, Hook& all)
-      : parts_(parts), observers_(observers), stop_(stop), all_(all) {}
+  /// `all`: the hooks of the run. `review`, null on all ranks or on none, becomes the review of the best
+  /// evaluation on data rank 0.
+  EvaluationHook(TrainingParts& parts, const Observers& observers, const StopRequest& stop, Hook& all,
+                 Review* review)
+      : parts_(parts), observers_(observers), stop_(stop), all_(all), review_(review) {}
 
   /// Stops the run if a stop was requested in its midst.
   bool reads_parameters(const Progress& run, std::int64_t done) override { return is_due(run, done); }
@@ -25,6 +28,7 @@ class EvaluationHook final : public Hook {
   const Observers& observers_;
   const StopRequest& stop_;
   Hook& all_;
+  Review* review_;
 };
 
 /// Reports the end of each epoch.

@@ -1,6 +1,7 @@
 // What is done with runs that were trained: report, compare, predict, generate.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
@@ -34,6 +35,63 @@ TEST_CASE("a run leaves a report, which can be made again", "[runs]") {
   CHECK(run.trainer({"report", "set"}).code == 2);
   CHECK(run.trainer({"a.yaml", "-o", "wild", "-s", "train.optimizer.sgd.lr=1e30", "--datapar"}, 2).code == 5);
   CHECK(fs::exists(run.path("wild/report.html")));
+}
+
+TEST_CASE("a run keeps the samples with the highest loss, the same ones on any ranks", "[runs]") {
+  const SmallRun run;
+  const auto train = [&](const std::string& out, int ranks) {
+    REQUIRE(run.trainer({"a.yaml", "-q", "-o", out, "-s", "train.exact=true", "--datapar"}, ranks).code == 0);
+    return read_text(run.path(out) / "samples.json");
+  };
+  const std::string text = train("whole", 1);
+  CHECK(train("many", 3) == text);
+  const auto json = nlohmann::json::parse(text);
+  REQUIRE(json["worst"].size() == 12);
+  CHECK(json["spread"].size() == 8);
+  double before = std::numeric_limits<double>::infinity();
+  int compared = 0;
+  for (const auto& sample : json["worst"]) {
+    const double loss = sample["loss"];
+    CHECK(loss <= before);
+    before = loss;
+    CHECK(sample["image"].get<std::string>().starts_with("iVBORw0KGgo"));  // PNG
+    for (const auto& prediction : sample["predicted"])
+      if (prediction[0] == sample["target"]) {
+        CHECK(-std::log(prediction[1].get<double>()) == Approx(loss).epsilon(1e-4));
+        ++compared;
+      }
+  }
+  CHECK(compared > 0);
+  for (const auto& sample : json["spread"]) CHECK(sample["loss"] <= json["worst"][0]["loss"]);
+  CHECK(read_text(run.path("many/report.html")).find("Worst mistakes") != std::string::npos);
+  CHECK(occurrences(read_text(run.path("many/ranks.csv")), "\n") == 4);
+}
+
+TEST_CASE("the samples of a table are rows, and those of a text are texts", "[runs]") {
+  const SmallRun run;
+  write_text(run.path("t.csv"), "size,kind,price\n1,a,3\n2,b,1\n3,a,4\n4,b,1\n5,a,5\n6,b,9\n7,a,2\n8,b,6\n");
+  write_text(
+      run.path("t.yaml"),
+      "data: {dataset: {csv: {train: t.csv, target: price, targets: numbers}}, validation: 0.5, normalize: "
+      "per_channel}\nmodel: {layers: [{dense: 1}], loss: mse}\n"
+      "train: {epochs: 1, batch: 2, optimizer: {sgd: {lr: 0.01}}}\n");
+  REQUIRE(run.trainer({"t.yaml", "-q"}).code == 0);
+  const auto rows = nlohmann::json::parse(read_text(run.path("runs/t/samples.json")));
+  REQUIRE(rows["worst"].size() == 4);
+  for (const auto& sample : rows["worst"]) {
+    const double size = std::stod(sample["fields"][0][1].get<std::string>());
+    CHECK(sample["fields"][1][1] == (std::lround(size) % 2 == 1 ? "a" : "b"));
+  }
+  write_small_text(run.path("t.txt"), 2000);
+  write_text(run.path("g.yaml"),
+             "data: {dataset: {text: {file: t.txt, tokens: bytes, sequence: 16}}, validation: 0.2}\n"
+             "model: {layers: [{embedding: 8}, {dense: $vocab}], loss: softmax_cross_entropy}\n"
+             "train: {steps: 4, batch: 4, optimizer: {sgd: {lr: 0.01}}}\n");
+  REQUIRE(run.trainer({"g.yaml", "-q"}).code == 0);
+  const auto texts = nlohmann::json::parse(read_text(run.path("runs/g/samples.json")));
+  const std::string text = read_text(run.path("t.txt"));
+  for (const auto& sample : texts["worst"])
+    CHECK(text.find(sample["text"].get<std::string>()) != std::string::npos);
 }
 
 TEST_CASE("logged gradients are the same on any ranks, in a resumed run, and in the report", "[runs]") {

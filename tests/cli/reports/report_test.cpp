@@ -3,6 +3,9 @@
 #include <catch2/catch.hpp>
 
 #include "cli/reports/comparison.h"
+#include "cli/reports/marked_config.h"
+#include "cli/reports/rank_times.h"
+#include "cli/reports/reviewed_samples.h"
 #include "cli/reports/run_log.h"
 #include "tests/support/safetensors_writer.h"
 #include "tests/support/small_data.h"
@@ -125,6 +128,66 @@ TEST_CASE("a comparison draws each score of all runs in one chart and escapes th
                            "2 ranks x 1 thread on a", "All settings are the same."})
     CHECK(page.find(part) != std::string::npos);
   CHECK(machine_text("[1]").empty());
+}
+
+TEST_CASE("samples are shown as images, rows or texts, and nothing of their file breaks the page", "[cli]") {
+  const std::string png =
+      "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==";
+  const auto page_of = [](const std::string& samples) {
+    return samples_html(R"({"split":"<i>","probabilities":true,"worst":[)" + samples + "]}");
+  };
+  const std::string card =
+      page_of(R"({"index":3,"loss":2.5,"target":"<b>","predicted":[["<i>",0.75]],"image":")" + png + "\"}");
+  CHECK(card.find("data:image/png;base64," + png) != std::string::npos);
+  CHECK(card.find("<b>&lt;b&gt;</b><br>&lt;i&gt; 75.0%<br>loss 2.5<br>sample 3<") != std::string::npos);
+  CHECK(card.find("<i>") == std::string::npos);
+  const std::string row = page_of(R"({"index":3,"loss":null,"outputs":[1,2],"fields":[["<i>","<u>"]]})");
+  CHECK(row.find("<td>inf</td><td></td><td>1, 2</td><td>&lt;u&gt;</td>") != std::string::npos);
+  CHECK(page_of(R"({"index":3,"loss":1,"text":"<script>"})").find("<blockquote>&lt;script&gt;") !=
+        std::string::npos);
+  CHECK(page_of(R"({"image":"javascript:alert"})").find("<img") == std::string::npos);
+  for (const char* broken : {"", "[", "[1]", "{}", R"({"worst":1})", R"({"worst":[1]})", R"({"worst":[{}]})"})
+    CHECK(samples_html(broken).find("<img") == std::string::npos);
+}
+
+TEST_CASE("a bar shows the shares of each rank's time", "[cli]") {
+  const std::string csv = rank_times_csv({{.computing = 3, .waiting = 1}, {.computing = 2, .data = 2}});
+  CHECK(csv ==
+        "rank,computing,data,communication,waiting\n0,3.000,0.000,0.000,1.000\n1,2.000,2.000,0.000,0.000\n");
+  const std::string html = rank_times_html(csv);
+  CHECK(html.find("<div><span>0</span><i class=\"c0\" style=\"width:75.0%\" title=\"computing 3.0s\"></i>"
+                  "<i class=\"c3\" style=\"width:25.0%\"") != std::string::npos);
+  for (const char* broken : {"", "rank", "rank,computing,data,communication,waiting\n1,<b>,2,3,4\n"})
+    CHECK(rank_times_html(broken).empty());
+}
+
+TEST_CASE("keys that differ from their defaults are marked, with primary settings and members too", "[cli]") {
+  const std::string whole =
+      "model:\n  layers:\n    - {conv: {filters: 4, kernel: 3, stride: 1}}\n    - {relu: {ceiling: 0}}\n"
+      "    - {dense: {units: 10, bias: true}}\ntrain: {batch: 8, seed: 1, metrics: [accuracy, \"<b>\"]}\n";
+  const std::string minimal =
+      "model: {layers: [{conv: {filters: 4, kernel: 3}}, relu, {dense: 10}]}\n"
+      "train: {batch: 8, metrics: [accuracy, \"<b>\"]}\n";
+  CHECK(marked_config(whole, minimal) ==
+        "model:\n  layers:\n    - {conv: {<mark>filters</mark>: 4, <mark>kernel</mark>: 3, stride: 1}}\n"
+        "    - {<mark>relu</mark>: {ceiling: 0}}\n    - {dense: {<mark>units</mark>: 10, bias: true}}\n"
+        "train: {<mark>batch</mark>: 8, seed: 1, <mark>metrics</mark>: [accuracy, &quot;&lt;b&gt;&quot;]}\n");
+}
+
+TEST_CASE("a report shows the kernels of the first convolution and the histogram of each tensor", "[cli]") {
+  const TemporaryFolder folder;
+  const fs::path checkpoint = folder.path() / "checkpoints/step-5";
+  fs::create_directories(checkpoint);
+  fs::create_symlink("step-5", folder.path() / "checkpoints/last");
+  const std::vector<float> weights{1, -1, 0.5f, 0, 0, 0, 0, 0};
+  write_safetensors(checkpoint / "model.safetensors",
+                    std::vector<NamedView>{{"a.weight", ConstTensor(weights.data(), Shape({2, 1, 2, 2}))}});
+  const std::string page = report_html(folder.path());
+  CHECK(page.find("The kernels of a.weight: black") != std::string::npos);
+  CHECK(page.find("<svg class=\"spark\"") != std::string::npos);
+  const std::size_t kernels = page.find("<div class=\"kernels\">");
+  REQUIRE(kernels != std::string::npos);
+  CHECK(page.substr(kernels, page.find("</div>", kernels) - kernels).find("<img", 40) != std::string::npos);
 }
 
 TEST_CASE("a run without a logged step has a report that states it", "[cli]") {
