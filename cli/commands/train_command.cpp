@@ -14,6 +14,7 @@
 #include "cli/launching/restart.h"
 #include "cli/reports/environment.h"
 #include "cli/reports/header.h"
+#include "cli/reports/live_page.h"
 #include "cli/reports/rank_times.h"
 #include "cli/reports/report.h"
 #include "cli/reports/reviewed_samples.h"
@@ -194,13 +195,24 @@ std::string return_point(const RunDirectory& directory, std::int64_t first_step,
   return directory.path().string();
 }
 
+/// Of --live, on world rank 0; else null. Collective.
+std::unique_ptr<LivePage> started_page(const Job& job) {
+  std::unique_ptr<LivePage> page;
+  run_collectively(job.world, [&] {
+    if (job.arguments.live && job.world.rank() == 0) page = std::make_unique<LivePage>(*job.arguments.live);
+  });
+  if (page) job.warn("live: " + page->url() + "\n");
+  return page;
+}
+
 struct TrainingEnd {
   int code = 0;                           ///< of the program
   std::optional<Rollback> rollback = {};  ///< from which the run resumes
 };
 
-/// Trains until the end, a stop or a divergence. `rollback`: that by which the run begins. Collective.
-TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning,
+/// Trains until the end, a stop or a divergence. `live`: of --live on world rank 0, else null. `rollback`:
+/// that by which the run begins. Collective.
+TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, LivePage* live,
                   std::optional<Rollback> rollback) {
   const Arguments& arguments = job.arguments;
   const std::string learned = learn_once(beginning.config, job.world);
@@ -253,6 +265,7 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning,
   std::vector<Observer*> observers;
   if (directory) {
     const std::string path = directory->path().string();
+    if (live != nullptr) live->show(path);
     // The notice is in the header: a launcher may mix standard error into the table.
     if (rollback) {
       // The header stands above.
@@ -300,12 +313,13 @@ int train_command(const Job& job) {
   RunStart beginning = find_run_start(job);
   MeshAndThreads work(job, beginning.config);
   if (is_launched()) prepare_survivor_report(job.world.rank(), work.affinity.hosts);
-  TrainingEnd end = train(job, work, std::move(beginning), std::nullopt);
+  const std::unique_ptr<LivePage> live = started_page(job);
+  TrainingEnd end = train(job, work, std::move(beginning), live.get(), std::nullopt);
   while (end.rollback) {
     Arguments arguments = job.arguments;
     resume_instead(arguments, end.rollback->from);
     const Job again{arguments, job.world, job.start};
-    end = train(again, work, find_run_start(again), end.rollback);
+    end = train(again, work, find_run_start(again), live.get(), end.rollback);
   }
   return end.code;
 }

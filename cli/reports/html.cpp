@@ -83,12 +83,13 @@ std::string html_folded(const std::string& summary, const std::string& inside) {
   return fmt::format("<details><summary>{}</summary>\n{}</details>\n", html_text(summary), inside);
 }
 
-std::string html_page(const std::string& title, const std::string& body) {
+std::string html_page(const std::string& title, const std::string& body, PageUse use) {
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>\n"
+      "<meta name=\"viewport\" content=\"width=device-width\">\n{}<title>{}</title>\n"
       "<style>{}</style></head>\n<body>\n{}</body></html>\n",
-      html_text(title), kStyle, body);
+      use == PageUse::live ? "<meta http-equiv=\"refresh\" content=\"5\">\n" : "", html_text(title), kStyle,
+      body);
 }
 
 }  // namespace trainer

@@ -14,7 +14,10 @@ std::string html_table(const std::vector<std::vector<std::string>>& rows);
 /// `inside`, which is HTML, folded: a click on `summary` shows it.
 std::string html_folded(const std::string& summary, const std::string& inside);
 
+/// A page of a run under way is loaded again every few seconds.
+enum class PageUse { kept, live };
+
 /// A whole page that needs no network. `title` is escaped here, `body` is HTML.
-std::string html_page(const std::string& title, const std::string& body);
+std::string html_page(const std::string& title, const std::string& body, PageUse use = PageUse::kept);
 
 }  // namespace trainer

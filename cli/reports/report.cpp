@@ -9,7 +9,6 @@
 
 #include "cli/reports/chart.h"
 #include "cli/reports/gradient_charts.h"
-#include "cli/reports/html.h"
 #include "cli/reports/marked_config.h"
 #include "cli/reports/rank_times.h"
 #include "cli/reports/reviewed_samples.h"
@@ -199,18 +198,20 @@ std::string configuration(const fs::path& run) {
 
 }  // namespace
 
-std::string report_html(const fs::path& run) {
+std::string report_html(const fs::path& run, PageUse use) {
   const RunLog log = read_run_log(run);
   const std::string name = (run / "").lexically_normal().parent_path().filename().string();
+  const bool is_live = use == PageUse::live;
   std::string body =
-      fmt::format("<h1>{}</h1>\n<p>{}</p>\n", html_text(name), html_text(outcome(log)));
+      fmt::format("<h1>{}</h1>\n<p>{}{}</p>\n", html_text(name),
+                  is_live ? "Under way; this page renews itself. " : "", html_text(outcome(log)));
   body += charts(log) + gradients(read_if_there(run / "gradients.csv")) + classes(log, class_names(run, log));
   body += samples_html(read_if_there(run / kSamplesFile)) + epochs(read_if_there(run / "results.csv"));
   body += rank_times_html(read_if_there(run / kRankTimesFile));
-  body += weights_html(run, shown_checkpoint(log));
+  if (!is_live) body += weights_html(run, shown_checkpoint(log));
   body += block("Commands", read_if_there(run / "command.txt")) + configuration(run) +
           machine(read_if_there(run / "environment.json"));
-  return html_page(name, body);
+  return html_page(name, body, use);
 }
 
 fs::path write_report(const fs::path& run) {

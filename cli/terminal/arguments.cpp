@@ -210,6 +210,7 @@ void CommandLine::take_texts() {
   if (!texts.link.empty()) arguments_.link = link_of(texts.link);
   if (!texts.memory.empty()) arguments_.memory = memory_of(texts.memory);
   if (!texts.walltime.empty()) arguments_.walltime = seconds_of(texts.walltime);
+  if (!texts.live.empty()) arguments_.live = live_address(texts.live);
   if (!texts.duration.empty()) arguments_.search.seconds = duration_of(texts.duration);
 }
 

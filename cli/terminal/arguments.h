@@ -47,6 +47,12 @@ struct MeshShape {
   int data = 1, model = 1;
 };
 
+/// Where a page is served.
+struct LiveAddress {
+  std::string host = "127.0.0.1";
+  int port = 0;  ///< 0: any that is free
+};
+
 /// Of commands that train a config several times.
 struct SearchArguments {
   int ranks = 0;             ///< of each trial; 0: no launcher
@@ -91,6 +97,7 @@ struct Arguments {
   double until = 1;           ///< of the steps, the share after which a run stops
   ProgressMode progress = ProgressMode::automatic;
   bool quiet = false, verbose = false;
+  std::optional<LiveAddress> live;  ///< of train
   std::string split;                ///< of eval; empty: the test samples, else those of validation
   std::vector<std::string> given;   ///< of eval: files of other samples
   int steps = 50;                   ///< of time, as trace

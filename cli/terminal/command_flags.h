@@ -13,7 +13,7 @@ namespace trainer {
 class CommandFlags {
  public:
   struct Texts {
-    std::string file, mesh, walltime, duration, progress = "auto", engine = "auto", format = "onnx";
+    std::string file, mesh, walltime, live, duration, progress = "auto", engine = "auto", format = "onnx";
     std::string ranks, link, memory;  ///< of plan and forecast
     std::int64_t seed = 0;
   };

@@ -96,6 +96,22 @@ std::int64_t seconds_of(const std::string& text) {
   return (hours * 60 + minutes) * 60 + seconds;
 }
 
+LiveAddress live_address(const std::string& text) {
+  constexpr int kLargestPort = 65'535;
+  LiveAddress address;
+  const std::size_t colon = text.rfind(':');
+  if (colon != std::string::npos) address.host = text.substr(0, colon);
+  if (address.host.starts_with('[') && address.host.ends_with(']'))
+    address.host = address.host.substr(1, address.host.size() - 2);
+  const std::string port = colon == std::string::npos ? text : text.substr(colon + 1);
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), address.port);
+  if (error != std::errc{} || end != port.data() + port.size() || address.port < 0 ||
+      address.port > kLargestPort || address.host.empty())
+    fail("--live expects a port, or HOST:PORT", text,
+         "--live 8090; or --live 0.0.0.0:8090 for other machines");
+  return address;
+}
+
 std::int64_t duration_of(const std::string& text) {
   constexpr double kMost = 1e9;
   const auto seconds = quantity(text, kDurations);

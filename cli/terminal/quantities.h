@@ -14,6 +14,8 @@ namespace trainer {
 MeshShape mesh_of_text(const std::string& text);
 /// "02:30:00" of --walltime, in seconds.
 std::int64_t seconds_of(const std::string& text);
+/// "8090" or "0.0.0.0:8090" of --live.
+LiveAddress live_address(const std::string& text);
 /// "90s", "30m", "1.5h", "2d" of --time, in seconds.
 std::int64_t duration_of(const std::string& text);
 /// "10Gbps,20us" or "10Gbps,20us,1us" of --link.

@@ -50,6 +50,12 @@ void CommandFlags::add_train() {
   train->add_option("--progress", texts_.progress, "auto, bar, plain, json (one object a line) or none")
       ->type_name("HOW")
       ->check(one_of(names_of(kProgressModes)));
+  train
+      ->add_option(
+          "--live", texts_.live,
+          "Serve the report while the run lasts, to this machine alone unless a HOST such as 0.0.0.0 is "
+          "given; port 0: any that is free")
+      ->type_name("[HOST:]PORT");
   CLI::Option* quiet = train->add_flag("-q,--quiet", arguments_.quiet, "Print only the result");
   train
       ->add_flag("-v,--verbose", arguments_.verbose,

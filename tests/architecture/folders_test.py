@@ -34,6 +34,7 @@ homes = {
     r'(png|jpeglib|jerror)\.h': 'datasets/readers',
     r'(onnx|google/protobuf)/': 'models/exporting/onnx',
     r'(curl|openssl)/|archive(_entry)?\.h': 'datasets/fetching',
+    r'httplib\.h': 'cli/reports',
     r'zlib\.h': 'datasets/readers engine/system',  # decompression and checksums
 }
 top_level = {'meson.build', 'meson_options.txt', 'LICENSE', 'README.md', 'cli', 'engine', 'models', 'configs',

@@ -28,6 +28,15 @@ TEST_CASE("a size of memory has a binary or a decimal unit", "[cli]") {
     CHECK_THROWS_AS(memory_of(text), Error);
 }
 
+TEST_CASE("a live page has a port, and a host if others may see it", "[cli]") {
+  CHECK(live_address("8090").host == "127.0.0.1");
+  CHECK(live_address("8090").port == 8090);
+  CHECK(live_address("0.0.0.0:0").host == "0.0.0.0");
+  CHECK(live_address("[::1]:80").host == "::1");
+  for (const char* text : {"", "x", "-1", "65536", "80 ", ":80", "[]:80", "localhost", "localhost:", "1e3"})
+    CHECK_THROWS_AS(live_address(text), Error);
+}
+
 TEST_CASE("dots continue numbers of ranks by factor, else by difference", "[cli]") {
   using Counts = std::vector<int>;
   CHECK(rank_counts_of("1,2,4,...,32", false) == Counts{1, 2, 4, 8, 16, 32});
