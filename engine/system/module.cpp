@@ -12,8 +12,9 @@ void* module_function(const char* file, const char* symbol) {
   void* const function = library == nullptr ? nullptr : dlsym(library, symbol);
   if (function == nullptr) {
     const char* const reason = dlerror();
-    throw Error(ExitCode::failure, fmt::format("cannot load {}: {}", file, reason == nullptr ? "" : reason),
-                "`meson install` puts it beside the program");
+    throw Error(
+        ExitCode::failure, fmt::format("cannot load {}: {}", file, reason == nullptr ? "" : reason),
+        "install the library that is missing; `meson install` puts those of trainer beside the program");
   }
   return function;
 }

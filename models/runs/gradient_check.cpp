@@ -132,7 +132,7 @@ Comparison compare_along(const Point& point, std::span<float> values, const Dire
   constexpr int kSteps = 6;
   constexpr double kRatio = 4;
   constexpr double kSmallDoubt = 0.1 * Comparison::kMostDoubt;
-  const double magnitude = std::max(std::fabs(point.value), 1e-6);
+  const double magnitude = std::max(std::fabs(point.value), 1e-6), rounding = kRounding * magnitude;
   const double root = std::sqrt(static_cast<double>(values.size())), usual = norm(point.gradient) / root;
   double along = 0;
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -159,10 +159,11 @@ Comparison compare_along(const Point& point, std::span<float> values, const Dire
     // What is wrong by all of itself has a relative error of 1.
     const double scale = std::max(derivative, std::fabs(along + mean));
     const double doubt =
-        std::fabs(mean - mean_before) + std::fabs(bend - bend_before / kRatio) + kRounding * magnitude / step;
+        std::fabs(mean - mean_before) + std::fabs(bend - bend_before / kRatio) + rounding / step;
     if (i > 0 && doubt < best.doubt * scale) best = {std::fabs(mean) / scale, doubt / scale};
     mean_before = mean;
     bend_before = bend;
+    if (kRatio * rounding / step > Comparison::kMostDoubt * scale) break;  // shorter steps decide nothing
   }
   std::ranges::copy(kept, values.begin());
   return best;
