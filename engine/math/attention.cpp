@@ -16,7 +16,7 @@ constexpr std::int64_t kQueries = 32;
 /// Some queries of one head, and the keys that any of them sees.
 struct Tile {
   std::int64_t first, queries, keys;
-  bool begins;  ///< nothing has been added to the gradients of keys and values yet
+  bool begins;  ///< nothing of this head has been added to the gradients of keys and values yet
 };
 
 /// The last queries first: they see all keys.
@@ -57,6 +57,11 @@ float scale_of(const AttentionGeometry& g) {
   return static_cast<float>(1 / std::sqrt(static_cast<double>(g.head_size)));
 }
 
+/// Where a head's keys are in a row.
+std::int64_t keys_of(const AttentionGeometry& g, std::int64_t head) {
+  return g.width() + head / (g.heads / g.key_heads) * g.head_size;
+}
+
 /// The columns of a tile, for the softmax kernels.
 ScoreColumns score_columns(const AttentionGeometry& g, const Tile& tile) {
   return {.keys = tile.keys,
@@ -72,12 +77,12 @@ std::int64_t AttentionGeometry::scratch_size() const { return 2 * kQueries * len
 
 void attention_forward(const AttentionGeometry& g, const float* qkv, float* context, float* sums,
                        float* scratch) {
-  const std::int64_t width = g.width(), step = 3 * width;
+  const std::int64_t width = g.width(), step = g.row();
   std::fill_n(context + (g.filled - g.first) * width, (g.length - g.filled) * width, 0.0f);
   Ahead ahead(g, qkv, g.length * step, 1);
   for (std::int64_t head = 0; head < g.heads; ++head) {
     const float* const queries = qkv + head * g.head_size;
-    const float *const keys = queries + width, *const values = keys + width;
+    const float *const keys = qkv + keys_of(g, head), *const values = keys + g.key_width();
     float* const peaks = sums + 2 * head * g.length;
     float* const inverse_sums = peaks + g.length;
     for_each_tile(g, [&](const Tile& tile) {
@@ -94,23 +99,25 @@ void attention_forward(const AttentionGeometry& g, const float* qkv, float* cont
 
 void attention_backward(const AttentionGeometry& g, const float* qkv, const float* context, const float* sums,
                         const float* dcontext, float* dqkv, float* scratch) {
-  const std::int64_t width = g.width(), step = 3 * width;
+  const std::int64_t width = g.width(), step = g.row();
   float* const scores = scratch;
   float* const gradients = scores + kQueries * g.length;
   float* const dots = gradients + kQueries * g.length;
   std::fill_n(dqkv + g.filled * step, (g.length - g.filled) * step, 0.0f);
   Ahead ahead(g, qkv, g.length * step, 3), context_ahead(g, context, g.length * width, 1);
   for (std::int64_t head = 0; head < g.heads; ++head) {
-    const std::int64_t place = head * g.head_size;
+    const std::int64_t place = head * g.head_size, key_place = keys_of(g, head);
     const float* const queries = qkv + place;
-    const float *const keys = queries + width, *const values = keys + width;
-    float *const dqueries = dqkv + place, *const dkeys = dqueries + width, *const dvalues = dkeys + width;
+    const float *const keys = qkv + key_place, *const values = keys + g.key_width();
+    float *const dqueries = dqkv + place, *const dkeys = dqkv + key_place,
+                 *const dvalues = dkeys + g.key_width();
+    const bool is_first = head % (g.heads / g.key_heads) == 0;  // of those that share keys
     const float* const peaks = sums + 2 * head * g.length;
     const float* const inverse_sums = peaks + g.length;
     for_each_tile(g, [&](const Tile& tile) {
       const float* const dy = dcontext + tile.first * width + place;
       const float* const tile_queries = queries + tile.first * step;
-      const float added_to = tile.begins ? 0.0f : 1.0f;
+      const float added_to = tile.begins && is_first ? 0.0f : 1.0f;
       gemm(Transpose::no, Transpose::yes, tile.keys, tile.queries, g.head_size, keys, step, tile_queries,
            step, 0, scores, kQueries);
       ahead.fetch();

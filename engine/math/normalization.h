@@ -26,7 +26,8 @@ void batch_norm_backward(std::int64_t rows, std::int64_t channels, const float* 
                          const float* mean, const float* a, const float* b, const float* d, float* dx);
 
 // Layer normalisation (Ba et al. 2016): each row of (rows, columns) brought to mean 0 and variance 1, then
-// scaled and shifted; bias may be null.
+// scaled and shifted; bias may be null. Where `mean` is null, RMS normalisation (Zhang and Sennrich 2019):
+// the mean counts as 0 and stays.
 
 void layer_norm(std::int64_t rows, std::int64_t columns, const float* x, const float* weight,
                 const float* bias, float epsilon, float* y, float* mean, float* inverse_deviation);

@@ -24,6 +24,14 @@ Value gelu(Graph& graph, Value x) {
   return binary(graph, "Mul", binary(graph, "Mul", x, share), 0.5f);
 }
 
+Value gelu_tanh(Graph& graph, Value x) {
+  const Value cube = binary(graph, "Mul", binary(graph, "Mul", binary(graph, "Mul", x, x), x), 0.044715f);
+  const Value angle = binary(graph, "Mul", binary(graph, "Add", x, cube),
+                             std::numbers::sqrt2_v<float> * std::numbers::inv_sqrtpi_v<float>);
+  const Value share = binary(graph, "Add", unary(graph, "Tanh", angle), 1);
+  return binary(graph, "Mul", binary(graph, "Mul", x, share), 0.5f);
+}
+
 /// 6 min(max(x / 6, 0), 1): OpenCV before 4.7 does not read Clip (opencv/opencv#22100).
 Value relu6(Graph& graph, Value x) {
   return binary(graph, "Mul", unary(graph, "HardSigmoid", x, {{"alpha", 1 / 6.0f}, {"beta", 0.0f}}), 6);
@@ -124,6 +132,8 @@ Value activate(Graph& graph, Activation f, Value x) {
       return unary(graph, "Tanh", x);
     case Activation::gelu:
       return gelu(graph, x);
+    case Activation::gelu_tanh:
+      return gelu_tanh(graph, x);
     case Activation::silu:
       return binary(graph, "Mul", x, unary(graph, "Sigmoid", x));
     case Activation::hardswish:

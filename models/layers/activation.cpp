@@ -17,11 +17,11 @@ struct Named {
   Activation activation;
 };
 
-constexpr Named kActivations[] = {{"none", Activation::none},         {"relu", Activation::relu},
-                                  {"relu6", Activation::relu6},       {"sigmoid", Activation::sigmoid},
-                                  {"tanh", Activation::tanh},         {"gelu", Activation::gelu},
-                                  {"silu", Activation::silu},         {"hardswish", Activation::hardswish},
-                                  {"softplus", Activation::softplus}, {"elu", Activation::elu}};
+constexpr Named kActivations[] = {
+    {"none", Activation::none},           {"relu", Activation::relu}, {"relu6", Activation::relu6},
+    {"sigmoid", Activation::sigmoid},     {"tanh", Activation::tanh}, {"gelu", Activation::gelu},
+    {"gelu_tanh", Activation::gelu_tanh}, {"silu", Activation::silu}, {"hardswish", Activation::hardswish},
+    {"softplus", Activation::softplus},   {"elu", Activation::elu}};
 
 }  // namespace
 
@@ -72,9 +72,12 @@ const Registry<Layer>::Add sigmoid{{.name = "sigmoid", .help = "1 / (1 + exp(-x)
 const Registry<Layer>::Add hyperbolic_tangent{{.name = "tanh", .help = "the hyperbolic tangent"},
                                               make(Activation::tanh)};
 const Registry<Layer>::Add gelu{
-    {.name = "gelu", .help = "x times the normal cumulative distribution of x, exactly (not by tanh)"},
+    {.name = "gelu", .help = "x times the normal cumulative distribution of x, exactly (gelu_tanh: nearly)"},
     make(Activation::gelu)};
 
+const Registry<Layer>::Add gelu_tanh{
+    {.name = "gelu_tanh", .help = "gelu by its approximation with tanh, as GPT-2 has it (`gelu_new`)"},
+    make(Activation::gelu_tanh)};
 const Registry<Layer>::Add silu{{.name = "silu", .help = "x / (1 + exp(-x)), also known as swish"},
                                 make(Activation::silu)};
 const Registry<Layer>::Add hardswish{

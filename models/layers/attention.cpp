@@ -14,11 +14,12 @@ Shape Attention::setup(const Shape& sample, Plan& plan) {
     return Linear(plan, extents, Linear::weight(extents, weight),
                   heads_.has_bias() ? std::optional(Linear::bias(outputs, bias)) : std::nullopt);
   };
-  in_projection_ = projection(3 * width, "in_proj_weight", "in_proj_bias");
+  const std::int64_t projected = heads_.projected(width);
+  in_projection_ = projection(projected, "in_proj_weight", "in_proj_bias");
   out_projection_ = projection(width, "out_proj.weight", "out_proj.bias");
   heads_.book(width, plan);
   plan.backward_reads(true, false);
-  flops_ = Plan::flops({4, plan.positions(sample[0]), width, width}) + heads_.flops(width);
+  flops_ = Plan::flops({plan.positions(sample[0]), width, width + projected}) + heads_.flops(width);
   return sample;
 }
 
@@ -49,7 +50,16 @@ const Registry<Layer>::Add registered{
      .settings =
          {integer("heads", "number of attention heads, which share the features").at_least(1).at_most(1e6),
           boolean("causal", "mask later positions").fallback("false"),
+          integer("kv_heads",
+                  "heads of keys and values, each shared by as many neighbouring heads (default: as many as "
+                  "heads)")
+              .at_least(1)
+              .at_most(1e6)
+              .optional(),
           boolean("rotary", "rotary position embedding of queries and keys").fallback("false"),
+          real("rotary_base", "base of the wave lengths of `rotary`: larger for longer texts")
+              .above(1)
+              .fallback("10000"),
           boolean("bias", "add biases to queries, keys, values and outputs").fallback("true")}},
     [](const Config& config) { return std::make_unique<Attention>(config); }};
 

@@ -8,7 +8,8 @@
 namespace trainer {
 
 /// Multi-head self-attention, softmax(Q K' / sqrt(head size)) V for each head: (T, C) -> (T, C) (Vaswani et
-/// al. 2017). Q, K and V are projections of x; their bias and that of the output are optional.
+/// al. 2017). Q, K and V are projections of x; their bias and that of the output are optional. Several heads
+/// of Q may share one of K and V (Ainslie et al. 2023, "GQA").
 class Attention final : public Layer {
  public:
   explicit Attention(const Config& config) : heads_(config) {}

@@ -8,10 +8,10 @@
 
 namespace trainer {
 
-Rotation::Rotation(std::int64_t length, std::int64_t size) : half_(size / 2) {
+Rotation::Rotation(std::int64_t length, std::int64_t size, double base) : half_(size / 2) {
   for (std::int64_t t = 0; t < length; ++t)
     for (std::int64_t i = 0; i < half_; ++i) {
-      const double wave = std::pow(10000.0, -2 * static_cast<double>(i) / static_cast<double>(size));
+      const double wave = std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(size));
       cosines_.push_back(static_cast<float>(std::cos(static_cast<double>(t) * wave)));
       sines_.push_back(static_cast<float>(std::sin(static_cast<double>(t) * wave)));
     }
@@ -39,9 +39,17 @@ Value Rotation::trace(Value x, std::int64_t length, Graph& graph) const {
 }
 
 AttentionHeads::AttentionHeads(const Config& config)
-    : config_(config), has_bias_(config.get<bool>("bias")), rotary_(config.get<bool>("rotary")) {
-  geometry_.heads = config.get<std::int64_t>("heads");
+    : config_(config),
+      has_bias_(config.get<bool>("bias")),
+      rotary_(config.get<bool>("rotary")),
+      rotary_base_(config.get<double>("rotary_base")) {
+  geometry_.heads = geometry_.key_heads = config.get<std::int64_t>("heads");
   geometry_.causal = config.get<bool>("causal");
+  if (config.has("kv_heads")) geometry_.key_heads = config.get<std::int64_t>("kv_heads");
+  if (geometry_.heads % geometry_.key_heads != 0)
+    config.fail("kv_heads", fmt::format("{} heads of keys and values do not divide {} heads",
+                                        geometry_.key_heads, geometry_.heads));
+  sharing_ = geometry_.heads / geometry_.key_heads;
 }
 
 void AttentionHeads::fit(const Shape& sample, Plan& plan) {
@@ -59,13 +67,14 @@ void AttentionHeads::fit(const Shape& sample, Plan& plan) {
     fail_to_fit(
         config_, plan, sample,
         fmt::format("`rotary` requires heads of even size, they have {} features", geometry_.head_size));
-  if (rotary_) rotation_ = Rotation(length_, geometry_.head_size);
+  if (rotary_) rotation_ = Rotation(length_, geometry_.head_size, rotary_base_);
 }
 
 void AttentionHeads::book(std::int64_t features, Plan& plan) {
   features_ = features;
   geometry_.heads = features / geometry_.head_size;
-  const std::int64_t qkv = Shape{length_, 3, features}.size(),
+  geometry_.key_heads = geometry_.heads / sharing_;
+  const std::int64_t qkv = Shape{length_, geometry_.row()}.size(),
                      context = Shape{is_stepwise_ ? 1 : length_, features}.size();
   qkv_ = is_stepwise_ ? plan.carried(qkv) : plan.saved(qkv);
   context_ = plan.saved(context);
@@ -81,7 +90,7 @@ std::int64_t AttentionHeads::flops(std::int64_t features) const {
 }
 
 float* AttentionHeads::qkv(const Pass& pass) const {
-  return pass.buffer(qkv_).data() + (is_stepwise_ ? pass.position(0, 0) * 3 * features_ : 0);
+  return pass.buffer(qkv_).data() + (is_stepwise_ ? pass.position(0, 0) * geometry_.row() : 0);
 }
 
 void AttentionHeads::forward(Pass& pass) const {
@@ -112,7 +121,7 @@ void AttentionHeads::forward_stepwise(const Pass& pass) const {
   geometry.first = first;
   geometry.length = geometry.filled = first + pass.rows();
   for (std::int64_t row = 0; row < pass.rows() && rotary_; ++row)
-    rotation_.turn(first + row, 2 * geometry_.heads, 1, qkv(pass) + row * 3 * features_);
+    rotation_.turn(first + row, geometry_.heads + geometry_.key_heads, 1, qkv(pass) + row * geometry_.row());
   attention_forward(geometry, pass.buffer(qkv_).data(), pass.buffer(context_).data(),
                     pass.buffer(sums_).data(), pass.buffer(scores_).data());
 }
@@ -120,22 +129,29 @@ void AttentionHeads::forward_stepwise(const Pass& pass) const {
 Value AttentionHeads::trace(Value qkv, Tracer& tracer) const {
   if (!geometry_.causal) tracer.require_no_padding();
   Graph& graph = tracer.graph;
-  const std::int64_t heads = geometry_.heads, size = geometry_.head_size;
+  const std::int64_t heads = geometry_.heads, key_heads = geometry_.key_heads, size = geometry_.head_size;
   // (N, T, C) -> (N, heads, T, head size)
-  const auto of_heads = [&](std::int64_t which) {
-    const Value part = slice(graph, qkv, 2, which * features_, (which + 1) * features_);
-    return transpose(graph, reshape(graph, part, {kBatch, length_, heads, size}), {0, 2, 1, 3});
+  const auto of_heads = [&](std::int64_t begin, std::int64_t count) {
+    const Value part = slice(graph, qkv, 2, begin, begin + count * size);
+    return transpose(graph, reshape(graph, part, {kBatch, length_, count, size}), {0, 2, 1, 3});
   };
-  Value query = of_heads(0), key = of_heads(1);
-  const Value value = of_heads(2);
+  Value query = of_heads(0, heads), key = of_heads(features_, key_heads);
+  const Value value = of_heads(features_ + geometry_.key_width(), key_heads);
   if (rotary_) {
     query = rotation_.trace(query, length_, graph);
     key = rotation_.trace(key, length_, graph);
   }
+  // The queries of heads that share keys are one matrix.
+  const auto regrouped = [&](Value x, std::int64_t groups, std::int64_t lines, std::int64_t last) {
+    return sharing_ == 1 ? x : reshape(graph, x, {kBatch, groups, lines, last});
+  };
+  query = regrouped(query, key_heads, sharing_ * length_, size);
   Value scores = matrix_product(graph, query, transpose(graph, key, {0, 1, 3, 2}));
+  scores = regrouped(scores, heads, length_, length_);
   scores = binary(graph, "Mul", scores, 1 / std::sqrt(static_cast<float>(size)));
   if (geometry_.causal) scores = binary(graph, "Add", scores, later_positions(graph));
-  const Value context = matrix_product(graph, softmax_along(graph, scores, 3), value);
+  const Value shares = regrouped(softmax_along(graph, scores, 3), key_heads, sharing_ * length_, length_);
+  const Value context = regrouped(matrix_product(graph, shares, value), heads, length_, size);
   return reshape(graph, transpose(graph, context, {0, 2, 1, 3}), {kBatch, length_, features_});
 }
 
@@ -160,7 +176,8 @@ void AttentionHeads::turn(float by, float* qkv, const Pass& pass) const {
   if (!rotary_) return;
   for (std::int64_t row = 0; row < pass.rows(); ++row)
     for (std::int64_t t = 0; t < length_; ++t)
-      rotation_.turn(t, 2 * geometry_.heads, by, qkv + (row * length_ + t) * 3 * features_);
+      rotation_.turn(t, geometry_.heads + geometry_.key_heads, by,
+                     qkv + (row * length_ + t) * geometry_.row());
 }
 
 }  // namespace trainer

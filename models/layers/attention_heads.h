@@ -16,11 +16,12 @@ class Graph;
 class Rotation {
  public:
   Rotation() = default;
-  Rotation(std::int64_t length, std::int64_t size);
+  /// `base`: of the wave lengths, 2 pi base^(2 i / size) positions.
+  Rotation(std::int64_t length, std::int64_t size, double base);
 
   /// Turns `vectors` neighbouring vectors of position t; by = -1: back.
   void turn(std::int64_t t, std::int64_t vectors, float by, float* x) const;
-  /// The same for x (N, heads, T, 2 half).
+  /// The same for x (N, heads, T, 2 half), also of other heads.
   Value trace(Value x, std::int64_t length, Graph& graph) const;
 
  private:
@@ -29,7 +30,7 @@ class Rotation {
 };
 
 /// What lies between the projections of an attention layer: all of its heads, or some of them, turn queries,
-/// keys and values (T, 3, features) into a context (T, features).
+/// keys and values, (T, features) and twice (T, key_features), into a context (T, features).
 class AttentionHeads {
  public:
   /// Of a layer `attention`.
@@ -37,9 +38,14 @@ class AttentionHeads {
 
   bool has_bias() const { return has_bias_; }
 
-  /// Checks the layer's input (T, C); Error(usage) if it does not fit. Then head_size() is known.
+  /// Checks the layer's input (T, C); Error(usage) if it does not fit. Then the sizes below are known.
   void fit(const Shape& sample, Plan& plan);
-  std::int64_t head_size() const { return geometry_.head_size; }
+  /// Heads of queries that share a head of keys and values.
+  std::int64_t sharing() const { return sharing_; }
+  /// Features of the heads that share one; a rank has all of them or none.
+  std::int64_t unit() const { return sharing_ * geometry_.head_size; }
+  /// Outputs of the projection of the input for so many features of queries.
+  std::int64_t projected(std::int64_t features) const { return features + 2 * (features / sharing_); }
   /// Books memory for heads with so many features together.
   void book(std::int64_t features, Plan& plan);
   /// Of one sample in forward, for so many features.
@@ -57,7 +63,7 @@ class AttentionHeads {
   /// Returns dqkv.
   const float* backward(Pass& pass) const;
   bool is_stepwise() const { return geometry_.causal; }
-  /// The context of qkv (N, T, 3 C).
+  /// The context of qkv (N, T, projected(C)).
   Value trace(Value qkv, Tracer& tracer) const;
 
  private:
@@ -68,9 +74,10 @@ class AttentionHeads {
 
   Config config_;
   bool has_bias_, rotary_, is_stepwise_ = false;
+  double rotary_base_;
   AttentionGeometry geometry_;
   Rotation rotation_;
-  std::int64_t length_ = 0, features_ = 0;
+  std::int64_t length_ = 0, features_ = 0, sharing_ = 1;
   Buffer<> qkv_, context_, sums_, dqkv_, dcontext_, scores_;
 };
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/config/config.h"
 #include "engine/core/shape.h"
@@ -20,9 +21,10 @@ struct Parameter {
   float constant = 0;                    ///< initial value when not a weight
   std::int64_t fan_in = 0, fan_out = 0;  ///< of the whole layer, for initializers
   /// A shard: indices [shard_first, shard_first + shape[shard_axis]) of `whole` along shard_axis; -1: not a
-  /// shard. With several groups: these indices of each of so many equal parts of the axis.
+  /// shard. With several groups the axis has a part for each, and the numbers are their relative lengths: of
+  /// a part of length n the shard has n indices from n shard_first on, for each index of the shortest.
   int shard_axis = -1;
-  int shard_groups = 1;
+  std::vector<std::int64_t> shard_groups = {1};
   std::int64_t shard_first = 0;
   std::optional<Shape> whole = {};
 

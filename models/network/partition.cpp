@@ -88,6 +88,8 @@ class Sharding {
   bool is_own_dense(const Entry& entry) const;
   std::size_t dense_after(const Entries& entries, std::size_t first) const;
   bool splits_tokens(std::size_t index) const;
+  /// Whether an entry multiplies two dense layers of as many units, and a third one sees the product.
+  bool is_gate(const Entries& entries, std::size_t index) const;
   /// Whether an entry is sharded, or has sharded layers inside.
   bool has_shard(const Entries& entries, std::size_t index) const;
   std::vector<bool> sharded(const Entries& entries) const;
@@ -96,6 +98,10 @@ class Sharding {
   void add_sum(const std::string& layer, const std::string& bias, Activation activation);
   void add_attention(Entry entry);
   std::size_t add_dense(Entries& entries, std::size_t index);
+  std::size_t add_gate(Entries& entries, std::size_t index);
+  /// The entries from `first` to the dense layer `next`, which has the inputs of this rank's units of
+  /// `units`.
+  void add_second(Entries& entries, std::size_t first, std::size_t next, const ShardedDense& units);
 
   ModelGroup& group_;
   const Entries& top_;
@@ -120,6 +126,18 @@ std::size_t Sharding::dense_after(const Entries& entries, std::size_t first) con
                                                                                                 : kNone;
 }
 
+bool Sharding::is_gate(const Entries& entries, std::size_t index) const {
+  if (entries[index].type != "multiply" || dense_after(entries, index) == kNone) return false;
+  std::set<std::int64_t> units;
+  const std::vector<Sequence*> branches = sequences_in(entries[index]);
+  for (const Sequence* const branch : branches) {
+    const Entries& layers = branch->entries();
+    if (layers.size() != 1 || !is_own_dense(layers.front())) return false;
+    units.insert(dense(layers.front()).units);
+  }
+  return branches.size() == 2 && units.size() == 1 && *units.begin() > 0;
+}
+
 /// Whether the embedding top_[index] is sharded by tokens: with the layers that share its weight, if each has
 /// a unit for each token; without any, if no layer behind it would else split rows.
 bool Sharding::splits_tokens(std::size_t index) const {
@@ -142,7 +160,7 @@ bool Sharding::splits_tokens(std::size_t index) const {
 bool Sharding::has_shard(const Entries& entries, std::size_t index) const {
   const Entry& entry = entries[index];
   const bool is_top = &entries == &top_;
-  if (entry.type == "attention") return true;
+  if (entry.type == "attention" || is_gate(entries, index)) return true;
   if (entry.type == "embedding") return is_top && splits_tokens(index);
   // What an expanding layer gathers is known after setup only.
   if (is_own_dense(entry)) return dense(entry).units > 0 || dense_after(entries, index) != kNone;
@@ -196,13 +214,32 @@ std::size_t Sharding::add_dense(Entries& entries, std::size_t index) {
     add_exchange(ExchangeKind::join, settings.units);
     return index;
   }
-  while (++index < next) result_.push_back(std::move(entries[index]));
-  auto second = std::make_unique<ShardedDense>(dense(entries[next]), group_, first);
+  add_second(entries, index + 1, next, first);
+  return next;
+}
+
+/// A product of dense layers, and the one that sees it; returns the last one's index.
+std::size_t Sharding::add_gate(Entries& entries, std::size_t index) {
+  const std::size_t next = dense_after(entries, index);
+  const ShardedDense* first = nullptr;
+  for (Sequence* const branch : sequences_in(entries[index])) {
+    Entry& entry = branch->entries().front();
+    auto layer = std::make_unique<ShardedDense>(dense(entry), group_);
+    if (!first) first = layer.get();
+    entry.layer = std::move(layer);
+  }
+  result_.push_back(std::move(entries[index]));
+  add_second(entries, index + 1, next, *first);
+  return next;
+}
+
+void Sharding::add_second(Entries& entries, std::size_t first, std::size_t next, const ShardedDense& units) {
+  for (; first < next; ++first) result_.push_back(std::move(entries[first]));
+  auto second = std::make_unique<ShardedDense>(dense(entries[next]), group_, units);
   const ShardedDense& completed = *second;
   entries[next].layer = std::move(second);
   result_.push_back(std::move(entries[next]));
   add_sum(completed.name(), completed.settings().bias ? "bias" : "", completed.settings().activation);
-  return next;
 }
 
 void Sharding::rewrite(Entries& entries, const std::optional<RowSplit>& rows) {
@@ -235,6 +272,8 @@ void Sharding::rewrite(Entries& entries, const std::optional<RowSplit>& rows) {
       add_exchange(ExchangeKind::sum);
     } else if (entry.type == "attention") {
       add_attention(std::move(entry));
+    } else if (entry.type == "multiply") {
+      i = add_gate(entries, i);
     } else {
       i = add_dense(entries, i);
     }

@@ -1,9 +1,15 @@
 #include "models/network/shard.h"
 
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 namespace trainer {
 namespace {
+
+std::int64_t sum_of(const std::vector<std::int64_t>& lengths) {
+  return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+}
 
 /// Calls copy(offset in the whole, offset in the part, count) for each run of elements that are contiguous
 /// in both.
@@ -14,16 +20,23 @@ void for_each_run(const Parameter& parameter, Copy copy) {
     return;
   }
   const Shape& part = parameter.shape;
-  const Shape& whole = parameter.whole_shape();
+  const std::int64_t here = part[parameter.shard_axis], all = parameter.whole_shape()[parameter.shard_axis];
   Shape inner = part;
-  std::int64_t outer = parameter.shard_groups;
+  std::int64_t outer = 1;
   for (int axis = 0; axis < parameter.shard_axis; ++axis) {
     outer *= part[axis];
     inner = inner.without_front();
   }
-  const std::int64_t step = inner.without_front().size(), count = inner.size() / parameter.shard_groups,
-                     group = whole[parameter.shard_axis] / parameter.shard_groups;
-  for (std::int64_t i = 0; i < outer; ++i) copy((i * group + parameter.shard_first) * step, i * count, count);
+  const std::int64_t step = inner.without_front().size(), lengths = sum_of(parameter.shard_groups);
+  for (std::int64_t i = 0; i < outer; ++i) {
+    std::int64_t to = i * here, group = i * all;
+    for (const std::int64_t length : parameter.shard_groups) {
+      const std::int64_t count = here / lengths * length;
+      copy((group + parameter.shard_first * length) * step, to * step, count * step);
+      to += count;
+      group += all / lengths * length;
+    }
+  }
 }
 
 }  // namespace

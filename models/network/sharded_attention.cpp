@@ -2,35 +2,30 @@
 
 #include <optional>
 #include <utility>
-#include <vector>
 
 namespace trainer {
-namespace {
-
-constexpr int kProjections = 3;  // queries, keys, values
-
-}  // namespace
 
 Shape ShardedAttention::setup(const Shape& sample, Plan& plan) {
   name_ = plan.layer_name();
   has_gradient_ = plan.has_parameters();
   heads_.fit(sample, plan);
   const std::int64_t positions = sample[0], width = sample[1];
-  const Range part = group_.part(width, heads_.head_size());
+  const Range part = group_.part(width, heads_.unit());
   features_ = part.count();
 
-  const Linear::Extents in{positions, width, kProjections * features_}, out{positions, features_, width};
+  const std::int64_t projected = heads_.projected(width), sharing = heads_.sharing();
+  const Linear::Extents in{positions, width, heads_.projected(features_)}, out{positions, features_, width};
   Parameter in_weight = Linear::weight(in, "in_proj_weight");
-  in_weight.fan_out = kProjections * width;
+  in_weight.fan_out = projected;
   in_weight.shard_axis = 1;
-  in_weight.shard_groups = kProjections;
-  in_weight.shard_first = part.first;
-  in_weight.whole = Shape{width, kProjections * width};
+  in_weight.shard_groups = {sharing, 1, 1};  // queries, keys, values
+  in_weight.shard_first = part.first / sharing;
+  in_weight.whole = Shape{width, projected};
   Parameter in_bias = Linear::bias(in.outputs, "in_proj_bias");
   in_bias.shard_axis = 0;
-  in_bias.shard_groups = kProjections;
-  in_bias.shard_first = part.first;
-  in_bias.whole = Shape{kProjections * width};
+  in_bias.shard_groups = in_weight.shard_groups;
+  in_bias.shard_first = in_weight.shard_first;
+  in_bias.whole = Shape{projected};
   Parameter out_weight = Linear::weight(out, "out_proj.weight");
   out_weight.fan_in = width;
   out_weight.shard_axis = 0;
@@ -44,19 +39,25 @@ Shape ShardedAttention::setup(const Shape& sample, Plan& plan) {
                            if_biased(Linear::bias(width, "out_proj.bias"), group_.exact()));
   heads_.book(features_, plan);
   plan.backward_reads(true, false);
-  flops_ = Plan::flops({4, positions, width, width}) + heads_.flops(width);
+  flops_ = Plan::flops({positions, width, width + projected}) + heads_.flops(width);
 
   if (group_.exact()) {
-    sum_ = UnitSum(group_, width, heads_.head_size(), positions, width, plan);
+    sum_ = UnitSum(group_, width, heads_.unit(), positions, width, plan);
     const std::vector<std::int64_t>& tiles = sum_.borders();
     out_projection_.split_products(tiles, {0, width});
     std::vector<std::int64_t> columns{0};
-    for (int projection = 0; projection < kProjections; ++projection)
+    for (std::size_t tile = 1; tile < tiles.size(); ++tile) columns.push_back(tiles[tile]);
+    for (int which = 0; which < 2; ++which)
       for (std::size_t tile = 1; tile < tiles.size(); ++tile)
-        columns.push_back(projection * features_ + tiles[tile]);
+        columns.push_back(keys_of({0, tiles[tile]}, which).last);
     in_projection_.split_products({0, width}, std::move(columns));
   }
   return sample;
+}
+
+Range ShardedAttention::keys_of(const Range& features, int which) const {
+  const std::int64_t sharing = heads_.sharing(), begin = features_ + which * (features_ / sharing);
+  return {begin + features.first / sharing, begin + features.last / sharing};
 }
 
 ExchangeTraffic ShardedAttention::traffic() const {
@@ -83,11 +84,9 @@ void ShardedAttention::backward(ConstTensor x, ConstTensor, Tensor dy, Tensor dx
   if (dx.empty()) return;
   if (!sum_) return in_projection_.backward_data(dqkv, dx.data(), pass);
   sum_.sum(pass, dx.data(), [&](const Range& lines, const Range& features, float* part) {
-    for (int projection = 0; projection < kProjections; ++projection) {
-      const std::int64_t first = projection * features_;
-      in_projection_.backward_data(dqkv, lines, {first + features.first, first + features.last}, part, pass,
-                                   projection > 0);
-    }
+    in_projection_.backward_data(dqkv, lines, features, part, pass);
+    for (int which = 0; which < 2; ++which)
+      in_projection_.backward_data(dqkv, lines, keys_of(features, which), part, pass, true);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "models/layers/attention_heads.h"
 #include "models/layers/linear.h"
@@ -29,6 +30,9 @@ class ShardedAttention final : public Layer, public Exchanging {
   ExchangeTraffic traffic() const override;
 
  private:
+  /// The outputs of the projection of the input that are keys (0) or values (1) of some features of queries.
+  Range keys_of(const Range& features, int which) const;
+
   AttentionHeads heads_;
   ModelGroup& group_;
   UnitSum sum_;

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "models/network/sharded_dense.h"
 
 namespace trainer {
@@ -11,16 +14,27 @@ bool belongs_to(const Parameter& parameter, const Sequence::Entry& entry) {
   return parameter.offset >= entry.first_parameter && parameter.offset < entry.parameter_end;
 }
 
+/// "3x[0, 64)", or "[0, 64) [0, 16) [0, 16)" of groups that differ.
+std::string groups_text(const Parameter& parameter) {
+  const std::vector<std::int64_t>& lengths = parameter.shard_groups;
+  const std::int64_t first = parameter.shard_first,
+                     count = parameter.shape[parameter.shard_axis] /
+                             std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+  std::vector<std::string> groups;
+  for (const std::int64_t length : lengths)
+    groups.push_back(fmt::format("[{}, {})", first * length, (first + count) * length));
+  if (groups.size() == 1) return groups.front();
+  const bool are_equal = std::ranges::count(groups, groups.front()) == std::ssize(groups);
+  return are_equal ? fmt::format("{}x{}", groups.size(), groups.front())
+                   : fmt::format("{}", fmt::join(groups, " "));
+}
+
 std::string shard_text(const Parameter& parameter) {
   std::string text;
   const Shape& whole = parameter.whole_shape();
   for (int axis = 0; axis < whole.rank(); ++axis) {
     if (axis > 0) text += "x";
-    const std::int64_t groups = axis == parameter.shard_axis ? parameter.shard_groups : 1;
-    if (groups > 1) text += fmt::format("{}x", groups);
-    text += axis == parameter.shard_axis ? fmt::format("[{}, {})", parameter.shard_first,
-                                                       parameter.shard_first + parameter.shape[axis] / groups)
-                                         : std::to_string(whole[axis]);
+    text += axis == parameter.shard_axis ? groups_text(parameter) : std::to_string(whole[axis]);
   }
   return text;
 }

@@ -34,6 +34,8 @@ void activate(Activation f, std::int64_t count, const float* x, float* y) {
       return for_each(count, [=](std::int64_t i) { y[i] = hyperbolic_tangent(x[i]); });
     case Activation::gelu:
       return for_each(count, [=](std::int64_t i) { y[i] = gelu(x[i]); });
+    case Activation::gelu_tanh:
+      return for_each(count, [=](std::int64_t i) { y[i] = gelu_tanh_curve(x[i]).value; });
     case Activation::silu:
       return for_each(count, [=](std::int64_t i) { y[i] = silu(x[i]); });
     case Activation::hardswish:
@@ -65,6 +67,8 @@ void activate_backward(Activation f, std::int64_t count, const float* y, const f
       return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * (1.0f - y[i] * y[i]); });
     case Activation::gelu:
       return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * gelu_derivative(y[i]); });
+    case Activation::gelu_tanh:
+      return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * gelu_tanh_curve(y[i]).derivative; });
     case Activation::silu:
       return for_each(count, [=](std::int64_t i) { dx[i] = dy[i] * silu_derivative(y[i]); });
     case Activation::hardswish:
@@ -197,6 +201,7 @@ void activate_with_derivative(Activation f, std::int64_t count, const float* x, 
     });
   };
   if (f == Activation::gelu) return follow([](float at) { return gelu_curve(at); });
+  if (f == Activation::gelu_tanh) return follow([](float at) { return gelu_tanh_curve(at); });
   if (f == Activation::hardswish) return follow([](float at) { return hardswish_curve(at); });
   follow([](float at) { return silu_curve(at); });
 }

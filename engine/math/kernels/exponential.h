@@ -154,5 +154,17 @@ inline Curve gelu_curve(float x) {
 inline float gelu(float x) { return gelu_curve(x).value; }
 inline float gelu_derivative(float x) { return gelu_curve(x).derivative; }
 
+/// x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2 (Hendrycks and Gimpel 2016), by the logistic function.
+inline Curve gelu_tanh_curve(float x) {
+  constexpr float kTwiceRoot = 1.59576912f, kCube = 0.044715f;
+  // Beyond these the share is 0 or 1; cubes and products stay finite.
+  const float close = x < -20.0f ? -20.0f : (x > 20.0f ? 20.0f : x);
+  const float square = close * close;
+  const float share = sigmoid(kTwiceRoot * (close + kCube * square * close));
+  const float bounded = x < -1e30f ? -1e30f : x;
+  return {bounded * share,
+          share + close * (share * (1.0f - share)) * (kTwiceRoot + (3.0f * kTwiceRoot * kCube) * square)};
+}
+
 }  // namespace
 }  // namespace trainer::KERNEL_NAMESPACE

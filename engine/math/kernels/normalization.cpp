@@ -69,7 +69,7 @@ void layer_norm(std::int64_t rows, std::int64_t columns, const float* x, const f
                 const float* bias, float epsilon, float* y, float* mean, float* inverse_deviation) {
   const float share = 1.0f / static_cast<float>(columns);
   for (std::int64_t row = 0; row < rows; ++row, x += columns, y += columns) {
-    const float middle = row_sum(columns, x) * share;
+    const float middle = mean ? row_sum(columns, x) * share : 0.0f;
     Sixteen squares = {};
     for_each_sixteen(columns, [&squares, x, middle](const Neighbours& here) {
       const Sixteen distance = here.of(x, middle) - middle;
@@ -77,7 +77,7 @@ void layer_norm(std::int64_t rows, std::int64_t columns, const float* x, const f
     });
     const float variance = share * sum_of(squares);
     const float factor = 1.0f / __builtin_sqrtf(variance + epsilon);
-    mean[row] = middle;
+    if (mean) mean[row] = middle;
     inverse_deviation[row] = factor;
     if (bias)
       for_each(columns, [=](std::int64_t i) { y[i] = (x[i] - middle) * factor * weight[i] + bias[i]; });
@@ -97,7 +97,7 @@ void layer_norm_gradients(std::int64_t rows, std::int64_t columns, const float* 
       for (std::int64_t row = begin; row < end; ++row) {
         const float* from = x + row * columns + first;
         const float* gradient = dy + row * columns + first;
-        const float middle = mean[row], factor = inverse_deviation[row];
+        const float middle = mean ? mean[row] : 0.0f, factor = inverse_deviation[row];
         for (std::int64_t c = 0; c < width; ++c) {
           partial_biases[c] += gradient[c];
           partial_weights[c] += gradient[c] * ((from[c] - middle) * factor);
@@ -118,14 +118,14 @@ void layer_norm_backward(std::int64_t rows, std::int64_t columns, const float* x
                          const float* mean, const float* inverse_deviation, const float* weight, float* dx) {
   const float share = 1.0f / static_cast<float>(columns);
   for (std::int64_t row = 0; row < rows; ++row, x += columns, dy += columns, dx += columns) {
-    const float middle = mean[row], factor = inverse_deviation[row];
+    const float middle = mean ? mean[row] : 0.0f, factor = inverse_deviation[row];
     Sixteen sums = {}, dots = {};
     for_each_sixteen(columns, [=, &sums, &dots](const Neighbours& here) {
       const Sixteen gradient = here.of(dy, 0.0f) * here.of(weight, 0.0f);
       sums += gradient;
       dots += gradient * ((here.of(x, 0.0f) - middle) * factor);
     });
-    const float sum = sum_of(sums), dot = sum_of(dots);
+    const float sum = mean ? sum_of(sums) : 0.0f, dot = sum_of(dots);
     const float of_one = -share * sum * factor, of_x = -share * dot * factor * factor;
     for_each(columns, [=](std::int64_t i) {
       dx[i] = (dy[i] * weight[i]) * factor + ((x[i] - middle) * of_x + of_one);

@@ -5,6 +5,12 @@
 #include <numbers>
 
 namespace trainer::reference {
+namespace {
+
+/// The angle of gelu_tanh.
+double gelu_angle(double x) { return std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x); }
+
+}  // namespace
 
 void activate(Activation f, std::int64_t count, const float* x, float* y) {
   for (std::int64_t i = 0; i < count; ++i) {
@@ -27,6 +33,9 @@ void activate(Activation f, std::int64_t count, const float* x, float* y) {
         break;
       case Activation::gelu:
         y[i] = static_cast<float>(value * std::erfc(-value / std::numbers::sqrt2) / 2);
+        break;
+      case Activation::gelu_tanh:
+        y[i] = static_cast<float>(value * (1 + std::tanh(gelu_angle(value))) / 2);
         break;
       case Activation::silu:
         y[i] = static_cast<float>(value / (1 + std::exp(-value)));
@@ -60,6 +69,11 @@ void activate_backward(Activation f, std::int64_t count, const float* y, const f
     if (f == Activation::gelu)
       derivative = std::erfc(-value / std::numbers::sqrt2) / 2 +
                    value * std::exp(-value * value / 2) / std::sqrt(2 * std::numbers::pi);
+    if (f == Activation::gelu_tanh) {
+      const double tangent = std::tanh(gelu_angle(value));
+      derivative = (1 + tangent) / 2 + value * (1 - tangent * tangent) / 2 * std::sqrt(2 / std::numbers::pi) *
+                                           (1 + 3 * 0.044715 * value * value);
+    }
     if (f == Activation::silu) {
       const double sigmoid = 1 / (1 + std::exp(-value));
       derivative = sigmoid * (1 + value * (1 - sigmoid));

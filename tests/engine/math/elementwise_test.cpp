@@ -9,9 +9,10 @@ using namespace trainer;
 
 namespace {
 
-constexpr Activation kActivations[] = {
-    Activation::none, Activation::relu, Activation::relu6,     Activation::sigmoid,  Activation::tanh,
-    Activation::gelu, Activation::silu, Activation::hardswish, Activation::softplus, Activation::elu};
+constexpr Activation kActivations[] = {Activation::none,    Activation::relu,      Activation::relu6,
+                                       Activation::sigmoid, Activation::tanh,      Activation::gelu,
+                                       Activation::silu,    Activation::hardswish, Activation::softplus,
+                                       Activation::elu,     Activation::gelu_tanh};
 
 /// A function of up to three arrays, written over the first of them.
 using InPlace = void (*)(std::int64_t, float*, const float*, const float*);
@@ -83,6 +84,8 @@ TEST_CASE("activations have their limits at 0 and infinity and keep NaN", "[elem
   CHECK(is(0, kInfinity, 0));
   activate(Activation::silu, 4, x.data(), y.data());
   CHECK(is(0, kInfinity, 0));
+  activate(Activation::gelu_tanh, 4, x.data(), y.data());
+  CHECK(is(0, kInfinity, 0));
   activate(Activation::hardswish, 4, x.data(), y.data());
   CHECK(is(0, kInfinity, 0));
   activate(Activation::softplus, 4, x.data(), y.data());
@@ -113,9 +116,9 @@ TEST_CASE("activations and their derivatives equal the reference at every length
 
 TEST_CASE("NaN in the output or its gradient reaches the input's gradient", "[elementwise]") {
   const Values y = {kNan, 0.5f}, dy = {1, kNan};
-  for (const Activation f :
-       {Activation::relu, Activation::relu6, Activation::sigmoid, Activation::tanh, Activation::gelu,
-        Activation::silu, Activation::hardswish, Activation::softplus, Activation::elu}) {
+  for (const Activation f : {Activation::relu, Activation::relu6, Activation::sigmoid, Activation::tanh,
+                             Activation::gelu, Activation::gelu_tanh, Activation::silu, Activation::hardswish,
+                             Activation::softplus, Activation::elu}) {
     Values dx(2);
     activate_backward(f, 2, y.data(), dy.data(), dx.data());
     // The derivative of relu and relu6 is 0 or 1 and hides the NaN of y, which the loss has seen.
@@ -135,6 +138,8 @@ TEST_CASE("an element has the same bits at every place of an array, in place or 
       [](auto n, auto* x, auto* y, auto*) { activate_backward(Activation::tanh, n, y, x, x); },
       [](auto n, auto* x, auto* y, auto*) { activate_backward(Activation::gelu, n, y, x, x); },
       [](auto n, auto* x, auto*, auto*) { activate(Activation::silu, n, x, x); },
+      [](auto n, auto* x, auto*, auto*) { activate(Activation::gelu_tanh, n, x, x); },
+      [](auto n, auto* x, auto* y, auto*) { activate_backward(Activation::gelu_tanh, n, y, x, x); },
       [](auto n, auto* x, auto*, auto*) { activate(Activation::hardswish, n, x, x); },
       [](auto n, auto* x, auto* y, auto*) { activate_backward(Activation::hardswish, n, y, x, x); },
       [](auto n, auto* x, auto*, auto*) { activate(Activation::softplus, n, x, x); },

@@ -85,19 +85,19 @@ TEST_CASE("NaN reaches its channel's sums and no other", "[normalization]") {
   }
 }
 
-TEST_CASE("layer normalisation's passes equal plain loops", "[normalization]") {
+TEST_CASE("layer and RMS normalisation's passes equal plain loops", "[normalization]") {
+  const bool centers = GENERATE(true, false);
   const auto extents = GENERATE(table<int, int>({{0, 3}, {1, 1}, {300, 5}, {3, 128}, {140, 77}}));
   const int rows = std::get<0>(extents), columns = std::get<1>(extents);
   const Values x = random_values(rows * columns, 1, 3), dy = random_values(rows * columns, 2),
                weight = random_values(columns, 3), bias = random_values(columns, 4);
   Values y(x.size()), dx = dy, mean(static_cast<std::size_t>(rows)), inverse(mean.size()),
                       dweight(weight.size()), dbias(weight.size());
-  layer_norm(rows, columns, x.data(), weight.data(), bias.data(), 1e-3f, y.data(), mean.data(),
-             inverse.data());
-  layer_norm_gradients(rows, columns, x.data(), dy.data(), mean.data(), inverse.data(), dweight.data(),
+  float* const means = centers ? mean.data() : nullptr;
+  layer_norm(rows, columns, x.data(), weight.data(), bias.data(), 1e-3f, y.data(), means, inverse.data());
+  layer_norm_gradients(rows, columns, x.data(), dy.data(), means, inverse.data(), dweight.data(),
                        dbias.data());
-  layer_norm_backward(rows, columns, x.data(), dx.data(), mean.data(), inverse.data(), weight.data(),
-                      dx.data());
+  layer_norm_backward(rows, columns, x.data(), dx.data(), means, inverse.data(), weight.data(), dx.data());
 
   Values expected_y(x.size()), expected_dx(x.size());
   std::vector<double> weights(weight.size()), biases(weight.size());
@@ -110,11 +110,11 @@ TEST_CASE("layer normalisation's passes equal plain loops", "[normalization]") {
     };
     double sum = 0;
     for (int c = 0; c < columns; ++c) sum += distance(c);
-    middle = sum / columns;
+    middle = centers ? sum / columns : 0;
     for (int c = 0; c < columns; ++c) square += distance(c) * distance(c);
     const double factor = 1 / std::sqrt(square / columns + 1e-3);
     for (int c = 0; c < columns; ++c) {
-      gradients += gradient(c) / columns;
+      if (centers) gradients += gradient(c) / columns;
       dots += gradient(c) * distance(c) * factor / columns;
     }
     for (int c = 0; c < columns; ++c) {

@@ -14,6 +14,9 @@ def one_after_the_other():
 def named():
     named_layer('relu6', 'relu6', nn.ReLU6, (3, 7))
     named_layer('silu', 'silu', nn.SiLU, (3, 7))
+    named_layer('gelu_tanh', 'gelu_tanh', lambda: nn.GELU(approximate='tanh'), (3, 7))
+    named_layer('dense_gelu_tanh', 'dense: {units: 4, activation: gelu_tanh}',
+                lambda: nn.Sequential(nn.Linear(6, 4), nn.GELU(approximate='tanh')), (5, 6), {'0': 'dense1'})
     named_layer('hardswish', 'hardswish', nn.Hardswish, (3, 7))
     named_layer('softplus', 'softplus', nn.Softplus, (3, 7))
     named_layer('elu', 'elu: 0.7', lambda: nn.ELU(0.7), (3, 7))

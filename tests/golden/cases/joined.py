@@ -46,6 +46,18 @@ class Recompute(nn.Module):
         return checkpoint(self.layers, x)
 
 
+class Product(nn.Module):
+    def __init__(self, *branches):
+        super().__init__()
+        self.branches = nn.ModuleList(branches)
+
+    def forward(self, x):
+        result = self.branches[0](x)
+        for branch in self.branches[1:]:
+            result = result * branch(x)
+        return result
+
+
 def one_after_the_other():
     layer('residual_identity', 'residual: [dense: 6, relu, dense: 6]',
           Residual(nn.Sequential(nn.Linear(6, 6), nn.ReLU(), nn.Linear(6, 6))), (4, 6),
@@ -73,6 +85,11 @@ def one_after_the_other():
 
 
 def named():
+    named_layer('multiply_swiglu',
+                'multiply: [[dense: {units: 9, activation: silu, bias: false}], [dense: {units: 9, bias: false}]], dense: 4',
+                lambda: nn.Sequential(Product(nn.Sequential(nn.Linear(4, 9, bias=False), nn.SiLU()),
+                                              nn.Linear(4, 9, bias=False)), nn.Linear(9, 4)), (2, 3, 4),
+                {'0.branches.0.0': 'dense1', '0.branches.1': 'dense2', '1': 'dense3'})
     named_layer('recompute', 'recompute: [conv: {filters: 5, kernel: 3}, tanh, conv: {filters: 2, kernel: 1}, relu]',
                 lambda: Recompute(nn.Conv2d(3, 5, 3), nn.Tanh(), nn.Conv2d(5, 2, 1), nn.ReLU()), (2, 3, 4, 5),
                 {'layers.0': 'conv1', 'layers.2': 'conv2'})

@@ -6,6 +6,17 @@ from torch import nn
 from .layer_case import layer, named_layer
 
 
+class RootMeanSquareNorm(nn.Module):
+    """Zhang and Sennrich 2019."""
+
+    def __init__(self, width, epsilon):
+        super().__init__()
+        self.weight, self.epsilon = nn.Parameter(torch.ones(width)), epsilon
+
+    def forward(self, x):
+        return self.weight * x * torch.rsqrt((x ** 2).mean(-1, keepdim=True) + self.epsilon)
+
+
 class Apply(nn.Module):
     def __init__(self, function):
         super().__init__()
@@ -46,6 +57,8 @@ def named():
                 lambda: nn.LocalResponseNorm(5, 0.5, 0.75, 2), (2, 7, 3, 2))
     named_layer('local_response_norm_even', 'local_response_norm: {size: 4, alpha: 2, beta: 0.5}',
                 lambda: nn.LocalResponseNorm(4, 2, 0.5, 1), (2, 5, 3, 2))
+    named_layer('rms_norm', 'rms_norm', lambda: RootMeanSquareNorm(7, 1e-6), (2, 3, 7), {'': 'rms_norm1'})
+    named_layer('rms_norm_epsilon', 'rms_norm: 0.5', lambda: RootMeanSquareNorm(20, 0.5), (4, 20), {'': 'rms_norm1'})
     named_layer('local_contrast_norm', 'local_contrast_norm: 5', lambda: Apply(local_contrast_norm(5)), (2, 3, 6, 5))
 
 

@@ -11,14 +11,14 @@ namespace {
 TEST_CASE("activations pass the gradient check, alone and over the memory of another layer", "[layers]") {
   const std::string layer =
       GENERATE("relu", "sigmoid", "tanh", "gelu", "silu", "hardswish", "softplus", "elu", "leaky_relu",
-               "leaky_relu: 0.3", "leaky_relu: 0", "relu6", "softmax");
+               "leaky_relu: 0.3", "leaky_relu: 0", "relu6", "softmax", "gelu_tanh");
   check_gradients(layer, {7});
   check_gradients("dense: 5, " + layer + ", dense: 3", {4}, {.rows = 4, .workers = 2});
 }
 
 TEST_CASE("gelu and similar functions pass the gradient check when fused, with and without bias",
           "[layers]") {
-  const std::string function = GENERATE("gelu", "silu", "hardswish", "softplus", "elu");
+  const std::string function = GENERATE("gelu", "gelu_tanh", "silu", "hardswish", "softplus", "elu");
   const std::string bias = GENERATE("true", "false");
   check_gradients("dense: {units: 5, activation: " + function + ", bias: " + bias + "}, dense: 3", {4},
                   {.rows = 4, .workers = 2});
@@ -44,7 +44,7 @@ TEST_CASE("hardswish is 0 below -3 and x above 3", "[layers]") {
 
 TEST_CASE("a NaN passes through activations", "[layers]") {
   const auto* const yaml = GENERATE("relu", "sigmoid", "tanh", "gelu", "silu", "hardswish", "softplus", "elu",
-                                    "leaky_relu", "relu6", "softmax");
+                                    "leaky_relu", "relu6", "softmax", "gelu_tanh");
   LayerHarness harness(yaml, {2}, {.rows = 1});
   CHECK(std::isnan(harness.forward(std::vector<float>{std::numeric_limits<float>::quiet_NaN(), 1})[0]));
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -9,7 +10,8 @@ namespace {
 
 TEST_CASE("attention passes the gradient check, in every form", "[layers]") {
   const std::string settings =
-      GENERATE("", ", causal: true", ", rotary: true, bias: false", ", causal: true, rotary: true");
+      GENERATE("", ", causal: true", ", rotary: true, bias: false", ", causal: true, rotary: true",
+               ", kv_heads: 1", ", kv_heads: 1, causal: true, rotary: true, rotary_base: 4");
   check_gradients("attention: {heads: 2" + settings + "}", {3, 4}, {.rows = 2});
 }
 
@@ -20,6 +22,30 @@ TEST_CASE("attention passes the gradient check at one position, and with workers
 
 TEST_CASE("attention passes the gradient check inside a residual", "[layers]") {
   check_gradients("residual: [layer_norm, {attention: {heads: 2, causal: true}}]", {4, 4}, {.rows = 2});
+}
+
+TEST_CASE("attention whose heads share keys and values is one that repeats them", "[layers]") {
+  constexpr std::int64_t kLength = 70, kWidth = 8, kHead = 2;
+  LayerHarness shared("attention: {heads: 4, kv_heads: 2, causal: true, rotary: true, bias: false}",
+                      {kLength, kWidth}, {.rows = 1});
+  LayerHarness whole("attention: {heads: 4, causal: true, rotary: true, bias: false}", {kLength, kWidth},
+                     {.rows = 1});
+  // In memory (inputs, outputs): 8 queries, then 2 heads of keys and of values; here 4 of each.
+  const std::span<float> from = shared.values(shared.parameters()[0]),
+                         to = whole.values(whole.parameters()[0]);
+  CHECK(from.size() == 8 * 16);
+  for (std::int64_t in = 0; in < kWidth; ++in)
+    for (std::int64_t out = 0; out < 24; ++out) {
+      const std::int64_t head = out % kWidth / kHead, at = out % kHead;
+      const std::int64_t source =
+          out < kWidth ? out : kWidth + (out / kWidth - 1) * 4 + head / 2 * kHead + at;
+      to[static_cast<std::size_t>(in * 24 + out)] = from[static_cast<std::size_t>(in * 16 + source)];
+    }
+  std::ranges::copy(shared.values(shared.parameters()[1]), whole.values(whole.parameters()[1]).begin());
+  std::vector<float> x(kLength * kWidth);
+  RandomStream(3, "x").fill_uniform(0, x);
+  CHECK(relative_difference(shared.forward(x), whole.forward(x)) < 1e-6);
+  CHECK(relative_difference(shared.backward(x), whole.backward(x)) < 1e-6);
 }
 
 /// Positions far apart, whose scores lie in several tiles.
@@ -69,6 +95,8 @@ TEST_CASE("attention that does not fit is an error that names the reason", "[lay
   CHECK_THROWS_WITH(LayerHarness("attention: 3", {5, 4}, {}), Catch::Contains("3 heads do not divide 4"));
   CHECK_THROWS_WITH(LayerHarness("attention: {heads: 2, rotary: true}", {5, 6}, {}),
                     Catch::Contains("heads of even size"));
+  CHECK_THROWS_WITH(LayerHarness("attention: {heads: 4, kv_heads: 3}", {5, 8}, {}),
+                    Catch::Contains("3 heads of keys and values do not divide 4 heads"));
   CHECK_THROWS_WITH(LayerHarness("attention: 2", {4}, {}), Catch::Contains("a sequence of vectors"));
 }
 

@@ -19,6 +19,8 @@ struct LayerExample {
 inline const std::multimap<std::string, LayerExample> kLayerExamples{
     {"attention", {"attention: {heads: 2, causal: true}", {70, 8}}},
     {"attention", {"attention: {heads: 1, rotary: true, bias: false}", {5, 6}}},
+    {"attention",
+     {"attention: {heads: 4, kv_heads: 2, causal: true, rotary: true, rotary_base: 50}", {40, 8}}},
     {"avg_pool", {"avg_pool: {size: 3, stride: 2, pad: 1}", {7, 6, 3}}},
     {"batch_norm", {"batch_norm", {5, 4, 6}}},
     {"batch_norm", {"dense: 20, batch_norm, relu", {33}}},
@@ -42,6 +44,7 @@ inline const std::multimap<std::string, LayerExample> kLayerExamples{
     {"flatten", {"flatten, dense: 9", {3, 4, 5}}},
     {"global_avg_pool", {"global_avg_pool", {5, 7, 6}}},
     {"gelu", {"dense: {units: 20, activation: gelu}, gelu", {21}}},
+    {"gelu_tanh", {"dense: {units: 20, activation: gelu_tanh}, gelu_tanh", {21}}},
     {"gru", {"gru: {units: 20, layers: 2, bidirectional: true}", {6, 5}}},
     {"layer_norm", {"layer_norm", {5, 40}}},
     {"hardswish", {"dense: {units: 20, activation: hardswish}, hardswish", {21}}},
@@ -50,6 +53,7 @@ inline const std::multimap<std::string, LayerExample> kLayerExamples{
     {"lstm", {"lstm: {units: 33, output: last}", {4, 18}}},
     {"lstm", {"lstm: {units: 7, layers: 2, keep_state: true}", {4, 3}}},
     {"max_pool", {"max_pool: {size: 3, stride: 2, pad: 1}", {7, 6, 3}}},
+    {"multiply", {"multiply: [[dense: {units: 37, activation: silu}], [dense: 37]], dense: 5", {3, 21}}},
     {"rbm", {"rbm: {units: 37, steps: 2}, rbm: 20, reconstruct: rbm2, reconstruct: rbm1", {33}}},
     {"reconstruct", {"rbm: {units: 37, learn: backprop}, reconstruct: rbm1", {33}}},
     {"relu", {"relu", {21}}},
@@ -65,6 +69,7 @@ inline const std::multimap<std::string, LayerExample> kLayerExamples{
       "[dense: "
       "7]",
       {8, 8, 4}}},
+    {"rms_norm", {"rms_norm", {5, 40}}},
     {"rnn", {"rnn: {units: 20, truncate: 2}", {6, 5}}},
     {"sigmoid", {"sigmoid", {21}}},
     {"softmax", {"softmax", {3, 2, 21}}},

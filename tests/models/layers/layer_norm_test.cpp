@@ -13,6 +13,22 @@ TEST_CASE("layer_norm passes the gradient check, alone and between layers", "[la
   check_gradients("dense: 6, layer_norm, tanh", {2, 3}, {.rows = 3});
 }
 
+TEST_CASE("rms_norm passes the gradient check, alone and between layers", "[layers]") {
+  check_gradients("rms_norm", {5}, {.rows = 4, .workers = 2});
+  check_gradients("rms_norm: {epsilon: 0.1}", {3, 4});
+  check_gradients("dense: 6, rms_norm, tanh", {2, 3}, {.rows = 3});
+}
+
+TEST_CASE("rms_norm divides by the root of the mean square and keeps the mean", "[layers]") {
+  LayerHarness harness("rms_norm: 1e-12", {2, 2}, {.rows = 1});
+  for (float& value : harness.values(harness.parameters()[0])) value = 2;
+  const std::vector<float> y = harness.forward(std::vector<float>{7, 7, -1, 0});
+  CHECK(y[0] == Approx(2));
+  CHECK(y[1] == Approx(2));
+  CHECK(y[2] == Approx(-2 * std::sqrt(2.0f)));
+  CHECK(y[3] == 0);
+}
+
 TEST_CASE("layer_norm treats each position by itself, and a constant one gives the bias", "[layers]") {
   LayerHarness harness("layer_norm", {2, 3}, {.rows = 1});
   for (const Parameter& parameter : harness.parameters())
@@ -24,8 +40,9 @@ TEST_CASE("layer_norm treats each position by itself, and a constant one gives t
   CHECK(y[4] == 0.5f);
 }
 
-TEST_CASE("a NaN spoils its own position of a layer_norm and no other", "[layers]") {
-  LayerHarness harness("layer_norm", {2, 3}, {.rows = 1});
+TEST_CASE("a NaN spoils its own position of a norm and no other", "[layers]") {
+  const std::string layer = GENERATE("layer_norm", "rms_norm");
+  LayerHarness harness(layer, {2, 3}, {.rows = 1});
   const std::vector<float> y =
       harness.forward(std::vector<float>{1, 2, 3, 4, std::numeric_limits<float>::quiet_NaN(), 6});
   for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::isnan(y[i]) == (i >= 3));

@@ -60,6 +60,9 @@ TEST_CASE("recomputed layers give and learn the same bits as those that keep act
        {6, 3}},
       {"residual: [layer_norm, attention: {heads: 2, causal: true}]",
        "residual: [layer_norm, dense: {units: 16, activation: gelu}, dense: 8]",
+       {7, 8}},
+      {"residual: [rms_norm, attention: {heads: 4, kv_heads: 2, causal: true, rotary: true}]",
+       "residual: [rms_norm, multiply: [[dense: {units: 16, activation: silu}], [dense: 16]], dense: 8]",
        {7, 8}}};
   for (const Case& each : cases)
     for (const LayerHarness::Options& options :

@@ -18,6 +18,7 @@ const std::multimap<std::string, LayerExample> kSequenceExamples{
     {"dropout", {"dropout: 0.5", {7, 5}}},
     {"embedding", {"embedding: {units: 6, vocabulary: 7, positions: sinusoidal}", {9}, 7}},
     {"gru", {"gru: {units: 6, layers: 2}", {7, 5}}},
+    {"multiply", {"multiply: [[attention: {heads: 4, kv_heads: 1, causal: true}], [gru: 8]]", {37, 8}}},
     {"prelu", {"prelu", {7, 5}}},
     {"recompute", {"recompute: [lstm: 6, attention: {heads: 3, causal: true}]", {7, 5}}},
     {"residual", {"residual: {body: [layer_norm, dense: 5], drop: 0.5}", {7, 5}}},
@@ -89,8 +90,8 @@ TEST_CASE("layers give a sequence the same bits at once and position by position
     }
   }
   CHECK(checked == std::set<std::string>{"attention", "batch_norm", "concat", "dense", "dropout", "embedding",
-                                         "gru", "layer_norm", "lstm", "positions", "prelu", "recompute",
-                                         "residual", "rnn"});
+                                         "gru", "layer_norm", "lstm", "multiply", "positions", "prelu",
+                                         "recompute", "residual", "rms_norm", "rnn"});
 }
 
 }  // namespace trainer

@@ -92,6 +92,11 @@ Example example() {
       Example{"layer_norm, dense: {units: 40, bias: false}, relu, dense: {units: 6, bias: false}", {3, 6}},
       Example{"layer_norm, attention: {heads: 4, causal: true}", {6, 8}},
       Example{"layer_norm, attention: {heads: 3, rotary: true, bias: false}", {6, 12}},
+      Example{"layer_norm, attention: {heads: 6, kv_heads: 3, rotary: true, causal: true}", {6, 12}},
+      Example{
+          "dense: 6, residual: [rms_norm, multiply: [[dense: {units: 40, activation: silu, bias: false}], "
+          "[dense: 40]], dense: 6], dense: 5",
+          {3, 6}},
       // Weights before the block get their gradients through it.
       Example{"layer_norm, residual: [layer_norm, attention: {heads: 4, causal: true}], "
               "residual: [layer_norm, dense: {expand: 4, activation: gelu}, dense: 8], dense: 5",
@@ -164,6 +169,16 @@ TEST_CASE("each rank holds its share of the weights of a transformer", "[network
   CHECK(share(parts.parameter("dense2.bias")) == 1);
 }
 
+TEST_CASE("each rank holds its share of grouped heads and of a gated unit", "[network]") {
+  if (4 % test_world().size() != 0) return;
+  Built parts(
+      "residual: [rms_norm, attention: {heads: 8, kv_heads: 4}], residual: [rms_norm, "
+      "multiply: [[dense: {units: 64, activation: silu}], [dense: 64]], dense: 16]",
+      {6, 16}, test_world());
+  for (const Parameter& parameter : parts.plan().parameters())
+    if (parameter.is_weight) CHECK(share(parameter) == 1.0 / test_world().size());
+}
+
 TEST_CASE("layers that cannot be divided, or would keep others from splitting rows, stay whole",
           "[network]") {
   const Example of = GENERATE(
@@ -172,6 +187,8 @@ TEST_CASE("layers that cannot be divided, or would keep others from splitting ro
       Example{"dense: {expand: 2}, dropout: 0.1", {6, 8}},
       Example{"recompute: [attention: 2, dense: 8]", {6, 8}},
       Example{"concat: [[dense: 8], [dense: 3]]", {6, 8}},
+      Example{"multiply: [[dense: 8], [dense: 8]]", {6, 8}},
+      Example{"multiply: [[dense: 8, tanh], [dense: 8]], dropout: 0.1", {6, 8}},
       Example{"embedding: {units: 8, vocabulary: 40}, lstm: 8", {6}},
       Example{
           "embedding: {units: 8, vocabulary: 40, name: tokens}, recompute: [dense: {units: 40, tie: tokens}]",

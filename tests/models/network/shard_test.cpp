@@ -32,12 +32,31 @@ TEST_CASE("shards of an axis of several groups have the same indices of each", "
   for (const auto& [first, last] : {std::pair<std::int64_t, std::int64_t>{0, 1}, {1, 4}}) {
     const Parameter shard{.shape = {2, 3 * (last - first)},
                           .shard_axis = 1,
-                          .shard_groups = 3,
+                          .shard_groups = {1, 1, 1},
                           .shard_first = first,
                           .whole = Shape{2, 12}};
     std::vector<float> part(static_cast<std::size_t>(shard.shape.size()));
     take_shard(shard, whole, part);
     if (first == 0) CHECK(part == std::vector<float>{0, 4, 8, 12, 16, 20});
+    place_shard(shard, part, rebuilt);
+  }
+  CHECK(rebuilt == whole);
+}
+
+TEST_CASE("groups of several lengths give a shard as many times more indices", "[network]") {
+  // Of each input eight features of queries, four of keys, four of values; two of keys on each rank.
+  std::vector<float> whole(16 * 2), rebuilt(whole.size(), -1.0f);
+  std::iota(whole.begin(), whole.end(), 0.0f);
+  for (const std::int64_t first : {0, 2}) {
+    const Parameter shard{.shape = {8, 2},
+                          .shard_axis = 0,
+                          .shard_groups = {2, 1, 1},
+                          .shard_first = first,
+                          .whole = Shape{16, 2}};
+    std::vector<float> part(16);
+    take_shard(shard, whole, part);
+    if (first == 2)
+      CHECK(part == std::vector<float>{8, 9, 10, 11, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31});
     place_shard(shard, part, rebuilt);
   }
   CHECK(rebuilt == whole);

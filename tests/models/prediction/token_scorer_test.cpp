@@ -18,6 +18,12 @@ constexpr const char* kGpt =
     "residual: [layer_norm, attention: {heads: 2, causal: true}], "
     "residual: [layer_norm, dense: {expand: 4, activation: gelu}, dense: 8], layer_norm, "
     "dense: {units: 11, tie: tokens}";
+constexpr const char* kLlama =
+    "embedding: {units: 8, vocabulary: 11}, "
+    "residual: [rms_norm, attention: {heads: 4, kv_heads: 2, causal: true, rotary: true, bias: false}], "
+    "residual: [rms_norm, multiply: [[dense: {units: 12, activation: silu}], [dense: 12]], dense: 8], "
+    "rms_norm, "
+    "dense: 11";
 constexpr const char* kLstm = "embedding: {units: 8, vocabulary: 11}, lstm: {units: 9, layers: 2}, dense: 11";
 
 /// A model with random weights.
@@ -58,7 +64,8 @@ std::vector<Token> prompt_of(int tokens) {
 TEST_CASE("tokens with carried keys and values are those of whole forward passes, also in later windows",
           "[generation]") {
   const int prompt = GENERATE(1, 15, 16, 40);
-  Model stepwise(kGpt, 16, false), whole(kGpt, 16, true);
+  const char* const layers = GENERATE(kGpt, kLlama);
+  Model stepwise(layers, 16, false), whole(layers, 16, true);
   REQUIRE(stepwise.scorer().is_stepwise());
   REQUIRE(!whole.scorer().is_stepwise());
   for (int text = 0; text < 2; ++text) {

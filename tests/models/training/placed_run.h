@@ -32,6 +32,12 @@ constexpr const char* kGpt =
     "[{embedding: {units: 8, vocabulary: 10, positions: learned, name: tokens}}, {residual: [layer_norm, "
     "{attention: {heads: 4, causal: true}}, {dropout: 0.1}]}, {residual: [layer_norm, {dense: {expand: 3, "
     "activation: gelu}}, {dense: 8}]}, layer_norm, {dense: {units: 10, bias: false, tie: tokens}}]";
+/// Heads that share keys and values, and a gated unit.
+constexpr const char* kLlama =
+    "[{embedding: {units: 8, vocabulary: 10}}, {residual: [rms_norm, {attention: {heads: 4, kv_heads: 2, "
+    "causal: true, rotary: true, bias: false}}]}, {residual: [rms_norm, {multiply: [[{dense: {units: 20, "
+    "activation: silu, bias: false}}], [{dense: {units: 20, bias: false}}]]}, {dense: {units: 8, bias: "
+    "false}}]}, rms_norm, {dense: {units: 10, bias: false}}]";
 /// State that resumes from batch to batch.
 constexpr const char* kStreams =
     "[{embedding: {units: 6, vocabulary: 10}}, {lstm: {units: 5, layers: 2, keep_state: true}}, {gru: "
