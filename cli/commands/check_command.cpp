@@ -68,7 +68,7 @@ int check_command(const Job& job) {
         std::string weights;
         if (const Config model = run.config.root().at("model"); model.has("weights")) {
           const WeightSource source = weight_source(model.at("weights"));
-          weights = weights_table(source.file, match_weights(source, run.session->network().plan()));
+          weights = weights_table(source.file, match_weights(source, run.session->network()));
         }
         fine += escaped(file) + ": ok" +
                 (run.session->data().notice.empty() ? "" : " (" + run.session->data().notice + ")") + "\n";

@@ -4,6 +4,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/find_run.h"
+#include "cli/commands/huggingface_export.h"
 #include "cli/commands/mesh_and_threads.h"
 #include "cli/commands/trained_run.h"
 #include "cli/terminal/quantities.h"
@@ -119,6 +120,14 @@ void export_command(const Job& job) {
   const TrainedRun trained = open_trained(path, arguments.overrides, work.mesh, work.pool);
   if (const std::string& notice = trained.session().data().notice; !notice.empty())
     job.warn("note: " + notice + "\n");
+  if (arguments.export_format == ExportFormat::hf) {
+    const WrittenDirectory written = write_huggingface_directory(
+        trained, arguments.out.empty() ? run / "huggingface" : fs::path(arguments.out));
+    for (const std::string& file : written.files)
+      job.print(fmt::format("{}: {}\n", file, bytes_text(static_cast<std::int64_t>(fs::file_size(file)))));
+    if (!written.note.empty()) job.warn("note: " + written.note + "\n");
+    return;
+  }
   const fs::path file = arguments.out.empty()
                             ? run / fmt::format("model.{}", extension_of(arguments.export_format))
                             : fs::path(arguments.out);

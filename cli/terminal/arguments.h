@@ -39,7 +39,7 @@ enum class Verb {
 };
 
 enum class PredictionFormat { best, json, csv, npy };
-enum class ExportFormat { onnx, c, npz };
+enum class ExportFormat { onnx, c, npz, hf };
 enum class ProgressMode { automatic, bar, plain, json, none };
 
 /// Data ranks x model ranks.
@@ -127,6 +127,7 @@ struct Arguments {
   bool list = false;  ///< of fetch: the names of datasets
   std::string shell;  ///< of completion: "bash", "zsh", "fish" or "man"
   std::string kind;   ///< of new: what the config trains
+  std::string model;  ///< of new: a directory of Hugging Face; empty: none
   bool keys = false;  ///< of schema: the reference for people instead of the JSON Schema
 };
 

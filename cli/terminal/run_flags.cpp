@@ -106,10 +106,13 @@ void CommandFlags::add_export() {
   exported
       ->add_option("FORMAT", texts_.format,
                    "onnx: the network, for ONNX Runtime and others; c: the same as one C99 file; npz: the "
-                   "weights, for NumPy")
+                   "weights, for NumPy; hf: a directory for Hugging Face's programs, of GPT-2 and Llama")
       ->required()
       ->check(one_of(names_of(kExportFormats)));
-  exported->add_option("-o,--out", arguments_.out, "The file (default: model.FORMAT in the run directory)")
+  exported
+      ->add_option("-o,--out", arguments_.out,
+                   "The file (default: model.FORMAT in the run directory), or of hf the directory (default: "
+                   "huggingface)")
       ->type_name("FILE");
   add_settings(*exported);
 }

@@ -77,6 +77,10 @@ void CommandFlags::add_new() {
   one->add_option("DATA", texts_.file,
                   "A table (CSV), a folder of class folders with images, a text, or a public dataset by its "
                   "name (default: data that needs no file)");
+  one->add_option(
+         "--from", arguments_.model,
+         "Of gpt: a directory of Hugging Face with GPT-2 or Llama, whose weights and tokenizer it takes")
+      ->type_name("DIR");
 }
 
 void CommandFlags::add_check() {

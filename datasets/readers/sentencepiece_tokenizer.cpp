@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <filesystem>
+
+#include "datasets/readers/byte_reader.h"
 #include "datasets/readers/tokenizer_source.h"
 #include "datasets/readers/tokenizers.h"
 #include "datasets/sentencepiece/sentencepiece_functions.h"
@@ -8,6 +11,7 @@
 #include "engine/core/base64.h"
 #include "engine/core/error.h"
 #include "engine/core/utf8.h"
+#include "engine/system/files.h"
 #include "engine/system/module.h"
 
 namespace trainer {
@@ -51,14 +55,16 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
+/// A model that is learned of the text, or a ready one.
 class SentencePieces final : public TokenizerSource {
  public:
   explicit SentencePieces(const Config& config)
-      : vocabulary_{.size = config.get<int>("vocabulary"),
+      : file_(config.has("file") ? config.get<std::string>("file") : ""),
+        vocabulary_{.size = file_.empty() ? config.get<int>("vocabulary") : 0,
                     .unigram = config.get<std::string>("model") == "unigram"} {}
 
  private:
-  bool learns() const override { return true; }
+  bool learns() const override { return file_.empty(); }
   std::string learn(std::string_view text, const std::string& path) const override {
     return concerning(path, [&] {
       if (!is_utf8(text))
@@ -68,6 +74,7 @@ class SentencePieces final : public TokenizerSource {
   }
   std::unique_ptr<Tokenizer> of_text(const TrainingText& text,
                                      std::vector<std::string>& fingerprint) const override {
+    if (!file_.empty()) return ready(text.data_path, fingerprint);
     const std::string model = text.learned.empty() ? learn(text.text, text.path) : text.learned;
     // Another release of SentencePiece may learn other pieces.
     fingerprint.push_back(
@@ -76,6 +83,17 @@ class SentencePieces final : public TokenizerSource {
     return sentencepiece_tokenizer(model, text.path);
   }
 
+  std::unique_ptr<Tokenizer> ready(const std::string& data_path,
+                                   std::vector<std::string>& fingerprint) const {
+    constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 26;
+    const std::filesystem::path inside = std::filesystem::path(data_path) / file_;
+    std::error_code ignored;
+    const std::string path = std::filesystem::exists(inside, ignored) ? inside.string() : file_;
+    fingerprint.push_back(ByteReader(path).fingerprint());
+    return sentencepiece_tokenizer(base64(read_file(path, ExitCode::data, kLargestFile)), path);
+  }
+
+  std::string file_;  ///< of a ready model; empty: it is learned
   SentencePieceFunctions::Vocabulary vocabulary_;
 };
 
@@ -85,7 +103,12 @@ const Registry<TokenizerSource>::Add registered{
      .primary = "vocabulary",
      .settings = {integer("vocabulary", "number of tokens, of which 257 are bytes and the unknown")
                       .at_least(258)
-                      .at_most(1 << 24),
+                      .at_most(1 << 24)
+                      .optional()
+                      .exclusive_with("file"),
+                  text("file", "a ready model instead, such as tokenizer.model of a Llama")
+                      .optional()
+                      .exclusive_with("vocabulary"),
                   choice("model", "byte-pair encoding, or a unigram language model", {"bpe", "unigram"})
                       .fallback("bpe")}},
     [](const Config& config) { return std::make_unique<SentencePieces>(config); }};

@@ -70,10 +70,14 @@ std::string train(const std::vector<std::string_view>& lines,
 class SentencePieceTokenizer final : public Tokenizer {
  public:
   explicit SentencePieceTokenizer(const std::string& model) : definition_(base64(model)) {
-    const auto status = processor_.LoadFromSerializedProto(model);
-    if (!status.ok()) fail(status, "not a model of SentencePiece");
+    load(model);
+    adds_space_ = processor_.IdToPiece(first_token("a")).starts_with(kSpace);
+    // Protocol Buffers merges messages one behind the other: normalizer_spec {add_dummy_prefix: false}. The
+    // space belongs to the text, not to each of its lines.
+    if (adds_space_) load(model + std::string("\x1a\x02\x18\x00", 4));
     for (int id = 0; id < processor_.GetPieceSize(); ++id) texts_.push_back(text_of(id));
     newline_ = processor_.PieceToId("<0x0A>");
+    require_all_of_texts();
   }
 
   std::string kind() const override { return "sentencepiece"; }
@@ -84,9 +88,10 @@ class SentencePieceTokenizer final : public Tokenizer {
     if (!is_utf8(text)) throw Error(ExitCode::usage, "the text is not UTF-8", "iconv -t UTF-8 converts it");
     std::vector<Token> tokens;
     std::vector<int> ids;
-    while (!text.empty()) {
+    for (bool is_first = true; !text.empty(); is_first = false) {
       const std::size_t end = std::min(text.find('\n'), text.size());
-      const auto status = processor_.Encode({text.data(), end}, &ids);
+      const std::string line = (is_first && adds_space_ ? " " : "") + std::string(text.substr(0, end));
+      const auto status = processor_.Encode(line, &ids);
       if (!status.ok()) fail(status, "a text that SentencePiece cannot encode");
       for (const int id : ids) tokens.push_back(static_cast<Token>(id));
       if (end < text.size()) tokens.push_back(static_cast<Token>(newline_));
@@ -97,6 +102,26 @@ class SentencePieceTokenizer final : public Tokenizer {
   std::string_view bytes_of(Token token) const override { return texts_.at(token); }
 
  private:
+  static constexpr std::string_view kSpace = "\u2581";
+
+  void load(const std::string& model) {
+    const auto status = processor_.LoadFromSerializedProto(model);
+    if (!status.ok()) fail(status, "not a model of SentencePiece");
+  }
+  int first_token(const char* text) const {
+    std::vector<int> ids;
+    const auto status = processor_.Encode(text, &ids);
+    if (!status.ok() || ids.empty()) fail(status, "a text that SentencePiece cannot encode");
+    return ids.front();
+  }
+  /// Models of others may normalize texts, or lack characters.
+  void require_all_of_texts() const {
+    const std::string text = "a  B \u00bd\ufb01\u6f22\t\n\nb ";
+    if (decode(encode(text)) != (adds_space_ ? " " : "") + text)
+      throw Error(ExitCode::data,
+                  {Diagnostic{.what = "a model of SentencePiece that loses parts of texts",
+                              .help = "one with byte_fallback and without normalization, as Llama's"}});
+  }
   std::string text_of(int id) const {
     std::string piece = processor_.IdToPiece(id);
     if (processor_.IsByte(id)) {  // "<0x0A>"
@@ -105,7 +130,6 @@ class SentencePieceTokenizer final : public Tokenizer {
       return std::string(1, static_cast<char>(byte));
     }
     if (processor_.IsUnknown(id)) return "\uFFFD";
-    constexpr std::string_view kSpace = "\u2581";
     for (std::size_t at = 0; (at = piece.find(kSpace, at)) != std::string::npos; ++at)
       piece.replace(at, kSpace.size(), " ");
     return piece;
@@ -115,6 +139,7 @@ class SentencePieceTokenizer final : public Tokenizer {
   std::string definition_;
   std::vector<std::string> texts_;
   int newline_ = 0;
+  bool adds_space_ = false;  ///< in front of each text
 };
 
 std::unique_ptr<Tokenizer> open(const std::string& model) {

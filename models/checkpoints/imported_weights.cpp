@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <utility>
 
 #include "engine/config/source.h"
 #include "models/checkpoints/expected_tensors.h"
 #include "models/checkpoints/weights.h"
+#include "models/huggingface/directory.h"
 
 namespace trainer {
 namespace {
@@ -18,15 +20,26 @@ constexpr std::size_t kMostLikely = 10;  // notes with a likely name; no more ar
 using Expected = std::map<std::string, ExpectedTensor>;
 
 struct SourceFile {
-  std::vector<NamedTensor> tensors;
-  std::vector<OtherTensor> others;
+  std::vector<NamedTensor> tensors = {};
+  std::vector<OtherTensor> others = {};
+  NameMap names;  ///< of the tensors in the model
 };
 
 SourceFile read(const WeightSource& source) {
   check_is_file(source.file);
-  SourceFile file;
+  SourceFile file{.names = source.names};
   file.tensors = read_safetensors(source.file, &file.others).tensors;
   return file;
+}
+
+SourceFile read(const WeightSource& source, const Network& network) {
+  if (!std::filesystem::is_directory(source.file)) return read(source);
+  if (!source.names.rules().empty())
+    throw Error(ExitCode::usage,
+                "model.weights.map: the names in a Hugging Face directory follow from the layers",
+                "`weights: {file: " + source.file + "}`, without map");
+  DirectoryWeights weights = read_directory_weights(source.file, network.layers(), network.input()[0]);
+  return {.tensors = std::move(weights.tensors), .names = NameMap(std::move(weights.names))};
 }
 
 std::string text_of(const TensorEntry& tensor) { return tensor.name + " " + tensor.shape.text(); }
@@ -64,8 +77,8 @@ std::string likely_name(const TensorEntry& missing, const std::vector<TensorEntr
 /// What the file gives the model, and every way in which it does not fit.
 class Matching {
  public:
-  Matching(const WeightSource& source, const SourceFile& file, const NetworkPlan& plan, Expected expected)
-      : source_(source), expected_(std::move(expected)) {
+  Matching(const SourceFile& file, const NetworkPlan& plan, Expected expected)
+      : names_(file.names), expected_(std::move(expected)) {
     for (const NamedTensor& tensor : file.tensors) add({tensor.name, tensor.shape}, "");
     for (const OtherTensor& tensor : file.others) add({tensor.name, tensor.shape}, tensor.type);
     for (const Parameter& parameter : plan.parameters()) take(parameter.name);
@@ -79,7 +92,7 @@ class Matching {
  private:
   /// A tensor of the file. `type`: that of its elements, if they cannot be weights.
   void add(TensorEntry tensor, const std::string& type) {
-    const std::string name = source_.names(tensor.name);
+    const std::string name = names_(tensor.name);
     const auto found = expected_.find(name);
     if (found == expected_.end()) {
       match.unused.push_back(std::move(tensor));
@@ -112,12 +125,12 @@ class Matching {
   }
 
   void note_unused_rules(const SourceFile& file) {
-    const std::vector<NameMap::Rule>& rules = source_.names.rules();
+    const std::vector<NameMap::Rule>& rules = names_.rules();
     std::vector<bool> used(rules.size() + 1);
     std::vector<std::string> names;
     for (const NamedTensor& tensor : file.tensors) names.push_back(tensor.name);
     for (const OtherTensor& tensor : file.others) names.push_back(tensor.name);
-    for (const std::string& name : names) used[source_.names.rule_of(name)] = true;
+    for (const std::string& name : names) used[names_.rule_of(name)] = true;
     for (std::size_t i = 0; i < rules.size(); ++i) {
       if (used[i]) continue;
       const std::string& from = rules[i].first;
@@ -130,7 +143,7 @@ class Matching {
     }
   }
 
-  const WeightSource& source_;
+  const NameMap& names_;
   Expected expected_;
   std::map<std::string, TensorEntry> given_;  ///< by the name in the model
 };
@@ -139,7 +152,7 @@ WeightMatch match_file(const WeightSource& source, const SourceFile& file, const
   Expected expected = expected_tensors(plan, {""}, StateUse::model);
   std::vector<TensorEntry> initial;
   take_out_excepted(source, plan, expected, initial);
-  Matching matching(source, file, plan, std::move(expected));
+  Matching matching(file, plan, std::move(expected));
   if (!matching.notes.empty())
     fail_to_load(
         std::move(matching.notes), source.file,
@@ -147,6 +160,17 @@ WeightMatch match_file(const WeightSource& source, const SourceFile& file, const
         "names layers that keep their initial values");
   matching.match.initial = std::move(initial);
   return std::move(matching.match);
+}
+
+WeightMatch take_file(const WeightSource& source, const SourceFile& file, const NetworkPlan& plan,
+                      const FlatValues<float>& values, std::span<float> states) {
+  WeightMatch match = match_file(source, file, plan);
+  const Expected expected = expected_tensors(plan, {""}, StateUse::model);
+  std::map<std::string, const NamedTensor*> by_name;
+  for (const NamedTensor& tensor : file.tensors) by_name[tensor.name] = &tensor;
+  for (const WeightMatch::Taken& taken : match.taken)
+    take_tensor(*by_name.at(taken.name_in_file), expected.at(taken.name), values, states);
+  return match;
 }
 
 }  // namespace
@@ -161,16 +185,18 @@ WeightMatch match_weights(const WeightSource& source, const NetworkPlan& plan) {
   return match_file(source, read(source), plan);
 }
 
+WeightMatch match_weights(const WeightSource& source, const Network& network) {
+  return match_file(source, read(source, network), network.plan());
+}
+
 WeightMatch import_weights(const WeightSource& source, const NetworkPlan& plan,
                            const FlatValues<float>& values, std::span<float> states) {
-  const SourceFile file = read(source);
-  WeightMatch match = match_file(source, file, plan);
-  const Expected expected = expected_tensors(plan, {""}, StateUse::model);
-  std::map<std::string, const NamedTensor*> by_name;
-  for (const NamedTensor& tensor : file.tensors) by_name[tensor.name] = &tensor;
-  for (const WeightMatch::Taken& taken : match.taken)
-    take_tensor(*by_name.at(taken.name_in_file), expected.at(taken.name), values, states);
-  return match;
+  return take_file(source, read(source), plan, values, states);
+}
+
+WeightMatch import_weights(const WeightSource& source, const Network& network,
+                           const FlatValues<float>& values, std::span<float> states) {
+  return take_file(source, read(source, network), network.plan(), values, states);
 }
 
 }  // namespace trainer

@@ -110,8 +110,7 @@ void TrainingRun::set_initial_values(const Config& model) {
     initialize(network.plan().parameters(), session_.settings().seed, values);
     if (model.has("weights")) {
       const WeightSource source = weight_source(model.at("weights"));
-      weights_text_ =
-          text_of_weights(source, import_weights(source, network.plan(), values, network.states()));
+      weights_text_ = text_of_weights(source, import_weights(source, network, values, network.states()));
     }
   }
   parts_.reducer->publish();

@@ -238,7 +238,9 @@ std::vector<Setting> run_settings() {
                    family("", "a layer", "layer")),
            family("loss", "objective to minimise", "loss"),
            section("weights", "a file of initial weights, such as a checkpoint's; --init overrides it",
-                   {text("file", "a safetensors file, such as model.safetensors of a checkpoint"),
+                   {text("file",
+                         "a safetensors file, such as model.safetensors of a checkpoint, or a directory of "
+                         "Hugging Face with GPT-2 or Llama"),
                     list_of("except",
                             "layers that keep the values of their `init`, such as a new last layer for "
                             "other classes",

@@ -230,3 +230,11 @@ write('cifar100', 'fine', b'\0\x13\x63' + noise(3072))
 write('cifar100', 'coarse', b'\1\x13\x63' + noise(3072))
 write('cifar100', 'packed', b'\0' + packed(b'\x02\x09' + bytes(3072)))
 write('cifar100', 'bad-label', b'\1\x14\0' + bytes(3072))
+
+gpt2 = {'model_type': 'gpt2', 'n_layer': 2, 'n_embd': 8, 'n_head': 2, 'vocab_size': 11, 'n_positions': 16}
+llama = {'model_type': 'llama', 'num_hidden_layers': 1, 'hidden_size': 8, 'num_attention_heads': 4, 'num_key_value_heads': 2,
+         'intermediate_size': 12, 'vocab_size': 11, 'max_position_embeddings': 64, 'rope_parameters': {'rope_theta': 5e5}}
+write('transformer', 'gpt2', json.dumps(gpt2))
+write('transformer', 'llama', json.dumps(llama))
+write('transformer', 'scaled', json.dumps(llama | {'rope_scaling': {'rope_type': 'llama3'}}))
+write('transformer', 'types', json.dumps(gpt2 | {'n_inner': [], 'layer_norm_epsilon': '1'}))

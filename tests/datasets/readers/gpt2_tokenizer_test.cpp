@@ -3,6 +3,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "datasets/readers/tokenizer_json.h"
 #include "datasets/readers/tokenizers.h"
 #include "datasets/readers/word_splitter.h"
 #include "tests/datasets/files.h"
@@ -152,6 +153,28 @@ TEST_CASE("files of tokenizers of another form, or damaged ones, are errors of t
   json lacks = tokenizer_json();
   lacks["model"]["vocab"].erase("hell");
   CHECK_THAT(message(lacks.dump()), Catch::Contains("the vocabulary lacks `hell`"));
+}
+
+TEST_CASE("a written tokenizer.json gives every text the tokens of its tokenizer", "[tokens]") {
+  const std::string text = "hello hello<|endoftext|> wörld\n\t hell \x01";
+  const json definition{{"vocab", vocabulary()}, {"merges", kMerges}};
+  std::vector<std::unique_ptr<Tokenizer>> tokenizers;
+  tokenizers.push_back(byte_tokenizer());
+  tokenizers.push_back(byte_pair_tokenizer(kMerges, "merges"));
+  tokenizers.push_back(gpt2_tokenizer(definition.dump(), "vocab.json"));
+  for (const auto& tokenizer : tokenizers) {
+    INFO(tokenizer->kind());
+    const TemporaryDirectory folder;
+    const auto written = trainer::tokenizer_json(*tokenizer);
+    REQUIRE(written);
+    folder.write("tokenizer.json", bytes_of(*written));
+    std::vector<std::string> files;
+    const auto again = read_gpt2_tokenizer(folder.path(), files);
+    CHECK(again->vocabulary() == tokenizer->vocabulary());
+    CHECK(again->encode(text) == tokenizer->encode(text));
+    CHECK(*trainer::tokenizer_json(*again) == *written);
+  }
+  CHECK_FALSE(trainer::tokenizer_json(*character_tokenizer(text, "text")));
 }
 
 }  // namespace trainer

@@ -72,6 +72,34 @@ TEST_CASE("tokens are the ids that SentencePiece's own tool gives the lines", "[
   CHECK(tokenizer.encode(text) == expected);
 }
 
+TEST_CASE("a ready model is read from its file, and a space that it puts in front is there once",
+          "[tokens]") {
+  const TemporaryDirectory directory;
+  const std::string text = sample_text();
+  const Data learned = opened_text(directory, "{sentencepiece: 290}", text);
+  const std::string model = *bytes_of_base64(learned.train->info().tokenizer->definition());
+  directory.write("own.model", bytes_of(model));
+  const Data same = opened_text(directory, "{sentencepiece: {file: own.model}}", text);
+  CHECK(same.train->info().tokenizer->encode(text) == learned.train->info().tokenizer->encode(text));
+  CHECK(same.fingerprint.size() == 2);
+  // As Llama's: normalizer_spec {add_dummy_prefix: true}.
+  directory.write("llama.model", bytes_of(model + "\x1a\x02\x18\x01"));
+  const Data llama = opened_text(directory, "{sentencepiece: {file: llama.model}}", text);
+  const Tokenizer& tokenizer = *llama.train->info().tokenizer;
+  const std::string lines = "the cat\nsat\n";
+  CHECK(tokenizer.decode(tokenizer.encode(lines)) == " " + lines);
+  CHECK(tokenizer.encode(lines) == learned.train->info().tokenizer->encode(" " + lines));
+  CHECK_THROWS_WITH(opened_text(directory, "{sentencepiece: {file: a.txt}}", text),
+                    Catch::Contains("not a model of SentencePiece"));
+  CHECK_THROWS_WITH(opened_text(directory, "{sentencepiece: {file: none.model}}", text),
+                    Catch::Contains("none.model"));
+  // nmt_nfkc, SentencePiece's own default, changes characters: normalizer_spec {remove_extra_whitespaces:
+  // true}.
+  directory.write("other.model", bytes_of(model + std::string("\x1a\x02\x20\x01", 4)));
+  CHECK_THROWS_WITH(opened_text(directory, "{sentencepiece: {file: other.model}}", text),
+                    Catch::Contains("loses parts of texts"));
+}
+
 TEST_CASE("texts and models that do not serve are errors of the data", "[tokens]") {
   const TemporaryDirectory directory;
   const auto open = [&](const std::string& text, const std::string& size) {

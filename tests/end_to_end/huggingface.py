@@ -1,0 +1,291 @@
+"""Brings GPT-2 and Llama in from directories of Hugging Face, trains them further and writes them out again. The logits of
+each are compared with the published architectures, computed here in double precision; and, with another Python, with
+transformers.
+
+Usage: huggingface.py TRAINER [--models DIR] [--keep DIR]
+       huggingface.py --make DIR           (where transformers is: random models, DIR/NAME)
+       huggingface.py --transformers DIR   (where transformers is: checks what --keep has written)
+
+Ends with 77 where numpy is missing. --models takes the directories that --make has written instead of own random ones.
+"""
+import argparse
+import io
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy
+except ImportError as missing:
+    print(f'skipped: {missing}')
+    sys.exit(77)
+
+VOCABULARY, WIDTH, HEADS, BLOCKS, LENGTH, ROWS, GREEDY = 260, 32, 4, 2, 24, 8, 20
+COMMON = {'vocab_size': VOCABULARY, 'bos_token_id': None, 'eos_token_id': None}
+LLAMA = COMMON | {'model_type': 'llama', 'hidden_size': WIDTH, 'num_hidden_layers': BLOCKS, 'num_attention_heads': HEADS,
+                  'intermediate_size': 88, 'max_position_embeddings': 64}
+CONFIGS = {
+    'gpt2': COMMON | {'model_type': 'gpt2', 'n_embd': WIDTH, 'n_layer': BLOCKS, 'n_head': HEADS, 'n_positions': 64},
+    'llama': LLAMA | {'num_key_value_heads': 2, 'rope_theta': 500000.0, 'rms_norm_eps': 1e-5},
+    'llama-tied': LLAMA | {'num_key_value_heads': HEADS, 'tie_word_embeddings': True},
+}
+TEXT = 'the old farmer sees the river\nthe young sailor finds a tower every morning\n' * 30
+PROMPT = 'the old sailor'
+
+
+# The architectures (Radford et al. 2019; Touvron et al. 2023), with the names of Hugging Face's files.
+
+def softmax(x):
+    e = numpy.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def attention(q, k, v):
+    """Of (heads, positions, size), causal; heads of k and v are repeated."""
+    k, v = (numpy.repeat(part, q.shape[0] // part.shape[0], axis=0) for part in (k, v))
+    scores = q @ k.transpose(0, 2, 1) / q.shape[-1] ** 0.5
+    scores[:, numpy.triu(numpy.ones(scores.shape[1:], bool), 1)] = -numpy.inf
+    return numpy.concatenate(list(softmax(scores) @ v), axis=-1)
+
+
+def heads_of(x, count):
+    return x.reshape(x.shape[0], count, -1).transpose(1, 0, 2)
+
+
+def gpt2(w, config, ids):
+    def norm(x, name):
+        x = x - x.mean(-1, keepdims=True)
+        return x / numpy.sqrt((x ** 2).mean(-1, keepdims=True) + 1e-5) * w[name + '.weight'] + w[name + '.bias']
+
+    def conv1d(x, name):
+        return x @ w[name + '.weight'] + w[name + '.bias']
+
+    x = w['wte.weight'][ids] + w['wpe.weight'][:len(ids)]
+    for i in range(config['n_layer']):
+        block = f'h.{i}.'
+        parts = numpy.split(conv1d(norm(x, block + 'ln_1'), block + 'attn.c_attn'), 3, axis=-1)
+        x = x + conv1d(attention(*(heads_of(part, config['n_head']) for part in parts)), block + 'attn.c_proj')
+        inner = conv1d(norm(x, block + 'ln_2'), block + 'mlp.c_fc')
+        inner = inner * (1 + numpy.tanh((2 / numpy.pi) ** 0.5 * (inner + 0.044715 * inner ** 3))) / 2
+        x = x + conv1d(inner, block + 'mlp.c_proj')
+    return norm(x, 'ln_f') @ w['wte.weight'].T
+
+
+def llama(w, config, ids):
+    heads, key_heads = config['num_attention_heads'], config['num_key_value_heads']
+    size = config['hidden_size'] // heads
+    base = config.get('rope_theta') or config.get('rope_parameters', {}).get('rope_theta', 10000.0)
+    angles = numpy.arange(len(ids))[:, None] / base ** (numpy.arange(0, size, 2) / size)
+    angles = numpy.concatenate([angles, angles], axis=-1)
+
+    def norm(x, name):
+        return x / numpy.sqrt((x ** 2).mean(-1, keepdims=True) + config.get('rms_norm_eps', 1e-6)) * w[name + '.weight']
+
+    def turned(x):
+        return x * numpy.cos(angles) + numpy.concatenate([-x[..., size // 2:], x[..., :size // 2]], -1) * numpy.sin(angles)
+
+    x = w['embed_tokens.weight'][ids]
+    for i in range(config['num_hidden_layers']):
+        own, mlp = f'layers.{i}.self_attn.', f'layers.{i}.mlp.'
+        h = norm(x, f'layers.{i}.input_layernorm')
+        q, k, v = (heads_of(h @ w[f'{own}{name}_proj.weight'].T, count)
+                   for name, count in (('q', heads), ('k', key_heads), ('v', key_heads)))
+        x = x + attention(turned(q), turned(k), v) @ w[own + 'o_proj.weight'].T
+        h = norm(x, f'layers.{i}.post_attention_layernorm')
+        gate = h @ w[mlp + 'gate_proj.weight'].T
+        x = x + (gate / (1 + numpy.exp(-gate)) * (h @ w[mlp + 'up_proj.weight'].T)) @ w[mlp + 'down_proj.weight'].T
+    return norm(x, 'norm') @ w['embed_tokens.weight' if config.get('tie_word_embeddings') else 'lm_head.weight'].T
+
+
+def random_weights(name):
+    """Tensors of a model of CONFIGS."""
+    draw = numpy.random.default_rng(len(name))
+    config, shapes = CONFIGS[name], {}
+    if name == 'gpt2':
+        shapes |= {'wte.weight': (VOCABULARY, WIDTH), 'wpe.weight': (64, WIDTH)}
+        for i in range(BLOCKS):
+            for layer, shape in (('attn.c_attn', (WIDTH, 3 * WIDTH)), ('attn.c_proj', (WIDTH, WIDTH)),
+                                 ('mlp.c_fc', (WIDTH, 4 * WIDTH)), ('mlp.c_proj', (4 * WIDTH, WIDTH))):
+                shapes |= {f'h.{i}.{layer}.weight': shape, f'h.{i}.{layer}.bias': shape[1:]}
+            for norm in ('ln_1', 'ln_2'):
+                shapes |= {f'h.{i}.{norm}.weight': (WIDTH,), f'h.{i}.{norm}.bias': (WIDTH,)}
+        shapes |= {'ln_f.weight': (WIDTH,), 'ln_f.bias': (WIDTH,)}
+        prefix = 'transformer.'
+    else:
+        keys, inner = config['num_key_value_heads'] * WIDTH // HEADS, config['intermediate_size']
+        shapes['embed_tokens.weight'] = (VOCABULARY, WIDTH)
+        for i in range(BLOCKS):
+            for layer, shape in (('self_attn.q_proj', (WIDTH, WIDTH)), ('self_attn.k_proj', (keys, WIDTH)),
+                                 ('self_attn.v_proj', (keys, WIDTH)), ('self_attn.o_proj', (WIDTH, WIDTH)),
+                                 ('mlp.gate_proj', (inner, WIDTH)), ('mlp.up_proj', (inner, WIDTH)),
+                                 ('mlp.down_proj', (WIDTH, inner)), ('input_layernorm', (WIDTH,)),
+                                 ('post_attention_layernorm', (WIDTH,))):
+                shapes[f'layers.{i}.{layer}.weight'] = shape
+        shapes['norm.weight'] = (WIDTH,)
+        prefix = 'model.'
+    tensors = {prefix + key: (draw.standard_normal(shape) * 0.3).astype(numpy.float32) for key, shape in shapes.items()}
+    if name == 'llama':
+        tensors['lm_head.weight'] = (draw.standard_normal((VOCABULARY, WIDTH)) * 0.3).astype(numpy.float32)
+    return tensors
+
+
+# Files.
+
+def write_safetensors(path, tensors):
+    header, content = {'__metadata__': {'format': 'pt'}}, b''
+    for name in sorted(tensors):
+        data = tensors[name].tobytes()
+        header[name] = {'dtype': 'F32', 'shape': list(tensors[name].shape), 'data_offsets': [len(content), len(content) + len(data)]}
+        content += data
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, 'little') + text + content)
+
+
+def read_safetensors(path):
+    content = path.read_bytes()
+    size = int.from_bytes(content[:8], 'little')
+    header, data = json.loads(content[8:8 + size]), content[8 + size:]
+    return {name: numpy.frombuffer(data[entry['data_offsets'][0]:entry['data_offsets'][1]], numpy.float32).reshape(entry['shape'])
+            for name, entry in header.items() if name != '__metadata__'}
+
+
+def write_tokenizer(folder):
+    """GPT-2's form: the bytes' letters, three merges, a special text."""
+    prints = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    letters = [chr(byte) for byte in prints] + [chr(256 + i) for i in range(256 - len(prints))]
+    pieces = [*letters, 'th', 'the', '\u0120f', '<|endoftext|>']
+    (folder / 'vocab.json').write_text(json.dumps({piece: token for token, piece in enumerate(pieces)}))
+    (folder / 'merges.txt').write_text('#version: 0.2\nt h\nth e\n\u0120 f\n')
+
+
+def logits_of(folder, ids):
+    """What the model of a directory computes."""
+    config = json.loads((folder / 'config.json').read_text())
+    tensors = {name.removeprefix('transformer.').removeprefix('model.'): values.astype(numpy.float64)
+               for name, values in read_safetensors(folder / 'model.safetensors').items()}
+    return (gpt2 if config['model_type'] == 'gpt2' else llama)(tensors, config, ids)
+
+
+# What the program does.
+
+class Model:
+    def __init__(self, trainer, folder, name):
+        self.trainer, self.folder, self.name = trainer, folder, name
+
+    def run(self, *words):
+        done = subprocess.run([str(word) for word in (self.trainer, *words)], cwd=self.folder, capture_output=True, timeout=300)
+        assert done.returncode == 0, f'{self.name}, {words}: {done.stderr.decode()}'
+        return done.stdout
+
+    def compare(self, run, directory):
+        """The probabilities of the token that follows, beside those of the directory; and the likeliest tokens."""
+        ids = numpy.random.default_rng(3).integers(0, VOCABULARY, (ROWS, LENGTH))
+        numpy.save(self.folder / 'ids.npy', ids.astype(numpy.float32))
+        given = numpy.load(io.BytesIO(self.run('predict', run, 'ids.npy', '--npy'))).reshape(ROWS, VOCABULARY)
+        worst = 0
+        for row in range(ROWS):
+            expected = logits_of(self.folder / directory, ids[row])[-1]
+            expected -= numpy.log(numpy.exp(expected).sum())
+            worst = max(worst, abs(numpy.log(given[row].astype(numpy.float64)) - expected).max())
+        text = json.loads(self.run('generate', run, '--prompt', PROMPT, '--temperature', 0, '--tokens', GREEDY // 2, '--json'))
+        print(f'{self.name}: logarithms of probabilities of {run} differ by {worst:.1e} from those of {directory}', flush=True)
+        assert worst <= 1e-4, worst
+        return ids, given, text['text']
+
+
+def check(trainer, name, models, keep):
+    with tempfile.TemporaryDirectory() as place:
+        folder = pathlib.Path(place)
+        model, there = Model(trainer, folder, name), folder / 'there'
+        if models:
+            shutil.copytree(models / name, there)
+        else:
+            there.mkdir()
+            (there / 'config.json').write_text(json.dumps(CONFIGS[name]))
+            write_safetensors(there / 'model.safetensors', random_weights(name))
+        write_tokenizer(there)
+        (folder / 'a.txt').write_text(TEXT)
+        (folder / 'a.yaml').write_bytes(model.run('new', 'gpt', 'a.txt', '--from', 'there'))
+        settings = ['-s', f'data.dataset.text.sequence={LENGTH}', '-s', 'train.batch=4', '-s', 'train.warmup=~']
+        original = read_safetensors(there / 'model.safetensors')
+        assert ' 0 not used' in model.run('check', 'a.yaml', *settings).decode()
+
+        # As it is, in and out again; partitioned, too.
+        model.run('a.yaml', '-q', '-o', 'same', *settings, '-s', 'train.epochs=0')
+        model.compare('same', 'there')
+        model.run('-n', 2, '--modelpar', 'a.yaml', '-q', '-o', 'parts', *settings, '-s', 'train.epochs=0')
+        model.run('export', 'parts', 'hf', '-o', 'out')
+        again = read_safetensors(folder / 'out' / 'model.safetensors')
+        assert again.keys() == original.keys(), again.keys() ^ original.keys()
+        for key, values in again.items():
+            expected = original[key][:LENGTH] if key.endswith('wpe.weight') else original[key]
+            assert values.shape == expected.shape and (values == expected).all(), key
+
+        # Trained further.
+        model.run('a.yaml', '-q', '-o', 'more', *settings, '-s', 'train.steps=20', '-s', 'train.optimizer.adamw.lr=0.003')
+        model.run('export', 'more', 'hf', '-o', 'trained')
+        ids, given, text = model.compare('more', 'trained')
+        assert any((values != original[key][:len(values)]).any()
+                   for key, values in read_safetensors(folder / 'trained' / 'model.safetensors').items())
+        if keep:
+            target = keep / name
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(folder / 'trained', target)
+            numpy.save(target / 'ids.npy', ids)
+            numpy.save(target / 'probabilities.npy', given)
+            (target / 'text.json').write_text(json.dumps({'prompt': PROMPT, 'text': text, 'tokens': GREEDY // 2}))
+
+
+def make_models(folder):
+    """Random models of CONFIGS by transformers."""
+    import torch
+    import transformers
+    for name, settings in CONFIGS.items():
+        torch.manual_seed(1)
+        values = {key: value for key, value in settings.items() if key != 'model_type'}
+        config = transformers.AutoConfig.for_model(settings['model_type'], **values)
+        model = transformers.AutoModelForCausalLM.from_config(config)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(torch.randn_like(parameter) * 0.2)
+        model.save_pretrained(folder / name)
+        print(f'made {folder / name} by transformers {transformers.__version__}')
+
+
+def check_with_transformers(folder):
+    import torch
+    import transformers
+    for name in CONFIGS:
+        target = folder / name
+        model = transformers.AutoModelForCausalLM.from_pretrained(target, attn_implementation='eager').eval()
+        ids, given = numpy.load(target / 'ids.npy'), numpy.load(target / 'probabilities.npy')
+        with torch.no_grad():
+            expected = torch.log_softmax(model(torch.tensor(ids)).logits[:, -1].double(), -1).numpy()
+        difference = abs(numpy.log(given.astype(numpy.float64)) - expected).max()
+        tokenizer = transformers.AutoTokenizer.from_pretrained(target)
+        kept = json.loads((target / 'text.json').read_text())
+        prompt = tokenizer(kept['prompt'], return_tensors='pt').input_ids
+        with torch.no_grad():
+            tokens = model.generate(prompt, do_sample=False, max_new_tokens=kept['tokens'], pad_token_id=0)
+        text = tokenizer.decode(tokens[0, prompt.shape[1]:])
+        same = text == kept['text']
+        print(f'{name}: transformers {transformers.__version__}: logarithms differ by {difference:.1e}; greedy text',
+              'is the same' if same else f'{text!r}, here {kept["text"]!r}')
+        assert difference <= 1e-4 and same
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument('trainer', nargs='?', type=pathlib.Path)
+for flag in ('--models', '--keep', '--make', '--transformers'):
+    parser.add_argument(flag, type=pathlib.Path)
+arguments = parser.parse_args()
+if arguments.make:
+    make_models(arguments.make)
+elif arguments.transformers:
+    check_with_transformers(arguments.transformers)
+else:
+    for name in CONFIGS:
+        check(arguments.trainer.resolve(), name, arguments.models, arguments.keep)

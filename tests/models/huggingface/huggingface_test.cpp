@@ -1,0 +1,211 @@
+// Directories of Hugging Face: config.json, the form of a network, and its weights there and back.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "engine/core/error.h"
+#include "engine/system/files.h"
+#include "models/formats/layout.h"
+#include "models/huggingface/directory.h"
+#include "tests/support/layer_check.h"
+#include "tests/support/safetensors_writer.h"
+#include "tests/support/temporary_folder.h"
+
+namespace trainer {
+namespace {
+
+const std::string kGpt2 =
+    "embedding: {units: 8, vocabulary: 11, positions: learned, name: tokens}, dropout: 0.1, "
+    "residual: [layer_norm, {attention: {heads: 2, causal: true}}, dropout: 0.1], "
+    "residual: [layer_norm, {dense: {expand: 3, activation: gelu_tanh}}, {dense: 8}], "
+    "recompute: [residual: [layer_norm, {attention: {heads: 2, causal: true}}], "
+    "residual: [layer_norm, {dense: {units: 24, activation: gelu_tanh}}, {dense: 8}]], "
+    "layer_norm, dense: {units: 11, bias: false, tie: tokens}";
+
+std::string llama(const std::string& output) {
+  return "embedding: {units: 8, vocabulary: 11, name: tokens}, "
+         "residual: [rms_norm, {attention: {heads: 4, kv_heads: 2, causal: true, rotary: true, rotary_base: "
+         "500, "
+         "bias: false}}], residual: [rms_norm, {multiply: [[{dense: {units: 12, activation: silu, bias: "
+         "false}}], "
+         "[{dense: {units: 12, bias: false}}]]}, {dense: {units: 8, bias: false}}], rms_norm, dense: " +
+         output;
+}
+
+/// Layers for sequences of five tokens.
+struct Built {
+  explicit Built(const std::string& layers)
+      : harness(layers, {5}, {.rows = 1, .input_gradient = false}),
+        form(transformer_form(harness.network().layers(), 5)) {}
+
+  std::vector<NamedTensor> checkpoint() {
+    std::vector<NamedTensor> tensors;
+    for (const Parameter& parameter : harness.parameters())
+      tensors.push_back({parameter.name, file_shape(parameter.layout, parameter.shape),
+                         to_file_layout(parameter.layout, parameter.shape, harness.values(parameter))});
+    return tensors;
+  }
+
+  LayerHarness harness;
+  TransformerForm form;
+};
+
+void write_directory(const std::filesystem::path& folder, const TransformerSettings& settings,
+                     const std::vector<NamedTensor>& tensors) {
+  std::vector<NamedView> views;
+  for (const NamedTensor& tensor : tensors)
+    views.push_back({tensor.name, ConstTensor(tensor.values.data(), tensor.shape)});
+  write_safetensors(folder / "model.safetensors", views);
+  write_file(folder / "config.json", config_json(settings));
+}
+
+const NamedTensor& named(const std::vector<NamedTensor>& tensors, const std::string& name) {
+  const auto found = std::ranges::find(tensors, name, &NamedTensor::name);
+  REQUIRE(found != tensors.end());
+  return *found;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+TransformerSettings parsed(const std::string& text) {
+  return parse_transformer_settings(text, "config.json");
+}
+
+}  // namespace
+
+TEST_CASE("a network of each form is described by a config.json that reads back as the same",
+          "[huggingface]") {
+  const std::string layers = GENERATE(std::string(kGpt2), llama("{units: 11, bias: false}"),
+                                      llama("{units: 11, bias: false, tie: tokens}"));
+  const TransformerSettings settings = Built(layers).form.settings;
+  const TransformerSettings again = parsed(config_json(settings));
+  CHECK(differences(again, settings).empty());
+  CHECK(again.vocabulary == 11);
+  CHECK(again.positions == 5);
+  CHECK(again.layers == (layers == kGpt2 ? 2 : 1));
+  CHECK(again.inner == (layers == kGpt2 ? 24 : 12));
+}
+
+TEST_CASE("weights go out under the names of GPT-2 and Llama and come in again", "[huggingface]") {
+  const std::string layers = GENERATE(std::string(kGpt2), llama("{units: 11, bias: false}"),
+                                      llama("{units: 11, bias: false, tie: tokens}"));
+  Built built(layers);
+  const std::vector<NamedTensor> checkpoint = built.checkpoint();
+  const std::vector<NamedTensor> there = huggingface_tensors(built.form, checkpoint);
+  if (layers == kGpt2) {
+    // Conv1D keeps (inputs, outputs).
+    const NamedTensor& inner = named(there, "transformer.h.1.mlp.c_fc.weight");
+    CHECK(inner.shape == Shape{8, 24});
+    CHECK(inner.values[1] == named(checkpoint, "dense3.weight").values[8]);
+    CHECK(there.size() == 2 + 2 * 12 + 2);
+  } else {
+    const NamedTensor& own = named(checkpoint, "attention1.in_proj_weight");
+    CHECK(named(there, "model.layers.0.self_attn.q_proj.weight").shape == Shape{8, 8});
+    CHECK(named(there, "model.layers.0.self_attn.v_proj.weight").shape == Shape{4, 8});
+    CHECK(named(there, "model.layers.0.self_attn.v_proj.weight").values.back() == own.values.back());
+  }
+  const TemporaryFolder folder;
+  write_directory(folder.path(), built.form.settings, there);
+  const DirectoryWeights again = read_directory_weights(folder.path(), built.harness.network().layers(), 5);
+  CHECK(again.tensors.size() == checkpoint.size());
+  for (const auto& [there_name, here] : again.names) {
+    INFO(here);
+    CHECK(named(again.tensors, there_name).shape == named(checkpoint, here).shape);
+    CHECK(named(again.tensors, there_name).values == named(checkpoint, here).values);
+  }
+  CHECK(again.names.size() == checkpoint.size());
+}
+
+TEST_CASE("bare names, masks, several files and longer positions are read", "[huggingface]") {
+  Built built(kGpt2);
+  std::vector<NamedTensor> there = huggingface_tensors(built.form, built.checkpoint());
+  for (NamedTensor& tensor : there) tensor.name = replaced(tensor.name, "transformer.", "");
+  NamedTensor& positions = *std::ranges::find(there, "wpe.weight", &NamedTensor::name);
+  positions.shape = {9, 8};
+  positions.values.resize(72, 7);
+  there.push_back({"h.0.attn.bias", {1}, {1}});
+  there.push_back({"score.weight", {1}, {1}});
+  const TemporaryFolder folder;
+  write_directory(folder.path(), built.form.settings, there);
+  std::filesystem::rename(folder.path() / "model.safetensors", folder.path() / "model-1.safetensors");
+  write_file(folder.path() / "model.safetensors.index.json",
+             R"({"weight_map": {"wte.weight": "model-1.safetensors", "wpe.weight": "model-1.safetensors"}})");
+  const auto& layers = built.harness.network().layers();
+  const DirectoryWeights weights = read_directory_weights(folder.path(), layers, 5);
+  CHECK(weights.names.size() == built.form.tensors.size());
+  CHECK(weights.tensors.size() == weights.names.size() + 1);  // score.weight is nothing's
+  CHECK(named(weights.tensors, "wpe.weight").shape == Shape{5, 8});
+
+  write_file(folder.path() / "model.safetensors.index.json", R"({"weight_map": {"a": "../secret"}})");
+  CHECK_THROWS_WITH(read_directory_weights(folder.path(), layers, 5), Catch::Contains("elsewhere"));
+  write_file(folder.path() / "model.safetensors.index.json", "{\"weight_map\": 3}");
+  CHECK_THROWS_AS(read_directory_weights(folder.path(), layers, 5), Error);
+}
+
+TEST_CASE("a directory of another network is an error that names the settings", "[huggingface]") {
+  Built built(llama("{units: 11, bias: false}"));
+  const TemporaryFolder folder;
+  const auto& layers = built.harness.network().layers();
+  CHECK_THROWS_WITH(read_directory_weights(folder.path(), layers, 5), Catch::Contains("no config.json"));
+  TransformerSettings other = built.form.settings;
+  other.heads = 2;
+  other.rotary_base = 10000;
+  write_file(folder.path() / "config.json", config_json(other));
+  CHECK_THROWS_WITH(read_directory_weights(folder.path(), layers, 5),
+                    Catch::Contains("num_attention_heads is 2, here 4") &&
+                        Catch::Contains("rope_theta is 10000, here 500"));
+  write_file(folder.path() / "config.json", config_json(built.form.settings));
+  CHECK_THROWS_WITH(read_directory_weights(folder.path(), layers, 5),
+                    Catch::Contains("no model.safetensors"));
+  write_file(folder.path() / "config.json", config_json(Built(kGpt2).form.settings));
+  CHECK_THROWS_WITH(read_directory_weights(folder.path(), layers, 5),
+                    Catch::Contains("it is of GPT-2's form, the network of Llama's"));
+}
+
+TEST_CASE("a layer that neither family has is named", "[huggingface]") {
+  const auto form_of = [](const std::string& layers) { return Built(layers).form; };
+  CHECK_THROWS_WITH(form_of(replaced(kGpt2, "causal: true", "causal: false")),
+                    Catch::Contains("attention1") && Catch::Contains("`causal: true`"));
+  CHECK_THROWS_WITH(form_of(replaced(kGpt2, "activation: gelu_tanh", "activation: tanh")),
+                    Catch::Contains("dense1") && Catch::Contains("`activation: tanh`"));
+  CHECK_THROWS_WITH(form_of(replaced(kGpt2, "expand: 3", "expand: 2")), Catch::Contains("`units` differs"));
+  CHECK_THROWS_WITH(form_of(replaced(kGpt2, "positions: learned", "positions: sinusoidal")),
+                    Catch::Contains("tokens") && Catch::Contains("`positions: learned`"));
+  CHECK_THROWS_WITH(form_of(replaced(kGpt2, "layer_norm, dense", "rms_norm, dense")),
+                    Catch::Contains("tokens") && Catch::Contains("Llama"));
+  CHECK_THROWS_WITH(form_of("embedding: {units: 8, vocabulary: 11}, dense: 11"), Catch::Contains("2 layers"));
+  CHECK_THROWS_WITH(
+      form_of(replaced(llama("{units: 11, bias: false}"), "activation: silu", "activation: elu")),
+      Catch::Contains("dense1"));
+  CHECK_THROWS_WITH(form_of(llama("{units: 9, bias: false}")),
+                    Catch::Contains("its units are not the tokens"));
+}
+
+TEST_CASE("a config.json that layers here do not compute is an error that names the key", "[huggingface]") {
+  const std::string good =
+      R"({"model_type": "llama", "num_hidden_layers": 1, "hidden_size": 8, "num_attention_heads": 4,
+          "intermediate_size": 12, "vocab_size": 11, "max_position_embeddings": 64})";
+  CHECK(parsed(good).key_heads == 4);
+  CHECK(parsed(good).epsilon == 1e-6);
+  CHECK(parsed(replaced(good, "{", R"({"rope_parameters": {"rope_theta": 7e5}, )")).rotary_base == 7e5);
+  const auto fails = [&](const std::string& more, const std::string& what) {
+    INFO(more);
+    CHECK_THROWS_WITH(parsed(replaced(good, "{", "{" + more + ", ")), Catch::Contains(what));
+  };
+  fails(R"("rope_scaling": {"rope_type": "llama3"})", "llama3");
+  fails(R"("attention_bias": true)", "attention_bias is true");
+  fails(R"("head_dim": 4)", "head_dim");
+  fails(R"("num_key_value_heads": 3)", "do not divide");
+  fails(R"("hidden_act": "mish")", "mish");
+  fails(R"("rms_norm_eps": "x")", "rms_norm_eps is not a number");
+  fails(R"("rope_scaling": 3)", "rope_scaling is not a map");
+  CHECK_THROWS_WITH(parsed(replaced(good, "\"llama\"", "\"bert\"")), Catch::Contains("bert"));
+  CHECK_THROWS_WITH(parsed(replaced(good, "\"vocab_size\": 11", "\"vocab_size\": -1")),
+                    Catch::Contains("vocab_size"));
+  for (const char* const text : {"", "[]", "{", "null", "{}", "\xff"}) CHECK_THROWS_AS(parsed(text), Error);
+}
+
+}  // namespace trainer
