@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/open_run.h"
@@ -15,10 +16,18 @@
 namespace trainer {
 namespace {
 
+/// The files of each config.
+std::vector<std::vector<std::string>> configs_of(const Arguments& arguments) {
+  if (arguments.merge) return {arguments.files};
+  std::vector<std::vector<std::string>> configs;
+  for (const std::string& file : arguments.files) configs.push_back({file});
+  return configs;
+}
+
 /// The command line's overrides, and those that leave a few samples for an update.
-std::vector<std::string> small_batch(const Job& job, const std::string& file) {
+std::vector<std::string> small_batch(const Job& job, const std::vector<std::string>& files) {
   constexpr std::int64_t kSamples = 4;
-  const ConfigTree tree({.file = file, .overrides = job.arguments.overrides}, run_settings());
+  const ConfigTree tree(config_source(files, job.arguments.overrides), run_settings());
   const auto batch = tree.root().at("train").get<std::int64_t>("batch");
   std::vector<std::string> overrides = job.arguments.overrides;
   overrides.push_back(fmt::format("train.batch={}", std::min(batch, kSamples)));
@@ -29,11 +38,11 @@ std::vector<std::string> small_batch(const Job& job, const std::string& file) {
 }
 
 /// The table of --gradients; sets `are_right` to false if one is wrong.
-std::string gradients_text(const Job& job, const std::string& file, bool& are_right) {
+std::string gradients_text(const Job& job, const std::vector<std::string>& files, bool& are_right) {
   const auto alone = solo();
   Mesh mesh(*alone, {});
   ThreadPool pool(1);
-  const OpenRun run = open_run({.file = file, .overrides = small_batch(job, file)}, mesh, pool);
+  const OpenRun run = open_run(config_source(files, small_batch(job, files)), mesh, pool);
   load_samples(*run.session);
   std::vector<std::vector<std::string>> rows{
       {"layer", "parameter", "elements", "gradient", "worst error", "decided", ""}};
@@ -62,22 +71,22 @@ int check_command(const Job& job) {
     const auto alone = solo();
     Mesh mesh(*alone, {});
     ThreadPool pool(1);
-    for (const std::string& file : job.arguments.files) {
+    for (const std::vector<std::string>& files : configs_of(job.arguments)) {
       try {
-        const OpenRun run = open_run({.file = file, .overrides = job.arguments.overrides}, mesh, pool);
+        const OpenRun run = open_run(config_source(files, job.arguments.overrides), mesh, pool);
         std::string weights;
         if (const Config model = run.config.root().at("model"); model.has("weights")) {
           const WeightSource source = weight_source(model.at("weights"));
           weights = weights_table(source.file, match_weights(source, run.session->network()));
         }
-        fine += escaped(file) + ": ok" +
+        fine += escaped(fmt::format("{}", fmt::join(files, " "))) + ": ok" +
                 (run.session->data().notice.empty() ? "" : " (" + run.session->data().notice + ")") + "\n";
         for (const Diagnostic& mistake : likely_mistakes(run.config.root(), *run.session))
           warnings += (warnings.empty() ? "" : "\n") + warning_text(mistake) + "\n";
         if (const InputForm& form = run.session->data().form; !form.columns.empty())
           fine += data_text(run.session->data()) + "\n" + columns_table(form);
         fine += weights;
-        if (job.arguments.gradients) fine += gradients_text(job, file, are_right);
+        if (job.arguments.gradients) fine += gradients_text(job, files, are_right);
       } catch (const Error& error) {
         if (code == ExitCode::ok) code = error.code();
         mistakes.insert(mistakes.end(), error.diagnostics().begin(), error.diagnostics().end());

@@ -1,6 +1,6 @@
 #include "cli/commands/commands.h"
+#include "cli/commands/open_run.h"
 #include "cli/launching/collective_errors.h"
-#include "engine/config/config_tree.h"
 #include "models/training/settings.h"
 
 namespace trainer {
@@ -9,8 +9,7 @@ void config_command(const Job& job) {
   std::string yaml;
   std::vector<std::string> notes;
   run_collectively(job.world, [&] {
-    const ConfigTree tree({.file = job.arguments.files.front(), .overrides = job.arguments.overrides},
-                          run_settings());
+    const ConfigTree tree(config_source(job.arguments.files, job.arguments.overrides), run_settings());
     yaml = job.arguments.minimal ? tree.minimal_yaml() : tree.resolved_yaml();
     notes = tree.notes();
   });

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/open_run.h"
 #include "cli/commands/search_steps.h"
 #include "cli/search/search_report.h"
 #include "cli/search/spread.h"
 #include "cli/terminal/shell_line.h"
 #include "cli/terminal/text.h"
-#include "engine/config/config_tree.h"
 #include "engine/system/stop_signals.h"
 #include "models/training/settings.h"
 
@@ -24,15 +24,14 @@ std::string listed_numbers(std::int64_t first, std::int64_t count) {
 }
 
 SearchPlan plan_of(const Arguments& arguments) {
-  const std::string& file = arguments.files.front();
-  const ConfigTree config({.file = file, .overrides = arguments.overrides}, run_settings());
+  const ConfigTree config(config_source(arguments.files, arguments.overrides), run_settings());
   const auto first_seed = config.root().at("train").get<std::int64_t>("seed");
   const int folds = arguments.search.folds > 0 ? arguments.search.folds : kFolds;
   const int seeds = std::max(arguments.search.seeds, 1);
   SearchPlan plan{.kind = "cv",
                   .method = fmt::format("{} folds", folds),
                   .seed = static_cast<std::uint64_t>(first_seed),
-                  .config = file,
+                  .configs = arguments.files,
                   .settings = arguments.overrides,
                   .spaces = {"train.seed=" + listed_numbers(first_seed, seeds),
                              "data.fold.number=" + listed_numbers(1, folds)},
@@ -51,8 +50,8 @@ SearchPlan plan_of(const Arguments& arguments) {
 std::string header(const SearchFolder& folder, const ScoreFacts& facts, int jobs, std::size_t ended) {
   const SearchPlan& plan = folder.plan();
   return fmt::format(
-      "cv            {}: {}, {}{}\nscores        of the best epoch by {}\ndirectory     {}{}\n", plan.config,
-      plan.method, counted(std::ssize(plan.trials), "run"),
+      "cv            {}: {}, {}{}\nscores        of the best epoch by {}\ndirectory     {}{}\n",
+      shell_line(plan.configs), plan.method, counted(std::ssize(plan.trials), "run"),
       jobs > 1 ? fmt::format(", {} at a time", jobs) : "", facts.name(), folder.path().string(),
       ended > 0 ? fmt::format(", resumes: {} of {} have a result", ended, plan.trials.size()) : "");
 }

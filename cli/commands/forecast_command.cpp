@@ -91,7 +91,7 @@ class Forecast {
     if (arguments_.weak && ranks > 1) overrides.push_back(fmt::format("train.batch={}", batch_of(ranks)));
     const int per_host = std::min(per_host_, ranks);
     return std::make_unique<PlannedRun>(
-        ConfigSource{.file = arguments_.files.front(), .overrides = std::move(overrides)},
+        config_source(arguments_.files, std::move(overrides)),
         PlannedRun::Options{.mesh = {.data = mesh.data, .model = mesh.model, .ranks_per_node = per_host},
                             .threads = planned_threads(alone_, per_host_)});
   }
@@ -110,7 +110,7 @@ class Forecast {
     how.rows = std::max<std::int64_t>(how.threads, how.rows / group);
     const auto [place, is_new] = measured_.try_emplace({how.threads, how.rows});
     if (is_new) {
-      place->second = measure_step(arguments_.files.front(), arguments_.overrides, how, cores_);
+      place->second = measure_step(config_source(arguments_.files, arguments_.overrides), how, cores_);
       steps_ += place->second.steps;
     }
     MeasuredStep step = place->second;

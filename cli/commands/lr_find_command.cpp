@@ -75,7 +75,8 @@ std::string suggestion(const Arguments& arguments, const RangeTest& test, const 
         "no rate is suggested: the loss does not fall\nhelp: more --steps, or another range than "
         "--from {:g} --to {:g}\n",
         arguments.range.from, arguments.range.to);
-  std::vector<std::string> words{"trainer", arguments.files.front()};
+  std::vector<std::string> words{"trainer"};
+  words.insert(words.end(), arguments.files.begin(), arguments.files.end());
   for (const std::string& setting : arguments.overrides) words.insert(words.end(), {"-s", setting});
   words.insert(words.end(), {"-s", fmt::format("{}={:.2g}", key, *steepest)});
   return fmt::format(
@@ -102,13 +103,14 @@ void lr_find_command(const Job& job) {
   std::optional<OpenRun> run;
   std::string key;
   run_collectively(job.world, [&] {
-    const ConfigTree config({.file = file, .overrides = arguments.overrides}, run_settings());
+    const ConfigTree config(config_source(arguments.files, arguments.overrides), run_settings());
     if (config.root().at("train").has("local"))
       config.root().at("train").fail("local",
                                      "a range test raises the rate in steps that all ranks take together",
                                      "a copy of the configuration without train.local");
     key = rate_key(config.root());
-    run.emplace(open_run({.file = file, .overrides = test_overrides(arguments, key)}, work.mesh, work.pool));
+    run.emplace(
+        open_run(config_source(arguments.files, test_overrides(arguments, key)), work.mesh, work.pool));
   });
   preflight_check(job.world, run_facts(*run));
   Session& session = *run->session;

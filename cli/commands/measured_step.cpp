@@ -109,14 +109,15 @@ double forward_share(const Network& network) {
 
 }  // namespace
 
-MeasuredStep measure_step(const std::string& file, const std::vector<std::string>& overrides,
-                          const PlannedRun::Measured& how, int cores) {
+MeasuredStep measure_step(const ConfigSource& config, const PlannedRun::Measured& how, int cores) {
   const auto world = solo();
   Mesh mesh(*world, {});
   const bool crowded = how.threads > cores;
   ThreadPool pool(how.threads, crowded);
-  const OpenRun headers = open_run({.file = file, .overrides = overrides}, mesh, pool);
-  OpenRun run = open_run({.file = file, .overrides = overrides_for(overrides, how, headers)}, mesh, pool);
+  const OpenRun headers = open_run(config, mesh, pool);
+  ConfigSource short_run = config;
+  short_run.overrides = overrides_for(config.overrides, how, headers);
+  OpenRun run = open_run(short_run, mesh, pool);
   StepTimer timer;
   TrainingRun training(run.config.root(), *run.session,
                        {.reducer = {.crowded = crowded}, .asked_to_stop = [&] { return timer.is_done(); }});

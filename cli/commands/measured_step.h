@@ -1,7 +1,6 @@
 #pragma once
 
-#include <string>
-#include <vector>
+#include <cstdint>
 
 #include "cli/commands/planned_run.h"
 
@@ -17,7 +16,6 @@ struct MeasuredStep {
 
 /// Trains on a few samples of the run's data for some seconds and saves nothing. `cores`: that this process
 /// may use. Not collective.
-MeasuredStep measure_step(const std::string& file, const std::vector<std::string>& overrides,
-                          const PlannedRun::Measured& how, int cores);
+MeasuredStep measure_step(const ConfigSource& config, const PlannedRun::Measured& how, int cores);
 
 }  // namespace trainer

@@ -16,6 +16,10 @@ void define_by_data(ConfigTree& config, const Data& data) {
   define("vocab", data.train->info().vocabulary);
 }
 
+ConfigSource config_source(const std::vector<std::string>& files, std::vector<std::string> overrides) {
+  return {.file = files.front(), .over = {files.begin() + 1, files.end()}, .overrides = std::move(overrides)};
+}
+
 std::string learn_once(const ConfigSource& source, Communicator& world) {
   std::string learned;
   if (world.size() == 1) return learned;  // open_run() learns it
@@ -42,14 +46,13 @@ OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool, const
 void check_before_launch(const Arguments& arguments) {
   const MeshShape mesh = mesh_of(arguments, arguments.ranks);
   if (arguments.verb == Verb::predict) return;  // its files are inputs
-  for (const std::string& file : arguments.files) {
-    // The command itself checks other paths, such as run directories.
-    if (std::error_code none; !std::filesystem::is_regular_file(file, none)) continue;
-    const ConfigTree config({.file = file, .overrides = arguments.overrides}, run_settings());
-    if (arguments.chooses_mesh) continue;
-    const Config train = config.root().at("train");
-    check_ranks(train, train_settings(train), mesh.data, mesh.model);
-  }
+  if (arguments.files.empty()) return;
+  // The command itself checks other paths, such as run directories.
+  if (std::error_code none; !std::filesystem::is_regular_file(arguments.files.front(), none)) return;
+  const ConfigTree config(config_source(arguments.files, arguments.overrides), run_settings());
+  if (arguments.chooses_mesh) return;
+  const Config train = config.root().at("train");
+  check_ranks(train, train_settings(train), mesh.data, mesh.model);
 }
 
 void load_samples(Session& session) {

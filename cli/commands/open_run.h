@@ -16,6 +16,9 @@ struct OpenRun {
   std::unique_ptr<Session> session;
 };
 
+/// The configuration of `files`, each of which changes keys of those before, and of -s.
+ConfigSource config_source(const std::vector<std::string>& files, std::vector<std::string> overrides);
+
 /// Reads the YAML and the headers of the data that it names; makes no collective call. `learned`: of
 /// learn_once(); empty: each rank learns it.
 OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool, const std::string& learned = "");

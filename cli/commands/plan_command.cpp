@@ -69,8 +69,8 @@ void plan_command(const Job& job) {
   const int per_host = arguments.ranks_per_node > 0 ? arguments.ranks_per_node : arguments.link ? 1 : ranks;
   const CpuAffinity alone = set_cpu_affinity(job.world, arguments.threads);
   const int cores = granted_cores(alone.placement.cores);
-  const std::string& file = arguments.files.front();
-  const PlannedRun run({.file = file, .overrides = arguments.overrides},
+  const ConfigSource config = config_source(arguments.files, arguments.overrides);
+  const PlannedRun run(config,
                        {.mesh = {.data = shape.data, .model = shape.model, .ranks_per_node = per_host},
                         .threads = planned_threads(alone, std::min(ranks, per_host))});
   const LinkCost cost = arguments.link.value_or(LinkCost{});
@@ -80,7 +80,7 @@ void plan_command(const Job& job) {
            fmt::format("computing is set: {:g} GFLOP/s a thread (--rate)\n", arguments.rate);
   } else {
     const PlannedRun::Measured how = run.measured_on(cores);
-    const MeasuredStep measured = measure_step(file, arguments.overrides, how, cores);
+    const MeasuredStep measured = measure_step(config, how, cores);
     step = step_text(run, run.computing(measured.times, cores), cost) + source_text(measured, how);
     program = std::max(program, measured.program);
   }

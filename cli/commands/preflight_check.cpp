@@ -174,7 +174,7 @@ std::vector<CommonFact> run_facts(const OpenRun& run) {
   return {
       {.name = "configuration",
        .text = run.config.resolved_yaml(),
-       .help = "one file and the same -s for all processes"},
+       .help = "the same files, -s and environment variables for all processes"},
       {.name = "data",
        .text = data_text(data) + files,
        .code = ExitCode::data,

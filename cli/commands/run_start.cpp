@@ -42,6 +42,11 @@ std::optional<Resumed> find_resumed(const Arguments& arguments, std::string& not
   std::error_code ignored;
   if (!arguments.resume && !fs::is_directory(path, ignored)) return std::nullopt;
   const FoundRun found = find_run(path);
+  if (arguments.files.size() > 1)
+    throw Error(ExitCode::usage,
+                fmt::format("{} resumes with the configuration that it has, without {}", path.string(),
+                            in_quotes(arguments.files[1])),
+                "-s KEY=VALUE changes what may change in a run");
   for (const auto& [flag, given] : {std::pair{"--init", !arguments.initial_weights.empty()},
                                     {"--out", !arguments.out.empty()},
                                     {"--name", !arguments.name.empty()}})
@@ -105,12 +110,13 @@ void check_engine(const Job& job, const Resumed& resumed, bool exact) {
 RunStart find_run_start(const Job& job) {
   const Arguments& arguments = job.arguments;
   std::optional<Resumed> resumed;
-  std::string file = arguments.files.front(), text, note;
+  ConfigSource config = config_source(arguments.files, arguments.overrides);
+  std::string text, note;
   const auto find = [&] {
     resumed = find_resumed(arguments, note);
     if (!resumed) return;
     text = resumed->directory.config();
-    file = (resumed->directory.path() / "config.yaml").string();
+    config.file = (resumed->directory.path() / "config.yaml").string();
   };
   run_collectively(job.world,
                    [&] { with_disk(job.world, "the reading of the run", job.world.rank() == 0, find); });
@@ -118,11 +124,12 @@ RunStart find_run_start(const Job& job) {
   broadcast_text(job.world, text);
   const bool resumes = !text.empty();
   // Without a run to resume, each rank reads its own file; run_facts() compares them.
-  if (resumes) broadcast_text(job.world, file);
+  if (resumes) broadcast_text(job.world, config.file);
+  config.text = text;
   std::int64_t checkpoints = resumed && !resumed->place.empty() ? 1 : 0;
   job.world.sum(std::span(&checkpoints, 1));
   return {.resumed = std::move(resumed),
-          .config = {.file = file, .text = text, .overrides = arguments.overrides},
+          .config = std::move(config),
           .resumes = resumes,
           .has_checkpoint = checkpoints > 0};
 }

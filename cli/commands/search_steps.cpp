@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 ConfigSource source_of(const SearchPlan& plan, const Trial& trial) {
-  ConfigSource source{.file = plan.config, .overrides = plan.settings};
+  ConfigSource source = config_source(plan.configs, plan.settings);
   source.overrides.insert(source.overrides.end(), trial.settings.begin(), trial.settings.end());
   return source;
 }
@@ -50,9 +50,9 @@ ScoreFacts facts_of(const ConfigSource& source, bool pauses) {
 /// Flags of a new search, which has them in its plan from then on.
 void refuse_new_flags(const Arguments& arguments) {
   const SearchArguments& search = arguments.search;
-  const bool is_given = !arguments.overrides.empty() || !arguments.out.empty() || !arguments.name.empty() ||
-                        !search.method.empty() || search.trials > 0 || search.is_seeded || search.folds > 0 ||
-                        search.seeds > 0;
+  const bool is_given = arguments.files.size() > 1 || !arguments.overrides.empty() ||
+                        !arguments.out.empty() || !arguments.name.empty() || !search.method.empty() ||
+                        search.trials > 0 || search.is_seeded || search.folds > 0 || search.seeds > 0;
   if (is_given)
     throw Error(
         ExitCode::usage,

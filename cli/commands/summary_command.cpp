@@ -85,7 +85,7 @@ std::string summary(const OpenRun& run, std::int64_t program) {
 void summary_command(const Job& job) {
   const std::int64_t program = proportional_memory();
   const Arguments& arguments = job.arguments;
-  const ConfigSource config{.file = arguments.files.front(), .overrides = arguments.overrides};
+  const ConfigSource config = config_source(arguments.files, arguments.overrides);
   MeshAndThreads work(job, config);
   std::optional<OpenRun> run;
   run_collectively(job.world, [&] { run.emplace(open_run(config, work.mesh, work.pool)); });

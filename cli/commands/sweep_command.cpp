@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kTrials = 20;
 
 SearchPlan plan_of(const Arguments& arguments) {
-  SearchPlan plan{.kind = "sweep", .seed = arguments.search.seed, .config = arguments.files.front()};
+  SearchPlan plan{.kind = "sweep", .seed = arguments.search.seed, .configs = arguments.files};
   std::vector<Space> spaces;
   for (const std::string& setting : arguments.overrides) {
     const std::optional<Space> space = Space::parse(setting);
@@ -59,7 +59,7 @@ std::vector<Rung> rungs_of(const SearchPlan& plan) {
 std::string header(const SearchFolder& folder, const ScoreFacts& facts, int jobs, std::size_t ended) {
   const SearchPlan& plan = folder.plan();
   std::string text = fmt::format(
-      "sweep         {}: {}, {}{}\n", plan.config, counted(std::ssize(plan.trials), "trial"),
+      "sweep         {}: {}, {}{}\n", shell_line(plan.configs), counted(std::ssize(plan.trials), "trial"),
       plan.method == "grid" ? "all combinations" : fmt::format("{}, seed {}", plan.method, plan.seed),
       jobs > 1 ? fmt::format(", {} at a time", jobs) : "");
   if (plan.method == kHalving) {
@@ -81,7 +81,7 @@ std::string header(const SearchFolder& folder, const ScoreFacts& facts, int jobs
 std::string command_of(const SearchPlan& plan, const Trial& trial, const std::vector<std::string>& flags) {
   std::vector<std::string> words{"trainer"};
   words.insert(words.end(), flags.begin(), flags.end());
-  words.push_back(plan.config);
+  words.insert(words.end(), plan.configs.begin(), plan.configs.end());
   for (const auto* settings : {&plan.settings, &trial.settings})
     for (const std::string& setting : *settings) words.insert(words.end(), {"-s", setting});
   return shell_line(words);

@@ -141,13 +141,13 @@ std::vector<std::string> timing_overrides(const Arguments& arguments, const Sess
 
 void time_command(const Job& job) {
   const Arguments& arguments = job.arguments;
-  MeshAndThreads work(job, {.file = arguments.files.front(), .overrides = arguments.overrides});
+  ConfigSource config = config_source(arguments.files, arguments.overrides);
+  MeshAndThreads work(job, config);
   std::optional<OpenRun> run;
   run_collectively(job.world, [&] {
-    const std::string& file = arguments.files.front();
-    const OpenRun headers = open_run({.file = file, .overrides = arguments.overrides}, work.mesh, work.pool);
-    run.emplace(open_run({.file = file, .overrides = timing_overrides(arguments, *headers.session)},
-                         work.mesh, work.pool));
+    const OpenRun headers = open_run(config, work.mesh, work.pool);
+    config.overrides = timing_overrides(arguments, *headers.session);
+    run.emplace(open_run(config, work.mesh, work.pool));
     if (headers.session->settings().local)
       run->config.root().at("train").fail(
           "local", "`trainer time` measures the layers of steps that all ranks take together",

@@ -49,15 +49,16 @@ Json json_of(const SearchPlan& plan) {
   Json trials = Json::array();
   for (const Trial& trial : plan.trials)
     trials.push_back({{"values", trial.values}, {"settings", trial.settings}});
-  return {{"kind", plan.kind},         {"method", plan.method}, {"seed", plan.seed}, {"config", plan.config},
-          {"settings", plan.settings}, {"spaces", plan.spaces}, {"keys", plan.keys}, {"trials", trials}};
+  return {{"kind", plan.kind},       {"method", plan.method},     {"seed", plan.seed},
+          {"configs", plan.configs}, {"settings", plan.settings}, {"spaces", plan.spaces},
+          {"keys", plan.keys},       {"trials", trials}};
 }
 
 SearchPlan plan_of(const Json& json) {
   SearchPlan plan{.kind = json.at("kind"),
                   .method = json.at("method"),
                   .seed = json.at("seed"),
-                  .config = json.at("config"),
+                  .configs = json.at("configs"),
                   .settings = json.at("settings"),
                   .spaces = json.at("spaces"),
                   .keys = json.at("keys")};
@@ -67,7 +68,7 @@ SearchPlan plan_of(const Json& json) {
                            .settings = trial.at("settings")});
     if (plan.trials.back().values.size() != plan.keys.size()) throw std::invalid_argument("values");
   }
-  if (plan.trials.empty()) throw std::invalid_argument("trials");
+  if (plan.trials.empty() || plan.configs.empty()) throw std::invalid_argument("trials");
   return plan;
 }
 

@@ -26,7 +26,7 @@ struct SearchPlan {
   std::string kind;                   ///< "sweep", "cv"
   std::string method;                 ///< of a sweep: "random", "grid", kHalving
   std::uint64_t seed = 1;             ///< of the trials
-  std::string config;                 ///< the YAML file as the user named it
+  std::vector<std::string> configs;   ///< the YAML files as the user named them, each over those before
   std::vector<std::string> settings;  ///< -s of all trials
   std::vector<std::string> spaces;    ///< -s of the spaces
   std::vector<std::string> keys;      ///< the columns of Trial::values

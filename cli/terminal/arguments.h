@@ -77,7 +77,9 @@ struct Arguments {
   std::string message;             ///< of --help or --version
   std::vector<std::string> words;  ///< the whole command line, the program's name first
 
-  std::vector<std::string> files;  ///< configs, or run directories or checkpoints; predict: then inputs
+  /// A config and others that change its keys; check: configs; or run directories or checkpoints, and for
+  /// predict inputs.
+  std::vector<std::string> files;
 
   int ranks = 0;     ///< of -n; 0: not given
   int restarts = 0;  ///< how often to resume after the loss of a process
@@ -105,6 +107,7 @@ struct Arguments {
   bool tensorboard = false;         ///< of report
   bool gradients = false;           ///< of check
   bool minimal = false;             ///< of config
+  bool merge = false;               ///< of check: `files` are one config
   std::string html;                 ///< of compare: the page's file; empty: none
   PredictionFormat prediction_format = PredictionFormat::best;
   ExportFormat export_format = ExportFormat::onnx;

@@ -50,6 +50,10 @@ CLI::App* CommandFlags::command(const std::string& name, const std::string& help
   return command;
 }
 
+void CommandFlags::add_config_files(CLI::App& command) {
+  command.add_option("CONFIG", arguments_.files, "A YAML file, and others that change its keys")->required();
+}
+
 void CommandFlags::add_settings(CLI::App& command) {
   command
       .add_option("-s,--set", arguments_.overrides,

@@ -58,6 +58,7 @@ class CommandFlags {
   void add_completion();
 
   // Flags that several commands share.
+  void add_config_files(CLI::App& command);
   void add_settings(CLI::App& command);
   void add_ranks(CLI::App& command);
   void add_search(CLI::App& command);

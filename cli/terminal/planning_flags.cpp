@@ -28,7 +28,7 @@ void CommandFlags::add_planning(CLI::App& command) {
 void CommandFlags::add_plan() {
   CLI::App* plan =
       command("plan", "Print shapes, memory, messages and the predicted step time of a run on N ranks");
-  plan->add_option("CONFIG", texts_.file, "The YAML file")->required();
+  add_config_files(*plan);
   plan->add_option("-n,--ranks", texts_.ranks, "Ranks to plan (default: 1); none is started")->type_name("N");
   plan->add_option("--memory", texts_.memory,
                    "Memory of a host, as 16GiB (default: what this machine grants)")
@@ -41,7 +41,7 @@ void CommandFlags::add_plan() {
 
 void CommandFlags::add_forecast() {
   CLI::App* forecast = command("forecast", "Print the predicted speed on several numbers of ranks");
-  forecast->add_option("CONFIG", texts_.file, "The YAML file")->required();
+  add_config_files(*forecast);
   forecast->add_option("-n,--ranks", texts_.ranks, "Numbers of ranks: 1,2,4,...,1024; none is started")
       ->type_name("LIST")
       ->required();

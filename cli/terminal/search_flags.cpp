@@ -32,7 +32,9 @@ void CommandFlags::add_search(CLI::App& command) {
 
 void CommandFlags::add_sweep() {
   CLI::App* sweep = command("sweep", "Train a config with many values of its settings, and compare them");
-  sweep->add_option("CONFIG", texts_.file, "A YAML file; or the directory of a sweep, to resume it")
+  sweep
+      ->add_option("CONFIG", arguments_.files,
+                   "A YAML file, and others that change its keys; or the directory of a sweep, to resume it")
       ->required();
   add_settings(*sweep);
   sweep->get_option("--set")->description(
@@ -57,7 +59,9 @@ void CommandFlags::add_sweep() {
 void CommandFlags::add_cv() {
   CLI::App* cv =
       command("cv", "Train a config once for each fold of its training samples, and print the spread");
-  cv->add_option("CONFIG", texts_.file, "A YAML file; or the directory of a cross-validation, to resume it")
+  cv->add_option("CONFIG", arguments_.files,
+                 "A YAML file, and others that change its keys; or the directory of a cross-validation, to "
+                 "resume it")
       ->required();
   add_settings(*cv);
   constexpr std::int64_t kMost = 100'000;
@@ -75,7 +79,7 @@ void CommandFlags::add_cv() {
 void CommandFlags::add_lr_find() {
   CLI::App* find =
       command("lr-find", "Train some steps with a rising learning rate, and suggest one; saves nothing");
-  find->add_option("CONFIG", texts_.file, "The YAML file")->required();
+  add_config_files(*find);
   RangeArguments& range = arguments_.range;
   find->add_option("--from", range.from, "The rate of the first step (default: 1e-6)")
       ->type_name("LR")

@@ -10,8 +10,9 @@ namespace trainer {
 void CommandFlags::add_train() {
   CLI::App* train = command("train", "Train the network of a config");
   train
-      ->add_option("CONFIG", texts_.file,
-                   "A YAML file; or a run directory or one of its checkpoints, to resume the run")
+      ->add_option("CONFIG", arguments_.files,
+                   "A YAML file, and others that change its keys; or a run directory or one of its "
+                   "checkpoints, to resume the run")
       ->required();
   add_ranks(*train);
   add_placement(*train);
@@ -91,12 +92,14 @@ void CommandFlags::add_check() {
                  "Compare backward with differences of the loss, parameter by parameter, on a few samples; "
                  "exit code 1 if one is wrong")
       ->disable_flag_override();
+  check->add_flag("--merge", arguments_.merge, "They are one config: a file changes keys of those before it")
+      ->disable_flag_override();
   add_settings(*check);
 }
 
 void CommandFlags::add_config() {
   CLI::App* config = command("config", "Print the resolved YAML with every default");
-  config->add_option("CONFIG", texts_.file, "The YAML file")->required();
+  add_config_files(*config);
   config->add_flag("--minimal", arguments_.minimal, "Print only what differs from the defaults")
       ->disable_flag_override();
   add_settings(*config);
@@ -104,7 +107,7 @@ void CommandFlags::add_config() {
 
 void CommandFlags::add_summary() {
   CLI::App* summary = command("summary", "Print layers, shapes, parameters, operations and memory per rank");
-  summary->add_option("CONFIG", texts_.file, "The YAML file")->required();
+  add_config_files(*summary);
   add_ranks(*summary);
   add_placement(*summary);
   add_link(*summary, " for --mesh auto");
@@ -113,7 +116,7 @@ void CommandFlags::add_summary() {
 
 void CommandFlags::add_time() {
   CLI::App* time = command("time", "Print the time of each layer in a training step; saves nothing");
-  time->add_option("CONFIG", texts_.file, "The YAML file")->required();
+  add_config_files(*time);
   time->add_option("--steps", arguments_.steps, "Steps to time, after N steps of warm-up (default: 50)")
       ->type_name("N")
       ->check(whole_number(1, kMaxSteps));

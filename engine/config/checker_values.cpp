@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "engine/config/checker.h"
+#include "engine/config/environment.h"
 #include "engine/config/scalar.h"
 
 // The half of the checker that reads values: words, numbers, lists of numbers, durations.
@@ -58,6 +59,7 @@ void Checker::check_scalar(const Setting& setting, const Node& node, ConfigNode&
       if (misread.hint.empty()) misread.hint = meaning_of("value", node.text, setting.choices).hint;
       notes.push_back("it expects " + form_words(setting));
     }
+    if (std::string note = value_note(node); !note.empty()) notes.push_back(std::move(note));
     mistakes_.add(node.place, subject(out) + " " + misread.what, misread.hint, notes);
   } else if (!range.empty()) {
     mistakes_.add(node.place, subject(out) + " " + range);

@@ -72,10 +72,36 @@ struct ConfigTree::State {
   std::unique_ptr<Checker> checker;
   ConfigNode root;
   std::vector<std::string> notes;
-  std::filesystem::path folder;  ///< of the file that was asked for
+  std::filesystem::path folder;  ///< of the file of the command line that is read
 
   SourceText& keep(SourceText text) {
     return *texts.emplace_back(std::make_unique<SourceText>(std::move(text)));
+  }
+
+  Node load_file(const std::string& file, std::string text, SourceText::Origin origin) {
+    std::error_code ignored;
+    std::vector<std::string> chain{std::filesystem::weakly_canonical(file, ignored).string()};
+    folder = std::filesystem::weakly_canonical(std::filesystem::absolute(file).parent_path(), ignored);
+    return load(keep({file, without_byte_order_mark(std::move(text)), origin}), chain);
+  }
+
+  /// All files of the command line; those below others are like a `base`: they may hold what nothing uses.
+  Node load_all(const ConfigSource& source) {
+    const auto origin = [&](std::size_t number) {
+      return number == source.over.size() ? SourceText::Origin::file : SourceText::Origin::base;
+    };
+    Node node = load_file(source.file, source.text.empty() ? read_text(source.file) : source.text, origin(0));
+    std::string names = source.file;
+    for (std::size_t i = 0; i < source.over.size(); ++i) {
+      const std::string& file = source.over[i];
+      Node over = load_file(file, read_text(file), origin(i + 1));
+      if (std::ranges::all_of(settings, [&](const Setting& one) { return over.find(one.name) != nullptr; }))
+        notes.push_back(escaped(file + " is a whole configuration: all its keys change " + names));
+      node = merged(std::move(node), std::move(over), settings);
+      names += " " + file;
+    }
+    node.place = {source.over.empty() ? texts.front().get() : &keep({names, "", SourceText::Origin::file})};
+    return node;
   }
 
   /// One file with all that its `base:` brings.
@@ -130,14 +156,7 @@ ConfigTree::ConfigTree(const ConfigSource& source, const std::vector<Setting>& r
     : state_(std::make_unique<State>()) {
   State& state = *state_;
   state.settings = root;
-  const SourceText& text = state.keep(
-      {source.file, without_byte_order_mark(source.text.empty() ? read_text(source.file) : source.text),
-       SourceText::Origin::file});
-  std::error_code ignored;
-  std::vector<std::string> chain{std::filesystem::weakly_canonical(source.file, ignored).string()};
-  state.folder =
-      std::filesystem::weakly_canonical(std::filesystem::absolute(source.file).parent_path(), ignored);
-  Node node = state.load(text, chain);
+  Node node = state.load_all(source);
   for (const std::string& one : source.overrides) {
     SourceText& words = state.keep({"-s " + one, one, SourceText::Origin::command_line});
     std::string note = apply_override(node, words, state.settings, state.texts);
@@ -147,7 +166,6 @@ ConfigTree::ConfigTree(const ConfigSource& source, const std::vector<Setting>& r
   abbreviations.vars = abbreviation(node, "vars");
   abbreviations.blocks = abbreviation(node, "blocks");
   abbreviations.defaults = abbreviation(node, "defaults");
-  node.place = {&text};
   state.written = std::move(node);
   state.checker = std::make_unique<Checker>(state.mistakes, std::move(abbreviations));
   state.checker->check_root(state.written, state.settings, state.root);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/config/environment.h"
 #include "engine/config/scalar.h"
 
 namespace trainer {
@@ -20,7 +21,7 @@ std::string yaml_text(const std::string& text) {
                         lower == "no" || lower == "on" || lower == "off" || lower == "y" || lower == "n";
   if (starts_well && !reserved && std::all_of(text.begin(), text.end(), plain)) return text;
   std::string result = "\"";
-  for (const char c : text) {
+  for (const char c : without_variables(text)) {
     constexpr char kDigits[] = "0123456789ABCDEF";
     if (c == '"' || c == '\\') {
       result += {'\\', c};

@@ -267,7 +267,7 @@ std::string json_schema(const std::vector<Setting>& root) {
   properties["defaults"] = closed_map(std::move(defaults));
   properties["defaults"]["description"] = "settings for all layers, or for all of a type";
 
-  Json definitions = {{"name", {{"type", "string"}, {"pattern", "^\\$[A-Za-z_][A-Za-z0-9_]*$"}}},
+  Json definitions = {{"name", {{"type", "string"}, {"pattern", "^\\$[A-Za-z_][A-Za-z0-9_]*$|\\$\\{"}}},
                       {"text", {{"type", {"string", "number", "boolean"}}}}};
   for (const char* const type : {"boolean", "integer", "number"})
     definitions[type] = any_of({{{"type", type}}, reference_to("name")});

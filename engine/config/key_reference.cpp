@@ -122,8 +122,13 @@ means required. `repeat` inserts a layer or a block several times.
 
 **Files.** `base: other.yaml` inherits another file; its path is relative to this file. Maps merge. Lists,
 other values and members of another name replace the inherited value. Base files must be in the folder of the
-configuration or below it. Top-level keys that begin with `x-` are free, for anchors (`&name`, `*name`) and
+configuration or below it. Of several files on the command line, `trainer a.yaml b.yaml`, each changes keys of
+those before it, by the same rules. Top-level keys that begin with `x-` are free, for anchors (`&name`, `*name`) and
 merges (`<<: *name`).
+
+**Environment.** `${NAME}` in a value is an environment variable, `${NAME:-fallback}` one that may be unset or
+empty, and `$${` a literal `${`. Inside of `{}` and `[]` YAML requires quotes: `{path: "${DATA}"}`. The value
+is a number, a boolean or a text.
 
 **Command line.** `-s KEY=VALUE` changes one key and is checked like the file:
 `-s train.optimizer.sgd.lr=0.1`, `-s model.layers[2].conv.kernel=3`, `-s vars.width=64`. VALUE is YAML and

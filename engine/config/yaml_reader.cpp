@@ -13,6 +13,7 @@
 #include <sstream>
 #include <unordered_set>
 
+#include "engine/config/environment.h"
 #include "engine/core/utf8.h"
 
 namespace trainer {
@@ -83,7 +84,11 @@ class NodeBuilder final : public YAML::EventHandler {
  public:
   explicit NodeBuilder(const SourceText& source) : source_(source) {}
 
-  Node take() { return std::move(root_); }
+  /// Throws Error(usage) if variables of the environment are missing.
+  Node take() {
+    mistakes_.raise();
+    return std::move(root_);
+  }
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -103,6 +108,8 @@ class NodeBuilder final : public YAML::EventHandler {
     node.plain = tag != "!";
     node.text = value;
     node.place = place(mark, value.size());
+    const bool is_key = !open_.empty() && !open_.back().node.is_list() && open_.back().key_next;
+    if (!is_key && source_.origin != SourceText::Origin::builtin) environment_.insert_into(node);
     add(std::move(node), anchor, {1, 1});
   }
 
@@ -271,6 +278,8 @@ class NodeBuilder final : public YAML::EventHandler {
   }
 
   const SourceText& source_;
+  Mistakes mistakes_;
+  EnvironmentValues environment_{mistakes_};
   Node root_;
   std::vector<Open> open_;
   std::map<YAML::anchor_t, Anchor> anchors_;

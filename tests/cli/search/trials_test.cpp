@@ -27,7 +27,7 @@ Outcome scored(double loss, double accuracy, double share = 1) {
 SearchPlan small_plan() {
   return {.kind = "sweep",
           .method = "random",
-          .config = "a.yaml",
+          .configs = {"a.yaml"},
           .spaces = {"train.lr=log(1,9)"},
           .keys = {"train.lr"},
           .trials = {{.number = 1, .values = {"1"}, .settings = {"train.lr=1"}},

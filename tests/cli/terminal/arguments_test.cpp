@@ -52,6 +52,16 @@ TEST_CASE("a command line without a command trains, wherever its flags stand", "
   }
 }
 
+TEST_CASE("commands that take a config take several files, wherever flags stand between them", "[cli]") {
+  const std::vector<std::string> files{"a.yaml", "b.yaml", "c.yaml"};
+  CHECK(parsed({"a.yaml", "b.yaml", "-n", "2", "-p", "c.yaml"}).files == files);
+  CHECK(parsed({"a.yaml", "-s", "train.epochs=1", "b.yaml", "c.yaml"}).files == files);
+  for (const char* const verb :
+       {"train", "check", "config", "summary", "plan", "time", "sweep", "cv", "lr-find"})
+    CHECK(parsed({verb, "a.yaml", "b.yaml", "c.yaml"}).files == files);
+  CHECK(parsed({"forecast", "a.yaml", "b.yaml", "c.yaml", "-n", "1,2"}).files == files);
+}
+
 TEST_CASE("a value that is called like a command is no command", "[cli]") {
   const Arguments arguments = parsed({"--name", "check", "a.yaml"});
   CHECK(arguments.verb == Verb::train);
@@ -100,7 +110,7 @@ TEST_CASE("flags with values that cannot be are mistakes", "[cli]") {
   CHECK(mistake_in({"--mesh", "2x", "a.yaml"}).what == "--mesh expects DxM, got `2x`");
   CHECK(mistake_in({"--mesh", "0x2", "a.yaml"}).what == "--mesh expects DxM, got `0x2`");
   CHECK(mistake_in({"-p", "-m", "a.yaml"}).what == "--datapar and --modelpar together need --mesh DxM");
-  CHECK(mistake_in({"a.yaml", "b.yaml"}).what == "unexpected argument `b.yaml`");
+  CHECK(mistake_in({"eval", "runs/a", "runs/b"}).what == "unexpected argument `runs/b`");
   CHECK(mistake_in({"a.yaml", "-n"}).what == "--ranks expects a value");
   CHECK(mistake_in({"a.yaml", "-n"}).help == "--ranks N");
   CHECK(mistake_in({"a.yaml", "--datapar=false"}).what == "--datapar takes no value");
