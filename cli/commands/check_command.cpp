@@ -12,6 +12,7 @@
 #include "models/checkpoints/imported_weights.h"
 #include "models/runs/gradient_check.h"
 #include "models/training/likely_mistakes.h"
+#include "models/training/program_scores.h"
 
 namespace trainer {
 namespace {
@@ -74,6 +75,7 @@ int check_command(const Job& job) {
     for (const std::vector<std::string>& files : configs_of(job.arguments)) {
       try {
         const OpenRun run = open_run(config_source(files, job.arguments.overrides), mesh, pool);
+        ProgramScores::check(*run.session);
         std::string weights;
         if (const Config model = run.config.root().at("model"); model.has("weights")) {
           const WeightSource source = weight_source(model.at("weights"));

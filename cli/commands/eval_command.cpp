@@ -59,6 +59,10 @@ std::string scores_text(const Scores& scores, const std::vector<MetricFacts>& me
                         const std::vector<std::string>& class_names) {
   std::string text = fmt::format("loss {:.9g}\n", scores.loss);
   for (std::size_t i = 0; i < metrics.size(); ++i) {
+    if (metrics[i].has_program) {
+      text += metrics[i].name + " not computed: its program runs while the run trains\n";
+      continue;
+    }
     text += fmt::format("{} {}", metrics[i].name, metric_text(metrics[i], scores.metrics[i], 2));
     if (metrics[i].counts_samples)
       text += fmt::format(" ({} of {})",

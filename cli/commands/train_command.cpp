@@ -29,6 +29,7 @@
 #include "engine/system/stop_signals.h"
 #include "models/training/divergence.h"
 #include "models/training/likely_mistakes.h"
+#include "models/training/program_scores.h"
 
 namespace trainer {
 namespace {
@@ -224,6 +225,9 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
   preflight_check(job.world, run_facts(*run));
   Session& session = *run->session;
   Review review;
+  run_collectively(job.world, [&] {
+    if (job.world.rank() == 0) ProgramScores::check(session);
+  });
   TrainingRun training(run->config.root(), session,
                        {.config = run->config.resolved_yaml(),
                         .initial_weights = arguments.initial_weights,

@@ -24,7 +24,8 @@ EpochTable::EpochTable(const RunFacts& facts) : facts_(facts) {
   };
   const auto add_scores = [&](const std::string& prefix) {
     add(prefix + "loss", kLoss);
-    for (const MetricFacts& metric : facts.metrics) add(prefix + metric.short_name, kMetric);
+    for (const MetricFacts& metric : facts.metrics)
+      if (!metric.has_program || !prefix.empty()) add(prefix + metric.short_name, kMetric);
   };
   add("epoch", fmt::formatted_size("{}/{}", facts.epochs, facts.epochs));
   add_scores("");
@@ -64,7 +65,8 @@ std::string EpochTable::row(const EpochReport& report) const {
   const auto add_scores = [&](const Scores* scores) {
     cells.push_back(scores ? loss_text(scores->loss) : "");
     for (std::size_t i = 0; i < facts_.metrics.size(); ++i)
-      cells.push_back(scores ? metric_text(facts_.metrics[i], scores->metrics[i]) : "");
+      if (!facts_.metrics[i].has_program || scores != &report.train)
+        cells.push_back(scores ? metric_text(facts_.metrics[i], scores->metrics[i]) : "");
   };
   add_scores(&report.train);
   if (!facts_.evaluation_split.empty()) add_scores(report.evaluation ? &*report.evaluation : nullptr);

@@ -209,8 +209,9 @@ std::string bar_line(const RunFacts& facts, const StepReport& report, const Scor
   const std::string before = EpochTable(facts).epoch_cell(report.epoch) + " ";
   std::string after = fmt::format("  {}/{}  loss {}", done, steps, loss_text(epoch_so_far.loss));
   for (std::size_t i = 0; i < facts.metrics.size(); ++i)
-    after += fmt::format("  {} {}", facts.metrics[i].short_name,
-                         metric_text(facts.metrics[i], epoch_so_far.metrics[i]));
+    if (!facts.metrics[i].has_program)
+      after += fmt::format("  {} {}", facts.metrics[i].short_name,
+                           metric_text(facts.metrics[i], epoch_so_far.metrics[i]));
   after += fmt::format("  {}/s  {} left", grouped(std::llround(report.examples_per_second)),
                        clock_text(seconds_left));
   if (terminal.columns == 0) return before + after;

@@ -342,7 +342,10 @@ void RunDirectory::on_epoch(const EpochReport& report) {
   std::string row = fmt::format("{},{:.3f}", report.epoch, report.time);
   const auto add_scores = [&](const Scores& scores) {
     row += fmt::format(",{}", number_text(scores.loss));
-    for (const double value : scores.metrics) row += fmt::format(",{}", number_text(value));
+    for (std::size_t i = 0; i < scores.metrics.size(); ++i) {
+      const bool is_absent = facts_.metrics[i].has_program && &scores == &report.train;
+      row += "," + (is_absent ? "" : number_text(scores.metrics[i]));
+    }
   };
   add_scores(report.train);
   if (report.evaluation)

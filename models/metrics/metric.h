@@ -11,6 +11,8 @@
 
 namespace trainer {
 
+struct ScoringProgram;
+
 /// Scores of the samples of one class, and of all other samples.
 struct ClassScores {
   std::vector<float> own, others;
@@ -45,6 +47,8 @@ class Metric {
   /// all scores instead.
   virtual bool requires_scores() const { return false; }
   virtual void collect(ConstTensor /*y*/, const Targets& /*targets*/, ClassScores& /*scores*/) const {}
+  /// The program that gives the value in evaluations while a run trains; null for all other metrics.
+  virtual const ScoringProgram* program() const { return nullptr; }
   /// A square table that the sums hold, row by row, and its name; none if the name is empty.
   virtual std::string table_name() const { return ""; }
   virtual std::vector<double> table(std::span<const double> /*sums*/) const { return {}; }

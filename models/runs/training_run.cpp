@@ -216,7 +216,8 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   std::optional<MemoryWatch> memory;
   std::optional<ReplicaGuard> replicas;
   std::optional<SampleGuard> samples;
-  EvaluationHook evaluation(parts_, reports, stop, hooks, options_.review);
+  EvaluationHook evaluation(parts_, reports, stop, hooks, options_.review,
+                            directory.parent_path() / "evaluation");
   EpochHook epochs(parts_, reports);
   const CheckpointState base{.seed = settings.seed,
                              .data = fingerprint_text(session_.data()),

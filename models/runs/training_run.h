@@ -85,7 +85,8 @@ class TrainingRun {
   bool lacks_shared_memory() const { return parts_.windows.lacks_shared_memory(); }
 
   /// Trains to the end, or until a stop. Notifies `observers` on world rank 0 only. Divergence on all
-  /// ranks when a value is not finite. Checkpoints go into `directory`, which matters on world rank 0 only.
+  /// ranks when a value is not finite. Checkpoints go into `directory`, which matters on world rank 0 only;
+  /// files of train.metrics' programs into `evaluation` beside it.
   /// `last`: a hook after those of the run, on all ranks or on none.
   RunResult run(const std::vector<Observer*>& observers, const std::filesystem::path& directory,
                 Hook* last = nullptr);

@@ -51,6 +51,11 @@ class BatchRunner {
   /// null, sees the loss of each sample.
   void evaluate(const Dataset& split, std::span<const std::int64_t> samples, Reviewer* reviewer = nullptr);
 
+  /// What a worker's rows of the last batch gave, and what it is compared with.
+  ConstTensor outputs_of(int worker) const { return workers_[static_cast<std::size_t>(worker)].y; }
+  const Targets& targets_of(int worker) const {
+    return workers_[static_cast<std::size_t>(worker)].targets.targets();
+  }
   /// The samples whose input a worker loaded last.
   std::span<const std::int64_t> samples_of(int worker) const;
   /// This rank's sums since clear(), to be added over data ranks: loss, then those of each metric. In exact

@@ -81,7 +81,7 @@ bool any_rank(Communicator& world, bool here) {
 Scores evaluate(Session& session, const Dataset& split) { return *evaluate(session, split, nullptr); }
 
 std::optional<Scores> evaluate(Session& session, const Dataset& split, const std::function<bool()>& stop,
-                               Review* review) {
+                               Review* review, OutputSink* sink) {
   BatchRunner runner(session, session.network());
   EvaluationOrder order(split.size(), session.settings().micro_batch(),
                         session.network().plan().streams_required());
@@ -89,7 +89,9 @@ std::optional<Scores> evaluate(Session& session, const Dataset& split, const std
   std::optional<Reviewer> reviewer;
   if (review != nullptr) reviewer.emplace(session, split);
   for (std::int64_t number = 0; number < order.batches(); ++number) {
-    runner.evaluate(split, order.batch(number), reviewer ? &*reviewer : nullptr);
+    const std::span<const std::int64_t> samples = order.batch(number);
+    runner.evaluate(split, samples, reviewer ? &*reviewer : nullptr);
+    if (sink) sink->add(samples, runner);
     if (stop && number % kBatchesBetween == kBatchesBetween - 1 && any_rank(session.mesh().world(), stop()))
       return std::nullopt;
   }

@@ -4,6 +4,12 @@
 
 namespace trainer {
 
+EvaluationHook::EvaluationHook(TrainingParts& parts, const Observers& observers, const StopRequest& stop,
+                               Hook& all, Review* review, const std::filesystem::path& folder)
+    : parts_(parts), observers_(observers), stop_(stop), all_(all), review_(review) {
+  if (ProgramScores::are_needed(parts.session)) programs_.emplace(parts.session, folder);
+}
+
 bool EvaluationHook::is_due(const Progress& run, std::int64_t done) const {
   return !run.result.stopped && parts_.session.evaluation_data() &&
          parts_.session.settings().evaluate.due(done, run.steps_per_epoch, run.total_steps,
@@ -17,9 +23,12 @@ void EvaluationHook::between_steps(Progress& run) {
   std::optional<Scores> scores;
   Review review;
   parts_.ema.with_ema(run.step, all_, [&] {
-    scores = evaluate(
-        parts_.session, *parts_.session.evaluation_data(),
-        [&] { return stop_.is_due(run, Progress::Clock::now()); }, review_ ? &review : nullptr);
+    const Dataset& split = *parts_.session.evaluation_data();
+    const auto stops = [&] { return stop_.is_due(run, Progress::Clock::now()); };
+    if (programs_) programs_->begin(split);
+    scores = evaluate(parts_.session, split, stops, review_ ? &review : nullptr,
+                      programs_ ? &*programs_ : nullptr);
+    if (scores && programs_ && !programs_->run(*scores, stops)) scores.reset();
   });
   run.result.stopped = !scores;
   if (!scores) return;

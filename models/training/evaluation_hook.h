@@ -1,6 +1,7 @@
 #pragma once
 
 #include "models/training/observers.h"
+#include "models/training/program_scores.h"
 #include "models/training/review.h"
 #include "models/training/stop_request.h"
 #include "models/training/training_parts.h"
@@ -12,10 +13,9 @@ namespace trainer {
 class EvaluationHook final : public Hook {
  public:
   /// `all`: the hooks of the run. `review`, null on all ranks or on none, becomes the review of the best
-  /// evaluation on data rank 0.
+  /// evaluation on data rank 0. `folder`: of what programs of train.metrics read and write; on world rank 0.
   EvaluationHook(TrainingParts& parts, const Observers& observers, const StopRequest& stop, Hook& all,
-                 Review* review)
-      : parts_(parts), observers_(observers), stop_(stop), all_(all), review_(review) {}
+                 Review* review, const std::filesystem::path& folder);
 
   /// Stops the run if a stop was requested in its midst.
   bool reads_parameters(const Progress& run, std::int64_t done) override { return is_due(run, done); }
@@ -29,6 +29,7 @@ class EvaluationHook final : public Hook {
   const StopRequest& stop_;
   Hook& all_;
   Review* review_;
+  std::optional<ProgramScores> programs_;
 };
 
 /// Reports the end of each epoch.

@@ -27,6 +27,7 @@ struct MetricFacts {
   bool is_fraction = true, higher_is_better = true;
   std::string table_name = {};  ///< empty: it has none
   bool counts_samples = true;   ///< a fraction of the samples
+  bool has_program = false;     ///< a program gives it, for evaluations while the run trains alone
 };
 
 /// What is known before the first step.

@@ -178,7 +178,8 @@ std::vector<MetricFacts> Session::metric_facts() const {
   std::vector<MetricFacts> facts;
   for (const auto& metric : metrics_)
     facts.push_back({metric->name(), metric->short_name(), metric->is_fraction(), metric->higher_is_better(),
-                     metric->table_name(), metric->counts_samples() && data_.train->positions() == 0});
+                     metric->table_name(), metric->counts_samples() && data_.train->positions() == 0,
+                     metric->program() != nullptr});
   return facts;
 }
 
