@@ -38,7 +38,7 @@ std::vector<std::string> test_overrides(const Arguments& arguments, const std::s
       fmt::format("train.schedule={{exponential: {{factor: {}, every: {{steps: 1}}}}}}", factor));
   for (const char* plain : {"train.warmup=~", "train.lr_scaling=~", "train.early_stopping=~", "train.stop=~",
                             "train.evaluate=never", "train.checkpoint=never", "train.guards=never",
-                            "train.on_divergence=stop", "train.exact=true"})
+                            "train.on_divergence=stop", "train.skip_outliers=~", "train.exact=true"})
     overrides.emplace_back(plain);
   return overrides;
 }

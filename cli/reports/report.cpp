@@ -18,6 +18,7 @@
 #include "engine/config/config_tree.h"
 #include "engine/system/files.h"
 #include "models/checkpoints/checkpoint.h"
+#include "models/checkpoints/run_directory.h"
 #include "models/training/settings.h"
 
 namespace trainer {
@@ -29,6 +30,23 @@ constexpr std::uint64_t kLargestText = std::uint64_t{1} << 28;
 std::string read_if_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored) ? read_file(path, ExitCode::failure, kLargestText) : "";
+}
+
+/// The cells of a table without quotes.
+std::vector<std::vector<std::string>> rows_of(const std::string& csv) {
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t begin = 0; begin < csv.size();) {
+    const std::size_t end = std::min(csv.find('\n', begin), csv.size());
+    std::vector<std::string> cells{""};
+    for (const char letter : std::span(csv).subspan(begin, end - begin))
+      if (letter == ',')
+        cells.emplace_back();
+      else
+        cells.back() += letter;
+    rows.push_back(std::move(cells));
+    begin = end + 1;
+  }
+  return rows;
 }
 
 std::string outcome(const RunLog& log) {
@@ -86,6 +104,14 @@ std::string gradients(const std::string& csv) {
          "clipping, and the norm of the update divided by that of the weights. All layers are in "
          "gradients.csv.</p>\n<div class=\"charts\">" +
          text + "</div>\n";
+}
+
+std::string skipped_updates(const fs::path& run) {
+  const std::vector<std::vector<std::string>> rows = rows_of(read_if_there(run / kSkippedFile));
+  if (rows.size() < 2) return "";
+  return "<h2>Skipped updates</h2>\n<p>Their gradient norm was an outlier (train.skip_outliers): mean and "
+         "standard deviation are those of the updates before.</p>\n" +
+         html_folded(counted(std::ssize(rows) - 1, "update"), html_table(rows));
 }
 
 std::string percent(double part, double whole) {
@@ -151,18 +177,7 @@ std::string classes(const RunLog& log, std::vector<std::string> names) {
 }
 
 std::string epochs(const std::string& results) {
-  std::vector<std::vector<std::string>> rows;
-  for (std::size_t begin = 0; begin < results.size();) {
-    const std::size_t end = std::min(results.find('\n', begin), results.size());
-    std::vector<std::string> cells{""};
-    for (const char letter : std::span(results).subspan(begin, end - begin))
-      if (letter == ',')
-        cells.emplace_back();
-      else
-        cells.back() += letter;
-    rows.push_back(std::move(cells));
-    begin = end + 1;
-  }
+  const std::vector<std::vector<std::string>> rows = rows_of(results);
   if (rows.size() < 2) return "";
   return "<h2>Epochs</h2>\n" +
          html_folded(fmt::format("{} (results.csv)", counted(std::ssize(rows) - 1, "epoch")),
@@ -205,7 +220,8 @@ std::string report_html(const fs::path& run, PageUse use) {
   std::string body =
       fmt::format("<h1>{}</h1>\n<p>{}{}</p>\n", html_text(name),
                   is_live ? "Under way; this page renews itself. " : "", html_text(outcome(log)));
-  body += charts(log) + gradients(read_if_there(run / "gradients.csv")) + classes(log, class_names(run, log));
+  body += charts(log) + gradients(read_if_there(run / "gradients.csv")) + skipped_updates(run);
+  body += classes(log, class_names(run, log));
   body += samples_html(read_if_there(run / kSamplesFile)) + epochs(read_if_there(run / "results.csv"));
   body += rank_times_html(read_if_there(run / kRankTimesFile));
   if (!is_live) body += weights_html(run, shown_checkpoint(log));

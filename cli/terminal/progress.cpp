@@ -39,6 +39,16 @@ int window_columns() {
   return ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
+/// "  step 812: update skipped, gradient norm 48.1 is 9.2 deviations above the mean 2.03"
+std::string skipped_text(const StepReport& report) {
+  const SkippedUpdate& skipped = *report.skipped;
+  const double above = (skipped.norm - skipped.mean) / skipped.deviation;
+  return fmt::format("  step {}: update skipped, gradient norm {:.3g} is {} above the mean {:.3g}",
+                     grouped(report.step), skipped.norm,
+                     skipped.deviation > 0 ? fmt::format("{:.3g} deviations", above) : "an outlier",
+                     skipped.mean);
+}
+
 /// The table: a line for each epoch, and what a derived class shows of the epoch under way.
 class TableProgress : public Observer {
  public:
@@ -51,6 +61,7 @@ class TableProgress : public Observer {
     start_epoch();
   }
   void on_step(const StepReport& report) override {
+    if (report.skipped) show_line(skipped_text(report));
     const auto samples = static_cast<double>(report.scores.samples);
     so_far_.samples += report.scores.samples;
     so_far_.loss += samples * report.scores.loss;
@@ -78,6 +89,8 @@ class TableProgress : public Observer {
   TableProgress(std::chrono::milliseconds pause, bool shows_ends) : pause_(pause), shows_ends_(shows_ends) {}
 
   virtual void show_epoch(const StepReport& report, const Scores& so_far, double seconds_left) = 0;
+  /// Above what show_epoch() shows.
+  virtual void show_line(const std::string& line) { show(line + "\n"); }
   const RunFacts& facts() const { return facts_; }
 
  private:
@@ -126,6 +139,10 @@ class BarProgress final : public TableProgress {
     plain.colour = false;
     drawn_ = static_cast<int>(columns_of(bar_line(facts(), report, so_far, seconds_left, plain)));
   }
+  void show_line(const std::string& line) override {
+    clear();
+    TableProgress::show_line(line);
+  }
   void clear() {
     if (const int columns = window_columns(); columns > 0) terminal_.columns = columns;
     // Terminals wrap the old line where the window shrank.
@@ -152,6 +169,11 @@ class JsonProgress final : public Observer {
         json_text(run_), facts.steps_per_epoch, facts.total_steps, facts.epochs, facts.batch));
   }
   void on_step(const StepReport& report) override {
+    if (report.skipped)
+      show_as_it_is(fmt::format(
+          R"({{"event":"skipped","step":{},"epoch":{},"gradient_norm":{:.6g},"mean":{:.6g},"deviation":{:.6g}}})"
+          "\n",
+          report.step, report.epoch, report.skipped->norm, report.skipped->mean, report.skipped->deviation));
     if (report.logged) show_as_it_is(metrics_line(facts_, report, "train", report.scores) + "\n");
   }
   void on_evaluation(const StepReport& after, const std::string& split, const Scores& scores) override {

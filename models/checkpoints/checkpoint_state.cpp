@@ -117,6 +117,7 @@ std::string text_of(const CheckpointState& state) {
             {"last", state.last ? of_scores(*state.last) : Json()},
             {"schedule", of_numbers(state.schedule)},
             {"early_stopping", of_numbers(state.early_stopping)},
+            {"outliers", of_numbers(state.outliers)},
             {"rollbacks", state.rollbacks},
             {"files", files}};
   json[kSealKey] = seal_of(json);
@@ -135,27 +136,28 @@ CheckpointState parse_checkpoint_state(std::string_view text) {
   const std::int64_t seal = reader.at(kSealKey).count();
   json.erase(kSealKey);
   if (seal != seal_of(json)) JsonReader::fail("its checksum is wrong");
-  CheckpointState state{.step = reader.at("step").count(),
-                        .steps_per_epoch = reader.at("steps_per_epoch").count(),
-                        .seed = static_cast<std::uint64_t>(reader.at("seed").count()),
-                        .data = reader.at("data").text(),
-                        // Older checkpoints lack these keys.
-                        .config = json.contains("config") ? reader.at("config").text() : "",
-                        .engine = json.contains("engine") ? reader.at("engine").text() : "",
-                        .evaluated = reader.at("evaluated").truth(),
-                        .time = seconds_of(reader.at("time")),
-                        .epoch_time = seconds_of(reader.at("epoch_time")),
-                        .run_times = times_of(reader.at("run_times")),
-                        .epoch_times = times_of(reader.at("epoch_times")),
-                        .epoch_sums = scores_of(reader.at("epoch_sums")),
-                        .best = scores_if_any(reader.at("best")),
-                        .last = scores_if_any(reader.at("last")),
-                        .best_step = reader.at("best_step").count(),
-                        .schedule = numbers_of(reader.at("schedule")),
-                        .early_stopping = json.contains("early_stopping")
-                                              ? numbers_of(reader.at("early_stopping"))
-                                              : std::vector<double>{},
-                        .files = files_of(reader.at("files"))};
+  CheckpointState state{
+      .step = reader.at("step").count(),
+      .steps_per_epoch = reader.at("steps_per_epoch").count(),
+      .seed = static_cast<std::uint64_t>(reader.at("seed").count()),
+      .data = reader.at("data").text(),
+      // Older checkpoints lack these keys.
+      .config = json.contains("config") ? reader.at("config").text() : "",
+      .engine = json.contains("engine") ? reader.at("engine").text() : "",
+      .evaluated = reader.at("evaluated").truth(),
+      .time = seconds_of(reader.at("time")),
+      .epoch_time = seconds_of(reader.at("epoch_time")),
+      .run_times = times_of(reader.at("run_times")),
+      .epoch_times = times_of(reader.at("epoch_times")),
+      .epoch_sums = scores_of(reader.at("epoch_sums")),
+      .best = scores_if_any(reader.at("best")),
+      .last = scores_if_any(reader.at("last")),
+      .best_step = reader.at("best_step").count(),
+      .schedule = numbers_of(reader.at("schedule")),
+      .early_stopping =
+          json.contains("early_stopping") ? numbers_of(reader.at("early_stopping")) : std::vector<double>{},
+      .outliers = json.contains("outliers") ? numbers_of(reader.at("outliers")) : std::vector<double>{},
+      .files = files_of(reader.at("files"))};
   const std::int64_t best_epoch = reader.at("best_epoch").count(),
                      rollbacks = json.contains("rollbacks") ? reader.at("rollbacks").count() : 0;
   if (!std::in_range<int>(best_epoch) || !std::in_range<int>(rollbacks) || state.steps_per_epoch < 1)

@@ -39,6 +39,7 @@ struct CheckpointState {
   int best_epoch = 0;
   std::vector<double> schedule;        ///< Schedule::state()
   std::vector<double> early_stopping;  ///< EarlyStopping::state()
+  std::vector<double> outliers;        ///< OutlierUpdates::state()
   int rollbacks = 0;                   ///< so far
   std::map<std::string, FileSeal> files;
 };

@@ -116,8 +116,8 @@ bool results_stay(std::string_view row, const CheckpointState& state) {
   return epoch < done || (epoch == done && !(at_end && !state.evaluated));
 }
 
-/// The same for a row of gradients.csv.
-bool gradients_stay(std::string_view row, const CheckpointState& state) {
+/// The same for a row that begins with a step.
+bool step_stays(std::string_view row, const CheckpointState& state) {
   if (row.starts_with("step,")) return true;
   std::int64_t step = 0;
   const auto [end, problem] = std::from_chars(row.data(), row.data() + row.size(), step);
@@ -290,6 +290,10 @@ void RunDirectory::on_start(const RunFacts& facts) {
     metrics_ = std::make_unique<LineFile>(metrics);
   }
   begin_gradients();
+  std::error_code ignored;
+  if (const fs::path skipped = path_ / kSkippedFile; from_ && fs::exists(skipped, ignored))
+    skipped_ =
+        std::make_unique<LineFile>(skipped, [&](std::string_view row) { return step_stays(row, *from_); });
   if (!results_->empty()) return;
   std::string heading = "epoch,time";
   const auto add_columns = [&](const std::string& split) {
@@ -307,7 +311,7 @@ void RunDirectory::begin_gradients() {
   std::error_code ignored;
   if (from_ && (is_logged || fs::exists(path, ignored)))
     gradients_ =
-        std::make_unique<LineFile>(path, [&](std::string_view row) { return gradients_stay(row, *from_); });
+        std::make_unique<LineFile>(path, [&](std::string_view row) { return step_stays(row, *from_); });
   else if (is_logged)
     gradients_ = std::make_unique<LineFile>(path);
   if (!is_logged) gradients_.reset();
@@ -318,7 +322,15 @@ void RunDirectory::begin_gradients() {
   gradients_->append(heading);
 }
 
+void RunDirectory::add_skipped(const StepReport& report) {
+  if (!skipped_) skipped_ = std::make_unique<LineFile>(path_ / kSkippedFile);
+  if (skipped_->empty()) skipped_->append("step,epoch,gradient_norm,mean,deviation");
+  skipped_->append(fmt::format("{},{},{},{},{}", report.step, report.epoch, number_text(report.skipped->norm),
+                               number_text(report.skipped->mean), number_text(report.skipped->deviation)));
+}
+
 void RunDirectory::on_step(const StepReport& report) {
+  if (report.skipped) add_skipped(report);
   if (report.logged) metrics_->append(metrics_line(facts_, report, "train", report.scores));
   if (!gradients_ || report.layers.empty()) return;
   std::string row = std::to_string(report.step);
@@ -336,6 +348,7 @@ void RunDirectory::on_save() {
   results_->flush();
   metrics_->flush();
   if (gradients_) gradients_->flush();
+  if (skipped_) skipped_->flush();
 }
 
 void RunDirectory::on_epoch(const EpochReport& report) {

@@ -38,6 +38,9 @@ class LineFile {
   std::int64_t size_ = 0;
 };
 
+/// In the directory of a run: a row for each update that was skipped.
+inline constexpr const char* kSkippedFile = "skipped_updates.csv";
+
 /// The directory of a run, "runs/NAME": its description and its results.
 class RunDirectory final : public Observer {
  public:
@@ -76,6 +79,7 @@ class RunDirectory final : public Observer {
   void lock(std::chrono::seconds patience);
   /// Opens gradients.csv if gradients are logged.
   void begin_gradients();
+  void add_skipped(const StepReport& report);
 
   std::filesystem::path path_;
   Descriptor lock_;
@@ -83,6 +87,7 @@ class RunDirectory final : public Observer {
   std::optional<CheckpointState> from_;  ///< of a resumed run
   std::unique_ptr<LineFile> results_, metrics_;
   std::unique_ptr<LineFile> gradients_;  ///< null if they are not logged
+  std::unique_ptr<LineFile> skipped_;    ///< of skipped updates; null before the first one
 };
 
 /// One line of metrics.jsonl, without the newline.

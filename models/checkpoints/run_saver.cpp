@@ -28,6 +28,7 @@ void RunSaver::begin(const Progress& run, bool pending, bool best, const std::fu
   state.engine = engine_text();
   state.schedule = parts_.schedule->state();
   state.early_stopping = parts_.early_stopping.state();
+  state.outliers = parts_.outliers.state();
   parts_.ema.with_ema(run.step, all_, [&] { writer_.begin(state, best, prepare); });
 }
 

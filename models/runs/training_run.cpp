@@ -180,6 +180,7 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
   start_ = parse_checkpoint_state(text);
   parts_.schedule->restore(start_.schedule);
   parts_.early_stopping.restore(start_.early_stopping, start_.last, start_.time);
+  parts_.outliers.restore(start_.outliers);
   parts_.ema.restore(start_.step);
   set_rollbacks(std::max(rollbacks_, start_.rollbacks));
   parts_.facts.first_step = start_.step;
@@ -230,6 +231,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   if (settings.logs_gradients)
     hooks.add(gradients.emplace(session_.network().plan().parameters(), parts_.shard, parts_.scalars,
                                 session_.mesh().model()));
+  if (settings.outliers) hooks.add(parts_.outliers);
   hooks.add(reports);
   hooks.add(stop);
   if (!local_) hooks.add(clipping);  // virtual workers clip their own gradients

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -45,6 +46,9 @@ class Hook {
   virtual void before_consensus(const Progress&, Signals&) {}
   /// All is finite on all ranks; the update follows.
   virtual void before_update(std::int64_t /*step*/, const Signals&) {}
+  /// True on all ranks if there shall be no update: parameters and optimizer states stay. After
+  /// before_update().
+  virtual bool skips_update() { return false; }
   /// This rank's shard is updated; `done`: steps before this update.
   virtual void before_publish(std::int64_t /*done*/) {}
   /// True if the hook reads parameters in after_step() or between_steps() after `done` steps. If no hook
@@ -91,6 +95,9 @@ class Hooks final : public Hook {
   }
   void before_update(std::int64_t step, const Signals& all) override {
     for (Hook* hook : hooks_) hook->before_update(step, all);
+  }
+  bool skips_update() override {
+    return std::ranges::any_of(hooks_, [](Hook* hook) { return hook->skips_update(); });
   }
   void before_publish(std::int64_t done) override {
     for (Hook* hook : hooks_) hook->before_publish(done);

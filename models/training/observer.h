@@ -68,6 +68,12 @@ struct LayerNorms {
   double gradient = 0, parameters = 0, change = 0;
 };
 
+/// An update that was skipped because of the norm of its gradient, and the mean and the standard deviation of
+/// the norms before it.
+struct SkippedUpdate {
+  double norm = 0, mean = 0, deviation = 0;
+};
+
 /// One step of training. All ranks have the same values, except times.
 struct StepReport {
   std::int64_t step = 0;  ///< counted from 1
@@ -84,6 +90,7 @@ struct StepReport {
   StepTimes times;      ///< of this step
   /// Of RunFacts::logged_layers, in steps that are logged.
   std::vector<LayerNorms> layers = {};
+  std::optional<SkippedUpdate> skipped = {};
 };
 
 /// After an epoch (or the last, shorter one): training scores over the epoch, and those of an evaluation when

@@ -9,6 +9,7 @@
 #include "engine/config/registry.h"
 #include "engine/core/virtual_workers.h"
 #include "models/training/early_stopping.h"
+#include "models/training/outlier_updates.h"
 
 namespace trainer {
 namespace {
@@ -191,6 +192,8 @@ TrainSettings train_settings(const Config& train) {
     settings.local = local_settings(train, settings);
     settings.exact_modelpar = false;
   }
+  settings.outliers =
+      outlier_settings(train, settings.local.has_value(), settings.compression.has_feedback());
   return settings;
 }
 
@@ -373,6 +376,7 @@ std::vector<Setting> run_settings() {
                .or_word("rollback")
                .fallback("stop")
                .changeable(),
+           skip_outliers_key(),
            early_stopping_key(),
            stop_key(),
            section(

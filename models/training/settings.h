@@ -55,6 +55,12 @@ struct StopSettings {
   std::optional<double> loss, minutes;
 };
 
+/// `train.skip_outliers`.
+struct OutlierSettings {
+  double z = 6;               ///< standard deviations
+  std::int64_t window = 100;  ///< updates
+};
+
 /// `train.on_divergence`, but for `stop`.
 struct RollbackSettings {
   std::int64_t times = 3;  ///< of a run
@@ -86,6 +92,7 @@ struct TrainSettings {
   std::optional<EarlyStoppingSettings> early_stopping;
   StopSettings stop;
   std::optional<RollbackSettings> rollback;
+  std::optional<OutlierSettings> outliers;  ///< updates that are skipped
 
   /// The number of virtual workers if it does not depend on the placement, else 0.
   int fixed_virtual_workers() const { return local ? local->virtual_workers : exact ? virtual_workers : 0; }

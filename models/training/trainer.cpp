@@ -71,10 +71,11 @@ void Trainer::train(Progress& run, Hook& hooks) {
     if (all.diverged) divergence_.fail(run, hooks);
 
     hooks.before_update(step, all);
-    parts.update(step, run.report.rate);
+    const bool updates = !hooks.skips_update();
+    if (updates) parts.update(step, run.report.rate);
     clock.lap(times.update);
     hooks.before_publish(step);
-    reducer.start_publish_update();  // all-gather of parameters
+    updates ? reducer.start_publish_update() : reducer.start_publish();  // all-gather of parameters
     are_arriving =
         step + 1 < run.total_steps && !run.result.stopped && !hooks.reads_parameters(run, step + 1);
     if (!are_arriving) {

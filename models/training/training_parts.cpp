@@ -111,7 +111,8 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
              .rounds_changes = session.settings().compression.is_bf16()}),
       consensus(scalars, session.mesh().model()),
       ema(session.settings().ema > 0, shard, scalars, *reducer),
-      early_stopping(session.settings(), facts) {
+      early_stopping(session.settings(), facts),
+      outliers(session.settings().outliers, shard, scalars, session.mesh().model()) {
   check_batch_rows(session.network().plan(), loader.order(), session.shares());
   optimizer->begin(facts.steps_per_epoch);
   if (optimizer->requires_norms()) norms.emplace(session.network().plan().parameters().size());

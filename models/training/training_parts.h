@@ -17,6 +17,7 @@
 #include "models/training/ema.h"
 #include "models/training/observer.h"
 #include "models/training/optimizer_shard.h"
+#include "models/training/outlier_updates.h"
 #include "models/training/parameter_norms.h"
 #include "models/training/session.h"
 
@@ -63,6 +64,7 @@ struct TrainingParts {
   Consensus consensus;
   Ema ema;
   EarlyStopping early_stopping;
+  OutlierUpdates outliers;
   double rate_factor = 1;  ///< of rollbacks
 
  private:
