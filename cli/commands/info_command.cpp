@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <set>
+
 #include "cli/commands/commands.h"
 #include "cli/reports/environment.h"
+#include "cli/terminal/text.h"
 #include "engine/math/engine.h"
 #include "engine/parallel/mpi_world.h"
 #include "engine/system/cores.h"
@@ -18,7 +21,14 @@ void info_command(const Job& job) {
     line("--engine", fmt::format("{:9}{}{}", engine.name, engine.kernels, engine.in_use ? ", in use" : ""));
   line("ONNX", onnx_version());
   const auto cores = binding_was_chosen() ? usable_cores() : host_cores();
-  line("cores", std::to_string(granted_cores(cores)));
+  std::int64_t hardware_threads = 0;
+  std::set<int> domains;
+  for (const Core& core : cores) {
+    hardware_threads += std::ssize(core.hardware_threads);
+    domains.insert(core.domain);
+  }
+  line("cores", fmt::format("{}, {}, {}", granted_cores(cores), counted(hardware_threads, "hardware thread"),
+                            counted(std::ssize(domains), "NUMA domain")));
   if (job.world.size() > 1) line("processes", std::to_string(job.world.size()));
 }
 

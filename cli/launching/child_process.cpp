@@ -58,7 +58,8 @@ ChildProcess::ChildProcess(const Options& options) {
   pointers.push_back(nullptr);
   cpu_set_t cores;
   CPU_ZERO(&cores);
-  for (const int core : options.cores) CPU_SET(core, &cores);
+  for (const Core& core : options.cores)
+    for (const int number : core.hardware_threads) CPU_SET(number, &cores);
   const pid_t parent = ::getpid();
   process_ = ::fork();
   if (process_ < 0) fail("cannot start a process");

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/system/topology.h"
+
 namespace trainer {
 
 /// A process of this program with another command line. Its output is added to a file, and it has no input.
@@ -16,7 +18,7 @@ class ChildProcess {
   struct Options {
     std::vector<std::string> words;  ///< without the program's name
     std::filesystem::path output;
-    std::vector<int> cores = {};  ///< on which it runs; empty: those of this process
+    std::vector<Core> cores = {};  ///< on which it runs; empty: those of this process
   };
   /// Error(failure) if it cannot be started.
   explicit ChildProcess(const Options& options);

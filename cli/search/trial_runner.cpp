@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 constexpr double kRounding = 1e-9;  // of shares
 
 /// The same number of cores for each of `slots` trials at a time; empty lists if there are too few.
-std::vector<std::vector<int>> divided_cores(int slots) {
-  std::vector<std::vector<int>> parts(static_cast<std::size_t>(slots));
-  const std::vector<int> cores = usable_cores();
+std::vector<std::vector<Core>> divided_cores(int slots) {
+  std::vector<std::vector<Core>> parts(static_cast<std::size_t>(slots));
+  const std::vector<Core> cores = usable_cores();
   const std::size_t each = cores.size() / parts.size();
   if (slots == 1 || granted_cores(cores) < std::ssize(cores)) return parts;
   for (std::size_t slot = 0; slot < parts.size(); ++slot)

@@ -47,7 +47,7 @@ class TrialRunner {
   const ScoreFacts& facts_;
   Options options_;
   std::map<int, std::vector<Outcome>> outcomes_;  ///< by rising share
-  std::vector<std::vector<int>> cores_;           ///< of each slot; empty: all
+  std::vector<std::vector<Core>> cores_;          ///< of each slot; empty: all
 };
 
 }  // namespace trainer

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <map>
 #include <string>
 
 namespace trainer {
@@ -28,19 +29,20 @@ cpu_set_t affinity_of(pid_t process) {
   return mask;
 }
 
-std::vector<int> cores_of(const cpu_set_t& mask) {
-  std::vector<int> cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core)
-    if (CPU_ISSET(core, &mask)) cores.push_back(core);
-  if (cores.empty()) cores.push_back(0);
-  return cores;
+std::vector<Core> cores_of(const cpu_set_t& mask) {
+  static const std::vector<Core> machine = read_topology();
+  std::vector<int> numbers;
+  for (int number = 0; number < CPU_SETSIZE; ++number)
+    if (CPU_ISSET(number, &mask)) numbers.push_back(number);
+  if (numbers.empty()) numbers.push_back(0);
+  return cores_with(numbers, machine);
 }
 
 }  // namespace
 
-std::vector<int> usable_cores() { return cores_of(affinity_of(0)); }
+std::vector<Core> usable_cores() { return cores_of(affinity_of(0)); }
 
-std::vector<int> host_cores() {
+std::vector<Core> host_cores() {
   const cpu_set_t mine = affinity_of(0), parents = affinity_of(getppid());
   cpu_set_t both;
   CPU_AND(&both, &mine, &parents);
@@ -48,15 +50,16 @@ std::vector<int> host_cores() {
   return cores_of(CPU_EQUAL(&both, &parents) ? mine : parents);
 }
 
-int granted_cores(const std::vector<int>& cores) {
+int granted_cores(const std::vector<Core>& cores) {
   const int all = static_cast<int>(cores.size()), quota = cgroup_quota();
   return quota > 0 ? std::min(quota, all) : all;
 }
 
-void run_on(const std::vector<int>& cores) {
+void run_on(const std::vector<Core>& cores) {
   cpu_set_t mask;
   CPU_ZERO(&mask);
-  for (const int core : cores) CPU_SET(core, &mask);
+  for (const Core& core : cores)
+    for (const int number : core.hardware_threads) CPU_SET(number, &mask);
   // A mask that the system refuses costs speed only, never results.
   sched_setaffinity(0, sizeof mask, &mask);
 }
@@ -89,6 +92,17 @@ Placement place(const PlacementRequest& request) {
   const int last = border(request.local_rank + 1, cores < ranks ? ranks - 1 : 0);
   placement.cores.assign(request.cores.begin() + first, request.cores.begin() + last);
   return placement;
+}
+
+std::vector<Core> cores_of_worker(const Placement& placement, int worker) {
+  const std::vector<Core>& all = placement.cores;
+  std::map<int, std::vector<Core>> domains;
+  for (const Core& core : all) domains[core.domain].push_back(core);
+  const auto& largest =
+      std::ranges::max_element(domains, {}, [](const auto& domain) { return domain.second.size(); })->second;
+  if (std::ssize(largest) >= placement.threads) return largest;
+  const std::int64_t share = std::ssize(all) * worker / placement.threads;
+  return domains.at(all[static_cast<std::size_t>(share)].domain);
 }
 
 }  // namespace trainer

@@ -14,12 +14,17 @@ struct Released {};
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads, bool crowded) : crowded_(crowded) {
+ThreadPool::ThreadPool(int threads, bool crowded, const std::function<void(int)>& on_start)
+    : crowded_(crowded) {
   if (threads < 1) throw std::logic_error("a thread pool needs a thread");
   errors_.resize(static_cast<std::size_t>(threads));
   threads_.reserve(static_cast<std::size_t>(threads) - 1);
   try {
-    for (int worker = 1; worker < threads; ++worker) threads_.emplace_back([this, worker] { serve(worker); });
+    for (int worker = 1; worker < threads; ++worker)
+      threads_.emplace_back([this, worker, on_start] {
+        if (on_start) on_start(worker);
+        serve(worker);
+      });
   } catch (const std::system_error& error) {
     stop();
     throw Error(ExitCode::failure, "cannot start " + std::to_string(threads) + " threads: " + error.what(),

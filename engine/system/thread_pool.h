@@ -16,8 +16,9 @@ namespace trainer {
 class ThreadPool {
  public:
   /// Starts threads - 1 threads. `crowded`: more workers than cores share this machine, so waiting yields at
-  /// once.
-  explicit ThreadPool(int threads, bool crowded = false);
+  /// once. `on_start`: called first by each thread that starts.
+  explicit ThreadPool(int threads, bool crowded = false,
+                      const std::function<void(int worker)>& on_start = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;

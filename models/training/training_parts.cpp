@@ -71,7 +71,7 @@ std::vector<CompressedParameter> compressed_parameters(Network& network) {
 
 /// Cores of this rank without a worker. Those that a quota grants are not this rank's alone.
 int idle_cores(const ThreadPool& pool, bool crowded) {
-  const std::vector<int> cores = usable_cores();
+  const std::vector<Core> cores = usable_cores();
   const int count = static_cast<int>(cores.size());
   return crowded || granted_cores(cores) < count ? 0 : std::max(0, count - pool.size());
 }
