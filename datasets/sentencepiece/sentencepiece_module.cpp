@@ -77,7 +77,8 @@ class SentencePieceTokenizer final : public Tokenizer {
     if (adds_space_) load(model + std::string("\x1a\x02\x18\x00", 4));
     for (int id = 0; id < processor_.GetPieceSize(); ++id) texts_.push_back(text_of(id));
     newline_ = processor_.PieceToId("<0x0A>");
-    require_all_of_texts();
+    // A text without spaces makes a model without a piece for them.
+    if (processor_.PieceToId(kSpace) != processor_.unk_id()) require_all_of_texts();
   }
 
   std::string kind() const override { return "sentencepiece"; }

@@ -122,6 +122,7 @@ TEST_CASE("colours of images change as torchvision changes them", "[golden]") {
 const std::map<std::string, std::string> kWithoutCase{
     {"initializer sparse", "goes by outputs, as Martens 2010 does; PyTorch's goes by inputs"},
     {"initializer file", "reads weights, and draws none"},
+    {"metric program", "its score is that of the user's program"},
 };
 
 TEST_CASE("every layer, activation, loss, optimizer, schedule, initializer and metric has a golden case",
