@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 
 void write_tensors(const fs::path& path, const std::vector<NamedTensor>& tensors) {
   std::vector<TensorEntry> entries;
+  entries.reserve(tensors.size());
   for (const NamedTensor& tensor : tensors) entries.push_back({tensor.name, tensor.shape});
   const std::string head = safetensors_head(entries, {{"format", "pt"}});
   OutputFile file(path);

@@ -81,6 +81,7 @@ ExternalProgram::ExternalProgram(const Options& options) {
   Descriptor write_end(ends[1]);
   std::vector<std::string> words = options.words;
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   std::vector<char*> environment = environment_of_program();
