@@ -55,8 +55,9 @@ std::optional<Resumed> find_resumed(const Arguments& arguments, std::string& not
           ExitCode::usage,
           fmt::format("{} is for a new run, not for one that resumes: {}", flag, found.run.string()),
           fmt::format("trainer {} starts a new one", shell_line({(found.run / "config.yaml").string()})));
-  // After the loss of the launcher itself, its processes may hold the run for a while.
-  const std::chrono::seconds patience(is_restart() ? 30 : 0);
+  // A process that was killed holds the run until it is gone; after the loss of the launcher, ranks may save
+  // first.
+  const std::chrono::seconds patience(is_restart() ? 30 : 3);
   std::optional<Resumed> resumed{
       Resumed{.directory = RunDirectory(found.run, patience), .place = found.checkpoint}};
   // Before hours of training, not at their end.

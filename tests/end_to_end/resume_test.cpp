@@ -255,6 +255,15 @@ TEST_CASE("a second process in a run directory ends with a clear error", "[resum
   CHECK(result.err.find("error: runs/a is in use: another process trains in it") == 0);
 }
 
+TEST_CASE("a run resumes while a process that was killed still holds it for a moment", "[resume]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml"}).code == 0);
+  const ProgramResult result =
+      run.shell("flock runs/a/lock sleep 1 & sleep 0.3; $TRAINER runs/a -s train.epochs=2");
+  INFO(result.err);
+  CHECK(result.code == 0);
+}
+
 TEST_CASE("a signal stops a run with a checkpoint, 130 and the command that resumes it", "[resume]") {
   const SmallRun run;
   const std::string signal = GENERATE("TERM", "INT", "USR1");
