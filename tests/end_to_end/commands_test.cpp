@@ -54,23 +54,6 @@ TEST_CASE("fetch lists its datasets, and without a network names the URL and the
   CHECK(run.trainer({"fetch", "mnits"}).code == 2);
 }
 
-TEST_CASE("the header names the weights that were loaded and what is frozen", "[commands]") {
-  const SmallRun run;
-  REQUIRE(run.trainer({"a.yaml", "-o", "first"}).code == 0);
-  const std::string weights = "first/checkpoints/best/model.safetensors",
-                    frozen = "model.layers[0].dense.frozen=true";
-  const std::string header = run.trainer({"a.yaml", "--init", weights, "-s", frozen}).out;
-  INFO(header);
-  CHECK(header.find("6,370 parameters (24.9 KiB), of which 90 train (frozen: dense1)\n") !=
-        std::string::npos);
-  CHECK(header.find("\nweights       " + weights + "\n") != std::string::npos);
-  const ProgramResult other =
-      run.trainer({"a.yaml", "-s", "model.weights={file: " + weights + ", except: [dense2]}"});
-  CHECK(other.out.find("\nweights       " + weights + "; initial: dense2\n") != std::string::npos);
-  // A resumed run has the weights of its checkpoint.
-  CHECK(run.trainer({"first", "-s", "train.epochs=2"}).out.find("\nweights ") == std::string::npos);
-}
-
 TEST_CASE("a run prints its header, its epochs and what to do next", "[commands]") {
   const SmallRun run;
   const ProgramResult result = run.trainer({"a.yaml", "-s", "train.epochs=2"});
@@ -162,72 +145,6 @@ TEST_CASE("decaying values never become subnormal, which would slow processors d
   std::memcpy(weights.data(), file.data() + sizeof header + header, weights.size() * sizeof(float));
   CHECK(weights.size() > 8 * 28 * 28);
   CHECK(std::ranges::none_of(weights, [](float weight) { return std::fpclassify(weight) == FP_SUBNORMAL; }));
-}
-
-TEST_CASE("no epochs write the initial weights, from which --init trains to the same bits", "[commands]") {
-  const SmallRun run;
-  const ProgramResult start = run.trainer({"a.yaml", "-s", "train.epochs=0", "-o", "start"});
-  REQUIRE(start.code == 0);
-  CHECK(start.out.find("\ndone  0 steps: test accuracy ") != std::string::npos);
-  REQUIRE(run.trainer({"a.yaml", "-o", "straight"}).code == 0);
-  REQUIRE(run.trainer({"a.yaml", "--init", "start/checkpoints/last/model.safetensors", "-o", "given"}).code ==
-          0);
-  const std::string weights = "checkpoints/last/model.safetensors";
-  CHECK(read_text(run.path("given") / weights) == read_text(run.path("straight") / weights));
-}
-
-TEST_CASE("a trained model lends its layers to one with a last layer of its own, also when that resumes",
-          "[commands]") {
-  const SmallRun run;
-  REQUIRE(run.trainer({"a.yaml", "-o", "first"}).code == 0);
-  const std::string weights = "model.weights={file: first/checkpoints/best/model.safetensors, except: [";
-  write_text(run.path("b.yaml"), replaced(replaced(kSmallRun, "relu}", "relu, frozen: true}"), "dense: 10",
-                                          "dense: {units: 10, name: head}"));
-  const ProgramResult refused = run.trainer({"b.yaml", "-s", weights + "]}"});
-  CHECK(refused.code == 6);
-  CHECK(refused.err.find("the file has no head.weight") != std::string::npos);
-  CHECK(refused.err.find("model.weights.except") != std::string::npos);
-  CHECK(run.trainer({"b.yaml", "-s", weights + "tail]}"}).code == 2);
-  REQUIRE(run.trainer({"b.yaml", "-s", weights + "head]}", "-o", "second", "--datapar"}, 2).code == 0);
-  fs::remove_all(run.path("first"));
-  CHECK(run.trainer({"second", "-s", "train.epochs=2"}).code == 0);
-}
-
-TEST_CASE("weights under other names come in by rules, on any number of ranks, and check lists them",
-          "[commands]") {
-  const SmallRun run;
-  REQUIRE(run.trainer({"a.yaml", "-o", "first"}).code == 0);
-  write_text(run.path("b.yaml"), replaced(replaced(kSmallRun, "relu}", "relu, name: body}"), "dense: 10",
-                                          "dense: {units: 10, name: head}"));
-  const std::string file = "first/checkpoints/last/model.safetensors";
-  const auto weights = [&](const std::string& rest) {
-    return "model.weights={file: " + file + ", " + rest + "}";
-  };
-  const std::string rules = weights("map: {dense1: body, \"*e2\": head}");
-  const ProgramResult checked = run.trainer({"check", "b.yaml", "-s", rules});
-  INFO(checked.out << checked.err);
-  CHECK(checked.code == 0);
-  CHECK(checked.out.find("4 tensors taken, 0 not used") != std::string::npos);
-  CHECK(checked.out.find("weight 8x784, bias 8") != std::string::npos);
-  const ProgramResult alone = run.trainer({"b.yaml", "-s", "train.epochs=0", "-s", rules, "-o", "alone"});
-  CHECK(alone.out.find(file + " (4 tensors, 4 of them under other names, 0 unused)") != std::string::npos);
-  REQUIRE(
-      run.trainer({"b.yaml", "-q", "-s", "train.epochs=0", "-s", rules, "-o", "two", "--modelpar"}, 2).code ==
-      0);
-  const Bytes png = png_bytes(28, 28, 1, repeated(28 * 14, {20, 200}));
-  write_text(run.path("image.png"), std::string(png.begin(), png.end()));
-  const std::string expected = run.trainer({"predict", "first", "--json", "image.png"}).out;
-  CHECK_FALSE(expected.empty());
-  for (const char* const path : {"alone", "two"})
-    CHECK(run.trainer({"predict", path, "--json", "image.png"}).out == expected);
-
-  const ProgramResult typo = run.trainer({"b.yaml", "-s", weights("map: {dense1: body, densee2: head}")});
-  CHECK(typo.code == 6);
-  CHECK(typo.err.find("the file has no head.weight 10x8, but dense2.weight 10x8") != std::string::npos);
-  CHECK(typo.err.find("no tensor of the file is left for the rule `densee2`; it has dense2") !=
-        std::string::npos);
-  CHECK(run.trainer({"b.yaml", "-s", weights("map: {dense1: \"b*\"}")}).code == 2);
-  CHECK_FALSE(fs::exists(run.path("runs")));
 }
 
 TEST_CASE("the confusion matrix is shown by eval and kept with the metrics", "[commands]") {
@@ -372,16 +289,6 @@ TEST_CASE("summary, schema and info print layers, the schema and the machine", "
     CHECK(info.out.find(word) != std::string::npos);
 }
 
-TEST_CASE("ranks stay on the cores that the launcher was given", "[commands]") {
-  const SmallRun run;
-  const ProgramResult result = run.shell(
-      "core=$(taskset -pc $$ | sed 's/.*: //; s/[,-].*//')\n"
-      "taskset -c $core $TRAINER -n 2 --datapar --threads 2 a.yaml");
-  INFO(result.out << result.err);
-  CHECK(result.code == 0);
-  CHECK((result.out + result.err).find("2 processes x 2 threads on 1 core:") != std::string::npos);
-}
-
 TEST_CASE("time's shares make up the whole step, on every placement, and leave nothing behind",
           "[commands]") {
   const SmallRun run;
@@ -442,38 +349,6 @@ TEST_CASE("the wrong word ends with 2 and the right one", "[commands]") {
   CHECK(run.trainer({"nope.yaml"}).err.find("nope.yaml") != std::string::npos);
 }
 
-TEST_CASE("trainer -n that is stopped lets its ranks end by themselves", "[commands]") {
-  const SmallRun run;
-  const ProgramResult result = run.shell(
-      "$TRAINER -n 2 --datapar a.yaml -q -s train.steps=1000000000 -s train.evaluate=never -s "
-      "train.checkpoint=never & run=$!; until [ -e runs/a/results.csv ]; do sleep 0.1; done; kill -TERM "
-      "$run; "
-      "wait $run");
-  CHECK_FALSE(result.timed_out);
-  CHECK(result.code == 1);  // 130 stands for a saved run
-  CHECK(result.err.find("; nothing is saved (train.checkpoint: never)\n") != std::string::npos);
-}
-
-TEST_CASE("a host without room in /dev/shm trains by MPI, and the header reports it", "[commands]") {
-  const SmallRun run;
-  const std::string small = "unshare -m sh -c 'mount -t tmpfs -o size=64k tmpfs /dev/shm && ";
-  if (run.shell(small + "true'").code != 0) return;  // only root may
-  // MPICH itself cannot begin without room there.
-  if (run.trainer({"info"}).out.find("MPICH") != std::string::npos) return;
-  const ProgramResult result = run.shell(small + "$TRAINER -n 2 --datapar a.yaml'");
-  INFO(result.err);
-  CHECK(result.code == 0);
-  CHECK(result.out.find("/dev/shm has too little room: gradients travel by MPI") != std::string::npos);
-  CHECK(run.trainer({"a.yaml", "--datapar"}, 2).out.find("/dev/shm") == std::string::npos);
-}
-
-TEST_CASE("processes do not start processes", "[commands]") {
-  const SmallRun run;
-  const ProgramResult result = run.shell("$MPIRUN -n 2 $TRAINER -n 2 --datapar a.yaml");
-  CHECK(result.code == 4);
-  CHECK(occurrences(result.err, "error: ") == 1);
-}
-
 TEST_CASE("control characters of names and paths reach no terminal", "[commands]") {
   const SmallRun run;
   const ProgramResult trained = run.trainer({"a.yaml", "-o", "r\x1b]0;x\a\nuns"});
@@ -491,48 +366,6 @@ TEST_CASE("control characters of names and paths reach no terminal", "[commands]
   for (const ProgramResult& result : {trained, evaluated, compared, checked, missing})
     for (const std::string& text : {result.out, result.err})
       CHECK(text.find_first_of("\x1b\a") == std::string::npos);
-}
-
-TEST_CASE("ranks on other hosts keep a launcher without local children alive", "[commands]") {
-  const SmallRun run;
-  if (run.trainer({"info"}).out.find("MPICH") != std::string::npos) return;
-  // In place of ssh, so that the launcher starts its ranks through a process that leaves it.
-  write_text(run.path("shell_of_host"), "#!/bin/sh\nshift\nexec setsid sh -c \"$*\"\n");
-  fs::permissions(run.path("shell_of_host"), fs::perms::owner_all);
-  const ProgramResult result = run.shell(
-      "export OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent=$PWD/shell_of_host OMPI_MCA_plm_rsh_no_tree_spawn=1\n"
-      "OMPI_MCA_orte_default_hostfile=$PWD/hosts; export OMPI_MCA_orte_default_hostfile; echo elsewhere "
-      "slots=2 > hosts\n"
-      "$TRAINER -n 2 --datapar a.yaml -q -s train.steps=1000000000 -s train.evaluate=never -s "
-      "train.log_every=1000000 & "
-      "run=$!; until [ -e runs/a/results.csv ]; do sleep 0.1; done; sleep 13; kill -TERM $run; wait $run",
-      60);
-  INFO(result.err);
-  CHECK(result.code == 130);
-}
-
-TEST_CASE("after SIGKILL of launcher and ranks, the next job removes the files of the one before",
-          "[commands]") {
-  const SmallRun run;
-  if (run.trainer({"info"}).out.find("MPICH") != std::string::npos) return;
-  fs::create_directory(run.path("tmp"));
-  const std::string endless =
-      "export TMPDIR=$PWD/tmp; $TRAINER -n 2 --datapar a.yaml -q -s train.steps=1000000000 -s "
-      "train.evaluate=never "
-      "& run=$!; until [ -e runs/a/results.csv ]; do sleep 0.1; done; ls tmp; ";
-  const ProgramResult killed = run.shell(
-      endless +
-          "all=$(grep -lzxF \"HOME=$HOME\" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3 | grep -vx $$); "
-          "kill -KILL $all 2>/dev/null; wait $run; ls -d tmp/trainer-* > left",
-      30);
-  const std::string folder = killed.out.substr(0, killed.out.find('\n'));
-  INFO(killed.out << killed.err);
-  REQUIRE(folder.starts_with("trainer-"));
-  CHECK(read_text(run.path("left")) == "tmp/" + folder + "\n");
-  CHECK(fs::exists("/dev/shm/" + folder));
-  CHECK(run.shell("TMPDIR=$PWD/tmp $TRAINER -n 2 --datapar a.yaml -q -o next").code == 0);
-  CHECK(fs::is_empty(run.path("tmp")));
-  CHECK_FALSE(fs::exists("/dev/shm/" + folder));
 }
 
 }  // namespace trainer
