@@ -1,71 +1,59 @@
 #include <algorithm>
 
-#include "engine/math/elementwise.h"
-#include "models/layers/sequence.h"
+#include "models/layers/branches.h"
 #include "models/layers/tracer.h"
 
 namespace trainer {
 namespace {
 
-/// Branches that read the same input; their outputs are concatenated along the last extent: channels or
-/// features, (..., C) -> (..., sum of the branches' channels).
-class Concat final : public CompositeLayer {
+/// The outputs of the branches, concatenated along the last extent: channels or features, (..., C) ->
+/// (..., sum of the branches' channels).
+class Concat final : public BranchedLayer {
  public:
-  explicit Concat(const Config& config) : config_(config) {
-    for (const Config& layers : config.items("branches")) branches_.push_back({Sequence(layers.items())});
+  explicit Concat(const Config& config) : BranchedLayer(config) {
     if (branches_.empty()) config.fail("branches", "a concat without branches");
   }
 
   Shape setup(const Shape& sample, Plan& plan) override {
-    bool reads_x = false;
+    setup_branches(sample, plan);
+    const Shape& first = branches_.front().output;
+    std::int64_t widest = 0;
     joined_ = 0;
-    for (Branch& branch : branches_) {
-      branch.output = branch.layers.setup(sample, plan);
-      branch.width = branch.output[branch.output.rank() - 1];
-      branch.y = plan.saved(branch.output.size());
-      branch.dy = plan.scratch(branch.output.size());
-      branch.first = joined_;
-      joined_ += branch.width;
-      reads_x = reads_x || branch.layers.reads_input();
-      if (branch.output.with_last(1) != branches_.front().output.with_last(1))
-        fail_to_fit(config_, plan, sample,
-                    "branches give " + channels_first_text(branches_.front().output) + " and " +
-                        channels_first_text(branch.output),
-                    "branches may differ in channels (or features) only");
+    for (const Branch& branch : branches_) {
+      if (branch.output.with_last(1) != first.with_last(1))
+        fail_to_fit(
+            config_, plan, sample,
+            "branches give " + channels_first_text(first) + " and " + channels_first_text(branch.output),
+            "branches may differ in channels (or features) only");
+      joined_ += width_of(branch);
+      widest = std::max(widest, branch.output.size());
     }
-    positions_ = branches_.front().output.with_last(1).size();
-    branch_dx_ = plan.scratch(sample.size());
-    plan.backward_reads(reads_x, false);
-    return branches_.front().output.with_last(joined_);
+    positions_ = first.with_last(1).size();
+    branch_dy_ = plan.scratch(widest);
+    return first.with_last(joined_);
   }
 
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
-    for (Branch& branch : branches_) {
-      const Tensor branch_y = pass.buffer(branch.y).as(branch.output.with_front(pass.rows()));
-      branch.layers.forward(x, branch_y, pass);
+    forward_branches(x, pass);
+    float* to = y.data();
+    for (const Branch& branch : branches_) {
+      const float* const from = output_of(branch, pass).data();
       for (std::int64_t row = 0; row < pass.rows() * positions_; ++row)
-        std::copy_n(branch_y.data() + row * branch.width, branch.width,
-                    y.data() + row * joined_ + branch.first);
+        std::copy_n(from + row * width_of(branch), width_of(branch), to + row * joined_);
+      to += width_of(branch);
     }
   }
 
   void backward(ConstTensor x, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
+    const float* from = dy.data() + joined_;
     for (std::size_t b = branches_.size(); b-- > 0;) {
-      Branch& branch = branches_[b];
-      const Shape shape = branch.output.with_front(pass.rows());
-      const Tensor branch_dy = pass.buffer(branch.dy).as(shape);
+      const std::int64_t width = width_of(branches_[b]);
+      const Tensor branch_dy(pass.buffer(branch_dy_).data(), branches_[b].output.with_front(pass.rows()));
+      from -= width;
       for (std::int64_t row = 0; row < pass.rows() * positions_; ++row)
-        std::copy_n(dy.data() + row * joined_ + branch.first, branch.width,
-                    branch_dy.data() + row * branch.width);
-      const bool is_first = b + 1 == branches_.size();
-      const Tensor branch_dx =
-          dx.empty() || is_first ? dx : Tensor(pass.buffer(branch_dx_).data(), dx.shape());
-      branch.layers.backward(x, pass.buffer(branch.y).as(shape), branch_dy, branch_dx, pass);
-      if (!dx.empty() && !is_first) accumulate(dx.size(), branch_dx.data(), dx.data());
+        std::copy_n(from + row * joined_, width, branch_dy.data() + row * width);
+      backward_branch(b, x, branch_dy, dx, pass);
     }
-  }
-  bool is_stepwise() const override {
-    return std::ranges::all_of(branches_, [](const Branch& branch) { return branch.layers.is_stepwise(); });
   }
   Value trace(Value x, Tracer& tracer) const override {
     std::vector<Value> parts;
@@ -74,37 +62,18 @@ class Concat final : public CompositeLayer {
     return concatenate(tracer.graph, parts, last == 3 ? 1 : last);
   }
 
-  std::vector<Sequence*> sequences() override {
-    std::vector<Sequence*> result;
-    for (Branch& branch : branches_) result.push_back(&branch.layers);
-    return result;
-  }
-  std::int64_t flops() const override {
-    std::int64_t sum = 0;
-    for (const Branch& branch : branches_) sum += branch.layers.flops();
-    return sum;
-  }
-
  private:
-  struct Branch {
-    Sequence layers;
-    Shape output = {};                  // of one sample
-    std::int64_t first = 0, width = 0;  // of the last extent of y
-    Buffer<> y = {}, dy = {};
-  };
+  static std::int64_t width_of(const Branch& branch) { return branch.output[branch.output.rank() - 1]; }
 
-  Config config_;
-  std::vector<Branch> branches_;
   std::int64_t positions_ = 0, joined_ = 0;
-  Buffer<> branch_dx_;
+  Buffer<> branch_dy_;
 };
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add concat_layer{
     {.name = "concat",
      .help = "branches that read the same input; their outputs are concatenated, maps along the channels",
      .primary = "branches",
-     .settings = {list_of("branches", "lists of layers; an empty list is the identity",
-                          list_of("branch", "the layers of a branch", family("layer", "a layer", "layer")))}},
+     .settings = {BranchedLayer::setting()}},
     [](const Config& config) { return std::make_unique<Concat>(config); }};
 
 }  // namespace
