@@ -12,6 +12,7 @@
 #include "cli/terminal/text.h"
 #include "engine/core/escape.h"
 #include "models/checkpoints/run_directory.h"
+#include "models/formats/npy.h"
 
 namespace trainer {
 namespace {
@@ -90,22 +91,13 @@ std::string PredictionWriter::text(std::span<const Prediction> predictions) {
   return text;
 }
 
-/// NumPy's format, version 1.0 (numpy.lib.format), one row for each sample.
+/// One row for each sample.
 std::string PredictionWriter::end() const {
   if (options_.format != PredictionFormat::npy) return "";
   static_assert(std::endian::native == std::endian::little, "its type is called <f4");
-  std::string shape = std::to_string(count_) + ",";
-  for (const std::int64_t extent : form_.shape.extents()) shape += fmt::format(" {},", extent);
-  if (form_.shape.rank() > 0) shape.pop_back();
-  std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}), }}", shape);
-  constexpr std::size_t kBefore = 10, kMultiple = 64;
-  header.append(kMultiple - 1 - (kBefore + header.size()) % kMultiple, ' ');
-  header += '\n';
-  std::string text("\x93NUMPY\x01\x00", 8);
-  text += static_cast<char>(header.size() % 256);
-  text += static_cast<char>(header.size() / 256);
   const auto bytes = std::as_bytes(std::span(values_));
-  return text + header + std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return npy_header("<f4", form_.shape.with_front(count_)) +
+         std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 std::string PredictionWriter::name(std::size_t k) const {

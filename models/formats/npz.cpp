@@ -6,6 +6,7 @@
 
 #include "engine/core/error.h"
 #include "engine/system/crc32.h"
+#include "models/formats/npy.h"
 
 namespace trainer {
 namespace {
@@ -27,15 +28,8 @@ void append(std::string& to, const Parts&... parts) {
 }
 
 std::string npy_file(const NamedTensor& tensor) {
-  std::string shape;
-  for (const std::int64_t extent : tensor.shape.extents()) shape += std::to_string(extent) + ", ";
-  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + shape + "), }";
-  // The header ends with a line break at a multiple of 64 bytes.
-  constexpr std::size_t kMagic = 10, kMultiple = 64;
-  header.append(kMultiple - 1 - (kMagic + header.size()) % kMultiple, ' ');
-  header += '\n';
   const auto bytes = std::as_bytes(std::span(tensor.values));
-  return std::string("\x93NUMPY\x01\x00", 8) + packed(static_cast<std::uint16_t>(header.size())) + header +
+  return npy_header("<f4", tensor.shape) +
          std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 

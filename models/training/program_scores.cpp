@@ -15,27 +15,13 @@
 #include "engine/parallel/broadcast_text.h"
 #include "engine/parallel/wait_for_all.h"
 #include "engine/system/external_program.h"
+#include "models/formats/npy.h"
 #include "models/metrics/scoring_program.h"
 
 namespace trainer {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// NumPy's format, version 1.0 (numpy.lib.format).
-std::string npy_header(const char* type, const Shape& shape) {
-  std::string extents;
-  for (const std::int64_t extent : shape.extents()) extents += fmt::format("{}, ", extent);
-  std::string header =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", type, extents);
-  constexpr std::size_t kBefore = 10, kMultiple = 64;
-  header.append(kMultiple - 1 - (kBefore + header.size()) % kMultiple, ' ');
-  header += '\n';
-  std::string text("\x93NUMPY\x01\x00", 8);
-  text += static_cast<char>(header.size() % 256);
-  text += static_cast<char>(header.size() / 256);
-  return text + header;
-}
 
 /// The last line with letters in it, without the blanks at its ends.
 std::string_view last_line(std::string_view text) {
