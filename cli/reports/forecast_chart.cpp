@@ -12,20 +12,21 @@
 namespace trainer {
 namespace {
 
-constexpr double kLeft = 80, kRight = 650, kTop = 60, kBottom = 330;
 constexpr const char *kForecast = "#3b6ea8", *kIdeal = "#555555";
 
 /// A logarithmic axis from `low` to `high`.
-struct Axis {
+struct RankAxis {
   double low, high, begin, end;
   double place(double value) const {
     return begin + (end - begin) * std::log(value / low) / std::log(high / low);
   }
 };
 
-class Drawing {
+class ForecastDrawing {
  public:
-  Drawing(std::vector<ForecastRow> rows, const Axis& x, const Axis& y)
+  static constexpr double kLeft = 80, kRight = 650, kTop = 60, kBottom = 330;
+
+  ForecastDrawing(std::vector<ForecastRow> rows, const RankAxis& x, const RankAxis& y)
       : rows_(std::move(rows)), x_(x), y_(y) {}
 
   std::string svg(const std::string& title) {
@@ -82,7 +83,7 @@ class Drawing {
   }
 
   std::vector<ForecastRow> rows_;
-  Axis x_, y_;
+  RankAxis x_, y_;
   std::string text_;
 };
 
@@ -93,9 +94,10 @@ std::string forecast_svg(const std::vector<ForecastRow>& rows, const std::string
   std::ranges::copy_if(rows, std::back_inserter(possible),
                        [](const ForecastRow& row) { return row.impossible.empty(); });
   if (possible.empty()) return "";
-  Axis x{static_cast<double>(possible.front().ranks), static_cast<double>(possible.back().ranks), kLeft + 20,
-         kRight - 20};
-  Axis y{possible.front().throughput.low, possible.front().throughput.high, kBottom, kTop};
+  RankAxis x{static_cast<double>(possible.front().ranks), static_cast<double>(possible.back().ranks),
+             ForecastDrawing::kLeft + 20, ForecastDrawing::kRight - 20};
+  RankAxis y{possible.front().throughput.low, possible.front().throughput.high, ForecastDrawing::kBottom,
+             ForecastDrawing::kTop};
   for (const ForecastRow& row : possible) {
     y.low = std::min(y.low, row.throughput.low);
     y.high = std::max({y.high, row.throughput.high, row.throughput.value / row.efficiency.value});
@@ -105,7 +107,7 @@ std::string forecast_svg(const std::vector<ForecastRow>& rows, const std::string
   if (x.low == x.high) x.high *= 2;
   y.low /= kRoom;
   y.high *= kRoom;
-  return Drawing(std::move(possible), x, y).svg(title);
+  return ForecastDrawing(std::move(possible), x, y).svg(title);
 }
 
 }  // namespace trainer

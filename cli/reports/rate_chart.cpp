@@ -10,13 +10,9 @@
 #include "cli/terminal/text.h"
 
 namespace trainer {
-namespace {
-
-constexpr double kLeft = 70, kRight = 650, kTop = 50, kBottom = 330;
-
-}  // namespace
 
 std::string svg_of(const RateCurve& curve, const std::string& title) {
+  constexpr double kLeft = 70, kRight = 650, kTop = 50, kBottom = 330;
   double low = 0, high = 1;
   bool is_first = true;
   for (const auto* losses : {&curve.losses, &curve.smoothed})

@@ -32,7 +32,7 @@ class Cifar10 final : public KnownSet {
   }
 };
 
-const Registry<Reader, const ReaderContext&>::Add registered{
+const Registry<Reader, const ReaderContext&>::Add cifar10_reader{
     {.name = "cifar10", .help = "colour photographs of 32x32 pixels in 10 classes, from the binary version"},
     [](const Config&, const ReaderContext& context) { return std::make_unique<Cifar10>(context); }};
 

@@ -27,7 +27,7 @@ class Cifar100 final : public KnownSet {
   CifarForm form_;
 };
 
-const Registry<Reader, const ReaderContext&>::Add registered{
+const Registry<Reader, const ReaderContext&>::Add cifar100_reader{
     {.name = "cifar100",
      .help = "colour photographs of 32x32 pixels in 100 classes, from the binary version",
      .primary = "labels",

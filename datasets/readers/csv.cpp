@@ -190,7 +190,7 @@ class Csv final : public Reader {
   std::map<std::string, std::int32_t> classes_;
 };
 
-const Registry<Reader, const ReaderContext&>::Add registered{
+const Registry<Reader, const ReaderContext&>::Add csv_reader{
     {.name = "csv",
      .help = "tables as text, one sample per line: numbers, booleans and categories; plain or .gz",
      .settings =

@@ -111,7 +111,7 @@ class Digits final : public Reader {
   bool by_pixel_;
 };
 
-const Registry<Reader, const ReaderContext&>::Add registered{
+const Registry<Reader, const ReaderContext&>::Add digits_reader{
     {.name = "digits",
      .help = "60,000 + 10,000 digits of 28x28 pixels that the program draws; needs no file",
      .settings = {choice("labels",

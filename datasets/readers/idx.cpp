@@ -47,7 +47,7 @@ class Idx final : public Reader {
   IdxPaths train_, test_;
 };
 
-const Registry<Reader, const ReaderContext&>::Add registered{
+const Registry<Reader, const ReaderContext&>::Add idx_reader{
     {.name = "idx",
      .help = "images and labels in IDX files of unsigned bytes, plain or .gz",
      .settings = {text("train_images",

@@ -13,7 +13,7 @@
 namespace trainer {
 namespace {
 
-constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 28;
+constexpr std::uint64_t kLargestImage = std::uint64_t{1} << 28;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ std::string ImageDecoder::refusal(std::int64_t height, std::int64_t width, std::
 
 void ImageDecoder::decode(const std::string& path, int channels, std::int64_t enough, Image& image) {
   const InputFile file(path, ExitCode::data);
-  if (file.size() > kLargestFile)
+  if (file.size() > kLargestImage)
     throw Error(ExitCode::data, {Diagnostic{.what = "image file is too large",
                                             .place = path,
                                             .notes = {fmt::format("{} bytes", file.size())}}});
@@ -43,7 +43,7 @@ void ImageDecoder::decode(std::span<const std::uint8_t> file, const std::string&
     throw Error(ExitCode::data, {Diagnostic{.what = what, .place = path, .notes = {note}}});
   };
   if (file.empty()) fail("image file is empty", "0 bytes");
-  if (file.size() > kLargestFile) fail("image file is too large", fmt::format("{} bytes", file.size()));
+  if (file.size() > kLargestImage) fail("image file is too large", fmt::format("{} bytes", file.size()));
   image.channels = channels;
   std::string problem;
   if (is_png(file))

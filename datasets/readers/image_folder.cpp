@@ -174,7 +174,7 @@ class ImageFolderReader final : public Reader {
   double crop_;
 };
 
-const Registry<Reader, const ReaderContext&>::Add registered{
+const Registry<Reader, const ReaderContext&>::Add image_folder_reader{
     {.name = "image_folder",
      .help = "PNG and JPEG files in a folder for each class, decoded at each read",
      .settings =

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "engine/config/source.h"
 #include "engine/core/error.h"
 
 namespace trainer {
@@ -13,12 +14,6 @@ namespace {
 
 std::string joined(const std::string& directory, const std::string& name) {
   return (std::filesystem::path(directory) / name).string();
-}
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
 }
 
 std::vector<std::string> usual_directories() {
@@ -60,7 +55,7 @@ KnownFiles::KnownFiles(std::string set, std::vector<std::string> files, const st
 }
 
 std::string KnownFiles::looked_for() const {
-  return fmt::format("{}[.gz] in {}", files_.front(), listed(directories_));
+  return fmt::format("{}[.gz] in {}", files_.front(), listed(directories_, "or"));
 }
 
 std::string KnownFiles::find(const std::string& file) const {

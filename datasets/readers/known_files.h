@@ -24,7 +24,7 @@ class KnownFiles {
 
   /// True if no directory holds a file of the dataset.
   bool missing() const { return directory_.empty(); }
-  /// "train-images-idx3-ubyte[.gz] in data, data/mnist"
+  /// "train-images-idx3-ubyte[.gz] in data or data/mnist"
   std::string looked_for() const;
   /// The path of one file, plain or .gz; empty if it is missing.
   std::string find(const std::string& file) const;

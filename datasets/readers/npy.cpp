@@ -310,9 +310,9 @@ std::unique_ptr<Reader> make(const Config& config, const ReaderContext& context)
   return std::make_unique<NpyReader>(config, context);
 }
 
-const Registry<Reader, const ReaderContext&>::Add npy{
+const Registry<Reader, const ReaderContext&>::Add npy_reader{
     {.name = "npy", .help = "NumPy arrays in .npy files, plain or .gz", .settings = file_settings()}, make};
-const Registry<Reader, const ReaderContext&>::Add npz{
+const Registry<Reader, const ReaderContext&>::Add npz_reader{
     {.name = "npz", .help = "NumPy arrays in an .npz archive", .settings = archive_settings()}, make};
 
 }  // namespace

@@ -97,7 +97,7 @@ class SentencePieces final : public TokenizerSource {
   SentencePieceFunctions::Vocabulary vocabulary_;
 };
 
-const Registry<TokenizerSource>::Add registered{
+const Registry<TokenizerSource>::Add sentencepiece_tokenizer{
     {.name = "sentencepiece",
      .help = "pieces that SentencePiece learns of the text (Kudo and Richardson 2018)",
      .primary = "vocabulary",

@@ -76,7 +76,7 @@ class SentencesReader final : public Reader {
   std::int64_t sequence_;
 };
 
-const Registry<Reader, const ReaderContext&>::Add registered{
+const Registry<Reader, const ReaderContext&>::Add sentences_reader{
     {.name = "sentences",
      .help = "a text of 5,000 sentences that the program composes, by characters; needs no file",
      .primary = "sequence",

@@ -82,7 +82,7 @@ class SyntheticReader final : public Reader {
   std::uint64_t seed_;
 };
 
-const Registry<Reader, const ReaderContext&>::Add registered{
+const Registry<Reader, const ReaderContext&>::Add synthetic_reader{
     {.name = "synthetic",
      .help = "random samples with a pattern to learn, for benchmarks and trials; needs no file",
      .settings =

@@ -194,7 +194,7 @@ class TextReader final : public Reader {
   std::string direct_;  ///< the file, if `file` is a path to it; else empty
 };
 
-const Registry<Reader, const ReaderContext&>::Add registered{
+const Registry<Reader, const ReaderContext&>::Add text_reader{
     {.name = "text",
      .help = "a text file, plain or .gz, cut into sequences; the label of each token is the next one",
      .settings =

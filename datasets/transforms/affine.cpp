@@ -45,7 +45,7 @@ class Affine final : public Transform {
   double angle_, slant_, growth_, move_;
 };
 
-const Registry<Transform, const Shape&>::Add registered{
+const Registry<Transform, const Shape&>::Add affine_transform{
     {.name = "affine",
      .help = "rotate, scale, shear and translate images at random; new pixels at the edges are 0",
      .settings =

@@ -59,7 +59,7 @@ Setting strength(const std::string& name, const std::string& help) {
   return real(name, help).at_least(0).at_most(1).fallback("0.2");
 }
 
-const Registry<Transform, const Shape&>::Add registered{
+const Registry<Transform, const Shape&>::Add color_jitter_transform{
     {.name = "color_jitter",
      .help = "change brightness, contrast, saturation and hue of images of 1 or 3 channels, before "
              "data.normalize; values are clipped to [0, 1]",

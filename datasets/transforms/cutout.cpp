@@ -31,7 +31,7 @@ class Cutout final : public Transform {
   std::int64_t size_;
 };
 
-const Registry<Transform, const Shape&>::Add registered{
+const Registry<Transform, const Shape&>::Add cutout_transform{
     {.name = "cutout",
      .help = "set a square at a random place to 0",
      .primary = "size",

@@ -74,7 +74,7 @@ class Elastic final : public Transform {
   std::vector<float> shares_;  ///< the Gaussian kernel
 };
 
-const Registry<Transform, const Shape&>::Add registered{
+const Registry<Transform, const Shape&>::Add elastic_transform{
     {.name = "elastic",
      .help = "distort images elastically, for handwriting",
      .settings = {real("alpha", "strength: largest random shift in pixels, before smoothing")

@@ -26,7 +26,7 @@ class HorizontalFlip final : public Transform {
   ImageExtents extents_;
 };
 
-const Registry<Transform, const Shape&>::Add registered{
+const Registry<Transform, const Shape&>::Add horizontal_flip_transform{
     {.name = "horizontal_flip", .help = "mirror images left to right with probability 1/2"},
     [](const Config& config, const Shape& sample) {
       return std::make_unique<HorizontalFlip>(config, sample);

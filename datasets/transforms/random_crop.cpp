@@ -53,7 +53,7 @@ class RandomCrop final : public Transform {
   std::int64_t pad_;
 };
 
-const Registry<Transform, const Shape&>::Add registered{
+const Registry<Transform, const Shape&>::Add random_crop_transform{
     {.name = "random_crop",
      .help = "crop a window of the image's size at a random place of the padded image",
      .primary = "pad",

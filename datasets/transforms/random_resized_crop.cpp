@@ -40,7 +40,7 @@ class RandomResizedCrop final : public Transform {
   double least_, stretch_;
 };
 
-const Registry<Transform, const Shape&>::Add registered{
+const Registry<Transform, const Shape&>::Add random_resized_crop_transform{
     {.name = "random_resized_crop",
      .help = "scale a crop of random area, aspect ratio and place to the whole image",
      .settings = {real("area", "smallest area of the crop, as a share of the image's")

@@ -30,7 +30,7 @@ class Rotation final : public Transform {
   double most_;
 };
 
-const Registry<Transform, const Shape&>::Add registered{
+const Registry<Transform, const Shape&>::Add rotation_transform{
     {.name = "rotation",
      .help = "rotate images about their centre at random; new pixels at the corners are 0",
      .primary = "degrees",

@@ -5,10 +5,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine/core/index.h"
+
 namespace trainer {
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// In bytes.
 std::vector<std::int64_t> bytes_of(std::span<const std::int64_t> counts) {

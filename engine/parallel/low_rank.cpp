@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/core/index.h"
 #include "engine/core/random.h"
 
 namespace trainer {
@@ -12,8 +13,6 @@ namespace {
 
 constexpr std::int64_t kBlock = 512;   ///< columns whose factors stay in the first cache
 constexpr std::int64_t kRowBlock = 8;  ///< rows of so many columns that stay there, too
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 // In functions of their own, whose arguments do not overlap: the compiler makes vector code of them.
 float dot(std::int64_t count, const float* __restrict a, const float* __restrict b) {

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "engine/core/index.h"
 #include "engine/parallel/split_sum.h"
 
 namespace trainer {
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 std::span<float> floats_of(std::span<float> flat, const Range& range) {
   return flat.subspan(at(range.first), at(range.count()));

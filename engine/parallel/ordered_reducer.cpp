@@ -3,16 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/core/index.h"
 #include "engine/parallel/bucket_plan.h"
 #include "engine/parallel/split_sum.h"
 
 namespace trainer {
-namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
-
 OrderedReducer::OrderedReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& window)
     : NodeReducer(mesh, pool, window) {
   const int nodes = plan().nodes();

@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/core/index.h"
 #include "engine/parallel/split_sum.h"
 
 namespace trainer {
-namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
-
 SignReducer::SignReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& window,
                          const std::vector<CompressedParameter>& parameters)
     : FeedbackReducer(mesh, pool, window) {

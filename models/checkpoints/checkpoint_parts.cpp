@@ -3,16 +3,11 @@
 #include <cstring>
 #include <numeric>
 
+#include "engine/core/index.h"
 #include "engine/parallel/broadcast_text.h"
 #include "models/checkpoints/checkpoint_writer.h"
 
 namespace trainer {
-namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
-
 /// Every rank knows the optimizer shards of all ranks. The window begins where `floats` do.
 void CheckpointWriter::add_updaters(Communicator& ranks, const ParameterWindow& window, const Range& floats,
                                     int per_writer) {

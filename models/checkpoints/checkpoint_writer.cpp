@@ -10,6 +10,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "engine/core/index.h"
 #include "engine/parallel/broadcast_text.h"
 #include "engine/parallel/wait_for_all.h"
 #include "engine/system/crc32.h"
@@ -50,8 +51,6 @@ std::string message_of_failure(const std::function<void()>& work) {
 std::uint64_t bytes_of(const Shape& shape) {
   return static_cast<std::uint64_t>(shape.size()) * sizeof(float);
 }
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 

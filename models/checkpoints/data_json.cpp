@@ -17,8 +17,8 @@ namespace {
 
 using Json = JsonReader::Json;
 
-constexpr int kFormat = 1;
-constexpr std::size_t kMaxNames = 1 << 20, kMaxFiles = 1 << 16;
+constexpr int kDataFormat = 1;
+constexpr std::size_t kMaxNames = 1 << 20, kMaxDataFiles = 1 << 16;
 constexpr std::int64_t kLargestExtent = std::int64_t{1} << 40;
 constexpr std::array kUses{std::pair{TableColumn::Use::input, "input"},
                            std::pair{TableColumn::Use::target, "target"},
@@ -203,7 +203,7 @@ std::string text_of(const DataDescription& description) {
   const DatasetInfo& info = description.info;
   const InputForm& form = description.form;
   const Json json{
-      {"format", kFormat},
+      {"format", kDataFormat},
       {"data", text_json(description.name)},
       {"sample", extents_json(info.sample)},
       {"classes", info.classes},
@@ -235,9 +235,9 @@ DataDescription parse_data_description(std::string_view text) {
   const Json json = parse_json(text, kDeepest);
   const JsonReader reader(json);
   const std::int64_t format = reader.at("format").count();
-  if (format != kFormat)
+  if (format != kDataFormat)
     throw Error(ExitCode::weights,
-                fmt::format("has format {}, this program reads format {}", format, kFormat),
+                fmt::format("has format {}, this program reads format {}", format, kDataFormat),
                 "use the version of the program that saved it");
   // One assignment each: g++ 12 destroys members twice if a nested initialiser throws.
   DataDescription description;
@@ -249,7 +249,7 @@ DataDescription parse_data_description(std::string_view text) {
   description.train = samples.at("train").count();
   description.validation = samples.at("valid").count();
   description.test = samples.at("test").count();
-  description.fingerprint = texts_of(reader.at("fingerprint"), kMaxFiles);
+  description.fingerprint = texts_of(reader.at("fingerprint"), kMaxDataFiles);
   description.form = form_of(reader.at("input"));
   description.statistics = statistics_of(reader.at("normalize"));
   // Earlier programs did not scale targets.

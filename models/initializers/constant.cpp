@@ -17,7 +17,7 @@ class Constant final : public Initializer {
   float value_;
 };
 
-const Registry<Initializer>::Add registered{
+const Registry<Initializer>::Add constant_initializer{
     {.name = "constant",
      .help = "the same value everywhere",
      .primary = "value",

@@ -66,7 +66,7 @@ class FromFile final : public Initializer {
   std::string path_, layer_;
 };
 
-const Registry<Initializer>::Add registered{
+const Registry<Initializer>::Add from_file_initializer{
     {.name = "file",
      .help = "weights from a file, in PyTorch's shapes; biases begin at 0 (model.weights loads whole layers)",
      .primary = "path",

@@ -25,7 +25,7 @@ class Identity final : public Initializer {
   float value_;
 };
 
-const Registry<Initializer>::Add registered{
+const Registry<Initializer>::Add identity_initializer{
     {.name = "identity",
      .help = "identity matrix; in a convolution at the center of the filter",
      .primary = "value",

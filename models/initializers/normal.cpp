@@ -44,10 +44,10 @@ class TruncatedNormal final : public Initializer {
 
 /// Normal with deviation sqrt(2 / inputs), made for relu (He et al. 2015, "Delving deep into rectifiers"), or
 /// sqrt(2 / (inputs + outputs)) (Glorot and Bengio 2010).
-class ByFans final : public Initializer {
+class NormalByFans final : public Initializer {
  public:
   using Count = std::int64_t (*)(const Parameter& parameter);
-  ByFans(const Config& config, Count count) : gain_(config.get<double>("gain")), count_(count) {}
+  NormalByFans(const Config& config, Count count) : gain_(config.get<double>("gain")), count_(count) {}
   void fill(const Parameter& parameter, const RandomStream& stream, std::span<float> whole) const override {
     const double deviation = gain_ * std::sqrt(2 / static_cast<double>(count_(parameter)));
     fill_normal(0, static_cast<float>(deviation), stream, whole);
@@ -58,14 +58,14 @@ class ByFans final : public Initializer {
   Count count_;
 };
 
-const Registry<Initializer>::Add normal{
+const Registry<Initializer>::Add normal_initializer{
     {.name = "normal",
      .help = "normally distributed",
      .primary = "std",
      .settings = {real("std", "standard deviation").at_least(0), real("mean", "mean").fallback("0")}},
     [](const Config& config) { return std::make_unique<Normal>(config); }};
 
-const Registry<Initializer>::Add truncated{
+const Registry<Initializer>::Add truncated_initializer{
     {.name = "truncated_normal",
      .help = "normally distributed, truncated",
      .primary = "std",
@@ -76,24 +76,24 @@ const Registry<Initializer>::Add truncated{
                       .fallback("2")}},
     [](const Config& config) { return std::make_unique<TruncatedNormal>(config); }};
 
-Declaration declaration(const std::string& name, const std::string& help) {
+Declaration normal_by_fans(const std::string& name, const std::string& help) {
   return {.name = name,
           .help = help,
           .primary = "gain",
           .settings = {real("gain", "factor of the deviation").above(0).fallback("1")}};
 }
 
-Registry<Initializer>::Make make(ByFans::Count count) {
-  return [count](const Config& config) { return std::make_unique<ByFans>(config, count); };
+Registry<Initializer>::Make normal_deviation(NormalByFans::Count count) {
+  return [count](const Config& config) { return std::make_unique<NormalByFans>(config, count); };
 }
 
-const Registry<Initializer>::Add he{
-    declaration("he", "normally distributed with deviation sqrt(2 / inputs), for relu"),
-    make([](const Parameter& parameter) { return parameter.fan_in; })};
+const Registry<Initializer>::Add he_initializer{
+    normal_by_fans("he", "normally distributed with deviation sqrt(2 / inputs), for relu"),
+    normal_deviation([](const Parameter& parameter) { return parameter.fan_in; })};
 
-const Registry<Initializer>::Add glorot_normal{
-    declaration("glorot_normal", "normally distributed with deviation sqrt(2 / (inputs + outputs))"),
-    make([](const Parameter& parameter) { return parameter.fan_in + parameter.fan_out; })};
+const Registry<Initializer>::Add glorot_normal_initializer{
+    normal_by_fans("glorot_normal", "normally distributed with deviation sqrt(2 / (inputs + outputs))"),
+    normal_deviation([](const Parameter& parameter) { return parameter.fan_in + parameter.fan_out; })};
 
 }  // namespace
 }  // namespace trainer

@@ -48,7 +48,7 @@ class Orthogonal final : public Initializer {
   double gain_;
 };
 
-const Registry<Initializer>::Add registered{
+const Registry<Initializer>::Add orthogonal_initializer{
     {.name = "orthogonal",
      .help = "orthogonal matrix: rows or columns of equal length at right angles",
      .primary = "gain",

@@ -73,7 +73,7 @@ class Sparse final : public Initializer {
   double eigenvalue_;  ///< 0: as it comes
 };
 
-const Registry<Initializer>::Add registered{
+const Registry<Initializer>::Add sparse_initializer{
     {.name = "sparse",
      .help = "a few weights of each output normally distributed, the others 0",
      .primary = "count",

@@ -30,10 +30,10 @@ class Uniform final : public Initializer {
 
 /// Uniform in +- gain sqrt(6 / (inputs + outputs)), which keeps variances forward and backward (Glorot
 /// and Bengio 2010), or +- gain sqrt(6 / inputs) or sqrt(3 / inputs).
-class ByFans final : public Initializer {
+class UniformByFans final : public Initializer {
  public:
   using Square = double (*)(const Parameter& parameter);
-  ByFans(const Config& config, Square square) : gain_(config.get<double>("gain")), square_(square) {}
+  UniformByFans(const Config& config, Square square) : gain_(config.get<double>("gain")), square_(square) {}
   void fill(const Parameter& parameter, const RandomStream& stream, std::span<float> whole) const override {
     const auto limit = static_cast<float>(gain_ * std::sqrt(square_(parameter)));
     fill_between(-limit, limit, stream, whole);
@@ -44,7 +44,7 @@ class ByFans final : public Initializer {
   Square square_;
 };
 
-const Registry<Initializer>::Add uniform{
+const Registry<Initializer>::Add uniform_initializer{
     {.name = "uniform",
      .help = "uniform between -limit and limit",
      .primary = "limit",
@@ -52,30 +52,31 @@ const Registry<Initializer>::Add uniform{
                   real("low", "smallest value instead of -limit").optional()}},
     [](const Config& config) { return std::make_unique<Uniform>(config); }};
 
-Declaration declaration(const std::string& name, const std::string& help) {
+Declaration uniform_by_fans(const std::string& name, const std::string& help) {
   return {.name = name,
           .help = help,
           .primary = "gain",
           .settings = {real("gain", "factor of the limit").above(0).fallback("1")}};
 }
 
-Registry<Initializer>::Make make(ByFans::Square square) {
-  return [square](const Config& config) { return std::make_unique<ByFans>(config, square); };
+Registry<Initializer>::Make uniform_limit(UniformByFans::Square square) {
+  return [square](const Config& config) { return std::make_unique<UniformByFans>(config, square); };
 }
 
-const Registry<Initializer>::Add glorot{
-    declaration("glorot", "uniform between +-sqrt(6 / (inputs + outputs))"),
-    make([](const Parameter& parameter) {
+const Registry<Initializer>::Add glorot_initializer{
+    uniform_by_fans("glorot", "uniform between +-sqrt(6 / (inputs + outputs))"),
+    uniform_limit([](const Parameter& parameter) {
       return 6 / static_cast<double>(parameter.fan_in + parameter.fan_out);
     })};
 
-const Registry<Initializer>::Add he_uniform{
-    declaration("he_uniform", "uniform between +-sqrt(6 / inputs), for relu"),
-    make([](const Parameter& parameter) { return 6 / static_cast<double>(parameter.fan_in); })};
+const Registry<Initializer>::Add he_uniform_initializer{
+    uniform_by_fans("he_uniform", "uniform between +-sqrt(6 / inputs), for relu"),
+    uniform_limit([](const Parameter& parameter) { return 6 / static_cast<double>(parameter.fan_in); })};
 
-const Registry<Initializer>::Add lecun_uniform{
-    declaration("lecun_uniform", "uniform between +-sqrt(3 / inputs), which keeps the variance in forward"),
-    make([](const Parameter& parameter) { return 3 / static_cast<double>(parameter.fan_in); })};
+const Registry<Initializer>::Add lecun_uniform_initializer{
+    uniform_by_fans("lecun_uniform",
+                    "uniform between +-sqrt(3 / inputs), which keeps the variance in forward"),
+    uniform_limit([](const Parameter& parameter) { return 3 / static_cast<double>(parameter.fan_in); })};
 
 }  // namespace
 }  // namespace trainer

@@ -65,26 +65,27 @@ Registry<Layer>::Make make(Activation activation) {
   return [activation](const Config&) { return std::make_unique<ActivationLayer>(activation); };
 }
 
-const Registry<Layer>::Add relu{{.name = "relu", .help = "max(x, 0)"}, make(Activation::relu)};
-const Registry<Layer>::Add relu6{{.name = "relu6", .help = "min(max(x, 0), 6)"}, make(Activation::relu6)};
-const Registry<Layer>::Add sigmoid{{.name = "sigmoid", .help = "1 / (1 + exp(-x))"},
-                                   make(Activation::sigmoid)};
-const Registry<Layer>::Add hyperbolic_tangent{{.name = "tanh", .help = "the hyperbolic tangent"},
-                                              make(Activation::tanh)};
-const Registry<Layer>::Add gelu{
+const Registry<Layer>::Add relu_layer{{.name = "relu", .help = "max(x, 0)"}, make(Activation::relu)};
+const Registry<Layer>::Add relu6_layer{{.name = "relu6", .help = "min(max(x, 0), 6)"},
+                                       make(Activation::relu6)};
+const Registry<Layer>::Add sigmoid_layer{{.name = "sigmoid", .help = "1 / (1 + exp(-x))"},
+                                         make(Activation::sigmoid)};
+const Registry<Layer>::Add hyperbolic_tangent_layer{{.name = "tanh", .help = "the hyperbolic tangent"},
+                                                    make(Activation::tanh)};
+const Registry<Layer>::Add gelu_layer{
     {.name = "gelu", .help = "x times the normal cumulative distribution of x, exactly (gelu_tanh: nearly)"},
     make(Activation::gelu)};
 
-const Registry<Layer>::Add gelu_tanh{
+const Registry<Layer>::Add gelu_tanh_layer{
     {.name = "gelu_tanh", .help = "gelu by its approximation with tanh, as GPT-2 has it (`gelu_new`)"},
     make(Activation::gelu_tanh)};
-const Registry<Layer>::Add silu{{.name = "silu", .help = "x / (1 + exp(-x)), also known as swish"},
-                                make(Activation::silu)};
-const Registry<Layer>::Add hardswish{
+const Registry<Layer>::Add silu_layer{{.name = "silu", .help = "x / (1 + exp(-x)), also known as swish"},
+                                      make(Activation::silu)};
+const Registry<Layer>::Add hardswish_layer{
     {.name = "hardswish", .help = "x min(max(x + 3, 0), 6) / 6, a silu without exponentials"},
     make(Activation::hardswish)};
-const Registry<Layer>::Add softplus{{.name = "softplus", .help = "log(1 + exp(x)), a smooth relu"},
-                                    make(Activation::softplus)};
+const Registry<Layer>::Add softplus_layer{{.name = "softplus", .help = "log(1 + exp(x)), a smooth relu"},
+                                          make(Activation::softplus)};
 
 }  // namespace
 }  // namespace trainer

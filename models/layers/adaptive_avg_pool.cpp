@@ -91,7 +91,7 @@ class AdaptiveAveragePool final : public Layer {
   Shape input_, output_;
 };
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add adaptive_avg_pool_layer{
     {.name = "adaptive_avg_pool",
      .help = "average pooling to a fixed size, whatever the size of the map",
      .primary = "size",

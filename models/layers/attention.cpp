@@ -43,7 +43,7 @@ Value Attention::trace(Value x, Tracer& tracer) const {
 
 namespace {
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add attention_layer{
     {.name = "attention",
      .help = "multi-head self-attention",
      .primary = "heads",

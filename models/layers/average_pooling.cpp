@@ -116,7 +116,7 @@ class GlobalAveragePool final : public Layer {
   PoolingGeometry geometry_;
 };
 
-const Registry<Layer>::Add average{
+const Registry<Layer>::Add average_layer{
     {.name = "avg_pool",
      .help = "the mean of each window",
      .primary = "size",
@@ -130,13 +130,13 @@ const Registry<Layer>::Add average{
          }()},
     [](const Config& config) { return std::make_unique<AveragePool>(config); }};
 
-const Registry<Layer>::Add l2{{.name = "l2_pool",
-                               .help = "the root of the sum of squares in each window",
-                               .primary = "size",
-                               .settings = pooling_settings()},
-                              [](const Config& config) { return std::make_unique<L2Pool>(config); }};
+const Registry<Layer>::Add l2_layer{{.name = "l2_pool",
+                                     .help = "the root of the sum of squares in each window",
+                                     .primary = "size",
+                                     .settings = pooling_settings()},
+                                    [](const Config& config) { return std::make_unique<L2Pool>(config); }};
 
-const Registry<Layer>::Add global_average{
+const Registry<Layer>::Add global_average_layer{
     {.name = "global_avg_pool", .help = "the mean of each channel: a map becomes a vector"},
     [](const Config& config) { return std::make_unique<GlobalAveragePool>(config); }};
 

@@ -152,7 +152,7 @@ class BatchNorm final : public Layer {
   Buffer<double> sums_, lines_;
 };
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add batch_norm_layer{
     {.name = "batch_norm",
      .help = "batch normalization: each channel to mean 0 and variance 1 over the global batch, then scale "
              "and shift",

@@ -12,7 +12,6 @@ namespace trainer {
 namespace {
 
 /// Far above any use, and low enough that no sum of a few overflows.
-constexpr double kMaxExtent = 1e6;
 
 ConvSettings::Extents padding_of(const Config& config, const ConvSettings& settings) {
   if (!config.is_word("pad", "same")) {
@@ -72,15 +71,15 @@ std::vector<Setting> conv_settings(int dimensions, const std::string& kernel_hel
       activation_setting()};
 }
 
-const Registry<Layer>::Add registered{{.name = "conv",
+const Registry<Layer>::Add conv_layer{{.name = "conv",
                                        .help = "convolution over a map, channels x height x width",
                                        .settings = conv_settings(2, "height and width of a filter", "map")},
                                       [](const Config& config) { return make(config, false); }};
 
-const Registry<Layer>::Add along_time{{.name = "conv1d",
-                                       .help = "convolution along a sequence, time x features",
-                                       .settings = conv_settings(1, "length of a filter", "sequence")},
-                                      [](const Config& config) { return make(config, true); }};
+const Registry<Layer>::Add along_time_layer{{.name = "conv1d",
+                                             .help = "convolution along a sequence, time x features",
+                                             .settings = conv_settings(1, "length of a filter", "sequence")},
+                                            [](const Config& config) { return make(config, true); }};
 
 }  // namespace
 

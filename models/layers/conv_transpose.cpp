@@ -10,8 +10,6 @@
 namespace trainer {
 namespace {
 
-constexpr double kMaxExtent = 1e6;
-
 /// Transposed convolution, (H, W, C) -> (H', W', filters) with H' = (H - 1) stride - 2 pad + dilation (kernel
 /// - 1) + extra + 1 (Zeiler et al. 2010). Forward is backward_data of the convolution from y to x.
 class ConvTranspose final : public Layer {
@@ -126,7 +124,7 @@ class ConvTranspose final : public Layer {
   Buffer<> scratch_;
 };
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add conv_transpose_layer{
     {.name = "conv_transpose",
      .help = "transposed convolution: with a stride the map grows",
      .settings = {integer("filters", "number of output channels").at_least(1).at_most(1e9),

@@ -63,7 +63,7 @@ void Dense::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& p
 
 namespace {
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add dense_layer{
     {.name = "dense",
      .help = "fully connected: f(x W + b); a map is flattened in the order channels, height, width",
      .primary = "units",

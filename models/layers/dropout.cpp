@@ -54,7 +54,7 @@ class Dropout final : public Layer {
   Buffer<> mask_;
 };
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add dropout_layer{
     {.name = "dropout",
      .help = "in training, random elements become zero and the others are scaled by 1 / (1 - rate)",
      .primary = "rate",

@@ -30,7 +30,7 @@ class Elu final : public Layer {
   float alpha_;
 };
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add elu_layer{
     {.name = "elu",
      .help = "x where x > 0, alpha (exp(x) - 1) elsewhere",
      .primary = "alpha",

@@ -110,7 +110,7 @@ void Embedding::draw_waves(std::int64_t length) {
 
 namespace {
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add embedding_layer{
     {.name = "embedding",
      .help = "token embedding: a learned vector for each token of a sequence",
      .primary = "units",

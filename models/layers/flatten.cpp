@@ -38,7 +38,7 @@ class Flatten final : public Layer {
   std::int64_t channels_ = 1, positions_ = 1;
 };
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add flatten_layer{
     {.name = "flatten", .help = "a vector of all elements; a map in the order channels, height, width"},
     [](const Config&) { return make_flatten(); }};
 

@@ -147,7 +147,7 @@ class GroupNorm final : public Layer {
   Buffer<double> sums_;
 };
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add group_norm_layer{
     {.name = "group_norm",
      .help =
          "group normalization: groups of a sample's channels to mean 0 and variance 1, then scale and shift",

@@ -7,6 +7,9 @@
 
 namespace trainer {
 
+/// Largest extent of a filter or a window along one axis, and of its stride and padding.
+inline constexpr double kMaxExtent = 1e6;
+
 class Tracer;
 struct Value;
 

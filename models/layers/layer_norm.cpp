@@ -77,14 +77,14 @@ class LayerNorm final : public Layer {
   Buffer<> mean_, inverse_deviation_;
 };
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add layer_norm_layer{
     {.name = "layer_norm",
      .help =
          "layer normalization: the features of each position to mean 0 and variance 1, then scale and shift",
      .settings = {boolean("bias", "add a bias to each feature").fallback("true"),
                   real("epsilon", "added to the variance").above(0).fallback("1e-5")}},
     [](const Config& config) { return std::make_unique<LayerNorm>(config, true); }};
-const Registry<Layer>::Add root_mean_square{
+const Registry<Layer>::Add root_mean_square_layer{
     {.name = "rms_norm",
      .help =
          "the features of each position over their root mean square, then scaled: a layer_norm without mean "

@@ -31,7 +31,7 @@ class LeakyRelu final : public Layer {
   float negative_slope_;
 };
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add leaky_relu_layer{
     {.name = "leaky_relu",
      .help = "x where x > 0, negative_slope * x elsewhere",
      .primary = "negative_slope",

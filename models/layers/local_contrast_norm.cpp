@@ -187,7 +187,7 @@ class LocalContrastNorm final : public Layer {
   Buffer<double> deviation_, maps_;
 };
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add local_contrast_norm_layer{
     {.name = "local_contrast_norm",
      .help =
          "local contrast normalization: subtracts the mean of a window, divides by its standard deviation",

@@ -92,7 +92,7 @@ class LocalResponseNorm final : public Layer {
   Buffer<> base_, power_, terms_, sums_;
 };
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add local_response_norm_layer{
     {.name = "local_response_norm",
      .help =
          "local response normalization: x / (k + alpha / size * sum of squares in adjacent channels)^beta",

@@ -33,11 +33,11 @@ void MaxPool::backward(ConstTensor, ConstTensor, Tensor dy, Tensor dx, Pass& pas
 
 namespace {
 
-const Registry<Layer>::Add max{{.name = "max_pool",
-                                .help = "the largest value of each window",
-                                .primary = "size",
-                                .settings = pooling_settings()},
-                               [](const Config& config) { return std::make_unique<MaxPool>(config); }};
+const Registry<Layer>::Add max_layer{{.name = "max_pool",
+                                      .help = "the largest value of each window",
+                                      .primary = "size",
+                                      .settings = pooling_settings()},
+                                     [](const Config& config) { return std::make_unique<MaxPool>(config); }};
 
 }  // namespace
 }  // namespace trainer

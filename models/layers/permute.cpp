@@ -179,7 +179,7 @@ class Reshape final : public Rearranging {
   Extents shape_, output_;
 };
 
-const Registry<Layer>::Add permute{
+const Registry<Layer>::Add permute_layer{
     {.name = "permute",
      .help = "the extents of a sample in another order; a map's are channels, height, width",
      .primary = "axes",
@@ -187,7 +187,7 @@ const Registry<Layer>::Add permute{
                           integer("axis", "an extent, counted from 1").at_least(1))}},
     [](const Config& config) { return std::make_unique<Permute>(config); }};
 
-const Registry<Layer>::Add reshape{
+const Registry<Layer>::Add reshape_layer{
     {.name = "reshape",
      .help = "the same elements in the same order under another shape; a map's is channels, height, width",
      .primary = "shape",

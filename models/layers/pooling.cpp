@@ -5,12 +5,6 @@
 #include "models/layers/conv.h"
 
 namespace trainer {
-namespace {
-
-constexpr double kMaxExtent = 1e6;
-
-}  // namespace
-
 std::vector<Setting> pooling_settings() {
   return {
       integers("size", "height and width of the window", 2).at_least(1).at_most(kMaxExtent),

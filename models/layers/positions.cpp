@@ -52,7 +52,7 @@ class Positions final : public Layer {
   bool is_stepwise_ = false;
 };
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add positions_layer{
     {.name = "positions",
      .help =
          "learned position embedding, added to a sequence of vectors (as `embedding: {positions: learned}`)"},

@@ -70,7 +70,7 @@ class Prelu final : public Layer {
   Buffer<> factors_, sums_, terms_;
 };
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add prelu_layer{
     {.name = "prelu",
      .help = "x where x > 0, a learned factor times x elsewhere",
      .settings =

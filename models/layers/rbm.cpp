@@ -187,7 +187,7 @@ class Reconstruct final : public Layer {
   Linear down_;
 };
 
-const Registry<Layer>::Add rbm{
+const Registry<Layer>::Add rbm_layer{
     {.name = "rbm",
      .help =
          "restricted Boltzmann machine: from visible units in [0, 1] the probabilities of its hidden units",
@@ -205,7 +205,7 @@ const Registry<Layer>::Add rbm{
               .fallback("1")}},
     [](const Config& config) { return std::make_unique<Rbm>(config); }};
 
-const Registry<Layer>::Add reconstruct{
+const Registry<Layer>::Add reconstruct_layer{
     {.name = "reconstruct",
      .help = "the decoder of an rbm: from its hidden units the probabilities of the visible ones, with its "
              "weights",

@@ -45,7 +45,7 @@ class Recompute final : public CompositeLayer {
   Buffer<> y_;
 };
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add recompute_layer{
     {.name = "recompute",
      .help = "layers whose activations are not kept for backward, which computes them again: less memory, "
              "more time",

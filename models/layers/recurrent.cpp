@@ -465,7 +465,7 @@ std::vector<Setting> settings_of(std::vector<Setting> more = {}) {
   return settings;
 }
 
-const Registry<Layer>::Add rnn{
+const Registry<Layer>::Add rnn_layer{
     {.name = "rnn",
      .help = "Elman recurrent layer: h(t) = f(x(t) W + h(t-1) U + b)",
      .primary = "units",
@@ -475,14 +475,14 @@ const Registry<Layer>::Add rnn{
       return std::make_unique<Recurrent>(config, make_rnn_cell(activation_of(config)));
     }};
 
-const Registry<Layer>::Add lstm{
+const Registry<Layer>::Add lstm_layer{
     {.name = "lstm",
      .help = "long short-term memory (Hochreiter and Schmidhuber 1997)",
      .primary = "units",
      .settings = settings_of()},
     [](const Config& config) { return std::make_unique<Recurrent>(config, make_lstm_cell()); }};
 
-const Registry<Layer>::Add gru{
+const Registry<Layer>::Add gru_layer{
     {.name = "gru",
      .help = "gated recurrent units (Cho et al. 2014)",
      .primary = "units",

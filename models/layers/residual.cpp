@@ -222,7 +222,7 @@ class Residual final : public CompositeLayer {
   Buffer<> body_y_, addend_, kept_, shortcut_y_, shortcut_dy_;
 };
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add residual_layer{
     {.name = "residual",
      .help = "residual block: the output of its body is added to its input",
      .primary = "body",

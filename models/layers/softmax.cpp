@@ -37,7 +37,7 @@ class Softmax final : public Layer {
   std::int64_t positions_ = 0, columns_ = 0;
 };
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add softmax_layer{
     {.name = "softmax",
      .help = "softmax over features or channels (the loss softmax_cross_entropy includes one)"},
     [](const Config&) { return std::make_unique<Softmax>(); }};

@@ -103,7 +103,7 @@ class Upsample final : public Layer {
   Shape input_, output_;
 };
 
-const Registry<Layer>::Add registered{
+const Registry<Layer>::Add upsample_layer{
     {.name = "upsample",
      .help = "scales height and width of a map by a whole factor",
      .primary = "factor",

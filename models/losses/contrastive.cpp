@@ -60,7 +60,7 @@ class Contrastive final : public Loss {
   double margin_;
 };
 
-const Registry<Loss>::Add registered{
+const Registry<Loss>::Add contrastive_loss{
     {.name = "contrastive",
      .help = "distance of the two halves of the output: small for class 1, at least the margin for class 0",
      .primary = "margin",

@@ -38,7 +38,7 @@ class Cosine final : public OutputLoss {
   }
 };
 
-const Registry<Loss>::Add registered{
+const Registry<Loss>::Add cosine_loss{
     {.name = "cosine", .help = "1 - cosine of the angle between output and target"},
     [](const Config& config) { return std::make_unique<Cosine>(config); }};
 

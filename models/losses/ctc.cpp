@@ -174,7 +174,7 @@ class Ctc final : public Loss {
   std::int64_t positions_ = 0, symbols_ = 0;
 };
 
-const Registry<Loss>::Add registered{
+const Registry<Loss>::Add ctc_loss{
     {.name = "ctc",
      .help =
          "connectionist temporal classification: the outputs of all positions spell the target; output 0 is "

@@ -23,7 +23,7 @@ class Huber final : public OutputLoss {
   double delta_;
 };
 
-const Registry<Loss>::Add registered{
+const Registry<Loss>::Add huber_loss{
     {.name = "huber",
      .help = "quadratic for differences up to `delta`, linear beyond; averaged over outputs",
      .primary = "delta",

@@ -17,7 +17,7 @@ class MeanSquaredError final : public OutputLoss {
   }
 };
 
-const Registry<Loss>::Add registered{
+const Registry<Loss>::Add mse_loss{
     {.name = "mse",
      .help = "squared difference between output and target, averaged over outputs; classes count as one-hot "
              "targets"},

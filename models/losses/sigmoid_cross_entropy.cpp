@@ -27,7 +27,7 @@ class SigmoidCrossEntropy final : public OutputLoss {
   }
 };
 
-const Registry<Loss>::Add registered{
+const Registry<Loss>::Add sigmoid_cross_entropy_loss{
     {.name = "sigmoid_cross_entropy",
      .help = "cross-entropy of independent labels, summed over outputs; expects logits, so put no activation "
              "before it"},

@@ -106,7 +106,7 @@ class SoftmaxCrossEntropy final : public Loss {
   std::vector<double> weights_;
 };
 
-const Registry<Loss>::Add registered{
+const Registry<Loss>::Add softmax_cross_entropy_loss{
     {.name = "softmax_cross_entropy",
      .help = "cross-entropy of one class of several; expects logits, so put no activation before it",
      .settings = {real("smoothing",

@@ -100,7 +100,7 @@ class AreaUnderCurve final : public Metric {
   bool has_classes_ = false;
 };
 
-const Registry<Metric>::Add registered{
+const Registry<Metric>::Add auc_metric{
     {.name = "auc",
      .help = "area under the ROC curve of one class, or of one output if targets are 0 and 1; in training, "
              "scores that differ by less than 1.6 % count as equal",

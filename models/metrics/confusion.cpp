@@ -60,7 +60,7 @@ class Confusion final : public Metric {
   std::size_t classes_ = 1;
 };
 
-const Registry<Metric>::Add registered{
+const Registry<Metric>::Add confusion_metric{
     {.name = "confusion",
      .help =
          "confusion matrix, in `trainer eval` and metrics.jsonl; its column is balanced_accuracy, the recall "

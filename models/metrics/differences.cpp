@@ -73,11 +73,11 @@ class Determination final : public ValueMetric {
   }
 };
 
-const Registry<Metric>::Add mae{
+const Registry<Metric>::Add mae_metric{
     {.name = "mae", .help = "mean absolute difference between prediction and target"},
     [](const Config& config) { return std::make_unique<MeanAbsoluteError>(config); }};
 
-const Registry<Metric>::Add r2{
+const Registry<Metric>::Add r2_metric{
     {.name = "r2", .help = "coefficient of determination, averaged over outputs; 1 is best"},
     [](const Config& config) { return std::make_unique<Determination>(config); }};
 

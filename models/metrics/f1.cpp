@@ -73,7 +73,7 @@ class F1 final : public Metric {
   std::size_t class_ = 0, classes_ = 1;
 };
 
-const Registry<Metric>::Add registered{
+const Registry<Metric>::Add f1_metric{
     {.name = "f1",
      .help = "harmonic mean of precision and recall, averaged over the classes that are present or predicted",
      .primary = "class",

@@ -37,7 +37,7 @@ class LabelAccuracy final : public Metric {
   std::int64_t outputs_ = 1;
 };
 
-const Registry<Metric>::Add registered{
+const Registry<Metric>::Add label_accuracy_metric{
     {.name = "label_accuracy",
      .help = "fraction of labels, each 0 or 1, that is predicted right",
      .primary = "threshold",

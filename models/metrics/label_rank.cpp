@@ -55,21 +55,21 @@ class LabelRank final : public Metric {
   Settings settings_;
 };
 
-const Registry<Metric>::Add accuracy{
+const Registry<Metric>::Add accuracy_metric{
     {.name = "accuracy", .help = "fraction of samples whose largest output is their class"},
     [](const Config& config) {
       return std::make_unique<LabelRank>(config,
                                          LabelRank::Settings{.name = "accuracy", .short_name = "acc"});
     }};
 
-const Registry<Metric>::Add misclassified{
+const Registry<Metric>::Add misclassified_metric{
     {.name = "misclassified", .help = "fraction of samples whose largest output is another class"},
     [](const Config& config) {
       return std::make_unique<LabelRank>(
           config, LabelRank::Settings{.count_wrong = true, .name = "misclassified", .short_name = "errors"});
     }};
 
-const Registry<Metric>::Add top_k{
+const Registry<Metric>::Add top_k_metric{
     {.name = "top_k",
      .help = "fraction of samples whose class is among the k largest outputs",
      .primary = "k",

@@ -49,15 +49,15 @@ Registry<Metric>::Make make(LogLoss::OfMean of_mean) {
   return [of_mean](const Config& config) { return std::make_unique<LogLoss>(config, of_mean); };
 }
 
-const Registry<Metric>::Add log_loss{
+const Registry<Metric>::Add log_loss_metric{
     {.name = "log_loss",
      .help = "mean of -log of the right class's probability; expects logits, as softmax_cross_entropy does"},
     make([](double mean) { return mean; })};
 
-const Registry<Metric>::Add perplexity{{.name = "perplexity", .help = "exp of the log loss"},
-                                       make([](double mean) { return std::exp(mean); })};
+const Registry<Metric>::Add perplexity_metric{{.name = "perplexity", .help = "exp of the log loss"},
+                                              make([](double mean) { return std::exp(mean); })};
 
-const Registry<Metric>::Add bits{
+const Registry<Metric>::Add bits_metric{
     {.name = "bits_per_character", .help = "the log loss in bits, for classes that are characters"},
     make([](double mean) { return mean / std::numbers::ln2; })};
 

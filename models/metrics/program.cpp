@@ -66,7 +66,7 @@ class ProgramScore final : public Metric {
   bool rises_;
 };
 
-const Registry<Metric>::Add registered{
+const Registry<Metric>::Add program_metric{
     {.name = "program",
      .help = "the last line that a program prints for the predictions and targets of an evaluation, two "
              "files of NumPy that follow its arguments",

@@ -35,7 +35,7 @@ class Adadelta final : public Optimizer {
   WeightDecay decay_;
 };
 
-const Registry<Optimizer>::Add registered{
+const Registry<Optimizer>::Add adadelta_optimizer{
     {.name = "adadelta",
      .help = "steps scaled by running means of the squares of gradients and of steps; needs no learning rate",
      .settings = with_weight_decay(

@@ -36,7 +36,7 @@ class Adagrad final : public Optimizer {
   WeightDecay decay_;
 };
 
-const Registry<Optimizer>::Add registered{
+const Registry<Optimizer>::Add adagrad_optimizer{
     {.name = "adagrad",
      .help = "steps divided by the root of the sum of all squared gradients",
      .settings =

@@ -58,14 +58,14 @@ std::vector<Setting> adam_settings(const std::string& decay_help, const std::str
       decay_help, decay);
 }
 
-const Registry<Optimizer>::Add adam{
+const Registry<Optimizer>::Add adam_optimizer{
     {.name = "adam",
      .help = "steps along the running mean of the gradient, divided by the root of the running mean of its "
              "square",
      .settings = adam_settings("L2 penalty: this factor times the parameter is added to its gradient", "0")},
     [](const Config& config) { return std::make_unique<Adam>(config, false); }};
 
-const Registry<Optimizer>::Add adamw{
+const Registry<Optimizer>::Add adamw_optimizer{
     {.name = "adamw",
      .help = "adam with decoupled weight decay",
      .settings = adam_settings(

@@ -56,7 +56,7 @@ class Lamb final : public Optimizer {
   WeightDecay decay_;
 };
 
-const Registry<Optimizer>::Add registered{
+const Registry<Optimizer>::Add lamb_optimizer{
     {.name = "lamb",
      .help = "steps along the direction of adam, as long as the learning rate times the norm of the "
              "parameter; for very large batches",

@@ -46,7 +46,7 @@ class Lars final : public Optimizer {
   WeightDecay decay_;
 };
 
-const Registry<Optimizer>::Add registered{
+const Registry<Optimizer>::Add lars_optimizer{
     {.name = "lars",
      .help = "momentum with a learning rate for each parameter, by norms; for very large batches",
      .settings = with_weight_decay(

@@ -32,7 +32,7 @@ class Lion final : public Optimizer {
   WeightDecay decay_;
 };
 
-const Registry<Optimizer>::Add registered{
+const Registry<Optimizer>::Add lion_optimizer{
     {.name = "lion",
      .help = "steps along the sign of a running mean of the gradient; takes about a tenth of the learning "
              "rate of adam",

@@ -39,10 +39,10 @@ class Nesterov final : public OuterOptimizer {
   float rate_, momentum_;
 };
 
-const Registry<OuterOptimizer>::Add average{
+const Registry<OuterOptimizer>::Add average_outer_optimizer{
     {.name = "average", .help = "the mean of the virtual workers' parameters"},
     [](const Config&) { return std::make_unique<Average>(); }};
-const Registry<OuterOptimizer>::Add nesterov{
+const Registry<OuterOptimizer>::Add nesterov_outer_optimizer{
     {.name = "nesterov",
      .help = "Nesterov momentum along the way from the global parameters to the mean (DiLoCo)",
      .settings =

@@ -48,7 +48,7 @@ class Rmsprop final : public Optimizer {
   WeightDecay decay_;
 };
 
-const Registry<Optimizer>::Add registered{
+const Registry<Optimizer>::Add rmsprop_optimizer{
     {.name = "rmsprop",
      .help = "steps divided by the root of a running mean of squared gradients",
      .settings = with_weight_decay(

@@ -82,7 +82,7 @@ class Sgd final : public Optimizer {
   WeightDecay decay_;
 };
 
-const Registry<Optimizer>::Add registered{
+const Registry<Optimizer>::Add sgd_optimizer{
     {.name = "sgd",
      .help = "stochastic gradient descent",
      .settings = with_weight_decay(

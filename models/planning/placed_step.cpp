@@ -8,7 +8,7 @@ namespace trainer {
 namespace {
 
 using Between = Collective::Between;
-constexpr std::int64_t kFloat = sizeof(float), kDouble = sizeof(double);
+constexpr std::int64_t kValue = sizeof(float), kDouble = sizeof(double);
 
 /// Bytes of the values of a bucket between hosts.
 std::int64_t wire_bytes(const PlacedStep& step, const Range& bucket) {
@@ -66,7 +66,7 @@ double exchange_time(const PlacedStep& step, const ModelLink& link, const std::v
   for (const Exchanged& exchanged : all) {
     const double calls = exchanged.once_a_rank ? 1 : step.workers.threads,
                  rows = static_cast<double>(step.rows) / calls;
-    const auto bytes = [&](std::int64_t floats) { return rows * static_cast<double>(kFloat * floats); };
+    const auto bytes = [&](std::int64_t floats) { return rows * static_cast<double>(kValue * floats); };
     sum += calls * (link.cost.exchange(bytes(exchanged.gathered), link.members).complete +
                     link.cost.exchange(bytes(exchanged.scattered), link.members).complete +
                     link.cost.all_reduce(bytes(exchanged.summed), link.members));
@@ -141,7 +141,7 @@ class Schedule {
     if (floats == 0) return;
     const int members = step_.ranks.mesh().model().size();
     const std::int64_t times = std::int64_t{step_.micro_batches} * calls,
-                       bytes = floats * kFloat * step_.rows / calls;
+                       bytes = floats * kValue * step_.rows / calls;
     result_.push_back(
         {.what = fmt::format("{} of activations, {}", kind, layer.name),
          .when = when,
@@ -158,7 +158,7 @@ class Schedule {
     const int sharers = step_.compressed.empty() ? part.mesh.node().size() : 1;
     const int in_host = sharers * part.workers.threads;
     if (in_host > 1 && !buckets.empty())
-      add("sum of the workers' gradients", "backward", part.mesh, in_host * buckets.front().last * kFloat,
+      add("sum of the workers' gradients", "backward", part.mesh, in_host * buckets.front().last * kValue,
           step_.micro_batches, 0);
     for (const Range& bucket : buckets)
       if (part.mesh.nodes() > 1 && step_.compressed.empty())

@@ -13,7 +13,7 @@ class Constant final : public Schedule {
   double rate_;
 };
 
-const Registry<Schedule, const ScheduleContext&>::Add registered{
+const Registry<Schedule, const ScheduleContext&>::Add constant_schedule{
     {.name = "constant", .help = "the optimizer's learning rate from first to last"},
     [](const Config&, const ScheduleContext& context) { return std::make_unique<Constant>(context.rate); }};
 

@@ -38,7 +38,7 @@ class Cosine final : public Schedule {
   double growth_;
 };
 
-const Registry<Schedule, const ScheduleContext&>::Add registered{
+const Registry<Schedule, const ScheduleContext&>::Add cosine_schedule{
     {.name = "cosine",
      .help = "half a cosine from the learning rate down to `final`",
      .primary = "final",

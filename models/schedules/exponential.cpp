@@ -24,7 +24,7 @@ class Exponential final : public Schedule {
   bool staircase_;
 };
 
-const Registry<Schedule, const ScheduleContext&>::Add registered{
+const Registry<Schedule, const ScheduleContext&>::Add exponential_schedule{
     {.name = "exponential",
      .help = "the learning rate is multiplied by a factor in every period",
      .settings = {real("factor", "the factor").above(0),

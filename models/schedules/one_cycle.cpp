@@ -49,7 +49,7 @@ class OneCycle final : public Schedule {
   double low_ = 0;              ///< and at the highest rate
 };
 
-const Registry<Schedule, const ScheduleContext&>::Add registered{
+const Registry<Schedule, const ScheduleContext&>::Add one_cycle_schedule{
     {.name = "one_cycle",
      .help = "up to the learning rate and down again, along half cosines, once in the run",
      .settings =

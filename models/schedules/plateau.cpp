@@ -54,7 +54,7 @@ class Plateau final : public Schedule {
   double waited_ = 0, pausing_ = 0;  ///< evaluations
 };
 
-const Registry<Schedule, const ScheduleContext&>::Add registered{
+const Registry<Schedule, const ScheduleContext&>::Add plateau_schedule{
     {.name = "plateau",
      .help = "the learning rate is multiplied by a factor when the loss of evaluations stops falling",
      .settings = {real("factor", "the factor").above(0).below(1).fallback("0.1"),

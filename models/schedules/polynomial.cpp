@@ -25,7 +25,7 @@ class Polynomial final : public Schedule {
   std::int64_t steps_;
 };
 
-const Registry<Schedule, const ScheduleContext&>::Add registered{
+const Registry<Schedule, const ScheduleContext&>::Add polynomial_schedule{
     {.name = "polynomial",
      .help =
          "from the learning rate down to `final`, by a power of the remaining share of the run; 1 is linear",

@@ -27,7 +27,7 @@ class Step final : public Schedule {
   std::vector<std::int64_t> moments_;
 };
 
-const Registry<Schedule, const ScheduleContext&>::Add registered{
+const Registry<Schedule, const ScheduleContext&>::Add step_schedule{
     {.name = "step",
      .help = "the learning rate is multiplied by a factor at given times",
      .settings = {durations(

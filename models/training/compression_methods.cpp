@@ -6,20 +6,20 @@ namespace {
 
 constexpr int kMaxRank = 256;
 
-const Registry<Compression>::Add bf16{
+const Registry<Compression>::Add bf16_compression{
     {.name = "bf16",
      .help = "bfloat16, half the bytes: rounds the gradients of each host and the changes of parameters"},
     [](const Config&) {
       return std::make_unique<Compression>(Compression{.method = Compression::Method::bf16});
     }};
 
-const Registry<Compression>::Add one_bit{
+const Registry<Compression>::Add one_bit_compression{
     {.name = "one_bit",
      .help = "the sign of each gradient, and two means a block of 128, with error feedback (1-bit SGD)"},
     [](const Config&) {
       return std::make_unique<Compression>(Compression{.method = Compression::Method::one_bit});
     }};
-const Registry<Compression>::Add powersgd{
+const Registry<Compression>::Add powersgd_compression{
     {.name = "powersgd",
      .help = "factors of a matrix of low rank near each gradient, with error feedback (PowerSGD)",
      .primary = "rank",

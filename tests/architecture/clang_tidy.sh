@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs .clang-tidy over the sources that a build folder compiles. Usage: clang_tidy.sh PROJECT_ROOT BUILD [FILE...]
-root=$(realpath "$1") build=$2
-shift 2
+# Runs .clang-tidy over the sources that a build compiles. Usage: clang_tidy.sh PROJECT_ROOT [FILE...]
+root=$(realpath "$1")
+shift
 cd "$root" || exit 1
 # Other versions have other checks; 14 is Debian 12's.
 case "$(clang-tidy --version 2>/dev/null)" in
@@ -11,12 +11,13 @@ case "$(clang-tidy --version 2>/dev/null)" in
     exit 77
     ;;
 esac
-# GCC's command lines, without its precompiled headers and without the warnings that Clang does not know or reports in
-# headers of libraries. As in builds with Clang, changes of sign are no conversions.
+# GCC's command lines of single sources, without the warnings that Clang does not know or reports in headers of
+# libraries. As in builds with Clang, changes of sign are no conversions.
 database=$(mktemp -d)
 trap 'rm -rf "$database"' EXIT
-sed -e 's/ -fpch-preprocess -include [^ ]*//' \
-    -e 's/ -Werror / -Wno-unknown-warning-option -Wno-unknown-pragmas -Wno-c99-extensions /' \
+build=$database/build
+CXX=g++ meson setup "$build" "$root" -Dgrouped_sources=false >"$database/log" || { cat "$database/log"; exit 1; }
+sed -e 's/ -Werror / -Wno-unknown-warning-option -Wno-unknown-pragmas -Wno-c99-extensions /' \
     "$build/compile_commands.json" >"$database/compile_commands.json"
 [ $# -gt 0 ] || set -- $(sed -n 's/^ *"file": "\(.*\.cpp\)",*$/\1/p' "$build/compile_commands.json" |
   (cd "$build" && xargs realpath) | grep "^$root/\(engine\|datasets\|models\|cli\|tests\)/" | sort -u)

@@ -53,7 +53,7 @@ class Failing final : public Reader {
   std::int64_t after_;
 };
 
-const Registry<Reader, const ReaderContext&>::Add registered{
+const Registry<Reader, const ReaderContext&>::Add failing_reader{
     {.name = "failing",
      .help = "60 samples, of which a rank can read only some",
      .settings = {integer("rank", "which one"), integer("after", "so many samples")}},

@@ -120,7 +120,7 @@ std::string call_binary(const char* operation, const CNode& node) {
       node.x(1), node.y());
 }
 
-constexpr COperation kOperations[] = {
+constexpr COperation kElementwiseOperations[] = {
     {"Relu", kRelu, [](const CNode& node) { return call("relu", node); }, true},
     {"HardSigmoid", kHardSigmoid,
      [](const CNode& node) {
@@ -150,6 +150,6 @@ constexpr COperation kOperations[] = {
 
 }  // namespace
 
-std::span<const COperation> elementwise_operations() { return kOperations; }
+std::span<const COperation> elementwise_operations() { return kElementwiseOperations; }
 
 }  // namespace trainer

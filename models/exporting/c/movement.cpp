@@ -96,7 +96,7 @@ std::string call_gather(const CNode& node) {
                      product(node.extents(1), 0, node.extents(1).size()), node.extents(0)[1]);
 }
 
-constexpr COperation kOperations[] = {
+constexpr COperation kMovementOperations[] = {
     {"Transpose", kMove, call_transpose}, {"Slice", kMove, call_slice},
     {"Concat", kMove, call_concat},       {"Pad", kMove, call_pad},
     {"Gather", kRows, call_gather},
@@ -104,6 +104,6 @@ constexpr COperation kOperations[] = {
 
 }  // namespace
 
-std::span<const COperation> movement_operations() { return kOperations; }
+std::span<const COperation> movement_operations() { return kMovementOperations; }
 
 }  // namespace trainer

@@ -121,7 +121,7 @@ std::string call_resize(const CNode& node) {
                      y[2] / x[2], y[3] / x[3], node.word("mode", "nearest") == "linear" ? 1 : 0);
 }
 
-constexpr COperation kOperations[] = {
+constexpr COperation kPoolingOperations[] = {
     {"MaxPool", kMaxPool, call_max_pool},
     {"AveragePool", kAveragePool, call_average_pool},
     {"GlobalAveragePool", kMean, call_global_average_pool},
@@ -131,6 +131,6 @@ constexpr COperation kOperations[] = {
 
 }  // namespace
 
-std::span<const COperation> pooling_operations() { return kOperations; }
+std::span<const COperation> pooling_operations() { return kPoolingOperations; }
 
 }  // namespace trainer

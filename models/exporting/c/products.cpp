@@ -50,10 +50,10 @@ std::string call_matmul(const CNode& node) {
                      rows, inner, columns);
 }
 
-constexpr COperation kOperations[] = {{"Gemm", kDense, call_gemm}, {"MatMul", kProducts, call_matmul}};
+constexpr COperation kProductOperations[] = {{"Gemm", kDense, call_gemm}, {"MatMul", kProducts, call_matmul}};
 
 }  // namespace
 
-std::span<const COperation> product_operations() { return kOperations; }
+std::span<const COperation> product_operations() { return kProductOperations; }
 
 }  // namespace trainer

@@ -65,12 +65,12 @@ std::string call_recurrent(const CNode& node) {
   return statements + "  }";
 }
 
-constexpr COperation kOperations[] = {{"RNN", kRecurrent, call_recurrent},
-                                      {"LSTM", kRecurrent, call_recurrent},
-                                      {"GRU", kRecurrent, call_recurrent}};
+constexpr COperation kRecurrentOperations[] = {{"RNN", kRecurrent, call_recurrent},
+                                               {"LSTM", kRecurrent, call_recurrent},
+                                               {"GRU", kRecurrent, call_recurrent}};
 
 }  // namespace
 
-std::span<const COperation> recurrent_operations() { return kOperations; }
+std::span<const COperation> recurrent_operations() { return kRecurrentOperations; }
 
 }  // namespace trainer

@@ -96,7 +96,7 @@ TEST_CASE("a missing set is an error with the paths that were tried, and what he
   const TemporaryDirectory empty;
   const std::string message = data_error([&] { opened("dataset: mnist\npath: " + empty.path()); });
   CHECK_THAT(message, Catch::Contains("error: dataset file not found\n  --> run.yaml:2:"));
-  CHECK_THAT(message, Catch::Contains("looked for train-images-idx3-ubyte[.gz] in " + empty.path() + ", " +
+  CHECK_THAT(message, Catch::Contains("looked for train-images-idx3-ubyte[.gz] in " + empty.path() + " or " +
                                       empty.path("mnist")));
   CHECK_THAT(message, Catch::Contains("help: -s data.path=/where/it/is, or trainer fetch mnist"));
   CHECK_THAT(data_error([&] { opened("dataset: cifar10\npath: " + empty.path()); }),

@@ -37,8 +37,8 @@ class Faulty final : public Layer {
   }
 };
 
-const Registry<Layer>::Add registered{{.name = "faulty", .help = "", .settings = {}},
-                                      [](const Config&) { return std::make_unique<Faulty>(); }};
+const Registry<Layer>::Add crosscheck_test_layer{{.name = "faulty", .help = "", .settings = {}},
+                                                 [](const Config&) { return std::make_unique<Faulty>(); }};
 
 /// The error of a run of three steps that checks the second; empty: none.
 std::string error_of(const Fault& what, int model_ranks = 1, const std::string& settings = "") {
