@@ -107,10 +107,11 @@ class Forecast {
   MeasuredStep measured(const PlannedRun& run) {
     PlannedRun::Measured how = run.measured_on(cores_);
     const int group = arguments_.modelpar ? 1 : run.ranks().mesh().model().size();
-    how.rows = std::max<std::int64_t>(how.threads, how.rows / group);
+    const std::int64_t micro_batches = run.step().micro_batches;
+    how.rows = std::max<std::int64_t>(how.threads, how.rows / group / micro_batches) * micro_batches;
     const auto [place, is_new] = measured_.try_emplace({how.threads, how.rows});
     if (is_new) {
-      place->second = measure_step(config_source(arguments_.files, arguments_.overrides), how, cores_);
+      place->second = measure_step(run.config(), how, cores_);
       steps_ += place->second.steps;
     }
     MeasuredStep step = place->second;

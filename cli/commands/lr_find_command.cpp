@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/mesh_and_threads.h"
+#include "cli/commands/micro_batches.h"
 #include "cli/commands/open_run.h"
 #include "cli/commands/preflight_check.h"
 #include "cli/launching/collective_errors.h"
@@ -100,7 +101,6 @@ void lr_find_command(const Job& job) {
   const Arguments& arguments = job.arguments;
   const std::string& file = arguments.files.front();
   MeshAndThreads work(job);
-  std::optional<OpenRun> run;
   std::string key;
   run_collectively(job.world, [&] {
     const ConfigTree config(config_source(arguments.files, arguments.overrides), run_settings());
@@ -109,13 +109,13 @@ void lr_find_command(const Job& job) {
                                      "a range test raises the rate in steps that all ranks take together",
                                      "a copy of the configuration without train.local");
     key = rate_key(config.root());
-    run.emplace(
-        open_run(config_source(arguments.files, test_overrides(arguments, key)), work.mesh, work.pool));
   });
-  preflight_check(job.world, run_facts(*run));
-  Session& session = *run->session;
+  ConfigSource source = config_source(arguments.files, test_overrides(arguments, key));
+  const OpenRun run = open_fitted_run(source, work.mesh, work.pool);
+  preflight_check(job.world, run_facts(run));
+  Session& session = *run.session;
   Collector collector(arguments.range.steps);
-  TrainingRun training(run->config.root(), session,
+  TrainingRun training(run.config.root(), session,
                        {.reducer = {.crowded = work.affinity.placement.crowded},
                         .asked_to_stop = [&] { return collector.has_diverged(); }});
   load_samples(session);

@@ -80,7 +80,7 @@ void plan_command(const Job& job) {
            fmt::format("computing is set: {:g} GFLOP/s a thread (--rate)\n", arguments.rate);
   } else {
     const PlannedRun::Measured how = run.measured_on(cores);
-    const MeasuredStep measured = measure_step(config, how, cores);
+    const MeasuredStep measured = measure_step(run.config(), how, cores);
     step = step_text(run, run.computing(measured.times, cores), cost) + source_text(measured, how);
     program = std::max(program, measured.program);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/commands/micro_batches.h"
 #include "models/optimizers/optimizer.h"
 #include "models/training/consensus.h"
 
@@ -25,11 +26,12 @@ std::int64_t most_rows(const VirtualWorkers& workers, std::int64_t batch) {
 
 }  // namespace
 
-PlannedRun::PlannedRun(const ConfigSource& config, const Options& options)
+PlannedRun::PlannedRun(ConfigSource config, const Options& options)
     : options_(options),
       ranks_(options.mesh),
       pool_(options.threads),
-      run_(open_run(config, ranks_.mesh(), pool_)) {
+      config_(std::move(config)),
+      run_(open_fitted_plan(config_, ranks_.mesh(), pool_)) {
   if (session().settings().local)
     run_.config.root().at("train").fail("local",
                                         "plan and forecast describe steps that all ranks take together",

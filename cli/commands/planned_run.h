@@ -21,11 +21,13 @@ class PlannedRun {
     int threads = 1;
   };
   /// Errors as a run's: the config, the data, the number of ranks.
-  PlannedRun(const ConfigSource& config, const Options& options);
+  PlannedRun(ConfigSource config, const Options& options);
   PlannedRun(const PlannedRun&) = delete;
   PlannedRun& operator=(const PlannedRun&) = delete;
 
   const Options& options() const { return options_; }
+  /// With the number of micro-batches that `accumulate: {fit: SIZE}` gives.
+  const ConfigSource& config() const { return config_; }
   const Session& session() const { return *run_.session; }
   const PlannedRanks& ranks() const { return ranks_; }
   const PlacedStep& step() const { return *step_; }
@@ -53,6 +55,7 @@ class PlannedRun {
   Options options_;
   PlannedRanks ranks_;
   ThreadPool pool_;
+  ConfigSource config_;
   OpenRun run_;
   std::vector<PlacedParameters> parameters_;
   std::vector<LayerCost> layers_;

@@ -5,6 +5,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/mesh_and_threads.h"
+#include "cli/commands/micro_batches.h"
 #include "cli/commands/open_run.h"
 #include "cli/commands/planned_run.h"
 #include "cli/launching/collective_errors.h"
@@ -47,31 +48,22 @@ std::string local_memory_line(const OpenRun& run) {
 /// The memory of one rank, with its share of the blocks that ranks share. `program`: of a process alone.
 std::string memory_lines(const OpenRun& run, std::int64_t program) {
   const Session& session = *run.session;
-  const bool has_feedback = session.settings().compression.has_feedback();
-  MemoryNeeds needs = memory_needs(run);
-  needs.ranks_per_host = session.mesh().node().size();
   // What a process loads when it trains; ranks share a part of it.
   constexpr std::int64_t kAlone = 9 << 20, kOfSeveral = 5 << 20;
-  needs.program = program + (session.mesh().world().size() > 1 ? kOfSeveral : kAlone);
-  if (session.settings().local)
-    needs.state_arrays =
-        static_cast<int>(Registry<OuterOptimizer>::make(run.config.root().at("train").at("local").at("outer"))
-                             ->states()
-                             .size());
-  const MemoryPlan plan = memory_plan(
-      session.network(), placed_parameters(session.network(), session.mesh(), has_feedback), needs);
+  const MemoryPlan plan =
+      memory_of_training(run, program + (session.mesh().world().size() > 1 ? kOfSeveral : kAlone));
   const NetworkPlan& rows = session.network().plan();
   std::string parts;
-  std::int64_t total = 0;
   for (const MemoryPlan::Part& part : plan.parts) {
-    const std::int64_t bytes = part.on_host / needs.ranks_per_host;
-    total += bytes;
+    const std::int64_t bytes = part.on_host / session.mesh().node().size();
     parts += fmt::format("\n  {:<30}{:>12}", part.kind, bytes_text(bytes));
     if (part.kind.starts_with("activations")) parts += fmt::format("  ({} rows a worker)", rows.max_rows());
     if (part.sharers > 1)
       parts += fmt::format("  (its share of {}, for {} ranks)", bytes_text(part.bytes), part.sharers);
   }
-  return "memory a rank: " + bytes_text(total) + parts + "\n";
+  const std::int64_t total = bytes_of_rank(plan, session), micro_batches = session.settings().accumulate;
+  return "memory a rank: " + bytes_text(total) +
+         (micro_batches > 1 ? fmt::format(", with {} micro-batches", micro_batches) : "") + parts + "\n";
 }
 
 std::string summary(const OpenRun& run, std::int64_t program) {
@@ -85,11 +77,10 @@ std::string summary(const OpenRun& run, std::int64_t program) {
 void summary_command(const Job& job) {
   const std::int64_t program = proportional_memory();
   const Arguments& arguments = job.arguments;
-  const ConfigSource config = config_source(arguments.files, arguments.overrides);
+  ConfigSource config = config_source(arguments.files, arguments.overrides);
   MeshAndThreads work(job, config);
-  std::optional<OpenRun> run;
-  run_collectively(job.world, [&] { run.emplace(open_run(config, work.mesh, work.pool)); });
-  job.print(summary(*run, program));
+  const OpenRun run = open_fitted_run(config, work.mesh, work.pool);
+  job.print(summary(run, program));
 }
 
 }  // namespace trainer

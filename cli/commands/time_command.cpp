@@ -5,6 +5,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/mesh_and_threads.h"
+#include "cli/commands/micro_batches.h"
 #include "cli/commands/open_run.h"
 #include "cli/commands/preflight_check.h"
 #include "cli/commands/step_trace.h"
@@ -124,17 +125,16 @@ std::string Stopwatch::text(const Network& network) const {
                                                        static_cast<double>(times_.training.count()))));
 }
 
-/// The command line's overrides, and those for a run that takes the same samples twice: the first pass reads
-/// them (unpacks, draws), the second one is timed.
-std::vector<std::string> timing_overrides(const Arguments& arguments, const Session& session) {
-  std::vector<std::string> overrides = arguments.overrides;
+/// Those for a run that takes the same samples twice: the first pass reads them (unpacks, draws), the second
+/// one is timed.
+void add_timing_overrides(const Arguments& arguments, const Session& session,
+                          std::vector<std::string>& overrides) {
   const double needed = static_cast<double>(arguments.steps) * static_cast<double>(session.settings().batch),
                size = static_cast<double>(session.data().train->size());
   if (needed < size) overrides.push_back(fmt::format("data.fraction={}", needed / size));
   overrides.push_back(fmt::format("train.steps={}", 2 * arguments.steps));
   for (const char* nothing : {"train.schedule=constant", "train.evaluate=never", "train.checkpoint=never"})
     overrides.push_back(nothing);
-  return overrides;
 }
 
 }  // namespace
@@ -143,15 +143,14 @@ void time_command(const Job& job) {
   const Arguments& arguments = job.arguments;
   ConfigSource config = config_source(arguments.files, arguments.overrides);
   MeshAndThreads work(job, config);
-  std::optional<OpenRun> run;
+  std::optional<OpenRun> run(open_fitted_run(config, work.mesh, work.pool));
   run_collectively(job.world, [&] {
-    const OpenRun headers = open_run(config, work.mesh, work.pool);
-    config.overrides = timing_overrides(arguments, *headers.session);
-    run.emplace(open_run(config, work.mesh, work.pool));
-    if (headers.session->settings().local)
+    if (run->session->settings().local)
       run->config.root().at("train").fail(
           "local", "`trainer time` measures the layers of steps that all ranks take together",
           "a copy of the configuration without train.local");
+    add_timing_overrides(arguments, *run->session, config.overrides);
+    run.emplace(open_run(config, work.mesh, work.pool));
   });
   preflight_check(job.world, run_facts(*run));
   Session& session = *run->session;

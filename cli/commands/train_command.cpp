@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/commands/mesh_and_threads.h"
+#include "cli/commands/micro_batches.h"
 #include "cli/commands/preflight_check.h"
 #include "cli/commands/run_start.h"
 #include "cli/launching/collective_errors.h"
@@ -217,19 +218,16 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
                   std::optional<Rollback> rollback) {
   const Arguments& arguments = job.arguments;
   const std::string learned = learn_once(beginning.config, job.world);
-  std::optional<OpenRun> run;
-  run_collectively(job.world, [&] {
-    run.emplace(open_run(beginning.config, work.mesh, work.pool, learned));
-    check_changes(*run, beginning);
-  });
-  preflight_check(job.world, run_facts(*run));
-  Session& session = *run->session;
+  const OpenRun run = open_fitted_run(beginning.config, work.mesh, work.pool, learned);
+  run_collectively(job.world, [&] { check_changes(run, beginning); });
+  preflight_check(job.world, run_facts(run));
+  Session& session = *run.session;
   Review review;
   run_collectively(job.world, [&] {
     if (job.world.rank() == 0) ProgramScores::check(session);
   });
-  TrainingRun training(run->config.root(), session,
-                       {.config = run->config.resolved_yaml(),
+  TrainingRun training(run.config.root(), session,
+                       {.config = run.config.resolved_yaml(),
                         .initial_weights = arguments.initial_weights,
                         .rollbacks = rollback ? rollback->count : 0,
                         .resumes = beginning.has_checkpoint,
@@ -257,14 +255,14 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
     job.warn(arguments.restarts > 0
                  ? "warning: train.snapshot keeps nothing: a host has no folder in memory (/dev/shm)\n"
                  : "note: train.snapshot keeps nothing without `trainer -n N --restarts K`\n");
-  for (const std::string& note : run->config.notes()) job.warn("note: " + note + "\n");
+  for (const std::string& note : run.config.notes()) job.warn("note: " + note + "\n");
   if (!arguments.quiet && !beginning.resumed)
-    for (const Diagnostic& mistake : likely_mistakes(run->config.root(), session))
+    for (const Diagnostic& mistake : likely_mistakes(run.config.root(), session))
       job.warn(warning_text(mistake) + "\n\n");
   // After the trainer, so that gradients get shared memory first if it is scarce.
   load_samples(session);
 
-  std::optional<RunDirectory> directory = take_directory(job, *run, work.affinity, beginning, rollback);
+  std::optional<RunDirectory> directory = take_directory(job, run, work.affinity, beginning, rollback);
   std::unique_ptr<Observer> progress;
   std::vector<Observer*> observers;
   if (directory) {

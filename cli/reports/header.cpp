@@ -70,12 +70,13 @@ std::string length_text(const RunFacts& facts, const TrainSettings& settings) {
   return fmt::format("{} x {}", counted(facts.epochs, "epoch"), counted(facts.steps_per_epoch, "step"));
 }
 
-std::string batch_text(const RunFacts& facts, int data_ranks) {
-  if (data_ranks == 1) return fmt::format("batch {}", facts.batch);
+std::string batch_text(const RunFacts& facts, int data_ranks, std::int64_t micro_batches) {
+  const std::string parts = micro_batches > 1 ? fmt::format(" in {} micro-batches", micro_batches) : "";
+  if (data_ranks == 1) return fmt::format("batch {}{}", facts.batch, parts);
   const std::int64_t least = facts.batch / data_ranks;
   const bool even = facts.batch % data_ranks == 0;
-  return fmt::format("batch {} ({} a rank)", facts.batch,
-                     even ? std::to_string(least) : fmt::format("{} or {}", least, least + 1));
+  return fmt::format("batch {} ({} a rank){}", facts.batch,
+                     even ? std::to_string(least) : fmt::format("{} or {}", least, least + 1), parts);
 }
 
 }  // namespace
@@ -124,9 +125,10 @@ std::string Header::text() const {
   text += layer_lines(session.network());
   if (const std::string weights = training.weights_text(); !weights.empty())
     text += labelled("weights", weights);
-  text += labelled("train", fmt::format("{}, {}, {}, seed {}", length_text(facts, session.settings()),
-                                        batch_text(facts, session.mesh().data().size()),
-                                        training.optimizer_text(), session.settings().seed));
+  text += labelled("train",
+                   fmt::format("{}, {}, {}, seed {}", length_text(facts, session.settings()),
+                               batch_text(facts, session.mesh().data().size(), session.settings().accumulate),
+                               training.optimizer_text(), session.settings().seed));
   if (const std::string compression = session.settings().compression.text(); !compression.empty())
     text += labelled("compression", compression);
   if (const std::string local = training.local_text(); !local.empty()) text += labelled("local", local);

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "engine/config/source.h"
+#include "engine/core/byte_size.h"
 #include "engine/core/error.h"
 
 namespace trainer {
@@ -46,9 +47,6 @@ const std::map<std::string_view, double> kBandwidths{
     {"bps", 1.0 / 8}, {"kbps", 1e3 / 8}, {"Mbps", 1e6 / 8}, {"Gbps", 1e9 / 8}, {"Tbps", 1e12 / 8}};
 const std::map<std::string_view, double> kTimes{{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
 const std::map<std::string_view, double> kDurations{{"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
-const std::map<std::string_view, double> kBytes{{"B", 1},        {"kB", 1e3},     {"KiB", 0x1p10},
-                                                {"MB", 1e6},     {"MiB", 0x1p20}, {"GB", 1e9},
-                                                {"GiB", 0x1p30}, {"TB", 1e12},    {"TiB", 0x1p40}};
 
 std::optional<int> rank_count(const std::string& text) {
   int count = 0;
@@ -132,12 +130,11 @@ LinkCost link_of(const std::string& text) {
 }
 
 std::int64_t memory_of(const std::string& text) {
-  const auto bytes = quantity(text, kBytes);
-  constexpr double kMost = 0x1p60;
-  if (!bytes || *bytes < 1 || *bytes > kMost)
+  const std::optional<std::int64_t> bytes = bytes_of(text);
+  if (!bytes)
     fail("--memory expects a size with its unit", text,
          "--memory 16GiB; units are kB, KiB, MB, MiB, GB, GiB");
-  return static_cast<std::int64_t>(*bytes);
+  return *bytes;
 }
 
 std::vector<int> rank_counts_of(const std::string& text, bool single) {

@@ -7,6 +7,8 @@
 
 #include "datasets/loading/data.h"
 #include "engine/config/registry.h"
+#include "engine/config/source.h"
+#include "engine/core/byte_size.h"
 #include "engine/core/virtual_workers.h"
 #include "models/training/early_stopping.h"
 #include "models/training/outlier_updates.h"
@@ -94,7 +96,7 @@ LocalSettings local_settings(const Config& train, const TrainSettings& settings)
   if (settings.virtual_workers != kVirtualWorkers && settings.virtual_workers != result.virtual_workers)
     train.fail("virtual_workers", "train.local has virtual workers of its own",
                "remove train.virtual_workers; local.virtual_workers counts those of a local run");
-  if (settings.accumulate > 1)
+  if (settings.accumulate > 1 || settings.memory_limit)
     train.fail("accumulate", "virtual workers of train.local compute their shares of a batch at once",
                "remove accumulate, or take more local.virtual_workers: each has a smaller share");
   if (settings.crosscheck > 0)
@@ -143,7 +145,6 @@ double TrainSettings::scaled_rate(double rate) const {
 
 TrainSettings train_settings(const Config& train) {
   TrainSettings settings{.batch = train.get<std::int64_t>("batch"),
-                         .accumulate = train.get<std::int64_t>("accumulate"),
                          .seed = static_cast<std::uint64_t>(train.get<std::int64_t>("seed")),
                          .log_every = train.get<std::int64_t>("log_every"),
                          .stall_timeout = train.get<std::int64_t>("stall_timeout"),
@@ -155,6 +156,15 @@ TrainSettings train_settings(const Config& train) {
     settings.keep = train.at("checkpoint").get<std::int64_t>("keep");
   if (train.has("epochs")) settings.epochs = train.get<std::int64_t>("epochs");
   if (train.has("steps")) settings.steps = train.get<std::int64_t>("steps");
+  if (const Config accumulate = train.at("accumulate"); accumulate.type() == "number") {
+    settings.accumulate = accumulate.value<std::int64_t>();
+  } else {
+    settings.memory_limit = bytes_of(accumulate.get<std::string>("fit"));
+    if (!settings.memory_limit)
+      accumulate.fail(
+          "fit", "`fit` expects a size with its unit, got " + in_quotes(accumulate.get<std::string>("fit")),
+          "fit: 4GiB; units are kB, KiB, MB, MiB, GB, GiB");
+  }
   if (settings.batch % settings.accumulate != 0)
     train.fail("accumulate", fmt::format("a batch of {} cannot be split into {} equal micro-batches",
                                          settings.batch, settings.accumulate));
@@ -270,11 +280,12 @@ std::vector<Setting> run_settings() {
                .changeable()
                .exclusive_with("epochs"),
            integer("batch", "samples of one update, over all ranks").at_least(1).at_most(kMaxSamples),
-           integer("accumulate",
-                   "micro-batches of a batch; their gradients are added before the update, which saves "
-                   "memory; batch_norm normalises each by itself")
-               .at_least(1)
-               .at_most(kMaxSamples)
+           either("accumulate",
+                  "micro-batches of a batch; their gradients are added before the update, which saves "
+                  "memory; batch_norm normalises each by itself",
+                  {integer("number", "how many").at_least(1).at_most(kMaxSamples),
+                   section("memory", "as many as the memory of a rank requires",
+                           {text("fit", "the most memory of a rank, as 4GiB")})})
                .fallback("1"),
            family("optimizer", "update rule", "optimizer"),
            family("schedule", "learning rate as a function of the step", "schedule").fallback("constant"),

@@ -71,6 +71,7 @@ struct RollbackSettings {
 struct TrainSettings {
   std::int64_t batch = 0;                     ///< samples of an update, over all ranks
   std::int64_t accumulate = 1;                ///< micro-batches of a batch
+  std::optional<std::int64_t> memory_limit;   ///< bytes of a rank; `accumulate` is the least that keeps it
   std::optional<std::int64_t> epochs, steps;  ///< exactly one of them
   std::uint64_t seed = 1;
   std::int64_t log_every = 10;       ///< steps

@@ -115,6 +115,18 @@ TEST_CASE("evaluation and checkpoints take a word or a number of steps", "[train
   CHECK(cadence.count == 50);
 }
 
+TEST_CASE("accumulate takes a number, or the memory that chooses it", "[training]") {
+  CHECK(settings("epochs: 1, accumulate: 4").accumulate == 4);
+  CHECK_FALSE(settings("epochs: 1, accumulate: 4").memory_limit);
+  CHECK(settings("epochs: 1, accumulate: {fit: 1.5 GiB}").memory_limit == 3 * (1LL << 29));
+  CHECK(settings("epochs: 1, accumulate: {fit: 200MB}").memory_limit == 200'000'000);
+  for (const char* const size : {"4", "GiB", "4 Gib", "-1GiB", "nanGiB", "1e3GiB", "9999999TiB", "0.1B"})
+    CHECK_THROWS_WITH(settings(std::string("epochs: 1, accumulate: {fit: ") + size + "}"),
+                      Catch::Contains("`fit` expects a size with its unit"));
+  CHECK_THROWS_WITH(settings("epochs: 1, accumulate: {fit: 1GiB}, local: {steps: 10}"),
+                    Catch::Contains("remove accumulate"));
+}
+
 TEST_CASE("a learning rate is scaled by the ratio of the batches, or by its root", "[training]") {
   CHECK(settings("epochs: 1").scaled_rate(0.1) == 0.1);
   CHECK(settings("epochs: 1, lr_scaling: linear").scaled_rate(0.1) == Approx(0.1 * 8 / 256));

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace trainer {
+
+/// The bytes of "16GiB" or "1.5 GB", at least 1 and at most 2^60; nothing for other texts.
+std::optional<std::int64_t> bytes_of(std::string_view text);
+
+}  // namespace trainer
