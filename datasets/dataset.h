@@ -25,12 +25,19 @@ struct Targets {
   std::span<const float> shares = {};
   /// Positions of each row's output before its padding, if targets are values; empty if no row is padded.
   std::span<const std::int32_t> lengths = {};
+  /// Of each row in the loss; empty: 1 each.
+  std::span<const float> weights = {};
 
   /// The targets of rows [first, first + count).
   Targets rows(std::int64_t first, std::int64_t count) const {
     const auto some = [&](const auto& all) { return all.empty() ? all : all.subspan(first, count); };
-    if (!values.empty()) return {.labels = {}, .values = values.rows(first, count), .lengths = some(lengths)};
-    return {.labels = some(labels), .values = {}, .other_labels = some(other_labels), .shares = some(shares)};
+    Targets part{.labels = some(labels),
+                 .values = values.empty() ? values : values.rows(first, count),
+                 .other_labels = some(other_labels),
+                 .shares = some(shares),
+                 .weights = some(weights)};
+    if (!values.empty()) part.lengths = some(lengths);
+    return part;
   }
 };
 
@@ -60,6 +67,8 @@ class Dataset {
   virtual void read_targets(std::span<const std::int64_t> indices, Tensor values) const;
   /// Positions of a sample before its padding, at least one.
   virtual std::int64_t length(std::int64_t /*index*/) const { return info_.sample[0]; }
+  /// Of a sample in the loss, at least 0; 1 unless info().has_weights.
+  virtual float weight(std::int64_t /*index*/) const { return 1; }
   /// The samples from one share of a text to another, 0 <= begin < end <= 1; null if samples are not cut from
   /// a text. Windows overlap no others of the result if `apart`. The dataset must outlive the result.
   virtual std::unique_ptr<Dataset> subset(double begin, double end, bool apart) const;

@@ -8,7 +8,7 @@ namespace trainer {
 
 /// A column of a table, and what its fields become. Counts and values are those of the training samples.
 struct TableColumn {
-  enum class Use { input, target, ignored };
+  enum class Use { input, target, weight, ignored };
   enum class Kind { number, boolean, category };
   std::string name;  ///< empty if the table names no columns
   Use use = Use::input;

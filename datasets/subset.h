@@ -19,6 +19,7 @@ class Subset final : public Dataset {
   void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override;
   void read_targets(std::span<const std::int64_t> indices, Tensor values) const override;
   std::int64_t length(std::int64_t index) const override { return all_.length(position(index)); }
+  float weight(std::int64_t index) const override { return all_.weight(position(index)); }
 
  private:
   /// Calls read(indices in the whole dataset, row of the first) for a few indices at a time.

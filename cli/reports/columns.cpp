@@ -23,6 +23,7 @@ std::string name_of(const std::vector<TableColumn>& columns, std::size_t i) {
 std::string type_of(const TableColumn& column) {
   if (column.use == Use::ignored) return "ignored";
   if (column.use == Use::target) return "target";
+  if (column.use == Use::weight) return "weight";
   return column.kind == Kind::number ? "number" : column.kind == Kind::boolean ? "boolean" : "category";
 }
 

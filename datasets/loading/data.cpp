@@ -349,6 +349,8 @@ Data open_data(const Config& config, std::uint64_t seed, const std::string& lear
   data.mixup = Mixup(config.get<double>("mixup"), data.train->size(), seed);
   if (data.mixup.is_on() && (data.train->positions() > 0 || data.train->has_lengths()))
     config.fail("mixup", "samples of several lengths, or with a label per position, cannot be mixed");
+  if (data.mixup.is_on() && data.train->info().has_weights)
+    config.fail("mixup", "samples that have weights cannot be mixed");
   if (data.train->info().vocabulary > 0 && !config.is_word("normalize", "none"))
     config.fail("normalize", "tokens cannot be normalised");
   normalise(config, data);

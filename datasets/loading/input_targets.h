@@ -18,6 +18,7 @@ class InputTargets final : public Dataset {
     samples_->read(indices, values);
   }
   std::int64_t length(std::int64_t index) const override { return samples_->length(index); }
+  float weight(std::int64_t index) const override { return samples_->weight(index); }
 
  private:
   static DatasetInfo with_own_targets(DatasetInfo info) {

@@ -1,5 +1,7 @@
 #include "datasets/loading/target_rows.h"
 
+#include <algorithm>
+
 namespace trainer {
 
 const Targets& TargetRows::read(const Dataset& split, std::span<const std::int64_t> samples) {
@@ -13,6 +15,12 @@ const Targets& TargetRows::read(const Dataset& split, std::span<const std::int64
     const Tensor values(values_.data(), shape);
     split.read_targets(samples, values);
     targets_ = {.values = values};
+  }
+  if (split.info().has_weights) {
+    weights_.resize(samples.size());
+    std::ranges::transform(samples, weights_.begin(),
+                           [&](std::int64_t sample) { return split.weight(sample); });
+    targets_.weights = weights_;
   }
   return targets_;
 }

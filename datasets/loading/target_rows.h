@@ -21,7 +21,7 @@ class TargetRows {
 
  private:
   std::vector<std::int32_t> labels_, other_labels_;
-  std::vector<float> values_, other_values_, shares_;
+  std::vector<float> values_, other_values_, shares_, weights_;
   std::vector<std::int64_t> partners_;
   Targets targets_;
 };

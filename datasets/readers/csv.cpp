@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <numeric>
@@ -56,6 +57,7 @@ CsvForm form_of(const Config& config) {
   const auto list = [&](const char* key) { return config.get<std::vector<std::string>>(key); };
   CsvForm form{.separator = separator_of(config.get<std::string>("separator")),
                .targets = texts_of(config.at("target"), "columns"),
+               .weight = config.has("weight") ? config.get<std::string>("weight") : "",
                .has_labels = config.get<std::string>("targets") == "labels",
                .ignore = list("ignore"),
                .numbers = list("numbers"),
@@ -139,7 +141,11 @@ class Csv final : public Reader {
     return all;
   }
   std::unique_ptr<Dataset> split(const CsvTable& table, const std::vector<TableColumn>& trained) const {
-    ValueSplit split{.info = {.size = table.rows(), .sample = {}}};
+    if (!table.weights.empty() &&
+        std::ranges::all_of(table.weights, [](float weight) { return weight == 0; }))
+      table.fail(0, "no sample has a weight above 0", "the column of `weight` holds nothing else than 0");
+    ValueSplit split{.info = {.size = table.rows(), .sample = {}, .has_weights = !table.weights.empty()},
+                     .weights = table.weights};
     std::vector<float> targets;
     if (has_labels_) {
       split.info.classes = static_cast<int>(classes_.size());
@@ -210,6 +216,8 @@ const Registry<Reader, const ReaderContext&>::Add csv_reader{
           choice("targets", "labels: the target column names classes; numbers: target columns hold numbers",
                  {"labels", "numbers"})
               .fallback("labels"),
+          text("weight", "the column of the samples' weights, at least 0: the loss is the weighted mean")
+              .optional(),
           list_of("ignore", "columns to leave out", text("", "name or number of a column")).fallback("[]"),
           list_of("numbers", "columns that hold numbers, whatever their fields look like",
                   text("", "name or number of a column"))

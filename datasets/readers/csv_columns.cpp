@@ -28,6 +28,13 @@ CsvColumns::CsvColumns(const std::string& path, std::int64_t header_line, std::v
     targets_.push_back(find(column));
     uses_[targets_.back()] = TableColumn::Use::target;
   }
+  if (!form.weight.empty()) {
+    weight_ = find(form.weight);
+    if (uses_[*weight_] == TableColumn::Use::target)
+      fail_at(path_, header_line_, fmt::format("column {} is both target and weight", *weight_ + 1),
+              "two columns");
+    uses_[*weight_] = TableColumn::Use::weight;
+  }
   if (inputs_.empty())
     for (std::size_t column = 0; column < count; ++column)
       if (uses_[column] == TableColumn::Use::input) inputs_.push_back(column);

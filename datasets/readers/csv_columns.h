@@ -16,6 +16,7 @@ struct CsvForm {
   std::optional<char> separator{};  ///< none: recognised
   std::optional<int> header{};      ///< lines above the samples, the last may name columns; none: recognised
   std::vector<std::string> targets{};  ///< columns by name, or by number from 1
+  std::string weight{};                ///< a column by name or number; empty: samples have no weights
   bool has_labels = true;              ///< targets are labels: missing ones are errors
   std::vector<std::string> ignore{}, numbers{}, categories{};  ///< columns by name or number
   std::set<std::size_t> texts{};  ///< columns from 0 to keep as texts, besides `categories`
@@ -38,6 +39,8 @@ class CsvColumns {
   const std::vector<std::size_t>& inputs() const { return inputs_; }
   /// From 0, in the order of CsvForm::targets.
   const std::vector<std::size_t>& targets() const { return targets_; }
+  /// From 0; none without CsvForm::weight.
+  std::optional<std::size_t> weight() const { return weight_; }
   /// All of them, in the order of the file.
   std::vector<TableColumn> description() const;
   /// The column from 0 that a name, or a number from 1, means. Error(data) if there is none.
@@ -59,6 +62,7 @@ class CsvColumns {
   std::vector<std::string> names_;
   std::vector<TableColumn::Use> uses_;
   std::vector<std::size_t> inputs_, targets_;
+  std::optional<std::size_t> weight_;
 };
 
 }  // namespace trainer

@@ -41,6 +41,7 @@ void append(const CsvTable& more, CsvTable& table) {
     append(more.inputs[i], rows, more_rows, table.inputs[i]);
   table.more_files.push_back({more.path, static_cast<std::int64_t>(rows)});
   table.targets.insert(table.targets.end(), more.targets.begin(), more.targets.end());
+  table.weights.insert(table.weights.end(), more.weights.begin(), more.weights.end());
   table.lines.insert(table.lines.end(), more.lines.begin(), more.lines.end());
   table.fingerprint += "; " + more.fingerprint;
 }

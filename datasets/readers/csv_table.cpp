@@ -81,6 +81,15 @@ void require_label(const CsvText& csv, const std::string& path, std::size_t colu
             "complete the samples without a label or remove them");
 }
 
+float weight_of(const CsvText& csv, const std::string& path, std::size_t column, std::string_view field) {
+  double weight = 0;
+  if (!parse_number(field, weight) || !(weight >= 0 && weight <= std::numeric_limits<float>::max()))
+    fail_at(path, csv.line(),
+            fmt::format("column {} requires a weight of at least 0, got {}", column + 1, in_quotes(field)),
+            "a weight of 0 leaves the sample out of the loss");
+  return static_cast<float>(weight);
+}
+
 bool is_blank(const std::vector<std::string>& fields) {
   return fields.size() == 1 && without_spaces(fields.front()).empty();
 }
@@ -147,6 +156,8 @@ CsvTable read_csv(const std::string& path, const CsvForm& form) {
       if (form.has_labels) require_label(csv, path, column, target);
       table.targets.emplace_back(target);
     }
+    if (const auto column = columns->weight())
+      table.weights.push_back(weight_of(csv, path, *column, without_spaces(fields[*column])));
     table.lines.push_back(csv.line());
   }
   if (table.lines.empty())

@@ -24,7 +24,8 @@ struct CsvInput {
 };
 
 /// A CSV file, or several of one form, read whole. Spaces and tabs around a field are no part of it, and
-/// blank lines do not count. A missing label, a line with another number of fields and two columns of one
+/// blank lines do not count. A missing label, a weight
+/// that is no number of at least 0, a line with another number of fields and two columns of one
 /// name are Errors(data) with line and column.
 struct CsvTable {
   std::string path{}, fingerprint{};
@@ -36,6 +37,7 @@ struct CsvTable {
   std::vector<CsvInput> inputs{};             ///< in the order of training
   std::vector<std::size_t> target_columns{};  ///< numbers from 1, in the order of CsvForm::targets
   std::vector<std::string> targets{};         ///< (rows, target columns), as they are written
+  std::vector<float> weights{};               ///< of each row; empty without CsvForm::weight
   std::vector<std::int64_t> lines{};          ///< of each row in its file, from 1
 
   std::int64_t rows() const { return static_cast<std::int64_t>(lines.size()); }

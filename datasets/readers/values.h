@@ -33,14 +33,16 @@ struct ValueSplit {
   DatasetInfo info;
   std::vector<std::int32_t> labels;   ///< (size, labels per sample); empty if targets are values
   std::vector<std::int32_t> lengths;  ///< (size), positions; empty if no sample is padded
+  std::vector<float> weights{};       ///< (size); empty unless info.has_weights
 };
 
-/// Float samples whose labels and lengths lie in memory.
+/// Float samples whose labels, lengths and weights lie in memory.
 class ValueDataset : public Dataset {
  public:
   std::int64_t length(std::int64_t index) const final {
     return lengths_.empty() ? Dataset::length(index) : lengths_.at(index);
   }
+  float weight(std::int64_t index) const final { return weights_.empty() ? 1 : weights_.at(index); }
   void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const final;
   void read_targets(std::span<const std::int64_t> indices, Tensor values) const final;
 
@@ -48,11 +50,13 @@ class ValueDataset : public Dataset {
   explicit ValueDataset(ValueSplit split)
       : Dataset(std::move(split.info)),
         labels_(std::move(split.labels)),
-        lengths_(std::move(split.lengths)) {}
+        lengths_(std::move(split.lengths)),
+        weights_(std::move(split.weights)) {}
   virtual void read_target_values(std::span<const std::int64_t> indices, Tensor targets) const = 0;
 
  private:
   const std::vector<std::int32_t> labels_, lengths_;
+  const std::vector<float> weights_;
 };
 
 /// Float samples that are kept in memory.

@@ -42,6 +42,7 @@ class Normalised final : public Dataset {
     raw_->read_targets(indices, values);
   }
   std::int64_t length(std::int64_t index) const override { return raw_->length(index); }
+  float weight(std::int64_t index) const override { return raw_->weight(index); }
 
  private:
   std::span<const float> of_channels(std::span<const float> row) const {

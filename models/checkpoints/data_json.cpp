@@ -20,9 +20,9 @@ using Json = JsonReader::Json;
 constexpr int kDataFormat = 1;
 constexpr std::size_t kMaxNames = 1 << 20, kMaxDataFiles = 1 << 16;
 constexpr std::int64_t kLargestExtent = std::int64_t{1} << 40;
-constexpr std::array kUses{std::pair{TableColumn::Use::input, "input"},
-                           std::pair{TableColumn::Use::target, "target"},
-                           std::pair{TableColumn::Use::ignored, "ignored"}};
+constexpr std::array kUses{
+    std::pair{TableColumn::Use::input, "input"}, std::pair{TableColumn::Use::target, "target"},
+    std::pair{TableColumn::Use::weight, "weight"}, std::pair{TableColumn::Use::ignored, "ignored"}};
 constexpr std::array kKinds{std::pair{TableColumn::Kind::number, "number"},
                             std::pair{TableColumn::Kind::boolean, "boolean"},
                             std::pair{TableColumn::Kind::category, "category"}};

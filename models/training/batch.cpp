@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/losses/mixed_loss.h"
+#include "models/losses/weighted_loss.h"
 #include "models/training/review.h"
 
 namespace trainer {
@@ -77,9 +78,13 @@ void BatchRunner::score(int worker, std::int64_t batch_rows, float gradient_scal
     const ConstTensor rows = y.rows(first, count);
     const Targets targets = all.rows(first, count);
     const Tensor dy = gradient.empty() ? Tensor() : gradient.rows(first, count);
-    sums[0] += targets.other_labels.empty()
-                   ? session_.loss().evaluate(rows, targets, gradient_scale, dy)
-                   : mixed_loss(session_.loss(), rows, targets, gradient_scale, dy, self.mixed_gradient);
+    const Loss& loss = session_.loss();
+    if (!targets.weights.empty())
+      sums[0] += weighted_loss(loss, rows, targets, gradient_scale, dy);
+    else if (!targets.other_labels.empty())
+      sums[0] += mixed_loss(loss, rows, targets, gradient_scale, dy, self.mixed_gradient);
+    else
+      sums[0] += loss.evaluate(rows, targets, gradient_scale, dy);
     add_metrics(self, rows, targets, evaluates, sums.subspan(1));
   };
   std::int64_t row = 0;
@@ -127,7 +132,12 @@ std::int64_t BatchRunner::labels_of(const Dataset& split, std::span<const std::i
 double BatchRunner::weight_of(const Dataset& split, std::span<const std::int64_t> samples,
                               std::optional<std::int64_t> epoch) {
   const std::span<const double> weights = session_.loss().class_weights();
-  if (weights.empty()) return static_cast<double>(labels_of(split, samples));
+  if (weights.empty() && !split.info().has_weights) return static_cast<double>(labels_of(split, samples));
+  if (weights.empty()) {
+    double weight = 0;
+    for (const std::int64_t sample : samples) weight += static_cast<double>(split.weight(sample));
+    return weight;
+  }
   // Every rank adds the weights of all labels in the order of the batch, so all get the same bits.
   const Targets& all = epoch ? whole_batch_.read(split, samples, session_.data().mixup, *epoch)
                              : whole_batch_.read(split, samples);
@@ -135,13 +145,14 @@ double BatchRunner::weight_of(const Dataset& split, std::span<const std::int64_t
   const auto positions = static_cast<std::size_t>(session_.labels_per_sample());
   double weight = 0;
   for (std::size_t row = 0; row < samples.size(); ++row) {
+    const auto of_sample = static_cast<double>(split.weight(samples[row]));
     const auto own = split.has_lengths() && split.positions() > 0
                          ? static_cast<std::size_t>(split.length(samples[row]))
                          : positions;
     for (std::size_t i = row * positions; i < row * positions + own; ++i) {
       const auto share = all.other_labels.empty() ? 1.0 : static_cast<double>(all.shares[i]);
-      weight += share * weight_of_class(all.labels[i]);
-      if (share < 1) weight += (1 - share) * weight_of_class(all.other_labels[i]);
+      weight += of_sample * share * weight_of_class(all.labels[i]);
+      if (share < 1) weight += of_sample * (1 - share) * weight_of_class(all.other_labels[i]);
     }
   }
   return weight;

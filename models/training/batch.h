@@ -99,8 +99,8 @@ class BatchRunner {
   void read_lengths(Worker& self, const Dataset& split);
   /// The number of labels of a batch, without those of padding.
   std::int64_t labels_of(const Dataset& split, std::span<const std::int64_t> samples) const;
-  /// The divisor of the mean loss: the number of labels, or the sum of their class weights. Of an epoch of
-  /// training, which may mix samples, or of an evaluation.
+  /// The divisor of the mean loss: the number of labels, or the sum of their samples' and class weights. Of
+  /// an epoch of training, which may mix samples, or of an evaluation.
   double weight_of(const Dataset& split, std::span<const std::int64_t> samples,
                    std::optional<std::int64_t> epoch);
   /// Adds the metrics of these rows to `sums`; with targets that are scaled in their own units.

@@ -67,6 +67,36 @@ TEST_CASE("several columns are targets in the order in which they are named", "[
                     Catch::Contains("names no column"));
 }
 
+TEST_CASE("a column of weights is no input, and goes with its rows into every split", "[csv]") {
+  const TemporaryDirectory directory;
+  directory.write("a.csv", bytes_of("a,w,c\n1,0.5,x\n2,0,y\n"));
+  directory.write("b.csv", bytes_of("a,w,c\n3,1e3,x\n4,2,y\n"));
+  const std::string form = "target: c, weight: w", files = "train: [a.csv, b.csv], test: b.csv, ";
+  const Data data = opened(settings(files + form, directory, "\nnormalize: per_channel\nvalidation: 0.5"));
+  CHECK(data.train->sample() == Shape{1});
+  REQUIRE(data.train->info().has_weights);
+  REQUIRE(data.train->size() + data.validation->size() == 4);
+  std::multiset<float> weights;
+  for (const Dataset* const split : {data.train.get(), data.validation.get()})
+    for (std::int64_t i = 0; i < split->size(); ++i) weights.insert(split->weight(i));
+  CHECK(weights == std::multiset<float>{0, 0.5f, 2, 1000});
+  CHECK(data.test->weight(1) == 2);
+
+  for (const auto& [text, message] :
+       {std::pair{"a,w,c\n1,-1,x\n2,1,y\n", "column 2 requires a weight of at least 0, got `-1`"},
+        {"a,w,c\n1,1,x\n2,,y\n", "column 2 requires a weight of at least 0, got ``"},
+        {"a,w,c\n1,inf,x\n2,1,y\n", "column 2 requires a weight of at least 0, got `inf`"},
+        {"a,w,c\n1,0,x\n2,0,y\n", "no sample has a weight above 0"},
+        {"a,v,c\n1,0,x\n2,0,y\n", "there is no column `w`"}}) {
+    directory.write("c.csv", bytes_of(text));
+    CHECK_THROWS_WITH(opened(settings("train: c.csv, " + form, directory)), Catch::Contains(message));
+  }
+  CHECK_THROWS_WITH(opened(settings("train: a.csv, target: c, weight: c", directory)),
+                    Catch::Contains("column 3 is both target and weight"));
+  CHECK_THROWS_WITH(opened(settings("train: a.csv, " + form, directory, "\nmixup: 0.5")),
+                    Catch::Contains("samples that have weights cannot be mixed"));
+}
+
 TEST_CASE("targets can be the samples themselves, as they are normalised but not augmented", "[csv]") {
   const TemporaryDirectory directory;
   directory.write("a.csv", bytes_of("a,b,c\n1,10,x\n3,20,y\n5,30,x\n"));

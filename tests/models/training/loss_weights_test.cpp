@@ -8,6 +8,60 @@
 #include "tests/support/temporary_folder.h"
 
 namespace trainer {
+namespace {
+
+/// Weights of 0, 1, 2, 0, 1, 2 ...
+class WeightedSamples final : public Dataset {
+ public:
+  WeightedSamples() : Dataset(with_weights(NoiseDataset(200, {4, 4, 1}, 10, 1).info())) {}
+  void read(std::span<const std::int64_t> indices, Tensor x) const override { all_.read(indices, x); }
+  void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override {
+    all_.read_labels(indices, labels);
+  }
+  float weight(std::int64_t index) const override { return static_cast<float>(index % 3); }
+
+ private:
+  static DatasetInfo with_weights(DatasetInfo info) {
+    info.has_weights = true;
+    return info;
+  }
+
+  NoiseDataset all_{200, {4, 4, 1}, 10, 1};
+};
+
+}  // namespace
+
+TEST_CASE("a sample of weight 2 counts twice and one of weight 0 not at all, on any number of ranks",
+          "[training]") {
+  const NoiseDataset all(200, {4, 4, 1}, 10, 1);
+  std::vector<std::int64_t> counted;
+  for (std::int64_t i = 0; i < all.size(); ++i) counted.insert(counted.end(), i % 3, i);
+  // Whole sets as batches, so that steps see the same samples.
+  const std::string exact = GENERATE("", ", exact: true, virtual_workers: 5");
+  const std::string loss = GENERATE(
+      "softmax_cross_entropy", "{softmax_cross_entropy: {class_weights: [1, 2, 3, 1, 1, 1, 2, 1, 0.5, 1]}}");
+  const auto train = [&](std::int64_t batch) {
+    return BuiltSession::Text{
+        "[{dense: {units: 20, activation: tanh}}, {dense: 10}]", loss,
+        "optimizer: {sgd: {lr: 0.5}}, steps: 5, evaluate: never, batch: " + std::to_string(batch) + exact};
+  };
+  const auto alone = solo();
+  BuiltSession repeated(*alone, train(std::ssize(counted)),
+                        {.name = "noise",
+                         .train = std::make_unique<Subset>(all, counted),
+                         .test = std::make_unique<Subset>(all, counted)});
+  const std::vector<double> expected = repeated.train(TemporaryFolder().path());
+  BuiltSession weighted(test_world(), train(all.size()),
+                        {.name = "noise",
+                         .train = std::make_unique<WeightedSamples>(),
+                         .test = std::make_unique<WeightedSamples>()},
+                        {.data = test_world().size()});
+  const std::vector<double> losses = weighted.train(TemporaryFolder().path());
+  CHECK(expected[4] < 0.95 * expected[0]);
+  REQUIRE(losses.size() <= expected.size());
+  for (std::size_t i = 0; i < losses.size(); ++i)
+    CHECK(losses[i] == Approx(expected[i + expected.size() - losses.size()]).epsilon(1e-5));
+}
 
 TEST_CASE("classes that do not count are as good as not there, on any number of ranks", "[training]") {
   const NoiseDataset all(200, {4, 4, 1}, 10, 1);
