@@ -37,8 +37,10 @@ PlannedRun::PlannedRun(ConfigSource config, const Options& options)
                                         "plan and forecast describe steps that all ranks take together",
                                         "-s train.local=~, or a copy of the configuration without it");
   const NetworkPlan& plan = session().network().plan();
-  parameters_ =
-      placed_parameters(session().network(), ranks_.mesh(), session().settings().compression.has_feedback());
+  const bool updates_matrices =
+      Registry<Optimizer>::make(run_.config.root().at("train").at("optimizer"))->requires_matrices();
+  parameters_ = placed_parameters(session().network(), ranks_.mesh(),
+                                  session().settings().compression.has_feedback(), updates_matrices);
   layers_ = layer_costs(session().network());
   const TrainSettings& settings = session().settings();
   std::int64_t scalars = static_cast<std::int64_t>(session().metric_sums());

@@ -234,7 +234,10 @@ bool has_properties(const Json& schema) {
 std::string written(const Json& value, std::size_t indent, std::size_t column, bool is_map_of_schemas) {
   constexpr std::size_t kWidth = 120;
   const std::string line = in_a_line(value);
-  if (column + line.size() <= kWidth || !(is_map_of_schemas || has_properties(value))) return line;
+  const bool has_one_setting = !is_map_of_schemas && value.contains("properties") &&
+                               value["properties"].size() == 1 && !has_properties(value["properties"]);
+  if (column + line.size() <= kWidth || has_one_setting || !(is_map_of_schemas || has_properties(value)))
+    return line;
   const std::string pad(indent + 1, ' ');
   std::string inner;
   for (const auto& [key, below] : value.items()) {

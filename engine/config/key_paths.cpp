@@ -23,8 +23,14 @@ void add_paths(const Setting& setting, const std::string& path, std::vector<std:
       paths.push_back(path);
       if (setting.family_name == kLayerFamily) return;
       for (const auto& [name, member] : Catalog::all().at(setting.family_name).members)
-        for (const Setting& one : member.settings)
-          add_paths(one, fmt::format("{}.{}.{}", path, name, one.name), paths);
+        for (const Setting& one : member.settings) {
+          const std::string below = fmt::format("{}.{}.{}", path, name, one.name);
+          // A family within itself has no end.
+          if (one.kind == Setting::Kind::family && one.family_name == setting.family_name)
+            paths.push_back(below);
+          else
+            add_paths(one, below, paths);
+        }
       return;
     case Setting::Kind::list: {
       const bool has_keys = setting.nested.at(0).kind == Setting::Kind::family;

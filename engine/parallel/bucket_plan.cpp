@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <stdexcept>
 
 namespace trainer {
@@ -33,6 +34,17 @@ Range slice(const Range& whole, int part, int parts) {
     const std::int64_t position = whole.first + each * index + rest * index / parts;
     const std::int64_t rounded = (position + kSliceQuantum - 1) / kSliceQuantum * kSliceQuantum;
     return index == 0 ? whole.first : std::min(rounded, whole.last);
+  };
+  return {cut(part), cut(part + 1)};
+}
+
+Range slice_of_parameters(const std::vector<std::int64_t>& borders, const Range& whole, int part, int parts) {
+  const auto cut = [&](int index) {
+    if (index == parts) return whole.last;
+    const std::int64_t position = slice(whole, index, parts).first;
+    auto border = std::ranges::lower_bound(borders, whole.first);
+    while (*border < whole.last && (*border + *std::next(border)) / 2 < position) ++border;
+    return *border;
   };
   return {cut(part), cut(part + 1)};
 }

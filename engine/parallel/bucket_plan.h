@@ -25,5 +25,8 @@ std::int64_t best_bucket(std::int64_t floats, const Link& link);
 /// that no two ranks write to one cache line.
 inline constexpr std::int64_t kSliceQuantum = 16;
 Range slice(const Range& whole, int part, int parts);
+/// The same of whole parameters, which begin at `borders`: those whose middle lies in slice(). `whole` begins
+/// and ends at borders.
+Range slice_of_parameters(const std::vector<std::int64_t>& borders, const Range& whole, int part, int parts);
 
 }  // namespace trainer

@@ -13,8 +13,10 @@ ParameterWindow::ParameterWindow(Mesh& mesh, const ThreadPool& pool, const std::
     virtual_workers_.rounds = options.compression.is_bf16();
   }
   make_window(mesh, pool, borders.back());
-  plan_.emplace(mesh.data(), node_rank_, node_ranks_, borders, options.bucket_floats,
-                options.compression.has_feedback());
+  plan_.emplace(mesh.data(), node_rank_, node_ranks_, borders,
+                ShardPlan::Options{.bucket_floats = options.bucket_floats,
+                                   .replicated = options.compression.has_feedback(),
+                                   .whole_parameters = options.whole_parameters});
 }
 
 /// Shared by the node if all nodes have the memory for it, else private: every rank is then a node of its

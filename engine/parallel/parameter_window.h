@@ -26,9 +26,10 @@ class ParameterWindow {
     std::int64_t bucket_floats = 0;  ///< the size at which a bucket is closed; 0: as the link requires
     /// False: private buffers and MPI, as when /dev/shm is too small, and as with error feedback.
     bool share = true;
-    bool crowded = false;          ///< more workers than cores: waiting yields at once
-    int virtual_workers = 0;       ///< of exact mode; 0: one for each worker
-    Compression compression = {};  ///< of what hosts exchange
+    bool crowded = false;           ///< more workers than cores: waiting yields at once
+    int virtual_workers = 0;        ///< of exact mode; 0: one for each worker
+    Compression compression = {};   ///< of what hosts exchange
+    bool whole_parameters = false;  ///< one rank updates all of a parameter
   };
   /// `borders`: where each parameter begins in the flat buffer, ascending from 0, and at the end its size.
   /// Collective.

@@ -9,15 +9,17 @@
 namespace trainer {
 
 ShardPlan::ShardPlan(Communicator& data, int node_rank, int node_ranks,
-                     const std::vector<std::int64_t>& borders, std::int64_t bucket_floats, bool replicated)
-    : replicated_(replicated) {
+                     const std::vector<std::int64_t>& borders, const Options& options)
+    : replicated_(options.replicated) {
+  if (options.whole_parameters) borders_ = borders;
   std::array<double, 2> extremes{static_cast<double>(node_ranks), -static_cast<double>(node_ranks)};
   data.maximum(extremes);
   const int lanes = static_cast<int>(-extremes[1]);
   several_nodes_ = node_ranks < data.size();
   one_rank_per_node_ = extremes[0] == 1;
-  if (replicated && !one_rank_per_node_) throw std::logic_error("only whole nodes update replicas");
+  if (replicated_ && !one_rank_per_node_) throw std::logic_error("only whole nodes update replicas");
   // In the window there is no latency to hide: one bucket is summed in one sweep.
+  std::int64_t bucket_floats = options.bucket_floats;
   if (bucket_floats == 0)
     bucket_floats =
         several_nodes_ ? best_bucket(borders.back(), Link{}) : std::max<std::int64_t>(borders.back(), 1);
@@ -27,12 +29,12 @@ ShardPlan::ShardPlan(Communicator& data, int node_rank, int node_ranks,
   lane_ = data.split(owns ? node_rank : lanes, data.rank());
   nodes_ = owns ? lane_->size() : 0;
   for (const Range& bucket : buckets_) {
-    lane_slices_.push_back(owns ? slice(bucket, node_rank, lanes) : Range{});
+    lane_slices_.push_back(owns ? part_of_range(bucket, node_rank, lanes) : Range{});
     for (int node = 0; node < nodes_; ++node)
       counts_.push_back(slice_of(static_cast<int>(std::ssize(lane_slices_)) - 1, node).count());
   }
   for (auto whole = lane_slices_.rbegin(); whole != lane_slices_.rend() && owns; ++whole) {
-    const Range mine = replicated ? *whole : slice(*whole, lane_->rank(), nodes_);
+    const Range mine = replicated_ ? *whole : part_of_range(*whole, lane_->rank(), nodes_);
     if (!shard_.empty() && shard_.back().last == mine.first)
       shard_.back().last = mine.last;
     else if (mine.count() > 0)
@@ -43,7 +45,11 @@ ShardPlan::ShardPlan(Communicator& data, int node_rank, int node_ranks,
 }
 
 Range ShardPlan::slice_of(int bucket, int node) const {
-  return replicated_ ? lane_slice(bucket) : slice(lane_slice(bucket), node, nodes_);
+  return replicated_ ? lane_slice(bucket) : part_of_range(lane_slice(bucket), node, nodes_);
+}
+
+Range ShardPlan::part_of_range(const Range& whole, int part, int parts) const {
+  return borders_.empty() ? slice(whole, part, parts) : slice_of_parameters(borders_, whole, part, parts);
 }
 
 std::span<const std::int64_t> ShardPlan::counts(int bucket) const {

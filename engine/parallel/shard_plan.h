@@ -16,12 +16,15 @@ namespace trainer {
 /// nothing. Where ranks update replicas, each rank updates all.
 class ShardPlan {
  public:
+  struct Options {
+    std::int64_t bucket_floats = 0;  ///< the size at which a bucket is closed; 0: as the link requires
+    bool replicated = false;         ///< every node updates all floats; only with one rank on each
+    bool whole_parameters = false;   ///< one rank updates all of a parameter
+  };
   /// `borders`: where each parameter begins in the flat buffer, ascending from 0, and at the end its size.
-  /// `bucket_floats`: the size at which a bucket is closed; 0: as the link between nodes requires. Collective
-  /// over `data`, whose rank is the `node_rank`th of `node_ranks` on its node. `replicated`: every node
-  /// updates all floats; only with one rank on each.
+  /// Collective over `data`, whose rank is the `node_rank`th of `node_ranks` on its node.
   ShardPlan(Communicator& data, int node_rank, int node_ranks, const std::vector<std::int64_t>& borders,
-            std::int64_t bucket_floats, bool replicated = false);
+            const Options& options);
 
   std::span<const Range> buckets() const { return buckets_; }
   /// The floats that this rank updates, ascending.
@@ -46,6 +49,9 @@ class ShardPlan {
   std::span<const std::int64_t> counts(int bucket) const;
 
  private:
+  Range part_of_range(const Range& whole, int part, int parts) const;
+
+  std::vector<std::int64_t> borders_;  ///< of parameters that are not cut; empty: all may be
   std::vector<Range> buckets_, lane_slices_, shard_, replicas_;
   std::vector<std::int64_t> counts_;  ///< by bucket, then node
   std::unique_ptr<Communicator> lane_;

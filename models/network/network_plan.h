@@ -26,6 +26,10 @@ class NetworkPlan final : public Plan {
   std::int64_t parameter_end() const { return parameter_end_; }
   /// Where each parameter begins in the flat buffer, then that buffer's size.
   std::vector<std::int64_t> parameter_borders() const;
+  /// True for the weights of products (dense, convolution, recurrent), but for those of the output layer: the
+  /// last layer with such weights, unless an embedding's weights are used again, as by a tied output. A
+  /// matrix (rows, columns) whose columns are the last extent.
+  bool is_hidden_matrix(const Parameter& parameter) const;
   /// Declares a state of training for each parameter that two factors of this rank would make smaller:
   /// PowerSGD's factor of shape (rank, columns), "conv1.weight.powersgd". Columns are the last extent.
   void add_low_rank_factors(int rank);

@@ -27,6 +27,10 @@ struct Segment {
   std::span<float> direction = {};            ///< the memory of `gradients`; find_directions() may change it
   double value_norm = 0, direction_norm = 0;  ///< of the whole parameter; infinity: out of range
 
+  // For an optimizer that requires matrices, of one that is whole here, (rows, columns) in memory; 0: none.
+  std::int64_t rows = 0, columns = 0;
+  std::span<float> scratch = {};  ///< as many floats as scratch_floats() asks for; of this thread
+
   /// `count` floats from `first` on.
   Segment part(std::size_t first, std::size_t count) const {
     Segment part = *this;
@@ -56,11 +60,17 @@ class Optimizer {
   virtual std::string text() const = 0;
   /// The value of every element of its states before the first step.
   virtual float initial() const { return 0; }
-  /// True if steps depend on norms of whole parameters. Then find_directions() precedes each step(), and the
-  /// norms of values and directions are set in between.
+  /// True if steps depend on norms of whole parameters: those of values and directions are set before each
+  /// step(), after find_directions().
   virtual bool requires_norms() const { return false; }
-  /// True if find_directions() changes directions and states, and step() only values.
+  /// True if find_directions() changes directions and states.
   virtual bool finds_directions() const { return false; }
+  /// True if step() changes states.
+  virtual bool steps_states() const { return !finds_directions(); }
+  /// True if find_directions() requires each hidden matrix (NetworkPlan) as one segment.
+  virtual bool requires_matrices() const { return false; }
+  /// The size of Segment::scratch for a matrix.
+  virtual std::int64_t scratch_floats(std::int64_t /*rows*/, std::int64_t /*columns*/) const { return 0; }
   virtual void find_directions(std::span<const Segment> /*segments*/, std::int64_t /*step*/) {}
   /// For schedules of momentum; returns false if the rule has no momentum.
   virtual bool set_momentum(double /*momentum*/) { return false; }

@@ -19,7 +19,8 @@ int PlacedParameters::values_of_node() const {
   return static_cast<int>(std::ssize(SumTree::of_leaves(workers.count, mine).roots()));
 }
 
-std::vector<PlacedParameters> placed_parameters(const Network& network, Mesh& mesh, bool has_feedback) {
+std::vector<PlacedParameters> placed_parameters(const Network& network, Mesh& mesh, bool has_feedback,
+                                                bool whole_parameters) {
   const std::vector<std::int64_t> borders = network.plan().parameter_borders();
   const std::int64_t border = network.split_parameter_end();
   std::vector<PlacedParameters> placed;
@@ -31,7 +32,8 @@ std::vector<PlacedParameters> placed_parameters(const Network& network, Mesh& me
     placed.push_back({.mesh = ranks,
                       .workers = workers,
                       .shards = ShardPlan(ranks.data(), has_feedback ? 0 : ranks.node().rank(),
-                                          has_feedback ? 1 : ranks.node().size(), own, 0, has_feedback),
+                                          has_feedback ? 1 : ranks.node().size(), own,
+                                          {.replicated = has_feedback, .whole_parameters = whole_parameters}),
                       .floats = floats});
   };
   add(mesh, network.virtual_workers(), {border, borders.back()});

@@ -23,8 +23,9 @@ struct PlacedParameters {
 
 /// As ParameterWindows places them, in the order of backward: those of the data ranks, then those of layers
 /// that split rows, if there are any. `has_feedback`: compression with error feedback, so that
-/// each rank updates all parameters. `mesh` outlives the result. Collective, as ShardPlan.
-std::vector<PlacedParameters> placed_parameters(const Network& network, Mesh& mesh,
-                                                bool has_feedback = false);
+/// each rank updates all parameters. `whole_parameters`: see ShardPlan. `mesh` outlives the result.
+/// Collective, as ShardPlan.
+std::vector<PlacedParameters> placed_parameters(const Network& network, Mesh& mesh, bool has_feedback = false,
+                                                bool whole_parameters = false);
 
 }  // namespace trainer

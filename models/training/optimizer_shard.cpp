@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <numeric>
 #include <stdexcept>
 
 #include "engine/core/bfloat16.h"
@@ -54,6 +55,7 @@ OptimizerShard::OptimizerShard(const NetworkPlan& plan, ParameterWindows& window
   if (options.keeps_gradients) kept_ = Arena(floats);
   const std::int64_t workers = floats < kFloatsWorthThread * pool.size() ? 1 : pool.size();
   const std::int64_t share = (floats / workers + kQuantum) / kQuantum * kQuantum;
+  const bool has_whole_parameters = options.matrices != nullptr;
   first_segment_.push_back(0);
   std::int64_t position = 0;
   auto sums = sums_.begin();
@@ -64,8 +66,13 @@ OptimizerShard::OptimizerShard(const NetworkPlan& plan, ParameterWindows& window
       std::int64_t first = std::max(range.first, parameter.offset);
       const std::int64_t last = std::min(range.last, parameter.offset + parameter.shape.size());
       while (first < last) {
-        // A segment ends where its parameter, its range or its worker's share does.
-        const std::int64_t left = share * std::ssize(first_segment_) - position;
+        // A segment ends where its parameter, its range or its worker's share does. A whole parameter belongs
+        // to the share with its middle.
+        const auto left_of_share = [&] { return share * std::ssize(first_segment_) - position; };
+        while (has_whole_parameters && std::ssize(first_segment_) < workers &&
+               (last - first) / 2 >= left_of_share())
+          first_segment_.push_back(segments_.size());
+        const std::int64_t left = has_whole_parameters ? last - first + 1 : left_of_share();
         const std::int64_t count = std::min(last - first, left);
         const auto size = static_cast<std::size_t>(count);
         Segment segment{.values = windows.values().subspan(first, count),
@@ -91,6 +98,28 @@ OptimizerShard::OptimizerShard(const NetworkPlan& plan, ParameterWindows& window
     ++sums;
   }
   first_segment_.resize(static_cast<std::size_t>(workers) + 1, segments_.size());
+  if (options.matrices) set_matrices(plan, *options.matrices);
+}
+
+void OptimizerShard::set_matrices(const NetworkPlan& plan, const Optimizer& optimizer) {
+  std::vector<std::int64_t> of_worker(first_segment_.size() - 1);
+  for (std::size_t worker = 0; worker < of_worker.size(); ++worker)
+    for (std::size_t i = first_segment_[worker]; i < first_segment_[worker + 1]; ++i) {
+      const Parameter& parameter = plan.parameters()[static_cast<std::size_t>(segments_[i].parameter)];
+      if (is_frozen(i) || !plan.is_hidden_matrix(parameter)) continue;
+      segments_[i].columns = parameter.shape[parameter.shape.rank() - 1];
+      segments_[i].rows = parameter.shape.size() / segments_[i].columns;
+      of_worker[worker] =
+          std::max(of_worker[worker], optimizer.scratch_floats(segments_[i].rows, segments_[i].columns));
+    }
+  scratch_ = Arena(std::accumulate(of_worker.begin(), of_worker.end(), std::int64_t{0}));
+  std::size_t position = 0;
+  for (std::size_t worker = 0; worker < of_worker.size(); ++worker) {
+    const auto count = static_cast<std::size_t>(of_worker[worker]);
+    for (std::size_t i = first_segment_[worker]; i < first_segment_[worker + 1]; ++i)
+      segments_[i].scratch = scratch_.floats().subspan(position, count);
+    position += count;
+  }
 }
 
 template <class Work>
@@ -205,6 +234,18 @@ void OptimizerShard::guarded(std::size_t segment, MemoryGuard::Arrays arrays, st
   });
 }
 
+template <class Work>
+void OptimizerShard::guarded_whole(std::size_t segment, MemoryGuard::Arrays arrays, std::int64_t step,
+                                   Work work) {
+  if (guard_)
+    for_each_piece(
+        segment, [&](std::size_t index, const Segment& piece) { guard_->check(index, piece, arrays, step); });
+  work(segments_[segment]);
+  if (guard_)
+    for_each_piece(segment,
+                   [&](std::size_t index, const Segment& piece) { guard_->keep(index, piece, arrays); });
+}
+
 void OptimizerShard::check_frozen(std::size_t segment, std::int64_t step) const {
   for_each_piece(segment, [&](std::size_t index, const Segment& piece) {
     if ((index + static_cast<std::size_t>(step)) % kFrozenTurns == 0)
@@ -227,7 +268,7 @@ void OptimizerShard::step_segment(Optimizer& optimizer, const Segment& segment, 
 
 void OptimizerShard::update(Optimizer& optimizer, float rate, std::int64_t step) {
   const std::size_t ema = optimizer_states_;
-  const MemoryGuard::Arrays changed{0, optimizer.finds_directions() ? 1 : 1 + ema};
+  const MemoryGuard::Arrays changed{0, optimizer.steps_states() ? 1 + ema : 1};
   for_each_worker([&](std::size_t first, std::size_t last, std::size_t) {
     for (std::size_t i = first; i < last; ++i) {
       if (is_frozen(i)) {
@@ -248,11 +289,13 @@ void OptimizerShard::update(Optimizer& optimizer, float rate, std::int64_t step)
 void OptimizerShard::find_directions(Optimizer& optimizer, std::int64_t step) {
   if (!optimizer.finds_directions()) return;
   for_each_worker([&](std::size_t first, std::size_t last, std::size_t) {
+    const MemoryGuard::Arrays states{1, 1 + optimizer_states_};
+    const auto find = [&](const Segment& segment) { optimizer.find_directions({&segment, 1}, step); };
     for (std::size_t i = first; i < last; ++i)
-      if (!is_frozen(i))
-        guarded(i, {1, 1 + optimizer_states_}, step, [&](const Segment& segment) {
-          optimizer.find_directions({&segment, 1}, step);
-        });
+      if (segments_[i].columns > 0)
+        guarded_whole(i, states, step, find);
+      else if (!is_frozen(i))
+        guarded(i, states, step, find);
   });
 }
 

@@ -29,6 +29,9 @@ class OptimizerShard {
     float ema = 0;                 ///< decay of the exponential moving average; 0: none
     bool keeps_gradients = false;  ///< for keep_gradients()
     bool rounds_changes = false;   ///< an update changes parameters by values of bfloat16: see update()
+    /// An optimizer that requires matrices, for its scratch memory: each segment is a whole parameter. Null:
+    /// it requires none.
+    const Optimizer* matrices = nullptr;
   };
   OptimizerShard(const NetworkPlan& plan, ParameterWindows& windows, ThreadPool& pool,
                  const Options& options);
@@ -67,7 +70,7 @@ class OptimizerShard {
   /// Swaps the values and their EMA.
   void swap_ema(std::int64_t step);
 
-  // For an optimizer that requires norms, before update():
+  // Before update():
   void find_directions(Optimizer& optimizer, std::int64_t step);
   /// visit(parameter, values, directions) of the segments that add_squares() counts.
   template <class Visit>
@@ -105,12 +108,17 @@ class OptimizerShard {
   /// it after.
   template <class Work>
   void guarded(std::size_t segment, MemoryGuard::Arrays arrays, std::int64_t step, Work work);
+  /// The same for work on a whole segment.
+  template <class Work>
+  void guarded_whole(std::size_t segment, MemoryGuard::Arrays arrays, std::int64_t step, Work work);
+  /// Gives the segments of hidden matrices their extents and their worker's scratch memory.
+  void set_matrices(const NetworkPlan& plan, const Optimizer& optimizer);
   /// Checks some of the pieces; in kFrozenTurns steps all of them.
   void check_frozen(std::size_t segment, std::int64_t step) const;
 
   ThreadPool& pool_;
   std::vector<std::span<float>> sums_;  ///< the gradients of each range of the shard
-  Arena states_, kept_;
+  Arena states_, kept_, scratch_;
   float keep_;  ///< decay of the EMA
   bool rounds_changes_;
   std::size_t optimizer_states_;

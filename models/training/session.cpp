@@ -49,6 +49,19 @@ void check_schedule(const Config& train, const TrainSettings& settings, bool eva
                "`optimizer: {sgd: {lr: 0.1, momentum: 0.9}}`");
 }
 
+/// An optimizer of whole matrices excludes layers that --modelpar partitions.
+void check_matrices(const Config& train, const NetworkPlan& plan) {
+  const Config optimizer = train.at("optimizer");
+  if (!Registry<Optimizer>::make(optimizer)->requires_matrices()) return;
+  for (const Parameter& parameter : plan.parameters())
+    if (plan.is_hidden_matrix(parameter) && parameter.shape.size() < parameter.whole_shape().size())
+      throw Error(ExitCode::ranks,
+                  {train.diagnostic("optimizer",
+                                    fmt::format("{} updates whole matrices, and --modelpar partitions {}",
+                                                optimizer.type(), parameter.name),
+                                    "--datapar, or another optimizer")});
+}
+
 /// No batch has more rows, whatever train.batch is.
 std::int64_t largest_split(const Data& data) {
   std::int64_t largest = 1;
@@ -96,6 +109,7 @@ Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Data*
   check_schedule(root.at("train"), settings_,
                  evaluation_data() && settings_.evaluate.kind != Cadence::Kind::never);
   network_ = make_network(root, virtual_workers_, mesh.data().rank());
+  check_matrices(root.at("train"), network_->plan());
   check_streams(root);
   loss_ = Registry<Loss>::make(model.at("loss"));
   const Dataset& train = *data_.train;

@@ -46,7 +46,9 @@ std::unique_ptr<Optimizer> make_optimizer(const Config& train, const Session& se
   return Registry<Optimizer>::make(train.at("optimizer"));
 }
 
-ParameterWindow::Options window_options(ParameterWindow::Options options, const Session& session) {
+ParameterWindow::Options window_options(ParameterWindow::Options options, const Session& session,
+                                        const Optimizer& optimizer) {
+  options.whole_parameters = optimizer.requires_matrices();
   options.virtual_workers = session.exact_virtual_workers();
   options.compression = session.settings().compression;
   return options;
@@ -86,7 +88,7 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
       optimizer(make_optimizer(root.at("train"), session)),
       schedule(schedule_of(root.at("train"), session, facts)),
       windows(session.mesh(), session.pool(), session.network().plan().parameter_borders(),
-              window_options(options, session), session.network().split_parameter_end()),
+              window_options(options, session, *optimizer), session.network().split_parameter_end()),
       reducer(windows.make_reducer(session.mesh(), session.pool(), compressed_parameters(session.network()))),
       scalars(session.mesh(), windows.rest(), windows.front()),
       statistics(session.mesh(), session.pool(), options.share, session.exact_virtual_workers()),
@@ -108,7 +110,8 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
                               (!windows.rest().plan().replicated() || session.mesh().data().rank() == 0),
              .ema = session.settings().ema,
              .keeps_gradients = session.settings().accumulate > 1,
-             .rounds_changes = session.settings().compression.is_bf16()}),
+             .rounds_changes = session.settings().compression.is_bf16(),
+             .matrices = optimizer->requires_matrices() ? optimizer.get() : nullptr}),
       consensus(scalars, session.mesh().model()),
       ema(session.settings().ema > 0, shard, scalars, *reducer),
       early_stopping(session.settings(), facts),
@@ -165,10 +168,8 @@ void TrainingParts::accumulate(const MicroBatch& micro_batch) {
 
 void TrainingParts::update(std::int64_t step, double rate) {
   if (const auto momentum = schedule->momentum(step)) optimizer->set_momentum(*momentum);
-  if (norms) {
-    shard.find_directions(*optimizer, step);
-    norms->find(shard, scalars, session.mesh().model());
-  }
+  shard.find_directions(*optimizer, step);
+  if (norms) norms->find(shard, scalars, session.mesh().model());
   shard.update(*optimizer, static_cast<float>(rate), step);
 }
 

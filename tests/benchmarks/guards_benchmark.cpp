@@ -101,10 +101,8 @@ class Steps {
   void update() {
     Optimizer& optimizer = *built_.optimizer;
     if (!owned_->gradients_are_finite()) throw std::logic_error("gradients of ones are finite");
-    if (optimizer.requires_norms()) {
-      owned_->find_directions(optimizer, step_);
-      owned_->set_norms([](int) { return std::pair{1.0, 1.0}; });
-    }
+    owned_->find_directions(optimizer, step_);
+    if (optimizer.requires_norms()) owned_->set_norms([](int) { return std::pair{1.0, 1.0}; });
     owned_->update(optimizer, 1e-6f, step_++);
   }
 

@@ -123,6 +123,14 @@ TEST_CASE("optimizers agree with PyTorch over several steps", "[golden]") {
                                            std::vector<float>(values.size(), optimizer->initial()));
     Segment segment{.values = values};
     std::ranges::copy(states, segment.states.begin());
+    const Shape& shape = tensor(golden, "first").shape;
+    std::vector<float> scratch;
+    if (shape.rank() == 2) {
+      segment.rows = shape[0];
+      segment.columns = shape[1];
+      scratch.resize(static_cast<std::size_t>(optimizer->scratch_floats(shape[0], shape[1])));
+      segment.scratch = scratch;
+    }
     std::vector<float> gradients = tensor(golden, "gradients").values;
     for (std::int64_t step = 0; step < tensor(golden, "gradients").shape[0]; ++step) {
       const std::size_t first = static_cast<std::size_t>(step) * values.size();

@@ -1,5 +1,6 @@
 #include "engine/parallel/bucket_plan.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <stdexcept>
 
@@ -55,6 +56,24 @@ TEST_CASE("slices cover a range once, are cut at cache lines and differ by two l
     position = mine.last;
   }
   CHECK(position == whole.last);
+}
+
+TEST_CASE("slices of whole parameters cover a range once, and end at borders near those of slices",
+          "[parallel]") {
+  const std::vector<std::int64_t> borders{0, 16, 48, 48, 1000, 1100, 1200, 1300, 5000};
+  const auto [first, last] = GENERATE(table<std::int64_t, std::int64_t>({{0, 5000}, {16, 1300}, {48, 48}}));
+  const Range whole{first, last};
+  const int parts = GENERATE(1, 2, 3, 9);
+  std::int64_t position = whole.first;
+  for (int part = 0; part < parts; ++part) {
+    const Range mine = slice_of_parameters(borders, whole, part, parts);
+    CHECK(mine.first == position);
+    CHECK(std::ranges::count(borders, mine.last) > 0);
+    position = mine.last;
+  }
+  CHECK(position == whole.last);
+  CHECK(slice_of_parameters(borders, {0, 1300}, 0, 2) == Range{0, 1000});
+  CHECK(slice_of_parameters(borders, {0, 5000}, 0, 2) == Range{0, 1300});
 }
 
 }  // namespace trainer

@@ -33,7 +33,7 @@ TEST_CASE("hosts of unequal ranks cannot be planned", "[parallel]") {
 
 TEST_CASE("shards of planned ranks partition the flat buffer over all data ranks", "[parallel]") {
   const PlannedRanks ranks({.data = 8, .ranks_per_node = 2});
-  const ShardPlan shards(ranks.mesh().data(), 0, ranks.mesh().node().size(), {0, 800'000}, 0);
+  const ShardPlan shards(ranks.mesh().data(), 0, ranks.mesh().node().size(), {0, 800'000}, {});
   CHECK(shards.several_nodes());
   CHECK_FALSE(shards.one_rank_per_node());
   CHECK(shards.nodes() == 4);

@@ -63,12 +63,37 @@ class Lamb(torch.optim.Optimizer):
                 weight.sub_(group['lr'] * weight.norm() / way.norm() * way)
 
 
-def optimizer(name, yaml, kind, steps=50, count=9, **arguments):
+class Muon(torch.optim.Optimizer):
+    """Keller Jordan's Muon (2024) of matrices (inputs, outputs), the transpose of PyTorch's; PyTorch 1.13 has none."""
+
+    def __init__(self, parameters, lr=0.02, momentum=0.95, weight_decay=0, normalize=False):
+        super().__init__(parameters, dict(lr=lr, momentum=momentum, weight_decay=weight_decay, normalize=normalize))
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            keep = group['momentum']
+            for weight in group['params']:
+                mean = self.state[weight].setdefault('mean', torch.zeros_like(weight))
+                mean.copy_(keep * mean + (1 - keep) * weight.grad)
+                x = ((1 - keep) * weight.grad + keep * mean).T
+                x = x / (x.norm() + 1e-7)
+                for _ in range(5):
+                    a = x @ x.T
+                    x = 3.4445 * x + (-4.7750 * a + 2.0315 * a @ a) @ x
+                outputs, inputs = x.shape
+                if group['normalize']:
+                    weight.mul_(outputs ** 0.5 / weight.norm())
+                weight.mul_(1 - group['lr'] * group['weight_decay'])
+                weight.sub_(group['lr'] * max(1, outputs / inputs) ** 0.5 * x.T)
+
+
+def optimizer(name, yaml, kind, steps=50, shape=(9,), **arguments):
     torch.manual_seed(zlib.crc32(name.encode()))
-    weight = rounded(count).requires_grad_()
+    weight = rounded(*shape).requires_grad_()
     first = weight.detach().clone()
     optimizer = kind([weight], **arguments)
-    gradients = rounded(steps, count)
+    gradients = rounded(steps, *shape)
     values = []
     for gradient in gradients:
         weight.grad = gradient.clone()
@@ -109,6 +134,9 @@ def named():
     optimizer('lamb', 'lamb', Lamb)
     optimizer('lamb_all', 'lamb: {lr: 0.1, betas: [0.8, 0.95], epsilon: 0.01, weight_decay: 0.3}', Lamb, lr=0.1,
               betas=(0.8, 0.95), eps=0.01, weight_decay=0.3)
+    optimizer('muon', 'muon', Muon, shape=(4, 7))
+    optimizer('muon_all', 'muon: {lr: 0.1, momentum: 0.6, weight_decay: 0.3, normalize: true}', Muon, shape=(6, 3),
+              lr=0.1, momentum=0.6, weight_decay=0.3, normalize=True)
     optimizer('lion', 'lion', Lion, lr=1e-4)
     optimizer('lion_all', 'lion: {lr: 0.01, betas: [0.8, 0.95], weight_decay: 0.3}', Lion, lr=0.01, betas=(0.8, 0.95),
               weight_decay=0.3)

@@ -30,7 +30,7 @@ float after_steps(const BuiltOptimizer& built, int steps, float constant, bool i
 TEST_CASE("every optimizer descends", "[optimizers]") {
   const std::string name =
       GENERATE("sgd: {lr: 0.1}", "adam", "adamw: {weight_decay: 0}", "rmsprop", "adagrad", "adadelta", "lion",
-               "lars: {lr: 1}", "lamb: {weight_decay: 0}");
+               "lars: {lr: 1}", "lamb: {weight_decay: 0}", "muon: {others: {sgd: {lr: 0.1}}}");
   INFO(name);
   CHECK(after_steps(BuiltOptimizer(name), 3, 2, true) < 1);
   CHECK(after_steps(BuiltOptimizer(name), 3, -2, true) > 1);
@@ -58,6 +58,18 @@ TEST_CASE("lars and lamb take steps as long as the norm of the parameter, biases
   CHECK(after_steps(BuiltOptimizer("lars: {lr: 0.01}"), 1, 7, false) == Approx(0.93));
   CHECK(after_steps(BuiltOptimizer("lars: {lr: 0.5, trust: 0.1, adapt: all}"), 1, 7, false) == Approx(0.95));
   CHECK(after_steps(BuiltOptimizer("lamb: {lr: 0.1, weight_decay: 0}"), 1, 7, false) == Approx(0.9));
+}
+
+TEST_CASE("muon leaves what is no matrix to another optimizer, at its own rate", "[optimizers]") {
+  CHECK(after_steps(BuiltOptimizer("muon: {lr: 0.5, others: {sgd: {lr: 0.1}}}"), 1, 2, true) == Approx(0.8));
+  using Names = std::vector<std::string>;
+  CHECK(BuiltOptimizer("muon: {others: {sgd: {lr: 0.1}}}").optimizer->states() == Names{"momentum"});
+  CHECK(BuiltOptimizer("muon").optimizer->states() == Names{"mean", "square"});
+  CHECK(BuiltOptimizer("muon: {others: {sgd: {lr: 0.1}}}").optimizer->text() ==
+        "muon lr 0.02 momentum 0.95, others sgd lr 0.1");
+  CHECK_THROWS_WITH(BuiltOptimizer("muon: {others: muon}"), Catch::Contains("muon updates matrices only"));
+  CHECK_THROWS_WITH(BuiltOptimizer("muon: {others: {adagrad: {initial: 0.5}}}"),
+                    Catch::Contains("the states of muon start at 0"));
 }
 
 TEST_CASE("states have names only for what is kept", "[optimizers]") {

@@ -62,13 +62,15 @@ TEST_CASE("a hundred training steps allocate nothing", "[training]") {
                "[{embedding: {units: 8, vocabulary: 10, positions: learned, name: tokens}}, {lstm: 8}, {gru: "
                "{units: 4, bidirectional: true}}, {residual: [layer_norm, {attention: {heads: 2, causal: "
                "true, rotary: true}}]}, {dense: {units: 10, tie: tokens}}]");
-  const std::string mode = GENERATE("", "exact: true, clip_norm: 0.1, ");
+  const std::string mode =
+      GENERATE("optimizer: {sgd: {lr: 0.01, momentum: 0.9}}",
+               "optimizer: {sgd: {lr: 0.01, momentum: 0.9}}, exact: true, clip_norm: 0.1",
+               "optimizer: {muon: {lr: 0.01, normalize: true}}");
   const ConfigTree tree(
       {.file = "test.yaml",
        .text = "data: {dataset: digits}\nmodel: {layers: " + layers +
                ", loss: softmax_cross_entropy}\ntrain: {" + mode +
-               "batch: 16, steps: 120, metrics: [accuracy], "
-               "optimizer: {sgd: {lr: 0.01, momentum: 0.9}}, evaluate: never, checkpoint: never}\n"},
+               ", batch: 16, steps: 120, metrics: [accuracy], evaluate: never, checkpoint: never}\n"},
       run_settings());
   const auto alone = solo();
   Mesh mesh(*alone, {});
@@ -83,7 +85,7 @@ TEST_CASE("a hundred training steps allocate nothing", "[training]") {
   Watch watch;
   const TemporaryFolder folder;
   trainer.run({&watch}, folder.path());
-  INFO(layers << " " << mode << "on " << threads << " threads");
+  INFO(layers << " " << mode << " on " << threads << " threads");
   CHECK(watch.in_a_hundred_steps() == 0);
 }
 

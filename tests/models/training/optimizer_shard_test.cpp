@@ -15,6 +15,7 @@ namespace trainer {
 namespace {
 
 constexpr std::size_t kCount = 10000;  // of a parameter: several segments
+constexpr std::int64_t kRows = 50;
 
 /// A guarded shard of three parameters, each of several segments: two learn and one is frozen.
 class Updated {
@@ -27,13 +28,16 @@ class Updated {
           ConfigTree::member("layer", "dense: {units: 1, lr: x" + std::to_string(rate) + "}");
       const Config config = layer.root();
       nested.begin_layer(&config, "layer", "");
-      plan_.parameter({.name = "weight", .shape = {static_cast<std::int64_t>(kCount)}});
+      plan_.parameter({.name = "weight", .shape = {kRows, kCount / kRows}, .layout = FileLayout::dense});
     }
     window_.emplace(mesh_, pool_, plan_.parameter_borders(), ParameterWindow::Options{});
     std::vector<std::string> states = built_.optimizer->states();
     owned_.emplace(plan_, *window_, pool_,
                    OptimizerShard::Options{
-                       .states = states.size(), .initial = built_.optimizer->initial(), .ema = average});
+                       .states = states.size(),
+                       .initial = built_.optimizer->initial(),
+                       .ema = average,
+                       .matrices = built_.optimizer->requires_matrices() ? built_.optimizer.get() : nullptr});
     for (std::size_t i = 0; i < window_->only().values().size(); ++i)
       window_->only().values()[i] = 1 + static_cast<float>(i % 7);
     if (average > 0) {
@@ -47,10 +51,8 @@ class Updated {
 
   void step() {
     std::ranges::fill(window_->only().gradients(0), 0.25f);
-    if (built_.optimizer->requires_norms()) {
-      owned_->find_directions(*built_.optimizer, steps_);
-      owned_->set_norms([](int) { return std::pair{1.0, 1.0}; });
-    }
+    owned_->find_directions(*built_.optimizer, steps_);
+    if (built_.optimizer->requires_norms()) owned_->set_norms([](int) { return std::pair{1.0, 1.0}; });
     owned_->update(*built_.optimizer, 0.01f, steps_++);
   }
 
@@ -94,7 +96,8 @@ TEST_CASE("a bit that flips between two updates is found by the next one, with e
           "[training]") {
   const std::string yaml =
       GENERATE("sgd: {lr: 0.1, momentum: 0.9}", "adam", "rmsprop: {centered: true, momentum: 0.5}",
-               "adagrad: {initial: 0.5}", "adadelta", "lion", "lars: {lr: 1}", "lamb");
+               "adagrad: {initial: 0.5}", "adadelta", "lion", "lars: {lr: 1}", "lamb", "muon",
+               "muon: {normalize: true, others: {sgd: {lr: 0.1, momentum: 0.9}}}");
   const float average = GENERATE(0.0f, 0.99f);
   const std::size_t parameter = GENERATE(0u, 1u);
   const std::size_t arrays = Updated(yaml, average).arrays() + (average > 0 ? 1 : 0);
