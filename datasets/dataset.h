@@ -20,7 +20,7 @@ struct Targets {
   /// One for each row; a position of a sequence is a row. Empty if targets are values.
   std::span<const std::int32_t> labels;
   ConstTensor values;  ///< (rows, target); empty if targets are labels
-  /// For rows that mix two samples: the second sample's label, and the share of the first sample in [0.5, 1].
+  /// For rows that mix two samples: the second sample's label, and the share of the first sample in [0, 1].
   std::span<const std::int32_t> other_labels = {};
   std::span<const float> shares = {};
   /// Positions of each row's output before its padding, if targets are values; empty if no row is padded.

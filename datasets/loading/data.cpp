@@ -309,6 +309,12 @@ std::vector<Setting> data_settings() {
           .at_least(0)
           .at_most(1000)
           .fallback("0"),
+      real("cutmix",
+           "replace a rectangle of each training image by that of another one, after `augment`; the rest's "
+           "share follows a beta distribution with this parameter (usually 1); 0: no cutmix")
+          .at_least(0)
+          .at_most(1000)
+          .fallback("0"),
       boolean("shuffle", "shuffle the training samples anew in each epoch").fallback("true"),
       boolean("streams",
               "instead of shuffling, each row of a batch continues where the same row of the batch before "
@@ -346,11 +352,20 @@ Data open_data(const Config& config, std::uint64_t seed, const std::string& lear
   if (data.train->positions() > 0 && !config.items("augment").empty())
     config.fail("augment",
                 "images with a label per pixel cannot be augmented: the labels would stay in place");
-  data.mixup = Mixup(config.get<double>("mixup"), data.train->size(), seed);
-  if (data.mixup.is_on() && (data.train->positions() > 0 || data.train->has_lengths()))
-    config.fail("mixup", "samples of several lengths, or with a label per position, cannot be mixed");
-  if (data.mixup.is_on() && data.train->info().has_weights)
-    config.fail("mixup", "samples that have weights cannot be mixed");
+  data.mixing = Mixing({.mixup = config.get<double>("mixup"),
+                        .cutmix = config.get<double>("cutmix"),
+                        .samples = data.train->size(),
+                        .sample = data.train->sample(),
+                        .seed = seed});
+  const bool cuts = config.get<double>("cutmix") > 0;
+  if (data.mixing.is_on() && (data.train->positions() > 0 || data.train->has_lengths()))
+    config.fail(cuts ? "cutmix" : "mixup",
+                "samples of several lengths, or with a label per position, cannot be mixed");
+  if (data.mixing.is_on() && data.train->info().has_weights)
+    config.fail(cuts ? "cutmix" : "mixup", "samples that have weights cannot be mixed");
+  if (cuts && data.train->sample().rank() != 3)
+    config.fail("cutmix", "cutmix requires images, but a sample is " + data.train->sample().text(),
+                "`mixup`, which mixes any samples");
   if (data.train->info().vocabulary > 0 && !config.is_word("normalize", "none"))
     config.fail("normalize", "tokens cannot be normalised");
   normalise(config, data);

@@ -7,7 +7,7 @@
 #include "datasets/dataset.h"
 #include "datasets/folds.h"
 #include "datasets/loading/augmentation.h"
-#include "datasets/loading/mixup.h"
+#include "datasets/loading/mixing.h"
 #include "datasets/loading/scaled_targets.h"
 #include "datasets/transforms/normalised.h"
 #include "engine/config/setting.h"
@@ -24,7 +24,7 @@ struct Data {
   std::unique_ptr<Dataset> samples;
   std::unique_ptr<Dataset> train, validation, test;  ///< validation and test may be null
   Augmentation augmentation;                         ///< of training samples
-  Mixup mixup;                                       ///< of training samples and targets, after augmentation
+  Mixing mixing;                                     ///< of training samples and targets, after augmentation
   std::vector<std::string> fingerprint;              ///< of DataSource
   InputForm form;                                    ///< of DataSource
   /// By which samples are normalised: given, or known after load_samples(); empty: they are not.

@@ -27,7 +27,7 @@ RowLoader::RowLoader(const Data& data, Options options)
       threads_(options_.reads_ahead ? read_ahead_threads(data, options_.workers, options_.idle_cores) : 0),
       steps_per_epoch_(BatchOrder(options_.order).steps_per_epoch()),
       scratch_(threads_ + options_.workers) {
-  const std::int64_t partner = data.mixup.is_on() ? data.train->sample().size() : 0;
+  const std::int64_t partner = data.mixing.is_on() ? data.train->sample().size() : 0;
   for (std::vector<float>& scratch : scratch_) scratch.resize(partner + data.augmentation.scratch());
 }
 
@@ -39,17 +39,15 @@ void RowLoader::read(std::span<const std::int64_t> samples, std::int64_t epoch, 
 
 void RowLoader::prepare(std::span<const std::int64_t> samples, std::int64_t epoch, Tensor x, int caller) {
   std::span<float> scratch = scratch_[caller];
-  if (!data_.mixup.is_on()) return read(samples, epoch, x, scratch);
+  if (!data_.mixing.is_on()) return read(samples, epoch, x, scratch);
   const std::int64_t size = data_.train->sample().size();
   const Tensor other(scratch.data(), data_.train->sample().with_front(1));
   scratch = scratch.subspan(size);
   read(samples, epoch, x, scratch);
   for (std::size_t row = 0; row < samples.size(); ++row) {
-    const Mixup::Partner partner = data_.mixup.partner(samples[row], epoch);
+    const Mixing::Partner partner = data_.mixing.partner(samples[row], epoch);
     read({&partner.sample, 1}, epoch, other, scratch);
-    float* const own = x.data() + static_cast<std::int64_t>(row) * size;
-    for (std::int64_t i = 0; i < size; ++i)
-      own[i] = partner.share * own[i] + (1 - partner.share) * other.data()[i];
+    data_.mixing.mix(partner, other.data(), x.data() + static_cast<std::int64_t>(row) * size);
   }
 }
 

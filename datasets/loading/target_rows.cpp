@@ -26,13 +26,13 @@ const Targets& TargetRows::read(const Dataset& split, std::span<const std::int64
 }
 
 const Targets& TargetRows::read(const Dataset& split, std::span<const std::int64_t> samples,
-                                const Mixup& mixup, std::int64_t epoch) {
+                                const Mixing& mixing, std::int64_t epoch) {
   read(split, samples);
-  if (!mixup.is_on()) return targets_;
+  if (!mixing.is_on()) return targets_;
   partners_.resize(samples.size());
   shares_.resize(samples.size());
   for (std::size_t row = 0; row < samples.size(); ++row) {
-    const Mixup::Partner partner = mixup.partner(samples[row], epoch);
+    const Mixing::Partner partner = mixing.partner(samples[row], epoch);
     partners_[row] = partner.sample;
     shares_[row] = partner.share;
   }

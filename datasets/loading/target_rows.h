@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "datasets/dataset.h"
-#include "datasets/loading/mixup.h"
+#include "datasets/loading/mixing.h"
 
 namespace trainer {
 
@@ -14,8 +14,8 @@ class TargetRows {
  public:
   /// Reads the targets of these samples. The result is valid until the next call.
   const Targets& read(const Dataset& split, std::span<const std::int64_t> samples);
-  /// The same, mixed as `mixup` mixes the samples in an epoch.
-  const Targets& read(const Dataset& split, std::span<const std::int64_t> samples, const Mixup& mixup,
+  /// The same, mixed as `mixing` mixes the samples in an epoch.
+  const Targets& read(const Dataset& split, std::span<const std::int64_t> samples, const Mixing& mixing,
                       std::int64_t epoch);
   const Targets& targets() const { return targets_; }
 

@@ -3,24 +3,29 @@
 #include <cstring>
 
 #include "datasets/transforms/transform.h"
+#include "datasets/transforms/views.h"
 #include "engine/config/registry.h"
 
 namespace trainer {
 namespace {
 
-/// A random window of the image's size out of the image padded with zeros: a shift by up to `pad` pixels in
-/// each direction.
+/// A random window of the image's size out of the padded image: a shift by up to `pad` pixels in each
+/// direction.
 class RandomCrop final : public Transform {
  public:
   RandomCrop(const Config& config, const Shape& sample)
-      : extents_(image_extents(config, sample)), pad_(config.get<std::int64_t>("pad")) {
+      : extents_(image_extents(config, sample)),
+        pad_(config.get<std::int64_t>("pad")),
+        reflects_(config.get<std::string>("edge") == "reflect") {
     if (pad_ >= std::min(extents_.height, extents_.width))
       config.fail("pad", "a window could miss the image, which is " + channels_first_text(sample),
                   "less than its height and width");
   }
 
-  void apply(const RandomStream& random, std::int64_t index, Tensor sample, std::span<float>) const override {
+  void apply(const RandomStream& random, std::int64_t index, Tensor sample,
+             std::span<float> scratch) const override {
     const std::int64_t down = offset(random, 2 * index), right = offset(random, 2 * index + 1);
+    if (reflects_) return shift_reflected(sample.data(), extents_, down, right, scratch);
     const auto [height, width, channels] = extents_;
     float* const pixels = sample.data();
     const std::int64_t row_size = width * channels;
@@ -34,6 +39,8 @@ class RandomCrop final : public Transform {
         move_row(pixels + from * row_size, right, to);
     }
   }
+
+  std::int64_t scratch() const override { return reflects_ ? extents_.size() : 0; }
 
  private:
   /// In [-pad, pad].
@@ -51,6 +58,7 @@ class RandomCrop final : public Transform {
 
   ImageExtents extents_;
   std::int64_t pad_;
+  bool reflects_;
 };
 
 const Registry<Transform, const Shape&>::Add random_crop_transform{
@@ -61,7 +69,9 @@ const Registry<Transform, const Shape&>::Add random_crop_transform{
                           "padding on each side in pixels: zeros after data.normalize, which are the mean "
                           "colour with per_channel and black without")
                       .at_least(1)
-                      .fallback("4")}},
+                      .fallback("4"),
+                  choice("edge", "what the padding shows: zeros, or the mirror image", {"zeros", "reflect"})
+                      .fallback("zeros")}},
     [](const Config& config, const Shape& sample) { return std::make_unique<RandomCrop>(config, sample); }};
 
 }  // namespace

@@ -48,6 +48,12 @@ std::array<std::uint32_t, 4> RandomStream::block(std::uint64_t index) const {
                 key_);
 }
 
+RandomStream RandomStream::at(std::uint64_t moment) const {
+  RandomStream other = *this;
+  other.moment_ = moment;
+  return other;
+}
+
 std::uint32_t RandomStream::bits(std::uint64_t index) const { return block(index / 4)[index % 4]; }
 
 float RandomStream::uniform(std::uint64_t index) const { return to_unit(bits(index)); }

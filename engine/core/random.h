@@ -34,6 +34,8 @@ class RandomStream {
   /// counter.
   std::uint64_t key() const { return std::uint64_t{key_[1]} << 32 | key_[0]; }
   std::uint64_t moment() const { return moment_; }
+  /// The stream of the same seed and purpose at another moment.
+  RandomStream at(std::uint64_t moment) const;
   /// numbers[i] = uniform(first + i).
   void fill_uniform(std::uint64_t first, std::span<float> numbers) const;
 

@@ -20,7 +20,7 @@ BatchRunner::BatchRunner(Session& session, Network& network)
     Worker& self = workers_[static_cast<std::size_t>(worker)];
     self.sums.resize(kinds_ * static_cast<std::size_t>(network.virtual_workers_of(worker).count()));
     self.scores.resize(session.metrics().size());
-    if (session.data().mixup.is_on())
+    if (session.data().mixing.is_on())
       self.mixed_gradient.resize(static_cast<std::size_t>(network.output().size()));
   }
 }
@@ -139,7 +139,7 @@ double BatchRunner::weight_of(const Dataset& split, std::span<const std::int64_t
     return weight;
   }
   // Every rank adds the weights of all labels in the order of the batch, so all get the same bits.
-  const Targets& all = epoch ? whole_batch_.read(split, samples, session_.data().mixup, *epoch)
+  const Targets& all = epoch ? whole_batch_.read(split, samples, session_.data().mixing, *epoch)
                              : whole_batch_.read(split, samples);
   const auto weight_of_class = [&](std::int32_t label) { return weights[static_cast<std::size_t>(label)]; };
   const auto positions = static_cast<std::size_t>(session_.labels_per_sample());
@@ -213,7 +213,7 @@ void BatchRunner::load(int worker) {
   take_rows(worker, batch_.samples);
   const std::int64_t first = self.input_samples.data() - batch_.samples.data();
   loader_->fetch(worker, first, self.input_samples, network_.input(worker, std::ssize(self.input_samples)));
-  self.targets.read(split, self.samples, session_.data().mixup, loader_->epoch());
+  self.targets.read(split, self.samples, session_.data().mixing, loader_->epoch());
   read_lengths(self, split);
   self.data_time += std::chrono::steady_clock::now() - begin;
 }

@@ -37,8 +37,8 @@ IN_THIS_ORDER = {
 # These seed their cases themselves.
 IN_ANY_ORDER = ['dense.named', 'convolutions.named', 'pooling.named', 'shapes.named', 'activations.named',
                 'normalization.named', 'attention.named', 'embedding.named', 'recurrent.named', 'boltzmann.named', 'losses.named',
-                'optimizers.named', 'joined.named', 'schedules.all_schedules', 'transforms.colors', 'trainings.classifiers',
-                'trainings.autoencoder']
+                'optimizers.named', 'joined.named', 'schedules.all_schedules', 'transforms.colors', 'transforms.tones',
+                'trainings.classifiers', 'trainings.autoencoder']
 
 
 def subject_of(group):

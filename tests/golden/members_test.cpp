@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <regex>
 
 #include "datasets/transforms/colors.h"
 #include "datasets/transforms/resample.h"
+#include "datasets/transforms/tones.h"
 #include "datasets/transforms/warp.h"
 #include "models/initializers/initializer.h"
 #include "models/metrics/metric.h"
@@ -103,10 +105,21 @@ TEST_CASE("images are scaled as torchvision scales them", "[golden]") {
 }
 
 TEST_CASE("colours of images change as torchvision changes them", "[golden]") {
-  const std::map<std::string, void (*)(ColorImage, float)> changes{{"brightness", change_brightness},
-                                                                   {"contrast", change_contrast},
-                                                                   {"saturation", change_saturation},
-                                                                   {"hue", turn_hue}};
+  std::vector<float> scratch;
+  const std::map<std::string, std::function<void(ColorImage, float)>> changes{
+      {"brightness", change_brightness},
+      {"contrast", change_contrast},
+      {"saturation", change_saturation},
+      {"hue", turn_hue},
+      {"sharpness",
+       [&](ColorImage image, float factor) {
+         scratch.resize(static_cast<std::size_t>(image.extents.size()));
+         change_sharpness(image, factor, scratch);
+       }},
+      {"solarize", solarize},
+      {"posterize", [](ColorImage image, float bits) { posterize(image, static_cast<int>(bits)); }},
+      {"autocontrast", [](ColorImage image, float) { autocontrast(image); }},
+      {"equalize", [](ColorImage image, float) { equalize(image); }}};
   for (const TensorFile& golden : golden_cases("color")) {
     INFO(golden.metadata.at("name"));
     const NamedTensor& x = tensor(golden, "x");

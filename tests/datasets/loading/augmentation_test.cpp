@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "datasets/transforms/views.h"
 #include "engine/config/config_tree.h"
 
 namespace trainer {
@@ -84,6 +85,60 @@ TEST_CASE("half of the images are mirrored, the others stay", "[augment]") {
   }
   CHECK(mirror_images > 440);
   CHECK(mirror_images < 560);
+}
+
+TEST_CASE("an alternating flip shows both views of an image in any two epochs, and half of them mirrored",
+          "[augment]") {
+  const Augmentation flip = augmentation("[horizontal_flip: {alternate: true}]");
+  int mirror_images = 0;
+  for (std::int64_t index = 0; index < 1000; ++index) {
+    const bool starts_mirrored = augmented(flip, index, 0) != image(index);
+    mirror_images += starts_mirrored ? 1 : 0;
+    for (std::int64_t epoch = 0; epoch < 4; ++epoch)
+      CHECK(augmented(flip, index, epoch) ==
+            ((epoch % 2 == 0) == starts_mirrored ? mirrored(image(index)) : image(index)));
+  }
+  CHECK(mirror_images > 440);
+  CHECK(mirror_images < 560);
+}
+
+TEST_CASE("a crop that reflects shows the mirror image beyond the edges", "[augment]") {
+  const Augmentation crop = augmentation("[random_crop: {pad: 2, edge: reflect}]");
+  const auto reflected = [](const std::vector<float>& from, std::int64_t down, std::int64_t right) {
+    const auto place = [](std::int64_t index, std::int64_t extent) {
+      return index < 0 ? -index : index < extent ? index : 2 * extent - 2 - index;
+    };
+    std::vector<float> to(from.size());
+    for (std::int64_t h = 0; h < 3; ++h)
+      for (std::int64_t w = 0; w < 5; ++w)
+        for (std::int64_t c = 0; c < 2; ++c)
+          to[static_cast<std::size_t>((h * 5 + w) * 2 + c)] =
+              from[static_cast<std::size_t>((place(h + down, 3) * 5 + place(w + right, 5)) * 2 + c)];
+    return to;
+  };
+  std::set<std::pair<std::int64_t, std::int64_t>> seen;
+  for (std::int64_t index = 0; index < 500; ++index)
+    for (std::int64_t down = -2; down <= 2; ++down)
+      for (std::int64_t right = -2; right <= 2; ++right)
+        if (augmented(crop, index) == reflected(image(index), down, right)) seen.emplace(down, right);
+  CHECK(seen.size() == 25);
+}
+
+TEST_CASE("views of an image share the mean, and half of it shows the image mirrored", "[augment]") {
+  const Views views = GENERATE(Views::one, Views::mirror, Views::mirror_shift);
+  float total = 0, of_mirrored = 0;
+  for (const View& view : all_of(views)) {
+    total += view.share;
+    of_mirrored += view.is_mirrored ? view.share : 0;
+    std::vector<float> shown = image(1), scratch(shown.size());
+    show(view, shown.data(), {3, 5, 2}, scratch);
+    const std::vector<float> turned = view.is_mirrored ? mirrored(shown) : shown;
+    // The middle is no edge.
+    CHECK(turned[(1 * 5 + 2) * 2] ==
+          image(1)[static_cast<std::size_t>(((1 + view.shift) * 5 + 2 + view.shift) * 2)]);
+  }
+  CHECK(total == 1);
+  CHECK(of_mirrored == (views == Views::one ? 0.0f : 0.5f));
 }
 
 TEST_CASE("the augmentation of a sample depends on seed, epoch and sample, not on its place in a batch",

@@ -102,7 +102,7 @@ TEST_CASE("rows are the same with and without prefetching, on every thread", "[r
 
 TEST_CASE("rows are mixed with other samples, of which each is augmented by itself", "[row_loader]") {
   Data data = slow_data();
-  data.mixup = Mixup(1, kSamples, 1);
+  data.mixing = Mixing({.mixup = 1, .samples = kSamples, .sample = data.train->sample()});
   const int workers = GENERATE(1, 2), ranks = GENERATE(1, 3), idle_cores = GENERATE(0, 3);
   const std::vector<float> rows = all_rows(data, ranks, workers, idle_cores);
   const auto augmented = [&](std::int64_t sample, std::int64_t epoch) {
@@ -117,7 +117,7 @@ TEST_CASE("rows are mixed with other samples, of which each is augmented by itse
   for (std::int64_t step = 0; step < kSteps; ++step) {
     const float* x = rows.data() + step * 2 * kBatch;
     for (const std::int64_t sample : batches.batch(step)) {
-      const Mixup::Partner partner = data.mixup.partner(sample, step / 4);
+      const Mixing::Partner partner = data.mixing.partner(sample, step / 4);
       const auto own = augmented(sample, step / 4), other = augmented(partner.sample, step / 4);
       for (std::size_t i = 0; i < 2; ++i)
         all_equal &= *x++ == Approx(partner.share * own[i] + (1 - partner.share) * other[i]).margin(1e-5);

@@ -19,6 +19,21 @@ def colors():
                       change=name, factor=str(factor))
 
 
+def tones():
+    """posterize and equalize work on bytes."""
+    torch.manual_seed(zlib.crc32(b'tones'))
+    image = (256 * torch.rand(3, 24, 30) ** 2).to(torch.uint8)
+    image[2] = 77  # constant
+    pixels = image.double() / 255
+    for name, change, factors in [('sharpness', T.adjust_sharpness, [0.1, 1.9]), ('solarize', T.solarize, [0.3, 1]),
+                                  ('autocontrast', lambda x, _: T.autocontrast(x), [0])]:
+        for number, factor in enumerate(factors):
+            write(f'color_{name}_{number}', {'x': pixels[None], 'y': change(pixels, factor)[None]}, kind='color',
+                  change=name, factor=str(factor))
+    for name, changed in [('posterize', T.posterize(image, 5)), ('equalize', T.equalize(image))]:
+        write(f'color_{name}', {'x': pixels[None], 'y': changed[None].double() / 255}, kind='color', change=name, factor='5')
+
+
 def moved_and_scaled():
     """torchvision's (Debian 12's python3-torchvision, 0.14). map: from a place in the result to one in the image, both
     counted from the middle: column of column, column of row, shift; row of column, row of row, shift."""

@@ -77,7 +77,7 @@ Run train(Communicator& world, const Placement& placement, const Work& work) {
   Data data{
       .name = "noise", .train = samples_for(work.layers, 207, 1), .test = samples_for(work.layers, 103, 2)};
   data.augmentation = Augmentation(tree.root().at("data").items("augment"), data.train->sample(), 1);
-  data.mixup = Mixup(work.mixup, 207, 1);
+  data.mixing = Mixing({.mixup = work.mixup, .samples = 207, .sample = data.train->sample()});
   Session session(tree.root(), std::move(data), mesh, pool);
   TrainingRun trainer(tree.root(), session,
                       {.initial_weights = work.initial_weights,
