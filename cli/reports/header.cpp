@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/reports/columns.h"
 #include "cli/terminal/text.h"
 #include "engine/config/source.h"
@@ -27,12 +29,17 @@ std::string labelled(const std::string& label, const std::string& text) {
 std::string model_text(const Session& session) {
   std::int64_t layers = 0, frozen = 0;
   for (const Sequence::Entry& entry : session.network().layers().entries()) layers += entry.config ? 1 : 0;
-  std::vector<std::string> names;
-  for (const Parameter& parameter : session.network().plan().parameters()) {
+  std::vector<std::string> names;  // of layers, or of parameters beside others that train
+  const std::vector<Parameter>& parameters = session.network().plan().parameters();
+  for (const Parameter& parameter : parameters) {
     if (parameter.rate > 0) continue;
     frozen += parameter.whole_shape().size();
     const std::string layer = parameter.name.substr(0, parameter.name.rfind('.'));
-    if (names.empty() || names.back() != layer) names.push_back(layer);
+    const bool has_others = std::ranges::any_of(parameters, [&](const Parameter& other) {
+      return other.rate > 0 && other.name.starts_with(layer + ".");
+    });
+    const std::string& name = has_others ? parameter.name : layer;
+    if (names.empty() || names.back() != name) names.push_back(name);
   }
   const std::int64_t all = session.parameter_count();
   std::string text =

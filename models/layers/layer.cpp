@@ -13,7 +13,11 @@ const bool shared_settings_declared = [] {
       text("name", "name of the layer in messages, checkpoints and the summary").optional(),
       family("init", "initial weights; biases begin at 0", "initializer").fallback("glorot"),
       text("lr", "factor of the learning rate, such as `x0.1`, also for layers inside").optional(),
-      boolean("frozen", "training does not change its parameters, nor those of layers inside").optional()};
+      boolean(
+          "frozen",
+          "training does not change its parameters, nor those of layers inside; `weights`: all but biases")
+          .or_word("weights")
+          .optional()};
   return true;
 }();
 

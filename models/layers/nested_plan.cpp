@@ -28,7 +28,7 @@ float factor_of(const Config& config) {
 float rate_of(const Config& config, float common) {
   const float rate = config.has("lr") ? factor_of(config) : common;
   if (!config.has("frozen")) return rate;
-  if (config.get<bool>("frozen")) return 0;
+  if (!config.is_word("frozen", "weights") && config.get<bool>("frozen")) return 0;
   return rate > 0 ? rate : 1;  // inside a frozen layer
 }
 
@@ -38,6 +38,7 @@ NestedPlan::NestedPlan(Plan& plan)
     : plan_(plan),
       outer_(plan.layer_),
       outer_rate_(std::exchange(plan.common_rate_, outer_.rate)),
+      has_outer_frozen_weights_(std::exchange(plan.has_common_frozen_weights_, outer_.has_frozen_weights)),
       scratch_begin_(plan.scratch_position_),
       scratch_end_(scratch_begin_) {}
 
@@ -45,6 +46,7 @@ NestedPlan::~NestedPlan() {
   plan_.set_scratch_position(std::max(scratch_end_, plan_.scratch_position_));
   plan_.layer_ = outer_;
   plan_.common_rate_ = outer_rate_;
+  plan_.has_common_frozen_weights_ = has_outer_frozen_weights_;
 }
 
 void NestedPlan::begin_layer(const Config* config, const std::string& type, const std::string& declared) {
@@ -55,6 +57,8 @@ void NestedPlan::begin_layer(const Config* config, const std::string& type, cons
   layer = {.name = declared.empty() ? type + std::to_string(++plan_.counts_[type]) : declared};
   if (config && config->has("init")) layer.init = config->at("init");
   layer.rate = config ? rate_of(*config, plan_.common_rate_) : plan_.common_rate_;
+  layer.has_frozen_weights = config && config->has("frozen") ? config->is_word("frozen", "weights")
+                                                             : plan_.has_common_frozen_weights_;
   if (plan_.names_.insert(layer.name).second) return;
   const std::string what = "two layers are named " + in_quotes(layer.name);
   if (config) config->fail("name", what, "layers without a name are numbered by type: conv1, conv2");

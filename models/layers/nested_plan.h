@@ -40,6 +40,7 @@ class NestedPlan {
   Plan& plan_;
   Plan::Current outer_;
   float outer_rate_;
+  bool has_outer_frozen_weights_;
   std::int64_t scratch_begin_, scratch_end_;
   std::size_t first_parameter_ = 0;
 };

@@ -17,10 +17,11 @@ std::int64_t aligned(std::int64_t floats) { return (floats + kAlignment - 1) / k
 }  // namespace
 
 ParameterId Plan::parameter(Parameter parameter) {
+  const bool is_bias = parameter.name.find("bias") != std::string::npos;
   parameter.name = (parameter.layer.empty() ? layer_.name : parameter.layer) + "." + parameter.name;
   parameter.offset = parameter_end_;
   if (parameter.is_weight) parameter.init = layer_.init;
-  parameter.rate = layer_.rate;
+  parameter.rate = layer_.has_frozen_weights && !is_bias ? 0 : layer_.rate;
   if (!parameter.layer.empty())
     for (const Parameter& other : parameters_)
       if (other.name.starts_with(parameter.layer + ".")) parameter.rate = other.rate;

@@ -101,7 +101,8 @@ class Plan {
   struct Current {
     std::string name;
     std::optional<Config> init;
-    float rate = 1;  ///< factor of the learning rate
+    float rate = 1;                   ///< factor of the learning rate
+    bool has_frozen_weights = false;  ///< only biases learn
     Traits traits;
   };
 
@@ -150,6 +151,7 @@ class Plan {
   std::set<std::string> names_;
   Current layer_;
   float common_rate_ = 1;  ///< of layers that have none of their own
+  bool has_common_frozen_weights_ = false;
 };
 
 }  // namespace trainer

@@ -19,6 +19,7 @@
 #include "models/guards/replica_guard.h"
 #include "models/guards/sample_guard.h"
 #include "models/initializers/initializer.h"
+#include "models/initializers/whitening.h"
 #include "models/training/clipping.h"
 #include "models/training/evaluation_hook.h"
 #include "models/training/gradient_log.h"
@@ -108,10 +109,29 @@ void TrainingRun::set_initial_values(const Config& model) {
     weights_text_ = options_.initial_weights;
   } else if (!options_.resumes) {
     initialize(network.plan().parameters(), session_.settings().seed, values);
+    const std::vector<Parameter>& parameters = network.plan().parameters();
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      if (is_whitened(parameters[i])) whitened_.push_back(static_cast<int>(i));
     if (model.has("weights")) {
       const WeightSource source = weight_source(model.at("weights"));
-      weights_text_ = text_of_weights(source, import_weights(source, network, values, network.states()));
+      const WeightMatch match = import_weights(source, network, values, network.states());
+      weights_text_ = text_of_weights(source, match);
+      std::erase_if(whitened_, [&](int index) {
+        return std::ranges::count(match.taken, parameters[static_cast<std::size_t>(index)].name,
+                                  &WeightMatch::Taken::name) > 0;
+      });
     }
+  }
+  parts_.reducer->publish();
+  parts_.ema.begin();
+}
+
+void TrainingRun::whiten_parameters() {
+  if (whitened_.empty()) return;
+  for (const int index : whitened_) {
+    const Parameter& parameter = session_.network().plan().parameters()[static_cast<std::size_t>(index)];
+    whiten(parameter, *session_.data().train,
+           parts_.windows.values().subspan(parameter.offset, parameter.shape.size()));
   }
   parts_.reducer->publish();
   parts_.ema.begin();
@@ -184,6 +204,7 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
   parts_.ema.restore(start_.step);
   set_rollbacks(std::max(rollbacks_, start_.rollbacks));
   parts_.facts.first_step = start_.step;
+  whitened_.clear();
 }
 
 bool TrainingRun::lacks_snapshots() const {
@@ -197,6 +218,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
                            Hook* last) {
   const TrainSettings& settings = session_.settings();
   Communicator& world = session_.mesh().world();
+  whiten_parameters();
   CheckpointFolder folder(directory, settings.keep, text_of(describe(session_.data())));
   if (world.rank() == 0) folder.resume(start_.step, start_.best ? start_.best_step : -1);
   Progress progress{.steps_per_epoch = parts_.facts.steps_per_epoch,

@@ -99,6 +99,8 @@ class TrainingRun {
   HostedStates* hosted_states();
   /// The network's first values: a file's, or those of the configuration. Collective.
   void set_initial_values(const Config& model);
+  /// Those that follow from training images, which are in memory by now. Collective.
+  void whiten_parameters();
 
   Session& session_;
   Options options_;
@@ -107,6 +109,7 @@ class TrainingRun {
   std::optional<LocalTrainer> local_;        ///< of train.local
   std::optional<Crosscheck> crosscheck_;     ///< of train.crosscheck
   std::optional<ResidualStates> residuals_;  ///< of compression with error feedback
+  std::vector<int> whitened_;                ///< parameters whose values follow from training images
   CheckpointState start_;
   std::vector<RankTimes> rank_times_;
   int rollbacks_ = 0;

@@ -182,18 +182,42 @@ void BatchRunner::evaluate(const Dataset& split, std::span<const std::int64_t> s
   session_.pool().run([&](int worker) {
     Worker& self = at(worker);
     take_rows(worker, samples);
-    split.read(self.input_samples, network_.input(worker, std::ssize(self.input_samples)));
     self.targets.read(split, self.samples);
     read_lengths(self, split);
-    self.y = network_.forward(worker, {.mode = Mode::evaluation,
-                                       .samples = self.samples,
-                                       .batch_rows = std::ssize(samples),
-                                       .lengths = self.lengths,
-                                       .input_samples = self.input_samples,
-                                       .input_lengths = self.input_lengths});
+    self.y = forward_views(worker, split, std::ssize(samples));
     score(worker, std::ssize(samples), 0);
     if (reviewer != nullptr) review(worker, *reviewer);
   });
+}
+
+ConstTensor BatchRunner::forward_views(int worker, const Dataset& split, std::int64_t batch_rows) {
+  Worker& self = at(worker);
+  const auto forward = [&](const View& view) {
+    const Tensor x = network_.input(worker, std::ssize(self.input_samples));
+    split.read(self.input_samples, x);
+    const Shape& image = split.sample();
+    for (std::int64_t row = 0; row < x.rows() && (view.is_mirrored || view.shift != 0); ++row) {
+      self.view_scratch.resize(static_cast<std::size_t>(image.size()));
+      show(view, x.rows(row, 1).data(), {image[0], image[1], image[2]}, self.view_scratch);
+    }
+    return network_.forward(worker, {.mode = Mode::evaluation,
+                                     .samples = self.samples,
+                                     .batch_rows = batch_rows,
+                                     .lengths = self.lengths,
+                                     .input_samples = self.input_samples,
+                                     .input_lengths = self.input_lengths});
+  };
+  if (session_.settings().views == Views::one) return forward({});
+  self.mean_output.clear();
+  Shape shape;
+  for (const View& view : all_of(session_.settings().views)) {
+    const ConstTensor y = forward(view);
+    shape = y.shape();
+    const std::span<const float> output = y.span();
+    self.mean_output.resize(std::max<std::size_t>(1, output.size()));  // also of no rows
+    for (std::size_t i = 0; i < output.size(); ++i) self.mean_output[i] += view.share * output[i];
+  }
+  return {self.mean_output.data(), shape};
 }
 
 void BatchRunner::begin(const MicroBatch& batch, RowLoader& loader) {

@@ -83,8 +83,10 @@ class BatchRunner {
     std::span<const std::int64_t> input_samples;  ///< other ones if the network splits rows
     TargetRows targets;
     ConstTensor y;
-    std::vector<double> sums;                  ///< for each of its virtual workers
-    std::vector<float> mixed_gradient;         ///< memory for a row, where samples are mixed
+    std::vector<double> sums;           ///< for each of its virtual workers
+    std::vector<float> mixed_gradient;  ///< memory for a row, where samples are mixed
+    std::vector<float> mean_output;     ///< of all views of an evaluation
+    std::vector<float> view_scratch;
     std::vector<float> outputs, values;        ///< in the targets' own units, where targets are scaled
     std::vector<std::int32_t> lengths;         ///< of its rows, where samples are sequences
     std::vector<std::int32_t> input_lengths;   ///< the same of the rows of its input
@@ -96,6 +98,8 @@ class BatchRunner {
   Worker& at(int worker) { return workers_[static_cast<std::size_t>(worker)]; }
   /// Takes the worker's rows of a batch of `samples`.
   void take_rows(int worker, std::span<const std::int64_t> samples);
+  /// The mean output over the views of the worker's rows.
+  ConstTensor forward_views(int worker, const Dataset& split, std::int64_t batch_rows);
   void read_lengths(Worker& self, const Dataset& split);
   /// The number of labels of a batch, without those of padding.
   std::int64_t labels_of(const Dataset& split, std::span<const std::int64_t> samples) const;

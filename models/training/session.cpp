@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/initializers/whitening.h"
 #include "models/network/partition.h"
 #include "models/optimizers/optimizer.h"
 #include "models/schedules/schedule.h"
@@ -62,6 +63,14 @@ void check_matrices(const Config& train, const NetworkPlan& plan) {
                                     "--datapar, or another optimizer")});
 }
 
+/// Views of a sample have its label only if it is an image.
+void check_views(const Config& root, const Dataset& samples) {
+  const bool is_labelled_image =
+      samples.sample().rank() == 3 && samples.classes() > 0 && samples.positions() == 0;
+  if (!root.at("train").is_word("views", "one") && !is_labelled_image)
+    root.at("train").fail("views", "only images with one label each have other views", "`views: one`");
+}
+
 /// No batch has more rows, whatever train.batch is.
 std::int64_t largest_split(const Data& data) {
   std::int64_t largest = 1;
@@ -111,6 +120,9 @@ Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Data*
   network_ = make_network(root, virtual_workers_, mesh.data().rank());
   check_matrices(root.at("train"), network_->plan());
   check_streams(root);
+  check_views(root, *data_.train);
+  for (const Parameter& parameter : network_->plan().parameters())
+    if (is_whitened(parameter)) check_whitening(parameter, data_.train->sample());
   loss_ = Registry<Loss>::make(model.at("loss"));
   const Dataset& train = *data_.train;
   const Shape output = scored_output(model, network_->output(), train.positions());

@@ -168,6 +168,10 @@ TrainSettings train_settings(const Config& train) {
   if (settings.batch % settings.accumulate != 0)
     train.fail("accumulate", fmt::format("a batch of {} cannot be split into {} equal micro-batches",
                                          settings.batch, settings.accumulate));
+  const auto views = train.get<std::string>("views");
+  settings.views = views == "mirror"         ? Views::mirror
+                   : views == "mirror_shift" ? Views::mirror_shift
+                                             : Views::one;
   if (train.has("clip_norm")) settings.clip_norm = train.get<double>("clip_norm");
   if (train.has("clip_value")) settings.clip_value = train.get<double>("clip_value");
   if (train.has("ema")) settings.ema = train.get<float>("ema");
@@ -351,6 +355,11 @@ std::vector<Setting> run_settings() {
                   "how gradients and updates are compressed where hosts exchange them; float32 without it",
                   "compression")
                .optional(),
+           choice("views",
+                  "views of an image whose outputs an evaluation averages: the image; with its mirror image; "
+                  "with both also shifted by a pixel",
+                  {"one", "mirror", "mirror_shift"})
+               .fallback("one"),
            section("evaluate",
                    "when loss and metrics of the validation samples, or else of the test samples, are "
                    "computed",

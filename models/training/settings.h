@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "datasets/transforms/views.h"
 #include "engine/config/config.h"
 #include "engine/config/setting.h"
 #include "engine/parallel/compression.h"
@@ -78,6 +79,7 @@ struct TrainSettings {
   bool logs_gradients = false;       ///< in the steps that are logged
   std::int64_t stall_timeout = 300;  ///< seconds
   Cadence evaluate, checkpoint, guards;
+  Views views = Views::one;     ///< of an evaluation
   std::int64_t snapshot = 0;    ///< steps between snapshots in memory; 0: none
   std::int64_t crosscheck = 0;  ///< steps between crosschecks; 0: never
   std::int64_t keep = 2;        ///< newest checkpoints, besides the best one

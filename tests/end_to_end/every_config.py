@@ -78,8 +78,10 @@ def settings_of(name, text, folder, steps):
     batch = changed['train.batch']
     settings = [f'{key}={value}' for key, value in changed.items()]
     optimizer = re.search(r'^  optimizer: \{(\w+): \{lr: ([\d.e+-]+)', text, re.MULTILINE)
+    others = re.search(r'others: \{(\w+): \{\s*lr: ([\d.e+-]+)', text)
     if optimizer and made_for > batch and not re.search('^  lr_scaling:', text, re.MULTILINE):
-        settings.append(f'train.optimizer.{optimizer[1]}.lr={float(optimizer[2]) * batch / made_for:.9f}')
+        rates = {f'{optimizer[1]}.lr': optimizer[2]} | ({f'{optimizer[1]}.others.{others[1]}.lr': others[2]} if others else {})
+        settings += [f'train.optimizer.{key}={float(rate) * batch / made_for:.9f}' for key, rate in rates.items()]
     return settings
 
 

@@ -136,6 +136,7 @@ const std::map<std::string, std::string> kWithoutCase{
     {"initializer sparse", "goes by outputs, as Martens 2010 does; PyTorch's goes by inputs"},
     {"initializer file", "reads weights, and draws none"},
     {"metric program", "its score is that of the user's program"},
+    {"initializer whitening", "follows the training images: tests/models/initializers"},
 };
 
 TEST_CASE("every layer, activation, loss, optimizer, schedule, initializer and metric has a golden case",

@@ -6,6 +6,8 @@
 #include <fstream>
 
 #include "engine/config/config_tree.h"
+#include "models/initializers/whitening.h"
+#include "tests/support/noise_dataset.h"
 #include "tests/support/safetensors_writer.h"
 #include "tests/support/temporary_folder.h"
 
@@ -105,6 +107,65 @@ TEST_CASE("a shard begins with its part of the whole", "[initializers]") {
             whole[static_cast<std::size_t>((row + (axis == 0 ? 7 : 0)) * 60 + column + (axis == 1 ? 7 : 0))]);
     CHECK(part == expected);
   }
+}
+
+TEST_CASE("the identity leaves outputs beyond the inputs to another initializer", "[initializers]") {
+  const Parameter wide{.name = "w", .shape = {3, 3, 2, 5}, .fan_in = 18, .fan_out = 45};
+  const auto values = Initialized("identity: {rest: {constant: 0.5}}", {wide}).values;
+  for (std::size_t place = 0; place < 9; ++place)
+    for (std::size_t input = 0; input < 2; ++input)
+      for (std::size_t output = 0; output < 5; ++output)
+        CHECK(values[(place * 2 + input) * 5 + output] == (output >= 2                     ? 0.5f
+                                                           : place == 4 && input == output ? 1.0f
+                                                                                           : 0.0f));
+}
+
+TEST_CASE("whitened filters have outputs of covariance 1 over the patches of the images", "[initializers]") {
+  const NoiseDataset images(300, {6, 7, 2}, 3, 1);
+  const ConfigTree tree = ConfigTree::member("initializer", "whitening: 1.0e-9");
+  constexpr std::int64_t kSize = 2 * 2 * 2, kFilters = 2 * kSize;
+  const Parameter kernel{.name = "conv1.weight",
+                         .shape = {2, 2, 2, kFilters},
+                         .layout = FileLayout::convolution,
+                         .init = tree.root()};
+  std::vector<float> values(kSize * kFilters);
+  whiten(kernel, images, values);
+  std::vector<double> covariance(kFilters * kFilters);
+  double patches = 0;
+  std::vector<float> image(6 * 7 * 2);
+  for (std::int64_t index = 0; index < images.size(); ++index) {
+    images.read({&index, 1}, {image.data(), {1, 6, 7, 2}});
+    for (std::size_t row = 0; row < 5; ++row)
+      for (std::size_t column = 0; column < 6; ++column, ++patches) {
+        std::vector<double> outputs(kFilters);
+        for (std::size_t i = 0; i < kSize; ++i)
+          for (std::size_t filter = 0; filter < kFilters; ++filter)
+            outputs[filter] +=
+                static_cast<double>(values[i * kFilters + filter]) *
+                static_cast<double>(image[((row + i / 4) * 7 + column + i / 2 % 2) * 2 + i % 2]);
+        for (std::size_t a = 0; a < kFilters; ++a)
+          for (std::size_t b = 0; b < kFilters; ++b) covariance[a * kFilters + b] += outputs[a] * outputs[b];
+      }
+  }
+  for (std::size_t a = 0; a < kFilters; ++a)
+    for (std::size_t b = 0; b < kFilters; ++b)
+      CHECK(covariance[a * kFilters + b] / patches == Approx(a == b                   ? 1
+                                                             : a % kSize == b % kSize ? -1
+                                                                                      : 0)
+                                                          .margin(1e-3));
+}
+
+TEST_CASE("whitening refuses what is no first convolution of images, and too many filters",
+          "[initializers]") {
+  const ConfigTree tree = ConfigTree::member("initializer", "whitening");
+  Parameter kernel{
+      .name = "conv1.weight", .shape = {2, 2, 2, 17}, .layout = FileLayout::convolution, .init = tree.root()};
+  const std::string other = "not the kernel of a first convolution";
+  CHECK_THROWS_WITH(check_whitening(kernel, {6, 6, 2}), Catch::Contains("at most 16 filters"));
+  CHECK_THROWS_WITH(check_whitening(kernel, {6, 6, 3}), Catch::Contains(other));
+  CHECK_THROWS_WITH(check_whitening(kernel, {6}), Catch::Contains(other));
+  kernel.offset = 16;
+  CHECK_THROWS_WITH(check_whitening(kernel, {6, 6, 2}), Catch::Contains(other));
 }
 
 TEST_CASE("orthogonal weights have unit vectors at right angles along the longer extent", "[initializers]") {

@@ -156,6 +156,56 @@ TEST_CASE("a batch in micro-batches has the losses of a whole batch", "[training
   }
 }
 
+TEST_CASE("frozen weights stay, and biases beside them learn", "[training]") {
+  const auto alone = solo();
+  const Work work{
+      "[{recompute: {layers: [{conv: {filters: 4, kernel: 3}}, batch_norm], frozen: weights}}, relu, "
+      "{dense: 10}]",
+      std::string(kSgd) + ", evaluate: never, steps: "};
+  const Run before = train(*alone, {}, {work.layers, work.settings + "0"});
+  const Run after = train(*alone, {}, {work.layers, work.settings + "3"});
+  for (std::size_t i = 0; i < after.weights().size(); ++i) {
+    const std::string& name = after.weights()[i].name;
+    INFO(name);
+    if (name.find("running") != std::string::npos) continue;
+    const bool stays = name == "conv1.weight" || name == "batch_norm1.weight";
+    CHECK((squared_change(after, before, i) == 0) == stays);
+  }
+}
+
+TEST_CASE("a first convolution is whitened by the training images, wherever a run is computed",
+          "[training]") {
+  const Work work{"[{conv: {filters: 6, kernel: 2, init: whitening, frozen: weights}}, relu, {dense: 10}]",
+                  std::string(kSgd) + ", evaluate: never, exact: true, steps: 2"};
+  const auto alone = solo();
+  const Run reference = train(*alone, {}, work);
+  CHECK(norm(reference.weights().front().values) > 1);
+  for (const Placement& placement : placements(test_world().size())) {
+    INFO(text(placement));
+    check_same_bits(train(test_world(), placement, work), reference);
+  }
+}
+
+TEST_CASE("an evaluation averages the outputs of all views of an image", "[training]") {
+  const auto loss = [](Communicator& world, const Placement& placement, const std::string& layers,
+                       const std::string& views) {
+    return train(world, placement, {layers, std::string(kSgd) + ", steps: 2, views: " + views})
+        .evaluation.loss;
+  };
+  const auto alone = solo();
+  const std::string views = GENERATE("mirror", "mirror_shift");
+  // Where no pixel has a place, a mirror image is the image.
+  const std::string placeless = "[{conv: {filters: 4, kernel: 1}}, relu, global_avg_pool, {dense: 10}]";
+  if (views == "mirror")
+    CHECK(loss(*alone, {}, placeless, views) == Approx(loss(*alone, {}, placeless, "one")).epsilon(1e-6));
+  const double reference = loss(*alone, {}, kConvnet, views);
+  CHECK(std::abs(reference - loss(*alone, {}, kConvnet, "one")) > 1e-5);
+  for (const Placement& placement : placements(test_world().size())) {
+    INFO(text(placement));
+    CHECK(loss(test_world(), placement, kConvnet, views) == Approx(reference).epsilon(1e-4));
+  }
+}
+
 TEST_CASE("frozen layers stay, others learn at their own rate, and nested layers at that of their parent",
           "[training]") {
   const std::string optimizer = GENERATE("sgd: {lr: 1}", "adam: {lr: 0.01, weight_decay: 0.1}");
