@@ -7,6 +7,7 @@
 #include "cli/commands/huggingface_export.h"
 #include "cli/commands/mesh_and_threads.h"
 #include "cli/commands/trained_run.h"
+#include "cli/terminal/argument_words.h"
 #include "cli/terminal/quantities.h"
 #include "cli/terminal/text.h"
 #include "datasets/readers/table_features.h"
@@ -21,8 +22,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* extension_of(ExportFormat format) {
-  return format == ExportFormat::onnx ? "onnx" : format == ExportFormat::c ? "c" : "npz";
+std::string name_of(ExportFormat format) {
+  for (const auto& [name, known] : kExportFormats)
+    if (known == format) return name;
+  return "";
 }
 
 /// The elements of a sample of a table.
@@ -115,26 +118,28 @@ void export_command(const Job& job) {
   if (job.world.size() > 1)
     throw Error(ExitCode::ranks, "export is for one process", "start it without mpirun");
   MeshAndThreads work(job);
+  const ExportFormat format = arguments.export_format;
   const std::string& path = arguments.files.front();
   const fs::path run = folder_of(path);
   const TrainedRun trained = open_trained(path, arguments.overrides, work.mesh, work.pool);
   if (const std::string& notice = trained.session().data().notice; !notice.empty())
     job.warn("note: " + notice + "\n");
-  if (arguments.export_format == ExportFormat::hf) {
-    const WrittenDirectory written = write_huggingface_directory(
-        trained, arguments.out.empty() ? run / "huggingface" : fs::path(arguments.out));
-    for (const std::string& file : written.files)
-      job.print(fmt::format("{}: {}\n", file, bytes_text(static_cast<std::int64_t>(fs::file_size(file)))));
+  const fs::path file = !arguments.out.empty()       ? fs::path(arguments.out)
+                        : format == ExportFormat::hf ? run / "huggingface"
+                                                     : run / ("model." + name_of(format));
+  if (format == ExportFormat::hf || format == ExportFormat::gguf) {
+    const WrittenFiles written = format == ExportFormat::hf
+                                     ? write_huggingface_directory(trained, file)
+                                     : write_gguf(trained, file, notes_of(trained, run).name);
+    for (const std::string& one : written.files)
+      job.print(fmt::format("{}: {}\n", one, bytes_text(static_cast<std::int64_t>(fs::file_size(one)))));
     if (!written.note.empty()) job.warn("note: " + written.note + "\n");
     return;
   }
-  const fs::path file = arguments.out.empty()
-                            ? run / fmt::format("model.{}", extension_of(arguments.export_format))
-                            : fs::path(arguments.out);
-  const std::string content = file_content(trained, run, arguments.export_format);
+  const std::string content = file_content(trained, run, format);
   write_file(file, content);
   job.print(fmt::format("{}: {}\n", file.string(), bytes_text(std::ssize(content))));
-  if (arguments.export_format == ExportFormat::npz) return;
+  if (format == ExportFormat::npz) return;
   job.print(table({{"input", input_text(trained.session())}, {"output", output_text(trained.session())}}, 2));
 }
 

@@ -8,6 +8,7 @@
 #include "engine/core/base64.h"
 #include "engine/system/files.h"
 #include "models/huggingface/directory.h"
+#include "models/huggingface/gguf.h"
 
 namespace trainer {
 namespace {
@@ -48,19 +49,23 @@ std::vector<std::pair<std::string, std::string>> tokenizer_files(const Tokenizer
   return {{"tokenizer.json", *json}, {"tokenizer_config.json", config.dump(2) + "\n"}};
 }
 
+TransformerForm form_of(const TrainedRun& trained) {
+  const Network& network = trained.session().network();
+  return transformer_form(network.layers(), network.input()[0]);
+}
+
 }  // namespace
 
-WrittenDirectory write_huggingface_directory(const TrainedRun& trained, const fs::path& folder) {
-  const Network& network = trained.session().network();
+WrittenFiles write_huggingface_directory(const TrainedRun& trained, const fs::path& folder) {
   const Tokenizer* const tokenizer = trained.session().data().train->info().tokenizer;
-  const TransformerForm form = transformer_form(network.layers(), network.input()[0]);
+  const TransformerForm form = form_of(trained);
   const std::vector<NamedTensor> tensors =
       huggingface_tensors(form, read_safetensors(trained.checkpoint / "model.safetensors").tensors);
   std::error_code problem;
   fs::create_directories(folder, problem);
   if (problem)
     throw Error(ExitCode::failure, fmt::format("cannot make {}: {}", folder.string(), problem.message()));
-  WrittenDirectory written;
+  WrittenFiles written;
   const auto note = [&](const std::string& name) { written.files.push_back((folder / name).string()); };
   write_tensors(folder / "model.safetensors", tensors);
   note("model.safetensors");
@@ -79,6 +84,23 @@ WrittenDirectory write_huggingface_directory(const TrainedRun& trained, const fs
   write_file(folder / "config.json", config_json(form.settings));
   note("config.json");
   return written;
+}
+
+WrittenFiles write_gguf(const TrainedRun& trained, const fs::path& path, const std::string& name) {
+  const GgufFile content =
+      gguf_file(form_of(trained), trained.session().data().train->info().tokenizer,
+                read_safetensors(trained.checkpoint / "model.safetensors").tensors, name);
+  const std::vector<std::byte> zeros(kGgufAlignment);
+  OutputFile file(path);
+  file.write(std::as_bytes(std::span(content.head)));
+  for (const NamedTensor& tensor : content.tensors) {
+    const auto bytes = std::as_bytes(std::span(tensor.values));
+    const std::size_t fill = (kGgufAlignment - bytes.size() % kGgufAlignment) % kGgufAlignment;
+    file.write(bytes);
+    file.write(std::span(zeros).first(fill));
+  }
+  file.commit();
+  return {.files = {path.string()}, .note = content.note};
 }
 
 }  // namespace trainer

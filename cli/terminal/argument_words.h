@@ -32,7 +32,8 @@ inline const std::map<std::string, ProgressMode> kProgressModes{{"auto", Progres
 inline const std::map<std::string, ExportFormat> kExportFormats{{"onnx", ExportFormat::onnx},
                                                                 {"c", ExportFormat::c},
                                                                 {"npz", ExportFormat::npz},
-                                                                {"hf", ExportFormat::hf}};
+                                                                {"hf", ExportFormat::hf},
+                                                                {"gguf", ExportFormat::gguf}};
 
 inline const std::map<std::string, Engine> kEngines{
     {"auto", Engine::automatic}, {"native", Engine::native}, {"openblas", Engine::openblas}};

@@ -1,10 +1,11 @@
 """Brings GPT-2 and Llama in from directories of Hugging Face, trains them further and writes them out again. The logits of
 each are compared with the published architectures, computed here in double precision; and, with another Python, with
-transformers.
+transformers. What is written for llama.cpp is compared with that, tensor by tensor.
 
 Usage: huggingface.py TRAINER [--models DIR] [--keep DIR]
        huggingface.py --make DIR           (where transformers is: random models, DIR/NAME)
        huggingface.py --transformers DIR   (where transformers is: checks what --keep has written)
+       huggingface.py --llama DIR          (where llama-completion of llama.cpp is: the same)
 
 Ends with 77 where numpy is missing. --models takes the directories that --make has written instead of own random ones.
 """
@@ -13,6 +14,7 @@ import io
 import json
 import pathlib
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -152,6 +154,65 @@ def read_safetensors(path):
             for name, entry in header.items() if name != '__metadata__'}
 
 
+def read_gguf(path):
+    """Keys and tensors, as the specification of version 3 has them."""
+    content, at = path.read_bytes(), 4
+
+    def take(form):
+        nonlocal at
+        value = struct.unpack_from('<' + form, content, at)[0]
+        at += struct.calcsize('<' + form)
+        return value
+
+    def text():
+        nonlocal at
+        size = take('Q')
+        at += size
+        return content[at - size:at].decode()
+
+    def value(kind):
+        if kind == 9:
+            kind, count = take('I'), take('Q')
+            return [value(kind) for _ in range(count)]
+        return text() if kind == 8 else take({4: 'I', 5: 'i', 6: 'f', 7: '?'}[kind])
+
+    assert content[:4] == b'GGUF' and take('I') == 3
+    tensors, keys = take('Q'), take('Q')
+    metadata = {text(): value(take('I')) for _ in range(keys)}
+    entries = [(text(), [take('Q') for _ in range(take('I'))], take('I'), take('Q')) for _ in range(tensors)]
+    alignment = metadata['general.alignment']
+    begin = -(-at // alignment) * alignment
+    assert all(kind == 0 and offset % alignment == 0 for _, _, kind, offset in entries)
+    return metadata, {name: numpy.frombuffer(content, numpy.float32, int(numpy.prod(extents)), begin + offset).reshape(extents[::-1])
+                      for name, extents, _, offset in entries}
+
+
+def check_gguf(path, directory):
+    """The tensors of a directory: those of Conv1D turned, rows of queries and keys in the order of llama.cpp."""
+    metadata, tensors = read_gguf(path)
+    family = metadata['general.architecture']
+    original = read_safetensors(directory / 'model.safetensors')
+    assert len(tensors) == len(original) and metadata[f'{family}.block_count'] == BLOCKS
+    assert metadata[f'{family}.context_length'] == LENGTH and metadata[f'{family}.attention.head_count'] == HEADS
+    tokens = metadata['tokenizer.ggml.tokens']
+    assert len(tokens) == VOCABULARY and metadata['tokenizer.ggml.merges'] == ['t h', 'th e', '\u0120 f']
+    assert tokens[metadata['tokenizer.ggml.eos_token_id']] == '<|endoftext|>' and metadata['tokenizer.ggml.token_type'][-1] == 3
+    names = {'transformer.h.1.mlp.c_fc.weight': 'blk.1.ffn_up.weight', 'transformer.ln_f.bias': 'output_norm.bias',
+             'transformer.h.0.attn.c_attn.weight': 'blk.0.attn_qkv.weight', 'transformer.wpe.weight': 'position_embd.weight',
+             'model.layers.1.self_attn.q_proj.weight': 'blk.1.attn_q.weight', 'model.layers.0.self_attn.k_proj.weight': 'blk.0.attn_k.weight',
+             'model.layers.1.mlp.down_proj.weight': 'blk.1.ffn_down.weight', 'model.norm.weight': 'output_norm.weight'}
+    compared = 0
+    for there, here in names.items():
+        if there not in original:
+            continue
+        expected = original[there].T if 'c_fc' in there or 'c_attn' in there else original[there]
+        if 'q_proj' in there or 'k_proj' in there:
+            expected = expected.reshape(-1, 2, WIDTH // HEADS // 2, WIDTH).swapaxes(1, 2).reshape(-1, WIDTH)
+        assert tensors[here].shape == expected.shape and (tensors[here] == expected).all(), here
+        compared += 1
+    assert compared == 4
+
+
 def write_tokenizer(folder):
     """GPT-2's form: the bytes' letters, three merges, a special text."""
     prints = [*range(33, 127), *range(161, 173), *range(174, 256)]
@@ -228,12 +289,15 @@ def check(trainer, name, models, keep):
         model.run('a.yaml', '-q', '-o', 'more', *settings, '-s', 'train.steps=20', '-s', 'train.optimizer.adamw.lr=0.003')
         model.run('export', 'more', 'hf', '-o', 'trained')
         ids, given, text = model.compare('more', 'trained')
+        model.run('export', 'more', 'gguf', '-o', 'trained.gguf')
+        check_gguf(folder / 'trained.gguf', folder / 'trained')
         assert any((values != original[key][:len(values)]).any()
                    for key, values in read_safetensors(folder / 'trained' / 'model.safetensors').items())
         if keep:
             target = keep / name
             shutil.rmtree(target, ignore_errors=True)
             shutil.copytree(folder / 'trained', target)
+            shutil.copy(folder / 'trained.gguf', target / 'model.gguf')
             numpy.save(target / 'ids.npy', ids)
             numpy.save(target / 'probabilities.npy', given)
             (target / 'text.json').write_text(json.dumps({'prompt': PROMPT, 'text': text, 'tokens': GREEDY // 2}))
@@ -277,15 +341,30 @@ def check_with_transformers(folder):
         assert difference <= 1e-4 and same
 
 
+def check_with_llama(folder):
+    for name in CONFIGS:
+        target = folder / name
+        kept = json.loads((target / 'text.json').read_text())
+        command = ['llama-completion', '-m', target / 'model.gguf', '-no-cnv', '--no-display-prompt', '--simple-io', '-p', kept['prompt'],
+                   '-n', kept['tokens'], '--temp', 0, '-ctk', 'f32', '-ctv', 'f32', '--no-warmup', '-t', 1]
+        done = subprocess.run([str(word) for word in command], capture_output=True, stdin=subprocess.DEVNULL, timeout=300)
+        text = done.stdout.decode(errors='replace')
+        same = done.returncode == 0 and text.rstrip() == kept['text'].rstrip()
+        print(f'{name}: llama.cpp: greedy text', 'is the same' if same else f'{text!r}, here {kept["text"]!r}; {done.stderr.decode()[-2000:]}')
+        assert same
+
+
 parser = argparse.ArgumentParser()
 parser.add_argument('trainer', nargs='?', type=pathlib.Path)
-for flag in ('--models', '--keep', '--make', '--transformers'):
+for flag in ('--models', '--keep', '--make', '--transformers', '--llama'):
     parser.add_argument(flag, type=pathlib.Path)
 arguments = parser.parse_args()
 if arguments.make:
     make_models(arguments.make)
 elif arguments.transformers:
     check_with_transformers(arguments.transformers)
+elif arguments.llama:
+    check_with_llama(arguments.llama)
 else:
     for name in CONFIGS:
         check(arguments.trainer.resolve(), name, arguments.models, arguments.keep)

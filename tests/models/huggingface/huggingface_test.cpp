@@ -1,11 +1,13 @@
-// Directories of Hugging Face: config.json, the form of a network, and its weights there and back.
+// Directories of Hugging Face: config.json, the form of a network, and its weights there and back; and GGUF.
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "datasets/readers/tokenizers.h"
 #include "engine/core/error.h"
 #include "engine/system/files.h"
 #include "models/formats/layout.h"
 #include "models/huggingface/directory.h"
+#include "models/huggingface/gguf.h"
 #include "tests/support/layer_check.h"
 #include "tests/support/safetensors_writer.h"
 #include "tests/support/temporary_folder.h"
@@ -206,6 +208,68 @@ TEST_CASE("a config.json that layers here do not compute is an error that names 
   CHECK_THROWS_WITH(parsed(replaced(good, "\"vocab_size\": 11", "\"vocab_size\": -1")),
                     Catch::Contains("vocab_size"));
   for (const char* const text : {"", "[]", "{", "null", "{}", "\xff"}) CHECK_THROWS_AS(parsed(text), Error);
+}
+
+TEST_CASE("GGUF has the tensors of the network under llama.cpp's names", "[huggingface]") {
+  const std::string layers = GENERATE(std::string(kGpt2), llama("{units: 11, bias: false}"));
+  Built built(layers);
+  const std::vector<NamedTensor> checkpoint = built.checkpoint();
+  const auto tokenizer = character_tokenizer("abc\u00e4defghij", "text");
+  const GgufFile file = gguf_file(built.form, tokenizer.get(), checkpoint, "a run");
+  CHECK(file.note.empty());
+  CHECK(file.head.starts_with(std::string("GGUF\3\0\0\0", 8)));
+  CHECK(file.head.size() % kGgufAlignment == 0);
+  CHECK(file.head.find("rwkv") != std::string::npos);
+  CHECK(file.head.find("\\xc3\\xa4") != std::string::npos);
+  for (const NamedTensor& tensor : file.tensors) CHECK(file.head.find(tensor.name) != std::string::npos);
+  CHECK(named(file.tensors, "token_embd.weight").values == named(checkpoint, "tokens.weight").values);
+  if (layers == kGpt2) {
+    // (outputs, inputs), as the checkpoint has it.
+    CHECK(named(file.tensors, "blk.1.ffn_up.weight").shape == Shape{24, 8});
+    CHECK(named(file.tensors, "blk.1.ffn_up.weight").values == named(checkpoint, "dense3.weight").values);
+    CHECK(file.tensors.size() == 2 + 2 * 12 + 2);
+  } else {
+    CHECK(named(file.tensors, "blk.0.attn_k.weight").shape == Shape{4, 8});
+    CHECK(named(file.tensors, "output.weight").values == named(checkpoint, "dense4.weight").values);
+  }
+}
+
+TEST_CASE("rows of queries and keys lie in pairs in GGUF", "[huggingface]") {
+  std::string one_head = replaced(llama("{units: 11, bias: false}"), "heads: 4", "heads: 2");
+  Built built(replaced(one_head, "kv_heads: 2", "kv_heads: 1"));
+  const std::vector<NamedTensor> checkpoint = built.checkpoint();
+  const auto tokenizer = byte_tokenizer();
+  const GgufFile file = gguf_file(built.form, tokenizer.get(), checkpoint, "a run");
+  const auto row = [](const NamedTensor& tensor, std::int64_t index) {
+    return std::vector<float>(tensor.values.begin() + index * 8, tensor.values.begin() + (index + 1) * 8);
+  };
+  const NamedTensor &own = named(checkpoint, "attention1.in_proj_weight"),
+                    &queries = named(file.tensors, "blk.0.attn_q.weight"),
+                    &keys = named(file.tensors, "blk.0.attn_k.weight");
+  // Of heads of four features: 0, 2, 1, 3.
+  for (const std::int64_t head : {0, 4}) {
+    CHECK(row(queries, head + 1) == row(own, head + 2));
+    CHECK(row(queries, head + 2) == row(own, head + 1));
+    CHECK(row(queries, head + 3) == row(own, head + 3));
+  }
+  CHECK(row(keys, 2) == row(own, 8 + 1));
+  CHECK(named(file.tensors, "blk.0.attn_v.weight").values.back() == own.values.back());
+}
+
+TEST_CASE("what llama.cpp does not have is an error or a note", "[huggingface]") {
+  const auto tokenizer = byte_pair_tokenizer("a b\n", "merges");
+  const auto file_of = [&](const std::string& layers, const Tokenizer* tokens) {
+    Built built(layers);
+    return gguf_file(built.form, tokens, built.checkpoint(), "a run");
+  };
+  const auto with = [](const std::string& activation) {
+    const std::string own = "activation: gelu_tanh";
+    return replaced(replaced(kGpt2, own, "activation: " + activation), own, "activation: " + activation);
+  };
+  CHECK(file_of(kGpt2, tokenizer.get()).note.empty());
+  CHECK_THAT(file_of(with("gelu"), tokenizer.get()).note, Catch::Contains("0.0005"));
+  CHECK_THROWS_WITH(file_of(with("relu"), tokenizer.get()), Catch::Contains("this network has `relu`"));
+  CHECK_THROWS_WITH(file_of(kGpt2, nullptr), Catch::Contains("tokenizer"));
 }
 
 }  // namespace trainer
