@@ -103,9 +103,19 @@ Graph graph_of(const TrainedRun& trained) {
   return network_graph(session.network(), trained.values, session.network().states(), ends);
 }
 
+std::string safetensors_file(const std::vector<NamedTensor>& tensors) {
+  std::vector<TensorEntry> entries;
+  entries.reserve(tensors.size());
+  for (const NamedTensor& tensor : tensors) entries.push_back({tensor.name, tensor.shape});
+  std::string content = safetensors_head(entries, {});
+  for (const NamedTensor& tensor : tensors)
+    content.append(reinterpret_cast<const char*>(tensor.values.data()), tensor.values.size() * sizeof(float));
+  return content;
+}
+
 std::string file_content(const TrainedRun& trained, const fs::path& run, ExportFormat format) {
-  if (format == ExportFormat::npz)
-    return npz_file(read_safetensors(trained.checkpoint / "model.safetensors").tensors);
+  if (format == ExportFormat::npz) return npz_file(merged_tensors(trained));
+  if (format == ExportFormat::safetensors) return safetensors_file(merged_tensors(trained));
   const Graph graph = graph_of(trained);
   const ModelNotes notes = notes_of(trained, run);
   return format == ExportFormat::onnx ? onnx_file(graph, notes) : c_file(graph, notes);
@@ -139,7 +149,7 @@ void export_command(const Job& job) {
   const std::string content = file_content(trained, run, format);
   write_file(file, content);
   job.print(fmt::format("{}: {}\n", file.string(), bytes_text(std::ssize(content))));
-  if (format == ExportFormat::npz) return;
+  if (format == ExportFormat::npz || format == ExportFormat::safetensors) return;
   job.print(table({{"input", input_text(trained.session())}, {"output", output_text(trained.session())}}, 2));
 }
 

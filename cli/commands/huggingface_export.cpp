@@ -59,8 +59,7 @@ TransformerForm form_of(const TrainedRun& trained) {
 WrittenFiles write_huggingface_directory(const TrainedRun& trained, const fs::path& folder) {
   const Tokenizer* const tokenizer = trained.session().data().train->info().tokenizer;
   const TransformerForm form = form_of(trained);
-  const std::vector<NamedTensor> tensors =
-      huggingface_tensors(form, read_safetensors(trained.checkpoint / "model.safetensors").tensors);
+  const std::vector<NamedTensor> tensors = huggingface_tensors(form, merged_tensors(trained));
   std::error_code problem;
   fs::create_directories(folder, problem);
   if (problem)
@@ -87,9 +86,8 @@ WrittenFiles write_huggingface_directory(const TrainedRun& trained, const fs::pa
 }
 
 WrittenFiles write_gguf(const TrainedRun& trained, const fs::path& path, const std::string& name) {
-  const GgufFile content =
-      gguf_file(form_of(trained), trained.session().data().train->info().tokenizer,
-                read_safetensors(trained.checkpoint / "model.safetensors").tensors, name);
+  const GgufFile content = gguf_file(form_of(trained), trained.session().data().train->info().tokenizer,
+                                     merged_tensors(trained), name);
   const std::vector<std::byte> zeros(kGgufAlignment);
   OutputFile file(path);
   file.write(std::as_bytes(std::span(content.head)));

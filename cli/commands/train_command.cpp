@@ -257,7 +257,8 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
                  : "note: train.snapshot keeps nothing without `trainer -n N --restarts K`\n");
   for (const std::string& note : run.config.notes()) job.warn("note: " + note + "\n");
   if (!arguments.quiet && !beginning.resumed)
-    for (const Diagnostic& mistake : likely_mistakes(run.config.root(), session))
+    for (const Diagnostic& mistake :
+         likely_mistakes(run.config.root(), session, !arguments.initial_weights.empty()))
       job.warn(warning_text(mistake) + "\n\n");
   // After the trainer, so that gradients get shared memory first if it is scarce.
   load_samples(session);

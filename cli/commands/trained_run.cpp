@@ -5,6 +5,7 @@
 #include "cli/commands/find_run.h"
 #include "cli/terminal/shell_line.h"
 #include "models/checkpoints/weights.h"
+#include "models/exporting/merged_weights.h"
 
 namespace trainer {
 namespace {
@@ -100,6 +101,11 @@ TrainedRun open_trained(const TrainedCheckpoint& trained, const std::vector<std:
 TrainedRun open_trained(const fs::path& path, const std::vector<std::string>& overrides, Mesh& mesh,
                         ThreadPool& pool) {
   return open_trained(find_trained(path, overrides), {}, mesh, pool);
+}
+
+std::vector<NamedTensor> merged_tensors(const TrainedRun& trained) {
+  return merged_tensors(trained.session().network().plan(),
+                        read_safetensors(trained.checkpoint / kModelFile).tensors);
 }
 
 TrainedRun open_trained_with_data(const TrainedCheckpoint& trained, Mesh& mesh, ThreadPool& pool) {

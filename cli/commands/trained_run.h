@@ -30,6 +30,8 @@ struct TrainedRun {
 
   Session& session() const { return *run.session; }
 };
+/// The tensors of its checkpoint, adapters merged into their weights.
+std::vector<NamedTensor> merged_tensors(const TrainedRun& trained);
 
 /// A run for the use of its weights alone: its data is absent where the checkpoint describes it, else opened.
 /// Files `given` by the user become its test split. Error(weights) if the weights do not fit the model. Makes

@@ -29,11 +29,10 @@ inline const std::map<std::string, ProgressMode> kProgressModes{{"auto", Progres
                                                                 {"json", ProgressMode::json},
                                                                 {"none", ProgressMode::none}};
 
-inline const std::map<std::string, ExportFormat> kExportFormats{{"onnx", ExportFormat::onnx},
-                                                                {"c", ExportFormat::c},
-                                                                {"npz", ExportFormat::npz},
-                                                                {"hf", ExportFormat::hf},
-                                                                {"gguf", ExportFormat::gguf}};
+inline const std::map<std::string, ExportFormat> kExportFormats{
+    {"onnx", ExportFormat::onnx}, {"c", ExportFormat::c},
+    {"npz", ExportFormat::npz},   {"safetensors", ExportFormat::safetensors},
+    {"hf", ExportFormat::hf},     {"gguf", ExportFormat::gguf}};
 
 inline const std::map<std::string, Engine> kEngines{
     {"auto", Engine::automatic}, {"native", Engine::native}, {"openblas", Engine::openblas}};

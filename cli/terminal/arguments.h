@@ -39,7 +39,7 @@ enum class Verb {
 };
 
 enum class PredictionFormat { best, json, csv, npy };
-enum class ExportFormat { onnx, c, npz, hf, gguf };
+enum class ExportFormat { onnx, c, npz, safetensors, hf, gguf };
 enum class ProgressMode { automatic, bar, plain, json, none };
 
 /// Data ranks x model ranks.

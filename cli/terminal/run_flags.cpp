@@ -104,11 +104,10 @@ void CommandFlags::add_export() {
   CLI::App* exported = command("export", "Write a run's best weights in a format of other programs");
   exported->add_option("RUN", texts_.file, "A run directory, or a checkpoint inside one")->required();
   exported
-      ->add_option(
-          "FORMAT", texts_.format,
-          "onnx: the network, for ONNX Runtime and others; c: the same as one C99 file; npz: the "
-          "weights, for NumPy; hf: a directory for Hugging Face's programs, of GPT-2 and Llama; gguf: one "
-          "file for llama.cpp, of GPT-2 and Llama")
+      ->add_option("FORMAT", texts_.format,
+                   "onnx: the network, for ONNX Runtime and others; c: the same as one C99 file; npz, "
+                   "safetensors: the weights; hf, gguf: GPT-2 or Llama as a directory for Hugging Face's "
+                   "programs, as a file for llama.cpp")
       ->required()
       ->check(one_of(names_of(kExportFormats)));
   exported

@@ -213,6 +213,7 @@ const std::vector<Synonyms>& synonyms() {
       {"key", "groups", "numgroups"},
       {"key", "vocabulary", "vocab vocabsize numembeddings"},
       {"key", "frozen", "freeze"},
+      {"key", "lora", "adapter adapters peft lowrank"},
       {"key", "lr", "learningrate baselr initiallr eta alpha stepsize initlr maxlr learnrate"},
       {"key", "betas", "beta beta1 beta2"},
       {"key", "smoothing", "rho alpha decayrate"},

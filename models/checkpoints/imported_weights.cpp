@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "engine/config/source.h"
@@ -61,6 +62,19 @@ void take_out_excepted(const WeightSource& source, const NetworkPlan& plan, Expe
   }
 }
 
+/// Moves the adapters of which the file has neither matrix from `expected` to `initial`.
+void take_out_adapters(const SourceFile& file, const NetworkPlan& plan, Expected& expected,
+                       std::vector<TensorEntry>& initial) {
+  std::set<std::string> names;
+  for (const NamedTensor& tensor : file.tensors) names.insert(file.names(tensor.name));
+  for (const Adapter& adapter : plan.adapters()) {
+    const std::string &down = plan.parameter(adapter.down).name, &up = plan.parameter(adapter.up).name;
+    if (names.contains(down) || names.contains(up)) continue;
+    for (const std::string& name : {down, up})
+      if (const auto tensor = expected.extract(name)) initial.push_back({name, tensor.mapped().file_shape});
+  }
+}
+
 /// What a missing tensor of the model may be called in the file: the nearest name of its shape, the nearest
 /// of all, or the first of its shape.
 std::string likely_name(const TensorEntry& missing, const std::vector<TensorEntry>& unused) {
@@ -84,6 +98,7 @@ class Matching {
     for (const Parameter& parameter : plan.parameters()) take(parameter.name);
     for (const State& state : plan.states()) take(state.name);
     note_unused_rules(file);
+    note_unused_adapters();
   }
 
   WeightMatch match;
@@ -143,6 +158,14 @@ class Matching {
     }
   }
 
+  /// Without its adapters a network computes something else.
+  void note_unused_adapters() {
+    for (const TensorEntry& tensor : match.unused)
+      if (tensor.name.ends_with("lora_A.weight"))
+        notes.push_back("the layer of " + text_of(tensor) +
+                        " has no `lora` here; `trainer export RUN safetensors` merges adapters");
+  }
+
   const NameMap& names_;
   Expected expected_;
   std::map<std::string, TensorEntry> given_;  ///< by the name in the model
@@ -152,6 +175,7 @@ WeightMatch match_file(const WeightSource& source, const SourceFile& file, const
   Expected expected = expected_tensors(plan, {""}, StateUse::model);
   std::vector<TensorEntry> initial;
   take_out_excepted(source, plan, expected, initial);
+  take_out_adapters(file, plan, expected, initial);
   Matching matching(file, plan, std::move(expected));
   if (!matching.notes.empty())
     fail_to_load(

@@ -1,5 +1,6 @@
 #include "models/exporting/network_graph.h"
 
+#include "models/exporting/merged_weights.h"
 #include "models/graph/operations.h"
 #include "models/layers/tracer.h"
 
@@ -25,6 +26,8 @@ Graph network_graph(const Network& network, std::span<const float> values, std::
   Value x = graph.add_input("input", batch_extents(network.input()),
                             takes_tokens ? ElementType::int64 : ElementType::float32);
   if (!ends.scale.empty()) x = scaled(graph, x, ends.scale, ends.shift);
+  std::vector<float> merged;
+  if (!network.plan().adapters().empty()) values = merged = merged_values(network.plan(), values);
   Tracer tracer(network.plan(), values, states, ends.has_padding, graph);
   Value y = network.layers().trace(x, tracer);
   graph.begin_layer("output");

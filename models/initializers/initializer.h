@@ -18,8 +18,8 @@ class Initializer {
   virtual void fill(const Parameter& parameter, const RandomStream& stream, std::span<float> whole) const = 0;
 };
 
-/// The initial values of every parameter, at its offset in the flat buffer: weights by their `init`, others
-/// by their constant.
+/// The initial values of every parameter, at its offset in the flat buffer: weights by their `init`, of an
+/// adapter A drawn and B 0, others by their constant.
 void initialize(std::span<const Parameter> parameters, std::uint64_t seed, const FlatValues<float>& values);
 
 }  // namespace trainer

@@ -11,15 +11,17 @@ Shape Attention::setup(const Shape& sample, Plan& plan) {
   const std::int64_t width = sample[1];
   const auto projection = [&](std::int64_t outputs, const char* weight, const char* bias) {
     const Linear::Extents extents{sample[0], width, outputs};
-    return Linear(plan, extents, Linear::weight(extents, weight),
-                  heads_.has_bias() ? std::optional(Linear::bias(outputs, bias)) : std::nullopt);
+    return AdaptedLinear(plan, extents, Linear::weight(extents, weight),
+                         heads_.has_bias() ? std::optional(Linear::bias(outputs, bias)) : std::nullopt,
+                         adapter_);
   };
   const std::int64_t projected = heads_.projected(width);
   in_projection_ = projection(projected, "in_proj_weight", "in_proj_bias");
   out_projection_ = projection(width, "out_proj.weight", "out_proj.bias");
   heads_.book(width, plan);
   plan.backward_reads(true, false);
-  flops_ = Plan::flops({plan.positions(sample[0]), width, width + projected}) + heads_.flops(width);
+  flops_ = Plan::flops({plan.positions(sample[0]), width, width + projected}) + heads_.flops(width) +
+           in_projection_.adapter_flops() + out_projection_.adapter_flops();
   return sample;
 }
 
@@ -60,7 +62,8 @@ const Registry<Layer>::Add attention_layer{
           real("rotary_base", "base of the wave lengths of `rotary`: larger for longer texts")
               .above(1)
               .fallback("10000"),
-          boolean("bias", "add biases to queries, keys, values and outputs").fallback("true")}},
+          boolean("bias", "add biases to queries, keys, values and outputs").fallback("true"),
+          adapter_setting()}},
     [](const Config& config) { return std::make_unique<Attention>(config); }};
 
 }  // namespace

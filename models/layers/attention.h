@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "models/layers/adapted_linear.h"
 #include "models/layers/attention_heads.h"
-#include "models/layers/linear.h"
 
 namespace trainer {
 
@@ -12,7 +12,7 @@ namespace trainer {
 /// of Q may share one of K and V (Ainslie et al. 2023, "GQA").
 class Attention final : public Layer {
  public:
-  explicit Attention(const Config& config) : heads_(config) {}
+  explicit Attention(const Config& config) : heads_(config), adapter_(adapter_settings(config)) {}
 
   Shape setup(const Shape& sample, Plan& plan) override;
   void forward(ConstTensor x, Tensor y, Pass& pass) override;
@@ -22,11 +22,13 @@ class Attention final : public Layer {
   Value trace(Value x, Tracer& tracer) const override;
 
   const AttentionHeads& heads() const { return heads_; }
+  bool has_adapters() const { return adapter_.rank > 0; }
 
  private:
   AttentionHeads heads_;
+  AdapterSettings adapter_;
   std::int64_t flops_ = 0;
-  Linear in_projection_, out_projection_;
+  AdaptedLinear in_projection_, out_projection_;
 };
 
 }  // namespace trainer

@@ -9,7 +9,10 @@ namespace trainer {
 DenseSettings::DenseSettings(const Config& config)
     : bias(config.get<bool>("bias")),
       tied_to(config.has("tie") ? config.get<std::string>("tie") : ""),
-      activation(activation_of(config)) {
+      activation(activation_of(config)),
+      adapter(adapter_settings(config)) {
+  if (adapter.rank > 0 && !tied_to.empty())
+    config.fail("lora", "a layer that shares a weight has no adapter", "`lora: ~` in this layer");
   if (config.has("units"))
     units = config.get<std::int64_t>("units");
   else
@@ -24,10 +27,11 @@ Shape Dense::setup(const Shape& sample, Plan& plan) {
   const Linear::Extents extents{positions_, inputs, units_};
   const std::optional<Parameter> bias = settings_.bias ? std::optional(Linear::bias(units_)) : std::nullopt;
   if (settings_.tied_to.empty()) {
-    product_ = Linear(plan, extents, Linear::weight(extents), bias);
+    product_ = AdaptedLinear(plan, extents, Linear::weight(extents), bias, settings_.adapter);
+    flops_ += product_.adapter_flops();
   } else {
     const ParameterId weight = find_tied_weight(extents, sample, plan);
-    product_ = Linear(extents, weight, bias ? plan.parameter(*bias) : ParameterId(), true);
+    product_ = AdaptedLinear(Linear(extents, weight, bias ? plan.parameter(*bias) : ParameterId(), true));
   }
   const Shape output = sample.with_last(units_);
   activation_ = FusedActivation(settings_.activation);
@@ -78,7 +82,8 @@ const Registry<Layer>::Add dense_layer{
           text("tie",
                "name of an earlier layer, such as an embedding, whose weight this one shares and uses "
                "transposed")
-              .optional()}},
+              .optional(),
+          adapter_setting()}},
     [](const Config& config) { return std::make_unique<Dense>(config); }};
 
 }  // namespace

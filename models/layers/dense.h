@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string>
 
+#include "models/layers/adapted_linear.h"
 #include "models/layers/fused_activation.h"
 #include "models/layers/layer.h"
-#include "models/layers/linear.h"
 #include "models/layers/tracer.h"
 
 namespace trainer {
@@ -19,6 +19,7 @@ struct DenseSettings {
   bool bias = true;
   std::string tied_to;  ///< the layer whose weight it shares; empty: none
   Activation activation = Activation::none;
+  AdapterSettings adapter;
 };
 
 /// y = f(x W + b) on the last extent of x: (..., inputs) -> (..., units); with a shared weight, which lies
@@ -44,7 +45,7 @@ class Dense final : public Layer {
   DenseSettings settings_;
   Config config_;
   std::int64_t positions_ = 0, units_ = 0, flops_ = 0;
-  Linear product_;
+  AdaptedLinear product_;
   FusedActivation activation_;
 };
 

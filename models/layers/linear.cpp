@@ -33,7 +33,8 @@ Linear::Linear(Plan& plan, const Extents& extents, Parameter weight, const std::
   // Where an element has the same bits however products are cut, the gradient is computed for a few inputs at
   // a time, and the virtual workers' parts are added while the cache holds them.
   const std::int64_t of_input = plan.max_virtual_workers() * extents.outputs;
-  weight.summed_by_layer = plan.max_virtual_workers() > 1 && of_input > 0 &&
+  is_frozen_ = weight.is_frozen;
+  weight.summed_by_layer = !is_frozen_ && plan.max_virtual_workers() > 1 && of_input > 0 &&
                            of_input * kFewestInputs <= 4 * kSummedFloats && gemm_is_chained();
   if (weight.summed_by_layer) {
     inputs_at_once_ =
@@ -62,14 +63,14 @@ void Linear::for_each_product(const Pass& pass, const Range& lines, const std::v
   }
 }
 
-void Linear::forward(const float* x, const Range& lines, const Range& inputs, float* y,
-                     const Pass& pass) const {
+void Linear::forward(const float* x, const Range& lines, const Range& inputs, float* y, const Pass& pass,
+                     bool adds) const {
   const float* const weight = pass.value(weight_).data();
   for_each_product(
       pass, lines, output_borders_, extents_.outputs, [&](const Range& some, const Range& outputs) {
         gemm(Transpose::no, transposed_ ? Transpose::yes : Transpose::no, some.count(), outputs.count(),
              inputs.count(), x + some.first * extents_.inputs + inputs.first, extents_.inputs,
-             weight + weight_at(inputs.first, outputs.first), weight_row(), 0,
+             weight + weight_at(inputs.first, outputs.first), weight_row(), adds ? 1.0f : 0.0f,
              y + (some.first - lines.first) * extents_.outputs + outputs.first, extents_.outputs);
       });
 }
@@ -110,7 +111,9 @@ void Linear::backward_parameters(const float* x, const float* dy, Pass& pass) co
   if (sums) sum_weight_gradient(x, dy, pass);
   for (const VirtualWorker& worker : pass.virtual_workers()) {
     const Range lines = lines_of(worker);
-    if (!sums)
+    if (is_frozen_ && !pass.adds_gradient(weight_))
+      std::ranges::fill(pass.gradient(weight_, worker).span(), 0.0f);
+    else if (!is_frozen_ && !sums)
       find_weight_gradient(x, dy, lines, {0, extents_.inputs}, pass.adds_gradient(weight_) ? 1.0f : 0.0f,
                            pass.gradient(weight_, worker).data());
     if (bias_)

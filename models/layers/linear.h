@@ -41,13 +41,14 @@ class Linear {
   /// Products whose bits depend on their extents are cut at these inputs and outputs, too.
   void split_products(std::vector<std::int64_t> inputs, std::vector<std::int64_t> outputs);
 
-  /// y = x W, without the bias.
-  void forward(const float* x, float* y, const Pass& pass) const {
-    forward(x, all_lines(pass), {0, extents_.inputs}, y, pass);
+  /// y = x W, without the bias; or y + x W.
+  void forward(const float* x, float* y, const Pass& pass, bool adds = false) const {
+    forward(x, all_lines(pass), {0, extents_.inputs}, y, pass, adds);
   }
   /// The part of that sum that these inputs give to some lines, of which y is the first; to all lines where
   /// bits depend on their number.
-  void forward(const float* x, const Range& lines, const Range& inputs, float* y, const Pass& pass) const;
+  void forward(const float* x, const Range& lines, const Range& inputs, float* y, const Pass& pass,
+               bool adds = false) const;
   /// y + b, where there is a bias.
   void add_bias(float* y, const Pass& pass) const;
   /// Null without a bias.
@@ -59,9 +60,10 @@ class Linear {
   }
   /// y = x W + b for x (N, ..., inputs).
   Value trace(Value x, Tracer& tracer) const;
+  /// Those of the parameters alone; 0 for a weight with Parameter::is_frozen.
   void backward_parameters(const float* x, const float* dy, Pass& pass) const;
-  void backward_data(const float* dy, float* dx, const Pass& pass) const {
-    backward_data(dy, all_lines(pass), {0, extents_.outputs}, dx, pass);
+  void backward_data(const float* dy, float* dx, const Pass& pass, bool adds = false) const {
+    backward_data(dy, all_lines(pass), {0, extents_.outputs}, dx, pass, adds);
   }
   /// The part of dx that these outputs give, or dx and that part; `lines` as in forward().
   void backward_data(const float* dy, const Range& lines, const Range& outputs, float* dx, const Pass& pass,
@@ -92,7 +94,7 @@ class Linear {
 
   Extents extents_;
   ParameterId weight_, bias_;
-  bool transposed_ = false;
+  bool transposed_ = false, is_frozen_ = false;
   std::vector<std::int64_t> input_borders_, output_borders_;  ///< empty: not cut
   std::int64_t inputs_at_once_ = 0;  ///< whose gradients, of all virtual workers, the cache holds
   Buffer<> gradients_at_once_;

@@ -57,6 +57,7 @@ void NestedPlan::begin_layer(const Config* config, const std::string& type, cons
   layer = {.name = declared.empty() ? type + std::to_string(++plan_.counts_[type]) : declared};
   if (config && config->has("init")) layer.init = config->at("init");
   layer.rate = config ? rate_of(*config, plan_.common_rate_) : plan_.common_rate_;
+  layer.adapter_rate = config && config->has("lr") ? factor_of(*config) : layer.rate > 0 ? layer.rate : 1;
   layer.has_frozen_weights = config && config->has("frozen") ? config->is_word("frozen", "weights")
                                                              : plan_.has_common_frozen_weights_;
   if (plan_.names_.insert(layer.name).second) return;

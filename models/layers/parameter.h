@@ -29,6 +29,9 @@ struct Parameter {
   std::optional<Shape> whole = {};
 
   bool summed_by_layer = false;  ///< the layer calls Pass::layer_sums() before it writes the gradient
+  bool is_frozen = false;        ///< whatever the layer's `frozen`
+  /// Of an adapter: A, which is drawn, or B, which begins at 0. Both train whatever the layer's `frozen`.
+  enum class Adapter { none, down, up } adapter = Adapter::none;
 
   // Set by the plan:
   std::optional<Config> init = {};  ///< the layer's initializer
@@ -59,6 +62,12 @@ struct ParameterId {
   int index = -1;
   int use = 0;  ///< 0 for the layer that declared it, then 1, 2 ... for those that share it
   explicit operator bool() const { return index >= 0; }
+};
+
+/// Parameters of a product x W + scale x A B of which A and B train.
+struct Adapter {
+  ParameterId weight, down, up;  ///< W, A, B
+  float scale = 0;
 };
 
 /// A state that the plan has taken.

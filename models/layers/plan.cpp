@@ -20,8 +20,11 @@ ParameterId Plan::parameter(Parameter parameter) {
   const bool is_bias = parameter.name.find("bias") != std::string::npos;
   parameter.name = (parameter.layer.empty() ? layer_.name : parameter.layer) + "." + parameter.name;
   parameter.offset = parameter_end_;
-  if (parameter.is_weight) parameter.init = layer_.init;
-  parameter.rate = layer_.has_frozen_weights && !is_bias ? 0 : layer_.rate;
+  const bool is_adapter = parameter.adapter != Parameter::Adapter::none;
+  if (parameter.is_weight && !is_adapter) parameter.init = layer_.init;
+  parameter.rate = is_adapter                                                       ? layer_.adapter_rate
+                   : parameter.is_frozen || (layer_.has_frozen_weights && !is_bias) ? 0
+                                                                                    : layer_.rate;
   if (!parameter.layer.empty())
     for (const Parameter& other : parameters_)
       if (other.name.starts_with(parameter.layer + ".")) parameter.rate = other.rate;

@@ -25,6 +25,8 @@ class Plan {
   /// (Pass::adds_gradient). Null when there is none.
   std::optional<ParameterId> share(const std::string& full_name);
   const Parameter& parameter(ParameterId id) const { return parameters_[static_cast<std::size_t>(id.index)]; }
+  /// Records parameters that form an adapter, so that exports merge them.
+  void adapter(const Adapter& adapter) { adapters_.push_back(adapter); }
   /// Whether an earlier layer has parameters, so that backward may ask this one for dx.
   bool has_parameters() const { return !parameters_.empty(); }
   StateId state(State state);
@@ -102,6 +104,7 @@ class Plan {
     std::string name;
     std::optional<Config> init;
     float rate = 1;                   ///< factor of the learning rate
+    float adapter_rate = 1;           ///< the same for an adapter
     bool has_frozen_weights = false;  ///< only biases learn
     Traits traits;
   };
@@ -143,6 +146,7 @@ class Plan {
   bool limits_positions_ = false;
   std::vector<RowRequirement> row_requirements_;
   std::vector<Parameter> parameters_;
+  std::vector<Adapter> adapters_;
   std::vector<State> states_;
   std::int64_t parameter_end_ = 0, state_end_ = 0, saved_end_ = 0, scratch_position_ = 0, scratch_end_ = 0;
   std::int64_t recomputed_position_ = 0, recomputed_end_ = 0;

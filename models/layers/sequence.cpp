@@ -54,7 +54,9 @@ Shape Sequence::setup_entries(const Shape& sample, Plan& plan, std::int64_t& wid
   Shape shape = sample;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (entries_[i].type == "dense" && shape.rank() == 3)
-      entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(i), Entry{make_flatten(), "flatten"});
+      entries_.insert(
+          entries_.begin() + static_cast<std::ptrdiff_t>(i),
+          Entry{.layer = make_flatten(), .type = "flatten", .splits_rows = entries_[i].splits_rows});
     Entry& entry = entries_[i];
     nested.begin_layer(entry.config ? &*entry.config : nullptr, entry.type, entry.name);
     entry.name = nested.layer_name();

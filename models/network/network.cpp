@@ -15,6 +15,16 @@ NetworkPlan::Share share_of(const VirtualWorkers& workers, std::int64_t batch) {
   return {.max_rows = workers.max_rows(batch), .max_virtual_workers = workers.max_per_worker()};
 }
 
+/// Whether a layer has an adapter, also inside another one.
+bool has_adapters(Sequence& layers) {
+  return std::ranges::any_of(layers.entries(), [](const Sequence::Entry& entry) {
+    if (entry.type == "dense" || entry.type == "attention") return entry.config && entry.config->has("lora");
+    auto* const composite = dynamic_cast<CompositeLayer*>(entry.layer.get());
+    return composite &&
+           std::ranges::any_of(composite->sequences(), [](Sequence* inner) { return has_adapters(*inner); });
+  });
+}
+
 }  // namespace
 
 Network::Network(const std::vector<Config>& layers, const Shape& sample, const Options& options)
@@ -34,6 +44,7 @@ Network::Network(const std::vector<Config>& layers, const Shape& sample, const O
     const SplitRowsPlan share(plan_, splits_rows_);
     x_ = plan_.saved(input_.size());
   }
+  if (has_adapters(layers_)) plan_.freeze();
   output_ = layers_.setup(input_, plan_);
   if (options.low_rank > 0) plan_.add_low_rank_factors(options.low_rank);
   y_ = plan_.saved(output_.size());

@@ -21,7 +21,10 @@ class NetworkPlan final : public Plan {
     positions_ = positions;
   }
 
+  /// Before setup: freezes layers without `frozen`, `lr` or an adapter.
+  void freeze() { layer_.rate = 0; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
+  const std::vector<Adapter>& adapters() const { return adapters_; }
   /// The size of the flat buffer of all parameters.
   std::int64_t parameter_end() const { return parameter_end_; }
   /// Where each parameter begins in the flat buffer, then that buffer's size.

@@ -109,10 +109,10 @@ class Sharding {
   Entries result_;
 };
 
-/// Whether a dense layer has a weight that no other layer shares; one without a name may be found by type and
-/// number.
+/// Whether a dense layer has no adapter, and a weight that no other layer shares; one without a name may be
+/// found by type and number.
 bool Sharding::is_own_dense(const Entry& entry) const {
-  return entry.type == "dense" && dense(entry).tied_to.empty() &&
+  return entry.type == "dense" && dense(entry).tied_to.empty() && dense(entry).adapter.rank == 0 &&
          (entry.name.empty()
               ? std::ranges::none_of(tied_, [](const std::string& name) { return name.starts_with("dense"); })
               : !tied_.contains(entry.name));
@@ -160,7 +160,8 @@ bool Sharding::splits_tokens(std::size_t index) const {
 bool Sharding::has_shard(const Entries& entries, std::size_t index) const {
   const Entry& entry = entries[index];
   const bool is_top = &entries == &top_;
-  if (entry.type == "attention" || is_gate(entries, index)) return true;
+  if (entry.type == "attention") return !dynamic_cast<const Attention&>(*entry.layer).has_adapters();
+  if (is_gate(entries, index)) return true;
   if (entry.type == "embedding") return is_top && splits_tokens(index);
   // What an expanding layer gathers is known after setup only.
   if (is_own_dense(entry)) return dense(entry).units > 0 || dense_after(entries, index) != kNone;

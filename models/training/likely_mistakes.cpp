@@ -86,13 +86,20 @@ void check_batch(const Config& train, const Session& session, std::vector<Diagno
       "a smaller train.batch: now an epoch is one update"));
 }
 
+void check_adapters(const Config& model, const Session& session, std::vector<Diagnostic>& found) {
+  if (session.network().plan().adapters().empty() || model.has("weights")) return;
+  found.push_back(model.diagnostic("", "`lora` freezes weights that no training has changed",
+                                   "`weights: {file: FILE}` in model, or --init FILE, brings trained ones"));
+}
+
 }  // namespace
 
-std::vector<Diagnostic> likely_mistakes(const Config& root, const Session& session) {
+std::vector<Diagnostic> likely_mistakes(const Config& root, const Session& session, bool has_weights) {
   std::vector<Diagnostic> found;
   check_last_layer(root, session, found);
   check_rate(root.at("train"), session, found);
   check_batch(root.at("train"), session, found);
+  if (!has_weights) check_adapters(root.at("model"), session, found);
   return found;
 }
 

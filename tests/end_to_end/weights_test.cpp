@@ -1,5 +1,6 @@
 // Weights that come from other runs and other programs.
 #include <catch2/catch.hpp>
+#include <cstring>
 
 #include "tests/end_to_end/small_run.h"
 #include "tests/support/images.h"
@@ -91,6 +92,52 @@ TEST_CASE("weights under other names come in by rules, on any number of ranks, a
         std::string::npos);
   CHECK(run.trainer({"b.yaml", "-s", weights("map: {dense1: \"b*\"}")}).code == 2);
   CHECK_FALSE(fs::exists(run.path("runs")));
+}
+
+TEST_CASE("adapters train beside the weights of a file, and exports have both as one weight", "[weights]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-o", "first"}).code == 0);
+  write_text(run.path("b.yaml"),
+             replaced(kSmallRun, "activation: relu}", "activation: relu, lora: {rank: 2}}"));
+  const std::string weights = "model.weights={file: first/checkpoints/best/model.safetensors}";
+  const ProgramResult checked = run.trainer({"check", "b.yaml", "-s", weights});
+  INFO(checked.out << checked.err);
+  CHECK(checked.out.find("4 tensors taken, 0 not used") != std::string::npos);
+  CHECK(checked.err.find("warning") == std::string::npos);
+  CHECK(run.trainer({"check", "b.yaml"}).err.find("no training has changed") != std::string::npos);
+  const ProgramResult trained = run.trainer({"b.yaml", "-s", weights, "-o", "adapted", "--modelpar"}, 2);
+  INFO(trained.out << trained.err);
+  REQUIRE(trained.code == 0);
+  CHECK(trained.out.find("of which 1,584 train (frozen: dense1.weight, dense1.bias and dense2)") !=
+        std::string::npos);
+
+  REQUIRE(run.trainer({"export", "adapted", "safetensors", "-o", "merged.safetensors"}).code == 0);
+  const ProgramResult merged =
+      run.trainer({"a.yaml", "--init", "merged.safetensors", "-s", "train.epochs=0", "-o", "merged"});
+  INFO(merged.err);
+  REQUIRE(merged.code == 0);
+  for (const std::string path : {"adapted", "merged"})
+    REQUIRE(run.trainer({"export", path, "npz", "-o", path + ".npz"}).code == 0);
+  CHECK(read_text(run.path("adapted.npz")) == read_text(run.path("merged.npz")));
+  const Bytes png = png_bytes(28, 28, 1, repeated(28 * 14, {20, 200}));
+  write_text(run.path("image.png"), std::string(png.begin(), png.end()));
+  const auto probabilities = [&](const std::string& path) {
+    const std::string content = run.trainer({"predict", path, "--npy", "image.png"}).out;
+    std::vector<float> values(10);
+    REQUIRE(content.size() > values.size() * sizeof(float));
+    std::memcpy(values.data(), content.data() + content.size() - 10 * sizeof(float), 10 * sizeof(float));
+    return values;
+  };
+  const std::vector<float> adapted = probabilities("adapted"), whole = probabilities("merged"),
+                           before = probabilities("first");
+  CHECK(adapted != before);
+  for (std::size_t i = 0; i < adapted.size(); ++i) CHECK(adapted[i] == Approx(whole[i]).margin(1e-5));
+
+  // Without its adapters a run would compute something else.
+  const ProgramResult without =
+      run.trainer({"a.yaml", "-s", "model.weights={file: adapted/checkpoints/best/model.safetensors}"});
+  CHECK(without.code == 6);
+  CHECK(without.err.find("has no `lora` here") != std::string::npos);
 }
 
 }  // namespace trainer

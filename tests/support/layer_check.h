@@ -8,10 +8,10 @@ namespace trainer {
 /// are zero). NaN, or lists of different length, give NaN.
 double relative_difference(std::span<const float> values, std::span<const float> expected);
 
-/// Compares backward with finite differences of forward in training mode, for the input and every parameter;
-/// the loss is a random linear function of the output. Layers are YAML: check_gradients("dense: 4", {2, 3}).
-/// `x`: the input where not any will do, such as tokens; it is then held fast.
-/// Let relu and max_pool see the input itself, whose numbers keep away from their kinks, and no bias be
+/// Compares backward with finite differences of forward in training mode, for the input and every parameter
+/// but those beside an adapter; the loss is a random linear function of the output. Layers are YAML:
+/// check_gradients("dense: 4", {2, 3}). `x`: the input where not any will do, such as tokens; it is then held
+/// fast. Let relu and max_pool see the input itself, whose numbers keep away from their kinks, and no bias be
 /// without effect.
 void check_gradients(const std::string& layers, const Shape& sample,
                      const LayerHarness::Options& options = {}, const std::vector<float>& x = {});

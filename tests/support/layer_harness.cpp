@@ -9,13 +9,13 @@ namespace trainer {
 namespace {
 
 /// The identity before the layers, which keeps the gradient of its output. Its unused parameter makes the
-/// sequence compute that gradient.
+/// sequence compute that gradient, also where adapters freeze all else.
 class InputProbe final : public Layer {
  public:
   explicit InputProbe(std::vector<float>& gradient) : gradient_(gradient) {}
 
   Shape setup(const Shape& sample, Plan& plan) override {
-    plan.parameter({.name = "unused", .shape = {1}, .is_weight = false});
+    plan.parameter({.name = "unused", .shape = {1}, .is_weight = false, .adapter = Parameter::Adapter::up});
     // Declares that backward reads x and y, so that no layer overwrites x.
     plan.backward_reads(true, true);
     return sample;

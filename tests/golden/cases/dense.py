@@ -4,6 +4,20 @@ from torch import nn
 from .layer_case import layer, named_layer
 
 
+class Adapted(nn.Module):
+    """Hu et al. 2021, "LoRA", equation 3; names as in PEFT."""
+
+    def __init__(self, inputs, outputs, rank, alpha):
+        super().__init__()
+        self.base = nn.Linear(inputs, outputs)
+        self.base.weight.requires_grad_(False)
+        self.lora_A, self.lora_B = nn.Linear(inputs, rank, bias=False), nn.Linear(rank, outputs, bias=False)
+        self.scale = alpha / rank
+
+    def forward(self, x):
+        return self.base(x) + self.scale * self.lora_B(self.lora_A(x))
+
+
 def one_after_the_other():
     dense = {'': 'dense1'}
     layer('dense', 'dense: 4', nn.Linear(6, 4), (5, 6), dense)
@@ -17,6 +31,8 @@ def one_after_the_other():
 
 
 def named():
+    named_layer('dense_with_adapter', 'dense: {units: 4, lora: {rank: 2, alpha: 3}}', lambda: Adapted(6, 4, 2, 3), (5, 6),
+                {'base': 'dense1', 'lora_A': 'dense1.lora_A', 'lora_B': 'dense1.lora_B'})
     for function, module in [('silu', nn.SiLU), ('hardswish', nn.Hardswish), ('softplus', nn.Softplus), ('elu', nn.ELU), ('relu6', nn.ReLU6)]:
         named_layer(f'dense_{function}', f'dense: {{units: 4, activation: {function}}}',
                     lambda: nn.Sequential(nn.Linear(6, 4), module()), (5, 6), {'0': 'dense1'})

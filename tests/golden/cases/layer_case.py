@@ -39,7 +39,8 @@ def layer(name, yaml, module, shape, names=None, mode='training', tokens=None, l
         if tokens is None:
             tensors['dx'] = x.grad
         for key, tensor in module.named_parameters():
-            tensors[f'gradient/{ours[key]}'] = tensor.grad
+            if tensor.requires_grad:
+                tensors[f'gradient/{ours[key]}'] = tensor.grad
         for key, tensor in states.items():
             tensors[f'state_after/{ours[key]}'] = tensor
     write(name, tensors, kind='layer', yaml=yaml, mode=mode,

@@ -12,6 +12,9 @@ TEST_CASE("dense passes the gradient check", "[layers]") {
   check_gradients("dense: {units: 4, activation: tanh}", {2, 3});
   check_gradients("dense: {units: 3, activation: sigmoid}", {2, 3, 2}, {.rows = 4, .workers = 3});
   check_gradients("dense: {units: 4, activation: relu}, dense: 2", {6});
+  check_gradients(
+      "dense: {units: 4, activation: tanh, lora: {rank: 2, alpha: 3}}, dense: {units: 3, lora: {}}", {2, 6},
+      {.rows = 5, .workers = 2});
 }
 
 TEST_CASE("a weight's gradient added over virtual workers part by part has the bits of a whole sum",

@@ -21,6 +21,7 @@ inline const std::multimap<std::string, LayerExample> kLayerExamples{
     {"attention", {"attention: {heads: 1, rotary: true, bias: false}", {5, 6}}},
     {"attention",
      {"attention: {heads: 4, kv_heads: 2, causal: true, rotary: true, rotary_base: 50}", {40, 8}}},
+    {"attention", {"attention: {heads: 2, causal: true, lora: {rank: 3, alpha: 5}}", {9, 8}}},
     {"avg_pool", {"avg_pool: {size: 3, stride: 2, pad: 1}", {7, 6, 3}}},
     {"batch_norm", {"batch_norm", {5, 4, 6}}},
     {"batch_norm", {"dense: 20, batch_norm, relu", {33}}},
@@ -35,6 +36,8 @@ inline const std::multimap<std::string, LayerExample> kLayerExamples{
     {"dense", {"dense: 10", {100}}},
     {"dense", {"dense: {units: 70, activation: tanh}, dense: {units: 33, activation: sigmoid}", {130}}},
     {"dense", {"dense: 5", {3, 40}}},
+    {"dense",
+     {"dense: {units: 20, activation: tanh, lora: {rank: 3}}, dense: {units: 7, lora: {}}", {5, 33}}},
     {"dropout", {"dense: 40, dropout: 0.3, relu", {10}}},
     {"embedding",
      {"embedding: {units: 20, vocabulary: 7, positions: learned, name: tokens}, tanh, dense: {units: 7, tie: "

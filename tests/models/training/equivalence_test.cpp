@@ -37,7 +37,8 @@ double largest_difference(const Run& run, const Run& reference, const Run& initi
 }  // namespace
 
 TEST_CASE("the gradient of one step does not depend on where it is computed", "[training]") {
-  const std::string layers = GENERATE(kMlp, kPairs, kNarrow, kConvnet, kWide, kRagged, kGpt, kLlama, kSpoken);
+  const std::string layers =
+      GENERATE(kMlp, kPairs, kNarrow, kConvnet, kWide, kRagged, kGpt, kLlama, kSpoken, kAdapted);
   const std::string one_step = "optimizer: {sgd: {lr: 1}}, steps: 1, evaluate: never";
   const auto alone = solo();
   const Run initial = train(*alone, {}, {layers, "optimizer: {sgd: {lr: 1}}, steps: 0, evaluate: never"});
@@ -73,7 +74,8 @@ TEST_CASE("recomputed activations give the same weights to the bit, wherever the
 
 TEST_CASE("losses and scores of a run with a last batch of 7 do not depend on where it is computed",
           "[training]") {
-  const std::string layers = GENERATE(kMlp, kPairs, kConvnet, kWide, kRagged, kGpt, kLlama, kSpoken);
+  const std::string layers =
+      GENERATE(kMlp, kPairs, kConvnet, kWide, kRagged, kGpt, kLlama, kSpoken, kAdapted);
   const std::string run_settings = std::string(takes_tokens(layers) ? kAdam : kSgd) + ", epochs: 4";
   const auto alone = solo();
   const Run reference = train(*alone, {}, {layers, run_settings});
@@ -101,6 +103,7 @@ TEST_CASE("in exact mode losses, scores and weights have the same bits wherever 
                                                                                           {kRagged, 7, 0},
                                                                                           {kGpt, 7, 0},
                                                                                           {kLlama, 7, 0},
+                                                                                          {kAdapted, 7, 0},
                                                                                           {kStreams, 7, 0},
                                                                                           {kSpoken, 7, 0}}));
   // 7 virtual workers of batches of 100 and of 7 rows: uneven ones, and a worker without any.

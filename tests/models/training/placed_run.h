@@ -38,6 +38,11 @@ constexpr const char* kLlama =
     "causal: true, rotary: true, bias: false}}]}, {residual: [rms_norm, {multiply: [[{dense: {units: 20, "
     "activation: silu, bias: false}}], [{dense: {units: 20, bias: false}}]]}, {dense: {units: 8, bias: "
     "false}}]}, rms_norm, {dense: {units: 10, bias: false}}]";
+/// Adapters in a transformer, beside a layer that trains and one that is frozen.
+constexpr const char* kAdapted =
+    "[{embedding: {units: 8, vocabulary: 10}}, {residual: [layer_norm, {attention: {heads: 4, causal: true, "
+    "lora: {rank: 2}}}]}, {residual: [layer_norm, {dense: {expand: 3, activation: gelu, lora: {rank: 3, "
+    "alpha: 4}}}, {dense: 8}]}, layer_norm, {dense: {units: 10, frozen: false}}]";
 /// State that resumes from batch to batch.
 constexpr const char* kStreams =
     "[{embedding: {units: 6, vocabulary: 10}}, {lstm: {units: 5, layers: 2, keep_state: true}}, {gru: "

@@ -48,7 +48,7 @@ std::vector<Placement> some_placements(int ranks) {
 TEST_CASE("a run that resumes, in the middle of an epoch too, ends with the bits of one that never stopped",
           "[training]") {
   const int stop = GENERATE(1, 6, 8);
-  const char* const layers = GENERATE(kLayers, kStreams);
+  const char* const layers = GENERATE(kLayers, kStreams, kAdapted);
   constexpr int kEnd = 12;
   for (const Placement& placement : some_placements(test_world().size())) {
     INFO(layers << " stopped after " << stop << " on " << placement.data << "x" << placement.model);
