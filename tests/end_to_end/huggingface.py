@@ -293,6 +293,15 @@ def check(trainer, name, models, keep):
         check_gguf(folder / 'trained.gguf', folder / 'trained')
         assert any((values != original[key][:len(values)]).any()
                    for key, values in read_safetensors(folder / 'trained' / 'model.safetensors').items())
+
+        # Adapters alone, on two ranks; they are merged on the way out.
+        model.run('-n', 2, '--datapar', 'a.yaml', '-q', '-o', 'adapted', *settings, '-s', 'train.steps=20', '-s', 'train.optimizer.adamw.lr=0.003',
+                  '-s', 'defaults.attention.lora={rank: 4, alpha: 8}')
+        model.run('export', 'adapted', 'hf', '-o', 'merged')
+        model.compare('adapted', 'merged')
+        changed = {key for key, values in read_safetensors(folder / 'merged' / 'model.safetensors').items()
+                   if (values != original[key][:len(values)]).any()}
+        assert changed == {key for key in original if 'attn' in key and key.endswith('weight')}, changed
         if keep:
             target = keep / name
             shutil.rmtree(target, ignore_errors=True)
