@@ -98,7 +98,7 @@ struct ConfigTree::State {
       if (std::ranges::all_of(settings, [&](const Setting& one) { return over.find(one.name) != nullptr; }))
         notes.push_back(escaped(file + " is a whole configuration: all its keys change " + names));
       node = merged(std::move(node), std::move(over), settings);
-      names += " " + file;
+      names.append(" ").append(file);
     }
     node.place = {source.over.empty() ? texts.front().get() : &keep({names, "", SourceText::Origin::file})};
     return node;

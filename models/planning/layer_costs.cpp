@@ -21,6 +21,7 @@ std::string groups_text(const Parameter& parameter) {
                      count = parameter.shape[parameter.shard_axis] /
                              std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
   std::vector<std::string> groups;
+  groups.reserve(lengths.size());
   for (const std::int64_t length : lengths)
     groups.push_back(fmt::format("[{}, {})", first * length, (first + count) * length));
   if (groups.size() == 1) return groups.front();

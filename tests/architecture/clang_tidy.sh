@@ -11,15 +11,15 @@ case "$(clang-tidy --version 2>/dev/null)" in
     exit 77
     ;;
 esac
-# GCC's command lines of single sources, without the warnings that Clang does not know or reports in headers of
-# libraries. As in builds with Clang, changes of sign are no conversions.
+# GCC's command lines of sources in groups, which read each header once, without the warnings that Clang does not know or
+# reports in headers of libraries. As in builds with Clang, changes of sign are no conversions.
 database=$(mktemp -d)
 trap 'rm -rf "$database"' EXIT
 build=$database/build
-CXX=g++ meson setup "$build" "$root" -Dgrouped_sources=false >"$database/log" || { cat "$database/log"; exit 1; }
+CXX=g++ meson setup "$build" "$root" >"$database/log" || { cat "$database/log"; exit 1; }
 sed -e 's/ -Werror / -Wno-unknown-warning-option -Wno-unknown-pragmas -Wno-c99-extensions /' \
     "$build/compile_commands.json" >"$database/compile_commands.json"
 [ $# -gt 0 ] || set -- $(sed -n 's/^ *"file": "\(.*\.cpp\)",*$/\1/p' "$build/compile_commands.json" |
-  (cd "$build" && xargs realpath) | grep "^$root/\(engine\|datasets\|models\|cli\|tests\)/" | sort -u)
+  (cd "$build" && xargs realpath) | grep "^$root/\(engine\|datasets\|models\|cli\|tests\)/\|-unity[0-9]*\.cpp$" | sort -u)
 printf '%s\n' "$@" |
-  xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p "$database" --extra-arg=-Wno-sign-conversion 2>/dev/null
+  xargs -P "$(nproc)" -n 4 clang-tidy --quiet --config-file="$root/.clang-tidy" -p "$database" --extra-arg=-Wno-sign-conversion 2>/dev/null

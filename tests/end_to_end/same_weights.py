@@ -73,6 +73,10 @@ def main():
     environment = {key: value for key, value in os.environ.items() if key != 'TRAINER_DATA'}
     failed = 0
     for config in configs:
+        if arguments.verb == 'compare' and config.stem not in recorded:
+            print(config.stem, 'is not in the record', flush=True)
+            failed += 1
+            continue
         found = weights_of(arguments.trainer.resolve(), config, steps, environment)
         if arguments.verb == 'record':
             recorded |= {'steps': steps, config.stem: found}

@@ -14,8 +14,6 @@
 namespace trainer {
 namespace {
 
-namespace fs = std::filesystem;
-
 const double kNan = std::numeric_limits<double>::quiet_NaN();
 const ScoreFacts kAccuracy{.split = "test", .metrics = {{.name = "accuracy", .short_name = "acc"}}};
 const ScoreFacts kLoss{.split = "valid"};
@@ -37,6 +35,7 @@ SearchPlan small_plan() {
 std::vector<int> order_of(std::vector<EndedTrial> trials, const ScoreFacts& facts) {
   sort_by_score(trials, facts);
   std::vector<int> order;
+  order.reserve(trials.size());
   for (const EndedTrial& one : trials) order.push_back(one.trial.number);
   return order;
 }

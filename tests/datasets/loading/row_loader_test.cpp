@@ -30,7 +30,7 @@ class SlowSamples final : public Dataset {
   mutable std::atomic<std::int64_t> reads = 0;
 
  private:
-  std::int64_t size_, bad_;
+  std::int64_t bad_;
 };
 
 constexpr std::int64_t kSamples = 50, kBatch = 16, kEpochs = 3, kSteps = 4 * kEpochs;

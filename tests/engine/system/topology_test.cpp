@@ -22,6 +22,7 @@ std::vector<Core> two_domains() { return machine("node:2 core:3 pu:2(indexes=0,6
 
 std::vector<int> first_threads(const std::vector<Core>& cores) {
   std::vector<int> numbers;
+  numbers.reserve(cores.size());
   for (const Core& core : cores) numbers.push_back(core.hardware_threads.front());
   return numbers;
 }

@@ -54,6 +54,7 @@ struct Built {
 void write_directory(const std::filesystem::path& folder, const TransformerSettings& settings,
                      const std::vector<NamedTensor>& tensors) {
   std::vector<NamedView> views;
+  views.reserve(tensors.size());
   for (const NamedTensor& tensor : tensors)
     views.push_back({tensor.name, ConstTensor(tensor.values.data(), tensor.shape)});
   write_safetensors(folder / "model.safetensors", views);

@@ -36,7 +36,7 @@ class Model {
 
   TokenScorer& scorer() { return scorer_; }
   /// The likeliest continuation; `all_scores` of its tokens.
-  std::vector<Token> continued(std::vector<Token> prompt, int tokens, std::vector<float>& all_scores) {
+  std::vector<Token> continued(const std::vector<Token>& prompt, int tokens, std::vector<float>& all_scores) {
     std::vector<Token> text;
     scorer_.begin();
     for (int i = 0; i < tokens; ++i) {
@@ -55,6 +55,7 @@ class Model {
 
 std::vector<Token> prompt_of(int tokens) {
   std::vector<Token> prompt;
+  prompt.reserve(static_cast<std::size_t>(tokens));
   for (int i = 0; i < tokens; ++i) prompt.push_back(static_cast<Token>(i * i % kVocabulary));
   return prompt;
 }
