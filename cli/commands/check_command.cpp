@@ -7,6 +7,7 @@
 #include "cli/reports/columns.h"
 #include "cli/reports/header.h"
 #include "cli/reports/weights_table.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/text.h"
 #include "engine/core/escape.h"
 #include "models/checkpoints/imported_weights.h"
@@ -38,33 +39,46 @@ std::vector<std::string> small_batch(const Job& job, const std::vector<std::stri
   return overrides;
 }
 
-/// The table of --gradients; sets `are_right` to false if one is wrong.
-std::string gradients_text(const Job& job, const std::vector<std::string>& files, bool& are_right) {
+/// Prints the table of --gradients, a line as soon as its parameter is compared. False if one is wrong.
+bool print_gradients(const Job& job, const std::vector<std::string>& files) {
   const auto alone = solo();
   Mesh mesh(*alone, {});
   ThreadPool pool(1);
   const OpenRun run = open_run(config_source(files, small_batch(job, files)), mesh, pool);
   load_samples(*run.session);
-  std::vector<std::vector<std::string>> rows{
-      {"layer", "parameter", "elements", "gradient", "worst error", "decided", ""}};
-  for (const CheckedGradient& one : check_gradients(run.config.root(), *run.session)) {
-    are_right = are_right && one.is_right();
-    rows.push_back({one.layer, one.parameter, grouped(one.elements), short_number(one.norm),
-                    one.decided > 0 ? fmt::format("{:.4f}", one.worst_error) : "",
-                    fmt::format("{} of {}", one.decided, CheckedGradient::kDirections),
-                    !one.follows_loss  ? "contrastive"
-                    : one.decided == 0 ? "undecided"
-                    : one.is_right()   ? "ok"
-                                       : "WRONG"});
+  // All lines have the widths of the longest names and the largest parameter.
+  std::size_t layer = 5, name = 9, elements = 8;
+  for (const Parameter& parameter : run.session->network().plan().parameters()) {
+    const std::size_t dot = parameter.name.rfind('.');
+    layer = std::max(layer, escaped(parameter.name.substr(0, dot)).size());
+    name = std::max(name, parameter.name.size() - dot - 1);
+    elements = std::max(elements, grouped(parameter.shape.size()).size());
   }
-  return table(rows, 2);
+  const auto print = [&](const auto&... cells) {
+    job.print(fmt::format("{:<{}}  {:<{}}  {:>{}}  {:>8}  {:>11}  {:>7}  {}\n", cells...));
+    flush_output();
+  };
+  print("layer", layer, "parameter", name, "elements", elements, "gradient", "worst error", "decided",
+        "result");
+  bool are_right = true;
+  check_gradients(run.config.root(), *run.session, [&](const CheckedGradient& one) {
+    are_right = are_right && one.is_right();
+    print(escaped(one.layer), layer, one.parameter, name, grouped(one.elements), elements,
+          short_number(one.norm), one.decided > 0 ? fmt::format("{:.4f}", one.worst_error) : "",
+          fmt::format("{} of {}", one.decided, CheckedGradient::kDirections),
+          !one.follows_loss  ? "contrastive"
+          : one.decided == 0 ? "undecided"
+          : one.is_right()   ? "ok"
+                             : "WRONG");
+  });
+  return are_right;
 }
 
 }  // namespace
 
 int check_command(const Job& job) {
   bool are_right = true;
-  std::string fine, warnings;
+  std::string warnings;
   // Mistakes in one file must not hide those in the next.
   run_collectively(job.world, [&] {
     std::vector<Diagnostic> mistakes;
@@ -75,30 +89,30 @@ int check_command(const Job& job) {
     for (const std::vector<std::string>& files : configs_of(job.arguments)) {
       try {
         const OpenRun run = open_run(config_source(files, job.arguments.overrides), mesh, pool);
-        ProgramScores::check(*run.session);
+        if (ProgramScores::are_needed(*run.session)) ProgramScores::check(*run.session);
         std::string weights;
         if (const Config model = run.config.root().at("model"); model.has("weights")) {
           const WeightSource source = weight_source(model.at("weights"));
           weights = weights_table(source.file, match_weights(source, run.session->network()));
         }
-        fine += escaped(fmt::format("{}", fmt::join(files, " "))) + ": ok" +
-                (run.session->data().notice.empty() ? "" : " (" + run.session->data().notice + ")") + "\n";
+        std::string fine =
+            escaped(fmt::format("{}", fmt::join(files, " "))) + ": ok" +
+            (run.session->data().notice.empty() ? "" : " (" + run.session->data().notice + ")") + "\n";
         for (const Diagnostic& mistake : likely_mistakes(run.config.root(), *run.session))
           warnings += (warnings.empty() ? "" : "\n") + warning_text(mistake) + "\n";
-        if (const InputForm& form = run.session->data().form; !form.columns.empty())
-          fine += data_text(run.session->data()) + "\n" + columns_table(form);
-        fine += weights;
-        if (job.arguments.gradients) fine += gradients_text(job, files, are_right);
+        const Data& data = run.session->data();
+        if (!data.form.columns.empty() || data.train->info().is_streamed) fine += data_text(data) + "\n";
+        if (!data.form.columns.empty()) fine += columns_table(data.form);
+        job.print(fine + weights);
+        if (job.arguments.gradients) are_right = print_gradients(job, files) && are_right;
       } catch (const Error& error) {
         if (code == ExitCode::ok) code = error.code();
         mistakes.insert(mistakes.end(), error.diagnostics().begin(), error.diagnostics().end());
       }
     }
     if (code == ExitCode::ok) return;
-    job.print(fine);
     throw Error(code, mistakes);
   });
-  job.print(fine);
   job.warn(warnings);
   return are_right ? 0 : static_cast<int>(ExitCode::failure);
 }

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "engine/core/random.h"
 #include "models/initializers/initializer.h"
@@ -21,38 +23,44 @@ namespace {
 /// The mean loss of one batch as a function of the parameters. Everything random in it stays the same.
 class BatchLoss {
  public:
+  /// Steps follow one another: each begins with the states that the one before leaves in layers.
   BatchLoss(TrainingParts& parts, std::int64_t step)
-      : parts_(parts), batch_(parts.first_micro_batch(step)), network_(parts.session.network()) {
-    parts.batch.clear();
-    parts.batch.begin(batch_, parts.loader);
-    parts.batch.load(0);
-    weight_ = parts.batch.weight() > 0 ? parts.batch.weight() : 1;
-    input_ = network_.input(0, std::ssize(batch_.samples));
-    kept_input_.assign(input_.span().begin(), input_.span().end());
+      : parts_(parts), network_(parts.session.network()), runner_(parts.session, network_) {
+    MicroBatch batch = parts.first_micro_batch(step);
+    samples_.assign(batch.samples.begin(), batch.samples.end());
+    batch.samples = batch.batch = samples_;
     kept_states_.assign(network_.states().begin(), network_.states().end());
+    runner_.begin(batch, parts.loader);
+    runner_.load(0);
+    weight_ = runner_.weight() > 0 ? runner_.weight() : 1;
+    input_ = network_.input(0, std::ssize(samples_));
+    kept_input_.assign(input_.span().begin(), input_.span().end());
+    value();
   }
 
   double value() {
-    parts_.batch.clear();
+    runner_.clear();
     std::ranges::copy(kept_input_, input_.span().begin());
     std::ranges::copy(kept_states_, network_.states().begin());
-    parts_.batch.forward(0);
-    parts_.batch.loss(0);
-    return parts_.batch.own_loss() / weight_;
+    runner_.forward(0);
+    runner_.loss(0);
+    return runner_.own_loss() / weight_;
   }
 
-  /// Leaves the gradient in parts.windows.sums().
-  void differentiate() {
+  /// The gradient of all parameters, until the next call for any batch.
+  FlatValues<float> differentiate() {
     parts_.reducer->begin();
     value();
-    parts_.batch.backward(0, &*parts_.reducer);
+    runner_.backward(0, &*parts_.reducer);
     parts_.reducer->finish();
+    return parts_.windows.sums();
   }
 
  private:
   TrainingParts& parts_;
-  MicroBatch batch_;
   Network& network_;
+  BatchRunner runner_;
+  std::vector<std::int64_t> samples_;
   Tensor input_;
   double weight_ = 1;
   std::vector<float> kept_input_, kept_states_;
@@ -203,65 +211,59 @@ struct Findings {
   bool is_decided() const { return is_right() || batches > 1; }
 };
 
+/// Compares the gradient of a parameter along all directions on one batch.
+void compare(const Point& point, std::span<float> values, const std::string& name,
+             std::array<Findings, kDirections>& findings) {
+  for (int kind = 0; kind < kDirections; ++kind) {
+    Findings& known = findings[static_cast<std::size_t>(kind)];
+    // Another batch has other kinks, but the same mistakes.
+    if (known.is_right()) continue;
+    const Direction direction = direction_for(kind, point.gradient, name);
+    if (direction.elements == 0) continue;
+    const Comparison found = compare_along(point, values, direction);
+    if (!found.decides()) continue;
+    known.error = std::min(known.error.value_or(found.error), found.error);
+    ++known.batches;
+  }
+}
+
 }  // namespace
 
-std::vector<CheckedGradient> check_gradients(const Config& root, Session& session) {
+void check_gradients(const Config& root, Session& session,
+                     const std::function<void(const CheckedGradient&)>& report) {
   constexpr std::int64_t kBatches = 5;
   TrainingParts parts(root, session, {});
   const std::vector<Parameter>& parameters = session.network().plan().parameters();
   initialize(parameters, session.settings().seed, parts.windows.values());
   spread_equal_values(parameters, parts.windows.values());
   parts.reducer->publish();
-  std::vector<CheckedGradient> results;
-  std::vector<std::array<Findings, kDirections>> findings(parameters.size());
   const std::set<std::string> contrastive = contrastive_layers(root.at("model"));
+  std::deque<BatchLoss> batches;
+  for (std::int64_t step = 0; step < std::min(kBatches, parts.facts.total_steps); ++step)
+    batches.emplace_back(parts, step);
   for (const Parameter& parameter : parameters) {
+    if (parameter.rate == 0) continue;
     const std::size_t dot = parameter.name.rfind('.');
-    const std::string layer = parameter.name.substr(0, dot);
-    results.push_back({.layer = layer,
-                       .parameter = parameter.name.substr(dot + 1),
-                       .elements = parameter.shape.size(),
-                       .follows_loss = !contrastive.contains(layer)});
-  }
-  for (std::int64_t batch = 0; batch < std::min(kBatches, parts.facts.total_steps); ++batch) {
-    BatchLoss loss(parts, batch);
-    loss.differentiate();
-    std::vector<std::vector<float>> gradients;
-    for (const Parameter& parameter : parameters) {
-      const std::span<float> sums = parts.windows.sums().subspan(parameter.offset, parameter.shape.size());
-      gradients.emplace_back(sums.begin(), sums.end());
+    CheckedGradient checked{.layer = parameter.name.substr(0, dot),
+                            .parameter = parameter.name.substr(dot + 1),
+                            .elements = parameter.shape.size()};
+    checked.follows_loss = !contrastive.contains(checked.layer);
+    const std::span<float> values = parts.windows.values().subspan(parameter.offset, checked.elements);
+    std::array<Findings, kDirections> findings;
+    for (BatchLoss& batch : batches) {
+      const std::span<const float> sums = batch.differentiate().subspan(parameter.offset, checked.elements);
+      const std::vector<float> gradient(sums.begin(), sums.end());
+      if (&batch == &batches.front()) checked.norm = norm(gradient);
+      if (checked.follows_loss) compare({batch, batch.value(), gradient}, values, parameter.name, findings);
+      if (!checked.follows_loss || std::ranges::all_of(findings, &Findings::is_right)) break;
     }
-    const double value = loss.value();
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (parameters[i].rate == 0) continue;
-      if (batch == 0) results[i].norm = norm(gradients[i]);
-      if (!results[i].follows_loss) continue;
-      const std::span<float> values =
-          parts.windows.values().subspan(parameters[i].offset, results[i].elements);
-      for (int kind = 0; kind < kDirections; ++kind) {
-        Findings& known = findings[i][static_cast<std::size_t>(kind)];
-        // Another batch has other kinks, but the same mistakes.
-        if (known.is_right()) continue;
-        const Direction direction = direction_for(kind, gradients[i], parameters[i].name);
-        if (direction.elements == 0) continue;
-        const Comparison found = compare_along({loss, value, gradients[i]}, values, direction);
-        if (!found.decides()) continue;
-        known.error = std::min(known.error.value_or(found.error), found.error);
-        ++known.batches;
-      }
-    }
-  }
-  std::vector<CheckedGradient> checked;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].rate == 0) continue;
-    for (const Findings& found : findings[i]) {
+    for (const Findings& found : findings) {
       if (!found.is_decided()) continue;
-      ++results[i].decided;
-      results[i].worst_error = std::max(results[i].worst_error, *found.error);
+      ++checked.decided;
+      checked.worst_error = std::max(checked.worst_error, *found.error);
     }
-    checked.push_back(results[i]);
+    report(checked);
   }
-  return checked;
 }
 
 }  // namespace trainer

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <functional>
 #include <string>
-#include <vector>
 
 #include "models/training/session.h"
 
@@ -25,7 +25,9 @@ struct CheckedGradient {
 /// network computes in float32 and the loss is added up in double precision. A direction is decided where
 /// differences by two successive steps agree with a smooth loss; relu and max_pool have kinks, so what is
 /// undecided or wrong on one batch is compared on up to four others. `session` has one rank and one thread,
-/// and its samples are loaded.
-std::vector<CheckedGradient> check_gradients(const Config& root, Session& session);
+/// and its samples are loaded. `report` gets each parameter as soon as it is compared, in the network's
+/// order.
+void check_gradients(const Config& root, Session& session,
+                     const std::function<void(const CheckedGradient&)>& report);
 
 }  // namespace trainer

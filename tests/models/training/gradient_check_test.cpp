@@ -5,6 +5,7 @@
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <functional>
 
 #include "engine/config/config_tree.h"
 #include "models/layers/layer.h"
@@ -19,11 +20,16 @@ class Crooked final : public Layer {
  public:
   explicit Crooked(float factor) : factor_(factor) {}
   Shape setup(const Shape& sample, Plan&) override { return sample; }
-  void forward(ConstTensor x, Tensor y, Pass&) override { std::ranges::copy(x.span(), y.span().begin()); }
+  void forward(ConstTensor x, Tensor y, Pass&) override {
+    ++forwards;
+    std::ranges::copy(x.span(), y.span().begin());
+  }
   void backward(ConstTensor, ConstTensor, Tensor dy, Tensor dx, Pass&) override {
     if (!dx.empty())
       std::ranges::transform(dy.span(), dx.span().begin(), [&](float element) { return factor_ * element; });
   }
+
+  static inline int forwards = 0;
 
  private:
   float factor_;
@@ -52,7 +58,9 @@ const Registry<Layer>::Add crooked{
 const Registry<Layer>::Add rough{{.name = "rough", .help = "for tests", .primary = "", .settings = {}},
                                  [](const Config&) { return std::make_unique<Rough>(); }};
 
-std::vector<CheckedGradient> check(const std::string& layers) {
+using Report = std::function<void(const CheckedGradient&)>;
+
+std::vector<CheckedGradient> check(const std::string& layers, const Report& report = {}) {
   const std::string loss = layers == kSpoken ? "ctc" : "softmax_cross_entropy";
   const ConfigTree tree({.file = "test.yaml",
                          .text = "data: {dataset: digits}\nmodel: {layers: " + layers + ", loss: " + loss +
@@ -64,7 +72,12 @@ std::vector<CheckedGradient> check(const std::string& layers) {
   ThreadPool pool(1);
   Data data{.name = "noise", .train = samples_for(layers, 30, 1)};
   Session session(tree.root(), std::move(data), mesh, pool);
-  return check_gradients(tree.root(), session);
+  std::vector<CheckedGradient> checked;
+  check_gradients(tree.root(), session, [&](const CheckedGradient& one) {
+    if (report) report(one);
+    checked.push_back(one);
+  });
+  return checked;
 }
 
 }  // namespace
@@ -102,6 +115,14 @@ TEST_CASE("a gradient that is forgotten is wrong by all of itself", "[1 rank]") 
   CHECK(checked[0].worst_error == Approx(1).epsilon(0.02));
   CHECK(checked[1].is_right());
   CHECK(checked[2].is_right());
+}
+
+TEST_CASE("a parameter is reported before the next one is compared", "[1 rank]") {
+  std::vector<int> forwards{Crooked::forwards};
+  check("[{dense: {units: 12}}, {crooked: 1}, {dense: 10}]",
+        [&](const CheckedGradient&) { forwards.push_back(Crooked::forwards); });
+  REQUIRE(forwards.size() == 5);
+  CHECK(std::ranges::adjacent_find(forwards, std::greater_equal{}) == forwards.end());
 }
 
 TEST_CASE("a loss without a derivative leaves a gradient undecided, not wrong", "[1 rank]") {
