@@ -8,11 +8,13 @@
 #include "cli/commands/preflight_check.h"
 #include "cli/commands/trained_run.h"
 #include "cli/launching/collective_errors.h"
+#include "cli/launching/private_folder.h"
 #include "cli/terminal/text.h"
 #include "engine/config/source.h"
 #include "engine/core/escape.h"
 #include "models/training/evaluated_network.h"
 #include "models/training/evaluation.h"
+#include "models/training/program_scores.h"
 
 namespace trainer {
 namespace {
@@ -59,8 +61,8 @@ std::string scores_text(const Scores& scores, const std::vector<MetricFacts>& me
                         const std::vector<std::string>& class_names) {
   std::string text = fmt::format("loss {:.9g}\n", scores.loss);
   for (std::size_t i = 0; i < metrics.size(); ++i) {
-    if (metrics[i].has_program) {
-      text += metrics[i].name + " not computed: its program runs while the run trains\n";
+    if (metrics[i].has_program && std::isnan(scores.metrics[i])) {
+      text += metrics[i].name + " not computed: --run-programs starts its program\n";
       continue;
     }
     text += fmt::format("{} {}", metrics[i].name, metric_text(metrics[i], scores.metrics[i], 2));
@@ -73,6 +75,29 @@ std::string scores_text(const Scores& scores, const std::vector<MetricFacts>& me
   for (std::size_t i = 0; i < scores.tables.size(); ++i)
     if (!scores.tables[i].empty()) text += table_text(metrics[i].table_name, scores.tables[i], class_names);
   return text;
+}
+
+/// Scores with those of programs, which find their files in a temporary folder. Collective.
+Scores scores_with_programs(const Job& job, Session& session, const Dataset& split) {
+  PrivateFolder folder;
+  std::optional<ProgramScores> programs;
+  run_collectively(job.world, [&] {
+    if (job.world.rank() == 0) {
+      ProgramScores::check(session);
+      std::error_code error;
+      const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+      if (!error) folder = PrivateFolder::create(parent);
+      if (folder.path().empty())
+        throw Error(ExitCode::failure, "cannot create a folder for temporary files",
+                    "TMPDIR=/a/folder/with/room trainer eval ...");
+    }
+    programs.emplace(session, folder.path(), false);
+    programs->begin(split);
+  });
+  const auto never = [] { return false; };
+  Scores scores = *evaluate(session, split, never, nullptr, &*programs);
+  programs->run(scores, never);
+  return scores;
 }
 
 }  // namespace
@@ -101,7 +126,10 @@ void eval_command(const Job& job) {
   Session& session = trained->session();
   load_samples(session);
   const EvaluatedNetwork evaluated(session, trained->values);
-  const Scores scores = evaluate(session, *split);
+  const bool runs_programs = arguments.runs_programs && ProgramScores::exist(session);
+  const Scores scores =
+      runs_programs ? scores_with_programs(job, session, *split) : evaluate(session, *split);
+  if (arguments.runs_programs && !runs_programs) job.warn("note: no metric of the run is a program\n");
   if (!session.data().notice.empty()) job.warn("note: " + session.data().notice + "\n");
   job.print(fmt::format("{}\n{}: {}, {}\n{}", escaped(trained->checkpoint.string()), name, files,
                         counted(split->size(), "sample"),

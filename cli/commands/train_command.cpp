@@ -224,7 +224,7 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
   Session& session = *run.session;
   Review review;
   run_collectively(job.world, [&] {
-    if (job.world.rank() == 0) ProgramScores::check(session);
+    if (job.world.rank() == 0 && ProgramScores::are_needed(session)) ProgramScores::check(session);
   });
   TrainingRun training(run.config.root(), session,
                        {.config = run.config.resolved_yaml(),

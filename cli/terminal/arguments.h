@@ -102,6 +102,7 @@ struct Arguments {
   std::optional<LiveAddress> live;  ///< of train
   std::string split;                ///< of eval; empty: the test samples, else those of validation
   std::vector<std::string> given;   ///< of eval: files of other samples
+  bool runs_programs = false;       ///< of eval: those among the metrics
   int steps = 50;                   ///< of time, as trace
   std::string trace;                ///< the file of events; empty: none
   bool tensorboard = false;         ///< of report

@@ -19,6 +19,9 @@ void CommandFlags::add_eval() {
       ->allow_extra_args(false)
       ->take_all()
       ->excludes("--split");
+  eval->add_flag("--run-programs", arguments_.runs_programs,
+                 "Start the programs among the run's metrics: only for a run whose config you trust")
+      ->disable_flag_override();
   add_ranks(*eval);
   add_placement(*eval);
   add_engine(*eval);

@@ -43,13 +43,16 @@ std::string tail_of(const fs::path& path) {
 
 }  // namespace
 
+bool ProgramScores::exist(const Session& session) {
+  return std::ranges::any_of(session.metrics(), [](const auto& metric) { return metric->program(); });
+}
+
 bool ProgramScores::are_needed(const Session& session) {
   return session.evaluation_data() && session.settings().evaluate.kind != Cadence::Kind::never &&
-         std::ranges::any_of(session.metrics(), [](const auto& metric) { return metric->program(); });
+         exist(session);
 }
 
 void ProgramScores::check(const Session& session) {
-  if (!are_needed(session)) return;
   for (const auto& metric : session.metrics())
     if (metric->program()) metric->program()->check();
 }
@@ -184,9 +187,11 @@ std::optional<double> ProgramScores::score(const ScoringProgram& program,
   broadcast_text(session_.mesh().world(), problem);
   broadcast_text(session_.mesh().world(), details);
   if (!problem.empty()) {
+    const std::string where =
+        fmt::format("what it printed is in {0}/{1}.out and {1}.err", folder_.string(), program.name);
     Diagnostic failure = program.config.diagnostic(
         "command", fmt::format("the program of the metric {} {}", program.name, problem),
-        fmt::format("what it printed is in {0}/{1}.out and {1}.err", folder_.string(), program.name));
+        stays_ ? where : "");
     if (!details.empty()) failure.notes.push_back(details);
     throw Error(ExitCode::failure, {failure});
   }

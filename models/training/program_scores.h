@@ -19,10 +19,12 @@ struct ScoringProgram;
 /// both as last arguments; the other ranks wait. All ranks make the same calls.
 class ProgramScores final : public OutputSink {
  public:
-  /// `folder`: of the files; it matters on world rank 0 only.
-  ProgramScores(const Session& session, std::filesystem::path folder)
-      : session_(session), folder_(std::move(folder)) {}
-  /// True if the run's metrics have programs, and evaluations.
+  /// `folder`: of the files; it matters on world rank 0 only. `stays`: people find the files there.
+  ProgramScores(const Session& session, std::filesystem::path folder, bool stays = true)
+      : session_(session), folder_(std::move(folder)), stays_(stays) {}
+  /// True if metrics of the run are programs.
+  static bool exist(const Session& session);
+  /// True if the run evaluates with them.
   static bool are_needed(const Session& session);
   /// Error(usage) if a program of the metrics cannot be started on this host.
   static void check(const Session& session);
@@ -52,6 +54,7 @@ class ProgramScores final : public OutputSink {
 
   const Session& session_;
   std::filesystem::path folder_;
+  bool stays_;
   Array predictions_, targets_;
 };
 

@@ -1,5 +1,6 @@
 // Metrics that are programs of the user.
 #include <catch2/catch.hpp>
+#include <regex>
 
 #include "tests/end_to_end/small_run.h"
 
@@ -81,7 +82,41 @@ TEST_CASE("a program scores the predictions of all samples, in their order, on e
   check("three", 3, {"--datapar", "-s", "train.local={steps: 2, virtual_workers: 4}"});
   const ProgramResult eval = run.trainer({"eval", "one"});
   CHECK(eval.code == 0);
-  CHECK(eval.out.find("score not computed: its program runs while the run trains") != std::string::npos);
+  CHECK(eval.out.find("score not computed: --run-programs starts its program") != std::string::npos);
+}
+
+TEST_CASE("eval starts the programs of a run when it is asked to, and leaves nothing", "[programs]") {
+  const SmallRun run;
+  write_program(run.path("score.py"), kAccuracy);
+  REQUIRE(run.trainer(with(scored(), {"-o", "one", "-q"})).code == 0);
+  fs::create_directory(run.path("temporary"));
+  fs::remove_all(run.path("one/evaluation"));
+  const auto eval = [&](int ranks, const std::vector<std::string>& more) {
+    std::string line = "TMPDIR=$PWD/temporary $TRAINER " + (ranks > 1 ? "-n " + std::to_string(ranks) : "") +
+                       " eval one --run-programs";
+    for (const std::string& word : more) line += " " + word;
+    const ProgramResult result = run.shell(line);
+    INFO(result.out << result.err);
+    CHECK(fs::is_empty(run.path("temporary")));
+    CHECK_FALSE(fs::exists(run.path("one/evaluation")));
+    return result;
+  };
+  const auto check = [&](const ProgramResult& result) {
+    std::smatch found;
+    REQUIRE(std::regex_search(result.out, found, std::regex("accuracy ([0-9.]+)%[^]*\nscore ([0-9.]+)\n")));
+    CHECK(std::stod(found[2]) == Approx(std::stod(found[1]) / 100).margin(1e-4));
+  };
+  check(eval(1, {}));
+  check(eval(1, {"--split", "train"}));
+  check(eval(3, {"--datapar"}));
+
+  write_program(run.path("score.py"), "#!/bin/sh\necho no file a >&2; exit 3\n");
+  const ProgramResult failed = eval(1, {});
+  CHECK(failed.code == 1);
+  CHECK_THAT(failed.err, Catch::Contains("the program of the metric score ended with code 3") &&
+                             Catch::Contains("= no file a") && !Catch::Contains("what it printed is in"));
+  fs::remove(run.path("score.py"));
+  CHECK_THAT(eval(1, {}).err, Catch::Contains("cannot start `./score.py`: no such program"));
 }
 
 TEST_CASE("the score of a program chooses the best weights and ends a run", "[programs]") {
