@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <ranges>
+#include <utility>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/find_run.h"
@@ -12,12 +17,17 @@
 #include "engine/config/config_tree.h"
 #include "engine/core/escape.h"
 #include "engine/system/files.h"
+#include "models/metrics/metric.h"
 #include "models/training/settings.h"
 
 namespace trainer {
 namespace {
 
 constexpr const char* kNothing = "-";
+
+std::string shortened(const std::string& value, std::size_t widest) {
+  return value.empty() ? kNothing : value.size() <= widest ? value : value.substr(0, widest - 4) + " ...";
+}
 
 std::string number_or_nothing(double number) { return std::isnan(number) ? kNothing : short_number(number); }
 
@@ -53,25 +63,110 @@ Rows results_rows(const std::vector<ComparedRun>& runs) {
   return rows;
 }
 
-/// A row for each setting that differs, with its value in each run; `widest`: longer ones are cut.
-Rows settings_rows(const std::vector<ComparedRun>& runs, const std::vector<ConfigTree>& configs,
+/// A row for each setting that differs, with its value in each run.
+Rows settings_rows(const std::vector<ComparedRun>& runs, const std::vector<ConfigDifference>& found,
                    std::size_t widest) {
-  const std::vector<ConfigDifference> found = differences(configs);
   Rows rows{{"setting"}};
   for (const ComparedRun& run : runs) rows.front().push_back(run.name);
   for (const ConfigDifference& difference : found) {
     rows.push_back({difference.path});
-    for (const std::string& value : difference.values) {
-      rows.back().push_back(value.empty()            ? kNothing
-                            : value.size() <= widest ? value
-                                                     : value.substr(0, widest - 4) + " ...");
-    }
+    for (const std::string& value : difference.values) rows.back().push_back(shortened(value, widest));
   }
   return rows;
 }
 
-std::string settings_text(const Rows& rows) {
-  return rows.size() > 1 ? table(rows, rows.front().size()) : "all settings are the same\n";
+/// The runs of each text: "  4 ranks on a: runs/a, runs/b"
+std::string groups_text(const std::vector<ComparedRun>& runs, const std::vector<std::string>& texts) {
+  std::vector<std::pair<std::string, std::string>> groups;  // a text, and the names of its runs
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto known = std::ranges::find(groups, texts[i], &std::pair<std::string, std::string>::first);
+    if (known == groups.end())
+      groups.emplace_back(texts[i], runs[i].name);
+    else
+      known->second += ", " + runs[i].name;
+  }
+  std::string lines;
+  for (const auto& [text, names] : groups)
+    lines += fmt::format("  {}: {}\n", text.empty() ? kNothing : escaped(text), escaped(names));
+  return lines;
+}
+
+/// As a table; where that is too wide for a terminal, the runs of each value.
+std::string settings_text(const std::vector<ComparedRun>& runs, const std::vector<ConfigDifference>& found) {
+  constexpr std::size_t kWidest = 48, kTerminal = 80;
+  if (found.empty()) return "all settings are the same\n";
+  const Rows rows = settings_rows(runs, found, kWidest);
+  const std::string text = table(rows, rows.front().size());
+  const auto is_wide = [](const auto& line) {
+    return columns_of(std::string(line.begin(), line.end())) > kTerminal;
+  };
+  if (std::ranges::none_of(std::views::split(text, '\n'), is_wide)) return text;
+  std::string list;
+  for (const ConfigDifference& difference : found)
+    list += escaped(difference.path) + "\n" + groups_text(runs, difference.values);
+  return list;
+}
+
+/// An object a line for each run.
+std::string json_lines(const std::vector<ComparedRun>& runs, const std::vector<ConfigDifference>& found) {
+  using Json = nlohmann::ordered_json;
+  std::string lines;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const RunLog& log = runs[i].log;
+    Json line{{"run", runs[i].name}};
+    if (!log.rows.empty()) {
+      line["steps"] = log.rows.back().step;
+      line["time"] = log.rows.back().time;
+      line["examples_per_second"] = log.rows.back().examples_per_second;
+    }
+    if (const RunLog::Row* best = log.best_evaluation()) {
+      line["split"] = log.evaluation_split;
+      line["best_step"] = best->step;
+      for (std::size_t k = 0; k < log.names.size(); ++k) line["scores"][log.names[k]] = best->scores[k];
+    }
+    line["machine"] = runs[i].machine;
+    line["settings"] = Json::object();
+    for (const ConfigDifference& difference : found) line["settings"][difference.path] = difference.values[i];
+    lines += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+  return lines;
+}
+
+/// What chooses the best weights of a run: its first metric, else the loss.
+struct DecidingScore {
+  std::string name = "loss";
+  bool rises = false;
+  bool operator==(const DecidingScore&) const = default;
+};
+DecidingScore deciding_score(const Config& root) {
+  const std::vector<Config> metrics = root.at("train").items("metrics");
+  if (metrics.empty()) return {};
+  const auto metric = Registry<Metric>::make(metrics.front());
+  return {metric->name(), metric->higher_is_better()};
+}
+
+/// The order of runs by their scores, the best first; as they stand where they have other scores.
+std::vector<std::size_t> order_of(const std::vector<ComparedRun>& runs,
+                                  const std::vector<ConfigTree>& configs) {
+  std::vector<std::size_t> order(runs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<double> losses;  // the less, the better
+  losses.reserve(runs.size());
+  const DecidingScore deciding = deciding_score(configs.front().root());
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (deciding_score(configs[i].root()) != deciding) return order;
+    const RunLog& log = runs[i].log;
+    const RunLog::Row* const best = log.best_evaluation();
+    const auto found = std::ranges::find(log.names, deciding.name);
+    const double score = best == nullptr || found == log.names.end()
+                             ? std::numeric_limits<double>::quiet_NaN()
+                             : best->scores[static_cast<std::size_t>(found - log.names.begin())];
+    losses.push_back(std::isnan(score) ? std::numeric_limits<double>::infinity()
+                     : deciding.rises  ? -score
+                                       : score);
+  }
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return losses[i]; });
+  return order;
 }
 
 /// The runs that the paths name: run directories, or folders of them, by name.
@@ -97,28 +192,45 @@ void compare_command(const Job& job) {
   std::string text;
   run_collectively(job.world, [&] {
     if (job.world.rank() != 0) return;
-    std::vector<ComparedRun> runs;
+    std::vector<ComparedRun> read;
     std::vector<ConfigTree> configs;
     for (const std::string& name : run_paths(job.arguments.files)) {
       const std::filesystem::path run = find_run(name).run;
       const std::filesystem::path environment = run / "environment.json";
       std::error_code ignored;
-      runs.push_back({name, read_run_log(run),
+      read.push_back({name, read_run_log(run),
                       std::filesystem::exists(environment, ignored)
                           ? machine_text(read_file(environment, ExitCode::failure, 1 << 20))
                           : ""});
       configs.emplace_back(ConfigSource{.file = (run / "config.yaml").string()}, run_settings());
     }
-    constexpr std::size_t kInTerminal = 48, kInPage = 400;
+    std::vector<ComparedRun> runs;
+    std::vector<ConfigTree> sorted;
+    runs.reserve(read.size());
+    sorted.reserve(read.size());
+    for (const std::size_t i : order_of(read, configs)) {
+      runs.push_back(std::move(read[i]));
+      sorted.push_back(std::move(configs[i]));
+    }
+    const std::vector<ConfigDifference> found = differences(sorted);
+    constexpr std::size_t kWidestInPage = 400;
     if (const std::string& page = job.arguments.html; !page.empty()) {
-      write_file(page, comparison_html(runs, results_rows(runs), settings_rows(runs, configs, kInPage)));
+      write_file(page, comparison_html(runs, results_rows(runs), settings_rows(runs, found, kWidestInPage)));
       text = escaped(page) + "\n";
       return;
     }
+    if (job.arguments.json) {
+      text = json_lines(runs, found);
+      return;
+    }
     text = table(results_rows(runs), 1);
-    if (runs.size() > 1) text += "\n" + settings_text(settings_rows(runs, configs, kInTerminal));
+    if (runs.size() > 1) text += "\n" + settings_text(runs, found);
+    std::vector<std::string> machines;
+    machines.reserve(runs.size());
+    for (const ComparedRun& run : runs) machines.push_back(run.machine);
+    text += "\nmachines\n" + groups_text(runs, machines);
   });
-  job.print(text);
+  job.arguments.json ? job.print_as_it_is(text) : job.print(text);
 }
 
 }  // namespace trainer

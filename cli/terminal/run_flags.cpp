@@ -131,8 +131,13 @@ void CommandFlags::add_report() {
 void CommandFlags::add_compare() {
   CLI::App* compare = command("compare", "Print the results of runs, and the settings in which they differ");
   compare->add_option("RUN", arguments_.files, "Run directories, or folders of them")->required();
-  compare->add_option("--html", arguments_.html, "Write a page with their curves over one another instead")
-      ->type_name("FILE");
+  CLI::Option* html =
+      compare
+          ->add_option("--html", arguments_.html, "Write a page with their curves over one another instead")
+          ->type_name("FILE");
+  compare->add_flag("--json", arguments_.json, "Print one JSON object for each run instead")
+      ->disable_flag_override()
+      ->excludes(html);
 }
 
 }  // namespace trainer

@@ -142,11 +142,44 @@ TEST_CASE("compare prints the results of runs and the settings in which they dif
   CHECK(result.code == 0);
   CHECK(result.out.find("run  steps  ") == 0);
   CHECK(result.out.find("\none      5  ") != std::string::npos);
-  CHECK(result.out.find("train.seed ") != std::string::npos);
-  CHECK(result.out.find("\ntrain.optimizer  {sgd: {lr: 0.1, ") != std::string::npos);
-  CHECK(result.out.find("{adam: {lr: 0.01, ") != std::string::npos);
+  // As a table of both runs the settings would be too wide.
+  CHECK(result.out.find("\ntrain.optimizer\n  {") != std::string::npos);
+  CHECK(result.out.find("\n  {sgd: {lr: 0.1, ") != std::string::npos);
+  CHECK(result.out.find("\n  {adam: {lr: 0.01, ") != std::string::npos);
+  CHECK(result.out.find("\n  7: two\n") != std::string::npos);
   CHECK(result.out.find("train.batch") == std::string::npos);
+  CHECK(result.out.find("\nmachines\n  1 rank x ") != std::string::npos);
+  REQUIRE(run.trainer({"a.yaml", "-o", "three", "--seed", "7", "-q"}).code == 0);
+  CHECK(run.trainer({"compare", "one", "three"}).out.find("\nsetting     ") != std::string::npos);
   CHECK(run.trainer({"compare", "one", "one"}).out.find("all settings are the same\n") != std::string::npos);
+}
+
+TEST_CASE("compare puts the best run first, also as JSON", "[runs]") {
+  const SmallRun run;
+  for (const char* lr : {"0", "0.3", "0.001"})
+    REQUIRE(run.trainer({"a.yaml", "-q", "-o", "lr" + std::string(lr), "-s", "train.epochs=3", "-s",
+                         "train.optimizer.sgd.lr=" + std::string(lr), "-s", "train.metrics=[]"})
+                .code == 0);
+  const auto compared = [&](const std::vector<std::string>& names) {
+    std::vector<std::string> words{"compare", "--json"};
+    words.insert(words.end(), names.begin(), names.end());
+    std::istringstream text(run.trainer(words).out);
+    std::vector<nlohmann::json> lines;
+    for (std::string line; std::getline(text, line);) lines.push_back(nlohmann::json::parse(line));
+    return lines;
+  };
+  const std::vector<nlohmann::json> lines = compared({"lr0", "lr0.001", "lr0.3"});
+  REQUIRE(lines.size() == 3);
+  CHECK(lines == compared({"lr0.3", "lr0.001", "lr0"}));
+  CHECK(lines[0]["scores"]["loss"] < lines[1]["scores"]["loss"]);
+  CHECK(lines[1]["scores"]["loss"] < lines[2]["scores"]["loss"]);
+  for (const nlohmann::json& line : lines) {
+    CHECK(line["steps"] == 15);
+    CHECK(line["run"] == "lr" + line["settings"]["train.optimizer.sgd.lr"].get<std::string>());
+  }
+  const std::string best = lines[0]["run"], worst = lines[2]["run"];
+  const std::string shown = run.trainer({"compare", worst, best}).out;
+  CHECK(shown.find("\n" + best + " ") < shown.find("\n" + worst + " "));
 }
 
 TEST_CASE("predict sees images as eval does", "[runs]") {
