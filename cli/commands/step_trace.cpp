@@ -19,13 +19,25 @@ Json label(const char* what, int rank, std::size_t worker, const std::string& na
 
 }  // namespace
 
-StepTrace::StepTrace(Communicator& world, std::vector<std::string> layers, int workers, std::int64_t first)
-    : world_(world), layers_(std::move(layers)), first_(first), events_(static_cast<std::size_t>(workers)) {}
+StepTrace::StepTrace(Communicator& world, Network& network, int workers, std::int64_t first, std::int64_t end)
+    : world_(world),
+      network_(network),
+      first_(first),
+      end_(end),
+      events_(static_cast<std::size_t>(workers)) {}
+
+void StepTrace::watch_layers() {
+  std::vector<Sequence::Entry>& entries = network_.layers().entries();
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    if (!entries[i].traits.view)
+      entries[i].layer = std::make_unique<TimedLayer>(
+          std::move(entries[i].layer), [i, this](const TimedLayer::Work& work) { add(i, work); });
+}
 
 void StepTrace::add(std::size_t layer, const TimedLayer::Work& work) {
   if (!records_) return;
   events_[static_cast<std::size_t>(work.worker)].push_back(
-      {layers_[layer], work.forward ? "forward" : "backward", work.begin, work.end});
+      {network_.layers().entries()[layer].name, work.forward ? "forward" : "backward", work.begin, work.end});
 }
 
 void StepTrace::before_step(std::int64_t step) {
@@ -34,7 +46,7 @@ void StepTrace::before_step(std::int64_t step) {
     world_.barrier();
     start_ = Clock::now();
   }
-  records_ = step >= first_;
+  records_ = step >= first_ && step < end_;
   phase_ = Clock::now();
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/commands/timed_layer.h"
 #include "engine/parallel/communicator.h"
+#include "models/network/network.h"
 #include "models/training/hook.h"
 
 namespace trainer {
@@ -16,10 +17,13 @@ namespace trainer {
 /// the Trace Event Format, which Perfetto and chrome://tracing open. The last hook of a run.
 class StepTrace final : public Hook {
  public:
-  /// Records from step `first`, counted from 0, on. `layers`: their names. `workers`: threads of this rank.
-  StepTrace(Communicator& world, std::vector<std::string> layers, int workers, std::int64_t first);
+  /// Records steps [first, end), counted from 0. `workers`: threads of this rank.
+  StepTrace(Communicator& world, Network& network, int workers, std::int64_t first, std::int64_t end);
 
-  /// Workers may call it at the same time. `layer`: an index of `layers`.
+  /// Makes the network's layers report to this object, which must outlive their work. Or something else calls
+  /// add() for them.
+  void watch_layers();
+  /// Workers may call it at the same time. `layer`: of Network::layers().
   void add(std::size_t layer, const TimedLayer::Work& work);
 
   void before_step(std::int64_t step) override;
@@ -27,7 +31,10 @@ class StepTrace final : public Hook {
   void before_consensus(const Progress&, Signals&) override { end_phase("reduce gradients"); }
   void before_update(std::int64_t, const Signals&) override { end_phase("consensus"); }
   void before_publish(std::int64_t) override { end_phase("update"); }
-  void after_step(Progress&) override { end_phase("publish parameters"); }
+  void after_step(Progress&) override {
+    end_phase("publish parameters");
+    records_ = false;
+  }
 
   /// Writes the events of all ranks. Collective; `file` matters on rank 0 only. Error(failure) on rank 0 if
   /// it cannot be written.
@@ -44,8 +51,8 @@ class StepTrace final : public Hook {
   std::string json_of_rank() const;
 
   Communicator& world_;
-  std::vector<std::string> layers_;
-  std::int64_t first_;
+  Network& network_;
+  std::int64_t first_, end_;
   bool records_ = false;
   Clock::time_point start_;                 ///< the same moment on all ranks
   Clock::time_point phase_;                 ///< the begin of the phase under way

@@ -75,12 +75,6 @@ class Stopwatch final : public Observer {
   std::int64_t samples_ = 0;
 };
 
-std::vector<std::string> layer_names(Network& network) {
-  std::vector<std::string> names;
-  for (const Sequence::Entry& entry : network.layers().entries()) names.push_back(entry.name);
-  return names;
-}
-
 std::string rate_text(double operations, Nanoseconds time) {
   return operations > 0 && time.count() > 0
              ? fmt::format("{:.1f}", operations / static_cast<double>(time.count()))
@@ -159,7 +153,7 @@ void time_command(const Job& job) {
   load_samples(session);
   std::optional<StepTrace> trace;
   if (!arguments.trace.empty())
-    trace.emplace(job.world, layer_names(session.network()), session.pool().size(), arguments.steps);
+    trace.emplace(job.world, session.network(), session.pool().size(), arguments.steps, 2 * arguments.steps);
   Stopwatch stopwatch(session.network(), arguments.steps, trace ? &*trace : nullptr);
   training.run({&stopwatch}, "", trace ? &*trace : nullptr);
   if (trace) run_collectively(job.world, [&] { trace->write(arguments.trace); });

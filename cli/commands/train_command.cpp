@@ -9,6 +9,7 @@
 #include "cli/commands/micro_batches.h"
 #include "cli/commands/preflight_check.h"
 #include "cli/commands/run_start.h"
+#include "cli/commands/step_trace.h"
 #include "cli/launching/collective_errors.h"
 #include "cli/launching/launch.h"
 #include "cli/launching/rank_messages.h"
@@ -37,6 +38,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kTraceFile = "trace.json";
 constexpr std::int64_t kFloatsInKib = 1024 / sizeof(float);
 
 /// "mnist-small" for configs/mnist-small.yaml and for runs/mnist-small/config.yaml.
@@ -207,6 +209,22 @@ std::unique_ptr<LivePage> started_page(const Job& job) {
   return page;
 }
 
+/// Of --profile: records some steps after the first ones; else null. Collective.
+std::unique_ptr<StepTrace> profile_of(const Job& job, const Config& root, Session& session,
+                                      const RunFacts& facts) {
+  constexpr std::int64_t kWarmUp = 10, kSteps = 50;
+  if (!job.arguments.profile) return nullptr;
+  run_collectively(job.world, [&] {
+    if (session.settings().local)
+      root.at("train").fail("local", "--profile records layers of steps that all ranks take together");
+  });
+  const std::int64_t first = facts.first_step + std::min(kWarmUp, (facts.total_steps - facts.first_step) / 2);
+  auto trace =
+      std::make_unique<StepTrace>(job.world, session.network(), session.pool().size(), first, first + kSteps);
+  trace->watch_layers();
+  return trace;
+}
+
 struct TrainingEnd {
   int code = 0;                           ///< of the program
   std::optional<Rollback> rollback = {};  ///< from which the run resumes
@@ -262,6 +280,7 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
       job.warn(warning_text(mistake) + "\n\n");
   // After the trainer, so that gradients get shared memory first if it is scarce.
   load_samples(session);
+  const std::unique_ptr<StepTrace> trace = profile_of(job, run.config.root(), session, training.facts());
 
   std::optional<RunDirectory> directory = take_directory(job, run, work.affinity, beginning, rollback);
   std::unique_ptr<Observer> progress;
@@ -284,7 +303,7 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
   const auto write_pages = [&] { try_to_write_report(job, directory->path(), training, session, review); };
   RunResult result;
   try {
-    result = training.run(observers, directory ? directory->checkpoints() : "");
+    result = training.run(observers, directory ? directory->checkpoints() : "", trace.get());
   } catch (const Divergence& error) {
     // The curves show what went wrong.
     if (directory) write_pages();
@@ -302,6 +321,9 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
   }
   progress.reset();  // the bar goes before the last lines come
   with_disk(job.world, "the writing of the report", directory.has_value(), write_pages);
+  if (trace)
+    run_collectively(job.world,
+                     [&] { trace->write(directory ? directory->path() / kTraceFile : fs::path()); });
   if (directory) report_result(job, session, training.facts(), result, directory->path().string());
   if (const std::string note = nodes_note(training.facts(), result); directory && !note.empty())
     job.warn("note: " + note + "\n");

@@ -99,6 +99,7 @@ struct Arguments {
   double until = 1;           ///< of the steps, the share after which a run stops
   ProgressMode progress = ProgressMode::automatic;
   bool quiet = false, verbose = false;
+  bool profile = false;             ///< of train
   std::optional<LiveAddress> live;  ///< of train
   std::string split;                ///< of eval; empty: the test samples, else those of validation
   std::vector<std::string> given;   ///< of eval: files of other samples

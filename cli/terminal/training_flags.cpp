@@ -57,6 +57,11 @@ void CommandFlags::add_train() {
           "Serve the report while the run lasts, to this machine alone unless a HOST such as 0.0.0.0 is "
           "given; port 0: any that is free")
       ->type_name("[HOST:]PORT");
+  train
+      ->add_flag("--profile", arguments_.profile,
+                 "Write when each layer ran in 50 steps on each rank and thread to trace.json of the run "
+                 "directory, for Perfetto")
+      ->disable_flag_override();
   CLI::Option* quiet = train->add_flag("-q,--quiet", arguments_.quiet, "Print only the result");
   train
       ->add_flag("-v,--verbose", arguments_.verbose,

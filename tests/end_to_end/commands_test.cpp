@@ -339,6 +339,34 @@ END
   CHECK(run.trainer({"time", "a.yaml", "--steps", "1", "--trace", "missing/t.json"}).code == 1);
 }
 
+TEST_CASE("a run with --profile keeps a trace of some steps, and has the same weights", "[commands]") {
+  const SmallRun run;
+  const std::vector<std::string> words{
+      "a.yaml", "-q", "-s", "train.epochs=4", "-s", "train.exact=true", "--datapar", "--threads", "1", "-o"};
+  const auto train = [&](const std::string& out, bool profiles) {
+    std::vector<std::string> all = words;
+    all.push_back(out);
+    if (profiles) all.push_back("--profile");
+    REQUIRE(run.trainer(all, 2).code == 0);
+    return read_text(run.path(out) / "checkpoints/last/model.safetensors");
+  };
+  CHECK(train("plain", false) == train("profiled", true));
+  CHECK_FALSE(fs::exists(run.path("plain/trace.json")));
+  const ProgramResult check = run.shell(R"(python3 - <<'END'
+import collections, json
+events = [e for e in json.load(open("profiled/trace.json"))["traceEvents"] if e["ph"] == "X"]
+count = collections.Counter((e["pid"], e["cat"]) for e in events if e["name"] == "dense1")
+assert count == {(r, c): 10 for r in (0, 1) for c in ("forward", "backward")}, count
+END
+)");
+  INFO(check.err);
+  CHECK(check.code == 0);
+  const ProgramResult local =
+      run.trainer({"a.yaml", "--profile", "-s", "train.local={steps: 2, virtual_workers: 2}"});
+  CHECK(local.code == 2);
+  CHECK(local.err.find("--profile records layers of steps") != std::string::npos);
+}
+
 TEST_CASE("the wrong word ends with 2 and the right one", "[commands]") {
   const SmallRun run;
   const ProgramResult verb = run.trainer({"sumary", "a.yaml"});

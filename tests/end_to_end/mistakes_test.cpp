@@ -98,6 +98,8 @@ std::vector<TypedMistake> typed_mistakes() {
       {{"a.yaml", "--batch-size", "3"}, "-s train.batch=VALUE"},
       {{"a.yaml", "--lr=0.1"}, "-s train.optimizer.NAME.lr=VALUE"},
       {{"a.yaml", "--np", "2"}, "`--np` is called `--ranks` here"},
+      {{"a.yaml", "--trace", "t.json"}, "`trainer time CONFIG --trace FILE` records when each layer runs"},
+      {{"a.yaml", "--tensorboard"}, "`trainer report RUN --tensorboard` writes event files"},
       {{"a.yaml", "--gpus", "1"}, "the program runs on processors"},
       {{"a.yaml", "-s", "train.batch_size=4"}, "`batch_size` is called `batch` here"},
       {{"a.yaml", "-s", "train.lr=0.2"}, "did you mean `train.optimizer.NAME.lr`?"},
