@@ -163,9 +163,9 @@ std::optional<RunDirectory> take_directory(const Job& job, const OpenRun& run, c
 
 /// A failure is only a warning: `trainer report` can write the report later.
 void try_to_write_report(const Job& job, const fs::path& run, const TrainingRun& training,
-                         const Session& session, const Review& review) {
+                         SamplesWriter& samples) {
   try {
-    if (!review.worst.empty()) write_file(run / kSamplesFile, samples_json(session, review));
+    samples.write();
     if (!training.rank_times().empty())
       write_file(run / kRankTimesFile, rank_times_csv(training.rank_times()));
     write_report(run);
@@ -284,6 +284,7 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
 
   std::optional<RunDirectory> directory = take_directory(job, run, work.affinity, beginning, rollback);
   std::unique_ptr<Observer> progress;
+  std::optional<SamplesWriter> samples;
   std::vector<Observer*> observers;
   if (directory) {
     const std::string path = directory->path().string();
@@ -298,9 +299,10 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
       job.warn("note: " + session.data().notice + "\n");
     progress =
         make_progress(arguments.quiet ? ProgressMode::none : arguments.progress, standard_output(), path);
-    observers = {&*directory, progress.get()};
+    samples.emplace(session, review, directory->path());
+    observers = {&*directory, progress.get(), &*samples};
   }
-  const auto write_pages = [&] { try_to_write_report(job, directory->path(), training, session, review); };
+  const auto write_pages = [&] { try_to_write_report(job, directory->path(), training, *samples); };
   RunResult result;
   try {
     result = training.run(observers, directory ? directory->checkpoints() : "", trace.get());

@@ -10,6 +10,8 @@
 #include "datasets/readers/png.h"
 #include "datasets/readers/table_features.h"
 #include "engine/core/base64.h"
+#include "engine/core/error.h"
+#include "engine/system/files.h"
 #include "models/losses/link.h"
 
 namespace trainer {
@@ -253,6 +255,20 @@ std::string samples_json(const Session& session, const Review& review) {
       json[name].push_back(json_of(one, split.classes() > 0, reader));
   }
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void SamplesWriter::on_save() {
+  try {
+    write();
+  } catch (const Error&) {
+    // The end of the run writes it again, and warns.
+  }
+}
+
+void SamplesWriter::write() {
+  if (review_.worst.empty()) return;
+  write_file(file_, samples_json(session_, review_));
+  review_ = {};
 }
 
 std::string samples_html(const std::string& text) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 
+#include "models/training/observer.h"
 #include "models/training/review.h"
 
 namespace trainer {
@@ -13,6 +15,23 @@ inline constexpr const char* kSamplesFile = "samples.json";
 /// with what the network gives and the sample itself: an image, the fields of a table's row, or a text.
 /// Reads the samples. Not for a run without such a split.
 std::string samples_json(const Session& session, const Review& review);
+
+/// Writes it with each checkpoint after a better evaluation, so that a run that is killed has it, too.
+class SamplesWriter final : public Observer {
+ public:
+  /// `review`: of the best evaluation since the last write, which empties it; empty if there is none.
+  SamplesWriter(const Session& session, Review& review, const std::filesystem::path& run)
+      : session_(session), review_(review), file_(run / kSamplesFile) {}
+
+  void on_save() override;
+  /// Error(failure) if it cannot be written.
+  void write();
+
+ private:
+  const Session& session_;
+  Review& review_;
+  std::filesystem::path file_;
+};
 
 /// That text, of a file that is not trusted, as HTML; empty if it is none.
 std::string samples_html(const std::string& json);

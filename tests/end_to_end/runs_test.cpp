@@ -67,6 +67,17 @@ TEST_CASE("a run keeps the samples with the highest loss, the same ones on any r
   CHECK(occurrences(read_text(run.path("many/ranks.csv")), "\n") == 4);
 }
 
+TEST_CASE("a run that is killed has the samples of its best evaluation", "[runs]") {
+  const SmallRun run;
+  const ProgramResult killed = run.shell(
+      "$TRAINER a.yaml -q -o a -s train.epochs=1000000 & run=$!; "
+      "while kill -0 $run && [ ! -s a/samples.json ]; do sleep 0.01; done; kill -9 $run; wait $run");
+  INFO(killed.err);
+  CHECK(nlohmann::json::parse(read_text(run.path("a/samples.json")))["worst"].size() == 12);
+  REQUIRE(run.trainer({"report", "a"}).code == 0);
+  CHECK(read_text(run.path("a/report.html")).find("Worst mistakes") != std::string::npos);
+}
+
 TEST_CASE("the samples of a table are rows, and those of a text are texts", "[runs]") {
   const SmallRun run;
   write_text(run.path("t.csv"), "size,kind,price\n1,a,3\n2,b,1\n3,a,4\n4,b,1\n5,a,5\n6,b,9\n7,a,2\n8,b,6\n");
