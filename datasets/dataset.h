@@ -95,6 +95,7 @@ struct DataSource {
   /// Names, sizes and stored checksums of the files. Ranks compare its hash; environment.json records it.
   std::vector<std::string> fingerprint;
   InputForm form{};
+  std::string notice = {};  ///< what the user should know: samples that are left out; else empty
 };
 
 /// Files of labelled samples that a trained model is evaluated on.

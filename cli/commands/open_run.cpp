@@ -28,7 +28,7 @@ std::string learn_once(const ConfigSource& source, Communicator& world) {
     learned = learn_data(config.root().at("data"));
   };
   run_collectively(world,
-                   [&] { with_disk(world, "the learning of the vocabulary", world.rank() == 0, learn); });
+                   [&] { with_disk(world, "the first reading of the data", world.rank() == 0, learn); });
   broadcast_text(world, learned);
   return learned;
 }

@@ -41,8 +41,13 @@ DataSource open_source(const Config& config, const ReaderContext& context, std::
   if (const std::string source = reader->source(); !source.empty())
     problem.notes.push_back("it comes from " + source);
   const std::string dataset = config.at("dataset").type();
-  for (const PublicSet& set : public_sets())
-    if (set.name == dataset) problem.help += ", or trainer fetch " + dataset;
+  for (const PublicSet& set : public_sets()) {
+    const auto is_its_file = [&](const std::string& file) {
+      return set.files.size() == 1 && file.starts_with(set.files.front().name + "[");
+    };
+    if (set.name == dataset || std::ranges::any_of(looked_for, is_its_file))
+      problem.help += ", or trainer fetch " + set.name;
+  }
   throw Error(ExitCode::data, {problem});
 }
 
@@ -340,6 +345,7 @@ Data open_data(const Config& config, std::uint64_t seed, const std::string& lear
                               }};
   Data data;
   DataSource source = open_source(config, context, data.notice);
+  if (!source.notice.empty()) data.notice = std::move(source.notice);
   data.name = source.name;
   data.fingerprint = std::move(source.fingerprint);
   data.form = std::move(source.form);

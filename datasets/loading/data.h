@@ -18,8 +18,9 @@ namespace trainer {
 /// The data of a run: the dataset of the `data:` section or its fallback, cut by `fraction` and `validation`,
 /// normalised.
 struct Data {
-  std::string name;    ///< "mnist", "digits"
-  std::string notice;  ///< "mnist not found: drawn digits instead (data.fallback)"; else empty
+  std::string name;  ///< "mnist", "digits"
+  /// "mnist not found: drawn digits instead (data.fallback)", or that of DataSource; else empty.
+  std::string notice;
   /// The dataset that train and validation are cut from; null if train is whole.
   std::unique_ptr<Dataset> samples;
   std::unique_ptr<Dataset> train, validation, test;  ///< validation and test may be null

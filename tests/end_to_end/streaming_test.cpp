@@ -121,6 +121,12 @@ TEST_CASE("a image that is cut off ends all processes with 3 and its name", "[st
   CHECK(result.code == 3);
   CHECK(result.err.find("images/train/odd/7.jpg") != std::string::npos);
   CHECK(occurrences(result.err, "7.jpg") == 1);
+  const ProgramResult skipped =
+      run.trainer({"p.yaml", "--datapar", "-s", "data.dataset.image_folder.damaged=skip"}, ranks);
+  INFO(skipped.err);
+  CHECK(skipped.code == 0);
+  CHECK(skipped.out.find("1 damaged image is left out: ") != std::string::npos);
+  CHECK(run.trainer({"check", "p.yaml"}).out.find("\nimage_folder: 26 train, 26 test") != std::string::npos);
 }
 
 }  // namespace trainer

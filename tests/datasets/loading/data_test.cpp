@@ -105,6 +105,13 @@ TEST_CASE("a missing set is an error with the paths that were tried, and what he
   CHECK_THAT(
       data_error([&] { opened("dataset: {idx: {train_images: no-images, train_labels: no-labels}}"); }),
       Catch::Contains("looked for no-images[.gz]"));
+  CHECK_THAT(data_error([&] {
+               opened("dataset: {text: {file: tinyshakespeare.txt, sequence: 8}}\npath: " + empty.path());
+             }),
+             Catch::Contains("help: -s data.path=/where/it/is, or trainer fetch tinyshakespeare"));
+  CHECK_THAT(
+      data_error([&] { opened("dataset: {text: {file: letters.txt, sequence: 8}}\npath: " + empty.path()); }),
+      Catch::Contains("help: -s data.path=/where/it/is") && !Catch::Contains("trainer fetch"));
 }
 
 TEST_CASE("the fallback acts when no file is found, with a notice", "[data]") {

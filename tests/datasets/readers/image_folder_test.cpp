@@ -99,9 +99,34 @@ TEST_CASE("an image that cannot be read is an error when it is read", "[image_fo
   directory.write("train/cat/b.jpg", bytes_of("no image"));
   const Data data = opened(settings(directory));
   CHECK_NOTHROW(read_one(*data.train, 0));
-  CHECK_THAT(data_error([&] { read_one(*data.train, 1); }), Catch::Contains("train/cat/b.jpg"));
+  CHECK_THAT(data_error([&] { read_one(*data.train, 1); }),
+             Catch::Contains("train/cat/b.jpg") && Catch::Contains("help: `damaged: skip` in image_folder"));
   fs::remove(directory.path("train/cat/a.png"));
   CHECK_THAT(data_error([&] { read_one(*data.train, 0); }), Catch::Contains("train/cat/a.png"));
+}
+
+TEST_CASE("damaged images are left out where the config asks for it", "[image_folder]") {
+  const TemporaryDirectory directory;
+  for (const char* name : {"train/cat/a.png", "train/cat/c.png", "train/dog/a.png", "val/dog/b.png"})
+    directory.write(name, plain(4, 4, 51));
+  const std::string skips = settings(directory, "size: 4, damaged: skip");
+  CHECK(opened(skips).notice.empty());
+  const std::vector<std::string> sound = opened(skips).fingerprint;
+  directory.write("train/cat/b.jpg", bytes_of("no image"));
+  directory.write("val/cat/a.png", bytes_of("nor this"));
+  const Data data = opened(skips);
+  CHECK(data.train->size() == 3);
+  CHECK(data.train->label(1) == 0);
+  CHECK(data.train->label(2) == 1);
+  CHECK(read_one(*data.train, 2)[0] == Approx(0.2));
+  CHECK(data.test->size() == 1);
+  CHECK(data.test->label(0) == 1);
+  CHECK(data.notice == "2 damaged images are left out: " + directory.path("train/cat/b.jpg") + ", " +
+                           directory.path("val/cat/a.png"));
+  CHECK(data.fingerprint.front() == sound.front());
+  directory.write("train/dog/a.png", bytes_of("no image"));
+  CHECK_THAT(data_error([&] { opened(skips); }), Catch::Contains("a class without images") &&
+                                                     Catch::Contains("all images of folder dog are damaged"));
 }
 
 }  // namespace trainer
