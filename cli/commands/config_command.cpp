@@ -10,7 +10,7 @@ void config_command(const Job& job) {
   std::vector<std::string> notes;
   run_collectively(job.world, [&] {
     const ConfigTree tree(config_source(job.arguments.files, job.arguments.overrides), run_settings());
-    yaml = job.arguments.minimal ? tree.minimal_yaml() : tree.resolved_yaml();
+    yaml = job.arguments.minimal ? tree.abbreviated_yaml() : tree.resolved_yaml();
     notes = tree.notes();
   });
   for (const std::string& note : notes) job.warn("note: " + note + "\n");

@@ -105,7 +105,9 @@ void CommandFlags::add_check() {
 void CommandFlags::add_config() {
   CLI::App* config = command("config", "Print the resolved YAML with every default");
   add_config_files(*config);
-  config->add_flag("--minimal", arguments_.minimal, "Print only what differs from the defaults")
+  config
+      ->add_flag("--minimal", arguments_.minimal,
+                 "Print only what differs from the defaults, with the vars and blocks of layers")
       ->disable_flag_override();
   add_settings(*config);
 }

@@ -69,6 +69,7 @@ struct ConfigTree::State {
   std::vector<std::unique_ptr<SourceText>> texts;
   Mistakes mistakes;
   Node written;
+  Abbreviations abbreviations;
   std::unique_ptr<Checker> checker;
   ConfigNode root;
   std::vector<std::string> notes;
@@ -167,6 +168,7 @@ ConfigTree::ConfigTree(const ConfigSource& source, const std::vector<Setting>& r
   abbreviations.blocks = abbreviation(node, "blocks");
   abbreviations.defaults = abbreviation(node, "defaults");
   state.written = std::move(node);
+  state.abbreviations = abbreviations;
   state.checker = std::make_unique<Checker>(state.mistakes, std::move(abbreviations));
   state.checker->check_root(state.written, state.settings, state.root);
   state.mistakes.raise();
@@ -201,6 +203,23 @@ std::vector<std::string> ConfigTree::fixed_differences(const ConfigTree& other) 
 std::string ConfigTree::resolved_yaml() const { return emitted(state_->root, *state_->checker); }
 
 std::string ConfigTree::minimal_yaml() const { return emitted_minimal(state_->root, *state_->checker); }
+
+std::string ConfigTree::abbreviated_yaml() const {
+  std::string minimal = minimal_yaml();
+  const NodeEntry* const model = state_->written.find("model");
+  const NodeEntry* const layers = model == nullptr ? nullptr : model->value.find("layers");
+  if (layers == nullptr || !layers->value.is_list()) return minimal;
+  std::string yaml =
+      emitted_abbreviated(state_->root, *state_->checker, state_->abbreviations, layers->value);
+  if (yaml.size() >= minimal.size()) return minimal;
+  // A name in a text may look like one that is used.
+  try {
+    const ConfigTree again({.file = "minimal", .text = yaml}, state_->settings);
+    return again.resolved_yaml() == resolved_yaml() ? yaml : minimal;
+  } catch (const Error&) {
+    return minimal;
+  }
+}
 
 namespace {
 

@@ -51,8 +51,11 @@ class ConfigTree {
   /// The resolved YAML with every default, itself a valid config (`trainer config`, config.yaml of a run
   /// directory).
   std::string resolved_yaml() const;
-  /// The same without what has its default (`trainer config --minimal`).
+  /// The same without what has its default.
   std::string minimal_yaml() const;
+  /// The same with the layers as they were written, and the variables and blocks that they use, where that is
+  /// shorter (`trainer config --minimal`).
+  std::string abbreviated_yaml() const;
 
  private:
   struct State;

@@ -5,6 +5,7 @@
 
 #include "engine/config/environment.h"
 #include "engine/config/scalar.h"
+#include "engine/config/written_yaml.h"
 
 namespace trainer {
 
@@ -36,7 +37,8 @@ std::string yaml_text(const std::string& text) {
 
 namespace {
 
-constexpr std::size_t kWidth = 120;
+/// Of the list of the network's layers.
+constexpr const char* kLayersPath = "model.layers";
 
 std::string duration_text(const std::vector<Duration>& durations, bool several) {
   if (durations.empty()) return "{steps: []}";
@@ -48,8 +50,9 @@ std::string duration_text(const std::vector<Duration>& durations, bool several) 
 
 class Emitter {
  public:
-  /// `minimal`: leaves out what has its default.
-  explicit Emitter(Checker& checker, bool minimal = false) : checker_(checker), minimal_(minimal) {
+  /// `minimal`: leaves out what has its default. `layers`, unless null: the layers as they were written.
+  explicit Emitter(Checker& checker, bool minimal = false, const Node* layers = nullptr)
+      : checker_(checker), minimal_(minimal), layers_(layers) {
     if (checker.has_layers()) checker.check_shared_defaults(shared_);
   }
 
@@ -66,7 +69,7 @@ class Emitter {
           std::ranges::any_of(child.children, [&](const ConfigNode& key) { return is_shown(child, key); });
       yaml += child.key + ":" + (opened ? block_map(child, 2) : value(child, child.key.size() + 1, 0));
     }
-    if (shared_.empty()) return yaml;
+    if (shared_.empty() || layers_ != nullptr) return yaml;
     std::string defaults;
     for (const ConfigNode& node : shared_)
       if (!is_left_out(node)) defaults += (defaults.empty() ? "" : ", ") + node.key + ": " + flow(node);
@@ -76,6 +79,7 @@ class Emitter {
  private:
   /// The text after `key:` or `-`, with its newline: in one line if it fits, else as a block.
   std::string value(const ConfigNode& node, std::size_t column, std::size_t indent) {
+    if (layers_ != nullptr && node.path == kLayersPath) return written_value(*layers_, column, indent);
     const std::string line = flow(node);
     if (column + 1 + line.size() <= kWidth || node.children.empty()) return " " + line + "\n";
     switch (node.setting->kind) {
@@ -190,6 +194,7 @@ class Emitter {
 
   Checker& checker_;
   bool minimal_;
+  const Node* layers_;
   std::vector<ConfigNode> shared_;
   std::map<const Setting*, std::string> defaults_;
 };
@@ -200,6 +205,11 @@ std::string emitted(const ConfigNode& root, Checker& checker) { return Emitter(c
 
 std::string emitted_minimal(const ConfigNode& root, Checker& checker) {
   return Emitter(checker, true).whole(root);
+}
+
+std::string emitted_abbreviated(const ConfigNode& root, Checker& checker, const Abbreviations& abbreviations,
+                                const Node& layers) {
+  return written_abbreviations(abbreviations, layers) + Emitter(checker, true, &layers).whole(root);
 }
 
 std::string emitted_value(const ConfigNode& node, Checker& checker) { return Emitter(checker).node(node); }

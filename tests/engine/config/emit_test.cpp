@@ -73,6 +73,52 @@ TEST_CASE("the minimal YAML lacks what has its default, and resolves to the same
         "model:\n  layers: [{dense: 10}]\ntrain:\n  steps: 5\n");
 }
 
+TEST_CASE("the abbreviated YAML keeps variables and blocks that make it shorter, and resolves to the same",
+          "[config]") {
+  const std::string yaml =
+      "vars: {width: 4, wide: $width, rate: 5, unused_below: 1}\n"
+      "blocks:\n"
+      "  unit:\n"
+      "    args: {filters: ~, kernel: 3}\n"
+      "    layers:\n"
+      "      - conv: {filters: $filters, kernel: $kernel, bias: false}\n"
+      "      - relu\n"
+      "  pair: {layers: [unit: {filters: $wide}, unit: {filters: 8}]}\n"
+      "defaults: {init: {normal: 0.5}}\n"
+      "model:\n"
+      "  layers:\n"
+      "    - pair: {repeat: 3}\n"
+      "    - dense: {units: $classes, init: glorot}\n"
+      "train: {steps: $rate, batch: $unused_below, optimizer: {sgd: {lr: 0.01, momentum: 0.5}}}\n";
+  const ConfigTree tree = tree_of(yaml);
+  const std::string kept = tree.abbreviated_yaml();
+  CHECK(kept ==
+        "vars: {width: 4, wide: $width}\n"
+        "blocks:\n"
+        "  unit:\n"
+        "    args: {filters: ~, kernel: 3}\n"
+        "    layers:\n"
+        "      - conv: {filters: $filters, kernel: $kernel, bias: false}\n"
+        "      - relu\n"
+        "  pair:\n"
+        "    layers:\n"
+        "      - unit: {filters: $wide}\n"
+        "      - unit: {filters: 8}\n"
+        "defaults: {init: {normal: 0.5}}\n"
+        "model:\n"
+        "  layers: [{pair: {repeat: 3}}, {dense: {units: $classes, init: glorot}}]\n"
+        "train:\n"
+        "  steps: 5\n"
+        "  batch: 1\n"
+        "  optimizer: {sgd: {momentum: 0.5}}\n");
+  CHECK(tree_of(kept).resolved_yaml() == tree.resolved_yaml());
+  CHECK(tree_of(kept).abbreviated_yaml() == kept);
+  // Without anything to keep, and where a text names what nothing uses.
+  for (const char* plain : {"model: {layers: [{dense: {units: 10}}]}\ntrain: {steps: 5}\n",
+                            "vars: {a: 1}\nmodel: {layers: [relu]}\ntrain: {steps: $a, note: \"$a\"}\n"})
+    CHECK(tree_of(plain).abbreviated_yaml() == tree_of(plain).minimal_yaml());
+}
+
 TEST_CASE("a section of any keys keeps them, their order and their characters", "[config]") {
   using Texts = std::vector<std::pair<std::string, std::string>>;
   const std::vector<Setting> root{section("names", "of others", {text("*", "here")}).fallback("{}")};
