@@ -13,7 +13,7 @@
 namespace trainer {
 namespace {
 
-constexpr double kWidth = 640, kHeight = 240, kLeft = 62, kRight = 628, kTop = 24, kBottom = 206;
+constexpr double kWidth = 640, kHeight = 250, kLeft = 62, kRight = 628, kTop = 24, kBottom = 206;
 constexpr std::size_t kMaxPoints = 200, kColours = 8;
 
 /// Numbers from `low` to `high` on a line from `begin` to `end`.

@@ -15,7 +15,7 @@
 namespace trainer {
 namespace {
 
-constexpr std::size_t kLabelColumns = 14, kLineColumns = 110;
+constexpr std::size_t kLabelColumns = 14, kLineColumns = 80;
 constexpr int kLayerLines = 6;
 
 std::string labelled(const std::string& label, const std::string& text) {
@@ -72,7 +72,7 @@ std::string layer_lines(const Network& network) {
 
 std::string length_text(const RunFacts& facts, const TrainSettings& settings) {
   if (settings.steps)
-    return fmt::format("{} (epochs of {})", counted(facts.total_steps, "step"),
+    return fmt::format("{} (an epoch is {})", counted(facts.total_steps, "step"),
                        grouped(facts.steps_per_epoch));
   return fmt::format("{} x {}", counted(facts.epochs, "epoch"), counted(facts.steps_per_epoch, "step"));
 }

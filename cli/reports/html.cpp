@@ -37,6 +37,7 @@ summary{cursor:pointer;color:var(--faint)}
 blockquote{margin:0 0 .4rem;white-space:pre-wrap;font:13px/1.4 ui-monospace,monospace}
 .kernels{display:flex;flex-wrap:wrap;gap:4px;margin-bottom:1rem}.kernels img{width:2.6rem}
 .bars div{display:flex;height:1.1rem;margin:.15rem 0}.bars span{width:3rem}.bars i{background:var(--c)}
+@media(max-width:40rem){body{margin:1rem auto;padding:0 1rem}.charts svg{font-size:20px;overflow:visible}}
 .spark{width:7rem;height:1.3rem}.spark path{fill:var(--c0)}mark{background:none;color:var(--c1);font-weight:600}
 )";
 

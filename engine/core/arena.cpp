@@ -25,7 +25,7 @@ Arena::Arena(std::int64_t floats) : size_(static_cast<std::size_t>(floats)) {
   block_.reset(static_cast<float*>(std::aligned_alloc(alignment, bytes)));
   if (!block_)
     throw Error(ExitCode::failure, "no memory for a block of " + std::to_string(bytes >> 20) + " MiB",
-                "a smaller train.batch, or more ranks");
+                "a smaller train.batch, or more ranks; trainer summary CONFIG shows what takes memory");
   if (alignment == kLargePage) madvise(block_.get(), bytes, MADV_HUGEPAGE);
   std::ranges::fill(this->floats(), 0.0f);
 }

@@ -23,8 +23,9 @@ class PrivateMemory final : public SharedMemory {
     if (size == 0) return;
     data_ = map_pages(size, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     if (!data_)
-      throw Error(ExitCode::failure, fmt::format("no memory for {} MiB: {}", size >> 20,
-                                                 std::generic_category().message(errno)));
+      throw Error(ExitCode::failure,
+                  fmt::format("no memory for {} MiB: {}", size >> 20, std::generic_category().message(errno)),
+                  "trainer summary CONFIG shows what takes memory");
     // Large pages where the system has them: shuffled samples lie on thousands of small ones.
     madvise(data_, static_cast<std::size_t>(size), MADV_HUGEPAGE);
   }
