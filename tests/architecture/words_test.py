@@ -33,7 +33,11 @@ for top in ('cli', 'configs', 'datasets', 'docs', 'engine', 'models', 'tests'):
     files += sorted(path for path in (root / top).rglob('*') if path.is_file() and path.suffix in suffixes)
 texts = {path.relative_to(root).as_posix(): path.read_text() for path in files}
 
-failed = False
+glossary_rows = [line for line in (root / 'docs/glossary.md').read_text().splitlines() if line.startswith('|')]
+malformed = [row for row in glossary_rows if not re.fullmatch(r'\|[^|]+\|[^|]+\|[^|]+\|', row)]
+for row in malformed:
+    print(f'docs/glossary.md: a row without exactly three cells: {row}')
+failed = bool(malformed)
 for word, (right, budget) in ruled_out.items():
     pattern = re.compile(rf'(?<![a-zA-Z])(?:{word})(?![a-zA-Z])', re.IGNORECASE)
     places = [(name, match) for name, text in texts.items() if name not in exempt for match in pattern.finditer(text)]
