@@ -80,6 +80,13 @@ int run_command(const Job& job) {
     case Verb::lr_find:
       lr_find_command(job);
       return 0;
+    case Verb::verify:
+      return verify_command(job);
+    case Verb::bisect:
+      return bisect_command(job);
+    case Verb::bundle:
+      bundle_command(job);
+      return 0;
   }
   return 0;
 }

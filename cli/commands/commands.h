@@ -48,5 +48,10 @@ void compare_command(const Job& job);
 int sweep_command(const Job& job);
 int cv_command(const Job& job);
 void lr_find_command(const Job& job);
+/// Returns the exit code of the program: 1 if the run is not what it claims.
+int verify_command(const Job& job);
+/// Returns the exit code of the program: 1 if the runs part.
+int bisect_command(const Job& job);
+void bundle_command(const Job& job);
 
 }  // namespace trainer

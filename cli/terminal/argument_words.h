@@ -21,7 +21,8 @@ inline const std::map<std::string, Verb> kVerbs{
     {"export", Verb::export_model},   {"fetch", Verb::fetch},
     {"report", Verb::report},         {"compare", Verb::compare},
     {"sweep", Verb::sweep},           {"cv", Verb::cv},
-    {"lr-find", Verb::lr_find}};
+    {"lr-find", Verb::lr_find},       {"verify", Verb::verify},
+    {"bisect", Verb::bisect},         {"bundle", Verb::bundle}};
 
 inline const std::map<std::string, ProgressMode> kProgressModes{{"auto", ProgressMode::automatic},
                                                                 {"bar", ProgressMode::bar},

@@ -209,6 +209,7 @@ void CommandLine::take_texts() {
     arguments_.planned_ranks = rank_counts_of(texts.ranks.empty() ? "1" : texts.ranks, plans);
   if (!texts.link.empty()) arguments_.link = link_of(texts.link);
   if (!texts.memory.empty()) arguments_.memory = memory_of(texts.memory);
+  if (!texts.steps.empty()) arguments_.range_of_steps = step_range_of(texts.steps);
   if (!texts.walltime.empty()) arguments_.walltime = seconds_of(texts.walltime);
   if (!texts.live.empty()) arguments_.live = live_address(texts.live);
   if (!texts.duration.empty()) arguments_.search.seconds = duration_of(texts.duration);

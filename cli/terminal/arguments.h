@@ -35,7 +35,10 @@ enum class Verb {
   compare,
   sweep,
   cv,
-  lr_find
+  lr_find,
+  verify,
+  bisect,
+  bundle
 };
 
 enum class PredictionFormat { best, json, csv, npy };
@@ -45,6 +48,11 @@ enum class ProgressMode { automatic, bar, plain, json, none };
 /// Data ranks x model ranks.
 struct MeshShape {
   int data = 1, model = 1;
+};
+
+/// Of --steps A..B, counted from 1.
+struct StepRange {
+  std::int64_t first = 1, last = 1;
 };
 
 /// Where a page is served.
@@ -99,19 +107,20 @@ struct Arguments {
   double until = 1;           ///< of the steps, the share after which a run stops
   ProgressMode progress = ProgressMode::automatic;
   bool quiet = false, verbose = false;
-  bool profile = false;             ///< of train
-  std::optional<LiveAddress> live;  ///< of train
-  std::string split;                ///< of eval; empty: the test samples, else those of validation
-  std::vector<std::string> given;   ///< of eval: files of other samples
-  bool runs_programs = false;       ///< of eval: those among the metrics
-  int steps = 50;                   ///< of time, as trace
-  std::string trace;                ///< the file of events; empty: none
-  bool tensorboard = false;         ///< of report
-  bool gradients = false;           ///< of check
-  bool minimal = false;             ///< of config
-  bool merge = false;               ///< of check: `files` are one config
-  std::string html;                 ///< of compare: the page's file; empty: none
-  bool json = false;                ///< of compare
+  bool profile = false;                     ///< of train
+  std::optional<LiveAddress> live;          ///< of train
+  std::string split;                        ///< of eval; empty: the test samples, else those of validation
+  std::vector<std::string> given;           ///< of eval: files of other samples
+  bool runs_programs = false;               ///< of eval: those among the metrics
+  int steps = 50;                           ///< of time, as trace
+  std::optional<StepRange> range_of_steps;  ///< of verify
+  std::string trace;                        ///< the file of events; empty: none
+  bool tensorboard = false;                 ///< of report
+  bool gradients = false;                   ///< of check
+  bool minimal = false;                     ///< of config
+  bool merge = false;                       ///< of check: `files` are one config
+  std::string html;                         ///< of compare: the page's file; empty: none
+  bool json = false;                        ///< of compare
   PredictionFormat prediction_format = PredictionFormat::best;
   ExportFormat export_format = ExportFormat::onnx;
   int top = 0;                       ///< of predict: the likeliest classes alone; 0: not given

@@ -31,6 +31,9 @@ CommandFlags::CommandFlags(Arguments& arguments) : arguments_(arguments) {
   add_fetch();
   add_report();
   add_compare();
+  add_verify();
+  add_bisect();
+  add_bundle();
   add_schema();
   add_completion();
   command("info", "Print cores, instructions, engines, MPI and versions");

@@ -15,6 +15,7 @@ class CommandFlags {
   struct Texts {
     std::string file, mesh, walltime, live, duration, progress = "auto", engine = "auto", format = "onnx";
     std::string ranks, link, memory;  ///< of plan and forecast
+    std::string steps;                ///< of verify
     std::int64_t seed = 0;
   };
 
@@ -52,6 +53,10 @@ class CommandFlags {
   void add_export();
   void add_report();
   void add_compare();
+  // proof_flags.cpp
+  void add_verify();
+  void add_bisect();
+  void add_bundle();
   // command_flags.cpp
   void add_fetch();
   void add_schema();

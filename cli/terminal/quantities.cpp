@@ -137,6 +137,20 @@ std::int64_t memory_of(const std::string& text) {
   return *bytes;
 }
 
+StepRange step_range_of(const std::string& text) {
+  const std::size_t dots = text.find("..");
+  const std::string first = text.substr(0, dots),
+                    last = dots == std::string::npos ? first : text.substr(dots + 2);
+  StepRange range;
+  const auto read = [](const std::string& word, std::int64_t& step) {
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), step);
+    return error == std::errc{} && end == word.data() + word.size() && step > 0;
+  };
+  if (!read(first, range.first) || !read(last, range.last) || range.last < range.first)
+    fail("--steps expects a range of steps", text, "--steps 100..200; the first step of a run is 1");
+  return range;
+}
+
 std::vector<int> rank_counts_of(const std::string& text, bool single) {
   constexpr std::size_t kMostCounts = 64;
   const std::string what = single ? fmt::format("--ranks expects a number from 1 to {}", kMaxPlannedRanks)

@@ -22,6 +22,8 @@ std::int64_t duration_of(const std::string& text);
 LinkCost link_of(const std::string& text);
 /// "16GiB" or "16GB" of --memory, in bytes.
 std::int64_t memory_of(const std::string& text);
+/// "100..200" of --steps, or "100" for one step.
+StepRange step_range_of(const std::string& text);
 /// "1,2,4,...,1024" of -n: ascending numbers; "..." continues by the factor of the two numbers before it, or
 /// if that misses the number behind it, by their difference. `single`: only one number is allowed.
 std::vector<int> rank_counts_of(const std::string& text, bool single);

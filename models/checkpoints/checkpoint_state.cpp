@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/core/error.h"
+#include "engine/core/sha256.h"
 #include "engine/system/crc32.h"
 #include "models/checkpoints/json_reader.h"
 
@@ -120,6 +121,7 @@ std::string text_of(const CheckpointState& state) {
             {"outliers", of_numbers(state.outliers)},
             {"rollbacks", state.rollbacks},
             {"files", files}};
+  if (!state.chain.empty()) json["chain"] = state.chain;
   json[kSealKey] = seal_of(json);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -164,6 +166,10 @@ CheckpointState parse_checkpoint_state(std::string_view text) {
     JsonReader::fail("a number is out of its range");
   state.best_epoch = static_cast<int>(best_epoch);
   state.rollbacks = static_cast<int>(rollbacks);
+  if (json.contains("chain")) {
+    state.chain = reader.at("chain").text();
+    if (!digest_of_hex(state.chain)) JsonReader::fail("its chain value is not 64 hexadecimal digits");
+  }
   return state;
 }
 

@@ -41,6 +41,7 @@ struct CheckpointState {
   std::vector<double> early_stopping;  ///< EarlyStopping::state()
   std::vector<double> outliers;        ///< OutlierUpdates::state()
   int rollbacks = 0;                   ///< so far
+  std::string chain;                   ///< Progress::chain
   std::map<std::string, FileSeal> files;
 };
 

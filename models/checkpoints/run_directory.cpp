@@ -290,6 +290,7 @@ void RunDirectory::on_start(const RunFacts& facts) {
     metrics_ = std::make_unique<LineFile>(metrics);
   }
   begin_gradients();
+  if (facts_.has_chain) begin_chain();
   std::error_code ignored;
   if (const fs::path skipped = path_ / kSkippedFile; from_ && fs::exists(skipped, ignored))
     skipped_ =
@@ -344,7 +345,41 @@ void RunDirectory::on_evaluation(const StepReport& after, const std::string& spl
   metrics_->append(metrics_line(facts_, after, split, scores));
 }
 
+void RunDirectory::begin_chain() {
+  const fs::path path = path_ / "chain.jsonl";
+  if (!from_) {
+    chain_ = std::make_unique<LineFile>(path);
+    return;
+  }
+  const std::string last = fmt::format(R"("chain":"{}")", from_->chain);
+  const auto is_last = [&](std::string_view line) { return line.find(last) != std::string_view::npos; };
+  std::error_code ignored;
+  if (!from_->chain.empty() &&
+      (!fs::exists(path, ignored) || !is_last(read_file(path, ExitCode::weights, kLargestFile))))
+    throw Error(
+        ExitCode::weights,
+        {Diagnostic{.what = fmt::format("{} does not hold the chain value of the checkpoint", path.string()),
+                    .notes = {fmt::format("step {}: {}", from_->step, from_->chain)},
+                    .help = "the file of the run that made the checkpoint"}});
+  chain_ = std::make_unique<LineFile>(
+      path, [&](std::string_view line) { return !from_->chain.empty() && is_last(line); });
+}
+
+void RunDirectory::on_chain(const std::string& line) {
+  constexpr int kMostLines = 200;
+  chain_lines_ += (chain_count_ > 0 ? "\n" : "") + line;
+  if (++chain_count_ == kMostLines) write_chain();
+}
+
+void RunDirectory::write_chain() {
+  if (chain_count_ > 0) chain_->append(chain_lines_);
+  chain_lines_.clear();
+  chain_count_ = 0;
+}
+
 void RunDirectory::on_save() {
+  write_chain();
+  if (chain_) chain_->flush();
   results_->flush();
   metrics_->flush();
   if (gradients_) gradients_->flush();

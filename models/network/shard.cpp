@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <stdexcept>
 #include <vector>
 
 namespace trainer {
@@ -40,6 +41,25 @@ void for_each_run(const Parameter& parameter, Copy copy) {
 }
 
 }  // namespace
+
+ShardRun run_at(const Parameter& parameter, std::int64_t position) {
+  if (parameter.shard_axis < 0) return {position, parameter.shape.size() - position};
+  const std::int64_t here = parameter.shape[parameter.shard_axis],
+                     all = parameter.whole_shape()[parameter.shard_axis],
+                     lengths = sum_of(parameter.shard_groups);
+  std::int64_t step = 1;
+  for (int axis = parameter.shard_axis + 1; axis < parameter.shape.rank(); ++axis)
+    step *= parameter.shape[axis];
+  const std::int64_t outer = position / (here * step);
+  std::int64_t place = position % (here * step), group = outer * all;
+  for (const std::int64_t length : parameter.shard_groups) {
+    const std::int64_t count = here / lengths * length * step;
+    if (place < count) return {(group + parameter.shard_first * length) * step + place, count - place};
+    place -= count;
+    group += all / lengths * length;
+  }
+  throw std::logic_error("a position behind the end of a shard");
+}
 
 void take_shard(const Parameter& parameter, std::span<const float> whole, std::span<float> part) {
   for_each_run(parameter, [&](std::int64_t from, std::int64_t to, std::int64_t count) {

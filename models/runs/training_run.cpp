@@ -79,6 +79,7 @@ TrainingRun::TrainingRun(const Config& root, Session& session, const Options& op
   if (session.settings().local) local_.emplace(root, parts_);
   if (session.settings().logs_gradients)
     parts_.facts.logged_layers = GradientLog::layers(session.network().plan().parameters());
+  parts_.facts.has_chain = session.settings().chain;
   if (session.settings().compression.has_feedback()) residuals_.emplace(parts_);
   if (session.settings().crosscheck > 0) crosscheck_.emplace(root, parts_);
   set_initial_values(root.at("model"));
@@ -220,7 +221,8 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   Communicator& world = session_.mesh().world();
   whiten_parameters();
   CheckpointFolder folder(directory, settings.keep, text_of(describe(session_.data())));
-  if (world.rank() == 0) folder.resume(start_.step, start_.best ? start_.best_step : -1);
+  const bool is_replay = options_.replay != nullptr;
+  if (world.rank() == 0 && !is_replay) folder.resume(start_.step, start_.best ? start_.best_step : -1);
   Progress progress{.steps_per_epoch = parts_.facts.steps_per_epoch,
                     .total_steps = parts_.facts.total_steps,
                     .log_every = settings.log_every,
@@ -249,6 +251,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   HostedStates* const hosted = hosted_states();
   CheckpointHook checkpoints(parts_, std::move(folder), base, reports, hooks, hosted);
   std::optional<SnapshotHook> snapshots;
+  std::optional<ChainHook> chain;
   std::optional<GradientLog> gradients;
   if (settings.logs_gradients)
     hooks.add(gradients.emplace(session_.network().plan().parameters(), parts_.shard, parts_.scalars,
@@ -264,7 +267,8 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
                                parts_.windows, settings.guards.count));
     hooks.add(samples.emplace(parts_));
   }
-  if (settings.snapshot > 0 && !lacks_snapshots())
+  if (settings.chain || is_replay) hooks.add(chain.emplace(parts_, reports, start_.chain, options_.replay));
+  if (settings.snapshot > 0 && !is_replay && !lacks_snapshots())
     hooks.add(snapshots.emplace(
         parts_,
         SnapshotHook::Options{
@@ -274,7 +278,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   hooks.add(parts_.early_stopping);
   hooks.add(pause);
   hooks.add(epochs);
-  hooks.add(checkpoints);
+  if (!is_replay) hooks.add(checkpoints);
   if (last) hooks.add(*last);
 
   reports.notify([&](Observer& observer) { observer.on_start(parts_.facts); });

@@ -11,6 +11,7 @@
 #include "models/checkpoints/residual_states.h"
 #include "models/guards/crosscheck.h"
 #include "models/local/local_trainer.h"
+#include "models/proof/chain_hook.h"
 #include "models/training/review.h"
 #include "models/training/training_parts.h"
 
@@ -44,6 +45,8 @@ class TrainingRun {
     std::filesystem::path snapshots = {};
     /// Null on all ranks or on none. Becomes the review of the best evaluation on data rank 0.
     Review* review = nullptr;
+    /// Null on all ranks or on none. The run is replayed for it: nothing is saved, and no chain is written.
+    ChainListener* replay = nullptr;
     std::function<void(const std::string&)> warn = [](const std::string&) {};  ///< of world rank 0
   };
   /// Collective. From here on the session's network reads this run's parameters. Error(weights) when the

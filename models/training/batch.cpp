@@ -236,9 +236,18 @@ void BatchRunner::load(int worker) {
   Worker& self = at(worker);
   take_rows(worker, batch_.samples);
   const std::int64_t first = self.input_samples.data() - batch_.samples.data();
-  loader_->fetch(worker, first, self.input_samples, network_.input(worker, std::ssize(self.input_samples)));
+  const Tensor input = network_.input(worker, std::ssize(self.input_samples));
+  loader_->fetch(worker, first, self.input_samples, input);
   self.targets.read(split, self.samples, session_.data().mixing, loader_->epoch());
   read_lengths(self, split);
+  if (watch_)
+    watch_->on_load(worker, {.first_input = batch_.first + first,
+                             .first = batch_.first + (self.samples.data() - batch_.samples.data()),
+                             .input_samples = self.input_samples,
+                             .samples = self.samples,
+                             .input = input,
+                             .targets = self.targets.targets(),
+                             .labels_per_sample = session_.labels_per_sample()});
   self.data_time += std::chrono::steady_clock::now() - begin;
 }
 

@@ -26,6 +26,22 @@ struct MicroBatch {
   bool is_last() const { return first + std::ssize(samples) == std::ssize(batch); }
 };
 
+/// Sees what workers load in training.
+class RowWatch {
+ public:
+  /// A worker's input rows, and the targets of its rows, which differ if the network splits rows; their
+  /// places in the whole batch are those of their samples. Workers call it at the same time.
+  struct Rows {
+    std::int64_t first_input = 0, first = 0;  ///< in the batch of the update
+    std::span<const std::int64_t> input_samples, samples;
+    ConstTensor input;
+    const Targets& targets;
+    std::int64_t labels_per_sample = 1;
+  };
+  virtual ~RowWatch() = default;
+  virtual void on_load(int worker, const Rows& rows) = 0;
+};
+
 /// Runs batches through a network and sums loss and metrics. Each worker of each data rank computes the rows
 /// of its virtual workers.
 class BatchRunner {
@@ -34,6 +50,9 @@ class BatchRunner {
 
   /// Sets all sums to zero.
   void clear();
+
+  /// `watch`, which outlives this, sees the rows of training from now on.
+  void watch(RowWatch& watch) { watch_ = &watch; }
 
   // A step of training: begin() on the main thread, then the other functions on every worker.
   /// Rows come from `loader`.
@@ -125,6 +144,7 @@ class BatchRunner {
   double weight_ = 0;        ///< of these labels
   MicroBatch batch_;         ///< of training
   RowLoader* loader_ = nullptr;
+  RowWatch* watch_ = nullptr;
   double batch_weight_ = 0;  ///< of the labels of the whole batch
 };
 

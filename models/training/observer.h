@@ -40,6 +40,7 @@ struct RunFacts {
   int nodes = 1;                                ///< that the data ranks span
   int ranks = 1;                                ///< of the run
   std::vector<std::string> logged_layers = {};  ///< of train.log.gradients
+  bool has_chain = false;                       ///< train.chain
 };
 
 /// The time of training on this rank, and of its phases.
@@ -126,6 +127,8 @@ class Observer {
   /// An evaluation that was due in the middle of an epoch (`evaluate: {steps: N}`) or at an epoch's end.
   virtual void on_evaluation(const StepReport& /*after*/, const std::string& /*split*/, const Scores&) {}
   virtual void on_epoch(const EpochReport&) {}
+  /// A line of chain.jsonl, without the newline.
+  virtual void on_chain(const std::string& /*line*/) {}
   /// A checkpoint begins: all that was reported so far must outlive a power cut.
   virtual void on_save() {}
   virtual void on_end(const RunResult&) {}

@@ -9,7 +9,9 @@
 
 #include "engine/core/bfloat16.h"
 #include "engine/math/elementwise.h"
+#include "engine/math/fingerprint.h"
 #include "engine/math/updates.h"
+#include "models/network/shard.h"
 
 namespace trainer {
 namespace {
@@ -19,6 +21,8 @@ constexpr std::int64_t kFloatsWorthThread = 1 << 14;
 /// Floats of a piece of a segment: its values, gradients and states stay in the first cache while the guard
 /// and the optimizer read them one after the other.
 constexpr std::size_t kPieceFloats = kFetchedAhead;
+/// Floats of a fingerprint: many, since each ends with a sum over lanes, and still in the first cache.
+constexpr std::size_t kHashedFloats = 4096;
 /// No update reads frozen pieces, so each step checks one of so many.
 constexpr std::size_t kFrozenTurns = 16;
 /// Shares end on cache lines.
@@ -90,6 +94,7 @@ OptimizerShard::OptimizerShard(const NetworkPlan& plan, ParameterWindows& window
         const bool counts =
             options.counts_shared || parameter.shard_axis >= 0 || parameter.offset < windows.border();
         counts_.push_back(parameter.rate > 0 && counts);
+        is_counted_.push_back(counts);
         first += count;
         position += count;
         if (count == left) first_segment_.push_back(segments_.size());
@@ -136,11 +141,62 @@ std::uint32_t OptimizerShard::largest_gradient() {
   std::ranges::fill(largest_, 0U);
   for_each_worker([this](std::size_t first, std::size_t last, std::size_t worker) {
     for (std::size_t i = first; i < last; ++i) {
-      const std::uint32_t here = magnitude(segments_[i].gradients);
+      const std::uint32_t here =
+          fingerprints_.empty() ? magnitude(segments_[i].gradients) : magnitude_with_fingerprint(i);
       if (!is_frozen(i) || !is_finite_magnitude(here)) largest_[worker] = std::max(largest_[worker], here);
     }
   });
   return *std::ranges::max_element(largest_);
+}
+
+std::uint32_t OptimizerShard::magnitude_with_fingerprint(std::size_t segment) {
+  const std::span<const float> all = segments_[segment].gradients;
+  std::uint64_t sum = 0;
+  std::uint32_t largest = 0;
+  for (std::size_t first = 0; first < all.size(); first += kHashedFloats) {
+    const auto piece = all.subspan(first, std::min(kHashedFloats, all.size() - first));
+    largest = std::max(largest, magnitude(piece));
+    add_fingerprint(segment, first, piece, sum);
+  }
+  fingerprints_[segment].gradient = sum;
+  return largest;
+}
+
+void OptimizerShard::add_fingerprint(std::size_t segment, std::size_t first, std::span<const float> values,
+                                     std::uint64_t& sum) const {
+  const Parameter& parameter = plan_->parameters()[static_cast<std::size_t>(segments_[segment].parameter)];
+  std::int64_t position = offsets_[segment] - parameter.offset + static_cast<std::int64_t>(first);
+  while (!values.empty()) {
+    const ShardRun run = run_at(parameter, position);
+    const auto part = values.first(std::min(values.size(), static_cast<std::size_t>(run.count)));
+    sum += fingerprint(part, run.whole);
+    values = values.subspan(part.size());
+    position += std::ssize(part);
+  }
+}
+
+void OptimizerShard::keep_fingerprints(const NetworkPlan& plan) {
+  plan_ = &plan;
+  fingerprints_.assign(segments_.size(), {});
+  for_each_worker([this](std::size_t first, std::size_t last, std::size_t) {
+    for (std::size_t i = first; i < last; ++i)
+      add_fingerprint(i, 0, segments_[i].values, fingerprints_[i].values);
+  });
+}
+
+void OptimizerShard::step_with_fingerprint(Optimizer& optimizer, std::size_t index, const Segment& part,
+                                           float rate, std::int64_t step) {
+  static_assert(kHashedFloats % kPieceFloats == 0);
+  const std::span<const float> all = segments_[index].values;
+  const auto before = static_cast<std::size_t>(part.values.data() - all.data());
+  for (std::size_t first = 0; first < part.values.size(); first += kHashedFloats) {
+    const Segment piece = part.part(first, std::min(kHashedFloats, part.values.size() - first));
+    step_segment(optimizer, piece, rate, step);
+    const std::size_t end = before + first + piece.values.size();
+    if (end % kHashedFloats != 0 && end < all.size()) continue;
+    const std::size_t begin = (end - 1) / kHashedFloats * kHashedFloats;
+    add_fingerprint(index, begin, all.subspan(begin, end - begin), fingerprints_[index].values);
+  }
 }
 
 void OptimizerShard::add_squares(SquareSum& sum) const {
@@ -276,8 +332,11 @@ void OptimizerShard::update(Optimizer& optimizer, float rate, std::int64_t step)
         if (guard_) check_frozen(i, step);
         continue;
       }
-      guarded(i, changed, step,
-              [&](const Segment& part) { step_segment(optimizer, part, rate * part.rate, step); });
+      if (!fingerprints_.empty()) fingerprints_[i].values = 0;
+      guarded(i, changed, step, [&](const Segment& part) {
+        if (fingerprints_.empty()) return step_segment(optimizer, part, rate * part.rate, step);
+        step_with_fingerprint(optimizer, i, part, rate * part.rate, step);
+      });
       if (keep_ > 0)
         guarded(i, {1 + ema, 2 + ema}, step, [&](const Segment& piece) {
           moving_average(std::ssize(piece.values), keep_, piece.values.data(), piece.states[ema].data());

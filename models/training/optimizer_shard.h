@@ -53,6 +53,21 @@ class OptimizerShard {
   /// Adds the kept gradients to those of the last micro-batch.
   void add_kept_gradients();
 
+  /// Fingerprints of this rank's part of a parameter, at the indices of the whole one.
+  struct Fingerprints {
+    std::uint64_t gradient = 0;  ///< as largest_gradient() saw it
+    std::uint64_t values = 0;    ///< after the last update
+  };
+  /// Keeps fingerprints from now on, at little cost: of gradients and values while they are in the first
+  /// cache. Call when values are ready for training. `plan` outlives this.
+  void keep_fingerprints(const NetworkPlan& plan);
+  /// visit(parameter, fingerprints) of the segments; those that several ranks update on one of them.
+  template <class Visit>
+  void visit_fingerprints(Visit visit) const {
+    for (std::size_t i = 0; i < segments_.size(); ++i)
+      if (is_counted_[i]) visit(segments_[i].parameter, fingerprints_[i]);
+  }
+
   /// Checks memory at every update from now on. Call when values and states are ready for training.
   void guard(MemoryGuard::Facts facts);
   /// Checks the memory of the whole shard now. Error(diverged) as MemoryGuard::check(); `step`: updates done.
@@ -113,6 +128,14 @@ class OptimizerShard {
   void guarded_whole(std::size_t segment, MemoryGuard::Arrays arrays, std::int64_t step, Work work);
   /// Gives the segments of hidden matrices their extents and their worker's scratch memory.
   void set_matrices(const NetworkPlan& plan, const Optimizer& optimizer);
+  /// The same as the magnitude of the segment's gradients, and their fingerprint.
+  std::uint32_t magnitude_with_fingerprint(std::size_t segment);
+  /// step_segment() on a part of a segment, in pieces whose fingerprint it adds.
+  void step_with_fingerprint(Optimizer& optimizer, std::size_t index, const Segment& part, float rate,
+                             std::int64_t step);
+  /// Adds the fingerprint of elements [first, first + values.size()) of a segment to `sum`.
+  void add_fingerprint(std::size_t segment, std::size_t first, std::span<const float> values,
+                       std::uint64_t& sum) const;
   /// Checks some of the pieces; in kFrozenTurns steps all of them.
   void check_frozen(std::size_t segment, std::int64_t step) const;
 
@@ -126,7 +149,10 @@ class OptimizerShard {
   std::vector<std::size_t> first_segment_;  ///< of each worker, and behind the last
   std::vector<std::int64_t> offsets_;       ///< of each segment in the flat parameters
   std::vector<char> counts_;                ///< by segment: true if add_squares() counts it
+  std::vector<char> is_counted_;            ///< the same, frozen ones included
   std::vector<std::uint32_t> largest_;      ///< by worker
+  const NetworkPlan* plan_ = nullptr;       ///< of keep_fingerprints()
+  std::vector<Fingerprints> fingerprints_;  ///< by segment; empty: none are kept
   std::optional<MemoryGuard> guard_;
   std::vector<std::size_t> first_piece_;  ///< of each segment, for the guard
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "models/training/loss_history.h"
@@ -31,6 +32,7 @@ struct Progress {
   bool best = false;                 ///< that evaluation is the best one so far
   std::int64_t best_step = 0;
   RunResult result;
+  std::string chain;  ///< of train.chain: the chain value after `step`, in hexadecimal digits; else empty
   Clock::duration longest_step{}, longest_save{};  ///< 0: never measured
 
   bool is_done() const { return step >= total_steps || result.stopped; }

@@ -188,6 +188,13 @@ TrainSettings train_settings(const Config& train) {
       train.fail("crosscheck", "crosscheck compares bits, and ranks agree on bits only in exact mode",
                  "add train.exact: true, or remove crosscheck");
   }
+  settings.chain = train.get<bool>("chain");
+  if (settings.chain && !settings.exact)
+    train.fail("chain", "the chain compares bits, and placements agree on bits only in exact mode",
+               "add train.exact: true, or remove chain");
+  if (settings.chain && train.has("local"))
+    train.fail("chain", "the chain records steps of all ranks together, and train.local has none",
+               "remove chain or local");
   if (train.has("warmup")) settings.warmup = train.get<Duration>("warmup");
   if (train.has("lr_scaling")) settings.lr_scaling = rate_scaling(train.at("lr_scaling"));
   if (train.has("compression")) settings.compression = *Registry<Compression>::make(train.at("compression"));
@@ -328,6 +335,10 @@ std::vector<Setting> run_settings() {
                   {boolean("switch", "on or off"),
                    section("settings", "exact mode with limits",
                            {boolean("modelpar", "the same bits with --modelpar, too").fallback("true")})})
+               .fallback("false"),
+           boolean("chain",
+                   "exact mode: hashes of each step's batch, gradients and weights, in chain.jsonl, which "
+                   "`trainer verify` and `trainer bisect` read")
                .fallback("false"),
            integer("virtual_workers",
                    "fixed shares of a batch in exact mode, each computed by itself; at least one for each "

@@ -46,9 +46,26 @@ std::uint32_t bit_sum(std::int64_t count, const float* x) {
   return sum;
 }
 
+std::uint64_t keyed_sum(std::int64_t pairs, const float* x, const std::uint64_t* keys) {
+  constexpr int kSums = 16;
+  std::uint64_t sums[kSums] = {};
+  std::int64_t i = 0;
+  const auto pair = [&](std::int64_t index) {
+    std::uint64_t word;
+    __builtin_memcpy(&word, x + 2 * index, sizeof word);
+    return word;
+  };
+  for (; i + kSums <= pairs; i += kSums)
+    for (int k = 0; k < kSums; ++k) sums[k] += pair(i + k) * keys[i + k];
+  for (; i < pairs; ++i) sums[0] += pair(i) * keys[i];
+  std::uint64_t total = 0;
+  for (const std::uint64_t sum : sums) total += sum;
+  return total;
+}
+
 }  // namespace
 
 extern const ChecksumKernels checksum_kernels;
-const ChecksumKernels checksum_kernels = {checksum, bit_sum};
+const ChecksumKernels checksum_kernels = {checksum, bit_sum, keyed_sum};
 
 }  // namespace trainer::KERNEL_NAMESPACE

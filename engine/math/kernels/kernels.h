@@ -41,6 +41,7 @@ struct RandomKernels {
 struct ChecksumKernels {
   std::uint64_t (*checksum)(std::int64_t count, const float* x);
   std::uint32_t (*bit_sum)(std::int64_t count, const float* x);
+  std::uint64_t (*keyed_sum)(std::int64_t pairs, const float* x, const std::uint64_t* keys);
 };
 
 struct ActivationKernels {

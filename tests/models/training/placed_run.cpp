@@ -25,6 +25,15 @@ class LoggedLayers final : public Observer {
   std::vector<LayerNorms>& layers_;
 };
 
+class ChainLines final : public Observer {
+ public:
+  explicit ChainLines(std::vector<std::string>& lines) : lines_(lines) {}
+  void on_chain(const std::string& line) override { lines_.push_back(line); }
+
+ private:
+  std::vector<std::string>& lines_;
+};
+
 }  // namespace
 
 std::string text(const Placement& placement) {
@@ -89,8 +98,9 @@ Run train(Communicator& world, const Placement& placement, const Work& work) {
   Run run;
   Losses losses(run.losses);
   LoggedLayers layers(run.layers);
+  ChainLines chain(run.chain);
   const TemporaryFolder folder;
-  trainer.run({&losses, &layers}, folder.path());
+  trainer.run({&losses, &layers, &chain}, folder.path());
   run.evaluation = evaluate(session, *session.data().test);
   if (world.rank() == 0) {
     run.end = read_checkpoint(folder.path() / "last");

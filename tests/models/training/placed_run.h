@@ -76,6 +76,7 @@ std::unique_ptr<Dataset> samples_for(const std::string& layers, std::int64_t cou
 struct Run {
   std::vector<double> losses;      ///< of its steps, on world rank 0 of its communicator
   std::vector<LayerNorms> layers;  ///< of all steps that log them, one after the other; likewise
+  std::vector<std::string> chain;  ///< lines of chain.jsonl; likewise
   Checkpoint end;                  ///< likewise
   Scores evaluation;               ///< on all ranks
 

@@ -1,0 +1,174 @@
+#include "models/proof/chain_hook.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "engine/math/checksum.h"
+#include "engine/math/fingerprint.h"
+
+namespace trainer {
+namespace {
+
+/// The part of `all` that belongs to a row of `rows`.
+template <class T>
+std::span<const T> of_row(std::span<const T> all, std::size_t row, std::size_t rows) {
+  const std::size_t count = all.size() / rows;
+  return all.subspan(row * count, count);
+}
+
+/// Hashes of a part of a row's targets: `kind` keeps parts apart.
+std::uint64_t hash_of(std::span<const float> values, std::uint64_t kind) {
+  return values.empty() ? 0 : mixed(kind + checksum(values));
+}
+std::uint64_t hash_of(std::span<const std::int32_t> labels, std::uint64_t kind) {
+  std::uint64_t hash = labels.empty() ? 0 : kind;
+  for (const std::int32_t label : labels) hash = mixed(hash + 1 + static_cast<std::uint32_t>(label));
+  return hash;
+}
+
+void sum_over(Communicator& world, std::span<std::uint64_t> values) {
+  std::vector<std::int64_t> sums(values.size());
+  std::ranges::transform(values, sums.begin(),
+                         [](std::uint64_t one) { return std::bit_cast<std::int64_t>(one); });
+  world.sum(sums);
+  std::ranges::transform(sums, values.begin(),
+                         [](std::int64_t one) { return std::bit_cast<std::uint64_t>(one); });
+}
+
+}  // namespace
+
+ChainHook::ChainHook(TrainingParts& parts, const Observers& observers, const std::string& value,
+                     ChainListener* listener)
+    : parts_(parts),
+      observers_(observers),
+      listener_(listener),
+      value_(digest_of_hex(value)),
+      workers_(static_cast<std::size_t>(parts.session.pool().size())) {
+  const NetworkPlan& plan = parts.session.network().plan();
+  items_.gradients.resize(plan.parameters().size());
+  items_.weights.resize(tensors());
+  if (listener_) {
+    input_rows_.resize(static_cast<std::size_t>(parts.session.settings().batch));
+    target_rows_.resize(input_rows_.size());
+  }
+  parts_.batch.watch(*this);
+}
+
+std::size_t ChainHook::tensors() const {
+  const NetworkPlan& plan = parts_.session.network().plan();
+  return plan.parameters().size() + plan.states().size();
+}
+
+void ChainHook::on_load(int worker, const Rows& rows) {
+  // All ranks of a model group load the same rows, but for those that they split.
+  const bool is_first = parts_.session.mesh().model().rank() == 0;
+  Worker& self = workers_[static_cast<std::size_t>(worker)];
+  if (is_first || parts_.session.network().splits_rows()) add_input(self, rows);
+  if (is_first) add_targets(self, rows);
+}
+
+void ChainHook::add_input(Worker& worker, const Rows& rows) {
+  for (std::size_t row = 0; row < rows.input_samples.size(); ++row) {
+    const auto place = static_cast<std::size_t>(rows.first_input) + row;
+    const std::uint64_t hash = mixed(static_cast<std::uint64_t>(rows.input_samples[row]) + 1) +
+                               mixed(checksum(rows.input.rows(static_cast<std::int64_t>(row), 1).span()));
+    worker.batch.add(place, hash);
+    if (listener_) input_rows_[place] = hash;
+  }
+}
+
+void ChainHook::add_targets(Worker& worker, const Rows& rows) {
+  const std::size_t count = rows.samples.size();
+  const Targets& targets = rows.targets;
+  for (std::size_t row = 0; row < count; ++row) {
+    const auto place = static_cast<std::size_t>(rows.first) + row;
+    std::uint64_t hash = hash_of(of_row(targets.labels, row, count), 1) +
+                         hash_of(of_row(targets.other_labels, row, count), 2) +
+                         hash_of(of_row(targets.shares, row, count), 3) +
+                         hash_of(of_row(targets.weights, row, count), 4);
+    if (!targets.values.empty()) hash += hash_of(of_row(targets.values.span(), row, count), 5);
+    worker.batch.add(place, hash);
+    if (listener_) target_rows_[place] = hash;
+  }
+}
+
+void ChainHook::on_start(std::int64_t done) {
+  const NetworkPlan& plan = parts_.session.network().plan();
+  parts_.shard.keep_fingerprints(plan);
+  if (value_ && !listener_) return;
+  record_ = {.step = done};
+  add_items();
+  reduce();
+  publish();
+}
+
+void ChainHook::before_step(std::int64_t) {
+  for (Worker& worker : workers_) worker.batch = {};
+  std::ranges::fill(input_rows_, 0);
+  std::ranges::fill(target_rows_, 0);
+}
+
+void ChainHook::add_items() {
+  std::ranges::fill(items_.gradients, 0);
+  std::ranges::fill(items_.weights, 0);
+  parts_.shard.visit_fingerprints([&](int parameter, const OptimizerShard::Fingerprints& part) {
+    items_.gradients[static_cast<std::size_t>(parameter)] += part.gradient;
+    items_.weights[static_cast<std::size_t>(parameter)] += part.values;
+  });
+  // Every rank has the same states.
+  const NetworkPlan& plan = parts_.session.network().plan();
+  if (parts_.session.mesh().world().rank() != 0) return;
+  const std::span<const float> states = parts_.session.network().states();
+  for (std::size_t i = 0; i < plan.states().size(); ++i) {
+    const State& state = plan.states()[i];
+    if (state.use == StateUse::model)
+      items_.weights[plan.parameters().size() + i] =
+          fingerprint(states.subspan(static_cast<std::size_t>(state.offset),
+                                     static_cast<std::size_t>(state.shape.size())),
+                      0);
+  }
+}
+
+void ChainHook::reduce() {
+  Communicator& world = parts_.session.mesh().world();
+  for (const Worker& worker : workers_) record_.batch += worker.batch;
+  for (std::size_t i = 0; i < items_.gradients.size(); ++i) record_.gradients.add(i, items_.gradients[i]);
+  for (std::size_t i = 0; i < items_.weights.size(); ++i) record_.weights.add(i, items_.weights[i]);
+  std::array<std::uint64_t, 6> sums{record_.batch.first,      record_.batch.second,  record_.gradients.first,
+                                    record_.gradients.second, record_.weights.first, record_.weights.second};
+  if (world.size() > 1) {
+    sum_over(world, sums);
+    record_.batch = {sums[0], sums[1]};
+    record_.gradients = {sums[2], sums[3]};
+    record_.weights = {sums[4], sums[5]};
+  }
+  if (!listener_) return;
+  items_.rows.resize(input_rows_.size());
+  std::ranges::transform(input_rows_, target_rows_, items_.rows.begin(), std::plus());
+  for (std::vector<std::uint64_t>* items : {&items_.rows, &items_.gradients, &items_.weights})
+    sum_over(world, *items);
+}
+
+void ChainHook::before_publish(std::int64_t done) {
+  record_ = {.step = done + 1};
+  add_items();
+  reduce();
+}
+
+void ChainHook::publish() {
+  record_.link(value_);
+  value_ = record_.value;
+  if (!listener_)
+    observers_.notify([&](Observer& observer) { observer.on_chain(text_of(record_)); });
+  else if (parts_.session.mesh().world().rank() == 0)
+    listener_->on_record(record_, items_);
+}
+
+void ChainHook::after_step(Progress& run) {
+  items_.samples = parts_.order.batch(run.step - 1);
+  publish();
+  run.chain = hex_of(*value_);
+}
+
+}  // namespace trainer

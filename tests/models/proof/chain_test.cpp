@@ -1,0 +1,79 @@
+#include "models/proof/chain.h"
+
+#include <catch2/catch.hpp>
+
+#include "engine/core/error.h"
+#include "engine/system/files.h"
+#include "tests/support/temporary_folder.h"
+
+namespace trainer {
+namespace {
+
+/// A chain of `steps` steps; the batch of step `changed` differs from that of a chain with another one.
+Chain chain_of(std::int64_t steps, std::int64_t changed = -1) {
+  Chain chain;
+  for (std::int64_t step = 0; step <= steps; ++step) {
+    ChainRecord record{.step = step};
+    record.weights.add(3, static_cast<std::uint64_t>(step));
+    if (step > 0) record.batch.add(0, step == changed ? 7 : 8);
+    record.link(chain.records.empty() ? std::nullopt : std::optional(chain.records.back().value));
+    chain.records.push_back(record);
+  }
+  return chain;
+}
+
+std::string text_of(const Chain& chain) {
+  std::string text;
+  for (const ChainRecord& record : chain.records) text += text_of(record) + "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a change of one item of a fingerprint is named by its place, a change of two is not", "[proof]") {
+  Fingerprint before, after, other;
+  for (std::size_t place = 0; place < 100; ++place) {
+    before.add(place, place * place);
+    after.add(place, place == 41 ? 5 : place * place);
+    other.add(place, place == 41 || place == 7 ? 5 : place * place);
+  }
+  CHECK(differing_item(before, after, 100) == 41);
+  CHECK_FALSE(differing_item(before, other, 100));
+  CHECK_FALSE(differing_item(before, before, 100));
+}
+
+TEST_CASE("a line of a chain is read as it was written", "[proof]") {
+  const Chain chain = chain_of(2);
+  for (const ChainRecord& record : chain.records) {
+    const std::optional<ChainRecord> read = parse_chain_record(text_of(record));
+    REQUIRE(read);
+    CHECK(text_of(*read) == text_of(record));
+  }
+  for (const char* line : {"", "{}", "[]", R"({"step":-1})", R"({"step":1,"batch":3})", "{\"step\":0,"})
+    CHECK_FALSE(parse_chain_record(line));
+}
+
+TEST_CASE("of a chain whose line was changed the line is named", "[proof]") {
+  const TemporaryFolder folder;
+  const std::string text = text_of(chain_of(5));
+  write_file(folder.path() / kChainFile, text + "{\"step\":6,\"ba");
+  CHECK(read_chain(folder.path()).last_step() == 5);
+  std::string changed = text;
+  // Line 4 is that of step 3.
+  changed[changed.find("\"batch\"", changed.find("\"step\":3")) + 12] ^= 1;
+  write_file(folder.path() / kChainFile, changed);
+  CHECK_THROWS_WITH(read_chain(folder.path()), Catch::Contains("the chain value of step 3 does not follow") &&
+                                                   Catch::Contains("line 4"));
+  write_file(folder.path() / kChainFile, text_of(chain_of(1)) + text);
+  CHECK_THROWS_WITH(read_chain(folder.path()), Catch::Contains("step 0 follows step 1"));
+  write_file(folder.path() / kChainFile, "");
+  CHECK_THROWS_AS(read_chain(folder.path()), Error);
+}
+
+TEST_CASE("the step at which two chains part is found wherever it is", "[proof]") {
+  const Chain chain = chain_of(37);
+  for (std::int64_t step = 1; step <= 37; ++step) CHECK(first_difference(chain, chain_of(37, step)) == step);
+  CHECK_FALSE(first_difference(chain, chain_of(20)));
+}
+
+}  // namespace trainer
