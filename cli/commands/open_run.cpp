@@ -5,6 +5,7 @@
 #include "cli/launching/collective_errors.h"
 #include "engine/parallel/broadcast_text.h"
 #include "engine/parallel/wait_for_all.h"
+#include "models/training/sharding_check.h"
 
 namespace trainer {
 
@@ -53,6 +54,7 @@ void check_before_launch(const Arguments& arguments) {
   if (arguments.chooses_mesh) return;
   const Config train = config.root().at("train");
   check_ranks(train, train_settings(train), mesh.data, mesh.model);
+  check_sharding(train, train_settings(train), arguments.sharding, mesh.model);
 }
 
 void load_samples(Session& session) {

@@ -156,11 +156,12 @@ std::vector<CommonFact> program_facts(const Arguments& arguments) {
            .code = ExitCode::ranks,
            .help = "the same program on all hosts"},
           {.name = "command line",
-           .text = fmt::format(
-               "command {}\nmode{}{}\n--mesh {}x{}\n--ranks-per-node {}\n--bucket {}\n--engine {}\n--init {}",
-               static_cast<int>(arguments.verb), arguments.datapar ? " --datapar" : "",
-               arguments.modelpar ? " --modelpar" : "", mesh.data, mesh.model, arguments.ranks_per_node,
-               arguments.bucket, name_of(arguments.engine), arguments.initial_weights),
+           .text = fmt::format("command {}\nmode{}{}\n--mesh {}x{}\n--ranks-per-node {}\n--bucket "
+                               "{}\n--shard {}\n--engine {}\n--init {}",
+                               static_cast<int>(arguments.verb), arguments.datapar ? " --datapar" : "",
+                               arguments.modelpar ? " --modelpar" : "", mesh.data, mesh.model,
+                               arguments.ranks_per_node, arguments.bucket, name_of(arguments.sharding),
+                               name_of(arguments.engine), arguments.initial_weights),
            .help = "the same command and flags for all processes"}};
 }
 

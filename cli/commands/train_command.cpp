@@ -32,6 +32,7 @@
 #include "models/training/divergence.h"
 #include "models/training/likely_mistakes.h"
 #include "models/training/program_scores.h"
+#include "models/training/sharding_check.h"
 
 namespace trainer {
 namespace {
@@ -237,7 +238,11 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
   const Arguments& arguments = job.arguments;
   const std::string learned = learn_once(beginning.config, job.world);
   const OpenRun run = open_fitted_run(beginning.config, work.mesh, work.pool, learned);
-  run_collectively(job.world, [&] { check_changes(run, beginning); });
+  run_collectively(job.world, [&] {
+    check_changes(run, beginning);
+    check_sharding(run.config.root().at("train"), run.session->settings(), arguments.sharding,
+                   work.mesh.model().size());
+  });
   preflight_check(job.world, run_facts(run));
   Session& session = *run.session;
   Review review;
@@ -250,7 +255,8 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
                         .rollbacks = rollback ? rollback->count : 0,
                         .resumes = beginning.has_checkpoint,
                         .reducer = {.bucket_floats = arguments.bucket * kFloatsInKib,
-                                    .crowded = work.affinity.placement.crowded},
+                                    .crowded = work.affinity.placement.crowded,
+                                    .sharding = arguments.sharding},
                         .asked_to_stop = StopSignals::received,
                         .deadline = deadline_of(job),
                         .until = arguments.until,

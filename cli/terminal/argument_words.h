@@ -38,6 +38,9 @@ inline const std::map<std::string, ExportFormat> kExportFormats{
 inline const std::map<std::string, Engine> kEngines{
     {"auto", Engine::automatic}, {"native", Engine::native}, {"openblas", Engine::openblas}};
 
+inline const std::map<std::string, Sharding> kShardingWords{
+    {"state", Sharding::state}, {"gradients", Sharding::gradients}, {"parameters", Sharding::parameters}};
+
 /// What `trainer new` makes configs for.
 inline const std::vector<std::string> kTemplates{"mlp", "convnet", "resnet", "lstm",
                                                  "gpt", "table",   "folder"};

@@ -199,6 +199,7 @@ void CommandLine::take_texts() {
   if (!texts.file.empty()) arguments_.files.insert(arguments_.files.begin(), texts.file);
   arguments_.progress = kProgressModes.at(texts.progress);
   arguments_.engine = kEngines.at(texts.engine);
+  arguments_.sharding = kShardingWords.at(texts.shard);
   arguments_.export_format = kExportFormats.at(texts.format);
   arguments_.chooses_mesh = texts.mesh == "auto";
   if (arguments_.chooses_mesh && arguments_.verb == Verb::plan)

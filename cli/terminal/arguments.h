@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/math/engine.h"
+#include "engine/parallel/sharding.h"
 #include "models/planning/link_cost.h"
 
 namespace trainer {
@@ -97,6 +98,7 @@ struct Arguments {
   int ranks_per_node = 0;
   int threads = 0;
   Engine engine = Engine::automatic;
+  Sharding sharding = Sharding::state;
   std::int64_t bucket = 0;  ///< KiB of gradients; 0: not given
 
   std::vector<std::string> overrides;  ///< of -s and --seed

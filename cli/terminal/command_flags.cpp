@@ -100,6 +100,16 @@ void CommandFlags::add_threads(CLI::App& command) {
       ->check(whole_number(1, kMaxThreads));
 }
 
+void CommandFlags::add_shard(CLI::App& command) {
+  command
+      .add_option(
+          "--shard", texts_.shard,
+          "What data ranks keep once over all of them: state (of the optimizer; the default), gradients "
+          "too, or parameters too")
+      ->type_name("WHAT")
+      ->check(one_of(names_of(kShardingWords)));
+}
+
 void CommandFlags::add_engine(CLI::App& command) {
   command
       .add_option(

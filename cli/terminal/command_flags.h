@@ -13,7 +13,8 @@ namespace trainer {
 class CommandFlags {
  public:
   struct Texts {
-    std::string file, mesh, walltime, live, duration, progress = "auto", engine = "auto", format = "onnx";
+    std::string file, mesh, walltime, live, duration, progress = "auto", engine = "auto", shard = "state",
+                                                      format = "onnx";
     std::string ranks, link, memory;  ///< of plan and forecast
     std::string steps;                ///< of verify
     std::int64_t seed = 0;
@@ -69,6 +70,7 @@ class CommandFlags {
   void add_search(CLI::App& command);
   void add_placement(CLI::App& command);
   void add_threads(CLI::App& command);
+  void add_shard(CLI::App& command);
   void add_engine(CLI::App& command);
   /// `use`: " for --mesh auto"
   void add_link(CLI::App& command, const std::string& use = "");

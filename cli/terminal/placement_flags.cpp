@@ -18,6 +18,8 @@ std::vector<std::string> placement_flags(const Arguments& arguments) {
   add("--ranks-per-node", arguments.ranks_per_node);
   add("--threads", arguments.threads);
   add("--bucket", arguments.bucket);
+  if (arguments.sharding != Sharding::state)
+    words.insert(words.end(), {"--shard", name_of(arguments.sharding)});
   if (arguments.engine != Engine::automatic)
     words.insert(words.end(), {"--engine", name_of(arguments.engine)});
   return words;

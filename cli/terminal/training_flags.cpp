@@ -17,6 +17,7 @@ void CommandFlags::add_train() {
   add_ranks(*train);
   add_placement(*train);
   add_link(*train, " for --mesh auto");
+  add_shard(*train);
   add_engine(*train);
   add_settings(*train);
   train->add_option("--seed", texts_.seed, "Same as -s train.seed=SEED")

@@ -1,18 +1,22 @@
 #pragma once
 
-#include <cstdint>
+#include <span>
+
+#include "engine/core/range.h"
 
 namespace trainer {
 
-/// Knows how far updated parameters have arrived. They arrive from the beginning of the flat buffer to its
-/// end.
+/// Has the updated parameters, or knows how far they have arrived.
 class ParameterSource {
  public:
   virtual ~ParameterSource() = default;
 
-  /// Returns once the parameters before `end` are this step's. Each worker thread calls for itself, with
-  /// rising ends; all workers of all ranks call in the same order.
-  virtual void wait_for(int worker, std::int64_t end) = 0;
+  /// Returns once the parameters in these ranges of the flat buffer are this step's; they stay until
+  /// release(). Each worker thread calls for itself, before the forward and the backward of each layer; all
+  /// workers of all ranks call in the same order.
+  virtual void acquire(int worker, std::span<const Range> parameters) = 0;
+  /// The layer is done.
+  virtual void release(int, std::span<const Range>) {}
 };
 
 }  // namespace trainer

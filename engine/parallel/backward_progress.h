@@ -16,6 +16,8 @@ class BackwardProgress {
   void begin();
   /// The worker's gradients from here on are final.
   std::int64_t position(int worker) const { return workers_[static_cast<std::size_t>(worker)].position; }
+  /// Buckets that the worker has finished.
+  int buckets(int worker) const { return workers_[static_cast<std::size_t>(worker)].buckets; }
   /// Called by the worker's thread. logic_error unless offsets fall.
   void advance(int worker, std::int64_t offset);
 

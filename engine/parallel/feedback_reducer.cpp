@@ -31,7 +31,7 @@ void FeedbackReducer::sum_in_node(int bucket, int part, int parts) {
 
 std::unique_ptr<Request> FeedbackReducer::start_exchange(int) { return std::make_unique<Nothing>(); }
 
-void FeedbackReducer::sum_received() {
+void FeedbackReducer::sum_received(int, int, ThreadPool*) {
   const std::span<float> sums = memory_.sums(whole_), residual = residual_.floats();
   for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += residual[i];
   NormSketch sent, kept;

@@ -29,7 +29,7 @@ class FeedbackReducer : public NodeReducer {
  private:
   void sum_in_node(int bucket, int part, int parts) final;
   std::unique_ptr<Request> start_exchange(int bucket) final;
-  void sum_received() final;
+  void sum_received(int first, int last, ThreadPool* pool) final;
 
   Range whole_;
   Arena residual_;

@@ -1,8 +1,11 @@
 #include "engine/parallel/gradient_reducer.h"
 
+#include <utility>
+
 #include "engine/parallel/low_rank_reducer.h"
 #include "engine/parallel/mpi_reducer.h"
 #include "engine/parallel/ordered_reducer.h"
+#include "engine/parallel/parameter_gathering.h"
 #include "engine/parallel/sign_reducer.h"
 #include "engine/parallel/window_reducer.h"
 
@@ -15,8 +18,14 @@ std::unique_ptr<GradientReducer> make_gradient_reducer(Mesh& mesh, ThreadPool& p
   if (window.compression().method == Compression::Method::one_bit)
     return std::make_unique<SignReducer>(mesh, pool, window, parameters);
   if (!window.plan().several_nodes()) return std::make_unique<WindowReducer>(pool, window);
-  if (window.virtual_workers().exact) return std::make_unique<OrderedReducer>(mesh, pool, window);
-  return std::make_unique<MpiReducer>(mesh, pool, window);
+  std::unique_ptr<GradientReducer> reducer;
+  if (window.virtual_workers().exact)
+    reducer = std::make_unique<OrderedReducer>(mesh, pool, window);
+  else
+    reducer = std::make_unique<MpiReducer>(mesh, pool, window);
+  if (window.shards_parameters())
+    reducer = std::make_unique<ParameterGathering>(std::move(reducer), mesh, pool, window);
+  return reducer;
 }
 
 }  // namespace trainer

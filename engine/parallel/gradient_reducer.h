@@ -14,7 +14,7 @@ namespace trainer {
 
 /// Sums the gradients of all workers of all data ranks while backward still runs, and brings the updated
 /// parameters to all ranks. A step: begin, ready ... ready, finish, (each rank updates its shard),
-/// start_publish_update, wait_for ... wait_for, receive.
+/// start_publish_update, acquire ... release, receive.
 class GradientReducer : public GradientSink, public ParameterSource {
  public:
   /// Starts a backward pass. The gradients of the last one are no longer needed on any rank.
@@ -32,7 +32,7 @@ class GradientReducer : public GradientSink, public ParameterSource {
     start_publish();
     receive();
   }
-  /// How long worker 0 has waited in wait_for() since the last call.
+  /// How long worker 0 has waited in acquire() since the last call.
   virtual std::chrono::nanoseconds take_waiting_time() = 0;
   /// Where the rank's first gradient no longer is what its worker computed, from finish() on.
   virtual std::vector<Range> overwritten() const = 0;

@@ -35,9 +35,13 @@ void JoinedReducer::receive() {
   rest_->receive();
 }
 
-void JoinedReducer::wait_for(int worker, std::int64_t end) {
-  front_->wait_for(worker, std::min(end, border_));
-  if (end > border_) rest_->wait_for(worker, end - border_);
+void JoinedReducer::acquire(int worker, std::span<const Range> parameters) {
+  for (const Range& range : parameters) {
+    const Range front{std::min(range.first, border_), std::min(range.last, border_)};
+    const Range rest{std::max(range.first - border_, std::int64_t{0}), range.last - border_};
+    if (front.count() > 0) front_->acquire(worker, {&front, 1});
+    if (rest.count() > 0) rest_->acquire(worker, {&rest, 1});
+  }
 }
 
 std::chrono::nanoseconds JoinedReducer::take_waiting_time() {

@@ -18,7 +18,7 @@ class JoinedReducer final : public GradientReducer {
   void finish() override;
   void start_publish() override;
   void receive() override;
-  void wait_for(int worker, std::int64_t end) override;
+  void acquire(int worker, std::span<const Range> parameters) override;
   std::chrono::nanoseconds take_waiting_time() override;
   std::vector<Range> overwritten() const override;
 

@@ -1,5 +1,7 @@
 #include "engine/parallel/node_reducer.h"
 
+#include <algorithm>
+
 #include "engine/parallel/split_sum.h"
 #include "engine/system/wait_until.h"
 
@@ -14,12 +16,28 @@ NodeReducer::NodeReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& window)
 void NodeReducer::begin() {
   progress_.begin();
   summed_ = 0;
+  completed_.store(0);
   exchanges_.clear();
 }
 
 void NodeReducer::ready(int worker, std::int64_t offset) {
   progress_.advance(worker, offset);
   if (worker == 0) poll(nullptr);
+  if (memory_.shards_gradients()) keep_pace(worker);
+}
+
+void NodeReducer::keep_pace(int worker) {
+  const std::int64_t needed = progress_.buckets(worker) - 1;
+  if (completed_.load() >= needed) return;
+  if (worker > 0)
+    return pool_.wait([&] { return completed_.load() >= needed; }, [&] { completed_.sleep_below(needed); });
+  Heartbeat::Waiting waiting(heartbeat_, "the sum of a bucket", static_cast<int>(needed - 1));
+  pool_.wait(
+      [&] {
+        poll(nullptr);
+        return completed_.load() >= needed;
+      },
+      [] { nap(); });
 }
 
 void NodeReducer::finish() {
@@ -39,10 +57,11 @@ void NodeReducer::finish() {
     Heartbeat::Waiting waiting(heartbeat_, "the gradients of other nodes", 0);
     for (std::size_t bucket = 0; bucket < exchanges_.size(); ++bucket) {
       waiting.for_bucket(static_cast<int>(bucket));
-      exchanges_[bucket]->wait();
+      if (exchanges_[bucket]) exchanges_[bucket]->wait();
+      if (memory_.shards_gradients()) complete_buckets(&pool_);
     }
   }
-  if (plan().nodes() > 0) sum_received();
+  if (plan().nodes() > 0 && !memory_.shards_gradients()) sum_received(0, buckets, &pool_);
   exchanges_.clear();  // gives their memory back
 }
 
@@ -51,12 +70,30 @@ void NodeReducer::poll(ThreadPool* pool) {
   if (plan().nodes() == 0) return;
   std::int64_t floats = 0;
   for (int bucket = first; bucket < last; ++bucket) floats += plan().lane_slice(bucket).count();
+  for (int bucket = first; bucket < last; ++bucket) {
+    memory_.commit_gradients(plan().buckets()[static_cast<std::size_t>(bucket)]);
+    open(bucket);
+  }
   if (first < last)
     split_sum(floats, pool, [&](int part, int parts) {
       for (int bucket = first; bucket < last; ++bucket) sum_in_node(bucket, part, parts);
     });
   for (int bucket = first; bucket < last; ++bucket) exchanges_.push_back(start_exchange(bucket));
+  if (memory_.shards_gradients()) return complete_buckets(pool);
   for (const auto& exchange : exchanges_) exchange->test();
+}
+
+void NodeReducer::complete_buckets(ThreadPool* pool) {
+  auto bucket = static_cast<std::size_t>(completed_.load());
+  for (; bucket < exchanges_.size() && exchanges_[bucket]->test(); ++bucket) {
+    const auto index = static_cast<int>(bucket);
+    sum_received(index, index + 1, pool);
+    exchanges_[bucket].reset();
+    close(index);
+    memory_.release_gradients(plan().buckets()[bucket]);
+    completed_.store(index + 1);
+  }
+  for (; bucket < exchanges_.size(); ++bucket) exchanges_[bucket]->test();
 }
 
 std::span<float> NodeReducer::values(const Range& range) {
@@ -105,7 +142,9 @@ void NodeReducer::receive_next() {
   if (plan().one_rank_per_node()) arrived_.store(plan().buckets()[bucket].last);
 }
 
-void NodeReducer::wait_for(int worker, std::int64_t end) {
+void NodeReducer::acquire(int worker, std::span<const Range> parameters) {
+  std::int64_t end = 0;
+  for (const Range& range : parameters) end = std::max(end, range.last);
   if (arrived_.load() >= end) return;
   if (worker > 0)  // worker 0 is on its way to the same place, and receives
     return pool_.wait([&] { return arrived_.load() >= end; }, [&] { arrived_.sleep_below(end); });

@@ -13,7 +13,8 @@ namespace trainer {
 
 /// What reducers between nodes share: a bucket is summed in the window of the node as soon as all its workers
 /// have finished it, and an exchange between the ranks of the lane begins at once. The main thread starts and
-/// completes exchanges; between hosts they move in the background (MpiProgress).
+/// completes exchanges; between hosts they move in the background (MpiProgress). Sharded gradients give their
+/// memory back bucket by bucket; workers then wait rather than be more than one bucket ahead.
 class NodeReducer : public GradientReducer {
  public:
   NodeReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& window);
@@ -25,7 +26,7 @@ class NodeReducer : public GradientReducer {
   void start_publish() final;
   void start_publish_update() final;
   void receive() final;
-  void wait_for(int worker, std::int64_t end) final;
+  void acquire(int worker, std::span<const Range> parameters) final;
   std::chrono::nanoseconds take_waiting_time() final { return std::exchange(waiting_time_, {}); }
 
  protected:
@@ -33,8 +34,11 @@ class NodeReducer : public GradientReducer {
   virtual void sum_in_node(int bucket, int part, int parts) = 0;
   /// Starts to exchange the sums of a bucket with the other ranks of the lane.
   virtual std::unique_ptr<Request> start_exchange(int bucket) = 0;
-  /// Once all exchanges are complete.
-  virtual void sum_received() {}
+  /// Before sum_in_node() of a bucket, and when its sums are complete.
+  virtual void open(int) {}
+  virtual void close(int) {}
+  /// Once the exchanges of these buckets are complete; `pool`: null while its workers compute.
+  virtual void sum_received(int /*first*/, int /*last*/, ThreadPool*) {}
 
   const ShardPlan& plan() const { return memory_.plan(); }
   /// Between the ranks of the lane; null without bf16.
@@ -46,6 +50,10 @@ class NodeReducer : public GradientReducer {
  private:
   /// Sums finished buckets and moves exchanges.
   void poll(ThreadPool* pool);
+  /// Of sharded gradients: ends the exchanges of the next buckets that are complete.
+  void complete_buckets(ThreadPool* pool);
+  /// Waits until the worker is one bucket ahead at most.
+  void keep_pace(int worker);
   void receive_next();
   /// `start(bucket)` starts an exchange that brings the bucket's parameters here.
   void start_arrivals(const std::function<std::unique_ptr<Request>(int)>& start);
@@ -55,6 +63,7 @@ class NodeReducer : public GradientReducer {
   std::optional<Bfloat16Wire> wire_;
   BackwardProgress progress_;
   int summed_ = 0;                                   ///< buckets
+  SharedCounter completed_{};                        ///< buckets of sharded gradients
   std::vector<std::unique_ptr<Request>> exchanges_;  ///< one for each bucket
   std::vector<std::unique_ptr<Request>> arrivals_;   ///< of parameters, from the last bucket to the first
   std::size_t received_ = 0;                         ///< of them

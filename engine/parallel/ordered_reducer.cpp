@@ -5,6 +5,8 @@
 
 #include "engine/core/index.h"
 #include "engine/parallel/bucket_plan.h"
+#include "engine/parallel/memory_block.h"
+#include "engine/parallel/paged_memory.h"
 #include "engine/parallel/split_sum.h"
 
 namespace trainer {
@@ -41,8 +43,30 @@ OrderedReducer::OrderedReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& wi
   }
   first_out_.push_back(out);
   first_in_.push_back(in);
-  out_ = Arena(out);
-  in_ = Arena(in);
+  const auto memory = [&](std::int64_t floats) {
+    const std::int64_t bytes = floats * static_cast<std::int64_t>(sizeof(float));
+    return memory_.shards_gradients() ? reserved_memory(bytes) : private_memory(bytes);
+  };
+  out_ = memory(out);
+  in_ = memory(in);
+}
+
+std::span<float> OrderedReducer::part(SharedMemory& memory, const std::vector<std::int64_t>& firsts,
+                                      int bucket) {
+  return {reinterpret_cast<float*>(memory.bytes().data()) + firsts[at(bucket)],
+          at(firsts[at(bucket + 1)] - firsts[at(bucket)])};
+}
+
+void OrderedReducer::open(int bucket) {
+  if (!memory_.shards_gradients()) return;
+  commit_pages(out(bucket));
+  commit_pages(in(bucket));
+}
+
+void OrderedReducer::close(int bucket) {
+  if (!memory_.shards_gradients()) return;
+  release_pages(out(bucket));
+  release_pages(in(bucket));
 }
 
 /// Writes the roots to where the messages to the owners of the slices lie.
@@ -52,7 +76,7 @@ void OrderedReducer::sum_in_node(int bucket, int part, int parts) {
   const auto gradients = memory_.window().all_gradients();
   std::array<const float*, VirtualWorkers::kMax> inputs{};
   std::array<float*, SumTree::kMaxRoots> roots{};
-  std::int64_t message = first_out_[at(bucket)];
+  float* message = out(bucket).data();
   for (int node = 0; node < plan().nodes(); ++node) {
     const Range theirs = plan().slice_of(bucket, node);
     const Range range{std::max(mine.first, theirs.first), std::min(mine.last, theirs.last)};
@@ -61,8 +85,8 @@ void OrderedReducer::sum_in_node(int bucket, int part, int parts) {
       for (std::size_t input = 0; input < gradients.size(); ++input)
         inputs[input] = gradients[input] + range.first;
       for (std::size_t root = 0; root < tree.roots().size(); ++root)
-        roots[root] = out_.floats().data() + message + static_cast<std::int64_t>(root) * theirs.count() +
-                      (range.first - theirs.first);
+        roots[root] =
+            message + static_cast<std::int64_t>(root) * theirs.count() + (range.first - theirs.first);
       tree.sum(std::span(inputs).first(gradients.size()), std::span(roots).first(tree.roots().size()), 0,
                range.count());
     }
@@ -71,30 +95,26 @@ void OrderedReducer::sum_in_node(int bucket, int part, int parts) {
 }
 
 std::unique_ptr<Request> OrderedReducer::start_exchange(int bucket) {
-  const auto part = [&](const Arena& memory, const std::vector<std::int64_t>& firsts) {
-    return memory.floats().subspan(at(firsts[at(bucket)]), at(firsts[at(bucket + 1)] - firsts[at(bucket)]));
-  };
   const auto nodes = at(plan().nodes());
   const auto by_node = [&](const std::vector<std::int64_t>& counts) {
     return std::span(counts).subspan(at(bucket) * nodes, nodes);
   };
-  const std::span<const float> out = part(out_, first_out_);
-  const std::span<float> in = part(in_, first_in_);
-  return wire() ? wire()->start_all_to_all(out, by_node(counts_out_), in, by_node(counts_in_))
-                : plan().lane().start_all_to_all(out, by_node(counts_out_), in, by_node(counts_in_));
+  const std::span<const float> sent = out(bucket);
+  return wire() ? wire()->start_all_to_all(sent, by_node(counts_out_), in(bucket), by_node(counts_in_))
+                : plan().lane().start_all_to_all(sent, by_node(counts_out_), in(bucket), by_node(counts_in_));
 }
 
 /// Adds the last levels of the tree: this rank's slices of what the nodes sent.
-void OrderedReducer::sum_received() {
+void OrderedReducer::sum_received(int first, int last, ThreadPool* pool) {
   std::int64_t floats = 0;
-  for (const Range& part : memory_.shard()) floats += part.count();
-  split_sum(floats, &pool_, [&](int part, int parts) {
+  for (int bucket = first; bucket < last; ++bucket) floats += plan().my_slice(bucket).count();
+  split_sum(floats, pool, [&](int part, int parts) {
     std::array<const float*, VirtualWorkers::kMax> inputs{};
-    for (int bucket = 0; bucket < std::ssize(plan().buckets()); ++bucket) {
+    for (int bucket = first; bucket < last; ++bucket) {
       const Range mine = plan().my_slice(bucket);
       const Range range = slice(mine, part, parts);
       if (range.count() == 0) continue;
-      const float* const received = in_.floats().data() + first_in_[at(bucket)];
+      const float* const received = in(bucket).data();
       for (std::size_t root = 0; root < root_tree_.inputs(); ++root)
         inputs[root] = received + static_cast<std::int64_t>(root) * mine.count() + (range.first - mine.first);
       float* const sum = memory_.sums(range).data();

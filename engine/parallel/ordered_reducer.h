@@ -1,6 +1,5 @@
 #pragma once
 
-#include "engine/core/arena.h"
 #include "engine/parallel/node_reducer.h"
 
 namespace trainer {
@@ -15,10 +14,15 @@ class OrderedReducer final : public NodeReducer {
  private:
   void sum_in_node(int bucket, int part, int parts) override;
   std::unique_ptr<Request> start_exchange(int bucket) override;
-  void sum_received() override;
+  void sum_received(int first, int last, ThreadPool* pool) override;
+  void open(int bucket) override;
+  void close(int bucket) override;
+  std::span<float> out(int bucket) const { return part(*out_, first_out_, bucket); }
+  std::span<float> in(int bucket) const { return part(*in_, first_in_, bucket); }
+  static std::span<float> part(SharedMemory& memory, const std::vector<std::int64_t>& firsts, int bucket);
 
   SumTree root_tree_{1, {}};
-  Arena out_, in_;                                    ///< the roots of the node; of all nodes
+  std::unique_ptr<SharedMemory> out_, in_;            ///< the roots of the node; of all nodes
   std::vector<std::int64_t> first_out_, first_in_;    ///< by bucket
   std::vector<std::int64_t> counts_out_, counts_in_;  ///< by bucket, then node
 };

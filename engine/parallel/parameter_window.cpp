@@ -1,6 +1,21 @@
 #include "engine/parallel/parameter_window.h"
 
+#include <algorithm>
+
+#include "engine/parallel/paged_memory.h"
+
 namespace trainer {
+namespace {
+
+std::span<float> part_of(std::span<float> floats, const Range& range) {
+  return floats.subspan(static_cast<std::size_t>(range.first), static_cast<std::size_t>(range.count()));
+}
+
+std::span<float> floats_of(std::span<std::byte> bytes) {
+  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+}  // namespace
 
 ParameterWindow::ParameterWindow(Mesh& mesh, const ThreadPool& pool, const std::vector<std::int64_t>& borders,
                                  const Options& options)
@@ -12,11 +27,18 @@ ParameterWindow::ParameterWindow(Mesh& mesh, const ThreadPool& pool, const std::
     virtual_workers_.exact = true;
     virtual_workers_.rounds = options.compression.is_bf16();
   }
+  if (data_ranks_ == 1) options_.sharding = Sharding::state;
   make_window(mesh, pool, borders.back());
   plan_.emplace(mesh.data(), node_rank_, node_ranks_, borders,
                 ShardPlan::Options{.bucket_floats = options.bucket_floats,
                                    .replicated = options.compression.has_feedback(),
                                    .whole_parameters = options.whole_parameters});
+  if (!shards_gradients()) return;
+  if (!shards_parameters()) commit_pages(values());
+  for (const Range& mine : shard()) {
+    commit_values(mine);
+    commit_pages(sums(mine));
+  }
 }
 
 /// Shared by the node if all nodes have the memory for it, else private: every rank is then a node of its
@@ -33,7 +55,7 @@ void ParameterWindow::make_window(Mesh& mesh, const ThreadPool& pool, std::int64
   const auto use = [&](std::unique_ptr<SharedMemory> memory) {
     window_.emplace(layout(), std::move(memory), node_rank_, options_.crowded, mesh.world().heartbeat());
   };
-  if (options_.share && !options_.compression.has_feedback()) {
+  if (options_.share && !options_.compression.has_feedback() && !shards_gradients()) {
     place_on(mesh.node(), mesh.data().rank(), pool.size());
     std::unique_ptr<SharedMemory> memory = mesh.node().shared(layout().bytes());
     std::int64_t refusals = memory ? 0 : 1;
@@ -43,7 +65,12 @@ void ParameterWindow::make_window(Mesh& mesh, const ThreadPool& pool, std::int64
   }
   const auto alone = solo();
   place_on(*alone, mesh.data().rank(), pool.size());
-  use(alone->shared(layout().bytes()));
+  if (!shards_gradients()) return use(alone->shared(layout().bytes()));
+  std::unique_ptr<SharedMemory> memory = reserved_memory(layout().bytes());
+  // Progress and tables follow the floats.
+  commit_pages(floats_of(
+      memory->bytes().subspan(static_cast<std::size_t>(bytes_of<float>(floats) * (1 + node_gradients_)))));
+  use(std::move(memory));
 }
 
 /// Finds this rank's place among the gradients of its node. A node's ranks are consecutive in data().
@@ -81,8 +108,42 @@ std::vector<std::span<float>> ParameterWindow::all_gradients() {
   return all;
 }
 
-std::span<float> ParameterWindow::sums(const Range& part) {
-  return gradients(0).subspan(static_cast<std::size_t>(part.first), static_cast<std::size_t>(part.count()));
+std::span<float> ParameterWindow::sums(const Range& part) { return part_of(gradients(0), part); }
+
+template <class Visit>
+void ParameterWindow::visit_others(const Range& range, Visit visit) const {
+  std::int64_t first = range.first;
+  const std::span<const Range> all = shard();
+  for (auto mine = std::ranges::upper_bound(all, range.first, {}, &Range::last);
+       mine != all.end() && mine->first < range.last; ++mine) {
+    if (first < mine->first) visit(first, mine->first);
+    first = mine->last;
+  }
+  if (first < range.last) visit(first, range.last);
+}
+
+void ParameterWindow::commit_values(const Range& range) {
+  if (shards_parameters()) commit_pages(part_of(values(), range));
+}
+
+void ParameterWindow::release_values(const Range& range) {
+  if (!shards_parameters()) return;
+  visit_others(range, [this](std::int64_t first, std::int64_t last) {
+    release_pages(part_of(values(), Range{first, last}));
+  });
+}
+
+void ParameterWindow::commit_gradients(const Range& range) {
+  if (!shards_gradients()) return;
+  for (int index = 0; index < gradient_count_; ++index) commit_pages(part_of(gradients(index), range));
+}
+
+void ParameterWindow::release_gradients(const Range& range) {
+  if (!shards_gradients()) return;
+  visit_others(range, [this](std::int64_t first, std::int64_t last) {
+    release_pages(part_of(gradients(0), Range{first, last}));
+  });
+  for (int index = 1; index < gradient_count_; ++index) release_pages(part_of(gradients(index), range));
 }
 
 std::string ParameterWindow::transport() const {

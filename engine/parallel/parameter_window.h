@@ -13,6 +13,7 @@
 #include "engine/parallel/mesh.h"
 #include "engine/parallel/node_window.h"
 #include "engine/parallel/shard_plan.h"
+#include "engine/parallel/sharding.h"
 #include "engine/system/thread_pool.h"
 
 namespace trainer {
@@ -30,6 +31,9 @@ class ParameterWindow {
     int virtual_workers = 0;        ///< of exact mode; 0: one for each worker
     Compression compression = {};   ///< of what hosts exchange
     bool whole_parameters = false;  ///< one rank updates all of a parameter
+    /// Gradients and parameters: private buffers, as without `share`, with memory for this rank's shard; for
+    /// the rest only from commit to release. Nothing else with one data rank.
+    Sharding sharding = Sharding::state;
   };
   /// `borders`: where each parameter begins in the flat buffer, ascending from 0, and at the end its size.
   /// Collective.
@@ -37,7 +41,8 @@ class ParameterWindow {
                   const Options& options);
 
   /// All parameters. Shared by the node: between GradientReducer::finish() and publish() each rank writes its
-  /// shard only; before the first step every rank writes the same values to all, then publishes.
+  /// shard only; before the first step every rank writes the same values to all, then publishes. Of sharded
+  /// parameters only the shard, and what is committed, may be read and written.
   std::span<float> values() { return window_->values(); }
   std::span<const float> values() const { return window_->values(); }
   /// This rank's gradients, by worker.
@@ -52,10 +57,22 @@ class ParameterWindow {
   std::span<float> sums(const Range& part);
   /// The floats that other nodes update and publish() brings here, ascending; other ranks that share the
   /// window receive other parts.
-  std::span<const Range> replicas() const { return plan_->replicas(); }
+  std::span<const Range> replicas() const {
+    return shards_parameters() ? std::span<const Range>() : plan_->replicas();
+  }
   /// This rank's index among the ranks that share the window, and their number.
   int sharer() const { return node_rank_; }
   int sharers() const { return node_ranks_; }
+
+  bool shards_gradients() const { return options_.sharding != Sharding::state; }
+  bool shards_parameters() const { return options_.sharding == Sharding::parameters; }
+  /// Give memory to a range of sharded parameters, or take it back but for this rank's shard. Nothing where
+  /// they are not sharded.
+  void commit_values(const Range& range);
+  void release_values(const Range& range);
+  /// The same for all gradients of this rank. The shard stays in the first one.
+  void commit_gradients(const Range& range);
+  void release_gradients(const Range& range);
 
   /// "window" or "MPI" or "window + MPI"; "none" for one data rank.
   std::string transport() const;
@@ -76,6 +93,9 @@ class ParameterWindow {
  private:
   void make_window(Mesh& mesh, const ThreadPool& pool, std::int64_t floats);
   void place_on(const Communicator& node, int data_rank, int threads);
+  /// visit(first, last) for the parts of a range outside the shard.
+  template <class Visit>
+  void visit_others(const Range& range, Visit visit) const;
 
   Options options_;
   VirtualWorkers virtual_workers_;

@@ -25,6 +25,7 @@ ParameterWindows::ParameterWindows(Mesh& mesh, const ThreadPool& pool,
     : border_(mesh.model().size() > 1 ? border : 0),
       rest_(mesh, pool, borders_between(borders, border_, borders.back()), options) {
   if (border_ > 0) {
+    if (rest_.shards_gradients()) throw std::logic_error("sharded gradients need all ranks to be data ranks");
     front_.emplace(mesh.as_data_ranks(), pool, borders_between(borders, 0, border_), options);
     shard_.assign(front_->shard().begin(), front_->shard().end());
   }

@@ -39,6 +39,27 @@ class ParameterWindows {
   /// rest(), if it holds all parameters; else a logic_error.
   ParameterWindow& only();
 
+  bool shards_gradients() const { return rest_.shards_gradients(); }
+  bool shards_parameters() const { return rest_.shards_parameters(); }
+  /// For work on all values of a range at a time that is not between acquire() and release() of the reducer:
+  /// gives memory to sharded parameters while it lives. What is outside this rank's shard is lost at its end.
+  class Access {
+   public:
+    Access(ParameterWindows& windows, const Range& range) : windows_(windows), range_(range) {
+      if (windows.shards_parameters()) windows.rest_.commit_values(range);
+    }
+    ~Access() {
+      if (windows_.shards_parameters()) windows_.rest_.release_values(range_);
+    }
+    Access(const Access&) = delete;
+    Access& operator=(const Access&) = delete;
+
+   private:
+    ParameterWindows& windows_;
+    Range range_;
+  };
+  Range all() const { return {0, border_ + std::ssize(rest_.values())}; }
+
   /// Of the window that spans more ranks.
   std::string transport() const { return front_ ? front_->transport() : rest_.transport(); }
   bool lacks_shared_memory() const {

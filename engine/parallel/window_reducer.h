@@ -17,7 +17,7 @@ class WindowReducer final : public GradientReducer {
   void finish() override;
   void start_publish() override;
   void receive() override {}
-  void wait_for(int, std::int64_t) override {}
+  void acquire(int, std::span<const Range>) override {}
   std::chrono::nanoseconds take_waiting_time() override { return {}; }
   std::vector<Range> overwritten() const override;
 

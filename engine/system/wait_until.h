@@ -29,14 +29,17 @@ void wait_until(const Condition& condition, const Patience& patience, const Slee
   }
 }
 
+/// A sleep() for a condition whose change wakes no sleeper.
+inline void nap() {
+  const timespec time{.tv_sec = 0, .tv_nsec = 50'000};
+  nanosleep(&time, nullptr);
+}
+
 /// The same for a condition whose change wakes no sleeper. `crowded`: another thread needs this core to make
 /// the condition true, so it yields at once.
 template <class Condition>
 void wait_until(const Condition& condition, bool crowded) {
-  wait_until(condition, crowded ? Patience{.spins = 0} : Patience{}, [] {
-    const timespec nap{.tv_sec = 0, .tv_nsec = 50'000};
-    nanosleep(&nap, nullptr);
-  });
+  wait_until(condition, crowded ? Patience{.spins = 0} : Patience{}, nap);
 }
 
 /// The same with a sleep() that returns when the condition may hold. `crowded`: yields at once, so that other

@@ -52,7 +52,9 @@ std::span<const Parameter> CheckpointWriter::parameters_of(int writer) const {
 }
 
 /// The values of the parameters that this data rank writes, flat.
-std::vector<float> CheckpointWriter::part_of_values() const {
+std::vector<float> CheckpointWriter::part_of_values() {
+  if (sources_.windows.shards_parameters())
+    return part_of_shards([this](const auto& visit) { sources_.shard.visit_values(visit); });
   const auto mine = parameters_of(sources_.mesh.data().rank());
   if (mine.empty()) return {};
   const FlatValues<const float> values = sources_.windows.values();
@@ -64,17 +66,18 @@ std::vector<float> CheckpointWriter::part_of_values() const {
   return part;
 }
 
-/// The same for one optimizer state, which is gathered from the shards of all ranks.
-std::vector<float> CheckpointWriter::part_of_state(std::size_t state) {
+/// The same of an array that is gathered from the shards of all ranks, such as an optimizer state.
+std::vector<float> CheckpointWriter::part_of_shards(const VisitShard& visit_shard) {
   const auto mine = parameters_of(sources_.mesh.data().rank());
   std::vector<float> part(
       mine.empty() ? 0 : at(mine.back().offset + mine.back().shape.size() - mine.front().offset));
-  for (const Updaters& updaters : updaters_) collect_state(state, updaters, part);
+  for (const Updaters& updaters : updaters_) collect(visit_shard, updaters, part);
   return part;
 }
 
 /// Fills what these ranks update of `part`.
-void CheckpointWriter::collect_state(std::size_t state, const Updaters& updaters, std::span<float> part) {
+void CheckpointWriter::collect(const VisitShard& visit_shard, const Updaters& updaters,
+                               std::span<float> part) {
   Communicator& ranks = updaters.ranks;
   const bool writes = ranks.rank() % updaters.per_writer == 0;
   const auto mine = writes ? parameters_of(sources_.mesh.data().rank()) : std::span<const Parameter>();
@@ -96,7 +99,7 @@ void CheckpointWriter::collect_state(std::size_t state, const Updaters& updaters
       counts_out[at(rank)] += std::ssize(values);
     }
   };
-  if (gives_shard()) sources_.shard.visit_state(state, send);
+  if (gives_shard()) visit_shard(send);
   // visit(first, last) for each range of this rank's tensors in the shard of `owner`.
   const auto overlaps = [&](int owner, const auto& visit) {
     auto range = updaters.shards[at(owner)].begin();

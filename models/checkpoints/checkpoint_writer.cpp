@@ -200,11 +200,13 @@ void CheckpointWriter::copy_values() {
   const std::size_t parameters = sources_.plan.parameters().size();
   const std::size_t first = rank + 1 < first_parameter_.size() ? first_parameter_[rank] : parameters;
   runs_.push_back({.file = kModel, .offset = model_offsets_[first], .copy = part_of_values()});
-  for (std::size_t state = 0; state < sources_.optimizer_states.size(); ++state)
-    runs_.push_back(
-        {.file = kOptimizer,
-         .offset = optimizer_offsets_[state * parameters + first],
-         .copy = state < shard_states_ ? part_of_state(state) : part_of_hosted_state(state - shard_states_)});
+  for (std::size_t state = 0; state < sources_.optimizer_states.size(); ++state) {
+    const auto of_shard = [&](const auto& visit) { sources_.shard.visit_state(state, visit); };
+    runs_.push_back({.file = kOptimizer,
+                     .offset = optimizer_offsets_[state * parameters + first],
+                     .copy = state < shard_states_ ? part_of_shards(of_shard)
+                                                   : part_of_hosted_state(state - shard_states_)});
+  }
   for (Run& run : runs_) join_tensors(run);
   if (rank == 0) {
     // States of layers follow the parameters.

@@ -94,9 +94,11 @@ class CheckpointWriter {
   void copy_values();
   Run layer_states(StateUse use, int file, std::uint64_t offset) const;
   std::span<const Parameter> parameters_of(int writer) const;
-  std::vector<float> part_of_values() const;
-  std::vector<float> part_of_state(std::size_t state);
-  void collect_state(std::size_t state, const Updaters& updaters, std::span<float> part);
+  /// Calls its argument for the segments of an array of this rank's shard.
+  using VisitShard = std::function<void(const std::function<void(std::int64_t, std::span<const float>)>&)>;
+  std::vector<float> part_of_values();
+  std::vector<float> part_of_shards(const VisitShard& visit_shard);
+  void collect(const VisitShard& visit_shard, const Updaters& updaters, std::span<float> part);
   std::vector<float> part_of_hosted_state(std::size_t state);
   void join_tensors(Run& run) const;
   void write_parts();

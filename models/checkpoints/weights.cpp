@@ -53,13 +53,22 @@ void check_tensors(const std::vector<NamedTensor>& tensors, const NetworkPlan& p
 }
 
 void spread_tensors(const std::vector<NamedTensor>& tensors, const NetworkPlan& plan,
-                    const std::string& suffix, const FlatValues<float>& values, Communicator& world) {
+                    const std::string& suffix, Communicator& world,
+                    const std::function<void(const Parameter&, const TakeValues&)>& place) {
   for (const Parameter& parameter : plan.parameters()) {
     std::vector<float> whole(static_cast<std::size_t>(parameter.whole_shape().size()));
     broadcast_tensor(tensors, parameter.name + suffix, whole, world);
-    take_shard(parameter, to_memory_layout(parameter.layout, parameter.whole_shape(), whole),
-               values.subspan(parameter.offset, parameter.shape.size()));
+    place(parameter, [&](std::span<float> values) {
+      take_shard(parameter, to_memory_layout(parameter.layout, parameter.whole_shape(), whole), values);
+    });
   }
+}
+
+void spread_tensors(const std::vector<NamedTensor>& tensors, const NetworkPlan& plan,
+                    const std::string& suffix, const FlatValues<float>& values, Communicator& world) {
+  spread_tensors(tensors, plan, suffix, world, [&](const Parameter& parameter, const TakeValues& take) {
+    take(values.subspan(parameter.offset, parameter.shape.size()));
+  });
 }
 
 void spread_states(const std::vector<NamedTensor>& tensors, const NetworkPlan& plan, StateUse use,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,12 @@ void check_tensors(const std::vector<NamedTensor>& tensors, const NetworkPlan& p
 /// layout. World rank 0 has the tensors, under the parameters' names with `suffix`. Collective.
 void spread_tensors(const std::vector<NamedTensor>& tensors, const NetworkPlan& plan,
                     const std::string& suffix, const FlatValues<float>& values, Communicator& world);
+/// The same, parameter by parameter: place(parameter, take) calls take(values) with room for this rank's
+/// shard of it.
+using TakeValues = std::function<void(std::span<float>)>;
+void spread_tensors(const std::vector<NamedTensor>& tensors, const NetworkPlan& plan,
+                    const std::string& suffix, Communicator& world,
+                    const std::function<void(const Parameter&, const TakeValues&)>& place);
 /// The same for the states of a use.
 void spread_states(const std::vector<NamedTensor>& tensors, const NetworkPlan& plan, StateUse use,
                    std::span<float> states, Communicator& world);

@@ -94,6 +94,10 @@ std::vector<std::uint64_t> ReplicaGuard::hashes() const {
   for (const Parameter& parameter : plan_.parameters()) {
     std::uint64_t hash = 0;
     const std::int64_t size = parameter.shape.size();
+    if (windows_.shards_parameters()) {  // of which no rank has a replica
+      hashes.push_back(0);
+      continue;
+    }
     const ParameterWindow& window =
         parameter.offset < windows_.border() ? *windows_.front() : windows_.rest();
     for (std::int64_t block = window.sharer(); block * kBlock < size; block += window.sharers()) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "models/layers/plan.h"
 
@@ -28,6 +29,8 @@ class NestedPlan {
   // Of the layer that has begun:
   const std::string& layer_name() const { return plan_.layer_.name; }
   const Traits& traits() const { return plan_.layer_.traits; }
+  /// Parameters of earlier layers that it shares.
+  const std::vector<Range>& shared() const { return plan_.layer_.shared; }
   /// Whether it has declared parameters that are not frozen.
   bool layer_learns() const;
 

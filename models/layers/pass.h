@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/core/random.h"
+#include "engine/core/range.h"
 #include "engine/core/tensor.h"
 #include "models/layers/plan.h"
 
@@ -86,8 +87,10 @@ class Pass {
   /// The pass of layers that compute a share of these rows (Sequence::Entry::splits_rows): its rows, virtual
   /// workers and parameters.
   virtual Pass& of_split_rows() = 0;
-  /// Returns once the parameters before this offset of the flat buffer may be read.
-  virtual void wait_for_parameters(std::int64_t end) = 0;
+  /// Returns once a layer may read these parameters in forward or backward, and write their gradients; until
+  /// end_layer().
+  virtual void begin_layer(std::span<const Range> parameters) = 0;
+  virtual void end_layer(std::span<const Range> parameters) = 0;
   /// The gradients of all parameters from this offset of the flat buffer on are final.
   virtual void ready_from(std::int64_t offset) = 0;
   float* place(std::int64_t offset, Region region) const {

@@ -36,6 +36,7 @@ ParameterId Plan::parameter(Parameter parameter) {
 std::optional<ParameterId> Plan::share(const std::string& full_name) {
   const auto found = std::ranges::find(parameters_, full_name, &Parameter::name);
   if (found == parameters_.end()) return std::nullopt;
+  layer_.shared.push_back({found->offset, found->offset + found->shape.size()});
   return ParameterId{static_cast<int>(found - parameters_.begin()), found->uses++};
 }
 

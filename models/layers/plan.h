@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/range.h"
 #include "models/layers/parameter.h"
 
 namespace trainer {
@@ -106,6 +107,7 @@ class Plan {
     float rate = 1;                   ///< factor of the learning rate
     float adapter_rate = 1;           ///< the same for an adapter
     bool has_frozen_weights = false;  ///< only biases learn
+    std::vector<Range> shared = {};   ///< parameters of earlier layers
     Traits traits;
   };
 

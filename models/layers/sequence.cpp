@@ -25,6 +25,23 @@ Shape setup_entry(const std::vector<Sequence::Entry>& entries, std::size_t index
   }
 }
 
+/// The parameters of an entry outside the sequences that its layer holds.
+std::vector<Range> own_parameters(const Sequence::Entry& entry) {
+  std::vector<Range> own;
+  std::int64_t first = entry.first_parameter;
+  const auto add_until = [&](std::int64_t last) {
+    if (first < last) own.push_back({first, last});
+  };
+  if (auto* const composite = dynamic_cast<CompositeLayer*>(entry.layer.get()))
+    for (const Sequence* inner : composite->sequences()) {
+      if (inner->entries().empty()) continue;
+      add_until(inner->entries().front().first_parameter);
+      first = std::max(first, inner->entries().back().parameter_end);
+    }
+  add_until(entry.parameter_end);
+  return own;
+}
+
 }  // namespace
 
 Sequence::Sequence(const std::vector<Config>& layers) {
@@ -64,6 +81,8 @@ Shape Sequence::setup_entries(const Shape& sample, Plan& plan, std::int64_t& wid
     const SplitRowsPlan share(plan, entry.splits_rows);
     entry.output = shape = setup_entry(entries_, i, shape, plan);
     entry.parameter_end = nested.parameter_end();
+    entry.parameters = own_parameters(entry);
+    entry.parameters.insert(entry.parameters.end(), nested.shared().begin(), nested.shared().end());
     entry.learns = nested.layer_learns();
     entry.traits = nested.traits();
     if (i + 1 == entries_.size() || entry.traits.view) continue;
@@ -132,12 +151,12 @@ void Sequence::forward(ConstTensor x, Tensor y, Pass& pass) {
     const Entry& entry = entries_[i];
     const bool last = i + 1 == entries_.size();
     Pass& own = pass_of(entry, pass);
-    if (entry.parameter_end > entry.first_parameter && !pass.recomputes_)
-      own.wait_for_parameters(entry.parameter_end);
+    if (!entry.parameters.empty()) own.begin_layer(entry.parameters);
     if (!entry.traits.view)
       entry.layer->forward(input_of(i, x, y, pass), place_of(i, y, pass), own);
     else if (last)
       std::ranges::copy(input_of(i, x, y, pass).span(), y.data());
+    if (!entry.parameters.empty()) own.end_layer(entry.parameters);
   }
 }
 
@@ -167,11 +186,13 @@ void Sequence::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass
         input_gradient = Tensor(pass.buffer(gradients_[std::exchange(free_buffer, 1 - free_buffer)]).data(),
                                 input.shape());
     }
+    if (!entry.parameters.empty()) own.begin_layer(entry.parameters);
     if (!entry.traits.view)
       entry.layer->backward(input, i + 1 == entries_.size() ? y : place_of(i, nowhere, pass), dy,
                             input_gradient, own);
     else if (i == 0 && !dx.empty())
       std::ranges::copy(dy.span(), dx.data());
+    if (!entry.parameters.empty()) own.end_layer(entry.parameters);
     own.ready_from(entry.first_parameter);
     dy = input_gradient;
   }

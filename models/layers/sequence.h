@@ -28,6 +28,9 @@ class Sequence final : public Layer {
     Buffer<> memory = {};                                 ///< of the output, unless it lies elsewhere
     bool over_input = false;                              ///< writes its output over its input
     std::int64_t first_parameter = 0, parameter_end = 0;  ///< offsets in the flat buffer
+    /// The parameters that the layer itself reads: its own, and those that it shares with earlier ones.
+    /// Layers in a sequence inside it read theirs themselves.
+    std::vector<Range> parameters = {};
     /// Has parameters that are not frozen; equal on all ranks, also on one whose shard is empty.
     bool learns = false;
   };

@@ -41,7 +41,7 @@ void LocalRunner::begin_round(LocalWorker& worker) {
   std::ranges::copy(whole_.windows.only().values(), parts_.windows.only().values().begin());
   parts_.reducer->publish();
   for (std::size_t state = 0; state < worker.states.size(); ++state)
-    parts_.shard.set_state(state, worker.states[state].floats());
+    parts_.shard.set_state(state, 0, worker.states[state].floats());
   Network& network = whole_.session.network();
   take_model_states(network.plan(), network.states(), worker.model_states.floats());
   set_model_states(session_.network().plan(), worker.model_states.floats(), session_.network().states());

@@ -190,6 +190,7 @@ void LocalTrainer::fail(Progress& run, Hook& hooks) {
       .rate = run.report.rate,
       .parameters = parts_.session.network().plan().parameters(),
       .values = parts_.windows.values(),
+      .readable = {parts_.windows.all()},
       .notes = notes};
   if (is_here) {
     facts.own_loss = first->failure->loss;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "engine/parallel/paged_memory.h"
 #include "models/network/peephole.h"
 
 namespace trainer {
@@ -111,8 +112,8 @@ void Network::attach(const FlatValues<const float>& values, const Sums& sums, co
     attach(worker.pass, worker, values, sums.statistics);
     if (splits_rows_) attach(worker.split, worker, values, split->statistics);
   }
-  attach_gradients(&Worker::pass, sums.gradients);
-  if (splits_rows_) attach_gradients(&Worker::split, split->gradients);
+  attach_gradients(&Worker::pass, sums);
+  if (splits_rows_) attach_gradients(&Worker::split, *split);
 }
 
 void Network::attach(NetworkPass& pass, Worker& worker, const FlatValues<const float>& values,
@@ -127,8 +128,8 @@ void Network::attach(NetworkPass& pass, Worker& worker, const FlatValues<const f
 }
 
 /// Distributes the gradients over the workers' trees; none: for evaluation.
-void Network::attach_gradients(NetworkPass Worker::*of_worker,
-                               const std::vector<std::span<float>>& gradients) {
+void Network::attach_gradients(NetworkPass Worker::*of_worker, const Sums& sums) {
+  const std::vector<std::span<float>>& gradients = sums.gradients;
   std::int64_t roots_of_all = 0;
   for (const Worker& worker : workers_) roots_of_all += std::ssize((worker.*of_worker).tree_.roots());
   if (!gradients.empty() && std::ssize(gradients) != roots_of_all)
@@ -136,6 +137,7 @@ void Network::attach_gradients(NetworkPass Worker::*of_worker,
   auto next = gradients.begin();
   for (Worker& worker : workers_) {
     NetworkPass& pass = worker.*of_worker;
+    pass.is_paged_ = sums.are_paged;
     if (gradients.empty()) {
       for (VirtualWorker& virtual_worker : pass.virtual_workers_) virtual_worker.gradients = nullptr;
       continue;
@@ -155,7 +157,8 @@ void Network::attach_gradients(NetworkPass& pass, Worker& worker, std::span<cons
     // The gradient of a virtual worker that is a root by itself needs no sum.
     if (leaves == 1) (next++)->gradients = roots[root].data();
     for (std::int64_t i = 0; i < leaves && leaves > 1; ++i) {
-      worker.gradients.push_back(private_memory(pass.parameters_.count() * kFloatBytes));
+      const std::int64_t bytes = pass.parameters_.count() * kFloatBytes;
+      worker.gradients.push_back(pass.is_paged_ ? reserved_memory(bytes) : private_memory(bytes));
       (next++)->gradients = reinterpret_cast<float*>(worker.gradients.back()->bytes().data());
     }
   }
@@ -208,7 +211,9 @@ Tensor Network::input(int worker, std::int64_t rows) {
 ConstTensor Network::forward(int worker, const Rows& rows, ParameterSource* source) {
   Worker& self = workers_[static_cast<std::size_t>(worker)];
   NetworkPass& pass = self.pass;
+  if (!source) source = source_;
   pass.source_ = source;
+  pass.is_backward_ = self.split.is_backward_ = false;
   set_rows(pass, virtual_workers_, virtual_workers_of(worker), rows);
   if (splits_rows_) {
     Rows mine = rows;
@@ -246,6 +251,7 @@ Tensor Network::output_gradient(int worker) { return workers_[static_cast<std::s
 void Network::backward(int worker, GradientSink* sink) {
   Worker& self = workers_[static_cast<std::size_t>(worker)];
   self.pass.sink_ = self.split.sink_ = sink;
+  self.pass.is_backward_ = self.split.is_backward_ = true;
   layers_.backward(self.x, self.y, self.dy, Tensor(), self.pass);
   const auto end = [&](NetworkPass& pass) {
     if (sink)

@@ -75,10 +75,14 @@ class Network {
   struct Sums {
     std::vector<std::span<float>> gradients;
     StatisticsReducer& statistics;
+    bool are_paged = false;  ///< the gradients have memory while they are computed (ParameterWindow)
   };
   /// The memory of all parameters. `split`: of layers that split rows; their gradients are as long as their
   /// parameters, the others as the remaining ones. It may be null if none does.
   void attach(const FlatValues<const float>& values, const Sums& sums, const Sums* split = nullptr);
+
+  /// From now on passes acquire parameters of `source`, where they get none; null: all of them are here.
+  void read_from(ParameterSource* source) { source_ = source; }
 
   /// Keeps the gradient of one virtual worker of this rank from the next backward on; -1: of none.
   void keep_gradient_of(int virtual_worker);
@@ -100,8 +104,8 @@ class Network {
   };
   /// The input of `rows` rows, those of input_rows_of(), to be filled before forward().
   Tensor input(int worker, std::int64_t rows);
-  /// The outputs, valid until the worker's next forward(). Workers call it at the same time. Waits at
-  /// `source` for the parameters of each layer; null: all of them are here.
+  /// The outputs, valid until the worker's next forward(). Workers call it at the same time. It, and
+  /// backward(), acquire the parameters of each layer of `source`; null: that of read_from().
   ConstTensor forward(int worker, const Rows& rows, ParameterSource* source = nullptr);
   /// The gradient of the loss with respect to the output, to be filled between forward() and backward().
   Tensor output_gradient(int worker);
@@ -122,7 +126,7 @@ class Network {
   void attach(NetworkPass& pass, Worker& worker, const FlatValues<const float>& values,
               StatisticsReducer& statistics);
   static void attach_gradients(NetworkPass& pass, Worker& worker, std::span<const std::span<float>> roots);
-  void attach_gradients(NetworkPass Worker::*pass, const std::vector<std::span<float>>& gradients);
+  void attach_gradients(NetworkPass Worker::*pass, const Sums& sums);
   std::int64_t gradient_floats(const NetworkPass& pass) const;
   static void set_rows(NetworkPass& pass, const VirtualWorkers& all, Range mine, const Rows& rows);
 
@@ -136,6 +140,7 @@ class Network {
   Buffer<> x_, y_, dy_;
   std::vector<Worker> workers_;
   const VirtualWorker* kept_ = nullptr;
+  ParameterSource* source_ = nullptr;
 };
 
 }  // namespace trainer

@@ -3,12 +3,26 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/parallel/paged_memory.h"
+
 namespace trainer {
 
 bool NetworkPass::layer_sums(ParameterId id) const {
   const Parameter& parameter = plan_->parameter(id);
   // A gradient that several layers add to is summed after the last of them.
   return parameter.summed_by_layer && parameter.uses == 1 && virtual_workers_.size() > 1;
+}
+
+void NetworkPass::begin_layer(std::span<const Range> parameters) {
+  if (source_) source_->acquire(worker_, parameters);
+  for (const Range& range : parameters)
+    if (is_backward_ && is_paged_) commit_gradients(range);
+}
+
+void NetworkPass::commit_gradients(const Range& range) {
+  for (float* const root : roots_) commit_pages(part_of(root, range));
+  for (const VirtualWorker& worker : virtual_workers_)
+    if (!is_root(worker.gradients)) commit_pages(part_of(worker.gradients, range));
 }
 
 void NetworkPass::sum_gradient(ParameterId id, std::int64_t first, std::span<const float> of_workers) {
@@ -32,8 +46,12 @@ void NetworkPass::sum_gradients(std::int64_t first, std::int64_t last) {
   for (std::size_t index = parameters.size(); index-- > 0 && parameters[index].offset >= first;) {
     const Parameter& parameter = parameters[index];
     const std::int64_t place = parameter.offset - first_float_;
-    if (parameter.offset < last && !layer_sums({.index = static_cast<int>(index)}))
-      tree_.sum(inputs_, roots_, place, place + parameter.shape.size());
+    if (parameter.offset >= last || layer_sums({.index = static_cast<int>(index)})) continue;
+    const Range range{parameter.offset, parameter.offset + parameter.shape.size()};
+    if (is_paged_) commit_gradients(range);  // also of a frozen layer, which has no backward
+    tree_.sum(inputs_, roots_, place, place + parameter.shape.size());
+    for (const VirtualWorker& worker : virtual_workers_)
+      if (is_paged_ && !is_root(worker.gradients)) release_pages(part_of(worker.gradients, range));
   }
 }
 

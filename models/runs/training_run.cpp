@@ -51,6 +51,10 @@ std::string text_of_weights(const WeightSource& source, const WeightMatch& match
   return text;
 }
 
+Range range_of(const Parameter& parameter) {
+  return {parameter.offset, parameter.offset + parameter.shape.size()};
+}
+
 /// Of each rank, on rank 0.
 std::vector<RankTimes> gathered(const StepTimes& mine, Communicator& world) {
   const auto seconds = [](std::chrono::nanoseconds time) {
@@ -105,15 +109,20 @@ HostedStates* TrainingRun::hosted_states() {
 void TrainingRun::set_initial_values(const Config& model) {
   Network& network = session_.network();
   const FlatValues<float> values = parts_.windows.values();
+  const std::vector<Parameter>& parameters = network.plan().parameters();
   if (!options_.initial_weights.empty()) {
+    const ParameterWindows::Access access(parts_.windows, parts_.windows.all());
     load_weights(options_.initial_weights, network.plan(), values, network.states());
     weights_text_ = options_.initial_weights;
   } else if (!options_.resumes) {
-    initialize(network.plan().parameters(), session_.settings().seed, values);
-    const std::vector<Parameter>& parameters = network.plan().parameters();
+    for (const Parameter& parameter : parameters) {
+      const ParameterWindows::Access access(parts_.windows, range_of(parameter));
+      initialize({&parameter, 1}, session_.settings().seed, values);
+    }
     for (std::size_t i = 0; i < parameters.size(); ++i)
       if (is_whitened(parameters[i])) whitened_.push_back(static_cast<int>(i));
     if (model.has("weights")) {
+      const ParameterWindows::Access access(parts_.windows, parts_.windows.all());
       const WeightSource source = weight_source(model.at("weights"));
       const WeightMatch match = import_weights(source, network, values, network.states());
       weights_text_ = text_of_weights(source, match);
@@ -131,6 +140,7 @@ void TrainingRun::whiten_parameters() {
   if (whitened_.empty()) return;
   for (const int index : whitened_) {
     const Parameter& parameter = session_.network().plan().parameters()[static_cast<std::size_t>(index)];
+    const ParameterWindows::Access access(parts_.windows, range_of(parameter));
     whiten(parameter, *session_.data().train,
            parts_.windows.values().subspan(parameter.offset, parameter.shape.size()));
   }
@@ -181,14 +191,21 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
   Communicator& world = session_.mesh().world();
   const NetworkPlan& plan = session_.network().plan();
   const std::vector<std::string> names = parts_.state_names();
-  spread_tensors(checkpoint.model, plan, "", parts_.windows.values(), world);
+  const FlatValues<float> values = parts_.windows.values();
+  spread_tensors(checkpoint.model, plan, "", world, [&](const Parameter& parameter, auto take) {
+    const ParameterWindows::Access access(parts_.windows, range_of(parameter));
+    take(values.subspan(parameter.offset, parameter.shape.size()));
+  });
   spread_states(checkpoint.model, plan, StateUse::model, session_.network().states(), world);
   spread_states(checkpoint.optimizer, plan, StateUse::training, session_.network().states(), world);
-  std::vector<float> flat(static_cast<std::size_t>(plan.parameter_end()));
-  for (std::size_t state = 0; state < names.size(); ++state) {
-    spread_tensors(checkpoint.optimizer, plan, "." + names[state], flat, world);
-    parts_.shard.set_state(state, flat);
-  }
+  for (std::size_t state = 0; state < names.size(); ++state)
+    spread_tensors(checkpoint.optimizer, plan, "." + names[state], world,
+                   [&](const Parameter& parameter, auto take) {
+                     std::vector<float> part(static_cast<std::size_t>(parameter.shape.size()));
+                     take(part);
+                     parts_.shard.set_state(state, parameter.offset, part);
+                   });
+  std::vector<float> flat(local_ ? static_cast<std::size_t>(plan.parameter_end()) : 0);
   for (std::size_t state = 0; local_ && state < local_->names().size(); ++state) {
     spread_tensors(checkpoint.optimizer, plan, "." + local_->names()[state], flat, world);
     if (const std::span<float> own = local_->values(state); !own.empty())

@@ -14,18 +14,24 @@ namespace trainer {
 namespace {
 
 /// The parameter with the largest value, and that value: "dense1.weight 4.1e+19".
-std::string largest_parameter(std::span<const Parameter> parameters, const FlatValues<const float>& values) {
+std::string largest_parameter(const DivergenceFacts& facts) {
   std::string name;
   double largest = -1, shown = 0;
-  for (const Parameter& parameter : parameters) {
-    for (const float value : values.subspan(parameter.offset, parameter.shape.size())) {
+  const auto look = [&](const Parameter& parameter, const Range& range) {
+    for (const float value : facts.values.subspan(range.first, range.count())) {
       const double size = std::isnan(value) ? HUGE_VAL : std::abs(static_cast<double>(value));
       if (size <= largest) continue;
       largest = size;
       shown = static_cast<double>(value);
       name = parameter.name;
     }
-  }
+  };
+  for (const Parameter& parameter : facts.parameters)
+    for (const Range& range : facts.readable) {
+      const Range part{std::max(range.first, parameter.offset),
+                       std::min(range.last, parameter.offset + parameter.shape.size())};
+      if (part.count() > 0) look(parameter, part);
+    }
   return name + " " + value_text(std::isnan(shown) ? shown : largest);
 }
 
@@ -84,7 +90,7 @@ Divergence divergence(Communicator& world, const DivergenceFacts& facts) {
                      .help = "a smaller lr, or warmup"};
   if (level > Witness::kNothing && place[0] != 0) message.what += fmt::format(" ({})", place.data());
   message.notes.push_back(fmt::format("lr {:.3g}; loss {}; largest: {}", facts.rate, facts.losses.text(),
-                                      largest_parameter(facts.parameters, facts.values)));
+                                      largest_parameter(facts)));
   message.notes.insert(message.notes.end(), facts.notes.begin(), facts.notes.end());
   return Divergence(std::move(message));
 }

@@ -32,6 +32,7 @@ struct DivergenceFacts {
   double rate = 0;
   std::span<const Parameter> parameters;
   FlatValues<const float> values;
+  std::vector<Range> readable;     ///< of the values
   std::vector<std::string> notes;  ///< to be added to the message
 };
 
@@ -41,8 +42,9 @@ class Divergence : public Error {
   explicit Divergence(Diagnostic message) : Error(ExitCode::diverged, {std::move(message)}) {}
 };
 
-/// Names the step, the rank that saw it first, its host, the losses before and the largest parameter.
-/// Collective over `world`; every rank gets the same message but for the last two facts.
+/// Names the step, the rank that saw it first, its host, the losses before and the largest parameter (of
+/// those that this rank has). Collective over `world`; every rank gets the same message but for the last two
+/// facts.
 Divergence divergence(Communicator& world, const DivergenceFacts& facts);
 
 }  // namespace trainer

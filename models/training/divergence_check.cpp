@@ -29,11 +29,21 @@ void DivergenceCheck::fail(const Progress& run, Hook& hooks, const std::string& 
   hooks.on_divergence(notes);
   std::vector<DivergenceFacts::Gradient> gradients;
   const auto add = [&](ParameterWindow& window, std::int64_t offset) {
+    if (window.shards_gradients()) {
+      for (const Range& mine : window.shard())
+        gradients.push_back({window.sums(mine), offset + mine.first, true});
+      return;
+    }
     for (int index = 0; index < window.gradient_count(); ++index)
       gradients.push_back({window.gradients(index), offset, index == 0});
   };
   add(parts_.windows.rest(), parts_.windows.border());
   if (ParameterWindow* const front = parts_.windows.front()) add(*front, 0);
+  ParameterWindows& windows = parts_.windows;
+  const std::vector<Range> readable =
+      windows.shards_parameters()
+          ? windows.shard()
+          : std::vector<Range>{{0, windows.border()}, {windows.border(), windows.all().last}};
   const DivergenceFacts facts{.own_loss = parts_.batch.own_loss(),
                               .gradients = gradients,
                               .overwritten = parts_.reducer->overwritten(),
@@ -44,6 +54,7 @@ void DivergenceCheck::fail(const Progress& run, Hook& hooks, const std::string& 
                               .rate = run.report.rate,
                               .parameters = parts_.session.network().plan().parameters(),
                               .values = parts_.windows.values(),
+                              .readable = readable,
                               .notes = notes};
   throw divergence(parts_.session.mesh().world(), facts);
 }

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "engine/core/bfloat16.h"
+#include "engine/core/index.h"
 #include "engine/math/elementwise.h"
 #include "engine/math/fingerprint.h"
 #include "engine/math/updates.h"
@@ -373,11 +374,20 @@ void OptimizerShard::swap_ema(std::int64_t step) {
   });
 }
 
-void OptimizerShard::set_state(std::size_t state, std::span<const float> flat) {
+void OptimizerShard::set_state(std::size_t state, std::int64_t offset, std::span<const float> values) {
   for (std::size_t i = 0; i < segments_.size(); ++i) {
-    const std::span<float> part = segments_[i].states[state];
-    std::ranges::copy(flat.subspan(static_cast<std::size_t>(offsets_[i]), part.size()), part.begin());
+    const std::span<float> own = segments_[i].states[state];
+    const std::int64_t first = std::max(offset, offsets_[i]),
+                       last = std::min(offset + std::ssize(values), offsets_[i] + std::ssize(own));
+    if (first < last)
+      std::ranges::copy(values.subspan(at(first - offset), at(last - first)),
+                        own.begin() + (first - offsets_[i]));
   }
+}
+
+void OptimizerShard::visit_values(
+    const std::function<void(std::int64_t, std::span<const float>)>& visit) const {
+  for (std::size_t i = 0; i < segments_.size(); ++i) visit(offsets_[i], segments_[i].values);
 }
 
 void OptimizerShard::visit_state(

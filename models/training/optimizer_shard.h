@@ -104,9 +104,10 @@ class OptimizerShard {
   /// within one parameter.
   void visit_state(std::size_t state,
                    const std::function<void(std::int64_t, std::span<const float>)>& visit) const;
-  /// Sets this rank's shard of one optimizer state; `flat` is the whole state, in the order of the
-  /// parameters.
-  void set_state(std::size_t state, std::span<const float> flat);
+  /// Sets what lies in this rank's shard of one optimizer state, for the parameters from `offset` on.
+  void set_state(std::size_t state, std::int64_t offset, std::span<const float> values);
+  /// visit(offset, values) of this rank's shard of the parameters, as visit_state().
+  void visit_values(const std::function<void(std::int64_t, std::span<const float>)>& visit) const;
 
  private:
   bool is_frozen(std::size_t segment) const { return segments_[segment].rate == 0; }

@@ -26,6 +26,7 @@ void Trainer::train(Progress& run, Hook& hooks) {
     parts.session.mesh().world().heartbeat().set_step(step + 1);
     hooks.before_step(step);
 
+    reducer.take_waiting_time();  // of evaluations
     model.clear();
     for (MicroBatch batch = parts.first_micro_batch(step); !batch.samples.empty();
          batch = parts.next_micro_batch(batch)) {
@@ -42,8 +43,8 @@ void Trainer::train(Progress& run, Hook& hooks) {
       if (std::exchange(are_arriving, false)) {
         reducer.receive();
         hooks.after_publish(step);
-        times.publish += reducer.take_waiting_time();
       }
+      times.publish += reducer.take_waiting_time();
       hooks.after_backward(batch);
       clock.lap();
       for (int worker = 0; worker < parts.session.pool().size() && !overlaps; ++worker)

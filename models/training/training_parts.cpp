@@ -126,7 +126,8 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
 }
 
 void TrainingParts::attach(StatisticsReducer& sums) {
-  const Network::Sums rest{windows.rest().all_gradients(), sums};
+  const Network::Sums rest{windows.rest().all_gradients(), sums, windows.shards_gradients()};
+  session.network().read_from(windows.shards_parameters() ? reducer.get() : nullptr);
   if (!split_statistics) return session.network().attach(windows.values(), rest);
   Network::Sums split{{}, *split_statistics};
   if (windows.front()) split.gradients = windows.front()->all_gradients();

@@ -85,12 +85,14 @@ std::vector<std::vector<float>> read_as_they_arrive(Reduction& reduction, Thread
   reduction.reducer->start_publish();
   pool.run([&](int worker) {
     for (std::size_t parameter = 1; parameter < kBorders.size(); ++parameter) {
-      reduction.reducer->wait_for(worker, kBorders[parameter]);
       const std::int64_t first = kBorders[parameter - 1];
+      const Range range{first, kBorders[parameter]};
+      reduction.reducer->acquire(worker, {&range, 1});
       std::ranges::copy(
           reduction.window.values().subspan(static_cast<std::size_t>(first),
                                             static_cast<std::size_t>(kBorders[parameter] - first)),
           read[static_cast<std::size_t>(worker)].begin() + first);
+      reduction.reducer->release(worker, {&range, 1});
     }
   });
   reduction.reducer->receive();

@@ -39,7 +39,9 @@ class ChainLines final : public Observer {
 std::string text(const Placement& placement) {
   return "data " + std::to_string(placement.data) + ", model " + std::to_string(placement.model) +
          ", ranks per node " + std::to_string(placement.ranks_per_node) + ", threads " +
-         std::to_string(placement.threads) + (placement.share ? "" : ", private buffers");
+         std::to_string(placement.threads) + (placement.share ? "" : ", private buffers") +
+         (placement.sharding == Sharding::state ? ""
+                                                : std::string(", --shard ") + name_of(placement.sharding));
 }
 
 std::vector<Placement> placements(int ranks) {
@@ -88,9 +90,11 @@ Run train(Communicator& world, const Placement& placement, const Work& work) {
   data.augmentation = Augmentation(tree.root().at("data").items("augment"), data.train->sample(), 1);
   data.mixing = Mixing({.mixup = work.mixup, .samples = 207, .sample = data.train->sample()});
   Session session(tree.root(), std::move(data), mesh, pool);
-  TrainingRun trainer(tree.root(), session,
-                      {.initial_weights = work.initial_weights,
-                       .reducer = {.bucket_floats = 500, .share = placement.share, .crowded = true}});
+  TrainingRun trainer(
+      tree.root(), session,
+      {.initial_weights = work.initial_weights,
+       .reducer = {
+           .bucket_floats = 500, .share = placement.share, .crowded = true, .sharding = placement.sharding}});
   if (work.from) {
     if (world.rank() == 0) trainer.check_fit(*work.from, "there");
     trainer.restore(world.rank() == 0 ? *work.from : Checkpoint{});

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "datasets/dataset.h"
+#include "engine/parallel/sharding.h"
 #include "models/checkpoints/checkpoint.h"
 #include "models/training/observer.h"
 #include "tests/support/mpi_main.h"
@@ -55,9 +56,10 @@ constexpr const char* kAdam = "optimizer: {adamw: {lr: 0.003}}";
 struct Placement {
   int data = 1, model = 1, ranks_per_node = 0, threads = 1;
   bool share = true;
+  Sharding sharding = Sharding::state;
 };
 std::string text(const Placement& placement);
-/// Every placement of this many ranks.
+/// Every placement of this many ranks, without sharded gradients and parameters.
 std::vector<Placement> placements(int ranks);
 
 /// What is computed: 207 samples of noise, of tokens where the first layer is an embedding, or for kSpoken of

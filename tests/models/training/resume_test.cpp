@@ -37,8 +37,10 @@ double largest_difference(const std::vector<NamedTensor>& a, const std::vector<N
 
 /// Some: each of them is tried with each.
 std::vector<Placement> some_placements(int ranks) {
-  std::vector<Placement> all{
-      {.data = ranks}, {.data = 1, .model = ranks}, {.data = ranks, .threads = 2, .share = false}};
+  std::vector<Placement> all{{.data = ranks},
+                             {.data = 1, .model = ranks},
+                             {.data = ranks, .threads = 2, .share = false},
+                             {.data = ranks, .sharding = Sharding::parameters}};
   if (ranks == 4) all.push_back({.data = 2, .model = 2});
   return all;
 }
