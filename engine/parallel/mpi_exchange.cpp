@@ -11,8 +11,12 @@ namespace {
 
 /// A tag is used again when the exchange that had it is long over.
 constexpr std::int64_t kTags = 1 << 14;
-/// Chunks of a message that are under way at a time: enough to fill what sockets buffer.
-constexpr std::int64_t kChunksUnderWay = 8;
+/// Chunks of a message that are expected at a time, and chunks on their way to a rank: sockets buffer them.
+constexpr std::int64_t kExpectedChunks = 8, kSentChunks = 4;
+/// After so many looks in vain an exchange that is waited for overtakes others.
+constexpr int kFruitlessLooks = 32;
+/// Messages of so many bytes do not wait until chunks of others have left.
+constexpr std::int64_t kShortMessage = 4 << 10;
 /// Open MPI sends up to 64 KiB over TCP without asking first (btl_tcp_eager_limit), its own header included.
 constexpr std::int64_t kChunkBetweenHosts = 60 << 10;
 /// MPI counts in int.
@@ -35,6 +39,8 @@ void MpiExchange::abandon() noexcept {
   using namespace std::chrono_literals;
   for (std::size_t request = 0; request < requests_.size(); ++request)
     if (is_under_way(request) && !message_of(request).source) MPI_Cancel(&requests_[request]);
+  for (const Message& message : messages_)
+    if (group_.between_hosts && message.source) sends_to(message) -= message.under_way;
   const auto deadline = std::chrono::steady_clock::now() + 1s;
   for (int done = 0; done == 0 && std::chrono::steady_clock::now() < deadline;) {
     if (MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE) !=
@@ -54,45 +60,81 @@ void MpiExchange::start() {
   const MpiProgress::Lock lock = group_.progress.enter();
   const std::int64_t chunk = group_.between_hosts ? kChunkBetweenHosts : kChunkOnHost;
   for (std::size_t index = 0; index < messages_.size(); ++index) {
-    const std::int64_t chunks = (messages_[index].bytes + chunk - 1) / chunk;
+    Message& message = messages_[index];
+    const std::int64_t chunks = (message.bytes + chunk - 1) / chunk;
     chunks_left_ += chunks;
-    message_of_.resize(message_of_.size() + static_cast<std::size_t>(std::min(chunks, kChunksUnderWay)),
+    message.first_request = message_of_.size();
+    message.requests = static_cast<int>(std::min(chunks, message.source ? kSentChunks : kExpectedChunks));
+    message_of_.insert(message_of_.end(), static_cast<std::size_t>(message.requests),
                        static_cast<int>(index));
   }
   requests_.resize(message_of_.size(), MPI_REQUEST_NULL);
   finished_.resize(message_of_.size());
-  for (const bool sends : {false, true})  // a message that is expected is not copied
-    for (std::size_t request = 0; request < requests_.size(); ++request)
-      if (sends == (message_of(request).source != nullptr))
-        check_mpi(begin_chunk(request), sends ? "MPI_Isend" : "MPI_Irecv");
+  for (Message& message : messages_)  // a message that is expected is not copied
+    if (!message.source) begin_chunks(message);
   if (!advance() && group_.between_hosts) group_.progress.add(*this);
+  if (complete_) check_mpi(error_, "an exchange of messages");
 }
 
-int MpiExchange::begin_chunk(std::size_t request) {
-  Message& message = message_of(request);
+bool MpiExchange::may_begin(const Message& message) const {
+  if (message.begun == message.bytes || message.under_way == message.requests) return false;
+  if (!group_.between_hosts || !message.source || message.bytes <= kShortMessage) return true;
+  // The receiver may wait for this exchange before it starts those that started earlier here.
+  if (overtakes_ && message.under_way == 0) return true;
+  return sends_to(message) < kSentChunks;
+}
+
+bool MpiExchange::begin_chunks() noexcept {
+  bool any = false;
+  for (Message& message : messages_) any |= begin_chunks(message);
+  return any;
+}
+
+bool MpiExchange::begin_chunks(Message& message) noexcept {
+  bool any = false;
+  std::size_t request = message.first_request;
+  for (; error_ == MPI_SUCCESS && may_begin(message); any = true) {
+    while (is_under_way(request)) ++request;
+    begin_chunk(message, requests_[request]);
+  }
+  return any;
+}
+
+void MpiExchange::begin_chunk(Message& message, MPI_Request& request) noexcept {
   const std::int64_t first = message.begun;
   const auto count = static_cast<int>(
       std::min(group_.between_hosts ? kChunkBetweenHosts : kChunkOnHost, message.bytes - first));
-  if (count == 0) return MPI_SUCCESS;
   message.begun += count;
-  if (message.source)
-    return MPI_Isend(message.source + first, count, MPI_BYTE, message.peer, tag_, group_.handle,
-                     &requests_[request]);
-  return MPI_Irecv(message.target + first, count, MPI_BYTE, message.peer, tag_, group_.handle,
-                   &requests_[request]);
+  ++message.under_way;
+  if (!message.source) {
+    error_ = MPI_Irecv(message.target + first, count, MPI_BYTE, message.peer, tag_, group_.handle, &request);
+    return;
+  }
+  error_ = MPI_Isend(message.source + first, count, MPI_BYTE, message.peer, tag_, group_.handle, &request);
+  if (group_.between_hosts) ++sends_to(message);
+}
+
+void MpiExchange::finish_chunk(std::size_t request) noexcept {
+  Message& message = message_of(request);
+  --message.under_way;
+  --chunks_left_;
+  if (group_.between_hosts && message.source) --sends_to(message);
 }
 
 bool MpiExchange::advance() noexcept {
   while (!complete_.load(std::memory_order_relaxed)) {
     int count = 0;
-    error_ = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, finished_.data(),
-                          MPI_STATUSES_IGNORE);
-    if (error_ == MPI_SUCCESS && count == 0) return false;
-    if (count == MPI_UNDEFINED) count = 0;
-    chunks_left_ -= count;
-    for (int i = 0; i < count && error_ == MPI_SUCCESS; ++i)
-      error_ = begin_chunk(static_cast<std::size_t>(finished_[static_cast<std::size_t>(i)]));
-    if (error_ != MPI_SUCCESS || chunks_left_ == 0) complete_.store(true, std::memory_order_release);
+    if (error_ == MPI_SUCCESS)
+      error_ = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, finished_.data(),
+                            MPI_STATUSES_IGNORE);
+    if (error_ != MPI_SUCCESS || count == MPI_UNDEFINED) count = 0;
+    for (int i = 0; i < count; ++i)
+      finish_chunk(static_cast<std::size_t>(finished_[static_cast<std::size_t>(i)]));
+    const bool begins = begin_chunks();
+    if (error_ != MPI_SUCCESS || chunks_left_ == 0)
+      complete_.store(true, std::memory_order_release);
+    else if (count == 0 && !begins)
+      return false;
   }
   return true;
 }
@@ -112,12 +154,14 @@ void MpiExchange::wait() {
   std::int64_t known = -1;
   group_.progress.wait(group_.between_hosts, [&] {
     const bool done = advance();
+    fruitless_ = chunks_left_ == known ? fruitless_ + 1 : 0;
+    overtakes_ |= fruitless_ == kFruitlessLooks;
     if (!done && chunks_left_ != known) {
       known = chunks_left_;
-      std::size_t request = 0;
-      while (!is_under_way(request)) ++request;
-      const Message& message = message_of(request);
-      waiting.for_rank(group_.world_ranks[static_cast<std::size_t>(message.peer)]);
+      const auto message = std::ranges::find_if(messages_, [](const Message& candidate) {
+        return candidate.under_way > 0 || candidate.begun < candidate.bytes;
+      });
+      waiting.for_rank(world_rank(*message));
     }
     return done;
   });

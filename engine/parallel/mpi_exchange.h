@@ -33,7 +33,8 @@ struct MpiGroup {
 ///
 /// Between hosts a message travels in chunks below the limit to which MPI sends without asking first: the
 /// receiver's answer would wait behind all that it sends itself, and a link would carry one direction at a
-/// time.
+/// time. All exchanges share the few chunks that may be on their way to a rank; what starts first is sent
+/// first, and a rank that has all it waits for begins the next exchange while others still wait.
 class MpiExchange final : public Request, private MpiTask {
  public:
   /// `what`: a text of static lifetime for the watchdog. `group` outlives this object.
@@ -63,12 +64,23 @@ class MpiExchange final : public Request, private MpiTask {
     std::byte* target;
     std::int64_t bytes;
     int peer;
-    std::int64_t begun = 0;  ///< bytes
+    std::int64_t begun = 0;         ///< bytes
+    std::size_t first_request = 0;  ///< of consecutive ones
+    int requests = 0, under_way = 0;
   };
   void add(const void* source, void* target, std::int64_t count, std::size_t size, int peer);
   bool advance() noexcept override;
-  /// Sends or receives the next chunk of the message that the request belongs to.
-  int begin_chunk(std::size_t request);
+  /// False if the message has to wait for its own chunks or those of earlier exchanges.
+  bool may_begin(const Message& message) const;
+  /// Sends or receives the next chunks of the message; true if there are any.
+  bool begin_chunks(Message& message) noexcept;
+  bool begin_chunks() noexcept;
+  void begin_chunk(Message& message, MPI_Request& request) noexcept;
+  void finish_chunk(std::size_t request) noexcept;
+  int& sends_to(const Message& message) const { return group_.progress.sends_to(world_rank(message)); }
+  int world_rank(const Message& message) const {
+    return group_.world_ranks[static_cast<std::size_t>(message.peer)];
+  }
   Message& message_of(std::size_t request) {
     return messages_[static_cast<std::size_t>(message_of_[request])];
   }
@@ -83,6 +95,8 @@ class MpiExchange final : public Request, private MpiTask {
   std::vector<int> message_of_;        ///< by request
   std::vector<int> finished_;          ///< room for MPI's list
   std::int64_t chunks_left_ = 0;
+  int fruitless_ = 0;       ///< looks of wait() since a chunk was finished
+  bool overtakes_ = false;  ///< sends although earlier exchanges have chunks under way
   int error_ = MPI_SUCCESS;
   std::atomic<bool> complete_{false};
 };

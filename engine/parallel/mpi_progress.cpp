@@ -40,7 +40,7 @@ void MpiProgress::add(MpiTask& task) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::jthread([this](const std::stop_token& stop) { move_tasks(stop); });
+    thread_ = std::jthread([this](const std::stop_token& stop) { move_in_background(stop); });
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   if (tasks_.size() == 1) work_.notify_one();
@@ -48,10 +48,20 @@ void MpiProgress::add(MpiTask& task) {
 
 void MpiProgress::remove(MpiTask& task) { std::erase(tasks_, &task); }
 
-void MpiProgress::move_tasks(const std::stop_token& stop) {
+int& MpiProgress::sends_to(int world_rank) {
+  const auto rank = static_cast<std::size_t>(world_rank);
+  if (rank >= sends_.size()) sends_.resize(rank + 1);
+  return sends_[rank];
+}
+
+void MpiProgress::move_tasks() {
+  std::erase_if(tasks_, [](MpiTask* task) { return task->advance(); });
+}
+
+void MpiProgress::move_in_background(const std::stop_token& stop) {
   Lock lock = enter();
   while (work_.wait(lock, stop, [&] { return !tasks_.empty() && waiters_ == 0; })) {
-    std::erase_if(tasks_, [](MpiTask* task) { return task->advance(); });
+    move_tasks();
     if (tasks_.empty()) continue;
     lock.unlock();
     std::this_thread::sleep_for(kPeriod);

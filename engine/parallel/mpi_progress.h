@@ -40,21 +40,27 @@ class MpiProgress {
   /// From now on moves `task` in the background until it has arrived or remove() is called. Inside enter().
   void add(MpiTask& task);
   void remove(MpiTask& task);
+  /// Chunks of messages that are on their way to a rank of the world. Inside enter().
+  int& sends_to(int world_rank);
 
-  /// Returns once `is_done`, which calls MPI inside enter(), holds. `between_hosts`: sleeps between looks,
-  /// the longer the more of them there were lately; else yields: an answer from the same host is near.
+  /// Returns once `is_done`, which calls MPI inside enter(), holds. `between_hosts`: moves all tasks and
+  /// sleeps between looks, the longer the more of them there were lately; else yields: an answer from the
+  /// same host is near.
   template <class Condition>
   void wait(bool between_hosts, const Condition& is_done);
 
  private:
   /// Lets one thread at a time poll: the background thread rests while another one waits.
   class Waiter;
-  void move_tasks(const std::stop_token& stop);
+  void move_in_background(const std::stop_token& stop);
+  /// Moves each task, first those that were added first. Inside enter().
+  void move_tasks();
   void nap();
 
   std::mutex mutex_;
   std::condition_variable_any work_;
   std::vector<MpiTask*> tasks_;
+  std::vector<int> sends_;  ///< under way, by rank of the world
   int waiters_ = 0;
   static constexpr std::chrono::microseconds kShortestNap{50}, kLongestNap{400};
   std::chrono::nanoseconds nap_ = kShortestNap;  ///< the next one between looks at a link
@@ -76,6 +82,7 @@ template <class Condition>
 void MpiProgress::wait(bool between_hosts, const Condition& is_done) {
   const auto look = [&] {
     const Lock lock = enter();
+    if (between_hosts) move_tasks();
     return is_done();
   };
   if (!between_hosts) {

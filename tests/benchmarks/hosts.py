@@ -68,7 +68,7 @@ def speed_of_program(options, trainer, configs, workload, hosts):
                '-o', f'{folder}/run', *overrides)
         lines = [json.loads(line) for line in pathlib.Path(folder, 'run/metrics.jsonl').read_text().splitlines()]
         lines = [line for line in lines if line.get('split') == 'train' and 'step' in line]
-    first, last = lines[0], lines[-1]
+    first, last = lines[0], lines[-2]  # the last step also waits for all parameters
     return 128 * (last['step'] - first['step']) / (last['time'] - first['time'])
 
 

@@ -38,6 +38,24 @@ std::vector<std::byte> message(int from, int to, std::size_t bytes, int number) 
   return text;
 }
 
+/// A message from rank 0 to rank 1.
+struct Letter {
+  explicit Letter(MpiGroup& group, int number) : expected(message(0, 1, 3'000'000, number)), exchange(group) {
+    if (group.size() == 1) return;
+    if (group.rank == 0) exchange.send(std::span<const std::byte>(expected), 1);
+    if (group.rank == 1) exchange.receive(std::span(in), 0);
+  }
+  /// Without wait(); true if all is here in time.
+  bool arrives() {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!exchange.test() && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return exchange.test();
+  }
+  std::vector<std::byte> expected, in = std::vector<std::byte>(expected.size());
+  MpiExchange exchange;
+};
+
 /// Messages of one exchange between this rank and all others.
 struct Letters {
   Letters(MpiGroup& group, std::size_t bytes, int number) : exchange(std::make_unique<MpiExchange>(group)) {
@@ -87,6 +105,38 @@ TEST_CASE("messages between hosts arrive while the receiver computes", "[paralle
     std::this_thread::sleep_for(1ms);
   CHECK(letters.exchange->test());
   CHECK(letters.in == letters.expected);
+}
+
+TEST_CASE("all messages between hosts move while a rank waits for one of them", "[parallel]") {
+  AllRanks all(true);
+  MpiExchange answer(all.group);
+  std::byte word{0};
+  const bool is_first = all.group.rank == 0, is_second = all.group.rank == 1;
+  if (is_first && all.group.size() > 1) answer.receive(std::span(&word, 1), 1);
+  if (is_second) answer.send(std::span<const std::byte>(&word, 1), 0);
+  Letter letter(all.group, 1);
+  if (!is_second) answer.start();
+  letter.exchange.start();
+  if (is_second) {
+    CHECK(letter.arrives());
+    CHECK(letter.in == letter.expected);
+    answer.start();
+  }
+  answer.wait();
+  letter.exchange.wait();
+}
+
+TEST_CASE("a message does not wait for an earlier one that its receiver does not expect yet", "[parallel]") {
+  AllRanks all(true);
+  Letter early(all.group, 1), late(all.group, 2);
+  const bool receives = all.group.rank == 1;
+  if (!receives) early.exchange.start();
+  late.exchange.start();
+  if (receives) CHECK(late.arrives());
+  late.exchange.wait();
+  if (receives) early.exchange.start();
+  early.exchange.wait();
+  if (receives) CHECK((early.in == early.expected && late.in == late.expected));
 }
 
 TEST_CASE("an exchange that is given up cancels what it expects, and others go through", "[parallel]") {
