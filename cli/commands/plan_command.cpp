@@ -16,9 +16,11 @@ std::string heading(const PlannedRun& run) {
   const PlannedRanks& ranks = run.ranks();
   const Mesh& mesh = ranks.mesh();
   const TrainSettings& settings = run.session().settings();
-  return fmt::format("plan  {} ({} data x {} model) on {}, {} each; batch {}, at most {} rows a rank\n",
+  const Sharding sharding = run.options().sharding;
+  return fmt::format("plan  {} ({} data x {} model) on {}, {} each{}; batch {}, at most {} rows a rank\n",
                      counted(mesh.world().size(), "rank"), mesh.data().size(), mesh.model().size(),
                      counted(ranks.nodes(), "host"), counted(run.options().threads, "thread"),
+                     sharding == Sharding::state ? "" : std::string(", --shard ") + name_of(sharding),
                      grouped(settings.batch), grouped(run.step().rows * run.step().micro_batches)) +
          "data  " + data_text(run.session().data()) + "\n";
 }
@@ -66,13 +68,21 @@ void plan_command(const Job& job) {
   const Arguments& arguments = job.arguments;
   const int ranks = arguments.planned_ranks.front();
   const MeshShape shape = mesh_of(arguments, ranks);
-  const int per_host = arguments.ranks_per_node > 0 ? arguments.ranks_per_node : arguments.link ? 1 : ranks;
+  const bool is_sharded = arguments.sharding != Sharding::state;
+  if (is_sharded && arguments.ranks_per_node > 1)
+    throw Error(
+        ExitCode::usage, "--shard with --ranks-per-node: sharded gradients are planned on hosts of one rank",
+        "trainer plan ... --shard " + std::string(name_of(arguments.sharding)) + " without --ranks-per-node");
+  const int per_host = arguments.ranks_per_node > 0   ? arguments.ranks_per_node
+                       : arguments.link || is_sharded ? 1
+                                                      : ranks;
   const CpuAffinity alone = set_cpu_affinity(job.world, arguments.threads);
   const int cores = granted_cores(alone.placement.cores);
   const ConfigSource config = config_source(arguments.files, arguments.overrides);
   const PlannedRun run(config,
                        {.mesh = {.data = shape.data, .model = shape.model, .ranks_per_node = per_host},
-                        .threads = planned_threads(alone, std::min(ranks, per_host))});
+                        .threads = planned_threads(alone, std::min(ranks, per_host)),
+                        .sharding = arguments.sharding});
   const LinkCost cost = arguments.link.value_or(LinkCost{});
   std::string step;
   if (arguments.rate > 0) {

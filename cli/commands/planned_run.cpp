@@ -5,6 +5,7 @@
 #include "cli/commands/micro_batches.h"
 #include "models/optimizers/optimizer.h"
 #include "models/training/consensus.h"
+#include "models/training/sharding_check.h"
 
 namespace trainer {
 namespace {
@@ -36,6 +37,7 @@ PlannedRun::PlannedRun(ConfigSource config, const Options& options)
     run_.config.root().at("train").fail("local",
                                         "plan and forecast describe steps that all ranks take together",
                                         "-s train.local=~, or a copy of the configuration without it");
+  check_sharding(run_.config.root().at("train"), session().settings(), options.sharding, options.mesh.model);
   const NetworkPlan& plan = session().network().plan();
   const bool updates_matrices =
       Registry<Optimizer>::make(run_.config.root().at("train").at("optimizer"))->requires_matrices();
@@ -53,6 +55,7 @@ PlannedRun::PlannedRun(ConfigSource config, const Options& options)
                  .rows = most_rows(session().virtual_workers(), settings.micro_batch()),
                  .micro_batches = static_cast<int>(settings.accumulate),
                  .compression = settings.compression,
+                 .sharding = options.sharding,
                  .compressed = compressed_messages(settings.compression, plan, ranks_.mesh().data().size()),
                  .scalars = scalars + Consensus::kSignals});
 }
@@ -69,6 +72,7 @@ MemoryNeeds memory_needs(const OpenRun& run) {
 MemoryPlan PlannedRun::memory(std::int64_t program) const {
   MemoryNeeds needs = memory_needs(run_);
   needs.ranks_per_host = ranks_.ranks_per_node();
+  needs.sharding = options_.sharding;
   // What Open MPI 4.1 keeps in a rank, besides the program.
   constexpr std::int64_t kMpi = 5 << 20;
   needs.program = program + (ranks_.mesh().world().size() > 1 ? kMpi : 0);

@@ -8,6 +8,7 @@
 #include "cli/commands/open_run.h"
 #include "cli/launching/cpu_affinity.h"
 #include "engine/parallel/planned_ranks.h"
+#include "engine/parallel/sharding.h"
 #include "models/planning/memory_plan.h"
 #include "models/planning/placed_step.h"
 
@@ -19,6 +20,7 @@ class PlannedRun {
   struct Options {
     Mesh::Options mesh;
     int threads = 1;
+    Sharding sharding = Sharding::state;  ///< others: with one rank on each node
   };
   /// Errors as a run's: the config, the data, the number of ranks.
   PlannedRun(ConfigSource config, const Options& options);

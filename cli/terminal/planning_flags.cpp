@@ -34,6 +34,7 @@ void CommandFlags::add_plan() {
                    "Memory of a host, as 16GiB (default: what this machine grants)")
       ->type_name("BYTES");
   add_placement(*plan);
+  add_shard(*plan);
   add_planning(*plan);
   add_engine(*plan);
   add_settings(*plan);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/parallel/compression.h"
+#include "engine/parallel/sharding.h"
 #include "models/planning/placed_parameters.h"
 
 namespace trainer {
@@ -28,10 +29,11 @@ struct MemoryPlan {
 struct MemoryNeeds {
   int ranks_per_host = 1;
   Compression compression = {};
-  int state_arrays = 0;      ///< arrays of the optimizer shard: states, EMA, kept gradients
-  std::int64_t samples = 0;  ///< bytes of the samples that the ranks of a host share
-  bool saves = false;        ///< checkpoints are written: their copy stays until it is on disk
-  std::int64_t program = 0;  ///< bytes of a process besides the parts above
+  Sharding sharding = Sharding::state;  ///< others: each rank is a node of its own
+  int state_arrays = 0;                 ///< arrays of the optimizer shard: states, EMA, kept gradients
+  std::int64_t samples = 0;             ///< bytes of the samples that the ranks of a host share
+  bool saves = false;                   ///< checkpoints are written: their copy stays until it is on disk
+  std::int64_t program = 0;             ///< bytes of a process besides the parts above
 };
 
 /// `network`, `parameters`: as a rank builds them.

@@ -184,11 +184,14 @@ class Schedule {
 
   void add_parameters(const PlacedParameters& part, int& number) {
     if (!step_.compressed.empty()) return;
+    const bool are_sharded = step_.sharding == Sharding::parameters;
     const std::span<const Range> buckets = part.shards.buckets();
     for (auto bucket = buckets.rbegin(); bucket != buckets.rend() && part.mesh.nodes() > 1; ++bucket)
       add(fmt::format("all-gather of parameters, bucket {}", number--),
-          part.shards.one_rank_per_node() ? "next forward" : "after the update", part.mesh,
-          wire_bytes(step_, *bucket), 1, 1);
+          are_sharded                       ? "forward, backward"
+          : part.shards.one_rank_per_node() ? "next forward"
+                                            : "after the update",
+          part.mesh, wire_bytes(step_, *bucket), are_sharded ? 2 * step_.micro_batches : 1, 1);
   }
 
   const PlacedStep& step_;
@@ -222,6 +225,7 @@ StepWork work_of(const PlacedStep& step, const ComputingTimes& times, const Link
                 .update = times.update,
                 .value_bytes = static_cast<double>(step.compression.value_bytes()),
                 .micro_batches = step.micro_batches,
+                .gathers_again = step.sharding == Sharding::parameters,
                 .scalars = static_cast<double>(step.ranks.mesh().data().size() * step.scalars * kDouble),
                 .compressed = step.compressed};
   const auto windows = [&](const Mesh& mesh) {

@@ -5,6 +5,7 @@
 
 #include "engine/parallel/compression.h"
 #include "engine/parallel/planned_ranks.h"
+#include "engine/parallel/sharding.h"
 #include "models/planning/compressed_bytes.h"
 #include "models/planning/layer_costs.h"
 #include "models/planning/placed_parameters.h"
@@ -21,6 +22,7 @@ struct PlacedStep {
   std::int64_t rows = 1;  ///< of a rank in a micro-batch, the most of any rank
   int micro_batches = 1;
   Compression compression = {};
+  Sharding sharding = Sharding::state;
   std::vector<CompressedMessage> compressed = {};  ///< with error feedback, in place of buckets
   std::int64_t scalars = 0;  ///< doubles of a rank in the all-reduce of loss, metrics and signals
 };

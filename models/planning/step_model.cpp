@@ -33,6 +33,11 @@ double wait_for_gradients(const StepWork& work, const LinkCost& cost, double& wi
       if (layer->parameters.count() > 0 && layer->parameters.last > bucket.first) ready = *time;
     const double bytes = (bucket.gradients > 0 ? bucket.gradients : work.gradients) * bytes_of(work, bucket);
     const LinkCost::Time exchange = exchange_of(work, bucket, bytes, cost);
+    if (work.gathers_again) {  // its parameters, before the backward of its layers
+      const double busy = exchange_of(work, bucket, bytes_of(work, bucket), cost).busy;
+      link_free += busy;
+      wire += busy;
+    }
     const double begin = std::max(ready, link_free);
     link_free = begin + exchange.busy;
     complete = std::max(complete, begin + exchange.complete + bytes / kAddedBytes);
@@ -92,9 +97,10 @@ StepTime predict_step(const StepWork& work, const LinkCost& cost) {
       time.reduce += message.is_all_reduce ? cost.all_reduce(bytes, work.nodes) : exchange.complete;
       time.wire += (message.is_all_reduce ? 2 : 1) * exchange.busy;
     }
+    if (work.gathers_again && batch > 0) time.publish += wait_for_parameters(work, cost, time.wire);
   }
   time.consensus = cost.all_reduce(work.scalars, work.nodes);
-  time.publish = wait_for_parameters(work, cost, time.wire);
+  time.publish += wait_for_parameters(work, cost, time.wire);
   return time;
 }
 

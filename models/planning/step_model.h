@@ -33,6 +33,8 @@ struct StepWork {
   double value_bytes = 4;  ///< of a gradient, and of a parameter, between nodes
   int nodes = 1;           ///< that exchange gradients
   int micro_batches = 1;
+  /// Sharded parameters: gathered in each forward, and again in each backward.
+  bool gathers_again = false;
   double scalars = 0;            ///< bytes of the all-reduce of loss, metrics and signals
   bool publish_overlaps = true;  ///< parameters arrive while forward runs: one rank on each node
   std::vector<CompressedMessage> compressed = {};  ///< after backward, in place of buckets

@@ -35,17 +35,28 @@ class Placed {
         parameters_(placed_parameters(network_, ranks_.mesh())),
         layers_(layer_costs(network_)) {}
 
-  PlacedStep step() const {
+  PlacedStep step(Sharding sharding = Sharding::state) const {
     return {.ranks = ranks_,
             .parameters = parameters_,
             .layers = layers_,
             .workers = workers_,
             .rows = kBatch / workers_.ranks,
+            .sharding = sharding,
             .scalars = 7};
   }
-  MemoryPlan memory() const {
+  MemoryPlan memory(Sharding sharding = Sharding::state) const {
     return memory_plan(network_, parameters_,
-                       {.ranks_per_host = ranks_.ranks_per_node(), .state_arrays = 2, .samples = 1000});
+                       {.ranks_per_host = ranks_.ranks_per_node(),
+                        .sharding = sharding,
+                        .state_arrays = 2,
+                        .samples = 1000});
+  }
+  std::int64_t two_buckets() const {
+    const std::span<const Range> buckets = parameters_.front().shards.buckets();
+    std::int64_t most = 0;
+    for (std::size_t i = 1; i < buckets.size(); ++i)
+      most = std::max(most, 4 * (buckets[i - 1].count() + buckets[i].count()));
+    return most;
   }
   std::int64_t values() const { return network_.plan().parameter_end() * 4; }
 
@@ -179,6 +190,38 @@ TEST_CASE("layers that split rows are reduced over all hosts, the others in thei
   // All that this network computes is divided by two.
   const StepTime time = predict_step(work_of(placed.step(), kTimes, {}), {});
   CHECK(time.computing == Approx(0.5e-3 + 0.1e-3 + 1e-3 + 9e-3 / 2));
+}
+
+TEST_CASE(
+    "sharded gradients and parameters take the shard and the rest of two buckets, and are gathered twice",
+    "[planning]") {
+  std::string layers = "dense: 128";
+  for (int layer = 1; layer < 20; ++layer) layers += ", dense: 128";
+  const Placed placed({.data = 4, .ranks_per_node = 1}, layers, {128});
+  const std::int64_t values = placed.values(), two = placed.two_buckets();
+  REQUIRE(two < values / 2);
+  const MemoryPlan state = placed.memory(), gradients = placed.memory(Sharding::gradients),
+                   parameters = placed.memory(Sharding::parameters);
+  const auto most = static_cast<double>(values / 4 + two * 3 / 4);
+  CHECK(part(state, "parameters").bytes == values);
+  CHECK(part(gradients, "parameters").bytes == values);
+  CHECK(static_cast<double>(part(parameters, "parameters").bytes) == Approx(most).epsilon(0.01));
+  CHECK(part(state, "gradients").bytes >= values);
+  for (const MemoryPlan& plan : {gradients, parameters}) {
+    CHECK(static_cast<double>(part(plan, "gradients").bytes) == Approx(most).epsilon(0.01));
+    CHECK(part(plan, "optimizer state").bytes == part(state, "optimizer state").bytes);
+    CHECK(part(plan, "messages").bytes < part(state, "messages").bytes);
+  }
+  const char* const gathering = "all-gather of parameters";
+  const std::int64_t once = sent(collectives_of(placed.step()), gathering);
+  CHECK(once > 0);
+  CHECK(sent(collectives_of(placed.step(Sharding::gradients)), gathering) == once);
+  CHECK(sent(collectives_of(placed.step(Sharding::parameters)), gathering) == 2 * once);
+  const LinkCost cost;
+  const StepTime plain = predict_step(work_of(placed.step(), kTimes, cost), cost),
+                 sharded = predict_step(work_of(placed.step(Sharding::parameters), kTimes, cost), cost);
+  CHECK(sharded.wire == Approx(1.5 * plain.wire));
+  CHECK(sharded.total() >= plain.total());
 }
 
 }  // namespace trainer
