@@ -16,8 +16,9 @@ struct DatasetInfo {
   std::int64_t size = 0;  ///< samples
   Shape sample;           ///< of one sample in memory; images are (H, W, C), token sequences (positions)
   int classes = 0;        ///< labels are in [0, classes); 0: targets are values
-  std::vector<std::string> class_names = {};  ///< of the labels; empty if they have no names
-  Shape target = {};                          ///< of one sample's target, if targets are values
+  /// Of the labels, or of the target values if each stands for a class; empty if they have no names.
+  std::vector<std::string> class_names = {};
+  Shape target = {};           ///< of one sample's target, if targets are values
   std::int64_t positions = 0;  ///< labels of one sample, one per position; 0: one for the whole sample
   int vocabulary = 0;          ///< distinct tokens, if samples are token sequences; else 0
   /// Null unless the tokens come from a text. The dataset that was read from the text owns it.

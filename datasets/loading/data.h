@@ -32,6 +32,8 @@ struct Data {
   ChannelStatistics statistics;
   /// By which targets are scaled, known after load_samples(); empty: they are not.
   ChannelStatistics target_statistics;
+  /// Training labels of each class; empty unless a loss requires them.
+  std::vector<std::int64_t> class_counts;
 
   // For load_samples():
   std::vector<Dataset*> sources;         ///< the datasets that readers opened
@@ -52,6 +54,9 @@ Data open_data(const Config& config, std::uint64_t seed, const std::string& lear
 /// What open_data() learns of the files of a `data:` section before any sample is read, such as a vocabulary.
 /// It takes long, and is empty for most data.
 std::string learn_data(const Config& config);
+
+/// The labels of each class. Reads all labels of the samples.
+std::vector<std::int64_t> count_classes(const Dataset& samples);
 
 /// Reads the samples into memory: once per host if its ranks can share memory. Collective over `host`, whose
 /// ranks have opened the same data. If a file is bad, all ranks throw, the reading one with the reason.

@@ -20,6 +20,10 @@ class AbsentSamples final : public Dataset {
   void read(std::span<const std::int64_t>, Tensor) const override {
     throw std::logic_error("a sample was read from data that is absent");
   }
+  void read_labels(std::span<const std::int64_t>, std::span<std::int32_t>) const override {
+    throw Error(ExitCode::usage, "the run does not keep how often each class occurs in its training data",
+                "`class_weights` as a list, or -s data.path=DIR with the training data");
+  }
 
  private:
   static DatasetInfo with_tokenizer(DatasetInfo info, const Tokenizer* tokenizer) {
@@ -73,7 +77,8 @@ DataDescription describe(const Data& data) {
                               .fingerprint = data.fingerprint,
                               .form = data.form,
                               .statistics = data.statistics,
-                              .target_statistics = data.target_statistics};
+                              .target_statistics = data.target_statistics,
+                              .class_counts = data.class_counts};
   description.info.is_streamed = false;
   if (const Tokenizer* tokenizer = std::exchange(description.info.tokenizer, nullptr)) {
     description.tokenizer = tokenizer->kind();
@@ -89,6 +94,7 @@ Data absent_data(const DataDescription& description, const std::string& place) {
   data.form = description.form;
   data.statistics = description.statistics;
   data.target_statistics = description.target_statistics;
+  data.class_counts = description.class_counts;
   data.train = absent_split(description, description.train, place);
   if (!data.statistics.mean.empty()) {
     auto normalised = std::make_unique<Normalised>(std::move(data.train));

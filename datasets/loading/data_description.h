@@ -17,8 +17,9 @@ struct DataDescription {
   std::int64_t train = 0, validation = 0, test = 0;  ///< samples
   std::vector<std::string> fingerprint{};            ///< of the files
   InputForm form{};
-  ChannelStatistics statistics{};         ///< by which samples are normalised; empty: they are not
-  ChannelStatistics target_statistics{};  ///< by which targets are scaled; empty: they are not
+  ChannelStatistics statistics{};            ///< by which samples are normalised; empty: they are not
+  ChannelStatistics target_statistics{};     ///< by which targets are scaled; empty: they are not
+  std::vector<std::int64_t> class_counts{};  ///< of Data
 };
 
 /// After load_samples(), if the data is normalised by its own statistics.

@@ -1,18 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
-#include <mutex>
 #include <set>
 #include <string_view>
-#include <thread>
 
-#include "datasets/dataset.h"
-#include "datasets/readers/scaled_image.h"
+#include "datasets/readers/damaged_images.h"
+#include "datasets/readers/image_samples.h"
 #include "engine/config/registry.h"
 #include "engine/core/random.h"
-#include "engine/system/thread_pool.h"
 
 namespace trainer {
 namespace {
@@ -56,14 +52,14 @@ class ImageList {
     return folder_ + '/' + classes_[class_of_.at(at)] + '/' + names_.substr(begin, ends_.at(at) - begin);
   }
   /// Without the images of these paths. Error(data) if a class of `required` has no others.
-  void leave_out(const std::set<std::string>& paths, const std::vector<std::string>& required) {
+  void leave_out(const DamagedImages& damaged, const std::vector<std::string>& required) {
     std::string names;
     std::vector<std::size_t> ends;
     std::vector<std::int32_t> labels, class_of;
     std::set<std::string> left;
     for (std::int64_t index = 0; index < size(); ++index) {
       const std::string path = this->path(index);
-      if (paths.contains(path)) continue;
+      if (damaged.contain(path)) continue;
       names += fs::path(path).filename().string();
       ends.push_back(names.size());
       labels.push_back(labels_[index]);
@@ -115,80 +111,26 @@ class ImageList {
   std::vector<std::string> classes_;
 };
 
-/// Paths of the images that cannot be decoded: reads all of them, on all cores.
-std::set<std::string> damaged_images(const std::vector<ImageList>& lists, const ImageExtents& extents) {
-  constexpr unsigned kMostThreads = 16;
-  std::set<std::string> damaged;
-  std::mutex mutex;
-  ThreadPool pool(static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads)));
-  for (const ImageList& list : lists) {
-    std::atomic<std::int64_t> next = 0;
-    pool.run([&](int) {
-      ImageScaler scaler(extents, 1);
-      std::vector<float> pixels(extents.size());
-      for (std::int64_t index = next++; index < list.size(); index = next++) {
-        const std::string path = list.path(index);
-        try {
-          scaler.read(path, pixels.data());
-        } catch (const Error&) {
-          const std::lock_guard lock(mutex);
-          damaged.insert(path);
-        }
-      }
-    });
-  }
-  return damaged;
-}
-
-/// Images that are decoded at each read, cropped to one aspect ratio and scaled to one size.
-class ImageFolder final : public Dataset {
+class ImageFolder final : public ImageSamples {
  public:
-  /// `names`: of all classes, sorted. `help`: where an image is damaged.
-  ImageFolder(ImageList list, const std::vector<std::string>& names, const ImageExtents& extents, double crop,
-              const char* help = "")
-      : Dataset({.size = list.size(),
-                 .sample = {extents.height, extents.width, extents.channels},
-                 .classes = static_cast<int>(names.size()),
-                 .class_names = names,
-                 .is_streamed = true}),
-        list_(std::move(list)),
-        extents_(extents),
-        crop_(crop),
-        help_(help) {}
+  /// `names`: of all classes, sorted.
+  ImageFolder(ImageList list, const std::vector<std::string>& names, const ImageForm& form,
+              std::string help = "")
+      : ImageSamples({.size = list.size(),
+                      .sample = {},
+                      .classes = static_cast<int>(names.size()),
+                      .class_names = names},
+                     form, std::move(help)),
+        list_(std::move(list)) {}
 
   void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override {
     std::ranges::transform(indices, labels.begin(), [&](std::int64_t index) { return list_.label(index); });
   }
-  void read(std::span<const std::int64_t> indices, Tensor x) const override {
-    std::unique_ptr<ImageScaler> scaler = borrow();
-    try {
-      for (std::size_t row = 0; row < indices.size(); ++row)
-        scaler->read(list_.path(indices[row]), x.data() + static_cast<std::int64_t>(row) * extents_.size());
-    } catch (const Error& error) {
-      std::vector<Diagnostic> diagnostics = error.diagnostics();
-      if (diagnostics.front().help.empty()) diagnostics.front().help = help_;
-      throw Error(error.code(), std::move(diagnostics));
-    }
-    const std::lock_guard lock(mutex_);
-    scalers_.push_back(std::move(scaler));
-  }
 
  private:
-  /// A scaler that no other thread uses; read() puts it back.
-  std::unique_ptr<ImageScaler> borrow() const {
-    const std::lock_guard lock(mutex_);
-    if (scalers_.empty()) return std::make_unique<ImageScaler>(extents_, crop_);
-    auto scaler = std::move(scalers_.back());
-    scalers_.pop_back();
-    return scaler;
-  }
+  std::string path(std::int64_t index) const override { return list_.path(index); }
 
   ImageList list_;
-  ImageExtents extents_;
-  double crop_;
-  const char* help_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<ImageScaler>> scalers_;
 };
 
 /// A folder of PNG and JPEG files for each class: the layout of ImageNet.
@@ -196,11 +138,8 @@ class ImageFolderReader final : public Reader {
  public:
   ImageFolderReader(const Config& config, const ReaderContext& context)
       : train_(fs::path(context.path) / config.get<std::string>("train")),
-        crop_(config.get<double>("crop")),
-        skips_damaged_(config.get<std::string>("damaged") == "skip"),
+        form_(image_form(config)),
         learned_(context.learned) {
-    const auto size = config.get<std::vector<std::int64_t>>("size");
-    extents_ = {size[0], size[1], config.get<bool>("gray") ? 1 : 3};
     // Without the key, an absent folder means that there is no test set.
     const fs::path usual = fs::path(context.path) / "val";
     if (config.has("test"))
@@ -214,39 +153,30 @@ class ImageFolderReader final : public Reader {
     return !fs::is_directory(train_);
   }
   DataSource open() override {
-    DataSource source{.name = "image_folder", .form = {.crop = crop_}};
+    DataSource source{.name = "image_folder", .form = {.crop = form_.crop}};
     std::vector<ImageList> lists = list_images();
     const std::vector<std::string> names = lists.front().classes();
-    if (skips_damaged_) {
-      const std::set<std::string> damaged =
-          learned_.empty() ? damaged_images(lists, extents_) : paths_of(learned_);
+    if (form_.skips_damaged) {
+      const DamagedImages damaged = learned_.empty() ? damaged_of(lists) : DamagedImages(learned_);
       lists.front().leave_out(damaged, names);
       if (lists.size() > 1) lists.back().leave_out(damaged, {});
-      source.notice = notice_of(damaged);
+      source.notice = damaged.notice();
     }
     for (ImageList& list : lists) {
       source.fingerprint.push_back(list.fingerprint());
-      (source.train ? source.test : source.train) = std::make_unique<ImageFolder>(
-          std::move(list), names, extents_, crop_,
-          "`damaged: skip` in image_folder looks at all images first, and leaves such ones out");
+      (source.train ? source.test : source.train) =
+          std::make_unique<ImageFolder>(std::move(list), names, form_, help_for_damaged("image_folder"));
     }
     return source;
   }
-  std::string learn() override {
-    if (!skips_damaged_) return "";
-    std::string text(1, kEnd);  // not empty, if none is damaged
-    for (const std::string& path : damaged_images(list_images(), extents_)) text += path + kEnd;
-    return text;
-  }
+  std::string learn() override { return form_.skips_damaged ? damaged_of(list_images()).text() : ""; }
   std::unique_ptr<Dataset> open_given(const GivenFiles& given) override {
     given.require({"FOLDER"});
     return std::make_unique<ImageFolder>(ImageList(given.files.front(), given.trained.class_names),
-                                         given.trained.class_names, extents_, crop_);
+                                         given.trained.class_names, form_);
   }
 
  private:
-  static constexpr char kEnd = '\0';  // of a path in what is learned
-
   /// Those of training, then those to test on.
   std::vector<ImageList> list_images() const {
     std::vector<ImageList> lists;
@@ -254,50 +184,26 @@ class ImageFolderReader final : public Reader {
     if (!test_.empty()) lists.emplace_back(test_, lists.front().classes());
     return lists;
   }
-  static std::set<std::string> paths_of(const std::string& learned) {
-    std::set<std::string> paths;
-    for (std::size_t begin = 1, end; (end = learned.find(kEnd, begin)) != std::string::npos; begin = end + 1)
-      paths.insert(learned.substr(begin, end - begin));
-    return paths;
-  }
-  static std::string notice_of(const std::set<std::string>& damaged) {
-    if (damaged.empty()) return "";
-    constexpr std::size_t kMostNames = 3;
-    std::string text = damaged.size() == 1 ? "1 damaged image is left out"
-                                           : fmt::format("{} damaged images are left out", damaged.size());
-    std::size_t named = 0;
-    for (const std::string& path : damaged) {
-      if (named == kMostNames) break;
-      text += (named++ == 0 ? ": " : ", ") + path;
-    }
-    return damaged.size() > named ? text + ", ..." : text;
+  DamagedImages damaged_of(const std::vector<ImageList>& lists) const {
+    DamagedImages damaged;
+    for (const ImageList& list : lists)
+      damaged.look_for(
+          list.size(), [&](std::int64_t index) { return list.path(index); }, form_.extents);
+    return damaged;
   }
 
   fs::path train_, test_;
-  ImageExtents extents_;
-  double crop_;
-  bool skips_damaged_;
+  ImageForm form_;
   std::string learned_;
 };
 
 const Registry<Reader, const ReaderContext&>::Add image_folder_reader{
     {.name = "image_folder",
      .help = "PNG and JPEG files in a folder for each class, decoded at each read",
-     .settings =
+     .settings = with_image_settings(
          {text("train", "folder that holds the class folders of the training samples").fallback("train"),
           text("test", "folder that holds the class folders of the test samples; default: val, if it exists")
-              .optional(),
-          integers("size", "height and width to which images are scaled", 2).at_least(1).at_most(1 << 14),
-          real("crop", "side of the centre crop, relative to the largest one")
-              .above(0)
-              .at_most(1)
-              .fallback("1"),
-          boolean("gray", "convert images to one channel").fallback("false"),
-          choice("damaged",
-                 "error: a damaged image ends the run when it is read; skip: all images are read before the "
-                 "run, and damaged ones left out",
-                 {"error", "skip"})
-              .fallback("error")}},
+              .optional()})},
     [](const Config& config, const ReaderContext& context) {
       return std::make_unique<ImageFolderReader>(config, context);
     }};

@@ -176,7 +176,8 @@ void check(const DataDescription& description) {
   const auto require = [](bool holds, const char* what) {
     if (!holds) JsonReader::fail(what);
   };
-  require(info.class_names.empty() || std::cmp_equal(info.class_names.size(), info.classes),
+  const std::int64_t named = info.classes == 0 ? info.target.size() : info.classes;
+  require(info.class_names.empty() || std::cmp_equal(info.class_names.size(), named),
           "there is not one name for each class");
   require(description.train > 0, "there are no training samples");
   require(info.sample.rank() > 0 || !info.has_lengths, "a scalar has no length");
@@ -188,6 +189,8 @@ void check(const DataDescription& description) {
   require(targets == description.target_statistics.deviation.size() &&
               (targets == 0 || (info.classes == 0 && std::cmp_equal(targets, channel_count(info.target)))),
           "there is not one mean and one deviation for each target");
+  require(description.class_counts.empty() || std::cmp_equal(description.class_counts.size(), info.classes),
+          "there is not one count for each class");
   require((info.vocabulary > 0) == !description.tokenizer.empty(), "tokens and tokenizer do not go together");
   require(info.vocabulary == 0 || (info.sample.rank() == 1 && info.positions == info.sample.size()),
           "tokens are not one for each position");
@@ -217,6 +220,7 @@ std::string text_of(const DataDescription& description) {
       {"fingerprint", texts_json(description.fingerprint)},
       {"normalize", statistics_json(description.statistics)},
       {"normalize_targets", statistics_json(description.target_statistics)},
+      {"class_counts", description.class_counts},
       {"tokenizer",
        {{"kind", text_json(description.tokenizer)}, {"definition", text_json(description.tokens)}}},
       {"input",
@@ -255,6 +259,10 @@ DataDescription parse_data_description(std::string_view text) {
   // Earlier programs did not scale targets.
   if (reader.has("normalize_targets"))
     description.target_statistics = statistics_of(reader.at("normalize_targets"));
+  // Earlier programs did not count classes.
+  if (reader.has("class_counts"))
+    for (const JsonReader& count : reader.at("class_counts").items(kMaxNames))
+      description.class_counts.push_back(count.count(kLargestExtent));
   description.info.size = description.train;
   check(description);
   return description;

@@ -41,7 +41,8 @@ Predictor::Predictor(const Config& root, const DataDescription& data, int worker
   const Shape& output = form_.shape;
   form_.size = data.info.positions > 0 && output.rank() > 0 ? output[output.rank() - 1] : output.size();
   if (is_text) form_.shape = Shape{form_.size};
-  if (form_.link == Link::softmax || data.info.classes == form_.size) form_.names = data.info.class_names;
+  if (form_.link == Link::softmax || data.info.classes == form_.size || data.info.classes == 0)
+    form_.names = data.info.class_names;
   if (std::ssize(form_.names) != form_.size) form_.names.clear();
   if (is_text && form_.size == tokenizer->vocabulary())
     for (Token token = 0; token < static_cast<Token>(form_.size); ++token)

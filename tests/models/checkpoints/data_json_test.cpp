@@ -24,7 +24,8 @@ DataDescription flowers() {
                                {"sort", TableColumn::Use::target}},
                    .separator = ';',
                    .header = 2},
-          .statistics = {{0.1f, -3e-7f, 0, 0, 0}, {1.f / 3, 2, 1, 1, 1}}};
+          .statistics = {{0.1f, -3e-7f, 0, 0, 0}, {1.f / 3, 2, 1, 1, 1}},
+          .class_counts = {90, 30}};
 }
 
 std::string changed(std::string text, const std::string& from, const std::string& to) {
@@ -48,6 +49,7 @@ TEST_CASE("a description of data is read as it was written, every bit", "[traini
   CHECK(after.form.columns[0].fill == 0.1f);
   CHECK(after.form.columns[2].categories == before.form.columns[2].categories);
   CHECK(after.target_statistics.deviation == before.target_statistics.deviation);
+  CHECK(after.class_counts == before.class_counts);
   CHECK(after.form.separator == ';');
   CHECK(after.validation == 30);
 }
@@ -63,6 +65,7 @@ TEST_CASE("a description that contradicts itself is damaged", "[training]") {
                                                         {"\"others\": 1", "\"others\": 0"},
                                                         {"\"separator\": \";\"", "\"separator\": \"\""},
                                                         {"\"train\": 120", "\"train\": 0"},
+                                                        {"\"class_counts\": [", "\"class_counts\": [1,"},
                                                         {"\"crop\": 1", "\"crop\": 0"},
                                                         {"\"hex\": \"636166e9\"", "\"hex\": \"636166e\""},
                                                         {"\"format\": 1", "\"form\": 1"},
