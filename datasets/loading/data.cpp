@@ -189,6 +189,17 @@ void scale_targets(const Config& config, Data& data) {
   }
 }
 
+void check_balance(const Config& config, const Dataset& train) {
+  if (!config.get<bool>("balance_classes")) return;
+  if (train.classes() == 0 || train.positions() > 0)
+    config.fail("balance_classes", train.classes() == 0 ? "the targets are values, not classes"
+                                                        : "each position of a sample has a class of its own");
+  if (config.get<bool>("streams") || !config.get<bool>("shuffle"))
+    config.fail("balance_classes",
+                "samples are drawn in random order, but `streams` or `shuffle` asks for another",
+                "without balance_classes, or with streams: false and shuffle: true");
+}
+
 /// Means, then deviations, of so many channels.
 void write_statistics(const ChannelStatistics& statistics, float* to) {
   std::ranges::copy(statistics.mean, to);
@@ -321,6 +332,11 @@ std::vector<Setting> data_settings() {
           .at_most(1000)
           .fallback("0"),
       boolean("shuffle", "shuffle the training samples anew in each epoch").fallback("true"),
+      boolean(
+          "balance_classes",
+          "draw each class equally often: an epoch repeats samples of rare classes and leaves out some of "
+          "frequent ones")
+          .fallback("false"),
       boolean("streams",
               "instead of shuffling, each row of a batch continues where the same row of the batch before "
               "ended: for "
@@ -380,7 +396,20 @@ Data open_data(const Config& config, std::uint64_t seed, const std::string& lear
     use_inputs_as_targets(data);
   }
   scale_targets(config, data);
+  check_balance(config, *data.train);
   return data;
+}
+
+std::vector<std::int64_t> count_classes(const Dataset& samples) {
+  std::vector<std::int64_t> counts(samples.classes());
+  std::vector<std::int32_t> labels(samples.info().labels_per_sample());
+  for (std::int64_t sample = 0; sample < samples.size(); ++sample) {
+    samples.read_labels({&sample, 1}, labels);
+    const std::int64_t own =
+        samples.has_lengths() && samples.positions() > 0 ? samples.length(sample) : std::ssize(labels);
+    for (std::int64_t i = 0; i < own; ++i) ++counts[labels[i]];
+  }
+  return counts;
 }
 
 void load_samples(Data& data, Communicator& host) {

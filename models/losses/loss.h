@@ -25,6 +25,10 @@ class Loss {
   virtual Link link() const { return Link::identity; }
   /// True if it uses the lengths of sequences.
   virtual bool knows_lengths() const { return false; }
+  /// True if the loss needs the number of training labels of each class, which use_class_counts() sets once
+  /// samples are read.
+  virtual bool requires_class_counts() const { return false; }
+  virtual void use_class_counts(std::span<const std::int64_t> /*counts*/) {}
   /// The weight of each class; empty if all are 1.
   virtual std::span<const double> class_weights() const { return {}; }
   /// The sum of the rows' losses. dy, unless empty, becomes scale times the gradient of that sum.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "engine/math/elementwise.h"
 #include "models/losses/loss.h"
@@ -33,6 +34,17 @@ double loss_of_probabilities(const float* logits, const float* probabilities, st
   return std::log1p(static_cast<double>(others)) - static_cast<double>(logits[label] - largest);
 }
 
+/// All labels / (classes that occur * labels of the class), so that each class has the same share of the loss
+/// and the mean weight of a label is 1 (King and Zeng 2001); 0 for a class without labels.
+std::vector<double> balanced_weights(std::span<const std::int64_t> counts) {
+  const auto occurring = static_cast<double>(std::ssize(counts) - std::ranges::count(counts, 0));
+  const auto labels = static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));
+  std::vector<double> weights;
+  for (const std::int64_t count : counts)
+    weights.push_back(count == 0 ? 0 : labels / (occurring * static_cast<double>(count)));
+  return weights;
+}
+
 /// -log softmax(y)[label], as log-sum-exp, which neither overflows nor loses digits. Label smoothing: Szegedy
 /// et al. 2016.
 class SoftmaxCrossEntropy final : public Loss {
@@ -40,6 +52,8 @@ class SoftmaxCrossEntropy final : public Loss {
   explicit SoftmaxCrossEntropy(const Config& config)
       : config_(config), smoothing_(config.get<double>("smoothing")) {
     if (!config.has("class_weights")) return;
+    balances_ = config.is_word("class_weights", "balanced");
+    if (balances_) return;
     for (const Config& weight : config.items("class_weights")) weights_.push_back(weight.value<double>());
   }
 
@@ -51,6 +65,10 @@ class SoftmaxCrossEntropy final : public Loss {
 
   Link link() const override { return Link::softmax; }
   std::span<const double> class_weights() const override { return weights_; }
+  bool requires_class_counts() const override { return balances_; }
+  void use_class_counts(std::span<const std::int64_t> counts) override {
+    weights_ = balanced_weights(counts);
+  }
 
   double evaluate(ConstTensor y, const Targets& targets, float scale, Tensor dy) const override {
     const std::int64_t classes = y.row_size();
@@ -103,6 +121,7 @@ class SoftmaxCrossEntropy final : public Loss {
 
   Config config_;
   double smoothing_;
+  bool balances_ = false;
   std::vector<double> weights_;
 };
 
@@ -115,8 +134,10 @@ const Registry<Loss>::Add softmax_cross_entropy_loss{
                       .below(1)
                       .fallback("0"),
                   list_of("class_weights",
-                          "one weight for each class; the loss is the weighted mean over labels",
+                          "one weight for each class; the loss is the weighted mean over labels; balanced: "
+                          "weights in inverse proportion to the labels of each class in the training samples",
                           real("weight", "weight of a class").at_least(0))
+                      .or_word("balanced")
                       .optional()}},
     [](const Config& config) { return std::make_unique<SoftmaxCrossEntropy>(config); }};
 

@@ -98,13 +98,14 @@ Session::Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool)
     : Session(root, std::make_unique<Data>(std::move(data)), nullptr, mesh, pool) {}
 
 Session::Session(const Config& root, const Session& whole, Mesh& mesh, ThreadPool& pool)
-    : Session(root, nullptr, &whole.data_, mesh, pool) {}
+    : Session(root, nullptr, &whole, mesh, pool) {}
 
-Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Data* shared, Mesh& mesh,
+Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Session* whole, Mesh& mesh,
                  ThreadPool& pool)
     : settings_(train_settings(root.at("train"))),
+      whole_(whole),
       own_data_(std::move(own_data)),
-      data_(shared ? *shared : *own_data_),
+      data_(whole ? whole->data_ : *own_data_),
       labels_per_sample_(data_.train->info().labels_per_sample()),
       mesh_(mesh),
       pool_(pool),
@@ -128,6 +129,7 @@ Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Data*
   const Shape output = scored_output(model, network_->output(), train.positions());
   check_targets(root, data_, *loss_, output);
   loss_->setup(output, train.classes());
+  if (!data_.class_counts.empty()) loss_->use_class_counts(data_.class_counts);
   if (train.classes() == 0 && !loss_->takes(network_->output(), train.target()))
     model.fail("layers", "the model gives " + channels_first_text(network_->output()) +
                              " a sample, but its target is " + channels_first_text(train.target()));
@@ -136,8 +138,8 @@ Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Data*
         "normalize_targets",
         fmt::format("{} compares probabilities with targets from 0 to 1", model.at("loss").type()),
         "`mse` or `huber`, or without normalize_targets");
-  const Shape& whole = network_->output();
-  if (train.has_lengths() && train.positions() == 0 && whole.rank() > 1 && whole[0] > 1 &&
+  const Shape& all = network_->output();
+  if (train.has_lengths() && train.positions() == 0 && all.rank() > 1 && all[0] > 1 &&
       !loss_->knows_lengths())
     model.fail(
         "loss",
@@ -182,6 +184,13 @@ void Session::check_streams(const Config& root) const {
   if (settings_.crosscheck > 0)
     root.at("train").fail("crosscheck",
                           "the initial state of a layer with `keep_state` is gone when its step is checked");
+}
+
+void Session::load_samples(Communicator& host) {
+  trainer::load_samples(*own_data_, host);
+  if (!loss_->requires_class_counts()) return;
+  if (data_.class_counts.empty()) own_data_->class_counts = count_classes(*data_.train);
+  loss_->use_class_counts(data_.class_counts);
 }
 
 std::unique_ptr<Network> Session::make_network(const Config& root, const VirtualWorkers& virtual_workers,

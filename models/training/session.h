@@ -31,7 +31,7 @@ class Session {
   Session(const Config& root, const Session& whole, Mesh& mesh, ThreadPool& pool);
 
   /// Reads the samples into memory. Collective over the ranks of a host.
-  void load_samples(Communicator& host) { trainer::load_samples(*own_data_, host); }
+  void load_samples(Communicator& host);
 
   const TrainSettings& settings() const { return settings_; }
   const Data& data() const { return data_; }
@@ -41,7 +41,7 @@ class Session {
   ThreadPool& pool() const { return pool_; }
   const VirtualWorkers& virtual_workers() const { return virtual_workers_; }
   /// True if it computes a virtual worker's share of each batch.
-  bool is_share() const { return !own_data_; }
+  bool is_share() const { return whole_ != nullptr; }
   /// The shares of a batch that are trained by themselves: the virtual workers of `train.local`, else 1.
   int shares() const { return settings_.local ? settings_.local->virtual_workers : 1; }
   /// The number of virtual workers whose sums follow one tree: in exact mode and in local SGD; else 0.
@@ -49,7 +49,8 @@ class Session {
   Network& network() const { return *network_; }
   /// A second network of the same layers, sharded over model ranks alike, for one rank of `virtual_workers`.
   std::unique_ptr<Network> make_network(const Config& root, const VirtualWorkers& virtual_workers, int rank);
-  Loss& loss() const { return *loss_; }
+  /// That of the whole session, which knows the class counts, for a share.
+  Loss& loss() const { return is_share() ? whole_->loss() : *loss_; }
   const std::vector<std::unique_ptr<Metric>>& metrics() const { return metrics_; }
   std::vector<MetricFacts> metric_facts() const;
   /// The length of a row of sums: the number of labels, then the sums of each metric.
@@ -65,12 +66,13 @@ class Session {
   std::int64_t parameter_count() const;
 
  private:
-  Session(const Config& root, std::unique_ptr<Data> own_data, const Data* shared, Mesh& mesh,
+  Session(const Config& root, std::unique_ptr<Data> own_data, const Session* whole, Mesh& mesh,
           ThreadPool& pool);
   /// Error(usage) when a layer keeps its state between batches and the run does not allow it.
   void check_streams(const Config& root) const;
 
   TrainSettings settings_;
+  const Session* whole_;            ///< null unless this is a share
   std::unique_ptr<Data> own_data_;  ///< null for a share
   const Data& data_;
   std::int64_t labels_per_sample_;

@@ -15,6 +15,7 @@ BatchOrder::Options order_options(const Config& data, const Session& session, st
           .shuffle = data.get<bool>("shuffle"),
           .drop_last = data.get<bool>("drop_last"),
           .streams = data.get<bool>("streams"),
+          .balanced = data.get<bool>("balance_classes") ? session.data().train.get() : nullptr,
           .seed = session.settings().seed};
 }
 

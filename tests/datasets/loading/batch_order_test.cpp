@@ -4,7 +4,9 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
+#include "datasets/subset.h"
 #include "engine/core/error.h"
+#include "tests/support/noise_dataset.h"
 
 namespace trainer {
 namespace {
@@ -76,6 +78,42 @@ TEST_CASE("the last batch is short, or dropped", "[batch_order]") {
   CHECK(dropped.batch(7).size() == 25);
   BatchOrder fits({.samples = 100, .batch = 25});
   CHECK(fits.steps_per_epoch() == 4);
+}
+
+TEST_CASE("a balanced epoch draws classes equally often, and a class's samples equally often",
+          "[batch_order]") {
+  // 90 samples of class 0, 9 of class 1, 4 of class 3, none of class 2.
+  const NoiseDataset noise(2000, {2}, 4, 1);
+  std::vector<std::int64_t> chosen;
+  const std::vector<std::size_t> sizes{90, 9, 0, 4};
+  std::vector<std::size_t> taken(4);
+  for (std::int64_t i = 0; i < noise.size(); ++i)
+    if (const std::int32_t label = noise.label(i); taken[label] < sizes[label]) {
+      ++taken[label];
+      chosen.push_back(i);
+    }
+  REQUIRE(taken == sizes);
+  const Subset samples(noise, chosen);
+  BatchOrder order({.samples = 103, .batch = 10, .balanced = &samples, .seed = 3});
+  CHECK(order.steps_per_epoch() == 11);
+  CHECK(!order.has_each_sample_once());
+  const auto first = epoch_of(order, 0), second = epoch_of(order, 1);
+  CHECK(first != second);
+  CHECK(epoch_of(order, 0) == first);
+  for (const auto& epoch : {first, second}) {
+    REQUIRE(epoch.size() == 103);
+    std::vector<std::int64_t> drawn(4), of_sample(103);
+    for (const std::int64_t sample : epoch) {
+      ++drawn[samples.label(sample)];
+      ++of_sample[sample];
+    }
+    for (const int label : {0, 1, 3}) CHECK((drawn[label] == 34 || drawn[label] == 35));
+    for (std::int64_t sample = 0; sample < 103; ++sample) {
+      const std::int64_t label = samples.label(sample);
+      CHECK(of_sample[sample] <= (drawn[label] - 1) / static_cast<std::int64_t>(sizes[label]) + 1);
+      CHECK(of_sample[sample] >= drawn[label] / static_cast<std::int64_t>(sizes[label]));
+    }
+  }
 }
 
 TEST_CASE("dropping the only batch is the user's mistake", "[batch_order]") {

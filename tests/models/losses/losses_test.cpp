@@ -178,6 +178,20 @@ TEST_CASE("ctc refuses targets that the outputs cannot spell", "[losses]") {
   CHECK_THROWS_WITH(evaluate({-1, 0, 0}), Catch::Contains("whole numbers"));
 }
 
+TEST_CASE("balanced weights give each class that occurs the same share, with mean 1", "[losses]") {
+  const BuiltLoss built("softmax_cross_entropy: {class_weights: balanced}");
+  built.loss->setup({4}, 4);
+  REQUIRE(built.loss->requires_class_counts());
+  const std::vector<std::int64_t> counts{60, 30, 0, 10};
+  built.loss->use_class_counts(counts);
+  const auto weights = built.loss->class_weights();
+  REQUIRE(weights.size() == 4);
+  CHECK(weights[0] == Approx(100.0 / (3 * 60)));
+  CHECK(weights[1] == Approx(100.0 / (3 * 30)));
+  CHECK(weights[2] == 0);
+  CHECK(weights[3] == Approx(100.0 / (3 * 10)));
+}
+
 TEST_CASE("class weights are as many as classes", "[losses]") {
   CHECK_THROWS_WITH(BuiltLoss("softmax_cross_entropy: {class_weights: [1, 2]}").loss->setup({3}, 3),
                     Catch::Contains("2 class weights for 3 classes"));

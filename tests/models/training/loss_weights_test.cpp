@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -96,6 +98,37 @@ TEST_CASE("classes that do not count are as good as not there, on any number of 
   CHECK(expected[4] < 0.9 * expected[0]);
   for (std::size_t i = test_world().rank() == 0 ? 0 : losses.size() - 2; i < losses.size() - 1; ++i)
     CHECK(losses[i] == Approx(expected[i + expected.size() - losses.size()]).epsilon(1e-5));
+}
+
+TEST_CASE("balanced class weights are those of the labels' counts, also for virtual workers of local SGD",
+          "[training]") {
+  const std::string placement = GENERATE("", ", exact: true", ", local: {steps: 2, virtual_workers: 4}");
+  const auto train = [&](const std::string& weights, Data data) {
+    const std::string loss = "{softmax_cross_entropy: {class_weights: " + weights + "}}";
+    BuiltSession built(test_world(),
+                       {"[{dense: {units: 20, activation: tanh}}, {dense: 4}]", loss,
+                        "optimizer: {sgd: {lr: 0.5}}, steps: 4, evaluate: never, batch: 40" + placement},
+                       std::move(data), {.data = test_world().size()});
+    const auto host = test_world().split_by_host();
+    built.session().load_samples(*host);
+    return built.train(TemporaryFolder().path());
+  };
+  const auto few_of_two = [] {
+    const static NoiseDataset all(200, {4, 4, 1}, 4, 1);
+    std::vector<std::int64_t> chosen;
+    for (std::int64_t i = 0; i < all.size(); ++i)
+      if (all.label(i) < 2 || i % 5 == 0) chosen.push_back(i);
+    return Data{.name = "noise",
+                .train = std::make_unique<Subset>(all, chosen),
+                .test = std::make_unique<NoiseDataset>(200, Shape{4, 4, 1}, 4, 2)};
+  };
+  const std::vector<std::int64_t> counts = count_classes(*few_of_two().train);
+  const auto total = static_cast<double>(few_of_two().train->size());
+  std::string list;
+  for (const std::int64_t count : counts)
+    list += (list.empty() ? "" : ", ") + fmt::format("{:.17g}", total / (4 * static_cast<double>(count)));
+  CHECK(train("balanced", few_of_two()) == train("[" + list + "]", few_of_two()));
+  CHECK(train("balanced", few_of_two()) != train("[1, 1, 1, 1]", few_of_two()));
 }
 
 TEST_CASE("a batch without a class that counts changes nothing", "[training]") {
