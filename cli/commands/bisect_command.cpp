@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <optional>
 
@@ -45,7 +46,7 @@ class Recording final : public ChainListener {
 struct Interval {
   std::int64_t first = 1, last = 0;
   std::int64_t compared = 0;  ///< steps, or with checkpoints the last one that both have
-  std::optional<Chain> chains[2];
+  std::array<std::optional<Chain>, 2> chains;
 };
 
 bool has_chain(const fs::path& run) {
