@@ -28,7 +28,7 @@ bool is_json(std::string_view text) {
   return first != std::string_view::npos && text[first] == '{';
 }
 
-/// Adds images to a list and numbers their labels.
+/// Adds images to a list and encodes their labels.
 class ListWriter {
  public:
   ListWriter(ImageListFile& list, const std::vector<std::string>& expected) : list_(list) {
@@ -62,7 +62,7 @@ class ListWriter {
     list_.labels.push_back(label);
   }
   void end() { list_.label_ends.push_back(list_.labels.size()); }
-  /// Puts classes into their order: numbers by value, else texts by their bytes.
+  /// Puts classes into their order: integers by value, else texts by their bytes.
   void sort_classes() {
     if (is_closed_) return;
     std::vector<std::string> ordered =
@@ -180,7 +180,8 @@ void read_json_list(std::string_view text, const ImageListForm& form, ImageListF
       return json[key];
     };
     const Json& file = member(form.file);
-    if (!file.is_string()) fail("the path of an image is no text", file.dump(-1, ' ', true));
+    if (!file.is_string())
+      fail("the path of an image is no text", std::string("it is of the type ") + file.type_name());
     writer.begin(line, file.get_ref<const std::string&>());
     if (form.labels.size() > 1) {
       for (std::size_t k = 0; k < form.labels.size(); ++k) {

@@ -106,6 +106,9 @@ TEST_CASE("a damaged list is an error with its line", "[image_list]") {
   CHECK_THAT(problem_of("t.jsonl", "{\"file\": \"a.png\", \"label\": 1}\n[1]"), Contains("no JSON object"));
   CHECK_THAT(problem_of("t.jsonl", "{\"file\": \"a.png\"}"), Contains("no key `label`"));
   CHECK_THAT(problem_of("t.jsonl", "{\"file\": 3, \"label\": 1}"), Contains("is no text"));
+  const std::string deep = std::string(200000, '[') + std::string(200000, ']');
+  CHECK_THAT(problem_of("t.jsonl", R"({"label": 1, "file": )" + deep + "}"),
+             Contains("it is of the type array"));
   CHECK_THAT(problem_of("t.jsonl", "{\"file\": \"a.png\", \"label\": 1.5}"), Contains("a label is missing"));
   CHECK_THAT(
       problem_of("t.jsonl", "{\"file\": \"a.png\", \"label\": 1}\n{\"file\": \"a.png\", \"label\": [1]}"),
