@@ -23,7 +23,6 @@ class InputTargets final : public Dataset {
  private:
   static DatasetInfo with_own_targets(DatasetInfo info) {
     info.classes = 0;
-    info.class_names.clear();
     info.positions = 0;
     info.target = info.sample;
     return info;

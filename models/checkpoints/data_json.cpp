@@ -176,9 +176,10 @@ void check(const DataDescription& description) {
   const auto require = [](bool holds, const char* what) {
     if (!holds) JsonReader::fail(what);
   };
-  const std::int64_t named = info.classes == 0 ? info.target.size() : info.classes;
-  require(info.class_names.empty() || std::cmp_equal(info.class_names.size(), named),
-          "there is not one name for each class");
+  // Without classes the names are those of target values, or of labels that the targets do not use.
+  require(
+      info.classes == 0 || info.class_names.empty() || std::cmp_equal(info.class_names.size(), info.classes),
+      "there is not one name for each class");
   require(description.train > 0, "there are no training samples");
   require(info.sample.rank() > 0 || !info.has_lengths, "a scalar has no length");
   const std::size_t channels = description.statistics.mean.size();

@@ -124,15 +124,6 @@ TEST_CASE("a damaged list is an error with its line", "[image_list]") {
   CHECK_THAT(data_error([&] { opened(settings(directory, "train: none.csv")); }), Contains("none.csv[.gz]"));
 }
 
-TEST_CASE("where each sample is its own target, no class has a name", "[image_list]") {
-  const TemporaryDirectory directory;
-  directory.write("a.png", gray(51));
-  directory.write("t.csv", bytes_of("file,label\na.png,x\na.png,y\n"));
-  const Data data = opened(settings(directory, "train: t.csv") + "\ntargets: input");
-  CHECK(data.train->classes() == 0);
-  CHECK(data.train->info().class_names.empty());
-}
-
 TEST_CASE("damaged images of a list are left out where the config asks for it", "[image_list]") {
   const TemporaryDirectory directory;
   directory.write("a.png", gray(51));

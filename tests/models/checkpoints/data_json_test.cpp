@@ -54,6 +54,14 @@ TEST_CASE("a description of data is read as it was written, every bit", "[traini
   CHECK(after.validation == 30);
 }
 
+TEST_CASE("samples that are their own targets may have named classes", "[training]") {
+  DataDescription own = flowers();
+  own.info.classes = 0;
+  own.info.target = own.info.sample;
+  own.class_counts.clear();
+  CHECK(parse_data_description(text_of(own)).info.class_names == own.info.class_names);
+}
+
 TEST_CASE("a description that contradicts itself is damaged", "[training]") {
   const std::string text = text_of(flowers());
   for (const auto& [from, to] :
