@@ -24,6 +24,7 @@ int predict_command(const Job& job) {
     predictor->load(model.checkpoint.path / kModelFile);
     writer.emplace(predictor->form(), PredictionWriter::Options{.format = arguments.prediction_format,
                                                                 .top = arguments.top,
+                                                                .threshold = arguments.threshold,
                                                                 .has_ids = !arguments.id.empty()});
   });
   std::unique_ptr<SampleSource> source;

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -17,7 +18,8 @@
 namespace trainer {
 namespace {
 
-constexpr std::size_t kShown = 3;  // classes that people see
+constexpr std::size_t kShown = 3;   // classes that people see
+constexpr double kThreshold = 0.5;  // a label above it is present, as metrics have it by default
 
 /// A field of RFC 4180.
 std::string field(const std::string& text) {
@@ -55,8 +57,11 @@ std::string place_text(const Prediction& prediction) {
 
 PredictionWriter::PredictionWriter(AnswerForm form, const Options& options)
     : form_(std::move(form)), options_(options) {
-  if (options_.top > 0 && !classifies())
+  if (options_.top > 0 && !classifies() && !labels())
     throw Error(ExitCode::usage, "--top is for classes, and the model gives values", "leave --top out");
+  if (options_.threshold && !labels())
+    throw Error(ExitCode::usage, "--threshold is for independent labels, and the model gives none",
+                "leave --threshold out");
 }
 
 std::string PredictionWriter::text(std::span<const Prediction> predictions) {
@@ -112,13 +117,22 @@ std::size_t PredictionWriter::shown(std::size_t fallback) const {
 std::vector<std::size_t> PredictionWriter::likeliest(std::span<const float> answer, std::size_t count) const {
   std::vector<std::size_t> order(answer.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  // Of equal ones the first, so that the order does not depend on the sorting.
+  // Of equal ones the first, so that the order does not depend on the sorting. NaN comes last.
+  const auto value = [&](std::size_t k) {
+    return std::isnan(answer[k]) ? -std::numeric_limits<float>::infinity() : answer[k];
+  };
   const auto is_before = [&](std::size_t a, std::size_t b) {
-    return answer[a] != answer[b] ? answer[a] > answer[b] : a < b;
+    return value(a) != value(b) ? value(a) > value(b) : a < b;
   };
   std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(count), is_before);
   order.resize(count);
   return order;
+}
+
+std::vector<std::size_t> PredictionWriter::labels_of(std::span<const float> answer) const {
+  const double threshold = options_.threshold.value_or(kThreshold);
+  const auto count = std::ranges::count_if(answer, [&](float value) { return value > threshold; });
+  return likeliest(answer, static_cast<std::size_t>(count));
 }
 
 std::vector<std::size_t> PredictionWriter::classes_of(const Prediction& prediction) const {
@@ -129,7 +143,8 @@ std::vector<std::size_t> PredictionWriter::classes_of(const Prediction& predicti
   return classes;
 }
 
-/// "7  99.8%  2  0.1%  3  0.0%"; of an answer for each position the shares of the classes.
+/// "7  99.8%  2  0.1%  3  0.0%"; of an answer for each position the shares of the classes; of independent
+/// labels those that are present.
 std::string PredictionWriter::best(const Prediction& prediction) {
   std::vector<std::string> cells{place_text(prediction)};
   if (options_.has_ids) cells.push_back(prediction.id);
@@ -144,6 +159,14 @@ std::string PredictionWriter::best(const Prediction& prediction) {
       cells.push_back(name(k));
       cells.push_back(fmt::format("{:.1f}%", 100 * shares[k]));
     }
+  } else if (labels()) {
+    const std::vector<std::size_t> order =
+        options_.top > 0 ? likeliest(prediction.values, shown(1)) : labels_of(prediction.values);
+    for (const std::size_t k : order) {
+      cells.push_back(name(k));
+      cells.push_back(fmt::format("{:.1f}%", 100 * prediction.values[k]));
+    }
+    if (order.empty()) cells.emplace_back("none");
   } else {
     for (const float value : prediction.values) cells.push_back(short_number(value));
   }
@@ -169,21 +192,25 @@ std::string PredictionWriter::json(const Prediction& prediction) const {
     text += fmt::format(R"(,"{}":{})", unit_name(prediction.unit), prediction.place);
   if (options_.has_ids) text += fmt::format(R"(,"id":{})", json_text(prediction.id));
   const auto as_text = [](std::size_t k) { return std::to_string(k); };
+  const auto as_name = [&](std::size_t k) { return json_text(name(k)); };
+  const auto top = [&](const char* kind) {
+    return R"(,"top":)" + list(likeliest(prediction.values, shown(1)), [&](std::size_t k) {
+             const std::string named = form_.names.empty() ? "" : R"(,"name":)" + as_name(k);
+             return fmt::format(R"({{"{}":{}{},"probability":{}}})", kind, k, named,
+                                number(prediction.values[k]));
+           });
+  };
   if (classifies() && form_.has_positions) {
     text += R"(,"classes":)" + list(classes_of(prediction), as_text);
   } else if (classifies()) {
     const std::vector<std::size_t> order = likeliest(prediction.values, shown(1));
     text += fmt::format(R"(,"class":{})", order.front());
     if (!form_.names.empty()) text += fmt::format(R"(,"name":{})", json_text(name(order.front())));
-    if (options_.top > 0)
-      text += R"(,"top":)" + list(order, [&](std::size_t k) {
-                const std::string named =
-                    form_.names.empty() ? "" : fmt::format(R"(,"name":{})", json_text(name(k)));
-                return fmt::format(R"({{"class":{}{},"probability":{}}})", k, named,
-                                   number(prediction.values[k]));
-              });
-    else
-      text += R"(,"probabilities":)" + list(prediction.values, number);
+    text += options_.top > 0 ? top("class") : R"(,"probabilities":)" + list(prediction.values, number);
+  } else if (labels()) {
+    const std::vector<std::size_t> present = labels_of(prediction.values);
+    text += R"(,"labels":)" + list(present, as_text) + R"(,"names":)" + list(present, as_name);
+    text += options_.top > 0 ? top("label") : R"(,"probabilities":)" + list(prediction.values, number);
   } else {
     text += (form_.link == Link::sigmoid ? R"(,"probabilities":)" : R"(,"outputs":)") +
             list(prediction.values, number);
@@ -207,6 +234,9 @@ std::string PredictionWriter::header() {
     if (options_.top > 0) text += ",probability";
     for (std::size_t k = 2; k <= shown(1); ++k) text += fmt::format(",class_{0},probability_{0}", k);
     if (options_.top == 0) add_columns(form_.size, true);
+  } else if (options_.top > 0) {
+    text += ",label,probability";
+    for (std::size_t k = 2; k <= shown(1); ++k) text += fmt::format(",label_{0},probability_{0}", k);
   } else {
     add_columns(form_.shape.size(), !form_.has_positions);
   }
@@ -219,15 +249,13 @@ std::string PredictionWriter::csv(const Prediction& prediction) const {
   if (options_.has_ids) text += ',' + field(prediction.id);
   if (classifies() && form_.has_positions) {
     for (const std::size_t one : classes_of(prediction)) text += ',' + field(name(one));
-  } else if (classifies()) {
-    const std::vector<std::size_t> order = likeliest(prediction.values, shown(1));
-    text += ',' + field(name(order.front()));
-    if (options_.top > 0) text += fmt::format(",{:.6g}", prediction.values[order.front()]);
-    for (std::size_t k = 1; k < order.size(); ++k)
-      text += fmt::format(",{},{:.6g}", field(name(order[k])), prediction.values[order[k]]);
-  }
-  if (!classifies() || (options_.top == 0 && !form_.has_positions))
+  } else if (options_.top > 0) {
+    for (const std::size_t k : likeliest(prediction.values, shown(1)))
+      text += fmt::format(",{},{:.6g}", field(name(k)), prediction.values[k]);
+  } else {
+    if (classifies()) text += ',' + field(name(likeliest(prediction.values, 1).front()));
     for (const float value : prediction.values) text += fmt::format(",{:.6g}", value);
+  }
   return text + '\n';
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,10 +15,13 @@ class PredictionWriter {
  public:
   struct Options {
     PredictionFormat format = PredictionFormat::best;
-    int top = 0;           ///< the likeliest classes alone; 0: all, but three in `best`
+    int top = 0;  ///< the likeliest classes or labels alone; 0: all, but three classes in `best`
+    /// A label is present if its probability is above it; 0.5 if absent.
+    std::optional<double> threshold = {};
     bool has_ids = false;  ///< predictions have ids
   };
-  /// Error(usage) if the likeliest classes are asked for and there are no classes.
+  /// Error(usage) if the likeliest classes are asked for and there are no classes, or a threshold and there
+  /// are no labels.
   PredictionWriter(AnswerForm form, const Options& options);
 
   /// The text of some predictions without problems. Error(usage) if a table would mix samples that are files
@@ -28,6 +32,8 @@ class PredictionWriter {
 
  private:
   bool classifies() const { return form_.link == Link::softmax; }
+  /// Whether the answer is a probability for each of several labels with names.
+  bool labels() const { return form_.link == Link::sigmoid && !form_.names.empty() && !form_.has_positions; }
   std::string header();
   std::string best(const Prediction& prediction);
   std::string json(const Prediction& prediction) const;
@@ -36,6 +42,8 @@ class PredictionWriter {
   std::size_t shown(std::size_t fallback) const;
   /// The likeliest `count` values of an answer, the likeliest first.
   std::vector<std::size_t> likeliest(std::span<const float> answer, std::size_t count) const;
+  /// The labels that are present, the likeliest first.
+  std::vector<std::size_t> labels_of(std::span<const float> answer) const;
   /// The likeliest class of each position.
   std::vector<std::size_t> classes_of(const Prediction& prediction) const;
 

@@ -126,6 +126,7 @@ struct Arguments {
   PredictionFormat prediction_format = PredictionFormat::best;
   ExportFormat export_format = ExportFormat::onnx;
   int top = 0;                       ///< of predict: the likeliest classes alone; 0: not given
+  std::optional<double> threshold;   ///< of predict: a label with a higher probability is present
   std::string id;                    ///< of predict: the column of a table that holds ids
   std::string array;                 ///< of predict: the array of an archive
   std::vector<std::string> prompts;  ///< of generate, as all until temperature

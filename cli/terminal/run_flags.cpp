@@ -47,10 +47,16 @@ void CommandFlags::add_predict() {
   add_format("--npy", PredictionFormat::npy, "Print all outputs in NumPy's format")
       ->excludes(json)
       ->excludes(csv);
-  CLI::Option* top = predict->add_option("--top", arguments_.top, "The K likeliest classes")
+  CLI::Option* top = predict->add_option("--top", arguments_.top, "The K likeliest classes or labels")
                          ->type_name("K")
                          ->check(whole_number(1, kMaxRanks));
-  predict->get_option("--npy")->excludes(top);
+  CLI::Option* threshold =
+      predict
+          ->add_option("--threshold", arguments_.threshold,
+                       "Of several labels name those with a higher probability (default: 0.5)")
+          ->type_name("P")
+          ->check(number_within(0, 1));
+  predict->get_option("--npy")->excludes(top)->excludes(threshold);
   predict->add_option("--id", arguments_.id, "The column of a table that holds ids, by name or number")
       ->type_name("COLUMN");
   predict->add_option("--array", arguments_.array, "The array of an archive")->type_name("NAME");

@@ -11,6 +11,10 @@ AnswerForm classes(const std::vector<std::string>& names) {
   return {.link = Link::softmax, .size = 2, .shape = {2}, .names = names};
 }
 
+AnswerForm labels() {
+  return {.link = Link::sigmoid, .size = 3, .shape = {3}, .names = {"rose", "tulip", "red"}};
+}
+
 AnswerForm values(std::int64_t size) { return {.size = size, .shape = {size}}; }
 
 const std::vector<Prediction> kImages{{.file = "a.png", .values = {0.25f, 0.75f}},
@@ -67,6 +71,43 @@ TEST_CASE("--top leaves the likeliest classes, of equal ones the first", "[cli]"
   CHECK(text_of(classes({"cat", "dog"}), {.format = PredictionFormat::csv, .top = 9})
             .starts_with("file,class,probability,class_2,probability_2\na.png,dog,0.75,cat,0.25\n"));
   CHECK_THROWS_WITH(PredictionWriter(values(1), {.top = 1}), Catch::Contains("--top"));
+}
+
+TEST_CASE("of independent labels those above the threshold are named, the likeliest first", "[cli]") {
+  const std::vector<Prediction> images{{.file = "a.png", .values = {0.75f, 0.5f, 0.875f}},
+                                       {.file = "b.png", .values = {0.25f, 0.125f, 0}}};
+  CHECK(text_of(labels(), {}, images) == "a.png  red  87.5%  rose  75.0%\nb.png  none\n");
+  CHECK(text_of(labels(), {.threshold = 0.125}, {images.back()}) == "b.png  rose  25.0%\n");
+  CHECK(text_of(labels(), {.top = 1}, images) == "a.png  red  87.5%\nb.png  rose  25.0%\n");
+  const PredictionWriter::Options json{.format = PredictionFormat::json};
+  CHECK(text_of(labels(), json, images) ==
+        "{\"file\":\"a.png\",\"labels\":[2,0],\"names\":[\"red\",\"rose\"],\"probabilities\":[0.75,0.5,0.875]"
+        "}\n"
+        "{\"file\":\"b.png\",\"labels\":[],\"names\":[],\"probabilities\":[0.25,0.125,0]}\n");
+  CHECK(text_of(labels(), {.format = PredictionFormat::json, .top = 1}, {images.front()}) ==
+        "{\"file\":\"a.png\",\"labels\":[2,0],\"names\":[\"red\",\"rose\"],\"top\":[{\"label\":2,\"name\":"
+        "\"red\","
+        "\"probability\":0.875}]}\n");
+  CHECK(text_of(labels(), {.format = PredictionFormat::csv}, images) ==
+        "file,rose,tulip,red\na.png,0.75,0.5,0.875\nb.png,0.25,0.125,0\n");
+  CHECK(text_of(labels(), {.format = PredictionFormat::csv, .top = 2}, {images.front()}) ==
+        "file,label,probability,label_2,probability_2\na.png,red,0.875,rose,0.75\n");
+}
+
+TEST_CASE("a probability that is not a number names no label", "[cli]") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  CHECK(text_of(labels(), {}, {{.file = "a.png", .values = {nan, 0.75f, nan}}}) == "a.png  tulip  75.0%\n");
+}
+
+TEST_CASE("outputs of a sigmoid without names stay values, and so do maps of them", "[cli]") {
+  AnswerForm form = labels();
+  form.names.clear();
+  CHECK(text_of(form, {}, {{.file = "a", .values = {0.75f, 0.5f, 0.25f}}}) == "a  0.75  0.5  0.25\n");
+  CHECK(text_of(form, {.format = PredictionFormat::json}, {{.file = "a", .values = {0.75f, 0.5f, 0.25f}}}) ==
+        "{\"file\":\"a\",\"probabilities\":[0.75,0.5,0.25]}\n");
+  CHECK_THROWS_WITH(PredictionWriter(form, {.threshold = 0.7}), Catch::Contains("--threshold"));
+  CHECK_THROWS_WITH(PredictionWriter(classes({"cat", "dog"}), {.threshold = 0.7}),
+                    Catch::Contains("--threshold"));
 }
 
 TEST_CASE("predictions as npy are a header of whole 64 bytes, then the values", "[cli]") {
