@@ -21,6 +21,10 @@ void Dataset::read_targets(std::span<const std::int64_t>, Tensor) const {
   throw std::logic_error("values were read from a dataset whose targets are classes");
 }
 
+void Dataset::read_positions(std::int64_t, std::span<std::int32_t>) const {
+  throw std::logic_error("positions were read from a dataset whose samples are whole");
+}
+
 std::unique_ptr<Dataset> Dataset::subset(double, double, bool) const { return nullptr; }
 
 void GivenFiles::require(const std::vector<std::string>& what) const {

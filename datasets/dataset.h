@@ -67,6 +67,9 @@ class Dataset {
   virtual void read_targets(std::span<const std::int64_t> indices, Tensor values) const;
   /// Positions of a sample before its padding, at least one.
   virtual std::int64_t length(std::int64_t /*index*/) const { return info_.sample[0]; }
+  /// Writes the position of each element of a sample in its document, info().positions of them: a document
+  /// begins where it is 0. Only if info().is_packed.
+  virtual void read_positions(std::int64_t index, std::span<std::int32_t> positions) const;
   /// Of a sample in the loss, at least 0; 1 unless info().has_weights.
   virtual float weight(std::int64_t /*index*/) const { return 1; }
   /// The samples from one share of a text to another, 0 <= begin < end <= 1; null if samples are not cut from

@@ -24,6 +24,8 @@ struct DatasetInfo {
   /// Null unless the tokens come from a text. The dataset that was read from the text owns it.
   const Tokenizer* tokenizer = nullptr;
   bool has_lengths = false;  ///< samples are sequences of several lengths, padded at their end
+  /// Samples are several documents in one row (packed sequences): Dataset::read_positions. They have lengths.
+  bool is_packed = false;
   bool has_weights = false;  ///< samples differ in their weight in the loss
   bool is_streamed = false;  ///< each read decodes files
   /// For each channel: false if its elements are 0 or 1 and normalising by the samples leaves them as they

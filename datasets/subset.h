@@ -19,6 +19,9 @@ class Subset final : public Dataset {
   void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override;
   void read_targets(std::span<const std::int64_t> indices, Tensor values) const override;
   std::int64_t length(std::int64_t index) const override { return all_.length(position(index)); }
+  void read_positions(std::int64_t index, std::span<std::int32_t> positions) const override {
+    all_.read_positions(position(index), positions);
+  }
   float weight(std::int64_t index) const override { return all_.weight(position(index)); }
 
  private:

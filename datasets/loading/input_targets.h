@@ -18,6 +18,9 @@ class InputTargets final : public Dataset {
     samples_->read(indices, values);
   }
   std::int64_t length(std::int64_t index) const override { return samples_->length(index); }
+  void read_positions(std::int64_t index, std::span<std::int32_t> positions) const override {
+    samples_->read_positions(index, positions);
+  }
   float weight(std::int64_t index) const override { return samples_->weight(index); }
 
  private:

@@ -23,6 +23,9 @@ class ScaledTargets final : public Dataset {
   void read(std::span<const std::int64_t> indices, Tensor x) const override { samples_->read(indices, x); }
   void read_targets(std::span<const std::int64_t> indices, Tensor values) const override;
   std::int64_t length(std::int64_t index) const override { return samples_->length(index); }
+  void read_positions(std::int64_t index, std::span<std::int32_t> positions) const override {
+    samples_->read_positions(index, positions);
+  }
   float weight(std::int64_t index) const override { return samples_->weight(index); }
 
  private:

@@ -70,29 +70,24 @@ class Text final : public TextWindows {
   std::vector<TokenRange> lines_;  ///< that the cut refers to
 };
 
-/// The lines of a text, `tokens` of which are its bytes or its characters. A longer line is split into
-/// samples of `most` tokens. The label of a line's last token is the line's end; the text's last token has no
-/// label, so it is in no line.
-std::vector<TokenRange> lines_of(std::string_view text, std::span<const Token> tokens, std::int64_t most) {
+/// The lines of a text, whose tokens are appended to `tokens`. Each line is encoded by itself with its end,
+/// so that no token reaches beyond it, and the label of its last token is the end. A longer line is split
+/// into samples of `most` tokens.
+std::vector<TokenRange> encode_lines(std::string_view text, const Tokenizer& tokenizer, std::int64_t most,
+                                     std::vector<Token>& tokens) {
   std::vector<TokenRange> lines;
-  const bool by_bytes = tokens.size() == text.size();
-  std::int64_t token = 0, first = 0;
-  const auto add = [&](std::int64_t last) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
+    text.remove_prefix(line.size());
+    const std::vector<Token> encoded = tokenizer.encode(line);
+    auto first = std::ssize(tokens);
+    tokens.insert(tokens.end(), encoded.begin(), encoded.end());
+    const std::int64_t last = std::ssize(tokens) - 1;  // a label alone
     for (std::int64_t length = 0; first < last; first += length) {
       length = std::min(most, last - first);
       lines.push_back({first, static_cast<std::int32_t>(length)});
     }
-  };
-  for (const char byte : text) {
-    const bool is_continuation = !by_bytes && (static_cast<unsigned char>(byte) & 0xC0u) == 0x80;
-    if (is_continuation) continue;
-    if (byte == '\n') {
-      add(token);
-      first = token + 1;
-    }
-    ++token;
   }
-  add(token - 1);
   return lines;
 }
 
@@ -106,14 +101,15 @@ class TextReader final : public Reader {
         length_(config.get<std::int64_t>("sequence")),
         stride_(config.has("stride") ? config.get<std::int64_t>("stride") : length_),
         by_lines_(config.get<bool>("lines")),
+        packs_(config.get<bool>("pack")),
         merges_(config.has("merges") ? config.get<std::string>("merges") : ""),
         path_(context.path),
         learned_(context.learned),
         files_("text", {file_}, context.path),
         direct_(context.path.empty() ? existing_file(file_) : "") {
-    if (by_lines_ && !by_letters())
-      config.fail("lines", "lines require tokens that are bytes or characters",
-                  "another token may reach beyond the end of a line");
+    if (packs_ && !by_lines_)
+      config.fail("pack", "lines are packed, and the text is cut into windows, which are full",
+                  "lines: true");
     if ((tokens_ == "bpe") != !merges_.empty())
       config.fail(merges_.empty() ? "tokens" : "merges", "`tokens: bpe` and `merges` go together",
                   "merges: a file of merges, such as GPT-2's merges.txt");
@@ -165,16 +161,21 @@ class TextReader final : public Reader {
         tokenizer = source_->of_text(
             {.text = text, .path = path, .merges = merges_, .data_path = path_, .learned = learned_},
             data.fingerprint);
-      source.tokens = tokenizer->encode(text);
+      if (by_lines_)
+        lines = encode_lines(text, *tokenizer, length_, source.tokens);
+      else
+        source.tokens = tokenizer->encode(text);
       count = std::ssize(source.tokens);
-      if (by_lines_) lines = lines_of(text, source.tokens, length_);
     }
     TextWindows::Cut cut{.first = 0, .last = count, .length = length_, .stride = stride_};
-    if (by_lines_) cut.lines = lines;
+    if (by_lines_) {
+      cut.lines = lines;
+      cut.packs_lines = packs_;
+    }
     if (by_lines_ && lines.empty())
       throw Error(ExitCode::data,
                   {Diagnostic{.what = "the text has no line with a token in it", .place = path}});
-    if (cut.samples() == 0)
+    if (!by_lines_ && cut.windows() == 0)
       throw Error(
           ExitCode::data,
           {Diagnostic{.what = "the text is shorter than a sequence",
@@ -188,7 +189,7 @@ class TextReader final : public Reader {
   std::string file_, tokens_;
   std::unique_ptr<TokenizerSource> source_;
   std::int64_t length_, stride_;
-  bool by_lines_;
+  bool by_lines_, packs_;
   std::string merges_, path_, learned_;
   KnownFiles files_;
   std::string direct_;  ///< the file, if `file` is a path to it; else empty
@@ -205,6 +206,9 @@ const Registry<Reader, const ReaderContext&>::Add text_reader{
           boolean("lines",
                   "each line is a sample, padded to `sequence`; padding has no loss; longer lines are split "
                   "into several samples")
+              .fallback("false"),
+          boolean("pack",
+                  "several lines share a sample of `sequence` tokens; attention and losses keep them apart")
               .fallback("false"),
           integer("stride",
                   "tokens from the start of a training sample to the start of the next; default: `sequence`")

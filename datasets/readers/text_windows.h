@@ -6,6 +6,7 @@
 #include <span>
 
 #include "datasets/dataset.h"
+#include "datasets/readers/packing.h"
 
 namespace trainer {
 
@@ -52,17 +53,19 @@ struct TokenRange {
 class TextWindows : public Dataset {
  public:
   /// How a text is cut: tokens [first, last) into windows of `length` that begin `stride` apart; or into
-  /// lines of at most `length` tokens, padded.
+  /// lines of at most `length` tokens, padded, of which several share a sample if they are packed.
   struct Cut {
     std::int64_t first = 0, last = 0, length = 0, stride = 0;
     std::optional<std::span<const TokenRange>> lines = {};
-    /// Samples that it gives.
-    std::int64_t samples() const;
+    bool packs_lines = false;
+    /// Windows that it gives.
+    std::int64_t windows() const;
   };
   /// `tokens` is filled in once the text is in memory; it and the tokenizer outlive this.
   TextWindows(const Cut& cut, const Tokenizer& tokenizer, const std::optional<StoredTokens>& tokens);
 
-  std::int64_t length(std::int64_t index) const override { return range_of(index).length; }
+  std::int64_t length(std::int64_t index) const override;
+  void read_positions(std::int64_t index, std::span<std::int32_t> positions) const override;
   void read(std::span<const std::int64_t> indices, Tensor x) const override;
   void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override;
   std::unique_ptr<Dataset> subset(double begin, double end, bool apart) const override;
@@ -71,9 +74,14 @@ class TextWindows : public Dataset {
   const Cut& cut() const { return cut_; }
 
  private:
-  TokenRange range_of(std::int64_t index) const;
+  TextWindows(const Cut& cut, Packing rows, const Tokenizer& tokenizer,
+              const std::optional<StoredTokens>& tokens);
+  /// visit(tokens, where they begin in the sample) for each part of a sample that follows on in the text.
+  template <class Visit>
+  void for_each_range(std::int64_t index, Visit visit) const;
 
   Cut cut_;
+  Packing rows_;  ///< of packed lines
   const std::optional<StoredTokens>& tokens_;
 };
 

@@ -42,6 +42,9 @@ class Normalised final : public Dataset {
     raw_->read_targets(indices, values);
   }
   std::int64_t length(std::int64_t index) const override { return raw_->length(index); }
+  void read_positions(std::int64_t index, std::span<std::int32_t> positions) const override {
+    raw_->read_positions(index, positions);
+  }
   float weight(std::int64_t index) const override { return raw_->weight(index); }
 
  private:

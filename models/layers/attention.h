@@ -19,6 +19,7 @@ class Attention final : public Layer {
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override;
   std::int64_t flops() const override { return flops_; }
   bool is_stepwise() const override { return heads_.is_stepwise(); }
+  bool separates_documents() const override { return true; }
   Value trace(Value x, Tracer& tracer) const override;
 
   const AttentionHeads& heads() const { return heads_; }

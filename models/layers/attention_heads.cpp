@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "models/layers/tracer.h"
@@ -98,20 +99,47 @@ void AttentionHeads::forward(Pass& pass) const {
   float* const qkv = pass.buffer(qkv_).data();
   float* const context = pass.buffer(context_).data();
   turn(1, qkv, pass);
-  for (std::int64_t row = 0; row < pass.rows(); ++row)
-    attention_forward(geometry_of(row, pass), qkv + row * qkv_.per_row, context + row * context_.per_row,
-                      pass.buffer(sums_).data() + row * sums_.per_row, pass.buffer(scores_).data());
+  for_each_sequence(pass, [&](const AttentionGeometry& geometry, std::int64_t first) {
+    attention_forward(geometry, qkv + first * geometry.row(), context + first * geometry.width(),
+                      pass.buffer(sums_).data() + first * geometry.sums_size() / geometry.length,
+                      pass.buffer(scores_).data());
+  });
+  clear_padding(context, geometry_.width(), pass);
 }
 
 const float* AttentionHeads::backward(Pass& pass) const {
   float* const dqkv = pass.buffer(dqkv_).data();
-  for (std::int64_t row = 0; row < pass.rows(); ++row)
-    attention_backward(
-        geometry_of(row, pass), pass.buffer(qkv_).data() + row * qkv_.per_row,
-        context(pass) + row * context_.per_row, pass.buffer(sums_).data() + row * sums_.per_row,
-        dcontext(pass) + row * context_.per_row, dqkv + row * qkv_.per_row, pass.buffer(scores_).data());
+  for_each_sequence(pass, [&](const AttentionGeometry& geometry, std::int64_t first) {
+    attention_backward(geometry, pass.buffer(qkv_).data() + first * geometry.row(),
+                       context(pass) + first * geometry.width(),
+                       pass.buffer(sums_).data() + first * geometry.sums_size() / geometry.length,
+                       dcontext(pass) + first * geometry.width(), dqkv + first * geometry.row(),
+                       pass.buffer(scores_).data());
+  });
+  clear_padding(dqkv, geometry_.row(), pass);
   turn(-1, dqkv, pass);
   return dqkv;
+}
+
+template <class Visit>
+void AttentionHeads::for_each_sequence(const Pass& pass, Visit visit) const {
+  AttentionGeometry geometry = geometry_;
+  for (std::int64_t row = 0; row < pass.rows(); ++row) {
+    if (!pass.is_packed()) {
+      geometry.filled = pass.length(row, length_);
+      visit(geometry, row * length_);
+      continue;
+    }
+    pass.for_each_document(row, length_, [&](std::int64_t first, std::int64_t length) {
+      geometry.length = geometry.filled = length;
+      visit(geometry, row * length_ + first);
+    });
+  }
+}
+
+void AttentionHeads::clear_padding(float* x, std::int64_t width, const Pass& pass) const {
+  for (std::int64_t row = 0; row < pass.rows() && pass.is_packed(); ++row)
+    std::fill(x + (row * length_ + pass.length(row, length_)) * width, x + (row + 1) * length_ * width, 0.0f);
 }
 
 /// The queries of some positions, after those whose keys and values earlier passes have left.
@@ -165,18 +193,12 @@ Value AttentionHeads::later_positions(Graph& graph) const {
   return graph.constant("mask", {length_, length_}, std::move(mask));
 }
 
-AttentionGeometry AttentionHeads::geometry_of(std::int64_t row, const Pass& pass) const {
-  AttentionGeometry geometry = geometry_;
-  geometry.filled = pass.length(row, length_);
-  return geometry;
-}
-
 /// Queries and keys of all positions; a key lies behind its query.
 void AttentionHeads::turn(float by, float* qkv, const Pass& pass) const {
   if (!rotary_) return;
   for (std::int64_t row = 0; row < pass.rows(); ++row)
     for (std::int64_t t = 0; t < length_; ++t)
-      rotation_.turn(t, geometry_.heads + geometry_.key_heads, by,
+      rotation_.turn(pass.position(row, t), geometry_.heads + geometry_.key_heads, by,
                      qkv + (row * length_ + t) * geometry_.row());
 }
 

@@ -67,7 +67,11 @@ class AttentionHeads {
   Value trace(Value qkv, Tracer& tracer) const;
 
  private:
-  AttentionGeometry geometry_of(std::int64_t row, const Pass& pass) const;
+  /// visit(geometry, its first position among all rows) for each sequence of the pass.
+  template <class Visit>
+  void for_each_sequence(const Pass& pass, Visit visit) const;
+  /// Zeros behind the documents of packed rows.
+  void clear_padding(float* x, std::int64_t width, const Pass& pass) const;
   void forward_stepwise(const Pass& pass) const;
   void turn(float by, float* qkv, const Pass& pass) const;
   Value later_positions(Graph& graph) const;

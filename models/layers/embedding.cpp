@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/math/elementwise.h"
+#include "models/layers/position_table.h"
 #include "models/layers/tracer.h"
 
 namespace trainer {
@@ -69,10 +70,7 @@ void Embedding::backward(ConstTensor x, ConstTensor, Tensor dy, Tensor dx, Pass&
     for (std::int64_t at = worker.first * length_; at < (worker.first + worker.count) * length_; ++at)
       if (const std::int64_t id = token(x[at]); holds(id))
         accumulate(units_, dy.data() + at * units_, gradient.data() + row_of(id) * units_);
-    // Summed over rows: a position's columns of all samples lie one behind the other.
-    if (positions_ == "learned")
-      column_sums(worker.count, length_ * units_, dy.data() + worker.first * length_ * units_, false,
-                  pass.gradient(position_, worker).data());
+    if (positions_ == "learned") sum_by_position(dy, worker, pass.gradient(position_, worker), pass);
   }
   // Tokens have no gradient.
   if (!dx.empty()) std::ranges::fill(dx.span(), 0.0f);

@@ -41,6 +41,9 @@ class Layer {
   /// forward computes it also where rows are positions (Plan::is_stepwise). x and y are (positions,
   /// features).
   virtual bool is_stepwise() const { return is_elementwise(); }
+  /// After setup: y at a position depends on x of its own document alone, where rows hold several
+  /// (Pass::is_packed).
+  virtual bool separates_documents() const { return is_stepwise(); }
 };
 
 /// Throws "conv3 does not fit: WHAT, input 32x4x4".

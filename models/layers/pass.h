@@ -40,7 +40,20 @@ class Pass {
   std::int64_t length(std::int64_t row, std::int64_t whole) const;
   /// The position, in its sequence, of position t of a row.
   std::int64_t position(std::int64_t row, std::int64_t t) const {
-    return plan_->is_stepwise() ? first_position_ + row : t;
+    if (plan_->is_stepwise()) return first_position_ + row;
+    return is_packed() ? position_ids_[static_cast<std::size_t>(row * positions_ + t)] : t;
+  }
+  /// Whether rows hold several documents, each with positions of its own from 0 on.
+  bool is_packed() const { return !position_ids_.empty(); }
+  /// visit(first position in the row, length) for each document of a row of `whole` positions, without its
+  /// padding.
+  template <class Visit>
+  void for_each_document(std::int64_t row, std::int64_t whole, Visit visit) const {
+    const std::int64_t end = length(row, whole);
+    for (std::int64_t first = 0, last = 1; first < end; first = last, last = first + 1) {
+      while (last < end && position(row, last) > 0) ++last;
+      visit(first, last - first);
+    }
   }
   /// Whether any row may have padding.
   bool has_lengths() const { return !lengths_.empty(); }
@@ -103,8 +116,9 @@ class Pass {
   int worker_ = 0;
   std::span<const std::int64_t> samples_;
   std::span<const std::int32_t> lengths_;
-  std::int64_t positions_ = 0;       ///< of a sample that is a sequence
-  std::int64_t first_position_ = 0;  ///< of row 0, where rows are positions (Plan::is_stepwise)
+  std::span<const std::int32_t> position_ids_;  ///< (rows, positions) where rows are packed; else empty
+  std::int64_t positions_ = 0;                  ///< of a sample that is a sequence
+  std::int64_t first_position_ = 0;             ///< of row 0, where rows are positions (Plan::is_stepwise)
   std::int64_t first_row_ = 0, batch_rows_ = 0, mean_rows_ = 0;
   std::vector<VirtualWorker> virtual_workers_;
   const Plan* plan_ = nullptr;

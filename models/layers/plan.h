@@ -72,6 +72,8 @@ class Plan {
     limits_positions_ = true;
     return is_stepwise() ? positions_ : extent;
   }
+  /// Whether rows may hold several documents (Network::Options::is_packed).
+  bool is_packed() const { return is_packed_; }
   /// Memory that stays from one pass of a stepwise network to the next.
   Buffer<> carried(std::int64_t size) { return book<float>(Region::saved, 0, size); }
   /// The most virtual workers of a thread.
@@ -146,6 +148,7 @@ class Plan {
   bool requires_streams_ = false;
   std::int64_t positions_ = 0;  ///< of a sequence whose positions are rows; 0: a row is a whole sample
   bool limits_positions_ = false;
+  bool is_packed_ = false;
   std::vector<RowRequirement> row_requirements_;
   std::vector<Parameter> parameters_;
   std::vector<Adapter> adapters_;

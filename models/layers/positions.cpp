@@ -2,6 +2,7 @@
 
 #include "engine/math/elementwise.h"
 #include "models/layers/layer.h"
+#include "models/layers/position_table.h"
 #include "models/layers/tracer.h"
 
 namespace trainer {
@@ -27,18 +28,20 @@ class Positions final : public Layer {
 
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
     const ConstTensor weight = pass.value(weight_);
-    if (is_stepwise_)
+    if (pass.is_packed()) {
+      const std::int64_t positions = weight.shape()[0], units = weight.row_size();
+      for (std::int64_t at = 0; at < pass.rows() * positions; ++at)
+        add(units, x.data() + at * units,
+            weight.data() + pass.position(at / positions, at % positions) * units, y.data() + at * units);
+    } else if (is_stepwise_)
       add(x.size(), x.data(), weight.rows(pass.position(0, 0), pass.rows()).data(), y.data());
     else
       bias_activate(Activation::none, pass.rows(), weight.size(), x.data(), weight.data(), y.data());
   }
 
   void backward(ConstTensor, ConstTensor, Tensor dy, Tensor dx, Pass& pass) override {
-    for (const VirtualWorker& worker : pass.virtual_workers()) {
-      const Tensor gradient = pass.gradient(weight_, worker);
-      column_sums(worker.count, gradient.size(), dy.data() + worker.first * gradient.size(), false,
-                  gradient.data());
-    }
+    for (const VirtualWorker& worker : pass.virtual_workers())
+      sum_by_position(dy, worker, pass.gradient(weight_, worker), pass);
     if (!dx.empty() && dx.data() != dy.data()) std::ranges::copy(dy.span(), dx.data());
   }
   bool is_stepwise() const override { return true; }

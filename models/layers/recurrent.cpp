@@ -141,6 +141,7 @@ class Recurrent final : public Layer {
 
   std::int64_t flops() const override { return flops_; }
   bool is_stepwise() const override { return directions_ == 1 && !gives_last_; }
+  bool separates_documents() const override { return false; }
 
   /// From a state of zeros also if `keep_state` is set.
   Value trace(Value x, Tracer& tracer) const override {

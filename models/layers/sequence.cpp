@@ -9,11 +9,26 @@
 namespace trainer {
 namespace {
 
+/// A layer that holds others has required it of these.
+void require_separate_documents(const Sequence::Entry& entry, const Shape& sample, const Shape& output,
+                                const Plan& plan) {
+  if (!plan.is_packed() || dynamic_cast<CompositeLayer*>(entry.layer.get()) ||
+      (entry.layer->separates_documents() && output.rank() == 2))
+    return;
+  const std::string what = "it mixes the documents that share a row (`pack`)";
+  if (entry.config)
+    fail_to_fit(*entry.config, plan, sample, what,
+                "`attention`, and layers that compute each position by itself; or `pack: false`");
+  throw Error(ExitCode::usage, plan.layer_name() + " does not fit: " + what, "`pack: false`");
+}
+
 /// Sets up an entry; when it does not fit, the message shows the way to it: conv1 16x24x24 > max_pool1 ...
 Shape setup_entry(const std::vector<Sequence::Entry>& entries, std::size_t index, const Shape& sample,
                   Plan& plan) {
   try {
-    return entries[index].layer->setup(sample, plan);
+    const Shape output = entries[index].layer->setup(sample, plan);
+    require_separate_documents(entries[index], sample, output, plan);
+    return output;
   } catch (const Error& error) {
     std::string way;
     for (std::size_t before = 0; before < index; ++before)

@@ -20,6 +20,7 @@ class BiasActivation final : public Layer {
   Shape setup(const Shape& sample, Plan& plan) override;
   void forward(ConstTensor x, Tensor y, Pass& pass) override;
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override;
+  bool separates_documents() const override { return true; }
 
  private:
   const std::string& layer_;

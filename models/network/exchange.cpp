@@ -33,6 +33,7 @@ class Exchange final : public Layer, public Exchanging {
     return sample.with_last(kind_ == ExchangeKind::join ? width_ : group_.part(width_).count());
   }
 
+  bool separates_documents() const override { return true; }
   ExchangeTraffic traffic() const override {
     switch (kind_) {
       case ExchangeKind::join:

@@ -46,6 +46,7 @@ Network::Network(const std::vector<Config>& layers, const Shape& sample, const O
     x_ = plan_.saved(input_.size());
   }
   if (has_adapters(layers_)) plan_.freeze();
+  if (options.is_packed) plan_.pack();
   output_ = layers_.setup(input_, plan_);
   if (options.low_rank > 0) plan_.add_low_rank_factors(options.low_rank);
   y_ = plan_.saved(output_.size());
@@ -219,6 +220,7 @@ ConstTensor Network::forward(int worker, const Rows& rows, ParameterSource* sour
     Rows mine = rows;
     mine.samples = rows.input_samples;
     mine.lengths = rows.input_lengths;
+    mine.position_ids = rows.input_position_ids;
     self.split.source_ = source;
     set_rows(self.split, split_workers_, split_workers_.of_worker(split_rank_, worker), mine);
   }
@@ -234,6 +236,7 @@ void Network::set_rows(NetworkPass& pass, const VirtualWorkers& all, Range mine,
   pass.step_ = rows.step;
   pass.samples_ = rows.samples;
   pass.lengths_ = rows.lengths;
+  pass.position_ids_ = rows.position_ids;
   pass.first_position_ = rows.first_position;
   pass.batch_rows_ = rows.batch_rows;
   pass.mean_rows_ = rows.mean_rows > 0 ? rows.mean_rows : rows.batch_rows;

@@ -34,6 +34,7 @@ class Network {
     /// resume the sequence (Rows::first_position), with one worker and in evaluation. The first extent of the
     /// sample is 1. 0: a row is a whole sample.
     std::int64_t positions = 0;
+    bool is_packed = false;                       ///< rows hold several documents: Rows::position_ids
     std::function<void(Sequence&)> rewrite = {};  ///< changes the layers before setup (model parallelism)
   };
   /// `layers`: the configs of model.layers; `sample`: one input. Error(usage) when a layer does not fit.
@@ -98,9 +99,12 @@ class Network {
     std::int64_t mean_rows = 0;                  ///< of all micro-batches; 0: batch_rows
     std::span<const std::int32_t> lengths = {};  ///< of sequences; empty: no row has padding
     std::int64_t first_position = 0;             ///< of the first row, where rows are positions
+    /// Of packed rows, (rows, positions): the position of each element in its document. Else empty.
+    std::span<const std::int32_t> position_ids = {};
     /// Of input_rows_of(), if the network splits rows.
     std::span<const std::int64_t> input_samples = {};
     std::span<const std::int32_t> input_lengths = {};
+    std::span<const std::int32_t> input_position_ids = {};
   };
   /// The input of `rows` rows, those of input_rows_of(), to be filled before forward().
   Tensor input(int worker, std::int64_t rows);

@@ -21,6 +21,8 @@ class NetworkPlan final : public Plan {
     positions_ = positions;
   }
 
+  /// Before setup: rows may hold several documents.
+  void pack() { is_packed_ = true; }
   /// Before setup: freezes layers without `frozen`, `lr` or an adapter.
   void freeze() { layer_.rate = 0; }
   const std::vector<Parameter>& parameters() const { return parameters_; }

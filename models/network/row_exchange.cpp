@@ -23,6 +23,7 @@ class RowExchange final : public Layer, public Exchanging {
     return sample;
   }
 
+  bool separates_documents() const override { return true; }
   ExchangeTraffic traffic() const override {
     return {.gathered_forward = width_,
             .scattered_backward = has_gradient_ && sums_ ? width_ : 0,

@@ -27,6 +27,7 @@ class ShardedAttention final : public Layer, public Exchanging {
   void forward(ConstTensor x, Tensor y, Pass& pass) override;
   void backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) override;
   std::int64_t flops() const override { return flops_; }
+  bool separates_documents() const override { return true; }
   ExchangeTraffic traffic() const override;
 
  private:

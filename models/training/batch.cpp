@@ -8,6 +8,19 @@
 
 namespace trainer {
 
+namespace {
+
+/// Of each element of some packed samples in its document.
+void read_positions(const Dataset& split, std::span<const std::int64_t> samples,
+                    std::vector<std::int32_t>& positions) {
+  const auto each = static_cast<std::size_t>(split.positions());
+  positions.resize(samples.size() * each);
+  for (std::size_t row = 0; row < samples.size(); ++row)
+    split.read_positions(samples[row], std::span(positions).subspan(row * each, each));
+}
+
+}  // namespace
+
 BatchRunner::BatchRunner(Session& session, Network& network)
     : session_(session),
       network_(network),
@@ -119,6 +132,9 @@ void BatchRunner::read_lengths(Worker& self, const Dataset& split) {
       self.output_lengths.push_back(
           static_cast<std::int32_t>(scaled_length(length, positions, output_positions_)));
   }
+  if (!split.info().is_packed) return;
+  read_positions(split, self.samples, self.positions);
+  read_positions(split, self.input_samples, self.input_positions);
 }
 
 std::int64_t BatchRunner::labels_of(const Dataset& split, std::span<const std::int64_t> samples) const {
@@ -204,8 +220,10 @@ ConstTensor BatchRunner::forward_views(int worker, const Dataset& split, std::in
                                      .samples = self.samples,
                                      .batch_rows = batch_rows,
                                      .lengths = self.lengths,
+                                     .position_ids = self.positions,
                                      .input_samples = self.input_samples,
-                                     .input_lengths = self.input_lengths});
+                                     .input_lengths = self.input_lengths,
+                                     .input_position_ids = self.input_positions});
   };
   if (session_.settings().views == Views::one) return forward({});
   self.mean_output.clear();
@@ -260,8 +278,10 @@ void BatchRunner::forward(int worker, ParameterSource* source) {
                              .batch_rows = std::ssize(batch_.samples),
                              .mean_rows = std::ssize(batch_.batch),
                              .lengths = self.lengths,
+                             .position_ids = self.positions,
                              .input_samples = self.input_samples,
-                             .input_lengths = self.input_lengths},
+                             .input_lengths = self.input_lengths,
+                             .input_position_ids = self.input_positions},
                             source);
 }
 

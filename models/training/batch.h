@@ -106,11 +106,12 @@ class BatchRunner {
     std::vector<float> mixed_gradient;  ///< memory for a row, where samples are mixed
     std::vector<float> mean_output;     ///< of all views of an evaluation
     std::vector<float> view_scratch;
-    std::vector<float> outputs, values;        ///< in the targets' own units, where targets are scaled
-    std::vector<std::int32_t> lengths;         ///< of its rows, where samples are sequences
-    std::vector<std::int32_t> input_lengths;   ///< the same of the rows of its input
-    std::vector<std::int32_t> output_lengths;  ///< of its rows after the network, for losses
-    std::vector<ClassScores> scores;           ///< for each metric that requires them
+    std::vector<float> outputs, values;       ///< in the targets' own units, where targets are scaled
+    std::vector<std::int32_t> lengths;        ///< of its rows, where samples are sequences
+    std::vector<std::int32_t> input_lengths;  ///< the same of the rows of its input
+    std::vector<std::int32_t> positions, input_positions;  ///< in their documents, where rows are packed
+    std::vector<std::int32_t> output_lengths;              ///< of its rows after the network, for losses
+    std::vector<ClassScores> scores;                       ///< for each metric that requires them
     std::chrono::nanoseconds data_time{};
   };
 

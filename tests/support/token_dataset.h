@@ -1,5 +1,9 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <numeric>
+
 #include "datasets/dataset.h"
 #include "engine/core/random.h"
 
@@ -48,6 +52,67 @@ class TokenDataset final : public Dataset {
   std::int64_t length_;
   std::uint64_t seed_;
   std::int64_t longest_;
+};
+
+/// Rows that hold three documents each: sequences of 1 to 4 tokens, as documents() has them one by one.
+class PackedTokens final : public Dataset {
+ public:
+  PackedTokens(std::int64_t size, int vocabulary, std::uint64_t seed)
+      : Dataset({.size = size,
+                 .sample = {kLength},
+                 .classes = vocabulary,
+                 .positions = kLength,
+                 .vocabulary = vocabulary,
+                 .has_lengths = true,
+                 .is_packed = true}),
+        documents_(documents(size, vocabulary, seed)) {}
+  /// The same documents, each in a row of its own.
+  static TokenDataset documents(std::int64_t size, int vocabulary, std::uint64_t seed) {
+    return {3 * size, kLength, vocabulary, seed, 4};
+  }
+
+  std::int64_t length(std::int64_t index) const override {
+    std::int64_t length = 0;
+    for (std::int64_t document = 3 * index; document < 3 * index + 3; ++document)
+      length += documents_.length(document);
+    return length;
+  }
+  void read(std::span<const std::int64_t> indices, Tensor x) const override {
+    std::array<float, kLength> document{};
+    pack(indices, x.span(), document, [&](std::int64_t index) {
+      documents_.read({&index, 1}, {document.data(), Shape{1, kLength}});
+    });
+  }
+  void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override {
+    std::array<std::int32_t, kLength> document{};
+    pack(indices, labels, document, [&](std::int64_t index) {
+      documents_.read_labels({&index, 1}, document);
+    });
+  }
+  void read_positions(std::int64_t index, std::span<std::int32_t> positions) const override {
+    std::array<std::int32_t, kLength> document{};
+    std::iota(document.begin(), document.end(), 0);
+    pack({&index, 1}, positions, document, [](std::int64_t) {});
+  }
+
+ private:
+  static constexpr std::int64_t kLength = 12;
+
+  template <class Value, class Read>
+  void pack(std::span<const std::int64_t> indices, std::span<Value> to,
+            const std::array<Value, kLength>& document, Read read) const {
+    std::ranges::fill(to, Value{});
+    for (const std::int64_t index : indices) {
+      auto place = to.begin();
+      for (std::int64_t number = 3 * index; number < 3 * index + 3; ++number) {
+        read(number);
+        place = std::copy_n(document.begin(), documents_.length(number), place);
+      }
+      to = to.subspan(kLength);
+    }
+  }
+
+  TokenDataset documents_;
 };
 
 }  // namespace trainer

@@ -200,13 +200,54 @@ TEST_CASE("the last lines of a text validate", "[data]") {
   CHECK(sample_of(*data.validation, 0) == std::vector<int>{'d', 0, 0, '\n', 0, 0});
 }
 
-TEST_CASE("lines without tokens, and lines of bpe, are errors", "[data]") {
+TEST_CASE("packed lines share samples, each with positions of its own; so do those of each split", "[data]") {
+  const TemporaryDirectory directory;
+  directory.write("a.txt", bytes_of("ab\nabcd\n\nc\nxy\nz\n"));
+  const auto open = [&](const std::string& more) {
+    return opened(directory, "file: a.txt, sequence: 5, lines: true, pack: true", more);
+  };
+  const Data data = open("");
+  const Dataset& rows = *data.train;
+  CHECK(rows.info().is_packed);
+  REQUIRE(rows.size() == 2);
+  CHECK(sample_of(rows, 0) == std::vector<int>{'a', 'b', 'c', 'x', 'y', 'b', '\n', '\n', 'y', '\n'});
+  CHECK(sample_of(rows, 1) == std::vector<int>{'a', 'b', 'c', 'd', 'z', 'b', 'c', 'd', '\n', '\n'});
+  CHECK(rows.length(0) == 5);
+  std::vector<std::int32_t> positions(5);
+  rows.read_positions(1, positions);
+  CHECK(positions == std::vector<std::int32_t>{0, 1, 2, 3, 0});
+  const Data split = open("validation: 0.4");  // two of five lines
+  CHECK(split.train->size() == 2);
+  REQUIRE(split.validation->size() == 1);
+  CHECK(sample_of(*split.validation, 0) == std::vector<int>{'x', 'y', 'z', 0, 0, 'y', '\n', '\n', 0, 0});
+}
+
+TEST_CASE("lines of bpe are encoded one by one, so that no token reaches beyond its line", "[data]") {
+  const TemporaryDirectory directory;
+  directory.write("merges.txt", bytes_of("h i\n"));
+  directory.write("a.txt", bytes_of("hi hi  \n\n hi\nh"));
+  const Data data =
+      opened(directory, "file: a.txt, sequence: 9, tokens: bpe, merges: merges.txt, lines: true");
+  const auto lines = data.train->size();
+  std::string text;
+  for (std::int64_t i = 0; i < lines; ++i) {
+    std::vector<float> tokens(9);
+    data.train->read({&i, 1}, {tokens.data(), Shape{1, 9}});
+    tokens.resize(static_cast<std::size_t>(data.train->length(i)));
+    for (const float token : tokens)
+      text += data.train->info().tokenizer->bytes_of(static_cast<Token>(token));
+    text += '|';
+  }
+  CHECK(text == "hi hi  | hi|");
+}
+
+TEST_CASE("lines without tokens, and packed windows, are errors", "[data]") {
   const TemporaryDirectory directory;
   directory.write("a.txt", bytes_of("\n\n\n"));
   CHECK_THAT(data_error([&] { opened(directory, "file: a.txt, sequence: 3, lines: true"); }),
              Catch::Contains("no line with a token"));
-  CHECK_THROWS_WITH(opened(directory, "file: a.txt, sequence: 1, tokens: bpe, merges: m, lines: true"),
-                    Catch::Contains("bytes or characters"));
+  CHECK_THROWS_WITH(opened(directory, "file: a.txt, sequence: 1, pack: true"),
+                    Catch::Contains("lines are packed"));
 }
 
 TEST_CASE("bad texts are errors of the data that name the place", "[data]") {

@@ -38,7 +38,7 @@ double largest_difference(const Run& run, const Run& reference, const Run& initi
 
 TEST_CASE("the gradient of one step does not depend on where it is computed", "[training]") {
   const std::string layers =
-      GENERATE(kMlp, kPairs, kNarrow, kConvnet, kWide, kRagged, kGpt, kLlama, kSpoken, kAdapted);
+      GENERATE(kMlp, kPairs, kNarrow, kConvnet, kWide, kRagged, kGpt, kLlama, kSpoken, kAdapted, kPacked);
   const std::string one_step = "optimizer: {sgd: {lr: 1}}, steps: 1, evaluate: never";
   const auto alone = solo();
   const Run initial = train(*alone, {}, {layers, "optimizer: {sgd: {lr: 1}}, steps: 0, evaluate: never"});
@@ -75,7 +75,7 @@ TEST_CASE("recomputed activations give the same weights to the bit, wherever the
 TEST_CASE("losses and scores of a run with a last batch of 7 do not depend on where it is computed",
           "[training]") {
   const std::string layers =
-      GENERATE(kMlp, kPairs, kConvnet, kWide, kRagged, kGpt, kLlama, kSpoken, kAdapted);
+      GENERATE(kMlp, kPairs, kConvnet, kWide, kRagged, kGpt, kLlama, kSpoken, kAdapted, kPacked);
   const std::string run_settings = std::string(takes_tokens(layers) ? kAdam : kSgd) + ", epochs: 4";
   const auto alone = solo();
   const Run reference = train(*alone, {}, {layers, run_settings});
@@ -105,6 +105,7 @@ TEST_CASE("in exact mode losses, scores and weights have the same bits wherever 
                                                                                           {kLlama, 7, 0},
                                                                                           {kAdapted, 7, 0},
                                                                                           {kStreams, 7, 0},
+                                                                                          {kPacked, 7, 0},
                                                                                           {kSpoken, 7, 0}}));
   // 7 virtual workers of batches of 100 and of 7 rows: uneven ones, and a worker without any.
   const std::string settings =

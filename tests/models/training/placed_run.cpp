@@ -63,6 +63,7 @@ bool takes_tokens(const std::string& layers) { return layers.find("embedding") !
 
 std::unique_ptr<Dataset> samples_for(const std::string& layers, std::int64_t count, std::uint64_t seed) {
   if (layers == kSpoken) return std::make_unique<SpokenDataset>(count, 10, seed);
+  if (layers == kPacked) return std::make_unique<PackedTokens>(count, 10, seed);
   if (takes_tokens(layers))
     return std::make_unique<TokenDataset>(count, 9, 10, seed, layers == kRagged ? 8 : 0);
   return std::make_unique<NoiseDataset>(count, Shape{8, 8, 1}, 10, seed);

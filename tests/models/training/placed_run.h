@@ -44,6 +44,12 @@ constexpr const char* kAdapted =
     "[{embedding: {units: 8, vocabulary: 10}}, {residual: [layer_norm, {attention: {heads: 4, causal: true, "
     "lora: {rank: 2}}}]}, {residual: [layer_norm, {dense: {expand: 3, activation: gelu, lora: {rank: 3, "
     "alpha: 4}}}, {dense: 8}]}, layer_norm, {dense: {units: 10, frozen: false}}]";
+/// Rows that hold several documents.
+constexpr const char* kPacked =
+    "[{embedding: {units: 8, vocabulary: 10, positions: learned, name: tokens}}, {residual: [layer_norm, "
+    "{attention: {heads: 4, causal: true, rotary: true}}]}, positions, {residual: [layer_norm, {attention: "
+    "2}]}, {residual: [layer_norm, {dense: {expand: 3, activation: gelu}}, {dense: 8}]}, layer_norm, "
+    "{dense: {units: 10, bias: false, tie: tokens}}]";
 /// State that resumes from batch to batch.
 constexpr const char* kStreams =
     "[{embedding: {units: 6, vocabulary: 10}}, {lstm: {units: 5, layers: 2, keep_state: true}}, {gru: "

@@ -11,6 +11,16 @@
 #include "tests/support/token_dataset.h"
 
 namespace trainer {
+namespace {
+
+constexpr const char* kGptWithoutDropout =
+    "[{embedding: {units: 8, vocabulary: 10, positions: learned}}, {residual: [layer_norm, {attention: "
+    "{heads: 4, causal: true}}]}, {recompute: [{residual: [layer_norm, {attention: 2}]}]}, {dense: 10}]";
+constexpr const char* kWaves =
+    "[{embedding: {units: 8, vocabulary: 10, positions: sinusoidal}}, {concat: [[{attention: 2}], [{dense: "
+    "4}]]}, {dense: 10}]";
+
+}  // namespace
 
 TEST_CASE("a layer that keeps its state expects samples that follow one another, and no crosscheck",
           "[training]") {
@@ -107,6 +117,40 @@ TEST_CASE("a loss that would count padding is refused", "[training]") {
          .train = std::make_unique<InputTargets>(std::make_unique<SpokenDataset>(20, 10, 1))});
   };
   CHECK_THROWS_WITH(build(), Catch::Contains("mse would count padding"));
+}
+
+TEST_CASE("documents that share rows have the loss and the gradients of documents apart", "[training]") {
+  const auto alone = solo();
+  const std::string layers = GENERATE(kPacked, kGptWithoutDropout, kLlama, kWaves);
+  const std::string train = "batch: 1000, metrics: [accuracy], steps: 10, optimizer: {sgd: {lr: 0.5}}";
+  const auto losses = [&](std::unique_ptr<Dataset> samples, std::unique_ptr<Dataset> others) {
+    BuiltSession built(*alone, {layers, "softmax_cross_entropy", train},
+                       {.name = "tokens", .train = std::move(samples), .test = std::move(others)});
+    return built.train(TemporaryFolder().path());
+  };
+  const auto apart = [](std::int64_t size, std::uint64_t seed) {
+    return std::make_unique<TokenDataset>(PackedTokens::documents(size, 10, seed));
+  };
+  const std::vector<double> packed = losses(std::make_unique<PackedTokens>(40, 10, 1),
+                                            std::make_unique<PackedTokens>(20, 10, 2)),
+                            whole = losses(apart(40, 1), apart(20, 2));
+  REQUIRE(packed.size() == 12);
+  CHECK(packed[9] < 0.9 * packed[0]);
+  INFO(layers);
+  for (std::size_t i = 0; i < packed.size(); ++i) CHECK(packed[i] == Approx(whole[i]).epsilon(1e-5));
+}
+
+TEST_CASE("layers that would mix the documents of a row are refused by name", "[training]") {
+  const auto alone = solo();
+  const std::string mixing = GENERATE("{lstm: 4}", "{conv1d: {filters: 4, kernel: 3, pad: 1}}",
+                                      "{residual: [{gru: 6}]}", "{recompute: [{rnn: 6}]}");
+  const auto build = [&] {
+    const BuiltSession built(*alone,
+                             {"[{embedding: {units: 6, vocabulary: 10}}, " + mixing + ", {dense: 10}]",
+                              "softmax_cross_entropy", "batch: 5, steps: 1, " + std::string(kSgd)},
+                             {.name = "tokens", .train = std::make_unique<PackedTokens>(20, 10, 1)});
+  };
+  CHECK_THROWS_WITH(build(), Catch::Contains("mixes the documents that share a row"));
 }
 
 }  // namespace trainer
