@@ -181,7 +181,7 @@ std::vector<CommonFact> run_facts(const OpenRun& run) {
        .code = ExitCode::data,
        .help = "the same files on all hosts; data.path or TRAINER_DATA names their folder"},
       {.name = "kernels",
-       .text = engine_text() + " kernels",
+       .text = rounding_text() + " kernels",
        .code = ExitCode::ranks,
        .help = "hosts of one kind, or what all of them have: TRAINER_INSTRUCTIONS=avx2 (or baseline); with "
                "--engine openblas also one OPENBLAS_CORETYPE"},

@@ -85,10 +85,10 @@ ReplayedRun::ReplayedRun(const Job& job, MeshAndThreads& work, const Options& op
     run_collectively(job.world, [&] {
       if (!checkpoint_) return;
       training_->check_fit(*checkpoint_, place_.string());
-      if (const std::string& then = checkpoint_->state.engine; !then.empty() && then != engine_text())
+      if (const std::string& then = checkpoint_->state.engine; !then.empty() && then != rounding_text())
         throw Error(ExitCode::usage,
                     {Diagnostic{.what = fmt::format("the run was computed with engine {}, this is {}", then,
-                                                    engine_text()),
+                                                    rounding_text()),
                                 .place = place_.string(),
                                 .help = "--engine, and TRAINER_INSTRUCTIONS for its kernels"}});
     });

@@ -90,7 +90,7 @@ std::vector<std::string> changed_keys(const OpenRun& run, const RunStart& beginn
 
 /// An exact run keeps its bits only with the engine of its checkpoint; any other run may change it.
 void check_engine(const Job& job, const Resumed& resumed, bool exact) {
-  const std::string &then = resumed.checkpoint.state.engine, now = engine_text();
+  const std::string &then = resumed.checkpoint.state.engine, now = rounding_text();
   if (then.empty() || then == now) return;
   if (!exact) {
     job.warn(

@@ -96,7 +96,11 @@ std::string ranks_text(const Session& session, const CpuAffinity& affinity) {
                         counted(affinity.hosts, "host"));
   text += fmt::format(", {}{}", counted(affinity.placement.threads, "thread"),
                       mesh.world().size() > 1 ? " each" : "");
-  return text + ", engine " + engine_text() + (session.settings().exact ? ", exact" : "");
+  const TrainSettings& settings = session.settings();
+  return text + ", engine " + engine_text() +
+         (settings.portable ? ", exact portable"
+          : settings.exact  ? ", exact"
+                            : "");
 }
 
 std::string data_text(const Data& data) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/core/elementary.h"
 #include "engine/core/random.h"
 
 namespace trainer {
@@ -19,11 +20,13 @@ double log_gamma_variable(double shape, const RandomStream& random, std::uint64_
   for (std::uint64_t draw = first; draw < first + kDraws; draw += 4) {
     const double normal = static_cast<double>(random.normal(draw)), root = 1 + c * normal;
     const double cube = root * root * root, uniform = 1 - static_cast<double>(random.uniform(draw + 2));
-    if (cube <= 0 || std::log(uniform) >= normal * normal / 2 + d * (1 - cube + std::log(cube))) continue;
+    if (cube <= 0 || elementary::log(uniform) >= normal * normal / 2 + d * (1 - cube + elementary::log(cube)))
+      continue;
     accepted = cube;
     break;
   }
-  return std::log(d * accepted) + std::log(1 - static_cast<double>(random.uniform(first + 3))) / shape;
+  return elementary::log(d * accepted) +
+         elementary::log(1 - static_cast<double>(random.uniform(first + 3))) / shape;
 }
 
 /// A Beta(alpha, alpha) variable, from the draws of a sample.
@@ -32,7 +35,7 @@ double beta_variable(double alpha, const RandomStream& random, std::uint64_t sam
   const std::uint64_t first = sample * 2 * kDraws;
   const double own = log_gamma_variable(alpha, random, first);
   const double other = log_gamma_variable(alpha, random, first + kDraws);
-  return 1 / (1 + std::exp(other - own));
+  return 1 / (1 + elementary::exp(other - own));
 }
 
 /// The part inside of [0, extent) of `length` indices around a random one.

@@ -1,9 +1,9 @@
-#include <cmath>
 #include <numbers>
 
 #include "datasets/transforms/transform.h"
 #include "datasets/transforms/warp.h"
 #include "engine/config/registry.h"
+#include "engine/core/elementary.h"
 
 namespace trainer {
 namespace {
@@ -15,16 +15,17 @@ class Affine final : public Transform {
       : extents_(image_extents(config, sample)),
         angle_(config.get<double>("degrees") * kDegree),
         slant_(config.get<double>("shear") * kDegree),
-        growth_(std::log1p(config.get<double>("scale"))),
+        growth_(elementary::log1p(config.get<double>("scale"))),
         move_(config.get<double>("translate")) {}
 
   void apply(const RandomStream& random, std::int64_t index, Tensor sample,
              std::span<float> scratch) const override {
     const SampleRandom draws(random, index, 5);
-    const float angle = draws.between(0, -angle_, angle_), cosine = std::cos(angle), sine = std::sin(angle);
-    const float slant = std::tan(draws.between(1, -slant_, slant_));
+    const float angle = draws.between(0, -angle_, angle_), cosine = elementary::cos(angle),
+                sine = elementary::sin(angle);
+    const float slant = elementary::tan(draws.between(1, -slant_, slant_));
     // Uniform in the logarithm: 1/2 is as likely as 2.
-    const float size = std::exp(draws.between(2, -growth_, growth_));
+    const float size = elementary::exp(draws.between(2, -growth_, growth_));
     const auto height = static_cast<float>(extents_.height), width = static_cast<float>(extents_.width);
     warp(sample.data(), extents_,
          {.row_row = cosine * size,

@@ -5,6 +5,7 @@
 #include "datasets/transforms/transform.h"
 #include "datasets/transforms/warp.h"
 #include "engine/config/registry.h"
+#include "engine/core/elementary.h"
 
 namespace trainer {
 namespace {
@@ -19,7 +20,7 @@ class Elastic final : public Transform {
     double total = 0;
     for (std::int64_t i = -reach; i <= reach; ++i) {
       const auto distance = static_cast<double>(i) / sigma;
-      shares_.push_back(static_cast<float>(std::exp(-0.5 * distance * distance)));
+      shares_.push_back(static_cast<float>(elementary::exp(-0.5 * distance * distance)));
       total += static_cast<double>(shares_.back());
     }
     for (float& share : shares_) share = static_cast<float>(share / total);

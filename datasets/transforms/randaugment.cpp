@@ -6,6 +6,7 @@
 #include "datasets/transforms/transform.h"
 #include "datasets/transforms/warp.h"
 #include "engine/config/registry.h"
+#include "engine/core/elementary.h"
 
 namespace trainer {
 namespace {
@@ -93,9 +94,9 @@ class RandAugment final : public Transform {
       map.row_shift = std::trunc(kShift * strength * static_cast<float>(extents.height));
     if (operation == Operation::rotate) {
       const float angle = kAngle * strength;
-      map.row_row = map.column_column = std::cos(angle);
-      map.row_column = -std::sin(angle);
-      map.column_row = std::sin(angle);
+      map.row_row = map.column_column = elementary::cos(angle);
+      map.row_column = -elementary::sin(angle);
+      map.column_row = elementary::sin(angle);
     }
     return map;
   }

@@ -3,6 +3,7 @@
 
 #include "datasets/transforms/transform.h"
 #include "engine/config/registry.h"
+#include "engine/core/elementary.h"
 
 namespace trainer {
 namespace {
@@ -13,7 +14,7 @@ class RandomResizedCrop final : public Transform {
   RandomResizedCrop(const Config& config, const Shape& sample)
       : extents_(image_extents(config, sample)),
         least_(config.get<double>("area")),
-        stretch_(std::log(config.get<double>("stretch"))) {}
+        stretch_(elementary::log(config.get<double>("stretch"))) {}
 
   void apply(const RandomStream& random, std::int64_t index, Tensor sample,
              std::span<float> scratch) const override {
@@ -21,7 +22,7 @@ class RandomResizedCrop final : public Transform {
     const auto height = static_cast<double>(extents_.height), width = static_cast<double>(extents_.width);
     const double area = static_cast<double>(draws.between(0, least_, 1));
     // Uniform in the logarithm: an aspect ratio of 1/2 is as likely as 2.
-    const double form = std::exp(static_cast<double>(draws.between(1, -stretch_, stretch_)) / 2);
+    const double form = elementary::exp(static_cast<double>(draws.between(1, -stretch_, stretch_)) / 2);
     Window window{.height = height * std::min(1.0, std::sqrt(area) / form),
                   .width = width * std::min(1.0, std::sqrt(area) * form)};
     window.top = static_cast<double>(draws.between(2, 0, height - window.height));

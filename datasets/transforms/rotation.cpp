@@ -1,9 +1,9 @@
-#include <cmath>
 #include <numbers>
 
 #include "datasets/transforms/transform.h"
 #include "datasets/transforms/warp.h"
 #include "engine/config/registry.h"
+#include "engine/core/elementary.h"
 
 namespace trainer {
 namespace {
@@ -18,7 +18,7 @@ class Rotation final : public Transform {
   void apply(const RandomStream& random, std::int64_t index, Tensor sample,
              std::span<float> scratch) const override {
     const float angle = SampleRandom(random, index, 1).between(0, -most_, most_);
-    const float cosine = std::cos(angle), sine = std::sin(angle);
+    const float cosine = elementary::cos(angle), sine = elementary::sin(angle);
     warp(sample.data(), extents_,
          {.row_row = cosine, .row_column = -sine, .column_row = sine, .column_column = cosine}, scratch);
   }

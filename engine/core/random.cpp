@@ -4,6 +4,8 @@
 #include <numbers>
 #include <numeric>
 
+#include "engine/core/elementary.h"
+
 namespace trainer {
 namespace {
 
@@ -62,9 +64,9 @@ float RandomStream::normal(std::uint64_t index) const {
   // Each pair of words makes one pair of normals; 1 - u keeps the logarithm finite.
   const auto words = block(index / 4);
   const std::uint64_t pair = index % 4 / 2 * 2;
-  const double radius = std::sqrt(-2.0 * std::log(1.0 - static_cast<double>(words[pair]) * 0x1p-32));
+  const double radius = std::sqrt(-2.0 * elementary::log(1.0 - static_cast<double>(words[pair]) * 0x1p-32));
   const double angle = 2.0 * std::numbers::pi * static_cast<double>(words[pair + 1]) * 0x1p-32;
-  return static_cast<float>(radius * (index % 2 == 0 ? std::cos(angle) : std::sin(angle)));
+  return static_cast<float>(radius * (index % 2 == 0 ? elementary::cos(angle) : elementary::sin(angle)));
 }
 
 std::uint64_t RandomStream::below(std::uint64_t index, std::uint64_t count) const {

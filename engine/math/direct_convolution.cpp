@@ -157,7 +157,7 @@ class DirectConvolution final : public Convolution {
     // Small images share a window.
     if (weights_.rows == out_h_)
       block_images_ = std::clamp<std::int64_t>(
-          kWindowFloats / std::max<std::int64_t>(1, x_image() + gradient_image()), 1, kMaxImages);
+          kWindowFloats / std::max<std::int64_t>(1, x_image() + widest_gradient_image()), 1, kMaxImages);
   }
 
   std::int64_t scratch_size() const override {
@@ -270,6 +270,13 @@ class DirectConvolution final : public Convolution {
   std::int64_t gradient_image() const { return copies_gradients() ? gradient_copy_size() : out_size(); }
   std::int64_t gradient_copy_size() const {
     return copies_gradients() ? weights_.rows * out_w_ * gradient_pixel_ : 0;
+  }
+  /// dy of an image for the widest vectors: how many images are summed together shows in the bits, so it must
+  /// not depend on the processor.
+  std::int64_t widest_gradient_image() const {
+    constexpr std::int64_t kWidest = 16;
+    return group_filters_ % kWidest == 0 ? out_size()
+                                         : weights_.rows * out_w_ * round_up(group_filters_, kWidest);
   }
 
   /// x as the input. A kernel that knows the border needs no copy of x that has it.

@@ -23,31 +23,59 @@ Engine from_environment() {
               "one of auto, native, openblas");
 }
 
-Engine resolved(Engine engine) {
-  if (engine == Engine::automatic) engine = from_environment();
+/// What the user asks for.
+struct Choice {
+  Engine engine = Engine::automatic;
+  bool portable = false;
+};
+
+Engine resolved(const Choice& choice) {
+  Engine engine = choice.engine == Engine::automatic ? from_environment() : choice.engine;
+  if (engine == Engine::openblas && choice.portable)
+    throw Error(ExitCode::usage, "the products of OpenBLAS differ from processor to processor",
+                "--engine native, or train.exact without `portable`");
   if (engine == Engine::openblas && !blas::serves_threads())
     throw Error(ExitCode::usage, kSerial, "install its pthread or OpenMP build, or use --engine native");
   if (engine != Engine::automatic) return engine;
-  return kernels().gemm->faster_than_blas || !blas::serves_threads() ? Engine::native : Engine::openblas;
+  const bool native = choice.portable || kernels().gemm->faster_than_blas || !blas::serves_threads();
+  return native ? Engine::native : Engine::openblas;
 }
 
-Engine& chosen() {
-  static Engine engine = resolved(Engine::automatic);
-  return engine;
+struct Chosen {
+  Choice choice;
+  Engine engine = resolved(choice);
+
+  void change(const Choice& to) {
+    engine = resolved(to);
+    choice = to;
+  }
+};
+
+Chosen& chosen() {
+  static Chosen chosen;
+  return chosen;
 }
 
 std::string blas_text() { return std::string(blas_version()) + " " + prepare_blas(); }
 
 }  // namespace
 
-void choose_engine(Engine engine) { chosen() = resolved(engine); }
+void choose_engine(Engine engine) { chosen().change({engine, chosen().choice.portable}); }
 
-Engine engine_in_use() { return chosen(); }
+void choose_portable(bool portable) {
+  if (portable == chosen().choice.portable) return;
+  chosen().change({chosen().choice.engine, portable});
+  use_portable_kernels(portable);
+}
+
+Engine engine_in_use() { return chosen().engine; }
 
 std::string engine_text() {
   if (engine_in_use() == Engine::native) return std::string("native (") + instruction_set() + ")";
   return "openblas (" + blas_text() + ", " + instruction_set() + ")";
 }
+
+std::string rounding_text() { return chosen().choice.portable ? "native (portable)" : engine_text(); }
 
 std::vector<EngineInfo> engines() {
   const Engine used = engine_in_use();

@@ -20,9 +20,15 @@ void choose_engine(Engine engine);
 /// The engine in use: native or openblas.
 Engine engine_in_use();
 
+/// Makes products, and all that the kernels compute, the same bits on every processor: `automatic` is then
+/// native. Call before layers are made, from one thread. Error(usage) if OpenBLAS was chosen by name.
+void choose_portable(bool portable);
+
 /// "native (AVX2)" or "openblas (OpenBLAS 0.3.21 Zen, AVX2)": the engine in use, its products, its kernels.
-/// The bits of a result depend on this, the program, the model, its settings and its data.
 std::string engine_text();
+/// On what the bits of a result depend, beside the program, the model, its settings and its data: the same
+/// text, or "native (portable)".
+std::string rounding_text();
 
 struct EngineInfo {
   std::string name;     ///< as --engine takes it

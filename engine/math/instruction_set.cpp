@@ -10,15 +10,15 @@
 namespace trainer {
 namespace {
 
-const Kernels& choose_kernels() {
+const KernelVariant& choose_kernels() {
   const char* setting = std::getenv("TRAINER_INSTRUCTIONS");
   const std::string_view limit = setting ? setting : "";
-  const Kernels* best = nullptr;
+  const KernelVariant* best = nullptr;
   bool known = limit.empty();
   std::string names;
   for (const KernelVariant* variant = kernel_variants; variant->setting; ++variant) {
     // Beyond the limit only the name is of interest.
-    if ((limit.empty() || !known) && variant->supported()) best = variant->kernels;
+    if ((limit.empty() || !known) && variant->supported()) best = variant;
     known |= limit == variant->setting;
     names += (names.empty() ? "" : ", ") + std::string(variant->setting);
   }
@@ -28,11 +28,22 @@ const Kernels& choose_kernels() {
   return *best;
 }
 
+const KernelVariant& variant_in_use() {
+  static const KernelVariant& chosen = choose_kernels();
+  return chosen;
+}
+
+const Kernels*& kernels_in_use() {
+  static const Kernels* kernels = variant_in_use().kernels;
+  return kernels;
+}
+
 }  // namespace
 
-const Kernels& kernels() {
-  static const Kernels& chosen = choose_kernels();
-  return chosen;
+const Kernels& kernels() { return *kernels_in_use(); }
+
+void use_portable_kernels(bool portable) {
+  kernels_in_use() = portable ? *variant_in_use().portable : variant_in_use().kernels;
 }
 
 const char* instruction_set() { return kernels().name; }

@@ -6,4 +6,9 @@ namespace trainer {
 /// environment variable TRAINER_INSTRUCTIONS=baseline|avx2|avx512 lowers the choice, for tests.
 const char* instruction_set();
 
+/// Whether sums of products use fused multiply-adds on every CPU, where there are none in software and
+/// slowly: then all instruction sets give the same bits. False without a call. Call before layers are made,
+/// from one thread.
+void use_portable_kernels(bool portable);
+
 }  // namespace trainer

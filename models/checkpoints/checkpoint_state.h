@@ -28,7 +28,7 @@ struct CheckpointState {
   std::uint64_t seed = 1;
   std::string data;       ///< fingerprint of the files learned from
   std::string config;     ///< with every default; empty in those of earlier programs
-  std::string engine;     ///< engine_text() of the program that made it
+  std::string engine;     ///< rounding_text() of the program that made it
   bool evaluated = true;  ///< what follows `step` is done too: its evaluation, its epoch's row
   double time = 0;        ///< seconds since the first step began
   double epoch_time = 0;  ///< seconds since the epoch's first step began

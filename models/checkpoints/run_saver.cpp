@@ -25,7 +25,7 @@ void RunSaver::begin(const Progress& run, bool pending, bool best, const std::fu
   divergence_.check_arrays(run, all_);
   CheckpointState state = base_;
   store(run, pending, state);
-  state.engine = engine_text();
+  state.engine = rounding_text();
   state.schedule = parts_.schedule->state();
   state.early_stopping = parts_.early_stopping.state();
   state.outliers = parts_.outliers.state();

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/core/elementary.h"
 #include "models/initializers/initializer.h"
 
 namespace trainer {
@@ -27,9 +28,9 @@ double spectral_radius(std::span<const float> matrix, const RandomStream& stream
     if (square == 0) return 0;
     const double length = std::sqrt(square);
     std::ranges::transform(next, vector.begin(), [length](double value) { return value / length; });
-    if (step >= kSettling) growth += std::log(length);
+    if (step >= kSettling) growth += elementary::log(length);
   }
-  return std::exp(growth / kMeasured);
+  return elementary::exp(growth / kMeasured);
 }
 
 /// Every output begins with a few normally distributed weights, and zeros elsewhere (Martens 2010). Square

@@ -36,8 +36,8 @@ Symmetric eigenvectors(Symmetric& matrix) {
       for (std::size_t q = p + 1; q < n; ++q) {
         if (matrix.at(p, q) == 0) continue;
         const double ratio = (matrix.at(q, q) - matrix.at(p, p)) / (2 * matrix.at(p, q));
-        const double tangent = std::copysign(1 / (std::fabs(ratio) + std::hypot(ratio, 1)), ratio);
-        const double cosine = 1 / std::hypot(tangent, 1), sine = tangent * cosine;
+        const double tangent = std::copysign(1 / (std::fabs(ratio) + std::sqrt(ratio * ratio + 1)), ratio);
+        const double cosine = 1 / std::sqrt(tangent * tangent + 1), sine = tangent * cosine;
         const auto rotate = [&](double& a, double& b) {
           const double old = a;
           a = cosine * old - sine * b;

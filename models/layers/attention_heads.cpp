@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/core/elementary.h"
 #include "models/layers/tracer.h"
 
 namespace trainer {
@@ -12,9 +13,9 @@ namespace trainer {
 Rotation::Rotation(std::int64_t length, std::int64_t size, double base) : half_(size / 2) {
   for (std::int64_t t = 0; t < length; ++t)
     for (std::int64_t i = 0; i < half_; ++i) {
-      const double wave = std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(size));
-      cosines_.push_back(static_cast<float>(std::cos(static_cast<double>(t) * wave)));
-      sines_.push_back(static_cast<float>(std::sin(static_cast<double>(t) * wave)));
+      const double wave = elementary::pow(base, -2 * static_cast<double>(i) / static_cast<double>(size));
+      cosines_.push_back(static_cast<float>(elementary::cos(static_cast<double>(t) * wave)));
+      sines_.push_back(static_cast<float>(elementary::sin(static_cast<double>(t) * wave)));
     }
 }
 

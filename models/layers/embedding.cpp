@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <utility>
 
+#include "engine/core/elementary.h"
 #include "engine/math/elementwise.h"
 #include "models/layers/position_table.h"
 #include "models/layers/tracer.h"
@@ -99,10 +99,10 @@ void Embedding::draw_waves(std::int64_t length) {
   for (std::int64_t t = 0; t < length; ++t)
     for (std::int64_t unit = 0; unit < units_; ++unit) {
       const std::int64_t even = unit - unit % 2;
-      const double wave = std::pow(10000.0, -static_cast<double>(even) / static_cast<double>(units_));
+      const double wave = elementary::pow(10000.0, -static_cast<double>(even) / static_cast<double>(units_));
       const double angle = static_cast<double>(t) * wave;
       waves_[static_cast<std::size_t>(t * units_ + unit)] =
-          static_cast<float>(unit % 2 == 0 ? std::sin(angle) : std::cos(angle));
+          static_cast<float>(unit % 2 == 0 ? elementary::sin(angle) : elementary::cos(angle));
     }
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/core/elementary.h"
 #include "models/layers/layer.h"
 #include "models/layers/tracer.h"
 
@@ -22,7 +23,7 @@ class LocalContrastNorm final : public Layer {
     for (std::int64_t i = 0; i < size; ++i) {
       const std::int64_t from_centre = i - size / 2;
       const double distance = static_cast<double>(from_centre) / width;
-      window_.push_back(std::exp(-distance * distance / 2));
+      window_.push_back(elementary::exp(-distance * distance / 2));
       sum += window_.back();
     }
     for (double& weight : window_) weight /= sum;

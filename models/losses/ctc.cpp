@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "engine/core/elementary.h"
 #include "engine/core/error.h"
 #include "models/losses/loss.h"
 
@@ -17,7 +18,8 @@ constexpr std::int64_t kBlank = 0;
 /// log(exp(a) + exp(b))
 double log_sum(double a, double b) {
   const double larger = std::max(a, b);
-  return larger == kImpossible ? larger : larger + std::log1p(std::exp(std::min(a, b) - larger));
+  return larger == kImpossible ? larger
+                               : larger + elementary::log1p(elementary::exp(std::min(a, b) - larger));
 }
 
 /// Memory of a thread, taken once.
@@ -79,8 +81,9 @@ class Ctc final : public Loss {
       const float* const outputs = y + position * symbols_;
       const double largest = *std::max_element(outputs, outputs + symbols_);
       double sum = 0;
-      for (std::int64_t k = 0; k < symbols_; ++k) sum += std::exp(static_cast<double>(outputs[k]) - largest);
-      const double log_of_sum = std::log(sum) + largest;
+      for (std::int64_t k = 0; k < symbols_; ++k)
+        sum += elementary::exp(static_cast<double>(outputs[k]) - largest);
+      const double log_of_sum = elementary::log(sum) + largest;
       for (std::int64_t k = 0; k < symbols_; ++k)
         at(work.log_probabilities, position, k, symbols_) = static_cast<double>(outputs[k]) - log_of_sum;
     }
@@ -157,11 +160,11 @@ class Ctc final : public Loss {
       work.shares.assign(static_cast<std::size_t>(symbols_), 0);
       for (std::int64_t state = 0; state < states; ++state)
         work.shares[static_cast<std::size_t>(work.states[static_cast<std::size_t>(state)])] +=
-            std::exp(at(work.before, position, state, states) + at(work.after, position, state, states) -
-                     log_probability);
+            elementary::exp(at(work.before, position, state, states) +
+                            at(work.after, position, state, states) - log_probability);
       for (std::int64_t k = 0; k < symbols_; ++k)
         dy[position * symbols_ + k] =
-            scale * static_cast<float>(std::exp(at(work.log_probabilities, position, k, symbols_)) -
+            scale * static_cast<float>(elementary::exp(at(work.log_probabilities, position, k, symbols_)) -
                                        work.shares[static_cast<std::size_t>(k)]);
     }
   }

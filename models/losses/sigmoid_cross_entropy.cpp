@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "engine/core/elementary.h"
 #include "models/losses/output_loss.h"
 
 namespace trainer {
@@ -19,8 +20,8 @@ class SigmoidCrossEntropy final : public OutputLoss {
         const std::int64_t i = row * outputs + k;
         const double logit = y[i], target = target_of(targets, row, k, outputs);
         // exp(-|y|) cannot overflow; log1p keeps a NaN that the comparison passed over.
-        const double decay = std::exp(-std::fabs(logit));
-        loss += (logit > 0 ? logit : 0) - logit * target + std::log1p(decay);
+        const double decay = elementary::exp(-std::fabs(logit));
+        loss += (logit > 0 ? logit : 0) - logit * target + elementary::log1p(decay);
         if (!dy.empty()) dy[i] = scale * static_cast<float>((logit > 0 ? 1 : decay) / (1 + decay) - target);
       }
     return loss;

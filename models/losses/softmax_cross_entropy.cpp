@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
+#include "engine/core/elementary.h"
 #include "engine/math/elementwise.h"
 #include "models/losses/loss.h"
 #include "models/losses/outputs.h"
@@ -22,8 +22,8 @@ double loss_of_logits(const float* logits, std::int64_t classes, std::int32_t la
   const std::int64_t largest = largest_of(logits, classes);
   double others = 0;
   for (std::int64_t k = 0; k < classes; ++k)
-    if (k != largest) others += std::exp(static_cast<double>(logits[k] - logits[largest]));
-  return std::log1p(others) - static_cast<double>(logits[label] - logits[largest]);
+    if (k != largest) others += elementary::exp(static_cast<double>(logits[k] - logits[largest]));
+  return elementary::log1p(others) - static_cast<double>(logits[label] - logits[largest]);
 }
 
 /// The same, from softmax's probabilities.
@@ -31,7 +31,7 @@ double loss_of_probabilities(const float* logits, const float* probabilities, st
                              std::int32_t label) {
   float largest = 0;
   const float others = softmax_rest(classes, logits, probabilities, &largest);
-  return std::log1p(static_cast<double>(others)) - static_cast<double>(logits[label] - largest);
+  return elementary::log1p(static_cast<double>(others)) - static_cast<double>(logits[label] - largest);
 }
 
 /// All labels / (classes that occur * labels of the class), so that each class has the same share of the loss

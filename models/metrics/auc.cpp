@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 
+#include "engine/core/elementary.h"
 #include "models/losses/outputs.h"
 #include "models/metrics/metric.h"
 
@@ -90,8 +90,8 @@ class AreaUnderCurve final : public Metric {
     for (std::size_t k = 0; k < outputs.size(); ++k)
       if (k != own) largest = std::max(largest, static_cast<double>(outputs[k]));
     for (std::size_t k = 0; k < outputs.size(); ++k)
-      if (k != own) sum += std::exp(static_cast<double>(outputs[k]) - largest);
-    return static_cast<float>(static_cast<double>(outputs[own]) - largest - std::log(sum));
+      if (k != own) sum += elementary::exp(static_cast<double>(outputs[k]) - largest);
+    return static_cast<float>(static_cast<double>(outputs[own]) - largest - elementary::log(sum));
   }
 
   Config config_;

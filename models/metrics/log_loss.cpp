@@ -1,8 +1,8 @@
 // log_loss, perplexity and bits_per_character: the cross-entropy in three units.
 #include <algorithm>
-#include <cmath>
 #include <numbers>
 
+#include "engine/core/elementary.h"
 #include "models/losses/outputs.h"
 #include "models/metrics/metric.h"
 
@@ -13,8 +13,8 @@ namespace {
 double cross_entropy(std::span<const float> outputs, std::int32_t label) {
   const double largest = *std::max_element(outputs.begin(), outputs.end());
   double sum = 0;
-  for (const float output : outputs) sum += std::exp(static_cast<double>(output) - largest);
-  return std::log(sum) + largest - static_cast<double>(outputs[static_cast<std::size_t>(label)]);
+  for (const float output : outputs) sum += elementary::exp(static_cast<double>(output) - largest);
+  return elementary::log(sum) + largest - static_cast<double>(outputs[static_cast<std::size_t>(label)]);
 }
 
 /// A function of the mean cross-entropy over labels.
@@ -55,7 +55,7 @@ const Registry<Metric>::Add log_loss_metric{
     make([](double mean) { return mean; })};
 
 const Registry<Metric>::Add perplexity_metric{{.name = "perplexity", .help = "exp of the log loss"},
-                                              make([](double mean) { return std::exp(mean); })};
+                                              make([](double mean) { return elementary::exp(mean); })};
 
 const Registry<Metric>::Add bits_metric{
     {.name = "bits_per_character", .help = "the log loss in bits, for classes that are characters"},

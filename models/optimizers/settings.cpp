@@ -6,6 +6,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "engine/core/elementary.h"
+
 namespace trainer {
 
 std::vector<Setting> WeightDecay::settings(const std::string& help, const std::string& strength) {
@@ -37,8 +39,8 @@ Betas::Betas(const Config& config) {
 
 Betas::Correction Betas::correction(std::int64_t steps_done) const {
   const auto steps = static_cast<double>(steps_done + 1);
-  const double root = std::sqrt(1 - std::pow(second, steps));
-  return {.scale = root / (1 - std::pow(first, steps)), .epsilon = root};
+  const double root = std::sqrt(1 - elementary::pow(second, steps));
+  return {.scale = root / (1 - elementary::pow(first, steps)), .epsilon = root};
 }
 
 Setting Adaptation::setting(const std::string& fallback) {

@@ -1,9 +1,10 @@
 #include "models/prediction/token_choice.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <vector>
+
+#include "engine/core/elementary.h"
 
 namespace trainer {
 namespace {
@@ -35,7 +36,7 @@ Token choose_token(std::span<const float> scores, const TokenChoice& choice, flo
   const double highest = *best;
   std::vector<double> weights;
   for (const float score : scores)
-    weights.push_back(std::exp((static_cast<double>(score) - highest) / choice.temperature));
+    weights.push_back(elementary::exp((static_cast<double>(score) - highest) / choice.temperature));
   if (choice.top_k > 0 || choice.top_p < 1) keep_likeliest(choice, weights);
   std::vector<double> sums(weights.size());
   std::partial_sum(weights.begin(), weights.end(), sums.begin());

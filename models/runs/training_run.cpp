@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
+#include "engine/core/elementary.h"
 #include "engine/parallel/broadcast_text.h"
 #include "engine/system/memory_use.h"
 #include "models/checkpoints/checkpoint_folder.h"
@@ -93,7 +93,7 @@ TrainingRun::TrainingRun(const Config& root, Session& session, const Options& op
 void TrainingRun::set_rollbacks(int count) {
   rollbacks_ = count;
   if (const auto& rollback = session_.settings().rollback)
-    parts_.rate_factor = std::pow(rollback->factor, count);
+    parts_.rate_factor = elementary::pow(rollback->factor, count);
 }
 
 bool TrainingRun::may_roll_back() const {

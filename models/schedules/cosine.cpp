@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <cmath>
 #include <numbers>
 
+#include "engine/core/elementary.h"
 #include "models/schedules/schedule.h"
 
 namespace trainer {
@@ -27,7 +27,7 @@ class Cosine final : public Schedule {
     } else {
       for (; place >= length; length *= growth_) place -= length;
     }
-    const double height = length > 0 ? (1 + std::cos(std::numbers::pi * place / length)) / 2 : 1;
+    const double height = length > 0 ? (1 + elementary::cos(std::numbers::pi * place / length)) / 2 : 1;
     return final_ + (rate_ - final_) * height;
   }
 

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "engine/core/elementary.h"
 #include "models/schedules/schedule.h"
 
 namespace trainer {
@@ -15,7 +16,7 @@ class Exponential final : public Schedule {
         staircase_(config.get<bool>("staircase")) {}
   double at(std::int64_t step) const override {
     const double periods = static_cast<double>(step) / static_cast<double>(period_);
-    return rate_ * std::pow(factor_, staircase_ ? std::floor(periods) : periods);
+    return rate_ * elementary::pow(factor_, staircase_ ? std::floor(periods) : periods);
   }
 
  private:

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <cmath>
 #include <numbers>
 
+#include "engine/core/elementary.h"
 #include "models/schedules/schedule.h"
 
 namespace trainer {
@@ -39,7 +39,7 @@ class OneCycle final : public Schedule {
     return between(top, end, last_ > top_ ? std::min((place - top_) / (last_ - top_), 1.0) : 1);
   }
   static double between(double from, double to, double part) {
-    return to + (from - to) * (1 + std::cos(std::numbers::pi * part)) / 2;
+    return to + (from - to) * (1 + elementary::cos(std::numbers::pi * part)) / 2;
   }
 
   double rate_, start_, final_;

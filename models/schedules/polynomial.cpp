@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <cmath>
 
+#include "engine/core/elementary.h"
 #include "models/schedules/schedule.h"
 
 namespace trainer {
@@ -17,7 +17,7 @@ class Polynomial final : public Schedule {
   double at(std::int64_t step) const override {
     const double done =
         steps_ > 0 ? std::min(static_cast<double>(step) / static_cast<double>(steps_), 1.0) : 0;
-    return final_ + (rate_ - final_) * std::pow(1 - done, power_);
+    return final_ + (rate_ - final_) * elementary::pow(1 - done, power_);
   }
 
  private:

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <cmath>
 
+#include "engine/core/elementary.h"
 #include "models/schedules/schedule.h"
 
 namespace trainer {
@@ -19,7 +19,7 @@ class Step final : public Schedule {
   double at(std::int64_t step) const override {
     const auto passed =
         std::ranges::count_if(moments_, [step](std::int64_t moment) { return moment <= step; });
-    return rate_ * std::pow(factor_, static_cast<double>(passed));
+    return rate_ * elementary::pow(factor_, static_cast<double>(passed));
   }
 
  private:

@@ -8,6 +8,7 @@
 #include "models/network/partition.h"
 #include "models/optimizers/optimizer.h"
 #include "models/schedules/schedule.h"
+#include "models/training/arithmetic.h"
 #include "models/training/early_stopping.h"
 #include "models/training/likely_mistakes.h"
 
@@ -114,6 +115,7 @@ Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Sessi
       model_group_(pool, mesh.model(), settings_.exact_modelpar),
       row_split_(make_row_split(settings_, virtual_workers_, mesh, pool)) {
   mesh.world().heartbeat().set_patience(static_cast<double>(settings_.stall_timeout));
+  if (!is_share()) choose_arithmetic(root.at("train"), settings_.portable, pool);
   const Config model = root.at("model");
   check_ranks(root.at("train"), settings_, mesh.data().size(), mesh.model().size());
   check_schedule(root.at("train"), settings_,

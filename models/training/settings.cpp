@@ -179,6 +179,7 @@ TrainSettings train_settings(const Config& train) {
     const Config exact = train.at("exact");
     settings.exact = exact.type() == "settings" || exact.value<bool>();
     settings.exact_modelpar = settings.exact && (exact.type() != "settings" || exact.get<bool>("modelpar"));
+    settings.portable = exact.type() == "settings" && exact.get<bool>("portable");
   }
   settings.logs_gradients = train.has("log") && train.at("log").get<bool>("gradients");
   if (train.has("snapshot")) settings.snapshot = train.at("snapshot").get<std::int64_t>("steps");
@@ -333,8 +334,11 @@ std::vector<Setting> run_settings() {
                .fallback("1"),
            either("exact", "the same bits on any number of ranks and threads",
                   {boolean("switch", "on or off"),
-                   section("settings", "exact mode with limits",
-                           {boolean("modelpar", "the same bits with --modelpar, too").fallback("true")})})
+                   section("settings", "exact mode with options",
+                           {boolean("modelpar", "the same bits with --modelpar, too").fallback("true"),
+                            boolean("portable",
+                                    "the same bits on every processor, too: not with --engine openblas")
+                                .fallback("false")})})
                .fallback("false"),
            boolean("chain",
                    "exact mode: hashes of each step's batch, gradients and weights, in chain.jsonl, which "

@@ -87,6 +87,7 @@ struct TrainSettings {
   std::optional<RateScaling> lr_scaling;
   bool exact = false;           ///< bits depend on neither ranks nor threads
   bool exact_modelpar = false;  ///< nor on the partition of layers over model ranks
+  bool portable = false;        ///< nor on the processor; only with `exact`
   bool chain = false;           ///< hashes of each step are kept
   std::optional<double> clip_norm, clip_value;
   float ema = 0;            ///< decay of the exponential moving average of the weights; 0: none

@@ -1,11 +1,12 @@
 """Trains configs in exact mode wherever they may be computed, and compares the bits of weights, losses and metrics.
 
 Usage: exact_matrix.py TRAINER CONFIGS [--full] [--steps N] [--models NAME;...] [--instructions NAME;...]
-                       [--most-ranks N] [--engine auto|native|openblas]
+                       [--most-ranks N] [--engine auto|native|openblas] [--portable]
 
 Each model trains on generated samples, with clip_norm on and an evaluation after every epoch; batches do not divide the
 samples, and blocks do not divide the batches. Without --full: ten steps in some placements; with it: 200 steps of
-batches of 100 from 1,007 samples in all of them, on every set of kernels that this machine has.
+batches of 100 from 1,007 samples in all of them, on every set of kernels that this machine has. With --portable: small
+batches alone and on two ranks, and all sets of kernels must give the same bits.
 """
 import argparse
 import hashlib
@@ -74,6 +75,10 @@ def all_placements():
     return result
 
 
+def portable_placements():
+    return [Placement(2, '--datapar')]
+
+
 def config_of(model, configs, folder):
     name, changes = MODELS[model]
     text = (configs / f'{name}.yaml').read_text()
@@ -127,21 +132,26 @@ def main():
     parser.add_argument('--instructions')
     parser.add_argument('--most-ranks', type=int, default=8)
     parser.add_argument('--engine', default='auto')
+    parser.add_argument('--portable', action='store_true')
     arguments = parser.parse_args()
     trainer, configs = arguments.trainer.resolve(), arguments.configs.resolve()
-    steps = arguments.steps or (200 if arguments.full else 10)
+    steps = arguments.steps or (200 if arguments.full else 3 if arguments.portable else 10)
     models = arguments.models.split(';') if arguments.models else list(MODELS)
     chosen = instructions_here()
     if arguments.instructions:
         chosen = {name: chosen[name] for name in arguments.instructions.split(';')}
+    elif arguments.portable:
+        chosen = {name: variables for name, variables in chosen.items() if 'OPENBLAS_CORETYPE' not in variables}
     elif not arguments.full:
         chosen = {'native': {}}
-    placements = [placement for placement in (all_placements() if arguments.full else some_placements())
-                  if placement.ranks <= arguments.most_ranks]
+    all_of_them = all_placements() if arguments.full else portable_placements() if arguments.portable else some_placements()
+    placements = [placement for placement in all_of_them if placement.ranks <= arguments.most_ranks]
     failed = False
     for model in models:
         large = model.startswith('cifar10')
         batch, train = (100, 1007) if arguments.full else (20, 47) if large else (100, 307)
+        if arguments.portable and not arguments.full:
+            batch, train = (2, 6) if large else (10, 30)
         with tempfile.TemporaryDirectory() as parent:
             folder = pathlib.Path(parent)
             text = OF_TEXT.get(model)
@@ -150,21 +160,26 @@ def main():
             else:
                 (write_cifar10 if large else write_mnist)(folder, train, 53 if large else 203)
             config = config_of(model, configs, folder)
-            settings = ['train.exact=true', f'train.steps={steps}', f'train.batch={batch}', 'train.clip_norm=0.5',
-                        'train.evaluate=epoch', f'train.checkpoint={{steps: {steps}}}', 'train.log_every=1',
+            exact = ['train.exact={portable: true}', 'train.virtual_workers=2'] if arguments.portable else ['train.exact=true']
+            settings = exact + [f'train.steps={steps}', f'train.batch={batch}', 'train.clip_norm=0.5',
+                        f'train.evaluate={"never" if arguments.portable and large else "epoch"}', f'train.checkpoint={{steps: {steps}}}', 'train.log_every=1',
                         f'data.path={folder}']
             if text:
                 settings += text
             elif not large:
                 settings += ['train.optimizer={sgd: {lr: 0.02, momentum: 0.9}}']
+            expected = None
             for instructions, variables in chosen.items():
                 environment = {key: value for key, value in os.environ.items()
                                if key not in ('TRAINER_DATA', 'OPENBLAS_CORETYPE', 'TRAINER_INSTRUCTIONS')}
                 environment.update(variables)
                 begin = time.time()
-                expected = run(trainer, config, Placement(), settings, environment, engine=arguments.engine)
-                good = len(expected[0]) == 64
-                print(f'{model}, {instructions}, {steps} steps: SHA-256 {expected[0]}', flush=True)
+                alone = run(trainer, config, Placement(), settings, environment, engine=arguments.engine)
+                # Portable runs have the bits of the first set of kernels.
+                expected = expected if expected and arguments.portable else alone
+                good = len(alone[0]) == 64 and alone == expected
+                print(f'{model}, {instructions}, {steps} steps: SHA-256 {alone[0]}'
+                      f'{"" if alone == expected else " DIFFERS"}', flush=True)
                 same = 1
                 for placement in placements:
                     found = run(trainer, config, placement, settings, environment, engine=arguments.engine)

@@ -155,6 +155,28 @@ TEST_CASE("an exact run keeps the engine of its checkpoint; any other run may ch
   CHECK(run.trainer({"runs/a", "--engine", "native", "-s", "train.epochs=3"}).code == 0);
 }
 
+TEST_CASE("a portable run resumes and replays with other kernels, with the same bits", "[resume]") {
+  const SmallRun run;
+  const std::string words = " -q -s train.exact='{portable: true}' -s train.chain=true -s train.epochs=";
+  REQUIRE(run.shell("$TRAINER a.yaml -o whole" + words + "3").code == 0);
+  REQUIRE(run.shell("env TRAINER_INSTRUCTIONS=baseline $TRAINER a.yaml -o resumed" + words + "1").code == 0);
+  CHECK(run.shell("$TRAINER resumed -q -s train.epochs=2").code == 0);
+  CHECK(run.shell("env TRAINER_INSTRUCTIONS=baseline $TRAINER resumed -q -s train.epochs=3").code == 0);
+  CHECK(read_text(run.path("resumed/chain.jsonl")) == read_text(run.path("whole/chain.jsonl")));
+  CHECK(run.shell("env TRAINER_INSTRUCTIONS=baseline $TRAINER verify whole").code == 0);
+  CHECK(run.shell("env TRAINER_INSTRUCTIONS=baseline $TRAINER verify whole --steps 12..14").code == 0);
+  CHECK(run.shell("env TRAINER_INSTRUCTIONS=baseline $TRAINER bisect whole resumed").code == 0);
+}
+
+TEST_CASE("a portable run refuses OpenBLAS at its key", "[resume]") {
+  const SmallRun run;
+  const ProgramResult result =
+      run.trainer({"a.yaml", "--engine", "openblas", "-s", "train.exact={portable: true}"});
+  CHECK(result.code == 2);
+  CHECK(result.err.find("error: the products of OpenBLAS differ from processor to processor\n") == 0);
+  CHECK(result.err.find("portable: true") != std::string::npos);
+}
+
 TEST_CASE("a config.yaml that was edited is reported with its key, and what may change may change there too",
           "[resume]") {
   const SmallRun run;

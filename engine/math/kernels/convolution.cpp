@@ -61,7 +61,7 @@ inline void add_tap(Vector (&sums)[vectors][pixels], const float* const (&base)[
     const int place = p % kPixelsPerBase;
     const float value = place == 3 ? from[three] : from[place * distance];
 #pragma GCC unroll 2
-    for (int v = 0; v < vectors; ++v) sums[v][p] += weights[v] * value;
+    for (int v = 0; v < vectors; ++v) sums[v][p] = multiply_add(weights[v], value, sums[v][p]);
   }
 }
 
@@ -191,7 +191,8 @@ void narrow_tile(const Correlation& job, std::int64_t tap_rows, const float* x, 
 #pragma GCC unroll 8
         for (int t = 0; t < taps; ++t) {
           const int output = p + left - t;
-          if (output >= 0 && output < kOutputs) sums[0][output] += weights[t] * value;
+          if (output >= 0 && output < kOutputs)
+            sums[0][output] = multiply_add(weights[t], value, sums[0][output]);
         }
       }
 #pragma GCC unroll 8
@@ -204,44 +205,61 @@ void narrow_tile(const Correlation& job, std::int64_t tap_rows, const float* x, 
   finish(sums, relu, filters, y, job.y_column);
 }
 
-/// A row in one tile, or in two halves.
+/// A row in equal pieces; the first and the last have the border.
 struct NarrowRow {
-  CorrelateTile first = nullptr, second = nullptr;
+  std::int64_t pieces = 0, outputs = 0;  ///< of a piece
+  CorrelateTile first = nullptr, inner = nullptr, last = nullptr;
 };
 
-/// The rows that have such a kernel: maps of 8 to 32 pixels under the kernels that small networks use.
+template <int outputs, int pieces, int taps, int border>
+NarrowRow narrow_row() {
+  constexpr int kInputs = outputs + taps - 1;
+  if constexpr (pieces == 1)
+    return {1, outputs, narrow_tile<kInputs - 2 * border, taps, border, border>};
+  else if constexpr (pieces == 2)
+    return {2, outputs, narrow_tile<kInputs - border, taps, border, 0>, nullptr,
+            narrow_tile<kInputs - border, taps, 0, border>};
+  else
+    return {pieces, outputs, narrow_tile<kInputs - border, taps, border, 0>, narrow_tile<kInputs, taps, 0, 0>,
+            narrow_tile<kInputs - border, taps, 0, border>};
+}
+
+/// The rows that have such a kernel: maps of 8 to 32 pixels under the kernels that small networks use. They
+/// are the same for all registers, since the order of the sums shows in the bits.
 NarrowRow narrow_row_of(std::int64_t width, std::int64_t taps, std::int64_t border) {
-  if (width == 8 && taps == 3 && border == 1) return {narrow_tile<8, 3, 1, 1>};
-  if constexpr (KERNEL_REGISTERS == 32) {
-    if (width == 16 && taps == 3 && border == 1) return {narrow_tile<16, 3, 1, 1>};
-    if (width == 32 && taps == 3 && border == 1) return {narrow_tile<17, 3, 1, 0>, narrow_tile<17, 3, 0, 1>};
-    if (width == 8 && taps == 5 && border == 4) return {narrow_tile<8, 5, 4, 4>};
-    if (width == 10 && taps == 5 && border == 4) return {narrow_tile<10, 5, 4, 4>};
-    if (width == 28 && taps == 5 && border == 0) return {narrow_tile<28, 5, 0, 0>};
-    if (width == 32 && taps == 5 && border == 0) return {narrow_tile<18, 5, 0, 0>, narrow_tile<18, 5, 0, 0>};
-  }
+  if (width == 8 && taps == 3 && border == 1) return narrow_row<8, 1, 3, 1>();
+  constexpr int kMore = KERNEL_REGISTERS == 32 ? 1 : 2;  // times the pieces
+  if (width == 16 && taps == 3 && border == 1) return narrow_row<16 / kMore, kMore, 3, 1>();
+  if (width == 32 && taps == 3 && border == 1) return narrow_row<16 / kMore, 2 * kMore, 3, 1>();
+  if (width == 8 && taps == 5 && border == 4) return narrow_row<12 / kMore, kMore, 5, 4>();
+  if (width == 10 && taps == 5 && border == 4) return narrow_row<14 / kMore, kMore, 5, 4>();
+  if (width == 28 && taps == 5 && border == 0)
+    return narrow_row < KERNEL_REGISTERS == 32 ? 24 : 8, 2 * kMore - 1, 5, 0 > ();
+  if (width == 32 && taps == 5 && border == 0) return narrow_row<14 / kMore, 2 * kMore, 5, 0>();
   return {};
 }
 
 bool has_narrow(std::int64_t x_width, std::int64_t tap_columns, std::int64_t border) {
-  return narrow_row_of(x_width, tap_columns, border).first != nullptr;
+  return narrow_row_of(x_width, tap_columns, border).pieces > 0;
 }
 
 void correlate_narrow(const Correlation& job, const float* x, const float* w, const float* bias, bool relu,
                       float* y) {
   const NarrowRow tiles = narrow_row_of(job.x_width, job.tap_columns, job.border);
   const std::int64_t w_row = job.tap_columns * job.run * kLanes;
-  const std::int64_t half = job.columns / 2;
   for (std::int64_t first = 0; first < job.filters; first += kLanes) {
     const std::int64_t left = job.filters - first, filters = left < kLanes ? left : kLanes;
     const float* start = bias ? bias + first : nullptr;
     for_each_row(job, x, w + first / kLanes * job.tap_rows * w_row, w_row,
                  [=, &job](std::int64_t row, std::int64_t taps, const float* line, const float* weights) {
-                   float* to = y + row * job.y_row + first;
+                   float* const to = y + row * job.y_row + first;
                    tiles.first(job, taps, line, weights, start, relu, filters, to);
-                   if (tiles.second)
-                     tiles.second(job, taps, line + (half - job.border) * job.x_column, weights, start, relu,
-                                  filters, to + half * job.y_column);
+                   for (std::int64_t piece = 1; piece < tiles.pieces; ++piece) {
+                     const std::int64_t output = piece * tiles.outputs;
+                     const CorrelateTile tile = piece + 1 < tiles.pieces ? tiles.inner : tiles.last;
+                     tile(job, taps, line + (output - job.border) * job.x_column, weights, start, relu,
+                          filters, to + output * job.y_column);
+                   }
                  });
   }
 }

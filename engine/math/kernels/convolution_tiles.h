@@ -2,6 +2,7 @@
 
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/kernels/loops.h"
+#include "engine/math/kernels/multiply_add.h"
 #include "engine/math/kernels/vector.h"
 
 // Convolutions keep tiles of sums in registers: some pixels (or taps) times one or two vectors of filters.

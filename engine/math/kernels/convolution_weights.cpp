@@ -29,7 +29,8 @@ void products_tile(const Correlation& job, const ImageBlock& block, Range output
 #pragma GCC unroll 24
           for (int t = 0; t < taps; ++t)
 #pragma GCC unroll 2
-            for (int v = 0; v < vectors; ++v) sums[r][t][v] += line[r][t] * gradients[v];
+            for (int v = 0; v < vectors; ++v)
+              sums[r][t][v] = multiply_add(gradients[v], line[r][t], sums[r][t][v]);
           line[r] += job.x_column;
         }
         gradient += job.y_column;
@@ -77,16 +78,23 @@ ProductsTile short_tile_of(std::int64_t height, std::int64_t taps) {
                           : short_tile_of<vectors, rows - 1>(height, taps);
 }
 
+/// Kernel rows that are summed together over the outputs that all of them serve. It shows in the bits, so it
+/// is the number for 32 registers of 16 lanes everywhere.
+inline std::int64_t rows_together(const Correlation& job, std::int64_t first_filter) {
+  constexpr std::int64_t kWidest = 16;
+  const std::int64_t filters = job.filters - first_filter / (2 * kWidest) * (2 * kWidest);
+  return job.run > kMaxShort ? 1 : filters > kWidest ? 2 : 5;
+}
+
 /// The output rows that tap row `ky` serves.
 inline Range outputs_of(const Correlation& job, std::int64_t ky) {
   return inside(job.first_row + ky * job.tap_row_step, job.row_step, job.rows, job.x_height);
 }
 
 template <int vectors>
-void products_block(const Correlation& job, const ImageBlock& block, const float* x, const float* dy,
-                    std::int64_t filters, float* dw, std::int64_t dw_tap) {
+void products_block(const Correlation& job, const ImageBlock& block, std::int64_t together, const float* x,
+                    const float* dy, std::int64_t filters, float* dw, std::int64_t dw_tap) {
   constexpr int kMaxTaps = kMaxTile / vectors;
-  constexpr int kShort = kMaxShort < kMaxTaps ? kMaxShort : kMaxTaps - 1;
   constexpr int kMaxRows = kMaxTaps >= 24 ? 5 : kMaxTaps >= 10 ? 2 : 1;
   const std::int64_t dw_run = job.run * dw_tap, dw_row = job.tap_columns * dw_run;
   const auto add_rows = [=, &job, &block](std::int64_t rows, std::int64_t ky, std::int64_t kx,
@@ -105,15 +113,16 @@ void products_block(const Correlation& job, const ImageBlock& block, const float
       tap += size;
     }
   };
-  const std::int64_t rows_at_once = job.run <= kShort ? kMaxRows : 1;
-  for (std::int64_t ky = 0; ky < job.tap_rows; ky += rows_at_once) {
-    const std::int64_t rows = job.tap_rows - ky < rows_at_once ? job.tap_rows - ky : rows_at_once;
+  for (std::int64_t ky = 0; ky < job.tap_rows; ky += together) {
+    const std::int64_t rows = job.tap_rows - ky < together ? job.tap_rows - ky : together;
     // Together over the outputs that all of these rows serve, then one by one over the rest.
     const Range first = outputs_of(job, ky), last = outputs_of(job, ky + rows - 1);
     Range common = {first.first, last.last};
     if (common.first > common.last) common.last = common.first;
     for (std::int64_t kx = 0; kx < job.tap_columns; ++kx) {
-      add_rows(rows, ky, kx, common);
+      // As many at once as the registers hold.
+      for (std::int64_t r = ky; r < ky + rows; r += kMaxRows)
+        add_rows(ky + rows - r < kMaxRows ? ky + rows - r : kMaxRows, r, kx, common);
       for (std::int64_t r = ky; rows > 1 && r < ky + rows; ++r) {
         const Range own = outputs_of(job, r);
         add_rows(1, r, kx, {own.first, own.last < common.first ? own.last : common.first});
@@ -149,7 +158,7 @@ void sliding_tile(const Correlation& job, const ImageBlock& block, Range outputs
 #pragma GCC unroll 8
         for (int c = 0; c < inputs; ++c)
 #pragma GCC unroll 8
-          for (int t = 0; t < taps; ++t) sums[t][c] += line[c] * gradients[t];
+          for (int t = 0; t < taps; ++t) sums[t][c] = multiply_add(gradients[t], line[c], sums[t][c]);
 #pragma GCC unroll 8
         for (int t = taps - 1; t > 0; --t) gradients[t] = gradients[t - 1];
       }
@@ -169,7 +178,7 @@ void sliding_tile(const Correlation& job, const ImageBlock& block, Range outputs
     }
 }
 
-constexpr int kSlidingInputs = 8;  // times three taps
+constexpr int kSlidingInputs = KERNEL_REGISTERS == 32 ? 8 : 3;  // times three taps
 
 template <int inputs>
 ProductsTile sliding_tile_of(std::int64_t required) {
@@ -185,12 +194,13 @@ void add_products(const Correlation& job, const ImageBlock& block, const float* 
                   std::int64_t dw_tap) {
   for_each_filter_block(job.filters,
                         [=, &job, &block](auto vectors, std::int64_t first, std::int64_t filters) {
-                          products_block<vectors>(job, block, x, dy + first, filters, dw + first, dw_tap);
+                          products_block<vectors>(job, block, rows_together(job, first), x, dy + first,
+                                                  filters, dw + first, dw_tap);
                         });
 }
 
 bool has_sliding(std::int64_t columns, std::int64_t tap_columns, std::int64_t border) {
-  return KERNEL_REGISTERS == 32 && tap_columns == 3 && border <= 2 && columns >= 2;
+  return tap_columns == 3 && border <= 2 && columns >= 2;
 }
 
 void add_sliding_products(const Correlation& job, const ImageBlock& block, const float* x, const float* dy,

@@ -3,6 +3,7 @@
 
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/kernels/loops.h"
+#include "engine/math/kernels/multiply_add.h"
 #include "engine/math/kernels/vector.h"
 
 namespace trainer::KERNEL_NAMESPACE {
@@ -31,7 +32,7 @@ void forward(const ConvolutionGeometry& g, std::int64_t images, const float* x, 
           typename Lanes::Values sum = {};
           if (bias) sum = Lanes::read(bias + c);
           for_each_tap(g, oy, ox, [&](std::int64_t in, std::int64_t tap) {
-            sum += Lanes::read(x + in + c) * Lanes::read(w + tap + c);
+            sum = multiply_add(Lanes::read(x + in + c), Lanes::read(w + tap + c), sum);
           });
           Lanes::write(sum, y + c);
         });
@@ -48,7 +49,8 @@ void backward_data(const ConvolutionGeometry& g, std::int64_t images, const floa
           using Lanes = decltype(lanes);
           const auto gradient = Lanes::read(dy + c);
           for_each_tap(g, oy, ox, [&](std::int64_t in, std::int64_t tap) {
-            Lanes::write(Lanes::read(dx + in + c) + gradient * Lanes::read(w + tap + c), dx + in + c);
+            Lanes::write(multiply_add(gradient, Lanes::read(w + tap + c), Lanes::read(dx + in + c)),
+                         dx + in + c);
           });
         });
   }
@@ -70,8 +72,8 @@ void add_weights(const ConvolutionGeometry& g, std::int64_t images, const float*
           for (std::int64_t oy = rows.first; oy < rows.last; ++oy)
             for (std::int64_t ox = columns.first; ox < columns.last; ++ox) {
               const std::int64_t pixel = (top + oy * g.stride_h) * g.width + left + ox * g.stride_w;
-              sum += Lanes::read(x + pixel * g.channels + c) *
-                     Lanes::read(dy + (oy * out_w + ox) * g.channels + c);
+              sum = multiply_add(Lanes::read(x + pixel * g.channels + c),
+                                 Lanes::read(dy + (oy * out_w + ox) * g.channels + c), sum);
             }
           Lanes::write(Lanes::read(to + c) + sum, to + c);
         });

@@ -3,6 +3,7 @@
 // from C at each split of k, so its bits do not depend on sizes, position or tile.
 
 #include "engine/math/kernels/kernels.h"
+#include "engine/math/kernels/multiply_add.h"
 #include "engine/math/kernels/packing.h"
 #include "engine/math/kernels/packing_ahead.h"
 #include "engine/math/kernels/vector.h"
@@ -117,7 +118,7 @@ void multiply_tile(std::int64_t depth, const Operand& a, const Columns& b, const
         const int row = r % kRowsPerBase;
         const float value = row == 3 ? from[three] : from[row * distance];
 #pragma GCC unroll 3
-        for (int v = 0; v < vectors; ++v) sums[r][v] += weights[v] * value;
+        for (int v = 0; v < vectors; ++v) sums[r][v] = multiply_add(weights[v], value, sums[r][v]);
       }
 #pragma GCC unroll 2
       for (int i = 0; i < kBases; ++i) {
@@ -238,10 +239,10 @@ void multiply_narrow_by_rows(std::int64_t depth, const Operand& a, const float* 
 #pragma GCC unroll 8
     for (int v = 0; v < kWideVectors; ++v) {
       const Vector values = load_fours<kLanes>(base[v], a.step);
-      sums[v] += spread<0>(values, lanes) * weights[0];
-      sums[v] += spread<1>(values, lanes) * weights[1];
-      sums[v] += spread<2>(values, lanes) * weights[2];
-      sums[v] += spread<3>(values, lanes) * weights[3];
+      sums[v] = multiply_add(spread<0>(values, lanes), weights[0], sums[v]);
+      sums[v] = multiply_add(spread<1>(values, lanes), weights[1], sums[v]);
+      sums[v] = multiply_add(spread<2>(values, lanes), weights[2], sums[v]);
+      sums[v] = multiply_add(spread<3>(values, lanes), weights[3], sums[v]);
       base[v] += 4;
       hide(base[v]);
     }
@@ -252,7 +253,7 @@ void multiply_narrow_by_rows(std::int64_t depth, const Operand& a, const float* 
     for (int v = 0; v < kWideVectors; ++v) {
       float values[kLanes];
       for (int i = 0; i < kLanes; ++i) values[i] = base[v][i / 4 * a.step];
-      sums[v] += load(values) * weights;
+      sums[v] = multiply_add(load(values), weights, sums[v]);
       ++base[v];
     }
   }
@@ -284,7 +285,7 @@ void multiply_narrow_by_columns(std::int64_t depth, const Operand& a, const floa
 #pragma GCC unroll 4
     for (int c = 0; c < kNarrow; ++c)
 #pragma GCC unroll 4
-      for (int v = 0; v < kTallVectors; ++v) sums[c][v] += values[v] * b[c];
+      for (int v = 0; v < kTallVectors; ++v) sums[c][v] = multiply_add(values[v], b[c], sums[c][v]);
   }
 #pragma GCC unroll 4
   for (int c = 0; c < kNarrow; ++c)

@@ -241,7 +241,7 @@ struct Kernels {
   const RandomKernels* random;
 };
 
-/// Those for this CPU, chosen once.
+/// Those in use; see instruction_set.h.
 const Kernels& kernels();
 
 /// One instruction set that this build has kernels for.
@@ -249,6 +249,7 @@ struct KernelVariant {
   const char* setting;  ///< as in TRAINER_INSTRUCTIONS
   bool (*supported)();
   const Kernels* kernels;
+  const Kernels* const* portable;  ///< with fused multiply-adds, if need be in software
 };
 
 /// The variants built for this kind of processor, from the plainest to the fastest; ends with a null setting.

@@ -1,14 +1,10 @@
-#include "engine/math/kernels/kernels.h"
+#include "engine/math/kernels/portable_baseline.h"
 
 namespace trainer {
 
-namespace baseline {
-extern const Kernels kernels;
-}
-
 const KernelVariant kernel_variants[] = {
-    {"baseline", [] { return true; }, &baseline::kernels},
-    {nullptr, nullptr, nullptr},
+    {"baseline", [] { return true; }, &baseline::kernels, &portable_baseline},
+    {nullptr, nullptr, nullptr, nullptr},
 };
 
 }  // namespace trainer

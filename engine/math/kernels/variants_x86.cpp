@@ -1,10 +1,7 @@
-#include "engine/math/kernels/kernels.h"
+#include "engine/math/kernels/portable_baseline.h"
 
 namespace trainer {
 
-namespace baseline {
-extern const Kernels kernels;
-}
 namespace avx2 {
 extern const Kernels kernels;
 }
@@ -13,6 +10,8 @@ extern const Kernels kernels;
 }
 
 namespace {
+
+const Kernels *const fused_avx2 = &avx2::kernels, *const fused_avx512 = &avx512::kernels;
 
 // The compiler's builtins also ask whether the operating system saves the wide registers.
 bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
@@ -25,10 +24,10 @@ bool has_avx512() {
 }  // namespace
 
 const KernelVariant kernel_variants[] = {
-    {"baseline", [] { return true; }, &baseline::kernels},
-    {"avx2", has_avx2, &avx2::kernels},
-    {"avx512", has_avx512, &avx512::kernels},
-    {nullptr, nullptr, nullptr},
+    {"baseline", [] { return true; }, &baseline::kernels, &portable_baseline},
+    {"avx2", has_avx2, &avx2::kernels, &fused_avx2},
+    {"avx512", has_avx512, &avx512::kernels, &fused_avx512},
+    {nullptr, nullptr, nullptr, nullptr},
 };
 
 }  // namespace trainer

@@ -1,0 +1,75 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "engine/core/error.h"
+#include "engine/core/random.h"
+#include "engine/math/engine.h"
+#include "engine/math/gemm.h"
+#include "tests/engine/math/portable_bits.h"
+#include "tests/engine/math/values.h"
+
+namespace trainer {
+namespace {
+
+class Portable {
+ public:
+  Portable() { choose_portable(true); }
+  ~Portable() { choose_portable(false); }
+};
+
+/// Whether the environment asks for OpenBLAS, which is never portable.
+bool openblas_is_asked() {
+  const char* engine = std::getenv("TRAINER_ENGINE");
+  return engine && std::string_view(engine) == "openblas";
+}
+
+}  // namespace
+
+TEST_CASE("portable kernels give the same bits on every processor and by every compiler", "[portable]") {
+  if (openblas_is_asked()) return;
+  const Portable portable;
+  CHECK(rounding_text() == "native (portable)");
+  std::string all;
+  for (const auto& [kernels, hash] : portable_bits()) all += kernels + " " + hash + "\n";
+  CHECK(all ==
+        "products 6e7bd85ec44f7490\nconvolutions 246100a8356bb3dc\nelementwise 57b33f9007683ae5\n"
+        "normalization d75f119227b21a96\npooling a1bcb2925c8abdb3\nattention 2047d39259f5bb8f\n"
+        "recurrent e9af62ad452df685\nupdates 8b2a167560b8ac54\n");
+}
+
+TEST_CASE("OpenBLAS is never portable", "[portable]") {
+  if (!openblas_is_asked()) return;
+  CHECK_THROWS_AS(choose_portable(true), Error);
+  CHECK(engine_in_use() == Engine::openblas);
+}
+
+TEST_CASE("portable products round each multiply-add once", "[portable]") {
+  if (openblas_is_asked()) return;
+  const Portable portable;
+  // Cancellation, ties, subnormal and infinite results show a second rounding.
+  const RandomStream random(1, "portable products");
+  std::size_t wrong = 0;
+  for (std::uint64_t i = 0; i < 20000; ++i) {
+    const auto value = [&](std::uint64_t which, int least, int count) {
+      const int exponent =
+          least + static_cast<int>(random.bits(8 * i + 2 * which) % static_cast<unsigned>(count));
+      const float mantissa =
+          1 + static_cast<float>(random.bits(8 * i + 2 * which + 1) >> (i % 3 == 0 ? 20 : 9)) *
+                  (i % 3 == 0 ? 0x1p-12F : 0x1p-23F);
+      return std::ldexp(random.bits(8 * i + 7) >> which & 1 ? -mantissa : mantissa, exponent);
+    };
+    const bool small = i % 5 == 0;
+    const float a = value(0, small ? -75 : -8, 16), b = value(1, small ? -75 : -8, 16);
+    const float c = i % 2 == 0 ? value(2, small ? -149 : -30, 40) : -a * b;
+    float sum = c;
+    gemm(Transpose::no, Transpose::no, 1, 1, 1, &a, 1, &b, 1, 1, &sum, 1);
+    const float expected = std::fma(a, b, c);
+    wrong += same_bits(&sum, &expected, 1) ? 0 : 1;
+  }
+  CHECK(wrong == 0);
+}
+
+}  // namespace trainer
