@@ -16,7 +16,10 @@ namespace {
 
 class Portable {
  public:
-  Portable() { choose_portable(true); }
+  Portable() {
+    choose_engine(Engine::automatic);  // not what an earlier test has left
+    choose_portable(true);
+  }
   ~Portable() { choose_portable(false); }
 };
 
