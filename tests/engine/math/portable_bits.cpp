@@ -1,8 +1,12 @@
 #include "tests/engine/math/portable_bits.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "engine/core/random.h"
 #include "engine/core/sha256.h"
@@ -34,7 +38,15 @@ Values zeros(std::int64_t count) { return Values(static_cast<std::size_t>(count)
 
 class Hash {
  public:
-  void add(const Values& all) { sha_.add(std::as_bytes(std::span(all))); }
+  /// Little-endian on every processor.
+  void add(const Values& all) {
+    if constexpr (std::endian::native == std::endian::little) return sha_.add(std::as_bytes(std::span(all)));
+    for (const float value : all) {
+      auto bytes = std::bit_cast<std::array<std::byte, sizeof(float)>>(value);
+      std::ranges::reverse(bytes);
+      sha_.add(bytes);
+    }
+  }
   std::string text() { return hex_of(sha_.digest()).substr(0, 16); }
 
  private:
@@ -223,12 +235,12 @@ void add_updates(Hash& hash) {
 
 }  // namespace
 
-std::vector<PortableBits> portable_bits() {
-  std::vector<PortableBits> all;
+std::string portable_text() {
+  std::string all;
   const auto family = [&](const char* kernels, void (*add)(Hash&)) {
     Hash hash;
     add(hash);
-    all.push_back({kernels, hash.text()});
+    all += std::string(kernels) + " " + hash.text() + "\n";
   };
   family("products", add_products);
   family("convolutions", add_convolutions);
@@ -240,5 +252,15 @@ std::vector<PortableBits> portable_bits() {
   family("updates", add_updates);
   return all;
 }
+
+const char* const kRecordedBits =
+    "products 6e7bd85ec44f7490\n"
+    "convolutions 246100a8356bb3dc\n"
+    "elementwise 57b33f9007683ae5\n"
+    "normalization d75f119227b21a96\n"
+    "pooling a1bcb2925c8abdb3\n"
+    "attention 2047d39259f5bb8f\n"
+    "recurrent e9af62ad452df685\n"
+    "updates 8b2a167560b8ac54\n";
 
 }  // namespace trainer

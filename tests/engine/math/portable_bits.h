@@ -1,16 +1,14 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 namespace trainer {
 
-/// What the kernels of engine/math compute from fixed values, as a hash of its bits.
-struct PortableBits {
-  std::string kernels, hash;
-};
+/// What each family of kernels of engine/math computes from fixed values, as a hash of its bits: "products
+/// 6e7b...\n...".
+std::string portable_text();
 
-/// One for each family of kernels.
-std::vector<PortableBits> portable_bits();
+/// The same with portable kernels, on every processor and by every compiler.
+extern const char* const kRecordedBits;
 
 }  // namespace trainer

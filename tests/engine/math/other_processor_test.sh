@@ -1,0 +1,44 @@
+#!/bin/sh
+# Portable kernels have the recorded bits on another architecture, under an emulator. Usage: other_processor_test.sh ARCHITECTURE PROJECT_ROOT
+set -eu
+architecture=$1
+cd "$2"
+compiler=$architecture-linux-gnu-g++
+for program in "$compiler" "qemu-$architecture"; do
+  command -v "$program" >/dev/null || { echo "skipped: $program is not installed"; exit 77; }
+done
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+ln -s /usr/include/fmt "$folder/fmt"
+
+# compile NAMESPACE FLAGS SOURCE...
+compile() {
+  prefix=$1
+  flags=$2
+  shift 2
+  for source in "$@"; do
+    # Unquoted on purpose: a list of flags.
+    "$compiler" -std=c++20 -O1 -w -ffp-contract=off -DFMT_HEADER_ONLY -I. -Itests/engine/math/portable -I"$folder" $flags \
+      -c "$source" -o "$folder/$prefix-$(basename "$(dirname "$source")")-$(basename "$source" .cpp).o"
+  done
+}
+
+products="engine/math/kernels/convolution.cpp engine/math/kernels/convolution_weights.cpp
+  engine/math/kernels/depthwise.cpp engine/math/kernels/gemm.cpp"
+others=$(for name in activations attention checksum elementwise normalization pooling recurrent square_sum table uniform updates; do
+  echo "engine/math/kernels/$name.cpp"; done)
+registers=16
+[ "$architecture" != aarch64 ] || registers=32
+kernel_flags='-fno-math-errno -fno-trapping-math -DKERNEL_LABEL="plain" -DKERNEL_LANES=4'
+compile baseline "$kernel_flags -DKERNEL_NAMESPACE=baseline -DKERNEL_REGISTERS=$registers" $products $others
+if "$compiler" -dM -E -x c++ /dev/null | grep -q __FP_FAST_FMAF; then
+  compile chosen '' engine/math/kernels/fused_baseline.cpp
+else
+  compile software "$kernel_flags -DKERNEL_NAMESPACE=software -DKERNEL_REGISTERS=16 -DKERNEL_SOFTWARE_FMA" $products
+  compile chosen '' engine/math/kernels/software_baseline.cpp
+fi
+compile chosen '' engine/math/*.cpp engine/math/types/geometry.cpp engine/math/kernels/variants_portable.cpp engine/system/subnormals.cpp \
+  engine/core/random.cpp engine/core/sha256.cpp engine/core/elementary.cpp engine/core/error.cpp engine/core/escape.cpp engine/core/utf8.cpp \
+  engine/core/sum_tree.cpp engine/core/shape.cpp engine/core/arena.cpp tests/engine/math/portable_bits.cpp tests/engine/math/portable/main.cpp
+"$compiler" -static "$folder"/*.o -o "$folder/portable"
+"qemu-$architecture" "$folder/portable"
