@@ -1,7 +1,8 @@
 #!/bin/sh
-# Portable kernels have the recorded bits on another architecture, under an emulator. Usage: other_processor_test.sh ARCHITECTURE PROJECT_ROOT
+# Portable kernels have the recorded bits on another architecture, under an emulator. Usage: other_processor_test.sh ARCHITECTURE PROJECT_ROOT MAIN
 set -eu
 architecture=$1
+main=$(realpath "$3")
 cd "$2"
 compiler=$architecture-linux-gnu-g++
 for program in "$compiler" "qemu-$architecture"; do
@@ -39,6 +40,6 @@ else
 fi
 compile chosen '' engine/math/*.cpp engine/math/types/geometry.cpp engine/math/kernels/variants_portable.cpp engine/system/subnormals.cpp \
   engine/core/random.cpp engine/core/sha256.cpp engine/core/elementary.cpp engine/core/error.cpp engine/core/escape.cpp engine/core/utf8.cpp \
-  engine/core/sum_tree.cpp engine/core/shape.cpp engine/core/arena.cpp tests/engine/math/portable_bits.cpp tests/engine/math/portable/main.cpp
+  engine/core/sum_tree.cpp engine/core/shape.cpp engine/core/arena.cpp tests/engine/math/portable_bits.cpp "$main"
 "$compiler" -static "$folder"/*.o -o "$folder/portable"
 "qemu-$architecture" "$folder/portable"
