@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <new>
 #include <string_view>
 
 #include "engine/core/error.h"
@@ -67,9 +68,16 @@ void on_early_interrupt(int, siginfo_t* information, void*) {
   ::_exit(static_cast<int>(ExitCode::failure));
 }
 
+/// Constructors of static objects have no caller that could catch std::bad_alloc.
+void on_early_exhaustion() {
+  write_error("error: not enough memory to start the program\nhelp: a higher limit of memory (ulimit -v)\n");
+  ::_exit(static_cast<int>(ExitCode::failure));
+}
+
 void guard_start(int /*count*/, char** arguments, char** environment) {
   early_arguments = arguments;
   early_environment = environment;
+  std::set_new_handler(on_early_exhaustion);
   struct sigaction action {};
   action.sa_sigaction = on_early_interrupt;
   action.sa_flags = SA_SIGINFO;
@@ -88,6 +96,7 @@ void guard_start(int /*count*/, char** arguments, char** environment) {
 }  // namespace
 
 void prepare_stacks() {
+  std::set_new_handler(nullptr);  // from here on std::bad_alloc is caught
   // Independent of the limit: threads have buffers on their stacks, too.
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) == 0) {
