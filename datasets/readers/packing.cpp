@@ -26,13 +26,13 @@ Packing pack_documents(std::span<const std::int64_t> lengths, std::int64_t room)
     if (left > lengths[document]) by_room[left - lengths[document]].push_back(row);
   }
 
-  std::vector<std::int64_t> numbers(rows, -1), counts;  // of rows, by their first documents
+  std::vector<std::int64_t> index_of(rows, -1), counts;  // of rows, by their first documents
   for (std::int64_t& row : row_of) {
-    if (numbers[row] < 0) {
-      numbers[row] = std::ssize(counts);
+    if (index_of[row] < 0) {
+      index_of[row] = std::ssize(counts);
       counts.push_back(0);
     }
-    row = numbers[row];
+    row = index_of[row];
     ++counts[row];
   }
   Packing packing;
