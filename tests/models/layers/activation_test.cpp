@@ -10,8 +10,8 @@ namespace {
 
 TEST_CASE("activations pass the gradient check, alone and over the memory of another layer", "[layers]") {
   const std::string layer =
-      GENERATE("relu", "sigmoid", "tanh", "gelu", "silu", "hardswish", "softplus", "elu", "leaky_relu",
-               "leaky_relu: 0.3", "leaky_relu: 0", "relu6", "softmax", "gelu_tanh");
+      GENERATE("relu", "sigmoid", "tanh", "gelu", "silu", "hardswish", "softplus", "elu", "elu: 0.3",
+               "elu: 0", "leaky_relu", "leaky_relu: 0.3", "leaky_relu: 0", "relu6", "softmax", "gelu_tanh");
   check_gradients(layer, {7});
   check_gradients("dense: 5, " + layer + ", dense: 3", {4}, {.rows = 4, .workers = 2});
 }
@@ -64,6 +64,20 @@ TEST_CASE("a former key of a layer is an error that names its key of today", "[l
           Catch::Contains("`" + setting.former_name + "` is now called `" + setting.name + "`"));
     }
   CHECK(former_keys >= 3);
+}
+
+TEST_CASE("prelu passes the gradient check with a factor for each channel and with one for all", "[layers]") {
+  const std::string layer = GENERATE("prelu", "prelu: {shared: true}");
+  check_gradients(layer, {7});
+  check_gradients(layer, {2, 3, 3}, {.rows = 3, .workers = 2});
+}
+
+TEST_CASE("the factors of prelu begin at 0.25 and are no weights", "[layers]") {
+  LayerHarness harness("prelu", {2, 2, 3}, {});
+  REQUIRE(harness.parameters().size() == 1);
+  CHECK(harness.parameters()[0].shape == Shape{3});
+  CHECK(harness.parameters()[0].constant == 0.25f);
+  CHECK_FALSE(harness.parameters()[0].is_weight);
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include "engine/config/config_tree.h"
 #include "models/runs/training_run.h"
 #include "tests/support/noise_dataset.h"
+#include "tests/support/sequence_datasets.h"
 #include "tests/support/temporary_folder.h"
-#include "tests/support/token_dataset.h"
 
 namespace {
 std::atomic<long> allocations{0};

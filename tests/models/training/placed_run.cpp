@@ -7,9 +7,8 @@
 #include "models/runs/training_run.h"
 #include "models/training/evaluation.h"
 #include "tests/support/noise_dataset.h"
-#include "tests/support/spoken_dataset.h"
+#include "tests/support/sequence_datasets.h"
 #include "tests/support/temporary_folder.h"
-#include "tests/support/token_dataset.h"
 
 namespace trainer {
 namespace {

@@ -6,9 +6,8 @@
 #include "datasets/loading/input_targets.h"
 #include "tests/models/training/built_session.h"
 #include "tests/models/training/placed_run.h"
-#include "tests/support/spoken_dataset.h"
+#include "tests/support/sequence_datasets.h"
 #include "tests/support/temporary_folder.h"
-#include "tests/support/token_dataset.h"
 
 namespace trainer {
 namespace {
