@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/math/elementwise.h"
+#include "engine/math/instruction_set.h"
 #include "engine/math/kernels/kernels.h"
 
 namespace trainer {
@@ -144,20 +145,23 @@ class DirectConvolution final : public Convolution {
   explicit DirectConvolution(const ConvolutionGeometry& geometry)
       : g_(geometry),
         kernels_(*kernels().convolution),
+        portable_(portable_kernels()),
         out_h_(g_.out_height()),
         out_w_(g_.out_width()),
         group_channels_(g_.channels / g_.groups),
         group_filters_(g_.filters / g_.groups),
         gradient_pixel_(round_up(group_filters_, kernels_.lanes)),
-        forward_(make_pass(kernels_.has_narrow(g_.width, g_.kernel_w, g_.pad_w))),
-        weights_(make_pass(kernels_.has_sliding(out_w_, g_.kernel_w, g_.pad_w))),
+        forward_(make_pass(kernels_.has_narrow(g_.width, g_.kernel_w, g_.pad_w, portable_))),
+        weights_(make_pass(kernels_.has_sliding(out_w_, g_.kernel_w, g_.pad_w, portable_))),
         row_phases_(make_phases(g_.height, g_.kernel_h, g_.stride_h, g_.pad_h, g_.dilation_h)),
         column_phases_(make_phases(g_.width, g_.kernel_w, g_.stride_w, g_.pad_w, g_.dilation_w)) {
     make_data();
     // Small images share a window.
     if (weights_.rows == out_h_)
       block_images_ = std::clamp<std::int64_t>(
-          kWindowFloats / std::max<std::int64_t>(1, x_image() + widest_gradient_image()), 1, kMaxImages);
+          kWindowFloats /
+              std::max<std::int64_t>(1, x_image() + (portable_ ? widest_gradient_image() : gradient_image())),
+          1, kMaxImages);
   }
 
   std::int64_t scratch_size() const override {
@@ -271,8 +275,7 @@ class DirectConvolution final : public Convolution {
   std::int64_t gradient_copy_size() const {
     return copies_gradients() ? weights_.rows * out_w_ * gradient_pixel_ : 0;
   }
-  /// dy of an image for the widest vectors: how many images are summed together shows in the bits, so it must
-  /// not depend on the processor.
+  /// dy of an image for the widest vectors: how many images are summed together shows in the bits.
   std::int64_t widest_gradient_image() const {
     constexpr std::int64_t kWidest = 16;
     return group_filters_ % kWidest == 0 ? out_size()
@@ -296,6 +299,7 @@ class DirectConvolution final : public Convolution {
     job.tap_column = g_.dilation_w * source.column();
     job.run = group_channels_;
     job.filters = group_filters_;
+    job.portable = portable_;
     if (narrow) {
       job.x_width = g_.width;
       job.border = g_.pad_w;
@@ -307,7 +311,7 @@ class DirectConvolution final : public Convolution {
   void make_data() {
     const std::int64_t border = g_.kernel_w - 1 - g_.pad_w;
     const bool narrow =
-        g_.stride_w == 1 && g_.dilation_w == 1 && kernels_.has_narrow(out_w_, g_.kernel_w, border);
+        g_.stride_w == 1 && g_.dilation_w == 1 && kernels_.has_narrow(out_w_, g_.kernel_w, border, portable_);
     Source source{out_h_, out_w_, g_.filters, group_filters_};
     for (const Phase& column : column_phases_) {
       if (narrow || column.taps == 0) continue;
@@ -399,6 +403,7 @@ class DirectConvolution final : public Convolution {
 
   ConvolutionGeometry g_;
   const ConvolutionKernels& kernels_;
+  bool portable_;
   std::int64_t out_h_, out_w_;
   std::int64_t group_channels_, group_filters_;
   std::int64_t gradient_pixel_;  ///< a group's filters, rounded up to vectors

@@ -33,18 +33,25 @@ const KernelVariant& variant_in_use() {
   return chosen;
 }
 
-const Kernels*& kernels_in_use() {
-  static const Kernels* kernels = variant_in_use().kernels;
+struct InUse {
+  const Kernels* kernels = variant_in_use().kernels;
+  bool portable = false;
+};
+
+InUse& in_use() {
+  static InUse kernels;
   return kernels;
 }
 
 }  // namespace
 
-const Kernels& kernels() { return *kernels_in_use(); }
+const Kernels& kernels() { return *in_use().kernels; }
 
 void use_portable_kernels(bool portable) {
-  kernels_in_use() = portable ? *variant_in_use().portable : variant_in_use().kernels;
+  in_use() = {portable ? *variant_in_use().portable : variant_in_use().kernels, portable};
 }
+
+bool portable_kernels() { return in_use().portable; }
 
 const char* instruction_set() { return kernels().name; }
 

@@ -10,5 +10,6 @@ const char* instruction_set();
 /// slowly: then all instruction sets give the same bits. False without a call. Call before layers are made,
 /// from one thread.
 void use_portable_kernels(bool portable);
+bool portable_kernels();
 
 }  // namespace trainer

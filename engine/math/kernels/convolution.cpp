@@ -225,7 +225,7 @@ NarrowRow narrow_row() {
 }
 
 /// The rows that have such a kernel: maps of 8 to 32 pixels under the kernels that small networks use. They
-/// are the same for all registers, since the order of the sums shows in the bits.
+/// are the same for all registers: portable runs need one order of sums.
 NarrowRow narrow_row_of(std::int64_t width, std::int64_t taps, std::int64_t border) {
   if (width == 8 && taps == 3 && border == 1) return narrow_row<8, 1, 3, 1>();
   constexpr int kMore = KERNEL_REGISTERS == 32 ? 1 : 2;  // times the pieces
@@ -239,8 +239,10 @@ NarrowRow narrow_row_of(std::int64_t width, std::int64_t taps, std::int64_t bord
   return {};
 }
 
-bool has_narrow(std::int64_t x_width, std::int64_t tap_columns, std::int64_t border) {
-  return narrow_row_of(x_width, tap_columns, border).pieces > 0;
+bool has_narrow(std::int64_t x_width, std::int64_t tap_columns, std::int64_t border, bool portable) {
+  const NarrowRow row = narrow_row_of(x_width, tap_columns, border);
+  // Pieces have too few sums to be fast.
+  return row.pieces > 0 && (KERNEL_REGISTERS == 32 || row.pieces == 1 || portable);
 }
 
 void correlate_narrow(const Correlation& job, const float* x, const float* w, const float* bias, bool relu,

@@ -31,7 +31,7 @@ inline void for_each_filter_block(std::int64_t filters, Body body) {
 // See ConvolutionKernels; these are of convolution_weights.cpp.
 void add_products(const Correlation& job, const ImageBlock& block, const float* x, const float* dy, float* dw,
                   std::int64_t dw_tap);
-bool has_sliding(std::int64_t columns, std::int64_t tap_columns, std::int64_t border);
+bool has_sliding(std::int64_t columns, std::int64_t tap_columns, std::int64_t border, bool portable);
 void add_sliding_products(const Correlation& job, const ImageBlock& block, const float* x, const float* dy,
                           float* dw, std::int64_t dw_tap);
 

@@ -78,9 +78,11 @@ ProductsTile short_tile_of(std::int64_t height, std::int64_t taps) {
                           : short_tile_of<vectors, rows - 1>(height, taps);
 }
 
-/// Kernel rows that are summed together over the outputs that all of them serve. It shows in the bits, so it
-/// is the number for 32 registers of 16 lanes everywhere.
-inline std::int64_t rows_together(const Correlation& job, std::int64_t first_filter) {
+/// Kernel rows that are summed together over the outputs that all of them serve: as many as the registers
+/// hold (`most` of short runs), or as 32 registers of 16 lanes would hold.
+inline std::int64_t rows_together(const Correlation& job, std::int64_t first_filter, std::int64_t most,
+                                  std::int64_t longest_run) {
+  if (!job.portable) return job.run > longest_run ? 1 : most;
   constexpr std::int64_t kWidest = 16;
   const std::int64_t filters = job.filters - first_filter / (2 * kWidest) * (2 * kWidest);
   return job.run > kMaxShort ? 1 : filters > kWidest ? 2 : 5;
@@ -92,10 +94,12 @@ inline Range outputs_of(const Correlation& job, std::int64_t ky) {
 }
 
 template <int vectors>
-void products_block(const Correlation& job, const ImageBlock& block, std::int64_t together, const float* x,
-                    const float* dy, std::int64_t filters, float* dw, std::int64_t dw_tap) {
+void products_block(const Correlation& job, const ImageBlock& block, std::int64_t first_filter,
+                    const float* x, const float* dy, std::int64_t filters, float* dw, std::int64_t dw_tap) {
   constexpr int kMaxTaps = kMaxTile / vectors;
   constexpr int kMaxRows = kMaxTaps >= 24 ? 5 : kMaxTaps >= 10 ? 2 : 1;
+  constexpr int kLongestRun = kMaxShort < kMaxTaps ? kMaxShort : kMaxTaps - 1;
+  const std::int64_t together = rows_together(job, first_filter, kMaxRows, kLongestRun);
   const std::int64_t dw_run = job.run * dw_tap, dw_row = job.tap_columns * dw_run;
   const auto add_rows = [=, &job, &block](std::int64_t rows, std::int64_t ky, std::int64_t kx,
                                           Range outputs) {
@@ -192,15 +196,14 @@ ProductsTile sliding_tile_of(std::int64_t required) {
 
 void add_products(const Correlation& job, const ImageBlock& block, const float* x, const float* dy, float* dw,
                   std::int64_t dw_tap) {
-  for_each_filter_block(job.filters,
-                        [=, &job, &block](auto vectors, std::int64_t first, std::int64_t filters) {
-                          products_block<vectors>(job, block, rows_together(job, first), x, dy + first,
-                                                  filters, dw + first, dw_tap);
-                        });
+  for_each_filter_block(
+      job.filters, [=, &job, &block](auto vectors, std::int64_t first, std::int64_t filters) {
+        products_block<vectors>(job, block, first, x, dy + first, filters, dw + first, dw_tap);
+      });
 }
 
-bool has_sliding(std::int64_t columns, std::int64_t tap_columns, std::int64_t border) {
-  return tap_columns == 3 && border <= 2 && columns >= 2;
+bool has_sliding(std::int64_t columns, std::int64_t tap_columns, std::int64_t border, bool portable) {
+  return (KERNEL_REGISTERS == 32 || portable) && tap_columns == 3 && border <= 2 && columns >= 2;
 }
 
 void add_sliding_products(const Correlation& job, const ImageBlock& block, const float* x, const float* dy,

@@ -118,6 +118,7 @@ struct Correlation {
   std::int64_t filters = 0;
   std::int64_t x_width = 0,
                border = 0;  ///< for narrow and sliding kernels: x's pixels and the zeros on each side
+  bool portable = false;    ///< sums in the order of 32 registers of 16 lanes, whatever the processor has
 };
 
 /// Images for add_products, one after the other in x and dy.
@@ -132,8 +133,9 @@ struct ConvolutionKernels {
   /// the block's filters rounded up to vectors; bias (may be null) is rounded up, too.
   void (*correlate)(const Correlation& job, const float* x, const float* w, const float* bias, bool relu,
                     float* y);
-  /// Whether there is a kernel that keeps a whole row of x of this width in registers, its border implied.
-  bool (*has_narrow)(std::int64_t x_width, std::int64_t tap_columns, std::int64_t border);
+  /// Whether the kernel that keeps a whole row of x of this width in registers, its border implied, serves
+  /// this shape: where it is the fastest one or, if `portable`, where it is that on the widest processor.
+  bool (*has_narrow)(std::int64_t x_width, std::int64_t tap_columns, std::int64_t border, bool portable);
   /// The same as correlate by that kernel. Weights come in blocks of `lanes` filters, and within a kernel row
   /// by input, then by column.
   void (*correlate_narrow)(const Correlation& job, const float* x, const float* w, const float* bias,
@@ -142,8 +144,8 @@ struct ConvolutionKernels {
   /// in whole vectors. Rows of dw are `dw_tap` apart.
   void (*add_products)(const Correlation& job, const ImageBlock& block, const float* x, const float* dy,
                        float* dw, std::int64_t dw_tap);
-  /// True if a kernel for outputs of `columns` columns reads x without its border.
-  bool (*has_sliding)(std::int64_t columns, std::int64_t tap_columns, std::int64_t border);
+  /// The same for the kernel that reads x without its border, for outputs of `columns` columns.
+  bool (*has_sliding)(std::int64_t columns, std::int64_t tap_columns, std::int64_t border, bool portable);
   /// The same as add_products by that kernel.
   void (*add_sliding_products)(const Correlation& job, const ImageBlock& block, const float* x,
                                const float* dy, float* dw, std::int64_t dw_tap);
