@@ -159,46 +159,28 @@ void wait_until_read(int output) {
 MpiCommunicator::MpiCommunicator(MPI_Comm handle, Heartbeat& heartbeat, MpiProgress& progress,
                                  std::vector<int> hosts)
     : all_ranks_(*this), hosts_(std::move(hosts)), group_{handle, progress, heartbeat} {
-  find_ranks(nullptr);
+  group_.world_ranks.resize(hosts_.size());
+  std::iota(group_.world_ranks.begin(), group_.world_ranks.end(), 0);
+  set_up();
 }
 
-MpiCommunicator::MpiCommunicator(MPI_Comm handle, const MpiCommunicator& parent)
+MpiCommunicator::MpiCommunicator(MPI_Comm handle, std::vector<int> world_ranks, const MpiCommunicator& parent)
     : all_ranks_(parent.all_ranks_), group_{handle, parent.group_.progress, parent.group_.heartbeat} {
-  find_ranks(&parent);
+  group_.world_ranks = std::move(world_ranks);
+  set_up();
 }
 
-void MpiCommunicator::find_ranks(const MpiCommunicator* parent) {
+void MpiCommunicator::set_up() {
   const MpiProgress::Lock lock = group_.progress.enter();
   check_mpi(MPI_Comm_set_errhandler(group_.handle, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  int size = 1;
   MPI_Comm_rank(group_.handle, &group_.rank);
-  MPI_Comm_size(group_.handle, &size);
-  std::vector<int>& world_ranks = group_.world_ranks;
-  world_ranks.resize(static_cast<std::size_t>(size));
-  std::iota(world_ranks.begin(), world_ranks.end(), 0);
-  if (parent) {
-    MPI_Group mine = MPI_GROUP_NULL, all = MPI_GROUP_NULL;
-    MPI_Comm_group(group_.handle, &mine);
-    MPI_Comm_group(parent->group_.handle, &all);
-    const std::vector<int> ranks = world_ranks;
-    MPI_Group_translate_ranks(mine, size, ranks.data(), all, world_ranks.data());
-    for (int& rank : world_ranks) rank = parent->world_rank(rank);
-    MPI_Group_free(&mine);
-    MPI_Group_free(&all);
-  }
   const auto host = [&](int world_rank) { return all_ranks_.hosts_[static_cast<std::size_t>(world_rank)]; };
-  group_.between_hosts =
-      std::ranges::any_of(world_ranks, [&](int rank) { return host(rank) != host(world_ranks.front()); });
+  group_.between_hosts = std::ranges::any_of(
+      group_.world_ranks, [&](int rank) { return host(rank) != host(group_.world_ranks.front()); });
 }
 
 MpiCommunicator::~MpiCommunicator() {
-  if (&all_ranks_ != this) all_ranks_.retired_.push_back(group_.handle);
-}
-
-/// Collective over all ranks, which destroy their groups in the same order.
-void MpiCommunicator::free_retired() {
-  for (MPI_Comm& handle : retired_) check_mpi(MPI_Comm_free(&handle), "MPI_Comm_free");
-  retired_.clear();
+  if (&all_ranks_ != this) all_ranks_.retired_.emplace(std::move(group_.world_ranks), group_.handle);
 }
 
 void MpiCommunicator::barrier() {
@@ -310,15 +292,51 @@ std::unique_ptr<Request> MpiCommunicator::start_all_to_all(std::span<const std::
   return all_to_all_parts(group_, out, counts_out, in, counts_in);
 }
 
-std::unique_ptr<Communicator> MpiCommunicator::split(int color, int key) {
-  const Heartbeat::Waiting waiting(group_.heartbeat, "the forming of groups");
-  MPI_Comm part = MPI_COMM_NULL;
+/// The ranks of this group that give the same color, by key, then by rank.
+std::vector<int> MpiCommunicator::ranks_of(int color, int key) {
+  const std::array mine{color, key};
+  std::vector<std::array<int, 2>> all(group_.world_ranks.size());
+  MPI_Request request = MPI_REQUEST_NULL;
   {
     const MpiProgress::Lock lock = group_.progress.enter();
-    free_retired();
-    check_mpi(MPI_Comm_split(group_.handle, color, key, &part), "MPI_Comm_split");
+    check_mpi(MPI_Iallgather(mine.data(), 2, MPI_INT, all.data(), 2, MPI_INT, group_.handle, &request),
+              "MPI_Iallgather");
   }
-  return std::make_unique<MpiCommunicator>(part, *this);
+  wait_for(group_, request);
+  const auto choice = [&](int rank) { return all[static_cast<std::size_t>(rank)]; };
+  std::vector<int> ranks;
+  for (int rank = 0; rank < size(); ++rank)
+    if (choice(rank)[0] == color) ranks.push_back(rank);
+  std::ranges::stable_sort(ranks, {}, [&](int rank) { return choice(rank)[1]; });
+  return ranks;
+}
+
+/// Collective over `ranks` only.
+MPI_Comm MpiCommunicator::make_part(const std::vector<int>& ranks) {
+  MPI_Group all = MPI_GROUP_NULL, part = MPI_GROUP_NULL;
+  MPI_Comm handle = MPI_COMM_NULL;
+  constexpr int kTag = 0;
+  const MpiProgress::Lock lock = group_.progress.enter();
+  MPI_Comm_group(group_.handle, &all);
+  MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &part);
+  check_mpi(MPI_Comm_create_group(group_.handle, part, kTag, &handle), "MPI_Comm_create_group");
+  MPI_Group_free(&part);
+  MPI_Group_free(&all);
+  return handle;
+}
+
+std::unique_ptr<Communicator> MpiCommunicator::split(int color, int key) {
+  const Heartbeat::Waiting waiting(group_.heartbeat, "the forming of groups");
+  const std::vector<int> ranks = ranks_of(color, key);
+  std::vector<int> world_ranks;
+  for (const int rank : ranks) world_ranks.push_back(world_rank(rank));
+  // All ranks destroy their groups in the same order, so either all or none of these have one left.
+  const auto retired = all_ranks_.retired_.lower_bound(world_ranks);
+  if (retired == all_ranks_.retired_.end() || retired->first != world_ranks)
+    return std::make_unique<MpiCommunicator>(make_part(ranks), std::move(world_ranks), *this);
+  const MPI_Comm handle = retired->second;
+  all_ranks_.retired_.erase(retired);
+  return std::make_unique<MpiCommunicator>(handle, std::move(world_ranks), *this);
 }
 
 std::unique_ptr<Communicator> MpiCommunicator::split_by_host() {

@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <map>
 #include <vector>
 
 #include "engine/parallel/communicator.h"
@@ -9,16 +10,16 @@
 
 namespace trainer {
 
-/// A group of ranks with an MPI communicator of its own. MPI_Comm_free is collective, so no destructor calls
-/// it: a destroyed group's communicator is freed when the group of all ranks splits the next time, or by
-/// MPI_Finalize.
+/// A group of ranks with an MPI communicator of its own. Making one takes MPI milliseconds on busy cores, and
+/// MPI_Comm_free is collective: a destroyed group leaves its communicator to the next group of the same
+/// ranks.
 class MpiCommunicator : public Communicator {
  public:
   // Both own `handle`, which no other library may use, so that their messages never match these.
   /// The group of all ranks, which outlives all others; `hosts`: by rank, equal for ranks of one host.
   MpiCommunicator(MPI_Comm handle, Heartbeat& heartbeat, MpiProgress& progress, std::vector<int> hosts);
-  /// A part of `parent`.
-  MpiCommunicator(MPI_Comm handle, const MpiCommunicator& parent);
+  /// A part of `parent` with these ranks.
+  MpiCommunicator(MPI_Comm handle, std::vector<int> world_ranks, const MpiCommunicator& parent);
   ~MpiCommunicator() override;
   MpiCommunicator(const MpiCommunicator&) = delete;
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
@@ -56,15 +57,17 @@ class MpiCommunicator : public Communicator {
   [[noreturn]] void abort(ExitCode code) override;
 
  private:
-  void find_ranks(const MpiCommunicator* parent);
+  void set_up();
   bool all_agree(bool mine);
-  void free_retired();
+  std::vector<int> ranks_of(int color, int key);
+  MPI_Comm make_part(const std::vector<int>& ranks);
 
   MpiCommunicator& all_ranks_;
   std::vector<int> hosts_;  ///< of the group of all ranks: as its constructor has them
   MpiGroup group_;
   std::vector<std::vector<float>> spare_buffers_;  ///< of reduce-scatters
-  std::vector<MPI_Comm> retired_;                  ///< of the group of all ranks: those of destroyed groups
+  /// Of the group of all ranks: communicators of destroyed groups, by their ranks of the world in order.
+  std::multimap<std::vector<int>, MPI_Comm> retired_;
 };
 
 }  // namespace trainer

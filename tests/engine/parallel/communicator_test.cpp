@@ -245,6 +245,29 @@ TEST_CASE("a split groups by colour and orders by key", "[parallel]") {
   CHECK(sum == expected);
 }
 
+TEST_CASE("groups of the same ranks keep their messages apart, one after the other and at once",
+          "[parallel]") {
+  Communicator& world = test_world();
+  const auto sums = [&](std::unique_ptr<Communicator> group, float value) {
+    std::vector<float> values{value};
+    group->sum(values);
+    return values[0];
+  };
+  const auto ranks = static_cast<float>(world.size());
+  for (int turn = 1; turn <= 3; ++turn) {
+    CHECK(sums(world.split(0, world.rank()), static_cast<float>(turn)) == static_cast<float>(turn) * ranks);
+    // The last rank is the first: another order of the same ranks.
+    const auto reversed = world.split(0, -world.rank());
+    CHECK(reversed->rank() == world.size() - 1 - world.rank());
+    const auto first = world.split(0, world.rank()), second = world.split(0, world.rank());
+    std::vector<float> own{static_cast<float>(turn)}, other{10.0F * static_cast<float>(turn)};
+    first->sum(own);
+    second->sum(other);
+    CHECK(own[0] == static_cast<float>(turn) * ranks);
+    CHECK(other[0] == 10.0F * static_cast<float>(turn) * ranks);
+  }
+}
+
 TEST_CASE("all ranks of a host see one block of memory, zero-filled and aligned", "[parallel]") {
   Communicator& world = test_world();
   const auto host = world.split_by_host();
