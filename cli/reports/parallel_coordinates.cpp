@@ -8,13 +8,9 @@
 #include "cli/reports/html.h"
 
 namespace trainer {
-namespace {
-
-constexpr double kLeft = 60, kBetween = 180, kTop = 48, kBottom = 300, kHeight = 330;
-
-}  // namespace
 
 std::string svg_of(const ParallelCoordinates& plot) {
+  constexpr double kLeft = 60, kBetween = 180, kTop = 48, kBottom = 300, kHeight = 330;
   const auto x_of = [](std::size_t axis) { return kLeft + kBetween * static_cast<double>(axis); };
   const auto y_of = [](double place) { return kBottom + (kTop - kBottom) * std::clamp(place, 0.0, 1.0); };
   std::string text;
