@@ -16,13 +16,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kOfClass = 5, kClasses = 20;  // that are looked at
 
-bool is_image(const fs::path& file) {
-  std::string end = file.extension().string();
-  std::ranges::transform(end, end.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return end == ".jpg" || end == ".jpeg" || end == ".png";
-}
-
 /// Sorted visible entries of a folder; none if it cannot be read.
 std::vector<fs::path> entries(const fs::path& folder) {
   std::vector<fs::path> paths;
@@ -42,7 +35,7 @@ std::vector<std::string> some_images(const fs::path& folder) {
     if (!fs::is_directory(name, problem) || ++classes > kClasses) continue;
     std::size_t count = 0;
     for (const fs::path& file : entries(name))
-      if (is_image(file) && count++ < kOfClass) images.push_back(file.string());
+      if (ImageDecoder::has_image_name(file.string()) && count++ < kOfClass) images.push_back(file.string());
   }
   return images;
 }
@@ -73,7 +66,7 @@ ShownImages shown_images(const std::string& folder) {
     throw Error(ExitCode::data,
                 {Diagnostic{.what = "no class folder with images found",
                             .place = folder,
-                            .notes = {"looked for train/CLASS/*.png, CLASS/*.png, and .jpg, .jpeg"},
+                            .notes = {"looked for train/CLASS/*.png, CLASS/*.png, and .jpg, .jpeg, .webp"},
                             .help = "each class has a folder with its images"}});
   if (shown.train == "train")
     for (const char* name : {"val", "test"})

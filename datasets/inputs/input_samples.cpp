@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "datasets/inputs/array_samples.h"
 #include "datasets/inputs/memory_copy.h"
 #include "datasets/inputs/text_samples.h"
+#include "datasets/readers/image_file.h"
 #include "engine/system/files.h"
 
 namespace trainer {
@@ -23,10 +23,10 @@ namespace fs = std::filesystem;
 
 enum class Format { image, npy, npz, gzip, text };
 
-constexpr std::size_t kMagicBytes = 6;
+constexpr std::size_t kMagicBytes = ImageDecoder::kMagicBytes;
 
 Format format_of(std::string_view start) {
-  if (start.starts_with("\x89PNG") || start.starts_with("\xFF\xD8\xFF")) return Format::image;
+  if (ImageDecoder::is_image(start)) return Format::image;
   if (start.starts_with("\x93NUMPY")) return Format::npy;
   if (start.starts_with("PK\x03\x04")) return Format::npz;
   return start.starts_with("\x1F\x8B") ? Format::gzip : Format::text;
@@ -62,13 +62,14 @@ class FolderImages final : public SampleSource {
       const fs::path& path = entry->path();
       if (path.filename().string().starts_with('.')) {
         if (entry->is_directory(gone)) entry.disable_recursion_pending();
-      } else if (is_image(path) && entry->is_regular_file(gone)) {
+      } else if (ImageDecoder::has_image_name(path.string()) && entry->is_regular_file(gone)) {
         files_.push_back(path.string());
       }
     }
     std::ranges::sort(files_);
     if (problem) problem_ = folder + ": " + problem.message();
-    if (files_.empty() && problem_.empty()) problem_ = folder + ": no .jpg, .jpeg or .png is in it";
+    if (files_.empty() && problem_.empty())
+      problem_ = fmt::format("{}: no {} is in it", folder, ImageDecoder::kNames);
   }
   Next next(RawSample& sample, bool) override {
     if (next_ < files_.size()) {
@@ -81,13 +82,6 @@ class FolderImages final : public SampleSource {
   }
 
  private:
-  static bool is_image(const fs::path& path) {
-    std::string end = path.extension().string();
-    std::ranges::transform(end, end.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return end == ".jpg" || end == ".jpeg" || end == ".png";
-  }
-
   std::string folder_, problem_;
   std::vector<std::string> files_;
   std::size_t next_ = 0;
@@ -158,7 +152,8 @@ class InputSamples final : public SampleSource {
       case Format::image:
         return open_image(path, name);
       default:
-        if (takes_images(data_.info)) return damaged(name, name + ": neither PNG nor JPEG, nor an array");
+        if (takes_images(data_.info))
+          return damaged(name, name + ": neither PNG, JPEG nor WebP, nor an array");
         return open_text(InputText(path));
     }
   }
@@ -173,8 +168,11 @@ class InputSamples final : public SampleSource {
 
   std::unique_ptr<SampleSource> open_stream(InputText text) {
     while (text.rest().size() < kMagicBytes) {
-      // A line that is complete is text, however short.
-      if (text.rest().find('\n') != std::string_view::npos && format_of(text.rest()) == Format::text) break;
+      // A line that is complete is text, however short; but the size in a WebP's header may look like a line
+      // end.
+      const std::string_view start = text.rest();
+      if (start.find('\n') != start.npos && format_of(start) == Format::text && !start.starts_with("RIFF"))
+        break;
       if (text.fill(true) != InputText::Fill::more) break;
     }
     if (format_of(text.rest()) == Format::text) return open_text(std::move(text));

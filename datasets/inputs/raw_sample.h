@@ -8,7 +8,7 @@ namespace trainer {
 /// A sample without a label, as its file holds it. SampleDecoder makes elements of it.
 struct RawSample {
   enum class Kind {
-    image,   ///< a PNG or JPEG file
+    image,   ///< a PNG, JPEG or WebP file
     line,    ///< a line of text
     values,  ///< floats
   };

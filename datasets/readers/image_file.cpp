@@ -7,6 +7,7 @@
 
 #include "datasets/readers/jpeg.h"
 #include "datasets/readers/png.h"
+#include "datasets/readers/webp.h"
 #include "engine/core/error.h"
 #include "engine/system/files.h"
 
@@ -24,6 +25,25 @@ std::string ImageDecoder::refusal(std::int64_t height, std::int64_t width, std::
   if (height * width / densest > static_cast<std::int64_t>(bytes))
     return fmt::format("{}x{} pixels are more than {} bytes can hold", height, width, bytes);
   return "";
+}
+
+std::int64_t ImageDecoder::reduction(std::int64_t height, std::int64_t width, std::int64_t enough) {
+  const std::int64_t shorter = std::min(height, width);
+  std::int64_t by = 8;
+  while (by > 1 && shorter / by < enough) by /= 2;
+  return by;
+}
+
+bool ImageDecoder::is_image(std::string_view start) {
+  const std::span bytes(reinterpret_cast<const std::uint8_t*>(start.data()), start.size());
+  return start.starts_with("\x89PNG") || is_jpeg(bytes) || is_webp(bytes);
+}
+
+bool ImageDecoder::has_image_name(std::string_view name) {
+  std::string end(name.substr(name.rfind('.') + 1));
+  std::ranges::transform(end, end.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return end == "jpg" || end == "jpeg" || end == "png" || end == "webp";
 }
 
 void ImageDecoder::decode(const std::string& path, int channels, std::int64_t enough, Image& image) {
@@ -50,8 +70,10 @@ void ImageDecoder::decode(std::span<const std::uint8_t> file, const std::string&
     problem = decode_png(file, image);
   else if (is_jpeg(file))
     problem = decode_jpeg(file, enough, row_, image);
+  else if (is_webp(file))
+    problem = decode_webp(file, enough, image);
   else
-    fail("neither PNG nor JPEG", "its first bytes are of no format that is read");
+    fail("neither PNG, JPEG nor WebP", "its first bytes are of no format that is read");
   if (!problem.empty()) fail("image file is damaged or cannot be read", problem);
 }
 

@@ -32,14 +32,15 @@ class ImageList {
       const auto label = std::ranges::lower_bound(order, name) - order.begin();
       bool any = false;
       for (const std::string& file : entries(folder / name, fs::file_type::regular)) {
-        if (!is_image(file)) continue;
+        if (!ImageDecoder::has_image_name(file)) continue;
         any = true;
         names_ += file;
         ends_.push_back(names_.size());
         labels_.push_back(static_cast<std::int32_t>(label));
         class_of_.push_back(static_cast<std::int32_t>(&name - classes_.data()));
       }
-      if (!any) fail("a class without images", fmt::format("folder {} has no .jpg, .jpeg or .png", name));
+      if (!any)
+        fail("a class without images", fmt::format("folder {} has no {}", name, ImageDecoder::kNames));
     }
   }
 
@@ -98,12 +99,6 @@ class ImageList {
     std::ranges::sort(names);
     return names;
   }
-  static bool is_image(std::string_view name) {
-    std::string end(name.substr(name.rfind('.') + 1));
-    std::ranges::transform(end, end.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    return end == "jpg" || end == "jpeg" || end == "png";
-  }
 
   std::string folder_, names_;
   std::vector<std::size_t> ends_;
@@ -133,7 +128,7 @@ class ImageFolder final : public ImageSamples {
   ImageList list_;
 };
 
-/// A folder of PNG and JPEG files for each class: the layout of ImageNet.
+/// A folder of PNG, JPEG and WebP files for each class: the layout of ImageNet.
 class ImageFolderReader final : public Reader {
  public:
   ImageFolderReader(const Config& config, const ReaderContext& context)
@@ -199,7 +194,7 @@ class ImageFolderReader final : public Reader {
 
 const Registry<Reader, const ReaderContext&>::Add image_folder_reader{
     {.name = "image_folder",
-     .help = "PNG and JPEG files in a folder for each class, decoded at each read",
+     .help = "PNG, JPEG and WebP files in a folder for each class, decoded at each read",
      .settings = with_image_settings(
          {text("train", "folder that holds the class folders of the training samples").fallback("train"),
           text("test", "folder that holds the class folders of the test samples; default: val, if it exists")

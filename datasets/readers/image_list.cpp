@@ -139,9 +139,8 @@ class ImageListReader final : public Reader {
 
 const Registry<Reader, const ReaderContext&>::Add image_list_reader{
     {.name = "image_list",
-     .help = "PNG and JPEG files that a list names with their labels, decoded at each read: CSV with a "
-             "header, or "
-             "JSON lines; plain or .gz",
+     .help = "PNG, JPEG and WebP files that a list names with their labels, decoded at each read: CSV with a "
+             "header, or JSON lines; plain or .gz",
      .settings = with_image_settings(
          {text("train", "list of the training images; paths in it are relative to its folder"),
           text("test",

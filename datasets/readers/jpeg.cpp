@@ -45,14 +45,6 @@ void limit_scans(j_common_ptr jpeg) {
   }
 }
 
-/// The largest divisor of the size that keeps both sides at `enough` pixels.
-unsigned reduction(const jpeg_decompress_struct& jpeg, std::int64_t enough) {
-  const std::int64_t shorter = std::min(jpeg.image_width, jpeg.image_height);
-  unsigned by = 8;
-  while (by > 1 && shorter / by < enough) by /= 2;
-  return by;
-}
-
 std::uint8_t multiplied(unsigned a, unsigned b) { return static_cast<std::uint8_t>((a * b + 127) / 255); }
 
 /// Converts CMYK as Adobe stores it, inverted: a value is the light that passes.
@@ -61,7 +53,7 @@ void light_of_cmyk(const std::uint8_t* cmyk, std::int64_t width, int channels, s
     const unsigned red = multiplied(cmyk[0], cmyk[3]), green = multiplied(cmyk[1], cmyk[3]),
                    blue = multiplied(cmyk[2], cmyk[3]);
     if (channels == 1) {
-      out[0] = static_cast<std::uint8_t>((299 * red + 587 * green + 114 * blue + 500) / 1000);
+      out[0] = gray_of(red, green, blue);
     } else {
       out[0] = static_cast<std::uint8_t>(red);
       out[1] = static_cast<std::uint8_t>(green);
@@ -90,7 +82,8 @@ bool decode(jpeg_decompress_struct& jpeg, Problems& problems, std::span<const st
   const bool cmyk = jpeg.num_components == 4;
   jpeg.out_color_space = cmyk ? JCS_CMYK : image.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
   jpeg.scale_num = 1;
-  jpeg.scale_denom = reduction(jpeg, enough);
+  jpeg.scale_denom =
+      static_cast<unsigned>(ImageDecoder::reduction(jpeg.image_height, jpeg.image_width, enough));
   jpeg_start_decompress(&jpeg);
   const std::size_t width = jpeg.output_width;
   image.height = jpeg.output_height;

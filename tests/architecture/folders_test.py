@@ -31,7 +31,7 @@ homes = {
     r'(dnnl|oneapi/dnnl/).*': 'engine/math',
     r'mpi\.h': 'engine/parallel',
     r'CLI/': 'cli',
-    r'(png|jpeglib|jerror)\.h': 'datasets/readers',
+    r'(png|jpeglib|jerror)\.h|webp/': 'datasets/readers',
     r'(onnx|google/protobuf)/': 'models/exporting/onnx',
     r'(curl|openssl)/|archive(_entry)?\.h': 'datasets/fetching',
     r'httplib\.h': 'cli/reports',

@@ -37,7 +37,8 @@ cover layer models/layers/plan.cpp models/layers/sequence.cpp
 cover merges datasets/readers/byte_pair_tokenizer.cpp
 cover npy datasets/readers/npy_array.cpp
 cover overrides engine/config/layering.cpp
-cover image datasets/readers/image_file.cpp datasets/readers/png.cpp datasets/readers/jpeg.cpp
+cover image datasets/readers/image_file.cpp datasets/readers/png.cpp datasets/readers/jpeg.cpp \
+  datasets/readers/webp.cpp
 cover run_log cli/reports/report.cpp cli/reports/run_log.cpp models/checkpoints/run_directory.cpp
 cover safetensors models/formats/safetensors.cpp
 cover state models/checkpoints/checkpoint_state.cpp

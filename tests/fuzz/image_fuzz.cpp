@@ -1,4 +1,4 @@
-// A PNG or JPEG file: the first byte selects channels and size.
+// A PNG, JPEG or WebP file: the first byte selects channels and size.
 #include "datasets/readers/image_file.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/target.h"

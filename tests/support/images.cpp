@@ -1,6 +1,7 @@
 #include "tests/support/images.h"
 
 #include <png.h>
+#include <webp/encode.h>
 
 #include <catch2/catch.hpp>
 #include <cstdio>
@@ -74,6 +75,22 @@ Bytes jpeg_bytes(int height, int width, int channels, const Bytes& pixels, bool 
   Bytes bytes(memory, memory + size);
   jpeg_destroy_compress(&jpeg);
   std::free(memory);
+  return bytes;
+}
+
+Bytes webp_bytes(int height, int width, int channels, const Bytes& pixels, bool lossless) {
+  const bool alpha = channels == 4;
+  const int stride = width * channels;
+  constexpr float kBest = 100;
+  std::uint8_t* memory = nullptr;
+  std::size_t size = 0;
+  if (lossless)
+    size = (alpha ? WebPEncodeLosslessRGBA : WebPEncodeLosslessRGB)(pixels.data(), width, height, stride,
+                                                                    &memory);
+  else
+    size = (alpha ? WebPEncodeRGBA : WebPEncodeRGB)(pixels.data(), width, height, stride, kBest, &memory);
+  Bytes bytes(memory, memory + size);
+  WebPFree(memory);
   return bytes;
 }
 

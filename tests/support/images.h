@@ -17,6 +17,9 @@ Bytes deep_png_bytes(int height, int width, const std::vector<std::uint16_t>& pi
 /// A JPEG file of best quality: 1 channel gray, 3 colours, 4 CMYK as Adobe's programs write it (inverted).
 Bytes jpeg_bytes(int height, int width, int channels, const Bytes& pixels, bool progressive = false);
 
+/// A WebP file: 3 channels colours, 4 with alpha; lossy at best quality, or lossless.
+Bytes webp_bytes(int height, int width, int channels, const Bytes& pixels, bool lossless = false);
+
 /// Bytes that all are `values`, over and over.
 Bytes repeated(std::size_t times, const Bytes& values);
 

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "datasets/inputs/input_text.h"
 #include "datasets/inputs/sample_decoder.h"
@@ -11,6 +13,7 @@
 #include "datasets/readers/tokenizers.h"
 #include "engine/system/files.h"
 #include "tests/datasets/readers/npy_files.h"
+#include "tests/support/images.h"
 #include "tests/support/temporary_folder.h"
 
 namespace trainer {
@@ -129,6 +132,32 @@ TEST_CASE("inputs that are missing or of another kind are samples with a problem
   CHECK(samples[0].problem == png + ": an image, and the model takes none");
   CHECK(samples[1].problem.find(none) != std::string::npos);
   CHECK(samples[2].problem.find("a folder") != std::string::npos);
+}
+
+TEST_CASE("a WebP file is an image, also where its header holds a line end and a pipe brings it in parts",
+          "[data]") {
+  const TemporaryFolder folder;
+  const DataDescription images{.info = {.sample = {2, 2, 3}}};
+  const Bytes pixels = repeated(4, {51, 102, 255});
+  const auto samples = samples_of(folder, webp_bytes(2, 2, 3, pixels, true), images);
+  REQUIRE(samples.size() == 1);
+  std::vector<float> elements(12);
+  SampleDecoder(images, nullptr).decode(samples[0], elements);
+  for (std::size_t i = 0; i < elements.size(); ++i) CHECK(elements[i] == Approx(pixels[i] / 255.0));
+
+  Pipe pipe;
+  std::thread writer([&] {
+    pipe.write("RIFF\n");
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    pipe.write("...WEBP");
+    pipe.close();
+  });
+  const DataDescription data = table();
+  const std::string path = "/proc/self/fd/" + std::to_string(pipe.reader());
+  const auto piped = all_of(*input_samples({path}, data, {}));
+  writer.join();
+  REQUIRE(piped.size() == 1);
+  CHECK(piped[0].problem == path + ": an image, and the model takes none");
 }
 
 TEST_CASE("a sample of a pipe is there as soon as its line is complete", "[data]") {

@@ -34,7 +34,7 @@ std::uint32_t crc_of(const Bytes& bytes, std::size_t first, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("every kind of PNG and JPEG reads as colours or as gray", "[images]") {
+TEST_CASE("every kind of PNG, JPEG and WebP reads as colours or as gray", "[images]") {
   const TemporaryDirectory directory;
   const Bytes orange = {200, 120, 40}, gray = {128};
   const std::size_t area = 9 * 17;
@@ -52,6 +52,9 @@ TEST_CASE("every kind of PNG and JPEG reads as colours or as gray", "[images]") 
   colour("PNG with a palette", palette_png_bytes(9, 17, {0, 0, 0, 200, 120, 40}, repeated(area, {1})));
   colour("JPEG", jpeg_bytes(9, 17, 3, repeated(area, orange)));
   colour("progressive JPEG", jpeg_bytes(9, 17, 3, repeated(area, orange), true));
+  colour("WebP", webp_bytes(9, 17, 3, repeated(area, orange)));
+  colour("lossless WebP", webp_bytes(9, 17, 3, repeated(area, orange), true));
+  colour("WebP with alpha", webp_bytes(9, 17, 4, repeated(area, {200, 120, 40, 255})));
   // No black, and ink inverted: light.
   colour("CMYK JPEG", jpeg_bytes(9, 17, 4, repeated(area, {200, 120, 40, 255})));
 
@@ -65,11 +68,25 @@ TEST_CASE("every kind of PNG and JPEG reads as colours or as gray", "[images]") 
   shade("gray JPEG", jpeg_bytes(9, 17, 1, repeated(area, gray)), gray);
   shade("gray PNG of 16 bits", deep_png_bytes(9, 17, std::vector<std::uint16_t>(area, 65535)), {255});
   shade("transparent PNG", png_bytes(9, 17, 2, repeated(area, {255, 0})), {0});
+  shade("gray WebP", webp_bytes(9, 17, 3, repeated(area, {128, 128, 128})), gray);
+  const Bytes clear = repeated(area, {255, 255, 255, 0}), half = repeated(area, {255, 255, 255, 128});
+  shade("transparent WebP", webp_bytes(9, 17, 4, clear), {0});
+  shade("half transparent WebP", webp_bytes(9, 17, 4, half, true), gray);
 }
 
-TEST_CASE("a large JPEG comes smaller, but not smaller than is enough", "[images]") {
+TEST_CASE("a lossless WebP keeps each pixel", "[images]") {
   const TemporaryDirectory directory;
-  const std::string path = directory.write("a.jpg", jpeg_bytes(80, 160, 3, repeated(80 * 160, {9, 99, 199})));
+  Bytes pixels(5 * 7 * 3);
+  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i * 37);
+  CHECK(decoded(directory.write("a.webp", webp_bytes(5, 7, 3, pixels, true)), 3).pixels == pixels);
+}
+
+TEST_CASE("a large JPEG or WebP comes smaller, but not smaller than is enough", "[images]") {
+  const TemporaryDirectory directory;
+  const Bytes pixels = repeated(80 * 160, {9, 99, 199});
+  const Bytes bytes = GENERATE_COPY(jpeg_bytes(80, 160, 3, pixels), webp_bytes(80, 160, 3, pixels),
+                                    webp_bytes(80, 160, 3, pixels, true));
+  const std::string path = directory.write("a.jpg", bytes);
   const auto [enough, height] = GENERATE(table<std::int64_t, std::int64_t>(
       {{1, 10}, {10, 10}, {11, 20}, {20, 20}, {21, 40}, {40, 40}, {41, 80}, {1000, 80}}));
   const Image image = decoded(path, 3, enough);
@@ -84,7 +101,8 @@ TEST_CASE("a damaged image is an error that names the file", "[images]") {
   for (std::size_t i = 0; i < noise.size(); ++i)
     noise[i] = static_cast<std::uint8_t>(i * i * 2654435761u >> 11);
   const Bytes png = png_bytes(64, 64, 3, noise), jpeg = jpeg_bytes(64, 64, 3, noise),
-              progressive = jpeg_bytes(64, 64, 3, noise, true);
+              progressive = jpeg_bytes(64, 64, 3, noise, true), webp = webp_bytes(64, 64, 3, noise),
+              lossless = webp_bytes(64, 64, 3, noise, true);
   const auto cut = [](const Bytes& bytes, std::size_t part) {
     return Bytes(bytes.begin(), bytes.begin() + static_cast<long>(bytes.size() * part / 100));
   };
@@ -97,12 +115,19 @@ TEST_CASE("a damaged image is an error that names the file", "[images]") {
   const auto at = std::search(huge_jpeg.begin(), huge_jpeg.end(), frame.begin(), frame.end());
   REQUIRE(at != huge_jpeg.end());
   std::fill_n(at + 5, 4, std::uint8_t{0xf0});  // height and width
+  Bytes huge_webp = lossless;
+  std::fill_n(huge_webp.begin() + 21, 3, std::uint8_t{0xff});  // width and height of 14 bits
+  huge_webp[24] |= 0x0f;
+  Bytes animation = {'R', 'I', 'F', 'F', 22, 0, 0, 0, 'W', 'E', 'B', 'P', 'V', 'P', '8', 'X', 10, 0, 0, 0, 2};
+  animation.resize(animation.size() + 9);
+  Bytes wrong_webp = webp;
+  std::fill(wrong_webp.begin() + 30, wrong_webp.begin() + 60, std::uint8_t{0xff});
   Bytes bad_crc = png;
   bad_crc[png.size() / 2] ^= 4;
   const auto [name, bytes, message] = GENERATE_COPY(table<std::string, Bytes, std::string>({
       {"empty", {}, "empty"},
-      {"text", bytes_of("not an image"), "neither PNG nor JPEG"},
-      {"GIF", bytes_of("GIF89a...."), "neither PNG nor JPEG"},
+      {"text", bytes_of("not an image"), "neither PNG, JPEG nor WebP"},
+      {"GIF", bytes_of("GIF89a...."), "neither PNG, JPEG nor WebP"},
       {"PNG's signature alone", cut(png, 0), "empty"},
       {"half a PNG", cut(png, 50), "damaged"},
       {"nearly a whole PNG", cut(png, 99), "damaged"},
@@ -114,6 +139,15 @@ TEST_CASE("a damaged image is an error that names the file", "[images]") {
       {"half a progressive JPEG", cut(progressive, 50), "damaged"},
       {"JPEG of 4 billion pixels", huge_jpeg, "at most 67108864 are read"},
       {"JPEG of nothing", Bytes{0xff, 0xd8, 0xff, 0xd9}, "damaged"},
+      {"a little of a WebP", cut(webp, 5), "the file ends early"},
+      {"half a WebP", cut(webp, 50), "the file ends early"},
+      {"nearly a whole WebP", cut(webp, 99), "the file ends early"},
+      {"half a lossless WebP", cut(lossless, 50), "the file ends early"},
+      {"nearly a whole lossless WebP", cut(lossless, 99), "the file ends early"},
+      {"WebP of wrong bytes", wrong_webp, "its data are invalid"},
+      {"WebP of 268 million pixels", huge_webp, "at most 67108864 are read"},
+      {"animated WebP", animation, "only single images are read"},
+      {"WebP of nothing", bytes_of("RIFF\4\1\1\1WEBP"), "damaged"},
   }));
   INFO(name);
   const std::string path = directory.write("a.jpg", bytes);
@@ -124,7 +158,9 @@ TEST_CASE("no flipped bit of an image does worse than an error", "[images]") {
   const TemporaryDirectory directory;
   const Bytes good = GENERATE(png_bytes(8, 8, 3, repeated(64, {1, 99, 200})),
                               jpeg_bytes(8, 8, 3, repeated(64, {1, 99, 200})),
-                              jpeg_bytes(8, 8, 4, repeated(64, {1, 99, 200, 7}), true));
+                              jpeg_bytes(8, 8, 4, repeated(64, {1, 99, 200, 7}), true),
+                              webp_bytes(8, 8, 4, repeated(64, {1, 99, 200, 7})),
+                              webp_bytes(8, 8, 3, repeated(64, {1, 99, 200}), true));
   for (std::size_t position = 0; position < good.size(); ++position) {
     Bytes bad = good;
     bad[position] = static_cast<std::uint8_t>(bad[position] ^ 1 << position % 8);
