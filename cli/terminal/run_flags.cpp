@@ -32,8 +32,9 @@ void CommandFlags::add_predict() {
   CLI::App* predict = command("predict", "Print a run's predictions for images, tables, arrays and texts");
   predict->add_option("RUN", texts_.file, "A run directory, or a checkpoint inside one")->required();
   predict
-      ->add_option("FILES", arguments_.files,
-                   "Images, folders of images, .npy and .npz arrays, tables, texts; - for standard input")
+      ->add_option(
+          "FILES", arguments_.files,
+          "Images, folders of images, .npy and .npz arrays, HDF5, tables, texts; - for standard input")
       ->required();
   const auto add_format = [&](const char* flag, PredictionFormat format, const char* what) {
     return predict->add_flag_callback(
@@ -59,7 +60,7 @@ void CommandFlags::add_predict() {
   predict->get_option("--npy")->excludes(top)->excludes(threshold);
   predict->add_option("--id", arguments_.id, "The column of a table that holds ids, by name or number")
       ->type_name("COLUMN");
-  predict->add_option("--array", arguments_.array, "The array of an archive")->type_name("NAME");
+  predict->add_option("--array", arguments_.array, "The array of an archive or HDF5 file")->type_name("NAME");
   add_ranks(*predict);
   add_threads(*predict);
   add_engine(*predict);

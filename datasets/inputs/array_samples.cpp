@@ -9,6 +9,7 @@
 #include "datasets/inputs/text_samples.h"
 #include "datasets/readers/byte_reader.h"
 #include "datasets/readers/channels.h"
+#include "datasets/readers/hdf5_dataset.h"
 #include "datasets/readers/npy_array.h"
 #include "datasets/readers/zip_file.h"
 #include "engine/config/source.h"
@@ -103,6 +104,21 @@ class ArraySamples final : public SampleSource {
   std::int64_t row_ = 0;
 };
 
+/// The array that `array` names; if that is empty, that of training or the only one.
+std::string chosen_array(const std::vector<std::string>& names, const std::string& name,
+                         const DataDescription& data, const std::string& array) {
+  std::string chosen = array.empty() ? data.form.array : array;
+  if (std::ranges::count(names, chosen) == 0) {
+    if (!array.empty() || names.size() != 1)
+      throw Error(ExitCode::usage,
+                  array.empty() ? fmt::format("{} holds {} arrays: which one?", name, names.size())
+                                : fmt::format("{} holds no array {}", name, in_quotes(array)),
+                  "--array NAME: " + listed(names, "or"));
+    chosen = names.front();
+  }
+  return chosen;
+}
+
 }  // namespace
 
 std::unique_ptr<SampleSource> npy_samples(const std::string& path, const std::string& name,
@@ -113,20 +129,14 @@ std::unique_ptr<SampleSource> npy_samples(const std::string& path, const std::st
 std::unique_ptr<SampleSource> npz_samples(const std::string& path, const std::string& name,
                                           const DataDescription& data, const std::string& array) {
   auto archive = std::make_unique<ZipFile>(path);
-  std::vector<std::string> names;
-  for (const ZipFile::Entry& entry : archive->entries())
-    names.push_back(entry.name.substr(0, entry.name.rfind(".npy")));
-  std::string chosen = array.empty() ? data.form.array : array;
-  if (std::ranges::count(names, chosen) == 0) {
-    if (!array.empty() || names.size() != 1)
-      throw Error(ExitCode::usage,
-                  array.empty() ? fmt::format("{} holds {} arrays: which one?", name, names.size())
-                                : fmt::format("{} holds no array {}", name, in_quotes(array)),
-                  "--array NAME: " + listed(names, "or"));
-    chosen = names.front();
-  }
-  auto bytes = archive->open(chosen + ".npy");
+  auto bytes = archive->open(chosen_array(archive->arrays(), name, data, array) + ".npy");
   return std::make_unique<ArraySamples>(std::move(archive), std::move(bytes), path, name, data);
+}
+
+std::unique_ptr<SampleSource> hdf5_samples(const std::string& path, const std::string& name,
+                                           const DataDescription& data, const std::string& array) {
+  const std::string chosen = chosen_array(Hdf5File(path).datasets(), name, data, Hdf5File::plain_name(array));
+  return std::make_unique<ArraySamples>(nullptr, hdf5_stream(path, chosen), path, name, data);
 }
 
 }  // namespace trainer

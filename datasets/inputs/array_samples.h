@@ -16,4 +16,8 @@ std::unique_ptr<SampleSource> npy_samples(const std::string& path, const std::st
 std::unique_ptr<SampleSource> npz_samples(const std::string& path, const std::string& name,
                                           const DataDescription& data, const std::string& array);
 
+/// The rows of a dataset of an HDF5 file, chosen likewise.
+std::unique_ptr<SampleSource> hdf5_samples(const std::string& path, const std::string& name,
+                                           const DataDescription& data, const std::string& array);
+
 }  // namespace trainer

@@ -13,6 +13,7 @@
 #include "datasets/inputs/array_samples.h"
 #include "datasets/inputs/memory_copy.h"
 #include "datasets/inputs/text_samples.h"
+#include "datasets/readers/hdf5_file.h"
 #include "datasets/readers/image_file.h"
 #include "engine/system/files.h"
 
@@ -21,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-enum class Format { image, npy, npz, gzip, text };
+enum class Format { image, npy, npz, hdf5, gzip, text };
 
 constexpr std::size_t kMagicBytes = ImageDecoder::kMagicBytes;
 
@@ -29,6 +30,7 @@ Format format_of(std::string_view start) {
   if (ImageDecoder::is_image(start)) return Format::image;
   if (start.starts_with("\x93NUMPY")) return Format::npy;
   if (start.starts_with("PK\x03\x04")) return Format::npz;
+  if (Hdf5File::starts(start)) return Format::hdf5;
   return start.starts_with("\x1F\x8B") ? Format::gzip : Format::text;
 }
 
@@ -149,6 +151,8 @@ class InputSamples final : public SampleSource {
         return npy_samples(path, name, data_);
       case Format::npz:
         return npz_samples(path, name, data_, choice_.array);
+      case Format::hdf5:
+        return hdf5_samples(path, name, data_, choice_.array);
       case Format::image:
         return open_image(path, name);
       default:

@@ -16,7 +16,7 @@ struct InputChoice {
 };
 
 /// The samples of all that a user names, in that order: files, folders of images, "-" for standard input. The
-/// content of a file decides its format: PNG, JPEG and WebP images, .npy and .npz arrays; else text,
+/// content of a file decides its format: PNG, JPEG and WebP images, .npy and .npz arrays, HDF5; else text,
 /// which is one sample a line for a model of texts, a list of names for a model of images, and a table for
 /// others. `data` outlives it.
 std::unique_ptr<SampleSource> input_samples(std::vector<std::string> names, const DataDescription& data,

@@ -1,6 +1,7 @@
 #include "datasets/readers/byte_reader.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -85,6 +86,17 @@ void ByteReader::finish() {
   if (more) fail("data file is too long", "more bytes follow its expected end");
   if (is_packed() && (inflater_->avail_in > 0 || std::fgetc(file_.get()) != EOF))
     fail("gzip file is too long", "more bytes follow the packed data");
+}
+
+void ByteReader::read_at(std::int64_t offset, std::span<std::uint8_t> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t got = ::pread(::fileno(file_.get()), bytes.data(), bytes.size(), offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail("data file cannot be read", std::strerror(errno));
+    if (got == 0) fail("data file is truncated", fmt::format("it ends {} bytes too early", bytes.size()));
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
+    offset += got;
+  }
 }
 
 std::size_t ByteReader::inflate_into(std::span<std::uint8_t> bytes) {

@@ -31,6 +31,8 @@ class ByteReader final : public ByteStream {
   bool is_packed() const { return inflater_ != nullptr; }
   void read(std::span<std::uint8_t> bytes) override;
   void finish() override;
+  bool reads_anywhere() const override { return !is_packed(); }
+  void read_at(std::int64_t offset, std::span<std::uint8_t> bytes) const override;
   std::string fingerprint() const override;
   std::string place() const override { return path_; }
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
-#include <optional>
 
 #include "datasets/readers/byte_reader.h"
 #include "datasets/readers/channels.h"
+#include "datasets/readers/hdf5_dataset.h"
 #include "datasets/readers/known_files.h"
 #include "datasets/readers/npy_array.h"
 #include "datasets/readers/values.h"
@@ -65,39 +65,31 @@ class NpyRows final : public ValueRows {
  public:
   /// `targets` is null if they are labels.
   NpyRows(std::unique_ptr<NpyArray> inputs, std::unique_ptr<NpyArray> targets, Channels channels)
-      : inputs_(std::move(inputs)), channels_(channels) {
-    if (targets) targets_.emplace(std::move(targets));
+      : inputs_(std::move(inputs)), targets_(std::move(targets)), channels_(channels) {
+    for (const NpyArray* array : {inputs_.get(), targets_.get()})
+      if (array != nullptr && !array->reads_rows())
+        array->fail("a packed array cannot be streamed", "unpack the file, or remove `streamed`");
   }
 
   void read_sample(std::int64_t index, std::span<float> elements) const override {
-    read_row(inputs_, index, elements, inputs_.array->is_bytes() ? kWhite : 1);
+    read_row(*inputs_, index, elements, inputs_->is_bytes() ? kWhite : 1);
   }
   void read_target(std::int64_t index, std::span<float> elements) const override {
     read_row(*targets_, index, elements, 1);
   }
 
  private:
-  struct Rows {
-    explicit Rows(std::unique_ptr<NpyArray> which)
-        : array(std::move(which)), file(array->place(), ExitCode::data) {
-      if (!array->lies_in(file))
-        array->fail("a packed array cannot be streamed", "unpack the file, or remove `streamed`");
-    }
-    std::unique_ptr<NpyArray> array;
-    InputFile file;
-  };
-  void read_row(const Rows& from, std::int64_t index, std::span<float> elements, float divisor) const {
-    from.array->read_row(from.file, index, elements, divisor);
-    if (channels_ == Channels::first && from.array->shape().rank() == 4)
-      channels_to_the_end(sample_of(*from.array, channels_), elements);
+  void read_row(const NpyArray& from, std::int64_t index, std::span<float> elements, float divisor) const {
+    from.read_row(index, elements, divisor);
+    if (channels_ == Channels::first && from.shape().rank() == 4)
+      channels_to_the_end(sample_of(from, channels_), elements);
   }
 
-  Rows inputs_;
-  std::optional<Rows> targets_;
+  std::unique_ptr<NpyArray> inputs_, targets_;
   Channels channels_;
 };
 
-/// NumPy arrays: inputs and targets of each split, in separate files or in one archive.
+/// Arrays: inputs and targets of each split, in separate NumPy files, in one archive, or in one HDF5 file.
 class NpyReader final : public Reader {
  public:
   NpyReader(const Config& config, const ReaderContext& context)
@@ -106,7 +98,8 @@ class NpyReader final : public Reader {
       config.fail(config.has("test_inputs") ? "test_inputs" : "test_targets",
                   "test inputs and test targets go together", "give both, or neither");
     const auto name = [&](std::string_view key) {
-      return config.has(key) ? config.get<std::string>(key) : std::string();
+      const std::string value = config.has(key) ? config.get<std::string>(key) : "";
+      return name_ == "hdf5" ? Hdf5File::plain_name(value) : value;
     };
     const std::string& channels = config.get<std::string>("channels");
     channels_ = channels == "first" ? Channels::first : channels == "none" ? Channels::none : Channels::last;
@@ -116,8 +109,8 @@ class NpyReader final : public Reader {
     train_ = {name("train_inputs"), name("train_targets"), name("train_lengths")};
     test_ = {name("test_inputs"), name("test_targets"), name("test_lengths")};
     directory_ = context.path;
-    streamed_ = name_ == "npy" && config.get<bool>("streamed");
-    if (name_ == "npz") archive_path_ = path(name("file"));
+    streamed_ = name_ != "npz" && config.get<bool>("streamed");
+    if (name_ != "npy") archive_path_ = path(config.get<std::string>("file"));
   }
 
   bool missing(std::vector<std::string>& looked_for) const override {
@@ -138,7 +131,7 @@ class NpyReader final : public Reader {
   DataSource open() override {
     DataSource source{.name = name_,
                       .form = {.channels_first = channels_ == Channels::first,
-                               .array = name_ == "npz" ? train_.inputs : ""}};
+                               .array = archive_path_.empty() ? "" : train_.inputs}};
     source.train = split(train_, source);
     if (test_.inputs.empty()) return source;
     source.test = split(test_, source);
@@ -156,14 +149,10 @@ class NpyReader final : public Reader {
   std::unique_ptr<Dataset> open_given(const GivenFiles& given) override {
     classes_ = given.trained.classes;
     DataSource source;
-    if (name_ == "npz") {
-      given.require({"ARCHIVE"});
+    if (!archive_path_.empty()) {
+      given.require({name_ == "npz" ? "ARCHIVE" : "FILE"});
       archive_path_ = given.files.front();
-      const ZipFile archive(archive_path_);
-      const bool has_test =
-          !test_.inputs.empty() && std::ranges::any_of(archive.entries(), [&](const ZipFile::Entry& entry) {
-            return entry.name == test_.inputs + ".npy";
-          });
+      const bool has_test = !test_.inputs.empty() && std::ranges::count(arrays(), test_.inputs) > 0;
       return split(has_test ? test_ : train_, source);
     }
     const bool has_lengths = !train_.lengths.empty();
@@ -183,11 +172,17 @@ class NpyReader final : public Reader {
   std::string path(const std::string& file) const {
     return (std::filesystem::path(directory_) / file).string();
   }
+  /// The names of all in the archive or HDF5 file.
+  std::vector<std::string> arrays() const {
+    return name_ == "npz" ? ZipFile(archive_path_).arrays() : Hdf5File(archive_path_).datasets();
+  }
   std::unique_ptr<NpyArray> array(const std::string& name, DataSource& source) {
     std::unique_ptr<ByteStream> bytes;
     if (archive_path_.empty()) {
       const std::string found = existing_file(path(name));
       bytes = std::make_unique<ByteReader>(found.empty() ? path(name) : found);
+    } else if (name_ == "hdf5") {
+      bytes = hdf5_stream(archive_path_, name);
     } else {
       // Streams are read when samples are loaded: each holds its own archive.
       bytes = std::make_unique<Archived>(archive_path_, name);
@@ -197,8 +192,7 @@ class NpyReader final : public Reader {
   }
   std::unique_ptr<Dataset> split(const Names& names, DataSource& source) {
     auto inputs = array(names.inputs, source), targets = array(names.targets, source);
-    if (inputs->shape().rank() == 0)
-      inputs->fail("npy array is a scalar", "its first axis must count samples");
+    if (inputs->shape().rank() == 0) inputs->fail("array is a scalar", "its first axis must count samples");
     if (targets->shape().rank() == 0 || targets->shape()[0] != inputs->shape()[0])
       targets->fail("inputs and targets differ in number",
                     fmt::format("{} inputs, targets are {}", inputs->shape()[0], targets->shape().text()));
@@ -210,7 +204,7 @@ class NpyReader final : public Reader {
     if (has_labels_) {
       const bool one = targets->shape().size() == info.size;
       if (!targets->is_integer() || (!one && targets->shape() != shape_of_position_labels(info)))
-        targets->fail("npy array does not hold labels",
+        targets->fail("array does not hold labels",
                       fmt::format("labels are one integer per sample, or one per position; inputs "
                                   "are {}, it is {}{}",
                                   inputs->shape().text(), targets->shape().text(),
@@ -238,7 +232,7 @@ class NpyReader final : public Reader {
           "lengths are given for samples that are no sequences",
           fmt::format("inputs must be (samples, positions, features); a sample is {}", info.sample.text()));
     if (!lengths.is_integer() || lengths.shape() != Shape{info.size})
-      lengths.fail("npy array does not hold lengths",
+      lengths.fail("array does not hold lengths",
                    fmt::format("lengths are one integer for each of {} samples, it is {}{}", info.size,
                                lengths.shape().text(), lengths.is_integer() ? "" : " floats"));
     info.has_lengths = true;
@@ -291,18 +285,15 @@ std::vector<Setting> array_settings(const std::string& what) {
           .fallback("last")};
 }
 
-std::vector<Setting> file_settings() {
-  std::vector<Setting> settings = array_settings("file");
-  settings.push_back(boolean("streamed",
-                             "read samples from the files each time: for plain files that are too large for "
-                             "memory")
-                         .fallback("false"));
+std::vector<Setting> with_streamed(std::vector<Setting> settings, const std::string& what) {
+  settings.push_back(
+      boolean("streamed", "read samples from the " + what + " too large for memory").fallback("false"));
   return settings;
 }
 
-std::vector<Setting> archive_settings() {
-  std::vector<Setting> settings = array_settings("name of the array");
-  settings.insert(settings.begin(), text("file", "the archive"));
+std::vector<Setting> archive_settings(const std::string& file, const std::string& array) {
+  std::vector<Setting> settings = array_settings(array);
+  settings.insert(settings.begin(), text("file", file));
   return settings;
 }
 
@@ -311,9 +302,21 @@ std::unique_ptr<Reader> make(const Config& config, const ReaderContext& context)
 }
 
 const Registry<Reader, const ReaderContext&>::Add npy_reader{
-    {.name = "npy", .help = "NumPy arrays in .npy files, plain or .gz", .settings = file_settings()}, make};
+    {.name = "npy",
+     .help = "NumPy arrays in .npy files, plain or .gz",
+     .settings = with_streamed(array_settings("file"), "files each time: for plain files that are")},
+    make};
 const Registry<Reader, const ReaderContext&>::Add npz_reader{
-    {.name = "npz", .help = "NumPy arrays in an .npz archive", .settings = archive_settings()}, make};
+    {.name = "npz",
+     .help = "NumPy arrays in an .npz archive",
+     .settings = archive_settings("the archive", "name of the array")},
+    make};
+const Registry<Reader, const ReaderContext&>::Add hdf5_reader{
+    {.name = "hdf5",
+     .help = "arrays of an HDF5 file: datasets of integers or floats, contiguous or in chunks, plain or gzip",
+     .settings = with_streamed(archive_settings("the file", "dataset, such as `train/x`,"),
+                               "file each time: for datasets that are")},
+    make};
 
 }  // namespace
 }  // namespace trainer

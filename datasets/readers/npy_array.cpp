@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "engine/core/error.h"
+#include "engine/core/float16.h"
 
 namespace trainer {
 namespace {
@@ -117,6 +118,12 @@ class HeaderText {
   std::string_view text_;
 };
 
+template <class Number>
+double to_double(Number value) {
+  return static_cast<double>(value);
+}
+double to_double(Float16 value) { return double{to_float(value)}; }
+
 template <class One, class Two, class Four, class Eight, class Use>
 bool with_width(std::size_t width, const Use& use) {
   if (width == 1)
@@ -136,7 +143,7 @@ bool with_type(char kind, std::size_t width, const Use& use) {
   if (kind == 'u' || (kind == 'b' && width == 1))
     return with_width<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(width, use);
   if (kind == 'i') return with_width<std::int8_t, std::int16_t, std::int32_t, std::int64_t>(width, use);
-  return kind == 'f' && width >= 4 && with_width<float, float, float, double>(width, use);
+  return kind == 'f' && width >= 2 && with_width<float, Float16, float, double>(width, use);
 }
 
 }  // namespace
@@ -183,18 +190,19 @@ void NpyArray::parse(std::string_view text) {
   kind_ = is_simple ? descr[1] : '?';
   if (!is_simple || !with_type(kind_, width_, [](auto) {}))
     fail("npy array of another type",
-         fmt::format("type `{}`; booleans, integers, float32 and float64 are read", descr.substr(0, 20)));
+         fmt::format("type `{}`; booleans, integers, float16, float32 and float64 are read",
+                     descr.substr(0, 20)));
   big_endian_ = descr[0] == '>' && width_ > 1;
   if (*header.fortran_order && header.shape->size() > 1)
     fail("npy array in Fortran order", "numpy.ascontiguousarray(x) converts it to C order");
   if (header.shape->size() > Shape::kMaxRank)
-    fail("npy array has too many axes",
+    fail("array has too many axes",
          fmt::format("{} axes; up to {} are read", header.shape->size(), Shape::kMaxRank));
   std::int64_t total = 1;
   for (const std::int64_t extent : *header.shape) {
-    if (extent == 0) fail("npy array holds nothing", "an extent in its header is 0");
+    if (extent == 0) fail("array holds nothing", "an extent in its header is 0");
     if (total > kLargest / extent)
-      fail("npy array is too large", fmt::format("its header claims more than {} elements", kLargest));
+      fail("array is too large", fmt::format("its header claims more than {} elements", kLargest));
     total *= extent;
   }
   shape_ = Shape(*header.shape);
@@ -208,7 +216,7 @@ void NpyArray::convert(std::size_t first, std::span<std::uint8_t> bytes, const T
       std::uint8_t* const element = bytes.data() + i * sizeof value;
       if (big_endian_) std::reverse(element, element + sizeof value);
       std::copy_n(element, sizeof value, reinterpret_cast<std::uint8_t*>(&value));
-      take(first + i, static_cast<double>(value));
+      take(first + i, to_double(value));
     }
   });
 }
@@ -227,7 +235,7 @@ void NpyArray::for_each(std::size_t count, const Take& take) {
 
 float NpyArray::checked(std::size_t index, double value) const {
   if (!(std::fabs(value) <= double{std::numeric_limits<float>::max()}))
-    fail("npy array holds a value that is not finite", fmt::format("element {} is {}", index, value));
+    fail("array holds a value that is not finite", fmt::format("element {} is {}", index, value));
   return static_cast<float>(value);
 }
 
@@ -236,24 +244,14 @@ void NpyArray::read(std::span<float> elements, float divisor) {
            [&](std::size_t index, double value) { elements[index] = checked(index, value) / divisor; });
 }
 
-bool NpyArray::lies_in(const InputFile& file) const {
-  return file.size() ==
-         static_cast<std::uint64_t>(begin_) + static_cast<std::uint64_t>(shape_.size()) * width_;
-}
-
-void NpyArray::read_row(const InputFile& file, std::int64_t row, std::span<float> elements,
-                        float divisor) const {
-  const std::size_t begin = row * elements.size();
-  std::array<std::uint8_t, kPiece> buffer;
-  const std::size_t most = buffer.size() / width_;
-  for (std::size_t first = 0; first < elements.size(); first += most) {
-    const std::size_t some = std::min(most, elements.size() - first);
-    const std::span<std::uint8_t> bytes = std::span(buffer).first(some * width_);
-    file.read(static_cast<std::uint64_t>(begin_) + (begin + first) * width_, std::as_writable_bytes(bytes));
-    convert(begin + first, bytes, [&](std::size_t index, double value) {
-      elements[index - begin] = checked(index, value) / divisor;
-    });
-  }
+void NpyArray::read_row(std::int64_t row, std::span<float> elements, float divisor) const {
+  const std::size_t begin = static_cast<std::size_t>(row) * elements.size();
+  thread_local std::vector<std::uint8_t> bytes;
+  bytes.resize(elements.size() * width_);
+  bytes_->read_at(begin_ + static_cast<std::int64_t>(begin * width_), bytes);
+  convert(begin, bytes, [&](std::size_t index, double value) {
+    elements[index - begin] = checked(index, value) / divisor;
+  });
 }
 
 std::string NpyArray::read_next(std::span<float> elements, float divisor) {

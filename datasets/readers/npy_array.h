@@ -5,13 +5,12 @@
 
 #include "datasets/readers/byte_stream.h"
 #include "engine/core/shape.h"
-#include "engine/system/files.h"
 
 namespace trainer {
 
 /// An array in NumPy's .npy format. The constructor reads the header and checks the size against it; elements
-/// are read later. Reads booleans, integers and floats of up to 8 bytes, little or big endian, in C order;
-/// Error(data) for others.
+/// are read later. Reads booleans, integers of 1 to 8 bytes and floats of 2 to 8, little or big endian, in C
+/// order; Error(data) for others.
 class NpyArray {
  public:
   explicit NpyArray(std::unique_ptr<ByteStream> bytes);
@@ -22,13 +21,12 @@ class NpyArray {
   bool is_bytes() const { return kind_ == 'u' && width_ == 1; }
   std::string fingerprint() const { return bytes_->fingerprint(); }
   std::string place() const { return bytes_->place(); }
-  /// True if the file holds the array unpacked.
-  bool lies_in(const InputFile& file) const;
+  /// True if read_row() may be called: the array is not packed.
+  bool reads_rows() const { return bytes_->reads_anywhere(); }
   /// Reads all elements divided by `divisor`; call once. Error(data) if an element is not finite.
   void read(std::span<float> elements, float divisor = 1);
-  /// Reads the elements of one row (first axis) from a file for which lies_in() is true. Several threads may
-  /// call it at the same time.
-  void read_row(const InputFile& file, std::int64_t row, std::span<float> elements, float divisor = 1) const;
+  /// Reads the elements of one row (first axis). Several threads may call it at the same time.
+  void read_row(std::int64_t row, std::span<float> elements, float divisor = 1) const;
   /// Reads the next elements. Returns what is wrong if one is not finite, else an empty text; more can be
   /// read then. Call finish() after the last ones.
   std::string read_next(std::span<float> elements, float divisor = 1);

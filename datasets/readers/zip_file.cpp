@@ -204,6 +204,12 @@ std::unique_ptr<ByteStream> ZipFile::open(const std::string& name) const {
   return std::make_unique<ZipEntry>(file_, *this, *entry, offset);
 }
 
+std::vector<std::string> ZipFile::arrays() const {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries_) names.push_back(entry.name.substr(0, entry.name.rfind(".npy")));
+  return names;
+}
+
 void ZipFile::fail(const std::string& what, const std::string& expected) const {
   throw Error(ExitCode::data, {Diagnostic{.what = what, .place = path_, .notes = {expected}}});
 }

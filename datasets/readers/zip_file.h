@@ -21,6 +21,8 @@ class ZipFile {
     std::uint64_t packed = 0, size = 0, offset = 0;
   };
   const std::vector<Entry>& entries() const { return entries_; }
+  /// The names of its arrays, without ".npy".
+  std::vector<std::string> arrays() const;
   const std::string& path() const { return path_; }
   /// Opens an entry; the archive must outlive it. Error(data) if there is no entry of that name.
   std::unique_ptr<ByteStream> open(const std::string& name) const;

@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "engine/core/bfloat16.h"
+#include "engine/core/float16.h"
 #include "engine/system/files.h"
 
 namespace trainer {
@@ -170,18 +171,6 @@ void check_layout(const InputFile& file, const std::vector<Entry>& entries, std:
     file.fail(fmt::format("the tensors take {} bytes, the file has {}", next, data_bytes));
 }
 
-/// IEEE 754's binary16: 5 bits of exponent, 10 of the fraction.
-float float_of_half(std::uint16_t bits) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000) << 16, fraction = bits & 0x3ffu;
-  const std::uint32_t exponent = bits >> 10 & 0x1fu;
-  if (exponent == 0) {
-    const float size = static_cast<float>(fraction) * 0x1p-24f;
-    return sign == 0 ? size : -size;
-  }
-  const std::uint32_t wide = exponent == 0x1f ? 0xffu : exponent + 112;
-  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
-}
-
 /// Reads elements of type T, each of which `convert` makes a float.
 template <class T, class Convert>
 void read_as(const InputFile& file, std::uint64_t offset, std::span<float> values, Convert convert) {
@@ -198,7 +187,7 @@ std::vector<float> read_values(const InputFile& file, std::uint64_t data_start, 
   std::vector<float> values(static_cast<std::size_t>(entry.shape.size()));
   const std::uint64_t offset = data_start + entry.begin;
   if (entry.type.name == "F16")
-    read_as<std::uint16_t>(file, offset, values, float_of_half);
+    read_as<Float16>(file, offset, values, [](Float16 value) { return to_float(value); });
   else if (entry.type.name == "BF16")
     read_as<Bfloat16>(file, offset, values, [](Bfloat16 value) { return to_float(value); });
   else if (entry.type.name == "F64")

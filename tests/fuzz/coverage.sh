@@ -32,6 +32,7 @@ cover config engine/config/yaml_reader.cpp engine/config/checker.cpp engine/conf
   engine/config/expansion.cpp engine/config/scalar.cpp engine/config/source.cpp
 cover csv datasets/readers/csv_table.cpp
 cover gzip datasets/readers/byte_reader.cpp
+cover hdf5 datasets/readers/hdf5_file.cpp datasets/readers/hdf5_dataset.cpp datasets/readers/hdf5_stream.cpp
 cover idx datasets/readers/idx_file.cpp datasets/readers/idx_set.cpp
 cover layer models/layers/plan.cpp models/layers/sequence.cpp
 cover merges datasets/readers/byte_pair_tokenizer.cpp

@@ -1,5 +1,6 @@
 """Writes the inputs from which fuzzers start: make_corpus.py FOLDER. Equal runs write equal files. Inputs that Python alone
 cannot write come from corpus/ beside this file."""
+import base64
 import gzip
 import io
 import json
@@ -203,6 +204,43 @@ write('npy', 'bytes', b'\0' + npy('|u1', '(2, 3, 1)', noise(6)))
 write('npy', 'big-endian', b'\0' + npy('>i2', '()', b'\1\2'))
 write('npy', 'objects', b'\0' + npy('|O', '(1,)', four))
 write('npy', 'packed', b'\0' + packed(floats))
+
+# Files that h5py 3.7 wrote, packed: hdf5_test.cpp reads them, too.
+for name, content in {
+        'plain': 'eNrtWC1MAzEUfr3blrJAuPETCIaTyEkEAZZwZIIA4SdBMgQ/CSGEIEAxOdwpMoGYQCCRyEkkEolEIhEk4+va3uiRG4MQfkK/5Ntb29de+/reXV9PizOzPdmRLAlwTiny'
+                '6DUaCvVBs6zb15VkSlaUvHR0PWu2Dav6nBo/rreyFARCuxFDNBE1LU4W/xHFoLAo5Joqjyl545h6hwelnT3I7dLupihv7Gw16zd3S1uv/TTf4XMZpWUfpsvjUrqyIqP0'
+                'XCX1dJLqXUSC6JnzRxFrAj4NcRo6Ue1peLhodxyHSX+XkYPHKdcPYzPc/tZ9SIrnNbkYOsp0Fs/FnBHWFv88nrU/VTOm3pGSx7HvzPSn/Tcez/LJjJnx3Ipfr6nqRV34'
+                'O3EacnMEjfAX70Z5Ej9TsCpYBmtgHbyfkqb2QB/Mg9PgIrgO7oNlsAKGYBWsgZfgFXgN1sEb8Ba8A+/BB/ARfBLbWCBKgRzsLhCDPR2aoDpetOKf23hmNlwsLCwsLCy+'
+                'FMvzCzMMmYg+f9X62+v7Sl4NtNfT5/qwr72ezufzKfN8F88n/oYdnWg9vtuZfR4z1gc/cj53Y3l1K5/uVTm2R9k0ZXvfzafPEs7plV9uD3nzweRyonuFJBnlL10U2ae9'
+                'Xc65GZlRjvAn/OPt+sfkfYUju3i8lcfNFuaWg+ZdxWqgXz7Jdrng5sjxDPVn8AKbSXc+',
+        'chunks': 'eNrtmU1oE0EUx9/MfnQb23SDuF3jptmT5lAw6KVQDy00slBo68fBk2yICRGKhDRCxYI9ScWLePLQs+hFETx48JDSi0cP3hMoCIKCdw91d2emm526JagHpe93eTtv/jOz'
+                'mXm8YV8eeQuXxzP5DIQYBqhgwiD7HDgntTk+t4TbLW5fUOEnUZ/N/Tk+v6y7frVSCdX7EmKdvsasAchxxKvMr4T2Bm+LKP1Ak7pOu3r7zkA8en+4blr8egprN7Xh4nfG'
+                'SL43crzjV8TTlpbUrXN7T8qrc7+57rWl5YUwgkXedJXkvHIcI2l5QGd7RkR7hlmFOXSu49sJIi2l+ZUgAsKRObcY3LnRycCkAZMPeL8WnFjYTxW24glYiR6IIuYxosy0'
+                '1rzbaKzW+RwQnXTov1VvrFY7sV/hmSfQdmrNevviBXGfuqyfqpujzKXy16T8GX5187K4ogfe0sjR+yfyXreAsTRIeG+QYJvle+PskOO7p5iV9TRF/5nrXYgP+yjGLGaL'
+                'kj5t/mkr2Zb1dMh1EQRBEARBEAQ5zPrNmu9C3nayl3yzZXilZ+XaTkafve+2NhV41Rr9sbh0ZidUdSfyVrlcsuFLVn84PmvbX7+dth3HtKH9RuupL7ffMlV2+11rb3dC'
+                't+weGXMK1Q14fX6k+Pj53BXWP/Xe9/v9+e8Fx7adQm4DvJO09+np7h4QSlK/CxAEQRAE+XsQ0KS6NPtngZBkXTquQ5uR1DwYwiq4cr3Z4PMolH6cYkPVeJWQJ//kfrB6'
+                'Kj1UT02rNy5a8Y8btILllHomwdBDEARBkP+Wn0fhqFs=',
+        'links': 'eNrtmM9LW0EQx7+7+7Lue+ZXJRjR0G6PrWB6CGJRyBO1ehOs5xJT8NBaDCgYL7beItJzKV79A3rsQUqouUuhh15aJNAe2+bWS4nvxybG0GAPLSLMBx6zszs7O8y+y373'
+                'FmYfxJxhhyuFFk3D4lDo3zPzM+MH7xcXZpe4/pzve9r5lflA58YWDgcDZBSeYeVjk8b424nBDl8xa2N9dZMjW5ZJfz2y8WxlbW0kbTal8EecYRwGJXkJWQ7ggjFp1oSx'
+                'vHVuj3mRAruhb8EKPI20Qvq5N4p41QvRHwXjjPkVBxFqxNvBrRN2nkQYGyTYwlUx9dD+urw0N8e8grpv4u5f5kjEQ3unq0e9uG/iR41vXRJfjF/0e92JBYIgCIIgCIIg'
+                '/jflR48L2JWTeuWkeopazD1CJYGG0KulQiGJYkSPl4BXR/K1H1nyJhXqlh5DXervqNvulKik0XD0F9QmMzh+Y0/7gROn1WqJV7JoxPQOatkXv0SyiaKcl3JQf0Px5jwy'
+                '+/Zv/6V16ZODIAiCIIh/TFtLTQGcnWupbZ0uCpaEr8/6qFAjddSAt8Jexi/G4u317UMz9pEHvbjdLXUPtXvT0izbNtCR8wiFdBe5fuSawujItsr4kUZRx8+8GbihUS7e'
+                'Xfd/58mPD5/OALSlgrA=',
+        'others': 'eNrtmz1s2kAUx9+dIVhJqxKpakiXko12CUPUr6EBNbQZqga1HTJCW1eJlCALXEErVWGkGyNjxoyMGRk7ZsyYsWNGNvrsuwN8gAmUSDR9P+mfd757to+78zn3bP/c3np1'
+                'e/H+IriYJoQgCv10JPXn/m1VnpOWSVuT9oSrfOaVxWT+sjy+7vfhXSbjenc01HmSIWFjQPyPbGfSWdc25fautGdPr/e8DMJibDO1bfrGu4Ej0k2vMuaN7Gi3TPiF0brb'
+                'nItsU45gQx1Iu94AGnPdD+/f7my5VVfN3nw8pt+kbT0J9kuq+eRhsF9W2uqzYD/VqpVwsF9C2viYicVUfkawnzpMbWHScSX2ZExkyGmxaw2oeK73uKhL/or9tRx/AGLq'
+                'jMOKCStHmPooy0Jj9o2a0N23N465No6jseHjOPGX15m/PVQ3hrXrbtjv8193en3VneWuVoPaXM53Me3+ehrx+61bzqd1O18qlT9POb+Jflbp1y933rC+7mTa+fVxd36H'
+                '7k0EQRAEQRAEQRAE8a8zLi6jYkjKXjkuY2jxUM6Tq8KFgy80NV9xGfc5BRvynMIc4Z9b829zrb0IgiAIgriJVDeFvPQL/IPplMw7RrVQF255CiCKiqOSqBQqi8qhbFQV'
+                'VUPVUQ3UMeoE1USdolqoX6gz1DnqAvUbdYlqoyCN/3WgTNSttKjPpaxX+4j6iSAIgiBmB4MFLX4i3pxihshQrwkZWnxgVP6k8ZUlSHgJpl7g+OGWG3Dw/Us3DhHGsros'
+                'NvF43nl4yH7Uq4oBA3GZ5FTtMSp+Uu81USB7WjxlVDtRfIUgCIIgCIIgbuJ6akbPo+V3AhG1XgLx7VojotZFfqLd9ZL+XYH+HcTuNbeH/nxefHfBuH81xbX9BteTm/I3'
+                'pmBjCTY6xvD2Gfy9eo0qczFOHKviuNbO7xdLaL8WysV9x7EKstzOF71ytQ62DkpWec8qWrLcOrSdb2gL+QL0Ne/Me3Py74Cm7a/2mn/kKubr/Yo//AW/wA==',
+        'user': 'eNpjYBgFIxl0eri48XJJcYE5HBwMLAwCEAkmCPUfCti4UPkw/QlQmhFKd0DpFUwwcUawnARUXBBqPrq6kCBXV5Dq/2gAZo8BC4TmGI2yEQk8XB0DQHQElA9NpQwnmFDV'
+                'VaClRw8K7WVkYIWYxQjjQ1IyIyNEgA2qDkYzA13GCHUfI1KKZQXSID4TExMjRBRiDjMjLEmzodk8YVDGQ7CfvwsoR8PyoQLzaNocBaNgyAJGYHnEBACo8yvH',
+        'latest': 'eNrt1TFLw0AcBfB3d7EeIWLVSsHFfIQOHZzaRELJpvgJiouDCA6CdRADOuhkFqWLUJxcBMeOhTq46SQuQkeLi4ODmz7jpdbBxUklD3655JJcLv8L5CAMamP2jK20RppX'
+                'k2PTVTL9t5WjcCEMlqR7Xx1dHdaQk8M3prElBJBzwEY0umYYc7w1LU3HHH6cjfj8OZkSBxRlQCohcuacMm36mO/6VQFiwp2FlRy5KGoUd7g3wtkrpacAS8ISUklL2dfC'
+                '3HWI35b++MpmzQ8DQNvpOz6a6e6Wl/dqfjAPDF4gXVzT1k17enmyPahogVUSnxUdVNCByON9FT8GSipla34Dloj112vRxp9Nt7/WRJYsWbL850QVbqqARxG1qEM9ggfk'
+                'yaUSebRIdVqniPYppia16IwuqE0duqIbuqMePdATvRB8/jZIk+ND8Mcj3wAkr1fR'}.items():
+    write('hdf5', name, zlib.decompress(base64.b64decode(content)))
 
 write('zip', 'stored', archive({'x.npy': floats, 'y.npy': npy('|u1', '(2,)', b'\0\1')}, zipfile.ZIP_STORED))
 write('zip', 'deflated', archive({'x.npy': floats * 9, 'empty': b''}, zipfile.ZIP_DEFLATED))
