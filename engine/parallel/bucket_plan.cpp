@@ -7,6 +7,17 @@
 
 namespace trainer {
 
+std::vector<std::int64_t> with_cuts(const std::vector<std::int64_t>& borders, std::int64_t most) {
+  std::vector<std::int64_t> result;
+  for (const std::int64_t border : borders) {
+    const Range whole{result.empty() ? border : result.back(), border};
+    const auto parts = static_cast<int>((whole.count() + most - 1) / most);
+    for (int part = 1; part < parts; ++part) result.push_back(slice(whole, part, parts).first);
+    result.push_back(border);
+  }
+  return result;
+}
+
 std::vector<Range> plan_buckets(const std::vector<std::int64_t>& borders, std::int64_t bucket_floats) {
   if (borders.empty() || borders.front() != 0 || !std::ranges::is_sorted(borders))
     throw std::logic_error("parameter borders must ascend from 0");

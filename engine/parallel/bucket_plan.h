@@ -7,6 +7,9 @@
 
 namespace trainer {
 
+/// The same borders and others between them, so that no two are more than about `most` apart.
+std::vector<std::int64_t> with_cuts(const std::vector<std::int64_t>& borders, std::int64_t most);
+
 /// Ranges of floats of the flat buffer: consecutive parameters from the end of the flat buffer, in the order
 /// in which backward finishes them; a bucket is closed once it holds `bucket_floats`.
 std::vector<Range> plan_buckets(const std::vector<std::int64_t>& borders, std::int64_t bucket_floats);

@@ -13,8 +13,8 @@
 namespace trainer {
 
 /// Sums the gradients of all workers of all data ranks while backward still runs, and brings the updated
-/// parameters to all ranks. A step: begin, ready ... ready, finish, (each rank updates its shard),
-/// start_publish_update, acquire ... release, receive.
+/// parameters to all ranks. A step: begin, ready ... ready, finish, (each rank updates its shard), updated
+/// ... updated, start_publish_update, acquire ... release, receive.
 class GradientReducer : public GradientSink, public ParameterSource {
  public:
   /// Starts a backward pass. The gradients of the last one are no longer needed on any rank.
@@ -26,6 +26,9 @@ class GradientReducer : public GradientSink, public ParameterSource {
   /// The same after an update of parameters that all ranks had. With bf16 sends the changes instead, which
   /// the update has left in ParameterWindow::sums() as values of bfloat16.
   virtual void start_publish_update() { start_publish(); }
+  /// This rank's shard is updated up to this offset of the flat buffer; start_publish_update() follows. What
+  /// is ready may leave at once, so parameters of other ranks may arrive from the first call on.
+  virtual void updated(std::int64_t /*end*/) {}
   /// Waits until this rank has all parameters and has sent its own.
   virtual void receive() = 0;
   void publish() {

@@ -101,31 +101,40 @@ std::span<float> NodeReducer::values(const Range& range) {
                                   static_cast<std::size_t>(range.count()));
 }
 
-void NodeReducer::start_publish() {
-  start_arrivals([this](int bucket) {
-    return plan().lane().start_all_gather(values(plan().my_slice(bucket)), values(plan().lane_slice(bucket)),
-                                          plan().counts(bucket));
-  });
+void NodeReducer::start_publish() { start_arrivals(false); }
+
+void NodeReducer::start_publish_update() { start_arrivals(memory_.compression().is_bf16()); }
+
+void NodeReducer::updated(std::int64_t end) {
+  if (plan().replicated() || plan().nodes() == 0 || !plan().one_rank_per_node()) return;
+  if (!is_publishing_) begin_arrivals();
+  while (next_arrival() >= 0 && plan().my_slice(next_arrival()).last <= end)
+    start_arrival(memory_.compression().is_bf16());
 }
 
-void NodeReducer::start_publish_update() {
-  if (!memory_.compression().is_bf16()) return start_publish();
-  start_arrivals([this](int bucket) {
-    return wire_->start_all_gather_changes(memory_.sums(plan().my_slice(bucket)),
-                                           values(plan().lane_slice(bucket)), plan().counts(bucket));
-  });
-}
-
-void NodeReducer::start_arrivals(const std::function<std::unique_ptr<Request>(int)>& start) {
+void NodeReducer::begin_arrivals() {
+  is_publishing_ = true;
   arrivals_.clear();
   received_ = 0;
   arrived_.store(plan().replicated() ? std::ssize(memory_.values()) : 0);
+}
+
+void NodeReducer::start_arrivals(bool of_changes) {
+  if (!is_publishing_) begin_arrivals();
+  is_publishing_ = false;
   if (plan().replicated()) return;
-  // What forward reads first is sent first.
-  for (int bucket = static_cast<int>(plan().buckets().size()); plan().nodes() > 0 && bucket-- > 0;)
-    arrivals_.push_back(start(bucket));
+  while (plan().nodes() > 0 && next_arrival() >= 0) start_arrival(of_changes);
   // Other ranks of the node receive other parts of what this rank reads.
   if (!plan().one_rank_per_node()) receive();
+}
+
+void NodeReducer::start_arrival(bool of_changes) {
+  const int bucket = next_arrival();
+  const Range mine = plan().my_slice(bucket);
+  const std::span<float> all = values(plan().lane_slice(bucket));
+  const auto counts = plan().counts(bucket);
+  arrivals_.push_back(of_changes ? wire_->start_all_gather_changes(memory_.sums(mine), all, counts)
+                                 : plan().lane().start_all_gather(values(mine), all, counts));
 }
 
 void NodeReducer::receive() {

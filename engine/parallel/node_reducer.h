@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <utility>
 
@@ -25,6 +24,8 @@ class NodeReducer : public GradientReducer {
   void finish() final;
   void start_publish() final;
   void start_publish_update() final;
+  void updated(std::int64_t end) final;
+  bool has_parts() const final { return true; }
   void receive() final;
   void acquire(int worker, std::span<const Range> parameters) final;
   std::chrono::nanoseconds take_waiting_time() final { return std::exchange(waiting_time_, {}); }
@@ -55,8 +56,12 @@ class NodeReducer : public GradientReducer {
   /// Waits until the worker is one bucket ahead at most.
   void keep_pace(int worker);
   void receive_next();
-  /// `start(bucket)` starts an exchange that brings the bucket's parameters here.
-  void start_arrivals(const std::function<std::unique_ptr<Request>(int)>& start);
+  void begin_arrivals();
+  /// Starts the exchanges that bring the parameters of all buckets here that have not begun.
+  void start_arrivals(bool of_changes);
+  void start_arrival(bool of_changes);
+  /// The bucket of the next exchange; negative if all have begun. What forward reads first is sent first.
+  int next_arrival() const { return static_cast<int>(plan().buckets().size() - arrivals_.size()) - 1; }
   std::span<float> values(const Range& range);
 
   Heartbeat& heartbeat_;
@@ -66,6 +71,7 @@ class NodeReducer : public GradientReducer {
   SharedCounter completed_{};                        ///< buckets of sharded gradients
   std::vector<std::unique_ptr<Request>> exchanges_;  ///< one for each bucket
   std::vector<std::unique_ptr<Request>> arrivals_;   ///< of parameters, from the last bucket to the first
+  bool is_publishing_ = false;                       ///< some of them have begun
   std::size_t received_ = 0;                         ///< of them
   SharedCounter arrived_{};                          ///< the end of the parameters that are here
   std::chrono::nanoseconds waiting_time_{};

@@ -29,10 +29,13 @@ ParameterWindow::ParameterWindow(Mesh& mesh, const ThreadPool& pool, const std::
   }
   if (data_ranks_ == 1) options_.sharding = Sharding::state;
   make_window(mesh, pool, borders.back());
-  plan_.emplace(mesh.data(), node_rank_, node_ranks_, borders,
-                ShardPlan::Options{.bucket_floats = options.bucket_floats,
-                                   .replicated = options.compression.has_feedback(),
-                                   .whole_parameters = options.whole_parameters});
+  plan_.emplace(
+      mesh.data(), node_rank_, node_ranks_, borders,
+      ShardPlan::Options{
+          .bucket_floats = options.bucket_floats,
+          .cut_floats = shards_gradients() || options.compression.has_feedback() ? 0 : options.cut_floats,
+          .replicated = options.compression.has_feedback(),
+          .whole_parameters = options.whole_parameters});
   if (!shards_gradients()) return;
   if (!shards_parameters()) commit_pages(values());
   for (const Range& mine : shard()) {

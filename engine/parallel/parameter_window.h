@@ -25,6 +25,9 @@ class ParameterWindow {
  public:
   struct Options {
     std::int64_t bucket_floats = 0;  ///< the size at which a bucket is closed; 0: as the link requires
+    /// Between nodes a larger parameter is cut into several buckets, so that its exchange begins before all
+    /// of its gradient is computed, and ends before all of it is read. Not where gradients are sharded.
+    std::int64_t cut_floats = 1 << 21;
     /// False: private buffers and MPI, as when /dev/shm is too small, and as with error feedback.
     bool share = true;
     bool crowded = false;           ///< more workers than cores: waiting yields at once

@@ -23,7 +23,8 @@ ShardPlan::ShardPlan(Communicator& data, int node_rank, int node_ranks,
   if (bucket_floats == 0)
     bucket_floats =
         several_nodes_ ? best_bucket(borders.back(), Link{}) : std::max<std::int64_t>(borders.back(), 1);
-  buckets_ = plan_buckets(borders, bucket_floats);
+  const bool cuts = options.cut_floats > 0 && several_nodes_ && !options.whole_parameters;
+  buckets_ = plan_buckets(cuts ? with_cuts(borders, options.cut_floats) : borders, bucket_floats);
 
   const bool owns = node_rank < lanes;
   lane_ = data.split(owns ? node_rank : lanes, data.rank());

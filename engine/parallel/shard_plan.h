@@ -18,6 +18,7 @@ class ShardPlan {
  public:
   struct Options {
     std::int64_t bucket_floats = 0;  ///< the size at which a bucket is closed; 0: as the link requires
+    std::int64_t cut_floats = 0;     ///< a larger parameter is cut into several buckets; 0: none is
     bool replicated = false;         ///< every node updates all floats; only with one rank on each
     bool whole_parameters = false;   ///< one rank updates all of a parameter
   };

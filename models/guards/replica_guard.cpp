@@ -65,7 +65,7 @@ std::span<ReplicaGuard::Replica> ReplicaGuard::watched() {
   return std::span(replicas_).subspan(first_watched_, std::min(most_watched_, left));
 }
 
-void ReplicaGuard::before_publish(std::int64_t step) {
+void ReplicaGuard::before_arrivals(std::int64_t step) {
   for (const Replica& replica : watched()) {
     if (checksum(replica.values) == replica.sum) continue;
     const Parameter& parameter = plan_.parameters()[static_cast<std::size_t>(replica.parameter)];

@@ -24,7 +24,7 @@ class ReplicaGuard final : public Hook {
 
   void on_start(std::int64_t done) override { seen_ = done; }
   /// Error(diverged) if values that came from other nodes have changed.
-  void before_publish(std::int64_t step) override;
+  void before_arrivals(std::int64_t step) override;
   /// Error(diverged), on all ranks, if replicas differ. Collective.
   void after_publish(std::int64_t step) override;
 

@@ -31,6 +31,9 @@ class AdaptedLinear {
   AdaptedLinear(Plan& plan, const Linear::Extents& extents, Parameter weight, std::optional<Parameter> bias,
                 const AdapterSettings& adapter);
 
+  bool has_adapter() const { return scale_ != 0; }
+  /// Without the adapter.
+  const Linear& product() const { return product_; }
   /// Floating-point operations of the adapter for one sample.
   std::int64_t adapter_flops() const { return adapter_flops_; }
   /// y = x W + scale x A B, without the bias.

@@ -33,6 +33,8 @@ Shape Dense::setup(const Shape& sample, Plan& plan) {
     const ParameterId weight = find_tied_weight(extents, sample, plan);
     product_ = AdaptedLinear(Linear(extents, weight, bias ? plan.parameter(*bias) : ParameterId(), true));
   }
+  in_parts_ = settings_.tied_to.empty() && !product_.has_adapter();
+  if (in_parts_) plan.acquires_parts();
   const Shape output = sample.with_last(units_);
   activation_ = FusedActivation(settings_.activation);
   activation_.setup(output.size(), plan);
@@ -56,13 +58,19 @@ ParameterId Dense::find_tied_weight(const Linear::Extents& extents, const Shape&
 
 void Dense::forward(ConstTensor x, Tensor y, Pass& pass) {
   float* const sums = activation_.sums(y, pass);
-  product_.forward(x.data(), sums, pass);
+  if (in_parts_)
+    product_.product().forward_in_parts(x.data(), sums, pass);
+  else
+    product_.forward(x.data(), sums, pass);
   activation_.forward(pass.rows() * positions_, units_, sums, product_.bias_values(pass), y.data());
 }
 
 void Dense::backward(ConstTensor x, ConstTensor y, Tensor dy, Tensor dx, Pass& pass) {
   activation_.backward(y, dy, pass);
-  product_.backward(x.data(), dy.data(), dx.data(), pass);
+  if (in_parts_)
+    product_.product().backward_in_parts(x.data(), dy.data(), dx.data(), pass);
+  else
+    product_.backward(x.data(), dy.data(), dx.data(), pass);
 }
 
 namespace {

@@ -45,6 +45,7 @@ class Dense final : public Layer {
   DenseSettings settings_;
   Config config_;
   std::int64_t positions_ = 0, units_ = 0, flops_ = 0;
+  bool in_parts_ = false;  ///< parameters are acquired, and gradients reported, part by part
   AdaptedLinear product_;
   FusedActivation activation_;
 };

@@ -11,6 +11,8 @@ namespace {
 
 /// What all virtual workers have for some inputs; the second-level cache holds it.
 constexpr std::int64_t kSummedFloats = 128 << 10;
+/// A part of a weight that arrives, or whose gradient leaves, while the rest is computed.
+constexpr std::int64_t kPartFloats = 1 << 21;
 /// A product of fewer inputs costs more than the cache saves.
 constexpr std::int64_t kFewestInputs = 16;
 
@@ -61,6 +63,37 @@ void Linear::for_each_product(const Pass& pass, const Range& lines, const std::v
     for (std::size_t i = 1; i < borders.size(); ++i)
       product(lines_of(worker), Range{borders[i - 1], borders[i]});
   }
+}
+
+std::int64_t Linear::inputs_of_part() const {
+  return std::max(kFewestInputs, kPartFloats / std::max<std::int64_t>(1, extents_.outputs));
+}
+
+void Linear::forward_in_parts(const float* x, float* y, Pass& pass) const {
+  // Bits depend on the cuts unless products are chains.
+  const std::int64_t part = gemm_is_chained() && !transposed_ ? inputs_of_part() : extents_.inputs;
+  for (std::int64_t first = 0; first < extents_.inputs; first += part) {
+    const Range inputs{first, std::min(first + part, extents_.inputs)};
+    pass.acquire(weight_, inputs.last * extents_.outputs);
+    forward(x, all_lines(pass), inputs, y, pass, first > 0);
+  }
+  if (bias_) pass.acquire(bias_, extents_.outputs);
+}
+
+void Linear::backward_in_parts(const float* x, const float* dy, float* dx, Pass& pass) const {
+  if (is_frozen_ || pass.virtual_workers().size() != 1 || transposed_ || !gemm_is_chained())
+    return backward(x, dy, dx, pass);
+  const VirtualWorker& worker = pass.virtual_workers().front();
+  find_bias_gradient(dy, worker, pass);
+  float* const gradient = pass.gradient(weight_, worker).data();
+  for (std::int64_t last = extents_.inputs; last > 0;) {
+    const Range inputs{std::max<std::int64_t>(0, last - inputs_of_part()), last};
+    find_weight_gradient(x, dy, lines_of(worker), inputs, pass.adds_gradient(weight_) ? 1.0f : 0.0f,
+                         gradient + inputs.first * extents_.outputs);
+    pass.gradient_is_final(weight_, inputs.first * extents_.outputs);
+    last = inputs.first;
+  }
+  if (dx) backward_data(dy, dx, pass);
 }
 
 void Linear::forward(const float* x, const Range& lines, const Range& inputs, float* y, const Pass& pass,
@@ -116,10 +149,15 @@ void Linear::backward_parameters(const float* x, const float* dy, Pass& pass) co
     else if (!is_frozen_ && !sums)
       find_weight_gradient(x, dy, lines, {0, extents_.inputs}, pass.adds_gradient(weight_) ? 1.0f : 0.0f,
                            pass.gradient(weight_, worker).data());
-    if (bias_)
-      column_sums(lines.count(), extents_.outputs, dy + lines.first * extents_.outputs,
-                  pass.adds_gradient(bias_), pass.gradient(bias_, worker).data());
+    find_bias_gradient(dy, worker, pass);
   }
+}
+
+void Linear::find_bias_gradient(const float* dy, const VirtualWorker& worker, Pass& pass) const {
+  if (!bias_) return;
+  const Range lines = lines_of(worker);
+  column_sums(lines.count(), extents_.outputs, dy + lines.first * extents_.outputs, pass.adds_gradient(bias_),
+              pass.gradient(bias_, worker).data());
 }
 
 void Linear::sum_weight_gradient(const float* x, const float* dy, Pass& pass) const {

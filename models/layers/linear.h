@@ -45,6 +45,9 @@ class Linear {
   void forward(const float* x, float* y, const Pass& pass, bool adds = false) const {
     forward(x, all_lines(pass), {0, extents_.inputs}, y, pass, adds);
   }
+  /// y = x W, part by part as the weight arrives; waits for the bias, too. For a layer with
+  /// Plan::acquires_parts() and no parameters behind these.
+  void forward_in_parts(const float* x, float* y, Pass& pass) const;
   /// The part of that sum that these inputs give to some lines, of which y is the first; to all lines where
   /// bits depend on their number.
   void forward(const float* x, const Range& lines, const Range& inputs, float* y, const Pass& pass,
@@ -58,6 +61,8 @@ class Linear {
     backward_parameters(x, dy, pass);
     if (dx) backward_data(dy, dx, pass);
   }
+  /// The same for a layer with no parameters behind these: reports gradients before dx is computed.
+  void backward_in_parts(const float* x, const float* dy, float* dx, Pass& pass) const;
   /// y = x W + b for x (N, ..., inputs).
   Value trace(Value x, Tracer& tracer) const;
   /// Those of the parameters alone; 0 for a weight with Parameter::is_frozen.
@@ -85,11 +90,14 @@ class Linear {
   std::int64_t weight_at(std::int64_t input, std::int64_t output) const {
     return transposed_ ? output * extents_.inputs + input : input * extents_.outputs + output;
   }
+  /// Inputs of a part of the weight.
+  std::int64_t inputs_of_part() const;
   template <class Product>
   void for_each_product(const Pass& pass, const Range& lines, const std::vector<std::int64_t>& borders,
                         std::int64_t extent, Product product) const;
   void find_weight_gradient(const float* x, const float* dy, const Range& lines, const Range& inputs,
                             float beta, float* dw) const;
+  void find_bias_gradient(const float* dy, const VirtualWorker& worker, Pass& pass) const;
   void sum_weight_gradient(const float* x, const float* dy, Pass& pass) const;
 
   Extents extents_;

@@ -16,6 +16,11 @@ Tensor Pass::gradient(ParameterId id, const VirtualWorker& worker) const {
   return {worker.gradients + (parameter.offset - first_float_), parameter.shape};
 }
 
+void Pass::gradient_is_final(ParameterId id, std::int64_t first) {
+  // Else virtual workers' gradients are added parameter by parameter, after the layer.
+  if (virtual_workers_.size() == 1) ready_from(plan_->parameter(id).offset + first);
+}
+
 std::span<float> Pass::state(StateId id) const {
   const State& state = plan_->state(id);
   return {states_ + state.offset, static_cast<std::size_t>(state.shape.size())};

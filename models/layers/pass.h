@@ -94,6 +94,12 @@ class Pass {
   /// All-reduce of statistics: the sum over all virtual workers of the global batch. Every thread calls it,
   /// also one without rows. `lines`: one of total.size() values for each of virtual_workers(), in order.
   virtual void all_reduce(std::span<const double> lines, std::span<double> total) = 0;
+  /// For a layer with Plan::acquires_parts(): returns once forward may read the parameter up to element
+  /// `end`.
+  virtual void acquire(ParameterId id, std::int64_t end) = 0;
+  /// Backward has computed the gradient of this parameter from element `first` on, and those of all
+  /// parameters of the layer behind it.
+  void gradient_is_final(ParameterId id, std::int64_t first);
 
  protected:
   friend class Sequence;
@@ -103,6 +109,8 @@ class Pass {
   /// Returns once a layer may read these parameters in forward or backward, and write their gradients; until
   /// end_layer().
   virtual void begin_layer(std::span<const Range> parameters) = 0;
+  /// True if layers with Plan::acquires_parts() call acquire() in forward instead.
+  virtual bool has_parts() const = 0;
   virtual void end_layer(std::span<const Range> parameters) = 0;
   /// The gradients of all parameters from this offset of the flat buffer on are final.
   virtual void ready_from(std::int64_t offset) = 0;

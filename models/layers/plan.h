@@ -58,6 +58,8 @@ class Plan {
   void works_in_place() { layer_.traits.in_place = true; }
   /// y is x under another shape: there is nothing to compute.
   void is_view() { layer_.traits.view = true; }
+  /// Forward calls Pass::acquire() before it reads a parameter.
+  void acquires_parts() { layer_.traits.acquires_parts = true; }
   /// The name of the layer being set up, "conv1": the key of its random numbers.
   const std::string& layer_name() const { return layer_.name; }
 
@@ -100,7 +102,7 @@ class Plan {
   friend class SplitRowsPlan;
 
   struct Traits {
-    bool reads_x = true, reads_y = true, in_place = false, view = false;
+    bool reads_x = true, reads_y = true, in_place = false, view = false, acquires_parts = false;
   };
   /// The layer being set up.
   struct Current {

@@ -166,12 +166,13 @@ void Sequence::forward(ConstTensor x, Tensor y, Pass& pass) {
     const Entry& entry = entries_[i];
     const bool last = i + 1 == entries_.size();
     Pass& own = pass_of(entry, pass);
-    if (!entry.parameters.empty()) own.begin_layer(entry.parameters);
+    const bool begins = !entry.parameters.empty() && !(entry.traits.acquires_parts && own.has_parts());
+    if (begins) own.begin_layer(entry.parameters);
     if (!entry.traits.view)
       entry.layer->forward(input_of(i, x, y, pass), place_of(i, y, pass), own);
     else if (last)
       std::ranges::copy(input_of(i, x, y, pass).span(), y.data());
-    if (!entry.parameters.empty()) own.end_layer(entry.parameters);
+    if (begins) own.end_layer(entry.parameters);
   }
 }
 

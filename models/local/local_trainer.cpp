@@ -68,6 +68,7 @@ void LocalTrainer::train(Progress& run, Hook& hooks) {
     hooks.before_update(last - 1, all);
     parts_.shard.update(*parts_.optimizer, 1, last - 1);
     clock.lap(times.update);
+    hooks.before_arrivals(last - 1);
     hooks.before_publish(last - 1);
     reducer.publish();  // all-gather of the global parameters
     hooks.after_publish(last);

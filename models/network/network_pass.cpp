@@ -19,6 +19,13 @@ void NetworkPass::begin_layer(std::span<const Range> parameters) {
     if (is_backward_ && is_paged_) commit_gradients(range);
 }
 
+void NetworkPass::acquire(ParameterId id, std::int64_t end) {
+  if (!has_parts()) return;
+  const std::int64_t offset = plan_->parameter(id).offset;
+  const Range part{offset, offset + end};
+  source_->acquire(worker_, {&part, 1});
+}
+
 void NetworkPass::commit_gradients(const Range& range) {
   for (float* const root : roots_) commit_pages(part_of(root, range));
   for (const VirtualWorker& worker : virtual_workers_)

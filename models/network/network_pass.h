@@ -25,6 +25,7 @@ class NetworkPass final : public Pass {
   void all_reduce(std::span<const double> lines, std::span<double> total) override {
     reducer_->sum(worker_, lines, total);
   }
+  void acquire(ParameterId id, std::int64_t end) override;
 
  private:
   friend class Network;
@@ -33,6 +34,7 @@ class NetworkPass final : public Pass {
   }
   Pass& of_split_rows() override { return *split_; }
   void begin_layer(std::span<const Range> parameters) override;
+  bool has_parts() const override { return source_ && source_->has_parts(); }
   void end_layer(std::span<const Range> parameters) override {
     if (source_) source_->release(worker_, parameters);
   }

@@ -16,6 +16,7 @@ void Ema::swap(std::int64_t done, Hook& hooks) {
   if (!is_on_) return;
   scalars_.barrier();  // no rank reads the values any more
   shard_.swap_ema(done);
+  hooks.before_arrivals(done);
   hooks.before_publish(done);
   reducer_.publish();
   hooks.after_publish(done);

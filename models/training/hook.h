@@ -49,6 +49,8 @@ class Hook {
   /// True on all ranks if there shall be no update: parameters and optimizer states stay. After
   /// before_update().
   virtual bool skips_update() { return false; }
+  /// The update follows; parts of it leave at once, and parameters of other ranks may arrive from here on.
+  virtual void before_arrivals(std::int64_t /*done*/) {}
   /// This rank's shard is updated; `done`: steps before this update.
   virtual void before_publish(std::int64_t /*done*/) {}
   /// True if the hook reads parameters in after_step() or between_steps() after `done` steps. If no hook
@@ -98,6 +100,9 @@ class Hooks final : public Hook {
   }
   bool skips_update() override {
     return std::ranges::any_of(hooks_, [](Hook* hook) { return hook->skips_update(); });
+  }
+  void before_arrivals(std::int64_t done) override {
+    for (Hook* hook : hooks_) hook->before_arrivals(done);
   }
   void before_publish(std::int64_t done) override {
     for (Hook* hook : hooks_) hook->before_publish(done);

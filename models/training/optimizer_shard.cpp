@@ -323,27 +323,33 @@ void OptimizerShard::step_segment(Optimizer& optimizer, const Segment& segment, 
   }
 }
 
-void OptimizerShard::update(Optimizer& optimizer, float rate, std::int64_t step) {
-  const std::size_t ema = optimizer_states_;
-  const MemoryGuard::Arrays changed{0, optimizer.steps_states() ? 1 + ema : 1};
-  for_each_worker([&](std::size_t first, std::size_t last, std::size_t) {
+void OptimizerShard::update(Optimizer& optimizer, float rate, std::int64_t step,
+                            const std::function<void(std::int64_t end)>& updated) {
+  for_each_worker([&](std::size_t first, std::size_t last, std::size_t worker) {
     for (std::size_t i = first; i < last; ++i) {
-      if (is_frozen(i)) {
-        if (rounds_changes_) std::ranges::fill(segments_[i].direction, 0.0f);
-        if (guard_) check_frozen(i, step);
-        continue;
-      }
-      if (!fingerprints_.empty()) fingerprints_[i].values = 0;
-      guarded(i, changed, step, [&](const Segment& part) {
-        if (fingerprints_.empty()) return step_segment(optimizer, part, rate * part.rate, step);
-        step_with_fingerprint(optimizer, i, part, rate * part.rate, step);
-      });
-      if (keep_ > 0)
-        guarded(i, {1 + ema, 2 + ema}, step, [&](const Segment& piece) {
-          moving_average(std::ssize(piece.values), keep_, piece.values.data(), piece.states[ema].data());
-        });
+      update_segment(optimizer, i, rate, step);
+      if (worker == 0 && updated) updated(offsets_[i] + std::ssize(segments_[i].values));
     }
   });
+}
+
+void OptimizerShard::update_segment(Optimizer& optimizer, std::size_t index, float rate, std::int64_t step) {
+  const std::size_t ema = optimizer_states_;
+  const MemoryGuard::Arrays changed{0, optimizer.steps_states() ? 1 + ema : 1};
+  if (is_frozen(index)) {
+    if (rounds_changes_) std::ranges::fill(segments_[index].direction, 0.0f);
+    if (guard_) check_frozen(index, step);
+    return;
+  }
+  if (!fingerprints_.empty()) fingerprints_[index].values = 0;
+  guarded(index, changed, step, [&](const Segment& part) {
+    if (fingerprints_.empty()) return step_segment(optimizer, part, rate * part.rate, step);
+    step_with_fingerprint(optimizer, index, part, rate * part.rate, step);
+  });
+  if (keep_ > 0)
+    guarded(index, {1 + ema, 2 + ema}, step, [&](const Segment& piece) {
+      moving_average(std::ssize(piece.values), keep_, piece.values.data(), piece.states[ema].data());
+    });
 }
 
 void OptimizerShard::find_directions(Optimizer& optimizer, std::int64_t step) {

@@ -78,8 +78,10 @@ class OptimizerShard {
 
   /// Updates values and states by the gradients, which must be finite, then the EMA. `rate`: the learning
   /// rate; `step`: updates done. Where it rounds changes, they are left in place of the gradients, for
-  /// GradientReducer::start_publish_update(). Error(diverged) as MemoryGuard::check().
-  void update(Optimizer& optimizer, float rate, std::int64_t step);
+  /// GradientReducer::start_publish_update(). Error(diverged) as MemoryGuard::check(). Worker 0 calls
+  /// `updated` with how far in the flat buffer its part of the shard, the first one, is updated.
+  void update(Optimizer& optimizer, float rate, std::int64_t step,
+              const std::function<void(std::int64_t end)>& updated = {});
   /// Sets the EMA to the values.
   void begin_ema();
   /// Swaps the values and their EMA.
@@ -116,6 +118,7 @@ class OptimizerShard {
   template <class Work>
   void for_each_worker(Work work);
   /// The optimizer's step on a segment, and the rounding of its changes.
+  void update_segment(Optimizer& optimizer, std::size_t index, float rate, std::int64_t step);
   void step_segment(Optimizer& optimizer, const Segment& segment, float rate, std::int64_t step) const;
   /// work(index, piece) for the pieces of a segment that the guard checks one by one.
   template <class Work>

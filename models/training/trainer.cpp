@@ -72,6 +72,7 @@ void Trainer::train(Progress& run, Hook& hooks) {
     if (all.diverged) divergence_.fail(run, hooks);
 
     hooks.before_update(step, all);
+    hooks.before_arrivals(step);
     const bool updates = !hooks.skips_update();
     if (updates) parts.update(step, run.report.rate);
     clock.lap(times.update);

@@ -172,7 +172,8 @@ void TrainingParts::update(std::int64_t step, double rate) {
   if (const auto momentum = schedule->momentum(step)) optimizer->set_momentum(*momentum);
   shard.find_directions(*optimizer, step);
   if (norms) norms->find(shard, scalars, session.mesh().model());
-  shard.update(*optimizer, static_cast<float>(rate), step);
+  shard.update(*optimizer, static_cast<float>(rate), step,
+               [this](std::int64_t end) { reducer->updated(end); });
 }
 
 std::vector<std::string> TrainingParts::state_names() const {

@@ -41,7 +41,7 @@ struct TrainingParts {
   void accumulate(const MicroBatch& batch);
   /// The learning rate of a step, after warm-up, schedule and rollbacks.
   double rate(std::int64_t step) const { return rate_factor * schedule->at(step); }
-  /// The optimizer's step on this rank's shard.
+  /// The optimizer's step on this rank's shard, which begins to leave for other hosts.
   void update(std::int64_t step, double rate);
   /// Names of what the optimizer shard keeps for each parameter, as checkpoints have them.
   std::vector<std::string> state_names() const;

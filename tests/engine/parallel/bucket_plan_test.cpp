@@ -20,6 +20,16 @@ TEST_CASE("buckets cover the flat buffer from its end, and end at parameter bord
   CHECK(last == 0);
 }
 
+TEST_CASE("cuts leave the borders, and no two borders further apart than a bucket may be", "[parallel]") {
+  const std::vector<std::int64_t> borders{0, 100, 130, 130, 1000, 1010};
+  const std::int64_t most = GENERATE(40, 100, 500, 5000);
+  const std::vector<std::int64_t> all = with_cuts(borders, most);
+  CHECK(std::ranges::is_sorted(all));
+  CHECK(std::ranges::includes(all, borders));
+  for (std::size_t i = 1; i < all.size(); ++i) CHECK(all[i] - all[i - 1] <= most + kSliceQuantum);
+  CHECK(with_cuts(borders, 5000) == borders);
+}
+
 TEST_CASE("a model without parameters has no buckets", "[parallel]") { CHECK(plan_buckets({0}, 10).empty()); }
 
 TEST_CASE("borders that do not ascend from 0 are refused", "[parallel]") {

@@ -66,8 +66,10 @@ void step(Reduction& reduction, Mesh& mesh, ThreadPool& pool, int number, const 
     std::ranges::transform(
         sums, reduction.window.values().subspan(static_cast<std::size_t>(piece.first), sums.size()),
         reduction.window.values().begin() + piece.first, std::plus<>());
+    reduction.reducer->updated(piece.last);
   }
-  reduction.reducer->publish();
+  reduction.reducer->start_publish_update();
+  reduction.reducer->receive();
 }
 
 std::vector<float> expected_values(int workers, int steps) {
@@ -100,7 +102,7 @@ std::vector<std::vector<float>> read_as_they_arrive(Reduction& reduction, Thread
 }
 
 void check_training(Mesh& mesh, int threads, const ParameterWindow::Options& options, int steps) {
-  CAPTURE(mesh.nodes(), threads, options.bucket_floats, options.share);
+  CAPTURE(mesh.nodes(), threads, options.bucket_floats, options.cut_floats, options.share);
   ThreadPool pool(threads, true);
   Reduction reduction(mesh, pool, kBorders, options);
   std::ranges::fill(reduction.window.values(), 1.f);
@@ -118,7 +120,9 @@ TEST_CASE("parameters grow by the plain sum of all gradients, whatever the bucke
     Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
     for (const int threads : {1, 2})
       for (const std::int64_t bucket_floats : {1, 1000, 1 << 20})
-        check_training(mesh, threads, {.bucket_floats = bucket_floats, .crowded = true}, 3);
+        for (const std::int64_t cut_floats : {300, 1 << 20})
+          check_training(mesh, threads,
+                         {.bucket_floats = bucket_floats, .cut_floats = cut_floats, .crowded = true}, 3);
   }
 }
 

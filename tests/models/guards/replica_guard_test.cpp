@@ -45,7 +45,7 @@ struct Guarded {
   std::string in_two_steps() {
     try {
       for (int step = 0; step < 2; ++step) {
-        guard->before_publish(done);
+        guard->before_arrivals(done);
         reducer->publish();
         guard->after_publish(++done);
       }
@@ -86,7 +86,7 @@ TEST_CASE("a bit that flips in a replica of another node's values is found befor
   // The first float is another rank's.
   flip(guarded.windows->only().values()[0]);
   CHECK_THROWS_WITH(
-      guarded.guard->before_publish(2),
+      guarded.guard->before_arrivals(2),
       Catch::StartsWith("error: a replica of dense1.weight changed in memory after step 2 (rank " +
                         std::to_string(ranks() - 1) + " on "));
 }

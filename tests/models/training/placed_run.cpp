@@ -90,11 +90,13 @@ Run train(Communicator& world, const Placement& placement, const Work& work) {
   data.augmentation = Augmentation(tree.root().at("data").items("augment"), data.train->sample(), 1);
   data.mixing = Mixing({.mixup = work.mixup, .samples = 207, .sample = data.train->sample()});
   Session session(tree.root(), std::move(data), mesh, pool);
-  TrainingRun trainer(
-      tree.root(), session,
-      {.initial_weights = work.initial_weights,
-       .reducer = {
-           .bucket_floats = 500, .share = placement.share, .crowded = true, .sharding = placement.sharding}});
+  TrainingRun trainer(tree.root(), session,
+                      {.initial_weights = work.initial_weights,
+                       .reducer = {.bucket_floats = 500,
+                                   .cut_floats = 300,
+                                   .share = placement.share,
+                                   .crowded = true,
+                                   .sharding = placement.sharding}});
   if (work.from) {
     if (world.rank() == 0) trainer.check_fit(*work.from, "there");
     trainer.restore(world.rank() == 0 ? *work.from : Checkpoint{});
