@@ -50,6 +50,18 @@ OpenRun open_undescribed(const TrainedCheckpoint& trained, Mesh& mesh, ThreadPoo
   }
 }
 
+OpenRun open_described(const TrainedCheckpoint& trained, Mesh& mesh, ThreadPool& pool) {
+  try {
+    return open_run(trained.config, mesh, pool);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::data) throw;
+    std::vector<Diagnostic> diagnostics = error.diagnostics();
+    std::string& help = diagnostics.front().help;
+    help += std::string(help.empty() ? "" : "; ") + "--data FILES evaluates on other samples";
+    throw Error(error.code(), std::move(diagnostics));
+  }
+}
+
 void check_fingerprint(const TrainedCheckpoint& trained, const Data& data) {
   const std::string now = fingerprint_text(data);
   if (trained.fingerprint.empty() || trained.fingerprint == now) return;
@@ -109,7 +121,7 @@ std::vector<NamedTensor> merged_tensors(const TrainedRun& trained) {
 }
 
 TrainedRun open_trained_with_data(const TrainedCheckpoint& trained, Mesh& mesh, ThreadPool& pool) {
-  OpenRun run = trained.data ? open_run(trained.config, mesh, pool) : open_undescribed(trained, mesh, pool);
+  OpenRun run = trained.data ? open_described(trained, mesh, pool) : open_undescribed(trained, mesh, pool);
   check_fingerprint(trained, run.session->data());
   return with_weights(std::move(run), trained.path);
 }

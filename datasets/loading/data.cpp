@@ -442,6 +442,7 @@ void load_samples(Data& data, Communicator& host) {
     for (Normalised* split : data.normalised) split->use(statistics);
     data.statistics = statistics;
   }
+  if (data.scaled.empty()) return;  // targets of given samples are scaled by the statistics of training
   data.target_statistics = storage.targets(data.memory->bytes());
   for (ScaledTargets* split : data.scaled) split->use(data.target_statistics);
 }

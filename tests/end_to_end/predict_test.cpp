@@ -369,7 +369,9 @@ TEST_CASE("other samples are evaluated in each format, with the classes of train
     const ProgramResult result = run.trainer(words);
     INFO(result.err);
     CHECK(result.code == 0);
-    CHECK(run.trainer({"eval", "run", "--split", "train"}).code == 3);
+    const ProgramResult absent = run.trainer({"eval", "run", "--split", "train"});
+    CHECK(absent.code == 3);
+    CHECK(absent.err.find("--data FILES evaluates on other samples") != std::string::npos);
     const auto loss = [](const std::string& text) { return text.substr(text.find("\nloss ")); };
     CHECK(loss(result.out) == loss(own));
     CHECK(run.trainer({"eval", "run", "--data", "absent"}).code != 0);
@@ -389,11 +391,14 @@ TEST_CASE("other samples are evaluated in each format, with the classes of train
   std::vector<float> inputs(2 * kRows);
   for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = static_cast<float>(i % 7);
   write_text(run.path("x.npy"), npy("40, 2", inputs));
-  write_text(run.path("y.npy"), npy("40, 1", std::vector<float>(kRows, 3)));
+  std::vector<float> targets(kRows);
+  for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = static_cast<float>(1000 * (i % 5));
+  write_text(run.path("y.npy"), npy("40, 1", targets));
   evaluate(
-      "data: {dataset: {npy: {train_inputs: x.npy, train_targets: y.npy, targets: numbers}}}\n"
-      "model: {layers: [{dense: 1}], loss: mse}\ntrain: {epochs: 1, batch: 8, optimizer: {sgd: {lr: "
-      "0.01}}}\n",
+      "data: {dataset: {npy: {train_inputs: x.npy, train_targets: y.npy, targets: numbers}}, "
+      "normalize_targets: true}\n"
+      "model: {layers: [{dense: 1}], loss: mse}\ntrain: {epochs: 1, batch: 8, metrics: [mae], optimizer: "
+      "{sgd: {lr: 0.01}}}\n",
       {"x.npy", "y.npy"});
 
   std::string text;
