@@ -17,28 +17,38 @@ std::string right_aligned(const std::string& text, std::size_t columns) {
 
 }  // namespace
 
-EpochTable::EpochTable(const RunFacts& facts) : facts_(facts) {
+EpochTable::EpochTable(const RunFacts& facts) : facts_(facts), shown_metrics_(facts.metrics.size()) {
+  constexpr std::size_t kWidth = 80, kStar = 2;
+  const auto width = [&] { return columns_of(heading()) + kStar; };
+  set_up_columns();
+  if (width() >= kWidth) space_ = 1;
+  while (width() > kWidth && shown_metrics_ > 0 && !facts_.evaluation_split.empty()) {
+    --shown_metrics_;
+    set_up_columns();
+  }
+}
+
+void EpochTable::set_up_columns() {
+  columns_.clear();
   constexpr std::size_t kLoss = 8, kMetric = 6, kSpeed = 10, kShare = 4, kTime = 6;
   const auto add = [&](const std::string& heading, std::size_t width) {
     columns_.emplace_back(heading, std::max(width, columns_of(heading)));
   };
   const auto add_scores = [&](const std::string& prefix) {
     add(prefix + "loss", kLoss);
-    for (const MetricFacts& metric : facts.metrics)
-      if (!metric.has_program || !prefix.empty()) add(prefix + metric.short_name, kMetric);
+    for (std::size_t i = 0; i < facts_.metrics.size(); ++i)
+      if (is_shown(i) || !prefix.empty()) add(prefix + facts_.metrics[i].short_name, kMetric);
   };
-  add("epoch", fmt::formatted_size("{}/{}", facts.epochs, facts.epochs));
+  add("epoch", fmt::formatted_size("{}/{}", facts_.epochs, facts_.epochs));
   add_scores("");
-  if (!facts.evaluation_split.empty()) add_scores(facts.evaluation_split + " ");
+  if (!facts_.evaluation_split.empty()) add_scores(facts_.evaluation_split + " ");
   add("examples/s", kSpeed);
-  if (facts.ranks > 1) {
+  if (facts_.ranks > 1) {
     add("comm", kShare);
     add("wait", kShare);
   }
   add("data", kShare);
   add("time", kTime);
-  constexpr std::size_t kWidth = 80, kStar = 2;
-  if (columns_of(heading()) + kStar >= kWidth) space_ = 1;
 }
 
 std::string EpochTable::line(const std::vector<std::string>& cells) const {
@@ -65,7 +75,7 @@ std::string EpochTable::row(const EpochReport& report) const {
   const auto add_scores = [&](const Scores* scores) {
     cells.push_back(scores ? loss_text(scores->loss) : "");
     for (std::size_t i = 0; i < facts_.metrics.size(); ++i)
-      if (!facts_.metrics[i].has_program || scores != &report.train)
+      if (is_shown(i) || scores != &report.train)
         cells.push_back(scores ? metric_text(facts_.metrics[i], scores->metrics[i]) : "");
   };
   add_scores(&report.train);

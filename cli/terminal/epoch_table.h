@@ -19,11 +19,17 @@ class EpochTable {
   std::string epoch_cell(int epoch) const;
 
  private:
+  void set_up_columns();
+  /// Whether a metric has a column among the scores of the training samples.
+  bool is_shown(std::size_t metric) const {
+    return metric < shown_metrics_ && !facts_.metrics[metric].has_program;
+  }
   std::string line(const std::vector<std::string>& cells) const;
 
   RunFacts facts_;
   std::vector<std::pair<std::string, std::size_t>> columns_;  ///< heading and width
-  std::size_t space_ = 2;  ///< between two columns; 1 where 80 columns need it
+  std::size_t space_ = 2;      ///< between two columns; 1 where 80 columns need it
+  std::size_t shown_metrics_;  ///< of training samples: the first ones, as many as 80 columns allow
 };
 
 }  // namespace trainer

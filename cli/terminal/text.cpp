@@ -57,7 +57,9 @@ std::string loss_text(double loss) {
   if (std::isnan(loss)) return "nan";  // whatever its sign
   const double size = std::abs(loss);
   if (size > 0 && size < 0.001) return fmt::format("{:.2e}", loss);
-  return size < 100 ? fmt::format("{:.4f}", loss) : fmt::format("{:.3g}", loss);
+  if (size < 100) return fmt::format("{:.4f}", loss);
+  if (size < 1000) return fmt::format("{:.1f}", loss);
+  return size < 1e7 ? grouped(std::llround(loss)) : fmt::format("{:.3g}", loss);
 }
 
 std::string metric_text(const MetricFacts& metric, double value, int decimals) {
@@ -67,9 +69,8 @@ std::string metric_text(const MetricFacts& metric, double value, int decimals) {
 
 std::string short_number(double number) {
   if (std::isnan(number)) return "nan";
-  const bool is_whole = number == std::floor(number) && std::abs(number) < 1e15;
-  if (is_whole && std::abs(number) >= 1000) return grouped(std::llround(number));
-  return fmt::format("{:.4g}", number);
+  const double size = std::abs(number);
+  return size >= 1000 && size < 1e15 ? grouped(std::llround(number)) : fmt::format("{:.4g}", number);
 }
 
 std::string counted(std::int64_t number, const std::string& noun, const std::string& plural_ending) {

@@ -18,11 +18,11 @@ std::string seconds_text(double seconds);
 std::string clock_text(double seconds);
 /// False where the locale (LC_ALL, LC_CTYPE, LANG) has ASCII only.
 bool shows_utf8();
-/// A loss in few characters, however large: "0.0412", "18.4000", "3.14e+07"
+/// A loss in few characters, however large: "0.0412", "18.4000", "32,486", "3.14e+07"
 std::string loss_text(double loss);
 /// "98.6%" for fractions, else like a loss.
 std::string metric_text(const MetricFacts& metric, double value, int decimals = 1);
-/// "1,200", "0.0412", "3.1e-06"
+/// "1,200", "421,247", "0.0412", "3.1e-06"
 std::string short_number(double number);
 /// "4 ranks", "1 rank"
 std::string counted(std::int64_t number, const std::string& noun, const std::string& plural_ending = "s");

@@ -21,13 +21,15 @@ double cross_entropy(std::span<const float> outputs, std::int32_t label) {
 class LogLoss final : public Metric {
  public:
   using OfMean = double (*)(double mean);
-  LogLoss(const Config& config, OfMean of_mean) : config_(config), of_mean_(of_mean) {}
+  LogLoss(const Config& config, std::string short_name, OfMean of_mean)
+      : config_(config), short_name_(std::move(short_name)), of_mean_(of_mean) {}
 
   void setup(const Shape& output, int classes) override {
     require_output_per_class(config_, output, classes);
     classes_ = static_cast<std::size_t>(classes);
   }
   std::string name() const override { return config_.type(); }
+  std::string short_name() const override { return short_name_; }
   bool higher_is_better() const override { return false; }
   bool is_fraction() const override { return false; }
 
@@ -41,25 +43,26 @@ class LogLoss final : public Metric {
 
  private:
   Config config_;
+  std::string short_name_;
   OfMean of_mean_;
   std::size_t classes_ = 1;
 };
 
-Registry<Metric>::Make make(LogLoss::OfMean of_mean) {
-  return [of_mean](const Config& config) { return std::make_unique<LogLoss>(config, of_mean); };
+Registry<Metric>::Make make(const char* short_name, LogLoss::OfMean of_mean) {
+  return [=](const Config& config) { return std::make_unique<LogLoss>(config, short_name, of_mean); };
 }
 
 const Registry<Metric>::Add log_loss_metric{
     {.name = "log_loss",
      .help = "mean of -log of the right class's probability; expects logits, as softmax_cross_entropy does"},
-    make([](double mean) { return mean; })};
+    make("log loss", [](double mean) { return mean; })};
 
 const Registry<Metric>::Add perplexity_metric{{.name = "perplexity", .help = "exp of the log loss"},
-                                              make([](double mean) { return elementary::exp(mean); })};
+                                              make("ppl", [](double mean) { return elementary::exp(mean); })};
 
 const Registry<Metric>::Add bits_metric{
     {.name = "bits_per_character", .help = "the log loss in bits, for classes that are characters"},
-    make([](double mean) { return mean / std::numbers::ln2; })};
+    make("bpc", [](double mean) { return mean / std::numbers::ln2; })};
 
 }  // namespace
 }  // namespace trainer

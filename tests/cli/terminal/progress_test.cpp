@@ -65,6 +65,21 @@ TEST_CASE("several ranks have columns for communication and waiting, within 80 c
   CHECK(table.row(report).size() < 80);
 }
 
+TEST_CASE("metrics of training samples give way where a table is wider than 80 columns", "[cli]") {
+  RunFacts facts = kFacts;
+  facts.metrics.push_back({"perplexity", "ppl", false});
+  facts.ranks = 1;
+  CHECK(EpochTable(facts).heading() ==
+        " epoch     loss    acc test loss test acc test ppl examples/s data   time");
+  facts.ranks = 4;
+  const EpochTable table(facts);
+  CHECK(table.heading() == " epoch     loss test loss test acc test ppl examples/s comm wait data   time");
+  const EpochReport report{.epoch = 1,
+                           .train = Scores{.loss = 0.5, .metrics = {0.5, 1.5}},
+                           .evaluation = Scores{.loss = 0.7, .metrics = {0.6, 1.7}}};
+  CHECK_THAT(table.row(report), Catch::Contains("0.5000    0.7000    60.0%   1.7000 "));
+}
+
 TEST_CASE("an epoch without an evaluation leaves its cells empty, and the best has a star", "[cli]") {
   const EpochTable table(kFacts);
   EpochReport report{.epoch = 1, .train = Scores{.loss = 0.5, .metrics = {0.5}}};
@@ -196,8 +211,13 @@ TEST_CASE("numbers are legible at every size", "[cli]") {
   CHECK(seconds_text(7205) == "2:00:05");
   CHECK(loss_text(0.41271) == "0.4127");
   CHECK(loss_text(0.00002345) == "2.35e-05");
+  CHECK(loss_text(312.34) == "312.3");
+  CHECK(loss_text(32486.4) == "32,486");
   CHECK(loss_text(3.14e7) == "3.14e+07");
   CHECK(loss_text(std::numeric_limits<double>::quiet_NaN()) == "nan");
+  CHECK(short_number(0.041273) == "0.04127");
+  CHECK(short_number(421246.7) == "421,247");
+  CHECK(short_number(3e20) == "3e+20");
   CHECK(counted(1, "rank") == "1 rank");
   CHECK(columns_of("conv1 · ━") == 9);
 }
