@@ -59,8 +59,10 @@ std::string input_text(const Session& session) {
 
 std::string output_text(const Session& session) {
   const bool is_probability = session.loss().link() != Link::identity;
-  return fmt::format("{} {}", channels_first_text(session.network().output()),
-                     is_probability ? "probabilities" : "outputs of the last layer");
+  const Shape& output = session.network().output();
+  return fmt::format("{} {}{}", channels_first_text(output), is_probability ? "probabilit" : "output",
+                     is_probability ? (output.size() == 1 ? "y" : "ies")
+                                    : (output.size() == 1 ? " of the last layer" : "s of the last layer"));
 }
 
 ModelNotes notes_of(const TrainedRun& trained, const fs::path& run) {
