@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/config/source.h"
+#include "engine/config/synonyms.h"
 #include "engine/core/error.h"
 
 namespace trainer {
@@ -83,6 +84,11 @@ std::optional<Space> Space::parse(const std::string& setting) {
     if (!bounds) fail(setting, in_quotes(value) + " is not closed", fmt::format("{}(low,high)", kind));
     return range(setting, key, kind, *bounds);
   }
+  const std::string word(value.substr(0, value.find_first_of("([")));
+  if (word.size() < value.size())
+    if (const Meaning meant = meaning_of("choice", word, {"log", "uniform", "int"}); meant.is_certain())
+      fail(setting, in_quotes(value) + " is not a space",
+           fmt::format("{}(low,high){}", meant.name, meant.name == word ? "" : ": " + meant.hint));
   return std::nullopt;
 }
 

@@ -9,6 +9,7 @@
 
 #include "engine/config/declared.h"
 #include "engine/config/source.h"
+#include "engine/config/synonyms.h"
 
 namespace trainer {
 namespace {
@@ -65,7 +66,9 @@ CLI::Validator one_of(const std::vector<std::string>& names) {
   for (const std::string& name : names) words += (words.empty() ? "" : " ") + name;
   const auto mistake = [=](const std::string& text) -> std::string {
     if (std::count(names.begin(), names.end(), text) > 0) return "";
-    return fmt::format("expects {}, got {}", listed(names, "or"), in_quotes(text));
+    const std::string hint = meaning_of("choice", text, names).hint;
+    return fmt::format("expects {}, got {}{}", listed(names, "or"), in_quotes(text),
+                       hint.empty() ? "" : "; " + hint);
   };
   return CLI::Validator(mistake, "").name(words);
 }

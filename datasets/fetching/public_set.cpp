@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/config/source.h"
+#include "engine/config/synonyms.h"
 #include "engine/core/error.h"
 
 namespace trainer {
@@ -104,9 +106,12 @@ const PublicSet& find_public_set(std::string_view name) {
   const auto sets = public_sets();
   const auto found = std::ranges::find(sets, name, &PublicSet::name);
   if (found != sets.end()) return *found;
-  std::string names;
-  for (const PublicSet& set : sets) names += (names.empty() ? "" : ", ") + set.name;
-  throw Error(ExitCode::usage, fmt::format("there is no dataset `{}` to fetch", name), names);
+  std::vector<std::string> names;
+  for (const PublicSet& set : sets) names.push_back(set.name);
+  throw Error(ExitCode::usage,
+              {Diagnostic{.what = fmt::format("there is no dataset {} to fetch", in_quotes(name)),
+                          .notes = {"there are " + listed(names)},
+                          .help = meaning_of("dataset", name, names).hint}});
 }
 
 }  // namespace trainer

@@ -5,22 +5,54 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <filesystem>
 #include <numeric>
 
 #include "datasets/fetching/public_set.h"
 #include "datasets/loading/input_targets.h"
 #include "datasets/subset.h"
 #include "engine/config/registry.h"
+#include "engine/config/source.h"
 #include "engine/core/random.h"
 #include "engine/parallel/wait_for_all.h"
 
 namespace trainer {
 namespace {
 
+namespace fs = std::filesystem;
 using Readers = Registry<Reader, const ReaderContext&>;
 
 std::string path_of(const Config& config) {
   return config.has("path") ? config.get<std::string>("path") : "";
+}
+
+/// The name in a folder that the last name of `path` was meant to be, as a path; empty if none is near.
+std::string nearest_path(const fs::path& path) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  for (fs::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored))
+    names.push_back(entry->path().filename().string());
+  std::ranges::sort(names);
+  const std::string name = nearest(path.filename().string(), names);
+  return name.empty() ? "" : (path.parent_path() / name).string();
+}
+
+/// Notes what of the paths exists, and puts what may be meant in front of the help.
+void explain_missing(const fs::path& path, const std::vector<std::string>& looked_for, Diagnostic& problem) {
+  constexpr std::string_view kGzip = "[.gz]", kClasses = "/CLASS/";
+  std::error_code ignored;
+  std::string meant;
+  if (!path.empty() && !fs::is_directory(path, ignored)) {
+    problem.notes.push_back("there is no directory " + in_quotes(path.string()));
+    meant = nearest_path(path);
+  } else if (looked_for.front().find(kClasses) != std::string::npos) {
+    const fs::path inside = looked_for.front().substr(0, looked_for.front().find(kClasses));
+    if (path.filename() == inside.filename() && path.has_parent_path()) meant = path.parent_path().string();
+  } else if (looked_for.front().ends_with(kGzip)) {
+    meant = nearest_path(looked_for.front().substr(0, looked_for.front().size() - kGzip.size()));
+  }
+  if (!meant.empty()) problem.help = "did you mean " + in_quotes(meant) + "? Else " + problem.help;
 }
 
 DataSource open_source(const Config& config, const ReaderContext& context, std::string& notice) {
@@ -38,6 +70,7 @@ DataSource open_source(const Config& config, const ReaderContext& context, std::
   }
   Diagnostic problem = config.diagnostic("dataset", "dataset file not found", "-s data.path=/where/it/is");
   for (const std::string& file : looked_for) problem.notes.push_back("looked for " + file);
+  explain_missing(path_of(config), looked_for, problem);
   if (const std::string source = reader->source(); !source.empty())
     problem.notes.push_back("it comes from " + source);
   const std::string dataset = config.at("dataset").type();
@@ -108,9 +141,13 @@ Choice choose_validation(const Config& config, std::uint64_t seed, std::int64_t 
   const double validation = config.get<double>("validation");
   if (validation == 0) return choice;
   choice = choose(choice.others, validation, RandomStream(seed, "data.validation"));
-  if (choice.others.empty())
-    config.fail("validation", fmt::format("leaves none of {} samples for training", choice.chosen.size()));
-  return choice;
+  if (!choice.others.empty()) return choice;
+  const std::string left =
+      fmt::format("{} sample{}", choice.chosen.size(), choice.chosen.size() == 1 ? "" : "s");
+  if (config.get<double>("fraction") < 1)
+    config.fail("fraction", "leaves " + left + ", which `validation` holds out", "a larger fraction");
+  config.fail("validation", "holds out all of the " + left + ": none is left for training",
+              "a smaller share");
 }
 
 /// Splits the training samples by `fraction`, and by `validation` or `fold`.

@@ -68,7 +68,10 @@ std::size_t CsvColumns::find(const std::string& key) const {
                         : fmt::format("they have no names: the line above them has {} fields", title_);
   throw Error(ExitCode::data, {Diagnostic{.what = fmt::format("there is no column {}", in_quotes(key)),
                                           .place = path_,
-                                          .notes = {fmt::format("it has {} columns", count()), known}}});
+                                          .notes = {fmt::format("it has {} columns", count()), known},
+                                          .help = problem == std::errc{} && end == key.data() + key.size()
+                                                      ? "columns are counted from 1"
+                                                      : suggestion(key, names_)}});
 }
 
 bool CsvColumns::find_inputs(const std::vector<TableColumn>& trained) {

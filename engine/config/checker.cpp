@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "engine/config/corrections.h"
+#include "engine/config/scalar.h"
 #include "engine/config/synonyms.h"
 #include "engine/config/yaml_reader.h"
 
@@ -46,7 +47,7 @@ void Checker::check(const Setting& setting, Written written, const Place& key_pl
   if (out.declared == nullptr) out.declared = &setting;
   out.given = static_cast<bool>(key_place);
   expansion_.spend(key_place);
-  const Expansion::Resolved resolved = expansion_.resolve(written);
+  const Expansion::Resolved resolved = expansion_.resolve(written, out.nearest);
   if (resolved.value.node == nullptr) return;
   const Node& node = *resolved.value.node;
   place_at(node.place, out);
@@ -140,10 +141,14 @@ void Checker::check_list(const Setting& setting, Written value, ConfigNode& out)
   const Node& node = *value.node;
   const Setting& element = setting.nested.at(0);
   if (!node.is_list()) {
-    mistakes_.add(node.place, subject(out) + " expects a list, got " + node.form_name(),
-                  node.is_scalar() ? "in brackets?"
-                  : node.is_map()  ? "a `- ` before each entry?"
-                                   : "");
+    double number = 0;
+    const bool is_number = node.is_scalar() && !read_real(node, number);
+    mistakes_.add(
+        node.place,
+        subject(out) + " expects a list, got " + (is_number ? in_quotes(node.text) : node.form_name()),
+        node.is_scalar() ? "in brackets?"
+        : node.is_map()  ? "a `- ` before each entry?"
+                         : "");
     return;
   }
   std::vector<Written> items;

@@ -17,7 +17,7 @@ bool Checker::check_word(const Setting& setting, const Node& node, ConfigNode& o
 
 void Checker::check_scalar(const Setting& setting, const Node& node, ConfigNode& out) {
   Misread misread;
-  std::string range;
+  std::string range, share;
   switch (setting.kind) {
     case Setting::Kind::boolean: {
       bool value = false;
@@ -36,6 +36,8 @@ void Checker::check_scalar(const Setting& setting, const Node& node, ConfigNode&
       double value = 0;
       misread = read_real(node, value);
       if (!misread) range = out_of_range(setting, value, number_text(value));
+      if (setting.minimum == 0 && setting.maximum == 1 && value > 1 && value < 100)
+        share = "a share of 1: " + number_text(value) + " % is " + number_text(value / 100);
       out.value = value;
       break;
     }
@@ -62,7 +64,7 @@ void Checker::check_scalar(const Setting& setting, const Node& node, ConfigNode&
     if (std::string note = value_note(node); !note.empty()) notes.push_back(std::move(note));
     mistakes_.add(node.place, subject(out) + " " + misread.what, misread.hint, notes);
   } else if (!range.empty()) {
-    mistakes_.add(node.place, subject(out) + " " + range);
+    mistakes_.add(node.place, subject(out) + " " + range, share);
   }
 }
 

@@ -91,6 +91,7 @@ struct ConfigTree::State {
     const auto origin = [&](std::size_t number) {
       return number == source.over.size() ? SourceText::Origin::file : SourceText::Origin::base;
     };
+    const std::size_t first = texts.size();
     Node node = load_file(source.file, source.text.empty() ? read_text(source.file) : source.text, origin(0));
     std::string names = source.file;
     for (std::size_t i = 0; i < source.over.size(); ++i) {
@@ -101,7 +102,7 @@ struct ConfigTree::State {
       node = merged(std::move(node), std::move(over), settings);
       names.append(" ").append(file);
     }
-    node.place = {source.over.empty() ? texts.front().get() : &keep({names, "", SourceText::Origin::file})};
+    node.place = {source.over.empty() ? texts[first].get() : &keep({names, "", SourceText::Origin::file})};
     return node;
   }
 
@@ -157,10 +158,14 @@ ConfigTree::ConfigTree(const ConfigSource& source, const std::vector<Setting>& r
     : state_(std::make_unique<State>()) {
   State& state = *state_;
   state.settings = root;
-  Node node = state.load_all(source);
+  std::vector<SourceText*> overrides;
   for (const std::string& one : source.overrides) {
-    SourceText& words = state.keep({"-s " + one, one, SourceText::Origin::command_line});
-    std::string note = apply_override(node, words, state.settings, state.texts);
+    overrides.push_back(&state.keep({"-s " + one, one, SourceText::Origin::command_line}));
+    check_override(*overrides.back());  // of `-s KEY VALUE`, VALUE is taken for a file
+  }
+  Node node = state.load_all(source);
+  for (SourceText* const one : overrides) {
+    std::string note = apply_override(node, *one, state.settings, state.texts);
     if (!note.empty()) state.notes.push_back(escaped(note));
   }
   Abbreviations abbreviations;

@@ -94,6 +94,8 @@ std::string corrected_comma(const std::string& key, const Node* value_before, co
   if (setting_before->kind == Setting::Kind::real)
     return "a comma, not a point? write `" + setting_before->name + ": " + value_before->text + "." + key +
            "`";
+  if (setting_before->kind == Setting::Kind::integer)
+    return key.size() == 3 ? "write `" + setting_before->name + ": " + value_before->text + key + "`" : "";
   return "in brackets? write `" + setting_before->name + ": [" + value_before->text + ", " + key + "]`";
 }
 

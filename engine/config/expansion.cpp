@@ -99,7 +99,7 @@ void Expansion::check_blocks() {
   abbreviations_.blocks.entries = std::move(sound);
 }
 
-Expansion::Resolved Expansion::resolve(Written value) {
+Expansion::Resolved Expansion::resolve(Written value, const Place& nearest) {
   for (int i = 0; i < kLongestChain; ++i) {
     if (!value.node->is_reference()) return {value, ""};
     const std::string name = value.node->text.substr(1);
@@ -111,7 +111,11 @@ Expansion::Resolved Expansion::resolve(Written value) {
       value = {var, &outermost_};
     } else if (const auto known = definitions_.find(name); known != definitions_.end()) {
       if (known->second == nullptr) {
-        mistakes_.add(value.node->place, "the data gives no `$" + name + "`");
+        const Place& place = value.node->place;
+        mistakes_.add(place.source->origin == SourceText::Origin::builtin ? nearest : place,
+                      "the data gives no `$" + name + "`", "", {},
+                      name == "vocab" ? "`$vocab` is the number of tokens of a text"
+                                      : "`$" + name + "` counts classes; for values write a number");
         return {};
       }
       value = {&known->second->second, &outermost_};

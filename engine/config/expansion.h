@@ -46,7 +46,8 @@ class Expansion {
   Expansion(Abbreviations abbreviations, Mistakes& mistakes);
 
   const Scope* outermost() const { return &outermost_; }
-  Resolved resolve(Written value);
+  /// `nearest`: where a mistake in a default is reported.
+  Resolved resolve(Written value, const Place& nearest = {});
   /// The layers that one entry of a list of layers stands for.
   void unroll(Written entry, std::vector<Written>& layers);
   /// Where the setting of a layer comes from when the layer itself does not give it.

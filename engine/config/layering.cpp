@@ -128,9 +128,8 @@ class Override {
  public:
   Override(SourceText& text, std::vector<std::unique_ptr<SourceText>>& texts)
       : text_(text), place_{&text}, texts_(texts) {
+    check_override(text);
     const std::size_t equals = text.text.find('=');
-    if (equals == std::string::npos || equals == 0)
-      fail("-s expects KEY=VALUE, got " + in_quotes(text.text), "such as -s train.epochs=1");
     read_path(std::string_view(text.text).substr(0, equals));
     value_ = read(text.text.substr(equals + 1), SourceText::Origin::command_line);
     replace_places(value_);
@@ -272,6 +271,14 @@ class Override {
   void set_in_family(Node& node, const Setting& setting, std::size_t at) {
     const std::string& member = steps_[at].key;
     const MemberChoice old = member_choice(node);
+    const Catalog::Family& family = Catalog::all().at(setting.family_name);
+    if (!family.members.contains(member) && family.members.contains(old.name) &&
+        keys_of_member(family, old.name).find(member) != nullptr) {
+      const std::string above = path_to(at - 1);
+      fail(
+          "unknown " + setting.family_name + " " + in_quotes(member),
+          "did you mean `" + above + "." + old.name + path_to(steps_.size() - 1).substr(above.size()) + "`?");
+    }
     if (old.name != member || node.is_reference()) {
       if (!old.name.empty() && old.place) {
         const std::string replaced = " replaces " + in_quotes(old.name), at_place = " at " + old.place.text();
@@ -289,7 +296,7 @@ class Override {
       return;
     }
     if (!choice.value.is_map()) nothing_below(at + 1);
-    set_in_map(choice.value, keys_of_member(Catalog::all().at(setting.family_name), member), at + 1);
+    set_in_map(choice.value, keys_of_member(family, member), at + 1);
   }
 
   SourceText& text_;
@@ -304,6 +311,13 @@ class Override {
 
 Node merged(Node below, Node over, const std::vector<Setting>& root) {
   return lay_maps(std::move(below), std::move(over), {pointers(root), Keys::Map::root});
+}
+
+void check_override(const SourceText& text) {
+  const std::size_t equals = text.text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw Error(ExitCode::usage, {diagnostic_at({&text}, "-s expects KEY=VALUE, got " + in_quotes(text.text),
+                                                "such as -s train.epochs=1")});
 }
 
 std::string apply_override(Node& tree, SourceText& override_text, const std::vector<Setting>& root,

@@ -13,6 +13,9 @@ namespace trainer {
 /// another member replaces the whole value.
 Node merged(Node below, Node over, const std::vector<Setting>& root);
 
+/// Throws Error(usage) unless the text of a `-s` is KEY=VALUE.
+void check_override(const SourceText& override_text);
+
 /// Puts one `-s path=value` into the tree; the new nodes have the override as their place. Throws
 /// Error(usage) when the path leads nowhere; a wrong key at its end is the checker's to find. What is
 /// parsed on the way stays in `texts`, which must outlive the tree. Returns a note when the path leads

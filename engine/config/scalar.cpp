@@ -61,6 +61,17 @@ std::string hint_for_text(std::string_view text) {
   return look_of(mended) == Look::other ? "" : hint;
 }
 
+/// "1000" for "1,000"; empty for what is no whole number with commas between thousands.
+std::string without_commas(std::string_view text) {
+  std::string digits;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_comma = i > 0 && (text.size() - i) % 4 == 0;
+    if (is_comma ? text[i] != ',' : !is_digit(text[i])) return "";
+    if (!is_comma) digits += text[i];
+  }
+  return digits;
+}
+
 /// Common to integers and reals: text that is a decimal number, or why not.
 Misread expect_number(const Node& node, const std::string& expected) {
   if (!node.is_scalar()) return {"expects " + expected + ", got " + node.form_name(), ""};
@@ -107,7 +118,11 @@ Misread read_boolean(const Node& node, bool& value) {
 
 Misread read_integer(const Node& node, std::int64_t& value) {
   const std::string expected = "a whole number";
-  if (Misread misread = expect_number(node, expected)) return misread;
+  if (Misread misread = expect_number(node, expected)) {
+    const std::string digits = without_commas(node.text);
+    if (!digits.empty() && digits != node.text) misread.hint = "write `" + digits + "`";
+    return misread;
+  }
   std::string_view text = node.text;
   if (text[0] == '+') text.remove_prefix(1);
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);

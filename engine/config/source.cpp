@@ -90,7 +90,7 @@ std::string listed(const std::vector<std::string>& names, const std::string& las
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& names) {
-  constexpr std::size_t kLongest = 40;
+  constexpr std::size_t kLongest = 40, kShortestBeginning = 3;
   if (word.empty() || word.size() > kLongest) return "";
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
@@ -114,7 +114,9 @@ std::string nearest(std::string_view word, const std::vector<std::string>& names
       best = name;
     }
   }
-  return best;
+  if (!best.empty() || word.size() < kShortestBeginning) return best;
+  const auto begins = [&](const std::string& name) { return name.starts_with(word); };
+  return std::ranges::count_if(names, begins) == 1 ? *std::ranges::find_if(names, begins) : "";
 }
 
 std::string suggestion(std::string_view word, const std::vector<std::string>& names,

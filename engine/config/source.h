@@ -40,7 +40,7 @@ struct Place {
 std::string in_quotes(std::string_view text);
 /// "a, b and c"; cut after a good number of names.
 std::string listed(const std::vector<std::string>& names, const std::string& last = "and");
-/// The name that `word` was meant to be; empty when none is near.
+/// The name that `word` was meant to be, by its letters or its beginning; empty when none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& names);
 /// "did you mean `name`?", or nothing.
 std::string suggestion(std::string_view word, const std::vector<std::string>& names,

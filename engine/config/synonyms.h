@@ -17,9 +17,9 @@ struct Meaning {
   bool is_certain() const { return !hint.empty() && !is_guess; }
 };
 
-/// `kind`: a family ("layer", "loss" ...), "key", "value" or "command"; `names`: what is known in this place.
-/// Finds, in this order: a name that differs in case, `_` and `-` alone, what other programs call so, the
-/// nearest spelling.
+/// `kind`: a family ("layer", "loss" ...), "key", "value", "command", "flag" or "choice" of an argument;
+/// `names`: what is known in this place. Finds, in this order: a name that differs in case, `_` and `-`
+/// alone, what other programs call so, the nearest spelling.
 Meaning meaning_of(std::string_view kind, std::string_view word, const std::vector<std::string>& names);
 
 /// The path of the key that `word` means elsewhere in the configuration, as path_of_key(); empty when

@@ -79,6 +79,19 @@ std::string likely_cause(std::string_view text, std::size_t offset, std::string_
   return "";
 }
 
+/// yaml-cpp ends a quoted text at the end of the file, too.
+bool is_closed(std::string_view text, std::size_t quote) {
+  for (std::size_t i = quote + 1; i < text.size(); ++i) {
+    if (text[i] == '\\' && text[quote] == '"')
+      ++i;
+    else if (text[i] == text[quote] && text[quote] == '\'' && text.substr(i + 1).starts_with('\''))
+      ++i;
+    else if (text[i] == text[quote])
+      return true;
+  }
+  return false;
+}
+
 /// Builds our nodes from yaml-cpp's events and watches size and depth while it does.
 class NodeBuilder final : public YAML::EventHandler {
  public:
@@ -108,6 +121,10 @@ class NodeBuilder final : public YAML::EventHandler {
     node.plain = tag != "!";
     node.text = value;
     node.place = place(mark, value.size());
+    const std::string_view begin = std::string_view(source_.text).substr(node.place.offset, 1);
+    if (!node.plain && (begin == "\"" || begin == "'") && !is_closed(source_.text, node.place.offset))
+      fail({&source_, node.place.offset, 1}, "not valid YAML: end of quoted text not found",
+           "this quote is not closed");
     const bool is_key = !open_.empty() && !open_.back().node.is_list() && open_.back().key_next;
     if (!is_key && source_.origin != SourceText::Origin::builtin) environment_.insert_into(node);
     add(std::move(node), anchor, {1, 1});
@@ -286,6 +303,25 @@ class NodeBuilder final : public YAML::EventHandler {
   std::size_t nodes_ = 0, anchor_nodes_ = 0;
 };
 
+/// "did you mean `my.yaml`?" for a file, or the directory of a run, that does not exist.
+std::string help_for_absent(const std::filesystem::path& path) {
+  const auto is_yaml = [](const std::filesystem::path& file) {
+    return file.extension() == ".yaml" || file.extension() == ".yml";
+  };
+  std::vector<std::string> names;
+  std::error_code ignored;
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  for (std::filesystem::directory_iterator entry(folder, ignored), end; entry != end;
+       entry.increment(ignored))
+    if (is_yaml(entry->path()) || entry->is_directory(ignored))
+      names.push_back(entry->path().filename().string());
+  std::ranges::sort(names);
+  const std::string near = nearest(path.filename().string(), names);
+  if (!near.empty()) return "did you mean " + in_quotes((path.parent_path() / near).string()) + "?";
+  return is_yaml(path) ? "`trainer new mlp` prints a configuration to start from"
+                       : "a YAML file, or the directory of a run";
+}
+
 }  // namespace
 
 std::string read_text(const std::string& path, const Place& named_at) {
@@ -297,7 +333,11 @@ std::string read_text(const std::string& path, const Place& named_at) {
   }
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  if (!file) fail(named_at, "cannot read " + in_quotes(path) + ": " + std::strerror(errno));
+  if (!file) {
+    const int problem = errno;
+    fail(named_at, "cannot read " + in_quotes(path) + ": " + std::strerror(problem), "",
+         problem == ENOENT ? help_for_absent(path) : "");
+  }
   std::string text(kMaxBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (file.bad()) fail(named_at, "cannot read " + in_quotes(path) + ": " + std::strerror(errno));

@@ -5,7 +5,9 @@
 namespace trainer {
 
 void require_output_per_class(const Config& member, const Shape& output, int classes) {
-  if (classes == 0) member.fail("", fmt::format("{} requires classes, the data gives values", member.type()));
+  if (classes == 0)
+    member.fail("", fmt::format("{} requires classes, the data gives values", member.type()),
+                "for values: the loss `mse` or `huber`, the metrics `mae` and `r2`");
   if (output.size() != classes)
     member.fail("",
                 fmt::format("{} requires {} outputs, one for each class; the model gives {}", member.type(),

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 
+#include "engine/config/source.h"
 #include "engine/core/elementary.h"
 #include "engine/parallel/broadcast_text.h"
 #include "engine/system/memory_use.h"
@@ -28,6 +30,16 @@
 
 namespace trainer {
 namespace {
+
+void expect_weights_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(path, ignored)) return;
+  const std::filesystem::path run = std::filesystem::is_directory(path, ignored) ? path : "runs/NAME";
+  throw Error(ExitCode::weights,
+              {Diagnostic{.what = in_quotes(path.string()) + " is not a file of weights",
+                          .place = "--init " + path.string(),
+                          .help = "--init " + (run / "checkpoints/best/model.safetensors").string()}});
+}
 
 /// "sgd lr 0.05 momentum 0.9", and the rate that it has for this batch.
 std::string text_of_optimizer(const Config& train, const TrainSettings& settings) {
@@ -112,6 +124,7 @@ void TrainingRun::set_initial_values(const Config& model) {
   const std::vector<Parameter>& parameters = network.plan().parameters();
   if (!options_.initial_weights.empty()) {
     const ParameterWindows::Access access(parts_.windows, parts_.windows.all());
+    expect_weights_file(options_.initial_weights);
     load_weights(options_.initial_weights, network.plan(), values, network.states());
     weights_text_ = options_.initial_weights;
   } else if (!options_.resumes) {

@@ -133,8 +133,12 @@ Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Sessi
   loss_->setup(output, train.classes());
   if (!data_.class_counts.empty()) loss_->use_class_counts(data_.class_counts);
   if (train.classes() == 0 && !loss_->takes(network_->output(), train.target()))
-    model.fail("layers", "the model gives " + channels_first_text(network_->output()) +
-                             " a sample, but its target is " + channels_first_text(train.target()));
+    model.fail("loss",
+               fmt::format("the model gives {} outputs a sample, but its target is {}",
+                           channels_first_text(network_->output()), channels_first_text(train.target())),
+               train.target().rank() == 1
+                   ? fmt::format("make the last layer `dense: {}`", train.target().size())
+                   : "");
   if (!data_.scaled.empty() && loss_->link() != Link::identity)
     root.at("data").fail(
         "normalize_targets",

@@ -53,6 +53,9 @@ std::vector<WrittenMistake> written_mistakes() {
       {kDense, "max_pool: {kernel_size: 2}", "4:18", "`kernel_size` is called `size` here"},
       {kDense, "dropout: {p: 0.5}", "4:17", "`p` is called `rate` here"},
       {kDense, "dropout: 50%", "4:16", "a share of 1"},
+      {"dense: 10", "dense: $class", "5:14", "did you mean `$classes`?"},
+      {"dense: 10", "dense: $vocab", "5:14", "`$vocab` is the number of tokens of a text"},
+      {kDense, "embedding: 8", "4:7", "`$vocab` is the number of tokens of a text"},
       // Losses, optimizers, metrics.
       {kLoss, "cross_entropy", "6:9", "`cross_entropy` is called `softmax_cross_entropy` here"},
       {kLoss, "CrossEntropyLoss", "6:9", "is called `softmax_cross_entropy` here"},
@@ -77,7 +80,12 @@ std::vector<WrittenMistake> written_mistakes() {
       {"data: {dataset: mnist, path: set}", "data: {mnist: set}", "1:8", "write `dataset: {mnist: ...}`"},
       {"path: set", "root: set", "1:24", "`root` is called `path` here"},
       {"path: set", "path: set, normalize: true", "1:46", "`true` is called `per_channel` here"},
+      {"path: set", "path: set, validation: 20", "1:47", "20 % is 0.2"},
+      {"path: set", "path: set, normalize: {mean: 0.5, deviation: [1]}", "1:53", "in brackets?"},
+      {"path: set", "path: \"set", "1:30", "this quote is not closed"},
       // Values.
+      {"  epochs: 1", "  epochs: 1,000", "8:11", "write `1000`"},
+      {"  epochs: 1", "  epochs: 1\n  stop: {time: 30}", "9:10", "`time` is called `minutes` here"},
       {"  batch: 8", "  batch: 8\n  warmup: 5", "10:11", "write `{epochs: 5}` or `{steps: 5}`"},
       {"  batch: 8", "  batch: 8\n  checkpoint: 5", "10:15", "write `checkpoint: {epochs: 5}`"},
       {"  batch: 8", "  batch: 8\n  early_stopping: true", "10:19", "write `early_stopping: {}`"},
@@ -103,6 +111,20 @@ std::vector<TypedMistake> typed_mistakes() {
       {{"a.yaml", "--gpus", "1"}, "the program runs on processors"},
       {{"a.yaml", "-s", "train.batch_size=4"}, "`batch_size` is called `batch` here"},
       {{"a.yaml", "-s", "train.lr=0.2"}, "did you mean `train.optimizer.NAME.lr`?"},
+      {{"a.yaml", "-s", "train.optimizer.lr=0.2"}, "did you mean `train.optimizer.sgd.lr`?"},
+      {{"a.yaml", "-s", "model.layers[0].units=4"}, "did you mean `model.layers[0].dense.units`?"},
+      {{"a.yaml", "-s", "train.epochs", "3"}, "-s expects KEY=VALUE, got `train.epochs`"},
+      {{"a.yml"}, "did you mean `a.yaml`?"},
+      {{"a.yaml", "-s", "data.fraction=0.001", "-s", "data.validation=0.2"}, "help: a larger fraction"},
+      {{"./sett"}, "did you mean `./set`?"},
+      {{"summary", "none.yaml"}, "`trainer new mlp` prints a configuration to start from"},
+      {{"new", "cnn"}, "`cnn` is called `convnet` here"},
+      {{"new", "tables"}, "did you mean `table`?"},
+      {{"eval", "runs/a", "--split", "val"}, "`val` is called `valid` here"},
+      {{"fetch", "minst"}, "did you mean `mnist`?"},
+      {{"sweep", "a.yaml", "-s", "train.optimizer.sgd.lr=loguniform(1e-3,1)"},
+       "`loguniform` is called `log` here"},
+      {{"sweep", "a.yaml", "-s", "train.batch=int[1,3]"}, "int(low,high)"},
   };
 }
 
@@ -191,10 +213,37 @@ TEST_CASE("numbers that are read as classes are answered with `targets: numbers`
   CHECK(result.err.find("`targets: numbers` in csv") != std::string::npos);
 }
 
+TEST_CASE("a table that a configuration misnames is answered with what it has", "[mistakes]") {
+  const SmallRun run;
+  write_text(run.path("set") / "table.csv", numbers_table());
+  const std::string table =
+      replaced(replaced(replaced(kSmallRun, "dense: 10", "dense: 1"), kLoss, "mse"), "dataset: mnist",
+               "dataset: {csv: {train: table.csv, target: y, targets: numbers}}");
+  const auto mistake = [&](const std::string& from, const std::string& to) {
+    write_text(run.path("a.yaml"), replaced(table, from, to));
+    const ProgramResult result = run.trainer({"a.yaml"});
+    CHECK((result.code == 2 || result.code == 3));
+    return result.err;
+  };
+  CHECK_THAT(mistake("target: y", "target: 0"), Catch::Contains("columns are counted from 1"));
+  CHECK_THAT(mistake("target: y", "target: yy"), Catch::Contains("did you mean `y`?"));
+  CHECK_THAT(mistake("train: table.csv", "train: tabel.csv"),
+             Catch::Contains("did you mean `set/table.csv`?"));
+  CHECK_THAT(mistake("path: set", "path: sets"), Catch::Contains("there is no directory `sets`"));
+  CHECK_THAT(mistake("dense: 1\n", "dense: 2\n"),
+             Catch::Contains("--> a.yaml:6:9\n") && Catch::Contains("make the last layer `dense: 1`"));
+  CHECK_THAT(mistake("[accuracy]", "[accuracy]"),
+             Catch::Contains("--> a.yaml:11:13\n") && Catch::Contains("mae"));
+}
+
 TEST_CASE("weights of another head are answered with `weights.except`", "[mistakes]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=0", "-o", "first"}).code == 0);
   const std::string weights = "first/checkpoints/last/model.safetensors";
+  const ProgramResult folder = run.trainer({"a.yaml", "--init", "first"});
+  CHECK(folder.code == 6);
+  CHECK_THAT(folder.err, Catch::Contains("--> --init first") &&
+                             Catch::Contains("help: --init first/checkpoints/best/model.safetensors"));
   const ProgramResult result =
       run.trainer({"a.yaml", "--init", weights, "-s", "model.layers[0].dense.units=9"});
   INFO(result.err);
