@@ -186,7 +186,8 @@ void report_result(const Job& job, const Session& session, const RunFacts& facts
   if (result.stopped)
     job.warn(stopped_text(job, run, session, facts, result));
   else if (job.arguments.progress != ProgressMode::json)
-    job.print((job.arguments.quiet ? "" : "\n") + result_line(facts, result) + "\n" +
+    job.print((job.arguments.quiet ? "" : "\n") +
+              wrapped(result_line(facts, result), 0, 6, static_cast<std::size_t>(window_columns())) + "\n" +
               saved_text(run, session) + "\n");
 }
 

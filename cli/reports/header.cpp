@@ -21,7 +21,9 @@ constexpr int kLayerLines = 6;
 std::string labelled(const std::string& label, const std::string& text) {
   const std::string shown = escaped(label);
   const std::size_t columns = columns_of(shown);
-  return shown + std::string(columns + 2 > kLabelColumns ? 2 : kLabelColumns - columns, ' ') + escaped(text) +
+  return shown + std::string(columns + 2 > kLabelColumns ? 2 : kLabelColumns - columns, ' ') +
+         wrapped(escaped(text), std::max(columns + 2, kLabelColumns), kLabelColumns,
+                 static_cast<std::size_t>(window_columns())) +
          "\n";
 }
 

@@ -1,8 +1,6 @@
 #include "cli/terminal/progress.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -30,13 +28,6 @@ void show(const std::string& text) {
 void show_as_it_is(const std::string& bytes) {
   print_bytes(bytes);
   std::fflush(stdout);
-}
-
-/// The width of the window behind standard output; 0: none. Under mpirun standard output is always a
-/// terminal, but only a real one has a width.
-int window_columns() {
-  winsize size{};
-  return ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 /// "  step 812: update skipped, gradient norm 48.1 is 9.2 deviations above the mean 2.03"

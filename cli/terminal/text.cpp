@@ -1,6 +1,8 @@
 #include "cli/terminal/text.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -51,6 +53,32 @@ bool shows_utf8() {
              name.find("utf-8") != name.npos;
     }
   return false;
+}
+
+int window_columns() {
+  winsize size{};
+  return ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+std::string wrapped(const std::string& text, std::size_t begin, std::size_t indent, std::size_t width) {
+  std::string lines;
+  std::size_t column = begin;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t comma = text.find(", ", at);
+    const std::size_t end = comma == std::string::npos ? text.size() : comma + 2;
+    const std::string part = text.substr(at, end - at);
+    const std::size_t columns = columns_of(part);
+    const std::size_t shown = comma == std::string::npos ? columns : columns - 1;  // without the last blank
+    if (width > 0 && at > 0 && column + shown > width) {
+      lines.pop_back();
+      lines += "\n" + std::string(indent, ' ');
+      column = indent;
+    }
+    lines += part;
+    column += columns;
+    at = end;
+  }
+  return lines;
 }
 
 std::string loss_text(double loss) {

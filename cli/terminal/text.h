@@ -20,6 +20,12 @@ std::string clock_text(double seconds);
 bool shows_utf8();
 /// A loss in few characters, however large: "0.0412", "18.4000", "32,486", "3.14e+07"
 std::string loss_text(double loss);
+/// The width of the window behind standard output; 0: none. Under mpirun standard output is always a
+/// terminal, but only a real one has a width.
+int window_columns();
+/// `text` in lines of at most `width` columns (0: one line), broken behind ", ", those after the first one
+/// indented by `indent` columns; `begin`: the column of the first line.
+std::string wrapped(const std::string& text, std::size_t begin, std::size_t indent, std::size_t width);
 /// "98.6%" for fractions, else like a loss.
 std::string metric_text(const MetricFacts& metric, double value, int decimals = 1);
 /// "1,200", "421,247", "0.0412", "3.1e-06"

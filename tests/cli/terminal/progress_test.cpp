@@ -215,6 +215,10 @@ TEST_CASE("numbers are legible at every size", "[cli]") {
   CHECK(loss_text(32486.4) == "32,486");
   CHECK(loss_text(3.14e7) == "3.14e+07");
   CHECK(loss_text(std::numeric_limits<double>::quiet_NaN()) == "nan");
+  CHECK(wrapped("a, b", 0, 3, 80) == "a, b");
+  const std::string half(38, 'x');
+  CHECK(wrapped(half + ", " + half + ", y", 1, 3, 80) == half + ", " + half + ",\n   y");
+  CHECK(wrapped(half + ", " + half + ", y", 2, 3, 80) == half + ",\n   " + half + ", y");
   CHECK(short_number(0.041273) == "0.04127");
   CHECK(short_number(421246.7) == "421,247");
   CHECK(short_number(3e20) == "3e+20");
