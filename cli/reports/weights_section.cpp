@@ -19,8 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr float kWhite = 255;
-
 /// Kernel `number` of a convolution, (filters, channels, height, width): in colours if it has 3 channels,
 /// else its first channel; black is its smallest weight, white its largest.
 std::string kernel_img(const NamedTensor& weights, std::int64_t number) {
@@ -32,6 +30,7 @@ std::string kernel_img(const NamedTensor& weights, std::int64_t number) {
                                static_cast<std::size_t>(shown * plane));
   const auto [low, high] = std::ranges::minmax(own);
   if (!std::isfinite(low) || !std::isfinite(high)) return "";
+  constexpr float kWhite = 255;
   const float scale = high > low ? kWhite / (high - low) : 0;
   Image image{.height = height, .width = width, .channels = static_cast<int>(shown), .pixels = {}};
   for (std::int64_t i = 0; i < plane; ++i)
