@@ -37,27 +37,19 @@ TrainedRun with_weights(OpenRun run, const fs::path& checkpoint) {
   return trained;
 }
 
-/// Opens the data of a checkpoint that does not describe it.
-OpenRun open_undescribed(const TrainedCheckpoint& trained, Mesh& mesh, ThreadPool& pool) {
+/// Opens the training data, or explains what can be done without it.
+OpenRun open_with_data(const TrainedCheckpoint& trained, Mesh& mesh, ThreadPool& pool) {
   try {
     return open_run(trained.config, mesh, pool);
   } catch (const Error& error) {
     if (error.code() != ExitCode::data) throw;
     std::vector<Diagnostic> diagnostics = error.diagnostics();
-    diagnostics.front().notes.push_back(fmt::format(
-        "{} lacks {}: an earlier program made it, so its data is needed", trained.path.string(), kDataFile));
-    throw Error(error.code(), std::move(diagnostics));
-  }
-}
-
-OpenRun open_described(const TrainedCheckpoint& trained, Mesh& mesh, ThreadPool& pool) {
-  try {
-    return open_run(trained.config, mesh, pool);
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::data) throw;
-    std::vector<Diagnostic> diagnostics = error.diagnostics();
-    std::string& help = diagnostics.front().help;
-    help += std::string(help.empty() ? "" : "; ") + "--data FILES evaluates on other samples";
+    Diagnostic& first = diagnostics.front();
+    if (trained.data)
+      first.help += std::string(first.help.empty() ? "" : "; ") + "--data FILES evaluates on other samples";
+    else
+      first.notes.push_back(fmt::format("{} lacks {}: an earlier program made it, so its data is needed",
+                                        trained.path.string(), kDataFile));
     throw Error(error.code(), std::move(diagnostics));
   }
 }
@@ -121,7 +113,7 @@ std::vector<NamedTensor> merged_tensors(const TrainedRun& trained) {
 }
 
 TrainedRun open_trained_with_data(const TrainedCheckpoint& trained, Mesh& mesh, ThreadPool& pool) {
-  OpenRun run = trained.data ? open_described(trained, mesh, pool) : open_undescribed(trained, mesh, pool);
+  OpenRun run = open_with_data(trained, mesh, pool);
   check_fingerprint(trained, run.session->data());
   return with_weights(std::move(run), trained.path);
 }
