@@ -10,47 +10,57 @@
 namespace trainer {
 namespace {
 
-/// Keys of so many pairs stay in the first cache; those of a later block are these times its factor.
-constexpr std::int64_t kBlock = 1024;
+/// Elements are in rows of so many columns.
+constexpr std::int64_t kColumns = kFingerprintColumns;
 
-constexpr std::array<std::uint64_t, kBlock> block_keys() {
-  std::array<std::uint64_t, kBlock> keys{};
+/// The factor of an element is first + row * step of its column. `step` is twice an odd number: all factors
+/// are odd, and those of a column differ by more than 2^32 cannot undo.
+struct Factors {
+  std::uint64_t first, step;
+};
+
+constexpr std::array<Factors, kColumns> kFactors = [] {
+  std::array<Factors, kColumns> factors{};
   std::uint64_t index = 0;
-  for (std::uint64_t& key : keys) key = mixed(++index * 0x9E3779B97F4A7C15u) | 1;
-  return keys;
+  for (Factors& one : factors) {
+    one.first = mixed(++index * 0x9E3779B97F4A7C15u) | 1;
+    one.step = 2 * (mixed(++index * 0x9E3779B97F4A7C15u) | 1);
+  }
+  return factors;
+}();
+
+std::uint64_t of_single_elements(std::span<const float> values, std::int64_t index) {
+  std::uint64_t total = 0;
+  for (const float value : values) {
+    const Factors& column = kFactors[static_cast<std::size_t>(index % kColumns)];
+    total += (column.first + static_cast<std::uint64_t>(index / kColumns) * column.step) *
+             std::bit_cast<std::uint32_t>(value);
+    ++index;
+  }
+  return total;
 }
-constexpr std::array<std::uint64_t, kBlock> kKeys = block_keys();
 
-std::uint64_t factor_of(std::int64_t block) { return mixed(static_cast<std::uint64_t>(block)) | 1; }
-
-/// An element of which the other one of its pair is elsewhere.
-std::uint64_t single(float value, std::int64_t index) {
-  const std::uint64_t bits = std::bit_cast<std::uint32_t>(value);
-  const std::int64_t pair = index / 2;
-  return (index % 2 == 0 ? bits : bits << 32) * kKeys[static_cast<std::size_t>(pair % kBlock)] *
-         factor_of(pair / kBlock);
+std::uint64_t of_rows(const float* values, std::int64_t rows, std::int64_t first_row) {
+  std::array<std::uint64_t, kColumns> sums, later;
+  kernels().checksum->column_sums_of_bits(rows, values, sums.data(), later.data());
+  const auto end = static_cast<std::uint64_t>(first_row + rows);
+  std::uint64_t total = 0;
+  // A row r is end - r rows before the end, so the sum of r times its bits is end * sums - later.
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    total += kFactors[i].first * sums[i] + kFactors[i].step * (end * sums[i] - later[i]);
+  return total;
 }
 
 }  // namespace
 
 std::uint64_t fingerprint(std::span<const float> values, std::int64_t first) {
-  std::uint64_t total = 0;
-  if (first % 2 == 1 && !values.empty()) {
-    total += single(values.front(), first++);
-    values = values.subspan(1);
-  }
-  if (values.size() % 2 == 1) {
-    total += single(values.back(), first + std::ssize(values) - 1);
-    values = values.first(values.size() - 1);
-  }
-  const std::int64_t pairs = std::ssize(values) / 2;
-  for (std::int64_t done = 0; done < pairs;) {
-    const std::int64_t pair = first / 2 + done, place = pair % kBlock;
-    const std::int64_t here = std::min(kBlock - place, pairs - done);
-    total += factor_of(pair / kBlock) *
-             kernels().checksum->keyed_sum(here, values.data() + 2 * done, kKeys.data() + place);
-    done += here;
-  }
+  const std::int64_t row = (first + kColumns - 1) / kColumns;
+  const auto head = values.first(std::min(values.size(), static_cast<std::size_t>(row * kColumns - first)));
+  const auto body = values.subspan(head.size());
+  const std::int64_t rows = std::ssize(body) / kColumns;
+  const auto tail = body.subspan(static_cast<std::size_t>(rows * kColumns));
+  std::uint64_t total = of_single_elements(head, first) + of_single_elements(tail, (row + rows) * kColumns);
+  if (rows > 0) total += of_rows(body.data(), rows, row);
   return total;
 }
 

@@ -12,11 +12,16 @@ std::int64_t sum_of(const std::vector<std::int64_t>& lengths) {
   return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
 }
 
+/// A group of one member has whole parameters as shards.
+bool is_cut(const Parameter& parameter) {
+  return parameter.shard_axis >= 0 && parameter.shape != parameter.whole_shape();
+}
+
 /// Calls copy(offset in the whole, offset in the part, count) for each run of elements that are contiguous
 /// in both.
 template <class Copy>
 void for_each_run(const Parameter& parameter, Copy copy) {
-  if (parameter.shard_axis < 0) {
+  if (!is_cut(parameter)) {
     copy(0, 0, parameter.shape.size());
     return;
   }
@@ -43,7 +48,7 @@ void for_each_run(const Parameter& parameter, Copy copy) {
 }  // namespace
 
 ShardRun run_at(const Parameter& parameter, std::int64_t position) {
-  if (parameter.shard_axis < 0) return {position, parameter.shape.size() - position};
+  if (!is_cut(parameter)) return {position, parameter.shape.size() - position};
   const std::int64_t here = parameter.shape[parameter.shard_axis],
                      all = parameter.whole_shape()[parameter.shard_axis],
                      lengths = sum_of(parameter.shard_groups);

@@ -19,7 +19,7 @@ std::span<const T> of_row(std::span<const T> all, std::size_t row, std::size_t r
 
 /// Hashes of a part of a row's targets: `kind` keeps parts apart.
 std::uint64_t hash_of(std::span<const float> values, std::uint64_t kind) {
-  return values.empty() ? 0 : mixed(kind + checksum(values));
+  return values.empty() ? 0 : mixed(kind + fingerprint(values, 0));
 }
 std::uint64_t hash_of(std::span<const std::int32_t> labels, std::uint64_t kind) {
   std::uint64_t hash = labels.empty() ? 0 : kind;
@@ -71,8 +71,9 @@ void ChainHook::on_load(int worker, const Rows& rows) {
 void ChainHook::add_input(Worker& worker, const Rows& rows) {
   for (std::size_t row = 0; row < rows.input_samples.size(); ++row) {
     const auto place = static_cast<std::size_t>(rows.first_input) + row;
-    const std::uint64_t hash = mixed(static_cast<std::uint64_t>(rows.input_samples[row]) + 1) +
-                               mixed(checksum(rows.input.rows(static_cast<std::int64_t>(row), 1).span()));
+    const std::uint64_t hash =
+        mixed(static_cast<std::uint64_t>(rows.input_samples[row]) + 1) +
+        mixed(fingerprint(rows.input.rows(static_cast<std::int64_t>(row), 1).span(), 0));
     worker.batch.add(place, hash);
     if (listener_) input_rows_[place] = hash;
   }
@@ -166,7 +167,7 @@ void ChainHook::publish() {
 }
 
 void ChainHook::after_step(Progress& run) {
-  items_.samples = parts_.order.batch(run.step - 1);
+  if (listener_) items_.samples = parts_.order.batch(run.step - 1);
   publish();
   run.chain = hex_of(*value_);
 }

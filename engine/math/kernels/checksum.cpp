@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/kernels/vector.h"
 
@@ -46,26 +48,33 @@ std::uint32_t bit_sum(std::int64_t count, const float* x) {
   return sum;
 }
 
-std::uint64_t keyed_sum(std::int64_t pairs, const float* x, const std::uint64_t* keys) {
-  constexpr int kSums = 16;
-  std::uint64_t sums[kSums] = {};
-  std::int64_t i = 0;
-  const auto pair = [&](std::int64_t index) {
-    std::uint64_t word;
-    __builtin_memcpy(&word, x + 2 * index, sizeof word);
-    return word;
-  };
-  for (; i + kSums <= pairs; i += kSums)
-    for (int k = 0; k < kSums; ++k) sums[k] += pair(i + k) * keys[i + k];
-  for (; i < pairs; ++i) sums[0] += pair(i) * keys[i];
-  std::uint64_t total = 0;
-  for (const std::uint64_t sum : sums) total += sum;
-  return total;
+void column_sums_of_bits(std::int64_t rows, const float* x, std::uint64_t* sums, std::uint64_t* later) {
+  // Words of two elements: a sum of words is that of the lower halves plus 2^32 times that of the upper ones.
+  constexpr int kWords = kLanes / 2, kVectors = kFingerprintColumns / kLanes;
+  typedef std::uint64_t Words __attribute__((vector_size(kWords * sizeof(std::uint64_t))));
+  constexpr int kLower = std::endian::native == std::endian::little ? 0 : 1;
+  Words whole[kVectors], upper[kVectors], all_whole[kVectors], all_upper[kVectors];
+  for (int v = 0; v < kVectors; ++v) whole[v] = upper[v] = all_whole[v] = all_upper[v] = Words{};
+  for (std::int64_t row = 0; row < rows; ++row, x += kFingerprintColumns)
+    for (int v = 0; v < kVectors; ++v) {
+      Words words;
+      __builtin_memcpy(&words, x + v * kLanes, sizeof words);
+      all_whole[v] += whole[v] += words;
+      all_upper[v] += upper[v] += words >> 32;
+    }
+  for (int v = 0; v < kVectors; ++v)
+    for (int word = 0; word < kWords; ++word) {
+      const int lower = v * kLanes + 2 * word + kLower, other = lower ^ 1;
+      sums[lower] = (whole[v] - (upper[v] << 32))[word];
+      sums[other] = upper[v][word];
+      later[lower] = (all_whole[v] - (all_upper[v] << 32))[word];
+      later[other] = all_upper[v][word];
+    }
 }
 
 }  // namespace
 
 extern const ChecksumKernels checksum_kernels;
-const ChecksumKernels checksum_kernels = {checksum, bit_sum, keyed_sum};
+const ChecksumKernels checksum_kernels = {checksum, bit_sum, column_sums_of_bits};
 
 }  // namespace trainer::KERNEL_NAMESPACE

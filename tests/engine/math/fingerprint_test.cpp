@@ -11,7 +11,7 @@ namespace trainer {
 TEST_CASE("fingerprints of parts add up to that of the whole, wherever it is cut", "[math]") {
   const std::vector<float> values = random_values(5000, 1);
   const std::uint64_t whole = fingerprint(values, 0);
-  for (const std::size_t cut : {0, 1, 7, 1023, 1024, 1025, 3333, 5000}) {
+  for (const std::size_t cut : {0, 1, 7, 15, 16, 17, 1023, 1024, 3333, 4990, 5000}) {
     const std::span<const float> all = values;
     CHECK(fingerprint(all.first(cut), 0) + fingerprint(all.subspan(cut), static_cast<std::int64_t>(cut)) ==
           whole);
@@ -30,6 +30,35 @@ TEST_CASE("a fingerprint changes with every bit of every element, and with the o
     }
   std::swap(values[3], values[1400]);
   CHECK(fingerprint(values, 0) != before);
+}
+
+TEST_CASE("a fingerprint changes when the same bit of two elements flips", "[math]") {
+  std::vector<float> values = random_values(600, 1);
+  const std::uint64_t before = fingerprint(values, 0);
+  const auto flip = [&](std::size_t i, int bit) {
+    values[i] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(values[i]) ^ 1u << bit);
+  };
+  for (const int bit : {0, 22, 31})
+    for (std::size_t other = 6; other < values.size(); ++other) {
+      flip(5, bit);
+      flip(other, bit);
+      CHECK(fingerprint(values, 0) != before);
+      flip(5, bit);
+      flip(other, bit);
+    }
+}
+
+TEST_CASE("a fingerprint is the sum of each element's bits times a factor of its index", "[math]") {
+  const auto factor = [](std::int64_t index) {
+    std::vector<float> one(static_cast<std::size_t>(index) + 1);
+    one.back() = std::bit_cast<float>(1u);
+    return fingerprint(one, 0);
+  };
+  const std::vector<float> values = random_values(100, 2);
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    sum += factor(static_cast<std::int64_t>(i)) * std::bit_cast<std::uint32_t>(values[i]);
+  CHECK(fingerprint(values, 0) == sum);
 }
 
 }  // namespace trainer

@@ -69,5 +69,15 @@ TEST_CASE("a parameter that is not cut is its own shard", "[network]") {
   CHECK(part == std::vector<float>{1, 2, 3});
 }
 
+TEST_CASE("a run of elements ends with the shard's columns, and with the shard when nothing is cut",
+          "[network]") {
+  const Parameter cut{.shape = {4, 3}, .shard_axis = 1, .shard_first = 3, .whole = Shape{4, 6}};
+  CHECK(run_at(cut, 4).whole == 10);
+  CHECK(run_at(cut, 4).count == 2);
+  const Parameter whole{.shape = {4, 6}, .shard_axis = 1, .whole = Shape{4, 6}};
+  CHECK(run_at(whole, 4).whole == 4);
+  CHECK(run_at(whole, 4).count == 20);
+}
+
 }  // namespace
 }  // namespace trainer
