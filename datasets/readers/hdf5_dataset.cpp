@@ -258,6 +258,7 @@ void Hdf5Dataset::read_layout(Hdf5Block block) {
 
 std::vector<std::int64_t> Hdf5Dataset::chunks_along() const {
   std::vector<std::int64_t> counts;
+  counts.reserve(static_cast<std::size_t>(shape_.rank()));
   for (int axis = 0; axis < shape_.rank(); ++axis)
     counts.push_back((shape_[axis] + chunk_[axis] - 1) / chunk_[axis]);
   return counts;

@@ -82,9 +82,8 @@ std::string likely_cause(std::string_view text, std::size_t offset, std::string_
 /// yaml-cpp ends a quoted text at the end of the file, too.
 bool is_closed(std::string_view text, std::size_t quote) {
   for (std::size_t i = quote + 1; i < text.size(); ++i) {
-    if (text[i] == '\\' && text[quote] == '"')
-      ++i;
-    else if (text[i] == text[quote] && text[quote] == '\'' && text.substr(i + 1).starts_with('\''))
+    const bool escapes = text[quote] == '"' ? text[i] == '\\' : text.substr(i).starts_with("''");
+    if (escapes)
       ++i;
     else if (text[i] == text[quote])
       return true;

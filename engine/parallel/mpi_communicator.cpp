@@ -328,13 +328,13 @@ MPI_Comm MpiCommunicator::make_part(const std::vector<int>& ranks) {
 std::unique_ptr<Communicator> MpiCommunicator::split(int color, int key) {
   const Heartbeat::Waiting waiting(group_.heartbeat, "the forming of groups");
   const std::vector<int> ranks = ranks_of(color, key);
-  std::vector<int> world_ranks;
-  for (const int rank : ranks) world_ranks.push_back(world_rank(rank));
+  std::vector<int> world_ranks(ranks.size());
+  std::ranges::transform(ranks, world_ranks.begin(), [this](int rank) { return world_rank(rank); });
   // All ranks destroy their groups in the same order, so either all or none of these have one left.
   const auto retired = all_ranks_.retired_.lower_bound(world_ranks);
   if (retired == all_ranks_.retired_.end() || retired->first != world_ranks)
     return std::make_unique<MpiCommunicator>(make_part(ranks), std::move(world_ranks), *this);
-  const MPI_Comm handle = retired->second;
+  MPI_Comm handle = retired->second;
   all_ranks_.retired_.erase(retired);
   return std::make_unique<MpiCommunicator>(handle, std::move(world_ranks), *this);
 }
