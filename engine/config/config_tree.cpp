@@ -100,7 +100,8 @@ struct ConfigTree::State {
       const std::string& file = source.over[i];
       Node over = load_file(file, read_text(file), origin(i + 1));
       if (std::ranges::all_of(settings, [&](const Setting& one) { return over.find(one.name) != nullptr; }))
-        notes.push_back(escaped(fmt::format("{} is a whole configuration: all its keys change {}", file, names)));
+        notes.push_back(
+            escaped(fmt::format("{} is a whole configuration: all its keys change {}", file, names)));
       node = merged(std::move(node), std::move(over), settings);
       names.append(" ").append(file);
     }

@@ -16,7 +16,7 @@ esac
 database=$(mktemp -d)
 trap 'rm -rf "$database"' EXIT
 build=$database/build
-{ CXX=g++ meson setup "$build" "$root" && ninja -C "$build" cli/version.cpp; } >"$database/log" ||
+{ CXX=g++ meson setup "$build" "$root" -Db_pch=false && ninja -C "$build" cli/version.cpp; } >"$database/log" ||
   { cat "$database/log"; exit 1; }
 sed -e 's/ -Werror / -Wno-unknown-warning-option -Wno-unknown-pragmas -Wno-c99-extensions /' \
     "$build/compile_commands.json" >"$database/compile_commands.json"

@@ -1,12 +1,13 @@
 """Trains configs in exact mode wherever they may be computed, and compares the bits of weights, losses and metrics.
 
 Usage: exact_matrix.py TRAINER CONFIGS [--full] [--steps N] [--models NAME;...] [--instructions NAME;...]
-                       [--most-ranks N] [--engine auto|native|openblas] [--portable]
+                       [--most-ranks N] [--engine auto|native|openblas] [--portable [--program COMMAND]...]
 
 Each model trains on generated samples, with clip_norm on and an evaluation after every epoch; batches do not divide the
 samples, and blocks do not divide the batches. Without --full: ten steps in some placements; with it: 200 steps of
 batches of 100 from 1,007 samples in all of them, on every set of kernels that this machine has. With --portable: small
-batches alone and on two ranks, and all sets of kernels must give the same bits.
+batches alone and on two ranks, and all sets of kernels must give the same bits; so must each other program, alone: one of another
+compiler, or of another architecture with the emulator before it (`--program "qemu-aarch64 -L ROOT build-arm/cli/trainer"`).
 """
 import argparse
 import hashlib
@@ -28,7 +29,11 @@ MODELS = {'mnist-mlp': ('mnist-mlp', []),
           'mnist-small, dropout 0.3': ('mnist-small', ['dropout']),
           'cifar10-resnet20': ('cifar10-resnet20', []),
           'char-lstm': ('char-lstm', []),
-          'gpt-small': ('gpt-small', [])}
+          'gpt-small': ('gpt-small', []),
+          'gpt-small, dropout 0.1': ('gpt-small', ['dropout'])}
+# By config, what is replaced by what.
+DROPOUT = {'mnist-small': ('    - dense: 10\n', '    - dropout: 0.3\n    - dense: 10\n'),
+           'gpt-small': ('{dense: $width}]', '{dense: $width}, {dropout: 0.1}]')}
 # Texts are cut into short sequences, and their models are small.
 OF_TEXT = {'char-lstm': ['data.dataset.text.sequence=16', 'model.layers[1].lstm.units=24'],
            'gpt-small': ['data.dataset.text.sequence=16', 'data.dataset.text.stride=16', 'vars.width=32', 'vars.heads=2']}
@@ -83,18 +88,19 @@ def config_of(model, configs, folder):
     name, changes = MODELS[model]
     text = (configs / f'{name}.yaml').read_text()
     if 'dropout' in changes:
-        assert '    - dense: 10\n' in text
-        text = text.replace('    - dense: 10\n', '    - dropout: 0.3\n    - dense: 10\n')
+        plain, with_dropout = DROPOUT[name]
+        assert plain in text
+        text = text.replace(plain, with_dropout)
     file = folder / 'config.yaml'
     file.write_text(text)
     return file
 
 
-def run(trainer, config, placement, settings, environment, keep=None, engine='auto'):
+def run(command, config, placement, settings, environment, keep=None, engine='auto'):
     """The weights' SHA-256, or what went wrong, and the metrics without times. keep: where the weights are put."""
     with tempfile.TemporaryDirectory() as parent:
         out = pathlib.Path(parent) / 'run'
-        words = [str(trainer), str(config), *placement.arguments(), '-q', '-o', str(out)]
+        words = [*command, str(config), *placement.arguments(), '-q', '-o', str(out)]
         if engine != 'auto':
             words += ['--engine', engine]
         for setting in settings:
@@ -133,10 +139,11 @@ def main():
     parser.add_argument('--most-ranks', type=int, default=8)
     parser.add_argument('--engine', default='auto')
     parser.add_argument('--portable', action='store_true')
+    parser.add_argument('--program', action='append', default=[])
     arguments = parser.parse_args()
     trainer, configs = arguments.trainer.resolve(), arguments.configs.resolve()
     steps = arguments.steps or (200 if arguments.full else 3 if arguments.portable else 10)
-    models = arguments.models.split(';') if arguments.models else list(MODELS)
+    models = arguments.models.split(';') if arguments.models else [model for model in MODELS if arguments.full or model != 'gpt-small']
     chosen = instructions_here()
     if arguments.instructions:
         chosen = {name: chosen[name] for name in arguments.instructions.split(';')}
@@ -154,7 +161,7 @@ def main():
             batch, train = (2, 6) if large else (10, 30)
         with tempfile.TemporaryDirectory() as parent:
             folder = pathlib.Path(parent)
-            text = OF_TEXT.get(model)
+            text = OF_TEXT.get(MODELS[model][0])
             if text:
                 write_text(folder / 'tinyshakespeare.txt', 16 * (train + 203))
             else:
@@ -169,26 +176,29 @@ def main():
             elif not large:
                 settings += ['train.optimizer={sgd: {lr: 0.02, momentum: 0.9}}']
             expected = None
-            for instructions, variables in chosen.items():
+            programs = [(name, [str(trainer)], variables) for name, variables in chosen.items()]
+            programs += [(command, command.split(), {}) for command in arguments.program]
+            for name, command, variables in programs:
                 environment = {key: value for key, value in os.environ.items()
                                if key not in ('TRAINER_DATA', 'OPENBLAS_CORETYPE', 'TRAINER_INSTRUCTIONS')}
                 environment.update(variables)
                 begin = time.time()
-                alone = run(trainer, config, Placement(), settings, environment, engine=arguments.engine)
+                alone = run(command, config, Placement(), settings, environment, engine=arguments.engine)
                 # Portable runs have the bits of the first set of kernels.
                 expected = expected if expected and arguments.portable else alone
                 good = len(alone[0]) == 64 and alone == expected
-                print(f'{model}, {instructions}, {steps} steps: SHA-256 {alone[0]}'
+                print(f'{model}, {name}, {steps} steps: SHA-256 {alone[0]}'
                       f'{"" if alone == expected else " DIFFERS"}', flush=True)
                 same = 1
-                for placement in placements:
-                    found = run(trainer, config, placement, settings, environment, engine=arguments.engine)
+                here = placements if command == [str(trainer)] else []
+                for placement in here:
+                    found = run(command, config, placement, settings, environment, engine=arguments.engine)
                     same += found == expected
                     if found != expected:
                         good = False
                         what = 'metrics' if found[0] == expected[0] else found[0]
                         print(f'  DIFFERS: {placement.text()}: {what}', flush=True)
-                print(f'  {same} of {len(placements) + 1} placements have these weights, losses and metrics '
+                print(f'  {same} of {len(here) + 1} placements have these weights, losses and metrics '
                       f'({time.time() - begin:.0f} s)', flush=True)
                 failed |= not good
     return failed

@@ -99,9 +99,9 @@ inline Vector every_second_four(const Vector& a, const Vector& b, Lanes<lane...>
 /// Writes rows of `length` elements as columns.
 inline void transpose_all(const float* from, std::int64_t step, std::int64_t rows, std::int64_t length,
                           float* to, std::int64_t to_step) {
-  const std::int64_t squares = length - length % kLanes;
+  const std::int64_t squares = length - length % kLanes, whole = rows - rows % kLanes;
   std::int64_t i = 0;
-  for (; i + kLanes <= rows; i += kLanes, from += kLanes * step) {
+  for (; i < whole; i += kLanes, from += kLanes * step) {
     for (std::int64_t k = 0; k < squares; k += kLanes)
       transpose(from + k, step, to + k * to_step + i, to_step);
     for (std::int64_t k = squares; k < length; ++k)
