@@ -126,13 +126,13 @@ def check(trainer, config, steps, environment):
         write_data(text, folder, config.stem in OWN_BATCH)
         settings = settings_of(config.stem, text, folder, steps)
         alone, other = folder / 'alone.safetensors', folder / 'other.safetensors'
-        weights, _ = run(trainer, config, Placement(), settings, environment, alone)
+        weights, _ = run([trainer], config, Placement(), settings, environment, alone)
         if not alone.exists():
             return [f'alone: {weights}'], ''
         expected = tensors(alone)
         for placement in PLACEMENTS:
             other.unlink(missing_ok=True)
-            weights, _ = run(trainer, config, placement, settings, environment, other)
+            weights, _ = run([trainer], config, placement, settings, environment, other)
             if not other.exists():
                 problems.append(f'{placement.text()}: {weights}')
                 continue
@@ -143,11 +143,11 @@ def check(trainer, config, steps, environment):
             if not of_tensor <= largest:
                 largest, where = of_tensor, name
         exact = settings + ['train.exact=true']
-        reference = run(trainer, config, Placement(), exact, environment)
+        reference = run([trainer], config, Placement(), exact, environment)
         if len(reference[0]) != 64:
             problems.append(f'exact, alone: {reference[0]}')
         for placement in PLACEMENTS:
-            found = run(trainer, config, placement, exact, environment)
+            found = run([trainer], config, placement, exact, environment)
             same += found == reference
             if found != reference:
                 what = 'metrics differ' if found[0] == reference[0] else 'weights differ' if len(

@@ -41,7 +41,7 @@ def weights_of(trainer, config, steps, environment):
         for kind, (placement, more) in RUNS.items():
             kept = folder / f'{kind}.safetensors'
             # Three ranks of one sample each would be too few for batch_norm.
-            result, _ = run(trainer, config, placement, settings_of(config.stem, text, folder, steps) + more, environment, kept)
+            result, _ = run([trainer], config, placement, settings_of(config.stem, text, folder, steps) + more, environment, kept)
             found[kind] = tensor_hashes(kept) if kept.exists() else result
     return found
 
