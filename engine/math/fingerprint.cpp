@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kColumns = kFingerprintColumns;
 
 /// The factor of an element is first + row * step of its column. `step` is twice an odd number: all factors
-/// are odd, and those of a column differ by more than 2^32 cannot undo.
+/// are odd, and no two of a column are equal.
 struct Factors {
   std::uint64_t first, step;
 };

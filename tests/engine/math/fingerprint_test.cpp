@@ -61,4 +61,11 @@ TEST_CASE("a fingerprint is the sum of each element's bits times a factor of its
   CHECK(fingerprint(values, 0) == sum);
 }
 
+TEST_CASE("fingerprints are the same on every processor", "[math]") {
+  std::vector<float> values(200);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) - 50;
+  CHECK(fingerprint(values, 0) == 0x3ad05b97403d0000u);
+  CHECK(fingerprint(values, 37) == 0xdbd9763d4a170000u);
+}
+
 }  // namespace trainer
