@@ -7,6 +7,7 @@
 #include "cli/launching/collective_errors.h"
 #include "cli/launching/job_start.h"
 #include "cli/launching/launch.h"
+#include "cli/launching/launcher_signals.h"
 #include "cli/launching/process_limits.h"
 #include "cli/launching/rank_heartbeat.h"
 #include "cli/launching/restart.h"
@@ -134,6 +135,7 @@ int main(int argc, char** argv) {
   std::unique_ptr<Communicator> world = solo();
   try {
     prepare_stacks();
+    if (is_launched()) prepare_rank_for_signals();
     if (sends_heartbeats()) heartbeat = std::make_unique<RankHeartbeat>();
     shared_memory = join_shared_memory_folder();
     world = start_world();

@@ -58,7 +58,7 @@ struct JobFolders {
   ::setpgid(0, 0);
   prepare_launcher_for_signals();
   folders.session.keep_through_exec();
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  ::prctl(PR_SET_PDEATHSIG, SIGINT);  // SIGTERM is held back
   for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 0);
   ::setenv(kLaunchedVariable, "1", 1);
   std::vector<char*> words;

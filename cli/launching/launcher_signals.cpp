@@ -15,7 +15,7 @@ static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_alw
 /// save and stop.
 void forward() {
   if (const pid_t process = launcher; process > 0 && (has_ranks || is_twice_interrupted))
-    ::kill(process, is_twice_interrupted ? SIGTERM : SIGUSR1);
+    ::kill(process, is_twice_interrupted ? SIGINT : SIGUSR1);
 }
 
 /// After a second Ctrl-C the ranks end without a checkpoint.
@@ -23,6 +23,13 @@ void note(int signal) {
   if (signal == SIGINT && last == SIGINT) is_twice_interrupted = true;
   last = signal;
   forward();
+}
+
+void mask_termination(int how) {
+  sigset_t termination;
+  sigemptyset(&termination);
+  sigaddset(&termination, SIGTERM);
+  ::sigprocmask(how, &termination, nullptr);
 }
 
 }  // namespace
@@ -43,11 +50,15 @@ void prepare_launcher_for_signals() {
   // SIGUSR1 would kill the launcher before it has a handler, or after it gave that up. Ranks do not inherit
   // this.
   std::signal(SIGUSR1, SIG_IGN);
+  // A service manager sends SIGTERM to all processes at once, which would give the ranks a second to save.
+  mask_termination(SIG_BLOCK);
 }
+
+void prepare_rank_for_signals() { mask_termination(SIG_UNBLOCK); }
 
 void forward_stop_signals() {
   const bool is_first = !has_ranks.exchange(true);
-  // After a second SIGTERM, launchers skip their clean-up.
+  // After a second SIGINT, launchers skip their clean-up.
   if (last != 0 && (is_first || !is_twice_interrupted)) forward();
 }
 

@@ -58,7 +58,7 @@ TEST_CASE("a signal in the first moments of a restart stops the run", "[stopping
   CHECK(messages.find("restart 2") == std::string::npos);
 }
 
-TEST_CASE("a signal to all processes at once, which saved nevertheless, is 130 and one message",
+TEST_CASE("SIGTERM to all processes at once gives the ranks time to save: 130 and one message",
           "[stopping]") {
   const std::string flags = GENERATE("-n 2", "-n 3 --restarts 1");
   const SmallRun run;
