@@ -16,7 +16,7 @@ struct DatasetInfo {
   std::int64_t size = 0;  ///< samples
   Shape sample;           ///< of one sample in memory; images are (H, W, C), token sequences (positions)
   int classes = 0;        ///< labels are in [0, classes); 0: targets are values
-  /// Of the labels, or of the target values if each stands for a class; empty if they have no names.
+  /// Of the labels, or of the target values; empty if they have no names.
   std::vector<std::string> class_names = {};
   Shape target = {};           ///< of one sample's target, if targets are values
   std::int64_t positions = 0;  ///< labels of one sample, one per position; 0: one for the whole sample

@@ -102,9 +102,7 @@ class Csv final : public Reader {
     DataSource source{.name = "csv"};
     CsvTable train = read_csv_files(train_, form_);
     if (form_.texts = mixed_columns(train); !form_.texts.empty()) train = read_csv_files(train_, form_);
-    if (has_labels_)
-      for (const std::string& name : classes_of(train))
-        classes_.emplace(name, static_cast<std::int32_t>(classes_.size()));
+    name_targets(has_labels_ ? classes_of(train) : target_names_of(train));
     set_types(train, training_rows(train), rules_);
     source.fingerprint.push_back(train.fingerprint);
     source.form = {
@@ -120,8 +118,7 @@ class Csv final : public Reader {
 
   std::unique_ptr<Dataset> open_given(const GivenFiles& given) override {
     given.require({"TABLE"});
-    for (const std::string& name : given.trained.class_names)
-      classes_.emplace(name, static_cast<std::int32_t>(classes_.size()));
+    name_targets(given.trained.class_names);
     return split(read_as_trained(matching_files(given.files), given.form.columns), given.form.columns);
   }
 
@@ -153,6 +150,7 @@ class Csv final : public Reader {
       for (const auto& [name, label] : classes_) split.info.class_names[label] = name;
       split.labels = labels_of(table);
     } else {
+      split.info.class_names = target_names_;
       split.info.target = {std::ssize(form_.targets)};
       targets = target_values_of(table);
     }
@@ -160,6 +158,18 @@ class Csv final : public Reader {
     std::vector<float> cells = cells_of(table, features);
     return std::make_unique<StoredTable>(std::move(split), std::move(features), std::move(cells),
                                          std::move(targets));
+  }
+  void name_targets(const std::vector<std::string>& names) {
+    if (!has_labels_) target_names_ = names;
+    for (std::size_t i = 0; has_labels_ && i < names.size(); ++i)
+      classes_.emplace(names[i], static_cast<std::int32_t>(i));
+  }
+  /// Of the target columns, in the order of the targets; empty if the table names no columns.
+  static std::vector<std::string> target_names_of(const CsvTable& table) {
+    std::vector<std::string> names;
+    for (const std::size_t column : table.target_columns) names.push_back(table.columns[column - 1].name);
+    if (std::ranges::count(names, "") > 0) names.clear();
+    return names;
   }
   std::vector<std::int32_t> labels_of(const CsvTable& table) const {
     std::vector<std::int32_t> labels;
@@ -194,6 +204,7 @@ class Csv final : public Reader {
   bool has_labels_;
   std::vector<std::string> train_, test_;
   std::map<std::string, std::int32_t> classes_;
+  std::vector<std::string> target_names_;  ///< of numbers
 };
 
 const Registry<Reader, const ReaderContext&>::Add csv_reader{

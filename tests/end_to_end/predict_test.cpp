@@ -197,6 +197,22 @@ TEST_CASE("classes keep the names of training, whatever becomes of the folders",
   CHECK(folder.out.find("data/train/zenith/3.png,day,") != std::string::npos);
 }
 
+TEST_CASE("predictions of values and of several labels are named after the target columns", "[predict]") {
+  const SmallRun run;
+  write_text(run.path("t.csv"), "warm,x,wet\n1,5,0\n0,1,0\n1,6,1\n0,2,1\n1,7,0\n0,3,0\n");
+  write_text(run.path("new.csv"), "x\n4\n");
+  for (const std::string loss : {"sigmoid_cross_entropy", "mse"}) {
+    write_text(run.path("t.yaml"),
+               table_yaml("csv: {train: t.csv, target: [wet, warm], targets: numbers}", "2", loss));
+    REQUIRE(run.trainer({"t.yaml", "-o", loss}).code == 0);
+    CHECK(run.trainer({"predict", loss, "new.csv", "--csv"}).out.starts_with("file,line,wet,warm\n"));
+  }
+  const auto labels = nlohmann::json::parse(
+      run.trainer({"predict", "sigmoid_cross_entropy", "new.csv", "--json", "--threshold", "0"}).out);
+  CHECK(labels["names"].size() == 2);
+  CHECK(labels["names"][0] == (labels["probabilities"][0] > labels["probabilities"][1] ? "wet" : "warm"));
+}
+
 TEST_CASE("columns of a table are found by their names, in any order, and ids are kept", "[predict]") {
   const SmallRun run;
   write_text(run.path("flowers.csv"), flowers());

@@ -61,6 +61,7 @@ TEST_CASE("several columns are targets in the order in which they are named", "[
   const std::vector<std::int64_t> indices{1, 0};
   data.train->read_targets(indices, {values.data(), {2, 3}});
   CHECK(values == std::vector<float>{6, 4, 5, 3, 1, 2});
+  CHECK(data.train->info().class_names == std::vector<std::string>{"c", "a", "b"});
   CHECK_THROWS_WITH(opened(settings("train: a.csv, target: [a, b]", directory)),
                     Catch::Contains("labels are one column, but 2 are named"));
   CHECK_THROWS_WITH(opened(settings("train: a.csv, target: [], targets: numbers", directory)),
