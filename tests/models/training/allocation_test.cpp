@@ -61,7 +61,9 @@ TEST_CASE("a hundred training steps allocate nothing", "[training]") {
                "kernel: 3, pad: same}}, batch_norm, relu]}, global_avg_pool, {dense: 10}]",
                "[{embedding: {units: 8, vocabulary: 10, positions: learned, name: tokens}}, {lstm: 8}, {gru: "
                "{units: 4, bidirectional: true}}, {residual: [layer_norm, {attention: {heads: 2, causal: "
-               "true, rotary: true}}]}, {dense: {units: 10, tie: tokens}}]");
+               "true, rotary: true}}]}, {dense: {units: 10, tie: tokens}}]",
+               "[{embedding: {units: 8, vocabulary: 10, positions: learned, name: packed}}, {residual: "
+               "[layer_norm, {attention: {heads: 2, causal: true}}]}, {dense: 10}]");
   const std::string mode =
       GENERATE("optimizer: {sgd: {lr: 0.01, momentum: 0.9}}",
                "optimizer: {sgd: {lr: 0.01, momentum: 0.9}}, exact: true, clip_norm: 0.1",
@@ -76,7 +78,9 @@ TEST_CASE("a hundred training steps allocate nothing", "[training]") {
   Mesh mesh(*alone, {});
   ThreadPool pool(threads, true);
   Data data{.name = "noise"};
-  if (layers.find("embedding") == std::string::npos)
+  if (layers.find("name: packed") != std::string::npos)
+    data.train = std::make_unique<PackedTokens>(16 * 500, 10, 1);
+  else if (layers.find("embedding") == std::string::npos)
     data.train = std::make_unique<NoiseDataset>(16 * 500, Shape{8, 8, 1}, 10, 1);
   else
     data.train = std::make_unique<TokenDataset>(16 * 500, 12, 10, 1);
