@@ -47,6 +47,7 @@ class Communicator {
   /// Element by element over all ranks; the result has the same bits on every rank.
   virtual void sum(std::span<float> values) = 0;
   virtual void sum(std::span<double> values) = 0;
+  /// Modulo 2^64.
   virtual void sum(std::span<std::int64_t> values) = 0;
   virtual void maximum(std::span<double> values) = 0;
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;

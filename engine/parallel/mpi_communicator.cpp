@@ -41,6 +41,16 @@ void wait_for(const MpiGroup& group, MPI_Request& request) {
   });
 }
 
+template <class T>
+T sum_of(T one, T other) {
+  if constexpr (std::is_integral_v<T>) {
+    using Unsigned = std::make_unsigned_t<T>;  // wraps
+    return static_cast<T>(static_cast<Unsigned>(one) + static_cast<Unsigned>(other));
+  } else {
+    return one + other;
+  }
+}
+
 /// All ranks send their few values to all others: one message's time, where a tree takes several. Each rank
 /// combines them in the order of the ranks, so all have the same bits.
 template <class T>
@@ -61,7 +71,7 @@ void all_reduce_directly(MpiGroup& group, std::span<T> values, MPI_Op operation)
   std::ranges::copy(values_of(0), values.begin());
   for (int rank = 1; rank < group.size(); ++rank)
     std::ranges::transform(values, values_of(rank), values.begin(), [&](T one, T other) {
-      return operation == MPI_MAX ? std::max(one, other) : one + other;
+      return operation == MPI_MAX ? std::max(one, other) : sum_of(one, other);
     });
 }
 

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <thread>
@@ -86,6 +87,15 @@ TEST_CASE("every rank gets the sum and the maximum over all ranks", "[parallel]"
       greatest = std::max(greatest, static_cast<double>(number(rank, i)));
     CHECK(maxima[static_cast<std::size_t>(i)] == greatest);
   }
+}
+
+TEST_CASE("a sum of integers is taken modulo 2^64", "[parallel]") {
+  Communicator& world = any_world();
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::int64_t> integers{kLargest};
+  world.sum(integers);
+  CHECK(static_cast<std::uint64_t>(integers[0]) ==
+        static_cast<std::uint64_t>(kLargest) * static_cast<std::uint64_t>(world.size()));
 }
 
 TEST_CASE("a sum has the same bits on every rank, whatever its rounding", "[parallel]") {
