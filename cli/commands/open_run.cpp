@@ -34,11 +34,13 @@ std::string learn_once(const ConfigSource& source, Communicator& world) {
   return learned;
 }
 
-OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool, const std::string& learned) {
+OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool, const std::string& learned,
+                 const DataDescription* trained) {
   OpenRun run{.config = ConfigTree(source, run_settings())};
   const Config root = run.config.root();
   const auto seed = static_cast<std::uint64_t>(root.at("train").get<std::int64_t>("seed"));
   Data data = open_data(root.at("data"), seed, learned);
+  if (trained) use_statistics(*trained, data);
   define_by_data(run.config, data);
   run.session = std::make_unique<Session>(root, std::move(data), mesh, pool);
   return run;

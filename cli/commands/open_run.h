@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/terminal/arguments.h"
+#include "datasets/loading/data_description.h"
 #include "engine/config/config_tree.h"
 #include "models/training/session.h"
 
@@ -20,8 +21,10 @@ struct OpenRun {
 ConfigSource config_source(const std::vector<std::string>& files, std::vector<std::string> overrides);
 
 /// Reads the YAML and the headers of the data that it names; makes no collective call. `learned`: of
-/// learn_once(); empty: each rank learns it.
-OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool, const std::string& learned = "");
+/// learn_once(); empty: each rank learns it. `trained`: statistics that normalise the data instead of its
+/// own; may be null.
+OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool, const std::string& learned = "",
+                 const DataDescription* trained = nullptr);
 
 /// What rank 0 learns of the data before it is opened (learn_data()), on all ranks. Collective.
 std::string learn_once(const ConfigSource& source, Communicator& world);

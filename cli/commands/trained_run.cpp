@@ -40,7 +40,7 @@ TrainedRun with_weights(OpenRun run, const fs::path& checkpoint) {
 /// Opens the training data, or explains what can be done without it.
 OpenRun open_with_data(const TrainedCheckpoint& trained, Mesh& mesh, ThreadPool& pool) {
   try {
-    return open_run(trained.config, mesh, pool);
+    return open_run(trained.config, mesh, pool, "", trained.data ? &*trained.data : nullptr);
   } catch (const Error& error) {
     if (error.code() != ExitCode::data) throw;
     std::vector<Diagnostic> diagnostics = error.diagnostics();

@@ -256,7 +256,8 @@ class Storage {
     statistics_ = bytes_;
     if (!data.normalised.empty() && data.statistics.mean.empty())
       channels_ = channel_count(data.train->sample());
-    if (!data.scaled.empty()) target_channels_ = channel_count(data.train->target());
+    if (!data.scaled.empty() && data.target_statistics.mean.empty())
+      target_channels_ = channel_count(data.train->target());
     bytes_ += rounded(2 * (channels_ + target_channels_) * static_cast<std::int64_t>(sizeof(float)));
   }
 
@@ -480,7 +481,7 @@ void load_samples(Data& data, Communicator& host) {
     data.statistics = statistics;
   }
   if (data.scaled.empty()) return;  // targets of given samples are scaled by the statistics of training
-  data.target_statistics = storage.targets(data.memory->bytes());
+  if (data.target_statistics.mean.empty()) data.target_statistics = storage.targets(data.memory->bytes());
   for (ScaledTargets* split : data.scaled) split->use(data.target_statistics);
 }
 

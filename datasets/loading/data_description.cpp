@@ -107,6 +107,14 @@ Data absent_data(const DataDescription& description, const std::string& place) {
   return data;
 }
 
+void use_statistics(const DataDescription& description, Data& data) {
+  if (!description.statistics.mean.empty()) {
+    for (Normalised* split : data.normalised) split->use(description.statistics);
+    if (!data.normalised.empty()) data.statistics = description.statistics;
+  }
+  if (!data.scaled.empty()) data.target_statistics = description.target_statistics;
+}
+
 void add_given_samples(const Config& data, const std::vector<std::string>& files,
                        const DataDescription& description, Data& absent) {
   const Config config = data.at("dataset");

@@ -29,6 +29,10 @@ DataDescription describe(const Data& data);
 /// `place` if its tokenizer cannot be made.
 Data absent_data(const DataDescription& description, const std::string& place);
 
+/// Normalises the samples of `data`, and scales its targets, by the statistics of the description in the
+/// place of its own. Before load_samples().
+void use_statistics(const DataDescription& description, Data& data);
+
 /// Adds labelled samples of other files as the test split of absent_data(), normalised like those of
 /// training. `data` is the `data:` section of the run. Error(usage) if its format cannot be read alone,
 /// Error(data) if a file is missing or bad, or does not fit the description.

@@ -213,6 +213,28 @@ TEST_CASE("predictions of values and of several labels are named after the targe
   CHECK(labels["names"][0] == (labels["probabilities"][0] > labels["probabilities"][1] ? "wet" : "warm"));
 }
 
+TEST_CASE("eval normalises by the statistics of training, whatever becomes of the training samples",
+          "[predict]") {
+  const SmallRun run;
+  const auto draw = [&](const std::string& split, int dark) {
+    for (const int shade : {dark, dark + 40})
+      for (int i = 0; i < 4; ++i)
+        write_bytes(
+            run.path("data/" + split + (shade == dark ? "/night/" : "/day/") + std::to_string(i) + ".png"),
+            png_bytes(4, 4, 1, repeated(16, {static_cast<std::uint8_t>(shade)})));
+  };
+  draw("train", 0);
+  draw("val", 0);
+  const std::string data = "{dataset: {image_folder: {size: 4}}, path: data, normalize: per_channel}";
+  write_text(run.path("b.yaml"), replaced(replaced(kSmallRun, "{dataset: mnist, path: set}", data),
+                                          "dense: 10", "dense: $classes"));
+  REQUIRE(run.trainer({"b.yaml", "-o", "run"}).code == 0);
+  const std::string before = run.trainer({"eval", "run"}).out;
+  CHECK(before.find("test: image_folder, 8 samples") != std::string::npos);
+  draw("train", 200);
+  CHECK(run.trainer({"eval", "run"}).out == before);
+}
+
 TEST_CASE("columns of a table are found by their names, in any order, and ids are kept", "[predict]") {
   const SmallRun run;
   write_text(run.path("flowers.csv"), flowers());
