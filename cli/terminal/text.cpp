@@ -1,7 +1,9 @@
 #include "cli/terminal/text.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +13,7 @@
 #include <string_view>
 
 #include "engine/core/escape.h"
+#include "engine/system/files.h"
 
 namespace trainer {
 
@@ -57,7 +60,15 @@ bool shows_utf8() {
 
 int window_columns() {
   winsize size{};
-  return ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+  if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  // A launcher gives its ranks a terminal of their own, with the size that the user's had at the start.
+  if (::tcgetsid(STDOUT_FILENO) == -1 && size.ws_col > 0) {
+    const Descriptor users(::open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC));
+    if (winsize now{};
+        users.number() >= 0 && ::ioctl(users.number(), TIOCGWINSZ, &now) == 0 && now.ws_col > 0)
+      return now.ws_col;
+  }
+  return size.ws_col;
 }
 
 std::string wrapped(const std::string& text, std::size_t begin, std::size_t indent, std::size_t width) {

@@ -1,5 +1,9 @@
 #include "cli/terminal/progress.h"
 
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <limits>
@@ -224,6 +228,25 @@ TEST_CASE("numbers are legible at every size", "[cli]") {
   CHECK(short_number(3e20) == "3e+20");
   CHECK(counted(1, "rank") == "1 rank");
   CHECK(columns_of("conv1 · ━") == 9);
+}
+
+TEST_CASE("a rank whose terminal is the launcher's has the width of the user's", "[cli]") {
+  winsize users{.ws_row = 24, .ws_col = 50, .ws_xpixel = 0, .ws_ypixel = 0};
+  int end = -1;
+  const pid_t child = ::forkpty(&end, nullptr, nullptr, &users);
+  REQUIRE(child >= 0);
+  if (child == 0) {  // its controlling terminal has 50 columns
+    const int own = window_columns();
+    users.ws_col = 80;
+    int outer = -1, inner = -1;
+    if (::openpty(&outer, &inner, nullptr, nullptr, &users) != 0 || ::dup2(inner, STDOUT_FILENO) < 0)
+      ::_exit(1);
+    ::_exit(own == 50 && window_columns() == 50 ? 0 : 2);
+  }
+  int status = -1;
+  CHECK(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  ::close(end);
 }
 
 TEST_CASE("advice comes when one node takes less time than all, and only then", "[cli]") {
