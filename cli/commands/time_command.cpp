@@ -121,11 +121,13 @@ std::string Stopwatch::text(const Network& network) const {
 
 /// Those for a run that takes the same samples twice: the first pass reads them (unpacks, draws), the second
 /// one is timed.
-void add_timing_overrides(const Arguments& arguments, const Session& session,
+void add_timing_overrides(const Arguments& arguments, const OpenRun& run,
                           std::vector<std::string>& overrides) {
+  const Session& session = *run.session;
   const double needed = static_cast<double>(arguments.steps) * static_cast<double>(session.settings().batch),
-               size = static_cast<double>(session.data().train->size());
-  if (needed < size) overrides.push_back(fmt::format("data.fraction={}", needed / size));
+               size = static_cast<double>(session.data().train->size()),
+               fraction = run.config.root().at("data").get<double>("fraction");
+  if (needed < size) overrides.push_back(fmt::format("data.fraction={}", fraction * needed / size));
   overrides.push_back(fmt::format("train.steps={}", 2 * arguments.steps));
   for (const char* nothing : {"train.schedule=constant", "train.evaluate=never", "train.checkpoint=never"})
     overrides.push_back(nothing);
@@ -138,12 +140,13 @@ void time_command(const Job& job) {
   ConfigSource config = config_source(arguments.files, arguments.overrides);
   MeshAndThreads work(job, config);
   std::optional<OpenRun> run(open_fitted_run(config, work.mesh, work.pool));
+  const std::string data = data_text(run->session->data());
   run_collectively(job.world, [&] {
     if (run->session->settings().local)
       run->config.root().at("train").fail(
           "local", "`trainer time` measures the layers of steps that all ranks take together",
           "a copy of the configuration without train.local");
-    add_timing_overrides(arguments, *run->session, config.overrides);
+    add_timing_overrides(arguments, *run, config.overrides);
     run.emplace(open_run(config, work.mesh, work.pool));
   });
   preflight_check(job.world, run_facts(*run));
@@ -157,7 +160,7 @@ void time_command(const Job& job) {
   Stopwatch stopwatch(session.network(), arguments.steps, trace ? &*trace : nullptr);
   training.run({&stopwatch}, "", trace ? &*trace : nullptr);
   if (trace) run_collectively(job.world, [&] { trace->write(arguments.trace); });
-  job.print(ranks_text(session, work.affinity) + "\ndata  " + data_text(session.data()) + "\n\n" +
+  job.print(ranks_text(session, work.affinity) + "\ndata  " + data + "\n\n" +
             stopwatch.text(session.network()));
 }
 

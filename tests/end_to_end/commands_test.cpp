@@ -301,6 +301,7 @@ TEST_CASE("time's shares make up the whole step, on every placement, and leave n
     REQUIRE(result.code == 0);
     CHECK(result.out.find("\ndense1 ") != std::string::npos);
     CHECK(result.out.find("mean of 7 steps") != std::string::npos);
+    CHECK(result.out.find("mnist: 40 train") != std::string::npos);
     std::istringstream lines(result.out);
     double sum = 0;
     int rows = 0;
@@ -313,6 +314,16 @@ TEST_CASE("time's shares make up the whole step, on every placement, and leave n
     CHECK(sum == Approx(100).margin(0.05 * rows));
   }
   CHECK_FALSE(fs::exists(run.path("runs")));
+}
+
+TEST_CASE("time takes its samples from those of the config's fraction", "[commands]") {
+  const SmallRun run;
+  const ProgramResult result =
+      run.trainer({"time", "a.yaml", "--steps", "1", "-s", "train.batch=4", "-s", "data.fraction=0.5", "-s",
+                   "train.log_every=1", "--trace", "t.json"});
+  INFO(result.out << result.err);
+  CHECK(result.code == 0);
+  CHECK(result.out.find("mnist: 20 train") != std::string::npos);
 }
 
 TEST_CASE("time's trace holds each layer on each thread of each rank, within the phases of its step",
