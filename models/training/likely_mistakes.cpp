@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "models/layers/activation_setting.h"
 #include "models/losses/output_loss.h"
@@ -92,6 +93,38 @@ void check_adapters(const Config& model, const Session& session, std::vector<Dia
                                    "`weights: {file: FILE}` in model, or --init FILE, brings trained ones"));
 }
 
+void check_frozen(const Config& model, const Session& session, std::vector<Diagnostic>& found) {
+  const std::vector<Parameter>& parameters = session.network().plan().parameters();
+  const auto learns = [](const Parameter& parameter) { return parameter.rate > 0; };
+  if (parameters.empty() || std::ranges::any_of(parameters, learns)) return;
+  found.push_back(model.diagnostic("layers", "no layer learns: all of them are frozen",
+                                   "without `frozen` in the layers that are to learn"));
+}
+
+/// Classes that teach nothing, or that are rather numbers.
+void check_classes(const Config& root, const Session& session, std::vector<Diagnostic>& found) {
+  const DatasetInfo& info = session.data().train->info();
+  const Config data = root.at("data"), dataset = data.at("dataset");
+  if (!session.data().notice.empty() || info.vocabulary > 0) return;
+  if (info.classes == 1)
+    found.push_back(data.diagnostic("dataset", "all training samples are of one class",
+                                    "at least two classes; with one the loss is 0 from the start"));
+  if (!has_key(dataset, "dataset", "targets") || !dataset.is_word("targets", "labels")) return;
+  const auto is_number = [](const std::string& name) {
+    char* end = nullptr;
+    std::strtod(name.c_str(), &end);
+    return !name.empty() && *end == '\0';
+  };
+  const auto has_point = [](const std::string& name) { return name.find('.') != name.npos; };
+  if (info.class_names.empty() || !std::ranges::all_of(info.class_names, is_number) ||
+      std::ranges::none_of(info.class_names, has_point))
+    return;
+  found.push_back(dataset.diagnostic(
+      "targets",
+      fmt::format("{} different numbers are classes, such as {}", info.classes, info.class_names.front()),
+      fmt::format("if they are values: `targets: numbers` in {}, and `loss: mse`", dataset.type())));
+}
+
 }  // namespace
 
 std::vector<Diagnostic> likely_mistakes(const Config& root, const Session& session, bool has_weights) {
@@ -99,6 +132,8 @@ std::vector<Diagnostic> likely_mistakes(const Config& root, const Session& sessi
   check_last_layer(root, session, found);
   check_rate(root.at("train"), session, found);
   check_batch(root.at("train"), session, found);
+  check_frozen(root.at("model"), session, found);
+  check_classes(root, session, found);
   if (!has_weights) check_adapters(root.at("model"), session, found);
   return found;
 }

@@ -173,6 +173,8 @@ TEST_CASE("a likely mistake is a warning, and the run trains", "[mistakes]") {
       Row{"dense: 10", "dense: {units: 10, activation: relu}",
           "warning: `relu` after the last layer limits the outputs that softmax_cross_entropy compares\n"
           "  --> a.yaml:5:38\n"},
+      Row{kDense + "\n    - dense: 10", "dense: {units: 10, frozen: true}",
+          "warning: no layer learns: all of them are frozen\n  --> a.yaml:4:5\n"},
       Row{"lr: 0.1", "lr: 100", "warning: a learning rate of 100 is very high\n  --> a.yaml:10:25\n"},
       Row{"batch: 8", "batch: 100000",
           "warning: a batch of 100000 is larger than the training set of 40 samples\n  --> a.yaml:9:10\n"},
@@ -188,6 +190,25 @@ TEST_CASE("a likely mistake is a warning, and the run trains", "[mistakes]") {
   }
   CHECK(run.trainer({"check", "a.yaml"}).out == "a.yaml: ok\n");
   CHECK(run.trainer({"a.yaml", "-q"}).err.empty());
+}
+
+TEST_CASE("classes that teach nothing, and numbers that are classes, are warnings", "[mistakes]") {
+  const SmallRun run;
+  write_text(run.path("a.yaml"),
+             replaced(replaced(kSmallRun, "dataset: mnist", "dataset: {csv: {train: table.csv, target: y}}"),
+                      "dense: 10", "dense: $classes"));
+  const auto warning = [&](const std::string& table) {
+    write_text(run.path("set") / "table.csv", table);
+    const ProgramResult result = run.trainer({"check", "a.yaml"});
+    CHECK(result.code == 0);
+    return result.err;
+  };
+  CHECK_THAT(warning("x,y\n1,one\n2,one\n3,one\n4,one\n5,one\n6,one\n7,one\n8,one\n"),
+             Catch::Contains("warning: all training samples are of one class\n  --> a.yaml:1:18\n"));
+  CHECK_THAT(warning(numbers_table()),
+             Catch::Contains("warning: 60 different numbers are classes, such as 0.5\n  --> a.yaml:1:") &&
+                 Catch::Contains("`targets: numbers` in csv"));
+  CHECK(warning("x,y\n1,1\n2,0\n3,1\n4,0\n5,1\n6,0\n7,1\n8,0\n").empty());
 }
 
 TEST_CASE("memory follows the set and not a batch that is larger", "[mistakes]") {
