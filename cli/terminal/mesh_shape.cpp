@@ -16,7 +16,7 @@ MeshShape mesh_of(const Arguments& arguments, int ranks) {
     throw Error(
         ExitCode::ranks,
         fmt::format("{} rank{} not make a {}x{} mesh", ranks, ranks == 1 ? " does" : "s do", data, model),
-        fmt::format("{} -n {} ...{}, or --datapar", own_launcher ? "trainer" : "mpirun",
+        fmt::format("{} -n {} ...{}, or --datapar", own_launcher || ranks == 1 ? "trainer" : "mpirun",
                     static_cast<std::int64_t>(data) * model, others));
   }
   // Samples are predicted one by one, so there is only one way to divide them.

@@ -116,7 +116,8 @@ struct ConfigTree::State {
       fail({&text}, "the file is empty", {"a run takes data, model and train"});
     if (!node.is_map()) {
       fail(node.place, "a configuration is a map of keys, got " + node.form_name(),
-           {"known: " + listed(root_names(), "")});
+           {"known: " + listed(root_names(), ""),
+            "`trainer new table FILE` prints a configuration for a table"});
     }
     auto& entries = node.entries;
     entries.erase(std::remove_if(entries.begin(), entries.end(),

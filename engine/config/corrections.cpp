@@ -70,6 +70,8 @@ std::string corrected_section(const Setting& section, const Node& value) {
         Catalog::all().at(one.family_name).members.contains(value.text))
       return written(one.name + ": " + value.text);
     if (one.kind == Setting::Kind::list && value.is_list()) return written(one.name + ": [...]");
+    if (one.kind == Setting::Kind::text && one.required && value.is_scalar() && !is_integer(value))
+      return written(one.name + ": " + value.text);
     if (one.kind == Setting::Kind::integer && (number == nullptr || one.name == "epochs")) number = &one;
   }
   return number != nullptr && is_integer(value) ? written(number->name + ": " + value.text) : "";

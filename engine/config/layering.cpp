@@ -254,7 +254,10 @@ class Override {
   }
 
   [[noreturn]] void nothing_below(std::size_t at) const {
-    fail(in_quotes(path_to(at - 1)) + " is one value without keys");
+    const std::string above = path_to(at - 1), &key = steps_[at].key;
+    const bool is_number = !key.empty() && key.find_first_not_of("0123456789") == key.npos;
+    fail(in_quotes(above) + " is one value without keys",
+         is_number ? "an entry of a list is written `" + above + "[" + key + "]`" : "");
   }
 
   void set_in_list(Node& node, const Setting* setting, std::size_t at) {

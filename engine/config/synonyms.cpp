@@ -83,8 +83,9 @@ std::string without_kind(std::string_view kind, const std::string& normal) {
 
 const std::vector<Synonyms>& synonyms() {
   static const std::vector<Synonyms> table{
-      {"command", "train", "fit learn run start training"},
+      {"command", "train", "fit learn run start training resume continue restart"},
       {"command", "eval", "evaluate test score validate evaluation"},
+      {"command", "new", "init create template"},
       {"command", "predict", "infer inference classify prediction"},
       {"command", "generate", "sample complete"},
       {"command", "summary", "describe show model"},

@@ -356,7 +356,11 @@ Node parse_yaml(const SourceText& source) {
     if (!parser.HandleNextDocument(builder)) return {.place = whole};
     Node root = builder.take();
     NodeBuilder second(source);
-    if (parser.HandleNextDocument(second)) fail(whole, "more than one YAML document");
+    if (parser.HandleNextDocument(second))
+      fail(whole, "more than one YAML document", "",
+           "one document, without `---` between its parts; `trainer new table FILE` prints a configuration "
+           "for "
+           "a table");
     return root;
   } catch (const YAML::Exception& error) {
     const std::size_t offset =

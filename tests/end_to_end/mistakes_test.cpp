@@ -122,6 +122,11 @@ std::vector<TypedMistake> typed_mistakes() {
       {{"new", "tables"}, "did you mean `table`?"},
       {{"eval", "runs/a", "--split", "val"}, "`val` is called `valid` here"},
       {{"fetch", "minst"}, "did you mean `mnist`?"},
+      {{"resume", "runs/a"}, "`resume` is called `train` here"},
+      {{"init", "mlp"}, "`init` is called `new` here"},
+      {{"a.yaml", "-s", "model.layers.0.dense.units=4"}, "an entry of a list is written `model.layers[0]`"},
+      {{"a.yaml", "-s", "model.weights=a.safetensors"}, "write `weights: {file: a.safetensors}`"},
+      {{"set/table.csv"}, "`trainer new table FILE` prints a configuration for a table"},
       {{"sweep", "a.yaml", "-s", "train.optimizer.sgd.lr=loguniform(1e-3,1)"},
        "`loguniform` is called `log` here"},
       {{"sweep", "a.yaml", "-s", "train.batch=int[1,3]"}, "int(low,high)"},
@@ -157,6 +162,7 @@ TEST_CASE("a mistake in a file ends with its place and its remedy", "[mistakes]"
 
 TEST_CASE("a mistake in a command ends with its remedy", "[mistakes]") {
   const SmallRun run;
+  write_text(run.path("set") / "table.csv", numbers_table());
   for (const TypedMistake& mistake : typed_mistakes()) {
     const ProgramResult result = run.trainer(mistake.words);
     INFO(result.err);
