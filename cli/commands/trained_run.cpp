@@ -25,6 +25,10 @@ fs::path find_checkpoint(const fs::path& path, const FoundRun& found) {
     present_checkpoint(checkpoint);
     return checkpoint;
   }
+  std::error_code problem;
+  const fs::directory_iterator readable(folder, problem);
+  if (problem && problem != std::errc::no_such_file_or_directory)
+    throw Error(ExitCode::weights, fmt::format("cannot read {}: {}", folder.string(), problem.message()));
   throw Error(ExitCode::weights, fmt::format("{} has no checkpoint", path.string()),
               "train it: trainer " + shell_line({path.string()}));
 }

@@ -34,7 +34,17 @@ SourceFile read(const WeightSource& source) {
 }
 
 SourceFile read(const WeightSource& source, const Network& network) {
-  if (!std::filesystem::is_directory(source.file)) return read(source);
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const bool is_folder = fs::is_directory(source.file, ignored);
+  if (!fs::exists(source.file, ignored) ||
+      (is_folder && fs::exists(fs::path(source.file) / "checkpoints", ignored)))
+    throw Error(ExitCode::weights, {Diagnostic{.what = in_quotes(source.file) + " is not a file of weights",
+                                               .place = "model.weights.file",
+                                               .help = ((is_folder ? fs::path(source.file) : "runs/NAME") /
+                                                        "checkpoints/best/model.safetensors")
+                                                           .string()}});
+  if (!is_folder) return read(source);
   if (!source.names.rules().empty())
     throw Error(ExitCode::usage,
                 "model.weights.map: the names in a Hugging Face directory follow from the layers",
@@ -56,9 +66,15 @@ void take_out_excepted(const WeightSource& source, const NetworkPlan& plan, Expe
     };
     for (const Parameter& parameter : plan.parameters()) take_out(parameter.name);
     for (const State& state : plan.states()) take_out(state.name);
-    if (initial.size() == before)
-      throw Error(ExitCode::usage,
-                  "model.weights.except: the model has no layer `" + layer + "` with weights");
+    if (initial.size() > before) continue;
+    std::vector<std::string> layers;
+    for (const Parameter& parameter : plan.parameters()) {
+      std::string name = parameter.name.substr(0, parameter.name.rfind('.'));
+      if (layers.empty() || layers.back() != name) layers.push_back(std::move(name));
+    }
+    const std::string likely = suggestion(layer, layers);
+    throw Error(ExitCode::usage, "model.weights.except: the model has no layer `" + layer + "` with weights",
+                likely.empty() ? "its layers with weights are " + listed(layers) : likely);
   }
 }
 

@@ -110,21 +110,23 @@ std::vector<float> whole_tensor(const Parameter& parameter, std::span<const floa
 
 namespace {
 
-/// If the file has all layers and some have another shape: how to keep the initial values of these.
+/// If the file has some layers and lacks others, or has them in another shape: how these keep their initial
+/// values.
 std::string help_for_another_head(const std::vector<NamedTensor>& tensors,
                                   const std::map<std::string, ExpectedTensor>& expected,
                                   const std::string& path) {
-  std::string layers;
-  std::string last;
+  std::string layers, last;
+  bool has_some = false;
   for (const auto& [name, target] : expected) {
     const auto found = std::ranges::find(tensors, name, &NamedTensor::name);
-    if (found == tensors.end()) return "";
+    const bool fits = found != tensors.end() && found->shape == target.file_shape;
+    has_some = has_some || fits;
     const std::string layer = name.substr(0, name.rfind('.'));
-    if (found->shape == target.file_shape || layer == last) continue;
+    if (fits || layer == last) continue;
     layers += (layers.empty() ? "" : ", ") + layer;
     last = layer;
   }
-  if (layers.empty()) return "";
+  if (layers.empty() || !has_some) return "";
   return "-s 'model.weights={file: " + path + ", except: [" + layers + "]}' keeps the initial values of " +
          layers;
 }

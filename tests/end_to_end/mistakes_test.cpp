@@ -281,6 +281,19 @@ TEST_CASE("weights of another head are answered with `weights.except`", "[mistak
   const ProgramResult mended = run.shell("$TRAINER a.yaml -q -s model.layers[0].dense.units=9 " + help);
   INFO(mended.err);
   CHECK(mended.code == 0);
+  // A head of another name is as good as one of another shape.
+  write_text(run.path("named.yaml"), replaced(kSmallRun, "dense: 10", "dense: {units: 10, name: head}"));
+  CHECK_THAT(run.trainer({"named.yaml", "--init", weights}).err,
+             Catch::Contains("help: -s 'model.weights={file: " + weights + ", except: [head]}'"));
+  const auto weights_mistake = [&](const std::string& value) {
+    return run.trainer({"check", "named.yaml", "-s", "model.weights=" + value}).err;
+  };
+  CHECK_THAT(weights_mistake("{file: " + weights + ", except: [hed]}"),
+             Catch::Contains("did you mean `head`?"));
+  CHECK_THAT(weights_mistake("{file: first}"),
+             Catch::Contains("--> model.weights.file\nhelp: first/checkpoints/best/model.safetensors"));
+  CHECK_THAT(weights_mistake("{file: none}"),
+             Catch::Contains("`none` is not a file of weights\n  --> model.weights.file\n"));
 }
 
 }  // namespace trainer
