@@ -123,11 +123,16 @@ bool TableRows::read(const std::vector<std::string>& fields, std::int64_t line, 
     const bool fits = settle(fields.size()) && (is_sample(fields) || lines_above_ >= data_.form.header);
     if (!fits) {
       places_.clear();
+      std::vector<std::string> lacking;
+      for (const std::string& name : names_)
+        if (std::ranges::find(fields, name, without_spaces) == fields.end()) lacking.push_back(name);
+      if (lines_above_ == 0) lacking_ = std::move(lacking);
       if (lines_above_++ < data_.form.header) return false;
     }
     if (lines_above_ > 0 && !names_.empty())
       throw Error(ExitCode::usage, fmt::format("{} does not name the columns of the model", path_),
-                  fmt::format("a line with {}", listed(names_)));
+                  fmt::format("a line with {}", listed(names_)) +
+                      (lacking_.size() < names_.size() ? "; the first one lacks " + listed(lacking_) : ""));
   }
   if (!is_settled())
     fail_at(path_, line,

@@ -38,12 +38,13 @@ class TableRows {
   const DataDescription& data_;
   TableFeatures features_;
   std::string id_, path_;
-  std::vector<std::string> names_;   ///< of the inputs; empty if training did not name them all
-  std::vector<std::size_t> places_;  ///< of the inputs in a record; empty: not known yet
-  std::vector<float> cells_;         ///< of a record
-  std::size_t fields_ = 0;           ///< of a record
-  std::size_t id_place_ = 0;         ///< from 1; 0: none
-  int lines_above_ = 0;              ///< that were no samples
+  std::vector<std::string> names_;    ///< of the inputs; empty if training did not name them all
+  std::vector<std::size_t> places_;   ///< of the inputs in a record; empty: not known yet
+  std::vector<float> cells_;          ///< of a record
+  std::size_t fields_ = 0;            ///< of a record
+  std::size_t id_place_ = 0;          ///< from 1; 0: none
+  int lines_above_ = 0;               ///< that were no samples
+  std::vector<std::string> lacking_;  ///< inputs that the first of these does not name
 };
 
 }  // namespace trainer

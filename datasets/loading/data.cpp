@@ -38,17 +38,33 @@ std::string nearest_path(const fs::path& path) {
   return name.empty() ? "" : (path.parent_path() / name).string();
 }
 
+bool has_folders(const fs::path& path) {
+  std::error_code ignored;
+  for (fs::directory_iterator entry(path, ignored), end; entry != end; entry.increment(ignored))
+    if (entry->is_directory(ignored)) return true;
+  return false;
+}
+
 /// Notes what of the paths exists, and puts what may be meant in front of the help.
 void explain_missing(const fs::path& path, const std::vector<std::string>& looked_for, Diagnostic& problem) {
   constexpr std::string_view kGzip = "[.gz]", kClasses = "/CLASS/";
   std::error_code ignored;
   std::string meant;
-  if (!path.empty() && !fs::is_directory(path, ignored)) {
+  if (fs::is_regular_file(path, ignored)) {
+    problem.notes.push_back(in_quotes(path.string()) + " is a file, not a directory");
+  } else if (path.string().starts_with("~")) {
+    problem.notes.push_back("`~` is not expanded here");
+    problem.help = "${HOME} is yours: -s 'data.path=${HOME}" + path.string().substr(1) + "'";
+  } else if (!path.empty() && !fs::is_directory(path, ignored)) {
     problem.notes.push_back("there is no directory " + in_quotes(path.string()));
     meant = nearest_path(path);
   } else if (looked_for.front().find(kClasses) != std::string::npos) {
     const fs::path inside = looked_for.front().substr(0, looked_for.front().find(kClasses));
-    if (path.filename() == inside.filename() && path.has_parent_path()) meant = path.parent_path().string();
+    if (path.filename() == inside.filename() && path.has_parent_path())
+      meant = path.parent_path().string();
+    else if (!fs::exists(inside, ignored) && has_folders(path))
+      problem.help = "`train: .` in image_folder, if the folders in " + in_quotes(path.string()) +
+                     " are the classes; else " + problem.help;
   } else if (looked_for.front().ends_with(kGzip)) {
     meant = nearest_path(looked_for.front().substr(0, looked_for.front().size() - kGzip.size()));
   }

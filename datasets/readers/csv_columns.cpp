@@ -26,6 +26,10 @@ CsvColumns::CsvColumns(const std::string& path, std::int64_t header_line, std::v
   if (!form.trained || !find_inputs(*form.trained)) require_distinct_names();
   for (const std::string& column : form.targets) {
     targets_.push_back(find(column));
+    if (!form.trained && uses_[targets_.back()] == TableColumn::Use::ignored)
+      fail_at(path_, header_line_,
+              fmt::format("column {} is the target and in `ignore`", targets_.back() + 1),
+              "a target is no input: `ignore` need not name it");
     uses_[targets_.back()] = TableColumn::Use::target;
   }
   if (!form.weight.empty()) {
@@ -66,12 +70,16 @@ std::size_t CsvColumns::find(const std::string& key) const {
   if (known.empty())
     known = title_ == 0 ? "they have no names"
                         : fmt::format("they have no names: the line above them has {} fields", title_);
-  throw Error(ExitCode::data, {Diagnostic{.what = fmt::format("there is no column {}", in_quotes(key)),
-                                          .place = path_,
-                                          .notes = {fmt::format("it has {} columns", count()), known},
-                                          .help = problem == std::errc{} && end == key.data() + key.size()
-                                                      ? "columns are counted from 1"
-                                                      : suggestion(key, names_)}});
+  std::string help = problem == std::errc{} && end == key.data() + key.size() ? "columns are counted from 1"
+                                                                              : suggestion(key, names_);
+  if (help.empty() && count() == 1)
+    help = "separators are comma, semicolon and tab; convert a table with another one";
+  throw Error(
+      ExitCode::data,
+      {Diagnostic{.what = fmt::format("there is no column {}", in_quotes(key)),
+                  .place = path_,
+                  .notes = {fmt::format("it has {} column{}", count(), count() == 1 ? "" : "s"), known},
+                  .help = std::move(help)}});
 }
 
 bool CsvColumns::find_inputs(const std::vector<TableColumn>& trained) {

@@ -9,6 +9,11 @@
 #include "engine/core/error.h"
 
 namespace trainer {
+namespace {
+
+constexpr const char* kByteZero = "it holds a byte 0; a spreadsheet or UTF-16? save it as CSV in UTF-8";
+
+}  // namespace
 
 void fail_at(const std::string& path, std::int64_t line, const std::string& what, const std::string& note) {
   throw Error(ExitCode::data,
@@ -67,7 +72,7 @@ bool CsvText::plain(std::string& field) {
     if (text_[at_] == '"')
       fail("a quote inside a field",
            "a field that holds a quote must be in quotes, with the inner quote doubled");
-    if (text_[at_] == '\0') fail("not a text file", "it holds a byte 0");
+    if (text_[at_] == '\0') fail("not a text file", kByteZero);
     ++at_;
   }
   field = text_.substr(begin, at_ - begin);
@@ -78,7 +83,7 @@ bool CsvText::quoted(std::string& field) {
   for (++at_;; ++at_) {
     if (at_end()) fail("a quote is not closed", "the file ends inside a quoted field");
     if (text_[at_] == '\n') ++next_line_;
-    if (text_[at_] == '\0') fail("not a text file", "it holds a byte 0");
+    if (text_[at_] == '\0') fail("not a text file", kByteZero);
     if (text_[at_] != '"') {
       field += text_[at_];
       continue;

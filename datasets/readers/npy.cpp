@@ -208,7 +208,7 @@ class NpyReader final : public Reader {
                       fmt::format("labels are one integer per sample, or one per position; inputs "
                                   "are {}, it is {}{}",
                                   inputs->shape().text(), targets->shape().text(),
-                                  targets->is_integer() ? "" : " floats"));
+                                  targets->is_integer() ? "" : " floats; `targets: numbers` learns values"));
       if (!one) info.positions = targets->shape().without_front().size();
       split.labels.resize(targets->shape().size());
       targets->read_labels(split.labels, classes_ > 0 ? classes_ - 1 : kMaxClasses - 1);

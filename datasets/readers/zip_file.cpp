@@ -8,6 +8,8 @@
 #include <limits>
 #include <new>
 
+#include "engine/config/source.h"
+
 namespace trainer {
 namespace {
 
@@ -193,7 +195,11 @@ ZipFile::ZipFile(const std::string& path) : path_(path), file_(path, ExitCode::d
 
 std::unique_ptr<ByteStream> ZipFile::open(const std::string& name) const {
   const auto entry = std::ranges::find(entries_, name, &Entry::name);
-  if (entry == entries_.end()) fail("zip archive has no such entry", name);
+  if (entry == entries_.end()) {
+    std::vector<std::string> names;
+    for (const Entry& one : entries_) names.push_back(one.name);
+    fail("zip archive has no such entry", name + "; it has " + listed(names));
+  }
   std::array<std::byte, kLocalSize> local;
   if (entry->offset > file_.size() || file_.size() - entry->offset < kLocalSize)
     fail("zip archive is damaged", fmt::format("{} lies outside the file", name));

@@ -255,13 +255,34 @@ TEST_CASE("a table that a configuration misnames is answered with what it has", 
   };
   CHECK_THAT(mistake("target: y", "target: 0"), Catch::Contains("columns are counted from 1"));
   CHECK_THAT(mistake("target: y", "target: yy"), Catch::Contains("did you mean `y`?"));
+  CHECK_THAT(mistake("target: y", "target: Y"), Catch::Contains("did you mean `y`?"));
+  CHECK_THAT(mistake("target: y", "target: z"), !Catch::Contains("did you mean"));
+  CHECK_THAT(mistake("target: y", "target: y, ignore: [y]"),
+             Catch::Contains("column 2 is the target and in `ignore`\n  --> set/table.csv:1"));
   CHECK_THAT(mistake("train: table.csv", "train: tabel.csv"),
              Catch::Contains("did you mean `set/table.csv`?"));
   CHECK_THAT(mistake("path: set", "path: sets"), Catch::Contains("there is no directory `sets`"));
+  CHECK_THAT(
+      mistake("path: set", "path: set/table.csv"),
+      Catch::Contains("`set/table.csv` is a file, not a directory") && !Catch::Contains("did you mean"));
+  CHECK_THAT(mistake("path: set", "path: ~/set"), Catch::Contains("-s 'data.path=${HOME}/set'"));
+  std::filesystem::create_directories(run.path("set") / "rose");
+  CHECK_THAT(mistake("csv: {train: table.csv, target: y, targets: numbers}", "image_folder: {size: 4}"),
+             Catch::Contains("`train: .` in image_folder, if the folders in `set` are the classes"));
   CHECK_THAT(mistake("dense: 1\n", "dense: 2\n"),
              Catch::Contains("--> a.yaml:6:9\n") && Catch::Contains("make the last layer `dense: 1`"));
   CHECK_THAT(mistake("[accuracy]", "[accuracy]"),
              Catch::Contains("--> a.yaml:11:13\n") && Catch::Contains("mae"));
+}
+
+TEST_CASE("a table of another separator is answered with those that are read", "[mistakes]") {
+  const SmallRun run;
+  write_text(run.path("set") / "table.csv", "x|y\n1|2\n3|4\n");
+  write_text(run.path("a.yaml"),
+             replaced(kSmallRun, "dataset: mnist", "dataset: {csv: {train: table.csv, target: y}}"));
+  const ProgramResult result = run.trainer({"a.yaml"});
+  CHECK(result.code == 3);
+  CHECK_THAT(result.err, Catch::Contains("it has 1 column\n") && Catch::Contains("comma, semicolon and tab"));
 }
 
 TEST_CASE("weights of another head are answered with `weights.except`", "[mistakes]") {

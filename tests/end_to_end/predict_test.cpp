@@ -265,6 +265,7 @@ TEST_CASE("columns of a table are found by their names, in any order, and ids ar
   const ProgramResult other = run.trainer({"predict", "run", "other.csv"});
   CHECK(other.code == 2);
   CHECK(other.err.find("other.csv does not name the columns of the model") != std::string::npos);
+  CHECK(other.err.find("; the first one lacks width\n") != std::string::npos);
 }
 
 TEST_CASE("damaged inputs are reported and skipped, and the code is 3", "[predict]") {
