@@ -75,6 +75,13 @@ Rows settings_rows(const std::vector<ComparedRun>& runs, const std::vector<Confi
   return rows;
 }
 
+/// The part of a long text, such as a list of layers, that is around the place where it differs from others.
+std::string around(const std::string& text, std::size_t place) {
+  constexpr std::size_t kBefore = 40, kLongest = 240;
+  if (text.size() <= kLongest || place <= 2 * kBefore) return shortened(text, kLongest);
+  return "... " + shortened(text.substr(place - kBefore), kLongest);
+}
+
 /// The runs of each text: "  4 ranks on a: runs/a, runs/b"
 std::string groups_text(const std::vector<ComparedRun>& runs, const std::vector<std::string>& texts) {
   std::vector<std::pair<std::string, std::string>> groups;  // a text, and the names of its runs
@@ -85,9 +92,13 @@ std::string groups_text(const std::vector<ComparedRun>& runs, const std::vector<
     else
       known->second += ", " + runs[i].name;
   }
+  std::size_t place = groups.front().first.size();  // where they differ
+  for (const auto& [text, names] : groups)
+    place =
+        std::min<std::size_t>(place, std::ranges::mismatch(text, groups.front().first).in1 - text.begin());
   std::string lines;
   for (const auto& [text, names] : groups)
-    lines += fmt::format("  {}: {}\n", text.empty() ? kNothing : escaped(text), escaped(names));
+    lines += fmt::format("  {}: {}\n", escaped(around(text, place)), escaped(names));
   return lines;
 }
 

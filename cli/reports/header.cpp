@@ -112,7 +112,7 @@ std::string data_text(const Data& data) {
   if (const int tokens = data.train->info().vocabulary; tokens > 0)
     return text + fmt::format(", sequences of {}, {} different tokens", data.train->positions(), tokens);
   text += ", " + channels_first_text(data.train->sample());
-  if (data.train->classes() > 0) text += fmt::format(", {} classes", data.train->classes());
+  if (data.train->classes() > 0) text += ", " + counted(data.train->classes(), "class", "es");
   return text;
 }
 

@@ -165,6 +165,25 @@ TEST_CASE("compare prints the results of runs and the settings in which they dif
   CHECK(run.trainer({"compare", "one", "one"}).out.find("all settings are the same\n") != std::string::npos);
 }
 
+TEST_CASE("compare shows of long lists of layers the part in which they differ", "[runs]") {
+  const SmallRun run;
+  std::string layers;
+  for (int i = 0; i < 12; ++i) layers += "{dense: {units: 8, activation: relu}}, ";
+  for (const char* name : {"one", "two"})
+    REQUIRE(run.trainer({"a.yaml", "-q", "-o", name, "-s",
+                         "model.layers=[" + layers + (name[0] == 't' ? "dropout: 0.5, " : "") + "dense: 10]"})
+                .code == 0);
+  std::istringstream lines(run.trainer({"compare", "one", "two"}).out);
+  std::string two;
+  for (std::string line; std::getline(lines, line);) {
+    CHECK(line.size() < 260);
+    if (line.ends_with(": two")) two = line;
+  }
+  INFO(two);
+  CHECK(two.find("  ... ") == 0);
+  CHECK(two.find("{dropout: {rate: 0.5}}") != std::string::npos);
+}
+
 TEST_CASE("compare puts the best run first, also as JSON", "[runs]") {
   const SmallRun run;
   for (const char* lr : {"0", "0.3", "0.001"})
