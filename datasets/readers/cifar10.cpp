@@ -7,6 +7,9 @@
 namespace trainer {
 namespace {
 
+const std::vector<std::string> kClasses{"airplane", "automobile", "bird",  "cat",  "deer",
+                                        "dog",      "frog",       "horse", "ship", "truck"};
+
 /// CIFAR-10 (Krizhevsky 2009), binary version. Batches may be absent, but for one of training.
 class Cifar10 final : public KnownSet {
  public:
@@ -23,7 +26,7 @@ class Cifar10 final : public KnownSet {
       if (const std::string path = files_.find(fmt::format("data_batch_{}.bin", batch)); !path.empty())
         train.push_back(path);
     if (train.empty()) train.push_back(files_.require("data_batch_1.bin"));
-    const CifarForm form{.name = "CIFAR-10", .most_records = 10000, .classes = {10}};
+    const CifarForm form{.name = "CIFAR-10", .most_records = 10000, .classes = {kClasses}};
     DataSource source{.name = "cifar10"};
     source.train = open_cifar(form, train, source.fingerprint);
     if (const std::string path = files_.find("test_batch.bin"); !path.empty())

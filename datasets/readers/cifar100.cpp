@@ -5,6 +5,44 @@
 namespace trainer {
 namespace {
 
+const std::vector<std::string> kCoarse{"aquatic_mammals",
+                                       "fish",
+                                       "flowers",
+                                       "food_containers",
+                                       "fruit_and_vegetables",
+                                       "household_electrical_devices",
+                                       "household_furniture",
+                                       "insects",
+                                       "large_carnivores",
+                                       "large_man-made_outdoor_things",
+                                       "large_natural_outdoor_scenes",
+                                       "large_omnivores_and_herbivores",
+                                       "medium_mammals",
+                                       "non-insect_invertebrates",
+                                       "people",
+                                       "reptiles",
+                                       "small_mammals",
+                                       "trees",
+                                       "vehicles_1",
+                                       "vehicles_2"};
+
+const std::vector<std::string> kFine{
+    "apple",      "aquarium_fish", "baby",         "bear",       "beaver",      "bed",         "bee",
+    "beetle",     "bicycle",       "bottle",       "bowl",       "boy",         "bridge",      "bus",
+    "butterfly",  "camel",         "can",          "castle",     "caterpillar", "cattle",      "chair",
+    "chimpanzee", "clock",         "cloud",        "cockroach",  "couch",       "crab",        "crocodile",
+    "cup",        "dinosaur",      "dolphin",      "elephant",   "flatfish",    "forest",      "fox",
+    "girl",       "hamster",       "house",        "kangaroo",   "keyboard",    "lamp",        "lawn_mower",
+    "leopard",    "lion",          "lizard",       "lobster",    "man",         "maple_tree",  "motorcycle",
+    "mountain",   "mouse",         "mushroom",     "oak_tree",   "orange",      "orchid",      "otter",
+    "palm_tree",  "pear",          "pickup_truck", "pine_tree",  "plain",       "plate",       "poppy",
+    "porcupine",  "possum",        "rabbit",       "raccoon",    "ray",         "road",        "rocket",
+    "rose",       "sea",           "seal",         "shark",      "shrew",       "skunk",       "skyscraper",
+    "snail",      "snake",         "spider",       "squirrel",   "streetcar",   "sunflower",   "sweet_pepper",
+    "table",      "tank",          "telephone",    "television", "tiger",       "tractor",     "train",
+    "trout",      "tulip",         "turtle",       "wardrobe",   "whale",       "willow_tree", "wolf",
+    "woman",      "worm"};
+
 /// CIFAR-100 (Krizhevsky 2009), binary version: each image has a coarse and a fine label.
 class Cifar100 final : public KnownSet {
  public:
@@ -14,7 +52,7 @@ class Cifar100 final : public KnownSet {
               .most_records = 50000,
               .labels = 2,
               .label = config.get<std::string>("labels") == "fine" ? 1 : 0,
-              .classes = {20, 100}} {}
+              .classes = {kCoarse, kFine}} {}
 
   DataSource open() override {
     DataSource source{.name = "cifar100"};

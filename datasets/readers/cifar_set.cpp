@@ -51,9 +51,9 @@ class CifarFiles final : public PixelFiles {
   void check_labels(const ByteReader& bytes, std::int64_t index,
                     const std::vector<std::uint8_t>& record) const {
     for (std::size_t k = 0; k < form_.classes.size(); ++k)
-      if (record[k] >= form_.classes[k])
+      if (record[k] >= form_.classes[k].size())
         bytes.fail("label out of range", fmt::format("label {} is {}; the classes are 0 to {}", index,
-                                                     record[k], form_.classes[k] - 1));
+                                                     record[k], form_.classes[k].size() - 1));
   }
 
   CifarForm form_;
@@ -66,7 +66,8 @@ class CifarFiles final : public PixelFiles {
 
 std::unique_ptr<Dataset> open_cifar(const CifarForm& form, const std::vector<std::string>& paths,
                                     std::vector<std::string>& fingerprint) {
-  return std::make_unique<Pixels>(Shape{kEdge, kEdge, kChannels}, form.classes[form.label],
+  return std::make_unique<Pixels>(Shape{kEdge, kEdge, kChannels},
+                                  form.classes.at(static_cast<std::size_t>(form.label)),
                                   std::make_unique<CifarFiles>(form, paths, fingerprint));
 }
 

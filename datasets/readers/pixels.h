@@ -23,6 +23,12 @@ class Pixels final : public Dataset {
   /// `sample` is (H, W, C).
   Pixels(const Shape& sample, int classes, std::unique_ptr<PixelFiles> files)
       : Dataset({.size = files->count(), .sample = sample, .classes = classes}), files_(std::move(files)) {}
+  Pixels(const Shape& sample, std::vector<std::string> class_names, std::unique_ptr<PixelFiles> files)
+      : Dataset({.size = files->count(),
+                 .sample = sample,
+                 .classes = static_cast<int>(class_names.size()),
+                 .class_names = std::move(class_names)}),
+        files_(std::move(files)) {}
 
   void read(std::span<const std::int64_t> indices, Tensor x) const override;
   void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override;

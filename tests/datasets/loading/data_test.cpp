@@ -236,6 +236,7 @@ TEST_CASE("cifar10 takes the batches that are there, channels last", "[data]") {
   CHECK(data.test->size() == 1);
   CHECK(data.train->label(2) == 2);
   CHECK(data.train->label(3) == 4);
+  CHECK(data.train->info().class_names.at(4) == "deer");
   CHECK(data.train->sample() == Shape{32, 32, 3});
   const auto pixels = read_one(*data.train, 4);
   for (std::size_t channel = 0; channel < 3; ++channel)
@@ -266,6 +267,8 @@ TEST_CASE("cifar100 has two labels for each image, and refuses other names", "[d
   CHECK(fine.train->label(0) == 99);
   CHECK(coarse.train->classes() == 20);
   CHECK(coarse.train->label(0) == 19);
+  CHECK(fine.train->info().class_names.at(99) == "worm");
+  CHECK(coarse.train->info().class_names.at(19) == "vehicles_2");
   CHECK(read_one(*fine.test, 0)[5] == Approx(0.2));
   const auto [bytes, message] = GENERATE_COPY(table<Bytes, std::string>({
       {records({{20, 0}}), "label 0 is 20; the classes are 0 to 19"},
