@@ -55,7 +55,8 @@ Rows results_rows(const std::vector<ComparedRun>& runs) {
       row[5] = grouped(best->step);
       for (std::size_t i = 0; i < log.names.size(); ++i) {
         const auto column = std::find(scores.begin(), scores.end(), log.names[i]) - scores.begin();
-        row[6 + static_cast<std::size_t>(column)] = number_or_nothing(best->scores[i]);
+        row[6 + static_cast<std::size_t>(column)] =
+            std::isnan(best->scores[i]) ? kNothing : log.score_text(i, best->scores[i]);
       }
     }
     rows.push_back(std::move(row));

@@ -13,8 +13,26 @@
 namespace trainer {
 namespace {
 
-constexpr double kWidth = 640, kHeight = 250, kLeft = 62, kRight = 628, kTop = 24, kBottom = 206;
+constexpr double kWidth = 640, kHeight = 262, kLeft = 62, kRight = 628, kTop = 24, kBottom = 206;
 constexpr std::size_t kMaxPoints = 200, kColours = 8;
+
+/// Short, for an axis: "0.05", "1,500", "20k", "1.5M".
+std::string tick_text(double value) {
+  constexpr double kThousand = 1e3, kMillion = 1e6;
+  const double size = std::abs(value);
+  if (size < 10 * kThousand) return short_number(value);
+  if (size < kMillion) return fmt::format("{:.4g}k", value / kThousand);
+  if (size < kThousand * kMillion) return fmt::format("{:.4g}M", value / kMillion);
+  return fmt::format("{:.3g}", value);
+}
+
+/// With an ellipsis where it has more than `most` characters.
+std::string shortened(const std::string& name, std::size_t most) {
+  std::size_t end = 0, characters = 0;
+  for (; end < name.size(); ++end)
+    if ((name[end] & 0xC0) != 0x80 && characters++ == most) return name.substr(0, end) + " ...";
+  return name;
+}
 
 /// Numbers from `low` to `high` on a line from `begin` to `end`.
 class Axis {
@@ -25,6 +43,7 @@ class Axis {
     if (high - low > kSame * std::max(std::abs(low), std::abs(high))) return;
     const double around = low == 0 ? 1 : std::abs(low) / 2;
     low_ = low - around, high_ = low + around;
+    is_constant_ = true;
   }
 
   double place(double value) const {
@@ -34,8 +53,11 @@ class Axis {
     return begin_ + share * (end_ - begin_);
   }
 
-  /// Round numbers between low and high.
-  std::vector<double> ticks() const { return logarithmic_ ? powers() : multiples(); }
+  /// Round numbers between low and high; the value of a constant.
+  std::vector<double> ticks() const {
+    if (is_constant_) return {low_, (low_ + high_) / 2, high_};
+    return logarithmic_ ? powers() : multiples();
+  }
 
  private:
   std::vector<double> multiples() const {
@@ -64,7 +86,7 @@ class Axis {
   }
 
   double low_, high_, begin_, end_;
-  bool logarithmic_;
+  bool logarithmic_, is_constant_ = false;
 };
 
 struct Extent {
@@ -105,10 +127,11 @@ class Drawing {
   }
 
   std::string legend() const {
-    if (chart_.curves.size() < 2) return "";
     std::string text;
     for (std::size_t i = 0; i < chart_.curves.size(); ++i)
-      text += fmt::format(R"( <span class="c{}">{}</span>)", i % kColours, html_text(chart_.curves[i].name));
+      if (!chart_.curves[i].points.empty() && chart_.curves[i].name != chart_.title)
+        text +=
+            fmt::format(R"( <span class="c{}">{}</span>)", i % kColours, html_text(chart_.curves[i].name));
     return text;
   }
 
@@ -116,21 +139,24 @@ class Drawing {
     for (const double tick : y_.ticks())
       add(R"(<line class="grid" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/><text x="{}" y="{:.1f}" )"
           R"(text-anchor="end">{}</text>)",
-          kLeft, kRight, y_.place(tick), y_.place(tick), kLeft - 6, y_.place(tick) + 4, short_number(tick));
+          kLeft, kRight, y_.place(tick), y_.place(tick), kLeft - 6, y_.place(tick) + 4,
+          chart_.is_fraction ? fmt::format("{:.4g}%", 100 * tick) : tick_text(tick));
     for (const double tick : x_.ticks())
-      add(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", x_.place(tick), kBottom + 18,
-          short_number(tick));
-    add(R"(<text x="{}" y="{}" text-anchor="end">{}</text>)", kRight, kHeight - 5, html_text(chart_.x_title));
+      if (tick == std::round(tick))
+        add(R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", x_.place(tick), kBottom + 24,
+            tick_text(tick));
+    add(R"(<text x="{}" y="{}" text-anchor="end">{}</text>)", kRight, kHeight - 4, html_text(chart_.x_title));
   }
 
   void add_marks() {
     for (const Chart::Mark& mark : chart_.marks) {
       const double x = x_.place(mark.x);
-      const bool is_left = x < (kLeft + kRight) / 2;
       add(R"(<g class="mark"><line x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}"/>)"
-          R"(<text x="{3:.1f}" y="{4}" text-anchor="{5}">{6}</text></g>)",
-          x, kTop, kBottom, is_left ? x + 4 : x - 4, kTop + 10, is_left ? "start" : "end",
-          html_text(mark.text));
+          R"(<text x="{0:.1f}" y="{3}" text-anchor="middle">{4}</text>)",
+          x, kTop, kBottom, kTop - 8, html_text(mark.text));
+      if (std::isfinite(mark.y))
+        add(R"(<circle class="ring" cx="{:.1f}" cy="{:.1f}" r="6"/>)", x, y_.place(mark.y));
+      add("</g>");
     }
   }
 
@@ -169,17 +195,27 @@ class Drawing {
       add(R"(<g class="at"><rect x="{:.1f}" y="{}" width="{:.1f}" height="{}"/>)", begin, kTop, end - begin,
           kBottom - kTop);
       add(R"(<line x1="{:.1f}" x2="{:.1f}" y1="{}" y2="{}"/>)", here, here, kTop, kBottom);
-      std::string words = chart_.x_title + " " + short_number(xs[i]);
+      std::string lines;
+      const bool is_left = here < (kLeft + kRight) / 2;
+      const double beside = is_left ? here + 10 : here - 10;
       for (std::size_t curve = 0; curve < chart_.curves.size(); ++curve) {
         const std::vector<Curve::Point>& points = chart_.curves[curve].points;
         const auto point = std::lower_bound(points.begin(), points.end(), xs[i],
                                             [](const Curve::Point& one, double x) { return one.x < x; });
         if (point == points.end() || point->x != xs[i]) continue;
-        words += fmt::format("   {} {}", chart_.curves[curve].name, short_number(point->y));
+        constexpr std::size_t kMostCharacters = 30;
+        lines += fmt::format(
+            R"(<tspan x="{:.1f}" dy="1.3em" class="c{}">{} {}</tspan>)", beside, curve % kColours,
+            html_text(shortened(chart_.curves[curve].name, kMostCharacters)), value_text(point->y));
         add_dot(*point, curve);
       }
-      add(R"(<text x="{}" y="{}" text-anchor="end">{}</text></g>)", kRight, kTop - 9, html_text(words));
+      add(R"(<text x="{:.1f}" y="{}" text-anchor="{}">{} {}{}</text></g>)", beside, kTop + 12,
+          is_left ? "start" : "end", html_text(chart_.x_title), short_number(xs[i]), lines);
     }
+  }
+
+  std::string value_text(double value) const {
+    return chart_.is_fraction ? fraction_text(value) : short_number(value);
   }
 
   const Chart& chart_;
@@ -207,9 +243,14 @@ std::string svg_of(const Chart& chart) {
   Chart shown = chart;
   shown.curves.clear();
   Extent x, y;
-  for (const Chart::Mark& mark : chart.marks) x.add(mark.x);
+  for (const Chart::Mark& mark : chart.marks) x.add(mark.x), y.add(mark.y);
+  x.add(chart.x_low);
+  x.add(chart.x_high);
   for (const Curve& curve : chart.curves) {
     shown.curves.push_back(thinned(curve, kMaxPoints));
+    // A metric that only evaluations have is null in training.
+    if (std::ranges::none_of(curve.points, [](const Curve::Point& point) { return std::isfinite(point.y); }))
+      shown.curves.back().points.clear();
     for (const Curve::Point& point : shown.curves.back().points) {
       x.add(point.x);
       y.add(point.y);

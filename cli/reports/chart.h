@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,10 @@ struct Curve {
 };
 
 struct Chart {
-  /// A place on the x axis.
+  static constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
+  /// A place on the x axis, with a ring at y unless that is not a number.
   struct Mark {
-    double x = 0;
+    double x = 0, y = kNoValue;
     std::string text;
   };
   std::string title;
@@ -24,6 +26,8 @@ struct Chart {
   bool may_be_logarithmic = false;  ///< in y, if all y are positive
   std::vector<Mark> marks = {};
   std::string x_title = "step";
+  bool is_fraction = false;                    ///< y is shown in percent
+  double x_low = kNoValue, x_high = kNoValue;  ///< the x axis reaches over these too
 };
 
 /// The curve with `most` points at most, each the mean of as many neighbours.

@@ -33,22 +33,48 @@ Curve curve_of(const ComparedRun& run, const std::string& score, bool training) 
   return curve;
 }
 
+constexpr std::size_t kMostDrawn = 8;  // colours of a chart
+
+/// The first runs that have a score.
+std::vector<const ComparedRun*> drawn_runs(const std::vector<ComparedRun>& runs, const std::string& score) {
+  std::vector<const ComparedRun*> drawn;
+  for (const ComparedRun& run : runs)
+    if (drawn.size() < kMostDrawn && !run.log.rows.empty() && std::ranges::count(run.log.names, score) > 0)
+      drawn.push_back(&run);
+  return drawn;
+}
+
 std::string charts(const std::vector<ComparedRun>& runs) {
   std::string text;
-  for (const std::string& score : score_names(runs))
+  for (const std::string& score : score_names(runs)) {
+    const std::vector<const ComparedRun*> drawn = drawn_runs(runs, score);
+    const bool is_fraction =
+        std::ranges::any_of(drawn, [&](const auto* run) { return run->log.fractions.contains(score); });
     for (const bool training : {false, true}) {
       Chart chart{.title = score + (training ? ", training" : ", evaluations"),
-                  .may_be_logarithmic = score == "loss"};
-      for (const ComparedRun& run : runs) chart.curves.push_back(curve_of(run, score, training));
+                  .may_be_logarithmic = score == "loss",
+                  .is_fraction = is_fraction};
+      for (const ComparedRun* run : drawn) chart.curves.push_back(curve_of(*run, score, training));
       text += svg_of(chart);
     }
-  return text.empty() ? "" : "<h2>Curves</h2>\n<div class=\"charts\">" + text + "</div>\n";
+  }
+  if (text.empty()) return "";
+  const std::string note =
+      runs.size() > kMostDrawn
+          ? fmt::format("<p>Of the first {} runs of the table that have a score.</p>\n", kMostDrawn)
+          : "";
+  return "<h2>Curves</h2>\n" + note + "<div class=\"charts\">" + text + "</div>\n";
+}
+
+/// A table of texts.
+std::string facts(const std::vector<std::vector<std::string>>& rows) {
+  return "<div class=\"facts\">" + html_table(rows) + "</div>\n";
 }
 
 std::string machines(const std::vector<ComparedRun>& runs) {
   std::vector<std::vector<std::string>> rows{{"run", "machine"}};
   for (const ComparedRun& run : runs) rows.push_back({run.name, run.machine});
-  return "<h2>Machines</h2>\n" + html_table(rows);
+  return "<h2>Machines</h2>\n" + facts(rows);
 }
 
 }  // namespace
@@ -59,7 +85,7 @@ std::string comparison_html(const std::vector<ComparedRun>& runs,
   const std::string title = counted(std::ssize(runs), "run");
   std::string text =
       fmt::format("<h1>{}</h1>\n<h2>Results</h2>\n{}", title, html_table(results)) + charts(runs);
-  text += settings.size() > 1 ? "<h2>Settings that differ</h2>\n" + html_table(settings)
+  text += settings.size() > 1 ? "<h2>Settings that differ</h2>\n" + facts(settings)
                               : "<p>All settings are the same.</p>\n";
   return html_page(title, text + machines(runs));
 }

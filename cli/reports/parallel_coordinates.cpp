@@ -17,9 +17,11 @@ std::string svg_of(const ParallelCoordinates& plot) {
   const auto add = [&]<class... Values>(fmt::format_string<Values...> format, Values&&... values) {
     fmt::format_to(std::back_inserter(text), format, std::forward<Values>(values)...);
   };
-  add(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" role="img" aria-label="trials">)"
+  // An axis needs 110 pixels.
+  add(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" style="min-width:{}px" role="img" )"
+      R"(aria-label="trials">)"
       "\n",
-      x_of(plot.axes.size() - 1) + kLeft, kHeight);
+      x_of(plot.axes.size() - 1) + kLeft, kHeight, 110 * plot.axes.size());
   for (std::size_t i = 0; i < plot.axes.size(); ++i) {
     const ParallelCoordinates::Axis& axis = plot.axes[i];
     add(R"(<line class="axis" x1="{0}" x2="{0}" y1="{1}" y2="{2}"/>)", x_of(i), kTop, kBottom);

@@ -53,17 +53,17 @@ std::string rank_times_html(const std::string& csv) {
   std::string legend, bars;
   for (std::size_t part = 0; part < kParts.size(); ++part)
     legend += fmt::format(R"( <span class="c{}">{}</span>)", part, kParts[part]);
-  std::vector<std::vector<std::string>> rows{{"rank", "seconds"}};
+  std::vector<std::vector<std::string>> rows{{"rank", "time"}};
   rows.front().insert(rows.front().end(), kParts.begin(), kParts.end());
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const double all = std::accumulate(ranks[rank].begin(), ranks[rank].end(), 0.0);
     std::string bar;
-    rows.push_back({fmt::format("{}", rank), fmt::format("{:.1f}", all)});
+    rows.push_back({fmt::format("{}", rank), seconds_text(all)});
     for (std::size_t part = 0; part < kParts.size(); ++part) {
       const double share = all > 0 && ranks[rank][part] > 0 ? 100 * ranks[rank][part] / all : 0;
       if (share > 0)
-        bar += fmt::format(R"(<i class="c{}" style="width:{:.1f}%" title="{} {:.1f}s"></i>)", part, share,
-                           kParts[part], ranks[rank][part]);
+        bar += fmt::format(R"(<i class="c{}" style="width:{:.1f}%" title="{} {}"></i>)", part, share,
+                           kParts[part], seconds_text(ranks[rank][part]));
       rows.back().push_back(fmt::format("{:.1f}%", share));
     }
     if (rank < kMostBars) bars += fmt::format("<div><span>{}</span>{}</div>\n", rank, bar);

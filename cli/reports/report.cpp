@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <span>
@@ -59,7 +60,7 @@ std::string outcome(const RunLog& log) {
                         grouped(best->step));
     for (std::size_t i = 0; i < log.names.size(); ++i)
       text += fmt::format("{} {} {} {}", i == 0 ? "" : ",", log.evaluation_split, log.names[i],
-                          short_number(best->scores[i]));
+                          log.score_text(i, best->scores[i]));
   }
   return text + fmt::format(". Of the last epoch {:.0f}% was communication, {:.0f}% waiting for data.",
                             100 * last.comm_share, 100 * last.data_share);
@@ -75,20 +76,32 @@ Curve curve_of(const RunLog& log, const std::string& name, bool training, const 
 
 std::string charts(const RunLog& log) {
   std::string text;
+  if (log.rows.empty()) return text;
+  const auto first = static_cast<double>(log.rows.front().step),
+             last = static_cast<double>(log.rows.back().step);
   for (std::size_t i = 0; i < log.names.size(); ++i) {
     const auto score = [&](const RunLog::Row& row) { return row.scores[i]; };
-    Chart chart{.title = log.names[i], .may_be_logarithmic = i == 0};
-    if (log.best_step >= 0) chart.marks = {{.x = static_cast<double>(log.best_step), .text = "best"}};
+    Chart chart{.title = log.names[i],
+                .may_be_logarithmic = i == 0,
+                .is_fraction = log.fractions.contains(log.names[i]),
+                .x_low = first,
+                .x_high = last};
+    if (const RunLog::Row* best = log.best_evaluation(); best && log.best_step >= 0)
+      chart.marks = {{.x = static_cast<double>(best->step), .y = best->scores[i], .text = "best"}};
     chart.curves.push_back(curve_of(log, "train", true, score));
     if (!log.evaluation_split.empty())
       chart.curves.push_back(curve_of(log, log.evaluation_split, false, score));
     text += svg_of(chart);
   }
   text += svg_of({.title = "learning rate",
-                  .curves = {curve_of(log, "rate", true, [](const auto& row) { return row.rate; })}});
-  text += svg_of({.title = "examples/s", .curves = {curve_of(log, "examples/s", true, [](const auto& row) {
-                                           return row.examples_per_second;
-                                         })}});
+                  .curves = {curve_of(log, "learning rate", true, [](const auto& row) { return row.rate; })},
+                  .x_low = first,
+                  .x_high = last});
+  text += svg_of(
+      {.title = "examples/s",
+       .curves = {curve_of(log, "examples/s", true, [](const auto& row) { return row.examples_per_second; })},
+       .x_low = first,
+       .x_high = last});
   if (text.empty()) return "";
   return "<h2>Curves</h2>\n<p>By step; train as logged, before each update. Point at a curve to read "
          "its values.</p>\n"
@@ -176,9 +189,22 @@ std::string classes(const RunLog& log, std::vector<std::string> names) {
   return text;
 }
 
-std::string epochs(const std::string& results) {
-  const std::vector<std::vector<std::string>> rows = rows_of(results);
+/// A cell of results.csv in few characters.
+std::string short_cell(const std::string& title, const std::string& cell, const RunLog& log) {
+  char* end = nullptr;
+  const double value = std::strtod(cell.c_str(), &end);
+  if (cell.empty() || *end != '\0') return cell;
+  const bool is_fraction =
+      title.ends_with("_share") || log.fractions.contains(title.substr(title.find('/') + 1));
+  return is_fraction ? fraction_text(value) : short_number(value);
+}
+
+std::string epochs(const std::string& results, const RunLog& log) {
+  std::vector<std::vector<std::string>> rows = rows_of(results);
   if (rows.size() < 2) return "";
+  for (auto& row : std::span(rows).subspan(1))
+    for (std::size_t i = 0; i < std::min(row.size(), rows.front().size()); ++i)
+      row[i] = short_cell(rows.front()[i], row[i], log);
   return "<h2>Epochs</h2>\n" +
          html_folded(fmt::format("{} (results.csv)", counted(std::ssize(rows) - 1, "epoch")),
                      html_table(rows));
@@ -188,9 +214,18 @@ std::string machine(const std::string& environment) {
   const auto json = nlohmann::ordered_json::parse(environment, nullptr, false);
   if (!json.is_object()) return "";
   std::vector<std::vector<std::string>> rows{{"", ""}};
-  for (const auto& [key, value] : json.items())
-    rows.push_back({key, value.is_string() ? value.get<std::string>() : value.dump()});
-  return "<h2>Machine and versions</h2>\n" + html_table(rows);
+  const auto text_of = [](const auto& value) {
+    return value.is_string() ? value.template get<std::string>() : value.dump();
+  };
+  for (const auto& [key, value] : json.items()) {
+    std::string text;
+    if (value.is_array())
+      for (const auto& item : value) text += (text.empty() ? "" : ", ") + text_of(item);
+    else
+      text = text_of(value);
+    rows.push_back({key, text});
+  }
+  return "<h2>Machine and versions</h2>\n<div class=\"facts\">" + html_table(rows) + "</div>\n";
 }
 
 std::string block(const std::string& heading, const std::string& text) {
@@ -222,7 +257,7 @@ std::string report_html(const fs::path& run, PageUse use) {
                   is_live ? "Under way; this page renews itself. " : "", html_text(outcome(log)));
   body += charts(log) + gradients(read_if_there(run / "gradients.csv")) + skipped_updates(run);
   body += classes(log, class_names(run, log));
-  body += samples_html(read_if_there(run / kSamplesFile)) + epochs(read_if_there(run / "results.csv"));
+  body += samples_html(read_if_there(run / kSamplesFile)) + epochs(read_if_there(run / "results.csv"), log);
   body += rank_times_html(read_if_there(run / kRankTimesFile));
   if (!is_live) body += weights_html(run, shown_checkpoint(log));
   body += block("Commands", read_if_there(run / "command.txt")) + configuration(run) +

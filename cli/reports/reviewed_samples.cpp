@@ -47,6 +47,9 @@ Image image_of(ConstTensor sample) {
 /// Inputs of a table's row by the names of their columns.
 Json fields_of(const std::vector<TableColumn>& columns, std::span<const float> elements) {
   const TableFeatures features(columns);
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if (columns[i].use == TableColumn::Use::input) places.push_back(i);
   Json fields = Json::array();
   for (std::size_t input = 0; input < std::min(features.inputs(), kMostFields); ++input) {
     const TableColumn& column = features.column(input);
@@ -63,7 +66,7 @@ Json fields_of(const std::vector<TableColumn>& columns, std::span<const float> e
     } else if (own.size() == 1 || own[1] == 0) {
       text = short_number(own[0]);
     }
-    fields.push_back({column.name.empty() ? std::to_string(input) : column.name, text});
+    fields.push_back({column.name.empty() ? fmt::format("column {}", places[input] + 1) : column.name, text});
   }
   return fields;
 }
@@ -164,17 +167,26 @@ std::string text_at(const Json& sample, const char* key) {
   return text;
 }
 
-/// "8 97.1%" and "3 2.0%", or the values of the outputs.
-std::vector<std::string> predictions_of(const Json& sample, bool are_probabilities) {
+/// A class and its score: "8" and "97.1%"; or the values of the outputs.
+struct Prediction {
+  std::string name, score;
+};
+std::vector<Prediction> predictions_of(const Json& sample, bool are_probabilities) {
   const auto found = sample.find("predicted");
-  if (found == sample.end() || !found->is_array()) return {text_at(sample, "outputs")};
-  std::vector<std::string> texts;
+  if (found == sample.end() || !found->is_array()) return {};
+  std::vector<Prediction> predictions;
   for (const Json& one : *found)
     if (one.is_array() && one.size() == 2 && one[0].is_string() && one[1].is_number())
-      texts.push_back(one[0].get<std::string>() + " " +
-                      (are_probabilities ? fmt::format("{:.1f}%", 100 * one[1].get<double>())
-                                         : short_number(one[1].get<double>())));
-  return texts;
+      predictions.push_back({one[0].get<std::string>(), are_probabilities
+                                                            ? fraction_text(one[1].get<double>(), 1)
+                                                            : short_number(one[1].get<double>())});
+  return predictions;
+}
+
+/// True if the likeliest class is that of the sample.
+bool is_right(const Json& sample) {
+  const std::vector<Prediction> predictions = predictions_of(sample, false);
+  return !predictions.empty() && predictions.front().name == text_at(sample, "target");
 }
 
 /// Null becomes infinity: JSON has no other way to write it.
@@ -195,8 +207,10 @@ std::string img(const std::string& text) {
 std::string rows_html(const Json& samples, bool are_probabilities) {
   std::vector<std::vector<std::string>> rows{{"sample", "loss", "target", "predicted"}};
   for (const Json& sample : samples) {
-    rows.push_back({text_at(sample, "index"), loss_of(sample), text_at(sample, "target"),
-                    fmt::format("{}", fmt::join(predictions_of(sample, are_probabilities), ", "))});
+    std::string predicted = text_at(sample, "outputs");
+    for (const auto& [name, score] : predictions_of(sample, are_probabilities))
+      predicted += fmt::format("{}{}:\u00a0{}", predicted.empty() ? "" : ", ", name, score);
+    rows.push_back({text_at(sample, "index"), loss_of(sample), text_at(sample, "target"), predicted});
     if (!sample.contains("fields") || !sample["fields"].is_array()) continue;
     for (const Json& field : sample["fields"]) {
       if (!field.is_array() || field.size() != 2 || !field[0].is_string() || !field[1].is_string()) continue;
@@ -220,24 +234,50 @@ std::string cards_html(const Json& samples, bool are_probabilities) {
     text += "<figcaption>";
     if (const std::string target = text_at(sample, "target"); !target.empty())
       text += "<b>" + html_text(target) + "</b><br>";
-    for (const std::string& prediction : predictions_of(sample, are_probabilities))
-      if (!prediction.empty()) text += html_text(prediction) + "<br>";
+    for (const auto& [name, score] : predictions_of(sample, are_probabilities))
+      text += fmt::format("<bdi>{}</bdi>: {}<br>", html_text(name), score);
+    if (const std::string outputs = text_at(sample, "outputs"); !outputs.empty())
+      text += html_text(outputs) + "<br>";
     text += fmt::format("loss {}<br>sample {}</figcaption></figure>\n", html_text(loss_of(sample)),
                         html_text(text_at(sample, "index")));
   }
   return text + "</div>\n";
 }
 
-std::string section(const Json& json, const char* key, const std::string& heading, const std::string& what) {
-  const Json samples = json.value(key, Json());
-  if (!samples.is_array() || samples.empty()) return "";
-  for (const Json& sample : samples)
-    if (!sample.is_object()) return "";
-  const bool are_rows = samples.front().contains("fields");
-  const bool are_probabilities = json.contains("probabilities") && json["probabilities"] == true;
-  return fmt::format(
-      "<h2>{}</h2>\n<p>{}</p>\n{}", heading, what,
-      are_rows ? rows_html(samples, are_probabilities) : cards_html(samples, are_probabilities));
+/// The samples at `key`; none unless all are objects.
+std::vector<Json> samples_at(const Json& json, const char* key) {
+  const Json found = json.value(key, Json());
+  if (!found.is_array() || !std::ranges::all_of(found, [](const Json& one) { return one.is_object(); }))
+    return {};
+  return {found.begin(), found.end()};
+}
+
+std::string section(const std::string& heading, const std::string& what, const Json& samples,
+                    bool are_probabilities) {
+  const auto html = samples.front().contains("fields") ? rows_html : cards_html;
+  return fmt::format("<h2>{}</h2>\n<p>{}</p>\n{}", heading, what, html(samples, are_probabilities));
+}
+
+bool have_outputs(const std::vector<Json>& samples) {
+  return samples.front().contains("predicted") || samples.front().contains("outputs");
+}
+
+std::string worst_html(std::vector<Json> samples, const std::string& split, bool are_probabilities) {
+  constexpr const char* kHeading = "Worst mistakes";
+  const std::size_t all = samples.size();
+  std::erase_if(samples, is_right);
+  if (samples.empty())
+    return fmt::format(
+        "<h2>{}</h2>\n<p>Not one of the {} samples of the {} split with the highest loss is predicted "
+        "wrong.</p>\n",
+        kHeading, all, split);
+  const char* const rest = !have_outputs(samples) ? "."
+                           : samples.size() < all
+                               ? ", without those that are predicted right: what they are, and what the "
+                                 "network predicts."
+                               : ": what they are, and what the network predicts.";
+  return section(kHeading, fmt::format("The samples of the {} split with the highest loss{}", split, rest),
+                 samples, are_probabilities);
 }
 
 }  // namespace
@@ -275,12 +315,15 @@ std::string samples_html(const std::string& text) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return "";
   const std::string split = html_text(text_at(json, "split"));
-  return section(json, "worst", "Worst mistakes",
-                 fmt::format("The samples of the {} split with the highest loss: what they are, and what the "
-                             "network predicts.",
-                             split)) +
-         section(json, "spread", "Predictions",
-                 fmt::format("Samples at equal distances over the {} split.", split));
+  const bool are_probabilities = json.contains("probabilities") && json["probabilities"] == true;
+  std::string html;
+  if (std::vector<Json> worst = samples_at(json, "worst"); !worst.empty())
+    html += worst_html(std::move(worst), split, are_probabilities);
+  if (const std::vector<Json> spread = samples_at(json, "spread"); !spread.empty())
+    html += section(have_outputs(spread) ? "Predictions" : "Samples",
+                    fmt::format("Samples at equal distances over the {} split.", split), spread,
+                    are_probabilities);
+  return html;
 }
 
 }  // namespace trainer

@@ -5,8 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "cli/terminal/text.h"
+#include "engine/config/config_tree.h"
 #include "engine/system/files.h"
 #include "models/checkpoints/checkpoint.h"
+#include "models/metrics/metric.h"
+#include "models/training/settings.h"
 
 namespace trainer {
 namespace {
@@ -71,7 +75,26 @@ void add_line(const Json& line, RunLog& log) {
     if (auto counts = square(value); !counts.empty()) log.tables.push_back({key, std::move(counts)});
 }
 
+/// Of the metrics in config.yaml; none where that cannot be read.
+std::set<std::string> fractions(const fs::path& run) {
+  std::set<std::string> names;
+  std::error_code ignored;
+  if (!fs::exists(run / "config.yaml", ignored)) return names;
+  try {
+    const ConfigTree tree({.file = (run / "config.yaml").string()}, run_settings());
+    for (const Config& config : tree.root().at("train").items("metrics"))
+      if (const auto metric = Registry<Metric>::make(config); metric->is_fraction())
+        names.insert(metric->name());
+  } catch (const Error&) {
+  }
+  return names;
+}
+
 }  // namespace
+
+std::string RunLog::score_text(std::size_t i, double value) const {
+  return fractions.contains(names[i]) ? fraction_text(value) : short_number(value);
+}
 
 const RunLog::Row* RunLog::best_evaluation() const {
   const auto find = [&](auto matches) -> const Row* {
@@ -83,7 +106,8 @@ const RunLog::Row* RunLog::best_evaluation() const {
 }
 
 RunLog read_run_log(const fs::path& run) {
-  RunLog log{.best_step = step_behind(run / "checkpoints" / "best"),
+  RunLog log{.fractions = fractions(run),
+             .best_step = step_behind(run / "checkpoints" / "best"),
              .last_step = step_behind(run / "checkpoints" / "last")};
   std::error_code ignored;
   if (!fs::exists(run / "metrics.jsonl", ignored)) return log;

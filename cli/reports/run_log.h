@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,14 +23,17 @@ struct RunLog {
     std::vector<std::vector<double>> counts;  ///< [true class][predicted class]
   };
 
-  std::vector<std::string> names;  ///< "loss", then the metrics
-  std::string evaluation_split;    ///< "valid", "test"; empty without an evaluation
+  std::vector<std::string> names;   ///< "loss", then the metrics
+  std::set<std::string> fractions;  ///< the metrics that are shown in percent
+  std::string evaluation_split;     ///< "valid", "test"; empty without an evaluation
   std::vector<Row> rows;
   std::vector<Table> tables;
   std::int64_t best_step = -1, last_step = -1;  ///< where checkpoints/best and last point; -1: nowhere
 
   /// The evaluation of the best weights; where none were kept, the last one; null without any.
   const Row* best_evaluation() const;
+  /// A value of `names[i]`: "93.33%", "0.2901".
+  std::string score_text(std::size_t i, double value) const;
 };
 
 /// Reads a run directory. Skips lines that this program cannot have written.

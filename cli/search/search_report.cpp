@@ -60,7 +60,7 @@ std::string plot(const SearchPlan& plan, const std::vector<EndedTrial>& trials, 
     line.places.push_back(high > low ? (outcome.score() - low) / (high - low) : 0.5);
     plot.lines.push_back(std::move(line));
   }
-  return "<div class=\"wide\">" + svg_of(plot) + "</div>\n";
+  return "<div class=\"wide plot\">" + svg_of(plot) + "</div>\n";
 }
 
 std::string rows_of(const SearchFolder& folder, const std::vector<EndedTrial>& trials,

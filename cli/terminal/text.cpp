@@ -101,9 +101,12 @@ std::string loss_text(double loss) {
   return size < 1e7 ? grouped(std::llround(loss)) : fmt::format("{:.3g}", loss);
 }
 
+std::string fraction_text(double fraction, int decimals) {
+  return std::isnan(fraction) ? "nan" : fmt::format("{:.{}f}%", 100 * fraction, decimals);
+}
+
 std::string metric_text(const MetricFacts& metric, double value, int decimals) {
-  return metric.is_fraction && !std::isnan(value) ? fmt::format("{:.{}f}%", 100 * value, decimals)
-                                                  : loss_text(value);
+  return metric.is_fraction ? fraction_text(value, decimals) : loss_text(value);
 }
 
 std::string short_number(double number) {

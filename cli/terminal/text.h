@@ -26,6 +26,8 @@ int window_columns();
 /// `text` in lines of at most `width` columns (0: one line), broken behind ", ", those after the first one
 /// indented by `indent` columns; `begin`: the column of the first line.
 std::string wrapped(const std::string& text, std::size_t begin, std::size_t indent, std::size_t width);
+/// "98.60%", "nan"
+std::string fraction_text(double fraction, int decimals = 2);
 /// "98.6%" for fractions, else like a loss.
 std::string metric_text(const MetricFacts& metric, double value, int decimals = 1);
 /// "1,200", "421,247", "0.0412", "3.1e-06"

@@ -23,7 +23,8 @@ TEST_CASE("a curve has a gap where its value is not a number", "[cli]") {
   const std::size_t path = svg.find(" d=\"M");
   REQUIRE(path != std::string::npos);
   CHECK(count_of(svg.substr(path, svg.find("/>", path) - path), "M") == 2);
-  CHECK(svg.find("step 30   train nan") != std::string::npos);
+  CHECK(svg.find(">step 30<tspan") != std::string::npos);
+  CHECK(svg.find(">train nan</tspan>") != std::string::npos);
 }
 
 TEST_CASE("whatever the values, all coordinates are finite", "[cli]") {
@@ -44,6 +45,45 @@ TEST_CASE("whatever the values, all coordinates are finite", "[cli]") {
 TEST_CASE("a chart without a single number is left out", "[cli]") {
   CHECK(svg_of({.title = "loss", .curves = {{.name = "train", .points = {{1, kNan}}}}}).empty());
   CHECK(svg_of({.title = "loss"}).empty());
+}
+
+TEST_CASE("fractions are in percent, large numbers are short, and a constant has its own tick", "[cli]") {
+  const auto svg = [](double low, double high, bool is_fraction) {
+    return svg_of({.title = "t",
+                   .curves = {{.name = "y", .points = {{1, low}, {2, high}}}},
+                   .is_fraction = is_fraction});
+  };
+  const auto has = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  const std::string accuracy = svg(0.5, 1, true);
+  CHECK(has(accuracy, ">100%</text>"));
+  CHECK(has(accuracy, ">y 50.00%</tspan>"));
+  CHECK(has(svg(0, 1e6, false), ">1M</text>"));
+  CHECK(has(svg(0, 5e4, false), ">20k</text>"));
+  CHECK(has(svg(0, 1e12, false), ">1e+12</text>"));
+  CHECK(has(svg(0.05, 0.05, false), ">0.05</text>"));
+}
+
+TEST_CASE("a mark has a ring around its value, and a curve without values no name", "[cli]") {
+  const std::string svg =
+      svg_of({.title = "t",
+              .curves = {{.name = "a", .points = {{1, kNan}}}, {.name = "b", .points = {{1, 1}, {2, 2}}}},
+              .marks = {{.x = 2, .y = 2, .text = "best"}}});
+  CHECK(count_of(svg, "class=\"ring\"") == 1);
+  CHECK(svg.find(">best</text>") != std::string::npos);
+  CHECK(svg.find(">a</span>") == std::string::npos);
+  CHECK(svg.find("<span class=\"c1\">b</span>") != std::string::npos);
+  CHECK(svg_of({.title = "t", .curves = {{.name = "t", .points = {{1, 1}}}}}).find("<span") ==
+        std::string::npos);
+}
+
+TEST_CASE("a long name of a curve is cut under the pointer, between its characters", "[cli]") {
+  std::string name;
+  for (int i = 0; i < 100; ++i) name += "\u00e9";
+  const std::string svg = svg_of({.title = "t", .curves = {{.name = name, .points = {{1, 1}, {2, 2}}}}});
+  CHECK(count_of(svg, "\u00e9 ...") == 2);
+  CHECK(count_of(svg, "\u00e9") == 100 + 2 * 30);
 }
 
 TEST_CASE("values over decades are shown by their logarithm, where that was allowed", "[cli]") {

@@ -100,6 +100,26 @@ TEST_CASE("a report has a table of classes, and no text of a run breaks its page
   CHECK(page.find("test loss 2") != std::string::npos);
 }
 
+TEST_CASE("a report shows fractions in percent and lists in words", "[cli]") {
+  const TemporaryFolder folder;
+  write_text(folder.path() / "config.yaml",
+             "data: {dataset: digits}\nmodel: {layers: [{dense: 10}], loss: softmax_cross_entropy}\n"
+             "train: {epochs: 1, batch: 8, optimizer: {sgd: {lr: 0.1}}, metrics: [accuracy]}\n");
+  write_text(folder.path() / "metrics.jsonl", line_of(1, "train", R"("loss":2.5,"accuracy":0.5)") +
+                                                  line_of(2, "train", R"("loss":1,"accuracy":1)") +
+                                                  line_of(2, "test", R"("loss":2,"accuracy":0.875)"));
+  write_text(folder.path() / "results.csv",
+             "epoch,time,test/loss,test/accuracy,lr,examples_per_second,comm_share\n"
+             "1,2.512,0.123456789,0.875,0.00240228862,505789.2,0.0411\n");
+  write_text(folder.path() / "environment.json", R"({"hosts":["a","<b>"],"mesh":[2,1],"odd":{"x":1}})");
+  const std::string page = report_html(folder.path());
+  for (const char* part : {"test loss 2, test accuracy 87.50%", ">100%</text>", ">train 50.00%</tspan>",
+                           "<td>1</td><td>2.512</td><td>0.1235</td><td>87.50%</td><td>0.002402</"
+                           "td><td>505,789</td><td>4.11%</td>",
+                           "<td>a, &lt;b&gt;</td>", "<td>2, 1</td>", "{&quot;x&quot;:1}"})
+    CHECK_THAT(page, Catch::Contains(part));
+}
+
 TEST_CASE("a report marks the step of the best weights in its curves", "[cli]") {
   const TemporaryFolder folder;
   const std::string scores = R"("loss":2.5)";
@@ -108,7 +128,7 @@ TEST_CASE("a report marks the step of the best weights in its curves", "[cli]") 
   CHECK(report_html(folder.path()).find("class=\"mark\"") == std::string::npos);
   fs::create_directory(folder.path() / "checkpoints");
   fs::create_symlink("step-5", folder.path() / "checkpoints/best");
-  CHECK(report_html(folder.path()).find(">best</text>") != std::string::npos);
+  CHECK(report_html(folder.path()).find(">best</text><circle class=\"ring\"") != std::string::npos);
 }
 
 TEST_CASE("a comparison draws each score of all runs in one chart and escapes their texts", "[cli]") {
@@ -130,6 +150,22 @@ TEST_CASE("a comparison draws each score of all runs in one chart and escapes th
   CHECK(machine_text("[1]").empty());
 }
 
+TEST_CASE("a comparison of many runs draws those that are first in its table", "[cli]") {
+  const TemporaryFolder folder;
+  write_text(folder.path() / "metrics.jsonl", line_of(1, "train", R"("loss":2.5,"accuracy":0.5)") +
+                                                  line_of(2, "train", R"("loss":1,"accuracy":1)"));
+  std::vector<ComparedRun> runs;
+  for (int i = 0; i < 10; ++i) {
+    runs.push_back({"run" + std::to_string(i), read_run_log(folder.path()), ""});
+    runs.back().log.fractions = {"accuracy"};
+  }
+  runs[2].log.rows.clear();
+  const std::string page = comparison_html(runs, {{"run"}}, {{"setting"}});
+  for (const char* part : {">run0</span>", ">run8</span>", "class=\"c7\"", ">100%</text>", "8 runs"})
+    CHECK_THAT(page, Catch::Contains(part));
+  for (const char* part : {">run2</span>", ">run9</span>"}) CHECK_THAT(page, !Catch::Contains(part));
+}
+
 TEST_CASE("samples are shown as images, rows or texts, and nothing of their file breaks the page", "[cli]") {
   const std::string png =
       "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==";
@@ -139,7 +175,8 @@ TEST_CASE("samples are shown as images, rows or texts, and nothing of their file
   const std::string card =
       page_of(R"({"index":3,"loss":2.5,"target":"<b>","predicted":[["<i>",0.75]],"image":")" + png + "\"}");
   CHECK(card.find("data:image/png;base64," + png) != std::string::npos);
-  CHECK(card.find("<b>&lt;b&gt;</b><br>&lt;i&gt; 75.0%<br>loss 2.5<br>sample 3<") != std::string::npos);
+  CHECK(card.find("<b>&lt;b&gt;</b><br><bdi>&lt;i&gt;</bdi>: 75.0%<br>loss 2.5<br>sample 3<") !=
+        std::string::npos);
   CHECK(card.find("<i>") == std::string::npos);
   const std::string row = page_of(R"({"index":3,"loss":null,"outputs":[1,2],"fields":[["<i>","<u>"]]})");
   CHECK(row.find("<td>inf</td><td></td><td>1, 2</td><td>&lt;u&gt;</td>") != std::string::npos);
@@ -150,6 +187,25 @@ TEST_CASE("samples are shown as images, rows or texts, and nothing of their file
     CHECK(samples_html(broken).find("<img") == std::string::npos);
 }
 
+TEST_CASE("of the samples with the highest loss those that are predicted right are no mistakes", "[cli]") {
+  const auto page_of = [](const std::string& target) {
+    return samples_html(R"({"split":"test","worst":[{"index":3,"loss":0.1,"target":")" + target +
+                        R"(","predicted":[["cat",0.9]]}]})");
+  };
+  CHECK(page_of("dog").find("sample 3<") != std::string::npos);
+  CHECK(page_of("cat").find("sample 3<") == std::string::npos);
+  CHECK(page_of("cat").find("Worst mistakes") != std::string::npos);
+  CHECK(page_of("cat").find("is predicted wrong") != std::string::npos);
+}
+
+TEST_CASE("samples without outputs are not called predictions", "[cli]") {
+  const auto page_of = [](const std::string& rest) {
+    return samples_html(R"({"split":"test","spread":[{"index":3,"loss":0.1)" + rest + "}]}");
+  };
+  CHECK(page_of(R"(,"text":"a")").find("<h2>Samples</h2>") != std::string::npos);
+  CHECK(page_of(R"(,"outputs":[1])").find("<h2>Predictions</h2>") != std::string::npos);
+}
+
 TEST_CASE("a bar shows the shares of each rank's time", "[cli]") {
   const std::string csv = rank_times_csv({{.computing = 3, .waiting = 1}, {.computing = 2, .data = 2}});
   CHECK(csv ==
@@ -157,6 +213,8 @@ TEST_CASE("a bar shows the shares of each rank's time", "[cli]") {
   const std::string html = rank_times_html(csv);
   CHECK(html.find("<div><span>0</span><i class=\"c0\" style=\"width:75.0%\" title=\"computing 3.0s\"></i>"
                   "<i class=\"c3\" style=\"width:25.0%\"") != std::string::npos);
+  CHECK(html.find("<td>0</td><td>4.0s</td><td>75.0%</td>") != std::string::npos);
+  CHECK(rank_times_html(rank_times_csv({{.computing = 0.04}})).find("<td>0.04s</td>") != std::string::npos);
   for (const char* broken : {"", "rank", "rank,computing,data,communication,waiting\n1,<b>,2,3,4\n"})
     CHECK(rank_times_html(broken).empty());
 }
