@@ -30,7 +30,7 @@ path[class]{stroke:var(--c)}circle[class^=c]{fill:var(--c)}span[class]{color:var
 .trial{--c:var(--c0)}.trial:hover{stroke-width:4;opacity:1}
 .best{--c:var(--c1);stroke-width:3}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
-td,th{max-width:22rem;overflow-wrap:break-word;padding:.15rem .7rem;text-align:right;border-bottom:1px solid var(--line)}th{color:var(--faint);font-weight:500}
+td,th{max-width:min(22rem,50vw);overflow-wrap:break-word;padding:.15rem .7rem;text-align:right;border-bottom:1px solid var(--line)}th{color:var(--faint);font-weight:500}
 td:first-child,th:first-child,.facts td,.facts th{text-align:left}.facts td{min-width:6rem}
 pre{overflow-x:auto;padding:1rem;border:1px solid var(--line);border-radius:6px;font-size:13px}
 summary{cursor:pointer;color:var(--faint)}
@@ -40,7 +40,7 @@ summary{cursor:pointer;color:var(--faint)}
 blockquote{margin:0 0 .4rem;white-space:pre-wrap;font:13px/1.4 ui-monospace,monospace}
 .kernels{display:flex;flex-wrap:wrap;gap:4px;margin-bottom:1rem}.kernels img{width:2.6rem}
 .bars div{display:flex;height:1.1rem;margin:.15rem 0}.bars span{width:3rem}.bars i{background:var(--c)}
-@media(max-width:40rem){body{margin:1rem auto;padding:0 1rem}.charts svg{font-size:20px}.plot svg{font-size:16px}}
+@media(max-width:40rem){body{margin:1rem auto;padding:0 1rem}.charts svg{font-size:20px}.plot svg{font-size:14px}}
 .spark{width:7rem;height:1.3rem}.spark path{fill:var(--c0)}mark{background:none;color:var(--c1);font-weight:600}
 )";
 
