@@ -162,10 +162,13 @@ std::optional<RunDirectory> take_directory(const Job& job, const OpenRun& run, c
   return directory;
 }
 
-/// A failure is only a warning: `trainer report` can write the report later.
-void try_to_write_report(const Job& job, const fs::path& run, const TrainingRun& training,
-                         SamplesWriter& samples) {
+/// `ending`: why the run ended before its last step, else empty. A failure is only a warning: `trainer
+/// report` can write the report later.
+void try_to_write_report(const Job& job, RunDirectory& directory, const TrainingRun& training,
+                         SamplesWriter& samples, const std::string& ending) {
+  const fs::path& run = directory.path();
   try {
+    if (!ending.empty()) directory.add_note(ending);
     samples.write();
     if (!training.rank_times().empty())
       write_file(run / kRankTimesFile, rank_times_csv(training.rank_times()));
@@ -309,13 +312,19 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
     samples.emplace(session, review, directory->path());
     observers = {&*directory, progress.get(), &*samples};
   }
-  const auto write_pages = [&] { try_to_write_report(job, directory->path(), training, *samples); };
+  const auto write_pages = [&](const std::string& ending) {
+    try_to_write_report(job, *directory, training, *samples, ending);
+  };
   RunResult result;
   try {
     result = training.run(observers, directory ? directory->checkpoints() : "", trace.get());
   } catch (const Divergence& error) {
     // The curves show what went wrong.
-    if (directory) write_pages();
+    const Diagnostic& divergence = error.diagnostics().front();
+    if (directory)
+      write_pages(training.may_roll_back()
+                      ? ""
+                      : fmt::format("{}; {}", divergence.what, fmt::join(divergence.notes, "; ")));
     if (!training.may_roll_back()) throw;
     const RollbackSettings& settings = *session.settings().rollback;
     const int count = training.rollbacks() + 1;
@@ -324,12 +333,13 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
         .count = count,
         .of = settings.times,
         .factor = std::pow(settings.factor, count),
-        .what = error.diagnostics().front().what};
+        .what = divergence.what};
     broadcast_text(job.world, next.from);
     return {static_cast<int>(ExitCode::diverged), next};
   }
   progress.reset();  // the bar goes before the last lines come
-  with_disk(job.world, "the writing of the report", directory.has_value(), write_pages);
+  with_disk(job.world, "the writing of the report", directory.has_value(),
+            [&] { write_pages(ending_text(training.facts(), result)); });
   if (trace)
     run_collectively(job.world,
                      [&] { trace->write(directory ? directory->path() / kTraceFile : fs::path()); });

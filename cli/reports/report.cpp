@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <span>
+#include <sstream>
 
 #include "cli/reports/chart.h"
 #include "cli/reports/gradient_charts.h"
@@ -125,6 +126,18 @@ std::string skipped_updates(const fs::path& run) {
   return "<h2>Skipped updates</h2>\n<p>Their gradient norm was an outlier (train.skip_outliers): mean and "
          "standard deviation are those of the updates before.</p>\n" +
          html_folded(counted(std::ssize(rows) - 1, "update"), html_table(rows));
+}
+
+/// What command.txt notes of the last start of the run.
+std::string notes(const std::string& commands) {
+  std::string text;
+  std::istringstream lines(commands);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("# "))
+      text += "<p><mark>" + html_text(line.substr(2)) + "</mark></p>\n";
+    else
+      text.clear();
+  return text;
 }
 
 std::string percent(double part, double whole) {
@@ -252,16 +265,16 @@ std::string report_html(const fs::path& run, PageUse use) {
   const RunLog log = read_run_log(run);
   const std::string name = (run / "").lexically_normal().parent_path().filename().string();
   const bool is_live = use == PageUse::live;
-  std::string body =
-      fmt::format("<h1>{}</h1>\n<p>{}{}</p>\n", html_text(name),
-                  is_live ? "Under way; this page renews itself. " : "", html_text(outcome(log)));
+  const std::string commands = read_if_there(run / "command.txt");
+  std::string body = fmt::format("<h1>{}</h1>\n<p>{}{}</p>\n{}", html_text(name),
+                                 is_live ? "Under way; this page renews itself. " : "",
+                                 html_text(outcome(log)), notes(commands));
   body += charts(log) + gradients(read_if_there(run / "gradients.csv")) + skipped_updates(run);
   body += classes(log, class_names(run, log));
   body += samples_html(read_if_there(run / kSamplesFile)) + epochs(read_if_there(run / "results.csv"), log);
   body += rank_times_html(read_if_there(run / kRankTimesFile));
   if (!is_live) body += weights_html(run, shown_checkpoint(log));
-  body += block("Commands", read_if_there(run / "command.txt")) + configuration(run) +
-          machine(read_if_there(run / "environment.json"));
+  body += block("Commands", commands) + configuration(run) + machine(read_if_there(run / "environment.json"));
   return html_page(name, body, use);
 }
 

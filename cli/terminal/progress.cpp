@@ -245,12 +245,17 @@ std::string bar_line(const RunFacts& facts, const StepReport& report, const Scor
   return before + bar + (terminal.colour ? "\x1b[0m" : "") + after;
 }
 
+std::string ending_text(const RunFacts& facts, const RunResult& result) {
+  if (result.reason.empty()) return "";
+  return fmt::format("ended early, after step {} of {}: {}", grouped(result.steps),
+                     grouped(facts.total_steps), result.reason);
+}
+
 std::string result_line(const RunFacts& facts, const RunResult& result) {
   if (!result.reason.empty()) {
     RunResult rest = result;
     rest.reason.clear();
-    return fmt::format("ended early, after step {} of {}: {}\n{}", grouped(result.steps),
-                       grouped(facts.total_steps), result.reason, result_line(facts, rest));
+    return ending_text(facts, result) + "\n" + result_line(facts, rest);
   }
   std::string total = "total " + seconds_text(result.time);
   if (facts.ranks > 1)

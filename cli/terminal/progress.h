@@ -31,6 +31,9 @@ std::unique_ptr<Observer> make_progress(ProgressMode mode, const TerminalFacts& 
 std::string bar_line(const RunFacts& facts, const StepReport& report, const Scores& epoch_so_far,
                      double seconds_left, const TerminalFacts& terminal);
 
+/// Why a run ended before its last step: "ended early, after step 70 of 600: ..."; else empty.
+std::string ending_text(const RunFacts& facts, const RunResult& result);
+
 /// "best  epoch 5: test accuracy 98.63%      total 10s, 4% of it communication, 52.0 MiB of memory"
 std::string result_line(const RunFacts& facts, const RunResult& result);
 

@@ -139,6 +139,10 @@ std::string json_table(const std::vector<double>& table) {
   return text + "]]";
 }
 
+void add_command(const fs::path& run, const std::string& line) {
+  LineFile(run / "command.txt", [](std::string_view) { return true; }).append(line);
+}
+
 }  // namespace
 
 LineFile::LineFile(fs::path path)
@@ -271,11 +275,12 @@ std::string RunDirectory::config() const {
 void RunDirectory::resume(const Description& description, const CheckpointState& state) {
   from_ = state;
   remove_leftovers(path_);
-  const fs::path commands = path_ / "command.txt";
-  LineFile(commands, [](std::string_view) { return true; }).append(description.command);
+  add_command(path_, description.command);
   write_file(path_ / fmt::format("environment-{}.json", state.step), description.environment + "\n");
   write_file(path_ / "config.yaml", description.config);
 }
+
+void RunDirectory::add_note(const std::string& what) { add_command(path_, "# " + what); }
 
 void RunDirectory::on_start(const RunFacts& facts) {
   facts_ = facts;

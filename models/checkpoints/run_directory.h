@@ -65,6 +65,8 @@ class RunDirectory final : public Observer {
   std::string config() const;
   /// Resumes the run's files: on_start() removes lines of steps after `state`.
   void resume(const Description& description, const CheckpointState& state);
+  /// Adds what happened to the start of the run under way, one line, behind its command.
+  void add_note(const std::string& what);
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }

@@ -24,6 +24,8 @@ TEST_CASE("a run that stops improving ends, with the same bits on every placemen
   REQUIRE(one.code == 0);
   CHECK(one.out.find("accuracy of test has not risen in 3 evaluations") != std::string::npos);
   CHECK(one.out.find("of 250: ") != std::string::npos);
+  for (const char* file : {"one/command.txt", "one/report.html"})
+    CHECK(read_text(run.path(file)).find("has not risen in 3 evaluations") != std::string::npos);
   const ProgramResult three = run.trainer(with({"a.yaml", "-o", "three", "--datapar"}, kPatient), 3);
   REQUIRE(three.code == 0);
   CHECK(read_text(run.path("one/checkpoints/last/model.safetensors")) ==

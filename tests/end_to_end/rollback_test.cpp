@@ -71,6 +71,8 @@ TEST_CASE("a run that diverges too often ends with 5, and so does one that is to
   const ProgramResult stopped = run.trainer({"b.yaml", "-q", "-s", "train.on_divergence=stop"});
   CHECK(stopped.code == 5);
   CHECK_FALSE(has(stopped.err, "rollback"));
+  CHECK(has(read_text(run.path("runs/b-2/command.txt")), "# "));
+  CHECK(has(read_text(run.path("runs/b-2/report.html")), "<p><mark>"));
   const ProgramResult unsaved = run.trainer({"b.yaml", "-s", "train.checkpoint=never"});
   CHECK(unsaved.code == 2);
   CHECK(has(unsaved.err, "a rollback returns to the last checkpoint, and train.checkpoint is never"));

@@ -248,6 +248,16 @@ TEST_CASE("a report shows the kernels of the first convolution and the histogram
   CHECK(page.substr(kernels, page.find("</div>", kernels) - kernels).find("<img", 40) != std::string::npos);
 }
 
+TEST_CASE("a report shows why the last start of its run ended", "[cli]") {
+  const TemporaryFolder folder;
+  write_text(folder.path() / "command.txt",
+             "trainer a.yaml\n# before\ntrainer --resume a\n# loss <is> NaN\n");
+  const std::string page = report_html(folder.path());
+  CHECK_THAT(page, Catch::Contains("<p><mark>loss &lt;is&gt; NaN</mark></p>"));
+  CHECK_THAT(page, !Catch::Contains("<mark>before"));
+  CHECK_THAT(page, Catch::Contains("# before"));
+}
+
 TEST_CASE("a run without a logged step has a report that states it", "[cli]") {
   const TemporaryFolder folder;
   CHECK(report_html(folder.path()).find("No step has been logged.") != std::string::npos);
