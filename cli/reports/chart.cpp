@@ -20,6 +20,7 @@ constexpr std::size_t kMaxPoints = 200, kColours = 8;
 std::string tick_text(double value) {
   constexpr double kThousand = 1e3, kMillion = 1e6;
   const double size = std::abs(value);
+  if (size < 1) return fmt::format("{:.3g}", value);
   if (size < 10 * kThousand) return short_number(value);
   if (size < kMillion) return fmt::format("{:.4g}k", value / kThousand);
   if (size < kThousand * kMillion) return fmt::format("{:.4g}M", value / kMillion);
@@ -41,7 +42,7 @@ class Axis {
       : low_(low), high_(high), begin_(begin), end_(end), logarithmic_(logarithmic) {
     constexpr double kSame = 1e-9;
     if (high - low > kSame * std::max(std::abs(low), std::abs(high))) return;
-    const double around = low == 0 ? 1 : std::abs(low) / 2;
+    const double around = low == 0 ? 1 : std::abs(low);
     low_ = low - around, high_ = low + around;
     is_constant_ = true;
   }

@@ -62,7 +62,8 @@ TEST_CASE("fractions are in percent, large numbers are short, and a constant has
   CHECK(has(svg(0, 1e6, false), ">1M</text>"));
   CHECK(has(svg(0, 5e4, false), ">20k</text>"));
   CHECK(has(svg(0, 1e12, false), ">1e+12</text>"));
-  CHECK(has(svg(0.05, 0.05, false), ">0.05</text>"));
+  CHECK(has(svg(0.0010364, 0.0010364, false), ">0.00104</text>"));
+  CHECK(has(svg(0.0010364, 0.0010364, false), ">0</text>"));
 }
 
 TEST_CASE("a mark has a ring around its value, and a curve without values no name", "[cli]") {
