@@ -226,7 +226,7 @@ TEST_CASE("fit takes the least number of micro-batches whose memory is below the
   CHECK_FALSE(has(config, "fit"));
   CHECK(has(result.out, fmt::format("batch 384 in {} micro-batches, ", number)));
   CHECK(measured_memory(result.out) > 0);
-  CHECK(measured_memory(result.out) <= 110);
+  if (!is_built_with("address")) CHECK(measured_memory(result.out) <= 110);
   CHECK(has(run.trainer({"summary", "w.yaml"}).out, fmt::format(" MiB, with {} micro-batches\n", number)));
   CHECK(run.trainer({"plan", "w.yaml", "--rate", "1"}).code == 0);
   CHECK(run.trainer({"time", "w.yaml", "--steps", "1"}).code == 0);
