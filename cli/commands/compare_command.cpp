@@ -99,7 +99,8 @@ std::string groups_text(const std::vector<ComparedRun>& runs, const std::vector<
         std::min<std::size_t>(place, std::ranges::mismatch(text, groups.front().first).in1 - text.begin());
   std::string lines;
   for (const auto& [text, names] : groups)
-    lines += fmt::format("  {}: {}\n", text.empty() ? kNothing : escaped(around(text, place)), escaped(names));
+    lines +=
+        fmt::format("  {}: {}\n", text.empty() ? kNothing : escaped(around(text, place)), escaped(names));
   return lines;
 }
 
