@@ -14,7 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMaxStateBytes = 24 << 20;  // lists of the largest size, one value a line
 constexpr std::uint64_t kMaxDataBytes = 256 << 20;  // a million long class names
 
 /// An error that names a checkpoint to use instead of the damaged one at `place`, if there is one.

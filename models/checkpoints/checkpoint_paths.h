@@ -11,6 +11,7 @@ namespace trainer {
 constexpr const char* kModelFile = "model.safetensors";
 constexpr const char* kOptimizerFile = "optimizer.safetensors";
 constexpr const char* kStateFile = "state.json";
+constexpr std::uint64_t kMaxStateBytes = 24 << 20;  ///< lists of the largest size, one value a line
 constexpr const char* kDataFile = "data.json";
 constexpr const char* kPartialSuffix = ".partial";
 

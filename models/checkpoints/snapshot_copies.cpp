@@ -22,7 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array kTensorFiles{kModelFile, kOptimizerFile};
-constexpr std::uint64_t kMaxStateBytes = 24 << 20;
 constexpr std::uint64_t kPart = 4 << 20;
 
 /// The message of the failure of `work`; empty if there is none.
