@@ -6,7 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <ranges>
+#include <sstream>
 #include <utility>
 
 #include "cli/commands/commands.h"
@@ -110,10 +110,10 @@ std::string settings_text(const std::vector<ComparedRun>& runs, const std::vecto
   if (found.empty()) return "all settings are the same\n";
   const Rows rows = settings_rows(runs, found, kWidest);
   const std::string text = table(rows, rows.front().size());
-  const auto is_wide = [](const auto& line) {
-    return columns_of(std::string(line.begin(), line.end())) > kTerminal;
-  };
-  if (std::ranges::none_of(std::views::split(text, '\n'), is_wide)) return text;
+  bool is_wide = false;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) is_wide = is_wide || columns_of(line) > kTerminal;
+  if (!is_wide) return text;
   std::string list;
   for (const ConfigDifference& difference : found)
     list += escaped(difference.path) + "\n" + groups_text(runs, difference.values);
