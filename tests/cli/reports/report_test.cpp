@@ -114,9 +114,9 @@ TEST_CASE("a report shows fractions in percent and lists in words", "[cli]") {
   write_text(folder.path() / "environment.json", R"({"hosts":["a","<b>"],"mesh":[2,1],"odd":{"x":1}})");
   const std::string page = report_html(folder.path());
   for (const char* part : {"test loss 2, test accuracy 87.50%", ">100%</text>", ">train 50.00%</tspan>",
-                           "<td>1</td><td>2.512</td><td>0.1235</td><td>87.50%</td><td>0.002402</"
-                           "td><td>505,789</td><td>4.11%</td>",
-                           "<td>a, &lt;b&gt;</td>", "<td>2, 1</td>", "{&quot;x&quot;:1}"})
+                           "<td>1</td><td>2.512</td><td>0.1235</td><td>87.50%</td>",
+                           "<td>0.002402</td><td>505,789</td><td>4.11%</td>", "<td>a, &lt;b&gt;</td>",
+                           "<td>2, 1</td>", "{&quot;x&quot;:1}"})
     CHECK_THAT(page, Catch::Contains(part));
 }
 

@@ -74,7 +74,7 @@ struct Fetching {
     PublicFile file{.name = name, .members = members};
     file.bytes = static_cast<std::int64_t>(fs::file_size(web / name));
     file.sha256 = output_of("sha256sum " + (web / name).string()).substr(0, 64);
-    for (const std::string& path : paths) file.urls.push_back(server->url(path + "/" + name));
+    for (const std::string& path : paths) file.urls.push_back(server->url(fmt::format("{}/{}", path, name)));
     events.clear();
     fetch({.name = "set", .files = {file}}, to, [&](const FetchEvent& event) {
       if (event.kind != FetchEvent::Kind::arriving) events.push_back(event.kind);
