@@ -88,8 +88,10 @@ TEST_CASE("messages of any length arrive whole, between hosts and on one", "[par
 
 TEST_CASE("exchanges under way at one time do not mix their messages", "[parallel]") {
   AllRanks all(GENERATE(false, true));
+  constexpr int kExchanges = 5;
   std::vector<std::unique_ptr<Letters>> several;
-  for (int number = 0; number < 5; ++number)
+  several.reserve(kExchanges);
+  for (int number = 0; number < kExchanges; ++number)
     several.push_back(std::make_unique<Letters>(all.group, 1'000'000 >> (3 * number), number));
   for (auto letters = several.rbegin(); letters != several.rend(); ++letters) (*letters)->exchange->wait();
   for (const auto& letters : several) CHECK(letters->in == letters->expected);

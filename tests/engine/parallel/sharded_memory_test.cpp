@@ -112,7 +112,8 @@ TEST_CASE("sharded gradients have memory for two layers while backward runs, and
     test_world().sum(std::span(&gradients, 1));
     for (const Range& range : window.shard())
       for (std::int64_t i = range.first; i < range.last; ++i)
-        if (window.sums({i, i + 1})[0] != static_cast<float>(gradients * (i / kLayer + step))) {
+        if (const std::int64_t layer = i / kLayer;
+            window.sums({i, i + 1})[0] != static_cast<float>(gradients * (layer + step))) {
           FAIL_CHECK("sum " << i);
           break;
         }
@@ -127,12 +128,15 @@ TEST_CASE("sharded parameters are whole between acquire and release, and have me
   ParameterWindow& window = sharded.window;
   for (int step = 1; step <= 3; ++step) {
     for (const Range& range : window.shard())
-      for (std::int64_t i = range.first; i < range.last; ++i)
-        part_of(window.values(), {i, i + 1})[0] = static_cast<float>(step * 1000 + i / kLayer);
+      for (std::int64_t i = range.first; i < range.last; ++i) {
+        const std::int64_t layer = i / kLayer;
+        part_of(window.values(), {i, i + 1})[0] = static_cast<float>(step * 1000 + layer);
+      }
     sharded.reducer->publish();
     std::vector<int> wrong(at(threads));
-    const auto use = [&](int worker, std::vector<int> layers) {
+    const auto use = [&](int worker, const std::vector<int>& layers) {
       std::vector<Range> ranges;
+      ranges.reserve(layers.size());
       for (const int layer : layers) ranges.push_back(range_of(layer));
       sharded.reducer->acquire(worker, ranges);
       for (const int layer : layers)

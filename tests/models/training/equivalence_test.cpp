@@ -58,7 +58,7 @@ TEST_CASE("recomputed activations give the same weights to the bit, wherever the
          {"{conv: {filters: 4, kernel: 3, pad: same}}, batch_norm, relu, {dropout: 0.2}",
           "{residual: [{conv: {filters: 4, kernel: 3, pad: same}}, batch_norm]}, relu, {max_pool: 2}",
           "{dense: {units: 13, activation: relu}}, {dropout: 0.3}"})
-      text += begin + block + end + ", ";
+      text.append(begin).append(block).append(end).append(", ");
     return "[" + text + "{dense: 10}]";
   };
   const bool is_exact = GENERATE(false, true);
