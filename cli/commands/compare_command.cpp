@@ -25,10 +25,6 @@ namespace {
 
 constexpr const char* kNothing = "-";
 
-std::string shortened(const std::string& value, std::size_t widest) {
-  return value.empty() ? kNothing : value.size() <= widest ? value : value.substr(0, widest - 4) + " ...";
-}
-
 std::string number_or_nothing(double number) { return std::isnan(number) ? kNothing : short_number(number); }
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -71,7 +67,8 @@ Rows settings_rows(const std::vector<ComparedRun>& runs, const std::vector<Confi
   for (const ComparedRun& run : runs) rows.front().push_back(run.name);
   for (const ConfigDifference& difference : found) {
     rows.push_back({difference.path});
-    for (const std::string& value : difference.values) rows.back().push_back(shortened(value, widest));
+    for (const std::string& value : difference.values)
+      rows.back().push_back(value.empty() ? kNothing : shortened(value, widest));
   }
   return rows;
 }

@@ -27,14 +27,6 @@ std::string tick_text(double value) {
   return fmt::format("{:.3g}", value);
 }
 
-/// With an ellipsis where it has more than `most` characters.
-std::string shortened(const std::string& name, std::size_t most) {
-  std::size_t end = 0, characters = 0;
-  for (; end < name.size(); ++end)
-    if ((name[end] & 0xC0) != 0x80 && characters++ == most) return name.substr(0, end) + " ...";
-  return name;
-}
-
 /// Numbers from `low` to `high` on a line from `begin` to `end`.
 class Axis {
  public:
@@ -204,7 +196,7 @@ class Drawing {
         const auto point = std::lower_bound(points.begin(), points.end(), xs[i],
                                             [](const Curve::Point& one, double x) { return one.x < x; });
         if (point == points.end() || point->x != xs[i]) continue;
-        constexpr std::size_t kMostCharacters = 30;
+        constexpr std::size_t kMostCharacters = 34;
         lines += fmt::format(
             R"(<tspan x="{:.1f}" dy="1.3em" class="c{}">{} {}</tspan>)", beside, curve % kColours,
             html_text(shortened(chart_.curves[curve].name, kMostCharacters)), value_text(point->y));

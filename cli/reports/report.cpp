@@ -17,6 +17,7 @@
 #include "cli/reports/run_log.h"
 #include "cli/reports/weights_section.h"
 #include "cli/terminal/text.h"
+#include "datasets/readers/csv_text.h"
 #include "engine/config/config_tree.h"
 #include "engine/system/files.h"
 #include "models/checkpoints/checkpoint.h"
@@ -204,9 +205,8 @@ std::string classes(const RunLog& log, std::vector<std::string> names) {
 
 /// A cell of results.csv in few characters.
 std::string short_cell(const std::string& title, const std::string& cell, const RunLog& log) {
-  char* end = nullptr;
-  const double value = std::strtod(cell.c_str(), &end);
-  if (cell.empty() || *end != '\0') return cell;
+  double value = 0;
+  if (!parse_number(cell, value)) return cell;
   const bool is_fraction =
       title.ends_with("_share") || log.fractions.contains(title.substr(title.find('/') + 1));
   return is_fraction ? fraction_text(value) : short_number(value);

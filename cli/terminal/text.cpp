@@ -145,4 +145,13 @@ std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t
   return text;
 }
 
+std::string shortened(const std::string& utf8, std::size_t most) {
+  constexpr std::string_view kEllipsis = " ...";
+  std::vector<std::size_t> begins;  // of characters
+  for (std::size_t i = 0; i < utf8.size(); ++i)
+    if ((utf8[i] & 0xC0) != 0x80) begins.push_back(i);
+  if (begins.size() <= most) return utf8;
+  return utf8.substr(0, begins[most - kEllipsis.size()]).append(kEllipsis);
+}
+
 }  // namespace trainer

@@ -37,6 +37,8 @@ std::string counted(std::int64_t number, const std::string& noun, const std::str
 /// Rows of as many cells each, as columns: the first `left` ones begin at the left, the others end at the
 /// right. Control characters of a cell become visible, newlines too.
 std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t left);
+/// At most `most` (4 or more) characters, of which an ellipsis is the end where `utf8` has more.
+std::string shortened(const std::string& utf8, std::size_t most);
 /// Columns that text takes in a terminal.
 std::size_t columns_of(const std::string& utf8);
 

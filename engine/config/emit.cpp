@@ -4,6 +4,7 @@
 #include <map>
 
 #include "engine/config/environment.h"
+#include "engine/config/lower_case.h"
 #include "engine/config/scalar.h"
 #include "engine/config/written_yaml.h"
 
@@ -16,8 +17,7 @@ std::string yaml_text(const std::string& text) {
   };
   const bool starts_well = !text.empty() && plain(text[0]) && text[0] != '-' && text[0] != '.' &&
                            !(text[0] >= '0' && text[0] <= '9');
-  std::string lower;
-  for (const char c : text) lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string lower = lower_case(text);
   const bool reserved = lower == "true" || lower == "false" || lower == "null" || lower == "yes" ||
                         lower == "no" || lower == "on" || lower == "off" || lower == "y" || lower == "n";
   if (starts_well && !reserved && std::all_of(text.begin(), text.end(), plain)) return text;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <system_error>
 
+#include "engine/config/lower_case.h"
+
 namespace trainer {
 namespace {
 
@@ -107,8 +109,7 @@ Misread read_boolean(const Node& node, bool& value) {
   }
   value = node.text == "true";
   if (value || node.text == "false") return {};
-  std::string lower;
-  for (const char c : node.text) lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string lower = lower_case(node.text);
   const bool yes = lower == "yes" || lower == "on" || lower == "y" || lower == "1" || lower == "true";
   const bool no = lower == "no" || lower == "off" || lower == "n" || lower == "0" || lower == "false";
   return {"expects true or false, got " + in_quotes(node.text), yes  ? "write `true`"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "engine/config/lower_case.h"
 #include "engine/core/escape.h"
 
 namespace trainer {
@@ -89,15 +90,6 @@ std::string listed(const std::vector<std::string>& names, const std::string& las
   return names.size() > kMax ? result + ", ..." : result;
 }
 
-namespace {
-
-bool is_same_but_for_case(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
-
-}  // namespace
-
 std::string nearest(std::string_view word, const std::vector<std::string>& names) {
   constexpr std::size_t kLongest = 40, kShortestBeginning = 3;
   if (word.empty() || word.size() > kLongest) return "";
@@ -118,7 +110,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& names
       older = old;
       old = row;
     }
-    const std::size_t distance = is_same_but_for_case(word, name) ? 0 : old[name.size()];
+    const std::size_t distance = lower_case(word) == lower_case(name) ? 0 : old[name.size()];
     // A name that shares no character with the word is not near.
     if (distance < best_distance && distance < std::max(word.size(), name.size())) {
       best_distance = distance;

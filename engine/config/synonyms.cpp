@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/config/declared.h"
+#include "engine/config/lower_case.h"
 #include "engine/config/source.h"
 
 namespace trainer {
@@ -56,10 +57,8 @@ const std::vector<Needless>& needless() {
 /// Letters and digits in lower case: "Conv2D" and "conv_2d" become "conv2d".
 std::string normal_form(std::string_view word) {
   std::string normal;
-  for (const char c : word) {
-    if (c == '_' || c == '-' || c == ' ') continue;
-    normal += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
+  for (const char c : lower_case(word))
+    if (c != '_' && c != '-' && c != ' ') normal += c;
   return normal;
 }
 

@@ -358,9 +358,7 @@ Node parse_yaml(const SourceText& source) {
     NodeBuilder second(source);
     if (parser.HandleNextDocument(second))
       fail(whole, "more than one YAML document", "",
-           "one document, without `---` between its parts; `trainer new table FILE` prints a configuration "
-           "for "
-           "a table");
+           "one document, without `---` between its parts; for a table, `trainer new table FILE` prints one");
     return root;
   } catch (const YAML::Exception& error) {
     const std::size_t offset =

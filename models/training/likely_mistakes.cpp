@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 
+#include "datasets/readers/csv_text.h"
 #include "models/layers/activation_setting.h"
 #include "models/losses/output_loss.h"
 #include "models/optimizers/optimizer.h"
@@ -111,9 +111,8 @@ void check_classes(const Config& root, const Session& session, std::vector<Diagn
                                     "at least two classes; with one the loss is 0 from the start"));
   if (!has_key(dataset, "dataset", "targets") || !dataset.is_word("targets", "labels")) return;
   const auto is_number = [](const std::string& name) {
-    char* end = nullptr;
-    std::strtod(name.c_str(), &end);
-    return !name.empty() && *end == '\0';
+    double ignored = 0;
+    return parse_number(name, ignored);
   };
   const auto has_point = [](const std::string& name) { return name.find('.') != name.npos; };
   if (info.class_names.empty() || !std::ranges::all_of(info.class_names, is_number) ||
