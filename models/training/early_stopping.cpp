@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <ratio>
 #include <utility>
 
 namespace trainer {
@@ -60,7 +62,12 @@ void EarlyStopping::before_consensus(const Progress& run, Signals& mine) {
 void EarlyStopping::before_update(std::int64_t, const Signals& all) { is_time_over_ |= all.time_is_over; }
 
 void EarlyStopping::after_step(Progress& run) {
-  if (is_time_over_ && !run.result.stopped) end(run, time_text());
+  if (!is_time_over_ || run.result.stopped) return;
+  // The clock of the rank that saves may be behind the one that ended the run: resuming must find it over.
+  const std::chrono::duration<double, std::ratio<60>> limit(*stop_.minutes);
+  run.start =
+      std::min(run.start, Progress::Clock::now() - std::chrono::ceil<Progress::Clock::duration>(limit));
+  end(run, time_text());
 }
 
 void EarlyStopping::between_steps(Progress& run) {

@@ -103,6 +103,19 @@ TEST_CASE("a run ends at the end of the step in which the time of train.stop is 
   CHECK(evaluations.run.result.reason == "1 min of training are over");
 }
 
+TEST_CASE("a run that ends by the clock of another rank is over for the rank that saves",
+          "[early-stopping]") {
+  const TrainSettings settings{.stop = {.minutes = 1}};
+  Evaluations evaluations(settings);
+  evaluations.stopping.before_update(0, {.time_is_over = true});
+  evaluations.run.step = 1;
+  evaluations.stopping.after_step(evaluations.run);
+  const std::chrono::duration<double> time = Progress::Clock::now() - evaluations.run.start;
+  EarlyStopping resumed(settings, kFacts);
+  resumed.restore({}, std::nullopt, time.count());
+  CHECK(resumed.reason() == "1 min of training are over");
+}
+
 TEST_CASE("early stopping resumes where it was saved", "[early-stopping]") {
   const TrainSettings settings = patient(3);
   Evaluations before(settings), after(settings);
