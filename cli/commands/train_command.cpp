@@ -283,6 +283,9 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
     job.warn(arguments.restarts > 0
                  ? "warning: train.snapshot keeps nothing: a host has no folder in memory (/dev/shm)\n"
                  : "note: train.snapshot keeps nothing without `trainer -n N --restarts K`\n");
+  if (beginning.resumed && beginning.resumed->place.empty())
+    job.warn(fmt::format("note: {} has no checkpoint: it starts at step 0\n",
+                         shell_line({beginning.resumed->directory.path().string()})));
   for (const std::string& note : run.config.notes()) job.warn("note: " + note + "\n");
   if (!arguments.quiet && !beginning.resumed)
     for (const Diagnostic& mistake :

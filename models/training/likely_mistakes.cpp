@@ -133,7 +133,10 @@ std::vector<Diagnostic> likely_mistakes(const Config& root, const Session& sessi
   check_batch(root.at("train"), session, found);
   check_frozen(root.at("model"), session, found);
   check_classes(root, session, found);
-  if (!has_weights) check_adapters(root.at("model"), session, found);
+  const Config model = root.at("model");
+  if (!has_weights) check_adapters(model, session, found);
+  if (has_weights && model.has("weights"))
+    found.push_back(model.diagnostic("weights", "--init replaces these weights", "one of the two"));
   return found;
 }
 

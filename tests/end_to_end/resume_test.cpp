@@ -80,11 +80,13 @@ TEST_CASE("a resumed run refuses at once an end before its step and a directory 
   CHECK(read_text(run.path("runs/a/config.yaml")) == config);
 }
 
-TEST_CASE("a run without a checkpoint starts again at step 0", "[resume]") {
+TEST_CASE("a run without a checkpoint starts again at step 0, with a note", "[resume]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml"}).code == 0);
   REQUIRE(run.trainer({"a.yaml", "-s", "train.checkpoint=never", "-o", "b"}).code == 0);
-  REQUIRE(run.trainer({"b", "-s", "train.checkpoint=epoch"}).code == 0);
+  const ProgramResult again = run.trainer({"b", "-s", "train.checkpoint=epoch"});
+  CHECK(again.code == 0);
+  CHECK(again.err == "note: b has no checkpoint: it starts at step 0\n");
   CHECK(timeless(run.path("b")) == timeless(run.path("runs/a")));
   CHECK(read_text(run.path("b") / kWeights) == read_text(run.path("runs/a") / kWeights));
 }

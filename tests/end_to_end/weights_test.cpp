@@ -22,6 +22,9 @@ TEST_CASE("the header names the weights that were loaded and what is frozen", "[
   const ProgramResult other =
       run.trainer({"a.yaml", "-s", "model.weights={file: " + weights + ", except: [dense2]}"});
   CHECK(other.out.find("\nweights       " + weights + "; initial: dense2\n") != std::string::npos);
+  const ProgramResult both =
+      run.trainer({"a.yaml", "--init", weights, "-s", "model.weights={file: " + weights + "}"});
+  CHECK(both.err.find("warning: --init replaces these weights\n") == 0);
   const std::string weights_only = run.trainer({"a.yaml", "-s", "model.layers[0].dense.frozen=weights"}).out;
   CHECK(weights_only.find("of which 98 train (frozen: dense1.weight)\n") != std::string::npos);
   // A resumed run has the weights of its checkpoint.

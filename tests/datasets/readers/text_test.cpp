@@ -23,6 +23,7 @@ Data opened(const TemporaryDirectory& directory, const std::string& settings, co
 std::vector<std::string> token_texts(const Dataset& dataset) {
   const Tokenizer& tokenizer = *dataset.info().tokenizer;
   std::vector<std::string> texts;
+  texts.reserve(static_cast<std::size_t>(tokenizer.vocabulary()));
   for (int token = 0; token < tokenizer.vocabulary(); ++token)
     texts.emplace_back(tokenizer.bytes_of(static_cast<Token>(token)));
   return texts;

@@ -202,7 +202,7 @@ TEST_CASE(
   REQUIRE(two < values / 2);
   const MemoryPlan state = placed.memory(), gradients = placed.memory(Sharding::gradients),
                    parameters = placed.memory(Sharding::parameters);
-  const auto most = static_cast<double>(values / 4 + two * 3 / 4);
+  const double most = 0.25 * static_cast<double>(values) + 0.75 * static_cast<double>(two);
   CHECK(part(state, "parameters").bytes == values);
   CHECK(part(gradients, "parameters").bytes == values);
   CHECK(static_cast<double>(part(parameters, "parameters").bytes) == Approx(most).epsilon(0.01));

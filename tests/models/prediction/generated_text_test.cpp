@@ -7,10 +7,10 @@ namespace trainer {
 TEST_CASE("a character is held back until it is whole", "[generation]") {
   GeneratedText text;
   CHECK(text.add("a\xE2\x82") == "a");
-  CHECK(text.add("") == "");
+  CHECK(text.add("").empty());
   CHECK(text.add("\xAC"
                  "b") == "€b");
-  CHECK(text.add("\xF0\x9F\x98") == "");
+  CHECK(text.add("\xF0\x9F\x98").empty());
   CHECK(text.end() == "\uFFFD");
 }
 
@@ -33,12 +33,12 @@ TEST_CASE("a text ends before the first stop, which may come in pieces", "[gener
   GeneratedText text({"\n\n", "END"});
   CHECK(text.add("one\n") == "one");
   CHECK(text.add("two E") == "\ntwo ");
-  CHECK(text.add("N") == "");
+  CHECK(text.add("N").empty());
   CHECK(!text.stopped());
   CHECK(text.add("d EENDx") == "ENd E");
   CHECK(text.stopped());
-  CHECK(text.add("more") == "");
-  CHECK(text.end() == "");
+  CHECK(text.add("more").empty());
+  CHECK(text.end().empty());
 }
 
 TEST_CASE("what may begin a stop is part of the text when no more comes", "[generation]") {
