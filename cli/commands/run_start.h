@@ -36,5 +36,8 @@ void check_changes(const OpenRun& run, const RunStart& beginning);
 /// Restores the checkpoint, if there is one. Error(usage) if an `exact` run was computed with another engine;
 /// a note if another run was. Collective.
 void restore(const Job& job, const RunStart& beginning, TrainingRun& training, bool exact);
+/// Error(data) if the run learned from samples with other means or deviations than those of `data`: other
+/// samples in files of the same names and sizes. After load_samples(). Collective.
+void check_samples(const Job& job, const RunStart& beginning, const Data& data);
 
 }  // namespace trainer

@@ -293,6 +293,7 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
       job.warn(warning_text(mistake) + "\n\n");
   // After the trainer, so that gradients get shared memory first if it is scarce.
   load_samples(session);
+  check_samples(job, beginning, session.data());
   const std::unique_ptr<StepTrace> trace = profile_of(job, run.config.root(), session, training.facts());
 
   std::optional<RunDirectory> directory = take_directory(job, run, work.affinity, beginning, rollback);

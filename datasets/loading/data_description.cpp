@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 
@@ -66,6 +68,18 @@ void check_kind(const Dataset& given, const DatasetInfo& trained, const std::str
          fmt::format("{} classes here, {} in training", given.classes(), trained.classes));
 }
 
+bool differ(const ChannelStatistics& a, const ChannelStatistics& b) {
+  constexpr double kRounding = 1e-3;                 // of a deviation; sums depend on the processor
+  if (a.mean.size() != b.mean.size()) return false;  // of an earlier program
+  for (std::size_t i = 0; i < a.mean.size(); ++i) {
+    const double limit = kRounding * static_cast<double>(std::max(a.deviation[i], b.deviation[i]));
+    if (std::abs(static_cast<double>(a.mean[i]) - static_cast<double>(b.mean[i])) > limit ||
+        std::abs(static_cast<double>(a.deviation[i]) - static_cast<double>(b.deviation[i])) > limit)
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 DataDescription describe(const Data& data) {
@@ -113,6 +127,11 @@ void use_statistics(const DataDescription& description, Data& data) {
     if (!data.normalised.empty()) data.statistics = description.statistics;
   }
   if (!data.scaled.empty()) data.target_statistics = description.target_statistics;
+}
+
+bool has_other_statistics(const DataDescription& description, const Data& data) {
+  return differ(description.statistics, data.statistics) ||
+         differ(description.target_statistics, data.target_statistics);
 }
 
 void add_given_samples(const Config& data, const std::vector<std::string>& files,

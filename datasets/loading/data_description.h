@@ -33,6 +33,10 @@ Data absent_data(const DataDescription& description, const std::string& place);
 /// place of its own. Before load_samples().
 void use_statistics(const DataDescription& description, Data& data);
 
+/// True if the samples of `data` have other means or deviations than those of the description, beyond
+/// rounding. After load_samples().
+bool has_other_statistics(const DataDescription& description, const Data& data);
+
 /// Adds labelled samples of other files as the test split of absent_data(), normalised like those of
 /// training. `data` is the `data:` section of the run. Error(usage) if its format cannot be read alone,
 /// Error(data) if a file is missing or bad, or does not fit the description.
