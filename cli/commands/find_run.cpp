@@ -8,6 +8,14 @@
 namespace trainer {
 
 namespace fs = std::filesystem;
+namespace {
+
+fs::path without_slash(const fs::path& path) {
+  const fs::path normal = path.lexically_normal();
+  return normal.has_filename() ? normal : normal.parent_path();
+}
+
+}  // namespace
 
 FoundRun find_run(const fs::path& path) {
   std::error_code ignored;
@@ -21,8 +29,9 @@ FoundRun find_run(const fs::path& path) {
     throw Error(ExitCode::usage,
                 fmt::format("{} holds neither config.yaml nor model.safetensors", path.string()), help);
   // runs/NAME/checkpoints/step-469
-  const fs::path checkpoint = (path / "").lexically_normal().parent_path();
-  const fs::path whole = fs::absolute(checkpoint, ignored);
+  const fs::path whole = without_slash(fs::absolute(path, ignored)), given = without_slash(path);
+  // `.` and `..` have no name, and no run before it.
+  const fs::path checkpoint = given == "." || *given.begin() == ".." ? whole : given;
   const bool is_inside = checkpoint.has_parent_path() && checkpoint.parent_path().has_parent_path();
   return {.run = (is_inside ? checkpoint : whole).parent_path().parent_path(), .checkpoint = checkpoint};
 }

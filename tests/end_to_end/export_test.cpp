@@ -54,6 +54,29 @@ TEST_CASE("a checkpoint is exported without its run and without the data", "[exp
   CHECK(read_text(run.path("elsewhere/lone/model.npz")) == read_text(run.path("r/model.npz")));
 }
 
+TEST_CASE("a checkpoint is found from inside it, whether its run is around it or not", "[export]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-q", "--out", "r"}).code == 0);
+  REQUIRE(run.trainer({"export", "r", "npz", "-o", "expected"}).code == 0);
+  fs::copy(run.path("r/checkpoints/best"), run.path("lone"), fs::copy_options::recursive);
+  fs::create_directories(run.path("lone/below/further"));
+  for (const auto& [folder, place, file] : {std::tuple{"lone", ".", "lone/model.npz"},
+                                            {"lone", "./", "lone/model.npz"},
+                                            {"lone/below", "..", "lone/model.npz"},
+                                            {"lone/below/further", "../..", "lone/model.npz"},
+                                            {"r/checkpoints/best", ".", "r/model.npz"},
+                                            {"r/checkpoints", "best/.", "r/model.npz"}}) {
+    INFO(folder << ": " << place);
+    const ProgramResult exported =
+        run.shell(std::string("cd ") + folder + " && \"$TRAINER\" export " + place + " npz");
+    INFO(exported.err);
+    CHECK(exported.code == 0);
+    REQUIRE(fs::exists(run.path(file)));
+    CHECK(read_text(run.path(file)) == read_text(run.path("expected")));
+    fs::remove(run.path(file));
+  }
+}
+
 TEST_CASE("export reports what is wrong and leaves no file", "[export]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-q", "--out", "r"}).code == 0);
