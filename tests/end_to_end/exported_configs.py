@@ -3,7 +3,7 @@
 Usage: exported_configs.py TRAINER CONFIGS --cc COMPILER [--only NAME,...] [--onnxruntime FOLDER] [--run PROGRAM]
 
 The C file is compiled with all warnings of C99 as errors, and run (by PROGRAM, such as qemu-aarch64, if COMPILER is that of
-another machine). For networks of images its probabilities are compared with those of `trainer predict`: 1e-5. With
+another machine). For images and tables of numbers its outputs are compared with those of `trainer predict`: 1e-5. With
 FOLDER/node_modules/onnxruntime-node, ONNX Runtime gets random samples, too, and is compared with the C file: 1e-4 of the
 largest output. Data is made up, as in every_config.py.
 """
@@ -82,6 +82,8 @@ class Exported:
         self.vocabulary = int(vocabulary[1]) if vocabulary else 0
         # Images of a folder are cropped, and a class for each pixel is not for predict.
         self.takes_images = 'pixels' in rest and 'image_folder' not in text and re.search(r'^output +\d+ ', printed, re.MULTILINE)
+        # An element such as cut=Fair stands for a text of a category.
+        self.takes_rows = 'boolean' in rest and not re.search(r'^  "[^"]*=', (folder / 'model.c').read_text(), re.MULTILINE)
         (folder / 'main.c').write_text(MAIN)
         run([compiler, '-std=c99', '-Wall', '-Wextra', '-pedantic', '-Werror', '-O2', 'main.c', '-o', 'main', '-lm'], cwd=folder)
         self.program = [*runner, folder / 'main']
@@ -103,8 +105,8 @@ class Exported:
         return array.array('f', [source.randrange(self.vocabulary) if self.vocabulary else source.random()
                                  for _ in range(ROWS * self.size())])
 
-    def predicted(self):
-        """The largest difference from `trainer predict` on images of noise."""
+    def images(self):
+        """Files of noise, and their pixels."""
         source = random.Random(1)
         channels, height, width = self.extents
         files, samples = [], array.array('f')
@@ -115,9 +117,21 @@ class Exported:
             files.append(file)
             for channel in range(channels):
                 samples.extend(value / 255 for value in pixels[channel::channels])
+        return files, samples
+
+    def rows(self):
+        """A table of random numbers, and these."""
+        samples, width = self.sample(1), self.size()
+        file = self.folder / 'new.csv'
+        file.write_text(''.join(','.join(map(repr, samples[row * width:(row + 1) * width])) + '\n' for row in range(ROWS)))
+        return [file], samples
+
+    def predicted(self):
+        """The largest difference from `trainer predict`, of outputs above 1 relative to the largest one."""
+        files, samples = self.images() if self.takes_images else self.rows()
         table = run([self.trainer, 'predict', self.run, '--npy', *files], env=self.environment)
         expected = floats(table[10 + int.from_bytes(table[8:10], 'little'):])
-        return apart(self.by_c(samples), expected)
+        return apart(self.by_c(samples), expected) / max(1, *map(abs, expected))
 
     def by_onnx_runtime(self, packages):
         self.export('onnx', self.folder / '0.onnx')
@@ -155,7 +169,7 @@ def main():
                 line = config.stem
                 outputs = model.by_c(model.sample(3))
                 assert len(outputs) >= ROWS and all(math.isfinite(value) for value in outputs), outputs
-                if model.takes_images:
+                if model.takes_images or model.takes_rows:
                     difference = model.predicted()
                     line += f', C and predict: {difference:.1e}'
                     assert difference <= 1e-5, line
