@@ -355,7 +355,7 @@ def check_with_llama(folder):
         target = folder / name
         kept = json.loads((target / 'text.json').read_text())
         command = ['llama-completion', '-m', target / 'model.gguf', '-no-cnv', '--no-display-prompt', '--simple-io', '-p', kept['prompt'],
-                   '-n', kept['tokens'], '--temp', 0, '-ctk', 'f32', '-ctv', 'f32', '--no-warmup', '-t', 1]
+                   '-n', kept['tokens'], '--temp', 0, '-ctk', 'f32', '-ctv', 'f32', '-fa', 'off', '--no-warmup', '-t', 1]
         done = subprocess.run([str(word) for word in command], capture_output=True, stdin=subprocess.DEVNULL, timeout=300)
         text = done.stdout.decode(errors='replace')
         same = done.returncode == 0 and text.rstrip() == kept['text'].rstrip()
