@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
@@ -19,7 +20,9 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 28;
-constexpr std::int64_t kMaxVocabulary = 1 << 24;
+// Tokens without a piece take memory, too.
+constexpr std::int64_t kMaxVocabulary = 1 << 22;
+constexpr int kDeepest = 64;  ///< level of JSON; copies of a value recurse
 
 [[noreturn]] void fail(const std::string& place, const std::string& what, const std::string& note = "") {
   Diagnostic problem{.what = what, .place = place};
@@ -37,12 +40,19 @@ auto reading(const std::string& place, const Read& read) {
   }
 }
 
+json parsed(std::string_view text, const std::string& place) {
+  return json::parse(text, [&](int depth, json::parse_event_t, const json&) {
+    if (depth > kDeepest) fail(place, "not a tokenizer's file", "it is nested too deeply");
+    return true;
+  });
+}
+
 class Gpt2Tokenizer final : public Tokenizer {
  public:
   /// `definition`: {"vocab": {piece: token}, "merges": the text of merges.txt}.
   Gpt2Tokenizer(std::string definition, const std::string& place) : definition_(std::move(definition)) {
     reading(place, [&] {
-      const json all = json::parse(definition_);
+      const json all = parsed(definition_, place);
       pairs_ = byte_pair_tokenizer(all.at("merges").get_ref<const std::string&>(), place);
       read_vocabulary(all.at("vocab"), place);
       return 0;
@@ -77,10 +87,10 @@ class Gpt2Tokenizer final : public Tokenizer {
     const ByteLetters letters;
     std::unordered_map<std::string, Token> tokens;  // by their bytes
     for (const auto& [piece, value] : vocabulary.items()) {
-      const auto token = value.get<std::int64_t>();
-      if (token < 0 || token >= kMaxVocabulary)
+      const auto token = value.get<double>();
+      if (!(token >= 0 && token < kMaxVocabulary) || token != std::trunc(token))
         fail(place, fmt::format("{} has the token {}", in_quotes(piece), token),
-             fmt::format("tokens are from 0 to {}", kMaxVocabulary - 1));
+             fmt::format("tokens are whole numbers from 0 to {}", kMaxVocabulary - 1));
       const auto at = static_cast<std::size_t>(token);
       if (texts_.size() <= at) texts_.resize(at + 1);
       if (piece.empty() || !texts_[at].empty())
@@ -167,7 +177,8 @@ std::unique_ptr<Tokenizer> read_gpt2_tokenizer(const std::string& folder, std::v
     files = {single.string()};
     const std::string text = read_file(single, ExitCode::data, kLargestFile);
     return gpt2_tokenizer(
-        reading(single.string(), [&] { return definition_of(json::parse(text), single.string()); }),
+        reading(single.string(),
+                [&] { return definition_of(parsed(text, single.string()), single.string()); }),
         single.string());
   }
   if (!fs::exists(vocabulary, ignored) || !fs::exists(merges, ignored))
@@ -177,11 +188,12 @@ std::unique_ptr<Tokenizer> read_gpt2_tokenizer(const std::string& folder, std::v
   const std::string lines = read_file(merges, ExitCode::data, kLargestFile);
   // Its own message has the line.
   byte_pair_tokenizer(lines, merges.string());
-  return gpt2_tokenizer(reading(vocabulary.string(),
-                                [&] {
-                                  return json{{"vocab", json::parse(text)}, {"merges", lines}}.dump();
-                                }),
-                        vocabulary.string());
+  return gpt2_tokenizer(
+      reading(vocabulary.string(),
+              [&] {
+                return json{{"vocab", parsed(text, vocabulary.string())}, {"merges", lines}}.dump();
+              }),
+      vocabulary.string());
 }
 
 }  // namespace trainer

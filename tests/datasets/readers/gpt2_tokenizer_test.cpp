@@ -1,4 +1,5 @@
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -149,10 +150,20 @@ TEST_CASE("files of tokenizers of another form, or damaged ones, are errors of t
   CHECK_THAT(message(changed("/model/merges/0", 5)), Catch::Contains("not a tokenizer's file"));
   CHECK_THAT(message(changed("/model/vocab/h", -1)), Catch::Contains("has the token -1"));
   CHECK_THAT(message(changed("/model/vocab/h", 1e9)), Catch::Contains("has the token"));
+  CHECK_THAT(message(changed("/model/vocab/h", 1e300)), Catch::Contains("has the token 1e+300"));
   CHECK_THAT(message(changed("/model/vocab/h", 5)), Catch::Contains("have the token 5"));
+  CHECK_THAT(message(changed("/model/vocab/h", 5.5)), Catch::Contains("has the token 5.5"));
+  CHECK_THAT(message(changed("/model/vocab/h", true)), Catch::Contains("not a tokenizer's file"));
   json lacks = tokenizer_json();
   lacks["model"]["vocab"].erase("hell");
   CHECK_THAT(message(lacks.dump()), Catch::Contains("the vocabulary lacks `hell`"));
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  CHECK_THAT(message(R"({"model": )" + deep + "}"), Catch::Contains("not a tokenizer's file"));
+  std::filesystem::remove(directory.path() + "/tokenizer.json");
+  directory.write("vocab.json", bytes_of(R"({"a": )" + deep + "}"));
+  directory.write("merges.txt", bytes_of(kMerges));
+  CHECK_THAT(data_error([&] { read_gpt2_tokenizer(directory.path(), files); }),
+             Catch::Contains("vocab.json") && Catch::Contains("nested too deeply"));
 }
 
 TEST_CASE("a written tokenizer.json gives every text the tokens of its tokenizer", "[tokens]") {
