@@ -13,6 +13,8 @@
 namespace trainer {
 namespace {
 
+constexpr const char* kNoModel = "not a model of SentencePiece";
+
 [[noreturn]] void fail(const sentencepiece::util::Status& status, const char* what) {
   std::string reason = status.error_message();
   // "trainer_interface.cc(611) [condition] reason"
@@ -107,7 +109,7 @@ class SentencePieceTokenizer final : public Tokenizer {
 
   void load(const std::string& model) {
     const auto status = processor_.LoadFromSerializedProto(model);
-    if (!status.ok()) fail(status, "not a model of SentencePiece");
+    if (!status.ok()) fail(status, kNoModel);
   }
   int first_token(const char* text) const {
     std::vector<int> ids;
@@ -144,7 +146,13 @@ class SentencePieceTokenizer final : public Tokenizer {
 };
 
 std::unique_ptr<Tokenizer> open(const std::string& model) {
-  return std::make_unique<SentencePieceTokenizer>(model);
+  try {
+    return std::make_unique<SentencePieceTokenizer>(model);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {  // of the trie that SentencePiece makes of the pieces
+    throw Error(ExitCode::data, {Diagnostic{.what = kNoModel, .notes = {error.what()}}});
+  }
 }
 
 constexpr SentencePieceFunctions kFunctions{train, open};

@@ -112,6 +112,14 @@ TEST_CASE("texts and models that do not serve are errors of the data", "[tokens]
   CHECK_THROWS_WITH(sentencepiece_tokenizer("?", "x"), Catch::Contains("not base64"));
   CHECK_THROWS_WITH(sentencepiece_tokenizer(base64("no model"), "x"),
                     Catch::Contains("not a model of SentencePiece"));
+  // pieces {piece: "\0"}, of which no trie can be made.
+  const TemporaryDirectory own;
+  const Data learned = opened_text(own, "{sentencepiece: {vocabulary: 290, model: unigram}}", sample_text());
+  const std::string model = *bytes_of_base64(learned.train->info().tokenizer->definition());
+  CHECK_THAT(data_error([&] {
+               sentencepiece_tokenizer(base64(model + std::string("\x0a\x03\x0a\x01\x00", 5)), "x.model");
+             }),
+             Catch::Contains("not a model of SentencePiece") && Catch::Contains("x.model"));
 }
 
 TEST_CASE("base64 gives bytes back and refuses what is none", "[tokens]") {
