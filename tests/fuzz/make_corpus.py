@@ -4,6 +4,7 @@ import base64
 import gzip
 import io
 import json
+import math
 import pathlib
 import random
 import shutil
@@ -73,6 +74,8 @@ write('csv', 'plain', ';10c\na;b;c\n1;2.5;x\n-3;1e-4;y\n')
 write('csv', 'types', 'a-1y\na;b;c;y\n1;yes;red;1\n?;no;;2\n3;NA;blue;3\n4;TRUE;red;4\n;;green;5\n')
 write('csv', 'mixed', 'a-5y\na\ty\n1\t1\nx1\t2\nx2\t3\nx1\t4\n')
 write('csv', 'indicator', 'a-41\n1,2,\n2,,3\n3,4,null\n\n4,5,6\n')
+write('csv', 'weights', ',1@y\na,w,y\n1,0.5,u\n,0,v\n3,2e3,u\n')
+write('csv', 'two-files', ',19y\na,b,y\n1,u,1\n2,,2\n1,v,1\n')
 write('csv', 'quotes', ',10last\n"a ""b","c\nd",last\r\n1,2,"x\r\n"\r\n"3",4,\r\n')
 write('csv', 'no-header', ',003\n1,2,3\n4,5,6\n')
 write('csv', 'packed', b'\t102\n' + packed(b'a\tb\n1\t2\n'))
@@ -278,8 +281,38 @@ write('merges', 'no-letter', b'a\0a \xff\n')
 letters = [chr(byte) for byte in range(256) if 33 <= byte <= 126 or 161 <= byte != 173]
 letters += [chr(256 + i) for i in range(256 - len(letters))]
 vocabulary = {piece: token for token, piece in enumerate(letters + ['he', 'll', '<|endoftext|>'])}
-write('gpt2', 'whole', 'hello<|endoftext|> \u20ac\0' + json.dumps({'vocab': vocabulary, 'merges': 'h e\nl l\n'}))
-write('gpt2', 'lacks', 'hello\0' + json.dumps({'vocab': {'h': 0}, 'merges': 'h e\n'}))
+merges = '#version: 0.2\nh e\nl l\n'
+splitter = {'type': 'ByteLevel', 'add_prefix_space': False}
+
+
+def compact(value):
+    return json.dumps(value, separators=(',', ':'), ensure_ascii=False)
+
+
+write('gpt2', 'two-files', 'hello<|endoftext|> \u20ac\0' + compact(vocabulary) + '\0' + merges)
+write('gpt2', 'lacks', 'hello\0' + compact({'h': 0}) + '\0' + merges)
+write('gpt2', 'tokenizer', 'hello<|end|>\0' + compact({
+    'added_tokens': [{'id': len(vocabulary), 'content': '<|end|>'}], 'normalizer': None, 'pre_tokenizer': splitter,
+    'model': {'type': 'BPE', 'vocab': vocabulary, 'merges': ['h e', ['l', 'l']]}}))
+write('gpt2', 'small', 'a\0' + compact({'model': {'vocab': {'a': 0}, 'merges': []}, 'pre_tokenizer': splitter}))
+
+
+def message(*fields):
+    """Of Protocol Buffers: pairs of a number and a count below 128, a float or bytes."""
+    parts = {int: lambda number, value: bytes([number << 3, value]),
+             float: lambda number, value: bytes([number << 3 | 5]) + struct.pack('<f', value),
+             bytes: lambda number, value: bytes([number << 3 | 2, len(value)]) + value}
+    return b''.join(parts[type(value)](number, value) for number, value in fields)
+
+
+def sentencepieces(model_type, pieces):
+    return b'\1' + message((1, message((1, b'<unk>'), (2, 0.0), (3, 2))), *((1, message((1, piece), (2, -1.0 - i))) for i, piece in enumerate(pieces)),
+                           (2, message((3, model_type))), (3, message((1, b'identity'), (3, 0), (4, 0))))
+
+
+write('gpt2', 'unigram', sentencepieces(1, [b'a', b'b', b'ab', b'\xe2\x96\x81b']))
+write('gpt2', 'bpe', sentencepieces(2, [b'ab', b'a', b'b', b'bb']))
+write('gpt2', 'empty-piece', sentencepieces(1, [b'a', b'\0']))
 
 write('cifar100', 'fine', b'\0\x13\x63' + noise(3072))
 write('cifar100', 'coarse', b'\1\x13\x63' + noise(3072))
@@ -293,3 +326,14 @@ write('transformer', 'gpt2', json.dumps(gpt2))
 write('transformer', 'llama', json.dumps(llama))
 write('transformer', 'scaled', json.dumps(llama | {'rope_scaling': {'rope_type': 'llama3'}}))
 write('transformer', 'types', json.dumps(gpt2 | {'n_inner': [], 'layer_norm_epsilon': '1'}))
+write('transformer', 'index', 'i' + json.dumps({'metadata': {'total_size': 4}, 'weight_map': {'a': 'a', 'b': 'a'}}))
+write('transformer', 'index-elsewhere', 'i' + json.dumps({'weight_map': {'a': '../a'}}))
+names = {'wte.weight': [3, 2], 'wpe.weight': [2, 2], 'h.0.ln_1.weight': [2], 'h.0.ln_1.bias': [2], 'h.0.attn.c_attn.weight': [2, 6],
+         'h.0.attn.c_attn.bias': [6], 'h.0.attn.bias': [1, 1]}
+header, offset = {}, 0
+for name, shape in names.items():
+    size = 4 * math.prod(shape)
+    header[name] = {'dtype': 'F32', 'shape': shape, 'data_offsets': [offset, offset + size]}
+    offset += size
+header = json.dumps(header, separators=(',', ':')).encode()
+write('transformer', 'weights', b's' + struct.pack('<Q', len(header)) + header + noise(offset))

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "engine/system/files.h"
+#include "tests/support/temporary_folder.h"
 
 namespace trainer {
 
@@ -19,6 +21,19 @@ class MemoryFile {
  private:
   Descriptor descriptor_;
   std::string path_;
+};
+
+/// A folder with such files, for readers that take a folder.
+class MemoryFolder {
+ public:
+  explicit MemoryFolder(const std::vector<std::string>& names);
+  /// Replaces all that the file `names[which]` holds.
+  void hold(std::size_t which, std::span<const std::uint8_t> bytes) { files_.at(which).hold(bytes); }
+  std::string path() const { return folder_.path().string(); }
+
+ private:
+  std::vector<MemoryFile> files_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace trainer
