@@ -168,6 +168,9 @@ void CommandLine::parse() {
   }
   check_leftovers(*chosen);
   arguments_.verb = kVerbs.at(chosen->get_name());
+  const CLI::Option* run = chosen->get_option_no_throw("RUN");
+  if (run != nullptr && std::ranges::count(run->results(), "") > 0)
+    fail("RUN is an empty word", "a run directory, such as runs/NAME; a variable of the shell may be unset");
   take_texts();
   if (arguments_.restarts > 0 && arguments_.ranks == 0)
     fail("--restarts needs -n: it restarts processes of this program", "trainer -n N --restarts K ...");

@@ -87,6 +87,7 @@ TEST_CASE("export reports what is wrong and leaves no file", "[export]") {
   CHECK(unknown.err.find("npz") != std::string::npos);
   CHECK(run.trainer({"export", "r"}).code == 2);
   CHECK(run.trainer({"export", "set", "c"}).code == 2);
+  CHECK(run.trainer({"export", "", "c"}).err.find("error: RUN is an empty word\n") == 0);
 
   const ProgramResult nowhere = run.trainer({"export", "r", "c", "-o", "missing/model.c"});
   CHECK(nowhere.code == 1);

@@ -3,7 +3,7 @@
 Usage: exported_configs.py TRAINER CONFIGS --cc COMPILER [--only NAME,...] [--onnxruntime FOLDER] [--run PROGRAM]
 
 The C file is compiled with all warnings of C99 as errors, and run (by PROGRAM, such as qemu-aarch64, if COMPILER is that of
-another machine). For images and tables of numbers its outputs are compared with those of `trainer predict`: 1e-5. With
+another machine). For images, and tables without categories, its outputs are compared with those of `trainer predict`: 1e-5. With
 FOLDER/node_modules/onnxruntime-node, ONNX Runtime gets random samples, too, and is compared with the C file: 1e-4 of the
 largest output. Data is made up, as in every_config.py.
 """
@@ -120,7 +120,7 @@ class Exported:
         return files, samples
 
     def rows(self):
-        """A table of random numbers, and these."""
+        """A table of random values, and these."""
         samples, width = self.sample(1), self.size()
         file = self.folder / 'new.csv'
         file.write_text(''.join(','.join(map(repr, samples[row * width:(row + 1) * width])) + '\n' for row in range(ROWS)))
