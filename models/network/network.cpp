@@ -94,7 +94,7 @@ std::int64_t Network::split_parameter_end() const {
 }
 
 std::span<float> Network::states() {
-  if (!states_.floats().empty()) return states_.floats();
+  if (plan_.state_end() == 0 || !states_.floats().empty()) return states_.floats();
   states_ = Arena(plan_.state_end());
   for (const State& state : plan_.states())
     std::ranges::fill(states_.floats().subspan(static_cast<std::size_t>(state.offset),
