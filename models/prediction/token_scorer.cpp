@@ -9,7 +9,7 @@ namespace {
 /// The positions of a prompt that are computed together.
 constexpr std::int64_t kRows = 32;
 /// Layers that keep a state between batches begin anew.
-constexpr std::array<std::int64_t, kRows> kFirstSamples{};
+constexpr std::array<std::int64_t, kRows> kSampleZero{};
 
 }  // namespace
 
@@ -63,7 +63,7 @@ ConstTensor TokenScorer::forward(std::span<const Token> tokens, std::int64_t fir
   computed_ += x.size();
   const auto length = static_cast<std::int32_t>(tokens.size());
   Network::Rows all{.mode = Mode::evaluation,
-                    .samples = std::span(kFirstSamples).first(static_cast<std::size_t>(rows)),
+                    .samples = std::span(kSampleZero).first(static_cast<std::size_t>(rows)),
                     .batch_rows = rows,
                     .first_position = first_position};
   if (!is_stepwise_) all.lengths = std::span(&length, 1);
