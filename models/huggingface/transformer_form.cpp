@@ -13,27 +13,6 @@ using Entry = Sequence::Entry;
 constexpr const char* kHelp =
     "`trainer new gpt TEXT --from DIR` prints the layers of a directory; docs/export.md describes both forms";
 
-std::vector<Sequence*> sequences_in(const Entry& entry) {
-  auto* const composite = dynamic_cast<CompositeLayer*>(entry.layer.get());
-  return composite ? composite->sequences() : std::vector<Sequence*>{};
-}
-
-/// The entries that compute something in evaluation, also inside recomputes, without those of a partition.
-std::vector<const Entry*> computing(const Sequence& layers) {
-  std::vector<const Entry*> result;
-  for (const Entry& entry : layers.entries()) {
-    if (entry.type == "recompute") {
-      for (const Sequence* const inner : sequences_in(entry)) {
-        const std::vector<const Entry*> more = computing(*inner);
-        result.insert(result.end(), more.begin(), more.end());
-      }
-    } else if (entry.type != "exchange" && entry.type != "bias" && entry.type != "dropout") {
-      result.push_back(&entry);
-    }
-  }
-  return result;
-}
-
 class FormReader {
  public:
   TransformerForm read(const Sequence& sequence, std::int64_t positions);
@@ -89,7 +68,7 @@ FormReader::Layers FormReader::body_of(const Entry& entry, std::initializer_list
   const Config shortcut = entry.config->at("shortcut");
   if (shortcut.type() == "layers" || shortcut.value<std::string>() == "conv")
     fail(entry, "its shortcut is not the input");
-  Layers layers = computing(*sequences_in(entry).front());
+  Layers layers = computing_layers(*inner_sequences(entry).front());
   if (layers.size() != types.size())
     fail(entry, fmt::format("its body has {} layers, expected are {}: {}", layers.size(), types.size(),
                             fmt::join(types, ", ")));
@@ -175,11 +154,12 @@ void FormReader::read_feed_forward(const Entry& entry) {
   } else {
     const Layers layers = body_of(entry, {"rms_norm", "multiply", "dense"});
     read_norm(*layers[0], block() + "post_attention_layernorm");
-    const std::vector<Sequence*> branches = sequences_in(*layers[1]);
-    if (branches.size() != 2 || computing(*branches[0]).size() != 1 || computing(*branches[1]).size() != 1)
+    const std::vector<Sequence*> branches = inner_sequences(*layers[1]);
+    if (branches.size() != 2 || computing_layers(*branches[0]).size() != 1 ||
+        computing_layers(*branches[1]).size() != 1)
       fail(*layers[1], "Llama multiplies two dense layers, the first with an activation");
-    inner = read_dense(*computing(*branches[0])[0], "mlp.gate_proj", true);
-    read_dense(*computing(*branches[1])[0], "mlp.up_proj", false);
+    inner = read_dense(*computing_layers(*branches[0])[0], "mlp.gate_proj", true);
+    read_dense(*computing_layers(*branches[1])[0], "mlp.up_proj", false);
     read_dense(*layers[2], "mlp.down_proj", false);
   }
   set(entry, "units", form_.settings.inner, inner);
@@ -199,7 +179,7 @@ void FormReader::read_output(const Entry& entry, const Entry& embedding) {
 }
 
 TransformerForm FormReader::read(const Sequence& sequence, std::int64_t positions) {
-  const Layers layers = computing(sequence);
+  const Layers layers = computing_layers(sequence);
   constexpr std::size_t kEnds = 3;  // embedding, norm, output
   if (layers.size() < kEnds + 2 || layers.size() % 2 == 0)
     throw Error(ExitCode::usage,

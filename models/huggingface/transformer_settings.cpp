@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/config/source.h"
-#include "engine/core/error.h"
+#include "models/huggingface/config_reader.h"
 
 namespace trainer {
 namespace {
@@ -52,58 +52,6 @@ const char* activation_there(const std::string& here) {
   return found == std::end(kActivations) ? nullptr : found->there;
 }
 
-/// Looks into a config.json, every value of which may be missing or of another type.
-class ConfigReader {
- public:
-  ConfigReader(const Json& json, const std::string& place) : json_(json), place_(place) {}
-
-  [[noreturn]] void fail(const std::string& what, const std::string& help = "") const {
-    throw Error(ExitCode::weights, {Diagnostic{.what = what, .place = place_, .help = help}});
-  }
-  bool has(const char* key) const { return json_.contains(key) && !json_.at(key).is_null(); }
-  std::int64_t count(const char* key) const {
-    constexpr std::int64_t kMost = 1'000'000'000;
-    if (!has(key)) fail(fmt::format("it has no {}", key));
-    const Json& value = json_.at(key);
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() - 1 >= std::uint64_t{kMost})
-      fail(fmt::format("{} is not a whole number from 1 to {}", key, kMost));
-    return value.get<std::int64_t>();
-  }
-  std::int64_t count(const char* key, std::int64_t fallback) const {
-    return has(key) ? count(key) : fallback;
-  }
-  double real(const char* key, double fallback) const {
-    if (!has(key)) return fallback;
-    if (!json_.at(key).is_number() || !(json_.at(key).get<double>() > 0))
-      fail(fmt::format("{} is not a number above 0", key));
-    return json_.at(key).get<double>();
-  }
-  bool truth(const char* key, bool fallback) const {
-    if (!has(key)) return fallback;
-    if (!json_.at(key).is_boolean()) fail(fmt::format("{} is not true or false", key));
-    return json_.at(key).get<bool>();
-  }
-  std::string text(const char* key, const char* fallback) const {
-    if (!has(key)) return fallback;
-    if (!json_.at(key).is_string()) fail(fmt::format("{} is not a text", key));
-    return json_.at(key).get<std::string>();
-  }
-  void require(const char* key, bool value) const {
-    if (truth(key, value) != value)
-      fail(fmt::format("{} is {}: layers here do not compute that", key, !value));
-  }
-  /// The map below a key; an empty one if there is none.
-  ConfigReader map(const char* key) const {
-    static const Json kNone = Json::object();
-    if (has(key) && !json_.at(key).is_object()) fail(fmt::format("{} is not a map", key));
-    return {has(key) ? json_.at(key) : kNone, place_};
-  }
-
- private:
-  const Json& json_;
-  const std::string& place_;
-};
-
 void read_gpt2(const ConfigReader& config, TransformerSettings& settings) {
   settings.key_heads = settings.heads;
   settings.inner = config.count(kGpt2.inner, 4 * settings.width);
@@ -138,19 +86,10 @@ const char* name_of(TransformerFamily family) {
 bool is_known_activation(const std::string& activation) { return activation_there(activation) != nullptr; }
 
 TransformerSettings parse_transformer_settings(std::string_view text, const std::string& place) {
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const nlohmann::json::exception&) {
-    json = nullptr;
-  }
+  const Json json = parse_config(text, place);
   const ConfigReader config(json, place);
-  if (!json.is_object()) config.fail("not a config.json of Hugging Face: it is no JSON object");
+  const std::string type = config.type({kGpt2.type, kLlama.type});
   TransformerSettings settings;
-  const std::string type = config.text("model_type", "");
-  if (type != kGpt2.type && type != kLlama.type)
-    config.fail(type.empty() ? "it has no model_type" : "its model_type is " + in_quotes(type),
-                "a model of the type gpt2 or llama");
   settings.family = type == kGpt2.type ? TransformerFamily::gpt2 : TransformerFamily::llama;
   const bool is_gpt2 = settings.family == TransformerFamily::gpt2;
   const Names& names = names_of(settings.family);
