@@ -116,8 +116,8 @@ void CommandFlags::add_export() {
   exported
       ->add_option("FORMAT", texts_.format,
                    "onnx: the network, for ONNX Runtime and others; c: the same as one C99 file; npz, "
-                   "safetensors: the weights; hf, gguf: GPT-2 or Llama as a directory for Hugging Face's "
-                   "programs, as a file for llama.cpp")
+                   "safetensors: the weights; hf: GPT-2, Llama or ResNet as a directory for Hugging Face's "
+                   "programs; gguf: GPT-2 or Llama as a file for llama.cpp")
       ->required()
       ->check(one_of(names_of(kExportFormats)));
   exported

@@ -49,7 +49,7 @@ SourceFile read(const WeightSource& source, const Network& network) {
     throw Error(ExitCode::usage,
                 "model.weights.map: the names in a Hugging Face directory follow from the layers",
                 "`weights: {file: " + source.file + "}`, without map");
-  DirectoryWeights weights = read_directory_weights(source.file, network.layers(), network.input()[0]);
+  DirectoryWeights weights = read_directory_weights(source.file, network.layers(), network.input());
   return {.tensors = std::move(weights.tensors), .names = NameMap(std::move(weights.names))};
 }
 

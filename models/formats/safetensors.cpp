@@ -238,10 +238,12 @@ std::string safetensors_head(std::span<const TensorEntry> tensors,
   if (!metadata.empty()) header[kMetadataKey] = metadata;
   std::uint64_t offset = 0;
   for (const TensorEntry& tensor : tensors) {
-    const std::uint64_t end = offset + static_cast<std::uint64_t>(tensor.shape.size()) * sizeof(float);
-    const auto [place, added] = header.emplace(
-        tensor.name,
-        ordered_json{{"dtype", "F32"}, {"shape", tensor.shape.extents()}, {"data_offsets", {offset, end}}});
+    const std::uint64_t bytes = tensor.is_counter ? sizeof(std::int64_t) : sizeof(float);
+    const std::uint64_t end = offset + static_cast<std::uint64_t>(tensor.shape.size()) * bytes;
+    const auto [place, added] =
+        header.emplace(tensor.name, ordered_json{{"dtype", tensor.is_counter ? "I64" : "F32"},
+                                                 {"shape", tensor.shape.extents()},
+                                                 {"data_offsets", {offset, end}}});
     if (!added) throw std::logic_error(fmt::format("two tensors are called {}", tensor.name));
     offset = end;
   }

@@ -39,6 +39,7 @@ TensorFile read_safetensors(const std::filesystem::path& path, std::vector<Other
 struct TensorEntry {
   std::string name;
   Shape shape;
+  bool is_counter = false;  ///< of I64 elements, else of F32; readers expect these first
 };
 /// The bytes of a file of these tensors before the first value; the values follow in this order, without a
 /// gap. Equal arguments give equal bytes.

@@ -63,9 +63,9 @@ std::vector<NamedTensor> read_tensors(const fs::path& folder) {
   return tensors;
 }
 
-/// A name without "transformer." or "model.", which directories of the bare layers lack.
+/// A name without "transformer.", "model." or "resnet.", which directories of the bare layers lack.
 std::string bare(const std::string& name) {
-  for (const std::string_view prefix : {"transformer.", "model."})
+  for (const std::string_view prefix : {"transformer.", "model.", "resnet."})
     if (name.starts_with(prefix)) return name.substr(prefix.size());
   return name;
 }
@@ -114,33 +114,71 @@ NamedTensor first_rows(NamedTensor tensor, std::int64_t rows) {
   return tensor;
 }
 
-}  // namespace
+/// The tensor of this name, which is moved.
+NamedTensor take(const std::string& name, std::vector<NamedTensor>& tensors) {
+  const auto found = std::ranges::find(tensors, name, &NamedTensor::name);
+  if (found == tensors.end()) throw std::logic_error("a checkpoint without " + name);
+  return std::move(*found);
+}
 
-TransformerSettings read_transformer_settings(const fs::path& folder) {
+std::string read_config(const fs::path& folder) {
   const fs::path file = folder / "config.json";
   std::error_code ignored;
   if (!fs::exists(file, ignored))
     fail(folder, "it is no directory of Hugging Face: it has no config.json", {},
          "a directory with config.json and model.safetensors, or a safetensors file");
-  return parse_transformer_settings(read_file(file, ExitCode::weights, kLargestJson), file.string());
+  return read_file(file, ExitCode::weights, kLargestJson);
 }
 
-DirectoryWeights read_directory_weights(const fs::path& folder, const Sequence& layers,
-                                        std::int64_t positions) {
-  const TransformerSettings settings = read_transformer_settings(folder);
-  const TransformerForm form = transformer_form(layers, positions);
+/// The tensors of a directory that layers are made of.
+struct FormTensors {
+  std::vector<TensorMatch> tensors;
+  bool has_tied_output = false;
+  std::int64_t positions = 0;
+};
+
+template <class Settings, class Form>
+void require_equal(const fs::path& folder, const Settings& settings, const Form& form,
+                   const std::string& help) {
   if (std::vector<std::string> notes = differences(settings, form.settings); !notes.empty())
-    fail(folder / "config.json", "the network is another one", std::move(notes),
-         fmt::format("`trainer new gpt TEXT --from {}` prints a config that fits", folder.string()));
+    fail(folder / "config.json", "the network is another one", std::move(notes), help);
+}
+
+/// Fails unless the layers have the settings of the directory.
+FormTensors form_tensors(const fs::path& folder, const Sequence& layers, const Shape& input) {
+  if (takes_images(input)) {
+    const ResNetSettings settings =
+        parse_resnet_settings(read_config(folder), (folder / "config.json").string());
+    ResNetForm form = resnet_form(layers, input[2]);
+    require_equal(folder, settings, form, "docs/export.md describes the layers of a ResNet");
+    return {.tensors = std::move(form.tensors)};
+  }
+  const TransformerSettings settings = read_transformer_settings(folder);
+  TransformerForm form = transformer_form(layers, input[0]);
+  require_equal(folder, settings, form,
+                fmt::format("`trainer new gpt TEXT --from {}` prints a config that fits", folder.string()));
+  return {.tensors = std::move(form.tensors), .has_tied_output = settings.is_tied, .positions = input[0]};
+}
+
+}  // namespace
+
+bool takes_images(const Shape& input) { return input.rank() == 3; }
+
+TransformerSettings read_transformer_settings(const fs::path& folder) {
+  return parse_transformer_settings(read_config(folder), (folder / "config.json").string());
+}
+
+DirectoryWeights read_directory_weights(const fs::path& folder, const Sequence& layers, const Shape& input) {
+  const FormTensors expected = form_tensors(folder, layers, input);
   std::map<std::string, NamedTensor> found;
   for (NamedTensor& tensor : read_tensors(folder)) {
     const std::string name = bare(tensor.name);
-    const bool is_tied_output = settings.is_tied && name == "lm_head.weight";
+    const bool is_tied_output = expected.has_tied_output && name == "lm_head.weight";
     if (!is_constant(name) && !is_tied_output) found.insert_or_assign(name, std::move(tensor));
   }
 
   DirectoryWeights weights;
-  for (const TensorMatch& match : form.tensors) {
+  for (const TensorMatch& match : expected.tensors) {
     std::vector<std::map<std::string, NamedTensor>::iterator> parts;
     for (const std::string& name : match.there)
       if (const auto part = found.find(bare(name)); part != found.end()) parts.push_back(part);
@@ -157,7 +195,7 @@ DirectoryWeights read_directory_weights(const fs::path& folder, const Sequence& 
     for (const auto& part : parts) found.erase(part);
     if (parts.size() > 1) tensor.name = joint_name(match.there);
     if (match.is_turned) tensor = turned(std::move(tensor));
-    if (match.here.ends_with(".positions")) tensor = first_rows(std::move(tensor), positions);
+    if (match.here.ends_with(".positions")) tensor = first_rows(std::move(tensor), expected.positions);
     weights.names.emplace_back(tensor.name, match.here);
     weights.tensors.push_back(std::move(tensor));
   }
@@ -168,9 +206,8 @@ DirectoryWeights read_directory_weights(const fs::path& folder, const Sequence& 
 std::vector<NamedTensor> huggingface_tensors(const TransformerForm& form, std::vector<NamedTensor> tensors) {
   std::vector<NamedTensor> result;
   for (const TensorMatch& match : form.tensors) {
-    const auto found = std::ranges::find(tensors, match.here, &NamedTensor::name);
-    if (found == tensors.end()) throw std::logic_error("a checkpoint without " + match.here);
-    NamedTensor tensor = match.is_turned ? turned(std::move(*found)) : std::move(*found);
+    NamedTensor tensor = take(match.here, tensors);
+    if (match.is_turned) tensor = turned(std::move(tensor));
     if (match.there.size() == 1) {
       tensor.name = match.there.front();
       result.push_back(std::move(tensor));
@@ -186,6 +223,15 @@ std::vector<NamedTensor> huggingface_tensors(const TransformerForm& form, std::v
       result.push_back({match.there[i], {rows, tensor.shape[1]}, {from, from + rows * row}});
       from += rows * row;
     }
+  }
+  return result;
+}
+
+std::vector<NamedTensor> huggingface_tensors(const ResNetForm& form, std::vector<NamedTensor> tensors) {
+  std::vector<NamedTensor> result;
+  for (const TensorMatch& match : form.tensors) {
+    result.push_back(take(match.here, tensors));
+    result.back().name = match.there.front();
   }
   return result;
 }

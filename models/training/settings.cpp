@@ -265,7 +265,7 @@ std::vector<Setting> run_settings() {
            section("weights", "a file of initial weights, such as a checkpoint's; --init overrides it",
                    {text("file",
                          "a safetensors file, such as model.safetensors of a checkpoint, or a directory of "
-                         "Hugging Face with GPT-2 or Llama"),
+                         "Hugging Face with GPT-2, Llama or ResNet"),
                     list_of("except",
                             "layers that keep the values of their `init`, such as a new last layer for "
                             "other classes",

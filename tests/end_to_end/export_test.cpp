@@ -126,4 +126,40 @@ TEST_CASE("export names a layer whose outputs padding changes", "[export]") {
   CHECK(run.trainer({"export", "b", "npz"}).code == 0);
 }
 
+TEST_CASE("a ResNet is exported with the names of its classes and what makes inputs of images", "[export]") {
+  const SmallRun run;
+  const std::string conv = "{conv: {filters: 4, kernel: 3, pad: 1, bias: false}}, batch_norm";
+  const std::string layers =
+      "[{conv: {filters: 4, kernel: 7, stride: 2, pad: 3, bias: false}}, batch_norm, relu, "
+      "{max_pool: {size: 3, stride: 2, pad: 1}}, {residual: [" +
+      conv + ", relu, " + conv + "]}, relu, global_avg_pool, {dense: 10}]";
+  REQUIRE(run.trainer({"a.yaml", "-q", "--out", "r", "-s", "model.layers=" + layers, "-s",
+                       "data.normalize=per_channel"})
+              .code == 0);
+  fs::remove_all(run.path("set"));
+  const ProgramResult exported = run.trainer({"export", "r", "hf"});
+  INFO(exported.err);
+  REQUIRE(exported.code == 0);
+  CHECK(exported.err.empty());
+  const std::string config = read_text(run.path("r/huggingface/config.json")),
+                    images = read_text(run.path("r/huggingface/preprocessor_config.json"));
+  for (const char* const part : {"ResNetForImageClassification", "\"num_channels\": 1",
+                                 "\"layer_type\": \"basic\"", "\"9\": \"", "single_label_classification"})
+    CHECK_THAT(config, Catch::Contains(part));
+  for (const char* const part : {"\"shortest_edge\": 28", "\"image_mean\"", "\"do_convert_rgb\": false"})
+    CHECK_THAT(images, Catch::Contains(part));
+  CHECK_THAT(read_text(run.path("r/huggingface/model.safetensors")),
+             Catch::Contains("resnet.embedder.embedder.normalization.num_batches_tracked"));
+}
+
+TEST_CASE("a network of images that is no ResNet is not exported to Hugging Face", "[export]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-q", "--out", "r"}).code == 0);
+  const ProgramResult exported = run.trainer({"export", "r", "hf"});
+  CHECK(exported.code == 2);
+  CHECK_THAT(exported.err,
+             Catch::Contains("is in no ResNet of Hugging Face: `conv` is expected in its place"));
+  CHECK_FALSE(fs::exists(run.path("r/huggingface")));
+}
+
 }  // namespace trainer

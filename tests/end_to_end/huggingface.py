@@ -1,6 +1,6 @@
-"""Brings GPT-2 and Llama in from directories of Hugging Face, trains them further and writes them out again. The logits of
-each are compared with the published architectures, computed here in double precision; and, with another Python, with
-transformers. What is written for llama.cpp is compared with that, tensor by tensor.
+"""Brings GPT-2, Llama and ResNet in from directories of Hugging Face, trains them further and writes them out again. The
+logits of each are compared with the published architectures, computed here in double precision; and, with another Python,
+with transformers. What is written for llama.cpp is compared with that, tensor by tensor.
 
 Usage: huggingface.py TRAINER [--models DIR] [--keep DIR]
        huggingface.py --make DIR           (where transformers is: random models, DIR/NAME)
@@ -33,6 +33,15 @@ CONFIGS = {
     'gpt2': COMMON | {'model_type': 'gpt2', 'n_embd': WIDTH, 'n_layer': BLOCKS, 'n_head': HEADS, 'n_positions': 64},
     'llama': LLAMA | {'num_key_value_heads': 2, 'rope_theta': 500000.0, 'rms_norm_eps': 1e-5},
     'llama-tied': LLAMA | {'num_key_value_heads': HEADS, 'tie_word_embeddings': True},
+}
+SIDE, CLASSES, MEAN, DEVIATION = 40, 5, [0.5, 0.4, 0.3], [0.2, 0.25, 0.3]
+RESNET = {'model_type': 'resnet', 'num_channels': 3, 'embedding_size': 8, 'downsample_in_first_stage': False,
+          'downsample_in_bottleneck': False, 'id2label': {str(i): f'LABEL_{i}' for i in range(CLASSES)}}
+RESNETS = {
+    'resnet-basic': RESNET | {'layer_type': 'basic', 'hidden_sizes': [8, 12, 20], 'depths': [2, 1, 2]},
+    'resnet-bottleneck': RESNET | {'layer_type': 'bottleneck', 'hidden_sizes': [16, 24], 'depths': [2, 2]},
+    'resnet-strided': RESNET | {'layer_type': 'bottleneck', 'hidden_sizes': [18, 24], 'depths': [1, 2],
+                                'downsample_in_first_stage': True, 'downsample_in_bottleneck': True},
 }
 TEXT = 'the old farmer sees the river\nthe young sailor finds a tower every morning\n' * 30
 PROMPT = 'the old sailor'
@@ -102,6 +111,76 @@ def llama(w, config, ids):
     return norm(x, 'norm') @ w['embed_tokens.weight' if config.get('tie_word_embeddings') else 'lm_head.weight'].T
 
 
+def residuals(config):
+    """Of each residual of a ResNet (He et al. 2015): its name, channels before and behind, stride, and the filters, kernel and
+    stride of its convolutions."""
+    before = config['embedding_size']
+    for stage, (width, depth) in enumerate(zip(config['hidden_sizes'], config['depths'])):
+        for layer in range(depth):
+            stride = 2 if layer == 0 and (stage > 0 or config['downsample_in_first_stage']) else 1
+            outer, inner = (stride, 1) if config['downsample_in_bottleneck'] else (1, stride)
+            convs = [(width // 4, 1, outer), (width // 4, 3, inner), (width, 1, 1)]
+            if config['layer_type'] == 'basic':
+                convs = [(width, 3, stride), (width, 3, 1)]
+            yield f'encoder.stages.{stage}.layers.{layer}.', before, width, stride, convs
+            before = width
+
+
+def windows(x, size, stride, fill):
+    x = numpy.pad(x, ((0, 0), (0, 0), (size // 2,) * 2, (size // 2,) * 2), constant_values=fill)
+    return numpy.lib.stride_tricks.sliding_window_view(x, (size, size), axis=(2, 3))[:, :, ::stride, ::stride]
+
+
+def resnet(w, config, x):
+    """Of (images, channels, height, width)."""
+    def conv(x, name, stride):
+        kernel, norm = w[name + '.convolution.weight'], name + '.normalization.'
+        y = numpy.einsum('nchwij,ocij->nohw', windows(x, kernel.shape[2], stride, 0), kernel, optimize=True)
+        factor = w[norm + 'weight'] / numpy.sqrt(w[norm + 'running_var'] + 1e-5)
+        return y * factor[:, None, None] + (w[norm + 'bias'] - w[norm + 'running_mean'] * factor)[:, None, None]
+
+    x = numpy.maximum(conv(x, 'embedder.embedder', 2), 0)
+    x = windows(x, 3, 2, -numpy.inf).max((4, 5))
+    for name, before, width, stride, convs in residuals(config):
+        y = x
+        for i, (_, _, one) in enumerate(convs):
+            y = conv(numpy.maximum(y, 0) if i else y, f'{name}layer.{i}', one)
+        x = numpy.maximum(y + (conv(x, name + 'shortcut', stride) if stride != 1 or before != width else x), 0)
+    return x.mean((2, 3)) @ w['classifier.1.weight'].T + w['classifier.1.bias']
+
+
+def random_resnet(config):
+    draw, tensors = numpy.random.default_rng(len(config['layer_type'])), {}
+
+    def add(name, filters, channels, kernel):
+        place = f'resnet.{name}.normalization.'
+        tensors[f'resnet.{name}.convolution.weight'] = draw.standard_normal((filters, channels, kernel, kernel)) / (channels * kernel ** 2 / 2) ** 0.5
+        tensors.update({place + 'weight': draw.uniform(0.5, 1, filters), place + 'bias': draw.uniform(-0.2, 0.2, filters),
+                        place + 'running_mean': draw.uniform(-0.2, 0.2, filters), place + 'running_var': draw.uniform(0.5, 1.5, filters)})
+
+    add('embedder.embedder', config['embedding_size'], config['num_channels'], 7)
+    for name, before, width, stride, convs in residuals(config):
+        for i, (filters, kernel, _) in enumerate(convs):
+            add(f'{name}layer.{i}', filters, convs[i - 1][0] if i else before, kernel)
+        if stride != 1 or before != width:
+            add(name + 'shortcut', width, before, 1)
+    tensors |= {'classifier.1.weight': draw.standard_normal((CLASSES, config['hidden_sizes'][-1])), 'classifier.1.bias': draw.uniform(-1, 1, CLASSES)}
+    return {name: values.astype(numpy.float32) for name, values in tensors.items()}
+
+
+def resnet_layers(config):
+    """As a configuration has them."""
+    def conv(filters, kernel, stride):
+        return [{'conv': {'filters': filters, 'kernel': kernel, 'stride': stride, 'pad': kernel // 2, 'bias': False}}, 'batch_norm']
+
+    layers = [*conv(config['embedding_size'], 7, 2), 'relu', {'max_pool': {'size': 3, 'stride': 2, 'pad': 1}}]
+    for _, before, width, stride, convs in residuals(config):
+        body = [layer for i, one in enumerate(convs) for layer in (['relu'] if i else []) + conv(*one)]
+        shortcut = conv(width, 1, stride) if stride != 1 or before != width else 'identity'
+        layers += [{'residual': {'body': body, 'shortcut': shortcut}}, 'relu']
+    return [*layers, 'global_avg_pool', {'dense': CLASSES}]
+
+
 def random_weights(name):
     """Tensors of a model of CONFIGS."""
     draw = numpy.random.default_rng(len(name))
@@ -150,7 +229,8 @@ def read_safetensors(path):
     content = path.read_bytes()
     size = int.from_bytes(content[:8], 'little')
     header, data = json.loads(content[8:8 + size]), content[8 + size:]
-    return {name: numpy.frombuffer(data[entry['data_offsets'][0]:entry['data_offsets'][1]], numpy.float32).reshape(entry['shape'])
+    types = {'F32': numpy.float32, 'I64': numpy.int64}
+    return {name: numpy.frombuffer(data[slice(*entry['data_offsets'])], types[entry['dtype']]).reshape(entry['shape'])
             for name, entry in header.items() if name != '__metadata__'}
 
 
@@ -312,8 +392,63 @@ def check(trainer, name, models, keep):
             (target / 'text.json').write_text(json.dumps({'prompt': PROMPT, 'text': text, 'tokens': GREEDY // 2}))
 
 
+def check_resnet(trainer, name, models, keep):
+    with tempfile.TemporaryDirectory() as place:
+        folder, draw, config = pathlib.Path(place), numpy.random.default_rng(3), RESNETS[name]
+        model, there = Model(trainer, folder, name), folder / 'there'
+        if models:
+            shutil.copytree(models / name, there)
+        else:
+            there.mkdir()
+            (there / 'config.json').write_text(json.dumps(config))
+            write_safetensors(there / 'model.safetensors', random_resnet(config))
+        images = draw.integers(0, 256, (ROWS, SIDE, SIDE, 3), numpy.uint8)
+        numpy.save(folder / 'images.npy', images)
+        numpy.save(folder / 'labels.npy', numpy.arange(ROWS) % CLASSES)
+        (folder / 'a.yaml').write_text(json.dumps({
+            'data': {'dataset': {'npy': {'train_inputs': 'images.npy', 'train_targets': 'labels.npy'}},
+                     'normalize': {'mean': MEAN, 'deviation': DEVIATION}},
+            'model': {'weights': {'file': 'there'}, 'layers': resnet_layers(config), 'loss': 'softmax_cross_entropy'},
+            'train': {'epochs': 2, 'batch': 4, 'optimizer': {'sgd': {'lr': 0.01}}}}))
+        original = {key: values for key, values in read_safetensors(there / 'model.safetensors').items() if 'num_batches' not in key}
+        assert f'{len(original)} tensors taken, 0 not used' in model.run('check', 'a.yaml').decode()
+
+        def compare(run, directory):
+            given = numpy.load(io.BytesIO(model.run('predict', run, 'images.npy', '--npy'))).reshape(ROWS, CLASSES)
+            weights = {key.removeprefix('resnet.'): values.astype(numpy.float64)
+                       for key, values in read_safetensors(folder / directory / 'model.safetensors').items()}
+            pixels = ((images / 255 - MEAN) / DEVIATION).transpose(0, 3, 1, 2)
+            worst = abs(numpy.log(given.astype(numpy.float64)) - numpy.log(softmax(resnet(weights, config, pixels)))).max()
+            print(f'{name}: logarithms of probabilities of {run} differ by {worst:.1e} from those of {directory}', flush=True)
+            assert worst <= 1e-4, worst
+            return given
+
+        model.run('a.yaml', '-q', '-o', 'same', '-s', 'train.epochs=0')
+        compare('same', 'there')
+        model.run('-n', 2, '--modelpar', 'a.yaml', '-q', '-o', 'parts', '-s', 'train.epochs=0')
+        model.run('export', 'parts', 'hf', '-o', 'out')
+        again = read_safetensors(folder / 'out' / 'model.safetensors')
+        counters = {key.replace('running_mean', 'num_batches_tracked') for key in original if 'running_mean' in key}
+        assert again.keys() == original.keys() | counters, again.keys() ^ original.keys()
+        assert all((again[key] == values).all() and again[key].shape == values.shape for key, values in original.items())
+        written = json.loads((folder / 'out' / 'config.json').read_text())
+        assert all(written[key] == value for key, value in config.items()), written
+
+        model.run('a.yaml', '-q', '-o', 'more')
+        model.run('export', 'more', 'hf', '-o', 'trained')
+        given = compare('more', 'trained')
+        trained = read_safetensors(folder / 'trained' / 'model.safetensors')
+        assert all((trained[key] != values).any() for key, values in original.items())
+        if keep:
+            target = keep / name
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(folder / 'trained', target)
+            numpy.save(target / 'images.npy', images)
+            numpy.save(target / 'probabilities.npy', given)
+
+
 def make_models(folder):
-    """Random models of CONFIGS by transformers."""
+    """Random models of CONFIGS and RESNETS by transformers."""
     import torch
     import transformers
     for name, settings in CONFIGS.items():
@@ -324,6 +459,16 @@ def make_models(folder):
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.add_(torch.randn_like(parameter) * 0.2)
+        model.save_pretrained(folder / name)
+        print(f'made {folder / name} by transformers {transformers.__version__}')
+    for name, settings in RESNETS.items():
+        torch.manual_seed(1)
+        model = transformers.ResNetForImageClassification(transformers.ResNetConfig(**settings))
+        for module in model.modules():
+            if isinstance(module, torch.nn.BatchNorm2d):
+                for values, low, high in ((module.running_mean, -0.2, 0.2), (module.running_var, 0.5, 1.5),
+                                          (module.weight.data, 0.5, 1), (module.bias.data, -0.2, 0.2)):
+                    values.uniform_(low, high)
         model.save_pretrained(folder / name)
         print(f'made {folder / name} by transformers {transformers.__version__}')
 
@@ -348,6 +493,17 @@ def check_with_transformers(folder):
         print(f'{name}: transformers {transformers.__version__}: logarithms differ by {difference:.1e}; greedy text',
               'is the same' if same else f'{text!r}, here {kept["text"]!r}')
         assert difference <= 1e-4 and same
+    for name in RESNETS:
+        target = folder / name
+        model, loading = transformers.AutoModelForImageClassification.from_pretrained(target, output_loading_info=True)
+        assert not any(loading.values()), loading
+        images = numpy.load(target / 'images.npy')
+        pixels = transformers.AutoImageProcessor.from_pretrained(target)(list(images), return_tensors='pt')
+        with torch.no_grad():
+            expected = torch.log_softmax(model.eval()(**pixels).logits.double(), -1).numpy()
+        difference = abs(numpy.log(numpy.load(target / 'probabilities.npy').astype(numpy.float64)) - expected).max()
+        print(f'{name}: transformers {transformers.__version__}: logarithms differ by {difference:.1e}')
+        assert difference <= 1e-4
 
 
 def check_with_llama(folder):
@@ -377,3 +533,5 @@ elif arguments.llama:
 else:
     for name in CONFIGS:
         check(arguments.trainer.resolve(), name, arguments.models, arguments.keep)
+    for name in RESNETS:
+        check_resnet(arguments.trainer.resolve(), name, arguments.models, arguments.keep)

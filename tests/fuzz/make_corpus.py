@@ -326,6 +326,9 @@ write('transformer', 'gpt2', json.dumps(gpt2))
 write('transformer', 'llama', json.dumps(llama))
 write('transformer', 'scaled', json.dumps(llama | {'rope_scaling': {'rope_type': 'llama3'}}))
 write('transformer', 'types', json.dumps(gpt2 | {'n_inner': [], 'layer_norm_epsilon': '1'}))
+resnet = {'model_type': 'resnet', 'embedding_size': 8, 'hidden_sizes': [16, 24], 'depths': [1, 2], 'layer_type': 'bottleneck'}
+write('transformer', 'resnet', 'r' + json.dumps(resnet))
+write('transformer', 'resnet-types', 'r' + json.dumps(resnet | {'depths': [1, '2'], 'downsample_in_bottleneck': True}))
 write('transformer', 'index', 'i' + json.dumps({'metadata': {'total_size': 4}, 'weight_map': {'a': 'a', 'b': 'a'}}))
 write('transformer', 'index-elsewhere', 'i' + json.dumps({'weight_map': {'a': '../a'}}))
 names = {'wte.weight': [3, 2], 'wpe.weight': [2, 2], 'h.0.ln_1.weight': [2], 'h.0.ln_1.bias': [2], 'h.0.attn.c_attn.weight': [2, 6],

@@ -1,5 +1,5 @@
-// A config.json of Hugging Face; behind an `i` the index of the files of weights of a directory; behind an
-// `s` its only file of weights.
+// A config.json of Hugging Face, behind an `r` that of a ResNet; behind an `i` the index of the files of
+// weights of a directory; behind an `s` its only file of weights.
 #include "engine/config/config_tree.h"
 #include "models/huggingface/directory.h"
 #include "models/network/network.h"
@@ -47,7 +47,7 @@ class Directory {
   void read(FuzzInput input) {
     folder_.hold(last_, input);
     for (const NamedTensor& tensor :
-         read_directory_weights(folder_.path(), network().layers(), kPositions).tensors)
+         read_directory_weights(folder_.path(), network().layers(), {kPositions}).tensors)
       expect(std::ssize(tensor.values) == tensor.shape.size(), "a tensor has another size than its shape");
   }
 
@@ -56,12 +56,20 @@ class Directory {
   MemoryFolder folder_;
 };
 
+void read_resnet(std::string_view text) {
+  const ResNetSettings settings = parse_resnet_settings(text, "config.json");
+  const std::string written = config_json(settings, {"a"}, Link::softmax);
+  expect(differences(parse_resnet_settings(written, "config.json"), settings).empty(),
+         "a config.json does not read back");
+}
+
 const FuzzTarget target{
     "transformer", [](FuzzInput input) {
       static Directory whole({"config.json", "model.safetensors"}),
           parts({"config.json", "a", "model.safetensors.index.json"});
       if (!input.empty() && input[0] == 's') return whole.read(input.subspan(1));
       if (!input.empty() && input[0] == 'i') return parts.read(input.subspan(1));
+      if (!input.empty() && input[0] == 'r') return read_resnet(text_of(input.subspan(1)));
       const TransformerSettings settings = parse_transformer_settings(text_of(input), "config.json");
       const TransformerSettings again = parse_transformer_settings(config_json(settings), "config.json");
       expect(differences(again, settings).empty(), "a config.json does not read back");
