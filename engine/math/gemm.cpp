@@ -1,6 +1,7 @@
 #include "engine/math/gemm.h"
 
 #include <cblas.h>
+#include <sys/mman.h>
 
 #include <limits>
 #include <mutex>
@@ -8,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/core/error.h"
 #include "engine/math/engine.h"
 #include "engine/math/kernels/kernels.h"
 
@@ -35,6 +37,22 @@ void use_one_thread() {
   }();
 }
 
+/// Once for each thread: OpenBLAS keeps a buffer of this size for each caller, and tries for ever to map it.
+void require_buffer() {
+  constexpr std::size_t kBufferBytes = std::size_t{128} << 20;
+  static std::mutex one_at_a_time;
+  thread_local const bool has_room [[maybe_unused]] = [] {
+    const std::lock_guard lock(one_at_a_time);
+    void* const buffer =
+        ::mmap(nullptr, kBufferBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (buffer == MAP_FAILED)
+      throw Error(ExitCode::failure, "OpenBLAS finds no memory for its buffers of 128 MiB a thread",
+                  "a higher limit of memory (ulimit -v), fewer --threads, or --engine native");
+    ::munmap(buffer, kBufferBytes);
+    return true;
+  }();
+}
+
 }  // namespace
 
 bool blas::serves_threads() {
@@ -49,6 +67,7 @@ void blas::gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, 
                 std::int64_t k, const float* a, std::int64_t lda, const float* b, std::int64_t ldb,
                 float beta, float* c, std::int64_t ldc) {
   use_one_thread();
+  require_buffer();
   cblas_sgemm(CblasRowMajor, blas_transpose(a_transposed), blas_transpose(b_transposed), blas_size(m),
               blas_size(n), blas_size(k), 1.0f, a, blas_size(lda), b, blas_size(ldb), beta, c,
               blas_size(ldc));

@@ -26,7 +26,8 @@ const char* blas_version();
 namespace blas {
 /// True if threads may call at once; false for the serial build of OpenBLAS.
 bool serves_threads();
-/// The same by OpenBLAS, for every engine in use. std::length_error for sizes beyond its integers.
+/// The same by OpenBLAS, for every engine in use. std::length_error for sizes beyond its integers;
+/// Error(failure) where a thread's first call finds no memory for OpenBLAS's buffer.
 void gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::int64_t n, std::int64_t k,
           const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
           std::int64_t ldc);

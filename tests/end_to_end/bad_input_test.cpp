@@ -325,9 +325,11 @@ TEST_CASE("low limits of the system end with a clear error, or do no harm", "[ba
   CHECK(run.shell("ulimit -S -s 200; $TRAINER a.yaml --threads 2", 20).code == 0);
   // Sanitizers need more address space than there is memory.
   if (is_built_with("address") || is_built_with("thread")) return;
+  const std::string engine = GENERATE(std::string("native"), std::string("openblas"));
   for (const char* limit : {"100000", "150000", "200000"}) {
-    const ProgramResult memory = run.shell(std::string("ulimit -v ") + limit + "; $TRAINER a.yaml", 20);
-    INFO(limit << memory.err);
+    const ProgramResult memory =
+        run.shell(std::string("ulimit -v ") + limit + "; $TRAINER a.yaml --engine " + engine, 20);
+    INFO(engine << " " << limit << " " << memory.err);
     CHECK_FALSE(memory.timed_out);
     // Where the libraries of MPICH do not fit, the dynamic linker reports it before the program begins.
     const bool is_of_linker = memory.code == 127 && (memory.err.find("shared librar") != std::string::npos ||

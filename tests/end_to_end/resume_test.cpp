@@ -160,14 +160,17 @@ TEST_CASE("an exact run keeps the engine of its checkpoint; any other run may ch
 TEST_CASE("a portable run resumes and replays with other kernels, with the same bits", "[resume]") {
   const SmallRun run;
   const std::string words = " -q -s train.exact='{portable: true}' -s train.chain=true -s train.epochs=";
-  REQUIRE(run.shell("$TRAINER a.yaml -o whole" + words + "3").code == 0);
-  REQUIRE(run.shell("env TRAINER_INSTRUCTIONS=baseline $TRAINER a.yaml -o resumed" + words + "1").code == 0);
-  CHECK(run.shell("$TRAINER resumed -q -s train.epochs=2").code == 0);
-  CHECK(run.shell("env TRAINER_INSTRUCTIONS=baseline $TRAINER resumed -q -s train.epochs=3").code == 0);
+  const auto code = [&](const std::string& line) {
+    return run.shell("export TRAINER_ENGINE=native; " + line).code;
+  };
+  REQUIRE(code("$TRAINER a.yaml -o whole" + words + "3") == 0);
+  REQUIRE(code("env TRAINER_INSTRUCTIONS=baseline $TRAINER a.yaml -o resumed" + words + "1") == 0);
+  CHECK(code("$TRAINER resumed -q -s train.epochs=2") == 0);
+  CHECK(code("env TRAINER_INSTRUCTIONS=baseline $TRAINER resumed -q -s train.epochs=3") == 0);
   CHECK(read_text(run.path("resumed/chain.jsonl")) == read_text(run.path("whole/chain.jsonl")));
-  CHECK(run.shell("env TRAINER_INSTRUCTIONS=baseline $TRAINER verify whole").code == 0);
-  CHECK(run.shell("env TRAINER_INSTRUCTIONS=baseline $TRAINER verify whole --steps 12..14").code == 0);
-  CHECK(run.shell("env TRAINER_INSTRUCTIONS=baseline $TRAINER bisect whole resumed").code == 0);
+  CHECK(code("env TRAINER_INSTRUCTIONS=baseline $TRAINER verify whole") == 0);
+  CHECK(code("env TRAINER_INSTRUCTIONS=baseline $TRAINER verify whole --steps 12..14") == 0);
+  CHECK(code("env TRAINER_INSTRUCTIONS=baseline $TRAINER bisect whole resumed") == 0);
 }
 
 TEST_CASE("a portable run refuses OpenBLAS at its key", "[resume]") {
