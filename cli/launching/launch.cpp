@@ -73,7 +73,8 @@ struct JobFolders {
 /// Variables that processes on other hosts need, too.
 std::vector<std::string> forwarded_variables() {
   std::vector<std::string> names{kLaunchedVariable};
-  for (const char* name : {kRestartVariable, kJobStartVariable, kSharedMemoryVariable})
+  for (const char* name : {kRestartVariable, kJobStartVariable, kSharedMemoryVariable, "TRAINER_DATA",
+                           "TRAINER_ENGINE", "TRAINER_INSTRUCTIONS"})
     if (std::getenv(name)) names.emplace_back(name);
   return names;
 }
