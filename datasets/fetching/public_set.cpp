@@ -40,9 +40,19 @@ PublicFile cifar_archive(const std::string& name, std::int64_t bytes, const std:
           .members = members};
 }
 
+PublicFile table(const std::string& name, std::int64_t bytes, const std::string& sha256) {
+  return {.name = name,
+          .urls = {"https://raw.githubusercontent.com/mwaskom/seaborn-data/"
+                   "71e2436a092d714350de0fc409ca8a8714e7e78f/" +
+                   name},
+          .bytes = bytes,
+          .sha256 = sha256};
+}
+
 }  // namespace
 
-// Sizes and SHA-256 are those that TensorFlow Datasets records for these addresses.
+// Sizes and SHA-256 are those that TensorFlow Datasets records for these addresses; of tables, those of the
+// files at the commit that the address names.
 std::span<const PublicSet> public_sets() {
   static const std::vector<PublicSet> kSets = {
       {.name = "mnist",
@@ -74,6 +84,23 @@ std::span<const PublicSet> public_sets() {
                            {29497, "e38f9ebcd0f3ebcdec7fc8eabdcdaef93bb0df8ea12bee65224341c8183d8e17"},
                            {3041136, "edd7a857845ad6bb1d0ba43fe7e794d164fe2dce499a1694695a792adfac43c5"},
                            {5120, "20bb9a0ef54c7db3efc55a92eef5582c109615df22683c380526788f98e42a1c"}})},
+      {.name = "emnist",
+       .folder = "idx",
+       .help = "112,800 + 18,800 handwritten digits and letters of 28x28 pixels in 47 classes",
+       .config = "{idx: {train_images: emnist-balanced-train-images-idx3-ubyte, "
+                 "train_labels: emnist-balanced-train-labels-idx1-ubyte, "
+                 "test_images: emnist-balanced-test-images-idx3-ubyte, "
+                 "test_labels: emnist-balanced-test-labels-idx1-ubyte}}",
+       .files = {{.name = "gzip.zip",
+                  .urls = {"https://biometrics.nist.gov/cs_links/EMNIST/gzip.zip",
+                           "https://www.itl.nist.gov/iaui/vip/cs_links/EMNIST/gzip.zip"},
+                  .bytes = 561753746,
+                  .sha256 = "fb9bb67e33772a9cc0b895e4ecf36d2cf35be8b709693c3564cea2a019fcda8e",
+                  .members = {"emnist-balanced-train-images-idx3-ubyte.gz",
+                              "emnist-balanced-train-labels-idx1-ubyte.gz",
+                              "emnist-balanced-test-images-idx3-ubyte.gz",
+                              "emnist-balanced-test-labels-idx1-ubyte.gz"}}},
+       .needs_path = true},
       {.name = "cifar10",
        .folder = "cifar10",
        .help = "50,000 + 10,000 colour images of 32x32 pixels in 10 classes",
@@ -89,6 +116,19 @@ std::span<const PublicSet> public_sets() {
        .files = {cifar_archive("cifar-100-binary.tar.gz", 168513733,
                                "58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec",
                                {"train.bin", "test.bin"})}},
+      {.name = "iris",
+       .folder = "csv",
+       .help = "150 flowers: four lengths, three kinds",
+       .config = "{csv: {train: iris.csv, target: species}}",
+       .files = {table("iris.csv", 3858, "9cc1c345c71bcc9b486b74cbf6063fa66f4bb5e0f603a4b3c3471ec2e5e8e355")},
+       .needs_path = true},
+      {.name = "diamonds",
+       .folder = "csv",
+       .help = "53,940 diamonds: six numbers and three columns of text, and the price",
+       .config = "{csv: {train: diamonds.csv, target: price, targets: numbers}}",
+       .files = {table("diamonds.csv", 2772143,
+                       "9574730b03aba241d899c4a97511c5061b19358fab89510774fb6c24168345c4")},
+       .needs_path = true},
       {.name = "tinyshakespeare",
        .folder = "text",
        .help = "1.1 MB of Shakespeare's plays",
