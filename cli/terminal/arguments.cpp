@@ -8,6 +8,7 @@
 #include "cli/terminal/argument_words.h"
 #include "cli/terminal/command_flags.h"
 #include "cli/terminal/quantities.h"
+#include "cli/terminal/shell_line.h"
 #include "engine/config/source.h"
 #include "engine/config/synonyms.h"
 #include "engine/core/error.h"
@@ -102,7 +103,8 @@ void CommandLine::put_verb_first() {
   const bool looks_like_a_file =
       word.find_first_of("./") != std::string::npos || std::filesystem::is_directory(word, ignored);
   if (!looks_like_a_file && !after_unknown_flag) {
-    const std::string hint = meaning_of("command", word, names_of(kVerbs)).hint;
+    std::string hint = meaning_of("command", word, names_of(kVerbs)).hint;
+    if (std::filesystem::is_regular_file(word, ignored)) hint = shell_line({"trainer", "./" + word});
     fail("unknown command " + in_quotes(word),
          hint.empty() ? "the commands are " + listed(names_of(kVerbs)) + "; or a YAML file to train" : hint);
   }

@@ -116,6 +116,7 @@ std::vector<TypedMistake> typed_mistakes() {
       {{"a.yaml", "-s", "train.epochs", "3"}, "-s expects KEY=VALUE, got `train.epochs`"},
       {{"a.yml"}, "did you mean `a.yaml`?"},
       {{"a.yaml", "-s", "data.fraction=0.001", "-s", "data.validation=0.2"}, "help: a larger fraction"},
+      {{"unnamed"}, "help: trainer ./unnamed"},
       {{"./sett"}, "did you mean `./set`?"},
       {{"summary", "none.yaml"}, "`trainer new mlp` prints a configuration to start from"},
       {{"new", "cnn"}, "`cnn` is called `convnet` here"},
@@ -163,6 +164,7 @@ TEST_CASE("a mistake in a file ends with its place and its remedy", "[mistakes]"
 TEST_CASE("a mistake in a command ends with its remedy", "[mistakes]") {
   const SmallRun run;
   write_text(run.path("set") / "table.csv", numbers_table());
+  write_text(run.path("unnamed"), kSmallRun);
   for (const TypedMistake& mistake : typed_mistakes()) {
     const ProgramResult result = run.trainer(mistake.words);
     INFO(result.err);
