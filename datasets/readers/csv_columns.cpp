@@ -72,6 +72,9 @@ std::size_t CsvColumns::find(const std::string& key) const {
                         : fmt::format("they have no names: the line above them has {} fields", title_);
   std::string help = problem == std::errc{} && end == key.data() + key.size() ? "columns are counted from 1"
                                                                               : suggestion(key, names_);
+  if (help.empty() && names_.empty() && count() > 1)
+    help = fmt::format("a number from 1 to {}; or `header: 1` in csv, if the first line names the columns",
+                       count());
   if (help.empty() && count() == 1)
     help = "separators are comma, semicolon and tab; convert a table with another one";
   throw Error(

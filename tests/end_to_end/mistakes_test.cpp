@@ -287,6 +287,15 @@ TEST_CASE("a table of another separator is answered with those that are read", "
   CHECK_THAT(result.err, Catch::Contains("it has 1 column\n") && Catch::Contains("comma, semicolon and tab"));
 }
 
+TEST_CASE("a column of a table without names is answered with its numbers", "[mistakes]") {
+  const SmallRun run;
+  write_text(run.path("set") / "table.csv", "1,2\n3,4\n5,6\n");
+  write_text(run.path("a.yaml"),
+             replaced(kSmallRun, "dataset: mnist", "dataset: {csv: {train: table.csv, target: y}}"));
+  CHECK_THAT(run.trainer({"a.yaml"}).err,
+             Catch::Contains("they have no names\nhelp: a number from 1 to 2; or `header: 1` in csv"));
+}
+
 TEST_CASE("weights of another head are answered with `weights.except`", "[mistakes]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=0", "-o", "first"}).code == 0);
