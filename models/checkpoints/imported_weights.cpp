@@ -36,14 +36,15 @@ SourceFile read(const WeightSource& source) {
 SourceFile read(const WeightSource& source, const Network& network) {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  const bool is_folder = fs::is_directory(source.file, ignored);
-  if (!fs::exists(source.file, ignored) ||
-      (is_folder && fs::exists(fs::path(source.file) / "checkpoints", ignored)))
+  const fs::path path = source.file;
+  const bool is_folder = fs::is_directory(path, ignored);
+  const bool is_checkpoint =
+      fs::exists(path / "model.safetensors", ignored) && !fs::exists(path / "config.json", ignored);
+  if (!fs::exists(path, ignored) ||
+      (is_folder && (is_checkpoint || fs::exists(path / "checkpoints", ignored))))
     throw Error(ExitCode::weights, {Diagnostic{.what = in_quotes(source.file) + " is not a file of weights",
                                                .place = "model.weights.file",
-                                               .help = ((is_folder ? fs::path(source.file) : "runs/NAME") /
-                                                        "checkpoints/best/model.safetensors")
-                                                           .string()}});
+                                               .help = likely_weights(path)}});
   if (!is_folder) return read(source);
   if (!source.names.rules().empty())
     throw Error(ExitCode::usage,
@@ -187,6 +188,15 @@ class Matching {
   std::map<std::string, TensorEntry> given_;  ///< by the name in the model
 };
 
+std::string help_to_fit(const WeightSource& source, const WeightMatch& match) {
+  const std::string except = "model.weights.except names layers that keep their initial values";
+  std::error_code ignored;
+  if (std::filesystem::is_directory(source.file, ignored)) return except;
+  if (match.taken.empty())
+    if (std::string help = help_for_huggingface(source.file); !help.empty()) return help;
+  return "model.weights.map gives other names, `map: {NAME IN THE FILE: NAME HERE}`; " + except;
+}
+
 WeightMatch match_file(const WeightSource& source, const SourceFile& file, const NetworkPlan& plan) {
   Expected expected = expected_tensors(plan, {""}, StateUse::model);
   std::vector<TensorEntry> initial;
@@ -194,10 +204,7 @@ WeightMatch match_file(const WeightSource& source, const SourceFile& file, const
   take_out_adapters(file, plan, expected, initial);
   Matching matching(file, plan, std::move(expected));
   if (!matching.notes.empty())
-    fail_to_load(
-        std::move(matching.notes), source.file,
-        "model.weights.map gives other names, `map: {NAME IN THE FILE: NAME HERE}`; model.weights.except "
-        "names layers that keep their initial values");
+    fail_to_load(std::move(matching.notes), source.file, help_to_fit(source, matching.match));
   matching.match.initial = std::move(initial);
   return std::move(matching.match);
 }

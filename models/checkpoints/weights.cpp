@@ -126,7 +126,8 @@ std::string help_for_another_head(const std::vector<NamedTensor>& tensors,
     layers += (layers.empty() ? "" : ", ") + layer;
     last = layer;
   }
-  if (layers.empty() || !has_some) return "";
+  if (!has_some) return help_for_huggingface(path);
+  if (layers.empty()) return "";
   return "-s 'model.weights={file: " + path + ", except: [" + layers + "]}' keeps the initial values of " +
          layers;
 }
@@ -146,10 +147,24 @@ void load_weights(const std::string& path, const NetworkPlan& plan, const FlatVa
 void check_is_file(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(path, ignored)) return;
-  const std::filesystem::path inside = std::filesystem::path(path) / "model.safetensors";
-  throw Error(
-      ExitCode::weights, path + " is a directory, not a file of weights",
-      std::filesystem::exists(inside, ignored) ? inside.string() : "RUN/checkpoints/best/model.safetensors");
+  throw Error(ExitCode::weights, path + " is a directory, not a file of weights", likely_weights(path));
+}
+
+std::string likely_weights(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const bool is_run = std::filesystem::is_directory(path / "checkpoints", ignored);
+  if (!is_run && std::filesystem::exists(path / "model.safetensors", ignored))
+    return (path / "model.safetensors").string();
+  return ((is_run ? path : "runs/NAME") / "checkpoints/best/model.safetensors").string();
+}
+
+std::string help_for_huggingface(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const std::filesystem::path folder =
+      std::filesystem::is_directory(path, ignored) ? path : path.parent_path();
+  if (!std::filesystem::exists(folder / "config.json", ignored)) return "";
+  return "-s 'model.weights={file: " + (folder.empty() ? "." : folder.string()) +
+         "}' reads a directory of Hugging Face";
 }
 
 }  // namespace trainer

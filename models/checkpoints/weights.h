@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
@@ -41,5 +42,9 @@ void load_weights(const std::string& path, const NetworkPlan& plan, const FlatVa
                   std::span<float> states);
 /// Error(weights) if the path is that of a directory; the help names a file inside.
 void check_is_file(const std::string& path);
+/// The file of weights that is meant by a path that is none.
+std::string likely_weights(const std::filesystem::path& path);
+/// If it is a directory of Hugging Face, or a file inside one: how its weights are taken.
+std::string help_for_huggingface(const std::filesystem::path& path);
 
 }  // namespace trainer

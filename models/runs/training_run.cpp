@@ -34,11 +34,11 @@ namespace {
 void expect_weights_file(const std::filesystem::path& path) {
   std::error_code ignored;
   if (std::filesystem::is_regular_file(path, ignored)) return;
-  const std::filesystem::path run = std::filesystem::is_directory(path, ignored) ? path : "runs/NAME";
-  throw Error(ExitCode::weights,
-              {Diagnostic{.what = in_quotes(path.string()) + " is not a file of weights",
-                          .place = "--init " + path.string(),
-                          .help = "--init " + (run / "checkpoints/best/model.safetensors").string()}});
+  std::string help = std::filesystem::is_directory(path, ignored) ? help_for_huggingface(path) : "";
+  if (help.empty()) help = "--init " + likely_weights(path);
+  throw Error(ExitCode::weights, {Diagnostic{.what = in_quotes(path.string()) + " is not a file of weights",
+                                             .place = "--init " + path.string(),
+                                             .help = std::move(help)}});
 }
 
 /// "sgd lr 0.05 momentum 0.9", and the rate that it has for this batch.

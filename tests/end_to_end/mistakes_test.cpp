@@ -296,6 +296,27 @@ TEST_CASE("a column of a table without names is answered with its numbers", "[mi
              Catch::Contains("they have no names\nhelp: a number from 1 to 2; or `header: 1` in csv"));
 }
 
+TEST_CASE("a directory in the place of weights is answered with what to write", "[mistakes]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=0", "-o", "first"}).code == 0);
+  const std::string checkpoint = "first/checkpoints/last";
+  CHECK_THAT(run.trainer({"a.yaml", "--init", checkpoint}).err,
+             Catch::Contains("help: --init first/checkpoints/last/model.safetensors\n"));
+  CHECK_THAT(run.trainer({"check", "a.yaml", "-s", "model.weights.file=" + checkpoint}).err,
+             Catch::Contains("--> model.weights.file\nhelp: first/checkpoints/last/model.safetensors\n"));
+  // Of Hugging Face, under names that no layer here has.
+  std::filesystem::create_directory(run.path("there"));
+  write_text(run.path("there/config.json"), "{}");
+  const std::string head = R"({"resnet.a.weight":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+  write_text(run.path("there/model.safetensors"),
+             static_cast<char>(head.size()) + std::string(7, '\0') + head + std::string(8, '\0'));
+  const std::string help = "help: -s 'model.weights={file: there}' reads a directory of Hugging Face\n";
+  for (const std::string given : {"there", "there/model.safetensors"})
+    CHECK_THAT(run.trainer({"a.yaml", "--init", given}).err, Catch::Contains(help));
+  CHECK_THAT(run.trainer({"check", "a.yaml", "-s", "model.weights.file=there/model.safetensors"}).err,
+             Catch::Contains(help));
+}
+
 TEST_CASE("weights of another head are answered with `weights.except`", "[mistakes]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=0", "-o", "first"}).code == 0);
