@@ -139,6 +139,10 @@ void export_command(const Job& job) {
   const fs::path file = !arguments.out.empty()       ? fs::path(arguments.out)
                         : format == ExportFormat::hf ? run / "huggingface"
                                                      : run / ("model." + name_of(format));
+  std::error_code ignored;
+  if (format != ExportFormat::hf && fs::is_directory(file, ignored))
+    throw Error(ExitCode::usage, fmt::format("--out {} is a directory", file.string()),
+                fmt::format("--out {}", (file / ("model." + name_of(format))).string()));
   if (format == ExportFormat::hf || format == ExportFormat::gguf) {
     const WrittenFiles written = format == ExportFormat::hf
                                      ? write_huggingface_directory(trained, file)

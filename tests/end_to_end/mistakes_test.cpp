@@ -317,6 +317,13 @@ TEST_CASE("a directory in the place of weights is answered with what to write", 
              Catch::Contains(help));
 }
 
+TEST_CASE("an export into a directory is answered with a file in it", "[mistakes]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=0", "-o", "first"}).code == 0);
+  CHECK_THAT(run.trainer({"export", "first", "onnx", "-o", "."}).err,
+             Catch::Contains("error: --out . is a directory\nhelp: --out ./model.onnx\n"));
+}
+
 TEST_CASE("weights of another head are answered with `weights.except`", "[mistakes]") {
   const SmallRun run;
   REQUIRE(run.trainer({"a.yaml", "-s", "train.epochs=0", "-o", "first"}).code == 0);
