@@ -126,7 +126,7 @@ std::string read_config(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::exists(file, ignored))
     fail(folder, "it is no directory of Hugging Face: it has no config.json", {},
-         "a directory with config.json and model.safetensors, or a safetensors file");
+         "a directory with config.json and model.safetensors");
   return read_file(file, ExitCode::weights, kLargestJson);
 }
 

@@ -304,6 +304,8 @@ TEST_CASE("a directory in the place of weights is answered with what to write", 
              Catch::Contains("help: --init first/checkpoints/last/model.safetensors\n"));
   CHECK_THAT(run.trainer({"check", "a.yaml", "-s", "model.weights.file=" + checkpoint}).err,
              Catch::Contains("--> model.weights.file\nhelp: first/checkpoints/last/model.safetensors\n"));
+  CHECK_THAT(run.trainer({"new", "gpt", "--from", checkpoint}).err,
+             Catch::Contains("help: a directory with config.json and model.safetensors\n"));
   // Of Hugging Face, under names that no layer here has.
   std::filesystem::create_directory(run.path("there"));
   write_text(run.path("there/config.json"), "{}");
