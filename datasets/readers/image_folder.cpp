@@ -24,8 +24,7 @@ class ImageList {
     if (classes_.empty()) fail("no class folder found", "each class has a folder with its images");
     if (!expected.empty()) {
       for (const std::string& name : classes_)
-        if (!std::ranges::binary_search(expected, name))
-          fail("a class that training lacks", fmt::format("folder {}", name));
+        if (!std::ranges::binary_search(expected, name)) fail_unknown_class(name, expected);
     }
     const std::vector<std::string>& order = expected.empty() ? classes_ : expected;
     for (const std::string& name : classes_) {
@@ -82,8 +81,16 @@ class ImageList {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what, const std::string& note) const {
-    throw Error(ExitCode::data, {Diagnostic{.what = what, .place = folder_, .notes = {note}}});
+  [[noreturn]] void fail(const std::string& what, const std::string& note, std::string help = "") const {
+    throw Error(ExitCode::data,
+                {Diagnostic{.what = what, .place = folder_, .notes = {note}, .help = std::move(help)}});
+  }
+  [[noreturn]] void fail_unknown_class(const std::string& name, const std::vector<std::string>& known) const {
+    const fs::path folder = fs::path(folder_) / name;
+    std::error_code ignored;
+    const bool holds_classes = fs::is_directory(folder / known.front(), ignored);
+    fail("a class that training lacks", fmt::format("folder {}", name),
+         holds_classes ? folder.string() + " has the folders of classes" : "");
   }
   /// Sorted names of a folder's entries of one type, without hidden ones.
   std::vector<std::string> entries(const fs::path& folder, fs::file_type type) const {

@@ -93,6 +93,9 @@ TEST_CASE("a folder that is no image folder is an error with the reason", "[imag
   directory.write("val/dog/a.png", plain(4, 4, 1));
   CHECK_THAT(data_error([&] { opened(settings(directory)); }),
              Catch::Contains("a class that training lacks") && Catch::Contains("folder dog"));
+  directory.write("all/train/cat/a.png", plain(4, 4, 1));
+  CHECK_THAT(data_error([&] { opened(settings(directory, "size: 4, test: all")); }),
+             Catch::Contains("help: " + directory.path("all/train") + " has the folders of classes"));
 }
 
 TEST_CASE("an image that cannot be read is an error when it is read", "[image_folder]") {
