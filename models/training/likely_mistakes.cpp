@@ -79,6 +79,17 @@ void check_rate(const Config& train, const Session& session, std::vector<Diagnos
                                        "most runs take 0.001 to 1, and less with adam"));
 }
 
+void check_schedule(const Config& train, const Session& session, std::vector<Diagnostic>& found) {
+  const Config schedule = train.at("schedule");
+  if (schedule.type() != "cosine") return;
+  const double rate = session.settings().scaled_rate(train.at("optimizer").get<double>("lr")),
+               final = schedule.get<double>("final");
+  if (final <= rate) return;
+  found.push_back(schedule.diagnostic(
+      "final", fmt::format("the learning rate rises from {:g} to {:g}", rate, final),
+      "`final` is the rate at the end; the length is that of the run, or `period: {epochs: n}`"));
+}
+
 void check_batch(const Config& train, const Session& session, std::vector<Diagnostic>& found) {
   const std::int64_t batch = session.settings().batch, samples = session.data().train->size();
   if (batch <= samples) return;
@@ -130,6 +141,7 @@ std::vector<Diagnostic> likely_mistakes(const Config& root, const Session& sessi
   std::vector<Diagnostic> found;
   check_last_layer(root, session, found);
   check_rate(root.at("train"), session, found);
+  check_schedule(root.at("train"), session, found);
   check_batch(root.at("train"), session, found);
   check_frozen(root.at("model"), session, found);
   check_classes(root, session, found);

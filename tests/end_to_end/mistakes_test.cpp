@@ -184,6 +184,8 @@ TEST_CASE("a likely mistake is a warning, and the run trains", "[mistakes]") {
       Row{kDense + "\n    - dense: 10", "dense: {units: 10, frozen: true}",
           "warning: no layer learns: all of them are frozen\n  --> a.yaml:4:5\n"},
       Row{"lr: 0.1", "lr: 100", "warning: a learning rate of 100 is very high\n  --> a.yaml:10:25\n"},
+      Row{"batch: 8", "batch: 8\n  schedule: {cosine: 10}",
+          "warning: the learning rate rises from 0.1 to 10\n  --> a.yaml:10:22\n"},
       Row{"batch: 8", "batch: 100000",
           "warning: a batch of 100000 is larger than the training set of 40 samples\n  --> a.yaml:9:10\n"},
   }));
