@@ -42,9 +42,9 @@ void load_weights(const std::string& path, const NetworkPlan& plan, const FlatVa
                   std::span<float> states);
 /// Error(weights) if the path is that of a directory; the help names a file inside.
 void check_is_file(const std::string& path);
-/// The file of weights that is meant by a path that is none.
+/// For a path that is no weights file, such as a run or a missing path: the weights file to name instead.
 std::string likely_weights(const std::filesystem::path& path);
-/// If it is a directory of Hugging Face, or a file inside one: how its weights are taken.
+/// Help for a directory of Hugging Face, or a file inside one: how to take its weights. Else empty.
 std::string help_for_huggingface(const std::filesystem::path& path);
 
 }  // namespace trainer

@@ -64,7 +64,8 @@ class Network {
   /// Computes the virtual workers of another rank from the next pass on. Only if each rank has one.
   void compute_as_rank(int rank) { rank_ = rank; }
   const Shape& output() const { return output_; }
-  /// Allocated by the first call, at the latest that of attach(), so that `summary` needs no memory for them.
+  /// Allocated by the first call, so that `summary` needs no memory for them; after attach() threads may
+  /// call.
   std::span<float> states();
   /// Bytes that one worker needs for activations and scratch.
   std::int64_t worker_bytes() const;
