@@ -80,9 +80,8 @@ void fetch_command(const Job& job) {
     const fs::path folder = data / set.folder;
     fetch(set, folder, [&](const FetchEvent& event) { lines.show(event); });
     job.print(fmt::format("{} is in {}\n", set.name, folder.string()));
-    const fs::path path = set.needs_path ? folder : arguments.out.empty() ? fs::path() : data;
     job.print(fmt::format("use: data: {{dataset: {}{}}}\n", set.config,
-                          path.empty() ? "" : ", path: " + path.string()));
+                          arguments.out.empty() ? "" : ", path: " + data.string()));
   }
 }
 

@@ -26,7 +26,6 @@ struct PublicSet {
   std::string help;    ///< "60,000 + 10,000 handwritten digits of 28x28 pixels"
   std::string config;  ///< the `dataset` of a config that trains on it: "mnist"
   std::vector<PublicFile> files;
-  bool needs_path = false;  ///< its reader looks for files in `data.path` alone
 };
 
 /// All, in the order of a list for people.

@@ -47,7 +47,8 @@ DataSource open_source(const Config& config, const ReaderContext& context, std::
   const std::string dataset = config.at("dataset").type();
   for (const PublicSet& set : public_sets()) {
     const auto is_its_file = [&](const std::string& file) {
-      return set.files.size() == 1 && file.starts_with(set.files.front().name + "[");
+      return set.files.size() == 1 &&
+             fs::path(file).filename().string().starts_with(set.files.front().name + "[");
     };
     if (set.name == dataset || std::ranges::any_of(looked_for, is_its_file))
       problem.help += ", or trainer fetch " + set.name;

@@ -78,11 +78,14 @@ class Csv final : public Reader {
       config.fail("target", fmt::format("labels are one column, but {} are named", form_.targets.size()),
                   "`targets: numbers` with one column per class, 1 or 0, for several labels per sample");
     if (form_.targets.empty()) config.fail("target", "names no column");
+    std::filesystem::path directory;  // that of the first training file
     for (auto& [key, files] : {std::pair{"train", &train_}, {"test", &test_}}) {
       if (!config.has(key)) continue;
       std::vector<std::string> names;
-      for (const std::string& name : texts_of(config.at(key), "files"))
-        names.push_back((std::filesystem::path(context.path) / name).string());
+      for (const std::string& name : texts_of(config.at(key), "files")) {
+        if (train_.empty() && names.empty()) directory = directory_of("csv", name, context.path);
+        names.push_back((directory / name).string());
+      }
       if (names.empty()) config.fail(key, "names no file");
       *files = matching_files(names);
     }

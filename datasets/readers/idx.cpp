@@ -14,8 +14,10 @@ class Idx final : public Reader {
     if (config.has("test_images") != config.has("test_labels"))
       config.fail(config.has("test_images") ? "test_images" : "test_labels",
                   "test images and test labels go together", "give both, or neither");
+    const std::filesystem::path directory =
+        directory_of("idx", config.get<std::string>("train_images"), context.path);
     const auto path = [&](std::string_view key) {
-      return (std::filesystem::path(context.path) / config.get<std::string>(key)).string();
+      return (directory / config.get<std::string>(key)).string();
     };
     train_ = {path("train_images"), path("train_labels")};
     if (config.has("test_images")) test_ = {path("test_images"), path("test_labels")};

@@ -66,9 +66,10 @@ class ImageListReader final : public Reader {
     if (list_form_.labels.size() > 1 && !list_form_.label_separator.empty())
       config.fail("label_separator", "`label` names a column of 0 and 1 for each class",
                   "one column in `label`, or no `label_separator`");
-    files_.push_back((std::filesystem::path(context.path) / config.get<std::string>("train")).string());
-    if (config.has("test"))
-      files_.push_back((std::filesystem::path(context.path) / config.get<std::string>("test")).string());
+    const std::filesystem::path directory =
+        directory_of("image_list", config.get<std::string>("train"), context.path);
+    files_.push_back((directory / config.get<std::string>("train")).string());
+    if (config.has("test")) files_.push_back((directory / config.get<std::string>("test")).string());
   }
 
   bool missing(std::vector<std::string>& looked_for) const override {

@@ -36,6 +36,16 @@ std::string existing_file(const std::string& path) {
   return "";
 }
 
+std::string directory_of(const std::string& set, const std::string& file, const std::string& data_path) {
+  if (data_path.empty() && !existing_file(file).empty()) return "";
+  const KnownFiles known(set, {file}, data_path);
+  return known.missing() ? data_path : known.directory();
+}
+
+std::string path_of_file(const std::string& set, const std::string& file, const std::string& data_path) {
+  return joined(directory_of(set, file, data_path), file);
+}
+
 KnownFiles::KnownFiles(std::string set, std::vector<std::string> files, const std::string& data_path,
                        Where where)
     : set_(std::move(set)), files_(std::move(files)) {

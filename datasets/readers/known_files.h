@@ -11,6 +11,12 @@ namespace trainer {
 /// `path` if it exists, else `path`.gz if that exists, else empty.
 std::string existing_file(const std::string& path);
 
+/// The directory of files that a config names, of which `file` is the first: without data.path the working
+/// directory (empty) if that has it, else as KnownFiles does. data.path if none has it.
+std::string directory_of(const std::string& set, const std::string& file, const std::string& data_path);
+/// The path of one such file.
+std::string path_of_file(const std::string& set, const std::string& file, const std::string& data_path);
+
 /// The files of a public dataset. They are looked for in DIR and DIR/NAME, where DIR is data.path, or without
 /// it $TRAINER_DATA, ~/.cache/trainer and ./datasets. The first directory with one of the files must hold all
 /// of them.
@@ -24,6 +30,8 @@ class KnownFiles {
 
   /// True if no directory holds a file of the dataset.
   bool missing() const { return directory_.empty(); }
+  /// Empty if missing().
+  const std::string& directory() const { return directory_; }
   /// "train-images-idx3-ubyte[.gz] in data or data/mnist"
   std::string looked_for() const;
   /// The path of one file, plain or .gz; empty if it is missing.

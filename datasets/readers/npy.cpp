@@ -108,7 +108,8 @@ class NpyReader final : public Reader {
                   "lengths are given for one split only", "give both, or neither");
     train_ = {name("train_inputs"), name("train_targets"), name("train_lengths")};
     test_ = {name("test_inputs"), name("test_targets"), name("test_lengths")};
-    directory_ = context.path;
+    directory_ =
+        directory_of(name_, name_ == "npy" ? train_.inputs : config.get<std::string>("file"), context.path);
     streamed_ = name_ != "npz" && config.get<bool>("streamed");
     if (name_ != "npy") archive_path_ = path(config.get<std::string>("file"));
   }

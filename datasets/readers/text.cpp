@@ -95,8 +95,7 @@ std::vector<TokenRange> encode_lines(std::string_view text, const Tokenizer& tok
 class TextReader final : public Reader {
  public:
   TextReader(const Config& config, const ReaderContext& context)
-      : file_(config.get<std::string>("file")),
-        tokens_(config.at("tokens").type()),
+      : tokens_(config.at("tokens").type()),
         source_(Registry<TokenizerSource>::make(config.at("tokens"))),
         length_(config.get<std::int64_t>("sequence")),
         stride_(config.has("stride") ? config.get<std::int64_t>("stride") : length_),
@@ -105,8 +104,7 @@ class TextReader final : public Reader {
         merges_(config.has("merges") ? config.get<std::string>("merges") : ""),
         path_(context.path),
         learned_(context.learned),
-        files_("text", {file_}, context.path),
-        direct_(context.path.empty() ? existing_file(file_) : "") {
+        file_(path_of_file("text", config.get<std::string>("file"), context.path)) {
     if (packs_ && !by_lines_)
       config.fail("pack", "lines are packed, and the text is cut into windows, which are full",
                   "lines: true");
@@ -116,19 +114,19 @@ class TextReader final : public Reader {
   }
 
   bool missing(std::vector<std::string>& looked_for) const override {
-    looked_for.push_back(files_.looked_for());
-    return direct_.empty() && files_.missing();
+    looked_for.push_back(file_ + "[.gz]");
+    return existing_file(file_).empty();
   }
 
   DataSource open() override {
     DataSource data{.name = "text", .form = {.has_pixels = false}};
-    data.train = open_text(direct_.empty() ? files_.require(file_) : direct_, nullptr, data);
+    data.train = open_text(existing_file(file_), nullptr, data);
     return data;
   }
 
   std::string learn() override {
     if (!source_->learns()) return "";
-    const std::string path = direct_.empty() ? files_.require(file_) : direct_;
+    const std::string path = existing_file(file_);
     ByteReader file(path);
     return source_->learn(content_of(file), path);
   }
@@ -186,13 +184,11 @@ class TextReader final : public Reader {
   }
   bool by_letters() const { return tokens_ == "bytes" || tokens_ == "characters"; }
 
-  std::string file_, tokens_;
+  std::string tokens_;
   std::unique_ptr<TokenizerSource> source_;
   std::int64_t length_, stride_;
   bool by_lines_, packs_;
-  std::string merges_, path_, learned_;
-  KnownFiles files_;
-  std::string direct_;  ///< the file, if `file` is a path to it; else empty
+  std::string merges_, path_, learned_, file_;
 };
 
 const Registry<Reader, const ReaderContext&>::Add text_reader{

@@ -25,8 +25,8 @@ class Characters final : public TokenizerSource {
 class BytePairs final : public TokenizerSource {
   std::unique_ptr<Tokenizer> of_text(const TrainingText& text,
                                      std::vector<std::string>& fingerprint) const override {
-    std::string path = text.data_path.empty() ? existing_file(text.merges) : "";
-    if (path.empty()) path = KnownFiles("text", {text.merges}, text.data_path).require(text.merges);
+    std::string path = path_of_file("text", text.merges, text.data_path);
+    if (const std::string existing = existing_file(path); !existing.empty()) path = existing;
     ByteReader merges(path);
     fingerprint.push_back(merges.fingerprint());
     return byte_pair_tokenizer(content_of(merges), path);

@@ -196,10 +196,14 @@ def local_sgd():
 def tables():
     rows = read('tables')
     programs = list(dict.fromkeys(row['program'] for row in rows))
-    errors = {(row['emptied'], row['program']): row['rmse'] for row in rows}
+
+    def error(emptied, program):
+        errors = [float(row['rmse']) for row in rows if (row['emptied'], row['program']) == (emptied, program)]
+        spread = f' ({min(errors):.0f} to {max(errors):.0f})' if len(errors) > 1 else ''
+        return f'{sum(errors) / len(errors):.1f}{spread}'
     return (sources(rows) + '\n' + table(
         ['cells emptied', *programs],
-        [[emptied, *(errors[emptied, program] for program in programs)]
+        [[emptied, *(error(emptied, program) for program in programs)]
          for emptied in dict.fromkeys(row['emptied'] for row in rows)]), None)
 
 

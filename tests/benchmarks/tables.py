@@ -3,13 +3,14 @@
 Usage: tables.py TRAINER CONFIGS DIAMONDS.csv > results/tables.csv
 Needs python3-xgboost and python3-sklearn. DIAMONDS.csv is ggplot2's table (r-cran-ggplot2):
     Rscript -e 'write.csv(ggplot2::diamonds, "diamonds.csv", row.names = FALSE)'
-A fifth of the rows is the test set. Cells of inputs are emptied in the training rows (`train`), or in all (`all`). The others get one
-column for each text, a missing one too; xgboost gets missing numbers as they are, scikit-learn their means, standardised, and
-the target standardised. All have their defaults, one thread, seed 1.
+A fifth of the rows is the test set. Cells of inputs are emptied in the training rows (`train`), or in all (`all`), in five draws.
+The others get one column for each text, a missing one too; xgboost gets missing numbers as they are, scikit-learn their means,
+standardised, and the target standardised. All have their defaults, one thread, seed 1.
 """
 import argparse
 import csv
 import datetime
+import itertools
 import os
 import pathlib
 import random
@@ -29,6 +30,7 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.preprocessing import StandardScaler
 
 TARGET = 'price'
+DRAWS = 5
 
 
 def emptied(rows, share, target, seed):
@@ -86,17 +88,17 @@ def main():
     test, train = rows[:len(rows) // 5], rows[len(rows) // 5:]
     target = head.index(TARGET)
     out = csv.writer(sys.stdout, lineterminator='\n')
-    out.writerow(['date', 'processor', 'commit', 'table', 'emptied', 'program', 'rmse', 'seconds'])
+    out.writerow(['date', 'processor', 'commit', 'table', 'emptied', 'draw', 'program', 'rmse', 'seconds'])
     truth = numpy.array([float(row[target]) for row in test])
-    for kind in ['none', '5 % of train', '5 % of all']:
-        own_train = train if kind == 'none' else emptied(train, 0.05, target, 2)
-        own_test = emptied(test, 0.05, target, 3) if kind == '5 % of all' else test
+    for kind, draw in [('none', 1), *itertools.product(['5 % of train', '5 % of all'], range(1, DRAWS + 1))]:
+        own_train = train if kind == 'none' else emptied(train, 0.05, target, 2 * draw)
+        own_test = emptied(test, 0.05, target, 2 * draw + 1) if kind == '5 % of all' else test
         x, y, test_x, _ = encoded(own_train, own_test, target)
 
         def report(program, predict):
             begin = time.monotonic()
             error = numpy.sqrt(numpy.mean((predict() - truth) ** 2))
-            out.writerow([datetime.date.today(), cpu_name(), commit, 'diamonds', kind, program, f'{error:.1f}',
+            out.writerow([datetime.date.today(), cpu_name(), commit, 'diamonds', kind, draw, program, f'{error:.1f}',
                           f'{time.monotonic() - begin:.1f}'])
             sys.stdout.flush()
 

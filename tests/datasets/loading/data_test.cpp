@@ -92,6 +92,22 @@ TEST_CASE("without data.path a set is looked for in TRAINER_DATA and in ~/.cache
              Catch::Contains("dataset file not found"));
 }
 
+TEST_CASE("a file that a config names is found where a downloaded set would be", "[data]") {
+  const TemporaryDirectory home, elsewhere;
+  const Environment home_is("HOME", home.path());
+  const Environment data_is("TRAINER_DATA", elsewhere.path());
+  const std::string settings = "dataset: {csv: {train: iris.csv, test: more.csv, target: kind}}";
+  const std::string missing = data_error([&] { opened(settings); });
+  CHECK_THAT(missing, Catch::Contains("looked for iris.csv[.gz]") &&
+                          Catch::Contains("$TRAINER_DATA, ~/.cache/trainer and ./datasets") &&
+                          Catch::Contains("trainer fetch iris"));
+  for (const char* file : {"csv/iris.csv", "csv/more.csv"})
+    elsewhere.write(file, bytes_of("length,kind\n1,a\n2,b\n"));
+  CHECK(opened(settings).test->size() == 2);
+  CHECK(opened(settings + "\npath: " + elsewhere.path()).train->size() == 2);
+  CHECK(opened(settings + "\npath: " + elsewhere.path("csv")).train->size() == 2);
+}
+
 TEST_CASE("a missing set is an error with the paths that were tried, and what helps", "[data]") {
   const TemporaryDirectory empty;
   const std::string message = data_error([&] { opened("dataset: mnist\npath: " + empty.path()); });
