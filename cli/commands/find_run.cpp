@@ -25,6 +25,12 @@ FoundRun find_run(const fs::path& path) {
     throw Error(ExitCode::usage, fmt::format("{} is not a run directory", path.string()), help);
   }
   if (fs::is_regular_file(path / "config.yaml", ignored)) return {.run = path};
+  if (fs::is_regular_file(path / "config.json", ignored))
+    throw Error(
+        ExitCode::usage, fmt::format("{} is a directory of Hugging Face, not of a run", path.string()),
+        fmt::format("a configuration with `model.weights: {{file: {0}}}`; `trainer new gpt TEXT --from {0}` "
+                    "prints one for GPT-2 and Llama",
+                    path.string()));
   if (!fs::is_regular_file(path / "model.safetensors", ignored))
     throw Error(ExitCode::usage,
                 fmt::format("{} holds neither config.yaml nor model.safetensors", path.string()), help);

@@ -26,6 +26,9 @@ int predict_command(const Job& job) {
                                                                 .top = arguments.top,
                                                                 .threshold = arguments.threshold,
                                                                 .has_ids = !arguments.id.empty()});
+    if (!arguments.id.empty() && !takes_tables(model.data))
+      throw Error(ExitCode::usage, "--id names a column of a table, and the model takes none",
+                  "--csv and --json name the file of each prediction");
   });
   std::unique_ptr<SampleSource> source;
   if (job.world.rank() == 0)

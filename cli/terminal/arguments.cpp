@@ -140,6 +140,11 @@ void CommandLine::check_values(const CLI::ParseError& mistake) const {
   const CLI::Option* flag = find_flag(name);
   if (flag && what.ends_with(" missing"))
     fail(name + " expects a value", fmt::format("{} {}", name, flag->get_type_name()));
+  for (const CLI::App* command : app_.get_subcommands()) {
+    const CLI::Option* run = command->get_option_no_throw("RUN");
+    if (name == "FORMAT" && run != nullptr && kExportFormats.contains(run->results().front()))
+      fail("the run is named before the format", "trainer export RUN " + run->results().front());
+  }
   if (what.ends_with(" disallowed flag override"))
     fail("--" + what.substr(0, what.find(' ')) + " takes no value", "remove = and the text after it");
 }

@@ -201,6 +201,10 @@ class InputSamples final : public SampleSource {
 
 }  // namespace
 
+bool takes_tables(const DataDescription& data) {
+  return data.info.vocabulary == 0 && !takes_images(data.info);
+}
+
 std::unique_ptr<SampleSource> input_samples(std::vector<std::string> names, const DataDescription& data,
                                             InputChoice choice) {
   return std::make_unique<InputSamples>(std::move(names), data, std::move(choice));

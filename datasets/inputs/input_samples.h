@@ -15,6 +15,9 @@ struct InputChoice {
   std::string array{};  ///< of archives; empty: that of training, or the only one
 };
 
+/// True if text among the inputs is a table.
+bool takes_tables(const DataDescription& data);
+
 /// The samples of all that a user names, in that order: files, folders of images, "-" for standard input. The
 /// content of a file decides its format: PNG, JPEG and WebP images, .npy and .npz arrays, HDF5; else text,
 /// which is one sample a line for a model of texts, a list of names for a model of images, and a table for

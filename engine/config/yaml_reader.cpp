@@ -328,7 +328,8 @@ std::string read_text(const std::string& path, const Place& named_at) {
   if (std::filesystem::is_directory(path, ignored)) {
     const std::filesystem::path of_run = std::filesystem::path(path) / "config.yaml";
     fail(named_at, in_quotes(path) + " is a directory", "",
-         std::filesystem::exists(of_run, ignored) ? "a run's configuration is " + of_run.string() : "");
+         std::filesystem::exists(of_run, ignored) ? "a run's configuration is " + of_run.string()
+                                                  : "a YAML file");
   }
   errno = 0;
   std::ifstream file(path, std::ios::binary);

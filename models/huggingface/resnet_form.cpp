@@ -12,7 +12,8 @@ namespace {
 using Entry = Sequence::Entry;
 using Layers = std::vector<const Entry*>;
 
-constexpr const char* kResNetHelp = "docs/export.md describes the form";
+constexpr const char* kResNetHelp =
+    "docs/export.md describes the form; `trainer export RUN onnx` takes other networks";
 constexpr double kNormEpsilon = 1e-5;  // of all norms: config.json has no key for it
 
 [[noreturn]] void fail(const Entry& entry, const std::string& what) {

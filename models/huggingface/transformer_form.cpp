@@ -11,7 +11,9 @@ namespace {
 using Entry = Sequence::Entry;
 
 constexpr const char* kHelp =
-    "`trainer new gpt TEXT --from DIR` prints the layers of a directory; docs/export.md describes both forms";
+    "`trainer new gpt TEXT --from DIR` prints the layers of a directory; docs/export.md describes both "
+    "forms, "
+    "and `trainer export RUN onnx` takes other networks";
 
 class FormReader {
  public:
