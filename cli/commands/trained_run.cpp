@@ -59,12 +59,12 @@ OpenRun open_with_data(const TrainedCheckpoint& trained, Mesh& mesh, ThreadPool&
 }
 
 void check_fingerprint(const TrainedCheckpoint& trained, const Data& data) {
-  const std::string now = fingerprint_text(data);
-  if (trained.fingerprint.empty() || trained.fingerprint == now) return;
-  throw Error(ExitCode::data, {Diagnostic{.what = "the data is not what the run learned from",
-                                          .place = trained.path.string(),
-                                          .notes = {"then: " + trained.fingerprint, "now: " + now},
-                                          .help = "--data FILES evaluates on other samples"}});
+  if (trained.fingerprint.empty() || trained.fingerprint == fingerprint_text(data)) return;
+  throw Error(ExitCode::data,
+              {Diagnostic{.what = "the data is not what the run learned from",
+                          .place = trained.path.string(),
+                          .notes = differences_of_data(trained.path, trained.fingerprint, data),
+                          .help = "--data FILES evaluates on other samples"}});
 }
 
 }  // namespace

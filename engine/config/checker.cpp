@@ -18,6 +18,16 @@ std::string joined_path(const std::string& above, const std::string& key) {
   return above.empty() ? key : above + "." + key;
 }
 
+/// The member of the family at a path of keys; empty if there is none.
+std::string member_at(const ConfigNode& root, std::string_view path) {
+  const ConfigNode* node = &root;
+  while (node != nullptr && !path.empty()) {
+    node = node->child(path.substr(0, path.find('.')));
+    path.remove_prefix(std::min(path.size(), path.find('.') == path.npos ? path.size() : path.find('.') + 1));
+  }
+  return node == nullptr ? "" : node->type;
+}
+
 bool holds_nodes(Setting::Kind kind) {
   return kind == Setting::Kind::family || kind == Setting::Kind::section || kind == Setting::Kind::list;
 }
@@ -26,6 +36,7 @@ bool holds_nodes(Setting::Kind kind) {
 
 void Checker::check_root(const Node& root, const std::vector<Setting>& settings, ConfigNode& out) {
   root_ = settings;
+  root_node_ = &out;
   check_defaults();
   std::vector<Given> given;
   for (const NodeEntry& entry : root.entries)
@@ -394,7 +405,11 @@ Written Checker::default_of(const Setting& setting) {
   auto& builtin = builtins_[&setting];
   if (builtin == nullptr) {
     builtin = std::make_unique<Builtin>();
-    builtin->source = {"default of " + setting.name, setting.default_yaml, SourceText::Origin::builtin};
+    const auto& other = setting.default_with;
+    const bool applies =
+        other && root_node_ != nullptr && member_at(*root_node_, other->path) == other->member;
+    builtin->source = {"default of " + setting.name, applies ? other->yaml : setting.default_yaml,
+                       SourceText::Origin::builtin};
     builtin->node = parse_yaml(builtin->source);
   }
   return {&builtin->node, expansion_.outermost()};

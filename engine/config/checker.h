@@ -89,6 +89,7 @@ class Checker {
   Expansion expansion_;
   std::map<const Setting*, std::unique_ptr<Builtin>> builtins_;
   std::vector<Setting> root_;
+  const ConfigNode* root_node_ = nullptr;  ///< null for a single value
   std::vector<LayerName> layers_;
   std::size_t depth_ = 0;
   bool has_layers_ = false;

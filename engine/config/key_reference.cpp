@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "engine/config/config_tree.h"
@@ -46,6 +48,8 @@ std::string rows(const std::vector<Setting>& settings, const std::string& above)
     const std::string path = above + setting.name;
     std::string default_words = setting.required ? "required" : "none";
     if (!setting.default_yaml.empty()) default_words = "`" + setting.default_yaml + "`";
+    if (const auto& other = setting.default_with)
+      default_words += fmt::format("; `{}` with {}", other->yaml, other->member);
     if (!setting.excludes.empty()) default_words += ", or `" + above + setting.excludes + "`";
     table += "| `" + path + "` | " + cell(value_words(setting)) + " | " + cell(default_words) + " | " +
              cell(setting.help) + " |\n";

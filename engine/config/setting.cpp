@@ -56,6 +56,10 @@ Setting& Setting::fallback(std::string yaml) {
   required = false;
   return *this;
 }
+Setting& Setting::fallback_with(DefaultWith one) {
+  default_with = std::move(one);
+  return *this;
+}
 
 Setting& Setting::optional() {
   required = false;

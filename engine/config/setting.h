@@ -28,11 +28,17 @@ struct Setting {
     either      ///< the first of `alternatives` whose form fits
   };
 
+  /// Another default where the member at a path, such as model.loss, is `member`.
+  struct DefaultWith {
+    std::string path, member, yaml;
+  };
+
   std::string name;
   std::string help;  ///< one line without a full stop
   Kind kind = Kind::text;
   bool required = true;
   std::string default_yaml;  ///< YAML text, e.g. "0.01" or "{uniform: 0.1}"; empty when there is none
+  std::optional<DefaultWith> default_with;
   std::optional<double> minimum, maximum;
   bool above_minimum = false;  ///< the minimum itself is outside
   bool below_maximum = false;
@@ -58,6 +64,7 @@ struct Setting {
   Setting& below(double value);
   Setting& or_word(std::string word);
   Setting& fallback(std::string yaml);
+  Setting& fallback_with(DefaultWith one);
   Setting& optional();
   /// Exactly one of the two keys is written; giving one in a later layer (-s, base) takes the other out.
   Setting& exclusive_with(std::string key);

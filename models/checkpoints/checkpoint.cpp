@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/config/source.h"
 #include "engine/system/crc32.h"
 #include "engine/system/files.h"
 #include "models/checkpoints/data_json.h"
@@ -101,6 +102,22 @@ std::optional<DataDescription> read_data_description(const fs::path& directory) 
     throw Error(error.code(), fmt::format("{} {}", path.string(), error.diagnostics().front().what),
                 error.diagnostics().front().help);
   }
+}
+
+std::vector<std::string> differences_of_data(const fs::path& directory, const std::string& then,
+                                             const Data& data) {
+  std::vector<std::string> lines{"then: " + then, "now: " + fingerprint_text(data)};
+  const auto learned = read_data_description(directory);
+  if (!learned) return lines;
+  const std::vector<std::string>&before = learned->info.class_names, &after = data.train->info().class_names;
+  const auto [old_name, new_name] = std::ranges::mismatch(before, after);
+  const auto quoted = [](const auto& at, const auto& names) {
+    return at == names.end() ? std::string("none") : in_quotes(*at);
+  };
+  if (old_name != before.end() || new_name != after.end())
+    lines.push_back(fmt::format("class {} was {}, and is {}", old_name - before.begin(),
+                                quoted(old_name, before), quoted(new_name, after)));
+  return lines;
 }
 
 Error damaged_state(const fs::path& directory, const std::string& what) {

@@ -197,7 +197,7 @@ void TrainingRun::check_fit(const Checkpoint& checkpoint, const std::string& pla
     throw Error(ExitCode::data,
                 {Diagnostic{.what = "the data is not what the run learned from",
                             .place = place,
-                            .notes = {"then: " + state.data, "now: " + fingerprint_text(session_.data())}}});
+                            .notes = differences_of_data(place, state.data, session_.data())}});
 }
 
 void TrainingRun::restore(const Checkpoint& checkpoint) {

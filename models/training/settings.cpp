@@ -291,7 +291,10 @@ std::vector<Setting> run_settings() {
                .optional()
                .changeable()
                .exclusive_with("epochs"),
-           integer("batch", "samples of one update, over all ranks").at_least(1).at_most(kMaxSamples),
+           integer("batch", "samples of one update, over all ranks")
+               .at_least(1)
+               .at_most(kMaxSamples)
+               .fallback("32"),
            either("accumulate",
                   "micro-batches of a batch; their gradients are added before the update, which saves "
                   "memory; batch_norm normalises each by itself",
@@ -299,7 +302,7 @@ std::vector<Setting> run_settings() {
                    section("memory", "as many as the memory of a rank requires",
                            {text("fit", "the most memory of a rank, as 4GiB")})})
                .fallback("1"),
-           family("optimizer", "update rule", "optimizer"),
+           family("optimizer", "update rule", "optimizer").fallback("{adam: {lr: 0.001}}"),
            family("schedule", "learning rate as a function of the step", "schedule").fallback("constant"),
            duration("warmup",
                     "the learning rate rises linearly to the optimizer's lr; the schedule follows over the "
@@ -328,7 +331,9 @@ std::vector<Setting> run_settings() {
                .formerly("average"),
            list_of("metrics", "reported beside the loss; the first one selects the best checkpoint",
                    family("", "a metric", "metric"))
-               .fallback("[]"),
+               .fallback("[]")
+               .fallback_with(
+                   {.path = "model.loss", .member = "softmax_cross_entropy", .yaml = "[accuracy]"}),
            integer("seed", "seed of initial weights, sample order, augmentation and dropout")
                .at_least(0)
                .fallback("1"),

@@ -189,6 +189,7 @@ TEST_CASE("classes keep the names of training, whatever becomes of the folders",
     const ProgramResult result = run.trainer(words);
     CHECK(result.code == 3);
     CHECK(result.err.find("the data is not what the run learned from") != std::string::npos);
+    CHECK(result.err.find("class 0 was `day`, and is `night`") != std::string::npos);
   }
   const ProgramResult folder = run.trainer({"predict", "run", "data/train", "--csv"});
   CHECK(folder.code == 0);

@@ -36,6 +36,23 @@ struct Known {
 
 }  // namespace
 
+TEST_CASE("the loss of classes brings the metric accuracy, and minimal YAML shows other metrics",
+          "[training]") {
+  const auto minimal = [](const std::string& loss, const std::string& metrics) {
+    return ConfigTree({.file = "test.yaml",
+                       .text = "data: {dataset: digits}\nmodel: {layers: [{dense: 10}], loss: " + loss +
+                               "}\ntrain: {epochs: 1" + metrics + "}\n"},
+                      run_settings())
+        .minimal_yaml();
+  };
+  const std::string classes = minimal("softmax_cross_entropy", "");
+  CHECK(classes.find("metrics") == std::string::npos);
+  CHECK(classes == minimal("softmax_cross_entropy", ", metrics: [accuracy], batch: 32"));
+  CHECK(minimal("softmax_cross_entropy", ", metrics: []").find("metrics: []") != std::string::npos);
+  CHECK(minimal("mse", ", metrics: []").find("metrics") == std::string::npos);
+  CHECK(minimal("mse", ", metrics: [accuracy]").find("metrics: [accuracy]") != std::string::npos);
+}
+
 TEST_CASE("what other programs call by another name exists here", "[training]") {
   Known known;
   known.add(run_settings());
