@@ -52,7 +52,7 @@ PlannedRun::PlannedRun(ConfigSource config, const Options& options)
                  .parameters = parameters_,
                  .layers = layers_,
                  .workers = session().virtual_workers(),
-                 .rows = most_rows(session().virtual_workers(), settings.micro_batch()),
+                 .rows = most_rows(session().virtual_workers(), session().batch_rows()),
                  .micro_batches = static_cast<int>(settings.accumulate),
                  .compression = settings.compression,
                  .sharding = options.sharding,

@@ -144,6 +144,11 @@ void CommandLine::check_values(const CLI::ParseError& mistake) const {
     const CLI::Option* run = command->get_option_no_throw("RUN");
     if (name == "FORMAT" && run != nullptr && kExportFormats.contains(run->results().front()))
       fail("the run is named before the format", "trainer export RUN " + run->results().front());
+    const std::string file = name == "FORMAT" ? what.substr(what.rfind(" `") + 2) : "";
+    for (const auto& [format, known] : kExportFormats)
+      if (file.ends_with("." + format + "`"))
+        fail("a format is expected before the file",
+             "trainer export RUN " + format + " --out " + file.substr(0, file.size() - 1));
   }
   if (what.ends_with(" disallowed flag override"))
     fail("--" + what.substr(0, what.find(' ')) + " takes no value", "remove = and the text after it");

@@ -1,5 +1,6 @@
 #include "engine/config/config.h"
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 #include <type_traits>
@@ -18,6 +19,15 @@ const ConfigNode& child_of(const ConfigNode& node, std::string_view key) {
   const ConfigNode* child = node.child(key);
   if (child == nullptr) misuse(node, "declares no key " + std::string(key));
   return *child;
+}
+
+/// Adds "with -s train.epochs=1" for the overrides in a node, but for the one that `shown` is.
+void note_overrides(const ConfigNode& node, const SourceText* shown, std::vector<std::string>& notes) {
+  const SourceText* const source = node.place.source;
+  if (source != nullptr && source != shown && source->origin == SourceText::Origin::command_line)
+    if (std::string note = "with " + source->name; std::ranges::find(notes, note) == notes.end())
+      notes.push_back(std::move(note));
+  for (const ConfigNode& child : node.children) note_overrides(child, shown, notes);
 }
 
 using TextMap = std::vector<std::pair<std::string, std::string>>;
@@ -113,7 +123,9 @@ void Config::fail(std::string_view key, std::string what, std::string help) cons
 
 Diagnostic Config::diagnostic(std::string_view key, std::string what, std::string help) const {
   const ConfigNode& node = key.empty() ? *node_ : child_of(*node_, key);
-  return diagnostic_at(node.nearest, std::move(what), "", {}, std::move(help));
+  std::vector<std::string> notes;
+  note_overrides(node, node.nearest.source, notes);
+  return diagnostic_at(node.nearest, std::move(what), "", notes, std::move(help));
 }
 
 template bool Config::get(std::string_view) const;

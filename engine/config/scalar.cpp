@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <system_error>
@@ -43,6 +45,11 @@ std::string hint_for_text(std::string_view text) {
       cross != std::string_view::npos && text.substr(0, cross) != "0" &&
       look_of(text.substr(0, cross)) == Look::number && look_of(text.substr(cross + 1)) == Look::number)
     return fmt::format("write `[{}, {}]`", text.substr(0, cross), text.substr(cross + 1));
+  const std::string_view amount = text.substr(0, text.find_last_of("0123456789") + 1);
+  if (amount.size() < text.size() && look_of(amount) == Look::number &&
+      std::ranges::all_of(text.substr(amount.size()), [](unsigned char c) { return std::isalpha(c) != 0; }) &&
+      text.find_first_of("OolI") == text.npos)
+    return fmt::format("without a unit: `{}`", amount);
   std::string mended(text);
   std::string hint;
   for (char& c : mended) {
@@ -79,7 +86,8 @@ Misread expect_number(const Node& node, const std::string& expected) {
   if (!node.is_scalar()) return {"expects " + expected + ", got " + node.form_name(), ""};
   const Look look = look_of(node.text);
   if (!node.plain)
-    return {"expects " + expected + ", got a text", look == Look::number ? "without the quotes" : ""};
+    return {"expects " + expected + ", got a text",
+            look == Look::number ? "without the quotes" : hint_for_text(node.text)};
   if (look == Look::number) return {};
   if (look == Look::leading_zero)
     return {"expects " + expected + ", got " + in_quotes(node.text), "without leading zeros"};

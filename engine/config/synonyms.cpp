@@ -46,9 +46,14 @@ const std::vector<Needless>& needless() {
       {"flag", "gpu gpus device devices cuda",
        "the program runs on processors; -n and --threads choose how many"},
       {"key", "amp fp16 bf16 precision mixedprecision dtype", "remove it: values have 32 bits"},
+      {"key", "callbacks",
+       "remove it: `early_stopping`, `checkpoint`, `schedule` and `log` are keys of train"},
+      {"key", "verbose verbosity", "remove it: --progress and -q choose what a run shows"},
+      {"key", "activation activations", "a layer has its own: `dense: {units: 8, activation: relu}`"},
       {"key", "task problemtype", "remove it: `model.loss` and the data determine it"},
       {"value", "valid", "`pad: 0`, the default, is `valid`"},
       {"metric", "loss", "remove it: the loss is always reported"},
+      {"transform", "alternatingflip", "`horizontal_flip: {alternate: true}`"},
       {"dataset", "imagenet", "`image_folder: {size: 224}` reads the class folders of its images"},
   };
   return table;
@@ -194,6 +199,7 @@ const std::vector<Synonyms>& synonyms() {
       {"transform", "cutout", "randomerasing erasing"},
       {"transform", "affine", "randomaffine translate shear"},
       {"value", "none", "linear identity no off false null"},
+      {"value", "never", "none no off false null disabled"},
       {"value", "silu", "swish"},
       {"value", "hardswish", "hswish"},
       {"tokenizer", "bytes", "byte raw"},

@@ -83,8 +83,7 @@ Scores evaluate(Session& session, const Dataset& split) { return *evaluate(sessi
 std::optional<Scores> evaluate(Session& session, const Dataset& split, const std::function<bool()>& stop,
                                Review* review, OutputSink* sink) {
   BatchRunner runner(session, session.network());
-  EvaluationOrder order(split.size(), session.settings().micro_batch(),
-                        session.network().plan().streams_required());
+  EvaluationOrder order(split.size(), session.batch_rows(), session.network().plan().streams_required());
   const FreshStates fresh(session.network());
   std::optional<Reviewer> reviewer;
   if (review != nullptr) reviewer.emplace(session, split);

@@ -72,14 +72,6 @@ void check_views(const Config& root, const Dataset& samples) {
     root.at("train").fail("views", "only images with one label each have other views", "`views: one`");
 }
 
-/// No batch has more rows, whatever train.batch is.
-std::int64_t largest_split(const Data& data) {
-  std::int64_t largest = 1;
-  for (const auto* split : {&data.train, &data.validation, &data.test})
-    if (*split) largest = std::max(largest, (*split)->size());
-  return largest;
-}
-
 /// The shape that is compared with one label: the model's output, or one position of it.
 Shape scored_output(const Config& model, const Shape& output, std::int64_t positions) {
   if (positions == 0) return output;
@@ -201,10 +193,9 @@ void Session::load_samples(Communicator& host) {
 
 std::unique_ptr<Network> Session::make_network(const Config& root, const VirtualWorkers& virtual_workers,
                                                int rank) {
-  const std::int64_t rows = std::min(settings_.micro_batch(), largest_split(data_)),
-                     shares = is_share() ? this->shares() : 1;
+  const std::int64_t shares = is_share() ? this->shares() : 1;
   const Network::Options options{
-      .batch = (rows + shares - 1) / shares,
+      .batch = (batch_rows() + shares - 1) / shares,
       .virtual_workers = virtual_workers,
       .rank = rank,
       .split_workers = row_split_ ? std::optional(row_split_->split) : std::nullopt,
@@ -214,6 +205,10 @@ std::unique_ptr<Network> Session::make_network(const Config& root, const Virtual
       .is_packed = data_.train->info().is_packed,
       .rewrite = [this](Sequence& layers) { shard_layers(layers, model_group_, row_split_); }};
   return std::make_unique<Network>(root.at("model").items("layers"), data_.train->sample(), options);
+}
+
+std::int64_t Session::batch_rows() const {
+  return std::clamp<std::int64_t>(data_.train->size(), 1, settings_.micro_batch());
 }
 
 std::vector<MetricFacts> Session::metric_facts() const {

@@ -34,6 +34,9 @@ class Session {
   void load_samples(Communicator& host);
 
   const TrainSettings& settings() const { return settings_; }
+  /// The most samples of a batch that the network computes, over all ranks, in evaluations too: those of a
+  /// micro-batch, but no more than there are to train on.
+  std::int64_t batch_rows() const;
   const Data& data() const { return data_; }
   /// Losses and metrics are means over labels; 1 unless each position has a label.
   std::int64_t labels_per_sample() const { return labels_per_sample_; }

@@ -92,6 +92,9 @@ std::vector<WrittenMistake> written_mistakes() {
       {"  batch: 8", "  batch: 8\n  scheduler: cosine", "10:3", "`scheduler` is called `schedule` here"},
       {"  batch: 8", "  batch: 8\n  schedule: CosineAnnealingLR", "10:13", "is called `cosine` here"},
       {"  batch: 8", "  batch: 8\n  patience: 3", "10:3", "`patience` is called `early_stopping` here"},
+      {"  batch: 8", "  batch: 8\n  callbacks: []", "10:3", "`early_stopping`, `checkpoint`"},
+      {"  batch: 8", "  batch: 8\n  stop: {minutes: 30m}", "10:19", "without a unit: `30`"},
+      {"  batch: 8", "  batch: 8\n  checkpoint: none", "10:15", "`none` is called `never` here"},
       {"  batch: 8", "  batch: 8\n  device: cuda", "10:3", "the program runs on processors"},
   };
 }
@@ -124,6 +127,11 @@ std::vector<TypedMistake> typed_mistakes() {
       {{"eval", "runs/a", "--split", "val"}, "`val` is called `valid` here"},
       {{"fetch", "minst"}, "did you mean `mnist`?"},
       {{"resume", "runs/a"}, "`resume` is called `train` here"},
+      {{"export", "onnx", "runs/a"}, "trainer export RUN onnx"},
+      {{"export", "runs/a", "a/net.onnx"}, "trainer export RUN onnx --out a/net.onnx"},
+      {{"check", "set"}, "help: a YAML file"},
+      {{"set"}, "`model.weights: {file: set}`"},
+      {{"images.yaml", "-s", "model.layers[0].conv.kernel=40"}, "with -s model.layers[0].conv.kernel=40"},
       {{"init", "mlp"}, "`init` is called `new` here"},
       {{"a.yaml", "-s", "model.layers.0.dense.units=4"}, "an entry of a list is written `model.layers[0]`"},
       {{"a.yaml", "-s", "model.weights=a.safetensors"}, "write `weights: {file: a.safetensors}`"},
@@ -165,6 +173,8 @@ TEST_CASE("a mistake in a command ends with its remedy", "[mistakes]") {
   const SmallRun run;
   write_text(run.path("set") / "table.csv", numbers_table());
   write_text(run.path("unnamed"), kSmallRun);
+  write_text(run.path("set") / "config.json", "{}");
+  write_text(run.path("images.yaml"), replaced(kSmallRun, kDense, "conv: {filters: 2, kernel: 3}"));
   for (const TypedMistake& mistake : typed_mistakes()) {
     const ProgramResult result = run.trainer(mistake.words);
     INFO(result.err);
@@ -228,6 +238,13 @@ TEST_CASE("memory follows the set and not a batch that is larger", "[mistakes]")
       run.shell("ulimit -v 2000000; $TRAINER a.yaml -q -s train.batch=1000000000", 20);
   INFO(result.err);
   CHECK(result.code == 0);
+  // Nor is it the test set, of 10,000 images here beside 60 to train on.
+  write_text(run.path("b.yaml"),
+             replaced(replaced(kSmallRun, "dataset: mnist, path: set", "dataset: digits, fraction: 0.001"),
+                      kDense, "conv: {filters: 64, kernel: 3}"));
+  const ProgramResult larger = run.shell("ulimit -v 2000000; $TRAINER b.yaml -q -s train.batch=10000", 20);
+  INFO(larger.err);
+  CHECK(larger.code == 0);
 }
 
 TEST_CASE("numbers that are read as classes are answered with `targets: numbers`", "[mistakes]") {
