@@ -1,5 +1,8 @@
 #include "cli/commands/step_trace.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
@@ -19,12 +22,15 @@ Json label(const char* what, int rank, std::size_t worker, const std::string& na
 
 }  // namespace
 
-StepTrace::StepTrace(Communicator& world, Network& network, int workers, std::int64_t first, std::int64_t end)
-    : world_(world),
-      network_(network),
+StepTrace::StepTrace(TrainingParts& parts, std::int64_t first, std::int64_t end)
+    : parts_(parts),
+      world_(parts.session.mesh().world()),
+      network_(parts.session.network()),
       first_(first),
       end_(end),
-      events_(static_cast<std::size_t>(workers)) {}
+      events_(static_cast<std::size_t>(parts.session.pool().size()) + 1) {
+  parts.batch.watch(*this);
+}
 
 void StepTrace::watch_layers() {
   std::vector<Sequence::Entry>& entries = network_.layers().entries();
@@ -54,6 +60,21 @@ void StepTrace::after_backward(const MicroBatch& batch) {
   if (batch.is_last()) end_phase("load, forward, backward");
 }
 
+/// A worker begins to load at the start of the step, or where it ended the micro-batch before.
+void StepTrace::on_load(int worker, const Rows&) {
+  if (!records_) return;
+  std::vector<Event>& events = events_[static_cast<std::size_t>(worker)];
+  const auto begin = events.empty() ? phase_ : std::max(phase_, events.back().end);
+  events.push_back({"load", "data", begin, Clock::now()});
+}
+
+void StepTrace::add_exchanges() {
+  if (!records_) return;
+  int bucket = 0;
+  for (const GradientReducer::Exchange& exchange : parts_.reducer->exchanges())
+    events_.back().push_back({fmt::format("bucket {}", bucket++), "messages", exchange.begin, exchange.end});
+}
+
 void StepTrace::end_phase(const char* name) {
   const auto now = Clock::now();
   if (records_) events_.front().push_back({name, "step", phase_, now});
@@ -67,7 +88,9 @@ std::string StepTrace::json_of_rank() const {
   const int rank = world_.rank();
   Json list{label("process_name", rank, 0, "rank " + std::to_string(rank) + " on " + host_name())};
   for (std::size_t worker = 0; worker < events_.size(); ++worker) {
-    list.push_back(label("thread_name", rank, worker, "thread " + std::to_string(worker)));
+    const bool is_messages = worker + 1 == events_.size();
+    list.push_back(
+        label("thread_name", rank, worker, is_messages ? "messages" : "thread " + std::to_string(worker)));
     for (const Event& event : events_[worker])
       list.push_back({{"name", event.name},
                       {"cat", event.category},

@@ -7,18 +7,18 @@
 #include <vector>
 
 #include "cli/commands/timed_layer.h"
-#include "engine/parallel/communicator.h"
-#include "models/network/network.h"
 #include "models/training/hook.h"
+#include "models/training/training_parts.h"
 
 namespace trainer {
 
-/// Records when each worker of each rank computes which layer, and the phases of the step between: a file in
-/// the Trace Event Format, which Perfetto and chrome://tracing open. The last hook of a run.
-class StepTrace final : public Hook {
+/// Records when each worker of each rank loads its samples and computes which layer, the phases of the step
+/// between, and when the buckets of gradients travel between hosts: a file in the Trace Event Format, which
+/// Perfetto and chrome://tracing open. The last hook of a run.
+class StepTrace final : public Hook, private RowWatch {
  public:
-  /// Records steps [first, end), counted from 0. `workers`: threads of this rank.
-  StepTrace(Communicator& world, Network& network, int workers, std::int64_t first, std::int64_t end);
+  /// Records steps [first, end), counted from 0. `parts`: of the run.
+  StepTrace(TrainingParts& parts, std::int64_t first, std::int64_t end);
 
   /// Makes the network's layers report to this object, which must outlive their work. Or something else calls
   /// add() for them.
@@ -28,7 +28,10 @@ class StepTrace final : public Hook {
 
   void before_step(std::int64_t step) override;
   void after_backward(const MicroBatch& batch) override;
-  void before_consensus(const Progress&, Signals&) override { end_phase("reduce gradients"); }
+  void before_consensus(const Progress&, Signals&) override {
+    end_phase("reduce gradients");
+    add_exchanges();
+  }
   void before_update(std::int64_t, const Signals&) override { end_phase("consensus"); }
   void before_publish(std::int64_t) override { end_phase("update"); }
   void after_step(Progress&) override {
@@ -47,16 +50,19 @@ class StepTrace final : public Hook {
     const char* category;
     Clock::time_point begin, end;
   };
+  void on_load(int worker, const Rows& rows) override;
   void end_phase(const char* name);
+  void add_exchanges();
   std::string json_of_rank() const;
 
+  TrainingParts& parts_;
   Communicator& world_;
   Network& network_;
   std::int64_t first_, end_;
   bool records_ = false;
   Clock::time_point start_;                 ///< the same moment on all ranks
   Clock::time_point phase_;                 ///< the begin of the phase under way
-  std::vector<std::vector<Event>> events_;  ///< of each worker
+  std::vector<std::vector<Event>> events_;  ///< of each worker, and at the end those of messages
 };
 
 }  // namespace trainer

@@ -155,8 +155,7 @@ void time_command(const Job& job) {
                        {.reducer = {.crowded = work.affinity.placement.crowded}});
   load_samples(session);
   std::optional<StepTrace> trace;
-  if (!arguments.trace.empty())
-    trace.emplace(job.world, session.network(), session.pool().size(), arguments.steps, 2 * arguments.steps);
+  if (!arguments.trace.empty()) trace.emplace(training.parts(), arguments.steps, 2 * arguments.steps);
   Stopwatch stopwatch(session.network(), arguments.steps, trace ? &*trace : nullptr);
   training.run({&stopwatch}, "", trace ? &*trace : nullptr);
   if (trace) run_collectively(job.world, [&] { trace->write(arguments.trace); });

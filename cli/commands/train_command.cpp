@@ -215,17 +215,16 @@ std::unique_ptr<LivePage> started_page(const Job& job) {
 }
 
 /// Of --profile: records some steps after the first ones; else null. Collective.
-std::unique_ptr<StepTrace> profile_of(const Job& job, const Config& root, Session& session,
-                                      const RunFacts& facts) {
+std::unique_ptr<StepTrace> profile_of(const Job& job, const Config& root, TrainingParts& parts) {
   constexpr std::int64_t kWarmUp = 10, kSteps = 50;
   if (!job.arguments.profile) return nullptr;
   run_collectively(job.world, [&] {
-    if (session.settings().local)
+    if (parts.session.settings().local)
       root.at("train").fail("local", "--profile records layers of steps that all ranks take together");
   });
+  const RunFacts& facts = parts.facts;
   const std::int64_t first = facts.first_step + std::min(kWarmUp, (facts.total_steps - facts.first_step) / 2);
-  auto trace =
-      std::make_unique<StepTrace>(job.world, session.network(), session.pool().size(), first, first + kSteps);
+  auto trace = std::make_unique<StepTrace>(parts, first, first + kSteps);
   trace->watch_layers();
   return trace;
 }
@@ -294,7 +293,7 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
   // After the trainer, so that gradients get shared memory first if it is scarce.
   load_samples(session);
   check_samples(job, beginning, session.data());
-  const std::unique_ptr<StepTrace> trace = profile_of(job, run.config.root(), session, training.facts());
+  const std::unique_ptr<StepTrace> trace = profile_of(job, run.config.root(), training.parts());
 
   std::optional<RunDirectory> directory = take_directory(job, run, work.affinity, beginning, rollback);
   std::unique_ptr<Observer> progress;

@@ -37,6 +37,12 @@ class GradientReducer : public GradientSink, public ParameterSource {
   }
   /// How long worker 0 has waited in acquire() since the last call.
   virtual std::chrono::nanoseconds take_waiting_time() = 0;
+  /// When the messages of a bucket left for other hosts, and when this rank saw that all had arrived.
+  struct Exchange {
+    std::chrono::steady_clock::time_point begin, end;
+  };
+  /// Those of the last begin() to finish(), in the order in which they left; within one host there are none.
+  virtual std::vector<Exchange> exchanges() const { return {}; }
   /// Where the rank's first gradient no longer is what its worker computed, from finish() on.
   virtual std::vector<Range> overwritten() const = 0;
   /// Of methods with error feedback: what this rank has not sent of its gradients, flat; a part of the

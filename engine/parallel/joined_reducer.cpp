@@ -48,6 +48,13 @@ std::chrono::nanoseconds JoinedReducer::take_waiting_time() {
   return front_->take_waiting_time() + rest_->take_waiting_time();
 }
 
+std::vector<GradientReducer::Exchange> JoinedReducer::exchanges() const {
+  std::vector<Exchange> all = rest_->exchanges();
+  const std::vector<Exchange> front = front_->exchanges();
+  all.insert(all.end(), front.begin(), front.end());
+  return all;
+}
+
 std::vector<Range> JoinedReducer::overwritten() const {
   std::vector<Range> places = front_->overwritten();
   for (const Range& range : rest_->overwritten())

@@ -20,6 +20,7 @@ class JoinedReducer final : public GradientReducer {
   void receive() override;
   void acquire(int worker, std::span<const Range> parameters) override;
   std::chrono::nanoseconds take_waiting_time() override;
+  std::vector<Exchange> exchanges() const override;
   std::vector<Range> overwritten() const override;
 
  private:

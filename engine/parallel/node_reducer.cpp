@@ -10,6 +10,7 @@ namespace trainer {
 NodeReducer::NodeReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& window)
     : pool_(pool), memory_(window), heartbeat_(mesh.world().heartbeat()), progress_(window, pool.size()) {
   exchanges_.reserve(window.plan().buckets().size());
+  times_.reserve(window.plan().buckets().size());
   if (plan().nodes() > 0 && window.compression().is_bf16()) wire_.emplace(plan().lane());
 }
 
@@ -18,6 +19,7 @@ void NodeReducer::begin() {
   summed_ = 0;
   completed_.store(0);
   exchanges_.clear();
+  times_.clear();
 }
 
 void NodeReducer::ready(int worker, std::int64_t offset) {
@@ -58,6 +60,7 @@ void NodeReducer::finish() {
     for (std::size_t bucket = 0; bucket < exchanges_.size(); ++bucket) {
       waiting.for_bucket(static_cast<int>(bucket));
       if (exchanges_[bucket]) exchanges_[bucket]->wait();
+      if (exchanges_[bucket]) test(bucket);
       if (memory_.shards_gradients()) complete_buckets(&pool_);
     }
   }
@@ -78,14 +81,24 @@ void NodeReducer::poll(ThreadPool* pool) {
     split_sum(floats, pool, [&](int part, int parts) {
       for (int bucket = first; bucket < last; ++bucket) sum_in_node(bucket, part, parts);
     });
-  for (int bucket = first; bucket < last; ++bucket) exchanges_.push_back(start_exchange(bucket));
+  for (int bucket = first; bucket < last; ++bucket) {
+    times_.push_back({.begin = std::chrono::steady_clock::now(), .end = {}});
+    exchanges_.push_back(start_exchange(bucket));
+  }
   if (memory_.shards_gradients()) return complete_buckets(pool);
-  for (const auto& exchange : exchanges_) exchange->test();
+  for (std::size_t bucket = 0; bucket < exchanges_.size(); ++bucket) test(bucket);
+}
+
+bool NodeReducer::test(std::size_t bucket) {
+  if (!exchanges_[bucket]->test()) return false;
+  auto& end = times_[bucket].end;
+  if (end == std::chrono::steady_clock::time_point()) end = std::chrono::steady_clock::now();
+  return true;
 }
 
 void NodeReducer::complete_buckets(ThreadPool* pool) {
   auto bucket = static_cast<std::size_t>(completed_.load());
-  for (; bucket < exchanges_.size() && exchanges_[bucket]->test(); ++bucket) {
+  for (; bucket < exchanges_.size() && test(bucket); ++bucket) {
     const auto index = static_cast<int>(bucket);
     sum_received(index, index + 1, pool);
     exchanges_[bucket].reset();
@@ -93,7 +106,7 @@ void NodeReducer::complete_buckets(ThreadPool* pool) {
     memory_.release_gradients(plan().buckets()[bucket]);
     completed_.store(index + 1);
   }
-  for (; bucket < exchanges_.size(); ++bucket) exchanges_[bucket]->test();
+  for (; bucket < exchanges_.size(); ++bucket) test(bucket);
 }
 
 std::span<float> NodeReducer::values(const Range& range) {

@@ -28,6 +28,7 @@ class NodeReducer : public GradientReducer {
   bool has_parts() const final { return true; }
   void receive() final;
   void acquire(int worker, std::span<const Range> parameters) final;
+  std::vector<Exchange> exchanges() const final { return times_; }
   std::chrono::nanoseconds take_waiting_time() final { return std::exchange(waiting_time_, {}); }
 
  protected:
@@ -49,6 +50,8 @@ class NodeReducer : public GradientReducer {
   ParameterWindow& memory_;
 
  private:
+  /// True if the exchange of a bucket is complete.
+  bool test(std::size_t bucket);
   /// Sums finished buckets and moves exchanges.
   void poll(ThreadPool* pool);
   /// Of sharded gradients: ends the exchanges of the next buckets that are complete.
@@ -70,6 +73,7 @@ class NodeReducer : public GradientReducer {
   int summed_ = 0;                                   ///< buckets
   SharedCounter completed_{};                        ///< buckets of sharded gradients
   std::vector<std::unique_ptr<Request>> exchanges_;  ///< one for each bucket
+  std::vector<Exchange> times_;                      ///< of each of them
   std::vector<std::unique_ptr<Request>> arrivals_;   ///< of parameters, from the last bucket to the first
   bool is_publishing_ = false;                       ///< some of them have begun
   std::size_t received_ = 0;                         ///< of them

@@ -76,6 +76,7 @@ class TrainingRun {
   bool lacks_snapshots() const;
 
   const RunFacts& facts() const { return parts_.facts; }
+  TrainingParts& parts() { return parts_; }
   /// "sgd lr 0.05 momentum 0.9", then ", lr scaled to 1.6 for this batch" where it is.
   const std::string& optimizer_text() const { return optimizer_text_; }
   /// "8 virtual workers, a round of 100 steps, outer nesterov lr 0.7 momentum 0.9"; empty without

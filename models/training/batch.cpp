@@ -258,14 +258,14 @@ void BatchRunner::load(int worker) {
   loader_->fetch(worker, first, self.input_samples, input);
   self.targets.read(split, self.samples, session_.data().mixing, loader_->epoch());
   read_lengths(self, split);
-  if (watch_)
-    watch_->on_load(worker, {.first_input = batch_.first + first,
-                             .first = batch_.first + (self.samples.data() - batch_.samples.data()),
-                             .input_samples = self.input_samples,
-                             .samples = self.samples,
-                             .input = input,
-                             .targets = self.targets.targets(),
-                             .labels_per_sample = session_.labels_per_sample()});
+  for (RowWatch* const watch : watches_)
+    watch->on_load(worker, {.first_input = batch_.first + first,
+                            .first = batch_.first + (self.samples.data() - batch_.samples.data()),
+                            .input_samples = self.input_samples,
+                            .samples = self.samples,
+                            .input = input,
+                            .targets = self.targets.targets(),
+                            .labels_per_sample = session_.labels_per_sample()});
   self.data_time += std::chrono::steady_clock::now() - begin;
 }
 

@@ -51,8 +51,8 @@ class BatchRunner {
   /// Sets all sums to zero.
   void clear();
 
-  /// `watch`, which outlives this, sees the rows of training from now on.
-  void watch(RowWatch& watch) { watch_ = &watch; }
+  /// `watch`, which outlives the training, sees its rows from now on.
+  void watch(RowWatch& watch) { watches_.push_back(&watch); }
 
   // A step of training: begin() on the main thread, then the other functions on every worker.
   /// Rows come from `loader`.
@@ -145,7 +145,7 @@ class BatchRunner {
   double weight_ = 0;        ///< of these labels
   MicroBatch batch_;         ///< of training
   RowLoader* loader_ = nullptr;
-  RowWatch* watch_ = nullptr;
+  std::vector<RowWatch*> watches_;
   double batch_weight_ = 0;  ///< of the labels of the whole batch
 };
 

@@ -338,6 +338,8 @@ import collections, json
 events = [e for e in json.load(open("t.json"))["traceEvents"] if e["ph"] == "X"]
 count = collections.Counter((e["pid"], e["tid"], e["cat"]) for e in events if e["name"] == "dense1")
 assert count == {(r, t, c): 3 for r in (0, 1) for t in (0, 1) for c in ("forward", "backward")}, count
+loads = collections.Counter((e["pid"], e["tid"]) for e in events if e["cat"] == "data")
+assert loads == {(r, t): 3 for r in (0, 1) for t in (0, 1)}, loads
 phases = [e for e in events if e["cat"] == "step" and e["pid"] == 1]
 assert len(phases) == 15 and all(e["tid"] == 0 for e in phases), phases
 inside = lambda e, p: p["ts"] <= e["ts"] and e["ts"] + e["dur"] <= p["ts"] + p["dur"] + 1e-3

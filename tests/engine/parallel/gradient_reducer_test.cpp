@@ -108,6 +108,10 @@ void check_training(Mesh& mesh, int threads, const ParameterWindow::Options& opt
   std::ranges::fill(reduction.window.values(), 1.f);
   reduction.reducer->publish();
   for (int number = 0; number < steps; ++number) step(reduction, mesh, pool, number, [](int) {});
+  const std::vector<GradientReducer::Exchange> exchanges = reduction.reducer->exchanges();
+  const ShardPlan& plan = reduction.window.plan();
+  CHECK(exchanges.empty() == (!plan.several_nodes() || plan.nodes() == 0));
+  CHECK(std::ranges::all_of(exchanges, [](const auto& one) { return one.begin < one.end; }));
   CHECK(std::ranges::equal(reduction.window.values(), expected_values(mesh.data().size() * threads, steps)));
 }
 

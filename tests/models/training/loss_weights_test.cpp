@@ -43,9 +43,9 @@ TEST_CASE("a sample of weight 2 counts twice and one of weight 0 not at all, on 
   const std::string loss = GENERATE(
       "softmax_cross_entropy", "{softmax_cross_entropy: {class_weights: [1, 2, 3, 1, 1, 1, 2, 1, 0.5, 1]}}");
   const auto train = [&](std::int64_t batch) {
-    return BuiltSession::Text{
-        "[{dense: {units: 20, activation: tanh}}, {dense: 10}]", loss,
-        "optimizer: {sgd: {lr: 0.5}}, steps: 5, evaluate: never, batch: " + std::to_string(batch) + exact};
+    return BuiltSession::Text{"[{dense: {units: 20, activation: tanh}}, {dense: 10}]", loss,
+                              "optimizer: {sgd: {lr: 0.5}}, steps: 5, evaluate: never, metrics: [], batch: " +
+                                  std::to_string(batch) + exact};
   };
   const auto alone = solo();
   BuiltSession repeated(*alone, train(std::ssize(counted)),
@@ -136,7 +136,7 @@ TEST_CASE("a batch without a class that counts changes nothing", "[training]") {
   BuiltSession built(
       *alone,
       {"[{dense: 10}]", "{softmax_cross_entropy: {class_weights: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]}}",
-       "optimizer: {sgd: {lr: 0.5}}, steps: 2, evaluate: never, batch: 7"},
+       "optimizer: {sgd: {lr: 0.5}}, steps: 2, evaluate: never, batch: 7, metrics: []"},
       {.name = "noise",
        .train = std::make_unique<NoiseDataset>(20, Shape{4, 4, 1}, 10, 1),
        .test = std::make_unique<NoiseDataset>(20, Shape{4, 4, 1}, 10, 1)});
