@@ -41,7 +41,8 @@ TEST_CASE("a layer that keeps its state expects samples that follow one another,
 TEST_CASE("an evaluation carries kept states through the split and leaves training's as they were",
           "[training]") {
   const auto run = [&](const std::string& train) {
-    return BuiltSession::Text{kStreams, "softmax_cross_entropy", "batch: 10, " + train, "{streams: true}"};
+    return BuiltSession::Text{kStreams, "softmax_cross_entropy", "batch: 10, metrics: [], " + train,
+                              "{streams: true}"};
   };
   const auto data = [] {
     return Data{
