@@ -28,7 +28,7 @@ StepTrace::StepTrace(TrainingParts& parts, std::int64_t first, std::int64_t end)
       network_(parts.session.network()),
       first_(first),
       end_(end),
-      events_(static_cast<std::size_t>(parts.session.pool().size()) + 1) {
+      events_(static_cast<std::size_t>(parts.session.pool().size())) {
   parts.batch.watch(*this);
 }
 
@@ -72,7 +72,7 @@ void StepTrace::add_exchanges() {
   if (!records_) return;
   int bucket = 0;
   for (const GradientReducer::Exchange& exchange : parts_.reducer->exchanges())
-    events_.back().push_back({fmt::format("bucket {}", bucket++), "messages", exchange.begin, exchange.end});
+    exchanges_.push_back({fmt::format("bucket {}", bucket++), "messages", exchange.begin, exchange.end});
 }
 
 void StepTrace::end_phase(const char* name) {
@@ -88,9 +88,7 @@ std::string StepTrace::json_of_rank() const {
   const int rank = world_.rank();
   Json list{label("process_name", rank, 0, "rank " + std::to_string(rank) + " on " + host_name())};
   for (std::size_t worker = 0; worker < events_.size(); ++worker) {
-    const bool is_messages = worker + 1 == events_.size();
-    list.push_back(
-        label("thread_name", rank, worker, is_messages ? "messages" : "thread " + std::to_string(worker)));
+    list.push_back(label("thread_name", rank, worker, "thread " + std::to_string(worker)));
     for (const Event& event : events_[worker])
       list.push_back({{"name", event.name},
                       {"cat", event.category},
@@ -100,6 +98,16 @@ std::string StepTrace::json_of_rank() const {
                       {"pid", rank},
                       {"tid", worker}});
   }
+  // Buckets overlap, so they are pairs of asynchronous events.
+  for (std::size_t i = 0; i < exchanges_.size(); ++i)
+    for (const auto& [phase, time] : {std::pair("b", exchanges_[i].begin), {"e", exchanges_[i].end}})
+      list.push_back({{"name", exchanges_[i].name},
+                      {"cat", exchanges_[i].category},
+                      {"ph", phase},
+                      {"id", fmt::format("{}.{}", rank, i)},
+                      {"ts", microseconds(time - start_)},
+                      {"pid", rank},
+                      {"tid", 0}});
   const std::string text = list.dump(-1, ' ', false, Json::error_handler_t::replace);
   return text.substr(1, text.size() - 2);
 }

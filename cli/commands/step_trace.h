@@ -62,7 +62,8 @@ class StepTrace final : public Hook, private RowWatch {
   bool records_ = false;
   Clock::time_point start_;                 ///< the same moment on all ranks
   Clock::time_point phase_;                 ///< the begin of the phase under way
-  std::vector<std::vector<Event>> events_;  ///< of each worker, and at the end those of messages
+  std::vector<std::vector<Event>> events_;  ///< of each worker
+  std::vector<Event> exchanges_;
 };
 
 }  // namespace trainer
