@@ -125,6 +125,9 @@ void eval_command(const Job& job) {
   preflight_check(job.world, run_facts(trained->run));
   Session& session = trained->session();
   load_samples(session);
+  run_collectively(job.world, [&] {
+    if (arguments.given.empty()) check_samples(trained->checkpoint, session.data());
+  });
   const EvaluatedNetwork evaluated(session, trained->values);
   const bool runs_programs = arguments.runs_programs && ProgramScores::exist(session);
   const Scores scores =

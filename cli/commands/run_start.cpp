@@ -165,14 +165,7 @@ void restore(const Job& job, const RunStart& beginning, TrainingRun& training, b
 void check_samples(const Job& job, const RunStart& beginning, const Data& data) {
   if (!beginning.has_checkpoint) return;
   run_collectively(job.world, [&] {
-    if (!beginning.resumed) return;
-    const std::string place = beginning.resumed->place.string();
-    const auto learned = read_data_description(place);
-    if (learned && has_other_statistics(*learned, data))
-      throw Error(ExitCode::data,
-                  {Diagnostic{.what = "the data is not what the run learned from",
-                              .place = place,
-                              .notes = {"files of the same names and sizes have samples with other means"}}});
+    if (beginning.resumed) trainer::check_samples(beginning.resumed->place, data);
   });
 }
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <numeric>
@@ -14,6 +16,7 @@
 #include "datasets/subset.h"
 #include "engine/config/registry.h"
 #include "engine/core/random.h"
+#include "engine/math/checksum.h"
 #include "engine/parallel/wait_for_all.h"
 
 namespace trainer {
@@ -219,12 +222,14 @@ ChannelStatistics read_statistics(const float* from, std::int64_t channels) {
   return {{from, from + channels}, {from + channels, from + 2 * channels}};
 }
 
-/// The layout of the shared memory: the samples of each source, then mean and deviation of each channel, of
-/// samples and of targets.
+/// The layout of the shared memory: the samples of each source, their checksum, then mean and deviation of
+/// each channel, of samples and of targets.
 class Storage {
  public:
   explicit Storage(const Data& data) : data_(data) {
     for (const Dataset* source : data.sources) bytes_ += rounded(source->stored_bytes());
+    samples_ = bytes_;
+    if (samples_ > 0) bytes_ += rounded(sizeof(std::uint64_t));
     statistics_ = bytes_;
     if (!data.normalised.empty() && data.statistics.mean.empty())
       channels_ = channel_count(data.train->sample());
@@ -242,6 +247,11 @@ class Storage {
       source->fill({reinterpret_cast<std::uint8_t*>(memory.data() + at), size});
       at += rounded(source->stored_bytes());
     }
+    if (samples_ > 0 && std::endian::native == std::endian::little) {
+      const std::uint64_t sum =
+          trainer::checksum({reinterpret_cast<const float*>(memory.data()), samples_ / sizeof(float)});
+      std::memcpy(memory.data() + samples_, &sum, sizeof sum);
+    }
     if (channels_ + target_channels_ == 0) return;
     attach_sources(memory);
     float* const shared = statistics_in(memory);
@@ -251,6 +261,11 @@ class Storage {
   }
 
   void attach(std::span<std::byte> memory) const { attach_sources(memory); }
+  std::uint64_t checksum(std::span<const std::byte> memory) const {
+    std::uint64_t sum = 0;
+    if (samples_ > 0) std::memcpy(&sum, memory.data() + samples_, sizeof sum);
+    return sum;
+  }
   /// Of the training samples; empty if they were known or are not needed.
   ChannelStatistics statistics(std::span<std::byte> memory) const {
     return read_statistics(statistics_in(memory), channels_);
@@ -275,7 +290,7 @@ class Storage {
   }
 
   const Data& data_;
-  std::int64_t bytes_ = 0, statistics_ = 0, channels_ = 0, target_channels_ = 0;
+  std::int64_t bytes_ = 0, samples_ = 0, statistics_ = 0, channels_ = 0, target_channels_ = 0;
 };
 
 }  // namespace
@@ -447,6 +462,7 @@ void load_samples(Data& data, Communicator& host) {
   if (is_shared && failures > 0)
     throw Error(ExitCode::data, "another rank of this host could not read the data");
   storage.attach(data.memory->bytes());
+  data.checksum = storage.checksum(data.memory->bytes());
   if (const ChannelStatistics statistics = storage.statistics(data.memory->bytes());
       !statistics.mean.empty()) {
     for (Normalised* split : data.normalised) split->use(statistics);

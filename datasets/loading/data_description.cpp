@@ -88,6 +88,7 @@ DataDescription describe(const Data& data) {
                               .validation = data.validation ? data.validation->size() : 0,
                               .test = data.test ? data.test->size() : 0,
                               .fingerprint = data.fingerprint,
+                              .checksum = data.checksum,
                               .form = data.form,
                               .statistics = data.statistics,
                               .target_statistics = data.target_statistics,
@@ -128,8 +129,10 @@ void use_statistics(const DataDescription& description, Data& data) {
   if (!data.scaled.empty()) data.target_statistics = description.target_statistics;
 }
 
-bool has_other_statistics(const DataDescription& description, const Data& data) {
-  return differ(description.statistics, data.statistics) ||
+bool has_other_samples(const DataDescription& description, const Data& data) {
+  const bool knows_both = description.checksum != 0 && data.checksum != 0;
+  return (knows_both && description.checksum != data.checksum) ||
+         differ(description.statistics, data.statistics) ||
          differ(description.target_statistics, data.target_statistics);
 }
 

@@ -16,6 +16,7 @@ struct DataDescription {
   std::string tokenizer{}, tokens{};                 ///< Tokenizer::kind() and definition(); empty: no text
   std::int64_t train = 0, validation = 0, test = 0;  ///< samples
   std::vector<std::string> fingerprint{};            ///< of the files
+  std::uint64_t checksum = 0;                        ///< of Data; 0: unknown
   InputForm form{};
   ChannelStatistics statistics{};            ///< by which samples are normalised; empty: they are not
   ChannelStatistics target_statistics{};     ///< by which targets are scaled; empty: they are not
@@ -33,9 +34,9 @@ Data absent_data(const DataDescription& description, const std::string& place);
 /// place of its own. Before load_samples().
 void use_statistics(const DataDescription& description, Data& data);
 
-/// True if the samples of `data` have other means or deviations than those of the description, beyond
-/// rounding. After load_samples().
-bool has_other_statistics(const DataDescription& description, const Data& data);
+/// True if the samples of `data` have another checksum than those of the description, or other means or
+/// deviations, beyond rounding. After load_samples().
+bool has_other_samples(const DataDescription& description, const Data& data);
 
 /// Adds labelled samples of other files as the test split of absent_data(), normalised like those of
 /// training. `data` is the `data:` section of the run. Error(usage) if its format cannot be read alone,

@@ -120,6 +120,15 @@ std::vector<std::string> differences_of_data(const fs::path& directory, const st
   return lines;
 }
 
+void check_samples(const fs::path& directory, const Data& data) {
+  const auto learned = read_data_description(directory);
+  if (learned && has_other_samples(*learned, data))
+    throw Error(ExitCode::data,
+                {Diagnostic{.what = "the data is not what the run learned from",
+                            .place = directory.string(),
+                            .notes = {"files of the same names and sizes have other samples"}}});
+}
+
 Error damaged_state(const fs::path& directory, const std::string& what) {
   const fs::path place = named_checkpoint(directory);
   return with_offer({.what = fmt::format("{} is damaged: {}", (place / kStateFile).string(), what)}, place);

@@ -32,6 +32,8 @@ CheckpointState verify_checkpoint(const std::filesystem::path& directory);
 /// How the data of the checkpoint there, whose fingerprint is `then`, differs from `data`, a line each.
 std::vector<std::string> differences_of_data(const std::filesystem::path& directory, const std::string& then,
                                              const Data& data);
+/// Error(data) if the loaded samples are not those of the checkpoint there.
+void check_samples(const std::filesystem::path& directory, const Data& data);
 
 /// Error(weights) for a fault in its state.json, with the help of read_checkpoint().
 Error damaged_state(const std::filesystem::path& directory, const std::string& what);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -26,6 +27,14 @@ constexpr std::array kUses{
 constexpr std::array kKinds{std::pair{TableColumn::Kind::number, "number"},
                             std::pair{TableColumn::Kind::boolean, "boolean"},
                             std::pair{TableColumn::Kind::category, "category"}};
+
+std::uint64_t checksum_of(const std::string& hex) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(hex.data(), hex.data() + hex.size(), value, 16);
+  if (error != std::errc() || end != hex.data() + hex.size())
+    throw Error(ExitCode::weights, "holds a checksum that is no number");
+  return value;
+}
 
 Json extents_json(const Shape& shape) {
   Json list = Json::array();
@@ -219,6 +228,7 @@ std::string text_of(const DataDescription& description) {
       {"samples",
        {{"train", description.train}, {"valid", description.validation}, {"test", description.test}}},
       {"fingerprint", texts_json(description.fingerprint)},
+      {"checksum", fmt::format("{:016x}", description.checksum)},
       {"normalize", statistics_json(description.statistics)},
       {"normalize_targets", statistics_json(description.target_statistics)},
       {"class_counts", description.class_counts},
@@ -255,6 +265,8 @@ DataDescription parse_data_description(std::string_view text) {
   description.validation = samples.at("valid").count();
   description.test = samples.at("test").count();
   description.fingerprint = texts_of(reader.at("fingerprint"), kMaxDataFiles);
+  // Earlier programs had no checksum.
+  if (reader.has("checksum")) description.checksum = checksum_of(reader.at("checksum").bytes());
   description.form = form_of(reader.at("input"));
   description.statistics = statistics_of(reader.at("normalize"));
   // Earlier programs did not scale targets.

@@ -168,6 +168,27 @@ TEST_CASE("a moved run without its text predicts lines and generates as before",
   CHECK(result.out.starts_with("bc\naäbc"));
 }
 
+TEST_CASE("other samples in files of the same names and sizes are an error where they are read",
+          "[predict]") {
+  const SmallRun run;
+  std::string table = "x,y\n";
+  for (int row = 0; row < 40; ++row) table += std::to_string(row % 10) + (row % 3 == 0 ? ",a\n" : ",b\n");
+  write_text(run.path("t.csv"), table);
+  write_text(run.path("t.yaml"),
+             replaced(replaced(kSmallRun, "{dataset: mnist, path: set}",
+                               "{dataset: {csv: {train: t.csv, target: y}}, validation: 0.2}"),
+                      "dense: 10", "dense: $classes"));
+  REQUIRE(run.trainer({"t.yaml", "-o", "run"}).code == 0);
+  REQUIRE(run.trainer({"eval", "run"}).code == 0);
+  write_text(run.path("t.csv"), replaced(table, "\n7,", "\n8,"));
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"eval", "run"}, {"run", "-s", "train.epochs=2"}}) {
+    const ProgramResult result = run.trainer(words);
+    CHECK(result.code == 3);
+    CHECK(result.err.find("files of the same names and sizes have other samples") != std::string::npos);
+  }
+}
+
 TEST_CASE("classes keep the names of training, whatever becomes of the folders", "[predict]") {
   const SmallRun run;
   for (const int shade : {0, 255})
