@@ -43,7 +43,7 @@ ScoreFacts facts_of(const ConfigSource& source, bool pauses) {
                 "-s data.validation=0.1, and train.evaluate other than never");
   if (pauses && settings.checkpoint.kind == Cadence::Kind::never)
     throw Error(ExitCode::usage, "trials pause and resume, and train.checkpoint is never",
-                "-s train.checkpoint=end");
+                "-s train.checkpoint=epoch");
   return {.split = run.session->evaluation_split(), .metrics = run.session->metric_facts()};
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/open_run.h"
 #include "cli/commands/search_steps.h"
 #include "cli/search/draw.h"
 #include "cli/search/search_report.h"
@@ -30,9 +31,12 @@ SearchPlan plan_of(const Arguments& arguments) {
     spaces.push_back(*space);
     plan.keys.push_back(space->key());
   }
-  if (spaces.empty())
+  if (spaces.empty()) {
+    // A misspelt directory of a sweep is a file that cannot be read.
+    const ConfigTree config(config_source(arguments.files, plan.settings), run_settings());
     throw Error(ExitCode::usage, "a sweep needs a key with several values",
                 "-s 'train.optimizer.sgd.lr=log(1e-3,1e-1)' or -s train.batch=[32,64]");
+  }
   const bool has_points = std::ranges::none_of(spaces, [](const Space& one) { return one.points().empty(); });
   plan.method = arguments.search.method;
   if (plan.method.empty()) plan.method = has_points && arguments.search.trials == 0 ? "grid" : "random";

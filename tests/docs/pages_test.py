@@ -1,16 +1,27 @@
 """Compares README.md, docs/ and the list of configs with the program: made files, links, paths, quoted code, commands,
-flags, shown output; and no page may hold a time of day.
+flags, YAML, shown output; and no page may hold a time of day.
+
+A part of a configuration is checked over a small one. `<!-- checked with KEY=VALUE ... -->` before it has settings that it needs.
 
 Usage: pages_test.py TRAINER PROJECT_ROOT; prints every breach and ends with 1.
 """
+import concurrent.futures
+import itertools
+import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
+import tempfile
+import textwrap
 
 trainer, root = sys.argv[1], pathlib.Path(sys.argv[2])
-breaches = []
+breaches, usages = [], {}
+absent = 'cannot read `.*`: No such|no such (file|program)|dataset file not found|is not a file of weights'
 made = {'docs/config.schema.json': ['schema'], 'docs/keys.md': ['schema', '--keys']}
+placeholders = {'N': '2', 'K': '1', 'SHARE': '0.5', 'CONFIG': 'config.yaml', 'FILE': 'file.yaml', 'RUN': 'runs/name', 'KIND': 'mlp',
+                'FORMAT': 'onnx', 'SHELL': 'bash'}
 launcher_flags = {'--shm-size', '--oversubscribe', '--allow-run-as-root', '--hostfile', '--map-by'}
 
 
@@ -46,6 +57,56 @@ def check_command(page, words):
             breaches.append(f'{page}: `trainer {verb}` does not know {flag[0]}')
 
 
+def run_in(folder, *arguments):
+    """In an environment without data."""
+    environment = {key: value for key, value in os.environ.items() if key != 'TRAINER_DATA'} | {'HOME': str(empty)}
+    return subprocess.run([trainer, *arguments], cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True)
+
+
+def errors_but(done, expected):
+    return [error for error in re.findall('^error: .*', done.stderr, re.MULTILINE) if not re.search(expected, error)]
+
+
+def blocks(text):
+    """The kind of each fenced block, or `indented`, its text, and what its comment has it checked with."""
+    for found in re.finditer(r'^```(\w*)\n(.*?)^```|(?:^    [^\n]*\n)+', text, re.DOTALL | re.MULTILINE):
+        comment = re.search(r'<!-- checked with (.*) -->\s*\Z', text[:found.start()])
+        kind, block = ('indented', textwrap.dedent(found[0])) if found[2] is None else (found[1], found[2])
+        yield kind, block, shlex.split(comment[1]) if comment else []
+
+
+def check_yaml(page, block, settings):
+    (empty / 'block.yaml').write_text(block)
+    is_whole = all(re.search(f'^{part}:', block, re.MULTILINE) for part in ('data', 'model', 'train'))
+    files = ['block.yaml'] if is_whole else ['base.yaml', 'block.yaml']
+    done = run_in(empty, 'check', '--merge', *files, *(word for setting in settings for word in ('-s', setting)))
+    if errors_but(done, absent):
+        breaches.append(f'{page} shows YAML with a mistake:\n{done.stderr}')
+
+
+def command_lines(line):
+    """The words behind the program's name, once for each of the alternatives a|b."""
+    shell = shlex.shlex(re.sub(r'(?<=\w)\\?\|(?=\w)', '¦', line), posix=True, punctuation_chars='|&;<>')
+    shell.whitespace_split = True
+    words = itertools.takewhile(lambda word: word[0] not in '|&;<>', shell)
+    return itertools.product(*([placeholders.get(one, one) for one in word.split('¦')] for word in words))
+
+
+def check_usage(words, page, is_span):
+    """Where none of its files are, a right command line ends since a file is missing: mistakes of the line come before."""
+    expected = absent + '|is not a run|has no chain.jsonl|no checkpoint of|no directory of Hugging Face'
+    if is_span:
+        expected += '|(RUN|CONFIG|INPUT|FORMAT|SHELL|KIND) is required|expects a value'
+    done = run_in(empty, *words)
+    configs = [word for word in words if re.fullmatch('configs/.*yaml', word) and (root / word).exists()]
+    settings = [word for flag, value in itertools.pairwise(words) if flag == '-s' for word in ('-s', value)]
+    if configs and settings and 'sweep' not in words and not errors_but(done, expected):
+        done = run_in(root, 'check', '--merge', *configs, *settings)
+    if errors_but(done, expected):
+        breaches.append(f'{page} shows `trainer {shlex.join(words)}`:\n{done.stderr}')
+
+
 def anchors(text):
     """What GitHub makes of the headings."""
     return {re.sub(r'[^\w -]', '', heading.lower()).replace(' ', '-')
@@ -79,15 +140,22 @@ def check_page(page, text):
     for source, block in re.findall(r'<!-- quoted from (\S+) -->\n```\w*\n(.*?)```', text, re.DOTALL):
         if block not in (root / source).read_text():
             breaches.append(f'{page}: what it quotes from {source} does not stand there')
-    for command, shown in re.findall(r'```\n\$ trainer (.*)\n([^`]*(?:`[^`]+`[^`]*)*?)```', text):
+    compared = re.findall(r'```\n\$ trainer (.*)\n([^`]*(?:`[^`]+`[^`]*)*?)```', text)
+    for command, shown in compared:
         printed = subprocess.run([trainer, *command.split()], cwd=root, env={}, text=True,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
         if printed.rstrip() != shown.rstrip():
             breaches.append(f'{page}: `trainer {command}` does not print what the page shows:\n{printed}')
-    for code in codes(text):
+    for kind, block, settings in blocks(text):
+        if kind == 'yaml' or kind == 'indented' and re.match('(data|model|train|blocks|vars|defaults|base):', block):
+            check_yaml(page, block, settings)
+    for code in codes(text.replace(' \\\n', ' ')):
         command = None if 'python3' in code else re.search(r'(?:^|[\s/])trainer\s+(.*)', code.split(' #')[0])
         if command:
             check_command(page, re.sub(r'[|;&>].*', '', command[1]).split())
+            for words in command_lines(command[1]) if command[1] not in dict(compared) else ():
+                if words and not {'fetch', '...', '$@', '.', '[DATA]'} & set(words):
+                    usages.setdefault(words, (page, f'`{code}`' in text))
         flag = re.match(r'--[a-z-]+', code)
         if flag and flag[0] not in known | launcher_flags:
             breaches.append(f'{page}: no command knows {flag[0]}')
@@ -96,12 +164,19 @@ def check_page(page, text):
 common = flags_of()
 verbs = {verb: flags_of(verb) for verb in re.findall(r'^  ([a-z-]+)  ', output('--help').split('Subcommands:')[1], re.M)}
 known = common.union(*verbs.values())
+folder = tempfile.TemporaryDirectory()
+empty = pathlib.Path(folder.name)
+(empty / 'base.yaml').write_text('data: {dataset: digits}\nmodel: {layers: [{dense: $classes}], loss: softmax_cross_entropy}\n'
+                                 'train: {epochs: 1}\n')
 for name, arguments in made.items():
     if (root / name).read_text() != output(*arguments):
         breaches.append(f'{name} is not what the program makes: trainer {" ".join(arguments)} > {name}')
 for page in ['README.md', '.github/CONTRIBUTING.md', 'configs/README.md',
              *(path.relative_to(root).as_posix() for path in sorted(root.glob('docs/**/*.md')))]:
     check_page(page, (root / page).read_text())
+
+with concurrent.futures.ThreadPoolExecutor(4) as pool:
+    list(pool.map(lambda usage: check_usage(usage[0], *usage[1]), usages.items()))
 
 for config in root.glob('configs/*.yaml'):
     if f']({config.name})' not in (root / 'configs/README.md').read_text():

@@ -1,4 +1,5 @@
-"""The schema accepts every config of the project and what the program resolves it to, and refuses mistakes.
+"""The schema accepts every config of the project, what the program resolves it to, and the settings that a page gives for those of
+other programs; and it refuses mistakes.
 
 Usage: schema_test.py TRAINER PROJECT_ROOT; skipped without Python's jsonschema and yaml.
 """
@@ -57,6 +58,38 @@ for line, accepted in [('train: {clip_norm: ~, warmup: ~}', True), ('train: {cli
                        ('train: {optimizer: {adam: {rate: 1}}}', False), ('train: {optimizer: adma}', False)]:
     if (not complaints('base: other.yaml\n' + line)) != accepted:
         breaches.append(f'the schema {"refuses" if accepted else "accepts"} {line!r}')
+
+definitions = schema['definitions']
+known_layers = {**definitions['layer']['oneOf'][1], 'additionalProperties': False}  # without blocks of the user
+places = [validator.evolve(schema=place) for place in
+          [schema, known_layers, *(schema['properties'][part] for part in ('data', 'model', 'train')),
+           *(definition for name, definition in definitions.items() if name not in ('layer', 'defaults'))]]
+
+
+def has_a_place(setting):
+    """True if some part of a configuration, or some member's settings, has this one."""
+    return any(all(error.validator == 'required' for error in place.iter_errors(setting)) for place in places)
+
+
+def settings_of(page):
+    """The spans with a colon in the last column of the page's tables, `train.epochs: 3` as a map in a map."""
+    for line in (root / page).read_text().splitlines():
+        cells = re.split(r'(?<!\\)\|', line)
+        for span in re.findall(r'`([\w.]+: [^`]+)`', cells[-2]) if len(cells) > 2 else ():
+            if '...' in span or '\\|' in span:
+                continue
+            keys, value = span.split(': ', 1)
+            setting = yaml.safe_load(re.sub(r'\bn\b', '1', value))
+            for key in reversed(keys.split('.')):
+                setting = {key: setting}
+            yield span, setting
+
+
+given = list(settings_of('docs/tutorials/coming-from.md'))
+breaches += [f'coming-from.md gives `{span}`, which no part of a configuration has'
+             for span, setting in given if not has_a_place(setting)]
+if len(given) < 50 or has_a_place({'dense': {'unit': 3}}):
+    breaches.append('settings of coming-from.md are not checked')
 
 most_lines = 2000
 if (lines := len((root / 'docs/config.schema.json').read_text().splitlines())) >= most_lines:

@@ -120,6 +120,10 @@ TEST_CASE("a mistake in a space, a config or a flag is found before there is a d
     return result.err;
   };
   CHECK(error({}).find("a sweep needs a key with several values") != std::string::npos);
+  CHECK(run.trainer({"sweep", "sweeps/b"}).err.find("cannot read `sweeps/b`") != std::string::npos);
+  const std::string paused = error({"-s", "train.batch=[2,4,8,16]", "--method", "halving", "--trials", "9",
+                                    "-s", "train.checkpoint=never"});
+  CHECK(paused.find("-s train.checkpoint=epoch") != std::string::npos);
   CHECK(error({"-s", "train.lrr=[1,2]"}).find("unknown key `lrr`") != std::string::npos);
   CHECK(error({"-s", "train.batch=[4,8]", "-s", "train.evaluate=never"})
             .find("trials are compared by their evaluations") != std::string::npos);
