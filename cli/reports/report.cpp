@@ -52,6 +52,18 @@ std::vector<std::vector<std::string>> rows_of(const std::string& csv) {
   return rows;
 }
 
+/// What else than computing took at least a percent of the time.
+std::string time_shares(const RunLog::Row& last) {
+  std::string text;
+  for (const auto& [share, name] :
+       {std::pair(last.comm_share, "communication"), std::pair(last.wait_share, "waiting for other ranks"),
+        std::pair(last.data_share, "waiting for data")})
+    if (share >= 0.01)
+      text += fmt::format("{} {:.0f}% {}{}", text.empty() ? " Of the last epoch" : ",", 100 * share,
+                          text.empty() ? "was " : "", name);
+  return text.empty() ? "" : text + ".";
+}
+
 std::string outcome(const RunLog& log) {
   if (log.rows.empty()) return "No step has been logged.";
   const RunLog::Row& last = log.rows.back();
@@ -64,8 +76,7 @@ std::string outcome(const RunLog& log) {
       text += fmt::format("{} {} {} {}", i == 0 ? "" : ",", log.evaluation_split, log.names[i],
                           log.score_text(i, best->scores[i]));
   }
-  return text + fmt::format(". Of the last epoch {:.0f}% was communication, {:.0f}% waiting for data.",
-                            100 * last.comm_share, 100 * last.data_share);
+  return text + "." + time_shares(last);
 }
 
 template <class Value>

@@ -263,4 +263,18 @@ TEST_CASE("a run without a logged step has a report that states it", "[cli]") {
   CHECK(report_html(folder.path()).find("No step has been logged.") != std::string::npos);
 }
 
+TEST_CASE("the first line of a report has each share of the time but those below a percent", "[cli]") {
+  const TemporaryFolder folder;
+  const auto page = [&](const std::string& shares) {
+    write_text(folder.path() / "metrics.jsonl",
+               R"({"step":1,"epoch":1,"split":"train","loss":2)" + shares + "}\n");
+    return report_html(folder.path());
+  };
+  CHECK_THAT(page(R"(,"comm_share":0.1,"wait_share":0.22,"data_share":0.001)"),
+             Catch::Contains(" Of the last epoch 10% was communication, 22% waiting for other ranks.<"));
+  CHECK_THAT(page(R"(,"comm_share":0,"wait_share":0,"data_share":0.43)"),
+             Catch::Contains(" Of the last epoch 43% was waiting for data.<"));
+  CHECK_THAT(page(""), !Catch::Contains("Of the last epoch"));
+}
+
 }  // namespace trainer
