@@ -125,7 +125,10 @@ std::string charts(const RunLog& log) {
 std::string gradients(const std::string& csv) {
   std::string text;
   for (const Chart& chart : gradient_charts(csv)) text += svg_of(chart);
-  if (text.empty()) return "";
+  if (csv.empty()) return "";
+  if (text.empty())
+    return "<h2>Gradients</h2>\n<p>No step has been logged: the run has fewer steps than "
+           "train.log_every.</p>\n";
   return "<h2>Gradients</h2>\n<p>By layer, in the steps that are logged: the norm of the gradient before "
          "clipping, and the norm of the update divided by that of the weights. All layers are in "
          "gradients.csv.</p>\n<div class=\"charts\">" +

@@ -261,6 +261,12 @@ TEST_CASE("a report shows why the last start of its run ended", "[cli]") {
 TEST_CASE("a run without a logged step has a report that states it", "[cli]") {
   const TemporaryFolder folder;
   CHECK(report_html(folder.path()).find("No step has been logged.") != std::string::npos);
+  CHECK(report_html(folder.path()).find("Gradients") == std::string::npos);
+  write_text(folder.path() / "gradients.csv", "step,dense1/gradient,dense1/update_ratio\n");
+  const char* const without = "<h2>Gradients</h2>\n<p>No step has been logged: the run has fewer steps than";
+  CHECK_THAT(report_html(folder.path()), Catch::Contains(without));
+  write_text(folder.path() / "gradients.csv", "step,dense1/gradient,dense1/update_ratio\n1,2,3\n");
+  CHECK_THAT(report_html(folder.path()), !Catch::Contains(without));
 }
 
 TEST_CASE("the first line of a report has each share of the time but those below a percent", "[cli]") {
