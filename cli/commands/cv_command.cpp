@@ -28,7 +28,7 @@ SearchPlan plan_of(const Arguments& arguments) {
   const auto first_seed = config.root().at("train").get<std::int64_t>("seed");
   const int folds = arguments.search.folds > 0 ? arguments.search.folds : kFolds;
   const int seeds = std::max(arguments.search.seeds, 1);
-  SearchPlan plan{.kind = "cv",
+  SearchPlan plan{.kind = kCrossValidation,
                   .method = fmt::format("{} folds", folds),
                   .seed = static_cast<std::uint64_t>(first_seed),
                   .configs = arguments.files,
@@ -71,7 +71,7 @@ int cv_command(const Job& job) {
   require_no_launcher(job);
   const StopSignals signals(true);
   const Arguments& arguments = job.arguments;
-  auto [folder, facts] = open_search(job, "cv", [&] { return plan_of(job.arguments); });
+  auto [folder, facts] = open_search(job, kCrossValidation, [&] { return plan_of(job.arguments); });
   const SearchPlan& plan = folder.plan();
   const TrialTable table(plan, facts);
   TrialRunner runner = make_runner(job, folder, facts, table);

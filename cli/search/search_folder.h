@@ -12,7 +12,7 @@
 
 namespace trainer {
 
-inline constexpr const char* kHalving = "halving";
+inline constexpr const char *kHalving = "halving", *kCrossValidation = "cv";
 
 /// A trial: a training run with settings of its own.
 struct Trial {
@@ -23,7 +23,7 @@ struct Trial {
 
 /// All that a search is. It follows from the command line and the config alone.
 struct SearchPlan {
-  std::string kind;                   ///< "sweep", "cv"
+  std::string kind;                   ///< "sweep", kCrossValidation
   std::string method;                 ///< of a sweep: "random", "grid", kHalving
   std::uint64_t seed = 1;             ///< of the trials
   std::vector<std::string> configs;   ///< the YAML files as the user named them, each over those before
@@ -31,6 +31,8 @@ struct SearchPlan {
   std::vector<std::string> spaces;    ///< -s of the spaces
   std::vector<std::string> keys;      ///< the columns of Trial::values
   std::vector<Trial> trials;
+
+  bool is_cross_validation() const { return kind == kCrossValidation; }
 };
 
 /// The directory of a search, in which it can resume after any end: plan.json, the configuration of each

@@ -83,20 +83,26 @@ std::string rows_of(const SearchFolder& folder, const std::vector<EndedTrial>& t
 
 }  // namespace
 
-std::string search_report_html(const SearchFolder& folder, const std::vector<EndedTrial>& trials,
+std::string search_report_html(const SearchFolder& folder, std::vector<EndedTrial> trials,
                                const ScoreFacts& facts, const Summary& summary) {
   const SearchPlan& plan = folder.plan();
   const TrialTable table(plan, facts);
+  // The folds of one config are no rivals: none is the best.
+  const bool compares = !plan.is_cross_validation();
   const std::string name = (folder.path() / "").lexically_normal().parent_path().filename().string();
-  std::string text = fmt::format(
-      "<h1>{}</h1>\n<p>{} of {} have ended; method {}, seed {}. They are compared by {} of their best "
-      "epoch.</p>\n",
-      html_text(name), trials.size(), counted(std::ssize(plan.trials), "trial"), html_text(plan.method),
-      plan.seed, html_text(facts.name()));
-  text += plot(plan, trials, facts, table);
+  std::string text =
+      fmt::format("<h1>{}</h1>\n<p>{} of {} have ended; {} {}, seed {}. {} {} of their best epoch.</p>\n",
+                  html_text(name), trials.size(), counted(std::ssize(plan.trials), "trial"),
+                  compares ? "method" : "cross-validation with", html_text(plan.method), plan.seed,
+                  compares ? "They are compared by" : "They are scored by", html_text(facts.name()));
+  if (compares)
+    text += plot(plan, trials, facts, table);
+  else
+    std::ranges::sort(trials, {}, [](const EndedTrial& one) { return one.trial.number; });
   if (!summary.text.empty())
     text += fmt::format("<h2>{}</h2>\n<pre>{}</pre>\n", html_text(summary.heading), html_text(summary.text));
-  return html_page(name, text + "<h2>Trials, best first</h2>\n" + rows_of(folder, trials, table));
+  text += compares ? "<h2>Trials, best first</h2>\n" : "<h2>Trials</h2>\n";
+  return html_page(name, text + rows_of(folder, trials, table));
 }
 
 }  // namespace trainer

@@ -119,6 +119,21 @@ TEST_CASE("the report draws a line for each trial with a score and escapes what 
         "2,<b>,0,1,3,2,0.2,0.9,\n1,1,5,1,0,0,,,<i>\n");
 }
 
+TEST_CASE("the report of a cross-validation has its folds in their order and calls none the best",
+          "[search]") {
+  const TemporaryFolder folder;
+  SearchPlan plan = small_plan();
+  plan.kind = "cv";
+  plan.method = "2 folds";
+  const SearchFolder search((folder.path() / "c").string(), "", "", plan, {"", ""});
+  const std::string html = search_report_html(
+      search, {{plan.trials[1], scored(0.2, 0.9)}, {plan.trials[0], scored(0.3, 0.8)}}, kAccuracy, {});
+  CHECK(html.find("cross-validation with 2 folds") != std::string::npos);
+  CHECK(html.find("class=\"trial") == std::string::npos);
+  CHECK(html.find("best first") == std::string::npos);
+  CHECK(html.find("trials/001/") < html.find("trials/002/"));
+}
+
 TEST_CASE("mean and deviation are over the trials that have scores", "[search]") {
   const std::vector<EndedTrial> trials{{{}, scored(1, 0.5)}, {{}, scored(3, 0.5)}, {{}, {.code = 5}}};
   const std::vector<Spread> spreads = spreads_of(trials, kAccuracy);
