@@ -13,6 +13,7 @@
 #include "cli/commands/find_run.h"
 #include "cli/launching/collective_errors.h"
 #include "cli/reports/comparison.h"
+#include "cli/search/search_folder.h"
 #include "cli/terminal/text.h"
 #include "engine/config/config_tree.h"
 #include "engine/core/escape.h"
@@ -179,11 +180,12 @@ std::vector<std::size_t> order_of(const std::vector<ComparedRun>& runs,
   return order;
 }
 
-/// The runs that the paths name: run directories, or folders of them, by name.
+/// The runs that the paths name: run directories, folders of them, by name, or the trials of a search.
 std::vector<std::string> run_paths(const std::vector<std::string>& paths) {
   namespace fs = std::filesystem;
   std::vector<std::string> all;
-  for (const std::string& path : paths) {
+  for (const std::string& named : paths) {
+    const std::string path = SearchFolder::is_one(named) ? (fs::path(named) / "trials").string() : named;
     std::vector<std::string> inside;
     std::error_code error;
     if (fs::is_directory(path, error) && !fs::exists(fs::path(path) / "config.yaml", error))

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/search/search_folder.h"
 #include "engine/core/error.h"
 #include "models/checkpoints/checkpoint.h"
 
@@ -31,6 +32,9 @@ FoundRun find_run(const fs::path& path) {
         fmt::format("a configuration with `model.weights: {{file: {0}}}`; `trainer new gpt TEXT --from {0}` "
                     "prints one for GPT-2 and Llama",
                     path.string()));
+  if (SearchFolder::is_one(path))
+    throw Error(ExitCode::usage, fmt::format("{} is the directory of a search, not of a run", path.string()),
+                fmt::format("one of its runs, such as {}", (path / "trials/001").string()));
   if (!fs::is_regular_file(path / "model.safetensors", ignored))
     throw Error(ExitCode::usage,
                 fmt::format("{} holds neither config.yaml nor model.safetensors", path.string()), help);

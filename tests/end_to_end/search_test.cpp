@@ -152,6 +152,10 @@ TEST_CASE("cross-validation trains each fold and seed, and gives one table howev
   CHECK(table.find("trial,train.seed,data.fold,code,share,epochs,best_epoch,valid/loss,valid/accuracy") == 0);
   CHECK(occurrences(read_text(run.path("cv/a/summary.csv")), ",6\n") == 2);
   CHECK(one.out.find("\n mean ") != std::string::npos);
+  const ProgramResult compared = run.trainer({"compare", "cv/a"});
+  CHECK(occurrences(compared.out.substr(0, compared.out.find("\n\n")), "\ncv/a/trials/00") == 6);
+  CHECK(run.trainer({"eval", "cv/a/"}).err.find("help: one of its runs, such as cv/a/trials/001\n") !=
+        std::string::npos);
 
   const ProgramResult killed = run.shell(
       "$TRAINER" + quoted(with(words, {"-o", "cut"})) +
