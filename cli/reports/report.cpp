@@ -192,9 +192,9 @@ std::vector<std::string> class_names(const fs::path& run, const RunLog& log) {
   }
 }
 
-std::string classes(const RunLog& log, std::vector<std::string> names) {
+std::string classes(const std::vector<RunLog::Table>& tables, std::vector<std::string> names) {
   std::string text;
-  for (const auto& [name, counts] : log.tables) {
+  for (const auto& [name, evaluation, counts] : tables) {
     if (names.size() != counts.size()) {
       names.clear();
       for (std::size_t i = 0; i < counts.size(); ++i) names.push_back(std::to_string(i));
@@ -207,7 +207,7 @@ std::string classes(const RunLog& log, std::vector<std::string> names) {
       rows.push_back({names[i], short_number(samples), percent(counts[i][i], predicted),
                       percent(counts[i][i], samples)});
     }
-    text += fmt::format("<h2>{}, last evaluation</h2>\n", html_text(name));
+    text += fmt::format("<h2>{}, {}</h2>\n", html_text(name), evaluation);
     constexpr std::size_t kMaxInView = 20;
     if (counts.size() <= kMaxInView)
       text += matrix(counts, names) + "<p></p>" + html_table(rows);
@@ -284,8 +284,9 @@ std::string report_html(const fs::path& run, PageUse use) {
                                  is_live ? "Under way; this page renews itself. " : "",
                                  html_text(outcome(log)), notes(commands));
   body += charts(log) + gradients(read_if_there(run / "gradients.csv")) + skipped_updates(run);
-  body += classes(log, class_names(run, log));
-  body += samples_html(read_if_there(run / kSamplesFile)) + epochs(read_if_there(run / "results.csv"), log);
+  const std::string samples = read_if_there(run / kSamplesFile);
+  body += classes(log.tables.empty() ? confusion_of(samples) : log.tables, class_names(run, log));
+  body += samples_html(samples) + epochs(read_if_there(run / "results.csv"), log);
   body += rank_times_html(read_if_there(run / kRankTimesFile));
   if (!is_live) body += weights_html(run, shown_checkpoint(log));
   body += block("Commands", commands) + configuration(run) + machine(read_if_there(run / "environment.json"));

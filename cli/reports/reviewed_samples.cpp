@@ -294,6 +294,8 @@ std::string samples_json(const Session& session, const Review& review) {
     for (const ReviewedSample& one : *samples)
       json[name].push_back(json_of(one, split.classes() > 0, reader));
   }
+  for (auto row = review.confusion.begin(); row != review.confusion.end(); row += split.classes())
+    json["confusion"].push_back(std::vector(row, row + split.classes()));
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -72,7 +72,8 @@ void add_line(const Json& line, RunLog& log) {
   log.evaluation_split = split->get<std::string>();
   log.tables.clear();
   for (const auto& [key, value] : line.items())
-    if (auto counts = square(value); !counts.empty()) log.tables.push_back({key, std::move(counts)});
+    if (auto counts = square(value); !counts.empty())
+      log.tables.push_back({.name = key, .counts = std::move(counts)});
 }
 
 /// Of the metrics in config.yaml; none where that cannot be read.
@@ -123,6 +124,14 @@ RunLog read_run_log(const fs::path& run) {
   for (RunLog::Row& row : log.rows)
     row.scores.resize(log.names.size(), std::numeric_limits<double>::quiet_NaN());
   return log;
+}
+
+std::vector<RunLog::Table> confusion_of(const std::string& samples) {
+  const Json json = Json::parse(samples, nullptr, false);
+  if (!json.is_object() || !json.contains("confusion")) return {};
+  auto counts = square(json["confusion"]);
+  if (counts.empty()) return {};
+  return {{.name = "confusion", .evaluation = "best evaluation", .counts = std::move(counts)}};
 }
 
 }  // namespace trainer

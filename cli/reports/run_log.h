@@ -17,9 +17,9 @@ struct RunLog {
     std::vector<double> scores;  ///< in the order of `names`; NaN if it was not finite
     double rate = 0, examples_per_second = 0, comm_share = 0, wait_share = 0, data_share = 0, time = 0;
   };
-  /// A square table of the last evaluation.
+  /// A square table of the last evaluation, or of another one.
   struct Table {
-    std::string name;
+    std::string name, evaluation = "last evaluation";
     std::vector<std::vector<double>> counts;  ///< [true class][predicted class]
   };
 
@@ -38,5 +38,8 @@ struct RunLog {
 
 /// Reads a run directory. Skips lines that this program cannot have written.
 RunLog read_run_log(const std::filesystem::path& run);
+
+/// The confusion matrix of the best evaluation in samples.json, if it has one.
+std::vector<RunLog::Table> confusion_of(const std::string& samples);
 
 }  // namespace trainer

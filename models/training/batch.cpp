@@ -188,7 +188,8 @@ void BatchRunner::review(int worker, Reviewer& reviewer) {
     const std::int64_t count = by_position && !self.lengths.empty() ? self.lengths[row] : labels;
     const double loss = session_.loss().evaluate(y.rows(first, count), all.rows(first, count), 0, {});
     reviewer.add(worker, self.samples[row], loss / static_cast<double>(count),
-                 self.y.rows(static_cast<std::int64_t>(row), 1).span());
+                 self.y.rows(static_cast<std::int64_t>(row), 1).span(),
+                 labels == 1 && !all.labels.empty() ? all.labels[row] : -1);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <type_traits>
@@ -29,13 +30,29 @@ std::vector<ReviewedSample> gathered(const std::vector<std::vector<ReviewedSampl
   return all;
 }
 
+std::vector<std::int64_t> summed(const std::vector<std::vector<std::int64_t>>& of_workers,
+                                 Communicator& data) {
+  std::vector<std::int64_t> sums = of_workers.front();
+  for (const auto& counts : std::span(of_workers).subspan(1))
+    std::ranges::transform(sums, counts, sums.begin(), std::plus());
+  const auto of_ranks = data.gather(std::as_bytes(std::span(sums)), 0);
+  for (std::size_t rank = 1; rank < of_ranks.size(); ++rank) {
+    std::vector<std::int64_t> counts(sums.size());
+    std::memcpy(counts.data(), of_ranks[rank].data(), of_ranks[rank].size());
+    std::ranges::transform(sums, counts, sums.begin(), std::plus());
+  }
+  return sums;
+}
+
 }  // namespace
 
 Reviewer::Reviewer(const Session& session, const Dataset& split)
     : session_(session),
       reviewed_(split.positions() > 0 ? std::min(split.size(), kMostOfPositions) : split.size()),
       worst_(static_cast<std::size_t>(session.pool().size())),
-      spread_(worst_.size()) {}
+      spread_(worst_.size()),
+      classes_(split.classes() > kMostClasses ? 0 : split.classes()),
+      confusion_(worst_.size(), std::vector<std::int64_t>(static_cast<std::size_t>(classes_ * classes_))) {}
 
 bool Reviewer::is_spread(std::int64_t sample) const {
   const std::int64_t every = std::max<std::int64_t>(1, reviewed_ / kSpread);
@@ -69,7 +86,13 @@ ReviewedSample Reviewer::reviewed(std::int64_t sample, double loss, std::span<co
   return result;
 }
 
-void Reviewer::add(int worker, std::int64_t sample, double loss, std::span<const float> outputs) {
+void Reviewer::add(int worker, std::int64_t sample, double loss, std::span<const float> outputs,
+                   std::int32_t label) {
+  const bool is_nan = std::ranges::any_of(outputs, [](float output) { return std::isnan(output); });
+  if (label >= 0 && std::ssize(outputs) == classes_ && !is_nan) {
+    const auto predicted = std::ranges::max_element(outputs) - outputs.begin();
+    ++confusion_[static_cast<std::size_t>(worker)][static_cast<std::size_t>(label * classes_ + predicted)];
+  }
   if (std::isnan(loss)) loss = std::numeric_limits<double>::infinity();
   std::vector<ReviewedSample>& worst = worst_[static_cast<std::size_t>(worker)];
   const bool is_among_worst =
@@ -83,10 +106,11 @@ void Reviewer::add(int worker, std::int64_t sample, double loss, std::span<const
 }
 
 Review Reviewer::gather(Communicator& data) const {
-  Review review{gathered(worst_, data), gathered(spread_, data)};
+  Review review{gathered(worst_, data), gathered(spread_, data), summed(confusion_, data)};
   std::ranges::sort(review.worst, is_worse);
   if (review.worst.size() > kWorst) review.worst.resize(kWorst);
   std::ranges::sort(review.spread, {}, &ReviewedSample::index);
+  if (std::ranges::count(review.confusion, 0) == std::ssize(review.confusion)) review.confusion.clear();
   return review;
 }
 

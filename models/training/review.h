@@ -27,6 +27,8 @@ struct ReviewedSample {
 struct Review {
   std::vector<ReviewedSample> worst;   ///< with the highest losses, the highest first
   std::vector<ReviewedSample> spread;  ///< at equal distances over the split
+  /// Samples by [true class][predicted class], row by row; empty but for a label of a few classes a sample.
+  std::vector<std::int64_t> confusion;
 };
 
 /// Collects a review while a split is evaluated.
@@ -36,22 +38,25 @@ class Reviewer {
 
   /// False for most samples of a split with a label for each position, whose losses take long.
   bool takes(std::int64_t sample) const { return sample < reviewed_; }
-  /// `outputs`: of the network for the sample. Workers call it at the same time.
-  void add(int worker, std::int64_t sample, double loss, std::span<const float> outputs);
+  /// `outputs`: of the network for the sample, `label`: its class, -1 if it has none or several. Workers
+  /// call it at the same time.
+  void add(int worker, std::int64_t sample, double loss, std::span<const float> outputs, std::int32_t label);
   /// Collective over data ranks. The review, on their rank 0.
   Review gather(Communicator& data) const;
 
  private:
   static constexpr std::size_t kWorst = 12;
-  static constexpr std::int64_t kSpread = 8, kMostOfPositions = 512;
+  static constexpr std::int64_t kSpread = 8, kMostOfPositions = 512, kMostClasses = 20;
 
   bool is_spread(std::int64_t sample) const;
   ReviewedSample reviewed(std::int64_t sample, double loss, std::span<const float> outputs) const;
 
   const Session& session_;
-  std::int64_t reviewed_;                            ///< samples of the split, from the first
-  std::vector<std::vector<ReviewedSample>> worst_;   ///< of each worker, the highest loss first
-  std::vector<std::vector<ReviewedSample>> spread_;  ///< of each worker
+  std::int64_t reviewed_;                             ///< samples of the split, from the first
+  std::vector<std::vector<ReviewedSample>> worst_;    ///< of each worker, the highest loss first
+  std::vector<std::vector<ReviewedSample>> spread_;   ///< of each worker
+  std::int64_t classes_;                              ///< of the confusion matrix; 0: there is none
+  std::vector<std::vector<std::int64_t>> confusion_;  ///< of each worker
 };
 
 }  // namespace trainer

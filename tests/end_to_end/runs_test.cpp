@@ -1,4 +1,6 @@
 // What is done with runs that were trained: report, compare, predict, generate.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -62,6 +64,17 @@ TEST_CASE("a run keeps the samples with the highest loss, the same ones on any r
       }
   }
   CHECK(compared > 0);
+  int reviewed = 0, right = 0;
+  for (std::size_t row = 0; row < json["confusion"].size(); ++row) {
+    for (const int count : json["confusion"][row]) reviewed += count;
+    right += json["confusion"][row][row].get<int>();
+  }
+  const std::string results = run.trainer({"eval", "whole"}).out;
+  INFO(results);
+  CHECK(results.find(std::to_string(reviewed) + " samples") != std::string::npos);
+  CHECK(results.find(fmt::format("accuracy {:.2f}%", 100.0 * right / reviewed)) != std::string::npos);
+  CHECK(read_text(run.path("many/report.html")).find("<h2>confusion, best evaluation</h2>") !=
+        std::string::npos);
   for (const auto& sample : json["spread"]) CHECK(sample["loss"] <= json["worst"][0]["loss"]);
   CHECK(read_text(run.path("many/report.html")).find("Worst mistakes") != std::string::npos);
   CHECK(occurrences(read_text(run.path("many/ranks.csv")), "\n") == 4);

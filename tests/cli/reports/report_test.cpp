@@ -100,6 +100,21 @@ TEST_CASE("a report has a table of classes, and no text of a run breaks its page
   CHECK(page.find("test loss 2") != std::string::npos);
 }
 
+TEST_CASE("without the metric `confusion` a report takes the table of the best evaluation", "[cli]") {
+  const TemporaryFolder folder;
+  const auto page = [&] { return report_html(folder.path()); };
+  for (const char* broken :
+       {"", "[]", R"({"confusion":3})", R"({"confusion":[[1,2]]})", R"({"confusion":[["<b>"]]})"}) {
+    write_text(folder.path() / "samples.json", broken);
+    CHECK_THAT(page(), !Catch::Contains("confusion"));
+  }
+  write_text(folder.path() / "samples.json", R"({"confusion":[[3,1],[0,4]]})");
+  CHECK_THAT(page(), Catch::Contains("<h2>confusion, best evaluation</h2>") &&
+                         Catch::Contains("<td>0</td><td>4</td><td>100.0%</td><td>75.0%</td>"));
+  write_text(folder.path() / "metrics.jsonl", line_of(1, "test", R"("loss":2,"confusion":[[8]])"));
+  CHECK_THAT(page(), Catch::Contains("<h2>confusion, last evaluation</h2>") && !Catch::Contains("75.0%"));
+}
+
 TEST_CASE("a report shows fractions in percent and lists in words", "[cli]") {
   const TemporaryFolder folder;
   write_text(folder.path() / "config.yaml",
