@@ -142,14 +142,19 @@ std::span<const PublicSet> public_sets() {
 
 const PublicSet& find_public_set(std::string_view name) {
   const auto sets = public_sets();
-  const auto found = std::ranges::find(sets, name, &PublicSet::name);
-  if (found != sets.end()) return *found;
   std::vector<std::string> names;
   for (const PublicSet& set : sets) names.push_back(set.name);
-  throw Error(ExitCode::usage,
-              {Diagnostic{.what = fmt::format("there is no dataset {} to fetch", in_quotes(name)),
-                          .notes = {"there are " + listed(names)},
-                          .help = meaning_of("dataset", name, names).hint}});
+  const Meaning meant = meaning_of("dataset", name, names);
+  const bool is_synonym = meant.is_certain() && !meant.name.empty();
+  const auto found = std::ranges::find(sets, is_synonym ? meant.name : name, &PublicSet::name);
+  if (found != sets.end()) return *found;
+  const auto longer =
+      std::ranges::find_if(names, [&](const std::string& one) { return one.ends_with(name); });
+  throw Error(
+      ExitCode::usage,
+      {Diagnostic{.what = fmt::format("there is no dataset {} to fetch", in_quotes(name)),
+                  .notes = {"there are " + listed(names)},
+                  .help = longer == names.end() ? meant.hint : "did you mean " + in_quotes(*longer) + "?"}});
 }
 
 }  // namespace trainer

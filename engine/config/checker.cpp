@@ -154,10 +154,11 @@ void Checker::check_list(const Setting& setting, Written value, ConfigNode& out)
   if (!node.is_list()) {
     double number = 0;
     const bool is_number = node.is_scalar() && !read_real(node, number);
+    const std::string hint = node.is_scalar() ? meaning_of("value", node.text, setting.choices).hint : "";
     mistakes_.add(
         node.place,
         subject(out) + " expects a list, got " + (is_number ? in_quotes(node.text) : node.form_name()),
-        node.is_scalar() ? "in brackets?"
+        node.is_scalar() ? std::string(hint.empty() ? "in brackets?" : hint)
         : node.is_map()  ? "a `- ` before each entry?"
                          : "");
     return;

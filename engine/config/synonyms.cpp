@@ -199,6 +199,7 @@ const std::vector<Synonyms>& synonyms() {
       {"transform", "cutout", "randomerasing erasing"},
       {"transform", "affine", "randomaffine translate shear"},
       {"value", "none", "linear identity no off false null"},
+      {"value", "balanced", "auto balance"},
       {"value", "never", "none no off false null disabled"},
       {"value", "silu", "swish"},
       {"value", "hardswish", "hswish"},

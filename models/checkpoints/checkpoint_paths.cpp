@@ -15,7 +15,11 @@ namespace fs = std::filesystem;
 
 /// How to repair a link whose target is missing.
 std::string right_link(const fs::path& link) {
-  if (link.filename() == "best") return fmt::format("rm {}, and `last` is used", link.string());
+  std::error_code ignored;
+  if (link.filename() == "best")
+    return fs::exists(link.parent_path() / "last", ignored)
+               ? fmt::format("rm {}, and `last` is used", link.string())
+               : "`cp -rL` copies the directory that a link names";
   const std::vector<std::int64_t> steps = checkpoint_steps(link.parent_path());
   return steps.empty() ? fmt::format("rm {}, and the run starts again", link.string())
                        : fmt::format("ln -sfn {} {}", checkpoint_name(steps.back()), link.string());

@@ -42,9 +42,12 @@ SourceFile read(const WeightSource& source, const Network& network) {
       fs::exists(path / "model.safetensors", ignored) && !fs::exists(path / "config.json", ignored);
   if (!fs::exists(path, ignored) ||
       (is_folder && (is_checkpoint || fs::exists(path / "checkpoints", ignored))))
-    throw Error(ExitCode::weights, {Diagnostic{.what = in_quotes(source.file) + " is not a file of weights",
-                                               .place = "model.weights.file",
-                                               .help = likely_weights(path)}});
+    throw Error(
+        ExitCode::weights,
+        {Diagnostic{.what = in_quotes(source.file) +
+                            (fs::exists(path, ignored) ? " is not a file of weights" : " does not exist"),
+                    .place = "model.weights.file",
+                    .help = likely_weights(path)}});
   if (!is_folder) return read(source);
   if (!source.names.rules().empty())
     throw Error(ExitCode::usage,

@@ -92,6 +92,7 @@ std::vector<WrittenMistake> written_mistakes() {
       {"  batch: 8", "  batch: 8\n  scheduler: cosine", "10:3", "`scheduler` is called `schedule` here"},
       {"  batch: 8", "  batch: 8\n  schedule: CosineAnnealingLR", "10:13", "is called `cosine` here"},
       {"  batch: 8", "  batch: 8\n  patience: 3", "10:3", "`patience` is called `early_stopping` here"},
+      {kLoss, "{softmax_cross_entropy: {class_weights: auto}}", "6:49", "`auto` is called `balanced` here"},
       {"  batch: 8", "  batch: 8\n  callbacks: []", "10:3", "`early_stopping`, `checkpoint`"},
       {"  batch: 8", "  batch: 8\n  stop: {minutes: 30m}", "10:19", "without a unit: `30`"},
       {"  batch: 8", "  batch: 8\n  checkpoint: none", "10:15", "`none` is called `never` here"},
@@ -126,6 +127,8 @@ std::vector<TypedMistake> typed_mistakes() {
       {{"new", "tables"}, "did you mean `table`?"},
       {{"eval", "runs/a", "--split", "val"}, "`val` is called `valid` here"},
       {{"fetch", "minst"}, "did you mean `mnist`?"},
+      {{"fetch", "shakespeare"}, "did you mean `tinyshakespeare`?"},
+      {{"export", "runs/a", "tensorflow"}, "trainer export RUN onnx"},
       {{"resume", "runs/a"}, "`resume` is called `train` here"},
       {{"export", "onnx", "runs/a"}, "trainer export RUN onnx"},
       {{"export", "runs/a", "a/net.onnx"}, "trainer export RUN onnx --out a/net.onnx"},
@@ -374,7 +377,7 @@ TEST_CASE("weights of another head are answered with `weights.except`", "[mistak
   CHECK_THAT(weights_mistake("{file: first}"),
              Catch::Contains("--> model.weights.file\nhelp: first/checkpoints/best/model.safetensors"));
   CHECK_THAT(weights_mistake("{file: none}"),
-             Catch::Contains("`none` is not a file of weights\n  --> model.weights.file\n"));
+             Catch::Contains("`none` does not exist\n  --> model.weights.file\n"));
 }
 
 }  // namespace trainer
