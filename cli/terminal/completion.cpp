@@ -62,6 +62,14 @@ std::string names_of(const std::vector<Command>& commands, const std::string& se
   return joined(names, separator);
 }
 
+/// What -s is given of each key: "train.epochs=", but "model.layers[", which goes on with an index.
+std::vector<std::string> beginnings(const std::vector<std::string>& keys) {
+  std::vector<std::string> words;
+  words.reserve(keys.size());
+  for (const std::string& key : keys) words.push_back(key.ends_with('[') ? key : key + "=");
+  return words;
+}
+
 /// `text` inside of single quotes.
 std::string quoted(const std::string& text) {
   std::string inside;
@@ -123,7 +131,7 @@ _trainer() {{
   done
   case $previous in
     -s|--set)
-      COMPREPLY=($(compgen -S = -W {} -- "$current"))
+      COMPREPLY=($(compgen -W {} -- "$current"))
       compopt -o nospace 2>/dev/null
       return ;;
 {}  esac
@@ -141,7 +149,7 @@ _trainer() {{
 }}
 complete -F _trainer trainer
 )",
-      names_of(commands, "|"), quoted(joined(keys)),
+      names_of(commands, "|"), quoted(joined(beginnings(keys))),
       value_cases(commands, "COMPREPLY=($(compgen -W '{}' -- \"$current\"))",
                   "COMPREPLY=($(compgen -f -- \"$current\")); compopt -o filenames 2>/dev/null"),
       flags, quoted(names_of(commands)), arguments);
@@ -176,7 +184,7 @@ _trainer() {{
     case $word in {}) verb=$word; break ;; esac
   done
   case ${{words[CURRENT-1]}} in
-    -s|--set) compadd -S = -- {}; return ;;
+    -s|--set) compadd -S '' -- {}; return ;;
 {}  esac
   case ${{verb:-train}} in
 {}  esac
@@ -195,10 +203,17 @@ if [[ ${{funcstack[1]}} == _trainer ]]; then _trainer "$@"; else compdef _traine
       verbs, names_of(commands, "|"),
       [&] {
         std::string all;
-        for (const std::string& key : keys) all += (all.empty() ? "" : " ") + quoted(key);
+        for (const std::string& key : beginnings(keys)) all += (all.empty() ? "" : " ") + quoted(key);
         return all;
       }(),
       value_cases(commands, "compadd -- {}", "_files"), flags, arguments);
+}
+
+/// Words that fish evaluates: an open bracket would be an index.
+std::string for_fish(const std::string& words) {
+  std::string text;
+  for (const char c : words) text += c == '[' ? "\\[" : std::string(1, c);
+  return text;
 }
 
 std::string fish_script(const std::vector<Command>& commands, const std::vector<std::string>& keys) {
@@ -218,7 +233,7 @@ std::string fish_script(const std::vector<Command>& commands, const std::vector<
       for (const std::string& name : flag.names)
         text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
       if (flag.value == "KEY=VALUE")
-        text += " -x -a " + quoted(joined(keys, "= ") + "=");
+        text += " -x -a " + quoted(for_fish(joined(beginnings(keys))));
       else if (!flag.words.empty())
         text += " -x -a " + quoted(flag.words);
       else if (!flag.value.empty())

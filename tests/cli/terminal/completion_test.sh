@@ -21,7 +21,7 @@ expect() {
 
 complete_bash() {
   bash --norc -c '. ./trainer.bash; COMP_WORDS=($1); [[ $1 == *" " ]] && COMP_WORDS+=(""); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
-    _trainer; printf "%s\n" "${COMPREPLY[@]}"' bash "$1" 2>&1
+    _trainer; printf "%s\n" "${COMPREPLY[@]}"' bash "$1"
 }
 
 # The functions of zsh's completion system, as far as the script calls them, print what they would offer.
@@ -29,11 +29,11 @@ complete_zsh() {
   zsh -fc 'compdef() {}; _files() { print -l -- *(N) }
     compadd() { print -l -- "${@[(i)--]}" >/dev/null; print -l -- "${(M)@:#${words[CURRENT]}*}" }
     _describe() { local name=${@[-1]}; print -l -- "${(@M)${(@P)name}:#${words[CURRENT]}*}" }
-    . ./_trainer; words=(${=1}); [[ $1 == *" " ]] && words+=(""); CURRENT=${#words}; _trainer' zsh "$1" 2>&1
+    . ./_trainer; words=(${=1}); [[ $1 == *" " ]] && words+=(""); CURRENT=${#words}; _trainer' zsh "$1"
 }
 
 complete_fish() {
-  HOME=$folder fish --no-config -c ". ./trainer.fish; complete -C '$1'" 2>&1
+  HOME=$folder fish --no-config -c ". ./trainer.fish; complete -C '$1'"
 }
 
 for shell in bash zsh fish; do
@@ -49,7 +49,9 @@ for shell in bash zsh fish; do
   expect $shell 'trainer eval --spl' --split
   expect $shell 'trainer eval --split va' valid
   expect $shell 'trainer train -s train.optimizer.sgd.' train.optimizer.sgd.momentum
-  expect $shell 'trainer -s model.lo' model.loss
+  expect $shell 'trainer -s model.lo' model.loss=
+  expect $shell 'trainer -s model.la' 'model.layers['
+  expect $shell 'trainer -s model.la' '!model.layers[='
   expect $shell 'trainer check ne' net.yaml
   expect $shell 'trainer --init ne' net.yaml
   expect $shell 'trainer completion fi' fish
