@@ -124,27 +124,22 @@ class BarProgress final : public TableProgress {
  private:
   void show_epoch(const StepReport& report, const Scores& so_far, double seconds_left) override {
     clear();
-    const std::string line = bar_line(facts(), report, so_far, seconds_left, terminal_);
-    show_as_it_is(line);
-    TerminalFacts plain = terminal_;
-    plain.colour = false;
-    drawn_ = static_cast<int>(columns_of(bar_line(facts(), report, so_far, seconds_left, plain)));
+    if (const int columns = window_columns(); columns > 0) terminal_.columns = columns;
+    // The cursor waits at the left: the ^C that a terminal echoes behind a full line would wrap it.
+    show_as_it_is(bar_line(facts(), report, so_far, seconds_left, terminal_) + "\r");
+    is_drawn_ = true;
   }
   void show_line(const std::string& line) override {
     clear();
     TableProgress::show_line(line);
   }
   void clear() {
-    if (const int columns = window_columns(); columns > 0) terminal_.columns = columns;
-    // Terminals wrap the old line where the window shrank.
-    const int rows_above = drawn_ > 0 && terminal_.columns > 0 ? (drawn_ - 1) / terminal_.columns : 0;
-    if (rows_above > 0) print_bytes(fmt::format("\x1b[{}A", rows_above));
-    if (drawn_ > 0) print_bytes("\r\x1b[J");
-    drawn_ = 0;
+    if (is_drawn_) print_bytes("\r\x1b[J");
+    is_drawn_ = false;
   }
 
   TerminalFacts terminal_;
-  int drawn_ = 0;  ///< columns of the bar on the terminal
+  bool is_drawn_ = false;
 };
 
 /// One JSON object for each line: those of metrics.jsonl between one for the start and one for the end.

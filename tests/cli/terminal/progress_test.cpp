@@ -7,8 +7,10 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <limits>
+#include <thread>
 
 #include "cli/terminal/epoch_table.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/run_pace.h"
 #include "cli/terminal/text.h"
 #include "tests/cli/terminal/standard_output.h"
@@ -135,6 +137,17 @@ TEST_CASE("without a terminal, lines within an epoch show that it goes ahead", "
                         Catch::Contains("   1/1   2/3  loss 1.5000  0/s  0:0"));
   CHECK_THAT(shown, !Catch::Contains("3/3"));
   CHECK_THAT(lines(milliseconds(60'000)), !Catch::Contains("/3"));
+}
+
+TEST_CASE("the cursor waits before the bar, where the echo of Ctrl-C wraps no line", "[cli]") {
+  const std::string shown = output_of([] {
+    const auto progress = make_progress(ProgressMode::bar, {.columns = 80, .moves = true}, "run");
+    progress->on_start({.steps_per_epoch = 1, .total_steps = 1, .epochs = 1});
+    std::this_thread::sleep_for(std::chrono::milliseconds(101));
+    progress->on_step({.step = 1, .scores = {.samples = 8}});
+    print_bytes("^C");
+  });
+  CHECK_THAT(shown, Catch::EndsWith("left\r^C\r\x1b[J"));
 }
 
 TEST_CASE("a terminal without UTF-8 gets a bar of ASCII", "[cli]") {
