@@ -282,7 +282,7 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
     job.warn(arguments.restarts > 0
                  ? "warning: train.snapshot keeps nothing: a host has no folder in memory (/dev/shm)\n"
                  : "note: train.snapshot keeps nothing without `trainer -n N --restarts K`\n");
-  if (beginning.resumed && beginning.resumed->place.empty())
+  if (!rollback && beginning.resumed && beginning.resumed->place.empty())
     job.warn(fmt::format("note: {} has no checkpoint: it starts at step 0\n",
                          shell_line({beginning.resumed->directory.path().string()})));
   for (const std::string& note : run.config.notes()) job.warn("note: " + note + "\n");
@@ -304,14 +304,14 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
     if (live != nullptr) live->show(path);
     // The notice is in the header: a launcher may mix standard error into the table.
     if (rollback) {
-      // The header stands above.
+      // The header and the heading of the table stand above.
     } else if (arguments.progress != ProgressMode::json && !arguments.quiet)
       job.print(
           Header{run_name(arguments), path, work.affinity, session, training, arguments.verbose}.text());
     else if (!session.data().notice.empty())
       job.warn("note: " + session.data().notice + "\n");
-    progress =
-        make_progress(arguments.quiet ? ProgressMode::none : arguments.progress, standard_output(), path);
+    progress = make_progress(arguments.quiet ? ProgressMode::none : arguments.progress, standard_output(),
+                             path, !rollback);
     samples.emplace(session, review, directory->path());
     observers = {&*directory, progress.get(), &*samples};
   }

@@ -46,7 +46,7 @@ class TableProgress : public Observer {
   void on_start(const RunFacts& facts) override {
     facts_ = facts;
     table_.emplace(facts);
-    show("\n" + table_->heading() + "\n");
+    if (has_heading_) show("\n" + table_->heading() + "\n");
     pace_.start(facts, Clock::now());
     shown_ = Clock::now();
     start_epoch();
@@ -77,7 +77,8 @@ class TableProgress : public Observer {
 
  protected:
   /// `shows_ends`: also after the last step of an epoch, whose row follows.
-  TableProgress(std::chrono::milliseconds pause, bool shows_ends) : pause_(pause), shows_ends_(shows_ends) {}
+  TableProgress(bool has_heading, std::chrono::milliseconds pause, bool shows_ends)
+      : has_heading_(has_heading), pause_(pause), shows_ends_(shows_ends) {}
 
   virtual void show_epoch(const StepReport& report, const Scores& so_far, double seconds_left) = 0;
   /// Above what show_epoch() shows.
@@ -89,6 +90,7 @@ class TableProgress : public Observer {
 
   void start_epoch() { so_far_ = Scores{.metrics = std::vector<double>(facts_.metrics.size(), 0.0)}; }
 
+  bool has_heading_;
   std::chrono::milliseconds pause_;
   bool shows_ends_;
   RunFacts facts_;
@@ -101,7 +103,8 @@ class TableProgress : public Observer {
 /// Below the table a line now and then, so that a log shows that a long epoch goes ahead.
 class PlainProgress final : public TableProgress {
  public:
-  explicit PlainProgress(std::chrono::milliseconds pause) : TableProgress(pause, false) {}
+  PlainProgress(bool has_heading, std::chrono::milliseconds pause)
+      : TableProgress(has_heading, pause, false) {}
 
  private:
   void show_epoch(const StepReport& report, const Scores& so_far, double seconds_left) override {
@@ -112,8 +115,8 @@ class PlainProgress final : public TableProgress {
 /// Below the table a bar for the epoch under way.
 class BarProgress final : public TableProgress {
  public:
-  explicit BarProgress(const TerminalFacts& terminal)
-      : TableProgress(std::chrono::milliseconds(100), true), terminal_(terminal) {}
+  BarProgress(const TerminalFacts& terminal, bool has_heading)
+      : TableProgress(has_heading, std::chrono::milliseconds(100), true), terminal_(terminal) {}
   ~BarProgress() override { clear(); }
 
   void on_epoch(const EpochReport& report) override {
@@ -192,15 +195,16 @@ TerminalFacts standard_output() {
 }
 
 std::unique_ptr<Observer> make_progress(ProgressMode mode, const TerminalFacts& terminal,
-                                        const std::string& run, std::chrono::milliseconds pause) {
+                                        const std::string& run, bool has_heading,
+                                        std::chrono::milliseconds pause) {
   switch (mode) {
     case ProgressMode::automatic:
     case ProgressMode::bar:
       // Without cursor control a bar would fill a log with thousands of lines.
-      if (terminal.moves) return std::make_unique<BarProgress>(terminal);
-      return std::make_unique<PlainProgress>(pause);
+      if (terminal.moves) return std::make_unique<BarProgress>(terminal, has_heading);
+      return std::make_unique<PlainProgress>(has_heading, pause);
     case ProgressMode::plain:
-      return std::make_unique<PlainProgress>(pause);
+      return std::make_unique<PlainProgress>(has_heading, pause);
     case ProgressMode::json:
       return std::make_unique<JsonProgress>(run);
     case ProgressMode::none:

@@ -20,10 +20,10 @@ struct TerminalFacts {
 /// That of standard output, by the system and by NO_COLOR and TERM.
 TerminalFacts standard_output();
 
-/// The observer that shows the progress of training on standard output. `run`: the run directory. `pause`:
-/// between two lines within an epoch where there is no bar.
+/// The observer that shows the progress of training on standard output. `run`: the run directory.
+/// `has_heading`: the table gets one. `pause`: between two lines within an epoch where there is no bar.
 std::unique_ptr<Observer> make_progress(ProgressMode mode, const TerminalFacts& terminal,
-                                        const std::string& run,
+                                        const std::string& run, bool has_heading = true,
                                         std::chrono::milliseconds pause = std::chrono::minutes(1));
 
 /// One line on the current epoch and the time that is left of the run, no wider than the terminal; without a

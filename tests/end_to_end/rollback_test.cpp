@@ -8,6 +8,10 @@ namespace {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+bool has_once(const std::string& text, const std::string& part) {
+  return has(text, part) && text.find(part) == text.rfind(part);
+}
+
 /// A run whose rate is too high at first: each step multiplies the weights.
 const std::string kConfig = R"(data: {dataset: mnist, path: set}
 model:
@@ -43,6 +47,7 @@ TEST_CASE("a run that diverges returns to its last checkpoint with a lower rate,
   const std::string log = read_text(run.path("runs/b/metrics.jsonl"));
   CHECK(has(log, R"("step":60,)"));
   CHECK_FALSE(has(log, "null"));
+  CHECK(has_once(run.trainer({"b.yaml", "--name", "shown"}).out, "\n epoch "));
   const ProgramResult three = run.trainer({"b.yaml", "-q", "--datapar", "--name", "three"}, 3);
   INFO(three.out << three.err);
   REQUIRE(three.code == 0);

@@ -124,7 +124,7 @@ TEST_CASE("a bar is as full as its epoch is done", "[cli]") {
 TEST_CASE("without a terminal, lines within an epoch show that it goes ahead", "[cli]") {
   using std::chrono::milliseconds;
   const auto lines = [](milliseconds pause) {
-    const auto progress = make_progress(ProgressMode::plain, {}, "run", pause);
+    const auto progress = make_progress(ProgressMode::plain, {}, "run", true, pause);
     return output_of([&] {
       progress->on_start({.steps_per_epoch = 3, .total_steps = 3, .epochs = 1});
       for (std::int64_t step = 1; step <= 3; ++step)
@@ -137,6 +137,18 @@ TEST_CASE("without a terminal, lines within an epoch show that it goes ahead", "
                         Catch::Contains("   1/1   2/3  loss 1.5000  0/s  0:0"));
   CHECK_THAT(shown, !Catch::Contains("3/3"));
   CHECK_THAT(lines(milliseconds(60'000)), !Catch::Contains("/3"));
+}
+
+TEST_CASE("a run that rolled back goes on below its rows, without another heading", "[cli]") {
+  const auto shown = [](bool has_heading) {
+    const auto progress = make_progress(ProgressMode::plain, {}, "run", has_heading);
+    return output_of([&] {
+      progress->on_start({.steps_per_epoch = 1, .total_steps = 2, .epochs = 2});
+      progress->on_epoch({.epoch = 2});
+    });
+  };
+  CHECK_THAT(shown(true), Catch::StartsWith("\n epoch      loss") && Catch::Contains("\n   2/2"));
+  CHECK_THAT(shown(false), Catch::StartsWith("   2/2"));
 }
 
 TEST_CASE("the cursor waits before the bar, where the echo of Ctrl-C wraps no line", "[cli]") {
