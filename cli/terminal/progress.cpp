@@ -228,7 +228,7 @@ std::string bar_line(const RunFacts& facts, const StepReport& report, const Scor
                        clock_text(seconds_left));
   if (terminal.columns == 0) return before + after;
 
-  constexpr std::int64_t kWidest = 24, kNarrowest = 6;
+  constexpr std::int64_t kWidest = 60, kNarrowest = 6;
   const std::int64_t room = terminal.columns - 1 - std::ssize(before) - std::ssize(after);
   if (room < kNarrowest)
     return (before + after).substr(0, static_cast<std::size_t>(std::max(terminal.columns - 1, 0)));

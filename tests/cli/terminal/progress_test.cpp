@@ -107,18 +107,20 @@ TEST_CASE("a bar fits the terminal, whatever its width", "[cli]") {
     CHECK(line.find("298/469  loss 0.0874  acc 97.3%  32,100/s  0:01 left") != std::string::npos);
 }
 
-TEST_CASE("a bar is as full as its epoch is done", "[cli]") {
-  const auto cells = [](std::int64_t step, const std::string& cell) {
+TEST_CASE("a bar is as full as its epoch is done, and grows with the terminal up to 60 cells", "[cli]") {
+  const auto cells = [](std::int64_t step, const std::string& cell, int columns) {
     const StepReport report{.step = step, .epoch = 1};
-    const std::string line = bar_line(kFacts, report, {.metrics = {0.0}}, 0, {.columns = 120, .moves = true});
+    const std::string line =
+        bar_line(kFacts, report, {.metrics = {0.0}}, 0, {.columns = columns, .moves = true});
     std::size_t count = 0;
     for (std::size_t at = line.find(cell); at != std::string::npos; at = line.find(cell, at + 1)) ++count;
     return count;
   };
-  CHECK(cells(1, "━") == 0);
-  CHECK(cells(1, "─") == 23);
-  CHECK(cells(469, "━") == 24);
-  CHECK(cells(469, "─") == 0);
+  CHECK(cells(1, "━", 160) == 0);
+  CHECK(cells(1, "─", 160) == 59);
+  CHECK(cells(469, "━", 160) == 60);
+  CHECK(cells(469, "─", 160) == 0);
+  CHECK(cells(469, "━", 90) == cells(469, "━", 80) + 10);
 }
 
 TEST_CASE("without a terminal, lines within an epoch show that it goes ahead", "[cli]") {
