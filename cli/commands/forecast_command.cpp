@@ -69,9 +69,10 @@ class Forecast {
       text += fmt::format("Computing: {:g} GFLOP/s a thread (--rate). ", arguments_.rate);
     else
       text += fmt::format("Computing: measured here, {}. ", counted(steps_, "step"));
-    return text +
-           fmt::format("From, to: the quartiles of measured steps, and a link {:.0f} % slower or faster.\n",
-                       100 * kLinkError);
+    return in_lines(text +
+                    fmt::format("From, to: the quartiles of measured steps, and a link {:.0f} % slower "
+                                "or faster.\n",
+                                100 * kLinkError));
   }
   const std::string& data() const { return data_; }
 
@@ -210,8 +211,8 @@ void forecast_command(const Job& job) {
     write_chart(arguments.svg, svg);
   }
   if (arguments.csv) return job.print_as_it_is(forecast_csv(rows, arguments.weak));
-  job.print("forecast  " + scaling + "\ndata      " + forecast.data() + "\n\n" + forecast_table(rows) + "\n" +
-            forecast.method());
+  job.print(in_lines("forecast  " + scaling + "\ndata      " + forecast.data(), 10) + "\n\n" +
+            forecast_table(rows) + "\n" + forecast.method());
 }
 
 }  // namespace trainer

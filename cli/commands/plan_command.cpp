@@ -17,12 +17,14 @@ std::string heading(const PlannedRun& run) {
   const Mesh& mesh = ranks.mesh();
   const TrainSettings& settings = run.session().settings();
   const Sharding sharding = run.options().sharding;
-  return fmt::format("plan  {} ({} data x {} model) on {}, {} each{}; batch {}, at most {} rows a rank\n",
-                     counted(mesh.world().size(), "rank"), mesh.data().size(), mesh.model().size(),
-                     counted(ranks.nodes(), "host"), counted(run.options().threads, "thread"),
-                     sharding == Sharding::state ? "" : std::string(", --shard ") + name_of(sharding),
-                     grouped(settings.batch), grouped(run.step().rows * run.step().micro_batches)) +
-         "data  " + data_text(run.session().data()) + "\n";
+  return in_lines(
+      fmt::format("plan   {} ({} data x {} model) on {}, {} each{}\nbatch  {}, at most {} rows a rank\n",
+                  counted(mesh.world().size(), "rank"), mesh.data().size(), mesh.model().size(),
+                  counted(ranks.nodes(), "host"), counted(run.options().threads, "thread"),
+                  sharding == Sharding::state ? "" : std::string(", --shard ") + name_of(sharding),
+                  grouped(settings.batch), grouped(run.step().rows * run.step().micro_batches)) +
+          "data   " + data_text(run.session().data()) + "\n",
+      7);
 }
 
 std::string source_text(const MeasuredStep& measured, const PlannedRun::Measured& how) {
@@ -98,7 +100,7 @@ void plan_command(const Job& job) {
   const std::int64_t memory = arguments.memory > 0 ? arguments.memory : granted_memory();
   job.print(heading(run) + "\n" + layers_text(run.layers()) + "\n" +
             memory_text(run.memory(program), run.ranks().ranks_per_node(), memory) + "\n" +
-            collectives_text(collectives_of(run.step())) + "\n" + step);
+            collectives_text(collectives_of(run.step())) + "\n" + in_lines(step, 2));
 }
 
 }  // namespace trainer

@@ -39,10 +39,11 @@ std::string local_memory_line(const OpenRun& run) {
   const auto optimizer = Registry<Optimizer>::make(root.at("train").at("optimizer"));
   const std::int64_t copies = 2 * threads * values,
                      states = workers * (std::ssize(optimizer->states()) + 1) * values;
-  return fmt::format(
-      "and {} virtual workers: {}: parameters and gradients {}, optimizers {}, activations {} ({} rows)\n",
-      workers, bytes_text(copies + states + activations), bytes_text(copies), bytes_text(states),
-      bytes_text(activations), share.network().plan().max_rows());
+  return in_lines(fmt::format("and {} virtual workers: {}: parameters and gradients {}, optimizers {}, "
+                              "activations {} ({} rows)\n",
+                              workers, bytes_text(copies + states + activations), bytes_text(copies),
+                              bytes_text(states), bytes_text(activations), share.network().plan().max_rows()),
+                  2);
 }
 
 /// The memory of one rank, with its share of the blocks that ranks share. `program`: of a process alone.
@@ -68,8 +69,8 @@ std::string memory_lines(const OpenRun& run, std::int64_t program) {
 
 std::string summary(const OpenRun& run, std::int64_t program) {
   const Session& session = *run.session;
-  return "data  " + data_text(session.data()) + "\n\n" + summary_table(session.network()) + "\n" +
-         memory_lines(run, program) + local_memory_line(run);
+  return in_lines("data  " + data_text(session.data()), 6) + "\n\n" + summary_table(session.network()) +
+         "\n" + memory_lines(run, program) + local_memory_line(run);
 }
 
 }  // namespace

@@ -108,15 +108,16 @@ std::string Stopwatch::text(const Network& network) const {
   };
   add("data", "", times_.data);
   add("loss, rest", "", rest);
-  add("gradients", "communication", times_.reduce);
-  add("consensus", "communication", times_.consensus);
-  add("parameters", "communication", times_.publish);
+  add("gradients", "messages", times_.reduce);
+  add("consensus", "messages", times_.consensus);
+  add("parameters", "messages", times_.publish);
   rows.push_back({"step", "", "", cell(times_.training), "", "", rate_text(operations, times_.training), ""});
   return table(rows, 2) +
-         fmt::format("\nms of a step, the mean of {}, on the first thread of rank 0; {} examples/s\n",
-                     counted(steps_, "step"),
-                     grouped(static_cast<std::int64_t>(static_cast<double>(samples_) * 1e9 /
-                                                       static_cast<double>(times_.training.count()))));
+         in_lines(
+             fmt::format("\nms of a step, the mean of {}, on the first thread of rank 0; {} examples/s\n",
+                         counted(steps_, "step"),
+                         grouped(static_cast<std::int64_t>(static_cast<double>(samples_) * 1e9 /
+                                                           static_cast<double>(times_.training.count())))));
 }
 
 /// Those for a run that takes the same samples twice: the first pass reads them (unpacks, draws), the second
@@ -159,7 +160,7 @@ void time_command(const Job& job) {
   Stopwatch stopwatch(session.network(), arguments.steps, trace ? &*trace : nullptr);
   training.run({&stopwatch}, "", trace ? &*trace : nullptr);
   if (trace) run_collectively(job.world, [&] { trace->write(arguments.trace); });
-  job.print(ranks_text(session, work.affinity) + "\ndata  " + data + "\n\n" +
+  job.print(in_lines(ranks_text(session, work.affinity) + "\ndata  " + data, 6) + "\n\n" +
             stopwatch.text(session.network()));
 }
 

@@ -18,23 +18,28 @@ std::string percent_text(double share) { return fmt::format("{:.1f}%", 100 * sha
 }  // namespace
 
 std::string forecast_table(const std::vector<ForecastRow>& rows) {
-  std::vector<std::vector<std::string>> cells{{"ranks", "hosts", "mesh", "batch", "step", "from", "to",
-                                               "examples/s", "from", "to", "efficiency", "from", "to",
-                                               "not hidden"}};
+  std::vector<std::vector<std::string>> cells{
+      {"ranks", "hosts", "mesh", "batch", "step", "examples/s", "efficiency", "not hidden"}};
   std::string notes;
   for (const ForecastRow& row : rows) {
     if (!row.impossible.empty()) {
       notes += fmt::format("{}: {}\n", counted(row.ranks, "rank"), row.impossible);
       continue;
     }
-    cells.push_back(
-        {grouped(row.ranks), grouped(row.hosts), fmt::format("{}x{}", row.data_ranks, row.model_ranks),
-         grouped(row.batch), milliseconds_text(row.step.value), milliseconds_text(row.step.low),
-         milliseconds_text(row.step.high), count_text(row.throughput.value), count_text(row.throughput.low),
-         count_text(row.throughput.high), percent_text(row.efficiency.value),
-         percent_text(row.efficiency.low), percent_text(row.efficiency.high), percent_text(row.waiting)});
+    const auto add = [&](std::vector<std::string> line, double Estimate::*end, const std::string& waiting) {
+      line.push_back(milliseconds_text(row.step.*end));
+      line.push_back(count_text(row.throughput.*end));
+      line.push_back(percent_text(row.efficiency.*end));
+      line.push_back(waiting);
+      cells.push_back(std::move(line));
+    };
+    add({grouped(row.ranks), grouped(row.hosts), fmt::format("{}x{}", row.data_ranks, row.model_ranks),
+         grouped(row.batch)},
+        &Estimate::value, percent_text(row.waiting));
+    add({"", "", "", "from"}, &Estimate::low, "");
+    add({"", "", "", "to"}, &Estimate::high, "");
   }
-  return table(cells, 0) + notes;
+  return table(cells, 0) + in_lines(notes, 2);
 }
 
 std::string forecast_csv(const std::vector<ForecastRow>& rows, bool weak) {

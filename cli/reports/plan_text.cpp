@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <span>
 
 #include "cli/terminal/text.h"
@@ -26,7 +27,7 @@ const std::map<std::string, std::string> kRemedies{
 std::string place_text(const Collective& collective) {
   switch (collective.between) {
     case Collective::Between::memory_of_host:
-      return "memory of the host";
+      return "host memory";
     case Collective::Between::processes_of_host:
       return fmt::format("{} of a host", counted(collective.members, "rank"));
     case Collective::Between::hosts:
@@ -64,6 +65,20 @@ std::vector<std::string> row_of(std::span<const Collective> all) {
           sent > 0 ? bytes_text(sent) : "0"};
 }
 
+/// The shards of a layer's weights, of which each takes a line: "128x3x[0, 64), [0, 64)x128".
+std::vector<std::string> shards_of(const LayerCost& layer) {
+  std::vector<std::string> shards(1);
+  bool is_range = false;
+  for (const char c : layer.shard) {
+    if (c == '[' || c == ')') is_range = c == '[';
+    if (c == ' ' && !is_range && shards.back().ends_with(','))
+      shards.emplace_back();
+    else
+      shards.back() += c;
+  }
+  return shards;
+}
+
 }  // namespace
 
 std::string milliseconds_text(double seconds) {
@@ -73,18 +88,22 @@ std::string milliseconds_text(double seconds) {
 
 std::string layers_text(const std::vector<LayerCost>& layers) {
   std::vector<std::vector<std::string>> rows{
-      {"layer", "type", "output", "parameters", "shard of weight", "FLOPs forward", "backward"}};
+      {"layer", "type", "output", "parameters", "shard", "FLOPs", "backward"}};
   std::int64_t parameters = 0, forward = 0, backward = 0;
   for (const LayerCost& layer : layers) {
     parameters += layer.parameters;
     forward += layer.forward;
     backward += layer.backward;
-    if (layer.is_configured || layer.parameters > 0)
-      rows.push_back({layer.name, layer.type, channels_first_text(layer.output), count_text(layer.parameters),
-                      layer.shard, count_text(layer.forward), count_text(layer.backward)});
+    if (!layer.is_configured && layer.parameters == 0) continue;
+    const std::vector<std::string> shards = shards_of(layer);
+    rows.push_back({layer.name, layer.type, channels_first_text(layer.output), count_text(layer.parameters),
+                    shards.front(), count_text(layer.forward), count_text(layer.backward)});
+    for (std::size_t i = 1; i < shards.size(); ++i) rows.push_back({"", "", "", "", shards[i], "", ""});
   }
-  rows.push_back(
-      {"total, a sample", "", "", count_text(parameters), "", count_text(forward), count_text(backward)});
+  rows.push_back({"total", "", "", count_text(parameters), "", count_text(forward), count_text(backward)});
+  if (std::ranges::none_of(rows | std::views::drop(1), [](const auto& row) { return !row[4].empty(); }))
+    for (auto& row : rows) row.erase(row.begin() + 4);
+
   return table(rows, 2);
 }
 
@@ -103,14 +122,14 @@ std::string memory_text(const MemoryPlan& plan, int ranks_per_host, std::int64_t
                                                   bytes_text(memory), counted(ranks_per_host, "rank"));
   if (fits || !largest) return text;
   const auto remedy = kRemedies.find(largest->kind);
-  text += fmt::format("most of it: {}", largest->kind);
-  return text + (remedy == kRemedies.end() ? "\n" : "; what helps: " + remedy->second + "\n");
+  const std::string help = remedy == kRemedies.end() ? "" : "; what helps: " + remedy->second;
+  return text + in_lines(fmt::format("most of it: {}{}\n", largest->kind, help), 2);
 }
 
 std::string collectives_text(const std::vector<Collective>& collectives) {
   if (collectives.empty()) return "collectives of a step: none\n";
   std::vector<std::vector<std::string>> rows{
-      {"collectives of a step", "when", "between", "times", "bytes each", "sent by each"}};
+      {"collectives of a step", "when", "between", "times", "each", "sent"}};
   for (std::size_t first = 0, last = 0; first < collectives.size(); first = last) {
     const auto is_alike = [&](const Collective& other) {
       return operation(other) == operation(collectives[first]) && other.when == collectives[first].when &&

@@ -46,6 +46,7 @@ struct Count {
   std::int64_t all = 0, trained = 0;
 };
 
+/// Whether layers train has a column if some do not.
 class Rows {
  public:
   explicit Rows(const Network& network) : plan_(network.plan()) {
@@ -55,6 +56,9 @@ class Rows {
     const Count count = count_of(0, plan_.parameter_end());
     rows_.push_back({"total", "", "", "", grouped(count.all),
                      count.trained == count.all ? "" : grouped(count.trained), number(operations)});
+    constexpr std::ptrdiff_t kTrains = 5;
+    if (count.trained == count.all)
+      for (auto& row : rows_) row.erase(row.begin() + kTrains);
   }
 
   const std::vector<std::vector<std::string>>& cells() const { return rows_; }

@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 #include <string_view>
 
 #include "engine/core/escape.h"
@@ -124,7 +125,35 @@ std::size_t columns_of(const std::string& utf8) {
       std::count_if(utf8.begin(), utf8.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
 }
 
+std::string in_lines(const std::string& text, std::size_t indent, std::size_t width) {
+  std::string lines;
+  std::size_t column = 0;
+  bool has_word = false;  // the line
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == '\n') {
+      lines += text[at++];
+      column = 0;
+      has_word = false;
+      continue;
+    }
+    const std::size_t word = std::min(text.find_first_not_of(' ', at), text.size());
+    const std::size_t end = std::min(text.find_first_of(" \n", word), text.size());
+    const std::size_t columns = columns_of(text.substr(at, end - at));
+    if (has_word && column + columns > width) {
+      lines += "\n" + std::string(indent, ' ') + text.substr(word, end - word);
+      column = indent + columns - (word - at);
+    } else {
+      lines += text.substr(at, end - at);
+      column += columns;
+    }
+    has_word = true;
+    at = end;
+  }
+  return lines;
+}
+
 std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t left) {
+  constexpr std::size_t kIndent = 2, kNarrowest = 16;
   std::vector<std::vector<std::string>> cells = rows;
   std::vector<std::size_t> widths(rows.empty() ? 0 : rows.front().size());
   for (auto& row : cells)
@@ -132,15 +161,31 @@ std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t
       row[i] = escaped(row[i]);
       widths[i] = std::max(widths[i], columns_of(row[i]));
     }
+  std::size_t space = 2;
+  const auto width = [&] {
+    return std::accumulate(widths.begin(), widths.end(),
+                           space * (std::max<std::size_t>(widths.size(), 1) - 1));
+  };
+  if (width() > kTextColumns) space = 1;
+  if (left > 0 && width() > kTextColumns && width() - widths.front() + kNarrowest <= kTextColumns)
+    widths.front() -= width() - kTextColumns;
   std::string text;
   for (const auto& row : cells) {
-    std::string line;
+    std::string line, below;  // the lines of the first cell behind its first one
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      const std::string space(widths[i] - columns_of(row[i]), ' ');
-      line += (i > 0 ? "  " : "") + (i < left ? row[i] + space : space + row[i]);
+      std::string cell = row[i];
+      if (i == 0 && left > 0) {
+        cell = in_lines(row[i], kIndent, widths[i]);
+        const std::size_t end = std::min(cell.find('\n'), cell.size());
+        below = cell.substr(end);
+        cell.resize(end);
+      }
+      const std::size_t columns = columns_of(cell);
+      const std::string blanks(columns < widths[i] ? widths[i] - columns : 0, ' ');
+      line += std::string(i > 0 ? space : 0, ' ') + (i < left ? cell + blanks : blanks + cell);
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
+    text += line + below + "\n";
   }
   return text;
 }

@@ -26,6 +26,11 @@ int window_columns();
 /// `text` in lines of at most `width` columns (0: one line), broken behind ", ", those after the first one
 /// indented by `indent` columns; `begin`: the column of the first line.
 std::string wrapped(const std::string& text, std::size_t begin, std::size_t indent, std::size_t width);
+/// The width of text for people, where its words allow it.
+inline constexpr std::size_t kTextColumns = 80;
+/// Text in lines of at most `width` columns, broken at blanks. Its own newlines stay; the lines that a break
+/// makes are indented by `indent` columns.
+std::string in_lines(const std::string& text, std::size_t indent = 0, std::size_t width = kTextColumns);
 /// "98.60%", "nan"
 std::string fraction_text(double fraction, int decimals = 2);
 /// "98.6%" for fractions, else like a loss.
@@ -35,7 +40,8 @@ std::string short_number(double number);
 /// "4 ranks", "1 rank"
 std::string counted(std::int64_t number, const std::string& noun, const std::string& plural_ending = "s");
 /// Rows of as many cells each, as columns: the first `left` ones begin at the left, the others end at the
-/// right. Control characters of a cell become visible, newlines too.
+/// right. Control characters of a cell become visible, newlines too. Where 80 columns need it, columns stand
+/// closer, and a first column of texts takes several lines.
 std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t left);
 /// At most `most` (4 or more) characters, of which an ellipsis is the end where `utf8` has more.
 std::string shortened(const std::string& utf8, std::size_t most);

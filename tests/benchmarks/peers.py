@@ -176,9 +176,9 @@ class Bench:
     def training_operations(self, workload):
         """Of an image or token: forward and both products of backward, without that into the pixels."""
         summary = self.output(self.options.trainer, 'summary', workload.config, *settings_of(workload))
-        cells = [line.split('  ') for line in summary.split('  FLOPs\n')[1].split('\ntotal')[0].splitlines()
+        cells = [line.split() for line in summary.split(' FLOPs\n')[1].split('\ntotal')[0].splitlines()
                  if not line.startswith(' ')]  # layers inside of others
-        layers = [[int(cell.replace(',', '')) for cell in line if re.fullmatch(r' *[\d,]+', cell)] for line in cells]
+        layers = [[int(cell.replace(',', '')) for cell in line if re.fullmatch(r'[\d,]+', cell)] for line in cells]
         forward = [numbers[-1] for line, numbers in zip(cells, layers)
                    if numbers and numbers[-1] >= 1000 and not any('embedding' in cell for cell in line)]
         return 3 * sum(forward) / workload.tokens if workload.tokens else 3 * sum(forward) - forward[0]

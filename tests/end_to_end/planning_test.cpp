@@ -31,16 +31,16 @@ TEST_CASE("plan shows layers, memory, collectives and the predicted step of a ru
       run.trainer({"plan", "a.yaml", "-n", "4", "--datapar", "--link", "1Gbps,100us", "--rate", "10"});
   INFO(result.out << result.err);
   REQUIRE(result.code == 0);
-  CHECK(
-      has(result.out, "plan  4 ranks (4 data x 1 model) on 4 hosts, 1 thread each; batch 8, at most 2 rows"));
-  const std::string total = result.out.substr(result.out.find("\ntotal, a sample"));
+  CHECK(has(result.out,
+            "plan   4 ranks (4 data x 1 model) on 4 hosts, 1 thread each\nbatch  8, at most 2 rows"));
+  const std::string total = result.out.substr(result.out.find("\ntotal "));
   for (const char* figure : {" 6,370 ", " 12,704 ", " 12,864\n"})
     CHECK(has(total.substr(0, total.find('\n', 1) + 1), figure));
   CHECK(has(result.out, "\nparameters "));
   CHECK(has(result.out, "\nsamples in memory "));
   CHECK(has(result.out, "\nfits: "));
-  CHECK(has(result.out, "\nreduce-scatter of gradients, bucket 1"));
-  CHECK(has(result.out, "\nall-gather of parameters, "));
+  CHECK(has(result.out, "\nreduce-scatter of"));
+  CHECK(has(result.out, "\nall-gather of"));
   CHECK(has(result.out, "\npredicted step "));
   CHECK(has(result.out, "link of a host: 1 Gbit/s, 100 us, 1 us a message"));
   CHECK_FALSE(std::filesystem::exists(run.path("runs")));
@@ -61,7 +61,7 @@ TEST_CASE("a plan of a host shares memory; one of model ranks shows shards", "[p
   const ProgramResult data = run.trainer({"plan", "a.yaml", "-n", "4", "-p", "--rate", "1"});
   CHECK(has(data.out, "4 ranks"));
   CHECK(has(data.out, "sum of the workers' gradients"));
-  CHECK(has(data.out, "memory of the host"));
+  CHECK(has(data.out, "host memory"));
   const ProgramResult model = run.trainer({"plan", "a.yaml", "-n", "2", "--modelpar", "--rate", "1"});
   INFO(model.out << model.err);
   CHECK(model.code == 0);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <sstream>
 
 #include "cli/reports/forecast_chart.h"
 #include "cli/reports/forecast_table.h"
@@ -26,6 +27,21 @@ TEST_CASE("a number of ranks that is impossible is explained below the table", "
   const std::string table = forecast_table(kRows);
   CHECK(table.find("90.0%") != std::string::npos);
   CHECK(table.find("64 ranks: too few samples\n") != std::string::npos);
+}
+
+TEST_CASE("a forecast has the bounds of a number of ranks below it, within 80 columns", "[cli]") {
+  std::vector<ForecastRow> rows = kRows;
+  rows.push_back(row(16'384, 0.3));
+  const std::string text = forecast_table(rows);
+  INFO(text);
+  std::istringstream lines(text);
+  std::vector<std::string> all;
+  for (std::string line; std::getline(lines, line);) all.push_back(line);
+  CHECK(std::ranges::all_of(all, [](const std::string& line) { return line.size() <= 80; }));
+  REQUIRE(all.size() == 11);
+  CHECK(all[1].ends_with(" 100 ms         320      100.0%        0.0%"));
+  CHECK(all[2].ends_with(" from  90.00 ms         300       99.0%"));
+  CHECK(all[3].ends_with("   to    110 ms         340      100.0%"));
 }
 
 TEST_CASE("the comma-separated forecast has a line for each possible row", "[cli]") {

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <limits>
+#include <sstream>
 #include <thread>
 
 #include "cli/terminal/epoch_table.h"
@@ -255,6 +256,27 @@ TEST_CASE("numbers are legible at every size", "[cli]") {
   CHECK(short_number(3e20) == "3e+20");
   CHECK(counted(1, "rank") == "1 rank");
   CHECK(columns_of("conv1 · ━") == 9);
+}
+
+TEST_CASE("notes and tables fit 80 columns where their words allow it", "[cli]") {
+  CHECK(in_lines("a bb\n  ccc dd", 1, 5) == "a bb\n  ccc\n dd");
+  CHECK(in_lines("a longer word", 2, 4) == "a\n  longer\n  word");
+  CHECK(in_lines("", 2, 4).empty());
+  const auto widest = [](const std::string& text) {
+    std::size_t most = 0;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) most = std::max(most, columns_of(line));
+    return most;
+  };
+  const std::string wide(34, 'x');
+  CHECK(table({{"a", "b", "c"}, {wide, wide, "12345678"}}, 1) ==
+        "a" + std::string(68, ' ') + "b" + std::string(9, ' ') + "c\n" + wide + "  " + wide + "  12345678\n");
+  CHECK(widest(table({{"a", "b", "c"}, {wide, wide, "1234567890"}}, 1)) == 80);
+  const std::string half(30, 'x'),
+      words = table({{"first", "b", "c"}, {"some more words of a cell", half, half}}, 1);
+  CHECK_THAT(words, Catch::Contains("\nsome more words of x") && Catch::EndsWith("x\n  a cell\n"));
+  CHECK(widest(words) == 80);
+  CHECK(widest(table({{"first", "b"}, {wide + wide, wide}}, 1)) == 103);
 }
 
 TEST_CASE("a rank whose terminal is the launcher's has the width of the user's", "[cli]") {
