@@ -2,14 +2,45 @@
 
 #include <fmt/format.h>
 
+#include <sstream>
+
 #include "cli/terminal/argument_words.h"
+#include "cli/terminal/text.h"
 #include "cli/terminal/validators.h"
 #include "cli/terminal/version.h"
 
 namespace trainer {
+namespace {
+
+/// Help in lines of 80 columns.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(kFlags); }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return in_lines(Formatter::make_option_desc(option), 0, kTextColumns - kFlags);
+  }
+  std::string make_subcommand(const CLI::App* command) const override {
+    std::ostringstream line;
+    CLI::detail::format_help(line, command->get_name(),
+                             in_lines(command->get_description(), 0, kTextColumns - kCommands), kCommands);
+    return line.str();
+  }
+  std::string make_description(const CLI::App* command) const override {
+    return in_lines(Formatter::make_description(command));
+  }
+  std::string make_footer(const CLI::App* command) const override {
+    return in_lines(Formatter::make_footer(command));
+  }
+
+ private:
+  static constexpr std::size_t kFlags = 34, kCommands = 14;  ///< columns before their descriptions
+};
+
+}  // namespace
 
 CommandFlags::CommandFlags(Arguments& arguments) : arguments_(arguments) {
   app_.name("trainer");
+  app_.formatter(std::make_shared<HelpFormatter>());  // commands inherit it
   app_.set_version_flag("--version", fmt::format("trainer {}", version()), "Print the version and stop");
   app_.require_subcommand(1);
   // In the order of --help.
@@ -39,17 +70,15 @@ CommandFlags::CommandFlags(Arguments& arguments) : arguments_(arguments) {
   command("info", "Print cores, instructions, engines, MPI and versions");
   // Last, because commands inherit it.
   app_.footer(
-      "`train` may be left out: trainer configs/mnist-small.yaml. `trainer COMMAND --help` shows a command's "
-      "flags.\n"
+      "`train` may be left out: trainer configs/mnist-small.yaml.\n"
+      "`trainer COMMAND --help` shows a command's flags.\n"
       "Exit codes: 0 done, 1 failure, 2 YAML or flags, 3 data, 4 number of processes, 5 diverged, 6 "
-      "weights,\n"
-      "7 a process was lost, 130 stopped with a checkpoint.");
+      "weights, 7 a process was lost, 130 stopped with a checkpoint.");
 }
 
 CLI::App* CommandFlags::command(const std::string& name, const std::string& help) {
   CLI::App* command = app_.add_subcommand(name, help);
   command->allow_extras();  // check_leftovers() reports them, with a suggestion
-  command->get_formatter()->column_width(34);
   return command;
 }
 

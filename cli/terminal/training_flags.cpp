@@ -69,8 +69,8 @@ void CommandFlags::add_train() {
                  "Print more about the machine, the data and how gradients are sent")
       ->excludes(quiet);
   train->footer(
-      "Columns of the table: loss and metrics of the training samples, before each update, and of the test\n"
-      "or validation samples after it; examples/s: training samples a second; shares of the time: comm:\n"
+      "Columns of the table: loss and metrics of the training samples, before each update, and of the test "
+      "or validation samples after it; examples/s: training samples a second; shares of the time: comm: "
       "messages between ranks, wait: for the slowest rank, data: loading samples; *: the best epoch so far.");
 }
 

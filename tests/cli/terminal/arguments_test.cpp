@@ -1,6 +1,7 @@
 #include "cli/terminal/arguments.h"
 
 #include <catch2/catch.hpp>
+#include <sstream>
 
 #include "engine/config/synonyms.h"
 #include "engine/core/error.h"
@@ -152,6 +153,18 @@ TEST_CASE("a command or flag of other programs is answered with that of this one
 TEST_CASE("only what exists is offered", "[cli]") {
   CHECK(mistake_in({"sweeps", "a.yaml"}).what == "unknown command `sweeps`");
   CHECK(mistake_in({"--dashboard", "a.yaml"}).what.find("unknown flag") == 0);
+}
+
+TEST_CASE("the help of all commands fits 80 columns", "[cli]") {
+  for (const char* command : {"", "train", "new", "check", "plan", "sweep", "eval", "predict", "export"}) {
+    std::istringstream lines(parsed(*command == '\0' ? std::vector<std::string>{"--help"}
+                                                     : std::vector<std::string>{command, "--help"})
+                                 .message);
+    for (std::string line; std::getline(lines, line);) {
+      INFO(line);
+      CHECK(line.size() <= 80);
+    }
+  }
 }
 
 TEST_CASE("help and version are messages, of the whole and of a command", "[cli]") {
