@@ -74,11 +74,14 @@ Rows settings_rows(const std::vector<ComparedRun>& runs, const std::vector<Confi
   return rows;
 }
 
-/// The part of a long text, such as a list of layers, that is around the place where it differs from others.
-std::string around(const std::string& text, std::size_t place) {
-  constexpr std::size_t kBefore = 40, kLongest = 240;
-  if (text.size() <= kLongest || place <= 2 * kBefore) return shortened(text, kLongest);
-  return "... " + shortened(text.substr(place - kBefore), kLongest);
+/// The part of a long text, such as a list of layers, that is around the place where it differs from others:
+/// at most `most` columns.
+std::string around(const std::string& text, std::size_t place, std::size_t most) {
+  const std::string before = "... ";
+  if (columns_of(text) <= most || place <= most / 2) return shortened(text, most);
+  std::size_t begin = place - most / 4;
+  while (begin < text.size() && (text[begin] & 0xC0) == 0x80) ++begin;  // within a character
+  return before + shortened(text.substr(begin), most - before.size());
 }
 
 /// The runs of each text: "  4 ranks on a: runs/a, runs/b"
@@ -95,22 +98,29 @@ std::string groups_text(const std::vector<ComparedRun>& runs, const std::vector<
   for (const auto& [text, names] : groups)
     place =
         std::min<std::size_t>(place, std::ranges::mismatch(text, groups.front().first).in1 - text.begin());
+  constexpr std::size_t kIndent = 4, kLongName = 24;
   std::string lines;
-  for (const auto& [text, names] : groups)
-    lines +=
-        fmt::format("  {}: {}\n", text.empty() ? kNothing : escaped(around(text, place)), escaped(names));
+  for (const auto& [text, names] : groups) {
+    const std::size_t name = columns_of(escaped(names.substr(0, names.find(", ")))) + 1;  // with its comma
+    const std::size_t room = kTextColumns - kIndent - (name > kLongName ? 0 : name);
+    const std::string value = text.empty() ? kNothing : escaped(around(text, place, room));
+    const std::size_t begin = columns_of(value) + kIndent;
+    const bool is_below = begin + name > kTextColumns;
+    lines += "  " + value + (is_below ? ":\n" + std::string(kIndent, ' ') : ": ") +
+             wrapped(escaped(names), is_below ? kIndent : begin, kIndent, kTextColumns) + "\n";
+  }
   return lines;
 }
 
 /// As a table; where that is too wide for a terminal, the runs of each value.
 std::string settings_text(const std::vector<ComparedRun>& runs, const std::vector<ConfigDifference>& found) {
-  constexpr std::size_t kWidest = 48, kTerminal = 80;
+  constexpr std::size_t kWidest = 48;
   if (found.empty()) return "all settings are the same\n";
   const Rows rows = settings_rows(runs, found, kWidest);
   const std::string text = table(rows, rows.front().size());
   bool is_wide = false;
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) is_wide = is_wide || columns_of(line) > kTerminal;
+  for (std::string line; std::getline(lines, line);) is_wide = is_wide || columns_of(line) > kTextColumns;
   if (!is_wide) return text;
   std::string list;
   for (const ConfigDifference& difference : found)

@@ -62,7 +62,7 @@ std::string names_of(const std::vector<Command>& commands, const std::string& se
   return joined(names, separator);
 }
 
-/// What -s is given of each key: "train.epochs=", but "model.layers[", which goes on with an index.
+/// What -s is given of each key: "train.epochs=", but "model.layers[", which an index follows.
 std::vector<std::string> beginnings(const std::vector<std::string>& keys) {
   std::vector<std::string> words;
   words.reserve(keys.size());

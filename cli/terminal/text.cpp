@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
+#include <sstream>
 #include <string_view>
 
 #include "engine/core/escape.h"
@@ -161,31 +162,31 @@ std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t
       row[i] = escaped(row[i]);
       widths[i] = std::max(widths[i], columns_of(row[i]));
     }
-  std::size_t space = 2;
-  const auto width = [&] {
-    return std::accumulate(widths.begin(), widths.end(),
-                           space * (std::max<std::size_t>(widths.size(), 1) - 1));
-  };
-  if (width() > kTextColumns) space = 1;
-  if (left > 0 && width() > kTextColumns && width() - widths.front() + kNarrowest <= kTextColumns)
-    widths.front() -= width() - kTextColumns;
+  const std::size_t gaps = std::max<std::size_t>(widths.size(), 1) - 1,
+                    closer = std::accumulate(widths.begin(), widths.end(), gaps);
+  const bool wraps =
+      left > 0 && closer > kTextColumns && closer - widths.front() + kNarrowest <= kTextColumns;
+  const std::size_t space = closer + gaps > kTextColumns && (closer <= kTextColumns || wraps) ? 1 : 2;
+  if (wraps) {
+    const std::size_t room = widths.front() - (closer - kTextColumns);
+    widths.front() = 0;
+    for (auto& row : cells) {
+      std::istringstream lines(row.front() = in_lines(row.front(), kIndent, room));
+      for (std::string line; std::getline(lines, line);)
+        widths.front() = std::max(widths.front(), columns_of(line));
+    }
+  }
   std::string text;
   for (const auto& row : cells) {
-    std::string line, below;  // the lines of the first cell behind its first one
+    std::string line;
+    const std::size_t end = std::min(row.front().find('\n'), row.front().size());
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      std::string cell = row[i];
-      if (i == 0 && left > 0) {
-        cell = in_lines(row[i], kIndent, widths[i]);
-        const std::size_t end = std::min(cell.find('\n'), cell.size());
-        below = cell.substr(end);
-        cell.resize(end);
-      }
-      const std::size_t columns = columns_of(cell);
-      const std::string blanks(columns < widths[i] ? widths[i] - columns : 0, ' ');
+      const std::string cell = i == 0 ? row[i].substr(0, end) : row[i];
+      const std::string blanks(widths[i] - columns_of(cell), ' ');
       line += std::string(i > 0 ? space : 0, ' ') + (i < left ? cell + blanks : blanks + cell);
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    text += line + below + "\n";
+    text += line + row.front().substr(end) + "\n";
   }
   return text;
 }

@@ -142,7 +142,7 @@ TEST_CASE("without a terminal, lines within an epoch show that it goes ahead", "
   CHECK_THAT(lines(milliseconds(60'000)), !Catch::Contains("/3"));
 }
 
-TEST_CASE("a run that rolled back goes on below its rows, without another heading", "[cli]") {
+TEST_CASE("a run that rolled back continues below its rows, without another heading", "[cli]") {
   const auto shown = [](bool has_heading) {
     const auto progress = make_progress(ProgressMode::plain, {}, "run", has_heading);
     return output_of([&] {
@@ -276,7 +276,11 @@ TEST_CASE("notes and tables fit 80 columns where their words allow it", "[cli]")
       words = table({{"first", "b", "c"}, {"some more words of a cell", half, half}}, 1);
   CHECK_THAT(words, Catch::Contains("\nsome more words of x") && Catch::EndsWith("x\n  a cell\n"));
   CHECK(widest(words) == 80);
-  CHECK(widest(table({{"first", "b"}, {wide + wide, wide}}, 1)) == 103);
+  const std::string long_name = wide + wide;
+  CHECK(table({{"a", "b"}, {long_name, "some more words"}, {"two words", "4"}}, 1) ==
+        "a" + std::string(82, ' ') + "b\n" + long_name + " some more words\n" + "two words" +
+            std::string(74, ' ') + "4\n");
+  CHECK(widest(table({{"first", "b"}, {long_name, half}}, 1)) == 99);
 }
 
 TEST_CASE("a rank whose terminal is the launcher's has the width of the user's", "[cli]") {
