@@ -18,7 +18,7 @@ import textwrap
 
 trainer, root = sys.argv[1], pathlib.Path(sys.argv[2])
 breaches, usages = [], {}
-absent = 'cannot read `.*`: No such|no such (file|program)|dataset file not found|does not exist'
+absent = 'cannot read `.*`: No such|no such (file|program)|dataset file not found|does not exist|is not a file of weights'
 made = {'docs/config.schema.json': ['schema'], 'docs/keys.md': ['schema', '--keys']}
 placeholders = {'N': '2', 'K': '1', 'SHARE': '0.5', 'CONFIG': 'config.yaml', 'FILE': 'file.yaml', 'RUN': 'runs/name', 'KIND': 'mlp',
                 'FORMAT': 'onnx', 'SHELL': 'bash'}
