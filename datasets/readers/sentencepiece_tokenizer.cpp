@@ -124,4 +124,9 @@ std::unique_ptr<Tokenizer> sentencepiece_tokenizer(std::string_view model, const
   });
 }
 
+std::optional<ScoredPieces> scored_pieces(const Tokenizer& tokenizer) {
+  if (tokenizer.kind() != "sentencepiece") return {};
+  return functions().pieces(bytes_of_base64(tokenizer.definition()).value_or(""));
+}
+
 }  // namespace trainer

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "datasets/sentencepiece/scored_pieces.h"
 #include "datasets/tokenizer.h"
 
 namespace trainer {
@@ -31,6 +33,9 @@ std::unique_ptr<Tokenizer> read_gpt2_tokenizer(const std::string& folder, std::v
 /// The tokenizer of a SentencePiece model (Kudo and Richardson 2018), in base64. Error(data) if it is none,
 /// Error(usage) if the program was built without SentencePiece.
 std::unique_ptr<Tokenizer> sentencepiece_tokenizer(std::string_view model, const std::string& path);
+
+/// The pieces of a tokenizer of the kind "sentencepiece", else nothing.
+std::optional<ScoredPieces> scored_pieces(const Tokenizer& tokenizer);
 
 /// The tokenizer of this Tokenizer::kind() and definition(). Error(data) with `path` if there is none.
 std::unique_ptr<Tokenizer> make_tokenizer(const std::string& kind, std::string_view definition,

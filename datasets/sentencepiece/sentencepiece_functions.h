@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "datasets/sentencepiece/scored_pieces.h"
 #include "datasets/tokenizer.h"
 
 namespace trainer {
@@ -20,6 +21,8 @@ struct SentencePieceFunctions {
   std::string (*train)(const std::vector<std::string_view>& lines, const Vocabulary& vocabulary);
   /// Error(data) without a place if `model` is none.
   std::unique_ptr<Tokenizer> (*open)(const std::string& model);
+  /// Error(data) without a place if `model` is none.
+  ScoredPieces (*pieces)(const std::string& model);
 };
 
 }  // namespace trainer

@@ -145,17 +145,62 @@ class SentencePieceTokenizer final : public Tokenizer {
   bool adds_space_ = false;  ///< in front of each text
 };
 
-std::unique_ptr<Tokenizer> open(const std::string& model) {
+ScoredPieces pieces_of(const std::string& model) {
+  sentencepiece::SentencePieceProcessor processor;
+  if (const auto status = processor.LoadFromSerializedProto(model); !status.ok()) fail(status, kNoModel);
+  using Type = ScoredPieces::Type;
+  ScoredPieces result;
+  for (int id = 0; id < processor.GetPieceSize(); ++id)
+    result.pieces.push_back({processor.IdToPiece(id), processor.GetScore(id),
+                             processor.IsUnknown(id)   ? Type::unknown
+                             : processor.IsControl(id) ? Type::control
+                             : processor.IsUnused(id)  ? Type::unused
+                             : processor.IsByte(id)    ? Type::byte
+                                                       : Type::normal});
+  const auto token = [](int id) { return id < 0 ? std::nullopt : std::optional(static_cast<Token>(id)); };
+  result.unknown = static_cast<Token>(processor.unk_id());
+  result.begin = token(processor.bos_id());
+  result.end = token(processor.eos_id());
+  result.padding = token(processor.pad_id());
+  std::vector<int> ids;
+  result.adds_space = processor.Encode("a", &ids).ok() && !ids.empty() &&
+                      processor.IdToPiece(ids.front()).starts_with("\u2581");
+  // Unigram models have several encodings, words and characters no restricted vocabulary.
+  std::vector<std::vector<int>> encodings;
+  result.is_byte_pair = !processor.NBestEncode("a", 1, &encodings).ok() && processor.SetVocabulary({}).ok();
+  if (!result.is_byte_pair) return result;
+  // An empty vocabulary leaves user-defined pieces alone in use, and single characters.
+  for (std::size_t id = 0; id < result.pieces.size(); ++id) {
+    auto& [text, score, type] = result.pieces[id];
+    std::size_t end = 0;
+    next_character(text, end);
+    if (type == Type::normal && end < text.size() && !processor.IsUnused(static_cast<int>(id)))
+      type = Type::user_defined;
+  }
+  return result;
+}
+
+/// Runs `work`, in which SentencePiece makes a trie of the pieces.
+template <class Work>
+auto with_trie(const Work& work) {
   try {
-    return std::make_unique<SentencePieceTokenizer>(model);
+    return work();
   } catch (const Error&) {
     throw;
-  } catch (const std::exception& error) {  // of the trie that SentencePiece makes of the pieces
+  } catch (const std::exception& error) {
     throw Error(ExitCode::data, {Diagnostic{.what = kNoModel, .notes = {error.what()}}});
   }
 }
 
-constexpr SentencePieceFunctions kFunctions{train, open};
+std::unique_ptr<Tokenizer> open(const std::string& model) {
+  return with_trie([&] { return std::make_unique<SentencePieceTokenizer>(model); });
+}
+
+ScoredPieces pieces(const std::string& model) {
+  return with_trie([&] { return pieces_of(model); });
+}
+
+constexpr SentencePieceFunctions kFunctions{train, open, pieces};
 
 }  // namespace
 }  // namespace trainer

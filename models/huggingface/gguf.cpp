@@ -132,12 +132,15 @@ GgufFile gguf_file(const TransformerForm& form, const Tokenizer* tokenizer, std:
                             name_of(settings.family), own, settings.activation),
                 "`trainer export RUN hf` keeps the activation");
   GgufMetadata metadata = metadata_of(settings, name);
-  add_tokenizer(metadata, tokenizer, settings.vocabulary);
+  std::string note = add_tokenizer(metadata, tokenizer, settings.vocabulary);
 
   TransformerForm unturned = form;  // matrices are (outputs, inputs)
   for (TensorMatch& match : unturned.tensors) match.is_turned = false;
   GgufFile file{.head = {}, .tensors = huggingface_tensors(unturned, std::move(tensors))};
-  if (is_near) file.note = "llama.cpp computes gelu_tanh in the place of gelu, which differs by up to 0.0005";
+  if (is_near)
+    note += std::string(note.empty() ? "" : "; ") +
+            "llama.cpp computes gelu_tanh in the place of gelu, which differs by up to 0.0005";
+  file.note = std::move(note);
   for (NamedTensor& tensor : file.tensors) {
     if (tensor.name.ends_with("q_proj.weight")) tensor = interleaved(std::move(tensor), settings.heads);
     if (tensor.name.ends_with("k_proj.weight")) tensor = interleaved(std::move(tensor), settings.key_heads);

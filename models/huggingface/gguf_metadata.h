@@ -62,6 +62,10 @@ class GgufMetadata {
     begin_array(key, Type::int32, values.size());
     for (const std::int32_t value : values) bytes_.number(value);
   }
+  void reals(const std::string& key, const std::vector<float>& values) {
+    begin_array(key, Type::float32, values.size());
+    for (const float value : values) bytes_.number(value);
+  }
   std::uint64_t size() const { return size_; }  ///< number of keys
   const std::string& bytes() const { return bytes_.bytes(); }
 

@@ -7,12 +7,14 @@
 #include <optional>
 
 #include "datasets/readers/tokenizer_json.h"
+#include "datasets/readers/tokenizers.h"
 #include "engine/core/error.h"
 
 namespace trainer {
 namespace {
 
-enum class TokenType : std::int32_t { normal = 1, control = 3, unused = 5 };
+/// GGUF numbers them as SentencePiece.
+using TokenType = ScoredPieces::Type;
 
 /// Tokens in their order.
 class TokenList {
@@ -69,23 +71,59 @@ void add_longest_match(GgufMetadata& metadata, const Tokenizer& tokenizer, Token
   tokens.add_to(metadata);
 }
 
+/// Byte-pair encoding of SentencePiece, as Llama has it.
+std::string add_scored_pieces(GgufMetadata& metadata, const ScoredPieces& model, const Tokenizer& tokenizer,
+                              std::int64_t rows) {
+  if (!model.is_byte_pair)
+    throw Error(ExitCode::usage,
+                "GGUF is not written with a model of SentencePiece that is not byte-pair encoding",
+                "`tokens: {sentencepiece: {vocabulary: N, model: bpe}}`; llama.cpp loses line ends and rare "
+                "characters with a unigram model");
+  TokenList tokens(rows);
+  std::vector<float> scores(static_cast<std::size_t>(rows));
+  // Without keys llama.cpp takes tokens 1 and 2. The byte 255 is in no UTF-8 text.
+  Token none = model.unknown;
+  for (Token token = 0; token < std::min(model.pieces.size(), scores.size()); ++token) {
+    auto [text, score, type] = model.pieces[token];
+    // llama.cpp splits a text by these before it replaces spaces.
+    if (type == TokenType::user_defined) text = std::string(tokenizer.bytes_of(token));
+    if (type == TokenType::byte && text == "<0xFF>") none = token;
+    tokens.set(token, std::move(text), type);
+    scores[token] = score;
+  }
+  metadata.text("tokenizer.ggml.model", "llama");
+  tokens.add_to(metadata);
+  metadata.reals("tokenizer.ggml.scores", scores);
+  metadata.count("tokenizer.ggml.unknown_token_id", model.unknown);
+  metadata.count("tokenizer.ggml.bos_token_id", model.begin.value_or(none));
+  metadata.count("tokenizer.ggml.eos_token_id", model.end.value_or(none));
+  if (model.padding) metadata.count("tokenizer.ggml.padding_token_id", *model.padding);
+  metadata.truth("tokenizer.ggml.add_space_prefix", model.adds_space);
+  const bool is_split = std::ranges::count(model.pieces, TokenType::user_defined, &ScoredPieces::Piece::type);
+  return model.adds_space && is_split ? "llama.cpp adds a space behind each user-defined piece of a text"
+                                      : "";
+}
+
 }  // namespace
 
-void add_tokenizer(GgufMetadata& metadata, const Tokenizer* tokenizer, std::int64_t rows) {
+std::string add_tokenizer(GgufMetadata& metadata, const Tokenizer* tokenizer, std::int64_t rows) {
   if (tokenizer == nullptr)
     throw Error(ExitCode::usage, "GGUF requires a tokenizer, which the data of this run has not",
                 "`trainer export RUN hf` writes a directory without one");
   const std::string kind = tokenizer->kind();
+  std::string note;
   if (kind == "bytes" || kind == "characters") {
     add_longest_match(metadata, *tokenizer, TokenList(rows));
   } else if (const std::optional<BytePieces> pieces = byte_pieces(*tokenizer)) {
     add_byte_pairs(metadata, *pieces, TokenList(rows));
+  } else if (const std::optional<ScoredPieces> scored = scored_pieces(*tokenizer)) {
+    note = add_scored_pieces(metadata, *scored, *tokenizer, rows);
   } else {
-    throw Error(ExitCode::usage, fmt::format("GGUF is not written with tokens of the kind `{}`", kind),
-                "`trainer export RUN hf` writes a directory with tokenizer.model, which llama.cpp's "
-                "convert_hf_to_gguf.py converts");
+    throw Error(ExitCode::usage, fmt::format("GGUF is not written with tokens of the kind `{}`", kind));
   }
-  metadata.truth("tokenizer.ggml.add_bos_token", false);
+  for (const char* const key : {"tokenizer.ggml.add_bos_token", "tokenizer.ggml.add_eos_token"})
+    metadata.truth(key, false);
+  return note;
 }
 
 }  // namespace trainer

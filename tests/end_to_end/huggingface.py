@@ -45,6 +45,7 @@ RESNETS = {
 }
 TEXT = 'the old farmer sees the river\nthe young sailor finds a tower every morning\n' * 30
 PROMPT = 'the old sailor'
+PIECES = 'llama-sentencepiece'
 
 
 # The architectures (Radford et al. 2019; Touvron et al. 2023), with the names of Hugging Face's files.
@@ -321,6 +322,11 @@ class Model:
         assert done.returncode == 0, f'{self.name}, {words}: {done.stderr.decode()}'
         return done.stdout
 
+    def problem(self, *words):
+        """What a command reports; empty if it succeeds."""
+        done = subprocess.run([str(word) for word in (self.trainer, *words)], cwd=self.folder, capture_output=True, timeout=300)
+        return done.stderr.decode() if done.returncode else ''
+
     def compare(self, run, directory):
         """The probabilities of the token that follows, beside those of the directory; and the likeliest tokens."""
         ids = numpy.random.default_rng(3).integers(0, VOCABULARY, (ROWS, LENGTH))
@@ -390,6 +396,44 @@ def check(trainer, name, models, keep):
             numpy.save(target / 'ids.npy', ids)
             numpy.save(target / 'probabilities.npy', given)
             (target / 'text.json').write_text(json.dumps({'prompt': PROMPT, 'text': text, 'tokens': GREEDY // 2}))
+
+
+def check_sentencepieces(trainer, keep):
+    """A Llama whose tokens SentencePiece learns of the text, as one file."""
+    with tempfile.TemporaryDirectory() as place:
+        folder, size = pathlib.Path(place), 282
+        model = Model(trainer, folder, PIECES)
+        (folder / 'a.txt').write_text(TEXT)
+        attention = {'heads': HEADS, 'causal': True, 'rotary': True, 'bias': False}
+        gate, up = ([{'dense': {'units': 88, 'bias': False} | more}] for more in ({'activation': 'silu'}, {}))
+        (folder / 'a.yaml').write_text(json.dumps({
+            'data': {'dataset': {'text': {'file': 'a.txt', 'tokens': {'sentencepiece': size}, 'sequence': LENGTH}}},
+            'model': {'layers': [{'embedding': WIDTH}, {'residual': ['rms_norm', {'attention': attention}]},
+                                 {'residual': ['rms_norm', {'multiply': [gate, up]}, {'dense': {'units': WIDTH, 'bias': False}}]},
+                                 'rms_norm', {'dense': {'units': size, 'bias': False}}],
+                      'loss': 'softmax_cross_entropy'},
+            'train': {'steps': 60, 'batch': 4, 'optimizer': {'adamw': {'lr': 0.01}}}}))
+        if '-Dsentencepiece=enabled' in model.problem('check', 'a.yaml'):
+            print('built without SentencePiece: its tokens are not checked')
+            return
+        model.run('a.yaml', '-q', '-o', 'pieces')
+        model.run('export', 'pieces', 'gguf', '-o', 'model.gguf')
+        metadata, _ = read_gguf(folder / 'model.gguf')
+        tokens, scores, types = (metadata[f'tokenizer.ggml.{key}'] for key in ('tokens', 'scores', 'token_type'))
+        assert metadata['tokenizer.ggml.model'] == 'llama' and len(tokens) == len(scores) == len(types) == size
+        assert types == [2] + 256 * [6] + (size - 257) * [1] and tokens[11] == '<0x0A>' and '\u2581f' in tokens
+        assert all(score > after for score, after in zip(scores[257:], scores[258:])), scores
+        assert tokens[metadata['tokenizer.ggml.eos_token_id']] == '<0xFF>' and metadata['tokenizer.ggml.unknown_token_id'] == 0
+        assert not any(metadata[f'tokenizer.ggml.add_{key}'] for key in ('bos_token', 'eos_token', 'space_prefix'))
+        text = json.loads(model.run('generate', 'pieces', '--prompt', PROMPT, '--temperature', 0, '--tokens', GREEDY, '--json'))['text']
+        model.run('a.yaml', '-q', '-o', 'unigram', '-s', 'train.steps=1',
+                  '-s', 'data.dataset.text.tokens.sentencepiece={vocabulary: %d, model: unigram}' % size)
+        assert 'model: bpe' in model.problem('export', 'unigram', 'gguf')
+        print(f'{PIECES}: {scores[257:260]} are the first scores')
+        if keep:
+            (keep / PIECES).mkdir(parents=True, exist_ok=True)
+            shutil.copy(folder / 'model.gguf', keep / PIECES)
+            (keep / PIECES / 'text.json').write_text(json.dumps({'prompt': PROMPT, 'text': text, 'tokens': GREEDY}))
 
 
 def check_resnet(trainer, name, models, keep):
@@ -507,7 +551,7 @@ def check_with_transformers(folder):
 
 
 def check_with_llama(folder):
-    for name in CONFIGS:
+    for name in [*CONFIGS, *(path.name for path in folder.glob(PIECES))]:
         target = folder / name
         kept = json.loads((target / 'text.json').read_text())
         command = ['llama-completion', '-m', target / 'model.gguf', '-no-cnv', '--no-display-prompt', '--simple-io', '-p', kept['prompt'],
@@ -533,5 +577,6 @@ elif arguments.llama:
 else:
     for name in CONFIGS:
         check(arguments.trainer.resolve(), name, arguments.models, arguments.keep)
+    check_sentencepieces(arguments.trainer.resolve(), arguments.keep)
     for name in RESNETS:
         check_resnet(arguments.trainer.resolve(), name, arguments.models, arguments.keep)

@@ -27,6 +27,8 @@ void read_sentencepieces(FuzzInput model) {
   const std::vector<Token> tokens = tokenizer->encode("a b\nab");
   check_tokens(*tokenizer, tokens);
   static_cast<void>(tokenizer->decode(tokens));
+  expect(scored_pieces(*tokenizer)->pieces.size() == static_cast<std::size_t>(tokenizer->vocabulary()),
+         "a token has no piece");
 }
 
 const FuzzTarget target{"gpt2", [](FuzzInput input) {

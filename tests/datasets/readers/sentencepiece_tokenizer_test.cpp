@@ -100,6 +100,42 @@ TEST_CASE("a ready model is read from its file, and a space that it puts in fron
                     Catch::Contains("loses parts of texts"));
 }
 
+TEST_CASE("pieces of a byte-pair model have their scores and types", "[tokens]") {
+  using Type = ScoredPieces::Type;
+  const TemporaryDirectory directory;
+  const Data learned = opened_text(directory, "{sentencepiece: 290}", sample_text());
+  const Tokenizer& tokenizer = *learned.train->info().tokenizer;
+  const ScoredPieces own = *scored_pieces(tokenizer);
+  CHECK(own.is_byte_pair);
+  CHECK_FALSE((own.adds_space || own.begin || own.end || own.padding));
+  REQUIRE(own.pieces.size() == 290);
+  CHECK(own.pieces[own.unknown].type == Type::unknown);
+  CHECK(own.pieces[256].text == "<0xFF>");
+  for (Token token = 1; token < 290; ++token) {
+    CHECK(own.pieces[token].type == (token <= 256 ? Type::byte : Type::normal));
+    // The earlier a pair was found, the earlier it is merged.
+    if (token > 257) CHECK(own.pieces[token].score < own.pieces[token - 1].score);
+  }
+
+  // pieces {piece, type}: the end of a text, a user-defined piece, one that is not in use; add_dummy_prefix.
+  const std::string more(
+      "\x0a\x08\x0a\x04</s>\x18\x03\x0a\x07\x0a\x03<x>\x18\x04\x0a\x07\x0a\x03<y>\x18\x05\x1a\x02\x18\x01");
+  const auto llama =
+      sentencepiece_tokenizer(base64(*bytes_of_base64(tokenizer.definition()) + more), "llama.model");
+  const ScoredPieces others = *scored_pieces(*llama);
+  CHECK((others.is_byte_pair && others.adds_space));
+  CHECK(others.end == Token{290});
+  CHECK(others.pieces.at(290).type == Type::control);
+  CHECK(others.pieces.at(291).type == Type::user_defined);
+  CHECK(others.pieces.at(292).type == Type::unused);
+  CHECK(others.pieces.at(280).type == Type::normal);
+
+  const Data unigram =
+      opened_text(directory, "{sentencepiece: {vocabulary: 290, model: unigram}}", sample_text());
+  CHECK_FALSE(scored_pieces(*unigram.train->info().tokenizer)->is_byte_pair);
+  CHECK_FALSE(scored_pieces(*byte_tokenizer()));
+}
+
 TEST_CASE("texts and models that do not serve are errors of the data", "[tokens]") {
   const TemporaryDirectory directory;
   const auto open = [&](const std::string& text, const std::string& size) {
