@@ -197,14 +197,15 @@ def tables():
     rows = read('tables')
     programs = list(dict.fromkeys(row['program'] for row in rows))
 
-    def error(emptied, program):
-        errors = [float(row['rmse']) for row in rows if (row['emptied'], row['program']) == (emptied, program)]
-        spread = f' ({min(errors):.0f} to {max(errors):.0f})' if len(errors) > 1 else ''
-        return f'{sum(errors) / len(errors):.1f}{spread}'
+    def score(cell, program):
+        scores = [float(row['score']) for row in rows if (row['table'], row['emptied'], row['program']) == (*cell, program)]
+        digits = 0 if cell[0] == 'diamonds' else 1
+        spread = f' ({min(scores):.{digits}f} to {max(scores):.{digits}f})' if len(scores) > 1 else ''
+        return f'{sum(scores) / len(scores):.1f}{spread}'
     return (sources(rows) + '\n' + table(
-        ['cells emptied', *programs],
-        [[emptied, *(error(emptied, program) for program in programs)]
-         for emptied in dict.fromkeys(row['emptied'] for row in rows)]), None)
+        ['table', 'cells emptied', 'measure', *programs],
+        [[*cell, measure, *(score(cell, program) for program in programs)]
+         for *cell, measure in dict.fromkeys((row['table'], row['emptied'], row['measure']) for row in rows)]), None)
 
 
 def memory():
