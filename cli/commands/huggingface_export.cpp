@@ -48,12 +48,11 @@ std::vector<std::pair<std::string, std::string>> tokenizer_files(const Tokenizer
                       {"legacy", false}};
     return {{"tokenizer.model", model.value_or("")}, {"tokenizer_config.json", config.dump(2) + "\n"}};
   }
-  const std::optional<std::string> json = tokenizer_json(tokenizer);
-  if (!json) return {};
   const Json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
                     {"model_max_length", positions},
                     {"clean_up_tokenization_spaces", false}};
-  return {{"tokenizer.json", *json}, {"tokenizer_config.json", config.dump(2) + "\n"}};
+  return {{"tokenizer.json", tokenizer_json(tokenizer).value()},
+          {"tokenizer_config.json", config.dump(2) + "\n"}};
 }
 
 TransformerForm form_of(const TrainedRun& trained) {
@@ -93,14 +92,9 @@ WrittenFiles write_transformer(const TrainedRun& trained, const fs::path& folder
   const std::vector<NamedTensor> tensors = huggingface_tensors(form, merged_tensors(trained));
   DirectoryWriter directory(folder);
   directory.add_tensors(tensors);
-  if (tokenizer) {
-    const auto files = tokenizer_files(*tokenizer, form.settings.positions);
-    for (const auto& [name, content] : files) directory.add(name, content);
-    if (files.empty())
-      directory.written.note =
-          fmt::format("Hugging Face's programs have no tokenizer of {}: there is none in the directory",
-                      tokenizer->kind());
-  }
+  if (tokenizer)
+    for (const auto& [name, content] : tokenizer_files(*tokenizer, form.settings.positions))
+      directory.add(name, content);
   directory.add("config.json", config_json(form.settings));
   return std::move(directory.written);
 }

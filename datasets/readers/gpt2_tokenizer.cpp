@@ -1,4 +1,5 @@
-// Tokenizers of GPT-2's form as Hugging Face stores them: vocab.json and merges.txt, or tokenizer.json.
+// Tokenizers of GPT-2's form as Hugging Face stores them: vocab.json and merges.txt, or tokenizer.json; and
+// the characters of tokenizer_json().
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -163,6 +164,26 @@ std::string definition_of(const json& all, const std::string& place) {
   return json{{"vocab", vocabulary}, {"merges", lines_of(model.at("merges"))}}.dump();
 }
 
+/// Characters as tokenizer_json() writes them.
+std::unique_ptr<Tokenizer> characters_of(const json& all, const std::string& place) {
+  const json& vocabulary = all.at("model").at("vocab");
+  std::string text;  // pieces in the order of their bytes, which is that of code points
+  for (const auto& [piece, token] : vocabulary.items()) text += piece;
+  auto tokenizer = character_tokenizer(text, place);
+  bool same = static_cast<std::size_t>(tokenizer->vocabulary()) == vocabulary.size() &&
+              all.value("added_tokens", json::array()).empty() && all.value("normalizer", json()).is_null() &&
+              all.at("pre_tokenizer").at("pattern").value("Regex", "") == R"([\s\S])";
+  Token next = 0;
+  for (const auto& [piece, token] : vocabulary.items()) {
+    same = same && token == next && tokenizer->bytes_of(next) == piece;
+    ++next;
+  }
+  if (!same)
+    fail(place, "its model is WordLevel, but not of single characters in the order of their code points",
+         "`trainer export RUN hf` writes such a file of `tokens: characters`");
+  return tokenizer;
+}
+
 }  // namespace
 
 std::unique_ptr<Tokenizer> gpt2_tokenizer(std::string_view definition, const std::string& path) {
@@ -176,10 +197,12 @@ std::unique_ptr<Tokenizer> read_gpt2_tokenizer(const std::string& folder, std::v
   if (fs::exists(single, ignored)) {
     files = {single.string()};
     const std::string text = read_file(single, ExitCode::data, kLargestFile);
-    return gpt2_tokenizer(
-        reading(single.string(),
-                [&] { return definition_of(parsed(text, single.string()), single.string()); }),
-        single.string());
+    return reading(single.string(), [&] {
+      const json all = parsed(text, single.string());
+      return all.at("model").value("type", "") == "WordLevel"
+                 ? characters_of(all, single.string())
+                 : gpt2_tokenizer(definition_of(all, single.string()), single.string());
+    });
   }
   if (!fs::exists(vocabulary, ignored) || !fs::exists(merges, ignored))
     fail(folder, "it holds no tokenizer", "looked for tokenizer.json, and for vocab.json with merges.txt");

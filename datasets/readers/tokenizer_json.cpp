@@ -62,6 +62,51 @@ void add_pieces(const Tokenizer& tokenizer, const std::vector<std::string>& lett
   }
 }
 
+/// What a tokenizer.json has beside added_tokens; texts are not normalized.
+Json tokenizer_parts(Json added, Json pre_tokenizer, Json decoder, Json model) {
+  return {{"version", "1.0"},          {"truncation", nullptr},
+          {"padding", nullptr},        {"added_tokens", std::move(added)},
+          {"normalizer", nullptr},     {"pre_tokenizer", std::move(pre_tokenizer)},
+          {"post_processor", nullptr}, {"decoder", std::move(decoder)},
+          {"model", std::move(model)}};
+}
+
+Json json_of_pieces(const BytePieces& pieces) {
+  Json vocabulary = Json::object(), specials = Json::array();
+  for (const auto& [piece, token] : pieces.vocabulary) vocabulary[piece] = token;
+  for (const auto& [piece, token] : pieces.specials)
+    specials.push_back({{"id", token},
+                        {"content", piece},
+                        {"single_word", false},
+                        {"lstrip", false},
+                        {"rstrip", false},
+                        {"normalized", false},
+                        {"special", true}});
+  const Json splitter{
+      {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", true}};
+  return tokenizer_parts(std::move(specials), splitter, splitter,
+                         {{"type", "BPE"},
+                          {"dropout", nullptr},
+                          {"unk_token", nullptr},
+                          {"continuing_subword_prefix", nullptr},
+                          {"end_of_word_suffix", nullptr},
+                          {"fuse_unk", false},
+                          {"byte_fallback", false},
+                          {"vocab", std::move(vocabulary)},
+                          {"merges", pieces.merges}});
+}
+
+/// Each character is a word. One that the vocabulary lacks is an error there, too: `<unk>` is no token.
+Json json_of_characters(const Tokenizer& tokenizer) {
+  Json vocabulary = Json::object();
+  for (Token token = 0; token < static_cast<Token>(tokenizer.vocabulary()); ++token)
+    vocabulary[std::string(tokenizer.bytes_of(token))] = token;
+  return tokenizer_parts(
+      Json::array(),
+      {{"type", "Split"}, {"pattern", {{"Regex", R"([\s\S])"}}}, {"behavior", "Isolated"}, {"invert", false}},
+      {{"type", "Fuse"}}, {{"type", "WordLevel"}, {"vocab", std::move(vocabulary)}, {"unk_token", "<unk>"}});
+}
+
 }  // namespace
 
 std::optional<BytePieces> byte_pieces(const Tokenizer& tokenizer) {
@@ -81,39 +126,10 @@ std::optional<BytePieces> byte_pieces(const Tokenizer& tokenizer) {
 }
 
 std::optional<std::string> tokenizer_json(const Tokenizer& tokenizer) {
+  if (tokenizer.kind() == "characters") return json_of_characters(tokenizer).dump(2) + "\n";
   const std::optional<BytePieces> pieces = byte_pieces(tokenizer);
   if (!pieces) return std::nullopt;
-  Json vocabulary = Json::object(), specials = Json::array();
-  for (const auto& [piece, token] : pieces->vocabulary) vocabulary[piece] = token;
-  for (const auto& [piece, token] : pieces->specials)
-    specials.push_back({{"id", token},
-                        {"content", piece},
-                        {"single_word", false},
-                        {"lstrip", false},
-                        {"rstrip", false},
-                        {"normalized", false},
-                        {"special", true}});
-  const Json splitter{
-      {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", true}};
-  const Json json{{"version", "1.0"},
-                  {"truncation", nullptr},
-                  {"padding", nullptr},
-                  {"added_tokens", std::move(specials)},
-                  {"normalizer", nullptr},
-                  {"pre_tokenizer", splitter},
-                  {"post_processor", nullptr},
-                  {"decoder", splitter},
-                  {"model",
-                   {{"type", "BPE"},
-                    {"dropout", nullptr},
-                    {"unk_token", nullptr},
-                    {"continuing_subword_prefix", nullptr},
-                    {"end_of_word_suffix", nullptr},
-                    {"fuse_unk", false},
-                    {"byte_fallback", false},
-                    {"vocab", std::move(vocabulary)},
-                    {"merges", pieces->merges}}}};
-  return json.dump(2) + "\n";
+  return json_of_pieces(*pieces).dump(2) + "\n";
 }
 
 }  // namespace trainer

@@ -19,7 +19,7 @@ struct BytePieces {
 std::optional<BytePieces> byte_pieces(const Tokenizer& tokenizer);
 
 /// A tokenizer as the tokenizer.json of Hugging Face's programs, which gives every text the same tokens; of
-/// the kinds "bytes", "bpe" and "gpt2", else nothing.
+/// the kinds "bytes", "characters", "bpe" and "gpt2", else nothing.
 std::optional<std::string> tokenizer_json(const Tokenizer& tokenizer);
 
 }  // namespace trainer

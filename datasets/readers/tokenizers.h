@@ -26,8 +26,8 @@ std::unique_ptr<Tokenizer> byte_pair_tokenizer(std::string_view merges, const st
 /// each piece its token. Entries that no merge makes, such as <|endoftext|>, are tokens where a text has
 /// them. `definition`: as definition() gives it.
 std::unique_ptr<Tokenizer> gpt2_tokenizer(std::string_view definition, const std::string& path);
-/// The same from the files of a folder: tokenizer.json, else vocab.json and merges.txt. Error(data) if they
-/// are missing, bad or of another form. `files`: those that it is read from.
+/// The same from the files of a folder: tokenizer.json, also of `characters`, else vocab.json and merges.txt.
+/// Error(data) if they are missing, bad or of another form. `files`: those that it is read from.
 std::unique_ptr<Tokenizer> read_gpt2_tokenizer(const std::string& folder, std::vector<std::string>& files);
 
 /// The tokenizer of a SentencePiece model (Kudo and Richardson 2018), in base64. Error(data) if it is none,

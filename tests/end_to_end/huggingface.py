@@ -44,6 +44,7 @@ RESNETS = {
                                 'downsample_in_first_stage': True, 'downsample_in_bottleneck': True},
 }
 TEXT = 'the old farmer sees the river\nthe young sailor finds a tower every morning\n' * 30
+CHARACTERS = 'Grüße,  Welt!\n\tJa: “naïve” 漢字 e\u0301\r\n\n <unk> "a\\b"\n' * 40
 PROMPT = 'the old sailor'
 PIECES = 'llama-sentencepiece'
 
@@ -436,6 +437,29 @@ def check_sentencepieces(trainer, keep):
             (keep / PIECES / 'text.json').write_text(json.dumps({'prompt': PROMPT, 'text': text, 'tokens': GREEDY}))
 
 
+def check_characters(trainer, keep):
+    """A run of tokens that are characters, out and in again."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = pathlib.Path(place)
+        model = Model(trainer, folder, 'characters')
+        (folder / 'a.txt').write_text(CHARACTERS, newline='')
+        (folder / 'a.yaml').write_bytes(model.run('new', 'gpt', 'a.txt'))
+        assert b'tokens: characters' in (folder / 'a.yaml').read_bytes()
+        settings = ['-q', '-s', f'data.dataset.text.sequence={LENGTH}', '-s', 'train.batch=4', '-s', 'train.warmup=~']
+        model.run('a.yaml', '-o', 'run', *settings, '-s', 'train.steps=2')
+        model.run('export', 'run', 'hf', '-o', 'out')
+        vocabulary = json.loads((folder / 'out' / 'tokenizer.json').read_text())['model']['vocab']
+        assert vocabulary == {character: token for token, character in enumerate(sorted(set(CHARACTERS)))}, vocabulary
+        (folder / 'b.yaml').write_bytes(model.run('new', 'gpt', 'a.txt', '--from', 'out'))
+        model.run('b.yaml', '-o', 'again', *settings, '-s', 'train.epochs=0')
+        texts = {model.run('generate', run, '--prompt', CHARACTERS[:8], '--temperature', 0, '--tokens', 8, '--json')
+                 for run in ('run', 'again')}
+        assert len(texts) == 1, texts
+        if keep:
+            shutil.rmtree(keep / 'characters', ignore_errors=True)
+            shutil.copytree(folder / 'out', keep / 'characters')
+
+
 def check_resnet(trainer, name, models, keep):
     with tempfile.TemporaryDirectory() as place:
         folder, draw, config = pathlib.Path(place), numpy.random.default_rng(3), RESNETS[name]
@@ -537,6 +561,12 @@ def check_with_transformers(folder):
         print(f'{name}: transformers {transformers.__version__}: logarithms differ by {difference:.1e}; greedy text',
               'is the same' if same else f'{text!r}, here {kept["text"]!r}')
         assert difference <= 1e-4 and same
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder / 'characters')
+    alphabet = sorted(set(CHARACTERS))
+    tokens = tokenizer(CHARACTERS).input_ids
+    assert tokens == [alphabet.index(character) for character in CHARACTERS]
+    assert tokenizer.decode(tokens) == CHARACTERS
+    print(f'characters: transformers {transformers.__version__}: the tokens are the same')
     for name in RESNETS:
         target = folder / name
         model, loading = transformers.AutoModelForImageClassification.from_pretrained(target, output_loading_info=True)
@@ -578,5 +608,6 @@ else:
     for name in CONFIGS:
         check(arguments.trainer.resolve(), name, arguments.models, arguments.keep)
     check_sentencepieces(arguments.trainer.resolve(), arguments.keep)
+    check_characters(arguments.trainer.resolve(), arguments.keep)
     for name in RESNETS:
         check_resnet(arguments.trainer.resolve(), name, arguments.models, arguments.keep)

@@ -50,7 +50,7 @@ const FuzzTarget target{"gpt2", [](FuzzInput input) {
                           const std::vector<Token> tokens = tokenizer->encode(text);
                           check_tokens(*tokenizer, tokens);
                           expect(tokenizer->decode(tokens) == text, "decoding does not restore the text");
-                          const auto again = gpt2_tokenizer(tokenizer->definition(), "data.json");
+                          const auto again = make_tokenizer(tokenizer->kind(), tokenizer->definition(), "x");
                           expect(again->encode(text) == tokens, "its definition is another tokenizer");
                           static_cast<void>(tokenizer_json(*tokenizer));
                         }};

@@ -294,6 +294,8 @@ write('gpt2', 'lacks', 'hello\0' + compact({'h': 0}) + '\0' + merges)
 write('gpt2', 'tokenizer', 'hello<|end|>\0' + compact({
     'added_tokens': [{'id': len(vocabulary), 'content': '<|end|>'}], 'normalizer': None, 'pre_tokenizer': splitter,
     'model': {'type': 'BPE', 'vocab': vocabulary, 'merges': ['h e', ['l', 'l']]}}))
+write('gpt2', 'characters', 'b\na\0' + compact({
+    'pre_tokenizer': {'type': 'Split', 'pattern': {'Regex': r'[\s\S]'}}, 'model': {'type': 'WordLevel', 'vocab': {'\n': 0, 'a': 1, 'b': 2}}}))
 write('gpt2', 'small', 'a\0' + compact({'model': {'vocab': {'a': 0}, 'merges': []}, 'pre_tokenizer': splitter}))
 
 

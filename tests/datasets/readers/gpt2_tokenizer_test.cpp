@@ -171,6 +171,7 @@ TEST_CASE("a written tokenizer.json gives every text the tokens of its tokenizer
   const json definition{{"vocab", vocabulary()}, {"merges", kMerges}};
   std::vector<std::unique_ptr<Tokenizer>> tokenizers;
   tokenizers.push_back(byte_tokenizer());
+  tokenizers.push_back(character_tokenizer(text, "text"));
   tokenizers.push_back(byte_pair_tokenizer(kMerges, "merges"));
   tokenizers.push_back(gpt2_tokenizer(definition.dump(), "vocab.json"));
   for (const auto& tokenizer : tokenizers) {
@@ -185,7 +186,29 @@ TEST_CASE("a written tokenizer.json gives every text the tokens of its tokenizer
     CHECK(again->encode(text) == tokenizer->encode(text));
     CHECK(*trainer::tokenizer_json(*again) == *written);
   }
-  CHECK_FALSE(trainer::tokenizer_json(*character_tokenizer(text, "text")));
+}
+
+TEST_CASE("a tokenizer.json of words is read if each is a character, in the order of code points",
+          "[tokens]") {
+  const json characters = json::parse(*trainer::tokenizer_json(*character_tokenizer("b\nä a", "text")));
+  const TemporaryDirectory directory;
+  std::vector<std::string> files;
+  const auto read = [&](const char* path, const json& value) {
+    json all = characters;
+    all[json::json_pointer(path)] = value;
+    directory.write("tokenizer.json", bytes_of(all.dump()));
+    return read_gpt2_tokenizer(directory.path(), files);
+  };
+  CHECK(read("/version", "1.0")->encode("ä\n") == std::vector<Token>{4, 0});
+  for (const auto& [path, value] : {std::pair<const char*, json>{"/model/vocab/ab", 5},
+                                    {"/model/vocab/a", 7},
+                                    {"/model/vocab/z", 1},
+                                    {"/normalizer", {{"type", "NFC"}}},
+                                    {"/added_tokens", {{{"id", 5}, {"content", "<unk>"}}}},
+                                    {"/pre_tokenizer", {{"type", "Split"}, {"pattern", {{"Regex", "."}}}}}}) {
+    INFO(path);
+    CHECK_THROWS_WITH(read(path, value), Catch::Contains("but not of single characters"));
+  }
 }
 
 }  // namespace trainer
