@@ -50,7 +50,8 @@ void explain_missing(const fs::path& path, const std::vector<std::string>& looke
       problem.help = "`train: .` in image_folder, if the folders in " + in_quotes(path.string()) +
                      " are the classes; else " + problem.help;
   } else if (looked_for.front().ends_with(kGzip)) {
-    if (path.empty())
+    const bool is_pattern = looked_for.front().find_first_of("*?") != std::string::npos;
+    if (path.empty() && !is_pattern)
       problem.notes.emplace_back("in the working directory, $TRAINER_DATA, ~/.cache/trainer and ./datasets");
     meant = nearest_path(looked_for.front().substr(0, looked_for.front().size() - kGzip.size()));
   }

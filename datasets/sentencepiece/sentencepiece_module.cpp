@@ -19,7 +19,9 @@ constexpr const char* kNoModel = "not a model of SentencePiece";
   std::string reason = status.error_message();
   // "trainer_interface.cc(611) [condition] reason"
   if (const std::size_t end = reason.find("] "); end != std::string::npos) reason.erase(0, end + 2);
-  throw Error(ExitCode::data, {Diagnostic{.what = what, .notes = {reason}}});
+  Diagnostic problem{.what = what};
+  if (!reason.empty()) problem.notes.push_back(reason);
+  throw Error(ExitCode::data, {problem});
 }
 
 class Lines final : public sentencepiece::SentenceIterator {
