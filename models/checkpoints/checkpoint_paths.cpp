@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 std::string right_link(const fs::path& link) {
   std::error_code ignored;
   if (link.filename() == "best")
-    return fs::exists(link.parent_path() / "last", ignored)
+    return fs::exists(link, ignored) || fs::exists(link.parent_path() / "last", ignored)
                ? fmt::format("rm {}, and `last` is used", link.string())
                : "`cp -rL` copies the directory that a link names";
   const std::vector<std::int64_t> steps = checkpoint_steps(link.parent_path());
