@@ -261,6 +261,12 @@ TEST_CASE("a link that leads out of the folder is not followed", "[training]") {
   CHECK_THROWS_WITH(read_checkpoint(link), Catch::Contains(right));
 }
 
+TEST_CASE("a copied link without its checkpoint is answered with how to copy that", "[training]") {
+  const TemporaryFolder folder;
+  fs::create_directory_symlink("step-1", folder.path() / "best");
+  CHECK_THROWS_WITH(read_checkpoint(folder.path() / "best"), Catch::Contains("cp -rL"));
+}
+
 TEST_CASE("a checkpoint that is a link, or whose files are links, is not followed", "[training]") {
   const TemporaryFolder folder, elsewhere;
   CheckpointFolder checkpoints(folder.path()), others(elsewhere.path());
