@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 #include <span>
 
 #include "cli/terminal/text.h"
@@ -101,7 +100,7 @@ std::string layers_text(const std::vector<LayerCost>& layers) {
     for (std::size_t i = 1; i < shards.size(); ++i) rows.push_back({"", "", "", "", shards[i], "", ""});
   }
   rows.push_back({"total", "", "", count_text(parameters), "", count_text(forward), count_text(backward)});
-  if (std::ranges::none_of(rows | std::views::drop(1), [](const auto& row) { return !row[4].empty(); }))
+  if (std::ranges::none_of(std::span(rows).subspan(1), [](const auto& row) { return !row[4].empty(); }))
     for (auto& row : rows) row.erase(row.begin() + 4);
 
   return table(rows, 2);
