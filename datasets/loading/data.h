@@ -32,8 +32,8 @@ struct Data {
   ChannelStatistics statistics;
   /// By which targets are scaled, known after load_samples(); empty: they are not.
   ChannelStatistics target_statistics;
-  /// Of the samples in memory, known after load_samples(); 0: none are in memory, or bytes have another order
-  /// than on most machines.
+  /// Of the samples in memory, known after load_samples(); 0: none are in memory, or the machine is
+  /// big-endian.
   std::uint64_t checksum = 0;
   /// Training labels of each class; empty unless a loss requires them.
   std::vector<std::int64_t> class_counts;
