@@ -9,9 +9,9 @@
 #include "cli/commands/trained_run.h"
 #include "cli/launching/collective_errors.h"
 #include "cli/launching/private_folder.h"
+#include "cli/reports/confusion_table.h"
 #include "cli/terminal/text.h"
 #include "engine/config/source.h"
-#include "engine/core/escape.h"
 #include "models/training/evaluated_network.h"
 #include "models/training/evaluation.h"
 #include "models/training/program_scores.h"
@@ -38,25 +38,6 @@ const Dataset& split_of(const Data& data, const std::string& split) {
   return *chosen;
 }
 
-/// Counts of samples: a row for each true class, a column for each predicted one.
-/// `names`: of the classes; without as many they are numbers.
-std::string table_text(const std::string& name, const std::vector<double>& counts,
-                       const std::vector<std::string>& names) {
-  const auto classes = static_cast<std::size_t>(std::llround(std::sqrt(static_cast<double>(counts.size()))));
-  const auto name_of = [&](std::size_t number) {
-    return names.size() == classes ? escaped(names[number]) : std::to_string(number);
-  };
-  std::vector<std::vector<std::string>> rows{{"class"}};
-  for (std::size_t column = 0; column < classes; ++column)
-    rows.front().push_back("predicted " + name_of(column));
-  for (std::size_t row = 0; row < classes; ++row) {
-    rows.push_back({name_of(row)});
-    for (std::size_t column = 0; column < classes; ++column)
-      rows.back().push_back(grouped(std::llround(counts[row * classes + column])));
-  }
-  return fmt::format("\n{}\n{}", name, table(rows, 1));
-}
-
 std::string scores_text(const Scores& scores, const std::vector<MetricFacts>& metrics,
                         const std::vector<std::string>& class_names) {
   std::string text = fmt::format("loss {:.9g}\n", scores.loss);
@@ -73,7 +54,7 @@ std::string scores_text(const Scores& scores, const std::vector<MetricFacts>& me
     text += "\n";
   }
   for (std::size_t i = 0; i < scores.tables.size(); ++i)
-    if (!scores.tables[i].empty()) text += table_text(metrics[i].table_name, scores.tables[i], class_names);
+    if (!scores.tables[i].empty()) text += "\n" + confusion_table(scores.tables[i], class_names);
   return text;
 }
 

@@ -19,7 +19,15 @@ std::string escaped_but_tabs(std::string_view text) {
   return result + escaped_lines(text);
 }
 
-void write(std::FILE* stream, std::string_view bytes) { std::fwrite(bytes.data(), 1, bytes.size(), stream); }
+bool has_status = false;
+
+void write(std::FILE* stream, std::string_view bytes) {
+  constexpr std::string_view kClear = "\r\x1b[J";
+  if (has_status) std::fwrite(kClear.data(), 1, kClear.size(), stdout);
+  has_status = false;
+  if (stream == stderr) std::fflush(stdout);
+  std::fwrite(bytes.data(), 1, bytes.size(), stream);
+}
 
 }  // namespace
 
@@ -35,9 +43,13 @@ void print_result(std::string_view text) { write(stdout, escaped_lines(text)); }
 
 void print_bytes(std::string_view bytes) { write(stdout, bytes); }
 
-void print_message(std::string_view text) {
+void print_message(std::string_view text) { write(stderr, escaped_lines(text)); }
+
+void print_status(std::string_view line) {
+  // The cursor waits at the left: the ^C that a terminal echoes behind a full line would wrap it.
+  write(stdout, line.empty() ? "" : std::string(line) + "\r");
+  has_status = !line.empty();
   std::fflush(stdout);
-  write(stderr, escaped_lines(text));
 }
 
 TextStream::TextStream() : TextStream(::isatty(STDOUT_FILENO) == 1) {}

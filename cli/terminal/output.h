@@ -18,6 +18,9 @@ void print_result(std::string_view text);
 void print_bytes(std::string_view bytes);
 /// Writes a message on standard error.
 void print_message(std::string_view text);
+/// Shows a line at the end of a terminal that moves its cursor, until anything else is written; "" removes
+/// it.
+void print_status(std::string_view line);
 
 /// Writes a text that comes in pieces on standard output, each piece at once. On a terminal its control
 /// characters are made visible, newlines and tabs excepted; a pipe or a file gets the text as it is.

@@ -52,7 +52,7 @@ class TableProgress : public Observer {
     start_epoch();
   }
   void on_step(const StepReport& report) override {
-    if (report.skipped) show_line(skipped_text(report));
+    if (report.skipped) show(skipped_text(report) + "\n");
     const auto samples = static_cast<double>(report.scores.samples);
     so_far_.samples += report.scores.samples;
     so_far_.loss += samples * report.scores.loss;
@@ -81,8 +81,6 @@ class TableProgress : public Observer {
       : has_heading_(has_heading), pause_(pause), shows_ends_(shows_ends) {}
 
   virtual void show_epoch(const StepReport& report, const Scores& so_far, double seconds_left) = 0;
-  /// Above what show_epoch() shows.
-  virtual void show_line(const std::string& line) { show(line + "\n"); }
   const RunFacts& facts() const { return facts_; }
 
  private:
@@ -117,32 +115,15 @@ class BarProgress final : public TableProgress {
  public:
   BarProgress(const TerminalFacts& terminal, bool has_heading)
       : TableProgress(has_heading, std::chrono::milliseconds(100), true), terminal_(terminal) {}
-  ~BarProgress() override { clear(); }
-
-  void on_epoch(const EpochReport& report) override {
-    clear();
-    TableProgress::on_epoch(report);
-  }
+  ~BarProgress() override { print_status(""); }
 
  private:
   void show_epoch(const StepReport& report, const Scores& so_far, double seconds_left) override {
-    clear();
     if (const int columns = window_columns(); columns > 0) terminal_.columns = columns;
-    // The cursor waits at the left: the ^C that a terminal echoes behind a full line would wrap it.
-    show_as_it_is(bar_line(facts(), report, so_far, seconds_left, terminal_) + "\r");
-    is_drawn_ = true;
-  }
-  void show_line(const std::string& line) override {
-    clear();
-    TableProgress::show_line(line);
-  }
-  void clear() {
-    if (is_drawn_) print_bytes("\r\x1b[J");
-    is_drawn_ = false;
+    print_status(bar_line(facts(), report, so_far, seconds_left, terminal_));
   }
 
   TerminalFacts terminal_;
-  bool is_drawn_ = false;
 };
 
 /// One JSON object for each line: those of metrics.jsonl between one for the start and one for the end.

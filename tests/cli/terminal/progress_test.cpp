@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <sstream>
@@ -160,9 +161,20 @@ TEST_CASE("the cursor waits before the bar, where the echo of Ctrl-C wraps no li
     progress->on_start({.steps_per_epoch = 1, .total_steps = 1, .epochs = 1});
     std::this_thread::sleep_for(std::chrono::milliseconds(101));
     progress->on_step({.step = 1, .scores = {.samples = 8}});
-    print_bytes("^C");
+    std::fputs("^C", stdout);
   });
   CHECK_THAT(shown, Catch::EndsWith("left\r^C\r\x1b[J"));
+}
+
+TEST_CASE("what is written after a bar takes its place", "[cli]") {
+  CHECK(output_of([] {
+          print_status("bar");
+          print_status("bars");
+          print_result("row\n");
+          print_status("bar");
+          print_message("");
+          print_result("row\n");
+        }) == "bar\r\r\x1b[Jbars\r\r\x1b[Jrow\nbar\r\r\x1b[Jrow\n");
 }
 
 TEST_CASE("a terminal without UTF-8 gets a bar of ASCII", "[cli]") {
