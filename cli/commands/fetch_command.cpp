@@ -76,7 +76,12 @@ void fetch_command(const Job& job) {
   const fs::path data = arguments.out.empty() ? data_directory() : fs::path(arguments.out);
   FetchLines lines;
   for (const std::string& name : arguments.files) {
-    const PublicSet& set = find_public_set(name);
+    PublicSet set = find_public_set(name);
+    if (!arguments.mirror.empty())
+      for (PublicFile& file : set.files)
+        file.urls.insert(
+            file.urls.begin(),
+            fmt::format("{}{}{}", arguments.mirror, arguments.mirror.ends_with('/') ? "" : "/", file.name));
     const fs::path folder = data / set.folder;
     fetch(set, folder, [&](const FetchEvent& event) { lines.show(event); });
     job.print(fmt::format("{} is in {}\n", set.name, folder.string()));

@@ -8,6 +8,7 @@
 #include "cli/terminal/text.h"
 #include "cli/terminal/validators.h"
 #include "cli/terminal/version.h"
+#include "datasets/fetching/public_set.h"
 
 namespace trainer {
 namespace {
@@ -151,7 +152,14 @@ void CommandFlags::add_engine(CLI::App& command) {
 
 void CommandFlags::add_fetch() {
   CLI::App* fetch = command("fetch", "Download public datasets and check their SHA-256");
-  fetch->add_option("NAMES", arguments_.files, "Datasets");
+  std::vector<std::string> names;
+  for (const PublicSet& set : public_sets()) names.push_back(set.name);
+  fetch->add_option("NAMES", arguments_.files, "Datasets")->check(proposed(names));
+  fetch
+      ->add_option("--mirror", arguments_.mirror,
+                   "An address below which the files lie under their names; it is tried first")
+      ->type_name("URL")
+      ->check(not_empty());
   fetch->add_flag("--list", arguments_.list, "Print the names and sizes of all datasets")
       ->disable_flag_override();
   fetch

@@ -62,15 +62,18 @@ CLI::Validator not_empty() {
 }
 
 CLI::Validator one_of(const std::vector<std::string>& names) {
-  std::string words;
-  for (const std::string& name : names) words += (words.empty() ? "" : " ") + name;
   const auto mistake = [=](const std::string& text) -> std::string {
     if (std::count(names.begin(), names.end(), text) > 0) return "";
     const std::string hint = meaning_of("choice", text, names).hint;
     return fmt::format("expects {}, got {}{}", listed(names, "or"), in_quotes(text),
                        hint.empty() ? "" : "; " + hint);
   };
-  return CLI::Validator(mistake, "").name(words);
+  return CLI::Validator(mistake, "").name(fmt::format("{}", fmt::join(names, " ")));
+}
+
+CLI::Validator proposed(const std::vector<std::string>& names) {
+  const auto accepts = [](const std::string&) { return std::string(); };
+  return CLI::Validator(accepts, "").name(fmt::format("{}", fmt::join(names, " ")));
 }
 
 }  // namespace trainer

@@ -16,5 +16,7 @@ CLI::Validator number_within(double least, double most);
 CLI::Validator not_empty();
 /// Its name holds the words for completions, separated by spaces.
 CLI::Validator one_of(const std::vector<std::string>& names);
+/// Accepts every text: completions alone know the names.
+CLI::Validator proposed(const std::vector<std::string>& names);
 
 }  // namespace trainer

@@ -31,20 +31,23 @@ std::vector<PublicFile> idx_files(const std::vector<std::string>& mirrors,
   return all;
 }
 
-PublicFile cifar_archive(const std::string& name, std::int64_t bytes, const std::string& sha256,
-                         const std::vector<std::string>& members) {
-  return {.name = name,
-          .urls = {"https://www.cs.toronto.edu/~kriz/" + name},
-          .bytes = bytes,
-          .sha256 = sha256,
-          .members = members};
+PublicFile cifar_archive(const std::vector<std::string>& mirrors, const std::string& name, std::int64_t bytes,
+                         const std::string& sha256, const std::vector<std::string>& members) {
+  std::vector<std::string> urls = {"https://www.cs.toronto.edu/~kriz/" + name};
+  for (const std::string& mirror : mirrors) urls.push_back(mirror + name);
+  return {.name = name, .urls = urls, .bytes = bytes, .sha256 = sha256, .members = members};
+}
+
+/// A file of a GitHub repository, and of jsDelivr's copy of it. `owner` is "owner/name".
+std::vector<std::string> github_urls(const std::string& owner, const std::string& commit,
+                                     const std::string& path) {
+  return {fmt::format("https://raw.githubusercontent.com/{}/{}/{}", owner, commit, path),
+          fmt::format("https://cdn.jsdelivr.net/gh/{}@{}/{}", owner, commit, path)};
 }
 
 PublicFile table(const std::string& name, std::int64_t bytes, const std::string& sha256) {
   return {.name = name,
-          .urls = {"https://raw.githubusercontent.com/mwaskom/seaborn-data/"
-                   "71e2436a092d714350de0fc409ca8a8714e7e78f/" +
-                   name},
+          .urls = github_urls("mwaskom/seaborn-data", "71e2436a092d714350de0fc409ca8a8714e7e78f", name),
           .bytes = bytes,
           .sha256 = sha256};
 }
@@ -104,7 +107,8 @@ std::span<const PublicSet> public_sets() {
        .folder = "cifar10",
        .help = "50,000 + 10,000 colour images of 32x32 pixels in 10 classes",
        .config = "cifar10",
-       .files = {cifar_archive("cifar-10-binary.tar.gz", 170052171,
+       .files = {cifar_archive({"https://storage.googleapis.com/s4tf-hosted-binaries/datasets/CIFAR10/"},
+                               "cifar-10-binary.tar.gz", 170052171,
                                "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
                                {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
                                 "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"})}},
@@ -112,7 +116,7 @@ std::span<const PublicSet> public_sets() {
        .folder = "cifar100",
        .help = "50,000 + 10,000 colour images of 32x32 pixels in 100 classes",
        .config = "cifar100",
-       .files = {cifar_archive("cifar-100-binary.tar.gz", 168513733,
+       .files = {cifar_archive({}, "cifar-100-binary.tar.gz", 168513733,
                                "58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec",
                                {"train.bin", "test.bin"})}},
       {.name = "iris",
@@ -132,8 +136,7 @@ std::span<const PublicSet> public_sets() {
        .help = "1.1 MB of Shakespeare's plays",
        .config = "{text: {file: tinyshakespeare.txt}}",
        .files = {{.name = "tinyshakespeare.txt",
-                  .urls = {"https://raw.githubusercontent.com/karpathy/char-rnn/master/data/"
-                           "tinyshakespeare/input.txt"},
+                  .urls = github_urls("karpathy/char-rnn", "master", "data/tinyshakespeare/input.txt"),
                   .bytes = 1115394,
                   .sha256 = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"}}},
   };
