@@ -19,7 +19,8 @@ class Muon final : public Optimizer {
       : rate_(config.get<double>("lr")),
         momentum_(config.get<float>("momentum")),
         decay_(config.get<float>("weight_decay")),
-        normalizes_(config.get<bool>("normalize")) {
+        normalizes_(config.get<bool>("normalize")),
+        iterations_(config.get<int>("iterations")) {
     const Config others = config.at("others");
     if (others.type() == config.type())
       config.fail("others", "muon updates matrices only", "`others: adamw` or `others: {sgd: {lr: 0.1}}`");
@@ -71,14 +72,12 @@ class Muon final : public Optimizer {
   }
 
  private:
-  static constexpr int kIterations = 5;
-
   void find_direction(const Segment& segment) const {
     const std::int64_t count = std::ssize(segment.values);
     const std::span<float> mean = segment.states[0];
     moving_average(count, momentum_, segment.gradients.data(), mean.data());
     moving_average(count, 1 - momentum_, mean.data(), segment.direction.data());  // Nesterov's form
-    orthogonalize(segment.rows, segment.columns, kIterations, segment.direction.data(), segment.scratch);
+    orthogonalize(segment.rows, segment.columns, iterations_, segment.direction.data(), segment.scratch);
     const double shape = static_cast<double>(segment.columns) / static_cast<double>(segment.rows);
     scale(count, static_cast<float>(std::sqrt(std::max(1.0, shape))), segment.direction.data(),
           segment.direction.data());
@@ -99,12 +98,13 @@ class Muon final : public Optimizer {
   float momentum_;
   float decay_;
   bool normalizes_;
+  int iterations_;
   std::unique_ptr<Optimizer> others_;
 };
 
 const Registry<Optimizer>::Add muon_optimizer{
     {.name = "muon",
-     .help = "Nesterov momentum of hidden matrices and convolution kernels, made orthogonal by five "
+     .help = "Nesterov momentum of hidden matrices and convolution kernels, made orthogonal by "
              "Newton-Schulz iterations; another optimizer for all other parameters",
      .settings = {real("lr", "learning rate of matrices; the rate of `others` follows it in proportion")
                       .above(0)
@@ -120,6 +120,10 @@ const Registry<Optimizer>::Add muon_optimizer{
                   boolean("normalize",
                           "scale each matrix to the norm of the root of its outputs before each step")
                       .fallback("false"),
+                  integer("iterations", "of Newton and Schulz; fewer leave small singular values smaller")
+                      .at_least(1)
+                      .at_most(20)
+                      .fallback("5"),
                   family("others",
                          "the optimizer of biases, norms, embeddings and the output layer, with a learning "
                          "rate of its own",

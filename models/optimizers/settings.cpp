@@ -11,13 +11,17 @@
 namespace trainer {
 
 std::vector<Setting> WeightDecay::settings(const std::string& help, const std::string& strength) {
-  return {real("weight_decay", help).at_least(0).fallback(strength),
-          choice("decay", "parameters that decay; `weights`: all but biases and norms", {"all", "weights"})
-              .fallback("all")};
+  return {
+      real("weight_decay", help).at_least(0).fallback(strength),
+      choice("decay",
+             "parameters that decay; weights: all but biases and norms; independent: all, whatever factor a "
+             "layer's `lr` has",
+             {"all", "weights", "independent"})
+          .fallback("all")};
 }
 
 WeightDecay::WeightDecay(const Config& config)
-    : strength_(config.get<float>("weight_decay")), all_(config.get<std::string>("decay") == "all") {}
+    : strength_(config.get<float>("weight_decay")), parts_(config.get<std::string>("decay")) {}
 
 std::string WeightDecay::text() const {
   return strength_ > 0 ? fmt::format(" weight decay {}", strength_) : "";

@@ -13,13 +13,16 @@ class WeightDecay {
   static std::vector<Setting> settings(const std::string& help, const std::string& strength = "0");
   explicit WeightDecay(const Config& config);
 
-  float of(const Segment& segment) const { return segment.is_weight || all_ ? strength_ : 0; }
+  float of(const Segment& segment) const {
+    if (parts_ == "weights" && !segment.is_weight) return 0;
+    return parts_ == "independent" && segment.rate > 0 ? strength_ / segment.rate : strength_;
+  }
   /// " weight decay 0.1", or nothing, for the header.
   std::string text() const;
 
  private:
   float strength_;
-  bool all_;
+  std::string parts_;  ///< "all", "weights" or "independent" of the layer's factor of the rate
 };
 
 /// The key `betas` of adam and similar optimizers: the decay rates of two running means.

@@ -51,7 +51,7 @@ def network(images):
 
 def orthogonal(matrix):
     x = matrix / (matrix.norm() + 1e-7)
-    for _ in range(5):
+    for _ in range(3):
         a = x @ x.T
         x = 3.4445 * x + (-4.7750 * a + 2.0315 * a @ a) @ x
     return x
@@ -104,7 +104,7 @@ def train(images, labels, epochs, batch):
     run = torch.compile(model) if hasattr(torch, 'compile') else model
     kernels = [layer.weight for layer in model if isinstance(layer, nn.Conv2d) and layer.weight.requires_grad]
     biases = [layer.bias for layer in model if isinstance(layer, (nn.Conv2d, Norm)) and layer.bias is not None]
-    others = torch.optim.SGD([dict(params=biases, first=100, weight_decay=0),
+    others = torch.optim.SGD([dict(params=biases, first=100, weight_decay=4e-5),
                               dict(params=[model[-1].weight], first=0.02, weight_decay=0.2)],
                              lr=1, momentum=0.85, nesterov=True)
     muon = Muon(kernels)

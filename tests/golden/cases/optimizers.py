@@ -66,8 +66,9 @@ class Lamb(torch.optim.Optimizer):
 class Muon(torch.optim.Optimizer):
     """Keller Jordan's Muon (2024) of matrices (inputs, outputs), the transpose of PyTorch's; PyTorch 1.13 has none."""
 
-    def __init__(self, parameters, lr=0.02, momentum=0.95, weight_decay=0, normalize=False):
-        super().__init__(parameters, dict(lr=lr, momentum=momentum, weight_decay=weight_decay, normalize=normalize))
+    def __init__(self, parameters, lr=0.02, momentum=0.95, weight_decay=0, normalize=False, iterations=5):
+        super().__init__(parameters, dict(lr=lr, momentum=momentum, weight_decay=weight_decay, normalize=normalize,
+                                          iterations=iterations))
 
     @torch.no_grad()
     def step(self):
@@ -78,7 +79,7 @@ class Muon(torch.optim.Optimizer):
                 mean.copy_(keep * mean + (1 - keep) * weight.grad)
                 x = ((1 - keep) * weight.grad + keep * mean).T
                 x = x / (x.norm() + 1e-7)
-                for _ in range(5):
+                for _ in range(group['iterations']):
                     a = x @ x.T
                     x = 3.4445 * x + (-4.7750 * a + 2.0315 * a @ a) @ x
                 outputs, inputs = x.shape
@@ -135,8 +136,8 @@ def named():
     optimizer('lamb_all', 'lamb: {lr: 0.1, betas: [0.8, 0.95], epsilon: 0.01, weight_decay: 0.3}', Lamb, lr=0.1,
               betas=(0.8, 0.95), eps=0.01, weight_decay=0.3)
     optimizer('muon', 'muon', Muon, shape=(4, 7))
-    optimizer('muon_all', 'muon: {lr: 0.1, momentum: 0.6, weight_decay: 0.3, normalize: true}', Muon, shape=(6, 3),
-              lr=0.1, momentum=0.6, weight_decay=0.3, normalize=True)
+    optimizer('muon_all', 'muon: {lr: 0.1, momentum: 0.6, weight_decay: 0.3, normalize: true, iterations: 3}', Muon,
+              shape=(6, 3), lr=0.1, momentum=0.6, weight_decay=0.3, normalize=True, iterations=3)
     optimizer('lion', 'lion', Lion, lr=1e-4)
     optimizer('lion_all', 'lion: {lr: 0.01, betas: [0.8, 0.95], weight_decay: 0.3}', Lion, lr=0.01, betas=(0.8, 0.95),
               weight_decay=0.3)

@@ -18,6 +18,18 @@ TEST_CASE("decay: weights spares biases and norms", "[optimizers]") {
   CHECK(bias[0] == 0.5f);
 }
 
+TEST_CASE("decay: independent takes as much of a parameter whatever the factor of its layer",
+          "[optimizers]") {
+  const BuiltOptimizer built("sgd: {lr: 1, weight_decay: 0.5, decay: independent}");
+  const std::vector<float> gradient{0};
+  for (const float factor : {0.25f, 1.0f, 4.0f}) {
+    std::vector<float> bias{1};
+    const Segment segment{.values = bias, .gradients = gradient, .is_weight = false, .rate = factor};
+    built.optimizer->step(std::span(&segment, 1), factor, 0);
+    CHECK(bias[0] == 0.5f);
+  }
+}
+
 TEST_CASE("the rate is the caller's, the configured one only where schedules begin", "[optimizers]") {
   std::vector<float> weight{1};
   const std::vector<float> gradient{1};
