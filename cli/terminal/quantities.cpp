@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "engine/config/source.h"
-#include "engine/core/byte_size.h"
 #include "engine/core/error.h"
+#include "engine/core/units.h"
 
 namespace trainer {
 namespace {
@@ -46,7 +46,6 @@ std::optional<double> quantity(const std::string& text, const std::map<std::stri
 const std::map<std::string_view, double> kBandwidths{
     {"bps", 1.0 / 8}, {"kbps", 1e3 / 8}, {"Mbps", 1e6 / 8}, {"Gbps", 1e9 / 8}, {"Tbps", 1e12 / 8}};
 const std::map<std::string_view, double> kTimes{{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
-const std::map<std::string_view, double> kDurations{{"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
 
 std::optional<int> rank_count(const std::string& text) {
   int count = 0;
@@ -111,9 +110,8 @@ LiveAddress live_address(const std::string& text) {
 }
 
 std::int64_t duration_of(const std::string& text) {
-  constexpr double kMost = 1e9;
-  const auto seconds = quantity(text, kDurations);
-  if (!seconds || *seconds < 1 || *seconds > kMost)
+  const std::optional<double> seconds = seconds_in(text);
+  if (!seconds || *seconds < 1)
     fail("--time expects a time with its unit", text, "--time 30m; units are s, m, h and d");
   return static_cast<std::int64_t>(*seconds);
 }

@@ -50,10 +50,10 @@ void EarlyStopping::restore(const std::vector<double>& state, const std::optiona
 }
 
 std::string EarlyStopping::time_text() const {
-  return fmt::format("{:g} min of training are over", *stop_.minutes);
+  return fmt::format("{:g} s of training are over", *stop_.seconds);
 }
 
-bool EarlyStopping::is_over(double seconds) const { return stop_.minutes && seconds >= 60 * *stop_.minutes; }
+bool EarlyStopping::is_over(double seconds) const { return stop_.seconds && seconds >= *stop_.seconds; }
 
 void EarlyStopping::before_consensus(const Progress& run, Signals& mine) {
   mine.time_is_over |= is_over(seconds_of(run));
@@ -64,7 +64,7 @@ void EarlyStopping::before_update(std::int64_t, const Signals& all) { is_time_ov
 void EarlyStopping::after_step(Progress& run) {
   if (!is_time_over_ || run.result.stopped) return;
   // The clock of the rank that saves may be behind the one that ended the run: resuming must find it over.
-  const std::chrono::duration<double, std::ratio<60>> limit(*stop_.minutes);
+  const std::chrono::duration<double> limit(*stop_.seconds);
   run.start =
       std::min(run.start, Progress::Clock::now() - std::chrono::ceil<Progress::Clock::duration>(limit));
   end(run, time_text());
@@ -159,11 +159,13 @@ Setting early_stopping_key() {
 }
 
 Setting stop_key() {
-  return section("stop", "ends the run at a goal or a limit, as after its last step",
-                 {real("loss", "end after an evaluation with this loss or a lower one").optional(),
-                  real("minutes", "end after this time of training; the step under way is completed")
-                      .above(0)
-                      .optional()})
+  return section(
+             "stop", "ends the run at a goal or a limit, as after its last step",
+             {real("loss", "end after an evaluation with this loss or a lower one").optional(),
+              text(
+                  "time",
+                  "end after this time of training, as 90s, 30m, 1.5h or 2d; the step under way is completed")
+                  .optional()})
       .optional()
       .changeable();
 }

@@ -8,7 +8,7 @@
 #include "datasets/loading/data.h"
 #include "engine/config/registry.h"
 #include "engine/config/source.h"
-#include "engine/core/byte_size.h"
+#include "engine/core/units.h"
 #include "engine/core/virtual_workers.h"
 #include "models/training/early_stopping.h"
 #include "models/training/outlier_updates.h"
@@ -207,7 +207,13 @@ TrainSettings train_settings(const Config& train) {
   if (train.has("stop")) {
     const Config stop = train.at("stop");
     if (stop.has("loss")) settings.stop.loss = stop.get<double>("loss");
-    if (stop.has("minutes")) settings.stop.minutes = stop.get<double>("minutes");
+    if (stop.has("time")) {
+      const std::string time = stop.get<std::string>("time");
+      settings.stop.seconds = seconds_in(time);
+      if (!settings.stop.seconds)
+        stop.fail("time", "`time` expects a time with its unit, got " + in_quotes(time),
+                  "time: 30m; units are s, m, h and d");
+    }
   }
   if (!train.is_word("on_divergence", "stop")) settings.rollback = rollback_settings(train);
   if (train.has("local")) {

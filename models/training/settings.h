@@ -53,7 +53,7 @@ struct EarlyStoppingSettings {
 
 /// `train.stop`.
 struct StopSettings {
-  std::optional<double> loss, minutes;
+  std::optional<double> loss, seconds;
 };
 
 /// `train.skip_outliers`.

@@ -62,12 +62,12 @@ TEST_CASE("train.stop ends a run at its loss and at its time, with a checkpoint 
   CHECK(loss.code == 0);
   CHECK(loss.out.find("after step 5 of 250: loss of test is ") != std::string::npos);
   const ProgramResult time =
-      run.trainer({"a.yaml", "-o", "timed", "-s", "train.epochs=1000000", "-s", "train.stop.minutes=0.01",
-                   "-s", "train.evaluate=never", "--datapar", "-q"},
+      run.trainer({"a.yaml", "-o", "timed", "-s", "train.epochs=1000000", "-s", "train.stop.time=0.6s", "-s",
+                   "train.evaluate=never", "--datapar", "-q"},
                   2);
   INFO(time.out << time.err);
   CHECK(time.code == 0);
-  CHECK(time.out.find("0.01 min of training are over") != std::string::npos);
+  CHECK(time.out.find("0.6 s of training are over") != std::string::npos);
   CHECK(time.seconds < 10);
   CHECK(run.trainer({"--resume", "timed"}).out.find("is finished") != std::string::npos);
 }

@@ -88,7 +88,7 @@ TEST_CASE("a run ends at the loss of train.stop", "[early-stopping]") {
 
 TEST_CASE("a run ends at the end of the step in which the time of train.stop is over on one rank",
           "[early-stopping]") {
-  Evaluations evaluations({.stop = {.minutes = 1}});
+  Evaluations evaluations({.stop = {.seconds = 60}});
   Signals mine;
   evaluations.stopping.before_consensus(evaluations.run, mine);
   CHECK_FALSE(mine.time_is_over);
@@ -100,12 +100,12 @@ TEST_CASE("a run ends at the end of the step in which the time of train.stop is 
   evaluations.run.step = 1;
   evaluations.stopping.after_step(evaluations.run);
   CHECK(evaluations.run.is_done());
-  CHECK(evaluations.run.result.reason == "1 min of training are over");
+  CHECK(evaluations.run.result.reason == "60 s of training are over");
 }
 
 TEST_CASE("a run that ends by the clock of another rank is over for the rank that saves",
           "[early-stopping]") {
-  const TrainSettings settings{.stop = {.minutes = 1}};
+  const TrainSettings settings{.stop = {.seconds = 60}};
   Evaluations evaluations(settings);
   evaluations.stopping.before_update(0, {.time_is_over = true});
   evaluations.run.step = 1;
@@ -113,7 +113,7 @@ TEST_CASE("a run that ends by the clock of another rank is over for the rank tha
   const std::chrono::duration<double> time = Progress::Clock::now() - evaluations.run.start;
   EarlyStopping resumed(settings, kFacts);
   resumed.restore({}, std::nullopt, time.count());
-  CHECK(resumed.reason() == "1 min of training are over");
+  CHECK(resumed.reason() == "60 s of training are over");
 }
 
 TEST_CASE("early stopping resumes where it was saved", "[early-stopping]") {
