@@ -32,6 +32,11 @@ struct DatasetInfo {
   /// are. Empty: it scales all.
   std::vector<bool> scaled_channels = {};
 
+  /// `$classes`: the classes, or the named values of a target that has several; else 0.
+  int outputs() const {
+    if (classes > 0 || class_names.size() < 2) return classes;
+    return static_cast<int>(class_names.size());
+  }
   std::int64_t labels_per_sample() const { return std::max<std::int64_t>(1, positions); }
 };
 

@@ -101,8 +101,7 @@ int check_command(const Job& job) {
         for (const Diagnostic& mistake : likely_mistakes(run.config.root(), *run.session))
           warnings += (warnings.empty() ? "" : "\n") + warning_text(mistake) + "\n";
         const Data& data = run.session->data();
-        if (!data.form.columns.empty() || !data.form.array.empty() || data.train->info().is_streamed)
-          fine += data_text(data) + "\n";
+        fine += data_text(data) + "\n";
         if (!data.form.columns.empty()) fine += columns_table(data.form);
         job.print(fine + weights);
         if (job.arguments.gradients) are_right = print_gradients(job, files) && are_right;

@@ -13,7 +13,7 @@ void define_by_data(ConfigTree& config, const Data& data) {
   const auto define = [&](const char* name, int count) {
     config.define(name, count > 0 ? std::to_string(count) : "");
   };
-  define("classes", data.train->classes());
+  define("classes", data.train->info().outputs());
   define("vocab", data.train->info().vocabulary);
 }
 

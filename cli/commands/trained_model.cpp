@@ -28,7 +28,7 @@ TrainedModel open_model(const Job& job, MeshAndThreads& work) {
     const auto define = [&](const char* name, int count) {
       config->define(name, count > 0 ? std::to_string(count) : "");
     };
-    define("classes", info.classes);
+    define("classes", info.outputs());
     define("vocab", info.vocabulary);
   }
   DataDescription data = std::move(*found->data);

@@ -29,7 +29,8 @@ Failure current_failure() {
     return {error.code(), error.what()};
   } catch (const std::bad_alloc&) {
     return {ExitCode::failure,
-            "error: not enough memory\nhelp: a smaller train.batch, or fewer processes on this host"};
+            "error: not enough memory\nhelp: `accumulate: {fit: 4GiB}`, a smaller train.batch, or fewer "
+            "processes on this host; `trainer summary CONFIG` shows what layers take"};
   } catch (const std::system_error& failure) {
     // Only the start of a thread throws this code.
     if (failure.code() == std::errc::resource_unavailable_try_again)

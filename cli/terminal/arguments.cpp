@@ -144,9 +144,6 @@ void CommandLine::check_values(const CLI::ParseError& mistake) const {
     const CLI::Option* run = command->get_option_no_throw("RUN");
     if (name == "FORMAT" && run != nullptr && kExportFormats.contains(run->results().front()))
       fail("the run is named before the format", "trainer export RUN " + run->results().front());
-    if (name == "FORMAT" && (what.find("`savedmodel`") != what.npos ||
-                             what.find("`tensorflow`") != what.npos || what.find("`mxnet`") != what.npos))
-      fail("its own tools read it from ONNX", "trainer export RUN onnx; docs/export.md names the tools");
     const std::string file = name == "FORMAT" ? what.substr(what.rfind(" `") + 2) : "";
     for (const auto& [format, known] : kExportFormats)
       if (file.ends_with("." + format + "`"))

@@ -69,13 +69,24 @@ Content content_of(const std::string& field) {
   return parse_boolean(field) ? Content::boolean : Content::text;
 }
 
+/// A text alone in a line, above a record without empty fields.
+bool is_title(const std::vector<std::string>& line, const std::vector<std::string>& below) {
+  const auto is_empty = [](const std::string& field) { return is_missing(field); };
+  return below.size() > 1 && content_of(line.front()) == Content::text &&
+         std::all_of(line.begin() + 1, line.end(), is_empty) && std::ranges::none_of(below, is_empty);
+}
+
 int recognised_header(const std::string& path, std::string_view text, char separator) {
   CsvText csv(path, text, separator);
   if (csv.at_end()) return 1;
   const std::vector<std::string> first = csv.next();
   std::vector<std::vector<std::string>> others;
   while (!csv.at_end() && others.size() < kRecords) others.push_back(csv.next());
-  // A title, or names of some columns only.
+  if (!others.empty() && is_title(first, others.front())) {
+    take_record(text, separator);
+    return 1 + recognised_header(path, text, separator);
+  }
+  // Names of some columns only.
   if (!others.empty() && first.size() != others.front().size()) return 1;
   bool has_number = false, is_repeated = false;
   for (std::size_t column = 0; column < first.size(); ++column) {

@@ -14,8 +14,8 @@ struct CsvLayout {
 
 /// Recognises what is not given by the first records. The separator is the one of comma, semicolon and tab
 /// that gives records of most fields, all alike. A header is one line whose field is no number above a column
-/// of numbers, or a line above texts alone that they do not repeat. Error(data) with `path` and line if the
-/// records are damaged.
+/// of numbers, or a line above texts alone that they do not repeat; titles may stand above it. Error(data)
+/// with `path` and line if the records are damaged.
 CsvLayout csv_layout(const std::string& path, std::string_view text, std::optional<char> separator,
                      std::optional<int> header);
 

@@ -383,7 +383,15 @@ Meaning Checker::meaning_of_key(const std::string& title, const Settings& settin
   const Meaning meant = meaning_of("key", unknown.key, names_of(settings));
   if (!meant.hint.empty() && (!title.empty() || !meant.is_guess)) return meant;
   const std::string path = path_of_meant_key(unknown.key, root_);
-  return path.empty() ? meant : Meaning{"", "did you mean `" + path + "`?", true};
+  const auto meant_as = [](const std::string& key) {
+    return Meaning{"", "did you mean `" + key + "`?", true};
+  };
+  if (("." + path).find("." + title + ".") != std::string::npos) return meant_as(path);
+  // "train" of `train_inputs`, "separator" of `label_separator`
+  for (const Setting* setting : settings)
+    if (setting->name.starts_with(unknown.key + "_") || setting->name.ends_with("_" + unknown.key))
+      return meant_as(setting->name);
+  return path.empty() ? meant : meant_as(path);
 }
 
 bool Checker::report_renamed(const Place& place, const std::string& former, const std::string& today) {

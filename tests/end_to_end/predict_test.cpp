@@ -225,7 +225,7 @@ TEST_CASE("predictions of values and of several labels are named after the targe
   write_text(run.path("new.csv"), "x\n4\n");
   for (const std::string loss : {"sigmoid_cross_entropy", "mse"}) {
     write_text(run.path("t.yaml"),
-               table_yaml("csv: {train: t.csv, target: [wet, warm], targets: numbers}", "2", loss));
+               table_yaml("csv: {train: t.csv, target: [wet, warm], targets: numbers}", "$classes", loss));
     REQUIRE(run.trainer({"t.yaml", "-o", loss}).code == 0);
     CHECK(run.trainer({"predict", loss, "new.csv", "--csv"}).out.starts_with("file,line,wet,warm\n"));
   }

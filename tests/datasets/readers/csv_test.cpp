@@ -343,6 +343,10 @@ TEST_CASE("separator and header are recognised", "[csv]") {
       {"5,2,rose\n1,2,0\n3,4,1\n", ',', 1},   // as scikit-learn writes
       {"\"a;b\",\"c;d\"\n1,2\n", ',', 1},
       {"new,y\nyes,1\nno,2\n", ',', 1},
+      {"Pumps of 2024\na,b\n1,2\n", ',', 2},
+      {"Pumps of 2024;;\na;b;c\n1;2;3\n", ';', 2},
+      {"Pumps of 2024\n1,2\n3,4\n", ',', 1},
+      {"x,,\ny,,1\n", ',', 0},
       {"1,2\n", ',', 0},
   }));
   INFO(text);
