@@ -12,6 +12,7 @@
 #include "engine/parallel/wait_for_all.h"
 #include "engine/system/files.h"
 #include "models/training/program_scores.h"
+#include "models/training/sharding_check.h"
 
 namespace trainer {
 namespace {
@@ -71,6 +72,7 @@ ReplayedRun::ReplayedRun(const Job& job, MeshAndThreads& work, const Options& op
     run_.emplace(open_run(config_, work.mesh, work.pool, learned));
     const Config train = run_->config.root().at("train");
     check_ranks(train, train_settings(train), work.mesh.data().size(), work.mesh.model().size());
+    check_sharding(train, train_settings(train), job.arguments.sharding, work.mesh.model().size());
     check_repeats(*run_->session, options.run);
   });
   preflight_check(job.world, run_facts(*run_));
@@ -78,7 +80,8 @@ ReplayedRun::ReplayedRun(const Job& job, MeshAndThreads& work, const Options& op
                     TrainingRun::Options{.config = run_->config.resolved_yaml(),
                                          .initial_weights = options.initial_weights,
                                          .resumes = checkpoints > 0,
-                                         .reducer = {.crowded = work.affinity.placement.crowded},
+                                         .reducer = {.crowded = work.affinity.placement.crowded,
+                                                     .sharding = job.arguments.sharding},
                                          .asked_to_stop = [this] { return is_done_(); },
                                          .replay = &relay_});
   if (checkpoints > 0) {

@@ -16,6 +16,7 @@ void CommandFlags::add_verify() {
       ->type_name("FILE");
   add_ranks(*verify);
   add_placement(*verify);
+  add_shard(*verify);
   add_engine(*verify);
   add_settings(*verify);
 }
@@ -26,6 +27,7 @@ void CommandFlags::add_bisect() {
   bisect->add_option("RUN", arguments_.files, "Two run directories")->required()->expected(2);
   add_ranks(*bisect);
   add_placement(*bisect);
+  add_shard(*bisect);
   add_engine(*bisect);
 }
 

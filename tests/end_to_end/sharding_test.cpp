@@ -17,7 +17,8 @@ std::string weights_of(const SmallRun& run, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("in exact mode --shard gives the weights of one process, also across a resumed run", "[sharding]") {
+TEST_CASE("in exact mode --shard gives the weights of one process, in a resumed run and a replay, too",
+          "[sharding]") {
   const SmallRun run;
   const std::vector<std::string> settings{"-q",
                                           "-s",
@@ -41,6 +42,12 @@ TEST_CASE("in exact mode --shard gives the weights of one process, also across a
   CHECK(weights_of(run, "alone").size() > 4 * 2000 * 784);
   CHECK(weights_of(run, "gradients") == weights_of(run, "alone"));
   CHECK(weights_of(run, "parameters") == weights_of(run, "alone"));
+
+  train({"-o", "proven", "-s", "train.chain=true"}, 1);
+  const ProgramResult verified =
+      run.trainer({"verify", "proven", "--datapar", "--shard", "parameters", "--ranks-per-node", "1"}, 2);
+  INFO(verified.out << verified.err);
+  CHECK(verified.code == 0);
 
   train({"-o", "moved", "--datapar", "--shard", "parameters", "--until", "0.3"}, 2, 130);
   const ProgramResult resumed = run.trainer({"moved", "-q", "--datapar", "--shard", "gradients"}, 2);
