@@ -208,6 +208,36 @@ def tables():
          for *cell, measure in dict.fromkeys((row['table'], row['emptied'], row['measure']) for row in rows)]), None)
 
 
+def cifar10():
+    rows = read('cifar10')
+    programs = list(dict.fromkeys(row['program'] for row in rows))
+    curves = [program for program in programs if any(row['training_accuracy'] for row in rows if row['program'] == program)]
+    epochs = sorted({int(row['epoch']) for row in rows if row['epoch']})
+
+    def values(name, program, epoch=None):
+        return [float(row[name]) for row in rows
+                if row['program'] == program and row[name] and (epoch is None or row['epoch'] == str(epoch))]
+
+    def cells(program):
+        seconds, accuracies = values('seconds_a_step', program), values('test_accuracy', program)
+        step = sum(seconds) / len(seconds)
+        accuracy = f'{sum(accuracies) / len(accuracies):.2f} ({min(accuracies):.2f} to {max(accuracies):.2f})' if accuracies else '-'
+        return [program, f'{step:.2f} ({min(seconds):.2f} to {max(seconds):.2f})', f'{step * 200 / 60:.0f}', accuracy]
+
+    def mean(name, program, epoch):
+        found = values(name, program, epoch)
+        return sum(found) / len(found) if found else None
+    return (sources(rows) + '\n' + table(
+        ['program', 'seconds a step (least to most)', 'minutes of 200 steps', 'test accuracy, % (least to greatest)'],
+        [cells(program) for program in programs]) + '\n' + table(
+        ['training accuracy, %', *(f'epoch {epoch}' for epoch in epochs)],
+        [[program, *(f"{mean('training_accuracy', program, epoch):.1f}" if values('training_accuracy', program, epoch) else '-'
+                     for epoch in epochs)] for program in curves]),
+        chart('CIFAR-10: training accuracy of each epoch', ' %',
+              [(f'epoch {epoch}', [round(accuracy, 1) if (accuracy := mean('training_accuracy', program, epoch)) else None
+                                   for program in curves]) for epoch in epochs], curves))
+
+
 def memory():
     rows = read('memory')
     return (sources(rows) + '\n' + table(['workload', 'placement', 'trainer, MiB', 'PyTorch, MiB'],
@@ -265,7 +295,7 @@ def update(page, makers):
     return stale
 
 
-stale = update('docs/benchmarks.md', [peers, rivals, guards, exact, placements, hosts, local_sgd, onednn, tables, memory, profile])
+stale = update('docs/benchmarks.md', [peers, rivals, guards, exact, placements, hosts, local_sgd, onednn, tables, cifar10, memory, profile])
 if (results / 'engines.csv').exists():
     stale += update('docs/engines.md', [engines])
 stale += update('docs/restarts.md', [snapshots])
