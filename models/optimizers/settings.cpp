@@ -21,7 +21,9 @@ std::vector<Setting> WeightDecay::settings(const std::string& help, const std::s
 }
 
 WeightDecay::WeightDecay(const Config& config)
-    : strength_(config.get<float>("weight_decay")), parts_(config.get<std::string>("decay")) {}
+    : strength_(config.get<float>("weight_decay")),
+      spares_biases_(config.is_word("decay", "weights")),
+      ignores_rates_(config.is_word("decay", "independent")) {}
 
 std::string WeightDecay::text() const {
   return strength_ > 0 ? fmt::format(" weight decay {}", strength_) : "";

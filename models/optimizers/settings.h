@@ -14,15 +14,15 @@ class WeightDecay {
   explicit WeightDecay(const Config& config);
 
   float of(const Segment& segment) const {
-    if (parts_ == "weights" && !segment.is_weight) return 0;
-    return parts_ == "independent" && segment.rate > 0 ? strength_ / segment.rate : strength_;
+    if (spares_biases_ && !segment.is_weight) return 0;
+    return ignores_rates_ && segment.rate > 0 ? strength_ / segment.rate : strength_;
   }
   /// " weight decay 0.1", or nothing, for the header.
   std::string text() const;
 
  private:
   float strength_;
-  std::string parts_;  ///< "all", "weights" or "independent" of the layer's factor of the rate
+  bool spares_biases_, ignores_rates_;
 };
 
 /// The key `betas` of adam and similar optimizers: the decay rates of two running means.
