@@ -19,7 +19,7 @@ class ConfusionTable {
         names_(names),
         classes_(static_cast<std::size_t>(std::llround(std::sqrt(static_cast<double>(counts.size()))))) {}
 
-  /// `is_short`: columns are numbers, which rows show beside the names.
+  /// `is_short`: columns are indices, which rows show beside the names.
   std::string matrix(bool is_short) const {
     std::vector<std::vector<std::string>> rows{{"class"}};
     for (std::size_t column = 0; column < classes_; ++column)
@@ -45,7 +45,7 @@ class ConfusionTable {
                       grouped(count(place / classes_, place % classes_))});
     std::string text = "confusion: the most frequent mistakes\n" + table(rows, 2);
     if (places.size() > kMost)
-      text += fmt::format("and {} other pairs; metrics.jsonl has all\n", grouped(std::ssize(places) - kMost));
+      text += "and " + counted(std::ssize(places) - std::int64_t{kMost}, "other pair") + "\n";
     return text;
   }
 

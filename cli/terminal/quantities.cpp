@@ -6,7 +6,6 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
-#include <map>
 #include <optional>
 #include <string_view>
 
@@ -32,20 +31,9 @@ std::vector<std::string> split(const std::string& text) {
   return words;
 }
 
-/// A positive number with one of these units.
-std::optional<double> quantity(const std::string& text, const std::map<std::string_view, double>& units) {
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, problem] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  const auto unit = units.find(std::string_view(rest, static_cast<std::size_t>(end - rest)));
-  if (problem != std::errc() || unit == units.end() || !std::isfinite(number) || number < 0)
-    return std::nullopt;
-  return number * unit->second;
-}
-
-const std::map<std::string_view, double> kBandwidths{
+constexpr Unit kBandwidths[] = {
     {"bps", 1.0 / 8}, {"kbps", 1e3 / 8}, {"Mbps", 1e6 / 8}, {"Gbps", 1e9 / 8}, {"Tbps", 1e12 / 8}};
-const std::map<std::string_view, double> kTimes{{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
+constexpr Unit kTimes[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
 
 std::optional<int> rank_count(const std::string& text) {
   int count = 0;

@@ -2,28 +2,20 @@
 
 #include <charconv>
 #include <cmath>
-#include <span>
-#include <utility>
 
 namespace trainer {
-namespace {
 
-using Unit = std::pair<std::string_view, double>;
-
-/// A number with one of these units, in the smallest one.
 std::optional<double> quantity(std::string_view text, std::span<const Unit> units) {
   double number = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, problem] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  if (problem != std::errc() || !std::isfinite(number)) return std::nullopt;
+  if (problem != std::errc() || !std::isfinite(number) || number < 0) return std::nullopt;
   std::string_view unit(rest, static_cast<std::size_t>(end - rest));
   if (unit.starts_with(' ')) unit.remove_prefix(1);
   for (const auto& [name, size] : units)
     if (name == unit) return number * size;
   return std::nullopt;
 }
-
-}  // namespace
 
 std::optional<std::int64_t> bytes_of(std::string_view text) {
   constexpr Unit kUnits[] = {{"B", 1},    {"kB", 1e3},     {"KiB", 0x1p10}, {"MB", 1e6},    {"MiB", 0x1p20},
