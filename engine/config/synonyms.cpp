@@ -47,7 +47,6 @@ const std::vector<Needless>& needless() {
       {"flag", "tensorboard", "`trainer report RUN --tensorboard` writes event files of a run"},
       {"flag", "gpu gpus device devices cuda",
        "the program runs on processors; -n and --threads choose how many"},
-      {"key", "amp fp16 bf16 precision mixedprecision dtype", "remove it: values have 32 bits"},
       {"key", "callbacks",
        "remove it: `early_stopping`, `checkpoint`, `schedule` and `log` are keys of train"},
       {"key", "verbose verbosity", "remove it: --progress and -q choose what a run shows"},
@@ -217,6 +216,9 @@ const std::vector<Synonyms>& synonyms() {
       {"value", "tab", "\\t"},
       {"value", "per_channel", "standard standardize standardise zscore true"},
       // Keys: of the first that the map has.
+      {"value", "bf16", "bfloat16 bf16mixed fp16 float16 half mixed 16"},
+      {"value", "float32", "fp32 f32 single full 32"},
+      {"key", "precision", "amp fp16 bf16 mixedprecision dtype"},
       {"key", "units",
        "outfeatures outputs numoutput numoutputs nodes neurons hidden hiddensize hiddenunits dim "
        "size outputsize outchannels hiddendim embeddingdim nout"},

@@ -142,10 +142,10 @@ std::vector<Phase> make_phases(std::int64_t extent, std::int64_t kernel, std::in
 
 class DirectConvolution final : public Convolution {
  public:
-  explicit DirectConvolution(const ConvolutionGeometry& geometry)
+  DirectConvolution(const ConvolutionGeometry& geometry, const ConvolutionKernels& kernels, bool portable)
       : g_(geometry),
-        kernels_(*kernels().convolution),
-        portable_(portable_kernels()),
+        kernels_(kernels),
+        portable_(portable),
         out_h_(g_.out_height()),
         out_w_(g_.out_width()),
         group_channels_(g_.channels / g_.groups),
@@ -419,8 +419,13 @@ bool suits_direct_convolution(const ConvolutionGeometry& g) {
   return g.groups == 1 || std::min(g.channels, g.filters) / g.groups >= 8;
 }
 
+std::unique_ptr<Convolution> make_direct_convolution(const ConvolutionGeometry& geometry,
+                                                     const ConvolutionKernels& kernels, bool portable) {
+  return std::make_unique<DirectConvolution>(geometry, kernels, portable);
+}
+
 std::unique_ptr<Convolution> make_direct_convolution(const ConvolutionGeometry& geometry) {
-  return std::make_unique<DirectConvolution>(geometry);
+  return make_direct_convolution(geometry, *kernels().convolution, portable_kernels());
 }
 
 }  // namespace trainer

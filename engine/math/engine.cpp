@@ -7,6 +7,7 @@
 #include "engine/math/gemm.h"
 #include "engine/math/instruction_set.h"
 #include "engine/math/kernels/kernels.h"
+#include "engine/math/precision.h"
 
 namespace trainer {
 namespace {
@@ -27,6 +28,7 @@ Engine from_environment() {
 struct Choice {
   Engine engine = Engine::automatic;
   bool portable = false;
+  Precision precision = Precision::float32;
 };
 
 Engine resolved(const Choice& choice) {
@@ -34,10 +36,14 @@ Engine resolved(const Choice& choice) {
   if (engine == Engine::openblas && choice.portable)
     throw Error(ExitCode::usage, "the products of OpenBLAS differ from processor to processor",
                 "--engine native, or train.exact without `portable`");
+  if (engine == Engine::openblas && choice.precision == Precision::bf16)
+    throw Error(ExitCode::usage, "OpenBLAS has no products of bfloat16 here",
+                "--engine native, or train.precision: float32");
   if (engine == Engine::openblas && !blas::serves_threads())
     throw Error(ExitCode::usage, kSerial, "install its pthread or OpenMP build, or use --engine native");
   if (engine != Engine::automatic) return engine;
-  const bool native = choice.portable || kernels().gemm->faster_than_blas || !blas::serves_threads();
+  const bool native = choice.portable || choice.precision == Precision::bf16 ||
+                      kernels().gemm->faster_than_blas || !blas::serves_threads();
   return native ? Engine::native : Engine::openblas;
 }
 
@@ -56,26 +62,46 @@ Chosen& chosen() {
   return chosen;
 }
 
+std::string with_precision(const std::string& kernels) {
+  return chosen().choice.precision == Precision::bf16 ? kernels + ", bf16" : kernels;
+}
+
 std::string blas_text() { return std::string(blas_version()) + " " + prepare_blas(); }
 
 }  // namespace
 
-void choose_engine(Engine engine) { chosen().change({engine, chosen().choice.portable}); }
+void choose_engine(Engine engine) {
+  Choice choice = chosen().choice;
+  choice.engine = engine;
+  chosen().change(choice);
+}
 
 void choose_portable(bool portable) {
-  if (portable == chosen().choice.portable) return;
-  chosen().change({chosen().choice.engine, portable});
+  Choice choice = chosen().choice;
+  if (portable == choice.portable) return;
+  choice.portable = portable;
+  chosen().change(choice);
   use_portable_kernels(portable);
 }
+
+void choose_precision(Precision precision) {
+  Choice choice = chosen().choice;
+  choice.precision = precision;
+  chosen().change(choice);
+}
+
+Precision precision_in_use() { return chosen().choice.precision; }
 
 Engine engine_in_use() { return chosen().engine; }
 
 std::string engine_text() {
-  if (engine_in_use() == Engine::native) return std::string("native (") + instruction_set() + ")";
+  if (engine_in_use() == Engine::native) return "native (" + with_precision(instruction_set()) + ")";
   return "openblas (" + blas_text() + ", " + instruction_set() + ")";
 }
 
-std::string rounding_text() { return chosen().choice.portable ? "native (portable)" : engine_text(); }
+std::string rounding_text() {
+  return chosen().choice.portable ? "native (" + with_precision("portable") + ")" : engine_text();
+}
 
 std::vector<EngineInfo> engines() {
   const Engine used = engine_in_use();

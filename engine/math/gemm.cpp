@@ -8,10 +8,12 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/core/error.h"
 #include "engine/math/engine.h"
 #include "engine/math/kernels/kernels.h"
+#include "engine/math/precision.h"
 
 namespace trainer {
 namespace {
@@ -53,6 +55,30 @@ void require_buffer() {
   }();
 }
 
+/// What products of bfloat16 need, once for each thread.
+float* thread_scratch() {
+  thread_local std::vector<float> scratch(static_cast<std::size_t>(bfloat16_kernels().scratch));
+  return scratch.data();
+}
+
+bool is_empty(std::int64_t m, std::int64_t n, std::int64_t k) { return m == 0 || n == 0 || k == 0; }
+
+Product product(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::int64_t n,
+                std::int64_t k, const float* a, std::int64_t lda, const float* b, std::int64_t ldb,
+                float beta, float* c, std::int64_t ldc) {
+  const auto operand = [](const float* data, std::int64_t row, bool contiguous_in_k) {
+    return contiguous_in_k ? Operand{data, row, 1} : Operand{data, 1, row};
+  };
+  return {m,
+          n,
+          k,
+          operand(a, lda, a_transposed == Transpose::no),
+          operand(b, ldb, b_transposed == Transpose::yes),
+          beta,
+          c,
+          ldc};
+}
+
 }  // namespace
 
 bool blas::serves_threads() {
@@ -76,8 +102,16 @@ void blas::gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, 
 void gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::int64_t n, std::int64_t k,
           const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
           std::int64_t ldc) {
-  if (m == 0 || n == 0) return;
-  if (k == 0) {
+  if (precision_in_use() == Precision::float32 || is_empty(m, n, k))
+    return gemm_float32(a_transposed, b_transposed, m, n, k, a, lda, b, ldb, beta, c, ldc);
+  bfloat16_kernels().multiply(product(a_transposed, b_transposed, m, n, k, a, lda, b, ldb, beta, c, ldc),
+                              thread_scratch());
+}
+
+void gemm_float32(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::int64_t n,
+                  std::int64_t k, const float* a, std::int64_t lda, const float* b, std::int64_t ldb,
+                  float beta, float* c, std::int64_t ldc) {
+  if (is_empty(m, n, k)) {
     // BLAS libraries differ in whether they read A and B here; beta 0 also overwrites NaN.
     for (std::int64_t row = 0; row < m; ++row)
       for (std::int64_t column = 0; column < n; ++column) {
@@ -88,11 +122,7 @@ void gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::i
   }
   if (engine_in_use() == Engine::openblas)
     return blas::gemm(a_transposed, b_transposed, m, n, k, a, lda, b, ldb, beta, c, ldc);
-  const auto operand = [](const float* data, std::int64_t row, bool contiguous_in_k) {
-    return contiguous_in_k ? Operand{data, row, 1} : Operand{data, 1, row};
-  };
-  kernels().gemm->multiply({m, n, k, operand(a, lda, a_transposed == Transpose::no),
-                            operand(b, ldb, b_transposed == Transpose::yes), beta, c, ldc});
+  kernels().gemm->multiply(product(a_transposed, b_transposed, m, n, k, a, lda, b, ldb, beta, c, ldc));
 }
 
 bool gemm_is_chained() { return engine_in_use() == Engine::native; }

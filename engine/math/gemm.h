@@ -15,6 +15,11 @@ void gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::i
           const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
           std::int64_t ldc);
 
+/// The same, also where products are of bfloat16 (precision.h). There k may be cut at even places only.
+void gemm_float32(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::int64_t n,
+                  std::int64_t k, const float* a, std::int64_t lda, const float* b, std::int64_t ldb,
+                  float beta, float* c, std::int64_t ldc);
+
 /// True with the native engine (engine.h). OpenBLAS gives the same bits for the same shapes only.
 bool gemm_is_chained();
 

@@ -47,6 +47,8 @@ InUse& in_use() {
 
 const Kernels& kernels() { return *in_use().kernels; }
 
+const Bfloat16Kernels& bfloat16_kernels() { return *variant_in_use().bfloat16; }
+
 void use_portable_kernels(bool portable) {
   in_use() = {portable ? *variant_in_use().portable : variant_in_use().kernels, portable};
 }

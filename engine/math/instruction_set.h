@@ -3,7 +3,8 @@
 namespace trainer {
 
 /// The vector instructions our own kernels use on this CPU, chosen once: "AVX-512", "AVX2" or "baseline". The
-/// environment variable TRAINER_INSTRUCTIONS=baseline|avx2|avx512 lowers the choice, for tests.
+/// environment variable TRAINER_INSTRUCTIONS=baseline|avx2|avx512|avx512_bf16 lowers the choice, for tests;
+/// the last two differ in products of bfloat16 only, which avx512 computes without its instructions.
 const char* instruction_set();
 
 /// Whether sums of products use fused multiply-adds on every CPU, where there are none in software and

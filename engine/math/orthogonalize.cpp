@@ -41,16 +41,19 @@ void orthogonalize(std::int64_t rows, std::int64_t columns, int iterations, floa
   float* const factor = square + side * side;
   normalize(rows * columns, x);
   for (int iteration = 0; iteration < iterations; ++iteration) {
-    gemm(is_wide ? Transpose::no : Transpose::yes, is_wide ? Transpose::yes : Transpose::no, side, side,
-         length, x, columns, x, columns, 0, square, side);
+    gemm_float32(is_wide ? Transpose::no : Transpose::yes, is_wide ? Transpose::yes : Transpose::no, side,
+                 side, length, x, columns, x, columns, 0, square, side);
     std::copy_n(square, side * side, factor);
-    gemm(Transpose::no, Transpose::no, side, side, side, square, side, square, side, kB / kC, factor, side);
+    gemm_float32(Transpose::no, Transpose::no, side, side, side, square, side, square, side, kB / kC, factor,
+                 side);
     scale(side * side, kC, factor, factor);
     std::copy_n(x, rows * columns, next);
     if (is_wide)
-      gemm(Transpose::no, Transpose::no, rows, columns, side, factor, side, x, columns, kA, next, columns);
+      gemm_float32(Transpose::no, Transpose::no, rows, columns, side, factor, side, x, columns, kA, next,
+                   columns);
     else
-      gemm(Transpose::no, Transpose::no, rows, columns, side, x, columns, factor, side, kA, next, columns);
+      gemm_float32(Transpose::no, Transpose::no, rows, columns, side, x, columns, factor, side, kA, next,
+                   columns);
     std::swap(x, next);
   }
   if (x != matrix) std::copy_n(x, rows * columns, matrix);

@@ -66,7 +66,8 @@ void Linear::for_each_product(const Pass& pass, const Range& lines, const std::v
 }
 
 std::int64_t Linear::inputs_of_part() const {
-  return std::max(kFewestInputs, kPartFloats / std::max<std::int64_t>(1, extents_.outputs));
+  // An even number, where products of bfloat16 may be cut.
+  return std::max(kFewestInputs, kPartFloats / std::max<std::int64_t>(1, extents_.outputs) / 2 * 2);
 }
 
 void Linear::forward_in_parts(const float* x, float* y, Pass& pass) const {

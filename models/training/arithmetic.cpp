@@ -6,15 +6,27 @@
 
 namespace trainer {
 
-void choose_arithmetic(const Config& train, bool portable, ThreadPool& pool) {
-  static bool keeps_subnormals = false;
+namespace {
+
+/// An error of `choose` stands at `key`.
+template <class Choose>
+void choose_at(const Config& section, std::string_view key, Choose choose) {
   try {
-    choose_portable(portable);
+    choose();
   } catch (const Error& error) {
-    if (!portable) throw;
     const Diagnostic& reason = error.diagnostics().front();
-    train.at("exact").fail("portable", reason.what, reason.help);
+    section.fail(key, reason.what, reason.help);
   }
+}
+
+}  // namespace
+
+void choose_arithmetic(const Config& train, const Arithmetic& arithmetic, ThreadPool& pool) {
+  static bool keeps_subnormals = false;
+  const bool portable = arithmetic.portable;
+  choose_at(portable ? train.at("exact") : train, portable ? "portable" : "exact",
+            [&] { choose_portable(portable); });
+  choose_at(train, "precision", [&] { choose_precision(arithmetic.precision); });
   // Processors differ in when they flush, and some never do.
   if (portable || keeps_subnormals) pool.run([&](int) { portable ? keep_subnormals() : flush_subnormals(); });
   keeps_subnormals = portable;

@@ -107,7 +107,7 @@ Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Sessi
       model_group_(pool, mesh.model(), settings_.exact_modelpar),
       row_split_(make_row_split(settings_, virtual_workers_, mesh, pool)) {
   mesh.world().heartbeat().set_patience(static_cast<double>(settings_.stall_timeout));
-  if (!is_share()) choose_arithmetic(root.at("train"), settings_.portable, pool);
+  if (!is_share()) choose_arithmetic(root.at("train"), {settings_.portable, settings_.precision}, pool);
   const Config model = root.at("model");
   check_ranks(root.at("train"), settings_, mesh.data().size(), mesh.model().size());
   check_schedule(root.at("train"), settings_,

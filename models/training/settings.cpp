@@ -181,6 +181,7 @@ TrainSettings train_settings(const Config& train) {
     settings.exact_modelpar = settings.exact && (exact.type() != "settings" || exact.get<bool>("modelpar"));
     settings.portable = exact.type() == "settings" && exact.get<bool>("portable");
   }
+  if (train.get<std::string>("precision") == "bf16") settings.precision = Precision::bf16;
   settings.logs_gradients = train.has("log") && train.at("log").get<bool>("gradients");
   if (train.has("snapshot")) settings.snapshot = train.at("snapshot").get<std::int64_t>("steps");
   if (train.has("crosscheck")) {
@@ -351,6 +352,11 @@ std::vector<Setting> run_settings() {
                                     "the same bits on every processor, too: not with --engine openblas")
                                 .fallback("false")})})
                .fallback("false"),
+           choice("precision",
+                  "of the factors of matrix products and convolutions; sums, weights and optimizer states "
+                  "are float32. bf16: rounded to bfloat16, twice as fast where the processor has AVX512-BF16",
+                  {"float32", "bf16"})
+               .fallback("float32"),
            boolean("chain",
                    "exact mode: hashes of each step's batch, gradients and weights, in chain.jsonl, which "
                    "`trainer verify` and `trainer bisect` read")

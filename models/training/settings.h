@@ -8,6 +8,7 @@
 #include "datasets/transforms/views.h"
 #include "engine/config/config.h"
 #include "engine/config/setting.h"
+#include "engine/math/precision.h"
 #include "engine/parallel/compression.h"
 
 namespace trainer {
@@ -88,6 +89,7 @@ struct TrainSettings {
   bool exact = false;           ///< bits depend on neither ranks nor threads
   bool exact_modelpar = false;  ///< nor on the partition of layers over model ranks
   bool portable = false;        ///< nor on the processor; only with `exact`
+  Precision precision = Precision::float32;  ///< of the factors of products and convolutions
   bool chain = false;           ///< hashes of each step are kept
   std::optional<double> clip_norm, clip_value;
   float ema = 0;            ///< decay of the exponential moving average of the weights; 0: none

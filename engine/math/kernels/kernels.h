@@ -229,6 +229,20 @@ struct GemmKernels {
   bool faster_than_blas;  ///< OpenBLAS' products
 };
 
+/// Products of float operands rounded to bfloat16, with sums in float, as bfloat16_pairs.h defines them; in
+/// every instruction set the same bits for the same order of sums.
+struct Bfloat16Kernels {
+  std::int64_t scratch;  ///< floats that multiply() needs
+  void (*multiply)(const Product& product, float* scratch);
+  /// Those of ConvolutionKernels on pairs: an element of x, w and dy holds two values, and an output is a sum
+  /// over both. Only y and dw are floats.
+  const ConvolutionKernels* convolution;
+  /// pairs[i] = (even[i], odd[i]); without `odd` (null) zeros.
+  void (*pair_rows)(std::int64_t count, const float* even, const float* odd, float* pairs);
+  /// pairs[i] = (x[2 i], x[2 i + 1]), with zero behind the last of an odd count.
+  void (*pair_columns)(std::int64_t count, const float* x, float* pairs);
+};
+
 /// All kernels for one instruction set.
 struct Kernels {
   const char* name;
@@ -249,6 +263,7 @@ struct Kernels {
 
 /// Those in use; see instruction_set.h.
 const Kernels& kernels();
+const Bfloat16Kernels& bfloat16_kernels();
 
 /// One instruction set that this build has kernels for.
 struct KernelVariant {
@@ -256,6 +271,7 @@ struct KernelVariant {
   bool (*supported)();
   const Kernels* kernels;
   const Kernels* const* portable;  ///< with fused multiply-adds, if need be in software
+  const Bfloat16Kernels* bfloat16;
 };
 
 /// The variants built for this kind of processor, from the plainest to the fastest; ends with a null setting.

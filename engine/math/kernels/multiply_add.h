@@ -2,7 +2,9 @@
 
 #include "engine/math/kernels/vector.h"
 
-#if defined(KERNEL_SOFTWARE_FMA)
+#if defined(KERNEL_BFLOAT16_PAIRS)
+#include "engine/math/kernels/bfloat16_pairs.h"
+#elif defined(KERNEL_SOFTWARE_FMA)
 #include "engine/math/kernels/software_fma.h"
 #elif defined(__FMA__)
 #include <immintrin.h>
@@ -13,6 +15,7 @@
 // Sums of products: fused multiply-adds where the instruction set has them, written out, so that no compiler
 // decides where to contract. Only the plain x86 kernels round products first.
 
+#if !defined(KERNEL_BFLOAT16_PAIRS)
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
 
@@ -57,3 +60,4 @@ inline Vector multiply_add(const Vector& a, float b, const Vector& c) {
 
 }  // namespace
 }  // namespace trainer::KERNEL_NAMESPACE
+#endif

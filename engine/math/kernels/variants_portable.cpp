@@ -2,9 +2,14 @@
 
 namespace trainer {
 
+namespace baseline_pairs {
+extern const Bfloat16Kernels bfloat16_kernels;
+}
+
 const KernelVariant kernel_variants[] = {
-    {"baseline", [] { return true; }, &baseline::kernels, &portable_baseline},
-    {nullptr, nullptr, nullptr, nullptr},
+    {"baseline", [] { return true; }, &baseline::kernels, &portable_baseline,
+     &baseline_pairs::bfloat16_kernels},
+    {},
 };
 
 }  // namespace trainer

@@ -8,6 +8,15 @@ extern const Kernels kernels;
 namespace avx512 {
 extern const Kernels kernels;
 }
+namespace baseline_pairs {
+extern const Bfloat16Kernels bfloat16_kernels;
+}
+namespace avx2_pairs {
+extern const Bfloat16Kernels bfloat16_kernels;
+}
+namespace avx512_pairs {
+extern const Bfloat16Kernels bfloat16_kernels;
+}
 
 namespace {
 
@@ -21,13 +30,17 @@ bool has_avx512() {
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 
+bool has_avx512_bf16() { return has_avx512() && __builtin_cpu_supports("avx512bf16"); }
+
 }  // namespace
 
 const KernelVariant kernel_variants[] = {
-    {"baseline", [] { return true; }, &baseline::kernels, &portable_baseline},
-    {"avx2", has_avx2, &avx2::kernels, &fused_avx2},
-    {"avx512", has_avx512, &avx512::kernels, &fused_avx512},
-    {nullptr, nullptr, nullptr, nullptr},
+    {"baseline", [] { return true; }, &baseline::kernels, &portable_baseline,
+     &baseline_pairs::bfloat16_kernels},
+    {"avx2", has_avx2, &avx2::kernels, &fused_avx2, &avx2_pairs::bfloat16_kernels},
+    {"avx512", has_avx512, &avx512::kernels, &fused_avx512, &avx2_pairs::bfloat16_kernels},
+    {"avx512_bf16", has_avx512_bf16, &avx512::kernels, &fused_avx512, &avx512_pairs::bfloat16_kernels},
+    {},
 };
 
 }  // namespace trainer

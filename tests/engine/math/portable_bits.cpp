@@ -17,6 +17,7 @@
 #include "engine/math/gemm.h"
 #include "engine/math/normalization.h"
 #include "engine/math/pooling.h"
+#include "engine/math/precision.h"
 #include "engine/math/recurrent.h"
 #include "engine/math/updates.h"
 
@@ -250,6 +251,10 @@ std::string portable_text() {
   family("attention", add_attention);
   family("recurrent", add_recurrent);
   family("updates", add_updates);
+  choose_precision(Precision::bf16);
+  family("bfloat16 products", add_products);
+  family("bfloat16 convolutions", add_convolutions);
+  choose_precision(Precision::float32);
   return all;
 }
 
@@ -261,6 +266,8 @@ const char* const kRecordedBits =
     "pooling a1bcb2925c8abdb3\n"
     "attention 2047d39259f5bb8f\n"
     "recurrent e9af62ad452df685\n"
-    "updates 8b2a167560b8ac54\n";
+    "updates 8b2a167560b8ac54\n"
+    "bfloat16 products 47888d574c93d3d4\n"
+    "bfloat16 convolutions 60a295182f63d28d\n";
 
 }  // namespace trainer
