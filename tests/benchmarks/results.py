@@ -138,6 +138,16 @@ def exact():
               ['one rank', 'two ranks'], 1))
 
 
+def bfloat16():
+    rows = read('bfloat16')
+    return (sources(rows) + '\n' + table(
+        ['workload', 'setting', 'float32', 'bf16', 'bf16 / float32'],
+        [[f"{row['workload']} {row['network']}, {row['unit']}", row['setting'], thousands(row['float32']), thousands(row['bf16']), row['ratio']]
+         for row in rows]),
+        chart('Speed of training in bf16 / float32', '',
+              [(f"{row['workload']} {row['network']}, {row['setting']}", [float(row['ratio'])]) for row in rows], ['bf16'], 1))
+
+
 def placements():
     rows = read('placements')
     return (sources(rows) + '\n' + table(
@@ -210,26 +220,27 @@ def tables():
 
 def cifar10():
     rows = read('cifar10')
+    placed = list(dict.fromkeys((row['program'], row['processor']) for row in rows))
     programs = list(dict.fromkeys(row['program'] for row in rows))
     curves = [program for program in programs if any(row['training_accuracy'] for row in rows if row['program'] == program)]
-    epochs = sorted({int(row['epoch']) for row in rows if row['epoch']})
+    epochs = sorted({row['epoch'] for row in rows if row['epoch']})
 
-    def values(name, program, epoch=None):
+    def values(name, program, epoch=None, processor=None):
         return [float(row[name]) for row in rows
-                if row['program'] == program and row[name] and (epoch is None or row['epoch'] == str(epoch))]
+                if row['program'] == program and row[name] and epoch in (None, row['epoch']) and processor in (None, row['processor'])]
 
-    def cells(program):
-        seconds, accuracies = values('seconds_a_step', program), values('test_accuracy', program)
+    def cells(program, processor):
+        seconds, accuracies = values('seconds_a_step', program, None, processor), values('test_accuracy', program, None, processor)
         step = sum(seconds) / len(seconds)
-        accuracy = f'{sum(accuracies) / len(accuracies):.2f} ({min(accuracies):.2f} to {max(accuracies):.2f})' if accuracies else '-'
-        return [program, f'{step:.2f} ({min(seconds):.2f} to {max(seconds):.2f})', f'{step * 200 / 60:.0f}', accuracy]
+        return [program, processor, f'{step:.2f} ({min(seconds):.2f} to {max(seconds):.2f})', f'{step * 200 / 60:.0f}',
+                ', '.join(f'{accuracy:.2f}' for accuracy in accuracies) or '-']
 
     def mean(name, program, epoch):
         found = values(name, program, epoch)
         return sum(found) / len(found) if found else None
     return (sources(rows) + '\n' + table(
-        ['program', 'seconds a step (least to most)', 'minutes of 200 steps', 'test accuracy, % (least to greatest)'],
-        [cells(program) for program in programs]) + '\n' + table(
+        ['program', 'processor', 'seconds a step (least to most)', 'minutes of 200 steps', 'test accuracy of each seed, %'],
+        [cells(*place) for place in placed]) + '\n' + table(
         ['training accuracy, %', *(f'epoch {epoch}' for epoch in epochs)],
         [[program, *(f"{mean('training_accuracy', program, epoch):.1f}" if values('training_accuracy', program, epoch) else '-'
                      for epoch in epochs)] for program in curves]),

@@ -139,6 +139,7 @@ def main():
     parser.add_argument('--most-ranks', type=int, default=8)
     parser.add_argument('--engine', default='auto')
     parser.add_argument('--portable', action='store_true')
+    parser.add_argument('--precision', default='float32')
     parser.add_argument('--program', action='append', default=[])
     arguments = parser.parse_args()
     trainer, configs = arguments.trainer.resolve(), arguments.configs.resolve()
@@ -168,7 +169,7 @@ def main():
                 (write_cifar10 if large else write_mnist)(folder, train, 53 if large else 203)
             config = config_of(model, configs, folder)
             exact = ['train.exact={portable: true}', 'train.virtual_workers=2'] if arguments.portable else ['train.exact=true']
-            settings = exact + [f'train.steps={steps}', f'train.batch={batch}', 'train.clip_norm=0.5',
+            settings = exact + [f'train.precision={arguments.precision}', f'train.steps={steps}', f'train.batch={batch}', 'train.clip_norm=0.5',
                         f'train.evaluate={"never" if arguments.portable and large else "epoch"}', f'train.checkpoint={{steps: {steps}}}', 'train.log_every=1',
                         f'data.path={folder}']
             if text:
