@@ -1,6 +1,7 @@
 #include "engine/math/bfloat16_convolution.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -11,8 +12,10 @@
 namespace trainer {
 namespace {
 
-constexpr std::int64_t kPairsAtOnce = 1 << 15;  // of x and dy, for images whose dw is summed together
-constexpr std::int64_t kMaxImages = 8;
+// Of images that share packed weights: as many as the second cache holds.
+constexpr std::int64_t kSharingPairs = 1 << 17;
+// Of x and dy whose dw is summed before memory sees it.
+constexpr std::int64_t kSummedPairs = 1 << 15;
 
 /// With half the inputs, each of which holds two.
 ConvolutionGeometry with_paired_inputs(ConvolutionGeometry geometry) {
@@ -45,14 +48,15 @@ class Bfloat16Convolution final : public Convolution {
         forward_(pairs_inputs_ ? on_pairs(with_paired_inputs(g_)) : make_direct_convolution(g_)),
         data_(pairs_filters_ ? on_pairs(with_paired_filters(g_)) : make_direct_convolution(g_)),
         weights_(on_pairs(of_columns_)),
-        images_at_once_(std::clamp<std::int64_t>(kPairsAtOnce / (column_pairs_of_x() + column_pairs_of_dy()),
-                                                 1, kMaxImages)) {}
+        sharing_images_(std::max<std::int64_t>(1, 2 * kSharingPairs / std::max(in_size(), out_size()))),
+        summed_images_(
+            std::max<std::int64_t>(1, kSummedPairs / (column_pairs_of_x() + column_pairs_of_dy()))) {}
 
   std::int64_t scratch_size() const override {
-    return std::max({forward_->scratch_size() + (in_size() + weight_size()) / 2,
-                     data_->scratch_size() + (out_size() + weight_size()) / 2,
-                     weights_->scratch_size() + padded_row() +
-                         images_at_once_ * (column_pairs_of_x() + column_pairs_of_dy())});
+    return std::max({forward_->scratch_size() + (sharing_images_ * in_size() + weight_size()) / 2,
+                     data_->scratch_size() + (sharing_images_ * out_size() + weight_size()) / 2,
+                     weights_->scratch_size() + of_columns_.width * g_.channels +
+                         summed_images_ * (column_pairs_of_x() + column_pairs_of_dy())});
   }
 
   std::string kernel() const override { return weights_->kernel() + " bf16"; }
@@ -66,9 +70,11 @@ class Bfloat16Convolution final : public Convolution {
     for (std::int64_t input = 0; input < inputs_of_w; input += 2)
       kernels_.pair_rows(g_.filters, w + input * g_.filters, w + (input + 1) * g_.filters,
                          weights + input / 2 * g_.filters);
-    for (std::int64_t image = 0; image < images; ++image) {
-      kernels_.pair_columns(in_size(), x + image * in_size(), inputs);
-      forward_->forward(1, inputs, weights, bias, activation, y + image * out_size(), inputs + in_size() / 2);
+    for (std::int64_t first = 0; first < images; first += sharing_images_) {
+      const std::int64_t some = std::min(sharing_images_, images - first);
+      kernels_.pair_columns(some * in_size(), x + first * in_size(), inputs);
+      forward_->forward(some, inputs, weights, bias, activation, y + first * out_size(),
+                        inputs + sharing_images_ * in_size() / 2);
     }
   }
 
@@ -78,26 +84,28 @@ class Bfloat16Convolution final : public Convolution {
     float* const weights = scratch;
     float* const gradients = weights + weight_size() / 2;
     kernels_.pair_columns(weight_size(), w, weights);
-    for (std::int64_t image = 0; image < images; ++image) {
-      kernels_.pair_columns(out_size(), dy + image * out_size(), gradients);
-      data_->backward_data(1, gradients, weights, dx + image * in_size(), gradients + out_size() / 2);
+    for (std::int64_t first = 0; first < images; first += sharing_images_) {
+      const std::int64_t some = std::min(sharing_images_, images - first);
+      kernels_.pair_columns(some * out_size(), dy + first * out_size(), gradients);
+      data_->backward_data(some, gradients, weights, dx + first * in_size(),
+                           gradients + sharing_images_ * out_size() / 2);
     }
   }
 
   void backward_weights(std::int64_t images, const float* x, const float* dy, float* dw, float* dbias,
                         bool accumulate, float* scratch) const override {
     if (dbias) column_sums(images * out_size() / g_.filters, g_.filters, dy, accumulate, dbias);
-    float* const row = scratch;
-    float* const inputs = row + padded_row();
-    float* const gradients = inputs + images_at_once_ * column_pairs_of_x();
-    for (std::int64_t first = 0; first < images; first += images_at_once_) {
-      const std::int64_t some = std::min(images_at_once_, images - first);
+    float* const zeros = scratch;
+    float* const inputs = std::fill_n(zeros, of_columns_.width * g_.channels, 0.0f);
+    float* const gradients = inputs + summed_images_ * column_pairs_of_x();
+    for (std::int64_t first = 0; first < images; first += summed_images_) {
+      const std::int64_t some = std::min(summed_images_, images - first);
       for (std::int64_t image = 0; image < some; ++image) {
-        pair_inputs(x + (first + image) * in_size(), row, inputs + image * column_pairs_of_x());
+        pair_inputs(x + (first + image) * in_size(), zeros, inputs + image * column_pairs_of_x());
         pair_gradients(dy + (first + image) * out_size(), gradients + image * column_pairs_of_dy());
       }
       weights_->backward_weights(some, inputs, gradients, dw, nullptr, accumulate || first > 0,
-                                 gradients + images_at_once_ * column_pairs_of_dy());
+                                 gradients + summed_images_ * column_pairs_of_dy());
     }
     if (images == 0 && !accumulate) std::fill_n(dw, weight_size(), 0.0f);
   }
@@ -114,19 +122,23 @@ class Bfloat16Convolution final : public Convolution {
   }
   std::int64_t column_pairs_of_x() const { return g_.height * of_columns_.width * g_.channels; }
   std::int64_t column_pairs_of_dy() const { return g_.out_height() * of_columns_.out_width() * g_.filters; }
-  /// A row of x between zeros, as long as the pairs reach.
-  std::int64_t padded_row() const {
-    return (g_.pad_w + std::max(g_.width, of_columns_.width + g_.stride_w)) * g_.channels;
-  }
-
-  void pair_inputs(const float* x, float* row, float* pairs) const {
-    const std::int64_t before = g_.pad_w * g_.channels, within = g_.width * g_.channels;
-    const std::int64_t count = of_columns_.width * g_.channels;
-    std::fill_n(row, padded_row(), 0.0f);
-    for (std::int64_t y = 0; y < g_.height; ++y, pairs += count) {
-      std::copy_n(x + y * within, within, row + before);
-      kernels_.pair_rows(count, row, row + g_.stride_w * g_.channels, pairs);
-    }
+  /// In a row of the padded image, pixel p and the one under the next output; `zeros` are a row of them.
+  void pair_inputs(const float* x, const float* zeros, float* pairs) const {
+    const std::int64_t first = g_.pad_w, last = first + g_.width, next = g_.stride_w;
+    // Between these columns both pixels lie inside, or one, or none.
+    std::array<std::int64_t, 6> borders{0, first - next, first, last - next, last, of_columns_.width};
+    for (std::int64_t& border : borders) border = std::clamp<std::int64_t>(border, 0, of_columns_.width);
+    std::ranges::sort(borders);
+    for (std::int64_t y = 0; y < g_.height; ++y, x += g_.width * g_.channels)
+      for (std::size_t part = 1; part < borders.size(); ++part) {
+        const std::int64_t column = borders[part - 1], count = (borders[part] - column) * g_.channels;
+        const auto pixels = [&](std::int64_t at) {
+          return at >= first && at < last ? x + (at - first) * g_.channels : nullptr;
+        };
+        const float* const even = pixels(column);
+        kernels_.pair_rows(count, even ? even : zeros, pixels(column + next), pairs);
+        pairs += count;
+      }
   }
 
   void pair_gradients(const float* dy, float* pairs) const {
@@ -143,7 +155,7 @@ class Bfloat16Convolution final : public Convolution {
   bool pairs_inputs_, pairs_filters_;
   ConvolutionGeometry of_columns_;
   std::unique_ptr<Convolution> forward_, data_, weights_;
-  std::int64_t images_at_once_;
+  std::int64_t sharing_images_, summed_images_;
 };
 
 }  // namespace

@@ -9,6 +9,10 @@
 #include "engine/math/kernels/packing.h"
 #include "engine/math/kernels/vector.h"
 
+#if defined(__AVX512BF16__)
+#include <immintrin.h>
+#endif
+
 namespace trainer::KERNEL_NAMESPACE {
 
 extern const GemmKernels gemm_kernels;
@@ -34,15 +38,45 @@ inline float pair(float even, float odd) {
   return std::bit_cast<float>(rounded(even) >> 16 | (rounded(odd) & 0xffff0000));
 }
 
+#if defined(__AVX512BF16__)
+/// The values of a, then those of b, rounded as by rounded().
+inline __m512i both_rounded(const float* a, const float* b) {
+  return (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(b), _mm512_loadu_ps(a));
+}
+
+/// As many pairs as whole vectors hold; the rest is left.
+inline std::int64_t pair_whole_rows(std::int64_t count, const float* even, const float* odd, float* pairs) {
+  const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  // Of the 16-bit values i and 16 + i by turns.
+  const __m512i turns = _mm512_add_epi32(_mm512_mullo_epi32(lanes, _mm512_set1_epi32(0x00010001)),
+                                         _mm512_set1_epi32(0x00100000));
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    _mm512_storeu_si512(pairs + i, _mm512_permutexvar_epi16(turns, both_rounded(even + i, odd + i)));
+  return i;
+}
+
+inline std::int64_t pair_whole_columns(std::int64_t pairs_in_all, const float* x, float* pairs) {
+  std::int64_t i = 0;
+  for (; i + kLanes <= pairs_in_all; i += kLanes)
+    _mm512_storeu_si512(pairs + i, both_rounded(x + 2 * i, x + 2 * i + kLanes));
+  return i;
+}
+#else
+inline std::int64_t pair_whole_rows(std::int64_t, const float*, const float*, float*) { return 0; }
+inline std::int64_t pair_whole_columns(std::int64_t, const float*, float*) { return 0; }
+#endif
+
 void pair_rows(std::int64_t count, const float* even, const float* odd, float* pairs) {
-  if (odd)
-    for_each(count, [=](std::int64_t i) { pairs[i] = pair(even[i], odd[i]); });
-  else
-    for_each(count, [=](std::int64_t i) { pairs[i] = pair(even[i], 0.0f); });
+  if (!odd) return for_each(count, [=](std::int64_t i) { pairs[i] = pair(even[i], 0.0f); });
+  const std::int64_t done = pair_whole_rows(count, even, odd, pairs);
+  for_each(count - done, [=](std::int64_t i) { pairs[done + i] = pair(even[done + i], odd[done + i]); });
 }
 
 void pair_columns(std::int64_t count, const float* x, float* pairs) {
-  for_each(count / 2, [=](std::int64_t i) { pairs[i] = pair(x[2 * i], x[2 * i + 1]); });
+  const std::int64_t done = pair_whole_columns(count / 2, x, pairs);
+  for_each(count / 2 - done,
+           [=](std::int64_t i) { pairs[done + i] = pair(x[2 * (done + i)], x[2 * (done + i) + 1]); });
   if (count % 2 > 0) pairs[count / 2] = pair(x[count - 1], 0.0f);
 }
 
