@@ -21,7 +21,7 @@ extern const ConvolutionKernels convolution_kernels;
 namespace {
 
 // Of k at once: the tiles read panels of this depth where they lie.
-constexpr std::int64_t kPairs = 320;
+constexpr std::int64_t kPairs = 256;
 constexpr std::int64_t kPairsOfA = 1 << 18;  // the second cache holds half of them or more
 constexpr std::int64_t kPanel = 3 * kLanes;
 
@@ -108,10 +108,12 @@ void multiply(const Product& product, float* scratch) {
   const auto from = [](const Operand& whole, std::int64_t first, std::int64_t at) {
     return Operand{whole.data + first * whole.step + at * whole.k_step, whole.step, whole.k_step};
   };
-  const std::int64_t rows_at_once =
-      kPairsOfA / least(kPairs, (k + 2 * kLanes) / 2) / kLanes * kLanes - kLanes;
-  for (std::int64_t depth_before = 0; depth_before < k; depth_before += 2 * kPairs) {
-    const std::int64_t depth = least(2 * kPairs, k - depth_before), pairs = (depth + 1) / 2;
+  // Parts of k about equal, so that none is short.
+  const std::int64_t parts = (k + 2 * kPairs - 1) / (2 * kPairs);
+  const std::int64_t usual_depth = ((k + parts - 1) / parts + kLanes - 1) / kLanes * kLanes;
+  const std::int64_t rows_at_once = kPairsOfA / (usual_depth / 2) / kLanes * kLanes - kLanes;
+  for (std::int64_t depth_before = 0; depth_before < k; depth_before += usual_depth) {
+    const std::int64_t depth = least(usual_depth, k - depth_before), pairs = (depth + 1) / 2;
     for (std::int64_t row = 0; row < m; row += rows_at_once) {
       const std::int64_t rows = least(rows_at_once, m - row);
       const std::int64_t step = a.step == 1 ? (rows + kLanes - 1) / kLanes * kLanes : pairs;

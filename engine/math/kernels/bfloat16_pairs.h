@@ -20,6 +20,7 @@ namespace {
 
 typedef std::uint32_t Words32 __attribute__((vector_size(kLanes * sizeof(std::uint32_t))));
 
+constexpr bool kPairsOfValues = true;
 constexpr std::uint32_t kSign = 0x80000000, kExponent = 0x7f800000, kUpperHalf = 0xffff0000;
 
 inline Vector as_values(const Words32& bits) { return std::bit_cast<Vector>(bits); }

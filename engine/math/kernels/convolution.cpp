@@ -241,7 +241,8 @@ NarrowRow narrow_row_of(std::int64_t width, std::int64_t taps, std::int64_t bord
 
 bool has_narrow(std::int64_t x_width, std::int64_t tap_columns, std::int64_t border, bool portable) {
   const NarrowRow row = narrow_row_of(x_width, tap_columns, border);
-  // Pieces have too few sums to be fast.
+  // Pieces have too few sums to be fast; so has a row whose sums wait longer than those of floats.
+  if (kPairsOfValues && row.pieces * row.outputs < 12) return false;
   return row.pieces > 0 && (KERNEL_REGISTERS == 32 || row.pieces == 1 || portable);
 }
 

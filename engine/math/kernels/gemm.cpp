@@ -371,8 +371,8 @@ void multiply(const Product& product, const Rows& a) {
   // With shorter vectors fetching it took longer than it saved.
   const bool far_c = kLanes == 16 && product.m * product.n > kFarFloats;
   const std::int64_t floats_of_a = product.m * product.k;
-  const bool fetches_a =
-      a.tiled == 0 && product.a.step == 1 && floats_of_a >= kFetchedFloats && floats_of_a <= kFarFloats;
+  const bool fetches_a = !kPairsOfValues && a.tiled == 0 && product.a.step == 1 &&
+                         floats_of_a >= kFetchedFloats && floats_of_a <= kFarFloats;
   if (far) packing(0, 0).finish();
   for (std::int64_t column = 0; column < product.n;) {
     const Panel panel = next_panel(product.n - column);

@@ -19,6 +19,8 @@
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
 
+constexpr bool kPairsOfValues = false;
+
 inline Vector all_lanes(float value) { return value - Vector{}; }  // unlike value + 0, it keeps -0
 
 /// a b + c of one element.
