@@ -30,6 +30,12 @@ class SumTree {
   /// hosts are summands, so they may travel as bfloat16. A root is the sum itself, in float.
   void round_summands() { rounds_ = true; }
 
+  bool rounds_summands() const { return rounds_; }
+  /// After each input: how often the last two sums are added.
+  std::span<const int> merges() const { return merges_; }
+  /// The most sums that are kept at a time.
+  std::size_t depth() const { return depth_; }
+
   /// roots[r][i] becomes the sum of the inputs below root r, for i in [first, last). A root may be the memory
   /// of an input.
   void sum(std::span<const float* const> inputs, std::span<float* const> roots, std::int64_t first,
@@ -42,9 +48,9 @@ class SumTree {
   void sum_chunks(std::span<const T* const> inputs, std::span<T* const> roots, std::int64_t first,
                   std::int64_t last) const;
 
-  std::vector<int> merges_;  ///< after each input: how often the last two sums are added
+  std::vector<int> merges_;
   std::vector<Range> roots_;
-  std::size_t depth_ = 0;  ///< the most sums that are kept at a time
+  std::size_t depth_ = 0;
   bool rounds_ = false;    ///< see round_summands()
 };
 

@@ -1,9 +1,11 @@
 #include "models/layers/linear.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "engine/math/elementwise.h"
+#include "engine/math/tree_gemm.h"
 #include "models/layers/tracer.h"
 
 namespace trainer {
@@ -15,6 +17,8 @@ constexpr std::int64_t kSummedFloats = 128 << 10;
 constexpr std::int64_t kPartFloats = 1 << 21;
 /// A product of fewer inputs costs more than the cache saves.
 constexpr std::int64_t kFewestInputs = 16;
+/// Virtual workers of a thread, in products that add along their tree.
+constexpr std::size_t kMaxGroups = 64;
 
 }  // namespace
 
@@ -161,7 +165,23 @@ void Linear::find_bias_gradient(const float* dy, const VirtualWorker& worker, Pa
               pass.gradient(bias_, worker).data());
 }
 
+/// As one product that adds along the tree.
+bool Linear::sum_in_product(const float* x, const float* dy, Pass& pass) const {
+  const Pass::GradientTree sums = pass.gradient_tree(weight_);
+  const std::span<const VirtualWorker> workers = pass.virtual_workers();
+  std::array<std::int64_t, kMaxGroups> ends;
+  if (!sums.tree || workers.size() > ends.size()) return false;
+  const std::int64_t first = lines_of(workers.front()).first;
+  std::ranges::transform(workers, ends.begin(),
+                         [&](const VirtualWorker& worker) { return lines_of(worker).last - first; });
+  return gemm_along_tree(*sums.tree, std::span(ends).first(workers.size()), extents_.inputs, extents_.outputs,
+                         x + first * extents_.inputs, extents_.inputs, dy + first * extents_.outputs,
+                         extents_.outputs, std::span(sums.roots).first(sums.tree->roots().size()),
+                         extents_.outputs);
+}
+
 void Linear::sum_weight_gradient(const float* x, const float* dy, Pass& pass) const {
+  if (sum_in_product(x, dy, pass)) return;
   float* const of_workers = pass.buffer(gradients_at_once_).data();
   for (std::int64_t first = 0; first < extents_.inputs; first += inputs_at_once_) {
     const Range inputs{first, std::min(first + inputs_at_once_, extents_.inputs)};

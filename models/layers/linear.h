@@ -98,6 +98,7 @@ class Linear {
   void find_weight_gradient(const float* x, const float* dy, const Range& lines, const Range& inputs,
                             float beta, float* dw) const;
   void find_bias_gradient(const float* dy, const VirtualWorker& worker, Pass& pass) const;
+  bool sum_in_product(const float* x, const float* dy, Pass& pass) const;
   void sum_weight_gradient(const float* x, const float* dy, Pass& pass) const;
 
   Extents extents_;

@@ -8,6 +8,7 @@
 
 #include "engine/core/random.h"
 #include "engine/core/range.h"
+#include "engine/core/sum_tree.h"
 #include "engine/core/tensor.h"
 #include "models/layers/plan.h"
 
@@ -76,6 +77,13 @@ class Pass {
   /// Whether the layer passes this gradient to sum_gradient(), instead of writing gradient() of each virtual
   /// worker. Only for parameters with Parameter::summed_by_layer.
   virtual bool layer_sums(ParameterId id) const = 0;
+  /// Where sum_gradient() adds this gradient: for a product that adds along the tree itself. No tree where a
+  /// virtual worker's own gradient is kept, too.
+  struct GradientTree {
+    const SumTree* tree = nullptr;
+    std::array<float*, SumTree::kMaxRoots> roots{};
+  };
+  virtual GradientTree gradient_tree(ParameterId id) const = 0;
   /// Adds part of a gradient over the thread's virtual workers: elements from `first` on, those of all
   /// virtual workers one after the other.
   virtual void sum_gradient(ParameterId id, std::int64_t first, std::span<const float> of_workers) = 0;

@@ -32,6 +32,14 @@ void NetworkPass::commit_gradients(const Range& range) {
     if (!is_root(worker.gradients)) commit_pages(part_of(worker.gradients, range));
 }
 
+NetworkPass::GradientTree NetworkPass::gradient_tree(ParameterId id) const {
+  if (kept_ >= 0) return {};
+  GradientTree sums{.tree = &tree_};
+  const std::int64_t place = plan_->parameter(id).offset - first_float_;
+  std::ranges::transform(roots_, sums.roots.begin(), [place](float* root) { return root + place; });
+  return sums;
+}
+
 void NetworkPass::sum_gradient(ParameterId id, std::int64_t first, std::span<const float> of_workers) {
   const auto count = std::ssize(of_workers) / std::ssize(virtual_workers_);
   const std::int64_t place = plan_->parameter(id).offset - first_float_ + first;

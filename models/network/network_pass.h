@@ -21,6 +21,7 @@ enum class Mode { training, evaluation };
 class NetworkPass final : public Pass {
  public:
   bool layer_sums(ParameterId id) const override;
+  GradientTree gradient_tree(ParameterId id) const override;
   void sum_gradient(ParameterId id, std::int64_t first, std::span<const float> of_workers) override;
   void all_reduce(std::span<const double> lines, std::span<double> total) override {
     reducer_->sum(worker_, lines, total);

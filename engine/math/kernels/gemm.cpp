@@ -2,18 +2,12 @@
 // columns. Every element is one chain of multiply-adds over k in order that starts with beta C and continues
 // from C at each split of k, so its bits do not depend on sizes, position or tile.
 
-#include "engine/math/kernels/kernels.h"
-#include "engine/math/kernels/multiply_add.h"
-#include "engine/math/kernels/packing.h"
-#include "engine/math/kernels/packing_ahead.h"
-#include "engine/math/kernels/vector.h"
+#include "engine/math/kernels/gemm_tiles.h"
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
 
-constexpr int kVectors = 3;                            // of columns in a tile
-constexpr int kRows = KERNEL_REGISTERS == 32 ? 8 : 4;  // of a tile
-constexpr int kNarrow = 4;                             // columns at most that go to narrow tiles
+constexpr int kNarrow = 4;  // columns at most that go to narrow tiles
 
 // A panel of B stays in the first two caches while all rows of A pass.
 constexpr std::int64_t kDepth = kLanes == 16 ? 512 : 256;
@@ -47,145 +41,6 @@ alignas(64) thread_local float a_tiles[kTiledFloats];
 alignas(64) thread_local float c_swapped[kSwappedAtOnce * kVectors * kLanes];
 
 inline bool page_apart(std::int64_t step) { return step % 1024 == 0; }
-
-/// Where a part of C begins.
-struct Place {
-  float* c;
-  std::int64_t ldc;
-  float beta;
-  bool far;  ///< it comes from afar, so a tile that prepares fetches the one below
-};
-
-inline Place below(const Place& place, std::int64_t rows) {
-  return {place.c + rows * place.ldc, place.ldc, place.beta, place.far};
-}
-
-/// Some columns of B: packed, or where they lie.
-struct Columns {
-  const float* data;
-  std::int64_t step, count;
-};
-
-/// Some rows of A over some of k, of which the first may be packed by tiles: [tiled / kRows][k][kRows].
-struct Rows {
-  Operand as_is;
-  const float* tiles = nullptr;
-  std::int64_t tiled = 0, k = 0;
-
-  Operand at(std::int64_t row) const {
-    return row < tiled ? Operand{tiles + row * k, 1, kRows} : part(as_is, row, 0);
-  }
-  Rows from(std::int64_t first) const {
-    return {part(as_is, 0, first), tiled > 0 ? tiles + first * kRows : nullptr, tiled, k};
-  }
-};
-
-/// Hides where a pointer comes from: else the compiler keeps a pointer per row and runs out of registers.
-inline void hide(const float*& pointer) { asm("" : "+r"(pointer)); }
-
-constexpr int kRowsPerBase = 4;  // what one register can address with the distance and three times it
-
-template <int vectors, int rows, bool prepares = false>
-void multiply_tile(std::int64_t depth, const Operand& a, const Columns& b, const Place& place,
-                   Packing* next = nullptr) {
-  const bool whole = b.count == vectors * kLanes;
-  Vector sums[rows][vectors];
-#pragma GCC unroll 8
-  for (int r = 0; r < rows; ++r)
-#pragma GCC unroll 3
-    for (int v = 0; v < vectors; ++v) {
-      const float* const c = place.c + r * place.ldc + v * kLanes;
-      if (place.beta == 0.0f)
-        sums[r][v] = Vector{};
-      else
-        sums[r][v] = (whole ? load(c) : load_first(c, b.count - v * kLanes)) * place.beta;
-    }
-
-  constexpr int kBases = (rows + kRowsPerBase - 1) / kRowsPerBase;
-  const std::int64_t distance = a.step, three = 3 * distance;
-  const float* base[kBases];
-#pragma GCC unroll 2
-  for (int i = 0; i < kBases; ++i) base[i] = a.data + i * kRowsPerBase * distance;
-  const float* row_of_b = b.data;
-  const auto multiply_next = [&](std::int64_t count) __attribute__((always_inline)) {
-    for (std::int64_t k = 0; k < count; ++k, row_of_b += b.step) {
-      Vector weights[vectors];
-#pragma GCC unroll 3
-      for (int v = 0; v < vectors; ++v) weights[v] = load(row_of_b + v * kLanes);
-#pragma GCC unroll 8
-      for (int r = 0; r < rows; ++r) {
-        const float* const from = base[r / kRowsPerBase];
-        const int row = r % kRowsPerBase;
-        const float value = row == 3 ? from[three] : from[row * distance];
-#pragma GCC unroll 3
-        for (int v = 0; v < vectors; ++v) sums[r][v] = multiply_add(weights[v], value, sums[r][v]);
-      }
-#pragma GCC unroll 2
-      for (int i = 0; i < kBases; ++i) {
-        base[i] += a.k_step;
-        hide(base[i]);
-      }
-    }
-  };
-  std::int64_t first = 0;
-  if constexpr (prepares)
-    for (; first + Packing::kStride < depth; first += Packing::kStride) {
-      next->prepare();
-      if (const std::int64_t r = first / Packing::kStride; place.far && r < rows)
-#pragma GCC unroll 3
-        for (int v = 0; v < vectors; ++v) fetch_line<true, 2>(place.c, (rows + r) * place.ldc + v * kLanes);
-      multiply_next(Packing::kStride);
-    }
-  multiply_next(depth - first);
-
-#pragma GCC unroll 8
-  for (int r = 0; r < rows; ++r)
-#pragma GCC unroll 3
-    for (int v = 0; v < vectors; ++v) {
-      float* const c = place.c + r * place.ldc + v * kLanes;
-      if (whole)
-        store(sums[r][v], c);
-      else
-        store_first(sums[r][v], b.count - v * kLanes, c);
-    }
-}
-
-/// A tile has at least eight sums, as many additions as are under way at once.
-constexpr std::int64_t tile_rows(std::int64_t vectors) { return vectors == 1 ? 8 : kRows; }
-
-using Tile = void (*)(std::int64_t depth, const Operand& a, const Columns& b, const Place& place,
-                      Packing* next);
-
-template <int vectors, int rows = static_cast<int>(tile_rows(vectors))>
-Tile tile_of(std::int64_t required) {
-  if constexpr (rows == 0)
-    return nullptr;
-  else
-    return required == rows ? multiply_tile<vectors, rows> : tile_of<vectors, rows - 1>(required);
-}
-
-/// All rows times one panel of columns.
-template <int vectors>
-void multiply_panel(std::int64_t rows, std::int64_t depth, const Rows& a, const Columns& b,
-                    const Place& place, Packing& next) {
-  constexpr auto kAtOnce = static_cast<int>(tile_rows(vectors));
-  std::int64_t row = 0;
-  if (!next.empty() || next.fetches_lines())
-    for (; row + kAtOnce <= rows; row += kAtOnce) {
-      if (next.fetches_lines()) next.fetch_lines(a.as_is.data, row + kLine, a.as_is.k_step);
-      multiply_tile<vectors, kAtOnce, true>(depth, a.at(row), b, below(place, row), &next);
-    }
-  for (; row + kAtOnce <= rows; row += kAtOnce)
-    multiply_tile<vectors, kAtOnce>(depth, a.at(row), b, below(place, row));
-  if (row < rows) tile_of<vectors>(rows - row)(depth, a.at(row), b, below(place, row), nullptr);
-}
-
-using MultiplyPanel = void (*)(std::int64_t rows, std::int64_t depth, const Rows& a, const Columns& b,
-                               const Place& place, Packing& next);
-
-inline MultiplyPanel panel_of(std::int64_t vectors) {
-  return vectors == 3 ? multiply_panel<3> : vectors == 2 ? multiply_panel<2> : multiply_panel<1>;
-}
 
 template <class Half, int... lane>
 inline auto join(const Half& first, const Half& second, Lanes<lane...>) {
@@ -455,9 +310,65 @@ void multiply_any(const Product& product) {
   multiply(product, tiled(product));
 }
 
+constexpr std::int64_t kTileFloats = 8 * kVectors * kLanes;
+
+/// A tile of the product of each group, added along the tree in the first cache.
+void multiply_tree_tile(const TreeProduct& product, Tile multiply_group, std::int64_t rows, const Operand& a,
+                        const Columns& b, std::int64_t row, std::int64_t column) {
+  alignas(64) float sums[TreeProduct::kMaxDepth][kTileFloats];
+  const std::int64_t width = (b.count + kLanes - 1) / kLanes * kLanes, floats = rows * width;
+  // A far C arrives while the groups are multiplied; else its stores would hold up those of the sums.
+  const std::int64_t far_roots = product.m * product.n > kFarFloats ? product.root_count : 0;
+  for (std::int64_t root = 0; root < far_roots; ++root)
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t c = 0; c < b.count; c += kLine)
+        fetch_line<true, 2>(product.roots[root], (row + r) * product.ldc + column + c);
+  std::int64_t depth = 0, k = 0;
+  for (std::int64_t group = 0; group < product.groups; ++group) {
+    const std::int64_t last = product.ends[group];
+    multiply_group(last - k, part(a, 0, k), {b.data + k * b.step, b.step, width},
+                   {sums[depth++], width, 0.0f, false}, nullptr);
+    for (int merge = 0; merge < product.merges[group]; ++merge) {
+      --depth;
+      for (std::int64_t i = 0; i < floats; i += kLanes)
+        store(load(sums[depth - 1] + i) + load(sums[depth] + i), sums[depth - 1] + i);
+    }
+    k = last;
+  }
+  for (std::int64_t root = 0; root < depth; ++root)
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const float* const from = sums[root] + r * width;
+      float* const to = product.roots[root] + (row + r) * product.ldc + column;
+      std::int64_t c = 0;
+      for (; c + kLanes <= b.count; c += kLanes) store(load(from + c), to + c);
+      if (c < b.count) store_first(load(from + c), b.count - c, to + c);
+    }
+}
+
+void multiply_along_tree(const TreeProduct& product) {
+  const std::int64_t k = product.ends[product.groups - 1];
+  const Rows all = tiled({product.m, product.n, k, product.a, product.b, 0.0f, nullptr, product.ldc});
+  for (std::int64_t column = 0; column < product.n;) {
+    const Panel panel = next_panel(product.n - column);
+    pack(part(product.b, column, 0), panel.columns, panel.width(), k, b_panels[0]);
+    const Columns b{b_panels[0], panel.width(), panel.columns};
+    // Tiles of one vector may have more rows than A is packed for.
+    const Rows a = panel.vectors == 1 ? Rows{product.a} : all;
+    const std::int64_t at_once = tile_rows(panel.vectors);
+    for (std::int64_t row = 0; row < product.m; row += at_once) {
+      const std::int64_t rows = product.m - row < at_once ? product.m - row : at_once;
+      const Tile tile = panel.vectors == 3   ? tile_of<3>(rows)
+                        : panel.vectors == 2 ? tile_of<2>(rows)
+                                             : tile_of<1>(rows);
+      multiply_tree_tile(product, tile, rows, a.at(row), b, row, column);
+    }
+    column += panel.columns;
+  }
+}
+
 }  // namespace
 
 extern const GemmKernels gemm_kernels;
-const GemmKernels gemm_kernels = {multiply_any, kVectors* kLanes, kLanes >= 8};
+const GemmKernels gemm_kernels = {multiply_any, kVectors* kLanes, kLanes >= 8, multiply_along_tree, kDepth};
 
 }  // namespace trainer::KERNEL_NAMESPACE

@@ -223,10 +223,27 @@ struct Product {
   std::int64_t ldc;
 };
 
+/// A product A_g B_g of each group of k, added along a tree (engine/core/sum_tree.h). Every group's is a chain
+/// from 0.
+struct TreeProduct {
+  static constexpr std::int64_t kMaxDepth = 12;  ///< sums that are kept at a time
+
+  std::int64_t m, n;
+  Operand a, b;
+  std::int64_t groups;
+  const std::int64_t* ends;  ///< of each group along k
+  const int* merges;         ///< after each group: how often the last two sums are added
+  float* const* roots;       ///< C for each sum that remains
+  std::int64_t root_count;
+  std::int64_t ldc;
+};
+
 struct GemmKernels {
   void (*multiply)(const Product& product);
   std::int64_t panel;     ///< columns of B that are taken together
   bool faster_than_blas;  ///< OpenBLAS' products
+  void (*multiply_along_tree)(const TreeProduct& product);
+  std::int64_t tree_k;  ///< the most k of all groups together
 };
 
 /// Products of float operands rounded to bfloat16, with sums in float, as bfloat16_pairs.h defines them; in
