@@ -25,7 +25,8 @@ constexpr std::int64_t kDirectRowsPageApart = kLanes == 16 ? 64 : 8;
 constexpr bool kCopiesA = kLanes < 16;
 constexpr std::int64_t kCopiedRows = 64;
 
-alignas(64) thread_local float b_panels[2][kDepth * kVectors * kLanes];
+constexpr std::int64_t kPanelFloats = kDepth * kVectors * kLanes;
+alignas(64) thread_local float b_panels[2 * kPanelFloats];
 alignas(64) thread_local float a_copy[kDepth * kCopiedRows];
 
 // A is packed by tiles once, unless it is too large, or there are too few columns to gain by it.
@@ -215,7 +216,7 @@ void multiply(const Product& product, const Rows& a) {
   const auto depth_at = [&](std::int64_t k) {
     return product.k - k < usual_depth ? product.k - k : usual_depth;
   };
-  float* to = b_panels[0];
+  float* to = b_panels;
   const auto packing = [&](std::int64_t column, std::int64_t k) {
     const Panel panel = next_panel(product.n - column);
     return Packing(part(product.b, column, k), panel.columns, panel.width(), depth_at(k), to);
@@ -235,7 +236,7 @@ void multiply(const Product& product, const Rows& a) {
       Columns b{to, panel.width(), panel.columns};
       Packing next;
       if (far) {
-        to = to == b_panels[0] ? b_panels[1] : b_panels[0];
+        to = to == b_panels ? b_panels + kPanelFloats : b_panels;
         if (k + usual_depth < product.k)
           next = packing(column, k + usual_depth);
         else if (column + panel.columns < product.n)
@@ -310,39 +311,66 @@ void multiply_any(const Product& product) {
   multiply(product, tiled(product));
 }
 
-constexpr std::int64_t kTileFloats = 8 * kVectors * kLanes;
+/// Some rows and columns of a product along a tree, whose sums lie `width` floats apart in the first cache.
+struct TreeTile {
+  static constexpr std::int64_t kFloats = 8 * kVectors * kLanes;
 
-/// A tile of the product of each group, added along the tree in the first cache.
-void multiply_tree_tile(const TreeProduct& product, Tile multiply_group, std::int64_t rows, const Operand& a,
-                        const Columns& b, std::int64_t row, std::int64_t column) {
-  alignas(64) float sums[TreeProduct::kMaxDepth][kTileFloats];
-  const std::int64_t width = (b.count + kLanes - 1) / kLanes * kLanes, floats = rows * width;
+  std::int64_t row, rows, column, columns, width;
+};
+
+/// multiply(first k, k, place) multiplies one group.
+template <class Multiply>
+void sum_along_tree(const TreeProduct& product, const TreeTile& tile, Multiply multiply) {
+  alignas(64) float sums[TreeProduct::kMaxDepth][TreeTile::kFloats];
   // A far C arrives while the groups are multiplied; else its stores would hold up those of the sums.
   const std::int64_t far_roots = product.m * product.n > kFarFloats ? product.root_count : 0;
+  const auto c_at = [&](std::int64_t r) { return (tile.row + r) * product.ldc + tile.column; };
   for (std::int64_t root = 0; root < far_roots; ++root)
-    for (std::int64_t r = 0; r < rows; ++r)
-      for (std::int64_t c = 0; c < b.count; c += kLine)
-        fetch_line<true, 2>(product.roots[root], (row + r) * product.ldc + column + c);
+    for (std::int64_t r = 0; r < tile.rows; ++r)
+      for (std::int64_t c = 0; c < tile.columns; c += kLine)
+        fetch_line<true, 2>(product.roots[root], c_at(r) + c);
   std::int64_t depth = 0, k = 0;
   for (std::int64_t group = 0; group < product.groups; ++group) {
     const std::int64_t last = product.ends[group];
-    multiply_group(last - k, part(a, 0, k), {b.data + k * b.step, b.step, width},
-                   {sums[depth++], width, 0.0f, false}, nullptr);
+    multiply(k, last - k, Place{sums[depth++], tile.width, 0.0f, false});
     for (int merge = 0; merge < product.merges[group]; ++merge) {
       --depth;
-      for (std::int64_t i = 0; i < floats; i += kLanes)
+      for (std::int64_t i = 0; i < tile.rows * tile.width; i += kLanes)
         store(load(sums[depth - 1] + i) + load(sums[depth] + i), sums[depth - 1] + i);
     }
     k = last;
   }
   for (std::int64_t root = 0; root < depth; ++root)
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const float* const from = sums[root] + r * width;
-      float* const to = product.roots[root] + (row + r) * product.ldc + column;
+    for (std::int64_t r = 0; r < tile.rows; ++r) {
+      const float* const from = sums[root] + r * tile.width;
+      float* const to = product.roots[root] + c_at(r);
       std::int64_t c = 0;
-      for (; c + kLanes <= b.count; c += kLanes) store(load(from + c), to + c);
-      if (c < b.count) store_first(load(from + c), b.count - c, to + c);
+      for (; c + kLanes <= tile.columns; c += kLanes) store(load(from + c), to + c);
+      if (c < tile.columns) store_first(load(from + c), tile.columns - c, to + c);
     }
+}
+
+/// All rows times one panel of columns.
+void multiply_tree_panel(const TreeProduct& product, const Rows& a, const Columns& b, const Panel& panel,
+                         std::int64_t column) {
+  const std::int64_t rows_at_once = panel.narrow ? kTallRows : tile_rows(panel.vectors);
+  for (std::int64_t row = 0; row < product.m; row += rows_at_once) {
+    const std::int64_t left = product.m - row, rows = left < rows_at_once ? left : rows_at_once;
+    const Operand some = a.at(row);
+    const TreeTile tile{row, rows, column, panel.columns, panel.narrow ? kNarrow : panel.width()};
+    if (panel.narrow) {
+      sum_along_tree(product, tile, [&](std::int64_t k, std::int64_t depth, const Place& place) {
+        multiply_narrow(rows, depth, part(some, 0, k), b.data + k * b.step, panel.columns, place);
+      });
+      continue;
+    }
+    const Tile multiply_group = panel.vectors == 3   ? tile_of<3>(rows)
+                                : panel.vectors == 2 ? tile_of<2>(rows)
+                                                     : tile_of<1>(rows);
+    sum_along_tree(product, tile, [&](std::int64_t k, std::int64_t depth, const Place& place) {
+      multiply_group(depth, part(some, 0, k), {b.data + k * b.step, b.step, b.step}, place, nullptr);
+    });
+  }
 }
 
 void multiply_along_tree(const TreeProduct& product) {
@@ -350,18 +378,10 @@ void multiply_along_tree(const TreeProduct& product) {
   const Rows all = tiled({product.m, product.n, k, product.a, product.b, 0.0f, nullptr, product.ldc});
   for (std::int64_t column = 0; column < product.n;) {
     const Panel panel = next_panel(product.n - column);
-    pack(part(product.b, column, 0), panel.columns, panel.width(), k, b_panels[0]);
-    const Columns b{b_panels[0], panel.width(), panel.columns};
+    pack(part(product.b, column, 0), panel.columns, panel.width(), k, b_panels);
     // Tiles of one vector may have more rows than A is packed for.
-    const Rows a = panel.vectors == 1 ? Rows{product.a} : all;
-    const std::int64_t at_once = tile_rows(panel.vectors);
-    for (std::int64_t row = 0; row < product.m; row += at_once) {
-      const std::int64_t rows = product.m - row < at_once ? product.m - row : at_once;
-      const Tile tile = panel.vectors == 3   ? tile_of<3>(rows)
-                        : panel.vectors == 2 ? tile_of<2>(rows)
-                                             : tile_of<1>(rows);
-      multiply_tree_tile(product, tile, rows, a.at(row), b, row, column);
-    }
+    multiply_tree_panel(product, panel.vectors == 1 ? Rows{product.a} : all,
+                        {b_panels, panel.width(), panel.columns}, panel, column);
     column += panel.columns;
   }
 }
@@ -369,6 +389,7 @@ void multiply_along_tree(const TreeProduct& product) {
 }  // namespace
 
 extern const GemmKernels gemm_kernels;
-const GemmKernels gemm_kernels = {multiply_any, kVectors* kLanes, kLanes >= 8, multiply_along_tree, kDepth};
+const GemmKernels gemm_kernels = {multiply_any, kVectors* kLanes, kLanes >= 8, multiply_along_tree,
+                                  2 * kDepth};
 
 }  // namespace trainer::KERNEL_NAMESPACE
