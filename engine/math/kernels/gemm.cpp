@@ -318,8 +318,8 @@ struct TreeTile {
   std::int64_t row, rows, column, columns, width;
 };
 
-/// multiply(first k, k, place) multiplies one group.
-template <class Multiply>
+/// multiply(first k, k, place) multiplies one group; `adds`: it knows Place::adds.
+template <bool adds, class Multiply>
 void sum_along_tree(const TreeProduct& product, const TreeTile& tile, Multiply multiply) {
   alignas(64) float sums[TreeProduct::kMaxDepth][TreeTile::kFloats];
   // A far C arrives while the groups are multiplied; else its stores would hold up those of the sums.
@@ -332,8 +332,9 @@ void sum_along_tree(const TreeProduct& product, const TreeTile& tile, Multiply m
   std::int64_t depth = 0, k = 0;
   for (std::int64_t group = 0; group < product.groups; ++group) {
     const std::int64_t last = product.ends[group];
-    multiply(k, last - k, Place{sums[depth++], tile.width, 0.0f, false});
-    for (int merge = 0; merge < product.merges[group]; ++merge) {
+    const bool added = adds && product.merges[group] > 0;
+    multiply(k, last - k, Place{sums[added ? depth - 1 : depth++], tile.width, 0.0f, false, added});
+    for (int merge = added ? 1 : 0; merge < product.merges[group]; ++merge) {
       --depth;
       for (std::int64_t i = 0; i < tile.rows * tile.width; i += kLanes)
         store(load(sums[depth - 1] + i) + load(sums[depth] + i), sums[depth - 1] + i);
@@ -359,7 +360,7 @@ void multiply_tree_panel(const TreeProduct& product, const Rows& a, const Column
     const Operand some = a.at(row);
     const TreeTile tile{row, rows, column, panel.columns, panel.narrow ? kNarrow : panel.width()};
     if (panel.narrow) {
-      sum_along_tree(product, tile, [&](std::int64_t k, std::int64_t depth, const Place& place) {
+      sum_along_tree<false>(product, tile, [&](std::int64_t k, std::int64_t depth, const Place& place) {
         multiply_narrow(rows, depth, part(some, 0, k), b.data + k * b.step, panel.columns, place);
       });
       continue;
@@ -367,7 +368,7 @@ void multiply_tree_panel(const TreeProduct& product, const Rows& a, const Column
     const Tile multiply_group = panel.vectors == 3   ? tile_of<3>(rows)
                                 : panel.vectors == 2 ? tile_of<2>(rows)
                                                      : tile_of<1>(rows);
-    sum_along_tree(product, tile, [&](std::int64_t k, std::int64_t depth, const Place& place) {
+    sum_along_tree<true>(product, tile, [&](std::int64_t k, std::int64_t depth, const Place& place) {
       multiply_group(depth, part(some, 0, k), {b.data + k * b.step, b.step, b.step}, place, nullptr);
     });
   }

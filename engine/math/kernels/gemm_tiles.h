@@ -21,7 +21,8 @@ struct Place {
   float* c;
   std::int64_t ldc;
   float beta;
-  bool far;  ///< it comes from afar, so a tile that prepares fetches the one below
+  bool far;           ///< it comes from afar, so a tile that prepares fetches the one below
+  bool adds = false;  ///< the chains begin at 0, and C is added to what they end with
 };
 
 inline Place below(const Place& place, std::int64_t rows) {
@@ -106,6 +107,12 @@ void multiply_tile(std::int64_t depth, const Operand& a, const Columns& b, const
     }
   multiply_next(depth - first);
 
+  if (place.adds) {
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 3
+      for (int v = 0; v < vectors; ++v) sums[r][v] = load(place.c + r * place.ldc + v * kLanes) + sums[r][v];
+  }
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 3
