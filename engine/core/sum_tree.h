@@ -51,7 +51,7 @@ class SumTree {
   std::vector<int> merges_;
   std::vector<Range> roots_;
   std::size_t depth_ = 0;
-  bool rounds_ = false;    ///< see round_summands()
+  bool rounds_ = false;  ///< see round_summands()
 };
 
 }  // namespace trainer

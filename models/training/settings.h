@@ -86,11 +86,11 @@ struct TrainSettings {
   std::int64_t keep = 2;        ///< newest checkpoints, besides the best one
   std::optional<Duration> warmup;
   std::optional<RateScaling> lr_scaling;
-  bool exact = false;           ///< bits depend on neither ranks nor threads
-  bool exact_modelpar = false;  ///< nor on the partition of layers over model ranks
-  bool portable = false;        ///< nor on the processor; only with `exact`
+  bool exact = false;                        ///< bits depend on neither ranks nor threads
+  bool exact_modelpar = false;               ///< nor on the partition of layers over model ranks
+  bool portable = false;                     ///< nor on the processor; only with `exact`
   Precision precision = Precision::float32;  ///< of the factors of products and convolutions
-  bool chain = false;           ///< hashes of each step are kept
+  bool chain = false;                        ///< hashes of each step are kept
   std::optional<double> clip_norm, clip_value;
   float ema = 0;            ///< decay of the exponential moving average of the weights; 0: none
   int virtual_workers = 1;  ///< in exact mode

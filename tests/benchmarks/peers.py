@@ -1,16 +1,18 @@
 """Trains the same networks with the program and with PyTorch, in turns, and prints how fast both were as Markdown.
 
-Usage: peers.py TRAINER FMA_PEAK [--runs N] [--workloads abcdefg] [--processor-time]
+Usage: peers.py TRAINER FMA_PEAK [--runs N] [--workloads abcdefg] [--processor-time] [--python PROGRAM]
 The program's side is the whole program, from YAML to the run directory, on random images or text in files; its figure is
 that of all epochs but the first, of text in tokens. PyTorch's side is torch_training.py, by the first Python that has PyTorch: a first short run of
 all its settings, with every build of OpenBLAS that Debian has installed, leaves two that take part in the turns, and the
-one with the higher median counts. --processor-time compares what is done in a second of processor time, on one thread only: for a
+one with the higher median counts. --python: another Python that has PyTorch, such as a script that calls one in a chroot;
+from version 2 on its settings are also compiled by torch.compile. --processor-time compares what is done in a second of processor time, on one thread only: for a
 machine that others use at the same time. A second table compares memory: the sum of the proportional set sizes of all
 processes at its highest.
 """
 import argparse
 import csv
 import datetime
+import functools
 import json
 import os
 import pathlib
@@ -91,8 +93,12 @@ class Bench:
         self.environment = {name: value for name, value in os.environ.items()
                             if name not in ('OPENBLAS_CORETYPE', 'OPENBLAS_L2_SIZE', 'OMP_NUM_THREADS')}
         self.environment.update(TRAINER_DATA=str(folder), OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
-        self.core_type = self.missed_core_type()
-        self.python = next((python for python in (sys.executable, '/usr/bin/python3') if self.has_torch(python)), None)
+        self.core_type = {} if options.python else self.missed_core_type()
+        self.python = options.python or next((python for python in (sys.executable, '/usr/bin/python3') if self.has_torch(python)), None)
+
+    @functools.cached_property
+    def compiles(self):
+        return not self.output(self.python, '-c', 'import torch; print(torch.__version__)').startswith('1.')
 
     def output(self, *command, environment=None):
         done = subprocess.run([str(word) for word in command], cwd=self.folder, text=True,
@@ -161,13 +167,17 @@ class Bench:
         """For each number of cores, all settings of PyTorch that use them."""
         placements = {1: {'1 thread': []}, 2: {'2 threads': ['--threads', '2'], 'DDP 2x1': ['--ranks', '2']}}[cores]
         layouts = {'': [], ', channels last': ['--channels-last']} if workload.channels_last else {'': []}
-        builds = {f', {folder.name}': {'LD_LIBRARY_PATH': str(folder)}
+        if self.compiles:
+            layouts.update({f'{layout}, compiled': [*words, '--compile'] for layout, words in layouts.items()})
+        # The builds are those of this system.
+        builds = {} if self.options.python else {f', {folder.name}': {'LD_LIBRARY_PATH': str(folder)}
                   for folder in sorted(pathlib.Path('/usr/lib').glob('*/openblas-*'))}
         # PyTorch does not limit the threads of OpenBLAS' pthread build: as "1 thread" it took all cores.
         threads = {placement: {'OPENBLAS_NUM_THREADS': '2' if placement == '2 threads' else '1'} for placement in placements}
-        return [TorchSetting(placement + layout + build, [*words, *more], {**environment, **threads[placement], **self.core_type})
-                for placement, words in placements.items() for layout, more in layouts.items()
-                for build, environment in (builds or {'': {}}).items()]
+        placed = [(placement + layout, [*words, *more], placement) for placement, words in placements.items()
+                  for layout, more in layouts.items() if not (placement == 'DDP 2x1' and '--compile' in more)]
+        return [TorchSetting(text + build, words, {**environment, **threads[placement], **self.core_type})
+                for text, words, placement in placed for build, environment in (builds or {'': {}}).items()]
 
     def torch_finalists(self, name, cores):
         settings = self.torch_settings(WORKLOADS[name], cores)
@@ -292,6 +302,7 @@ def main():
     parser.add_argument('--runs', type=int, default=5)
     parser.add_argument('--workloads', default='abcdefg')
     parser.add_argument('--processor-time', action='store_true')
+    parser.add_argument('--python')
     options = parser.parse_args()
     options.trainer, options.fma_peak = options.trainer.resolve(), options.fma_peak.resolve()
     settings = ['1 thread'] if options.processor_time else list(SETTINGS)

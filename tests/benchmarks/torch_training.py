@@ -1,6 +1,6 @@
 """The PyTorch side of peers.py: trains a workload on random data in memory and prints one line of JSON.
 
-Usage: torch_training.py WORKLOAD [--threads N] [--ranks N | --join HOST:PORT] [--channels-last] [--seconds S]
+Usage: torch_training.py WORKLOAD [--threads N] [--ranks N | --join HOST:PORT] [--channels-last] [--compile] [--seconds S]
 Without PyTorch it ends with 77. Ranks are processes of one thread that sum gradients through gloo and share the batch.
 With --join, this process is one rank of a job of Open MPI's launcher, whose first host is HOST.
 """
@@ -186,6 +186,8 @@ def train(workload, options, rank):
         model = model.to(memory_format=memory_format)
     batches = [random_batch(workload, rows, memory_format) for _ in range(BATCHES)]
     network = nn.parallel.DistributedDataParallel(model) if options.ranks > 1 else model
+    if options.compile:
+        network = torch.compile(network)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
 
     def steps(count):
@@ -238,6 +240,7 @@ def main():
     parser.add_argument('--threads', type=int, default=1)
     parser.add_argument('--ranks', type=int, default=1)
     parser.add_argument('--channels-last', action='store_true')
+    parser.add_argument('--compile', action='store_true')
     parser.add_argument('--seconds', type=float, default=2.0)
     parser.add_argument('--join', metavar='HOST:PORT')
     parser.add_argument('--meeting', help='a file that does not exist yet, where ranks find each other')

@@ -223,8 +223,8 @@ struct Product {
   std::int64_t ldc;
 };
 
-/// A product A_g B_g of each group of k, added along a tree (engine/core/sum_tree.h). Every group's is a chain
-/// from 0.
+/// A product A_g B_g of each group of k, added along a tree (engine/core/sum_tree.h). Every group's is a
+/// chain from 0.
 struct TreeProduct {
   static constexpr std::int64_t kMaxDepth = 12;  ///< sums that are kept at a time
 
