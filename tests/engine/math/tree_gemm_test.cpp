@@ -30,7 +30,7 @@ TEST_CASE("a product along a tree has the bits of single products that the tree 
   const Values a = random_values(k * lda, 1), b = random_values(k * ldb, 2);
 
   std::vector<Values> groups, roots(tree.roots().size(), filled(m * ldc, -7)), expected = roots;
-  std::vector<const float*> inputs;
+  std::vector<const float*> inputs(ends.size());
   std::vector<float*> to, expected_to;
   for (std::size_t group = 0; group < ends.size(); ++group) {
     const std::int64_t first = group == 0 ? 0 : ends[group - 1];
@@ -38,7 +38,7 @@ TEST_CASE("a product along a tree has the bits of single products that the tree 
     gemm(Transpose::yes, Transpose::no, m, n, ends[group] - first, a.data() + first * lda, lda,
          b.data() + first * ldb, ldb, 0, groups.back().data(), ldc);
   }
-  for (const Values& group : groups) inputs.push_back(group.data());
+  for (std::size_t group = 0; group < groups.size(); ++group) inputs[group] = groups[group].data();
   for (std::size_t root = 0; root < roots.size(); ++root) {
     to.push_back(roots[root].data());
     expected_to.push_back(expected[root].data());
