@@ -99,11 +99,11 @@ def rivals():
         return least if least == most else f'{least} to {most}'
 
     return (sources(rows) + '\n' + table(
-        ['workload', 'trainer', 'best of PyTorch', 'ratio, one core', 'ratio, two cores'],
-        [[f"{row['workload']} {row['network']}, {row['unit']}", span(row, 'trainer'), span(row, 'pytorch'), row['ratio'],
-          row['ratio_two_cores']] for row in rows]),
-        chart('Speed of trainer / best of PyTorch 1.13, 2.6 and 2.14', '',
-              [(f"{row['workload']} {row['network']}", [float(row['ratio']), float(row['ratio_two_cores'])]) for row in rows],
+        ['workload', 'processor', 'PyTorch', 'trainer', 'best of PyTorch', 'ratio, one core', 'ratio, two cores'],
+        [[f"{row['workload']} {row['network']}, {row['unit']}", row['processor'], row['versions'], span(row, 'trainer'),
+          span(row, 'pytorch'), row['ratio'], row['ratio_two_cores']] for row in rows]),
+        chart('Speed of trainer / best of PyTorch', '',
+              [(f"{row['workload']} {row['network']}, {row['processor']}", [float(row['ratio']), float(row['ratio_two_cores'])]) for row in rows],
               ['one core', 'two cores'], 1))
 
 
@@ -146,6 +146,19 @@ def bfloat16():
          for row in rows]),
         chart('Speed of training in bf16 / float32', '',
               [(f"{row['workload']} {row['network']}, {row['setting']}", [float(row['ratio'])]) for row in rows], ['bf16'], 1))
+
+
+def bfloat16_accuracy():
+    rows = read('bfloat16_accuracy')
+
+    def cell(some, precision):
+        values = [row[precision] for row in some]
+        digits = len(values[0].split('.')[1])
+        return f'{sum(map(float, values)) / len(values):.{digits}f} ({", ".join(values)})'
+    configs = {name: [row for row in rows if row['config'] == name] for name in dict.fromkeys(row['config'] for row in rows)}
+    return (sources(rows) + '\n' + table(
+        ['config', 'measure', 'float32: mean (each seed)', 'bf16: mean (each seed)'],
+        [[name, some[0]['measure'], cell(some, 'float32'), cell(some, 'bf16')] for name, some in configs.items()]), None)
 
 
 def placements():
@@ -306,7 +319,7 @@ def update(page, makers):
     return stale
 
 
-stale = update('docs/benchmarks.md', [peers, rivals, guards, exact, bfloat16, placements, hosts, local_sgd, onednn, tables, cifar10, memory, profile])
+stale = update('docs/benchmarks.md', [peers, rivals, guards, exact, bfloat16, bfloat16_accuracy, placements, hosts, local_sgd, onednn, tables, cifar10, memory, profile])
 if (results / 'engines.csv').exists():
     stale += update('docs/engines.md', [engines])
 stale += update('docs/restarts.md', [snapshots])

@@ -266,6 +266,7 @@ TEST_CASE("check --gradients compares each parameter and trains nothing", "[comm
     CHECK(result.out.find(parameter) != std::string::npos);
   CHECK(occurrences(result.out, "  ok\n") == 4);
   CHECK_FALSE(fs::exists(run.path("runs")));
+  CHECK(run.trainer({"check", "a.yaml", "--gradients", "-s", "train.precision=bf16"}).out == result.out);
   CHECK(run.trainer({"check", "a.yaml", "--gradients", "-s", "model.layers[1].dense=7"}).code == 2);
 }
 
