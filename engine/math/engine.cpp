@@ -86,6 +86,7 @@ void choose_portable(bool portable) {
 
 void choose_precision(Precision precision) {
   Choice choice = chosen().choice;
+  if (precision == choice.precision) return;
   choice.precision = precision;
   chosen().change(choice);
 }

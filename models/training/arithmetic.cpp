@@ -5,7 +5,6 @@
 #include "engine/system/subnormals.h"
 
 namespace trainer {
-
 namespace {
 
 /// An error of `choose` stands at `key`.
@@ -24,8 +23,10 @@ void choose_at(const Config& section, std::string_view key, Choose choose) {
 void choose_arithmetic(const Config& train, const Arithmetic& arithmetic, ThreadPool& pool) {
   static bool keeps_subnormals = false;
   const bool portable = arithmetic.portable;
-  choose_at(portable ? train.at("exact") : train, portable ? "portable" : "exact",
-            [&] { choose_portable(portable); });
+  if (portable)
+    choose_at(train.at("exact"), "portable", [] { choose_portable(true); });
+  else
+    choose_portable(false);
   choose_at(train, "precision", [&] { choose_precision(arithmetic.precision); });
   // Processors differ in when they flush, and some never do.
   if (portable || keeps_subnormals) pool.run([&](int) { portable ? keep_subnormals() : flush_subnormals(); });
