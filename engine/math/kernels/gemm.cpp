@@ -10,7 +10,7 @@ namespace {
 constexpr int kNarrow = 4;  // columns at most that go to narrow tiles
 
 // A panel of B stays in the first two caches while all rows of A pass.
-constexpr std::int64_t kDepth = kLanes == 16 ? 512 : 256;
+constexpr std::int64_t kDepth = kLanes == 16 && !kPairsOfValues ? 512 : 256;
 // B of this size is in a far cache: panels are packed ahead if A has at least kRowsWorthPacking rows.
 constexpr std::int64_t kFarFloats = 1 << 17, kRowsWorthPacking = kLanes == 16 ? 33 : 17;
 // The same limit if A is not transposed: then B holds weights.
@@ -22,20 +22,22 @@ constexpr std::int64_t kDirectRows = 128;
 // ... and where rows of B compete for a few sets of the cache.
 constexpr std::int64_t kDirectRowsPageApart = kLanes == 16 ? 64 : 8;
 // A, contiguous in rows that compete, pays only with the shorter vectors.
-constexpr bool kCopiesA = kLanes < 16;
+constexpr bool kCopiesA = kLanes < 16 && !kPairsOfValues;
 constexpr std::int64_t kCopiedRows = 64;
 
 constexpr std::int64_t kPanelFloats = kDepth * kVectors * kLanes;
 alignas(64) thread_local float b_panels[2 * kPanelFloats];
-alignas(64) thread_local float a_copy[kDepth * kCopiedRows];
+alignas(64) thread_local float a_copy[kCopiesA ? kDepth * kCopiedRows : 1];
 
-// A is packed by tiles once, unless it is too large, or there are too few columns to gain by it.
-constexpr std::int64_t kTiledFloats = 1 << 17, kTiledColumns = 512;
+// A is packed by tiles once, unless it is too large, or there are too few columns to gain by it. Pairs of
+// bfloat16 come packed, and every thread has this memory: there is none for them.
+constexpr std::int64_t kTiledFloats = kPairsOfValues ? 1 : 1 << 17, kTiledColumns = 512;
 constexpr std::int64_t kPackedRows = kLanes > kRows ? kLanes : kRows;  // at once: whole vectors and tiles
 
 // The other way round: the fewest rows; the most elements of B, since more would come from memory as A
 // does; the longest way between rows of B; columns of C at a time.
-constexpr std::int64_t kFewestSwapped = 32, kMaxSwapped = 1 << 21, kNearRows = 512, kSwappedAtOnce = 1024;
+constexpr std::int64_t kFewestSwapped = 32, kMaxSwapped = 1 << 21, kNearRows = 512,
+                       kSwappedAtOnce = kPairsOfValues ? kLanes : 1024;
 constexpr std::int64_t kTransposing = 3;  // times the work of copying
 
 alignas(64) thread_local float a_tiles[kTiledFloats];
@@ -262,6 +264,7 @@ void multiply(const Product& product, const Rows& a) {
 /// A by tiles, if that pays: they read it on and on then, and rows that lie pages apart do not compete.
 Rows tiled(const Product& product) {
   const auto& [m, n, k, a, b, beta, c, ldc] = product;
+  if (kPairsOfValues) return {a};
   Rows rows{a, a_tiles, m - m % kPackedRows, k};
   if (n < kTiledColumns || rows.tiled * k > kTiledFloats || (a.k_step == 1 && !page_apart(a.step)))
     return {a};
@@ -284,8 +287,9 @@ bool swaps(const Product& product) {
   const auto packing = [depth = k](const Operand& from, std::int64_t count) {
     return count * depth * (from.step == 1 ? 1 : kTransposing);
   };
-  return beta == 0.0f && m >= kFewestSwapped && n >= 2 * kFewestSwapped && n * k <= kMaxSwapped &&
-         (b.step != 1 || b.k_step <= kNearRows) && 2 * (packing(a, m) + kTransposing * m * n) < packing(b, n);
+  return !kPairsOfValues && beta == 0.0f && m >= kFewestSwapped && n >= 2 * kFewestSwapped &&
+         n * k <= kMaxSwapped && (b.step != 1 || b.k_step <= kNearRows) &&
+         2 * (packing(a, m) + kTransposing * m * n) < packing(b, n);
 }
 
 /// The transpose of C, the product of the transposes of B and A, some columns of C at a time.
