@@ -122,6 +122,7 @@ class Bfloat16Convolution final : public Convolution {
   }
   std::int64_t column_pairs_of_x() const { return g_.height * of_columns_.width * g_.channels; }
   std::int64_t column_pairs_of_dy() const { return g_.out_height() * of_columns_.out_width() * g_.filters; }
+
   /// In a row of the padded image, pixel p and the one under the next output; `zeros` are a row of them.
   void pair_inputs(const float* x, const float* zeros, float* pairs) const {
     const std::int64_t first = g_.pad_w, last = first + g_.width, next = g_.stride_w;

@@ -15,7 +15,8 @@ void gemm(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::i
           const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c,
           std::int64_t ldc);
 
-/// The same, also where products are of bfloat16 (precision.h). There k may be cut at even places only.
+/// The same in float32, whatever precision.h has in use. With bf16 gemm() keeps its bits only where k is cut
+/// at even places.
 void gemm_float32(Transpose a_transposed, Transpose b_transposed, std::int64_t m, std::int64_t n,
                   std::int64_t k, const float* a, std::int64_t lda, const float* b, std::int64_t ldb,
                   float beta, float* c, std::int64_t ldc);

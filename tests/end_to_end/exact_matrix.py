@@ -2,6 +2,7 @@
 
 Usage: exact_matrix.py TRAINER CONFIGS [--full] [--steps N] [--models NAME;...] [--instructions NAME;...]
                        [--most-ranks N] [--engine auto|native|openblas] [--portable [--program COMMAND]...]
+                       [--precision float32|bf16]
 
 Each model trains on generated samples, with clip_norm on and an evaluation after every epoch; batches do not divide the
 samples, and blocks do not divide the batches. Without --full: ten steps in some placements; with it: 200 steps of

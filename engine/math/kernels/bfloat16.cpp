@@ -1,5 +1,5 @@
 // Products of float matrices whose elements are rounded to bfloat16: packed as pairs along k, two values in
-// an element, they go to the tiles of gemm.cpp, compiled for pairs.
+// an element, they go to the tiles of gemm_tiles.h, compiled for pairs.
 
 #include <bit>
 #include <cstdint>
