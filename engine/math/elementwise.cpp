@@ -60,4 +60,15 @@ void bytes_to_unit(std::int64_t count, const std::uint8_t* x, float* y) {
   kernels().elementwise->bytes_to_unit(count, x, y);
 }
 
+// The kernels see the bits alone, since functions of shared headers may not be compiled for a processor.
+static_assert(sizeof(Bfloat16) == sizeof(std::uint16_t));
+
+void store_bfloat16(std::int64_t count, float* x, Bfloat16* stored) {
+  kernels().elementwise->store_bfloat16(count, x, &stored->bits);
+}
+
+void load_bfloat16(std::int64_t count, const Bfloat16* stored, float* x) {
+  kernels().elementwise->load_bfloat16(count, &stored->bits, x);
+}
+
 }  // namespace trainer

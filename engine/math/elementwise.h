@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "engine/core/bfloat16.h"
 #include "engine/math/types/activation.h"
 
 namespace trainer {
@@ -43,6 +44,10 @@ float softmax_rest(std::int64_t columns, const float* x, const float* probabilit
 
 /// Bytes of pixels to values from 0 to 1: y = x / 255.
 void bytes_to_unit(std::int64_t count, const std::uint8_t* x, float* y);
+
+/// Rounds x to values of bfloat16, and stores these.
+void store_bfloat16(std::int64_t count, float* x, Bfloat16* stored);
+void load_bfloat16(std::int64_t count, const Bfloat16* stored, float* x);
 
 namespace reference {
 void activate(Activation f, std::int64_t count, const float* x, float* y);

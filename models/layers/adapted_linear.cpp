@@ -58,7 +58,7 @@ AdaptedLinear::AdaptedLinear(Plan& plan, const Linear::Extents& extents, Paramet
   scale_ = adapter.scale;
   plan.adapter({.weight = product_.weight(), .down = down_.weight(), .up = up_.weight(), .scale = scale_});
   inner_of_row_ = Shape{extents.positions, adapter.rank}.size();
-  inner_ = plan.saved(inner_of_row_);
+  inner_ = plan.activation(inner_of_row_);
   dinner_ = plan.scratch(inner_of_row_);
   adapter_flops_ = Plan::flops({extents.positions, extents.inputs + extents.outputs, adapter.rank});
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/core/bfloat16.h"
 #include "engine/core/elementary.h"
 #include "models/layers/tracer.h"
 
@@ -78,8 +79,9 @@ void AttentionHeads::book(std::int64_t features, Plan& plan) {
   geometry_.key_heads = geometry_.heads / sharing_;
   const std::int64_t qkv = Shape{length_, geometry_.row()}.size(),
                      context = Shape{is_stepwise_ ? 1 : length_, features}.size();
-  qkv_ = is_stepwise_ ? plan.carried(qkv) : plan.saved(qkv);
-  context_ = plan.saved(context);
+  qkv_ = is_stepwise_ ? plan.carried(qkv) : plan.activation(qkv);
+  context_ = plan.activation(context);
+  stores_bfloat16_ = plan.stores_bfloat16();
   sums_ = is_stepwise_ ? plan.scratch(0, geometry_.sums_size()) : plan.saved(geometry_.sums_size());
   dqkv_ = plan.scratch(qkv);
   dcontext_ = plan.scratch(context);
@@ -100,6 +102,8 @@ void AttentionHeads::forward(Pass& pass) const {
   float* const qkv = pass.buffer(qkv_).data();
   float* const context = pass.buffer(context_).data();
   turn(1, qkv, pass);
+  // Sums of exponentials must belong to the scores that backward computes again.
+  if (stores_bfloat16_ && pass.training()) round_to_bfloat16(pass.buffer(qkv_).span());
   for_each_sequence(pass, [&](const AttentionGeometry& geometry, std::int64_t first) {
     attention_forward(geometry, qkv + first * geometry.row(), context + first * geometry.width(),
                       pass.buffer(sums_).data() + first * geometry.sums_size() / geometry.length,

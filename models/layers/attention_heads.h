@@ -77,7 +77,7 @@ class AttentionHeads {
   Value later_positions(Graph& graph) const;
 
   Config config_;
-  bool has_bias_, rotary_, is_stepwise_ = false;
+  bool has_bias_, rotary_, is_stepwise_ = false, stores_bfloat16_ = false;
   double rotary_base_;
   AttentionGeometry geometry_;
   Rotation rotation_;

@@ -35,7 +35,7 @@ void BranchedLayer::setup_branches(const Shape& sample, Plan& plan) {
   bool reads_x = false;
   for (Branch& branch : branches_) {
     branch.output = branch.layers.setup(sample, plan);
-    branch.y = plan.saved(branch.output.size());
+    branch.y = plan.activation(branch.output.size());
     reads_x = reads_x || branch.layers.reads_input();
   }
   branch_dx_ = plan.scratch(sample.size());

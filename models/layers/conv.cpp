@@ -122,7 +122,7 @@ Shape Conv::setup(const Shape& input, Plan& plan) {
   if (set.bias) bias_ = plan.parameter({.name = "bias", .shape = {set.filters}, .is_weight = false});
   convolution_ = make_convolution(geometry);
   scratch_ = plan.scratch(0, convolution_->scratch_size());
-  if (derivative_from_input(set.activation)) sum_ = plan.saved(output.size());
+  if (derivative_from_input(set.activation)) sum_ = plan.activation(output.size());
   plan.backward_reads(true, set.activation != Activation::none && !derivative_from_input(set.activation));
   flops_ = Plan::flops({output.size(), window});
   output_ = set.along_time ? Shape{output[0], set.filters} : output;

@@ -16,7 +16,7 @@ class FusedActivation {
 
   /// `size`: elements of one sample.
   void setup(std::int64_t size, Plan& plan) {
-    if (derivative_from_input(f_)) derivative_ = plan.saved(size);
+    if (derivative_from_input(f_)) derivative_ = plan.activation(size);
   }
   /// Whether backward reads y.
   bool reads_y() const { return f_ != Activation::none && !derivative_from_input(f_); }

@@ -31,6 +31,7 @@ class NestedPlan {
   const Traits& traits() const { return plan_.layer_.traits; }
   /// Parameters of earlier layers that it shares.
   const std::vector<Range>& shared() const { return plan_.layer_.shared; }
+  const std::vector<StoredActivation>& activations() const { return plan_.layer_.activations; }
   /// Whether it has declared parameters that are not frozen.
   bool layer_learns() const;
 

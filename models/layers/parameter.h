@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/config/config.h"
+#include "engine/core/bfloat16.h"
 #include "engine/core/shape.h"
 #include "models/formats/layout.h"
 
@@ -88,6 +89,12 @@ struct Buffer {
   std::int64_t offset = -1;  ///< in floats, a multiple of 16
   std::int64_t per_row = 0, fixed = 0;
   Region region = Region::saved;
+};
+
+/// An activation that layers compute as float and the network keeps as bfloat16 between its uses.
+struct StoredActivation {
+  Buffer<> values;  ///< scratch memory
+  Buffer<Bfloat16> stored;
 };
 
 }  // namespace trainer

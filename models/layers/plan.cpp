@@ -48,6 +48,12 @@ StateId Plan::state(State state) {
   return {static_cast<int>(states_.size()) - 1};
 }
 
+Buffer<> Plan::activation(std::int64_t per_row) {
+  if (!stores_bfloat16()) return saved(per_row);
+  layer_.activations.push_back({scratch(per_row), saved<Bfloat16>(per_row)});
+  return layer_.activations.back().values;
+}
+
 std::int64_t Plan::take(Region region, std::int64_t rows, std::int64_t fixed) {
   const std::int64_t begin = region == Region::saved        ? saved_end_
                              : region == Region::recomputed ? recomputed_position_

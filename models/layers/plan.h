@@ -39,6 +39,11 @@ class Plan {
   Buffer<T> saved(std::int64_t per_row, std::int64_t fixed = 0) {
     return book<T>(recomputes_ ? Region::recomputed : Region::saved, per_row, fixed);
   }
+  /// Saved memory of an activation, whose precision of bfloat16 is enough in backward: half as much where the
+  /// network stores them so (Network::Options::stores_bfloat16).
+  Buffer<> activation(std::int64_t per_row);
+  /// Whether activations outside of recomputes are stored as bfloat16.
+  bool stores_bfloat16() const { return stores_bfloat16_ && !recomputes_; }
   /// Saved memory that a second forward (Pass::recomputes) finds as the first one left it.
   template <class T = float>
   Buffer<T> saved_once(std::int64_t per_row, std::int64_t fixed = 0) {
@@ -112,6 +117,7 @@ class Plan {
     float adapter_rate = 1;           ///< the same for an adapter
     bool has_frozen_weights = false;  ///< only biases learn
     std::vector<Range> shared = {};   ///< parameters of earlier layers
+    std::vector<StoredActivation> activations = {};
     Traits traits;
   };
 
@@ -150,7 +156,7 @@ class Plan {
   bool requires_streams_ = false;
   std::int64_t positions_ = 0;  ///< of a sequence whose positions are rows; 0: a row is a whole sample
   bool limits_positions_ = false;
-  bool is_packed_ = false;
+  bool is_packed_ = false, stores_bfloat16_ = false;
   std::vector<RowRequirement> row_requirements_;
   std::vector<Parameter> parameters_;
   std::vector<Adapter> adapters_;

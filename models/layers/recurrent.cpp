@@ -77,9 +77,9 @@ class Recurrent final : public Layer {
         stack_.push_back(set_up(level, d == 1, level == 0 ? inputs_ : width, plan));
         flops_ += Plan::flops({steps_, stack_.back().inputs + units_, gate_units});
       }
-      outputs_.push_back(plan.saved(Shape{steps_, width}.size()));
+      outputs_.push_back(plan.activation(Shape{steps_, width}.size()));
     }
-    x_by_time_ = plan.saved(Shape{steps_, inputs_}.size());
+    x_by_time_ = plan.activation(Shape{steps_, inputs_}.size());
     const std::int64_t widest = std::max(width, inputs_);
     // A state is not kept between batches where it is carried from pass to pass.
     is_stepwise_ = plan.is_stepwise();
@@ -222,11 +222,11 @@ class Recurrent final : public Layer {
     direction.weight_hh = weight("weight_hh", units_);
     direction.bias_ih = bias("bias_ih");
     direction.bias_hh = bias("bias_hh");
-    direction.gates = plan.saved(along);
-    if (cell_->keeps_recurrent_apart()) direction.recurrent = plan.saved(along);
+    direction.gates = plan.activation(along);
+    if (cell_->keeps_recurrent_apart()) direction.recurrent = plan.activation(along);
     if (cell_->has_memory()) {
-      direction.cell = plan.saved(steps_ * units_);
-      direction.bent_cell = plan.saved(steps_ * units_);
+      direction.cell = plan.activation(steps_ * units_);
+      direction.bent_cell = plan.activation(steps_ * units_);
     }
     return direction;
   }

@@ -88,7 +88,7 @@ class Residual final : public CompositeLayer {
     else
       setup_shortcut(sample, output, plan);
     // Backward of the body's last layer may read its output, and y holds the sum.
-    if (body_.reads_output()) body_y_ = plan.saved(output.size());
+    if (body_.reads_output()) body_y_ = plan.activation(output.size());
     addend_ = plan.scratch(std::max(sample.size(), output.size()));
     plan.backward_reads(body_.reads_input() || shortcut_reads_x_, false);
     return output;
@@ -159,7 +159,7 @@ class Residual final : public CompositeLayer {
           "its body gives " + channels_first_text(output) + ", its shortcut " + channels_first_text(shortcut),
           "a shortcut with the output's shape");
     shortcut_reads_x_ = shortcut_layers_->reads_input();
-    shortcut_y_ = plan.saved(output.size());
+    shortcut_y_ = plan.activation(output.size());
     shortcut_dy_ = plan.scratch(output.size());
   }
 

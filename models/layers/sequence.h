@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,7 +26,11 @@ class Sequence final : public Layer {
     // From setup on:
     Shape output = {};  ///< of one sample
     NestedPlan::Traits traits = {};
-    Buffer<> memory = {};                                 ///< of the output, unless it lies elsewhere
+    Buffer<> memory = {};  ///< of the output, unless it lies elsewhere
+    /// Where activations are stored as bfloat16: the output from forward to backward.
+    Buffer<Bfloat16> stored = {};
+    Buffer<> loaded = {};                                 ///< of the output in backward
+    std::vector<StoredActivation> activations = {};       ///< of the layer itself
     bool over_input = false;                              ///< writes its output over its input
     std::int64_t first_parameter = 0, parameter_end = 0;  ///< offsets in the flat buffer
     /// The parameters that the layer itself reads: its own, and those that it shares with earlier ones.
@@ -59,14 +64,28 @@ class Sequence final : public Layer {
  private:
   /// Gives the output's shape; `widest`: floats of the largest tensor between two layers.
   Shape setup_entries(const Shape& sample, Plan& plan, std::int64_t& widest);
+  using Traits = NestedPlan::Traits;
+  /// Of the outputs in forward, or in backward.
+  using Memory = Buffer<> Entry::*;
   /// Where entry `index` writes its output; y for the last one.
-  Tensor place_of(std::size_t index, Tensor y, Pass& pass) const;
-  ConstTensor input_of(std::size_t index, ConstTensor x, Tensor y, Pass& pass) const;
+  Tensor place_of(std::size_t index, Tensor y, Pass& pass, Memory memory) const;
+  ConstTensor input_of(std::size_t index, ConstTensor x, Tensor y, Pass& pass, Memory memory) const;
+  /// Books memory for the gradients of outputs, and for outputs that are stored as bfloat16.
+  void place_outputs(std::int64_t widest, Plan& plan);
+  /// The entry whose stored output holds that of the first `count` entries; null: none does.
+  const Entry* stored_output(std::size_t count) const;
+  /// After forward of an entry in training.
+  void store_activations(std::size_t index, Pass& pass) const;
+  /// The outputs that lie in loaded_ during backward.
+  using LoadedOutputs = std::array<const Entry*, 2>;
+  /// Before backward of an entry: what it reads.
+  void load_activations(std::size_t index, Pass& pass, LoadedOutputs& loaded) const;
   /// The pass of an entry.
   static Pass& pass_of(const Entry& entry, Pass& pass);
 
   std::vector<Entry> entries_;
-  Buffer<> gradients_[2];
+  Buffer<> gradients_[2];          ///< in forward outputs that are stored as bfloat16, by turns
+  Buffer<> loaded_[2];             ///< these outputs in backward
   std::size_t first_trained_ = 0;  ///< the first entry that learns
 };
 

@@ -47,6 +47,7 @@ Network::Network(const std::vector<Config>& layers, const Shape& sample, const O
   }
   if (has_adapters(layers_)) plan_.freeze();
   if (options.is_packed) plan_.pack();
+  if (options.stores_bfloat16) plan_.store_bfloat16();
   output_ = layers_.setup(input_, plan_);
   if (options.low_rank > 0) plan_.add_low_rank_factors(options.low_rank);
   y_ = plan_.saved(output_.size());

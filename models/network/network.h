@@ -35,6 +35,7 @@ class Network {
     /// sample is 1. 0: a row is a whole sample.
     std::int64_t positions = 0;
     bool is_packed = false;                       ///< rows hold several documents: Rows::position_ids
+    bool stores_bfloat16 = false;                 ///< activations, from forward to backward
     std::function<void(Sequence&)> rewrite = {};  ///< changes the layers before setup (model parallelism)
   };
   /// `layers`: the configs of model.layers; `sample`: one input. Error(usage) when a layer does not fit.

@@ -23,6 +23,8 @@ class NetworkPlan final : public Plan {
 
   /// Before setup: rows may hold several documents.
   void pack() { is_packed_ = true; }
+  /// Before setup: activations are stored as bfloat16 from forward to backward.
+  void store_bfloat16() { stores_bfloat16_ = true; }
   /// Before setup: freezes layers without `frozen`, `lr` or an adapter.
   void freeze() { layer_.rate = 0; }
   const std::vector<Parameter>& parameters() const { return parameters_; }

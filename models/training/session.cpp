@@ -203,6 +203,7 @@ std::unique_ptr<Network> Session::make_network(const Config& root, const Virtual
       .seed = settings_.seed,
       .low_rank = settings_.compression.rank,
       .is_packed = data_.train->info().is_packed,
+      .stores_bfloat16 = settings_.stores_bfloat16,
       .rewrite = [this](Sequence& layers) { shard_layers(layers, model_group_, row_split_); }};
   return std::make_unique<Network>(root.at("model").items("layers"), data_.train->sample(), options);
 }

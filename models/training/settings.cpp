@@ -182,6 +182,7 @@ TrainSettings train_settings(const Config& train) {
     settings.portable = exact.type() == "settings" && exact.get<bool>("portable");
   }
   if (train.get<std::string>("precision") == "bf16") settings.precision = Precision::bf16;
+  settings.stores_bfloat16 = train.get<std::string>("activations") == "bf16";
   settings.logs_gradients = train.has("log") && train.at("log").get<bool>("gradients");
   if (train.has("snapshot")) settings.snapshot = train.at("snapshot").get<std::int64_t>("steps");
   if (train.has("crosscheck")) {
@@ -355,6 +356,11 @@ std::vector<Setting> run_settings() {
            choice("precision",
                   "of the factors of matrix products and convolutions; sums, weights and optimizer states "
                   "are float32. bf16: rounded to bfloat16, twice as fast where the processor has AVX512-BF16",
+                  {"float32", "bf16"})
+               .fallback("float32"),
+           choice("activations",
+                  "how activations are stored from forward to backward. bf16: rounded to bfloat16, in about "
+                  "half the memory",
                   {"float32", "bf16"})
                .fallback("float32"),
            boolean("chain",

@@ -90,6 +90,7 @@ struct TrainSettings {
   bool exact_modelpar = false;               ///< nor on the partition of layers over model ranks
   bool portable = false;                     ///< nor on the processor; only with `exact`
   Precision precision = Precision::float32;  ///< of the factors of products and convolutions
+  bool stores_bfloat16 = false;              ///< activations, from forward to backward
   bool chain = false;                        ///< hashes of each step are kept
   std::optional<double> clip_norm, clip_value;
   float ema = 0;            ///< decay of the exponential moving average of the weights; 0: none

@@ -161,6 +161,13 @@ def bfloat16_accuracy():
         [[name, some[0]['measure'], cell(some, 'float32'), cell(some, 'bf16')] for name, some in configs.items()]), None)
 
 
+def activations():
+    rows = read('activations')
+    return (sources(rows) + '\n' + table(
+        ['config', 'rows', 'kept', 'activations and scratch', 'step, ms', 'of the step as it is'],
+        [[row['config'], row['rows'], row['mode'], row['activations'], row['step_ms'], row['ratio']] for row in rows]), None)
+
+
 def placements():
     rows = read('placements')
     return (sources(rows) + '\n' + table(
@@ -319,7 +326,7 @@ def update(page, makers):
     return stale
 
 
-stale = update('docs/benchmarks.md', [peers, rivals, guards, exact, bfloat16, bfloat16_accuracy, placements, hosts, local_sgd, onednn, tables, cifar10, memory, profile])
+stale = update('docs/benchmarks.md', [peers, rivals, guards, exact, bfloat16, bfloat16_accuracy, activations, placements, hosts, local_sgd, onednn, tables, cifar10, memory, profile])
 if (results / 'engines.csv').exists():
     stale += update('docs/engines.md', [engines])
 stale += update('docs/restarts.md', [snapshots])

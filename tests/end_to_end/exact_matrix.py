@@ -2,7 +2,7 @@
 
 Usage: exact_matrix.py TRAINER CONFIGS [--full] [--steps N] [--models NAME;...] [--instructions NAME;...]
                        [--most-ranks N] [--engine auto|native|openblas] [--portable [--program COMMAND]...]
-                       [--precision float32|bf16]
+                       [--precision float32|bf16]  (of products and of stored activations)
 
 Each model trains on generated samples, with clip_norm on and an evaluation after every epoch; batches do not divide the
 samples, and blocks do not divide the batches. Without --full: ten steps in some placements; with it: 200 steps of
@@ -170,7 +170,8 @@ def main():
                 (write_cifar10 if large else write_mnist)(folder, train, 53 if large else 203)
             config = config_of(model, configs, folder)
             exact = ['train.exact={portable: true}', 'train.virtual_workers=2'] if arguments.portable else ['train.exact=true']
-            settings = exact + [f'train.precision={arguments.precision}', f'train.steps={steps}', f'train.batch={batch}', 'train.clip_norm=0.5',
+            settings = exact + [f'train.precision={arguments.precision}', f'train.activations={arguments.precision}',
+                        f'train.steps={steps}', f'train.batch={batch}', 'train.clip_norm=0.5',
                         f'train.evaluate={"never" if arguments.portable and large else "epoch"}', f'train.checkpoint={{steps: {steps}}}', 'train.log_every=1',
                         f'data.path={folder}']
             if text:

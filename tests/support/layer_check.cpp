@@ -1,5 +1,6 @@
 #include "tests/support/layer_check.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
@@ -83,25 +84,41 @@ void check_gradients(const std::string& layers, const Shape& sample, const Layer
 
 namespace {
 
-/// All results of a training step and an evaluation of these layers, as one list of values.
-std::vector<float> all_results(const std::string& layers, const Shape& sample,
-                               const LayerHarness::Options& options, int vocabulary) {
+using Results = std::vector<std::vector<float>>;
+
+/// Of a training step and an evaluation of these layers: outputs, gradients and states.
+Results all_results(const std::string& layers, const Shape& sample, const LayerHarness::Options& options,
+                    int vocabulary, std::vector<float> x) {
   LayerHarness harness(layers, sample, options);
-  std::vector<float> x = distinct_numbers(options.rows * sample.size());
   if (vocabulary > 0)
     for (std::size_t i = 0; i < x.size(); ++i)
       x[i] = static_cast<float>(i * i % static_cast<std::size_t>(vocabulary));
   std::vector<float> dy(static_cast<std::size_t>(options.rows * harness.output().size()));
   RandomStream(5, "dy").fill_uniform(0, dy);
-  std::vector<float> all = harness.forward(x);
-  const auto add = [&](std::span<const float> numbers) {
-    all.insert(all.end(), numbers.begin(), numbers.end());
-  };
+  Results all{harness.forward(x)};
+  const auto add = [&](std::span<const float> numbers) { all.emplace_back(numbers.begin(), numbers.end()); };
   add(harness.backward(dy));
   for (const Parameter& parameter : harness.parameters()) add(harness.gradient(parameter));
   for (const State& state : harness.plan().states()) add(harness.values(state));
   add(harness.forward(x, Mode::evaluation));
   return all;
+}
+
+/// The Euclidean norm of the difference from `other`, which is zeros if it is empty.
+double distance(std::span<const float> values, std::span<const float> other = {}) {
+  double sum = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double difference = static_cast<double>(values[i]) - (other.empty() ? 0.0f : other[i]);
+    sum += difference * difference;
+  }
+  return std::sqrt(sum);
+}
+
+/// NaN equals itself.
+bool same_bits(const Results& one, const Results& other) {
+  return std::ranges::equal(one, other, [](const std::vector<float>& a, const std::vector<float>& b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+  });
 }
 
 }  // namespace
@@ -110,15 +127,37 @@ void check_exactness(const std::string& layers, const Shape& sample, int vocabul
   constexpr int kVirtualWorkers = 8;
   for (const std::int64_t rows : {21, 5}) {
     LayerHarness::Options options{.rows = rows, .exact_virtual_workers = kVirtualWorkers};
-    const std::vector<float> alone = all_results(layers, sample, options, vocabulary);
+    const std::vector<float> x = distinct_numbers(rows * sample.size());
+    const Results alone = all_results(layers, sample, options, vocabulary, x);
     for (const int workers : {2, 3, 5, 8, 9}) {
       options.workers = workers;
-      const std::vector<float> shared = all_results(layers, sample, options, vocabulary);
+      const Results shared = all_results(layers, sample, options, vocabulary, x);
       INFO(layers << " on " << sample.text() << ", " << rows << " rows, " << workers << " workers");
-      REQUIRE(alone.size() == shared.size());
-      CHECK(std::memcmp(alone.data(), shared.data(), alone.size() * sizeof(float)) == 0);
+      CHECK(same_bits(alone, shared));
     }
   }
+}
+
+void check_stored_activations(const std::string& layers, const Shape& sample, int vocabulary) {
+  LayerHarness::Options options{.rows = 9, .exact_virtual_workers = 4};
+  std::vector<float> x(static_cast<std::size_t>(options.rows * sample.size()));
+  RandomStream(3, "x").fill_uniform(0, x);
+  for (float& number : x) number = 2 * number - 1;
+  INFO(layers << " on " << sample.text());
+  const Results expected = all_results(layers, sample, options, vocabulary, x);
+  options.stores_bfloat16 = true;
+  const Results stored = all_results(layers, sample, options, vocabulary, x);
+  REQUIRE(stored.size() == expected.size());
+  double largest = 0;
+  for (const std::vector<float>& one : expected) largest = std::max(largest, distance(one));
+  // Of a relu or a max_pool, rounding may turn an element. Gradients of biases before a batch_norm are zero
+  // but for rounding.
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    REQUIRE(stored[i].size() == expected[i].size());
+    CHECK(distance(stored[i], expected[i]) < 0.1 * distance(expected[i]) + 0.01 * largest);
+  }
+  options.workers = 3;
+  CHECK(same_bits(stored, all_results(layers, sample, options, vocabulary, x)));
 }
 
 }  // namespace trainer

@@ -21,4 +21,8 @@ void check_gradients(const std::string& layers, const Shape& sample,
 /// `vocabulary`: the input is tokens of so many kinds; 0: any numbers.
 void check_exactness(const std::string& layers, const Shape& sample, int vocabulary = 0);
 
+/// Checks that these layers give what they give with activations in float32, within the precision of
+/// bfloat16, where the network stores them in it; the same bits however many workers there are.
+void check_stored_activations(const std::string& layers, const Shape& sample, int vocabulary = 0);
+
 }  // namespace trainer

@@ -67,7 +67,10 @@ LayerHarness::LayerHarness(const std::string& yaml, const Shape& sample, const O
   input_gradient_.resize(static_cast<std::size_t>(rows_ * sample.size()));
   network_ = std::make_unique<Network>(
       tree_.root().items("layers"), sample,
-      Network::Options{.batch = rows_, .virtual_workers = virtual_workers_, .rewrite = [&](Sequence& layers) {
+      Network::Options{.batch = rows_,
+                       .virtual_workers = virtual_workers_,
+                       .stores_bfloat16 = options.stores_bfloat16,
+                       .rewrite = [&](Sequence& layers) {
                          if (options.input_gradient)
                            layers.entries().insert(layers.entries().begin(),
                                                    {std::make_unique<InputProbe>(input_gradient_), "probe"});

@@ -41,6 +41,7 @@ class LayerHarness {
     int workers = 1;
     int exact_virtual_workers = 0;           ///< 0: one for each worker
     std::vector<std::int32_t> lengths = {};  ///< of rows that are sequences, where some have padding
+    bool stores_bfloat16 = false;            ///< activations
     bool input_gradient = true;              ///< false: dx of the input is not computed, as in a network
   };
   /// Parameters begin as random numbers in [-0.5, 0.5).

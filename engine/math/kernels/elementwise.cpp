@@ -216,6 +216,27 @@ void bytes_to_unit(std::int64_t count, const std::uint8_t* x, float* y) {
   });
 }
 
+/// The upper half holds the value, rounded to nearest even.
+inline std::uint32_t rounded_bits(float value) {
+  const auto bits = __builtin_bit_cast(std::uint32_t, value);
+  const std::uint32_t finite = bits + 0x7fff + (bits >> 16 & 1);
+  return (bits & 0x7fffffff) > 0x7f800000 ? bits | 0x400000 : finite;
+}
+
+void store_bfloat16(std::int64_t count, float* x, std::uint16_t* stored) {
+  for_each(count, [=](std::int64_t i) {
+    const std::uint32_t bits = rounded_bits(x[i]);
+    stored[i] = static_cast<std::uint16_t>(bits >> 16);
+    x[i] = __builtin_bit_cast(float, bits & 0xffff0000);
+  });
+}
+
+void load_bfloat16(std::int64_t count, const std::uint16_t* stored, float* x) {
+  for_each(count, [=](std::int64_t i) {
+    x[i] = __builtin_bit_cast(float, static_cast<std::uint32_t>(stored[i]) << 16);
+  });
+}
+
 }  // namespace
 
 extern const ElementwiseKernels elementwise_kernels;
@@ -225,6 +246,7 @@ const ElementwiseKernels elementwise_kernels = {activate,      activate_backward
                                                 add,           scale,
                                                 multiply,      softmax,
                                                 softmax_rest,  activate_with_derivative,
-                                                bytes_to_unit};
+                                                bytes_to_unit, store_bfloat16,
+                                                load_bfloat16};
 
 }  // namespace trainer::KERNEL_NAMESPACE

@@ -31,6 +31,8 @@ struct ElementwiseKernels {
   void (*activate_with_derivative)(Activation f, std::int64_t count, const float* x, float* y,
                                    float* derivative);
   void (*bytes_to_unit)(std::int64_t count, const std::uint8_t* x, float* y);
+  void (*store_bfloat16)(std::int64_t count, float* x, std::uint16_t* stored);
+  void (*load_bfloat16)(std::int64_t count, const std::uint16_t* stored, float* x);
 };
 
 struct RandomKernels {

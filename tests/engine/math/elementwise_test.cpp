@@ -1,5 +1,8 @@
 #include "engine/math/elementwise.h"
 
+#include <algorithm>
+#include <cstring>
+#include <limits>
 #include <string>
 
 #include "engine/math/instruction_set.h"
@@ -229,6 +232,22 @@ TEST_CASE("bytes become values from 0 to 1", "[elementwise]") {
   Values y(256);
   bytes_to_unit(256, bytes.data(), y.data());
   for (std::size_t i = 0; i < y.size(); ++i) CHECK(y[i] == static_cast<float>(i) / 255.0f);
+}
+
+TEST_CASE("values are stored as bfloat16 with the bits of the reference, and loaded as they were rounded",
+          "[elementwise]") {
+  const std::size_t count = GENERATE(1u, 16u, 77u);
+  Values x = random_values(count, 4);
+  x[0] = 0x1.01p-130f;  // subnormal
+  if (count > 2) x[1] = kNan, x[2] = std::numeric_limits<float>::max();
+  std::vector<Bfloat16> expected(count), stored(count);
+  to_bfloat16(x, expected);
+  store_bfloat16(static_cast<std::int64_t>(count), x.data(), stored.data());
+  CHECK(std::ranges::equal(stored, expected, {}, &Bfloat16::bits, &Bfloat16::bits));
+  Values loaded(count);
+  load_bfloat16(static_cast<std::int64_t>(count), stored.data(), loaded.data());
+  CHECK(std::memcmp(loaded.data(), x.data(), count * sizeof(float)) == 0);
+  for (std::size_t i = 0; i < count; ++i) CHECK(to_bfloat16(loaded[i]).bits == stored[i].bits);
 }
 
 TEST_CASE("the instructions in use have a name", "[elementwise]") {

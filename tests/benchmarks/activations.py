@@ -1,6 +1,6 @@
-"""Memory and time of configs with `recompute` around the layers of their blocks, beside the configs as they are.
+"""Memory and time of what keeps fewer activations: `train.activations: bf16`, and `recompute` around the layers of blocks.
 
-Usage: recompute.py TRAINER CONFIGS [--runs N] > results/recompute.csv
+Usage: activations.py TRAINER CONFIGS [--runs N] > results/activations.csv
 Memory is that of `trainer summary` (activations of one thread); time is the least mean step of N runs of `trainer time` in turns, on
 one thread. Data is made up, and its path must not exist.
 """
@@ -23,6 +23,10 @@ WORKLOADS = {
     'resnet50': (['train.batch=32', IMAGES % (224, 224)], ['train.batch=8', IMAGES % (112, 112)]),
     'gpt-small': ([TEXT], ['train.batch=8', TEXT]),
 }
+STORED = 'train.activations=bf16'
+# Name -> (the config's file, a setting).
+MODES = {'as it is': ('plain.yaml', 'train.activations=float32'), 'activations: bf16': ('plain.yaml', STORED),
+         'recompute': ('recompute.yaml', 'train.activations=float32'), 'both': ('recompute.yaml', STORED)}
 
 
 def recomputed(text):
@@ -48,8 +52,7 @@ def main():
     commit = subprocess.run(['git', '-C', options.configs, 'rev-parse', '--short', 'HEAD'], capture_output=True, text=True,
                             check=True).stdout.strip()
     rows = csv.writer(sys.stdout, lineterminator='\n')
-    rows.writerow(['date', 'processor', 'commit', 'config', 'rows', 'activations', 'with_recompute', 'step_ms', 'with_recompute_ms',
-                   'ratio'])
+    rows.writerow(['date', 'processor', 'commit', 'config', 'rows', 'mode', 'activations', 'step_ms', 'ratio'])
     with tempfile.TemporaryDirectory() as parent:
         folder = pathlib.Path(parent)
         (folder / 'tinyshakespeare.txt').write_text(''.join(chr(32 + i * i % 91) for i in range(40000)))
@@ -64,17 +67,19 @@ def main():
 
         for name, (for_memory, for_time) in WORKLOADS.items():
             plain = (options.configs / f'{name}.yaml').read_text()
-            files = {'plain.yaml': plain, 'recompute.yaml': recomputed(plain)}
-            memory, times = [], {file: [] for file in files}
-            for file, text in files.items():
-                (folder / file).write_text(text)
-                memory += re.findall(r'activations and scratch +(\S+ \S+)  \((\d+) rows', ask('summary', file, for_memory))
+            (folder / 'plain.yaml').write_text(plain)
+            (folder / 'recompute.yaml').write_text(recomputed(plain))
+            times = {mode: [] for mode in MODES}
             for _ in range(options.runs):
-                for file in files:
-                    times[file].append(float(re.search(r'^step +([\d.]+)', ask('time', file, for_time), re.MULTILINE)[1]))
-            best = [min(times[file]) for file in files]
-            rows.writerow([datetime.date.today(), cpu_name(), commit, name, memory[0][1], memory[0][0], memory[1][0],
-                           f'{best[0]:.1f}', f'{best[1]:.1f}', f'{best[1] / best[0]:.2f}'])
+                for mode, (file, setting) in MODES.items():
+                    step = re.search(r'^step +([\d.]+)', ask('time', file, [*for_time, setting]), re.MULTILINE)[1]
+                    times[mode].append(float(step))
+            for mode, (file, setting) in MODES.items():
+                memory, count = re.search(r'activations and scratch +(\S+ \S+)  \((\d+) rows',
+                                          ask('summary', file, [*for_memory, setting])).groups()
+                best = min(times[mode])
+                rows.writerow([datetime.date.today(), cpu_name(), commit, name, count, mode, memory, f'{best:.1f}',
+                               f'{best / min(times["as it is"]):.2f}'])
             sys.stdout.flush()
 
 
