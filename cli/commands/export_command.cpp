@@ -11,6 +11,7 @@
 #include "cli/terminal/quantities.h"
 #include "cli/terminal/text.h"
 #include "datasets/readers/table_features.h"
+#include "engine/core/little_endian.h"
 #include "engine/system/files.h"
 #include "models/exporting/c/c_writer.h"
 #include "models/exporting/network_graph.h"
@@ -110,8 +111,7 @@ std::string safetensors_file(const std::vector<NamedTensor>& tensors) {
   entries.reserve(tensors.size());
   for (const NamedTensor& tensor : tensors) entries.push_back({tensor.name, tensor.shape});
   std::string content = safetensors_head(entries, {});
-  for (const NamedTensor& tensor : tensors)
-    content.append(reinterpret_cast<const char*>(tensor.values.data()), tensor.values.size() * sizeof(float));
+  for (const NamedTensor& tensor : tensors) content.append(LittleEndian(tensor.values).text());
   return content;
 }
 

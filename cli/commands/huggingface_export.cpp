@@ -8,6 +8,7 @@
 
 #include "datasets/readers/tokenizer_json.h"
 #include "engine/core/base64.h"
+#include "engine/core/little_endian.h"
 #include "engine/system/files.h"
 #include "models/huggingface/directory.h"
 #include "models/huggingface/gguf.h"
@@ -29,7 +30,7 @@ void write_tensors(const fs::path& path, const std::vector<NamedTensor>& tensors
   OutputFile file(path);
   file.write(std::as_bytes(std::span(head)));
   file.write(std::as_bytes(std::span(zeros)));
-  for (const NamedTensor& tensor : tensors) file.write(std::as_bytes(std::span(tensor.values)));
+  for (const NamedTensor& tensor : tensors) file.write(LittleEndian(tensor.values).bytes());
   file.commit();
 }
 
@@ -161,9 +162,9 @@ WrittenFiles write_gguf(const TrainedRun& trained, const fs::path& path, const s
   OutputFile file(path);
   file.write(std::as_bytes(std::span(content.head)));
   for (const NamedTensor& tensor : content.tensors) {
-    const auto bytes = std::as_bytes(std::span(tensor.values));
-    const std::size_t fill = (kGgufAlignment - bytes.size() % kGgufAlignment) % kGgufAlignment;
-    file.write(bytes);
+    const LittleEndian values(tensor.values);
+    const std::size_t fill = (kGgufAlignment - values.bytes().size() % kGgufAlignment) % kGgufAlignment;
+    file.write(values.bytes());
     file.write(std::span(zeros).first(fill));
   }
   file.commit();

@@ -12,6 +12,7 @@
 
 #include "cli/terminal/text.h"
 #include "engine/core/escape.h"
+#include "engine/core/little_endian.h"
 #include "models/checkpoints/run_directory.h"
 #include "models/formats/npy.h"
 
@@ -99,10 +100,7 @@ std::string PredictionWriter::text(std::span<const Prediction> predictions) {
 /// One row for each sample.
 std::string PredictionWriter::end() const {
   if (options_.format != PredictionFormat::npy) return "";
-  static_assert(std::endian::native == std::endian::little, "its type is called <f4");
-  const auto bytes = std::as_bytes(std::span(values_));
-  return npy_header("<f4", form_.shape.with_front(count_)) +
-         std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return npy_header("<f4", form_.shape.with_front(count_)).append(LittleEndian(values_).text());
 }
 
 std::string PredictionWriter::name(std::size_t k) const {

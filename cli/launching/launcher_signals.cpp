@@ -6,21 +6,21 @@
 namespace trainer {
 namespace {
 
-// A signal handler reaches static objects only, and runs in any thread.
-std::atomic<int> launcher{0}, last{0};
-std::atomic<bool> is_twice_interrupted{false}, has_ranks{false};
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+// A signal handler reaches static objects only, and runs in any thread. No std::atomic<bool>: RISC-V has no
+// instructions for atomic bytes.
+std::atomic<int> launcher{0}, last{0}, is_twice_interrupted{0}, has_ranks{0};
+static_assert(std::atomic<int>::is_always_lock_free);
 
 /// Launchers kill the ranks a second after SIGTERM or SIGINT. They pass SIGUSR1 on at once, and the ranks
 /// save and stop.
 void forward() {
-  if (const pid_t process = launcher; process > 0 && (has_ranks || is_twice_interrupted))
-    ::kill(process, is_twice_interrupted ? SIGINT : SIGUSR1);
+  if (const pid_t process = launcher; process > 0 && (has_ranks != 0 || is_twice_interrupted != 0))
+    ::kill(process, is_twice_interrupted != 0 ? SIGINT : SIGUSR1);
 }
 
 /// After a second Ctrl-C the ranks end without a checkpoint.
 void note(int signal) {
-  if (signal == SIGINT && last == SIGINT) is_twice_interrupted = true;
+  if (signal == SIGINT && last == SIGINT) is_twice_interrupted = 1;
   last = signal;
   forward();
 }
@@ -42,7 +42,7 @@ void catch_stop_signals() {
 }
 
 void set_signalled_launcher(pid_t process) {
-  has_ranks = false;
+  has_ranks = 0;
   launcher = process;
 }
 
@@ -57,13 +57,13 @@ void prepare_launcher_for_signals() {
 void prepare_rank_for_signals() { mask_termination(SIG_UNBLOCK); }
 
 void forward_stop_signals() {
-  const bool is_first = !has_ranks.exchange(true);
+  const bool is_first = has_ranks.exchange(1) == 0;
   // After a second SIGINT, launchers skip their clean-up.
-  if (last != 0 && (is_first || !is_twice_interrupted)) forward();
+  if (last != 0 && (is_first || is_twice_interrupted == 0)) forward();
 }
 
 int stop_signal() { return last; }
 
-bool has_second_interrupt() { return is_twice_interrupted; }
+bool has_second_interrupt() { return is_twice_interrupted != 0; }
 
 }  // namespace trainer

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "engine/core/error.h"
+#include "engine/core/little_endian.h"
 
 namespace trainer {
 namespace {
@@ -341,6 +342,7 @@ void Hdf5Dataset::read_chunk(const Chunk& chunk, std::vector<std::uint8_t>& scra
         const std::size_t size = bytes.size() - std::min<std::size_t>(kChecksum, bytes.size());
         std::uint32_t stored = 0;
         std::memcpy(&stored, bytes.data() + size, bytes.size() - size);
+        swap_if_big_endian(std::span(&stored, 1));
         bytes.resize(size);
         if (stored != fletcher32(bytes))
           fail_damaged(fmt::format("the checksum of the chunk at {} is wrong", chunk.address));

@@ -210,11 +210,11 @@ void NpyArray::parse(std::string_view text) {
 
 template <class Take>
 void NpyArray::convert(std::size_t first, std::span<std::uint8_t> bytes, const Take& take) const {
-  static_assert(std::endian::native == std::endian::little);
   with_type(kind_, width_, [&](auto value) {
     for (std::size_t i = 0; i < bytes.size() / sizeof value; ++i) {
       std::uint8_t* const element = bytes.data() + i * sizeof value;
-      if (big_endian_) std::reverse(element, element + sizeof value);
+      if (big_endian_ != (std::endian::native == std::endian::big))
+        std::reverse(element, element + sizeof value);
       std::copy_n(element, sizeof value, reinterpret_cast<std::uint8_t*>(&value));
       take(first + i, to_double(value));
     }

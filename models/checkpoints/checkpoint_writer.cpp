@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "engine/core/index.h"
+#include "engine/core/little_endian.h"
 #include "engine/parallel/broadcast_text.h"
 #include "engine/parallel/wait_for_all.h"
 #include "engine/system/crc32.h"
@@ -270,10 +271,11 @@ void CheckpointWriter::write_run(Run& run) {
       tensor.values = converted;
     }
     if (gathered.size() + tensor.values.size_bytes() > kPart) flush();
-    if (tensor.values.size_bytes() > kPart)
-      write(std::as_bytes(tensor.values));
+    const LittleEndian values(tensor.values);
+    if (values.bytes().size() > kPart)
+      write(values.bytes());
     else
-      gathered.append(reinterpret_cast<const char*>(tensor.values.data()), tensor.values.size_bytes());
+      gathered += values.text();
     tensor = {};
   }
   flush();

@@ -1,24 +1,21 @@
 #include "models/formats/npz.h"
 
-#include <bit>
 #include <cstdint>
 #include <limits>
 
 #include "engine/core/error.h"
+#include "engine/core/little_endian.h"
 #include "engine/system/crc32.h"
 #include "models/formats/npy.h"
 
 namespace trainer {
 namespace {
 
-static_assert(std::endian::native == std::endian::little,
-              "values and sizes are written as they lie in memory");
-
 /// Little-endian integers, one after the other.
 template <class... Integers>
 std::string packed(Integers... integers) {
   std::string bytes;
-  (bytes.append(reinterpret_cast<const char*>(&integers), sizeof integers), ...);
+  (bytes.append(LittleEndian(std::span(&integers, 1)).text()), ...);
   return bytes;
 }
 
@@ -28,9 +25,7 @@ void append(std::string& to, const Parts&... parts) {
 }
 
 std::string npy_file(const NamedTensor& tensor) {
-  const auto bytes = std::as_bytes(std::span(tensor.values));
-  return npy_header("<f4", tensor.shape) +
-         std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return npy_header("<f4", tensor.shape).append(LittleEndian(tensor.values).text());
 }
 
 /// What the header of an entry and the central directory have in common: version, flags, method (stored),

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -14,6 +12,7 @@
 
 #include "engine/core/bfloat16.h"
 #include "engine/core/float16.h"
+#include "engine/core/little_endian.h"
 #include "engine/system/files.h"
 
 namespace trainer {
@@ -21,8 +20,6 @@ namespace {
 
 using nlohmann::json;
 using nlohmann::ordered_json;
-
-static_assert(std::endian::native == std::endian::little, "values are copied without byte swaps");
 
 // About 100,000 tensors; the parsed header takes about 15 times as much memory.
 constexpr std::uint64_t kMaxHeaderBytes = 16 << 20;
@@ -171,13 +168,19 @@ void check_layout(const InputFile& file, const std::vector<Entry>& entries, std:
     file.fail(fmt::format("the tensors take {} bytes, the file has {}", next, data_bytes));
 }
 
+template <class T>
+void read_numbers(const InputFile& file, std::uint64_t offset, std::span<T> numbers) {
+  file.read(offset, std::as_writable_bytes(numbers));
+  swap_if_big_endian(numbers);
+}
+
 /// Reads elements of type T, each of which `convert` makes a float.
 template <class T, class Convert>
 void read_as(const InputFile& file, std::uint64_t offset, std::span<float> values, Convert convert) {
   std::vector<T> part(std::min<std::size_t>(values.size(), 1 << 16));
   for (std::size_t first = 0; first < values.size(); first += part.size()) {
     const std::size_t count = std::min(part.size(), values.size() - first);
-    file.read(offset + first * sizeof(T), std::as_writable_bytes(std::span(part).first(count)));
+    read_numbers(file, offset + first * sizeof(T), std::span(part).first(count));
     std::transform(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(count),
                    values.begin() + static_cast<std::ptrdiff_t>(first), convert);
   }
@@ -193,7 +196,7 @@ std::vector<float> read_values(const InputFile& file, std::uint64_t data_start, 
   else if (entry.type.name == "F64")
     read_as<double>(file, offset, values, [](double value) { return static_cast<float>(value); });
   else
-    file.read(offset, std::as_writable_bytes(std::span(values)));
+    read_numbers(file, offset, std::span(values));
   return values;
 }
 
@@ -203,7 +206,7 @@ TensorFile read_safetensors(const std::filesystem::path& path, std::vector<Other
   const InputFile file(path, ExitCode::weights);
   std::uint64_t header_bytes = 0;
   if (file.size() < kLengthBytes) file.fail("is too short for a safetensors file");
-  file.read(0, std::as_writable_bytes(std::span(&header_bytes, 1)));
+  read_numbers(file, 0, std::span(&header_bytes, 1));
   if (header_bytes > kMaxHeaderBytes || header_bytes > file.size() - kLengthBytes)
     file.fail(fmt::format("is not a safetensors file (its header would be {} bytes long)", header_bytes));
   std::string text(static_cast<std::size_t>(header_bytes), '\0');
@@ -251,9 +254,7 @@ std::string safetensors_head(std::span<const TensorEntry> tensors,
   // Readers may map the values into memory, so they begin at a multiple of 8.
   text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
   const std::uint64_t header_bytes = text.size();
-  std::string head(sizeof header_bytes, '\0');
-  std::memcpy(head.data(), &header_bytes, sizeof header_bytes);
-  return head + text;
+  return std::string(LittleEndian(std::span(&header_bytes, 1)).text()) + text;
 }
 
 }  // namespace trainer

@@ -1,25 +1,20 @@
 #pragma once
 
-#include <array>
-#include <bit>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace trainer {
+#include "engine/core/little_endian.h"
 
-static_assert(std::endian::native == std::endian::little, "values are copied without byte swaps");
+namespace trainer {
 
 /// Bytes of a GGUF file.
 class GgufBytes {
  public:
   template <class T>
   void number(T value) {
-    std::array<char, sizeof(T)> bytes;
-    std::memcpy(bytes.data(), &value, sizeof value);
-    bytes_.append(bytes.data(), bytes.size());
+    bytes_ += LittleEndian(std::span<const T>(&value, 1)).text();
   }
   void text(std::string_view value) {
     number(static_cast<std::uint64_t>(value.size()));

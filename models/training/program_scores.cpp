@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "engine/config/source.h"
+#include "engine/core/little_endian.h"
 #include "engine/parallel/broadcast_text.h"
 #include "engine/parallel/wait_for_all.h"
 #include "engine/system/external_program.h"
@@ -129,6 +130,9 @@ void ProgramScores::add(std::span<const std::int64_t> samples, const BatchRunner
   }
   if (const ChannelStatistics& scaling = session_.data().target_statistics; !scaling.mean.empty())
     unscale(scaling, values, values);
+  swap_if_big_endian(std::span(outputs));
+  swap_if_big_endian(std::span(values));
+  swap_if_big_endian(std::span(labels));
   const auto targets = labels.empty() ? std::as_bytes(std::span(std::as_const(values)))
                                       : std::as_bytes(std::span(std::as_const(labels)));
   // Rows of consecutive ranks and workers follow one another in the batch.

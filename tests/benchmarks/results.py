@@ -293,6 +293,21 @@ def exact_matrix():
          for row in rows]), None)
 
 
+def portable():
+    rows = read('portable')
+    models = list(dict.fromkeys((row['model'], row['steps']) for row in rows))
+    places = list(dict.fromkeys((row['program'], row['compiler'], row['optimization']) for row in rows))
+    found = {(row['program'], row['compiler'], row['optimization'], row['model'], row['steps']): row for row in rows}
+
+    def cell(place, model):
+        row = found.get((*place, *model))
+        return '-' if row is None else row['sha256'][:8] if row['equal'] == 'yes' else f"{row['sha256'][:8]} differs"
+    return (sources(rows) + '\n' + table(
+        ['instructions', 'compiler', *(f'{model}, {steps} steps' for model, steps in models)],
+        [[program, f'{compiler} {optimization}', *(cell((program, compiler, optimization), model) for model in models)]
+         for program, compiler, optimization in places]), None)
+
+
 def every_config():
     rows = read('every_config')
     return (sources(rows) + '\n' + table(
@@ -330,7 +345,7 @@ stale = update('docs/benchmarks.md', [peers, rivals, guards, exact, bfloat16, bf
 if (results / 'engines.csv').exists():
     stale += update('docs/engines.md', [engines])
 stale += update('docs/restarts.md', [snapshots])
-stale += update('docs/reproducibility.md', [exact_matrix, every_config])
+stale += update('docs/reproducibility.md', [exact_matrix, portable, every_config])
 for line in stale:
     print(f"{'not current' if '--check' in sys.argv else 'written'}: {line}")
 sys.exit(1 if stale and '--check' in sys.argv else 0)

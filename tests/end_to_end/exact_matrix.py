@@ -169,10 +169,14 @@ def main():
             else:
                 (write_cifar10 if large else write_mnist)(folder, train, 53 if large else 203)
             config = config_of(model, configs, folder)
+            # An epoch of a portable run is three steps, and emulators take long for an evaluation.
+            evaluate = 'epoch' if not arguments.portable or steps < 20 else f'{{steps: {steps // 4}}}'
+            if arguments.portable and large:
+                evaluate = 'never'
             exact = ['train.exact={portable: true}', 'train.virtual_workers=2'] if arguments.portable else ['train.exact=true']
             settings = exact + [f'train.precision={arguments.precision}', f'train.activations={arguments.precision}',
-                        f'train.steps={steps}', f'train.batch={batch}', 'train.clip_norm=0.5',
-                        f'train.evaluate={"never" if arguments.portable and large else "epoch"}', f'train.checkpoint={{steps: {steps}}}', 'train.log_every=1',
+                        f'train.steps={steps}', f'train.batch={batch}', 'train.clip_norm=0.5', f'train.evaluate={evaluate}',
+                        f'train.checkpoint={{steps: {steps}}}', 'train.log_every=1',
                         f'data.path={folder}']
             if text:
                 settings += text

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/core/little_endian.h"
 #include "engine/system/files.h"
 #include "models/formats/safetensors.h"
 
@@ -27,7 +28,7 @@ inline void write_safetensors(const std::filesystem::path& path, std::span<const
   const std::string head = safetensors_head(entries, metadata);
   OutputFile file(path);
   file.write(std::as_bytes(std::span(head)));
-  for (const NamedView& tensor : tensors) file.write(std::as_bytes(tensor.values.span()));
+  for (const NamedView& tensor : tensors) file.write(LittleEndian(tensor.values.span()).bytes());
   file.commit();
 }
 

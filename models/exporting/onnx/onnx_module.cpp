@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/core/error.h"
+#include "engine/core/little_endian.h"
 #include "models/exporting/onnx/onnx_functions.h"
 
 namespace trainer {
@@ -22,7 +23,7 @@ int data_type(ElementType type) {
 
 template <class T>
 std::string raw_bytes(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+  return std::string(LittleEndian(values).text());
 }
 
 void describe(const GraphTensor& tensor, const std::string& note, onnx::ValueInfoProto& to) {

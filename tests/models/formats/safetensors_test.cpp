@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/core/little_endian.h"
 #include "engine/system/files.h"
 #include "tests/support/safetensors_writer.h"
 #include "tests/support/temporary_folder.h"
@@ -171,13 +172,13 @@ TEST_CASE("narrow and wide floats are read as the values that they stand for", "
   const std::vector<std::uint16_t> halves{0x3c00, 0xc100, 0x7bff, 0x0400, 0x0001,
                                           0x83ff, 0x8000, 0x7c00, 0x7e00};
   const std::vector<std::uint16_t> brains{0x3f80, 0xc020, 0x7f7f, 0x0080, 0x8000, 0x7f80};
-  const double wide[] = {1.5, 1e-3};
+  const std::vector<double> wide{1.5, 1e-3};
   std::string bytes = file_bytes(R"({"half":{"dtype":"F16","shape":[9],"data_offsets":[0,18]},)"
                                  R"("brain":{"dtype":"BF16","shape":[2,3],"data_offsets":[18,30]},)"
                                  R"("wide":{"dtype":"F64","shape":[2],"data_offsets":[30,46]}})",
                                  0) +
                       little_endian(halves) + little_endian(brains);
-  bytes.append(reinterpret_cast<const char*>(wide), sizeof wide);
+  bytes += LittleEndian(wide).text();
   const TemporaryFolder folder;
   write_file(folder.path() / "a", bytes);
   const TensorFile file = read_safetensors(folder.path() / "a");
