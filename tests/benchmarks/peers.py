@@ -1,18 +1,17 @@
 """Trains the same networks with the program and with PyTorch, in turns, and prints how fast both were as Markdown.
 
-Usage: peers.py TRAINER FMA_PEAK [--runs N] [--workloads abcdefg] [--processor-time] [--python PROGRAM]
+Usage: peers.py TRAINER FMA_PEAK [--runs N] [--workloads abcdefg] [--processor-time] [--python PROGRAM]...
 The program's side is the whole program, from YAML to the run directory, on random images or text in files; its figure is
 that of all epochs but the first, of text in tokens. PyTorch's side is torch_training.py, by the first Python that has PyTorch: a first short run of
 all its settings, with every build of OpenBLAS that Debian has installed, leaves two that take part in the turns, and the
-one with the higher median counts. --python: another Python that has PyTorch, such as a script that calls one in a chroot;
-from version 2 on its settings are also compiled by torch.compile. --processor-time compares what is done in a second of processor time, on one thread only: for a
+one with the higher median counts. --python: other Pythons that have PyTorch, such as a script that calls one in a chroot, of whose
+settings together two take part; from version 2 on they are also compiled by torch.compile. --processor-time compares what is done in a second of processor time, on one thread only: for a
 machine that others use at the same time. A second table compares memory: the sum of the proportional set sizes of all
 processes at its highest.
 """
 import argparse
 import csv
 import datetime
-import functools
 import json
 import os
 import pathlib
@@ -93,12 +92,13 @@ class Bench:
         self.environment = {name: value for name, value in os.environ.items()
                             if name not in ('OPENBLAS_CORETYPE', 'OPENBLAS_L2_SIZE', 'OMP_NUM_THREADS')}
         self.environment.update(TRAINER_DATA=str(folder), OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
-        self.core_type = {} if options.python else self.missed_core_type()
-        self.python = options.python or next((python for python in (sys.executable, '/usr/bin/python3') if self.has_torch(python)), None)
-
-    @functools.cached_property
-    def compiles(self):
-        return not self.output(self.python, '-c', 'import torch; print(torch.__version__)').startswith('1.')
+        self.core_type = self.missed_core_type()
+        here = next((python for python in (sys.executable, '/usr/bin/python3') if self.has_torch(python)), None)
+        # With the version of their PyTorch; the one of this machine is the first.
+        self.pythons = {python: self.output(python, '-c', 'import torch; print(torch.__version__)').strip()
+                        for python in [here, *(options.python or [])] if python}
+        self.python = next(iter(self.pythons), None)
+        self.python_here = here
 
     def output(self, *command, environment=None):
         done = subprocess.run([str(word) for word in command], cwd=self.folder, text=True,
@@ -156,31 +156,32 @@ class Bench:
             return images / (processor - self.epochs(workload, 1, SETTINGS[setting])[1])
         return images / (float(rows[-1]['time']) - float(rows[0]['time']))
 
-    def torch_command(self, name, words):
-        return [self.python, here / 'torch_training.py', name, *words, '--meeting', self.new_folder() / 'meeting']
+    def torch_command(self, python, name, words):
+        return [python, here / 'torch_training.py', name, *words, '--meeting', self.new_folder() / 'meeting']
 
     def torch(self, name, setting, *more):
-        line = json.loads(self.output(*self.torch_command(name, [*setting.words, *more]), environment=setting.environment))
+        line = json.loads(self.output(*self.torch_command(setting.python, name, [*setting.words, *more]), environment=setting.environment))
         return line['per_processor_second' if self.options.processor_time else 'per_second']
 
-    def torch_settings(self, workload, cores):
-        """For each number of cores, all settings of PyTorch that use them."""
+    def torch_settings(self, python, workload, cores):
+        """All settings of a PyTorch that use so many cores."""
         placements = {1: {'1 thread': []}, 2: {'2 threads': ['--threads', '2'], 'DDP 2x1': ['--ranks', '2']}}[cores]
         layouts = {'': [], ', channels last': ['--channels-last']} if workload.channels_last else {'': []}
-        if self.compiles:
+        if not self.pythons[python].startswith('1.'):
             layouts.update({f'{layout}, compiled': [*words, '--compile'] for layout, words in layouts.items()})
         # The builds are those of this system.
-        builds = {} if self.options.python else {f', {folder.name}': {'LD_LIBRARY_PATH': str(folder)}
+        builds = {} if python != self.python_here else {f', {folder.name}': {'LD_LIBRARY_PATH': str(folder)}
                   for folder in sorted(pathlib.Path('/usr/lib').glob('*/openblas-*'))}
         # PyTorch does not limit the threads of OpenBLAS' pthread build: as "1 thread" it took all cores.
         threads = {placement: {'OPENBLAS_NUM_THREADS': '2' if placement == '2 threads' else '1'} for placement in placements}
         placed = [(placement + layout, [*words, *more], placement) for placement, words in placements.items()
                   for layout, more in layouts.items() if not (placement == 'DDP 2x1' and '--compile' in more)]
-        return [TorchSetting(text + build, words, {**environment, **threads[placement], **self.core_type})
+        core_type = self.core_type if python == self.python_here else {}
+        return [TorchSetting(python, f'{self.pythons[python]}: {text}{build}', words, {**environment, **threads[placement], **core_type})
                 for text, words, placement in placed for build, environment in (builds or {'': {}}).items()]
 
     def torch_finalists(self, name, cores):
-        settings = self.torch_settings(WORKLOADS[name], cores)
+        settings = [setting for python in self.pythons for setting in self.torch_settings(python, WORKLOADS[name], cores)]
         return sorted(settings, key=lambda setting: -self.torch(name, setting, '--seconds', SCREENING_SECONDS))[:FINALISTS]
 
     def training_operations(self, workload):
@@ -223,6 +224,7 @@ def proportional_set_size(process):
 
 @dataclass
 class TorchSetting:
+    python: str
     text: str
     words: list        # of the command line
     environment: dict
@@ -283,7 +285,7 @@ def compare_memory(bench):
             theirs = {}
             if bench.python:
                 commands = {'1 thread': []} if cores == 1 else {'2 threads': ['--threads', '2'], 'DDP 2x1': ['--ranks', '2']}
-                theirs = {placement: bench.peak_memory(*bench.torch_command(name, words))
+                theirs = {placement: bench.peak_memory(*bench.torch_command(bench.python, name, words))
                           for placement, words in commands.items()}
             cells = [', '.join(f'{placement} {size:.0f}' for placement, size in sizes.items()) for sizes in (ours, theirs)]
             verdict = 'skipped' if not theirs else 'met' if max(ours.values()) <= min(theirs.values()) else '**missed**'
@@ -302,7 +304,7 @@ def main():
     parser.add_argument('--runs', type=int, default=5)
     parser.add_argument('--workloads', default='abcdefg')
     parser.add_argument('--processor-time', action='store_true')
-    parser.add_argument('--python')
+    parser.add_argument('--python', action='append')
     options = parser.parse_args()
     options.trainer, options.fma_peak = options.trainer.resolve(), options.fma_peak.resolve()
     settings = ['1 thread'] if options.processor_time else list(SETTINGS)
@@ -314,7 +316,7 @@ def main():
             print('PyTorch skipped: no Python here has it (on Debian: apt-get install python3-torch)\n', flush=True)
         versions = [bench.output(options.trainer, '--version').strip()]
         if bench.python:
-            versions.append('PyTorch ' + bench.output(bench.python, '-c', 'import torch; print(torch.__version__)').strip())
+            versions += [f'PyTorch {version}' for version in bench.pythons.values()]
             versions += [f'its OpenBLAS as {name}' for name in bench.core_type.values()]
         peaks = {1: bench.peak(1), 2: bench.peak(2)}
         load = os.getloadavg()[0]
