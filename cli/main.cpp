@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/engine_file.h"
 #include "cli/commands/open_run.h"
 #include "cli/commands/preflight_check.h"
 #include "cli/launching/collective_errors.h"
@@ -97,7 +98,7 @@ int run(Communicator& world, const std::vector<std::string>& words,
   Arguments arguments;
   run_collectively(world, [&] {
     arguments = parse_arguments(words);
-    choose_engine(arguments.engine);
+    choose_engine_of(arguments);
     if (is_launched()) return apply_restart(arguments, world.size());
     if (arguments.ranks == 0) return;
     if (launched_by_environment().ranks > 0)

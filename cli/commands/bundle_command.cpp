@@ -43,7 +43,9 @@ std::vector<fs::path> files_of(const fs::path& run) {
   std::error_code error;
   for (fs::directory_iterator it(run, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    if (name.starts_with("environment") && name.ends_with(".json")) files.push_back(name);
+    const bool is_engine_table = name.starts_with("engines-") && name.ends_with(".csv");
+    if (is_engine_table || (name.starts_with("environment") && name.ends_with(".json")))
+      files.push_back(name);
   }
   std::ranges::sort(files);
   for (const std::int64_t step : checkpoint_steps(run / "checkpoints")) {

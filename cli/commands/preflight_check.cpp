@@ -156,12 +156,14 @@ std::vector<CommonFact> program_facts(const Arguments& arguments) {
            .code = ExitCode::ranks,
            .help = "the same program on all hosts"},
           {.name = "command line",
-           .text = fmt::format("command {}\nmode{}{}\n--mesh {}x{}\n--ranks-per-node {}\n--bucket "
-                               "{}\n--shard {}\n--engine {}\n--init {}",
-                               static_cast<int>(arguments.verb), arguments.datapar ? " --datapar" : "",
-                               arguments.modelpar ? " --modelpar" : "", mesh.data, mesh.model,
-                               arguments.ranks_per_node, arguments.bucket, name_of(arguments.sharding),
-                               name_of(arguments.engine), arguments.initial_weights),
+           .text = fmt::format(
+               "command {}\nmode{}{}\n--mesh {}x{}\n--ranks-per-node {}\n--bucket "
+               "{}\n--shard {}\n--engine {}\n--init {}",
+               static_cast<int>(arguments.verb), arguments.datapar ? " --datapar" : "",
+               arguments.modelpar ? " --modelpar" : "", mesh.data, mesh.model, arguments.ranks_per_node,
+               arguments.bucket, name_of(arguments.sharding),
+               arguments.engine_table.empty() ? name_of(arguments.engine) : arguments.engine_table,
+               arguments.initial_weights),
            .help = "the same command and flags for all processes"}};
 }
 
@@ -184,7 +186,7 @@ std::vector<CommonFact> run_facts(const OpenRun& run) {
        .text = rounding_text() + " kernels",
        .code = ExitCode::ranks,
        .help = "hosts of one kind, or what all of them have: TRAINER_INSTRUCTIONS=avx2 (or baseline); with "
-               "--engine openblas also one OPENBLAS_CORETYPE"},
+               "--engine openblas also one OPENBLAS_CORETYPE, with a table of engines one file"},
       {.name = "model", .text = parameters, .code = ExitCode::ranks},
       // Each rank must know which rows the threads of the others take.
       {.name = "number of threads",

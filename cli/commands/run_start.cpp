@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/commands/engine_file.h"
 #include "cli/commands/find_run.h"
 #include "cli/launching/collective_errors.h"
 #include "cli/launching/launch.h"
@@ -97,13 +98,16 @@ void check_engine(const Job& job, const Resumed& resumed, bool exact) {
         fmt::format("note: engine {} from here on; the checkpoint was computed with engine {}\n", now, then));
     return;
   }
+  const std::string kept = name_of_engine_table(then);
+  const std::string engine =
+      kept.empty() ? then.substr(0, then.find(' ')) : (resumed.directory.path() / kept).string();
   throw Error(
       ExitCode::usage,
       {Diagnostic{.what = fmt::format("an exact run cannot change its engine from {} to {}", then, now),
                   .place = resumed.place.string(),
                   .help = fmt::format("--engine {}, with the same kernels (TRAINER_INSTRUCTIONS, "
                                       "OPENBLAS_CORETYPE), or `train.exact: false` in a new run",
-                                      then.substr(0, then.find(' ')))}});
+                                      engine)}});
 }
 
 }  // namespace

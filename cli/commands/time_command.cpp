@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/engine_times.h"
 #include "cli/commands/mesh_and_threads.h"
 #include "cli/commands/micro_batches.h"
 #include "cli/commands/open_run.h"
@@ -13,6 +14,8 @@
 #include "cli/launching/collective_errors.h"
 #include "cli/reports/header.h"
 #include "cli/terminal/text.h"
+#include "engine/system/cores.h"
+#include "engine/system/files.h"
 #include "models/planning/layer_costs.h"
 #include "models/runs/training_run.h"
 
@@ -140,6 +143,10 @@ void time_command(const Job& job) {
   const Arguments& arguments = job.arguments;
   ConfigSource config = config_source(arguments.files, arguments.overrides);
   MeshAndThreads work(job, config);
+  std::optional<EngineTimes> engines;
+  run_collectively(job.world, [&] {
+    if (!arguments.engines.empty()) engines.emplace(arguments.steps);
+  });
   std::optional<OpenRun> run(open_fitted_run(config, work.mesh, work.pool));
   const std::string data = data_text(run->session->data());
   run_collectively(job.world, [&] {
@@ -155,13 +162,23 @@ void time_command(const Job& job) {
   TrainingRun training(run->config.root(), session,
                        {.reducer = {.crowded = work.affinity.placement.crowded}});
   load_samples(session);
+  const std::string head = in_lines(ranks_text(session, work.affinity) + "\ndata  " + data, 6) + "\n\n";
+  if (engines) {
+    training.run({&*engines}, "");
+    run_collectively(job.world, [&] {
+      if (job.world.rank() == 0) write_file(arguments.engines, engines->table().text(cpu_name()));
+    });
+    job.print(head + engines->text() +
+              fmt::format("\nus of a call, the shortest of {} with each engine, on rank 0\nwritten to {}\n",
+                          counted(arguments.steps / 2, "step"), arguments.engines));
+    return;
+  }
   std::optional<StepTrace> trace;
   if (!arguments.trace.empty()) trace.emplace(training.parts(), arguments.steps, 2 * arguments.steps);
   Stopwatch stopwatch(session.network(), arguments.steps, trace ? &*trace : nullptr);
   training.run({&stopwatch}, "", trace ? &*trace : nullptr);
   if (trace) run_collectively(job.world, [&] { trace->write(arguments.trace); });
-  job.print(in_lines(ranks_text(session, work.affinity) + "\ndata  " + data, 6) + "\n\n" +
-            stopwatch.text(session.network()));
+  job.print(head + stopwatch.text(session.network()));
 }
 
 }  // namespace trainer

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/commands/engine_file.h"
 #include "cli/commands/mesh_and_threads.h"
 #include "cli/commands/micro_batches.h"
 #include "cli/commands/preflight_check.h"
@@ -25,6 +26,7 @@
 #include "cli/terminal/shell_line.h"
 #include "cli/terminal/text.h"
 #include "engine/core/base64.h"
+#include "engine/math/engine.h"
 #include "engine/parallel/broadcast_text.h"
 #include "engine/parallel/wait_for_all.h"
 #include "engine/system/files.h"
@@ -154,6 +156,8 @@ std::optional<RunDirectory> take_directory(const Job& job, const OpenRun& run, c
     if (tokenizer && tokenizer->kind() == "sentencepiece")
       write_file(directory->path() / "sentencepiece.model",
                  bytes_of_base64(tokenizer->definition()).value_or(""));
+    if (const std::string name = name_of_engine_table(rounding_text()); !name.empty())
+      write_file(directory->path() / name, job.arguments.engine_table_text);
     if (is_launched()) report_run(directory->path());
   };
   run_collectively(job.world, [&] {

@@ -213,7 +213,15 @@ void CommandLine::take_texts() {
   const CommandFlags::Texts& texts = flags_.texts();
   if (!texts.file.empty()) arguments_.files.insert(arguments_.files.begin(), texts.file);
   arguments_.progress = kProgressModes.at(texts.progress);
-  arguments_.engine = kEngines.at(texts.engine);
+  if (const auto engine = kEngines.find(texts.engine); engine != kEngines.end())
+    arguments_.engine = engine->second;
+  else
+    arguments_.engine_table = texts.engine;
+  if (kEngines.contains(arguments_.engines))
+    fail("--engines expects a file to write",
+         "--engine " + arguments_.engines + " times steps with one engine");
+  if (!arguments_.engines.empty() && arguments_.steps < 2)
+    fail("--engines times the engines in turns: --steps expects at least 2", "--steps 50");
   arguments_.sharding = kShardingWords.at(texts.shard);
   arguments_.export_format = kExportFormats.at(texts.format);
   arguments_.chooses_mesh = texts.mesh == "auto";

@@ -98,6 +98,8 @@ struct Arguments {
   int ranks_per_node = 0;
   int threads = 0;
   Engine engine = Engine::automatic;
+  std::string engine_table;       ///< the file of --engine; empty: `engine`
+  std::string engine_table_text;  ///< what it holds, once choose_engine_of() has read it
   Sharding sharding = Sharding::state;
   std::int64_t bucket = 0;  ///< KiB of gradients; 0: not given
 
@@ -117,6 +119,7 @@ struct Arguments {
   int steps = 50;                           ///< of time, as trace
   std::optional<StepRange> range_of_steps;  ///< of verify
   std::string trace;                        ///< the file of events; empty: none
+  std::string engines;                      ///< of time: the table of engines to write; empty: none
   bool tensorboard = false;                 ///< of report
   bool gradients = false;                   ///< of check
   bool minimal = false;                     ///< of config

@@ -144,10 +144,10 @@ void CommandFlags::add_engine(CLI::App& command) {
   command
       .add_option(
           "--engine", texts_.engine,
-          "Library for matrix products: native (kernels of this program), openblas, or auto (default: "
-          "native on processors with AVX2)")
-      ->type_name("ENGINE")
-      ->check(one_of(names_of(kEngines)));
+          "Library for matrix products: native (kernels of this program), openblas, auto (default: native "
+          "on processors with AVX2), or by shape: a file of `trainer time --engines`")
+      ->type_name("ENGINE|FILE")
+      ->check(one_of_or_file(names_of(kEngines), "a file of `trainer time --engines`"));
 }
 
 void CommandFlags::add_fetch() {

@@ -77,9 +77,9 @@ std::string quoted(const std::string& text) {
   return "'" + inside + "'";
 }
 
-bool is_file(const Flag& flag) { return flag.value == "FILE" || flag.value == "DIR"; }
+bool is_file(const Flag& flag) { return flag.value.ends_with("FILE") || flag.value == "DIR"; }
 
-/// The cases of a shell's `case` over the flag before the cursor: `words`, or `files` for those that name a
+/// The cases of a shell's `case` over the flag before the cursor: `words`, and `files` for those that name a
 /// file. Flags of a name take the same values with every command.
 std::string value_cases(const std::vector<Command>& commands, const std::string& words,
                         const std::string& files) {
@@ -90,10 +90,11 @@ std::string value_cases(const std::vector<Command>& commands, const std::string&
       if (flag.is_argument || flag.value.empty() || flag.value == "KEY=VALUE") continue;
       if (std::ranges::count(done, flag.names.back()) > 0) continue;
       done.push_back(flag.names.back());
-      const std::string action = !flag.words.empty() ? fmt::format(fmt::runtime(words), flag.words)
-                                 : is_file(flag)     ? files
-                                                     : ":";
-      cases += fmt::format("    {}) {}; return ;;\n", joined(flag.names, "|"), action);
+      std::vector<std::string> actions;
+      if (!flag.words.empty()) actions.push_back(fmt::format(fmt::runtime(words), flag.words));
+      if (is_file(flag)) actions.push_back(files);
+      cases += fmt::format("    {}) {}; return ;;\n", joined(flag.names, "|"),
+                           actions.empty() ? ":" : joined(actions, "; "));
     }
   return cases;
 }
@@ -151,7 +152,7 @@ complete -F _trainer trainer
 )",
       names_of(commands, "|"), quoted(joined(beginnings(keys))),
       value_cases(commands, "COMPREPLY=($(compgen -W '{}' -- \"$current\"))",
-                  "COMPREPLY=($(compgen -f -- \"$current\")); compopt -o filenames 2>/dev/null"),
+                  "COMPREPLY+=($(compgen -f -- \"$current\")); compopt -o filenames 2>/dev/null"),
       flags, quoted(names_of(commands)), arguments);
 }
 
@@ -235,7 +236,7 @@ std::string fish_script(const std::vector<Command>& commands, const std::vector<
       if (flag.value == "KEY=VALUE")
         text += " -x -a " + quoted(for_fish(joined(beginnings(keys))));
       else if (!flag.words.empty())
-        text += " -x -a " + quoted(flag.words);
+        text += (is_file(flag) ? " -r -F -a " : " -x -a ") + quoted(flag.words);
       else if (!flag.value.empty())
         text += is_file(flag) ? " -r -F" : " -x";
       text += " -d " + quoted(flag.help) + "\n";

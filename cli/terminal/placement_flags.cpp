@@ -20,7 +20,9 @@ std::vector<std::string> placement_flags(const Arguments& arguments) {
   add("--bucket", arguments.bucket);
   if (arguments.sharding != Sharding::state)
     words.insert(words.end(), {"--shard", name_of(arguments.sharding)});
-  if (arguments.engine != Engine::automatic)
+  if (!arguments.engine_table.empty())
+    words.insert(words.end(), {"--engine", arguments.engine_table});
+  else if (arguments.engine != Engine::automatic)
     words.insert(words.end(), {"--engine", name_of(arguments.engine)});
   return words;
 }

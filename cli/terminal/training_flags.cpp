@@ -131,10 +131,17 @@ void CommandFlags::add_time() {
   time->add_option("--trace", arguments_.trace,
                    "Write when each layer ran on each rank and thread to a file for Perfetto")
       ->type_name("FILE");
+  time->add_option("--engines", arguments_.engines,
+                   "Time both engines for each shape of matrix product in a step instead, and write the "
+                   "faster ones to a file for --engine")
+      ->type_name("FILE")
+      ->check(not_empty())
+      ->excludes("--trace");
   add_ranks(*time);
   add_placement(*time);
   add_link(*time, " for --mesh auto");
   add_engine(*time);
+  time->get_option("--engine")->excludes("--engines");
   add_settings(*time);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 #include "engine/config/declared.h"
@@ -67,6 +68,18 @@ CLI::Validator one_of(const std::vector<std::string>& names) {
     const std::string hint = meaning_of("choice", text, names).hint;
     return fmt::format("expects {}, got {}{}", listed(names, "or"), in_quotes(text),
                        hint.empty() ? "" : "; " + hint);
+  };
+  return CLI::Validator(mistake, "").name(fmt::format("{}", fmt::join(names, " ")));
+}
+
+CLI::Validator one_of_or_file(const std::vector<std::string>& names, const std::string& file) {
+  std::vector<std::string> choices = names;
+  choices.push_back(file);
+  const auto mistake = [check = one_of(choices)](std::string& text) -> std::string {
+    std::error_code ignored;
+    const bool is_file =
+        text.find_first_of("./") != std::string::npos || std::filesystem::exists(text, ignored);
+    return is_file ? "" : check(text);
   };
   return CLI::Validator(mistake, "").name(fmt::format("{}", fmt::join(names, " ")));
 }

@@ -16,6 +16,9 @@ CLI::Validator number_within(double least, double most);
 CLI::Validator not_empty();
 /// Its name holds the words for completions, separated by spaces.
 CLI::Validator one_of(const std::vector<std::string>& names);
+/// The same, or a file: a text with a dot or a slash, or the name of one that exists. Messages name it
+/// `file`.
+CLI::Validator one_of_or_file(const std::vector<std::string>& names, const std::string& file);
 /// Accepts every text: completions alone know the names.
 CLI::Validator proposed(const std::vector<std::string>& names);
 

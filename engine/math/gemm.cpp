@@ -2,7 +2,10 @@
 
 #include <cblas.h>
 #include <sys/mman.h>
+#include <time.h>
 
+#include <algorithm>
+#include <chrono>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
@@ -14,6 +17,7 @@
 #include "engine/math/engine.h"
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/precision.h"
+#include "engine/math/product_times.h"
 
 namespace trainer {
 namespace {
@@ -59,6 +63,24 @@ void require_buffer() {
 float* thread_scratch() {
   thread_local std::vector<float> scratch(static_cast<std::size_t>(bfloat16_kernels().scratch));
   return scratch.data();
+}
+
+std::chrono::nanoseconds processor_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+/// Of a call, the processor time where another thread has interrupted it; reading it takes longer than
+/// reading the clock.
+template <class Call>
+std::chrono::nanoseconds time_of(Call call) {
+  using Clock = std::chrono::steady_clock;
+  const std::chrono::nanoseconds used = processor_time();
+  const Clock::time_point begin = Clock::now();
+  call();
+  const std::chrono::nanoseconds passed = Clock::now() - begin;
+  return std::min(passed, processor_time() - used);
 }
 
 bool is_empty(std::int64_t m, std::int64_t n, std::int64_t k) { return m == 0 || n == 0 || k == 0; }
@@ -120,12 +142,17 @@ void gemm_float32(Transpose a_transposed, Transpose b_transposed, std::int64_t m
       }
     return;
   }
-  if (engine_in_use() == Engine::openblas)
-    return blas::gemm(a_transposed, b_transposed, m, n, k, a, lda, b, ldb, beta, c, ldc);
-  kernels().gemm->multiply(product(a_transposed, b_transposed, m, n, k, a, lda, b, ldb, beta, c, ldc));
+  const auto multiply = [&](bool by_openblas) {
+    if (by_openblas) return blas::gemm(a_transposed, b_transposed, m, n, k, a, lda, b, ldb, beta, c, ldc);
+    kernels().gemm->multiply(product(a_transposed, b_transposed, m, n, k, a, lda, b, ldb, beta, c, ldc));
+  };
+  const ProductShape shape{a_transposed, b_transposed, m, n, k};
+  ProductTimes* const times = ProductTimes::current();
+  if (!times) return multiply(openblas_computes(shape));
+  times->add(shape, time_of([&] { multiply(times->engine() == Engine::openblas); }));
 }
 
-bool gemm_is_chained() { return engine_in_use() == Engine::native; }
+bool gemm_is_chained() { return engine_in_use() == Engine::native && !engine_goes_by_shape(); }
 
 const char* prepare_blas() {
   use_one_thread();

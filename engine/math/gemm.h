@@ -21,7 +21,7 @@ void gemm_float32(Transpose a_transposed, Transpose b_transposed, std::int64_t m
                   std::int64_t k, const float* a, std::int64_t lda, const float* b, std::int64_t ldb,
                   float beta, float* c, std::int64_t ldc);
 
-/// True with the native engine (engine.h). OpenBLAS gives the same bits for the same shapes only.
+/// True with the native engine alone (engine.h). OpenBLAS gives the same bits for the same shapes only.
 bool gemm_is_chained();
 
 /// Confines OpenBLAS to one thread per caller. Returns the name of its kernels: "SkylakeX".

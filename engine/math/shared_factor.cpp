@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "engine/math/engine.h"
 #include "engine/math/kernels/kernels.h"
 
 namespace trainer {
 
 SharedFactor::SharedFactor(Transpose transposed, std::int64_t k, std::int64_t n, const float* b,
                            std::int64_t ldb, float* memory)
-    : k_(k), n_(n), panel_(gemm_is_chained() ? kernels().gemm->panel : n), panels_(memory) {
+    : k_(k), n_(n), panel_(engine_in_use() == Engine::native ? kernels().gemm->panel : n), panels_(memory) {
   for (std::int64_t first = 0; first < n; first += panel_) {
     const std::int64_t width = std::min(panel_, n - first);
     float* const panel = memory + first * k;

@@ -14,7 +14,7 @@ class SharedFactor {
   SharedFactor(Transpose transposed, std::int64_t k, std::int64_t n, const float* b, std::int64_t ldb,
                float* memory);
 
-  /// C (m, n) = A B + beta C, as gemm() does, with the same bits.
+  /// C (m, n) = A B + beta C, as gemm() does, with the same bits where one engine computes all products.
   void multiply(std::int64_t m, const float* a, std::int64_t lda, float beta, float* c,
                 std::int64_t ldc) const;
 

@@ -1,6 +1,6 @@
 #include "engine/math/tree_gemm.h"
 
-#include "engine/math/engine.h"
+#include "engine/math/gemm.h"
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/precision.h"
 
@@ -10,9 +10,8 @@ bool gemm_along_tree(const SumTree& tree, std::span<const std::int64_t> ends, st
                      const float* a, std::int64_t lda, const float* b, std::int64_t ldb,
                      std::span<float* const> roots, std::int64_t ldc) {
   const GemmKernels& gemm = *kernels().gemm;
-  if (engine_in_use() != Engine::native || precision_in_use() != Precision::float32 ||
-      tree.rounds_summands() || tree.depth() > TreeProduct::kMaxDepth || ends.empty() ||
-      ends.back() > gemm.tree_k)
+  if (!gemm_is_chained() || precision_in_use() != Precision::float32 || tree.rounds_summands() ||
+      tree.depth() > TreeProduct::kMaxDepth || ends.empty() || ends.back() > gemm.tree_k)
     return false;
   gemm.multiply_along_tree({m,
                             n,

@@ -193,13 +193,34 @@ def onednn():
 def engines():
     rows = read('engines')
     kinds = {'NN': 'A B', 'TN': 'A^T B', 'NT': 'A B^T'}
-    ratios = [round(float(row['native_gflops']) / float(row['openblas_gflops']), 2) for row in rows]
-    return (sources(rows) + f"Kernels: {rows[0]['kernels']}; one thread.\n\n" + table(
-        ['m x n x k', 'product', 'native, GFLOP/s', 'openblas, GFLOP/s', 'native / openblas'],
-        [[row['shape'], kinds[row['transposed']], row['native_gflops'], row['openblas_gflops'], f'{ratio:.2f}']
-         for row, ratio in zip(rows, ratios)]),
-        chart('Speed of native / openblas', '',
-              [(f"{row['shape']} {kinds[row['transposed']]}", [ratio]) for row, ratio in zip(rows, ratios)], ['one thread'], 1))
+    kernels = list(dict.fromkeys(row['kernels'] for row in rows))
+    shapes = {}
+    for row in rows:
+        shapes.setdefault((row['shape'], kinds[row['transposed']]), {})[row['kernels']] = row
+    ratios = {shape: [round(float(of[one]['native_gflops']) / float(of[one]['openblas_gflops']), 2) for one in kernels]
+              for shape, of in shapes.items()}
+    names = [one.split(',')[0] for one in kernels]
+    return (sources(rows) + f"Kernels: {'; '.join(kernels)}. One thread, GFLOP/s.\n\n" + table(
+        ['m x n x k', 'product'] + [cell for name in names for cell in (name, 'openblas', 'native / openblas')],
+        [[*shape] + [cell for one, ratio in zip(kernels, ratios[shape])
+                     for cell in (of[one]['native_gflops'], of[one]['openblas_gflops'], f'{ratio:.2f}')]
+         for shape, of in shapes.items()]),
+        chart('Speed of native / openblas', '', [(' '.join(shape), ratios[shape]) for shape in shapes], names, 1))
+
+
+def engine_steps():
+    rows = read('engine_steps')
+
+    def cells(row):
+        by_native, *others = (float(row[name]) for name in ('native_us', 'openblas_us', 'table_us'))
+        # All but the products is the same code.
+        slower = [(by_native - other) / 10 / float(row['native_ms']) if other < by_native else 0 for other in others]
+        return [f"{row['workload']} {row['network']}", row['kernels'].split(',')[0], row['native_ms'] or '-', row['openblas_ms'] or '-',
+                *(f'{us / 1000:.3f}' for us in (by_native, *others)), *(f'{part:.1f} %' for part in slower)]
+    return (sources(rows) + f"Kernels: {'; '.join(dict.fromkeys(row['kernels'] for row in rows))}. One thread, ms.\n\n" + table(
+        ['workload', '`auto`', 'step, native', 'step, openblas', 'products, native', 'openblas', 'faster of each shape',
+         '`auto` slower than openblas', 'than a table'],
+        [cells(row) for row in rows]), None)
 
 
 def hosts():
@@ -343,7 +364,7 @@ def update(page, makers):
 
 stale = update('docs/benchmarks.md', [peers, rivals, guards, exact, bfloat16, bfloat16_accuracy, activations, placements, hosts, local_sgd, onednn, tables, cifar10, memory, profile])
 if (results / 'engines.csv').exists():
-    stale += update('docs/engines.md', [engines])
+    stale += update('docs/engines.md', [engine_steps, engines])
 stale += update('docs/restarts.md', [snapshots])
 stale += update('docs/reproducibility.md', [exact_matrix, portable, every_config])
 for line in stale:

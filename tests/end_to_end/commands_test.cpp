@@ -359,6 +359,70 @@ END
   CHECK(run.trainer({"time", "a.yaml", "--steps", "1", "--trace", "missing/t.json"}).code == 1);
 }
 
+TEST_CASE("a run takes the engine of each shape from a table of time --engines, of which it keeps a copy",
+          "[commands]") {
+  const SmallRun run;
+  const ProgramResult time = run.trainer(
+      {"time", "a.yaml", "--steps", "4", "--threads", "1", "--engines", "e.csv", "-s", "train.exact=true"});
+  INFO(time.out << time.err);
+  REQUIRE(time.code == 0);
+  CHECK(time.out.find("\nproduct ") != std::string::npos);
+  CHECK(time.out.find("written to e.csv\n") != std::string::npos);
+  const auto all_by = [&](const std::string& engine, const std::string& other) {
+    std::string text = read_text(run.path("e.csv"));
+    while (text.find("," + other + "\n") != std::string::npos)
+      text = replaced(text, "," + other + "\n", "," + engine + "\n");
+    write_text(run.path(engine + ".csv"), text);
+    return text;
+  };
+  all_by("native", "openblas");
+  const std::string table = all_by("openblas", "native");
+  const auto train = [&](const std::string& engine, const std::string& out, int ranks) {
+    std::vector<std::string> words{"a.yaml", "--engine",        engine, "-o", out, "-s", "train.exact=true",
+                                   "-s",     "train.chain=true"};
+    if (ranks > 1) words.push_back("--datapar");
+    return run.trainer(words, ranks);
+  };
+  CHECK(train("native.csv", "native", 1).out.find("engine native (") != std::string::npos);
+  CHECK(train("openblas.csv", "one", 1).out.find("engine table ") != std::string::npos);
+  CHECK(train("openblas.csv", "two", 2).code == 0);
+  CHECK(read_text(run.path("one/chain.jsonl")) == read_text(run.path("two/chain.jsonl")));
+
+  const ProgramResult refused = run.trainer({"one", "--engine", "native", "-s", "train.epochs=2"});
+  CHECK(refused.code == 2);
+  CHECK(refused.err.find("error: an exact run cannot change its engine from table ") == 0);
+  const std::size_t begin = refused.err.find("one/engines-");
+  REQUIRE(begin != std::string::npos);
+  const std::string copy = refused.err.substr(begin, refused.err.find(',', begin) - begin);
+  CHECK(read_text(run.path(copy)) == table);
+  CHECK(run.trainer({"one", "--engine", copy, "-s", "train.epochs=2"}).code == 0);
+  CHECK(run.trainer({"verify", "two", "--engine", copy}).code == 0);
+}
+
+TEST_CASE("a table of engines that is missing, damaged or of other kernels ends with 2", "[commands]") {
+  const SmallRun run;
+  REQUIRE(run.trainer({"time", "a.yaml", "--steps", "2", "--engines", "e.csv"}).code == 0);
+  const std::string text = read_text(run.path("e.csv"));
+  const auto mistake = [&](const std::string& file, const std::string& setting = "train.seed=1") {
+    const ProgramResult result = run.trainer({"a.yaml", "--engine", file, "-s", setting});
+    CHECK(result.code == 2);
+    return result.err;
+  };
+  CHECK(mistake("none.csv").starts_with("error: --engine none.csv: no such file\n"));
+  CHECK(mistake("opneblas").find("did you mean `openblas`?") != std::string::npos);
+  write_text(run.path("damaged.csv"), text + "A B,1\n");
+  CHECK(mistake("damaged.csv").starts_with("error: this is no line of an engine table\n  --> damaged.csv:"));
+  write_text(run.path("other.csv"), replaced(text, "# kernels: ", "# kernels: AVX-1024, "));
+  CHECK(mistake("other.csv").starts_with("error: the engine table was measured with AVX-1024, "));
+  write_text(run.path("openblas.csv"), text + "A B,1,1,1,2.0,1.0,openblas\n");
+  CHECK(mistake("openblas.csv", "train.exact={portable: true}")
+            .starts_with("error: the products of OpenBLAS "));
+  CHECK(mistake("openblas.csv", "train.precision=bf16")
+            .starts_with("error: OpenBLAS has no products of bfloat16"));
+  CHECK(run.trainer({"time", "a.yaml", "--engines", "native"}).code == 2);
+  CHECK_FALSE(fs::exists(run.path("runs")));
+}
+
 TEST_CASE("a run with --profile keeps a trace of some steps, and has the same weights", "[commands]") {
   const SmallRun run;
   const std::vector<std::string> words{

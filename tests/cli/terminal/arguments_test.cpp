@@ -53,6 +53,20 @@ TEST_CASE("a command line without a command trains, wherever its flags stand", "
   }
 }
 
+TEST_CASE("--engine takes an engine or a file, and nothing that is neither", "[cli]") {
+  CHECK(parsed({"a.yaml", "--engine", "openblas"}).engine == Engine::openblas);
+  const Arguments by_file = parsed({"a.yaml", "--engine", "t.csv"});
+  CHECK(by_file.engine == Engine::automatic);
+  CHECK(by_file.engine_table == "t.csv");
+  CHECK(mistake_in({"a.yaml", "--engine", "opneblas"}).what.find("did you mean `openblas`?") !=
+        std::string::npos);
+  CHECK(mistake_in({"time", "a.yaml", "--engines", "auto"}).what == "--engines expects a file to write");
+  CHECK(mistake_in({"time", "a.yaml", "--engines", "t.csv", "--steps", "1"}).what.find("at least 2") !=
+        std::string::npos);
+  CHECK(mistake_in({"time", "a.yaml", "--engines", "t.csv", "--engine", "native"}).what.find("--engine") ==
+        0);
+}
+
 TEST_CASE("commands that take a config take several files, wherever flags stand between them", "[cli]") {
   const std::vector<std::string> files{"a.yaml", "b.yaml", "c.yaml"};
   CHECK(parsed({"a.yaml", "b.yaml", "-n", "2", "-p", "c.yaml"}).files == files);
