@@ -9,7 +9,7 @@ set -eu
 packages="g++ meson ninja-build pkg-config libopenmpi-dev openmpi-bin libopenblas-dev libyaml-cpp-dev libcli11-dev
   libfmt-dev nlohmann-json3-dev zlib1g-dev libhwloc-dev libpng-dev libjpeg-dev libwebp-dev libpcre2-dev libsentencepiece-dev libonnx-dev libprotobuf-dev
   libcurl4-openssl-dev libarchive-dev libssl-dev libcpp-httplib-dev catch2"
-test_packages="zsh fish clang-format mpich libmpich-dev qemu-user python3-jsonschema python3-yaml sentencepiece libopencv-dnn-dev ccache"
+test_packages="zsh fish clang-format mpich libmpich-dev qemu-user g++-aarch64-linux-gnu python3-jsonschema python3-yaml sentencepiece libopencv-dnn-dev ccache"
 
 report() { printf '== %s\n' "$*"; }
 

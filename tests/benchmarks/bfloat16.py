@@ -25,7 +25,7 @@ def main():
     parser.add_argument('commit')
     parser.add_argument('--runs', type=int, default=5)
     parser.add_argument('--workloads', default='abcdef')
-    options = parser.parse_args(namespace=argparse.Namespace(processor_time=False, python=None))
+    options = parser.parse_args(namespace=argparse.Namespace(processor_time=False, python=None, eager=False))
     options.trainer = options.trainer.resolve()
     table = csv.writer(sys.stdout, lineterminator='\n')
     table.writerow(['date', 'processor', 'commit', 'workload', 'network', 'setting', 'unit', *PRECISIONS, 'ratio'])

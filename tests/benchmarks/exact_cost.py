@@ -23,7 +23,7 @@ def main():
     parser.add_argument('trainer', type=pathlib.Path)
     parser.add_argument('--runs', type=int, default=3)
     parser.add_argument('--workloads', default='abcd')
-    options = parser.parse_args(namespace=argparse.Namespace(processor_time=False, python=None))
+    options = parser.parse_args(namespace=argparse.Namespace(processor_time=False, python=None, eager=False))
     options.trainer = options.trainer.resolve()
 
     with tempfile.TemporaryDirectory() as folder:

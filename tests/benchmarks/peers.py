@@ -1,11 +1,13 @@
 """Trains the same networks with the program and with PyTorch, in turns, and prints how fast both were as Markdown.
 
 Usage: peers.py TRAINER FMA_PEAK [--runs N] [--workloads abcdefg] [--processor-time] [--python PROGRAM]...
+                [--eager]
 The program's side is the whole program, from YAML to the run directory, on random images or text in files; its figure is
 that of all epochs but the first, of text in tokens. PyTorch's side is torch_training.py, by the first Python that has PyTorch: a first short run of
 all its settings, with every build of OpenBLAS that Debian has installed, leaves two that take part in the turns, and the
 one with the higher median counts. --python: other Pythons that have PyTorch, such as a script that calls one in a chroot, of whose
-settings together two take part; from version 2 on they are also compiled by torch.compile. --processor-time compares what is done in a second of processor time, on one thread only: for a
+settings together two take part; from version 2 on they are also compiled by torch.compile, which takes
+minutes for each workload, unless --eager is given. --processor-time compares what is done in a second of processor time, on one thread only: for a
 machine that others use at the same time. A second table compares memory: the sum of the proportional set sizes of all
 processes at its highest.
 """
@@ -167,7 +169,7 @@ class Bench:
         """All settings of a PyTorch that use so many cores."""
         placements = {1: {'1 thread': []}, 2: {'2 threads': ['--threads', '2'], 'DDP 2x1': ['--ranks', '2']}}[cores]
         layouts = {'': [], ', channels last': ['--channels-last']} if workload.channels_last else {'': []}
-        if not self.pythons[python].startswith('1.'):
+        if not self.options.eager and not self.pythons[python].startswith('1.'):
             layouts.update({f'{layout}, compiled': [*words, '--compile'] for layout, words in layouts.items()})
         # The builds are those of this system.
         builds = {} if python != self.python_here else {f', {folder.name}': {'LD_LIBRARY_PATH': str(folder)}
@@ -305,6 +307,7 @@ def main():
     parser.add_argument('--workloads', default='abcdefg')
     parser.add_argument('--processor-time', action='store_true')
     parser.add_argument('--python', action='append')
+    parser.add_argument('--eager', action='store_true')
     options = parser.parse_args()
     options.trainer, options.fma_peak = options.trainer.resolve(), options.fma_peak.resolve()
     settings = ['1 thread'] if options.processor_time else list(SETTINGS)

@@ -152,13 +152,15 @@ def bfloat16_accuracy():
     rows = read('bfloat16_accuracy')
 
     def cell(some, precision):
-        values = [row[precision] for row in some]
+        values = [row[precision] for row in some if row[precision]]
+        if not values:
+            return '-'
         digits = len(values[0].split('.')[1])
         return f'{sum(map(float, values)) / len(values):.{digits}f} ({", ".join(values)})'
     configs = {name: [row for row in rows if row['config'] == name] for name in dict.fromkeys(row['config'] for row in rows)}
     return (sources(rows) + '\n' + table(
-        ['config', 'measure', 'float32: mean (each seed)', 'bf16: mean (each seed)'],
-        [[name, some[0]['measure'], cell(some, 'float32'), cell(some, 'bf16')] for name, some in configs.items()]), None)
+        ['config', 'measure', 'float32: mean (each seed)', 'precision: bf16', 'activations: bf16', 'both'],
+        [[name, some[0]['measure'], *(cell(some, column) for column in ('float32', 'bf16', 'activations', 'both'))] for name, some in configs.items()]), None)
 
 
 def activations():
