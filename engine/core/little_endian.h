@@ -10,7 +10,7 @@
 
 namespace trainer {
 
-// Numbers of files have the least significant byte first, whatever processor writes or reads them.
+// Values of files have the least significant byte first, whatever processor writes or reads them.
 
 /// Between memory and files, in either direction: reverses the bytes of each value on a big-endian processor.
 template <class T>

@@ -169,9 +169,9 @@ void check_layout(const InputFile& file, const std::vector<Entry>& entries, std:
 }
 
 template <class T>
-void read_numbers(const InputFile& file, std::uint64_t offset, std::span<T> numbers) {
-  file.read(offset, std::as_writable_bytes(numbers));
-  swap_if_big_endian(numbers);
+void read_little_endian(const InputFile& file, std::uint64_t offset, std::span<T> values) {
+  file.read(offset, std::as_writable_bytes(values));
+  swap_if_big_endian(values);
 }
 
 /// Reads elements of type T, each of which `convert` makes a float.
@@ -180,7 +180,7 @@ void read_as(const InputFile& file, std::uint64_t offset, std::span<float> value
   std::vector<T> part(std::min<std::size_t>(values.size(), 1 << 16));
   for (std::size_t first = 0; first < values.size(); first += part.size()) {
     const std::size_t count = std::min(part.size(), values.size() - first);
-    read_numbers(file, offset + first * sizeof(T), std::span(part).first(count));
+    read_little_endian(file, offset + first * sizeof(T), std::span(part).first(count));
     std::transform(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(count),
                    values.begin() + static_cast<std::ptrdiff_t>(first), convert);
   }
@@ -196,7 +196,7 @@ std::vector<float> read_values(const InputFile& file, std::uint64_t data_start, 
   else if (entry.type.name == "F64")
     read_as<double>(file, offset, values, [](double value) { return static_cast<float>(value); });
   else
-    read_numbers(file, offset, std::span(values));
+    read_little_endian(file, offset, std::span(values));
   return values;
 }
 
@@ -206,7 +206,7 @@ TensorFile read_safetensors(const std::filesystem::path& path, std::vector<Other
   const InputFile file(path, ExitCode::weights);
   std::uint64_t header_bytes = 0;
   if (file.size() < kLengthBytes) file.fail("is too short for a safetensors file");
-  read_numbers(file, 0, std::span(&header_bytes, 1));
+  read_little_endian(file, 0, std::span(&header_bytes, 1));
   if (header_bytes > kMaxHeaderBytes || header_bytes > file.size() - kLengthBytes)
     file.fail(fmt::format("is not a safetensors file (its header would be {} bytes long)", header_bytes));
   std::string text(static_cast<std::size_t>(header_bytes), '\0');

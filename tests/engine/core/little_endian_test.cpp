@@ -5,7 +5,7 @@
 
 namespace trainer {
 
-TEST_CASE("numbers of files have the least significant byte first on every processor", "[core]") {
+TEST_CASE("values of files have the least significant byte first on every processor", "[core]") {
   const std::vector<std::uint32_t> words{0x64636261, 0x68676665};
   CHECK(LittleEndian(words).text() == "abcdefgh");
   CHECK(LittleEndian(std::span(words).last(1)).text() == "efgh");
