@@ -1,11 +1,13 @@
 """Trains over several hosts with the program, with another build of it, and with PyTorch's DDP over gloo, by turns.
 
 Usage: hosts.py NETLAB TRAINER [--before TRAINER CONFIGS] [--runs N] [--rate R] [--delay D]
-       [--pytorch PROGRAM] [--processor NAME] [--commit NAME] [--hosts N...] [--shares PERCENT...] [--workloads cdh]
+       [--pytorch PROGRAM]... [--processor NAME] [--commit NAME] [--hosts N...] [--shares PERCENT...] [--workloads cdh]
        [--set KEY=VALUE]
 NETLAB makes hosts out of network namespaces of this machine, so root is needed, and all hosts share its cores. Prints
-CSV: medians of the processed images per second, one thread a host, without evaluation. `share` is the percentage
-of a core that each host may use; 100: all hosts share the cores freely. Bound: bytes of gradients and parameters over the rate.
+CSV: medians of the processed images per second, one thread a host, without evaluation. Of several versions of PyTorch
+the fastest counts. `share` is the percentage of a core that each host may use; 100: all hosts share the cores freely.
+Bound: bytes of gradients and parameters over the rate. `cpu_ratio`: processor time of a step of all hosts over that of
+as many hosts that compute the same rows and do not communicate.
 """
 import argparse
 import csv
@@ -51,29 +53,49 @@ def lab(options, *command):
 
 def launch(options, hosts, *command):
     variables = {name: value for name, value in os.environ.items() if not name.startswith('OPENBLAS_')}
-    variables |= {'GLOO_SOCKET_IFNAME': 'eth0', 'OMP_NUM_THREADS': '1'}
-    done = subprocess.run([options.netlab, 'run', '-n', str(hosts), '-x', 'GLOO_SOCKET_IFNAME', '-x', 'OMP_NUM_THREADS', '--', *command],
+    more = {'GLOO_SOCKET_IFNAME': 'eth0', 'OMP_NUM_THREADS': '1', 'USE_LIBUV': '0'}  # Debian's PyTorch has no libuv
+    variables |= more
+    done = subprocess.run([options.netlab, 'run', '-n', str(hosts), *(part for name in more for part in ('-x', name)), '--', *command],
                           env=variables, capture_output=True, text=True, timeout=600)
     if done.returncode:
         sys.exit(f'{command}: exit code {done.returncode}\n{done.stdout}{done.stderr}')
     return done.stdout
 
 
+def train(options, trainer, configs, workload, hosts, folder, steps, batch):
+    """Trains in folder/run, and returns the processor seconds of all ranks."""
+    overrides = [part for text in (*workload.overrides, *options.set, f'train.batch={batch}', 'train.epochs=~', f'train.steps={steps}', 'train.evaluate=never',
+                                   f'train.log_every={warm_up(workload)}') for part in ('-s', text)]
+    launch(options, hosts, 'bash', '-c', '"$@"; code=$?; times >"$0.$OMPI_COMM_WORLD_RANK"; exit $code', f'{folder}/times',
+           trainer, *(['--datapar'] if hosts > 1 else []), str(configs / workload.config), '--threads', '1', '--progress', 'none', '-o', f'{folder}/run', *overrides)
+    of_children = [path.read_text().splitlines()[1] for path in pathlib.Path(folder).glob('times.*')]
+    return sum(60 * float(minutes) + float(seconds) for line in of_children for minutes, seconds in re.findall(r'(\d+)m([\d.]+)s', line))
+
+
+def warm_up(workload):
+    return max(2, workload.steps // 10)
+
+
 def speed_of_program(options, trainer, configs, workload, hosts):
     with tempfile.TemporaryDirectory() as folder:
-        warm_up = max(2, workload.steps // 10)
-        overrides = [part for text in (*workload.overrides, *options.set, 'train.batch=128', 'train.epochs=~', f'train.steps={workload.steps}', 'train.evaluate=never',
-                                       f'train.log_every={warm_up}') for part in ('-s', text)]
-        launch(options, hosts, trainer, *(['--datapar'] if hosts > 1 else []), str(configs / workload.config), '--threads', '1', '--progress', 'none',
-               '-o', f'{folder}/run', *overrides)
+        train(options, trainer, configs, workload, hosts, folder, workload.steps, 128)
         lines = [json.loads(line) for line in pathlib.Path(folder, 'run/metrics.jsonl').read_text().splitlines()]
         lines = [line for line in lines if line.get('split') == 'train' and 'step' in line]
     first, last = lines[0], lines[-2]  # the last step also waits for all parameters
     return 128 * (last['step'] - first['step']) / (last['time'] - first['time'])
 
 
-def speed_of_pytorch(options, workload, hosts):
-    output = launch(options, hosts, options.pytorch, str(here / 'torch_training.py'), workload.letter, '--join', ADDRESS, '--seconds', '5')
+def processor_time(options, workload, hosts, batch):
+    """Seconds of all hosts for the steps after the first ones: start-up is taken away."""
+    seconds = []
+    for steps in (warm_up(workload), workload.steps):
+        with tempfile.TemporaryDirectory() as folder:
+            seconds.append(train(options, options.trainer, root / 'configs', workload, hosts, folder, steps, batch))
+    return seconds[1] - seconds[0]
+
+
+def speed_of_pytorch(options, python, workload, hosts):
+    output = launch(options, hosts, python, str(here / 'torch_training.py'), workload.letter, '--join', ADDRESS, '--seconds', '5')
     return json.loads(re.search(r'^\{.*\}$', output, re.MULTILINE).group())['per_second']
 
 
@@ -85,7 +107,7 @@ def main():
     parser.add_argument('--runs', type=int, default=3)
     parser.add_argument('--rate', default='1gbit')
     parser.add_argument('--delay', default='0.1ms')
-    parser.add_argument('--pytorch', default='/usr/bin/python3', help='a Python that has PyTorch')
+    parser.add_argument('--pytorch', action='append', metavar='PROGRAM', help='a Python that has PyTorch')
     parser.add_argument('--processor', default=platform.processor() or platform.machine())
     parser.add_argument('--commit', default='-')
     parser.add_argument('--hosts', type=int, nargs='+', default=[1, 2, 4])
@@ -94,7 +116,7 @@ def main():
     parser.add_argument('--set', action='append', default=[], metavar='KEY=VALUE', help='for the program: train.compression=bf16')
     options = parser.parse_args()
     programs = {'trainer': lambda *run: speed_of_program(options, options.trainer, root / 'configs', *run),
-                'pytorch': lambda *run: speed_of_pytorch(options, *run)}
+                'pytorch': lambda *run: max(speed_of_pytorch(options, python, *run) for python in options.pytorch or ['/usr/bin/python3'])}
     if options.before:
         before, configs = options.before
         programs['before'] = lambda *run: speed_of_program(options, before, pathlib.Path(configs), *run)
@@ -102,7 +124,7 @@ def main():
     table = csv.writer(sys.stdout)
     about = {'date': datetime.date.today(), 'processor': options.processor, 'commit': options.commit, 'rate': options.rate,
              'delay': options.delay}
-    table.writerow([*about, 'workload', 'hosts', 'share', 'bound_ms', *programs, 'ms', 'ratio'])
+    table.writerow([*about, 'workload', 'hosts', 'share', 'bound_ms', *programs, 'ms', 'ratio', 'cpu_ratio'])
     for hosts in options.hosts:
         for share in options.shares:
             lab(options, 'up', str(max(hosts, 2)), '--rate', options.rate, '--delay', options.delay, *(['--cpu', str(share)] if share < 100 else []))
@@ -114,8 +136,9 @@ def main():
                             speeds[name].append(speed(workload, hosts))
                     medians = {name: statistics.median(values) for name, values in speeds.items()}
                     bound = 2 * (hosts - 1) / hosts * 4 * workload.parameters / rate
+                    cpu = processor_time(options, workload, hosts, 128) / (hosts * processor_time(options, workload, 1, 128 // hosts))
                     table.writerow([*about.values(), workload.name, hosts, share, f'{1000 * bound:.1f}', *(f'{value:.0f}' for value in medians.values()),
-                                    f"{128000 / medians['trainer']:.1f}", f"{medians['trainer'] / medians['pytorch']:.2f}"])
+                                    f"{128000 / medians['trainer']:.1f}", f"{medians['trainer'] / medians['pytorch']:.2f}", f'{cpu:.2f}'])
                     sys.stdout.flush()
             finally:
                 lab(options, 'down')
