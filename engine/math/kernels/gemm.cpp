@@ -26,11 +26,9 @@ constexpr bool kCopiesA = kLanes < 16 && !kPairsOfValues;
 constexpr std::int64_t kCopiedRows = 64;
 
 constexpr std::int64_t kPanelFloats = kDepth * kVectors * kLanes;
-alignas(64) thread_local float b_panels[2 * kPanelFloats];
-alignas(64) thread_local float a_copy[kCopiesA ? kDepth * kCopiedRows : 1];
 
 // A is packed by tiles once, unless it is too large, or there are too few columns to gain by it. Pairs of
-// bfloat16 come packed, and every thread has this memory: there is none for them.
+// bfloat16 come packed.
 constexpr std::int64_t kTiledFloats = kPairsOfValues ? 1 : 1 << 17, kTiledColumns = 512;
 constexpr std::int64_t kPackedRows = kLanes > kRows ? kLanes : kRows;  // at once: whole vectors and tiles
 
@@ -40,8 +38,17 @@ constexpr std::int64_t kFewestSwapped = 32, kMaxSwapped = 1 << 21, kNearRows = 5
                        kSwappedAtOnce = kPairsOfValues ? kLanes : 1024;
 constexpr std::int64_t kTransposing = 3;  // times the work of copying
 
-alignas(64) thread_local float a_tiles[kTiledFloats];
-alignas(64) thread_local float c_swapped[kSwappedAtOnce * kVectors * kLanes];
+/// What a thread's products pack, in product_memory().
+struct Packed {
+  alignas(64) float b_panels[2 * kPanelFloats];
+  alignas(64) float a_copy[kCopiesA ? kDepth * kCopiedRows : 1];
+  alignas(64) float a_tiles[kTiledFloats];
+  alignas(64) float c_swapped[kSwappedAtOnce * kVectors * kLanes];
+};
+
+inline Packed& packed_memory() {
+  return *reinterpret_cast<Packed*>(product_memory(sizeof(Packed) / sizeof(float)));
+}
 
 inline bool page_apart(std::int64_t step) { return step % 1024 == 0; }
 
@@ -191,7 +198,7 @@ inline std::int64_t equal_depth(std::int64_t k) {
 
 /// C (+)= A B over some of k, for the columns of a panel.
 void multiply_part(const Panel& panel, std::int64_t rows, std::int64_t depth, const Rows& a, const Columns& b,
-                   const Place& place, Packing& next) {
+                   const Place& place, Packing& next, Packed& memory) {
   const MultiplyPanel multiply_rows = panel_of(panel.vectors);
   // Tiles of one vector may have more rows than A is packed for.
   const Rows usable = panel.vectors == 1 ? Rows{a.as_is} : a;
@@ -203,8 +210,8 @@ void multiply_part(const Panel& panel, std::int64_t rows, std::int64_t depth, co
     if (kCopiesA && usable.tiled == 0 && as_is.step == 1 && page_apart(as_is.k_step)) {
       for (std::int64_t row = 0; row < rows; row += kCopiedRows) {
         const std::int64_t here = rows - row < kCopiedRows ? rows - row : kCopiedRows;
-        pack(part(as_is, row, 0), here, kCopiedRows, depth, a_copy);
-        multiply_rows(here, depth, {{a_copy, 1, kCopiedRows}}, b, below(place, row), next);
+        pack(part(as_is, row, 0), here, kCopiedRows, depth, memory.a_copy);
+        multiply_rows(here, depth, {{memory.a_copy, 1, kCopiedRows}}, b, below(place, row), next);
       }
     } else {
       multiply_rows(rows, depth, usable, b, place, next);
@@ -213,11 +220,12 @@ void multiply_part(const Panel& panel, std::int64_t rows, std::int64_t depth, co
   if (!next.empty()) next.finish();
 }
 
-void multiply(const Product& product, const Rows& a) {
+void multiply(const Product& product, const Rows& a, Packed& memory) {
   const std::int64_t usual_depth = equal_depth(product.k);
   const auto depth_at = [&](std::int64_t k) {
     return product.k - k < usual_depth ? product.k - k : usual_depth;
   };
+  float* const b_panels = memory.b_panels;
   float* to = b_panels;
   const auto packing = [&](std::int64_t column, std::int64_t k) {
     const Panel panel = next_panel(product.n - column);
@@ -255,14 +263,15 @@ void multiply(const Product& product, const Rows& a) {
         next.fetch_lines(of_a.data, 0, of_a.k_step);
       }
       multiply_part(panel, product.m, depth_at(k), a.from(k), b,
-                    {product.c + column, product.ldc, k == 0 ? product.beta : 1.0f, k == 0 && far_c}, next);
+                    {product.c + column, product.ldc, k == 0 ? product.beta : 1.0f, k == 0 && far_c}, next,
+                    memory);
     }
     column += panel.columns;
   }
 }
 
 /// A by tiles, if that pays: they read it on and on then, and rows that lie pages apart do not compete.
-Rows tiled(const Product& product) {
+Rows tiled(const Product& product, float* a_tiles) {
   const auto& [m, n, k, a, b, beta, c, ldc] = product;
   if (kPairsOfValues) return {a};
   Rows rows{a, a_tiles, m - m % kPackedRows, k};
@@ -293,7 +302,7 @@ bool swaps(const Product& product) {
 }
 
 /// The transpose of C, the product of the transposes of B and A, some columns of C at a time.
-void multiply_swapped(const Product& product) {
+void multiply_swapped(const Product& product, Packed& memory) {
   constexpr std::int64_t kWidth = kVectors * kLanes;
   const auto least = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };
   for (std::int64_t row = 0; row < product.m; row += kWidth)
@@ -301,18 +310,20 @@ void multiply_swapped(const Product& product) {
       const std::int64_t rows = least(kWidth, product.m - row);
       const std::int64_t columns = least(kSwappedAtOnce, product.n - column);
       const Operand a = part(product.b, column, 0);
-      multiply({columns, rows, product.k, a, part(product.a, row, 0), 0.0f, c_swapped, kWidth}, {a});
+      multiply({columns, rows, product.k, a, part(product.a, row, 0), 0.0f, memory.c_swapped, kWidth}, {a},
+               memory);
       float* const c = product.c + row * product.ldc + column;
       // A vector's rows at a time, so that writing is contiguous.
       for (std::int64_t r = 0; r < rows; r += kLanes)
-        transpose_all(c_swapped + r, kWidth, columns, least(kLanes, rows - r), c + r * product.ldc,
+        transpose_all(memory.c_swapped + r, kWidth, columns, least(kLanes, rows - r), c + r * product.ldc,
                       product.ldc);
     }
 }
 
 void multiply_any(const Product& product) {
-  if (swaps(product)) return multiply_swapped(product);
-  multiply(product, tiled(product));
+  Packed& memory = packed_memory();
+  if (swaps(product)) return multiply_swapped(product, memory);
+  multiply(product, tiled(product, memory.a_tiles), memory);
 }
 
 /// Some rows and columns of a product along a tree, whose sums lie `width` floats apart in the first cache.
@@ -380,7 +391,10 @@ void multiply_tree_panel(const TreeProduct& product, const Rows& a, const Column
 
 void multiply_along_tree(const TreeProduct& product) {
   const std::int64_t k = product.ends[product.groups - 1];
-  const Rows all = tiled({product.m, product.n, k, product.a, product.b, 0.0f, nullptr, product.ldc});
+  Packed& memory = packed_memory();
+  float* const b_panels = memory.b_panels;
+  const Rows all =
+      tiled({product.m, product.n, k, product.a, product.b, 0.0f, nullptr, product.ldc}, memory.a_tiles);
   for (std::int64_t column = 0; column < product.n;) {
     const Panel panel = next_panel(product.n - column);
     pack(part(product.b, column, 0), panel.columns, panel.width(), k, b_panels);

@@ -240,6 +240,10 @@ struct TreeProduct {
   std::int64_t ldc;
 };
 
+/// Memory of the calling thread for what its products pack: at least so many floats, aligned to a page.
+/// A thread that multiplies nothing has none.
+float* product_memory(std::int64_t floats);
+
 struct GemmKernels {
   void (*multiply)(const Product& product);
   std::int64_t panel;     ///< columns of B that are taken together
