@@ -127,22 +127,26 @@ def snapshots():
         [[row[name] for name in ('config', 'ranks', 'megabytes', 'snapshot_ms')] for row in rows]), None)
 
 
+def mode(name):
+    return [row for row in read('modes') if row['mode'] == name]
+
+
 def exact():
-    rows = read('exact')
-    names = ['one_rank', 'two_ranks', 'crosscheck_one_rank', 'crosscheck_two_ranks']
-    return (sources(rows) + '\n' + table(
-        ['workload', 'exact / normal', 'the same, 2 ranks', 'crosscheck / exact', 'the same, 2 ranks'],
-        [[f"{row['workload']} {row['network']}"] + [row[name] for name in names] for row in rows]),
+    columns = [[row for row in mode(name) if row['setting'] == setting] for name in ('exact', 'portable', 'crosscheck') for setting in ('1 thread', '2 ranks')]
+    networks = [f"{row['workload']} {row['network']}" for row in columns[0]]
+    ratios = [[row['ratio'] for row in rows] for rows in columns]
+    return (sources(sum(columns, [])) + '\n' + table(
+        ['workload', 'exact / normal', '2 ranks', 'portable / exact', '2 ranks', 'crosscheck / exact', '2 ranks'],
+        [list(row) for row in zip(networks, *ratios)]),
         chart('Time of a step in exact mode / normal', '',
-              [(f"{row['workload']} {row['network']}", [float(row['one_rank']), float(row['two_ranks'])]) for row in rows],
-              ['one rank', 'two ranks'], 1))
+              [(network, [float(one), float(two)]) for network, one, two in zip(networks, *ratios[:2])], ['one rank', 'two ranks'], 1))
 
 
 def bfloat16():
-    rows = read('bfloat16')
+    rows = mode('bf16')
     return (sources(rows) + '\n' + table(
         ['workload', 'setting', 'float32', 'bf16', 'bf16 / float32'],
-        [[f"{row['workload']} {row['network']}, {row['unit']}", row['setting'], thousands(row['float32']), thousands(row['bf16']), row['ratio']]
+        [[f"{row['workload']} {row['network']}, {row['unit']}", row['setting'], thousands(row['speed_beside']), thousands(row['speed']), row['ratio']]
          for row in rows]),
         chart('Speed of training in bf16 / float32', '',
               [(f"{row['workload']} {row['network']}, {row['setting']}", [float(row['ratio'])]) for row in rows], ['bf16'], 1))
