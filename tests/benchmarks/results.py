@@ -167,6 +167,14 @@ def bfloat16_accuracy():
         [[name, some[0]['measure'], *(cell(some, column) for column in ('float32', 'bf16', 'activations', 'both'))] for name, some in configs.items()]), None)
 
 
+def roofs():
+    rows = read('roofs')
+    return (sources(rows) + '\n' + table(
+        ['workload', 'roof', 'trainer', 'trainer / roof', 'what else takes time'],
+        [[f"{row['workload']} {row['network']}, {row['unit']}", thousands(row['roof']), thousands(row['speed']),
+          f"{int(row['speed']) / int(row['roof']):.2f}", row['rest']] for row in rows]), None)
+
+
 def activations():
     rows = read('activations')
     return (sources(rows) + '\n' + table(
@@ -368,7 +376,7 @@ def update(page, makers):
     return stale
 
 
-stale = update('docs/benchmarks.md', [peers, rivals, guards, exact, bfloat16, bfloat16_accuracy, activations, placements, hosts, local_sgd, onednn, tables, cifar10, memory, profile])
+stale = update('docs/benchmarks.md', [peers, rivals, roofs, guards, exact, bfloat16, bfloat16_accuracy, activations, placements, hosts, local_sgd, onednn, tables, cifar10, memory, profile])
 if (results / 'engines.csv').exists():
     stale += update('docs/engines.md', [engine_steps, engines])
 stale += update('docs/restarts.md', [snapshots])
