@@ -1,7 +1,7 @@
 """Trains over several hosts with the program, with another build of it, and with PyTorch's DDP over gloo, by turns.
 
 Usage: hosts.py NETLAB TRAINER [--before TRAINER CONFIGS] [--runs N] [--rate R] [--delay D]
-       [--pytorch PROGRAM]... [--processor NAME] [--commit NAME] [--hosts N...] [--shares PERCENT...] [--workloads cdh]
+       [--pytorch PROGRAM]... [--processor NAME] [--commit NAME] [--hosts N...] [--shares PERCENT...] [--workloads cdhr]
        [--set KEY=VALUE]
 NETLAB makes hosts out of network namespaces of this machine, so root is needed, and all hosts share its cores. Prints
 CSV: medians of the processed images per second, one thread a host, without evaluation. Of several versions of PyTorch
@@ -36,6 +36,11 @@ class Workload:
     parameters: int
     steps: int           # the first are not counted
     overrides: tuple = ()
+    batch: int = 128
+    is_weak: bool = False  # the batch is that of one host; PyTorch takes no part
+
+    def batch_of(self, hosts):
+        return self.batch * hosts if self.is_weak else self.batch
 
 
 IMAGES = 'data.dataset={synthetic: {shape: [%s], classes: 10, train: 12800, test: 128}}'
@@ -44,6 +49,8 @@ WORKLOADS = [
     Workload('cifar10-resnet20', 'cifar10-resnet20.yaml', 'd', 270410, 20,
              (IMAGES % '3, 32, 32', 'data.augment=[]')),
     Workload('MLP 784, 4 x 4096, 10', str(here / 'mlp-hosts.yaml'), 'h', 53600266, 10, (IMAGES % '1, 28, 28',)),
+    Workload('resnet50', 'resnet50.yaml', 'r', 25557032, 8,
+             ('data.dataset={synthetic: {shape: [3, 224, 224], classes: 1000, train: 640, test: 8}}', 'data.augment=[]', 'data.path=~'), 4, True),
 ]
 
 
@@ -78,11 +85,11 @@ def warm_up(workload):
 
 def speed_of_program(options, trainer, configs, workload, hosts):
     with tempfile.TemporaryDirectory() as folder:
-        train(options, trainer, configs, workload, hosts, folder, workload.steps, 128)
+        train(options, trainer, configs, workload, hosts, folder, workload.steps, workload.batch_of(hosts))
         lines = [json.loads(line) for line in pathlib.Path(folder, 'run/metrics.jsonl').read_text().splitlines()]
         lines = [line for line in lines if line.get('split') == 'train' and 'step' in line]
     first, last = lines[0], lines[-2]  # the last step also waits for all parameters
-    return 128 * (last['step'] - first['step']) / (last['time'] - first['time'])
+    return workload.batch_of(hosts) * (last['step'] - first['step']) / (last['time'] - first['time'])
 
 
 def processor_time(options, workload, hosts, batch):
@@ -133,12 +140,16 @@ def main():
                     speeds = {name: [] for name in programs}
                     for _ in range(options.runs):
                         for name, speed in programs.items():
-                            speeds[name].append(speed(workload, hosts))
-                    medians = {name: statistics.median(values) for name, values in speeds.items()}
+                            if not workload.is_weak or name != 'pytorch':
+                                speeds[name].append(speed(workload, hosts))
+                    medians = {name: statistics.median(values) if values else None for name, values in speeds.items()}
                     bound = 2 * (hosts - 1) / hosts * 4 * workload.parameters / rate
-                    cpu = processor_time(options, workload, hosts, 128) / (hosts * processor_time(options, workload, 1, 128 // hosts))
-                    table.writerow([*about.values(), workload.name, hosts, share, f'{1000 * bound:.1f}', *(f'{value:.0f}' for value in medians.values()),
-                                    f"{128000 / medians['trainer']:.1f}", f"{medians['trainer'] / medians['pytorch']:.2f}", f'{cpu:.2f}'])
+                    batch = workload.batch_of(hosts)
+                    cpu = processor_time(options, workload, hosts, batch) / (hosts * processor_time(options, workload, 1, batch // hosts))
+                    table.writerow([*about.values(), workload.name, hosts, share, f'{1000 * bound:.1f}',
+                                    *('' if value is None else f'{value:.{0 if value > 100 else 2}f}' for value in medians.values()),
+                                    f"{1000 * batch / medians['trainer']:.1f}", '' if medians['pytorch'] is None else f"{medians['trainer'] / medians['pytorch']:.2f}",
+                                    f'{cpu:.2f}'])
                     sys.stdout.flush()
             finally:
                 lab(options, 'down')
