@@ -31,7 +31,7 @@ Dir::State::status "$apt/status";
 Dir::Cache "$apt";
 EOF
 export APT_CONFIG="$apt/apt.conf"
-apt-get update -qq
+apt-get update -qq --error-on=any
 # Unquoted on purpose: a list of names.
 apt-get install -qq --yes --no-install-recommends --download-only $packages >"$apt/log"
 
