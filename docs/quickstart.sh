@@ -1,7 +1,7 @@
 #!/bin/sh
 # From a bare Debian 12 to a trained network:
 #   sh docs/quickstart.sh        install the packages, build, train configs/mnist-small.yaml on 4 processes, install
-#   sh docs/quickstart.sh test   install the packages, build, run every test, also against MPICH
+#   sh docs/quickstart.sh test   install the packages, build, run every test, also against MPICH and for aarch64
 # TRAINER_TEST_OPTIONS: Meson options of the tests, such as -Dreal_data=PATH.
 # Root or sudo is needed for packages only. Running it again does only what is left to do.
 set -eu
@@ -69,7 +69,27 @@ run_tests() {
   set_up build-mpich -Dmpi=mpich ${TRAINER_TEST_OPTIONS-}
   report "building what uses MPI against MPICH and testing it"
   meson test -C build-mpich --print-errorlogs --timeout-multiplier 4 --suite mpi --suite end-to-end </dev/null || true
-  python3 tests/support/total.py build build-mpich
+  test_for_aarch64
+  python3 tests/support/total.py build build-mpich build-aarch64
+}
+
+# What breaks here counts as one failed test; without a network, as one skipped.
+test_for_aarch64() {
+  mkdir -p build-aarch64
+  rm -f build-aarch64/skipped build-aarch64/meson-logs/testlog.json
+  if [ ! -f build-aarch64/root/cross.ini ]; then
+    report "fetching the libraries of aarch64"
+    sh tests/support/foreign_libraries.sh arm64 build-aarch64/root >build-aarch64/libraries.log 2>&1 </dev/null || {
+      echo "packages of arm64 cannot be fetched: $(head -n 1 build-aarch64/libraries.log)" >build-aarch64/skipped
+      return
+    }
+  fi
+  cross_file=
+  [ -f build-aarch64/build.ninja ] || cross_file="--cross-file build-aarch64/root/cross.ini"
+  # Unquoted on purpose: an option or nothing. A shell of its own: the end of it is not that of this one.
+  (set_up build-aarch64 $cross_file -Doptimization=1 -Dnative_trainer="$PWD/build/cli/trainer") || return 0
+  report "building for aarch64 and testing under qemu"
+  meson test -C build-aarch64 --print-errorlogs --timeout-multiplier 10 --suite unit --suite portable </dev/null || true
 }
 
 train_and_install() {

@@ -31,7 +31,7 @@ Dir::State::status "$apt/status";
 Dir::Cache "$apt";
 EOF
 export APT_CONFIG="$apt/apt.conf"
-apt-get update -qq
+apt-get update -qq --error-on=any
 # Unquoted on purpose: a list of names.
 apt-get install -qq --yes --no-install-recommends --download-only $packages >"$apt/log"
 
@@ -50,10 +50,12 @@ done
 # update-alternatives would link it.
 ln -sf ../openblas-pthread/pkgconfig/openblas.pc "$folder/usr/lib/$triplet/pkgconfig/openblas.pc"
 
+compiler="'$triplet-g++'"
+! command -v ccache >/dev/null || compiler="['ccache', $compiler]"
 # Libraries may need a newer C library than the cross compiler's: the emulator finds the one in the folder.
 cat >"$folder/cross.ini" <<EOF
 [binaries]
-cpp = '$triplet-g++'
+cpp = $compiler
 ar = '$triplet-gcc-ar'
 pkgconfig = 'pkg-config'
 exe_wrapper = ['qemu-$family', '-L', '$folder']
@@ -62,6 +64,7 @@ cpp_args = ['--sysroot=$folder']
 cpp_link_args = ['--sysroot=$folder', '-Wl,--allow-shlib-undefined']
 [properties]
 sys_root = '$folder'
+emulator = 'qemu-$family -L $folder'
 pkg_config_libdir = ['$folder/usr/lib/$triplet/pkgconfig', '$folder/usr/share/pkgconfig']
 [host_machine]
 system = 'linux'

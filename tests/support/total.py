@@ -1,7 +1,7 @@
 """Adds up the last `meson test` of the build folders given: prints `N passed, N failed, N skipped`.
 
 A Catch2 program counts as its test cases, any other test as one; a case that needs another number of ranks counts as
-skipped. Ends with 1 when a test failed or a log is missing.
+skipped. Ends with 1 when a test failed or a log is missing. A folder with a file `skipped`, which has the reason, has no tests.
 """
 import json
 import pathlib
@@ -10,6 +10,11 @@ import sys
 
 passed = failed = skipped = 0
 for folder in sys.argv[1:]:
+    reason = pathlib.Path(folder, 'skipped')
+    if reason.exists():
+        print(f'skipped {folder}: {reason.read_text().strip()}')
+        skipped += 1
+        continue
     log = pathlib.Path(folder, 'meson-logs', 'testlog.json')
     results = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     if not results:

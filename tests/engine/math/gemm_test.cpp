@@ -170,7 +170,7 @@ TEST_CASE("gemm overwrites NaN in C when beta is 0 and passes on NaN from A to i
     }
 }
 
-TEST_CASE("threads that multiply at once get the bits that one gets alone, and soon", "[gemm]") {
+TEST_CASE("threads that multiply at once get the bits that one gets alone, and soon", "[gemm][slow]") {
   constexpr int m = 128, n = 100, k = 784, kThreads = 4, kCalls = 500;
   const Values a = random_values(m * k, 1), b = random_values(k * n, 2);
   const auto product = [&](Values& c) {
