@@ -28,7 +28,7 @@ class TarWriter {
   /// `key`: up to 80 characters without a dot.
   void add(const std::string& key, const NewTarSample& sample);
   std::int64_t samples() const { return static_cast<std::int64_t>(samples_.size()); }
-  /// Of the shard, when it ends here.
+  /// Of the shard, when it ends here; before commit().
   std::uint64_t bytes() const;
   /// Of the shard, when it ends after one more sample.
   std::uint64_t bytes_with(const NewTarSample& sample) const;
