@@ -69,6 +69,9 @@ int run_command(const Job& job) {
     case Verb::fetch:
       fetch_command(job);
       return 0;
+    case Verb::pack:
+      pack_command(job);
+      return 0;
     case Verb::report:
       report_command(job);
       return 0;

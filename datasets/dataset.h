@@ -72,6 +72,8 @@ class Dataset {
   virtual void read_positions(std::int64_t index, std::span<std::int32_t> positions) const;
   /// Of a sample in the loss, at least 0; 1 unless info().has_weights.
   virtual float weight(std::int64_t /*index*/) const { return 1; }
+  /// The encoded image file of a sample; empty if samples are no image files. Error(data) as read().
+  virtual std::vector<std::uint8_t> image_file(std::int64_t /*index*/) const { return {}; }
   /// The samples from one share of a text to another, 0 <= begin < end <= 1; null if samples are not cut from
   /// a text. Windows overlap no others of the result if `apart`. The dataset must outlive the result.
   virtual std::unique_ptr<Dataset> subset(double begin, double end, bool apart) const;

@@ -41,6 +41,7 @@ int predict_command(const Job& job);
 /// Returns the exit code of the program: 3 if prompts were skipped.
 int generate_command(const Job& job);
 void export_command(const Job& job);
+void pack_command(const Job& job);
 void fetch_command(const Job& job);
 void report_command(const Job& job);
 void compare_command(const Job& job);

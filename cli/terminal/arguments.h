@@ -32,6 +32,7 @@ enum class Verb {
   generate,
   export_model,
   fetch,
+  pack,
   report,
   compare,
   sweep,
@@ -145,12 +146,13 @@ struct Arguments {
   std::string svg;
   SearchArguments search;
   RangeArguments range;
-  bool list = false;   ///< of fetch: the names of datasets
-  std::string mirror;  ///< of fetch: the address that is tried first
-  std::string shell;   ///< of completion: "bash", "zsh", "fish" or "man"
-  std::string kind;    ///< of new: what the config trains
-  std::string model;   ///< of new: a directory of Hugging Face; empty: none
-  bool keys = false;   ///< of schema: the reference for people instead of the JSON Schema
+  bool list = false;              ///< of fetch: the names of datasets
+  std::int64_t shard_size = 256;  ///< of pack: MiB
+  std::string mirror;             ///< of fetch: the address that is tried first
+  std::string shell;              ///< of completion: "bash", "zsh", "fish" or "man"
+  std::string kind;               ///< of new: what the config trains
+  std::string model;              ///< of new: a directory of Hugging Face; empty: none
+  bool keys = false;              ///< of schema: the reference for people instead of the JSON Schema
 };
 
 /// `words`: the program's name and its arguments. Error(usage) suggests the nearest flag or command.

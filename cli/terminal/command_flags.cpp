@@ -61,6 +61,7 @@ CommandFlags::CommandFlags(Arguments& arguments) : arguments_(arguments) {
   add_generate();
   add_export();
   add_fetch();
+  add_pack();
   add_report();
   add_compare();
   add_verify();
@@ -167,6 +168,19 @@ void CommandFlags::add_fetch() {
           "--to", arguments_.out,
           "The data directory (default: TRAINER_DATA, else ~/.cache/trainer): where configs find datasets")
       ->type_name("DIR");
+}
+
+void CommandFlags::add_pack() {
+  CLI::App* pack = command("pack", "Write a dataset as tar shards, which WebDataset reads, too");
+  add_config_files(*pack);
+  pack->add_option("-o,--out", arguments_.out, "The new directory of the shards")
+      ->type_name("DIR")
+      ->required()
+      ->check(not_empty());
+  pack->add_option("--shard-size", arguments_.shard_size, "The largest size of a shard in MiB (default: 256)")
+      ->type_name("MIB")
+      ->check(whole_number(1, kLargestShard));
+  add_settings(*pack);
 }
 
 void CommandFlags::add_completion() {

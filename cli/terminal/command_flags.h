@@ -29,7 +29,7 @@ class CommandFlags {
 
  private:
   static constexpr std::int64_t kMaxRanks = 1'000'000, kMaxSteps = 1'000'000,
-                                kMaxBucket = std::int64_t{1} << 40;
+                                kMaxBucket = std::int64_t{1} << 40, kLargestShard = 1 << 20;
 
   CLI::App* command(const std::string& name, const std::string& help);
 
@@ -60,6 +60,7 @@ class CommandFlags {
   void add_bundle();
   // command_flags.cpp
   void add_fetch();
+  void add_pack();
   void add_schema();
   void add_completion();
 

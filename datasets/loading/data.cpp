@@ -29,7 +29,7 @@ std::string path_of(const Config& config) {
   return config.has("path") ? config.get<std::string>("path") : "";
 }
 
-DataSource open_source(const Config& config, const ReaderContext& context, std::string& notice) {
+DataSource open_with(const Config& config, const ReaderContext& context, std::string& notice) {
   const auto reader = Readers::make(config.at("dataset"), context);
   std::vector<std::string> looked_for;
   if (!reader->missing(looked_for)) return reader->open();
@@ -377,15 +377,20 @@ std::string learn_data(const Config& config) {
   return reader->missing(ignored) ? "" : reader->learn();
 }
 
-Data open_data(const Config& config, std::uint64_t seed, const std::string& learned) {
+DataSource open_source(const Config& config, std::uint64_t seed, const std::string& learned,
+                       std::string& notice) {
   const ReaderContext context{.path = path_of(config),
                               .seed = seed,
                               .learned = learned,
                               .training = [&config, seed](std::int64_t size, const auto& labels) {
                                 return choose_validation(config, seed, size, labels).others;
                               }};
+  return open_with(config, context, notice);
+}
+
+Data open_data(const Config& config, std::uint64_t seed, const std::string& learned) {
   Data data;
-  DataSource source = open_source(config, context, data.notice);
+  DataSource source = open_source(config, seed, learned, data.notice);
   if (!source.notice.empty()) data.notice = std::move(source.notice);
   data.name = source.name;
   data.fingerprint = std::move(source.fingerprint);

@@ -54,6 +54,11 @@ std::vector<Setting> data_settings();
 /// `learned`: what learn_data() gave on one rank for all; empty: it is learned here.
 Data open_data(const Config& config, std::uint64_t seed, const std::string& learned = "");
 
+/// The whole dataset of a `data:` section or its fallback, as its reader gives it; samples are not in memory
+/// yet. `notice`: of a fallback. Error(data) as open_data().
+DataSource open_source(const Config& config, std::uint64_t seed, const std::string& learned,
+                       std::string& notice);
+
 /// What open_data() learns of the files of a `data:` section before any sample is read, such as a vocabulary.
 /// It takes long, and is empty for most data.
 std::string learn_data(const Config& config);

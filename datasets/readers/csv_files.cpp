@@ -1,11 +1,7 @@
 #include "datasets/readers/csv_files.h"
 
-#include <glob.h>
-
 #include <unordered_map>
 #include <utility>
-
-#include "datasets/readers/known_files.h"
 
 namespace trainer {
 namespace {
@@ -47,19 +43,6 @@ void append(const CsvTable& more, CsvTable& table) {
 }
 
 }  // namespace
-
-std::vector<std::string> matching_files(const std::vector<std::string>& names) {
-  std::vector<std::string> files;
-  for (const std::string& name : names) {
-    glob_t found{};
-    if (existing_file(name).empty() && ::glob(name.c_str(), 0, nullptr, &found) == 0)
-      files.insert(files.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
-    else
-      files.push_back(existing_file(name).empty() ? name : existing_file(name));
-    ::globfree(&found);
-  }
-  return files;
-}
 
 CsvTable read_csv_files(const std::vector<std::string>& paths, const CsvForm& form) {
   CsvTable table = read_csv(paths.front(), form);

@@ -7,10 +7,6 @@
 
 namespace trainer {
 
-/// The files that names mean: those that match a pattern (`*`, `?`, `[...]`), sorted; a name without one is a
-/// file, or its .gz. Names without a file stay as they are.
-std::vector<std::string> matching_files(const std::vector<std::string>& names);
-
 /// The rows of several files of one form, one file after the other. Columns of later files are found by the
 /// names of the first one, else they stand in its places. Error(data) as read_csv(), and if columns differ.
 CsvTable read_csv_files(const std::vector<std::string>& paths, const CsvForm& form);

@@ -46,14 +46,22 @@ bool ImageDecoder::has_image_name(std::string_view name) {
   return end == "jpg" || end == "jpeg" || end == "png" || end == "webp";
 }
 
-void ImageDecoder::decode(const std::string& path, int channels, std::int64_t enough, Image& image) {
+void ImageDecoder::read_file(const std::string& path, std::vector<std::uint8_t>& bytes) {
   const InputFile file(path, ExitCode::data);
   if (file.size() > kLargestImage)
     throw Error(ExitCode::data, {Diagnostic{.what = "image file is too large",
                                             .place = path,
                                             .notes = {fmt::format("{} bytes", file.size())}}});
-  file_.resize(file.size());
-  file.read(0, std::as_writable_bytes(std::span(file_)));
+  bytes.resize(file.size());
+  file.read(0, std::as_writable_bytes(std::span(bytes)));
+}
+
+std::string ImageDecoder::ending_of(std::span<const std::uint8_t> file) {
+  return is_png(file) ? "png" : is_jpeg(file) ? "jpg" : is_webp(file) ? "webp" : "";
+}
+
+void ImageDecoder::decode(const std::string& path, int channels, std::int64_t enough, Image& image) {
+  read_file(path, file_);
   decode(file_, path, channels, enough, image);
 }
 

@@ -32,6 +32,11 @@ class ImageDecoder {
   void decode(std::span<const std::uint8_t> file, const std::string& path, int channels, std::int64_t enough,
               Image& image);
 
+  /// Reads a whole image file. Error(data) if it is too large.
+  static void read_file(const std::string& path, std::vector<std::uint8_t>& bytes);
+  /// "jpg", "png" or "webp" by the content; empty for other formats.
+  static std::string ending_of(std::span<const std::uint8_t> file);
+
   static constexpr std::int64_t kMaxPixels = std::int64_t{1} << 26;
   /// Why an image of this size is not decoded from a file of `bytes`, each of which holds at most `densest`
   /// pixels; empty if it is decoded.

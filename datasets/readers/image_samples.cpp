@@ -45,7 +45,7 @@ void ImageSamples::read(std::span<const std::int64_t> indices, Tensor x) const {
   std::unique_ptr<ImageScaler> scaler = borrow();
   try {
     for (std::size_t row = 0; row < indices.size(); ++row)
-      scaler->read(path(indices[row]), x.data() + static_cast<std::int64_t>(row) * form_.extents.size());
+      decode(indices[row], *scaler, x.data() + static_cast<std::int64_t>(row) * form_.extents.size());
   } catch (const Error& error) {
     std::vector<Diagnostic> diagnostics = error.diagnostics();
     if (diagnostics.front().help.empty()) diagnostics.front().help = help_;
@@ -53,6 +53,17 @@ void ImageSamples::read(std::span<const std::int64_t> indices, Tensor x) const {
   }
   const std::lock_guard lock(mutex_);
   scalers_.push_back(std::move(scaler));
+}
+
+std::vector<std::uint8_t> ImageSamples::image_file(std::int64_t index) const {
+  std::vector<std::uint8_t> bytes;
+  read_file(index, bytes);
+  if (ImageDecoder::ending_of(bytes).empty())
+    throw Error(ExitCode::data, {Diagnostic{.what = "neither PNG, JPEG nor WebP",
+                                            .place = path(index),
+                                            .notes = {"its first bytes are of no format that is read"},
+                                            .help = help_}});
+  return bytes;
 }
 
 std::unique_ptr<ImageScaler> ImageSamples::borrow() const {

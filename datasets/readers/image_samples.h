@@ -27,11 +27,20 @@ class ImageSamples : public Dataset {
  public:
   /// Error(data) if an image is damaged, with `help`.
   void read(std::span<const std::int64_t> indices, Tensor x) const override;
+  std::vector<std::uint8_t> image_file(std::int64_t index) const override;
 
  protected:
   /// Sets the shape of samples in `info`.
   ImageSamples(DatasetInfo info, const ImageForm& form, std::string help);
+  /// For messages, too.
   virtual std::string path(std::int64_t index) const = 0;
+  /// Reads and decodes the file at path(). Samples that lie within other files override both.
+  virtual void read_file(std::int64_t index, std::vector<std::uint8_t>& bytes) const {
+    ImageDecoder::read_file(path(index), bytes);
+  }
+  virtual void decode(std::int64_t index, ImageScaler& scaler, float* out) const {
+    scaler.read(path(index), out);
+  }
 
  private:
   /// A scaler that no other thread uses; read() puts it back.

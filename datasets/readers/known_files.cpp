@@ -1,6 +1,7 @@
 #include "datasets/readers/known_files.h"
 
 #include <fmt/format.h>
+#include <glob.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -34,6 +35,19 @@ std::string existing_file(const std::string& path) {
     if (std::filesystem::exists(candidate, ignored)) return candidate;
   }
   return "";
+}
+
+std::vector<std::string> matching_files(const std::vector<std::string>& names) {
+  std::vector<std::string> files;
+  for (const std::string& name : names) {
+    glob_t found{};
+    if (existing_file(name).empty() && ::glob(name.c_str(), 0, nullptr, &found) == 0)
+      files.insert(files.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    else
+      files.push_back(existing_file(name).empty() ? name : existing_file(name));
+    ::globfree(&found);
+  }
+  return files;
 }
 
 std::string directory_of(const std::string& set, const std::string& file, const std::string& data_path) {

@@ -11,6 +11,10 @@ namespace trainer {
 /// `path` if it exists, else `path`.gz if that exists, else empty.
 std::string existing_file(const std::string& path);
 
+/// The files that names mean: those that match a pattern (`*`, `?`, `[...]`), sorted; a name without one is a
+/// file, or its .gz. Names without a file stay as they are.
+std::vector<std::string> matching_files(const std::vector<std::string>& names);
+
 /// The directory of files that a config names, of which `file` is the first: without data.path the working
 /// directory (empty) if that has it, else as KnownFiles does. data.path if none has it.
 std::string directory_of(const std::string& set, const std::string& file, const std::string& data_path);

@@ -10,6 +10,7 @@ import random
 import shutil
 import struct
 import sys
+import tarfile
 import zipfile
 import zlib
 
@@ -342,3 +343,23 @@ for name, shape in names.items():
     offset += size
 header = json.dumps(header, separators=(',', ':')).encode()
 write('transformer', 'weights', b's' + struct.pack('<Q', len(header)) + header + noise(offset))
+
+
+def tar(members, form=tarfile.USTAR_FORMAT):
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode='w', format=form) as archive:
+        for name, content in members:
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return stream.getvalue()
+
+
+long_name = 'l' * 120 + '/' + 'n' * 80
+samples = [('a/0.cls', b'1'), ('a/0.jpg', noise(20)), (long_name + '.cls', b'0\n'), (long_name + '.jpg', noise(600))]
+for name, form in ('ustar', tarfile.USTAR_FORMAT), ('gnu', tarfile.GNU_FORMAT), ('pax', tarfile.PAX_FORMAT):
+    write('tar', name, tar(samples, form))
+    write('tar', name + '-right-sums', b'\2' + tar(samples, form))
+write('tar', 'values', tar([('0.npy', noise(9)), ('0.target.npy', noise(5)), ('0.json', b'{}')]))
+write('tar', 'index', b'\1trainer tar index 1\nbytes 8192\nimage 512 3 00000000 class 7\nimage 1024 4 00000000 class 0\n')
+write('tar', 'index-values', b'\1trainer tar index 1\nbytes 8192\narray 512 3 00000000 values 1024 4 00000000\n')
