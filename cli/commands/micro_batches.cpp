@@ -130,7 +130,7 @@ MemoryPlan memory_of_training(const OpenRun& run, std::int64_t program) {
   needs.ranks_per_host = session.mesh().node().size();
   needs.program = program;
   if (session.settings().local)
-    needs.state_arrays =
+    needs.saved_arrays =
         static_cast<int>(Registry<OuterOptimizer>::make(run.config.root().at("train").at("local").at("outer"))
                              ->states()
                              .size());

@@ -1,6 +1,8 @@
 #include "cli/commands/planned_run.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "cli/commands/micro_batches.h"
 #include "models/optimizers/optimizer.h"
@@ -10,11 +12,26 @@
 namespace trainer {
 namespace {
 
-/// Arrays that the optimizer shard keeps.
-int state_arrays(const Config& train, const TrainSettings& settings) {
+/// Arrays of the optimizer shard that checkpoints hold.
+int saved_arrays(const Config& train, const TrainSettings& settings) {
   const auto optimizer = Registry<Optimizer>::make(train.at("optimizer"));
-  return static_cast<int>(optimizer->states().size()) + (settings.ema > 0 ? 1 : 0) +
-         (settings.accumulate > 1 ? 1 : 0);
+  return static_cast<int>(optimizer->states().size()) + (settings.ema > 0 ? 1 : 0);
+}
+
+/// Floats that threads need at a time to update matrices.
+std::int64_t optimizer_scratch(const Config& train, const Network& network) {
+  const auto optimizer = Registry<Optimizer>::make(train.at("optimizer"));
+  std::vector<std::int64_t> floats;
+  for (const Parameter& parameter : network.plan().parameters()) {
+    if (!optimizer->requires_matrices() || parameter.rate == 0 || !network.plan().is_hidden_matrix(parameter))
+      continue;
+    const std::int64_t columns = parameter.shape[parameter.shape.rank() - 1];
+    floats.push_back(optimizer->scratch_floats(parameter.shape.size() / columns, columns));
+  }
+  std::ranges::sort(floats, std::greater());
+  const std::ptrdiff_t threads =
+      std::min<std::ptrdiff_t>(network.virtual_workers().threads, std::ssize(floats));
+  return std::accumulate(floats.begin(), floats.begin() + threads, std::int64_t{0});
 }
 
 /// The most rows of a rank in a batch.
@@ -62,9 +79,12 @@ PlannedRun::PlannedRun(ConfigSource config, const Options& options)
 
 MemoryNeeds memory_needs(const OpenRun& run) {
   const TrainSettings& settings = run.session->settings();
-  MemoryNeeds needs{.compression = settings.compression,
-                    .state_arrays = state_arrays(run.config.root().at("train"), settings),
-                    .saves = settings.checkpoint.kind != Cadence::Kind::never};
+  MemoryNeeds needs{
+      .compression = settings.compression,
+      .saved_arrays = saved_arrays(run.config.root().at("train"), settings),
+      .keeps_gradients = settings.accumulate > 1,
+      .optimizer_scratch = optimizer_scratch(run.config.root().at("train"), run.session->network()),
+      .saves = settings.checkpoint.kind != Cadence::Kind::never};
   for (const Dataset* source : run.session->data().sources) needs.samples += source->stored_bytes();
   return needs;
 }

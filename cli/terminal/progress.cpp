@@ -150,11 +150,16 @@ class JsonProgress final : public Observer {
     show_as_it_is(metrics_line(facts_, after, split, scores) + "\n");
   }
   void on_end(const RunResult& result) override {
+    std::string by_kind;
+    for (std::size_t i = 0; i < kMemoryKinds.size(); ++i)
+      if (result.memory_of_rank[i] > 0)
+        by_kind += fmt::format(R"({}"{}":{})", by_kind.empty() ? "" : ",", kMemoryKinds[i],
+                               result.memory_of_rank[i]);
     show_as_it_is(fmt::format(
-        R"({{"event":"end","run":{},"steps":{},"best_epoch":{},"time":{:.3f},"comm_share":{:.4f},"wait_share":{:.4f},"data_share":{:.4f},"memory":{},"reason":{}}})"
+        R"({{"event":"end","run":{},"steps":{},"best_epoch":{},"time":{:.3f},"comm_share":{:.4f},"wait_share":{:.4f},"data_share":{:.4f},"memory":{},"memory_of_rank":{{{}}},"reason":{}}})"
         "\n",
         json_text(run_), result.steps, result.best_epoch, result.time, result.comm_share, result.wait_share,
-        result.data_share, result.memory, json_text(result.reason)));
+        result.data_share, result.memory, by_kind, json_text(result.reason)));
   }
 
  private:

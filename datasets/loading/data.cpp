@@ -467,6 +467,8 @@ void load_samples(Data& data, Communicator& host) {
   if (is_shared && failures > 0)
     throw Error(ExitCode::data, "another rank of this host could not read the data");
   storage.attach(data.memory->bytes());
+  data.counted =
+      std::make_unique<CountedPages>(MemoryKind::samples, data.memory->bytes(), is_shared ? host.size() : 1);
   data.checksum = storage.checksum(data.memory->bytes());
   if (const ChannelStatistics statistics = storage.statistics(data.memory->bytes());
       !statistics.mean.empty()) {

@@ -11,6 +11,7 @@
 #include "datasets/loading/scaled_targets.h"
 #include "datasets/transforms/normalised.h"
 #include "engine/config/setting.h"
+#include "engine/core/memory_ledger.h"
 #include "engine/parallel/communicator.h"
 
 namespace trainer {
@@ -42,8 +43,9 @@ struct Data {
   std::vector<Dataset*> sources;         ///< the datasets that readers opened
   std::unique_ptr<FoldedSamples> folds;  ///< null unless data.fold is given
   std::unique_ptr<SharedMemory> memory;  ///< of their samples
-  std::vector<Normalised*> normalised;   ///< splits that are; train first
-  std::vector<ScaledTargets*> scaled;    ///< splits whose targets are; train first
+  std::unique_ptr<CountedPages> counted;
+  std::vector<Normalised*> normalised;  ///< splits that are; train first
+  std::vector<ScaledTargets*> scaled;   ///< splits whose targets are; train first
 };
 
 /// The keys of the `data:` section.

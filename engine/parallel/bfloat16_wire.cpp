@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/core/index.h"
+#include "engine/parallel/spare_buffers.h"
 
 namespace trainer {
 namespace {
@@ -28,7 +29,7 @@ class Bfloat16Wire::Exchange final : public Request {
  public:
   using Finish = std::function<void(std::span<const Bfloat16>)>;
   Exchange(Bfloat16Wire& wire, std::size_t out, std::size_t in)
-      : wire_(wire), out_(wire.take(out)), in_(wire.take(in)) {}
+      : wire_(wire), out_(take_spare(wire.spare_, out)), in_(take_spare(wire.spare_, in)) {}
   ~Exchange() override {
     request_.reset();
     wire_.spare_.push_back(std::move(out_));
@@ -66,16 +67,6 @@ class Bfloat16Wire::Exchange final : public Request {
   Finish finish_;
   bool finished_ = false;
 };
-
-Bfloat16Wire::Buffer Bfloat16Wire::take(std::size_t size) {
-  Buffer buffer;
-  if (!spare_.empty()) {
-    buffer = std::move(spare_.back());
-    spare_.pop_back();
-  }
-  buffer.resize(size);
-  return buffer;
-}
 
 std::unique_ptr<Request> Bfloat16Wire::start_reduce_scatter(std::span<float> values,
                                                             std::span<const std::int64_t> counts) {

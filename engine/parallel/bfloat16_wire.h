@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/core/bfloat16.h"
+#include "engine/core/memory_ledger.h"
 #include "engine/parallel/communicator.h"
 
 namespace trainer {
@@ -31,8 +32,7 @@ class Bfloat16Wire {
 
  private:
   class Exchange;
-  using Buffer = std::vector<Bfloat16>;
-  Buffer take(std::size_t size);
+  using Buffer = std::vector<Bfloat16, CountedAllocator<Bfloat16, MemoryKind::messages>>;
 
   Communicator& ranks_;
   std::vector<Buffer> spare_;  ///< so that repeated steps allocate no large memory

@@ -20,7 +20,7 @@ FeedbackReducer::FeedbackReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& 
     : NodeReducer(mesh, pool, window),
       ranks_(mesh.data()),
       whole_{0, std::ssize(window.values())},
-      residual_(whole_.count()) {}
+      residual_(whole_.count(), MemoryKind::residual) {}
 
 void FeedbackReducer::sum_in_node(int bucket, int part, int parts) {
   if (memory_.tree().inputs() == 1) return;

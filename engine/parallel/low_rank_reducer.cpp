@@ -33,9 +33,9 @@ LowRankReducer::LowRankReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& wi
     p_floats += shape.p_floats();
     q_floats += shape.q_floats();
   }
-  first_message_ = Arena(p_floats + other_floats);
-  second_message_ = Arena(q_floats);
-  own_ = Arena(q_floats);
+  first_message_ = Arena(p_floats + other_floats, MemoryKind::messages);
+  second_message_ = Arena(q_floats, MemoryKind::messages);
+  own_ = Arena(q_floats, MemoryKind::messages);
   std::span<float> p = first_message_.floats(), q = second_message_.floats(), own = own_.floats();
   const auto take = [](std::span<float>& from, std::int64_t count) {
     const std::span<float> taken = from.first(at(count));

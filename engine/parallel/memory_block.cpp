@@ -19,15 +19,15 @@ std::byte* map_pages(std::int64_t bytes, int flags, int file) {
 
 class PrivateMemory final : public SharedMemory {
  public:
-  explicit PrivateMemory(std::int64_t size) : size_(size) {
+  PrivateMemory(std::int64_t size, bool is_sparse) : size_(size) {
     if (size == 0) return;
     data_ = map_pages(size, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     if (!data_)
       throw Error(ExitCode::failure,
                   fmt::format("no memory for {} MiB: {}", size >> 20, std::generic_category().message(errno)),
                   "trainer summary CONFIG shows what takes memory");
-    // Large pages where the system has them: shuffled samples lie on thousands of small ones.
-    madvise(data_, static_cast<std::size_t>(size), MADV_HUGEPAGE);
+    // Shuffled samples would lie on thousands of small pages.
+    madvise(data_, static_cast<std::size_t>(size), is_sparse ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
   }
   ~PrivateMemory() override {
     if (data_) munmap(data_, static_cast<std::size_t>(size_));
@@ -41,8 +41,8 @@ class PrivateMemory final : public SharedMemory {
 
 }  // namespace
 
-std::unique_ptr<SharedMemory> private_memory(std::int64_t bytes) {
-  return std::make_unique<PrivateMemory>(bytes);
+std::unique_ptr<SharedMemory> private_memory(std::int64_t bytes, bool is_sparse) {
+  return std::make_unique<PrivateMemory>(bytes, is_sparse);
 }
 
 std::int64_t NamedMemory::room() {

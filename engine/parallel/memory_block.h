@@ -8,8 +8,9 @@
 
 namespace trainer {
 
-/// Zero-filled memory of this process alone. Error(failure) when the system has none.
-std::unique_ptr<SharedMemory> private_memory(std::int64_t bytes);
+/// Zero-filled memory of this process alone, on large pages where the system has them. `is_sparse`: on small
+/// pages, since few parts of it are written. Error(failure) when the system has none.
+std::unique_ptr<SharedMemory> private_memory(std::int64_t bytes, bool is_sparse = false);
 
 /// Memory that several processes of a host open by its name in /dev/shm. The functions return null or false,
 /// never throw, when the system refuses, so that all processes can do the same then.

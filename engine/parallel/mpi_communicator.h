@@ -65,7 +65,7 @@ class MpiCommunicator : public Communicator {
   MpiCommunicator& all_ranks_;
   std::vector<int> hosts_;  ///< of the group of all ranks: as its constructor has them
   MpiGroup group_;
-  std::vector<std::vector<float>> spare_buffers_;  ///< of reduce-scatters
+  std::vector<MessageBuffer> spare_buffers_;  ///< of reduce-scatters
   /// Of the group of all ranks: communicators of destroyed groups, by their ranks of the world in order.
   std::multimap<std::vector<int>, MPI_Comm> retired_;
 };

@@ -169,13 +169,9 @@ void MpiExchange::wait() {
 }
 
 MpiReduceScatter::MpiReduceScatter(MpiGroup& group, const std::vector<std::span<float>>& slices,
-                                   std::vector<std::vector<float>>& spare_buffers)
+                                   std::vector<MessageBuffer>& spare_buffers)
     : spare_buffers_(spare_buffers), exchange_(group), mine_(slices[static_cast<std::size_t>(group.rank)]) {
-  if (!spare_buffers_.empty()) {
-    received_ = std::move(spare_buffers_.back());
-    spare_buffers_.pop_back();
-  }
-  received_.resize(mine_.size() * (slices.size() - 1));
+  received_ = take_spare(spare_buffers_, mine_.size() * (slices.size() - 1));
   sources_.resize(slices.size(), mine_.data());
   std::span<float> room(received_);
   for (int distance = 1; distance < group.size(); ++distance) {

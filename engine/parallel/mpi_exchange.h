@@ -7,10 +7,14 @@
 #include <span>
 #include <vector>
 
+#include "engine/core/memory_ledger.h"
 #include "engine/parallel/communicator.h"
 #include "engine/parallel/mpi_progress.h"
+#include "engine/parallel/spare_buffers.h"
 
 namespace trainer {
+
+using MessageBuffer = std::vector<float, CountedAllocator<float, MemoryKind::messages>>;
 
 /// What the messages of a group share.
 struct MpiGroup {
@@ -108,7 +112,7 @@ class MpiReduceScatter final : public Request {
   /// `slices`: the parts of the buffer, by rank. Takes memory from `spare_buffers` and returns it there, so
   /// that repeated steps allocate nothing; both outlive this object.
   MpiReduceScatter(MpiGroup& group, const std::vector<std::span<float>>& slices,
-                   std::vector<std::vector<float>>& spare_buffers);
+                   std::vector<MessageBuffer>& spare_buffers);
   ~MpiReduceScatter() override { spare_buffers_.push_back(std::move(received_)); }
   MpiReduceScatter(const MpiReduceScatter&) = delete;
   MpiReduceScatter& operator=(const MpiReduceScatter&) = delete;
@@ -119,8 +123,8 @@ class MpiReduceScatter final : public Request {
  private:
   void add();
 
-  std::vector<std::vector<float>>& spare_buffers_;
-  std::vector<float> received_;
+  std::vector<MessageBuffer>& spare_buffers_;
+  MessageBuffer received_;
   MpiExchange exchange_;
   std::span<float> mine_;
   std::vector<const float*> sources_;

@@ -6,6 +6,7 @@
 #include "engine/system/wait_until.h"
 
 namespace trainer {
+
 int NodeWindow::Layout::all_workers() const { return std::accumulate(workers.begin(), workers.end(), 0); }
 
 std::int64_t NodeWindow::Layout::bytes() const {
@@ -30,6 +31,14 @@ NodeWindow::NodeWindow(Layout layout, std::unique_ptr<SharedMemory> memory, int 
   progress_ = take<SharedCounter>(room, layout_.all_workers());
   arrived_ = take<SharedCounter>(room, std::ssize(layout_.workers));
   tables_ = take<double>(room, std::int64_t{2} * layout_.table_rows * Layout::kTableColumns);
+}
+
+void NodeWindow::count_pages() {
+  const int sharers = static_cast<int>(layout_.workers.size());
+  const std::span<const std::byte> all = memory_->bytes();
+  const auto values = static_cast<std::size_t>(bytes_of<float>(layout_.floats));
+  counted_values_.emplace(MemoryKind::parameters, all.first(values), sharers);
+  counted_gradients_.emplace(MemoryKind::gradients, all.subspan(values), sharers);
 }
 
 void NodeWindow::set_progress(int worker, std::int64_t progress) const {

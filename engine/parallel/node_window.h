@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "engine/core/memory_ledger.h"
 #include "engine/parallel/communicator.h"
 #include "engine/parallel/window_parts.h"
 
@@ -28,6 +30,9 @@ class NodeWindow {
   };
   NodeWindow(Layout layout, std::unique_ptr<SharedMemory> memory, int my_rank, bool crowded,
              Heartbeat& heartbeat);
+
+  /// From now on its pages count as parameters and gradients once they are written.
+  void count_pages();
 
   std::span<float> values() const { return values_; }
   float* gradients(int index) const { return gradients_[static_cast<std::size_t>(index)]; }
@@ -59,6 +64,7 @@ class NodeWindow {
   std::span<float> values_;
   std::vector<float*> gradients_;
   std::vector<const float*> sources_;
+  std::optional<CountedPages> counted_values_, counted_gradients_;
   std::span<SharedCounter> progress_, arrived_;
   std::span<double> tables_;
 };

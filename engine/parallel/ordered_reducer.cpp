@@ -49,6 +49,9 @@ OrderedReducer::OrderedReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& wi
   };
   out_ = memory(out);
   in_ = memory(in);
+  if (memory_.shards_gradients()) return;
+  counted_out_.emplace(MemoryKind::messages, out_->bytes());
+  counted_in_.emplace(MemoryKind::messages, in_->bytes());
 }
 
 std::span<float> OrderedReducer::part(SharedMemory& memory, const std::vector<std::int64_t>& firsts,
@@ -59,8 +62,8 @@ std::span<float> OrderedReducer::part(SharedMemory& memory, const std::vector<st
 
 void OrderedReducer::open(int bucket) {
   if (!memory_.shards_gradients()) return;
-  commit_pages(out(bucket));
-  commit_pages(in(bucket));
+  commit_pages(out(bucket), MemoryKind::messages);
+  commit_pages(in(bucket), MemoryKind::messages);
 }
 
 void OrderedReducer::close(int bucket) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+
+#include "engine/core/memory_ledger.h"
 #include "engine/parallel/node_reducer.h"
 
 namespace trainer {
@@ -22,7 +25,8 @@ class OrderedReducer final : public NodeReducer {
   static std::span<float> part(SharedMemory& memory, const std::vector<std::int64_t>& firsts, int bucket);
 
   SumTree root_tree_{1, {}};
-  std::unique_ptr<SharedMemory> out_, in_;            ///< the roots of the node; of all nodes
+  std::unique_ptr<SharedMemory> out_, in_;  ///< the roots of the node; of all nodes
+  std::optional<CountedPages> counted_out_, counted_in_;
   std::vector<std::int64_t> first_out_, first_in_;    ///< by bucket
   std::vector<std::int64_t> counts_out_, counts_in_;  ///< by bucket, then node
 };

@@ -37,10 +37,10 @@ ParameterWindow::ParameterWindow(Mesh& mesh, const ThreadPool& pool, const std::
           .replicated = options.compression.has_feedback(),
           .whole_parameters = options.whole_parameters});
   if (!shards_gradients()) return;
-  if (!shards_parameters()) commit_pages(values());
+  if (!shards_parameters()) commit_pages(values(), MemoryKind::parameters);
   for (const Range& mine : shard()) {
     commit_values(mine);
-    commit_pages(sums(mine));
+    commit_pages(sums(mine), MemoryKind::gradients);
   }
 }
 
@@ -57,6 +57,7 @@ void ParameterWindow::make_window(Mesh& mesh, const ThreadPool& pool, std::int64
   };
   const auto use = [&](std::unique_ptr<SharedMemory> memory) {
     window_.emplace(layout(), std::move(memory), node_rank_, options_.crowded, mesh.world().heartbeat());
+    if (!shards_gradients()) window_->count_pages();
   };
   if (options_.share && !options_.compression.has_feedback() && !shards_gradients()) {
     place_on(mesh.node(), mesh.data().rank(), pool.size());
@@ -71,8 +72,9 @@ void ParameterWindow::make_window(Mesh& mesh, const ThreadPool& pool, std::int64
   if (!shards_gradients()) return use(alone->shared(layout().bytes()));
   std::unique_ptr<SharedMemory> memory = reserved_memory(layout().bytes());
   // Progress and tables follow the floats.
-  commit_pages(floats_of(
-      memory->bytes().subspan(static_cast<std::size_t>(bytes_of<float>(floats) * (1 + node_gradients_)))));
+  commit_pages(floats_of(memory->bytes().subspan(
+                   static_cast<std::size_t>(bytes_of<float>(floats) * (1 + node_gradients_)))),
+               MemoryKind::gradients);
   use(std::move(memory));
 }
 
@@ -126,7 +128,7 @@ void ParameterWindow::visit_others(const Range& range, Visit visit) const {
 }
 
 void ParameterWindow::commit_values(const Range& range) {
-  if (shards_parameters()) commit_pages(part_of(values(), range));
+  if (shards_parameters()) commit_pages(part_of(values(), range), MemoryKind::parameters);
 }
 
 void ParameterWindow::release_values(const Range& range) {
@@ -138,7 +140,8 @@ void ParameterWindow::release_values(const Range& range) {
 
 void ParameterWindow::commit_gradients(const Range& range) {
   if (!shards_gradients()) return;
-  for (int index = 0; index < gradient_count_; ++index) commit_pages(part_of(gradients(index), range));
+  for (int index = 0; index < gradient_count_; ++index)
+    commit_pages(part_of(gradients(index), range), MemoryKind::gradients);
 }
 
 void ParameterWindow::release_gradients(const Range& range) {

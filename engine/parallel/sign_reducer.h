@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/core/memory_ledger.h"
 #include "engine/parallel/feedback_reducer.h"
 #include "engine/parallel/sign_code.h"
 
@@ -17,8 +18,9 @@ class SignReducer final : public FeedbackReducer {
  private:
   void exchange(std::span<float> sums, std::span<float> residual) override;
 
-  std::vector<Range> blocks_;         ///< floats of the flat buffer; none holds two parameters
-  std::vector<SignBlock> own_, all_;  ///< of this rank; of all, rank by rank
+  std::vector<Range> blocks_;  ///< floats of the flat buffer; none holds two parameters
+  std::vector<SignBlock, CountedAllocator<SignBlock, MemoryKind::messages>> own_,
+      all_;  ///< of this rank; of all, rank by rank
 };
 
 }  // namespace trainer

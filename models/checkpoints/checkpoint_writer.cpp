@@ -91,24 +91,24 @@ CheckpointWriter::CheckpointWriter(Sources sources, CheckpointFolder folder)
   };
   lay_out(model, heads_[kModel], model_offsets_);
   lay_out(optimizer, heads_[kOptimizer], optimizer_offsets_);
-  cut(data.size());
+  first_parameter_ = cuts(plan.parameters(), data.size());
 }
 
-/// Assigns parameters of nearly equal total size to each writer. Uses the sizes of whole parameters: the
-/// ranks of a model column hold unequal shards and need the same result.
-void CheckpointWriter::cut(int writers) {
-  const std::vector<Parameter>& parameters = sources_.plan.parameters();
+/// Uses the sizes of whole parameters: the ranks of a model column hold unequal shards and need the same
+/// result.
+std::vector<std::size_t> CheckpointWriter::cuts(const std::vector<Parameter>& parameters, int writers) {
   const auto size = [](const Parameter& parameter) { return parameter.whole_shape().size(); };
   std::int64_t total = 0;
   for (const Parameter& parameter : parameters) total += size(parameter);
-  first_parameter_.assign(1, 0);
+  std::vector<std::size_t> first(1, 0);
   std::size_t next = 0;
   std::int64_t passed = 0;
   for (int writer = 1; writer < writers; ++writer) {
     while (next < parameters.size() && passed < total / writers * writer) passed += size(parameters[next++]);
-    first_parameter_.push_back(next);
+    first.push_back(next);
   }
-  first_parameter_.push_back(parameters.size());
+  first.push_back(parameters.size());
+  return first;
 }
 
 bool CheckpointWriter::is_writer() const {
@@ -162,7 +162,7 @@ void CheckpointWriter::open_files(const std::string& directory) {
     // Ranks of other hosts may not see the file system of rank 0.
     std::int64_t refusals = error == 0 ? 0 : 1;
     world.sum(std::span(&refusals, 1));
-    if (refusals > 0) cut(1);
+    if (refusals > 0) first_parameter_ = cuts(sources_.plan.parameters(), 1);
     sees_directory_ = true;
   } else if (error != 0) {
     fail(directory, error);
@@ -195,6 +195,13 @@ CheckpointWriter::Run CheckpointWriter::layer_states(StateUse use, int file, std
   return run;
 }
 
+/// Its memory, from now on.
+void CheckpointWriter::count(Run& run) {
+  std::size_t floats = run.copy.size();
+  for (const Tensor& tensor : run.tensors) floats += tensor.joined.size();
+  run.counted = CountedBytes(MemoryKind::checkpoint, static_cast<std::int64_t>(floats * sizeof(float)));
+}
+
 void CheckpointWriter::copy_values() {
   runs_.clear();
   const std::size_t rank = at(sources_.mesh.data().rank());
@@ -208,7 +215,10 @@ void CheckpointWriter::copy_values() {
                      .copy = state < shard_states_ ? part_of_shards(of_shard)
                                                    : part_of_hosted_state(state - shard_states_)});
   }
-  for (Run& run : runs_) join_tensors(run);
+  for (Run& run : runs_) {
+    join_tensors(run);
+    count(run);
+  }
   if (rank == 0) {
     // States of layers follow the parameters.
     runs_.push_back(layer_states(StateUse::model, kModel, model_offsets_[parameters]));

@@ -60,6 +60,9 @@ class CheckpointWriter {
   /// The longest time from begin() to commit, on world rank 0.
   std::chrono::steady_clock::duration longest() const { return longest_; }
 
+  /// The first parameter of each writer, and behind the last: nearly equal bytes each.
+  static std::vector<std::size_t> cuts(const std::vector<Parameter>& parameters, int writers);
+
  private:
   using Clock = std::chrono::steady_clock;
   /// A tensor to write.
@@ -76,6 +79,7 @@ class CheckpointWriter {
     std::vector<float> copy;  ///< memory of most tensors
     std::vector<Tensor> tensors;
     FileSeal seal = {};
+    CountedBytes counted = {};
   };
 
   /// The ranks that share the update of some parameters.
@@ -87,10 +91,10 @@ class CheckpointWriter {
   };
 
   void add_updaters(Communicator& ranks, const ParameterWindow& window, const Range& floats, int per_writer);
-  void cut(int writers);
   bool gives_shard() const;
   bool is_writer() const;
   void open_files(const std::string& directory);
+  static void count(Run& run);
   void copy_values();
   Run layer_states(StateUse use, int file, std::uint64_t offset) const;
   std::span<const Parameter> parameters_of(int writer) const;

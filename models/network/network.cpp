@@ -96,7 +96,7 @@ std::int64_t Network::split_parameter_end() const {
 
 std::span<float> Network::states() {
   if (plan_.state_end() == 0 || !states_.floats().empty()) return states_.floats();
-  states_ = Arena(plan_.state_end());
+  states_ = Arena(plan_.state_end(), MemoryKind::layer_states);
   for (const State& state : plan_.states())
     std::ranges::fill(states_.floats().subspan(static_cast<std::size_t>(state.offset),
                                                static_cast<std::size_t>(state.shape.size())),
@@ -104,12 +104,13 @@ std::span<float> Network::states() {
   return states_.floats();
 }
 
-std::int64_t Network::worker_bytes() const { return plan_.memory_end() * kFloatBytes; }
+std::int64_t Network::worker_bytes() const { return Arena::bytes_of(plan_.memory_end()); }
 
 void Network::attach(const FlatValues<const float>& values, const Sums& sums, const Sums* split) {
   if (splits_rows_ && !split) throw std::logic_error("layers that split rows need sums over all ranks");
   for (Worker& worker : workers_) {
     worker.memory = Arena(plan_.memory_end());
+    worker.counted.clear();
     worker.gradients.clear();
     attach(worker.pass, worker, values, sums.statistics);
     if (splits_rows_) attach(worker.split, worker, values, split->statistics);
@@ -150,9 +151,11 @@ void Network::attach_gradients(NetworkPass Worker::*of_worker, const Sums& sums)
   }
 }
 
-void Network::attach_gradients(NetworkPass& pass, Worker& worker, std::span<const std::span<float>> roots) {
+void Network::attach_gradients(NetworkPass& pass, Worker& worker,
+                               std::span<const std::span<float>> roots) const {
   pass.roots_.clear();
   auto next = pass.virtual_workers_.begin();
+  const bool is_sparse = pages_of_virtual_worker(pass, false) < pass.parameters_.count() * kFloatBytes / 2;
   for (std::size_t root = 0; root < roots.size(); ++root) {
     pass.roots_.push_back(roots[root].data());
     const std::int64_t leaves = pass.tree_.roots()[root].count();
@@ -160,32 +163,54 @@ void Network::attach_gradients(NetworkPass& pass, Worker& worker, std::span<cons
     if (leaves == 1) (next++)->gradients = roots[root].data();
     for (std::int64_t i = 0; i < leaves && leaves > 1; ++i) {
       const std::int64_t bytes = pass.parameters_.count() * kFloatBytes;
-      worker.gradients.push_back(pass.is_paged_ ? reserved_memory(bytes) : private_memory(bytes));
-      (next++)->gradients = reinterpret_cast<float*>(worker.gradients.back()->bytes().data());
+      worker.gradients.push_back(pass.is_paged_ ? reserved_memory(bytes) : private_memory(bytes, is_sparse));
+      const std::span<std::byte> memory = worker.gradients.back()->bytes();
+      if (!pass.is_paged_)
+        worker.counted.push_back(
+            std::make_unique<CountedPages>(MemoryKind::virtual_worker_gradients, memory));
+      (next++)->gradients = reinterpret_cast<float*>(memory.data());
     }
   }
 }
 
-std::int64_t Network::gradient_bytes() const {
-  std::int64_t floats = 0;
+std::int64_t Network::virtual_worker_bytes(bool are_paged) const {
+  std::int64_t bytes = 0;
   for (const Worker& worker : workers_)
-    floats += gradient_floats(worker.pass) + (splits_rows_ ? gradient_floats(worker.split) : 0);
-  return floats * kFloatBytes;
+    for (const NetworkPass* pass : {&worker.pass, &worker.split})
+      bytes += summed_gradients(*pass) * pages_of_virtual_worker(*pass, are_paged);
+  return bytes;
 }
 
-std::int64_t Network::gradient_floats(const NetworkPass& pass) const {
-  const std::int64_t roots = std::ssize(pass.tree_.roots());
-  std::int64_t floats = roots * pass.parameters_.count();
-  const std::int64_t single =
-      std::ranges::count_if(pass.tree_.roots(), [](const Range& root) { return root.count() == 1; });
-  for (std::size_t index = 0; index < plan_.parameters().size(); ++index) {
-    const Parameter& parameter = plan_.parameters()[index];
-    const bool is_here =
-        parameter.offset >= pass.parameters_.first && parameter.offset < pass.parameters_.last;
-    if (is_here && !pass.layer_sums({.index = static_cast<int>(index)}))
-      floats += (std::ssize(pass.virtual_workers_) - single) * parameter.shape.size();
+std::int64_t Network::summed_gradients(const NetworkPass& pass) {
+  const auto is_single = [](const Range& root) { return root.count() == 1; };
+  return std::ssize(pass.virtual_workers_) - std::ranges::count_if(pass.tree_.roots(), is_single);
+}
+
+std::int64_t Network::pages_of_virtual_worker(const NetworkPass& pass, bool are_paged) const {
+  const std::int64_t page = page_bytes(), all = pass.parameters_.count() * kFloatBytes;
+  std::int64_t bytes = 0, end = 0, of_layer = 0, most_of_layer = 0;
+  std::string layer;
+  for (const Parameter& parameter : plan_.parameters()) {
+    if (parameter.offset < pass.parameters_.first || parameter.offset >= pass.parameters_.last ||
+        pass.layer_sums(parameter))
+      continue;
+    const std::int64_t first = (parameter.offset - pass.parameters_.first) * kFloatBytes,
+                       last = first + parameter.shape.size() * kFloatBytes,
+                       begin = std::max(end, first / page * page);
+    end = (last + page - 1) / page * page;
+    if (!are_paged) end = std::min(end, all);
+    bytes += end - begin;
+    if (!are_paged) continue;
+    // Pages that lie wholly within a parameter are given back with its layer.
+    const std::int64_t inside =
+        std::max<std::int64_t>(0, last / page * page - (first + page - 1) / page * page);
+    const std::string its_layer = parameter.name.substr(0, parameter.name.rfind('.'));
+    of_layer = (its_layer == layer ? of_layer : 0) + inside;
+    layer = its_layer;
+    most_of_layer = std::max(most_of_layer, of_layer);
+    bytes -= inside;
   }
-  return floats;
+  return bytes + most_of_layer;
 }
 
 void Network::keep_gradient_of(int virtual_worker) {

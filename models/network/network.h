@@ -70,8 +70,8 @@ class Network {
   std::span<float> states();
   /// Bytes that one worker needs for activations and scratch.
   std::int64_t worker_bytes() const;
-  /// Bytes of the gradients of all workers and virtual workers.
-  std::int64_t gradient_bytes() const;
+  /// Bytes of the gradients of virtual workers whose sums are added; `are_paged`: a layer at a time.
+  std::int64_t virtual_worker_bytes(bool are_paged) const;
 
   /// This rank's gradients (none: evaluation only), and the all-reduce of statistics. A worker has a gradient
   /// for each root of the SumTree over its virtual workers.
@@ -124,6 +124,7 @@ class Network {
     Arena memory;
     /// Of virtual workers whose sums are added here. Untouched pages take no memory.
     std::vector<std::unique_ptr<SharedMemory>> gradients;
+    std::vector<std::unique_ptr<CountedPages>> counted;
     NetworkPass pass, split;
     Tensor x, y, dy;
   };
@@ -131,9 +132,12 @@ class Network {
   void begin_pass(NetworkPass& pass, int worker, const VirtualWorkers& all, int rank, const Options& options);
   void attach(NetworkPass& pass, Worker& worker, const FlatValues<const float>& values,
               StatisticsReducer& statistics);
-  static void attach_gradients(NetworkPass& pass, Worker& worker, std::span<const std::span<float>> roots);
+  void attach_gradients(NetworkPass& pass, Worker& worker, std::span<const std::span<float>> roots) const;
   void attach_gradients(NetworkPass Worker::*pass, const Sums& sums);
-  std::int64_t gradient_floats(const NetworkPass& pass) const;
+  /// Virtual workers whose gradients are no roots.
+  static std::int64_t summed_gradients(const NetworkPass& pass);
+  /// Of the gradient of one of them the pages that are written: those of parameters that no layer sums.
+  std::int64_t pages_of_virtual_worker(const NetworkPass& pass, bool are_paged) const;
   static void set_rows(NetworkPass& pass, const VirtualWorkers& all, Range mine, const Rows& rows);
 
   VirtualWorkers virtual_workers_, split_workers_;

@@ -7,8 +7,9 @@
 
 namespace trainer {
 
-bool NetworkPass::layer_sums(ParameterId id) const {
-  const Parameter& parameter = plan_->parameter(id);
+bool NetworkPass::layer_sums(ParameterId id) const { return layer_sums(plan_->parameter(id)); }
+
+bool NetworkPass::layer_sums(const Parameter& parameter) const {
   // A gradient that several layers add to is summed after the last of them.
   return parameter.summed_by_layer && parameter.uses == 1 && virtual_workers_.size() > 1;
 }
@@ -27,9 +28,15 @@ void NetworkPass::acquire(ParameterId id, std::int64_t end) {
 }
 
 void NetworkPass::commit_gradients(const Range& range) {
-  for (float* const root : roots_) commit_pages(part_of(root, range));
-  for (const VirtualWorker& worker : virtual_workers_)
-    if (!is_root(worker.gradients)) commit_pages(part_of(worker.gradients, range));
+  for (float* const root : roots_) commit_pages(part_of(root, range), MemoryKind::gradients);
+  for (const Parameter& parameter : network_plan_->parameters()) {
+    const Range own{std::max(range.first, parameter.offset),
+                    std::min(range.last, parameter.offset + parameter.shape.size())};
+    if (own.count() <= 0 || layer_sums(parameter)) continue;
+    for (const VirtualWorker& worker : virtual_workers_)
+      if (!is_root(worker.gradients))
+        commit_pages(part_of(worker.gradients, own), MemoryKind::virtual_worker_gradients);
+  }
 }
 
 NetworkPass::GradientTree NetworkPass::gradient_tree(ParameterId id) const {

@@ -30,6 +30,7 @@ class NetworkPass final : public Pass {
 
  private:
   friend class Network;
+  bool layer_sums(const Parameter& parameter) const;
   std::int64_t within(std::int64_t offset) const {
     return std::clamp(offset, parameters_.first, parameters_.last);
   }

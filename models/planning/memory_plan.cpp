@@ -3,13 +3,19 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/core/arena.h"
+#include "engine/core/memory_ledger.h"
 #include "engine/core/sum_tree.h"
 #include "engine/parallel/node_window.h"
+#include "models/checkpoints/checkpoint_writer.h"
 #include "models/planning/compressed_bytes.h"
+#include "models/planning/gathered_buckets.h"
+#include "models/planning/layer_costs.h"
 
 namespace trainer {
 namespace {
 
+constexpr const char* kProgram = "program";
 constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
 
 /// The most floats of two consecutive buckets: what is computed, and what is under way.
@@ -22,14 +28,31 @@ std::int64_t two_buckets(const ShardPlan& shards) {
   return most;
 }
 
-std::int64_t largest_parameter(const NetworkPlan& plan) {
+/// Bytes that a rank receives where the gradient of activations is scattered over the rows of model ranks.
+std::int64_t exchange_bytes(const Network& network, const Mesh& mesh) {
   std::int64_t most = 0;
-  for (const Parameter& parameter : plan.parameters()) most = std::max(most, parameter.shape.size());
+  for (const LayerCost& layer : layer_costs(network))
+    for (const ExchangeTraffic& traffic : layer.traffic) most = std::max(most, traffic.scattered_backward);
+  return kFloat * most * network.input_rows(network.plan().batch()).count() * (mesh.model().size() - 1);
+}
+
+/// Of the writer with the most: its arrays, and whole ones of what model ranks share.
+std::int64_t checkpoint_bytes(const NetworkPlan& plan, int writers, int arrays) {
+  const std::vector<Parameter>& parameters = plan.parameters();
+  const std::vector<std::size_t> cuts = CheckpointWriter::cuts(parameters, writers);
+  std::int64_t most = 0;
+  for (std::size_t writer = 0; writer + 1 < cuts.size(); ++writer) {
+    std::int64_t floats = writer == 0 ? plan.state_end() : 0;
+    for (std::size_t i = cuts[writer]; i < cuts[writer + 1]; ++i)
+      floats += arrays * (parameters[i].shape.size() +
+                          (parameters[i].shard_axis < 0 ? 0 : parameters[i].whole_shape().size()));
+    most = std::max(most, kFloat * floats);
+  }
   return most;
 }
 
 /// Bytes that exchanges between nodes need at a time: the parts of all buckets (`first` to `last`) that other
-/// nodes send, and in exact mode those that are sent; bf16 adds what is packed.
+/// nodes send, and in exact mode all parts and those that are sent; bf16 adds what is packed.
 std::int64_t message_bytes(const VirtualWorkers& workers, const ShardPlan& shards,
                            const Compression& compression, int gradients, int first, int last) {
   if (!shards.several_nodes()) return 0;
@@ -41,7 +64,7 @@ std::int64_t message_bytes(const VirtualWorkers& workers, const ShardPlan& shard
   }
   const std::int64_t roots = workers.exact ? gradients : 1;
   const std::int64_t packed = compression.value_bytes() * roots * (lane + received + mine);
-  if (workers.exact) return kFloat * roots * (lane + received) + (compression.is_bf16() ? packed : 0);
+  if (workers.exact) return kFloat * roots * (lane + received + mine) + (compression.is_bf16() ? packed : 0);
   return compression.is_bf16() ? packed : kFloat * received;
 }
 
@@ -83,11 +106,11 @@ MemoryPlan memory_plan(const Network& network, const std::vector<PlacedParameter
   const bool has_feedback = needs.compression.has_feedback();
   const int host = needs.ranks_per_host;
   MemoryPlan plan;
-  const auto shared = [&](const char* kind, std::int64_t bytes, int ranks) {
-    if (bytes > 0) plan.parts.push_back({kind, bytes, ranks, bytes * (host / ranks)});
+  const auto shared = [&](MemoryKind kind, std::int64_t bytes, int ranks) {
+    if (bytes > 0) plan.parts.push_back({name_of(kind), bytes, ranks, bytes * (host / ranks)});
   };
-  const auto own = [&](const char* kind, std::int64_t bytes) { shared(kind, bytes, 1); };
-  std::int64_t shard = 0, messages = 0, copy = 0, in_windows = 0;
+  const auto own = [&](MemoryKind kind, std::int64_t bytes) { shared(kind, bytes, 1); };
+  std::int64_t shard = 0, messages = exchange_bytes(network, parameters.front().mesh);
   for (const PlacedParameters& part : parameters) {
     const int sharers = has_feedback ? 1 : part.mesh.node().size(), gradients = part.gradients_of_rank();
     const std::int64_t values = kFloat * part.floats.count();
@@ -99,38 +122,40 @@ MemoryPlan memory_plan(const Network& network, const std::vector<PlacedParameter
         .table_rows = part.mesh.data().size()};
     std::int64_t own_floats = 0;
     for (const Range& range : part.shards.shard()) own_floats += range.count();
-    shard += kFloat * own_floats;
+    shard += own_floats;
     const bool are_sharded = needs.sharding != Sharding::state && part.shards.several_nodes();
     // Besides the shard, the other ranks' floats of two buckets.
     const std::int64_t two = two_buckets(part.shards), nodes = std::max(1, part.shards.nodes());
     const std::int64_t sharded = kFloat * (own_floats + two - two / nodes);
-    shared("parameters", are_sharded && needs.sharding == Sharding::parameters ? sharded : values, sharers);
-    shared("gradients", are_sharded ? sharded + (gradients - 1) * kFloat * two : window.bytes() - values,
+    shared(MemoryKind::parameters,
+           are_sharded && needs.sharding == Sharding::parameters
+               ? kFloat * (own_floats + gathered_floats(network.layers(), part.shards))
+               : values,
            sharers);
+    shared(MemoryKind::gradients,
+           are_sharded ? sharded + (gradients - 1) * kFloat * two : window.bytes() - values, sharers);
     messages += are_sharded ? message_bytes_of_two(part.workers, part.shards, needs.compression, gradients)
                             : message_bytes(part.workers, part.shards, needs.compression, gradients, 0,
                                             static_cast<int>(std::ssize(part.shards.buckets())));
-    in_windows += gradients * values;
-    copy += (1 + needs.state_arrays) * values;
   }
   const PlacedParameters& rest = parameters.front();
-  std::int64_t of_virtual_workers = network.gradient_bytes() - in_windows;
-  if (needs.sharding != Sharding::state && rest.shards.several_nodes())  // of a layer at a time
-    of_virtual_workers = static_cast<std::int64_t>(
-        static_cast<double>(of_virtual_workers) * static_cast<double>(largest_parameter(network.plan())) /
-        static_cast<double>(std::max<std::int64_t>(1, rest.floats.count())));
-  own("gradients of virtual workers", of_virtual_workers);
-  own("optimizer state", needs.state_arrays * shard);
-  own("activations and scratch", rest.workers.threads * network.worker_bytes());
-  own("state of layers", kFloat * network.plan().state_end());
+  own(MemoryKind::virtual_worker_gradients,
+      network.virtual_worker_bytes(needs.sharding != Sharding::state && rest.shards.several_nodes()));
+  own(MemoryKind::optimizer_state, Arena::bytes_of(needs.saved_arrays * shard) +
+                                       Arena::bytes_of(needs.keeps_gradients ? shard : 0) +
+                                       Arena::bytes_of(needs.optimizer_scratch));
+  own(MemoryKind::activations, rest.workers.threads * network.worker_bytes());
+  own(MemoryKind::layer_states, kFloat * network.plan().state_end());
   if (has_feedback) {
-    own("residual of compression", kFloat * network.plan().parameter_end());
+    own(MemoryKind::residual, Arena::bytes_of(network.plan().parameter_end()));
     messages = compressed_message_bytes(needs.compression, network.plan(), rest.mesh.data().size());
   }
-  own("messages", messages);
-  if (needs.saves) own("copy for a checkpoint", copy / rest.mesh.data().size());
-  shared("samples in memory", needs.samples, host);
-  own("program", needs.program);
+  own(MemoryKind::messages, messages);
+  if (needs.saves)
+    own(MemoryKind::checkpoint,
+        checkpoint_bytes(network.plan(), rest.mesh.data().size(), 1 + needs.saved_arrays));
+  shared(MemoryKind::samples, needs.samples, host);
+  if (needs.program > 0) plan.parts.push_back({kProgram, needs.program, 1, needs.program * host});
   return plan;
 }
 

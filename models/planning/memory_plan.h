@@ -30,7 +30,9 @@ struct MemoryNeeds {
   int ranks_per_host = 1;
   Compression compression = {};
   Sharding sharding = Sharding::state;  ///< others: each rank is a node of its own
-  int state_arrays = 0;                 ///< arrays of the optimizer shard: states, EMA, kept gradients
+  int saved_arrays = 0;                 ///< arrays of the optimizer shard in checkpoints: states, EMA
+  bool keeps_gradients = false;         ///< those of earlier micro-batches
+  std::int64_t optimizer_scratch = 0;   ///< floats of an update of matrices
   std::int64_t samples = 0;             ///< bytes of the samples that the ranks of a host share
   bool saves = false;                   ///< checkpoints are written: their copy stays until it is on disk
   std::int64_t program = 0;             ///< bytes of a process besides the parts above

@@ -84,9 +84,9 @@ double statistics_time(const PlacedStep& step, const LinkCost& cost, const Layer
 }
 
 /// Collects the schedule.
-class Schedule {
+class StepCollectives {
  public:
-  explicit Schedule(const PlacedStep& step) : step_(step) {}
+  explicit StepCollectives(const PlacedStep& step) : step_(step) {}
 
   std::vector<Collective> take() {
     for (const LayerCost& layer : step_.layers)
@@ -200,7 +200,7 @@ class Schedule {
 
 }  // namespace
 
-std::vector<Collective> collectives_of(const PlacedStep& step) { return Schedule(step).take(); }
+std::vector<Collective> collectives_of(const PlacedStep& step) { return StepCollectives(step).take(); }
 
 LinkCost cost_of_shard(const PlacedStep& step, LinkCost cost) {
   const int groups = step.ranks.ranks_per_node() / step.ranks.mesh().node().size();

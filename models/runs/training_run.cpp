@@ -67,6 +67,15 @@ Range range_of(const Parameter& parameter) {
   return {parameter.offset, parameter.offset + parameter.shape.size()};
 }
 
+MemoryByKind most_of_ranks(const MemoryByKind& mine, Communicator& world) {
+  std::array<double, kMemoryKinds.size()> bytes;
+  std::ranges::copy(mine, bytes.begin());
+  world.maximum(bytes);
+  MemoryByKind most{};
+  std::ranges::transform(bytes, most.begin(), [](double count) { return static_cast<std::int64_t>(count); });
+  return most;
+}
+
 /// Of each rank, on rank 0.
 std::vector<RankTimes> gathered(const StepTimes& mine, Communicator& world) {
   const auto seconds = [](std::chrono::nanoseconds time) {
@@ -320,6 +329,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   // No rank frees memory before all have measured theirs.
   progress.result.memory = proportional_memory();
   world.sum(std::span(&progress.result.memory, 1));
+  progress.result.memory_of_rank = most_of_ranks(counted_memory(), world);
   rank_times_ = gathered(progress.run, world);
   reports.notify([&](Observer& observer) { observer.on_end(progress.result); });
   return progress.result;

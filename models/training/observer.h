@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/memory_ledger.h"
+
 namespace trainer {
 
 /// Mean loss and metric values over some samples, in the order of train.metrics.
@@ -113,8 +115,9 @@ struct RunResult {
   bool stopped = false;  ///< before its end, by a signal or the time limit
   std::string reason;    ///< why it ended before its last step, complete; empty: it did not
   double time = 0, comm_share = 0, wait_share = 0, data_share = 0;
-  std::int64_t memory = 0;  ///< bytes of all ranks at the end, shared pages counted once; 0: not known
-  int best_epoch = 0;       ///< 0: none, or the initial weights
+  std::int64_t memory = 0;        ///< bytes of all ranks at the end, shared pages counted once; 0: not known
+  MemoryByKind memory_of_rank{};  ///< of each kind the most that a rank had at a time
+  int best_epoch = 0;             ///< 0: none, or the initial weights
   std::optional<Scores> best, last;  ///< on the evaluation split
 };
 

@@ -55,9 +55,9 @@ OptimizerShard::OptimizerShard(const NetworkPlan& plan, ParameterWindows& window
   const std::size_t states = options.states + (options.ema > 0 ? 1 : 0);
   if (states > Segment::kMaxStates)
     throw std::logic_error("an optimizer has more states than a segment holds");
-  states_ = Arena(floats * static_cast<std::int64_t>(states));
+  states_ = Arena(floats * static_cast<std::int64_t>(states), MemoryKind::optimizer_state);
   if (options.initial != 0) std::ranges::fill(states_.floats(), options.initial);
-  if (options.keeps_gradients) kept_ = Arena(floats);
+  if (options.keeps_gradients) kept_ = Arena(floats, MemoryKind::optimizer_state);
   const std::int64_t workers = floats < kFloatsWorthThread * pool.size() ? 1 : pool.size();
   const std::int64_t share = (floats / workers + kQuantum) / kQuantum * kQuantum;
   const bool has_whole_parameters = options.matrices != nullptr;
@@ -118,7 +118,8 @@ void OptimizerShard::set_matrices(const NetworkPlan& plan, const Optimizer& opti
       of_worker[worker] =
           std::max(of_worker[worker], optimizer.scratch_floats(segments_[i].rows, segments_[i].columns));
     }
-  scratch_ = Arena(std::accumulate(of_worker.begin(), of_worker.end(), std::int64_t{0}));
+  scratch_ = Arena(std::accumulate(of_worker.begin(), of_worker.end(), std::int64_t{0}),
+                   MemoryKind::optimizer_state);
   std::size_t position = 0;
   for (std::size_t worker = 0; worker < of_worker.size(); ++worker) {
     const auto count = static_cast<std::size_t>(of_worker[worker]);

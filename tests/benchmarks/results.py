@@ -1,4 +1,4 @@
-"""Writes the tables of docs/benchmarks.md, docs/engines.md, docs/reproducibility.md and docs/restarts.md and the charts of docs/charts from results/*.csv.
+"""Writes the tables of docs/benchmarks.md, docs/engines.md, docs/planning.md, docs/reproducibility.md and docs/restarts.md and the charts of docs/charts from results/*.csv.
 
 Usage: results.py PROJECT_ROOT [--check]; with --check it writes nothing, and ends with 1 if a table or chart is not current.
 A table stands between `<!-- table: NAME -->` and `<!-- end -->` in the page. To publish new figures, replace the rows of the
@@ -11,6 +11,7 @@ import sys
 
 root = pathlib.Path(sys.argv[1])
 results = pathlib.Path(__file__).parent / 'results'
+MIB = 1 << 20
 COLORS = ['#3b6ea8', '#d98032', '#5a9a57', '#9c5fa8']
 
 
@@ -314,6 +315,36 @@ def memory():
                   ['trainer', 'PyTorch']))
 
 
+def planned_memory():
+    rows = read('planned_memory')
+    shown = ['parameters', 'gradients', 'optimizer state', 'activations and scratch']
+    places = {}
+    for row in rows:
+        places.setdefault((row['mode'], row['ranks']), []).append(row)
+
+    def cell(some, kind):
+        large = [row for row in some if row['config'] == 'mlp-2048' and row['kind'] == kind]
+        return f"{int(large[0]['planned']) / MIB:.1f} / {int(large[0]['measured']) / MIB:.1f}" if large else '-'
+
+    def span(some):
+        ratios = [float(row['ratio']) for row in some]
+        return f'{min(ratios):.2f}' if min(ratios) == max(ratios) else f'{min(ratios):.2f} to {max(ratios):.2f}'
+
+    def of_all(some):
+        """The same of all kinds of each config together."""
+        sums = {}
+        for row in some:
+            sums.setdefault(row['config'], []).append((int(row['planned']), int(row['measured'])))
+        return [{'ratio': sum(a for a, _ in pairs) / sum(b for _, b in pairs)} for pairs in sums.values()]
+
+    return sources(rows) + '\n' + table(
+        ['mode', 'ranks', 'parameters', 'gradients', 'optimizer state', 'activations', 'ratios of these', 'of all memory', 'rest, MiB'],
+        [[mode, ranks] + [cell(some, kind) for kind in shown] +
+         [span([row for row in some if row['kind'] in shown]), span(of_all(some)),
+          '{:.0f} to {:.0f}'.format(*(function(float(row['rest_mib']) for row in some) for function in (min, max)))]
+         for (mode, ranks), some in places.items()]), None
+
+
 def profile():
     rows = read('profile')
     columns = list(rows[0])[3:]
@@ -379,6 +410,7 @@ def update(page, makers):
 stale = update('docs/benchmarks.md', [peers, rivals, roofs, guards, exact, bfloat16, bfloat16_accuracy, activations, placements, hosts, local_sgd, onednn, tables, cifar10, memory, profile])
 if (results / 'engines.csv').exists():
     stale += update('docs/engines.md', [engine_steps, engines])
+stale += update('docs/planning.md', [planned_memory])
 stale += update('docs/restarts.md', [snapshots])
 stale += update('docs/reproducibility.md', [exact_matrix, portable, every_config])
 for line in stale:

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <map>
 #include <sstream>
 
 #include "tests/end_to_end/small_run.h"
@@ -11,6 +12,12 @@ namespace trainer {
 namespace {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// The number behind `before`.
+double number_after(const std::string& text, const std::string& before) {
+  const std::size_t at = text.find(before);
+  return at == std::string::npos ? -1 : std::stod(text.substr(at + before.size()));
+}
 
 std::vector<std::vector<std::string>> csv_rows(const std::string& text) {
   std::vector<std::vector<std::string>> rows;
@@ -68,6 +75,94 @@ TEST_CASE("a plan of a host shares memory; one of model ranks shows shards", "[p
   CHECK(has(model.out, "784x[0, 4)"));
   CHECK(has(model.out, " of activations, "));
   CHECK(has(model.out, "2 ranks of a host"));
+}
+
+namespace {
+
+const std::string kTwoKinds =
+    R"(data: {dataset: {synthetic: {shape: [3, 16, 16], classes: 10, train: 64, test: 16}}}
+model:
+  layers:
+    - conv: {filters: 16, kernel: 3, activation: relu}
+    - batch_norm
+    - dense: {units: 300, activation: relu}
+    - recompute: [dense: {units: 300, activation: relu}, dense: 300]
+    - dense: 10
+  loss: softmax_cross_entropy
+train: {steps: 3, batch: 32, checkpoint: never, optimizer: {adam: {lr: 0.001}}}
+)";
+
+/// MiB of a rank by kind; `ranks`: of a host.
+std::map<std::string, double> planned_kinds(const std::string& plan, int ranks) {
+  std::map<std::string, double> kinds;
+  std::istringstream lines(plan.substr(plan.find("\nmemory ") + 1));
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line) && !line.starts_with("total ")) {
+    std::istringstream size(line.substr(line.rfind(' ', line.rfind(' ') - 1)));
+    double value = 0;
+    std::string unit;
+    size >> value >> unit;
+    kinds[line.substr(0, line.find("  "))] += value *
+                                              (unit == "MiB"   ? 1
+                                               : unit == "KiB" ? 1.0 / 1024
+                                                               : 1.0 / 1024 / 1024) /
+                                              ranks;
+  }
+  return kinds;
+}
+
+}  // namespace
+
+TEST_CASE("a plan has the memory by kind that the allocations of a run count, in each mode", "[planning]") {
+  const SmallRun run;
+  write_text(run.path("w.yaml"), kTwoKinds);
+  struct Mode {
+    int ranks, ranks_of_host;
+    std::vector<std::string> flags;
+    std::string setting = "train.seed=1";
+  };
+  const Mode mode = GENERATE(
+      Mode{1, 1, {}}, Mode{1, 1, {"--threads", "2"}}, Mode{2, 2, {"--datapar"}}, Mode{2, 2, {"--modelpar"}},
+      Mode{2, 2, {"--modelpar", "--threads", "2"}}, Mode{4, 4, {"--mesh", "2x2"}},
+      Mode{2, 1, {"--datapar", "--ranks-per-node", "1"}}, Mode{3, 1, {"--datapar", "--shard", "gradients"}},
+      Mode{3, 1, {"--datapar", "--shard", "parameters"}}, Mode{1, 1, {}, "train.exact=true"},
+      Mode{2, 1, {"--datapar", "--shard", "parameters"}, "train.exact=true"},
+      Mode{1, 1, {}, "train.activations=bf16"}, Mode{2, 2, {"--datapar"}, "train.precision=bf16"},
+      Mode{2, 1, {"--datapar", "--ranks-per-node", "1"}, "train.compression=bf16"},
+      Mode{2, 2, {"--datapar"}, "train.compression={powersgd: {rank: 4}}"},
+      Mode{2, 2, {"--datapar"}, "train.checkpoint=epoch"},
+      Mode{2, 2, {"--modelpar"}, "train.checkpoint=epoch"}, Mode{1, 1, {}, "train.accumulate=2"},
+      Mode{2, 2, {"--datapar"}, "train.ema=0.9"},
+      Mode{1, 1, {"--threads", "2"}, "train.optimizer={muon: {lr: 0.01}}"});
+  std::vector<std::string> words{"w.yaml", "-s", mode.setting};
+  words.insert(words.end(), mode.flags.begin(), mode.flags.end());
+  if (std::ranges::count(words, "--threads") == 0) words.insert(words.end(), {"--threads", "1"});
+  std::vector<std::string> plan_words = words;
+  plan_words.insert(plan_words.begin(), "plan");
+  plan_words.insert(plan_words.end(), {"-n", std::to_string(mode.ranks), "--rate", "10"});
+  const ProgramResult plan = run.trainer(plan_words);
+  words.insert(words.end(), {"--progress", "json"});
+  const ProgramResult result = run.trainer(words, mode.ranks);
+  INFO(fmt::format("{}", fmt::join(words, " ")) << "\n" << plan.out << plan.err << result.out << result.err);
+  REQUIRE(plan.code == 0);
+  REQUIRE(result.code == 0);
+  const std::string counted = result.out.substr(result.out.find("\"memory_of_rank\""));
+  auto planned = planned_kinds(plan.out, mode.ranks_of_host);
+  CHECK(planned.erase("program") == 1);
+  planned.erase("samples in memory");  // ranks of this host share them, those of other hosts would not
+  for (const char* kind : {"parameters", "gradients", "optimizer state", "activations and scratch"})
+    CHECK(planned.contains(kind));
+  const bool is_paged = std::ranges::count(words, "--shard") > 0;
+  for (const auto& [kind, mib] : planned) {
+    INFO(kind);
+    const double bytes = number_after(counted, "\"" + kind + "\":");
+    // Fast messages leave less of two buckets in memory at a time.
+    const bool is_bound = is_paged && (kind == "gradients" || kind == "messages");
+    constexpr double kPages = 4 * 4096;
+    CHECK(bytes <= 1.1 * mib * (1 << 20) + kPages);
+    CHECK(bytes >= (is_bound ? 0.4 : 0.9) * mib * (1 << 20) - kPages);
+  }
 }
 
 TEST_CASE("a plan that exceeds the memory of a host shows what helps", "[planning]") {
@@ -198,12 +293,6 @@ const std::string kFitted =
 model: {layers: [{conv: {filters: 32, kernel: 3, activation: tanh}}, {dense: 4}], loss: softmax_cross_entropy}
 train: {steps: 3, batch: 384, accumulate: {fit: 110MiB}, optimizer: {sgd: {lr: 0.1}}}
 )";
-
-/// The number behind `before`.
-double number_after(const std::string& text, const std::string& before) {
-  const std::size_t at = text.find(before);
-  return at == std::string::npos ? -1 : std::stod(text.substr(at + before.size()));
-}
 
 /// Of all ranks at the end of a run, in MiB.
 double measured_memory(const std::string& text) {

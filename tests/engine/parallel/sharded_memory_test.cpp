@@ -73,7 +73,7 @@ TEST_CASE("memory that is committed is zero, and what is released gives its page
   const std::span<float> floats(reinterpret_cast<float*>(memory->bytes().data()), (1 << 20) / sizeof(float));
   CHECK(resident(floats) == 0);
   for (int round = 0; round < 2; ++round) {
-    commit_pages(floats.subspan(1000, 10000));
+    commit_pages(floats.subspan(1000, 10000), MemoryKind::gradients);
     CHECK(std::ranges::all_of(floats.subspan(1024, 9000), [](float value) { return value == 0; }));
     std::ranges::fill(floats.subspan(1000, 10000), 1.f);
     // The pages at both ends have other floats, too.
@@ -95,7 +95,7 @@ TEST_CASE("sharded gradients have memory for two layers while backward runs, and
         const Range range = range_of(layer);
         for (int index = 0; index < window.gradient_count(); ++index)
           if (index % threads == worker) {
-            commit_pages(part_of(window.gradients(index), range));
+            commit_pages(part_of(window.gradients(index), range), MemoryKind::gradients);
             std::ranges::fill(part_of(window.gradients(index), range), static_cast<float>(layer + step));
           }
         sharded.reducer->ready(worker, range.first);

@@ -48,7 +48,7 @@ class Placed {
     return memory_plan(network_, parameters_,
                        {.ranks_per_host = ranks_.ranks_per_node(),
                         .sharding = sharding,
-                        .state_arrays = 2,
+                        .saved_arrays = 2,
                         .samples = 1000});
   }
   std::int64_t two_buckets() const {
@@ -187,6 +187,8 @@ TEST_CASE("layers that split rows are reduced over all hosts, the others in thei
   CHECK(plan.parts[2].kind == "parameters");
   CHECK(plan.parts[2].on_host == conv * 4);
   CHECK(plan.parts[2].sharers == 2);
+  // Of the gradient of 6 rows that the other model rank sends, besides the buckets of both hosts.
+  CHECK(part(plan, "messages").bytes == 6 * 32 * 4 + placed.values() / 4);
   // All that this network computes is divided by two.
   const StepTime time = predict_step(work_of(placed.step(), kTimes, {}), {});
   CHECK(time.computing == Approx(0.5e-3 + 0.1e-3 + 1e-3 + 9e-3 / 2));
