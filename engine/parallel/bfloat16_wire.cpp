@@ -32,8 +32,7 @@ class Bfloat16Wire::Exchange final : public Request {
       : wire_(wire), out_(take_spare(wire.spare_, out)), in_(take_spare(wire.spare_, in)) {}
   ~Exchange() override {
     request_.reset();
-    wire_.spare_.push_back(std::move(out_));
-    wire_.spare_.push_back(std::move(in_));
+    if (!finished_) give_back();
   }
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -59,6 +58,13 @@ class Bfloat16Wire::Exchange final : public Request {
   void finish() {
     finish_(in_);
     finished_ = true;
+    request_.reset();
+    give_back();
+  }
+  /// Its memory, for the next messages.
+  void give_back() {
+    wire_.spare_.push_back(std::move(out_));
+    wire_.spare_.push_back(std::move(in_));
   }
 
   Bfloat16Wire& wire_;

@@ -36,6 +36,18 @@ std::int64_t exchange_bytes(const Network& network, const Mesh& mesh) {
   return kFloat * most * network.input_rows(network.plan().batch()).count() * (mesh.model().size() - 1);
 }
 
+/// Where threads share the rows that model ranks gather, forward and backward.
+std::int64_t shared_rows_bytes(const Network& network, const PlacedParameters& rest) {
+  if (rest.workers.threads < 2) return 0;
+  const Range mine = rest.workers.of_rank(rest.mesh.data().rank());
+  const std::int64_t rows = rest.workers.rows(mine, network.plan().batch()).count() + 1;
+  std::int64_t bytes = 0;
+  for (const LayerCost& layer : layer_costs(network))
+    for (const ExchangeTraffic& traffic : layer.traffic)
+      if (traffic.once_a_rank) bytes += 2 * Arena::bytes_of(traffic.gathered_forward * rows);
+  return bytes;
+}
+
 /// Of the writer with the most: its arrays, and whole ones of what model ranks share.
 std::int64_t checkpoint_bytes(const NetworkPlan& plan, int writers, int arrays) {
   const std::vector<Parameter>& parameters = plan.parameters();
@@ -144,7 +156,8 @@ MemoryPlan memory_plan(const Network& network, const std::vector<PlacedParameter
   own(MemoryKind::optimizer_state, Arena::bytes_of(needs.saved_arrays * shard) +
                                        Arena::bytes_of(needs.keeps_gradients ? shard : 0) +
                                        Arena::bytes_of(needs.optimizer_scratch));
-  own(MemoryKind::activations, rest.workers.threads * network.worker_bytes());
+  own(MemoryKind::activations,
+      rest.workers.threads * network.worker_bytes() + shared_rows_bytes(network, rest));
   own(MemoryKind::layer_states, kFloat * network.plan().state_end());
   if (has_feedback) {
     own(MemoryKind::residual, Arena::bytes_of(network.plan().parameter_end()));
