@@ -81,7 +81,10 @@ TEST_CASE("after SIGKILL of launcher and ranks, the next job removes the files o
   const ProgramResult killed = run.shell(
       endless +
           "all=$(grep -lzxF \"HOME=$HOME\" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3 | grep -vx $$); "
-          "kill -KILL $all 2>/dev/null; wait $run; ls -d tmp/trainer-* > left",
+          "kill -KILL $all 2>/dev/null; wait $run; "
+          // They hold locks until their memory is given back.
+          "for one in $all; do while [ -e /proc/$one/exe ]; do sleep 0.05; done; done; "
+          "ls -d tmp/trainer-* > left",
       30);
   const std::string folder = killed.out.substr(0, killed.out.find('\n'));
   INFO(killed.out << killed.err);
