@@ -73,15 +73,16 @@ run_tests() {
   python3 tests/support/total.py build build-mpich build-aarch64
 }
 
-# What breaks here counts as one failed test; without a network, as one skipped.
+# What breaks here counts as one failed test; if the network has no list of packages, as one skipped.
 test_for_aarch64() {
   mkdir -p build-aarch64
   rm -f build-aarch64/skipped build-aarch64/meson-logs/testlog.json
   if [ ! -f build-aarch64/root/cross.ini ]; then
     report "fetching the libraries of aarch64"
     sh tests/support/foreign_libraries.sh arm64 build-aarch64/root >build-aarch64/libraries.log 2>&1 </dev/null || {
-      echo "packages of arm64 cannot be fetched: $(head -n 1 build-aarch64/libraries.log)" >build-aarch64/skipped
-      return
+      [ $? -ne 77 ] || echo "no list of packages of arm64: $(head -n 1 build-aarch64/libraries.log)" >build-aarch64/skipped
+      tail -n 5 build-aarch64/libraries.log
+      return 0
     }
   fi
   cross_file=

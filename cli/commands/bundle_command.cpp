@@ -7,6 +7,7 @@
 
 #include "cli/commands/bundle.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/new_directory.h"
 #include "cli/launching/collective_errors.h"
 #include "cli/terminal/shell_line.h"
 #include "cli/terminal/text.h"
@@ -59,11 +60,9 @@ std::vector<fs::path> files_of(const fs::path& run) {
 
 void write_bundle(const fs::path& run, const fs::path& out) {
   const std::int64_t last = read_chain(run).last_step();
+  NewDirectory directory(out);
+  const fs::path& partial = directory.path();
   std::error_code error;
-  if (fs::exists(fs::symlink_status(out, error)))
-    throw Error(ExitCode::usage, fmt::format("{} exists already", out.string()), "-o DIR puts it elsewhere");
-  const fs::path partial = out.string() + ".partial";
-  fs::remove_all(partial, error);
   nlohmann::ordered_json list = nlohmann::ordered_json::object();
   for (const fs::path& name : files_of(run)) {
     if (!fs::is_regular_file(fs::symlink_status(run / name, error)))
@@ -80,9 +79,7 @@ void write_bundle(const fs::path& run, const fs::path& out) {
                  {"program", fmt::format("trainer {}", version())}, {"steps", last}, {"sha256", list}}
                      .dump(2) +
                  "\n");
-  fs::rename(partial, out, error);
-  if (error)
-    throw Error(ExitCode::failure, fmt::format("cannot write {}: {}", out.string(), error.message()));
+  directory.commit();
 }
 
 }  // namespace

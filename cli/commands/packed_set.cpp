@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "cli/commands/new_directory.h"
 #include "datasets/readers/image_file.h"
 #include "datasets/tar/tar_writer.h"
 #include "engine/config/emit.h"
@@ -168,43 +169,6 @@ class SetWriter {
   bool has_images_ = false;
 };
 
-/// A new directory that is removed unless it is renamed.
-class PartialDirectory {
- public:
-  explicit PartialDirectory(const fs::path& out) : out_(out), path_(out.string() + ".partial") {
-    std::error_code error;
-    if (fs::exists(fs::symlink_status(out, error)))
-      throw Error(ExitCode::usage, fmt::format("{} exists already", out.string()),
-                  "-o DIR puts it elsewhere");
-    fs::remove_all(path_, error);
-    fs::create_directories(path_, error);
-    check(error);
-  }
-  ~PartialDirectory() {
-    std::error_code ignored;
-    if (!is_done_) fs::remove_all(path_, ignored);
-  }
-  PartialDirectory(const PartialDirectory&) = delete;
-  PartialDirectory& operator=(const PartialDirectory&) = delete;
-
-  const fs::path& path() const { return path_; }
-  void rename() {
-    std::error_code error;
-    fs::rename(path_, out_, error);
-    check(error);
-    is_done_ = true;
-  }
-
- private:
-  void check(const std::error_code& error) const {
-    if (error)
-      throw Error(ExitCode::failure, fmt::format("cannot write {}: {}", out_.string(), error.message()));
-  }
-
-  fs::path out_, path_;
-  bool is_done_ = false;
-};
-
 std::string config_of(const DataSource& source, const fs::path& out, bool has_images, bool has_classes) {
   const Dataset& train = *source.train;
   std::string tar = "train: \"train-*.tar\"";
@@ -224,13 +188,13 @@ std::string config_of(const DataSource& source, const fs::path& out, bool has_im
 
 PackedSet pack_set(DataSource source, const fs::path& out, std::uint64_t shard_bytes) {
   check_can_be_packed(source);
-  PartialDirectory directory(out);
+  NewDirectory directory(out);
   SetWriter writer(directory.path(), shard_bytes);
   PackedSet set{.train = writer.write("train", *source.train), .test = {}, .config = {}};
   const bool has_classes = writer.write_classes(source.train->info());
   if (source.test) set.test = writer.write("test", *source.test);
   writer.finish();
-  directory.rename();
+  directory.commit();
   set.config = config_of(source, out, writer.has_images(), has_classes);
   return set;
 }

@@ -15,7 +15,7 @@ constexpr std::string_view kImage = "image", kArray = "array", kSumWord = "crc32
 
 std::uint32_t sum_of(std::string_view text) { return crc32_of(std::as_bytes(std::span(text))); }
 
-/// Takes words and numbers from the front of a text.
+/// Takes words and values from the front of a text.
 class Fields {
  public:
   explicit Fields(std::string_view text) : text_(text) {}

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "tests/end_to_end/image_folder.h"
 #include "tests/end_to_end/small_run.h"
 #include "tests/support/images.h"
 #include "tests/support/skip.h"
@@ -26,16 +27,7 @@ train:
 )";
 
 void write_images(const SmallRun& run) {
-  for (const std::string split : {"train", "val"})
-    for (int i = 0; i < 26; ++i) {
-      Bytes pixels(12 * 10 * 3);
-      for (std::size_t k = 0; k < pixels.size(); ++k)
-        pixels[k] = static_cast<std::uint8_t>((static_cast<std::size_t>(i) * 37 + k * 11) % 256);
-      const auto folder = run.path("images") / split / (i % 2 == 0 ? "even" : "odd");
-      std::filesystem::create_directories(folder);
-      const Bytes bytes = i % 3 == 0 ? png_bytes(12, 10, 3, pixels) : jpeg_bytes(12, 10, 3, pixels);
-      write_text(folder / (std::to_string(i) + ".jpg"), {bytes.begin(), bytes.end()});
-    }
+  write_image_folder(run.path("images"));
   write_text(run.path("p.yaml"), kConfig);
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The libraries of another architecture in a folder, with a cross file for Meson; the packages of this machine stay as they are.
-# Usage: foreign_libraries.sh arm64|riscv64|s390x FOLDER [SUITE]. Needs apt and root or a writable folder; riscv64 is in Debian from trixie on.
+# Usage: foreign_libraries.sh arm64|riscv64|s390x FOLDER [SUITE]; ends with 77 if the network does not have the list of packages. Needs apt and root or a writable folder; riscv64 is in Debian from trixie on.
 set -eu
 architecture=$1
 mkdir -p "$2"
@@ -31,7 +31,7 @@ Dir::State::status "$apt/status";
 Dir::Cache "$apt";
 EOF
 export APT_CONFIG="$apt/apt.conf"
-apt-get update -qq --error-on=any
+apt-get update -qq --error-on=any || exit 77
 # Unquoted on purpose: a list of names.
 apt-get install -qq --yes --no-install-recommends --download-only $packages >"$apt/log"
 
