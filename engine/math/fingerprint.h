@@ -5,12 +5,16 @@
 
 namespace trainer {
 
-/// A linear hash of the bits of an array whose elements may be anywhere: the sum modulo 2^64 of the 32 bits
-/// of each element times an odd factor of its index (multilinear hashing, Lemire and Kaser 2014, "Strongly
-/// universal string hashing is fast", with fixed factors). `first` is the index of the first of `values`.
-/// Fingerprints of parts add up to that of the whole, in any order. Changes if one element changes, and
-/// almost surely if several do; no protection against intent, since the factors are known. The same on all
+/// A linear hash of the bits of an array whose elements may be anywhere: multilinear hashing (Lemire and
+/// Kaser 2014, "Strongly universal string hashing is fast") with fixed factors. `first` is the index of the
+/// first of `values`. Fingerprints of parts add up to that of the whole, in any order. The same on all
 /// processors.
+///
+/// Elements are in blocks of 8 rows of 16 columns. With l and u as the lower and the upper half of an
+/// element, signed numbers of 16 bits, the hash is the sum modulo 2^64 of (v l + w u) (f + b g): v and w
+/// belong to the row, f and g to the column, b is the block. A change of one half of one element always
+/// changes it, any other of one element but for one in 2^25, changes of several elements almost surely. No
+/// protection against intent, since the factors are known.
 std::uint64_t fingerprint(std::span<const float> values, std::int64_t first);
 
 }  // namespace trainer

@@ -21,8 +21,8 @@ constexpr std::size_t kDigits = 16;  // of a sum
 std::uint64_t first_factor(std::size_t place) { return mixed(2 * place + 1) | 1; }
 std::uint64_t second_factor(std::size_t place) { return mixed(2 * place + 2) | 1; }
 
-std::string hex_of(const Fingerprint& fingerprint) {
-  return fmt::format("{:016x}{:016x}", fingerprint.first, fingerprint.second);
+void append_hex(std::string& text, std::uint64_t bits) {
+  for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[bits >> shift & 15];
 }
 
 bool read_hex(std::string_view text, Fingerprint& fingerprint) {
@@ -78,11 +78,19 @@ void ChainRecord::link(const std::optional<Sha256Digest>& before) {
 }
 
 std::string text_of(const ChainRecord& record) {
-  std::string line = fmt::format(R"({{"step":{})", record.step);
-  if (record.step > 0)
-    line += fmt::format(R"(,"batch":"{}","gradients":"{}")", hex_of(record.batch), hex_of(record.gradients));
-  return line +
-         fmt::format(R"(,"weights":"{}","chain":"{}"}})", hex_of(record.weights), hex_of(record.value));
+  std::string line = R"({"step":)" + std::to_string(record.step);
+  const auto add = [&line](std::string_view key, const Fingerprint& fingerprint) {
+    line.append(R"(,")").append(key).append(R"(":")");
+    append_hex(line, fingerprint.first);
+    append_hex(line, fingerprint.second);
+    line += '"';
+  };
+  if (record.step > 0) {
+    add("batch", record.batch);
+    add("gradients", record.gradients);
+  }
+  add("weights", record.weights);
+  return line.append(R"(,"chain":")").append(hex_of(record.value)).append(R"("})");
 }
 
 std::optional<ChainRecord> parse_chain_record(std::string_view line) {

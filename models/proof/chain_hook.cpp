@@ -10,12 +10,15 @@
 namespace trainer {
 namespace {
 
-/// The part of `all` that belongs to a row of `rows`.
+/// The rows of an array, all of the same size.
 template <class T>
-std::span<const T> of_row(std::span<const T> all, std::size_t row, std::size_t rows) {
-  const std::size_t count = all.size() / rows;
-  return all.subspan(row * count, count);
-}
+struct RowsOf {
+  RowsOf(std::span<const T> all, std::size_t count) : all(all), size(count == 0 ? 0 : all.size() / count) {}
+  std::span<const T> operator[](std::size_t row) const { return all.subspan(row * size, size); }
+
+  std::span<const T> all;
+  std::size_t size;
+};
 
 /// Hashes of a part of a row's targets: `kind` keeps parts apart.
 std::uint64_t hash_of(std::span<const float> values, std::uint64_t kind) {
@@ -69,11 +72,12 @@ void ChainHook::on_load(int worker, const Rows& rows) {
 }
 
 void ChainHook::add_input(Worker& worker, const Rows& rows) {
-  for (std::size_t row = 0; row < rows.input_samples.size(); ++row) {
+  const std::size_t count = rows.input_samples.size();
+  const RowsOf<float> input(rows.input.span(), count);
+  for (std::size_t row = 0; row < count; ++row) {
     const auto place = static_cast<std::size_t>(rows.first_input) + row;
     const std::uint64_t hash =
-        mixed(static_cast<std::uint64_t>(rows.input_samples[row]) + 1) +
-        mixed(fingerprint(rows.input.rows(static_cast<std::int64_t>(row), 1).span(), 0));
+        mixed(static_cast<std::uint64_t>(rows.input_samples[row]) + 1) + mixed(fingerprint(input[row], 0));
     worker.batch.add(place, hash);
     if (listener_) input_rows_[place] = hash;
   }
@@ -82,13 +86,13 @@ void ChainHook::add_input(Worker& worker, const Rows& rows) {
 void ChainHook::add_targets(Worker& worker, const Rows& rows) {
   const std::size_t count = rows.samples.size();
   const Targets& targets = rows.targets;
+  const RowsOf<std::int32_t> labels(targets.labels, count), other_labels(targets.other_labels, count);
+  const RowsOf<float> shares(targets.shares, count), weights(targets.weights, count),
+      values(targets.values.empty() ? std::span<const float>() : targets.values.span(), count);
   for (std::size_t row = 0; row < count; ++row) {
     const auto place = static_cast<std::size_t>(rows.first) + row;
-    std::uint64_t hash = hash_of(of_row(targets.labels, row, count), 1) +
-                         hash_of(of_row(targets.other_labels, row, count), 2) +
-                         hash_of(of_row(targets.shares, row, count), 3) +
-                         hash_of(of_row(targets.weights, row, count), 4);
-    if (!targets.values.empty()) hash += hash_of(of_row(targets.values.span(), row, count), 5);
+    const std::uint64_t hash = hash_of(labels[row], 1) + hash_of(other_labels[row], 2) +
+                               hash_of(shares[row], 3) + hash_of(weights[row], 4) + hash_of(values[row], 5);
     worker.batch.add(place, hash);
     if (listener_) target_rows_[place] = hash;
   }

@@ -40,14 +40,10 @@ struct RandomKernels {
                   float* values);
 };
 
-inline constexpr int kFingerprintColumns = 16;
-
 struct ChecksumKernels {
   std::uint64_t (*checksum)(std::int64_t count, const float* x);
   std::uint32_t (*bit_sum)(std::int64_t count, const float* x);
-  /// By column of `rows` rows of kFingerprintColumns elements: sums of their bits, and in `later` of their
-  /// bits times the number of rows from the element's to the last.
-  void (*column_sums_of_bits)(std::int64_t rows, const float* x, std::uint64_t* sums, std::uint64_t* later);
+  std::uint64_t (*fingerprint)(std::int64_t count, const float* x, std::int64_t first);
 };
 
 struct ActivationKernels {

@@ -11,7 +11,7 @@ namespace trainer {
 TEST_CASE("fingerprints of parts add up to that of the whole, wherever it is cut", "[math]") {
   const std::vector<float> values = random_values(5000, 1);
   const std::uint64_t whole = fingerprint(values, 0);
-  for (const std::size_t cut : {0, 1, 7, 15, 16, 17, 1023, 1024, 3333, 4990, 5000}) {
+  for (const std::size_t cut : {0, 1, 15, 16, 17, 127, 128, 129, 1023, 1024, 3333, 4990, 5000}) {
     const std::span<const float> all = values;
     CHECK(fingerprint(all.first(cut), 0) + fingerprint(all.subspan(cut), static_cast<std::int64_t>(cut)) ==
           whole);
@@ -48,24 +48,40 @@ TEST_CASE("a fingerprint changes when the same bit of two elements flips", "[mat
     }
 }
 
-TEST_CASE("a fingerprint is the sum of each element's bits times a factor of its index", "[math]") {
-  const auto factor = [](std::int64_t index) {
+TEST_CASE("a fingerprint changes when two elements of 1,024 change places", "[math]") {
+  std::vector<float> values = random_values(1024, 3);
+  const std::uint64_t before = fingerprint(values, 0);
+  for (std::size_t i = 0; i < values.size(); i += 5)
+    for (std::size_t other = 0; other < i; ++other) {
+      std::swap(values[i], values[other]);
+      CHECK(fingerprint(values, 0) != before);
+      std::swap(values[i], values[other]);
+    }
+}
+
+TEST_CASE("a fingerprint is the sum of the halves of each element times factors of their place", "[math]") {
+  const auto factor = [](std::int64_t index, int bit) {
     std::vector<float> one(static_cast<std::size_t>(index) + 1);
-    one.back() = std::bit_cast<float>(1u);
+    one.back() = std::bit_cast<float>(1u << bit);
     return fingerprint(one, 0);
   };
-  const std::vector<float> values = random_values(100, 2);
+  const std::vector<float> values = random_values(300, 2);
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    sum += factor(static_cast<std::int64_t>(i)) * std::bit_cast<std::uint32_t>(values[i]);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto bits = std::bit_cast<std::int32_t>(values[i]);
+    const std::int64_t index = static_cast<std::int64_t>(i), lower = static_cast<std::int16_t>(bits),
+                       upper = bits >> 16;
+    sum += factor(index, 0) * static_cast<std::uint64_t>(lower) +
+           factor(index, 16) * static_cast<std::uint64_t>(upper);
+  }
   CHECK(fingerprint(values, 0) == sum);
 }
 
 TEST_CASE("fingerprints are the same on every processor", "[math]") {
   std::vector<float> values(200);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) - 50;
-  CHECK(fingerprint(values, 0) == 0x3ad05b97403d0000u);
-  CHECK(fingerprint(values, 37) == 0xdbd9763d4a170000u);
+  CHECK(fingerprint(values, 0) == 0x92e19a045b639d31u);
+  CHECK(fingerprint(values, 37) == 0xb6023f006e5a4763u);
 }
 
 }  // namespace trainer

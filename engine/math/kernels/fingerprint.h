@@ -1,0 +1,168 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "engine/math/kernels/vector.h"
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+// Fingerprints; engine/math/fingerprint.h has the formula.
+
+namespace trainer::KERNEL_NAMESPACE {
+namespace {
+
+constexpr int kColumns = 16, kRows = 8, kBlock = kRows * kColumns;
+
+/// Weights of the halves of an element, by its row in the block. Odd and distinct, with a sum below 2^16: the
+/// weighted sum of a column has 32 bits.
+struct HalfWeights {
+  std::int16_t lower, upper;
+};
+constexpr HalfWeights kWeights[kRows] = {{2769, 6043}, {3745, 9677}, {1901, 3153}, {15, 9741},
+                                         {7553, 2545}, {4207, 211},  {1389, 455},  {11253, 819}};
+
+// Columns are added in pairs, as words of 64 bits.
+constexpr int kWords = kLanes / 2, kVectors = kColumns / kLanes, kPairs = kColumns / 2;
+typedef std::uint32_t Columns __attribute__((vector_size(kLanes * sizeof(std::uint32_t))));
+typedef std::uint64_t Words __attribute__((vector_size(kWords * sizeof(std::uint64_t))));
+typedef std::uint64_t LooseWords
+    __attribute__((vector_size(kWords * sizeof(std::uint64_t)), aligned(8), may_alias));
+
+/// A column of block r has the factor first + r step; `first` is odd, `step` twice an odd number: all factors
+/// of a column are odd and differ.
+struct Factors {
+  std::uint64_t first[kPairs], step[kPairs];
+};
+
+constexpr std::uint64_t scattered(std::uint64_t index) {
+  std::uint64_t bits = index * 0x9E3779B97F4A7C15u;
+  for (int turn = 0; turn < 2; ++turn) bits = (bits ^ bits >> 32) * 0xD6E8FEB86659FD93u;
+  return bits ^ bits >> 32;
+}
+
+/// Those of the even or of the odd columns.
+constexpr Factors factors_of(int first_column) {
+  Factors factors{};
+  for (int pair = 0; pair < kPairs; ++pair) {
+    const auto index = static_cast<std::uint64_t>(2 * (2 * pair + first_column));
+    factors.first[pair] = scattered(index + 1) | 1;
+    factors.step[pair] = 2 * (scattered(index + 2) | 1);
+  }
+  return factors;
+}
+
+constexpr int kLowerColumn = std::endian::native == std::endian::little ? 0 : 1;
+constexpr Factors kLower = factors_of(kLowerColumn), kUpper = factors_of(1 - kLowerColumn);
+
+inline Words words_at(const std::uint64_t* from) { return *reinterpret_cast<const LooseWords*>(from); }
+
+/// Adds the weighted sum of the two halves of each element, as signed numbers.
+inline void add_weighted(const float* x, const HalfWeights& weights, Columns& sums) {
+  Integers elements;
+  __builtin_memcpy(&elements, x, sizeof elements);
+#if defined(__SSE2__)
+  const int pair = weights.lower | weights.upper << 16;
+#if KERNEL_LANES == 16
+  sums += Columns(_mm512_madd_epi16(__m512i(elements), _mm512_set1_epi32(pair)));
+#elif KERNEL_LANES == 8
+  sums += Columns(_mm256_madd_epi16(__m256i(elements), _mm256_set1_epi32(pair)));
+#else
+  sums += Columns(_mm_madd_epi16(__m128i(elements), _mm_set1_epi32(pair)));
+#endif
+#else
+  sums += Columns((elements << 16 >> 16) * weights.lower + (elements >> 16) * weights.upper);
+#endif
+}
+
+/// The weighted sums of the columns of one block, plus 2^31 each, so that none is negative.
+struct BlockColumns {
+  BlockColumns() {
+    for (Columns& sum : sums) sum = Columns{} + (1u << 31);
+  }
+  void add(const float* row, const HalfWeights& weights) {
+    for (int v = 0; v < kVectors; ++v) add_weighted(row + v * kLanes, weights, sums[v]);
+  }
+
+  Columns sums[kVectors];
+};
+
+/// Of consecutive blocks: sums of the weighted columns, and the sums of these sums after each block.
+class BlockSums {
+ public:
+  void add(const float* block) {
+    BlockColumns columns;
+    for (int row = 0; row < kRows; ++row) columns.add(block + row * kColumns, kWeights[row]);
+    add(columns);
+  }
+
+  /// Adds a block of zeros, but for the elements from `first` to `last`.
+  void add_part(const float* x, int first, int last) {
+    BlockColumns columns;
+    for (int row = first / kColumns; row * kColumns < last; ++row) {
+      const int begin = row * kColumns, from = first > begin ? first : begin,
+                to = last < begin + kColumns ? last : begin + kColumns;
+      if (to - from == kColumns) {
+        columns.add(x + from - first, kWeights[row]);
+        continue;
+      }
+      float line[kColumns] = {};
+      __builtin_memcpy(line + from - begin, x + from - first,
+                       static_cast<std::size_t>(to - from) * sizeof(float));
+      columns.add(line, kWeights[row]);
+    }
+    add(columns);
+  }
+
+  /// The sum over columns times their factors; the first block is `first` of the array.
+  std::uint64_t total(std::uint64_t first) const {
+    // A block r is end - r blocks before the end, so that the sum of r times it is end * sum - later.
+    const std::uint64_t end = first + blocks_;
+    const std::uint64_t bias = blocks_ << 31, later_bias = blocks_ * (blocks_ + 1) / 2 << 31;
+    Words total = {};
+    for (int v = 0; v < kVectors; ++v) {
+      const auto add_half = [&](const Factors& factors, const Words& sum, const Words& later) {
+        const Words step = words_at(factors.step + v * kWords);
+        total +=
+            (words_at(factors.first + v * kWords) + step * end) * (sum - bias) - step * (later - later_bias);
+      };
+      add_half(kLower, whole_[v] - (upper_[v] << 32), later_whole_[v] - (later_upper_[v] << 32));
+      add_half(kUpper, upper_[v], later_upper_[v]);
+    }
+    std::uint64_t sum = 0;
+    for (int word = 0; word < kWords; ++word) sum += total[word];
+    return sum;
+  }
+
+ private:
+  void add(const BlockColumns& columns) {
+    ++blocks_;
+    for (int v = 0; v < kVectors; ++v) {
+      const auto words = std::bit_cast<Words>(columns.sums[v]);
+      later_whole_[v] += whole_[v] += words;
+      later_upper_[v] += upper_[v] += words >> 32;
+    }
+  }
+
+  std::uint64_t blocks_ = 0;
+  Words whole_[kVectors] = {}, upper_[kVectors] = {}, later_whole_[kVectors] = {},
+        later_upper_[kVectors] = {};
+};
+
+std::uint64_t fingerprint(std::int64_t count, const float* x, std::int64_t first) {
+  BlockSums sums;
+  const std::int64_t before = first % kBlock;
+  std::int64_t done = 0;
+  if (before > 0) {
+    done = count < kBlock - before ? count : kBlock - before;
+    sums.add_part(x, static_cast<int>(before), static_cast<int>(before + done));
+  }
+  for (; done + kBlock <= count; done += kBlock) sums.add(x + done);
+  if (done < count) sums.add_part(x + done, 0, static_cast<int>(count - done));
+  return sums.total(static_cast<std::uint64_t>(first / kBlock));
+}
+
+}  // namespace
+}  // namespace trainer::KERNEL_NAMESPACE
