@@ -49,8 +49,8 @@ WORKLOADS = [
     Workload('cifar10-resnet20', 'cifar10-resnet20.yaml', 'd', 270410, 20,
              (IMAGES % '3, 32, 32', 'data.augment=[]')),
     Workload('MLP 784, 4 x 4096, 10', str(here / 'mlp-hosts.yaml'), 'h', 53600266, 10, (IMAGES % '1, 28, 28',)),
-    Workload('resnet50', 'resnet50.yaml', 'r', 25557032, 8,
-             ('data.dataset={synthetic: {shape: [3, 224, 224], classes: 1000, train: 640, test: 8}}', 'data.augment=[]', 'data.path=~'), 4, True),
+    Workload('resnet50', 'resnet50.yaml', 'r', 25557032, 6,
+             ('data.dataset={synthetic: {shape: [3, 224, 224], classes: 1000, train: 640, test: 8}}', 'data.augment=[]', 'data.path=~'), 16, True),
 ]
 
 
@@ -145,11 +145,12 @@ def main():
                     medians = {name: statistics.median(values) if values else None for name, values in speeds.items()}
                     bound = 2 * (hosts - 1) / hosts * 4 * workload.parameters / rate
                     batch = workload.batch_of(hosts)
-                    cpu = processor_time(options, workload, hosts, batch) / (hosts * processor_time(options, workload, 1, batch // hosts))
+                    cpu = None if workload.is_weak else (processor_time(options, workload, hosts, batch)
+                                                         / (hosts * processor_time(options, workload, 1, batch // hosts)))
                     table.writerow([*about.values(), workload.name, hosts, share, f'{1000 * bound:.1f}',
                                     *('' if value is None else f'{value:.{0 if value > 100 else 2}f}' for value in medians.values()),
                                     f"{1000 * batch / medians['trainer']:.1f}", '' if medians['pytorch'] is None else f"{medians['trainer'] / medians['pytorch']:.2f}",
-                                    f'{cpu:.2f}'])
+                                    '' if cpu is None else f'{cpu:.2f}'])
                     sys.stdout.flush()
             finally:
                 lab(options, 'down')

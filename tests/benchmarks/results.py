@@ -242,11 +242,23 @@ def hosts():
     rows = read('hosts')
     places = [f"{row['hosts']} hosts" + ('' if row['share'] == '100' else f", {row['share']} % of a core each") for row in rows]
     return (sources(rows) + f"Links of {rows[0]['rate']}, {rows[0]['delay']} one way; one thread a host.\n\n" + table(
-        ['workload', 'hosts', 'trainer, images/s', 'PyTorch, images/s', 'ratio', 'step, ms', 'bytes / rate, ms'],
-        [[row['workload'], place, thousands(row['trainer']), thousands(row['pytorch']), row['ratio'], row['ms'], row['bound_ms']]
+        ['workload', 'hosts', 'trainer, images/s', 'PyTorch, images/s', 'ratio', 'step, ms', 'bytes / rate, ms', 'processor time / of computing'],
+        [[row['workload'], place, thousands(row['trainer']), thousands(row['pytorch']), row['ratio'], row['ms'], row['bound_ms'], row['cpu_ratio']]
          for row, place in zip(rows, places)]),
         chart('Speed of trainer / DDP over gloo', '',
               [(f"{row['workload']}, {place}", [float(row['ratio'])]) for row, place in zip(rows, places)], ['one thread a host'], 1))
+
+
+def scaling():
+    rows = read('scaling')
+    about, one = rows[0], float(rows[0]['trainer'])
+    speeds = [(f"{row['hosts']} hosts" if row['hosts'] != '1' else 'one host', float(row['trainer']), round(one * int(row['hosts']), 2))
+              for row in rows]
+    return (source(about) + f".\nLinks of {about['rate']}, {about['delay']} one way; each host has {about['share']} % of a core.\n\n" + table(
+        ['hosts', 'images/s', 'of linear', 'step, s', 'bytes / rate, s'],
+        [[row['hosts'], row['trainer'], f'{100 * speed / linear:.0f} %', f"{float(row['ms']) / 1000:.2f}", f"{float(row['bound_ms']) / 1000:.2f}"]
+         for row, (_, speed, linear) in zip(rows, speeds)]),
+        chart('ResNet-50, images/s', '', [(name, [speed, linear]) for name, speed, linear in speeds], ['measured', 'linear']))
 
 
 def local_sgd():
@@ -407,7 +419,7 @@ def update(page, makers):
     return stale
 
 
-stale = update('docs/benchmarks.md', [peers, rivals, roofs, guards, exact, bfloat16, bfloat16_accuracy, activations, placements, hosts, local_sgd, onednn, tables, cifar10, memory, profile])
+stale = update('docs/benchmarks.md', [peers, rivals, roofs, guards, exact, bfloat16, bfloat16_accuracy, activations, placements, hosts, scaling, local_sgd, onednn, tables, cifar10, memory, profile])
 if (results / 'engines.csv').exists():
     stale += update('docs/engines.md', [engine_steps, engines])
 stale += update('docs/planning.md', [planned_memory])
