@@ -34,10 +34,10 @@ Failure current_failure() {
   } catch (const std::system_error& failure) {
     // Only the start of a thread throws this code.
     if (failure.code() == std::errc::resource_unavailable_try_again)
-      return {
-          ExitCode::failure,
-          "error: the system allows no more threads\nhelp: fewer --threads, or a higher limit of processes "
-          "(ulimit -u)"};
+      return {ExitCode::failure,
+              "error: the system allows no more threads\nhelp: fewer --threads, or a higher limit of "
+              "processes (ulimit -u) "
+              "or of memory (ulimit -d)"};
     return {ExitCode::failure, escaped_lines(fmt::format("error: {}", failure.what()))};
   } catch (const std::logic_error& bug) {
     return {ExitCode::failure, fmt::format("error: a bug in trainer: {}", bug.what())};

@@ -70,8 +70,15 @@ void on_early_interrupt(int, siginfo_t* information, void*) {
 
 /// Constructors of static objects have no caller that could catch std::bad_alloc.
 void on_early_exhaustion() {
-  write_error("error: not enough memory to start the program\nhelp: a higher limit of memory (ulimit -v)\n");
+  write_error(
+      "error: not enough memory to start the program\nhelp: a higher limit of memory (ulimit -v, ulimit "
+      "-d)\n");
   ::_exit(static_cast<int>(ExitCode::failure));
+}
+
+bool is_limited(int resource) {
+  rlimit limit{};
+  return ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
 void guard_start(int /*count*/, char** arguments, char** environment) {
@@ -82,8 +89,7 @@ void guard_start(int /*count*/, char** arguments, char** environment) {
   action.sa_sigaction = on_early_interrupt;
   action.sa_flags = SA_SIGINFO;
   ::sigaction(SIGINT, &action, &interrupt_before);
-  rlimit memory{};
-  if (::getrlimit(RLIMIT_AS, &memory) != 0 || memory.rlim_cur == RLIM_INFINITY) return;
+  if (!is_limited(RLIMIT_AS) && !is_limited(RLIMIT_DATA)) return;
   for (char** variable = environment; *variable; ++variable)
     if (is_threads_variable(*variable)) return;
   ::sigaction(SIGINT, &interrupt_before, nullptr);

@@ -28,7 +28,7 @@ ThreadPool::ThreadPool(int threads, bool crowded, const std::function<void(int)>
   } catch (const std::system_error& error) {
     stop();
     throw Error(ExitCode::failure, "cannot start " + std::to_string(threads) + " threads: " + error.what(),
-                "fewer --threads, or a higher limit of processes (ulimit -u)");
+                "fewer --threads, or a higher limit of processes (ulimit -u) or of memory (ulimit -d)");
   }
 }
 

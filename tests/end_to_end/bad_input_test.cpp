@@ -333,6 +333,19 @@ TEST_CASE("low limits of the system end with a clear error, or do no harm", "[ba
   }
 }
 
+TEST_CASE("a limit of the data segment is an error or no hindrance, on one rank and on two", "[bad-input]") {
+  if (is_built_with("address") || is_built_with("thread")) return;
+  const SmallRun run;
+  const std::string ranks = GENERATE(std::string(), std::string("-n 2 --datapar "));
+  for (const char* limit : {"20000", "60000", "100000", "200000"}) {
+    const ProgramResult result =
+        run.shell("ulimit -d " + std::string(limit) + "; $TRAINER " + ranks + "a.yaml", 20);
+    INFO(ranks << limit << " " << result.err);
+    CHECK_FALSE(result.timed_out);
+    CHECK((result.code == 0 || (result.code == 1 && !result.err.empty())));
+  }
+}
+
 TEST_CASE("a limit on the size of files is an error like a full disk", "[bad-input]") {
   const SmallRun run;
   const ProgramResult result =
