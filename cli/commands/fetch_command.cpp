@@ -1,12 +1,11 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <numeric>
 
 #include "cli/commands/commands.h"
 #include "cli/launching/collective_errors.h"
 #include "cli/terminal/output.h"
+#include "cli/terminal/renewed_line.h"
 #include "cli/terminal/text.h"
 #include "datasets/fetching/fetch.h"
 
@@ -26,13 +25,16 @@ std::string list_of_sets() {
   return table(rows, 3);
 }
 
-/// Shows events on standard error; on a terminal also how much has arrived, ten times a second.
+/// Shows events on standard error; on a terminal also how much has arrived.
 class FetchLines {
  public:
   void show(const FetchEvent& event) {
     switch (event.kind) {
       case FetchEvent::Kind::arriving:
-        return show_arriving(event);
+        if (!arriving_.is_due()) return;
+        return arriving_.show(fmt::format("{}: {:3}% of {}", event.file.name,
+                                          100 * event.bytes / event.file.bytes,
+                                          bytes_text(event.file.bytes)));
       case FetchEvent::Kind::fetched:
         return print(fmt::format("{}: fetched, {}\n", event.file.name, bytes_text(event.file.bytes)));
       case FetchEvent::Kind::present:
@@ -44,23 +46,11 @@ class FetchLines {
 
  private:
   void print(const std::string& line) {
-    if (is_open_) print_message("\n");
-    is_open_ = false;
+    arriving_.end();
     print_message(line);
   }
-  void show_arriving(const FetchEvent& event) {
-    const auto now = std::chrono::steady_clock::now();
-    if (!is_terminal_ || now < next_) return;
-    next_ = now + std::chrono::milliseconds(100);
-    // A shorter line would leave the end of a longer one: the width of the numbers is fixed.
-    const std::string line = fmt::format("\r{}: {:3}% of {}", event.file.name,
-                                         100 * event.bytes / event.file.bytes, bytes_text(event.file.bytes));
-    if (::write(STDERR_FILENO, line.data(), line.size()) > 0) is_open_ = true;
-  }
 
-  const bool is_terminal_ = ::isatty(STDERR_FILENO) != 0;
-  bool is_open_ = false;  ///< the line of a file that arrives
-  std::chrono::steady_clock::time_point next_;
+  RenewedLine arriving_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/commands/new_directory.h"
+#include "cli/terminal/renewed_line.h"
 #include "datasets/readers/image_file.h"
 #include "datasets/tar/tar_writer.h"
 #include "engine/config/emit.h"
@@ -126,7 +127,12 @@ class SetWriter {
       split.bytes += static_cast<std::int64_t>(shard->bytes());
       sums_ += shard->commit();
     };
+    RenewedLine line;
+    const auto show = [&](std::int64_t done) {
+      line.show(fmt::format("{}: {:3}% of {} samples", name, 100 * done / samples.size(), samples.size()));
+    };
     for (std::int64_t index = 0; index < samples.size(); ++index) {
+      if (line.is_due()) show(index);
       const NewTarSample sample = reader.read(index);
       largest_label_ = std::max(largest_label_, sample.label);
       has_images_ = sample.kind == TarSample::Kind::image;
@@ -139,6 +145,7 @@ class SetWriter {
       shard->add(fmt::format("{:09}", index), sample);
     }
     finish();
+    show(split.samples);
     return split;
   }
   /// Names of classes, or their number where labels do not show it. False if no file is needed.
