@@ -43,10 +43,10 @@ double predicted(const PlannedRun& run, const LinkCost& link, int cores) {
   return predict_step(work_of(run.step(), times, link), cost_of_shard(run.step(), link)).total();
 }
 
-/// With local SGD, which has no model ranks.
-bool is_local(const ConfigSource& config) {
+/// With local or asynchronous SGD, which have no model ranks.
+bool takes_steps_apart(const ConfigSource& config) {
   const ConfigTree tree(config, run_settings());
-  return train_settings(tree.root().at("train")).local.has_value();
+  return !train_settings(tree.root().at("train")).steps_apart().empty();
 }
 
 /// Not collective.
@@ -89,7 +89,7 @@ MeshShape best_mesh(const Job& job, const ConfigSource& config, const CpuAffinit
   MeshShape best{.data = job.world.size()};
   if (job.world.size() == 1) return best;
   run_collectively(job.world, [&] {
-    if (job.world.rank() != 0 || is_local(config)) return;
+    if (job.world.rank() != 0 || takes_steps_apart(config)) return;
     std::vector<Candidate> all = candidates(job, config, affinity);
     std::ranges::stable_sort(all, [](const Candidate& a, const Candidate& b) {
       return a.fits != b.fits ? a.fits : a.seconds < b.seconds;

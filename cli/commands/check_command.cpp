@@ -33,8 +33,9 @@ std::vector<std::string> small_batch(const Job& job, const std::vector<std::stri
   const auto batch = tree.root().at("train").get<std::int64_t>("batch");
   std::vector<std::string> overrides = job.arguments.overrides;
   overrides.push_back(fmt::format("train.batch={}", std::min(batch, kSamples)));
-  for (const char* plain : {"train.steps=5", "train.accumulate=1", "train.exact=false", "train.local=~",
-                            "train.compression=~", "train.crosscheck=~", "train.precision=float32"})
+  for (const char* plain :
+       {"train.steps=5", "train.accumulate=1", "train.exact=false", "train.local=~", "train.async=~",
+        "train.compression=~", "train.crosscheck=~", "train.precision=float32"})
     overrides.emplace_back(plain);
   return overrides;
 }

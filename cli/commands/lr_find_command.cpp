@@ -104,10 +104,11 @@ void lr_find_command(const Job& job) {
   std::string key;
   run_collectively(job.world, [&] {
     const ConfigTree config(config_source(arguments.files, arguments.overrides), run_settings());
-    if (config.root().at("train").has("local"))
-      config.root().at("train").fail("local",
-                                     "a range test raises the rate in steps that all ranks take together",
-                                     "a copy of the configuration without train.local");
+    for (const char* apart : {"local", "async"})
+      if (config.root().at("train").has(apart))
+        config.root().at("train").fail(apart,
+                                       "a range test raises the rate in steps that all ranks take together",
+                                       fmt::format("a copy of the configuration without train.{}", apart));
     key = rate_key(config.root());
   });
   ConfigSource source = config_source(arguments.files, test_overrides(arguments, key));

@@ -1,5 +1,7 @@
 #include "cli/commands/planned_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -50,10 +52,10 @@ PlannedRun::PlannedRun(ConfigSource config, const Options& options)
       pool_(options.threads),
       config_(std::move(config)),
       run_(open_fitted_plan(config_, ranks_.mesh(), pool_)) {
-  if (session().settings().local)
-    run_.config.root().at("train").fail("local",
-                                        "plan and forecast describe steps that all ranks take together",
-                                        "-s train.local=~, or a copy of the configuration without it");
+  if (const std::string_view apart = session().settings().steps_apart(); !apart.empty())
+    run_.config.root().at("train").fail(
+        apart, "plan and forecast describe steps that all ranks take together",
+        fmt::format("-s train.{}=~, or a copy of the configuration without it", apart));
   check_sharding(run_.config.root().at("train"), session().settings(), options.sharding, options.mesh.model);
   const NetworkPlan& plan = session().network().plan();
   const bool updates_matrices =

@@ -46,6 +46,25 @@ std::string local_memory_line(const OpenRun& run) {
                   2);
 }
 
+/// What a rank of `train.async` needs beside its shard: parameters, gradients and activations to compute
+/// with, and the memory into which other ranks write parameters and gradients.
+std::string async_memory_line(const OpenRun& run) {
+  const Session& session = *run.session;
+  if (!session.settings().async) return "";
+  const auto alone = solo();
+  Mesh mesh(*alone, {});
+  const Session share(run.config.root(), session, mesh, session.pool());
+  const std::int64_t values = 4 * share.network().plan().parameter_end(), threads = session.pool().size(),
+                     copies = (1 + threads) * values, messages = 2 * values,
+                     activations = threads * share.network().worker_bytes();
+  return in_lines(
+      fmt::format("and to compute a share of a batch: {}: parameters and gradients {}, "
+                  "activations {} ({} rows), messages {}\n",
+                  bytes_text(copies + activations + messages), bytes_text(copies), bytes_text(activations),
+                  share.network().plan().max_rows(), bytes_text(messages)),
+      2);
+}
+
 /// The memory of one rank, with its share of the blocks that ranks share. `program`: of a process alone.
 std::string memory_lines(const OpenRun& run, std::int64_t program) {
   const Session& session = *run.session;
@@ -70,7 +89,7 @@ std::string memory_lines(const OpenRun& run, std::int64_t program) {
 std::string summary(const OpenRun& run, std::int64_t program) {
   const Session& session = *run.session;
   return in_lines("data  " + data_text(session.data()), 6) + "\n\n" + summary_table(session.network()) +
-         "\n" + memory_lines(run, program) + local_memory_line(run);
+         "\n" + memory_lines(run, program) + local_memory_line(run) + async_memory_line(run);
 }
 
 }  // namespace

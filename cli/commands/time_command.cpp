@@ -150,10 +150,10 @@ void time_command(const Job& job) {
   std::optional<OpenRun> run(open_fitted_run(config, work.mesh, work.pool));
   const std::string data = data_text(run->session->data());
   run_collectively(job.world, [&] {
-    if (run->session->settings().local)
+    if (const std::string_view apart = run->session->settings().steps_apart(); !apart.empty())
       run->config.root().at("train").fail(
-          "local", "`trainer time` measures the layers of steps that all ranks take together",
-          "a copy of the configuration without train.local");
+          apart, "`trainer time` measures the layers of steps that all ranks take together",
+          fmt::format("a copy of the configuration without train.{}", apart));
     add_timing_overrides(arguments, *run, config.overrides);
     run.emplace(open_run(config, work.mesh, work.pool));
   });

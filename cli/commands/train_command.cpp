@@ -223,8 +223,8 @@ std::unique_ptr<StepTrace> profile_of(const Job& job, const Config& root, Traini
   constexpr std::int64_t kWarmUp = 10, kSteps = 50;
   if (!job.arguments.profile) return nullptr;
   run_collectively(job.world, [&] {
-    if (parts.session.settings().local)
-      root.at("train").fail("local", "--profile records layers of steps that all ranks take together");
+    if (const std::string_view apart = parts.session.settings().steps_apart(); !apart.empty())
+      root.at("train").fail(apart, "--profile records layers of steps that all ranks take together");
   });
   const RunFacts& facts = parts.facts;
   const std::int64_t first = facts.first_step + std::min(kWarmUp, (facts.total_steps - facts.first_step) / 2);

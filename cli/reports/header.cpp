@@ -145,6 +145,7 @@ std::string Header::text() const {
   if (const std::string compression = session.settings().compression.text(); !compression.empty())
     text += labelled("compression", compression);
   if (const std::string local = training.local_text(); !local.empty()) text += labelled("local", local);
+  if (const std::string async = training.async_text(); !async.empty()) text += labelled("async", async);
   std::string run = run_directory;
   if (facts.first_step > 0) run += fmt::format(", resumes after step {}", grouped(facts.first_step));
   return text + labelled("run", run);

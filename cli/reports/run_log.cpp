@@ -28,8 +28,10 @@ double number_at(const Json& line, const char* key) {
 
 /// The keys of loss and metrics: all keys of a line except those that every line has.
 std::vector<std::string> score_names(const Json& line) {
-  const std::set<std::string> common{"step",       "epoch",      "split",      "lr",   "examples_per_second",
-                                     "comm_share", "wait_share", "data_share", "time", "compression_error"};
+  const std::set<std::string> common{
+      "step",       "epoch",        "split",      "lr",   "examples_per_second",
+      "comm_share", "wait_share",   "data_share", "time", "compression_error",
+      "staleness",  "staleness_max"};
   std::vector<std::string> names;
   for (const auto& [key, value] : line.items())
     if (!common.contains(key) && (value.is_number() || value.is_null())) names.push_back(key);

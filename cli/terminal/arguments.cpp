@@ -205,6 +205,11 @@ void CommandLine::parse() {
     trial.ranks = ranks;
     mesh_of(trial, ranks);
   }
+  // First, so that -s train.async.staleness=N may follow.
+  if (flags_.texts().async) {
+    arguments_.overrides.insert(arguments_.overrides.begin(), "train.async={}");
+    arguments_.datapar |= !arguments_.modelpar && flags_.texts().mesh.empty();
+  }
   if (chosen->get_name() == "train" && chosen->get_option("--seed")->count() > 0)
     arguments_.overrides.push_back(fmt::format("train.seed={}", flags_.texts().seed));
 }

@@ -18,6 +18,7 @@ class CommandFlags {
     std::string ranks, link, memory;  ///< of plan and forecast
     std::string steps;                ///< of verify
     std::int64_t seed = 0;
+    bool async = false;
   };
 
   /// `arguments` must outlive it.

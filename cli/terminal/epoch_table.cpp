@@ -30,7 +30,7 @@ EpochTable::EpochTable(const RunFacts& facts) : facts_(facts), shown_metrics_(fa
 
 void EpochTable::set_up_columns() {
   columns_.clear();
-  constexpr std::size_t kLoss = 8, kMetric = 6, kSpeed = 10, kShare = 4, kTime = 6;
+  constexpr std::size_t kLoss = 8, kMetric = 6, kSpeed = 10, kShare = 4, kStaleness = 6, kTime = 6;
   const auto add = [&](const std::string& heading, std::size_t width) {
     columns_.emplace_back(heading, std::max(width, columns_of(heading)));
   };
@@ -43,6 +43,7 @@ void EpochTable::set_up_columns() {
   add_scores("");
   if (!facts_.evaluation_split.empty()) add_scores(facts_.evaluation_split + " ");
   add("examples/s", kSpeed);
+  if (facts_.is_async) add("stale", kStaleness);
   if (facts_.ranks > 1) {
     add("comm", kShare);
     add("wait", kShare);
@@ -81,6 +82,9 @@ std::string EpochTable::row(const EpochReport& report) const {
   add_scores(&report.train);
   if (!facts_.evaluation_split.empty()) add_scores(report.evaluation ? &*report.evaluation : nullptr);
   cells.push_back(grouped(std::llround(report.examples_per_second)));
+  if (facts_.is_async)
+    cells.push_back(report.staleness ? fmt::format("{:.1f}/{}", report.staleness->mean, report.staleness->max)
+                                     : "");
   if (facts_.ranks > 1) {
     cells.push_back(fmt::format("{:.0f}%", 100 * report.comm_share));
     cells.push_back(fmt::format("{:.0f}%", 100 * report.wait_share));

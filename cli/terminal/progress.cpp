@@ -40,6 +40,11 @@ std::string skipped_text(const StepReport& report) {
                      skipped.mean);
 }
 
+/// "staleness 1.2/4": the mean and the largest one.
+std::string staleness_text(const Staleness& staleness) {
+  return fmt::format("staleness {:.1f}/{}", staleness.mean, staleness.max);
+}
+
 /// The table: a line for each epoch, and what a derived class shows of the epoch under way.
 class TableProgress : public Observer {
  public:
@@ -210,6 +215,7 @@ std::string bar_line(const RunFacts& facts, const StepReport& report, const Scor
     if (!facts.metrics[i].has_program)
       after += fmt::format("  {} {}", facts.metrics[i].short_name,
                            metric_text(facts.metrics[i], epoch_so_far.metrics[i]));
+  if (report.staleness) after += "  " + staleness_text(*report.staleness);
   after += fmt::format("  {}/s  {} left", grouped(std::llround(report.examples_per_second)),
                        clock_text(seconds_left));
   if (terminal.columns == 0) return before + after;

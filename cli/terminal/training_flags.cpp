@@ -24,6 +24,12 @@ void CommandFlags::add_train() {
       ->type_name("SEED")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
   train
+      ->add_flag(
+          "--async", texts_.async,
+          "Same as --datapar -s train.async={}: each process updates the parameters by its own gradients, "
+          "within a bound of their staleness")
+      ->disable_flag_override();
+  train
       ->add_option("--bucket", arguments_.bucket,
                    "KiB of gradients in one message (default: chosen for the model and a 10 Gbit/s link)")
       ->type_name("KIB")

@@ -9,6 +9,7 @@
 
 #include "engine/core/error.h"
 #include "engine/parallel/heartbeat.h"
+#include "engine/parallel/remote_memory.h"
 
 namespace trainer {
 
@@ -87,6 +88,8 @@ class Communicator {
   /// One block that all ranks of this group, which must be on one host, see. Null on every rank when any of
   /// them lacks room in /dev/shm. Its name is gone before this returns, so nothing is ever left behind.
   virtual std::unique_ptr<SharedMemory> shared(std::int64_t bytes) = 0;
+  /// `bytes` of this rank into which all ranks of the group write; ranks may have different numbers.
+  virtual std::unique_ptr<RemoteMemory> remote_memory(std::int64_t bytes) = 0;
 
   /// Ends all ranks of the program at once with this exit code. Print before calling.
   [[noreturn]] virtual void abort(ExitCode code) = 0;

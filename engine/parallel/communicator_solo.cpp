@@ -69,6 +69,9 @@ class Solo final : public Communicator {
   std::unique_ptr<Communicator> split(int, int) override { return solo(); }
   std::unique_ptr<Communicator> split_by_host() override { return solo(); }
   std::unique_ptr<SharedMemory> shared(std::int64_t bytes) override { return private_memory(bytes); }
+  std::unique_ptr<RemoteMemory> remote_memory(std::int64_t bytes) override {
+    return solo_remote_memory(bytes);
+  }
   [[noreturn]] void abort(ExitCode code) override {
     std::fflush(nullptr);
     std::_Exit(static_cast<int>(code));

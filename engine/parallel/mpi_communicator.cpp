@@ -20,9 +20,13 @@
 #include "engine/parallel/launcher_environment.h"
 #include "engine/parallel/memory_block.h"
 #include "engine/parallel/mpi_exchange.h"
+#include "engine/parallel/mpi_remote_memory.h"
 
 namespace trainer {
 namespace {
+
+/// Room in /dev/shm that stays for others, MPI's own segments among them.
+constexpr std::int64_t kMargin = 1 << 20;
 
 /// Calls function(first, count) for chunks of `count` elements: MPI counts in int.
 template <class Function>
@@ -361,8 +365,6 @@ bool MpiCommunicator::all_agree(bool mine) {
 
 std::unique_ptr<SharedMemory> MpiCommunicator::shared(std::int64_t bytes) {
   if (size() == 1 || bytes == 0) return private_memory(bytes);
-  // Some room stays for others, MPI's own segments among them.
-  constexpr std::int64_t kMargin = 1 << 20;
   if (!all_agree(NamedMemory::room() >= bytes + kMargin)) return nullptr;
 
   // Process number and time: no other job's name, and none that a killed run may have left.
@@ -380,6 +382,15 @@ std::unique_ptr<SharedMemory> MpiCommunicator::shared(std::int64_t bytes) {
   if (rank() == 0) NamedMemory::remove_name(name.data());
   if (!reserved || !all_agree(memory->map())) return nullptr;
   return memory;
+}
+
+std::unique_ptr<RemoteMemory> MpiCommunicator::remote_memory(std::int64_t bytes) {
+  if (size() == 1) return solo_remote_memory(bytes);
+  // On one host MPI takes the memory from /dev/shm, where a page that is missing is a SIGBUS.
+  std::array<std::int64_t, 1> all{bytes};
+  sum(all);
+  const bool takes_own = all_agree(!group_.between_hosts && NamedMemory::room() >= all.front() + kMargin);
+  return std::make_unique<MpiRemoteMemory>(group_, bytes, takes_own);
 }
 
 void MpiCommunicator::abort(ExitCode code) {

@@ -54,6 +54,7 @@ class MpiCommunicator : public Communicator {
   std::unique_ptr<Communicator> split(int color, int key) override;
   std::unique_ptr<Communicator> split_by_host() override;
   std::unique_ptr<SharedMemory> shared(std::int64_t bytes) override;
+  std::unique_ptr<RemoteMemory> remote_memory(std::int64_t bytes) override;
   [[noreturn]] void abort(ExitCode code) override;
 
  private:

@@ -61,6 +61,7 @@ class PlannedGroup final : public Communicator {
   }
   std::unique_ptr<Communicator> split_by_host() override { fail(); }
   std::unique_ptr<SharedMemory> shared(std::int64_t) override { fail(); }
+  std::unique_ptr<RemoteMemory> remote_memory(std::int64_t) override { fail(); }
   [[noreturn]] void abort(ExitCode) override { fail(); }
 
  private:

@@ -421,6 +421,9 @@ std::string metrics_line(const RunFacts& facts, const StepReport& report, const 
       line += fmt::format(R"(,"{}":{})", facts.metrics[i].table_name, json_table(scores.tables[i]));
   if (split == "train" && report.compression_error)
     line += fmt::format(R"(,"compression_error":{})", json_number(*report.compression_error));
+  if (report.staleness)
+    line += fmt::format(R"(,"staleness":{},"staleness_max":{})", json_number(report.staleness->mean),
+                        report.staleness->max);
   return line +
          fmt::format(
              R"(,"lr":{},"examples_per_second":{},"comm_share":{},"wait_share":{},"data_share":{},"time":{}}})",

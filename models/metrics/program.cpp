@@ -15,7 +15,7 @@ namespace trainer {
 namespace {
 
 /// Keys that every line of metrics.jsonl has.
-constexpr std::array<std::string_view, 11> kTaken{"step",
+constexpr std::array<std::string_view, 13> kTaken{"step",
                                                   "epoch",
                                                   "split",
                                                   "loss",
@@ -25,6 +25,8 @@ constexpr std::array<std::string_view, 11> kTaken{"step",
                                                   "wait_share",
                                                   "data_share",
                                                   "compression_error",
+                                                  "staleness",
+                                                  "staleness_max",
                                                   "examples_per_second"};
 
 bool is_name(const std::string& text) {

@@ -102,6 +102,7 @@ TrainingRun::TrainingRun(const Config& root, Session& session, const Options& op
       parts_(root, session, options.reducer),
       optimizer_text_(text_of_optimizer(root.at("train"), session.settings())) {
   if (session.settings().local) local_.emplace(root, parts_);
+  if (session.settings().async) asynchronous_.emplace(root, parts_);
   if (session.settings().logs_gradients)
     parts_.facts.logged_layers = GradientLog::layers(session.network().plan().parameters());
   parts_.facts.has_chain = session.settings().chain;
@@ -296,9 +297,9 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
     hooks.add(gradients.emplace(session_.network().plan().parameters(), parts_.shard, parts_.scalars,
                                 session_.mesh().model()));
   if (settings.outliers) hooks.add(parts_.outliers);
-  hooks.add(reports);
+  if (!asynchronous_) hooks.add(reports);  // else each step is reported, and hooks see segments
   hooks.add(stop);
-  if (!local_) hooks.add(clipping);  // virtual workers clip their own gradients
+  if (settings.steps_apart().empty()) hooks.add(clipping);  // else each gradient is clipped by itself
   if (crosscheck_) hooks.add(*crosscheck_);
   if (settings.guards.kind != Cadence::Kind::never) {
     hooks.add(memory.emplace(parts_));
@@ -323,6 +324,8 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   reports.notify([&](Observer& observer) { observer.on_start(parts_.facts); });
   if (local_)
     local_->train(progress, hooks);
+  else if (asynchronous_)
+    asynchronous_->train(progress, hooks, reports);
   else
     Trainer(parts_).train(progress, hooks);
   progress.end();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "models/asynchronous/asynchronous_trainer.h"
 #include "models/checkpoints/checkpoint.h"
 #include "models/checkpoints/residual_states.h"
 #include "models/guards/crosscheck.h"
@@ -82,6 +83,8 @@ class TrainingRun {
   /// "8 virtual workers, a round of 100 steps, outer nesterov lr 0.7 momentum 0.9"; empty without
   /// train.local.
   std::string local_text() const;
+  /// "staleness at most 8"; empty without train.async.
+  std::string async_text() const { return asynchronous_ ? asynchronous_->text() : ""; }
   /// The file that the initial weights come from, and the layers that keep their `init`; empty without one.
   const std::string& weights_text() const { return weights_text_; }
   /// How gradients travel, for the header.
@@ -110,10 +113,11 @@ class TrainingRun {
   Options options_;
   TrainingParts parts_;
   std::string optimizer_text_, weights_text_;
-  std::optional<LocalTrainer> local_;        ///< of train.local
-  std::optional<Crosscheck> crosscheck_;     ///< of train.crosscheck
-  std::optional<ResidualStates> residuals_;  ///< of compression with error feedback
-  std::vector<int> whitened_;                ///< parameters whose values follow from training images
+  std::optional<LocalTrainer> local_;                ///< of train.local
+  std::optional<AsynchronousTrainer> asynchronous_;  ///< of train.async
+  std::optional<Crosscheck> crosscheck_;             ///< of train.crosscheck
+  std::optional<ResidualStates> residuals_;          ///< of compression with error feedback
+  std::vector<int> whitened_;                        ///< parameters whose values follow from training images
   CheckpointState start_;
   std::vector<RankTimes> rank_times_;
   int rollbacks_ = 0;

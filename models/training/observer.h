@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/core/memory_ledger.h"
+#include "models/training/staleness.h"
 
 namespace trainer {
 
@@ -43,6 +44,7 @@ struct RunFacts {
   int ranks = 1;                                ///< of the run
   std::vector<std::string> logged_layers = {};  ///< of train.log.gradients
   bool has_chain = false;                       ///< train.chain
+  bool is_async = false;                        ///< train.async: reports have a staleness
 };
 
 /// The time of training on this rank, and of its phases.
@@ -94,6 +96,8 @@ struct StepReport {
   /// Of RunFacts::logged_layers, in steps that are logged.
   std::vector<LayerNorms> layers = {};
   std::optional<SkippedUpdate> skipped = {};
+  /// With train.async: of the gradients since the last line of the log.
+  std::optional<Staleness> staleness = {};
 };
 
 /// After an epoch (or the last, shorter one): training scores over the epoch, and those of an evaluation when
@@ -107,6 +111,7 @@ struct EpochReport {
   double time = 0;        ///< seconds since the first step began
   double epoch_time = 0;  ///< seconds this epoch took, evaluation included
   bool best = false;
+  std::optional<Staleness> staleness = {};  ///< of the epoch, with train.async
 };
 
 /// The result of a run.

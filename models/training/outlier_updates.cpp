@@ -1,5 +1,7 @@
 #include "models/training/outlier_updates.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -50,11 +52,14 @@ void OutlierUpdates::before_update(std::int64_t, const Signals& all) {
   if (history_) skipped_ = history_->take(gradient_norm(shard_, scalars_, model_, all.largest));
 }
 
-std::optional<OutlierSettings> outlier_settings(const Config& train, bool is_local, bool has_feedback) {
+std::optional<OutlierSettings> outlier_settings(const Config& train, std::string_view apart,
+                                                bool has_feedback) {
   if (!train.has("skip_outliers")) return std::nullopt;
-  if (is_local)
-    train.fail("skip_outliers", "virtual workers of train.local update their models by themselves",
-               "train.clip_norm, or without local");
+  if (!apart.empty())
+    train.fail("skip_outliers",
+               apart == "local" ? "virtual workers of train.local update their models by themselves"
+                                : "ranks of train.async update parameters one after the other",
+               fmt::format("train.clip_norm, or without {}", apart));
   if (has_feedback)
     train.fail("skip_outliers",
                "error feedback adds to the next update what compression held back of a skipped one",

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "engine/config/setting.h"
@@ -58,7 +59,9 @@ class OutlierUpdates final : public Hook {
 };
 
 /// Error(usage) if the run has no updates that can be skipped.
-std::optional<OutlierSettings> outlier_settings(const Config& train, bool is_local, bool has_feedback);
+/// `apart`: TrainSettings::steps_apart().
+std::optional<OutlierSettings> outlier_settings(const Config& train, std::string_view apart,
+                                                bool has_feedback);
 
 /// The key of `train`.
 Setting skip_outliers_key();

@@ -115,6 +115,7 @@ EpochReport Progress::epoch_report() const {
                            .time = seconds(Clock::now() - start),
                            .epoch_time = seconds(Clock::now() - epoch_start),
                            .best = best};
+  if (report.staleness) epoch_report.staleness = epoch_staleness.staleness();
   if (epoch_sums.samples > 0) epoch_report.train.loss = epoch_sums.loss / epoch_sums.metrics[0];
   return epoch_report;
 }
@@ -122,6 +123,7 @@ EpochReport Progress::epoch_report() const {
 void Progress::begin_epoch() {
   epoch = {};
   epoch_sums = {};
+  epoch_staleness = {};
   epoch_start = Clock::now();
 }
 

@@ -25,6 +25,7 @@ struct Progress {
   bool is_pending = false;  ///< the run begins with evaluation, end of epoch or checkpoint of its last step
   Clock::time_point start = Clock::now(), epoch_start = start, step_start = start;
   StepTimes run, epoch;
+  StalenessSum epoch_staleness;  ///< with train.async
   Scores epoch_sums;  ///< losses of the epoch's steps, each times its labels; labels, then the metrics' sums
   LossHistory losses;
   StepReport report;                 ///< of the step under way, or the last one

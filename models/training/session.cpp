@@ -166,6 +166,12 @@ Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Sessi
                           "`mae` instead of `r2`, or fewer of them");
 }
 
+int Session::shares() const {
+  if (settings_.local) return settings_.local->virtual_workers;
+  if (!settings_.async) return 1;
+  return whole_ ? whole_->shares() : mesh_.data().size();
+}
+
 void Session::check_streams(const Config& root) const {
   if (!network_->plan().streams_required()) return;
   if (!root.at("data").get<bool>("streams"))
@@ -177,6 +183,12 @@ void Session::check_streams(const Config& root) const {
         "a layer keeps its state between batches, and checkpoints of local runs have none of "
         "each virtual worker",
         "remove keep_state, or local");
+  if (settings_.async)
+    root.at("train").fail(
+        "async",
+        "a layer keeps its state between batches, and a rank of an asynchronous run computes "
+        "any share of the next one",
+        "remove keep_state, or async");
   if (settings_.accumulate > 1)
     root.at("train").fail("accumulate", "the rows of a micro-batch do not continue those of the one before");
   if (settings_.crosscheck > 0)

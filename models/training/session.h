@@ -26,8 +26,8 @@ class Session {
   /// Error(usage) when a layer, loss or metric does not fit; Error(ranks) when there are more data ranks than
   /// samples in a batch or, in exact mode, than virtual workers.
   Session(const Config& root, Data data, Mesh& mesh, ThreadPool& pool);
-  /// For one virtual worker of `train.local` at a time: the same data, and the memory for its share of a
-  /// batch. `whole`, the session of the run, outlives it; `mesh` and `pool` have one rank and one thread.
+  /// For one share of a batch at a time: the same data, and the memory for it. `whole`, the session of the
+  /// run, outlives it; `mesh` has one rank, and with `train.local` `pool` has one thread.
   Session(const Config& root, const Session& whole, Mesh& mesh, ThreadPool& pool);
 
   /// Reads the samples into memory. Collective over the ranks of a host.
@@ -43,10 +43,11 @@ class Session {
   Mesh& mesh() const { return mesh_; }
   ThreadPool& pool() const { return pool_; }
   const VirtualWorkers& virtual_workers() const { return virtual_workers_; }
-  /// True if it computes a virtual worker's share of each batch.
+  /// True if it computes one share of a batch.
   bool is_share() const { return whole_ != nullptr; }
-  /// The shares of a batch that are trained by themselves: the virtual workers of `train.local`, else 1.
-  int shares() const { return settings_.local ? settings_.local->virtual_workers : 1; }
+  /// The shares of a batch that are trained by themselves: the virtual workers of `train.local`, the ranks of
+  /// `train.async`, else 1.
+  int shares() const;
   /// The number of virtual workers whose sums follow one tree: in exact mode and in local SGD; else 0.
   int exact_virtual_workers() const { return virtual_workers_.exact ? virtual_workers_.count : 0; }
   Network& network() const { return *network_; }

@@ -10,12 +10,14 @@
 #include "engine/config/source.h"
 #include "engine/core/units.h"
 #include "engine/core/virtual_workers.h"
+#include "models/optimizers/optimizer.h"
 #include "models/training/early_stopping.h"
 #include "models/training/outlier_updates.h"
 
 namespace trainer {
 namespace {
 
+constexpr int kStaleness = 8;       // of asynchronous SGD, by default
 constexpr int kVirtualWorkers = 8;  // of exact mode and of local SGD, by default
 
 Cadence cadence(const Config& train, std::string_view key) {
@@ -112,6 +114,34 @@ LocalSettings local_settings(const Config& train, const TrainSettings& settings)
     train.fail("compression", "train.local exchanges parameters, and those once a round",
                "remove compression, or local; a longer round sends fewer bytes a step");
   return result;
+}
+
+/// Reads `train.async`, and refuses keys of `train` whose meaning needs steps that all ranks take together.
+AsyncSettings async_settings(const Config& train, const TrainSettings& settings) {
+  const auto refuse = [&](std::string_view key, const std::string& what) {
+    train.fail(key, what, fmt::format("remove {} or async", key));
+  };
+  if (settings.exact)
+    refuse("exact",
+           "updates of train.async come in the order in which ranks end, which no other run repeats");
+  if (train.has("local"))
+    refuse("local", "virtual workers of train.local take turns in rounds, and train.async has none");
+  if (settings.accumulate > 1 || settings.memory_limit)
+    train.fail("accumulate", "a rank of train.async computes its share of a batch at once",
+               "remove accumulate; more ranks have smaller shares");
+  if (settings.ema > 0)
+    refuse("ema", "the average is over the weights of every step, and train.async has no steps of all ranks");
+  if (settings.logs_gradients)
+    train.at("log").fail("gradients", "ranks of train.async have gradients of their own",
+                         "remove log.gradients or async");
+  if (settings.compression.method != Compression::Method::none)
+    refuse("compression", "train.async sends gradients to one rank at a time, as float32");
+  if (Registry<Optimizer>::make(train.at("optimizer"))->requires_norms())
+    train.fail("optimizer",
+               train.at("optimizer").type() +
+                   " needs norms of whole layers, and train.async updates shards of them by themselves",
+               "sgd or adamw, for example, or remove async");
+  return {.staleness = train.at("async").get<std::int64_t>("staleness")};
 }
 
 }  // namespace
@@ -222,8 +252,8 @@ TrainSettings train_settings(const Config& train) {
     settings.local = local_settings(train, settings);
     settings.exact_modelpar = false;
   }
-  settings.outliers =
-      outlier_settings(train, settings.local.has_value(), settings.compression.has_feedback());
+  if (train.has("async")) settings.async = async_settings(train, settings);
+  settings.outliers = outlier_settings(train, settings.steps_apart(), settings.compression.has_feedback());
   return settings;
 }
 
@@ -252,6 +282,9 @@ void check_ranks(const Config& train, const TrainSettings& settings, int data_ra
             fmt::format("{} virtual workers cannot be distributed over {} data ranks",
                         settings.local->virtual_workers, data_ranks),
             "a larger local.virtual_workers (another number is another computation), or fewer ranks")});
+  if (settings.async && model_ranks > 1)
+    fail("async", "ranks of train.async compute whole models, and cannot partition layers over ranks",
+         "--datapar, or remove async");
   if (settings.exact && !settings.local && settings.virtual_workers < data_ranks)
     fail("virtual_workers",
          fmt::format("{} virtual workers cannot be distributed over {} data ranks", settings.virtual_workers,
@@ -388,6 +421,16 @@ std::vector<Setting> run_settings() {
                     .fallback(std::to_string(kVirtualWorkers)),
                 family("outer", "how a round changes the global parameters", "outer-optimizer")
                     .fallback("average")})
+               .optional(),
+           section("async",
+                   "asynchronous SGD: each rank updates the parameters by its own gradients and waits for no "
+                   "other one, within a bound; a batch is as many updates as there are ranks",
+                   {integer("staleness",
+                            "the most updates by other ranks between the reading of the parameters and the "
+                            "update by their gradient; 0: one rank computes at a time")
+                        .at_least(0)
+                        .at_most(kMaxSteps)
+                        .fallback(std::to_string(kStaleness))})
                .optional(),
            family("compression",
                   "how gradients and updates are compressed where hosts exchange them; float32 without it",

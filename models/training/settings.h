@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "datasets/transforms/views.h"
@@ -30,6 +31,11 @@ struct Cadence {
 struct LocalSettings {
   std::int64_t steps = 1;  ///< of a round, which also ends with the epoch
   int virtual_workers = 1;
+};
+
+/// `train.async`: ranks update the parameters by their gradients as soon as they have them.
+struct AsyncSettings {
+  std::int64_t staleness = 0;  ///< the most updates by others between the reading of parameters and an update
 };
 
 /// Learning rate of large batches: given for `batch` samples, and multiplied for the run's batch by their
@@ -96,6 +102,7 @@ struct TrainSettings {
   float ema = 0;            ///< decay of the exponential moving average of the weights; 0: none
   int virtual_workers = 1;  ///< in exact mode
   std::optional<LocalSettings> local;
+  std::optional<AsyncSettings> async;
   Compression compression;  ///< of what hosts exchange
   std::optional<EarlyStoppingSettings> early_stopping;
   StopSettings stop;
@@ -104,6 +111,8 @@ struct TrainSettings {
 
   /// The number of virtual workers if it does not depend on the placement, else 0.
   int fixed_virtual_workers() const { return local ? local->virtual_workers : exact ? virtual_workers : 0; }
+  /// The key by which ranks do not take each step together: "local", "async"; empty without.
+  std::string_view steps_apart() const { return local ? "local" : async ? "async" : ""; }
   /// Samples that all ranks together compute at a time.
   std::int64_t micro_batch() const { return batch / accumulate; }
   /// The highest learning rate of the run, before warm-up and schedule; `rate`: the optimizer's.

@@ -17,6 +17,8 @@ void check_sharding(const Config& train, const TrainSettings& settings, Sharding
   };
   if (settings.local)
     fail("local", "each virtual worker has whole parameters", "without --shard, or -s train.local=~");
+  if (settings.async)
+    fail("async", "each rank computes with whole parameters", "without --shard, or -s train.async=~");
   if (settings.crosscheck > 0)
     fail("crosscheck", "it compares whole gradients", "without --shard, or -s train.crosscheck=0");
   if (settings.compression.has_feedback())

@@ -1,6 +1,7 @@
 #include "models/training/training_parts.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/system/cores.h"
 #include "models/optimizers/outer_optimizer.h"
@@ -28,7 +29,8 @@ RunFacts run_facts(const Session& session, std::int64_t steps_per_epoch) {
           .metrics = session.metric_facts(),
           .evaluation_split = session.evaluation_split(),
           .nodes = session.mesh().nodes(),
-          .ranks = session.mesh().world().size()};
+          .ranks = session.mesh().world().size(),
+          .is_async = session.settings().async.has_value()};
 }
 
 std::unique_ptr<Schedule> schedule_of(const Config& train, const Session& session, const RunFacts& facts) {
@@ -52,6 +54,12 @@ ParameterWindow::Options window_options(ParameterWindow::Options options, const 
   options.whole_parameters = optimizer.requires_matrices();
   options.virtual_workers = session.exact_virtual_workers();
   options.compression = session.settings().compression;
+  if (session.settings().async && !session.is_share()) {
+    // No rank reads what another one updates, and a shard is one range.
+    options.share = false;
+    options.bucket_floats = std::numeric_limits<std::int64_t>::max();
+    options.cut_floats = 0;
+  }
   return options;
 }
 
@@ -84,6 +92,7 @@ int idle_cores(const ThreadPool& pool, bool crowded) {
 TrainingParts::TrainingParts(const Config& root, Session& its_session,
                              const ParameterWindow::Options& options)
     : session(its_session),
+      updates_apart(session.settings().async && session.is_share()),
       order(order_options(root.at("data"), session, session.settings().batch)),
       facts(run_facts(session, order.steps_per_epoch())),
       optimizer(make_optimizer(root.at("train"), session)),
@@ -104,9 +113,9 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
               .workers = session.pool().size(),
               .idle_cores = idle_cores(session.pool(), options.crowded),
               .reads_ahead = !session.is_share()}),
-      shard(session.network().plan(), windows, session.pool(),
-            {.states = optimizer->states().size(),
-             .initial = optimizer->initial(),
+      shard(session.network().plan(), windows, session.settings().async ? one_thread : session.pool(),
+            {.states = updates_apart ? 0 : optimizer->states().size(),
+             .initial = updates_apart ? 0 : optimizer->initial(),
              .counts_shared = session.mesh().model().rank() == 0 &&
                               (!windows.rest().plan().replicated() || session.mesh().data().rank() == 0),
              .ema = session.settings().ema,
@@ -118,7 +127,7 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
       early_stopping(session.settings(), facts),
       outliers(session.settings().outliers, shard, scalars, session.mesh().model()) {
   check_batch_rows(session.network().plan(), loader.order(), session.shares());
-  optimizer->begin(facts.steps_per_epoch);
+  optimizer->begin(facts.steps_per_epoch * (session.settings().async ? session.shares() : 1));
   if (optimizer->requires_norms()) norms.emplace(session.network().plan().parameters().size());
   if (session.network().splits_rows())
     split_statistics.emplace(session.mesh().as_data_ranks(), session.pool(), options.share,

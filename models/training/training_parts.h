@@ -24,7 +24,8 @@
 namespace trainer {
 
 /// The objects of a training step, shared by the training loop and its hooks. In local SGD the run has one,
-/// whose step is a round, and each thread another one for the steps of its virtual workers.
+/// whose step is a round, and each thread another one for the steps of its virtual workers; in asynchronous
+/// training another one computes gradients.
 struct TrainingParts {
   /// Collective. From here on the session's network reads the parameters of `windows`.
   TrainingParts(const Config& root, Session& session, const ParameterWindow::Options& options);
@@ -47,6 +48,9 @@ struct TrainingParts {
   std::vector<std::string> state_names() const;
 
   Session& session;
+  bool
+      updates_apart;  ///< gradients leave for an optimizer elsewhere: a rank's model in asynchronous training
+  ThreadPool one_thread{1};  ///< of updates beside the workers: in asynchronous training
   BatchOrder order;
   RunFacts facts;
   std::unique_ptr<Optimizer> optimizer;

@@ -271,6 +271,21 @@ def local_sgd():
           thousands(row['images_per_second'])] for row in rows]), None)
 
 
+def async_sgd():
+    rows = read('async_sgd')
+    kinds = list(dict.fromkeys((row['config'], row['training'], row['ranks'], row['epochs']) for row in rows))
+    lines = []
+    for config, training, ranks, epochs in kinds:
+        runs = [row for row in rows if (row['config'], row['training'], row['ranks'], row['epochs']) == (config, training, ranks, epochs)]
+        accuracies = [float(row['accuracy']) for row in runs]
+        stale = training == 'asynchronous'
+        lines.append([config, epochs, training, ranks, f'{sum(accuracies) / len(runs):.2f} %', ', '.join(f'{one:.2f}' for one in accuracies),
+                      f"{sum(float(row['staleness']) for row in runs) / len(runs):.2f}" if stale else '',
+                      str(max(int(row['staleness_max']) for row in runs)) if stale else ''])
+    return sources(rows) + '\n' + table(['config', 'epochs', 'training', 'ranks', 'test accuracy', 'of each seed', 'mean staleness, last epoch',
+                                         'largest staleness'], lines), None
+
+
 def tables():
     rows = read('tables')
     programs = list(dict.fromkeys(row['program'] for row in rows))
@@ -419,7 +434,7 @@ def update(page, makers):
     return stale
 
 
-stale = update('docs/benchmarks.md', [peers, rivals, roofs, guards, exact, bfloat16, bfloat16_accuracy, activations, placements, hosts, scaling, local_sgd, onednn, tables, cifar10, memory, profile])
+stale = update('docs/benchmarks.md', [peers, rivals, roofs, guards, exact, bfloat16, bfloat16_accuracy, activations, placements, hosts, scaling, local_sgd, async_sgd, onednn, tables, cifar10, memory, profile])
 if (results / 'engines.csv').exists():
     stale += update('docs/engines.md', [engine_steps, engines])
 stale += update('docs/planning.md', [planned_memory])

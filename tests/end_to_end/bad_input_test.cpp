@@ -156,7 +156,7 @@ std::vector<BadInput> bad_inputs() {
        with("batch: 8", "batch: 8\n  exact: true\n  virtual_workers: 4\n  local: {steps: 2}")},
       {"fewer samples than virtual workers", 2, "too small for 9 virtual workers",
        with("batch: 8", "batch: 8\n  local: {steps: 2, virtual_workers: 9}")},
-      {"one row for batch_norm of a virtual worker", 2, "a virtual worker's share of a batch has 1",
+      {"one row for batch_norm of a virtual worker", 2, "a share of a batch has 1",
        yaml(replaced(replaced(kSmallRun, "    - dense: 10", "    - batch_norm\n    - dense: 10"), "batch: 8",
                      "batch: 8\n  local: {steps: 2}"))},
       {"fewer virtual workers than ranks",

@@ -1,0 +1,58 @@
+"""Trains a config synchronously and by asynchronous SGD with some numbers of ranks: test accuracy after the last epoch, and staleness.
+
+Usage: async_sgd.py TRAINER CONFIG DATA [--epochs N] [--ranks 2,4] [--seeds 1,2,3] [-s KEY=VALUE]... [--processor NAME] [--commit NAME]
+DATA is the folder of the samples. Each rank has one thread, and the synchronous run as many ranks as there are cores. Prints CSV.
+"""
+import argparse
+import csv
+import datetime
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+import tempfile
+
+
+def run(options, ranks, seed, flags):
+    """The last line of an evaluation, the largest staleness of all lines and the speed."""
+    overrides = [f'data.path={options.data}', f'train.epochs={options.epochs}', f'train.seed={seed}', *options.set]
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([options.trainer, '-n', str(ranks), '--threads', '1', *flags, options.config, '-q', '-o', f'{folder}/run',
+                        *[word for override in overrides for word in ('-s', override)]], check=True, stdout=subprocess.DEVNULL)
+        lines = [json.loads(line) for line in pathlib.Path(folder, 'run/metrics.jsonl').read_text().splitlines()]
+    last = [line for line in lines if line['split'] == 'test'][-1]
+    return last, max(line.get('staleness_max', 0) for line in lines)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('trainer', type=os.path.abspath)
+    parser.add_argument('config', type=os.path.abspath)
+    parser.add_argument('data', type=os.path.abspath)
+    parser.add_argument('--epochs', type=int, default=5)
+    parser.add_argument('--ranks', default='2,4')
+    parser.add_argument('--seeds', default='1,2,3')
+    parser.add_argument('-s', '--set', action='append', default=[])
+    parser.add_argument('--processor', default=platform.processor() or platform.machine())
+    parser.add_argument('--commit', default='-')
+    parser.add_argument('--no-heading', action='store_true')
+    options = parser.parse_args()
+    about = {'date': datetime.date.today(), 'processor': options.processor, 'commit': options.commit,
+             'config': pathlib.Path(options.config).stem, 'epochs': options.epochs}
+    table = csv.writer(sys.stdout)
+    if not options.no_heading:
+        table.writerow([*about, 'training', 'ranks', 'seed', 'accuracy', 'staleness', 'staleness_max', 'seconds'])
+    methods = [('synchronous', len(os.sched_getaffinity(0)), ['--datapar'])]
+    methods += [('asynchronous', int(ranks), ['--async']) for ranks in options.ranks.split(',')]
+    for seed in options.seeds.split(','):
+        for name, ranks, flags in methods:
+            last, largest = run(options, ranks, seed, flags)
+            table.writerow([*about.values(), name, ranks, seed, f"{100 * last['accuracy']:.2f}", f"{last.get('staleness', 0):.2f}",
+                            largest, f"{last['time']:.1f}"])
+            sys.stdout.flush()
+
+
+if __name__ == '__main__':
+    main()
