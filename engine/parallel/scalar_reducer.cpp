@@ -11,16 +11,12 @@ constexpr const char* kWhat = "statistics over the batch";
 
 }  // namespace
 
-ScalarReducer::ScalarReducer(Mesh& mesh, ThreadPool& pool, bool share, int virtual_workers)
+ScalarReducer::ScalarReducer(Mesh& mesh, ThreadPool& pool, bool share, const VirtualWorkers& virtual_workers)
     : pool_(pool),
       heartbeat_(mesh.world().heartbeat()),
-      virtual_workers_(VirtualWorkers::one_for_each_worker(mesh.data().size(), pool.size())),
+      virtual_workers_(virtual_workers),
       rank_(mesh.data().rank()),
       workers_(static_cast<std::size_t>(pool.size())) {
-  if (virtual_workers > 0) {
-    virtual_workers_.count = virtual_workers;
-    virtual_workers_.exact = true;
-  }
   Communicator& data = mesh.data();
   const auto alone = solo();
   Communicator* node = share ? &mesh.node() : alone.get();

@@ -21,8 +21,8 @@ namespace trainer {
 class ScalarReducer {
  public:
   /// Collective. `share`: false: every rank is a node of its own, as when /dev/shm is too small.
-  /// `virtual_workers`: of exact mode; 0: one for each worker.
-  ScalarReducer(Mesh& mesh, ThreadPool& pool, bool share, int virtual_workers = 0);
+  /// `virtual_workers`: of the data ranks and the threads of `pool`.
+  ScalarReducer(Mesh& mesh, ThreadPool& pool, bool share, const VirtualWorkers& virtual_workers);
 
   /// Every worker of every data rank calls, from inside pool.run(), with a line for each of its virtual
   /// workers; all get the sum of all lines, which are as long as `total`.

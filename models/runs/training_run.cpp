@@ -286,7 +286,8 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   const CheckpointState base{.seed = settings.seed,
                              .data = fingerprint_text(session_.data()),
                              .config = options_.config,
-                             .rollbacks = rollbacks_};
+                             .rollbacks = rollbacks_,
+                             .rank_shares = session_.rank_shares()};
   HostedStates* const hosted = hosted_states();
   CheckpointHook checkpoints(parts_, std::move(folder), base, reports, hooks, hosted);
   std::optional<SnapshotHook> snapshots;

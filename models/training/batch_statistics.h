@@ -11,8 +11,8 @@ namespace trainer {
 class BatchStatistics final : public StatisticsReducer {
  public:
   /// Collective.
-  BatchStatistics(Mesh& mesh, ThreadPool& pool, bool share, int exact_virtual_workers)
-      : sum_(mesh, pool, share, exact_virtual_workers) {}
+  BatchStatistics(Mesh& mesh, ThreadPool& pool, bool share, const VirtualWorkers& virtual_workers)
+      : sum_(mesh, pool, share, virtual_workers) {}
   void sum(int worker, std::span<const double> lines, std::span<double> total) override {
     sum_.sum(worker, lines, total);
   }

@@ -72,4 +72,7 @@ struct TrainingParts {
   std::int64_t first_number(std::int64_t step) const;
 };
 
+/// How the rows of training are loaded, up to `end` micro-batches. The session outlives the result.
+RowLoader::Options loader_options(const Config& data, const Session& session, bool crowded, std::int64_t end);
+
 }  // namespace trainer
