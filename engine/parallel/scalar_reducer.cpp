@@ -16,6 +16,7 @@ ScalarReducer::ScalarReducer(Mesh& mesh, ThreadPool& pool, bool share, const Vir
       heartbeat_(mesh.world().heartbeat()),
       virtual_workers_(virtual_workers),
       rank_(mesh.data().rank()),
+      several_ranks_(mesh.data().size() > 1),
       workers_(static_cast<std::size_t>(pool.size())) {
   Communicator& data = mesh.data();
   const auto alone = solo();
@@ -71,6 +72,9 @@ void ScalarReducer::sum(int worker, std::span<const double> lines, std::span<dou
     std::ranges::copy(lines, total.begin());
     return;
   }
+  using Clock = std::chrono::steady_clock;
+  const bool is_timed = worker == 0 && several_ranks_;
+  const Clock::time_point begin = is_timed ? Clock::now() : Clock::time_point{};
   for (std::size_t first = 0; first < width; first += kSlot) {
     const std::size_t count = std::min(width - first, static_cast<std::size_t>(kSlot));
     const auto line = [&](std::int64_t index) {
@@ -78,6 +82,7 @@ void ScalarReducer::sum(int worker, std::span<const double> lines, std::span<dou
     };
     sum_part(worker, line, total.subspan(first, count));
   }
+  if (is_timed) time_ += Clock::now() - begin;
 }
 
 /// line(i): a part of that of the worker's i-th virtual worker.

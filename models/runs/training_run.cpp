@@ -266,6 +266,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
                     .total_steps = parts_.facts.total_steps,
                     .log_every = settings.log_every,
                     .ranks = world.size(),
+                    .model_ranks = session_.mesh().model().size(),
                     .round = settings.local ? settings.local->steps : 1};
   resume(progress, start_, start_.step > 0 ? parts_.rate(start_.step - 1) : 0);
   const bool evaluated = start_.last && start_.evaluated &&

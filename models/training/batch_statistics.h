@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <span>
 
 #include "engine/parallel/scalar_reducer.h"
@@ -16,6 +17,7 @@ class BatchStatistics final : public StatisticsReducer {
   void sum(int worker, std::span<const double> lines, std::span<double> total) override {
     sum_.sum(worker, lines, total);
   }
+  std::chrono::nanoseconds take_time() { return sum_.take_time(); }
 
  private:
   ScalarReducer sum_;

@@ -28,7 +28,8 @@ RunFacts run_facts(const Session& session, std::int64_t steps_per_epoch) {
           .metrics = session.metric_facts(),
           .evaluation_split = session.evaluation_split(),
           .nodes = session.mesh().nodes(),
-          .ranks = session.mesh().world().size()};
+          .ranks = session.mesh().world().size(),
+          .model_ranks = session.mesh().model().size()};
 }
 
 std::unique_ptr<Schedule> schedule_of(const Config& train, const Session& session, const RunFacts& facts) {
@@ -180,6 +181,11 @@ void TrainingParts::update(std::int64_t step, double rate) {
   if (norms) norms->find(shard, scalars, session.mesh().model());
   shard.update(*optimizer, static_cast<float>(rate), step,
                [this](std::int64_t end) { reducer->updated(end); });
+}
+
+std::chrono::nanoseconds TrainingParts::take_statistics_time() {
+  return statistics.take_time() +
+         (split_statistics ? split_statistics->take_time() : std::chrono::nanoseconds(0));
 }
 
 std::vector<std::string> TrainingParts::state_names() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,8 @@ struct TrainingParts {
   double rate(std::int64_t step) const { return rate_factor * schedule->at(step); }
   /// The optimizer's step on this rank's shard, which begins to leave for other hosts.
   void update(std::int64_t step, double rate);
+  /// Of all sums of statistics since the last call: ScalarReducer::take_time().
+  std::chrono::nanoseconds take_statistics_time();
   /// Names of what the optimizer shard keeps for each parameter, as checkpoints have them.
   std::vector<std::string> state_names() const;
 

@@ -1,4 +1,4 @@
-// Ranks of different speeds: shares that are measured.
+// Ranks of different speeds: shares that are measured, and the name of the slow one.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -75,6 +75,22 @@ TEST_CASE("an exact run has the same weights with measured shares as alone, and 
   REQUIRE(run.shell("$FAILING_TRAINER u.yaml -s train.exact=true -o alone").code == 0);
   CHECK(read_text(run.path("two/checkpoints/last/model.safetensors")) ==
         read_text(run.path("alone/checkpoints/last/model.safetensors")));
+}
+
+TEST_CASE("the rank that others wait for is named in the table, the last line, metrics.jsonl and the report",
+          "[balance]") {
+  const SmallRun run;
+  write_text(run.path("u.yaml"), kUneven);
+  const ProgramResult result =
+      run.shell("$FAILING_TRAINER -n 3 --datapar u.yaml -s train.balance=equal -o equal");
+  INFO(result.out << result.err);
+  REQUIRE(result.code == 0);
+  CHECK(result.out.find("% waiting for other ranks, rank 1 is slow") != std::string::npos);
+  CHECK(occurrences(result.out, "rank 1 is slow\n") >= 3);  // each epoch has two steps
+  CHECK(occurrences(read_text(run.path("equal/metrics.jsonl")), "\"slow_rank\":1,") >= 4);
+  CHECK(occurrences(read_text(run.path("equal/metrics.jsonl")), "\"slow_rank\":") ==
+        occurrences(read_text(run.path("equal/metrics.jsonl")), "\"slow_rank\":1,"));
+  CHECK(read_text(run.path("equal/report.html")).find("; rank 1 is slow.") != std::string::npos);
 }
 
 TEST_CASE("measured shares with what assumes equal ones are errors that name the key", "[balance]") {
