@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/commands/batch_shares.h"
 #include "cli/commands/engine_file.h"
 #include "cli/commands/mesh_and_threads.h"
 #include "cli/commands/micro_batches.h"
@@ -256,6 +257,7 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
   run_collectively(job.world, [&] {
     if (job.world.rank() == 0 && ProgramScores::are_needed(session)) ProgramScores::check(session);
   });
+  const bool are_loaded = divide_batches(job, beginning, run, work.affinity.placement.crowded);
   TrainingRun training(run.config.root(), session,
                        {.config = run.config.resolved_yaml(),
                         .initial_weights = arguments.initial_weights,
@@ -295,7 +297,7 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
          likely_mistakes(run.config.root(), session, !arguments.initial_weights.empty()))
       job.warn(warning_text(mistake) + "\n\n");
   // After the trainer, so that gradients get shared memory first if it is scarce.
-  load_samples(session);
+  if (!are_loaded) load_samples(session);
   check_samples(job, beginning, session.data());
   const std::unique_ptr<StepTrace> trace = profile_of(job, run.config.root(), training.parts());
 

@@ -79,13 +79,38 @@ std::string length_text(const RunFacts& facts, const TrainSettings& settings) {
   return fmt::format("{} x {}", counted(facts.epochs, "epoch"), counted(facts.steps_per_epoch, "step"));
 }
 
-std::string batch_text(const RunFacts& facts, int data_ranks, std::int64_t micro_batches) {
+std::string batch_text(const RunFacts& facts, const Session& session) {
+  const int data_ranks = session.mesh().data().size();
+  const std::int64_t micro_batches = session.settings().accumulate;
   const std::string parts = micro_batches > 1 ? fmt::format(" in {} micro-batches", micro_batches) : "";
-  if (data_ranks == 1) return fmt::format("batch {}{}", facts.batch, parts);
+  if (data_ranks == 1 || !session.rank_shares().empty()) return fmt::format("batch {}{}", facts.batch, parts);
   const std::int64_t least = facts.batch / data_ranks;
   const bool even = facts.batch % data_ranks == 0;
   return fmt::format("batch {} ({} a rank){}", facts.batch,
                      even ? std::to_string(least) : fmt::format("{} or {}", least, least + 1), parts);
+}
+
+/// "25%, 75% of each batch" or "2, 6 of 8 virtual workers", by data rank; of many the least and the most.
+/// Empty where shares are equal by definition.
+std::string balance_text(const Session& session) {
+  const std::vector<std::int64_t> shares = session.rank_shares();
+  if (shares.empty()) return "";
+  const std::int64_t all = session.parts_of_batch();
+  const auto text_of = [&](std::int64_t share) {
+    return session.settings().exact
+               ? std::to_string(share)
+               : fmt::format("{:.3g}%", 100 * static_cast<double>(share) / static_cast<double>(all));
+  };
+  constexpr std::size_t kMostShares = 8;
+  std::string text;
+  if (shares.size() > kMostShares) {
+    const auto [least, most] = std::ranges::minmax_element(shares);
+    text = fmt::format("{} (data rank {}) to {} (data rank {})", text_of(*least), least - shares.begin(),
+                       text_of(*most), most - shares.begin());
+  } else {
+    for (const std::int64_t share : shares) text += (text.empty() ? "" : ", ") + text_of(share);
+  }
+  return text + (session.settings().exact ? fmt::format(" of {} virtual workers", all) : " of each batch");
 }
 
 }  // namespace
@@ -138,10 +163,11 @@ std::string Header::text() const {
   text += layer_lines(session.network());
   if (const std::string weights = training.weights_text(); !weights.empty())
     text += labelled("weights", weights);
-  text += labelled("train",
-                   fmt::format("{}, {}, {}, seed {}", length_text(facts, session.settings()),
-                               batch_text(facts, session.mesh().data().size(), session.settings().accumulate),
-                               training.optimizer_text(), session.settings().seed));
+  text += labelled(
+      "train", fmt::format("{}, {}, {}, seed {}", length_text(facts, session.settings()),
+                           batch_text(facts, session), training.optimizer_text(), session.settings().seed));
+  if (const std::string balance = balance_text(session); !balance.empty())
+    text += labelled("balance", balance);
   if (const std::string compression = session.settings().compression.text(); !compression.empty())
     text += labelled("compression", compression);
   if (const std::string local = training.local_text(); !local.empty()) text += labelled("local", local);

@@ -61,6 +61,7 @@ std::string time_shares(const RunLog::Row& last) {
     if (share >= 0.01)
       text += fmt::format("{} {:.0f}% {}{}", text.empty() ? " Of the last epoch" : ",", 100 * share,
                           text.empty() ? "was " : "", name);
+  if (!text.empty() && last.slow_rank >= 0) text += fmt::format("; rank {:.0f} is slow", last.slow_rank);
   return text.empty() ? "" : text + ".";
 }
 

@@ -29,9 +29,9 @@ double number_at(const Json& line, const char* key) {
 /// The keys of loss and metrics: all keys of a line except those that every line has.
 std::vector<std::string> score_names(const Json& line) {
   const std::set<std::string> common{
-      "step",       "epoch",        "split",      "lr",   "examples_per_second",
-      "comm_share", "wait_share",   "data_share", "time", "compression_error",
-      "staleness",  "staleness_max"};
+      "step",       "epoch",      "split",        "lr",   "examples_per_second",
+      "comm_share", "wait_share", "data_share",   "time", "compression_error",
+      "slow_rank",  "staleness",  "staleness_max"};
   std::vector<std::string> names;
   for (const auto& [key, value] : line.items())
     if (!common.contains(key) && (value.is_number() || value.is_null())) names.push_back(key);
@@ -65,7 +65,8 @@ void add_line(const Json& line, RunLog& log) {
                   .comm_share = number_at(line, "comm_share"),
                   .wait_share = number_at(line, "wait_share"),
                   .data_share = number_at(line, "data_share"),
-                  .time = number_at(line, "time")};
+                  .time = number_at(line, "time"),
+                  .slow_rank = number_at(line, "slow_rank")};
   if (line.contains("epoch") && line["epoch"].is_number_integer())
     row.epoch = line["epoch"].get<std::int64_t>();
   for (const std::string& name : log.names) row.scores.push_back(number_at(line, name.c_str()));

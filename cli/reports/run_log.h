@@ -16,6 +16,7 @@ struct RunLog {
     bool is_training = true;     ///< else an evaluation
     std::vector<double> scores;  ///< in the order of `names`; NaN if it was not finite
     double rate = 0, examples_per_second = 0, comm_share = 0, wait_share = 0, data_share = 0, time = 0;
+    double slow_rank = -1;  ///< StepReport::slow_rank; NaN: none
   };
   /// A square table of the last evaluation, or of another one.
   struct Table {

@@ -17,6 +17,12 @@ std::string right_aligned(const std::string& text, std::size_t columns) {
 
 }  // namespace
 
+std::string slow_rank_text(const RunFacts& facts, int slow_rank) {
+  if (slow_rank < 0) return "";
+  if (facts.model_ranks == 1) return fmt::format("rank {} is slow", slow_rank);
+  return fmt::format("ranks {}-{} are slow", slow_rank, slow_rank + facts.model_ranks - 1);
+}
+
 EpochTable::EpochTable(const RunFacts& facts) : facts_(facts), shown_metrics_(facts.metrics.size()) {
   constexpr std::size_t kWidth = 80, kStar = 2;
   const auto width = [&] { return columns_of(heading()) + kStar; };
@@ -92,6 +98,7 @@ std::string EpochTable::row(const EpochReport& report) const {
   cells.push_back(fmt::format("{:.0f}%", 100 * report.data_share));
   cells.push_back(seconds_text(report.epoch_time));
   cells.push_back(report.best ? "*" : "");
+  if (report.slow_rank >= 0) cells.push_back(slow_rank_text(facts_, report.slow_rank));
   return line(cells);
 }
 

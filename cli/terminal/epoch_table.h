@@ -8,6 +8,9 @@
 
 namespace trainer {
 
+/// "rank 2 is slow", or "ranks 2-3 are slow" of a model group; empty if `slow_rank` is -1.
+std::string slow_rank_text(const RunFacts& facts, int slow_rank);
+
 /// The table of epochs: right-aligned columns that stay aligned for large numbers.
 class EpochTable {
  public:

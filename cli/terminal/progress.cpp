@@ -218,6 +218,9 @@ std::string bar_line(const RunFacts& facts, const StepReport& report, const Scor
   if (report.staleness) after += "  " + staleness_text(*report.staleness);
   after += fmt::format("  {}/s  {} left", grouped(std::llround(report.examples_per_second)),
                        clock_text(seconds_left));
+  if (report.slow_rank >= 0)
+    after +=
+        fmt::format("  waits {:.0f}%, {}", 100 * report.wait_share, slow_rank_text(facts, report.slow_rank));
   if (terminal.columns == 0) return before + after;
 
   constexpr std::int64_t kWidest = 60, kNarrowest = 6;
@@ -252,6 +255,7 @@ std::string result_line(const RunFacts& facts, const RunResult& result) {
   if (facts.ranks > 1)
     total += fmt::format(", {:.0f}% of it communication, {:.0f}% waiting for other ranks",
                          100 * result.comm_share, 100 * result.wait_share);
+  if (result.slow_rank >= 0) total += ", " + slow_rank_text(facts, result.slow_rank);
   constexpr double kNegligible = 0.05;
   if (result.data_share > kNegligible)
     total += fmt::format(", {:.0f}% waiting for data", 100 * result.data_share);

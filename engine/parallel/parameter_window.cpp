@@ -25,6 +25,7 @@ ParameterWindow::ParameterWindow(Mesh& mesh, const ThreadPool& pool, const std::
   if (options.virtual_workers > 0) {
     virtual_workers_.count = options.virtual_workers;
     virtual_workers_.exact = true;
+    virtual_workers_.ends = options.ends;
     virtual_workers_.rounds = options.compression.is_bf16();
   }
   if (data_ranks_ == 1) options_.sharding = Sharding::state;

@@ -30,10 +30,11 @@ class ParameterWindow {
     std::int64_t cut_floats = 1 << 21;
     /// False: private buffers and MPI, as when /dev/shm is too small, and as with error feedback.
     bool share = true;
-    bool crowded = false;           ///< more workers than cores: waiting yields at once
-    int virtual_workers = 0;        ///< of exact mode; 0: one for each worker
-    Compression compression = {};   ///< of what hosts exchange
-    bool whole_parameters = false;  ///< one rank updates all of a parameter
+    bool crowded = false;                 ///< more workers than cores: waiting yields at once
+    int virtual_workers = 0;              ///< of exact mode; 0: one for each worker
+    std::vector<std::int64_t> ends = {};  ///< in exact mode: VirtualWorkers::ends
+    Compression compression = {};         ///< of what hosts exchange
+    bool whole_parameters = false;        ///< one rank updates all of a parameter
     /// Gradients and parameters: private buffers, as without `share`, with memory for this rank's shard; for
     /// the rest only from commit to release. Nothing else with one data rank.
     Sharding sharding = Sharding::state;

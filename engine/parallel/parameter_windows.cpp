@@ -26,7 +26,9 @@ ParameterWindows::ParameterWindows(Mesh& mesh, const ThreadPool& pool,
       rest_(mesh, pool, borders_between(borders, border_, borders.back()), options) {
   if (border_ > 0) {
     if (rest_.shards_gradients()) throw std::logic_error("sharded gradients need all ranks to be data ranks");
-    front_.emplace(mesh.as_data_ranks(), pool, borders_between(borders, 0, border_), options);
+    ParameterWindow::Options split = options;
+    split.ends = rest_.virtual_workers().split(mesh.model().size()).ends;
+    front_.emplace(mesh.as_data_ranks(), pool, borders_between(borders, 0, border_), split);
     shard_.assign(front_->shard().begin(), front_->shard().end());
   }
   for (const Range& range : rest_.shard()) shard_.push_back({border_ + range.first, border_ + range.last});

@@ -11,16 +11,13 @@ constexpr const char* kWhat = "statistics over the batch";
 
 }  // namespace
 
-ScalarReducer::ScalarReducer(Mesh& mesh, ThreadPool& pool, bool share, int virtual_workers)
+ScalarReducer::ScalarReducer(Mesh& mesh, ThreadPool& pool, bool share, const VirtualWorkers& virtual_workers)
     : pool_(pool),
       heartbeat_(mesh.world().heartbeat()),
-      virtual_workers_(VirtualWorkers::one_for_each_worker(mesh.data().size(), pool.size())),
+      virtual_workers_(virtual_workers),
       rank_(mesh.data().rank()),
+      several_ranks_(mesh.data().size() > 1),
       workers_(static_cast<std::size_t>(pool.size())) {
-  if (virtual_workers > 0) {
-    virtual_workers_.count = virtual_workers;
-    virtual_workers_.exact = true;
-  }
   Communicator& data = mesh.data();
   const auto alone = solo();
   Communicator* node = share ? &mesh.node() : alone.get();
@@ -75,6 +72,9 @@ void ScalarReducer::sum(int worker, std::span<const double> lines, std::span<dou
     std::ranges::copy(lines, total.begin());
     return;
   }
+  using Clock = std::chrono::steady_clock;
+  const bool is_timed = worker == 0 && several_ranks_;
+  const Clock::time_point begin = is_timed ? Clock::now() : Clock::time_point{};
   for (std::size_t first = 0; first < width; first += kSlot) {
     const std::size_t count = std::min(width - first, static_cast<std::size_t>(kSlot));
     const auto line = [&](std::int64_t index) {
@@ -82,6 +82,7 @@ void ScalarReducer::sum(int worker, std::span<const double> lines, std::span<dou
     };
     sum_part(worker, line, total.subspan(first, count));
   }
+  if (is_timed) time_ += Clock::now() - begin;
 }
 
 /// line(i): a part of that of the worker's i-th virtual worker.

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/core/sum_tree.h"
@@ -21,12 +23,14 @@ namespace trainer {
 class ScalarReducer {
  public:
   /// Collective. `share`: false: every rank is a node of its own, as when /dev/shm is too small.
-  /// `virtual_workers`: of exact mode; 0: one for each worker.
-  ScalarReducer(Mesh& mesh, ThreadPool& pool, bool share, int virtual_workers = 0);
+  /// `virtual_workers`: of the data ranks and the threads of `pool`.
+  ScalarReducer(Mesh& mesh, ThreadPool& pool, bool share, const VirtualWorkers& virtual_workers);
 
   /// Every worker of every data rank calls, from inside pool.run(), with a line for each of its virtual
   /// workers; all get the sum of all lines, which are as long as `total`.
   void sum(int worker, std::span<const double> lines, std::span<double> total);
+  /// What the sums since the last call took on the first worker, with its waiting for others; 0 on one rank.
+  std::chrono::nanoseconds take_time() { return std::exchange(time_, {}); }
 
  private:
   /// Longer sums are taken in parts.
@@ -58,7 +62,8 @@ class ScalarReducer {
   SumTree node_tree_{1, {}}, whole_tree_{1, {}};
   std::vector<double> all_lines_;          ///< by virtual worker, where MPI collects them
   std::unique_ptr<Communicator> leaders_;  ///< the first rank of each node; null elsewhere, and on one node
-  bool several_nodes_ = false;
+  bool several_ranks_, several_nodes_ = false;
+  std::chrono::nanoseconds time_{};
   std::vector<Worker> workers_;
   std::span<SharedCounter> arrived_;    ///< by worker of the node: sums it has written
   std::span<SharedCounter> published_;  ///< one: sums over all nodes

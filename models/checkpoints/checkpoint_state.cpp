@@ -19,7 +19,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kFormat = 4;
 constexpr std::size_t kMaxFiles = 100;
-constexpr const char* kSealKey = "crc32";  // of the text without it
+constexpr std::int64_t kMostParts = 1 << 20;  // of Session::parts_of_batch()
+constexpr const char* kSealKey = "crc32";     // of the text without it
 
 Json of_numbers(const std::vector<double>& numbers) {
   Json list = Json::array();
@@ -122,6 +123,7 @@ std::string text_of(const CheckpointState& state) {
             {"rollbacks", state.rollbacks},
             {"files", files}};
   if (!state.chain.empty()) json["chain"] = state.chain;
+  if (!state.rank_shares.empty()) json["rank_shares"] = state.rank_shares;
   json[kSealKey] = seal_of(json);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -170,6 +172,9 @@ CheckpointState parse_checkpoint_state(std::string_view text) {
     state.chain = reader.at("chain").text();
     if (!digest_of_hex(state.chain)) JsonReader::fail("its chain value is not 64 hexadecimal digits");
   }
+  if (json.contains("rank_shares"))
+    for (const JsonReader& one : reader.at("rank_shares").items(CheckpointState::kMaxNumbers))
+      state.rank_shares.push_back(one.count(kMostParts));
   return state;
 }
 

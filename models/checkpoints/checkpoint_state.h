@@ -37,11 +37,12 @@ struct CheckpointState {
   std::optional<Scores> best, last;
   std::int64_t best_step = 0;
   int best_epoch = 0;
-  std::vector<double> schedule;        ///< Schedule::state()
-  std::vector<double> early_stopping;  ///< EarlyStopping::state()
-  std::vector<double> outliers;        ///< OutlierUpdates::state()
-  int rollbacks = 0;                   ///< so far
-  std::string chain;                   ///< Progress::chain
+  std::vector<double> schedule;                ///< Schedule::state()
+  std::vector<double> early_stopping;          ///< EarlyStopping::state()
+  std::vector<double> outliers;                ///< OutlierUpdates::state()
+  int rollbacks = 0;                           ///< so far
+  std::string chain;                           ///< Progress::chain
+  std::vector<std::int64_t> rank_shares = {};  ///< Session::rank_shares()
   std::map<std::string, FileSeal> files;
 };
 

@@ -426,10 +426,11 @@ std::string metrics_line(const RunFacts& facts, const StepReport& report, const 
                         report.staleness->max);
   return line +
          fmt::format(
-             R"(,"lr":{},"examples_per_second":{},"comm_share":{},"wait_share":{},"data_share":{},"time":{}}})",
+             R"(,"lr":{},"examples_per_second":{},"comm_share":{},"wait_share":{},{}"data_share":{},"time":{}}})",
              json_number(report.rate), json_number(std::round(report.examples_per_second)),
              json_number(std::round(report.comm_share * 1e4) / 1e4),
              json_number(std::round(report.wait_share * 1e4) / 1e4),
+             report.slow_rank >= 0 ? fmt::format(R"("slow_rank":{},)", report.slow_rank) : "",
              json_number(std::round(report.data_share * 1e4) / 1e4),
              json_number(std::round(report.time * 1e3) / 1e3));
 }

@@ -15,7 +15,7 @@ namespace trainer {
 namespace {
 
 /// Keys that every line of metrics.jsonl has.
-constexpr std::array<std::string_view, 13> kTaken{"step",
+constexpr std::array<std::string_view, 14> kTaken{"step",
                                                   "epoch",
                                                   "split",
                                                   "loss",
@@ -23,6 +23,7 @@ constexpr std::array<std::string_view, 13> kTaken{"step",
                                                   "time",
                                                   "comm_share",
                                                   "wait_share",
+                                                  "slow_rank",
                                                   "data_share",
                                                   "compression_error",
                                                   "staleness",

@@ -267,6 +267,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
                     .total_steps = parts_.facts.total_steps,
                     .log_every = settings.log_every,
                     .ranks = world.size(),
+                    .model_ranks = session_.mesh().model().size(),
                     .round = settings.local ? settings.local->steps : 1};
   resume(progress, start_, start_.step > 0 ? parts_.rate(start_.step - 1) : 0);
   const bool evaluated = start_.last && start_.evaluated &&
@@ -287,7 +288,8 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   const CheckpointState base{.seed = settings.seed,
                              .data = fingerprint_text(session_.data()),
                              .config = options_.config,
-                             .rollbacks = rollbacks_};
+                             .rollbacks = rollbacks_,
+                             .rank_shares = session_.rank_shares()};
   HostedStates* const hosted = hosted_states();
   CheckpointHook checkpoints(parts_, std::move(folder), base, reports, hooks, hosted);
   std::optional<SnapshotHook> snapshots;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <span>
 
 #include "engine/parallel/scalar_reducer.h"
@@ -11,11 +12,12 @@ namespace trainer {
 class BatchStatistics final : public StatisticsReducer {
  public:
   /// Collective.
-  BatchStatistics(Mesh& mesh, ThreadPool& pool, bool share, int exact_virtual_workers)
-      : sum_(mesh, pool, share, exact_virtual_workers) {}
+  BatchStatistics(Mesh& mesh, ThreadPool& pool, bool share, const VirtualWorkers& virtual_workers)
+      : sum_(mesh, pool, share, virtual_workers) {}
   void sum(int worker, std::span<const double> lines, std::span<double> total) override {
     sum_.sum(worker, lines, total);
   }
+  std::chrono::nanoseconds take_time() { return sum_.take_time(); }
 
  private:
   ScalarReducer sum_;

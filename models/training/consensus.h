@@ -13,7 +13,7 @@ namespace trainer {
 class Consensus {
  public:
   /// Doubles that follow the sums in a row: a flag each, and the other members of Signals.
-  static constexpr std::int64_t kSignals = 9;
+  static constexpr std::int64_t kSignals = 12;
 
   Consensus(AllReduce& scalars, Communicator& model) : scalars_(scalars), model_(model) {}
 

@@ -13,11 +13,11 @@ class EvaluatedNetwork {
  public:
   /// `values`: all parameters of this rank, flat. Both outlive this object. Collective.
   EvaluatedNetwork(Session& session, std::span<const float> values)
-      : statistics_(session.mesh(), session.pool(), true, session.exact_virtual_workers()) {
+      : statistics_(session.mesh(), session.pool(), true, session.virtual_workers()) {
     Network& network = session.network();
     if (network.splits_rows())
       split_statistics_.emplace(session.mesh().as_data_ranks(), session.pool(), true,
-                                session.exact_virtual_workers());
+                                network.split_workers());
     const Network::Sums split{{}, split_statistics_ ? *split_statistics_ : statistics_};
     network.attach(values, {{}, statistics_}, &split);
   }

@@ -17,14 +17,17 @@ using Arrivals = std::array<double, 2>;
 
 /// What a rank reports in a step; after the consensus, what any rank reports.
 struct Signals {
-  bool diverged = false;       ///< a loss or gradient is not finite
-  bool stop = false;           ///< the run should stop
-  bool save = false;           ///< a checkpoint is due by the clock
-  bool time_is_over = false;   ///< of train.stop
-  bool writing = false;        ///< a checkpoint is on its way to the disk
-  double largest = 0;          ///< OptimizerShard::largest_gradient(), the largest of all data ranks
-  Arrivals arrivals{};         ///< of this rank; of all data ranks the latest
-  double sum_of_arrivals = 0;  ///< of both; and over data ranks
+  bool diverged = false;        ///< a loss or gradient is not finite
+  bool stop = false;            ///< the run should stop
+  bool save = false;            ///< a checkpoint is due by the clock
+  bool time_is_over = false;    ///< of train.stop
+  bool writing = false;         ///< a checkpoint is on its way to the disk
+  double largest = 0;           ///< OptimizerShard::largest_gradient(), the largest of all data ranks
+  Arrivals arrivals{};          ///< of this rank; of all data ranks the latest
+  double sum_of_arrivals = 0;   ///< of both; and over data ranks
+  double statistics = 0;        ///< seconds for sums of statistics of this rank; over data ranks
+  double least_statistics = 0;  ///< minus those of this rank; of all data ranks the least, with a minus
+  double least_waiting = 0;  ///< how little this rank waits, and which it is (Waiting); of the slowest rank
 };
 
 /// An object that the training loop calls before, within and after a step, or a round of local SGD. All ranks

@@ -42,6 +42,7 @@ struct RunFacts {
   std::string evaluation_split;                 ///< "valid", "test" or empty
   int nodes = 1;                                ///< that the data ranks span
   int ranks = 1;                                ///< of the run
+  int model_ranks = 1;                          ///< of a model group
   std::vector<std::string> logged_layers = {};  ///< of train.log.gradients
   bool has_chain = false;                       ///< train.chain
   bool is_async = false;                        ///< train.async: reports have a staleness
@@ -50,8 +51,8 @@ struct RunFacts {
 /// The time of training on this rank, and of its phases.
 struct StepTimes {
   std::chrono::nanoseconds training{};
-  std::chrono::nanoseconds data{};          ///< loading samples, the mean over workers
-  std::chrono::nanoseconds reduce{};        ///< after backward, until the gradients are reduced
+  std::chrono::nanoseconds data{};    ///< loading samples, the mean over workers
+  std::chrono::nanoseconds reduce{};  ///< sums of statistics; after backward, until the gradients are reduced
   std::chrono::nanoseconds consensus{};     ///< all-reduce of loss, metrics and signals
   std::chrono::nanoseconds update{};        ///< of this rank's optimizer shard
   std::chrono::nanoseconds publish{};       ///< all-gather of parameters
@@ -88,6 +89,8 @@ struct StepReport {
   /// Shares of the epoch's time: for communication without waiting for other ranks, for that (a mean over
   /// ranks), and for samples.
   double comm_share = 0, wait_share = 0, data_share = 0;
+  /// The rank that the others wait for, or the first one of its model group; -1: waiting takes little time.
+  int slow_rank = -1;
   /// Of compression with error feedback, in steps that are logged: GradientReducer::compression_error().
   std::optional<double> compression_error = {};
   double time = 0;      ///< seconds since the first step began
@@ -108,6 +111,7 @@ struct EpochReport {
   Scores train;
   std::optional<Scores> evaluation;
   double rate = 0, examples_per_second = 0, comm_share = 0, wait_share = 0, data_share = 0;
+  int slow_rank = -1;     ///< StepReport::slow_rank
   double time = 0;        ///< seconds since the first step began
   double epoch_time = 0;  ///< seconds this epoch took, evaluation included
   bool best = false;
@@ -120,6 +124,7 @@ struct RunResult {
   bool stopped = false;  ///< before its end, by a signal or the time limit
   std::string reason;    ///< why it ended before its last step, complete; empty: it did not
   double time = 0, comm_share = 0, wait_share = 0, data_share = 0;
+  int slow_rank = -1;             ///< StepReport::slow_rank
   std::int64_t memory = 0;        ///< bytes of all ranks at the end, shared pages counted once; 0: not known
   MemoryByKind memory_of_rank{};  ///< of each kind the most that a rank had at a time
   int best_epoch = 0;             ///< 0: none, or the initial weights

@@ -87,6 +87,12 @@ void Progress::report_shares() {
   report.comm_share = comm_share(epoch);
   report.wait_share = epoch.share(epoch.mean_waiting);
   report.data_share = epoch.share(epoch.data);
+  report.slow_rank = slow_rank(report.wait_share);
+}
+
+int Progress::slow_rank(double wait_share) const {
+  constexpr double kNegligible = 0.05;
+  return slowest >= 0 && wait_share > kNegligible ? slowest * model_ranks : -1;
 }
 
 double Progress::comm_share(const StepTimes& times) const {
@@ -112,6 +118,7 @@ EpochReport Progress::epoch_report() const {
                            .comm_share = report.comm_share,
                            .wait_share = report.wait_share,
                            .data_share = report.data_share,
+                           .slow_rank = report.slow_rank,
                            .time = seconds(Clock::now() - start),
                            .epoch_time = seconds(Clock::now() - epoch_start),
                            .best = best};
@@ -133,6 +140,7 @@ void Progress::end() {
   result.comm_share = comm_share(run);
   result.wait_share = run.share(run.mean_waiting);
   result.data_share = run.share(run.data);
+  result.slow_rank = slow_rank(result.wait_share);
 }
 
 }  // namespace trainer

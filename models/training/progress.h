@@ -19,6 +19,8 @@ struct Progress {
   std::int64_t steps_per_epoch = 1, total_steps = 0;
   std::int64_t log_every = 1;   ///< steps
   int ranks = 1;                ///< of the run
+  int model_ranks = 1;          ///< of a model group
+  int slowest = -1;             ///< Waiting::slowest()
   std::int64_t round = 1;       ///< steps between two calls of hooks: of a round of train.local
   std::int64_t first_step = 0;  ///< steps done before this process
   std::int64_t step = 0;        ///< steps done
@@ -61,6 +63,8 @@ struct Progress {
   void end();
   /// Fills the report's shares of the epoch's time.
   void report_shares();
+  /// The rank to name if waiting takes this share of the time; -1: none.
+  int slow_rank(double wait_share) const;
   /// The share of communication without waiting; 0 in one process, which only adds up its threads' gradients.
   double comm_share(const StepTimes& times) const;
 };

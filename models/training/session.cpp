@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "models/initializers/whitening.h"
 #include "models/network/partition.h"
@@ -27,16 +28,13 @@ VirtualWorkers make_virtual_workers(int fixed, const Compression& compression, c
 /// How layers before the first sharded one split rows over all ranks. A crosscheck computes a virtual worker
 /// again on all ranks of a group, so all of them need its rows; compression works on one window.
 std::optional<RowSplit> make_row_split(const TrainSettings& settings, const VirtualWorkers& whole,
-                                       const Mesh& mesh, const ThreadPool& pool) {
+                                       const Mesh& mesh) {
   const int ranks = mesh.data().size() * mesh.model().size();
   if (mesh.model().size() == 1 || settings.crosscheck > 0 ||
       settings.compression.method != Compression::Method::none)
     return std::nullopt;
   if (whole.exact && whole.count < ranks) return std::nullopt;
-  VirtualWorkers split = VirtualWorkers::one_for_each_worker(ranks, pool.size());
-  split.exact = whole.exact;
-  if (whole.exact) split.count = whole.count;
-  return RowSplit{.whole = whole, .split = split, .data_rank = mesh.data().rank()};
+  return RowSplit{.whole = whole, .split = whole.split(mesh.model().size()), .data_rank = mesh.data().rank()};
 }
 
 /// A schedule may need a momentum or evaluations that the run does not have.
@@ -105,7 +103,7 @@ Session::Session(const Config& root, std::unique_ptr<Data> own_data, const Sessi
       virtual_workers_(make_virtual_workers(is_share() ? 0 : settings_.fixed_virtual_workers(),
                                             settings_.compression, mesh, pool)),
       model_group_(pool, mesh.model(), settings_.exact_modelpar),
-      row_split_(make_row_split(settings_, virtual_workers_, mesh, pool)) {
+      row_split_(make_row_split(settings_, virtual_workers_, mesh)) {
   mesh.world().heartbeat().set_patience(static_cast<double>(settings_.stall_timeout));
   if (!is_share()) choose_arithmetic(root.at("train"), {settings_.portable, settings_.precision}, pool);
   const Config model = root.at("model");
@@ -218,6 +216,30 @@ std::unique_ptr<Network> Session::make_network(const Config& root, const Virtual
       .stores_bfloat16 = settings_.stores_bfloat16,
       .rewrite = [this](Sequence& layers) { shard_layers(layers, model_group_, row_split_); }};
   return std::make_unique<Network>(root.at("model").items("layers"), data_.train->sample(), options);
+}
+
+void Session::divide(const Config& root, std::span<const std::int64_t> shares) {
+  virtual_workers_.ends.resize(shares.size());
+  std::partial_sum(shares.begin(), shares.end(), virtual_workers_.ends.begin());
+  row_split_ = make_row_split(settings_, virtual_workers_, mesh_);
+  network_ = make_network(root, virtual_workers_, mesh_.data().rank());
+}
+
+std::vector<std::int64_t> Session::rank_shares() const {
+  std::vector<std::int64_t> shares(virtual_workers_.ends.size());
+  std::adjacent_difference(virtual_workers_.ends.begin(), virtual_workers_.ends.end(), shares.begin());
+  return shares;
+}
+
+std::int64_t Session::parts_of_batch() const {
+  constexpr std::int64_t kMost = 1 << 20;
+  return virtual_workers_.exact ? virtual_workers_.count : std::min(batch_rows(), kMost);
+}
+
+std::int64_t Session::least_share() const {
+  const std::int64_t ranks = virtual_workers_.ranks;
+  const std::int64_t of_group = virtual_workers_.exact && row_split_ ? mesh_.model().size() : 1;
+  return std::min(of_group, parts_of_batch() / ranks);
 }
 
 std::int64_t Session::batch_rows() const {

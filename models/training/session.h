@@ -50,6 +50,16 @@ class Session {
   int shares() const;
   /// The number of virtual workers whose sums follow one tree: in exact mode and in local SGD; else 0.
   int exact_virtual_workers() const { return virtual_workers_.exact ? virtual_workers_.count : 0; }
+  /// Gives each data rank so many of parts_of_batch(), in place of equal shares, with a new network. Before
+  /// anything uses the network. `root`: as given to the constructor.
+  void divide(const Config& root, std::span<const std::int64_t> shares);
+  /// Those of divide(); empty: shares are equal.
+  std::vector<std::int64_t> rank_shares() const;
+  /// What shares are counted in: virtual workers in exact mode, else samples of a full micro-batch, or parts
+  /// of a very large one.
+  std::int64_t parts_of_batch() const;
+  /// The smallest share with which every rank has work.
+  std::int64_t least_share() const;
   Network& network() const { return *network_; }
   /// A second network of the same layers, sharded over model ranks alike, for one rank of `virtual_workers`.
   std::unique_ptr<Network> make_network(const Config& root, const VirtualWorkers& virtual_workers, int rank);

@@ -101,6 +101,9 @@ LocalSettings local_settings(const Config& train, const TrainSettings& settings)
   if (settings.accumulate > 1 || settings.memory_limit)
     train.fail("accumulate", "virtual workers of train.local compute their shares of a batch at once",
                "remove accumulate, or take more local.virtual_workers: each has a smaller share");
+  if (settings.measures_balance)
+    train.fail("balance", "each virtual worker of train.local takes an equal share of a batch",
+               "balance: equal, or remove local");
   if (settings.crosscheck > 0)
     train.fail("crosscheck", "ranks of a local run do not compute the same step, so none can check another",
                "remove crosscheck or local");
@@ -129,6 +132,9 @@ AsyncSettings async_settings(const Config& train, const TrainSettings& settings)
   if (settings.accumulate > 1 || settings.memory_limit)
     train.fail("accumulate", "a rank of train.async computes its share of a batch at once",
                "remove accumulate; more ranks have smaller shares");
+  if (settings.measures_balance)
+    train.fail("balance", "a rank of train.async takes the next share when it is free",
+               "balance: equal, or remove async");
   if (settings.ema > 0)
     refuse("ema", "the average is over the weights of every step, and train.async has no steps of all ranks");
   if (settings.logs_gradients)
@@ -181,7 +187,8 @@ TrainSettings train_settings(const Config& train) {
                          .evaluate = cadence(train, "evaluate"),
                          .checkpoint = cadence(train, "checkpoint"),
                          .guards = cadence(train, "guards"),
-                         .virtual_workers = train.get<int>("virtual_workers")};
+                         .virtual_workers = train.get<int>("virtual_workers"),
+                         .measures_balance = train.get<std::string>("balance") == "measured"};
   if (!train.is_word("checkpoint", "epoch") && !train.is_word("checkpoint", "never"))
     settings.keep = train.at("checkpoint").get<std::int64_t>("keep");
   if (train.has("epochs")) settings.epochs = train.get<std::int64_t>("epochs");
@@ -195,6 +202,10 @@ TrainSettings train_settings(const Config& train) {
           "fit", "`fit` expects a size with its unit, got " + in_quotes(accumulate.get<std::string>("fit")),
           "fit: 4GiB; units are kB, KiB, MB, MiB, GB, GiB");
   }
+  if (settings.memory_limit && settings.measures_balance)
+    train.fail("balance",
+               "`accumulate: {fit: ...}` counts the memory of equal shares, and a fast rank has a larger one",
+               "a number of micro-batches in accumulate, or balance: equal");
   if (settings.batch % settings.accumulate != 0)
     train.fail("accumulate", fmt::format("a batch of {} cannot be split into {} equal micro-batches",
                                          settings.batch, settings.accumulate));
@@ -407,6 +418,12 @@ std::vector<Setting> run_settings() {
                .at_most(VirtualWorkers::kMax)
                .fallback(std::to_string(kVirtualWorkers))
                .formerly("blocks"),
+           choice("balance",
+                  "shares of a batch on data ranks. measured: in proportion to their speeds, which a few "
+                  "steps before the run measure",
+                  {"equal", "measured"})
+               .fallback("equal")
+               .changeable(),
            section(
                "local",
                "local SGD: virtual workers take optimizer steps by themselves, each on its share of the "

@@ -99,8 +99,9 @@ struct TrainSettings {
   bool stores_bfloat16 = false;              ///< activations, from forward to backward
   bool chain = false;                        ///< hashes of each step are kept
   std::optional<double> clip_norm, clip_value;
-  float ema = 0;            ///< decay of the exponential moving average of the weights; 0: none
-  int virtual_workers = 1;  ///< in exact mode
+  float ema = 0;                  ///< decay of the exponential moving average of the weights; 0: none
+  int virtual_workers = 1;        ///< in exact mode
+  bool measures_balance = false;  ///< shares of data ranks follow their speeds
   std::optional<LocalSettings> local;
   std::optional<AsyncSettings> async;
   Compression compression;  ///< of what hosts exchange

@@ -21,6 +21,9 @@ void check_sharding(const Config& train, const TrainSettings& settings, Sharding
     fail("async", "each rank computes with whole parameters", "without --shard, or -s train.async=~");
   if (settings.crosscheck > 0)
     fail("crosscheck", "it compares whole gradients", "without --shard, or -s train.crosscheck=0");
+  if (settings.measures_balance)
+    fail("balance", "each rank measures whole steps by itself, with all parameters and gradients",
+         "without --shard, or -s train.balance=equal");
   if (settings.compression.has_feedback())
     fail("compression", settings.compression.text() + " keeps all gradients on each rank",
          "without --shard, or -s train.compression=~");

@@ -16,7 +16,7 @@ void Trainer::train(Progress& run, Hook& hooks) {
   GradientReducer& reducer = *parts.reducer;
 
   bool are_arriving = false;  // parameters of the last step
-  Waiting waiting(parts.session.mesh().nodes() == 1);
+  Waiting waiting(parts.session.mesh().nodes() == 1, parts.session.mesh().data().rank());
   hooks.on_start(run.step);
   if (run.is_pending) hooks.between_steps(run);
   while (!run.is_done()) {
@@ -27,6 +27,7 @@ void Trainer::train(Progress& run, Hook& hooks) {
     hooks.before_step(step);
 
     reducer.take_waiting_time();  // of evaluations
+    parts.take_statistics_time();
     model.clear();
     for (MicroBatch batch = parts.first_micro_batch(step); !batch.samples.empty();
          batch = parts.next_micro_batch(batch)) {
@@ -49,7 +50,9 @@ void Trainer::train(Progress& run, Hook& hooks) {
       clock.lap();
       for (int worker = 0; worker < parts.session.pool().size() && !overlaps; ++worker)
         reducer.ready(worker, 0);
-      waiting.reach_reduce();
+      const std::chrono::nanoseconds statistics = parts.take_statistics_time();
+      times.reduce += statistics;
+      waiting.reach_reduce(statistics);
       reducer.measure_error(run.report.logged && batch.is_last());
       reducer.finish();  // reduce-scatter of gradients
       parts.accumulate(batch);
@@ -66,6 +69,7 @@ void Trainer::train(Progress& run, Hook& hooks) {
     const Signals all = parts.consensus.reduce(mine, model.sums());  // all-reduce of loss, metrics, signals
     clock.lap(times.consensus);
     waiting.take_from(all, parts.session.mesh().data().size(), times);
+    run.slowest = waiting.slowest();
     model.scores(parts.consensus.sums(), std::ssize(parts.order.batch(step)), run.report.scores);
     run.report.compression_error = run.report.logged ? reducer.compression_error() : std::nullopt;
     run.note(run.report.scores.loss, all.stop);

@@ -30,6 +30,7 @@ RunFacts run_facts(const Session& session, std::int64_t steps_per_epoch) {
           .evaluation_split = session.evaluation_split(),
           .nodes = session.mesh().nodes(),
           .ranks = session.mesh().world().size(),
+          .model_ranks = session.mesh().model().size(),
           .is_async = session.settings().async.has_value()};
 }
 
@@ -53,6 +54,7 @@ ParameterWindow::Options window_options(ParameterWindow::Options options, const 
                                         const Optimizer& optimizer) {
   options.whole_parameters = optimizer.requires_matrices();
   options.virtual_workers = session.exact_virtual_workers();
+  if (session.virtual_workers().exact) options.ends = session.virtual_workers().ends;
   options.compression = session.settings().compression;
   if (session.settings().async && !session.is_share()) {
     // No rank reads what another one updates, and a shard is one range.
@@ -89,6 +91,16 @@ int idle_cores(const ThreadPool& pool, bool crowded) {
 
 }  // namespace
 
+RowLoader::Options loader_options(const Config& data, const Session& session, bool crowded,
+                                  std::int64_t end) {
+  return {.order = order_options(data, session, session.settings().micro_batch()),
+          .own_rows = [&session](std::int64_t rows) { return session.network().input_rows(rows); },
+          .end_step = end,
+          .workers = session.pool().size(),
+          .idle_cores = idle_cores(session.pool(), crowded),
+          .reads_ahead = !session.is_share()};
+}
+
 TrainingParts::TrainingParts(const Config& root, Session& its_session,
                              const ParameterWindow::Options& options)
     : session(its_session),
@@ -101,18 +113,13 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
               window_options(options, session, *optimizer), session.network().split_parameter_end()),
       reducer(windows.make_reducer(session.mesh(), session.pool(), compressed_parameters(session.network()))),
       scalars(session.mesh(), windows.rest(), windows.front()),
-      statistics(session.mesh(), session.pool(), options.share, session.exact_virtual_workers()),
+      statistics(session.mesh(), session.pool(), options.share, session.virtual_workers()),
       batch(session, session.network()),
       micro_batches_per_epoch(
           BatchOrder(order_options(root.at("data"), session, session.settings().micro_batch()))
               .steps_per_epoch()),
       loader(session.data(),
-             {.order = order_options(root.at("data"), session, session.settings().micro_batch()),
-              .own_rows = [this](std::int64_t rows) { return session.network().input_rows(rows); },
-              .end_step = first_number(facts.total_steps),
-              .workers = session.pool().size(),
-              .idle_cores = idle_cores(session.pool(), options.crowded),
-              .reads_ahead = !session.is_share()}),
+             loader_options(root.at("data"), session, options.crowded, first_number(facts.total_steps))),
       shard(session.network().plan(), windows, session.settings().async ? one_thread : session.pool(),
             {.states = updates_apart ? 0 : optimizer->states().size(),
              .initial = updates_apart ? 0 : optimizer->initial(),
@@ -131,7 +138,7 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
   if (optimizer->requires_norms()) norms.emplace(session.network().plan().parameters().size());
   if (session.network().splits_rows())
     split_statistics.emplace(session.mesh().as_data_ranks(), session.pool(), options.share,
-                             session.exact_virtual_workers());
+                             session.network().split_workers());
   attach(statistics);
 }
 
@@ -183,6 +190,11 @@ void TrainingParts::update(std::int64_t step, double rate) {
   if (norms) norms->find(shard, scalars, session.mesh().model());
   shard.update(*optimizer, static_cast<float>(rate), step,
                [this](std::int64_t end) { reducer->updated(end); });
+}
+
+std::chrono::nanoseconds TrainingParts::take_statistics_time() {
+  return statistics.take_time() +
+         (split_statistics ? split_statistics->take_time() : std::chrono::nanoseconds(0));
 }
 
 std::vector<std::string> TrainingParts::state_names() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +45,8 @@ struct TrainingParts {
   double rate(std::int64_t step) const { return rate_factor * schedule->at(step); }
   /// The optimizer's step on this rank's shard, which begins to leave for other hosts.
   void update(std::int64_t step, double rate);
+  /// Of all sums of statistics since the last call: ScalarReducer::take_time().
+  std::chrono::nanoseconds take_statistics_time();
   /// Names of what the optimizer shard keeps for each parameter, as checkpoints have them.
   std::vector<std::string> state_names() const;
 
@@ -75,5 +78,8 @@ struct TrainingParts {
   /// The number of a step's first micro-batch, counted over all steps.
   std::int64_t first_number(std::int64_t step) const;
 };
+
+/// How the rows of training are loaded, up to `end` micro-batches. The session outlives the result.
+RowLoader::Options loader_options(const Config& data, const Session& session, bool crowded, std::int64_t end);
 
 }  // namespace trainer

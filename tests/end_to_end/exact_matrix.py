@@ -24,7 +24,7 @@ import time
 sys.dont_write_bytecode = True
 from generated_data import write_cifar10, write_mnist, write_text
 
-TIMES = {'examples_per_second', 'comm_share', 'wait_share', 'data_share', 'time'}
+TIMES = {'examples_per_second', 'comm_share', 'wait_share', 'slow_rank', 'data_share', 'time'}
 MODELS = {'mnist-mlp': ('mnist-mlp', []),
           'mnist-small': ('mnist-small', []),
           'mnist-small, dropout 0.3': ('mnist-small', ['dropout']),

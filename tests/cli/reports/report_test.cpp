@@ -293,6 +293,8 @@ TEST_CASE("the first line of a report has each share of the time but those below
   };
   CHECK_THAT(page(R"(,"comm_share":0.1,"wait_share":0.22,"data_share":0.001)"),
              Catch::Contains(" Of the last epoch 10% was communication, 22% waiting for other ranks.<"));
+  CHECK_THAT(page(R"(,"comm_share":0.1,"wait_share":0.22,"slow_rank":2,"data_share":0.02)"),
+             Catch::Contains("22% waiting for other ranks, 2% waiting for data; rank 2 is slow.<"));
   CHECK_THAT(page(R"(,"comm_share":0,"wait_share":0,"data_share":0.43)"),
              Catch::Contains(" Of the last epoch 43% was waiting for data.<"));
   CHECK_THAT(page(""), !Catch::Contains("Of the last epoch"));

@@ -71,6 +71,11 @@ TEST_CASE("several ranks have columns for communication and waiting, within 80 c
                      .best = true};
   CHECK_THAT(table.row(report), Catch::Contains("31,900   4%  12%   0%"));
   CHECK(table.row(report).size() < 80);
+  report.slow_rank = 2;
+  CHECK_THAT(table.row(report), Catch::Contains(" * rank 2 is slow"));
+  CHECK(slow_rank_text(facts, -1).empty());
+  facts.model_ranks = 2;
+  CHECK(slow_rank_text(facts, 2) == "ranks 2-3 are slow");
 }
 
 TEST_CASE("metrics of training samples give way where a table is wider than 80 columns", "[cli]") {

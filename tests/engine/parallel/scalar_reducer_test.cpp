@@ -30,6 +30,11 @@ std::vector<double> sums_by_tree(int leaves, std::size_t count) {
   return sums;
 }
 
+/// One virtual worker for each thread.
+VirtualWorkers workers_of(Mesh& mesh, const ThreadPool& pool) {
+  return VirtualWorkers::one_for_each_worker(mesh.data().size(), pool.size());
+}
+
 }  // namespace
 
 TEST_CASE("on one node the values of all workers are added along a tree, for every number of workers",
@@ -38,7 +43,7 @@ TEST_CASE("on one node the values of all workers are added along a tree, for eve
   Mesh mesh(world, {.data = world.size()});
   const int threads = GENERATE(1, 2, 3);
   ThreadPool pool(threads, true);
-  ScalarReducer node_sum(mesh, pool, true);
+  ScalarReducer node_sum(mesh, pool, true, workers_of(mesh, pool));
   for (const std::size_t count : {0U, 1U, 512U, 1300U}) {
     std::vector<char> right(static_cast<std::size_t>(threads));
     pool.run([&](int worker) {
@@ -60,7 +65,7 @@ TEST_CASE("every worker gets the same bits of a sum, whichever nodes there are",
   constexpr int kThreads = 2;
   constexpr std::size_t kCount = 600;
   ThreadPool pool(kThreads, true);
-  ScalarReducer node_sum(mesh, pool, share);
+  ScalarReducer node_sum(mesh, pool, share, workers_of(mesh, pool));
   std::vector<std::vector<double>> results(kThreads, std::vector<double>(kCount));
   pool.run([&](int worker) {
     std::vector<double>& values = results[static_cast<std::size_t>(worker)];
@@ -84,9 +89,12 @@ TEST_CASE("in exact mode sums have the same bits on any ranks, threads and nodes
   CAPTURE(leaves, ranks_per_node, threads, share);
   Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
   ThreadPool pool(threads, true);
-  ScalarReducer node_sum(mesh, pool, share, leaves);
-  const VirtualWorkers virtual_workers{
-      .count = leaves, .ranks = world.size(), .threads = threads, .exact = true};
+  VirtualWorkers virtual_workers{.count = leaves, .ranks = world.size(), .threads = threads, .exact = true};
+  if (GENERATE(false, true)) {  // all that one rank does not need to have something is the last rank's
+    for (int rank = 1; rank < world.size(); ++rank) virtual_workers.ends.push_back(rank);
+    virtual_workers.ends.push_back(leaves);
+  }
+  ScalarReducer node_sum(mesh, pool, share, virtual_workers);
   for (const std::size_t count : {1U, 700U}) {
     const std::vector<double> expected = sums_by_tree(leaves, count);
     std::vector<char> right(static_cast<std::size_t>(threads));
@@ -108,7 +116,7 @@ TEST_CASE("300 sums one after another stay apart when every worker dawdles at ra
   Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
   constexpr int kThreads = 2;
   ThreadPool pool(kThreads, true);
-  ScalarReducer node_sum(mesh, pool, true);
+  ScalarReducer node_sum(mesh, pool, true, workers_of(mesh, pool));
   const RandomStream random(5, "dawdle", static_cast<std::uint64_t>(world.rank()));
   const int workers = world.size() * kThreads;
   std::vector<int> right(kThreads);
@@ -132,7 +140,7 @@ TEST_CASE("a worker that fails releases the workers of its rank that wait for it
   const auto alone = solo();
   Mesh mesh(*alone, {});
   ThreadPool pool(2, true);
-  ScalarReducer node_sum(mesh, pool, true);
+  ScalarReducer node_sum(mesh, pool, true, workers_of(mesh, pool));
   CHECK_THROWS_WITH(pool.run([&](int worker) {
     if (worker == 1) throw std::runtime_error("no numbers");
     const double line = 1;

@@ -23,6 +23,7 @@ CheckpointState a_state() {
           .best = Scores{.samples = 10, .loss = std::numeric_limits<double>::infinity(), .metrics = {1, 0}},
           .best_step = 1200,
           .best_epoch = 12,
+          .rank_shares = {25, 75},
           .files = {{"model.safetensors", {.bytes = std::uint64_t{1} << 40, .crc32 = 0xFFFFFFFF}}}};
 }
 
@@ -43,6 +44,7 @@ TEST_CASE("a state comes back from its text to the last bit", "[training]") {
   CHECK(back.epoch_sums.metrics == state.epoch_sums.metrics);
   CHECK(back.best->loss == state.best->loss);
   CHECK_FALSE(back.last);
+  CHECK(back.rank_shares == state.rank_shares);
   CHECK(back.files == state.files);
 }
 

@@ -5,6 +5,7 @@
 
 #include "engine/config/config_tree.h"
 #include "models/runs/training_run.h"
+#include "models/training/balance.h"
 #include "models/training/evaluation.h"
 #include "tests/support/noise_dataset.h"
 #include "tests/support/sequence_datasets.h"
@@ -40,7 +41,8 @@ std::string text(const Placement& placement) {
          ", ranks per node " + std::to_string(placement.ranks_per_node) + ", threads " +
          std::to_string(placement.threads) + (placement.share ? "" : ", private buffers") +
          (placement.sharding == Sharding::state ? ""
-                                                : std::string(", --shard ") + name_of(placement.sharding));
+                                                : std::string(", --shard ") + name_of(placement.sharding)) +
+         (placement.speeds.empty() ? "" : ", uneven");
 }
 
 std::vector<Placement> placements(int ranks) {
@@ -90,6 +92,7 @@ Run train(Communicator& world, const Placement& placement, const Work& work) {
   data.augmentation = Augmentation(tree.root().at("data").items("augment"), data.train->sample(), 1);
   data.mixing = Mixing({.mixup = work.mixup, .samples = 207, .sample = data.train->sample()});
   Session session(tree.root(), std::move(data), mesh, pool);
+  if (!placement.speeds.empty()) session.divide(tree.root(), shares_by_speed(session, placement.speeds));
   TrainingRun trainer(tree.root(), session,
                       {.initial_weights = work.initial_weights,
                        .reducer = {.bucket_floats = 500,

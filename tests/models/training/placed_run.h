@@ -63,6 +63,7 @@ struct Placement {
   int data = 1, model = 1, ranks_per_node = 0, threads = 1;
   bool share = true;
   Sharding sharding = Sharding::state;
+  std::vector<double> speeds = {};  ///< of data ranks; empty: their shares are equal
 };
 std::string text(const Placement& placement);
 /// Every placement of this many ranks, without sharded gradients and parameters.
