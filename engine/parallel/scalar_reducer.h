@@ -28,10 +28,10 @@ class ScalarReducer {
   /// workers; all get the sum of all lines, which are as long as `total`.
   void sum(int worker, std::span<const double> lines, std::span<double> total);
 
- private:
   /// Longer sums are taken in parts.
-  static constexpr std::int64_t kSlot = 512;
+  static constexpr std::int64_t kSlot = 2048;
 
+ private:
   /// How many sums a worker has begun. Written by its own thread only.
   struct alignas(64) Worker {
     std::int64_t sums = 0;
