@@ -4,6 +4,7 @@
 #include "cli/commands/measured_step.h"
 #include "cli/commands/planned_run.h"
 #include "cli/reports/header.h"
+#include "cli/reports/plan_json.h"
 #include "cli/reports/plan_text.h"
 #include "cli/terminal/text.h"
 #include "engine/system/cores.h"
@@ -44,6 +45,8 @@ std::string step_text(const PlannedRun& run, const ComputingTimes& computing, co
     if (seconds > 0) rows.push_back({what, milliseconds_text(seconds)});
   };
   add("waiting inside layers", time.layers);
+  add("sending messages", time.sending);
+  add("adding gradients of other hosts", time.adding);
   add("waiting for gradients", time.reduce);
   add("consensus", time.consensus);
   add("waiting for parameters", time.publish);
@@ -86,16 +89,20 @@ void plan_command(const Job& job) {
                         .threads = planned_threads(alone, std::min(ranks, per_host)),
                         .sharding = arguments.sharding});
   const LinkCost cost = arguments.link.value_or(LinkCost{});
-  std::string step;
+  ComputingTimes computing;
+  std::string source;
   if (arguments.rate > 0) {
-    step = step_text(run, run.computing_at(arguments.rate * 1e9), cost) +
-           fmt::format("computing is set: {:g} GFLOP/s a thread (--rate)\n", arguments.rate);
+    computing = run.computing_at(arguments.rate * 1e9);
+    source = fmt::format("computing is set: {:g} GFLOP/s a thread (--rate)\n", arguments.rate);
   } else {
     const PlannedRun::Measured how = run.measured_on(cores);
     const MeasuredStep measured = measure_step(run.config(), how, cores);
-    step = step_text(run, run.computing(measured.times, cores), cost) + source_text(measured, how);
+    computing = run.computing(measured.times, cores);
+    source = source_text(measured, how);
     program = std::max(program, measured.program);
   }
+  if (arguments.json) return job.print_as_it_is(plan_json(run.step(), computing, cost));
+  std::string step = step_text(run, computing, cost) + source;
   if (run.ranks().nodes() > 1) step += link_text(cost);
   const std::int64_t memory = arguments.memory > 0 ? arguments.memory : granted_memory();
   job.print(heading(run) + "\n" + layers_text(run.layers()) + "\n" +

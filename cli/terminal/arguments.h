@@ -126,7 +126,7 @@ struct Arguments {
   bool minimal = false;                     ///< of config
   bool merge = false;                       ///< of check: `files` are one config
   std::string html;                         ///< of compare: the page's file; empty: none
-  bool json = false;                        ///< of compare
+  bool json = false;                        ///< of compare and plan
   PredictionFormat prediction_format = PredictionFormat::best;
   ExportFormat export_format = ExportFormat::onnx;
   int top = 0;                       ///< of predict: the likeliest classes alone; 0: not given

@@ -33,6 +33,8 @@ void CommandFlags::add_plan() {
   plan->add_option("--memory", texts_.memory,
                    "Memory of a host, as 16GiB (default: what this machine grants)")
       ->type_name("BYTES");
+  plan->add_flag("--json", arguments_.json, "Print the schedule of a step as JSON instead")
+      ->disable_flag_override();
   add_placement(*plan);
   add_shard(*plan);
   add_planning(*plan);

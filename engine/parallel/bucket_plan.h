@@ -18,11 +18,13 @@ std::vector<Range> plan_buckets(const std::vector<std::int64_t>& borders, std::i
 struct Link {
   double latency = 20e-6;     ///< seconds that a message takes however short it is: MPI over TCP
   double bandwidth = 1.25e9;  ///< bytes a second: 10 Gbit/s
+  double overhead = 1e-6;     ///< seconds of the sender for each message
 };
 
-/// The size at which all `floats` are exchanged soonest after backward. Each of k buckets costs the latency,
-/// and the last one, which backward cannot hide, floats / k over the bandwidth: least where both are equal.
-std::int64_t best_bucket(std::int64_t floats, const Link& link);
+/// The size at which all `floats` are exchanged soonest after backward. Each of k buckets costs the latency
+/// and a message to each other node, and the last one, which backward cannot hide, floats / k over the
+/// bandwidth: least where both are equal.
+std::int64_t best_bucket(std::int64_t floats, int nodes, const Link& link);
 
 /// The `part`th of `parts` nearly equal slices. Cuts lie at multiples of kSliceQuantum in the flat buffer, so
 /// that no two ranks write to one cache line.

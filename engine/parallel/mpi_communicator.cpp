@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -55,6 +56,11 @@ T sum_of(T one, T other) {
   }
 }
 
+template <class T>
+T combined(T one, T other, MPI_Op operation) {
+  return operation == MPI_MAX ? std::max(one, other) : sum_of(one, other);
+}
+
 /// All ranks send their few values to all others: one message's time, where a tree takes several. Each rank
 /// combines them in the order of the ranks, so all have the same bits.
 template <class T>
@@ -74,21 +80,53 @@ void all_reduce_directly(MpiGroup& group, std::span<T> values, MPI_Op operation)
   std::ranges::copy(values, values_of(group.rank).begin());
   std::ranges::copy(values_of(0), values.begin());
   for (int rank = 1; rank < group.size(); ++rank)
-    std::ranges::transform(values, values_of(rank), values.begin(), [&](T one, T other) {
-      return operation == MPI_MAX ? std::max(one, other) : sum_of(one, other);
-    });
+    std::ranges::transform(values, values_of(rank), values.begin(),
+                           [&](T one, T other) { return combined(one, other, operation); });
+}
+
+/// Recursive doubling (Thakur, Rabenseifner and Gropp 2005, section 4): the logarithm of the ranks in rounds.
+/// MPI's non-blocking sum may go up and down a tree, which takes twice as long. In each round two ranks add
+/// the same two values, so all have the same bits. Ranks beyond a power of two lend their values to another
+/// one.
+template <class T>
+void all_reduce_by_doubling(MpiGroup& group, std::span<T> values, MPI_Op operation) {
+  const int power = static_cast<int>(std::bit_floor(static_cast<unsigned>(group.size())));
+  std::vector<T> received(values.size());
+  // All ranks make the same number of exchanges.
+  const auto exchange = [&](int to, int from) {
+    MpiExchange messages(group, "a sum over ranks");
+    if (to >= 0) messages.send(std::span<const T>(values), to);
+    if (from >= 0) messages.receive(std::span<T>(received), from);
+    messages.start();
+    messages.wait();
+  };
+  const auto combine = [&] {
+    std::ranges::transform(values, received, values.begin(),
+                           [&](T one, T other) { return combined(one, other, operation); });
+  };
+  const bool lends = group.rank >= power, borrows = group.rank < group.size() - power;
+  exchange(lends ? group.rank - power : -1, borrows ? group.rank + power : -1);
+  if (borrows) combine();
+  for (int distance = 1; distance < power; distance *= 2) {
+    const int partner = lends ? -1 : group.rank ^ distance;
+    exchange(partner, partner);
+    if (!lends) combine();
+  }
+  exchange(borrows ? group.rank + power : -1, lends ? group.rank - power : -1);
+  if (lends) std::ranges::copy(received, values.begin());
 }
 
 template <class T>
 void all_reduce(MpiGroup& group, std::span<T> values, MPI_Datatype type, MPI_Op operation) {
   if (group.size() == 1) return;
   constexpr int kFewHosts = 16;
-  constexpr std::size_t kFewBytes = 1 << 12;
+  constexpr std::size_t kFewBytes = 1 << 12, kMostBytes = 1 << 17;
   // Counts are summed seldom, often after work of unequal length: there the missing rank should be named.
   const bool names_the_missing = std::is_same_v<T, std::int64_t>;
-  if ((group.between_hosts || names_the_missing) && group.size() <= kFewHosts &&
-      values.size_bytes() <= kFewBytes)
-    return all_reduce_directly(group, values, operation);
+  if ((group.between_hosts || names_the_missing) && values.size_bytes() <= kMostBytes)
+    return group.size() <= kFewHosts && values.size_bytes() <= kFewBytes
+               ? all_reduce_directly(group, values, operation)
+               : all_reduce_by_doubling(group, values, operation);
   const Heartbeat::Waiting waiting(group.heartbeat, "a sum over ranks");
   for_chunks(std::ssize(values), [&](std::int64_t first, int count) {
     T* const chunk = values.data() + first;

@@ -32,10 +32,10 @@ class ScalarReducer {
   /// What the sums since the last call took on the first worker, with its waiting for others; 0 on one rank.
   std::chrono::nanoseconds take_time() { return std::exchange(time_, {}); }
 
- private:
   /// Longer sums are taken in parts.
-  static constexpr std::int64_t kSlot = 512;
+  static constexpr std::int64_t kSlot = 2048;
 
+ private:
   /// How many sums a worker has begun. Written by its own thread only.
   struct alignas(64) Worker {
     std::int64_t sums = 0;

@@ -14,9 +14,10 @@ struct LinkCost {
   double bandwidth = 1.25e9;  ///< bytes a second
   double overhead = 1e-6;     ///< seconds of the sender for each message
 
-  /// How long an exchange occupies the link of a node, and when it is complete if it begins at once.
+  /// An exchange that begins at once: how long it occupies the sender's thread and its link, and when it is
+  /// complete.
   struct Time {
-    double busy = 0, complete = 0;
+    double sender = 0, busy = 0, complete = 0;
   };
   /// Reduce-scatter or all-gather of `bytes` over `nodes`, as MpiExchange runs them: each node sends each
   /// other node its part, all at once. nodes - 1 messages and (nodes - 1) / nodes of the bytes leave each
@@ -25,6 +26,11 @@ struct LinkCost {
   /// All-reduce of `bytes`: the fastest of exchange of everything with everyone (few nodes), recursive
   /// doubling (few bytes) and Rabenseifner's algorithm (Thakur et al. 2005, section 4). Nothing overlaps it.
   double all_reduce(double bytes, int nodes) const;
+  /// Sum of few values between hosts, as MpiCommunicator::sum() runs it: up to 16 nodes and 4 KiB each sends
+  /// all others its values; up to 128 KiB recursive doubling; else MPI's, for which Open MPI has a binomial
+  /// tree up and one down. `shared`: all nodes exchange gradients or parameters meanwhile, and each message
+  /// has its fair share of the link.
+  double sum(double bytes, int nodes, bool shared) const;
 };
 
 /// Between processes of one host, by MPI's shared memory: a processor copies at about 5 GB/s.

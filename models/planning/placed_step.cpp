@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+
+#include "engine/parallel/scalar_reducer.h"
 
 namespace trainer {
 namespace {
@@ -74,13 +77,14 @@ double exchange_time(const PlacedStep& step, const ModelLink& link, const std::v
   return sum;
 }
 
-double statistics_time(const PlacedStep& step, const LinkCost& cost, const LayerCost& layer,
-                       const std::vector<std::int64_t>& doubles) {
-  double sum = 0;
+/// The bytes of each sum of a layer's statistics: long ones are taken in parts.
+std::vector<double> sums_of(const PlacedStep& step, const std::vector<std::int64_t>& doubles) {
+  std::vector<double> sums;
   for (const std::int64_t count : doubles)
-    sum += cost.all_reduce(static_cast<double>(count * kDouble * statistics_of_node(step)),
-                           ranks_of(step, layer).nodes());
-  return sum;
+    for (std::int64_t first = 0; first < count; first += ScalarReducer::kSlot)
+      sums.push_back(static_cast<double>(std::min(count - first, ScalarReducer::kSlot) * kDouble *
+                                         statistics_of_node(step)));
+  return sums;
 }
 
 /// Collects the schedule.
@@ -121,13 +125,13 @@ class StepCollectives {
 
   void add_layer(const LayerCost& layer, const char* when, const std::vector<std::int64_t>& statistics,
                  const std::vector<Exchanged>& all) {
-    std::int64_t doubles = 0;
-    for (const std::int64_t count : statistics) doubles += count;
+    double bytes = 0;
+    const std::vector<double> sums = sums_of(step_, statistics);
+    for (const double of_sum : sums) bytes += of_sum;
     const Mesh& mesh = ranks_of(step_, layer);
-    if (doubles > 0 && mesh.data().size() > 1)
+    if (!sums.empty() && mesh.data().size() > 1)
       add("all-reduce of statistics, " + layer.name, when, mesh,
-          doubles * kDouble * statistics_of_node(step_) / std::ssize(statistics),
-          step_.micro_batches * std::ssize(statistics), 2);
+          std::llround(bytes / static_cast<double>(sums.size())), step_.micro_batches * std::ssize(sums), 2);
     for (const Exchanged& exchanged : all) {
       const int calls = exchanged.once_a_rank ? 1 : step_.workers.threads;
       add_exchange("all-gather", layer, when, exchanged.gathered, calls, 1);
@@ -247,11 +251,12 @@ StepWork work_of(const PlacedStep& step, const ComputingTimes& times, const Link
   for (const LayerCost& layer : step.layers)
     work.layers.push_back({.forward = layer.share * times.forward * share(layer.forward, forward),
                            .backward = layer.share * times.backward * share(layer.backward, backward),
-                           .forward_waits = statistics_time(step, cost, layer, layer.forward_statistics) +
-                                            exchange_time(step, link, forward_of(layer)),
-                           .backward_waits = statistics_time(step, cost, layer, layer.backward_statistics) +
-                                             exchange_time(step, link, backward_of(layer)),
-                           .parameters = layer.range});
+                           .forward_waits = exchange_time(step, link, forward_of(layer)),
+                           .backward_waits = exchange_time(step, link, backward_of(layer)),
+                           .parameters = layer.range,
+                           .forward_sums = sums_of(step, layer.forward_statistics),
+                           .backward_sums = sums_of(step, layer.backward_statistics),
+                           .sum_nodes = ranks_of(step, layer).nodes()});
   return work;
 }
 

@@ -1,6 +1,7 @@
 #include "models/planning/step_model.h"
 
 #include <algorithm>
+#include <deque>
 
 namespace trainer {
 namespace {
@@ -8,72 +9,133 @@ namespace {
 /// A core adds the parts that other nodes sent at about this many bytes a second.
 constexpr double kAddedBytes = 8e9;
 
+int nodes_of(const StepWork& work, const StepWork::Bucket& bucket) {
+  return bucket.nodes > 0 ? bucket.nodes : work.nodes;
+}
+
 /// Over the bandwidth that the bucket has.
 double bytes_of(const StepWork& work, const StepWork::Bucket& bucket) {
   return work.value_bytes * static_cast<double>(bucket.last - bucket.first) / bucket.of_link;
 }
 
-LinkCost::Time exchange_of(const StepWork& work, const StepWork::Bucket& bucket, double bytes,
-                           const LinkCost& cost) {
-  const int nodes = bucket.nodes > 0 ? bucket.nodes : work.nodes;
-  return nodes > 1 ? cost.exchange(bytes, nodes) : LinkCost::Time{};
-}
+/// One rank and its link, for the exchanges of one direction: gradients in backward, parameters in forward.
+class Clock {
+ public:
+  Clock(const StepWork& work, const LinkCost& cost, StepTime& time) : work_(work), cost_(cost), time_(time) {}
 
-/// The time from the end of backward until the sums of all gradients are here. Adds to `wire`.
-double wait_for_gradients(const StepWork& work, const LinkCost& cost, double& wire) {
-  double clock = 0;
-  std::vector<double> passed;  // for each layer, from the last on: when its gradients are final
-  for (auto layer = work.layers.rbegin(); layer != work.layers.rend(); ++layer)
-    passed.push_back(clock += layer->backward + layer->backward_waits);
-  double link_free = 0, complete = clock;
-  for (const StepWork::Bucket& bucket : work.buckets) {
-    double ready = 0;
-    auto time = passed.begin();
-    for (auto layer = work.layers.rbegin(); layer != work.layers.rend(); ++layer, ++time)
-      if (layer->parameters.count() > 0 && layer->parameters.last > bucket.first) ready = *time;
-    const double bytes = (bucket.gradients > 0 ? bucket.gradients : work.gradients) * bytes_of(work, bucket);
-    const LinkCost::Time exchange = exchange_of(work, bucket, bytes, cost);
-    if (work.gathers_again) {  // its parameters, before the backward of its layers
-      const double busy = exchange_of(work, bucket, bytes_of(work, bucket), cost).busy;
-      link_free += busy;
-      wire += busy;
+  double now() const { return now_; }
+  void compute(double seconds) { now_ += seconds; }
+  /// Computes a layer, which waits for its sums in between.
+  void compute(double seconds, double waits, const std::vector<double>& sums, int nodes) {
+    const double before = now_;
+    for (const double bytes : sums) {
+      now_ += seconds / static_cast<double>(sums.size());
+      sum(bytes, nodes);
     }
-    const double begin = std::max(ready, link_free);
-    link_free = begin + exchange.busy;
-    complete = std::max(complete, begin + exchange.complete + bytes / kAddedBytes);
-    wire += exchange.busy;
+    if (sums.empty()) now_ += seconds;
+    now_ += waits;
+    time_.layers += now_ - before - seconds;
   }
-  return complete - clock;
-}
+  /// Returns when an exchange of `bytes` that starts now is complete.
+  double exchange(const StepWork::Bucket& bucket, double bytes) {
+    const int nodes = nodes_of(work_, bucket);
+    const LinkCost::Time alone = cost_.exchange(bytes, nodes);
+    const double begin = std::max(now_, link_free_);
+    now_ += alone.sender;
+    time_.sending += alone.sender;
+    // The link waits for the last message where the thread is the slower one.
+    link_free_ = std::max(begin + alone.busy, now_ + alone.busy / (nodes - 1));
+    time_.wire += alone.busy;
+    return link_free_ + cost_.latency;
+  }
+  double wait(double until) {
+    const double waited = std::max(0.0, until - now_);
+    now_ += waited;
+    return waited;
+  }
+  void add(double bytes) {
+    now_ += bytes / kAddedBytes;
+    time_.adding += bytes / kAddedBytes;
+  }
 
-/// The time that the step waits for new parameters. Adds to `wire`.
-double wait_for_parameters(const StepWork& work, const LinkCost& cost, double& wire) {
+ private:
+  /// A part of the sum may share the link; the rest has it alone.
+  void sum(double bytes, int nodes) {
+    const double alone = cost_.sum(bytes, nodes, false), shared = cost_.sum(bytes, nodes, true);
+    const double busy = std::max(0.0, link_free_ - now_);
+    if (shared <= busy)
+      now_ += shared;
+    else if (alone > 0)
+      now_ += busy + (1 - busy / shared) * alone;
+  }
+
+  const StepWork& work_;
+  const LinkCost& cost_;
+  StepTime& time_;
+  double now_ = 0, link_free_ = 0;
+};
+
+/// Forward of a micro-batch, with new parameters if they are gathered.
+void forward(const StepWork& work, const LinkCost& cost, bool gathers, StepTime& time) {
   struct Arrival {
     double time;
     std::int64_t end;  ///< of the parameters that are here then
   };
-  std::vector<Arrival> arrivals;
-  double link_free = 0;
-  for (auto bucket = work.buckets.rbegin(); bucket != work.buckets.rend(); ++bucket) {
-    const LinkCost::Time exchange = exchange_of(work, *bucket, bytes_of(work, *bucket), cost);
-    arrivals.push_back({link_free + exchange.complete, bucket->last});
-    link_free += exchange.busy;
+  Clock clock(work, cost, time);
+  std::deque<Arrival> arrivals;
+  for (auto bucket = work.buckets.rbegin(); gathers && bucket != work.buckets.rend(); ++bucket)
+    if (nodes_of(work, *bucket) > 1)
+      arrivals.push_back({clock.exchange(*bucket, bytes_of(work, *bucket)), bucket->last});
+  if (!work.publish_overlaps && !arrivals.empty()) {
+    time.publish += clock.wait(arrivals.back().time);
+    arrivals.clear();
   }
-  wire += link_free;
-  if (arrivals.empty()) return 0;
-  if (!work.publish_overlaps) return arrivals.back().time;
-  double clock = work.data, waited = 0;
+  clock.compute(work.data);
   std::int64_t here = 0;
-  auto next = arrivals.begin();
   for (const StepWork::Layer& layer : work.layers) {
-    for (; layer.parameters.count() > 0 && here < layer.parameters.last && next != arrivals.end(); ++next) {
-      waited += std::max(0.0, next->time - clock);
-      clock = std::max(clock, next->time);
-      here = next->end;
+    while (layer.parameters.count() > 0 && here < layer.parameters.last && !arrivals.empty()) {
+      time.publish += clock.wait(arrivals.front().time);
+      here = arrivals.front().end;
+      arrivals.pop_front();
     }
-    clock += layer.forward + layer.forward_waits;
+    clock.compute(layer.forward, layer.forward_waits, layer.forward_sums, layer.sum_nodes);
   }
-  return waited;
+}
+
+/// Backward of a micro-batch until the sums of all gradients are here.
+void backward(const StepWork& work, const LinkCost& cost, StepTime& time) {
+  struct Message {
+    double complete, bytes;
+  };
+  Clock clock(work, cost, time);
+  std::deque<Message> under_way;
+  auto bucket = work.buckets.begin();
+  const auto start = [&] {
+    if (nodes_of(work, *bucket) < 2) return void(++bucket);
+    // Before the backward of its layers the parameters are gathered again.
+    if (work.gathers_again) clock.exchange(*bucket, bytes_of(work, *bucket));
+    const double bytes =
+        (bucket->gradients > 0 ? bucket->gradients : work.gradients) * bytes_of(work, *bucket);
+    under_way.push_back({clock.exchange(*bucket, bytes), bytes});
+    ++bucket;
+  };
+  const auto add = [&] {
+    clock.add(under_way.front().bytes);
+    under_way.pop_front();
+  };
+  for (auto layer = work.layers.rbegin(); layer != work.layers.rend(); ++layer) {
+    clock.compute(layer->backward, layer->backward_waits, layer->backward_sums, layer->sum_nodes);
+    while (!under_way.empty() && under_way.front().complete <= clock.now()) add();
+    std::int64_t final = 0;  // gradients from here on
+    for (auto before = layer + 1; before != work.layers.rend(); ++before)
+      if (before->parameters.count() > 0) final = std::max(final, before->parameters.last);
+    while (bucket != work.buckets.end() && bucket->first >= final) start();
+  }
+  while (bucket != work.buckets.end()) start();
+  while (!under_way.empty()) {
+    time.reduce += clock.wait(under_way.front().complete);
+    add();
+  }
 }
 
 }  // namespace
@@ -83,24 +145,19 @@ double StepTime::hidden() const { return wire > 0 ? std::clamp(1 - (reduce + pub
 StepTime predict_step(const StepWork& work, const LinkCost& cost) {
   StepTime time;
   const double times = work.micro_batches;
-  for (const StepWork::Layer& layer : work.layers) {
-    time.computing += times * (layer.forward + layer.backward);
-    time.layers += times * (layer.forward_waits + layer.backward_waits);
-  }
+  for (const StepWork::Layer& layer : work.layers) time.computing += times * (layer.forward + layer.backward);
   time.computing += times * (work.data + work.sums) + work.update;
-  if (work.nodes < 2) return time;
   for (int batch = 0; batch < work.micro_batches; ++batch) {
-    time.reduce += wait_for_gradients(work, cost, time.wire);
+    forward(work, cost, batch == 0 || work.gathers_again, time);
+    backward(work, cost, time);
     for (const CompressedMessage& message : work.compressed) {
       const auto bytes = static_cast<double>(message.bytes);
       const LinkCost::Time exchange = cost.exchange(bytes, work.nodes);
       time.reduce += message.is_all_reduce ? cost.all_reduce(bytes, work.nodes) : exchange.complete;
       time.wire += (message.is_all_reduce ? 2 : 1) * exchange.busy;
     }
-    if (work.gathers_again && batch > 0) time.publish += wait_for_parameters(work, cost, time.wire);
   }
-  time.consensus = cost.all_reduce(work.scalars, work.nodes);
-  time.publish += wait_for_parameters(work, cost, time.wire);
+  time.consensus = cost.sum(work.scalars, work.nodes, false);
   return time;
 }
 

@@ -12,10 +12,12 @@ namespace trainer {
 /// computes it, and what nodes exchange. Times are seconds.
 struct StepWork {
   struct Layer {
-    double forward = 0, backward = 0;  ///< computing, of a micro-batch
-    /// Exchanges that the layer waits for: with its model group, or statistics of the batch.
-    double forward_waits = 0, backward_waits = 0;
-    Range parameters;  ///< in the flat buffer, floats
+    double forward = 0, backward = 0;              ///< computing, of a micro-batch
+    double forward_waits = 0, backward_waits = 0;  ///< for exchanges with its model group
+    Range parameters;                              ///< in the flat buffer, floats
+    /// Bytes of the sums over the batch that the layer waits for, one after the other (batch_norm).
+    std::vector<double> forward_sums = {}, backward_sums = {};
+    int sum_nodes = 1;  ///< that take part in them
   };
   std::vector<Layer> layers;
   double data = 0;    ///< samples of a micro-batch, before forward
@@ -44,21 +46,24 @@ struct StepWork {
 struct StepTime {
   double computing = 0;
   double layers = 0;     ///< waiting for exchanges inside forward and backward
+  double sending = 0;    ///< starting messages of gradients and parameters
+  double adding = 0;     ///< what other nodes sent
   double reduce = 0;     ///< waiting for gradients after backward
   double consensus = 0;  ///< the all-reduce of scalars
   double publish = 0;    ///< waiting for parameters
   double wire = 0;       ///< how long the link of a node is busy with gradients and parameters
 
-  double waiting() const { return layers + reduce + consensus + publish; }
+  double waiting() const { return layers + sending + adding + reduce + consensus + publish; }
   double total() const { return computing + waiting(); }
   /// The share of the wire time during which the rank computes; 1 if there is none.
   double hidden() const;
 };
 
-/// Predicts a step from the times of computing and the cost of messages. A bucket is exchanged when backward
-/// has passed the first of its parameters and the buckets before it have left the link; the step waits for
-/// the last one. Parameters come back bucket by bucket, those that forward reads first before the others, and
-/// each layer waits for its own (engine/parallel/node_reducer.h).
+/// Predicts a step from the times of computing and the cost of messages. The thread that computes starts the
+/// messages of a bucket when backward has passed the first of its parameters; they use the link once those of
+/// the buckets before have left it. The thread adds what has arrived between layers; the step waits for the
+/// last bucket. Parameters come back bucket by bucket, those that forward reads first before the others, and
+/// each layer waits for its own (engine/parallel/node_reducer.h). Sums inside layers share the link.
 StepTime predict_step(const StepWork& work, const LinkCost& cost);
 
 }  // namespace trainer

@@ -68,6 +68,35 @@ def chart(title, unit, groups, series, line=None):
     return '\n'.join(parts + ['</svg>\n'])
 
 
+def curves(title, unit, axis, series, points):
+    """Lines over a logarithmic axis as SVG. series: {name: {x: value}}; points: the same, as circles in the colour of the line."""
+    left, top, width, height = 50, 50, 600, 250
+    places = sorted({x for values in series.values() for x in values})
+    largest = 100 if unit == ' %' else max(value for values in series.values() for value in values.values())
+    across = {x: left + width * index / max(1, len(places) - 1) for index, x in enumerate(places)}
+
+    def down(value):
+        return top + height * (1 - value / largest)
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 680 {top + height + 45}" font-family="sans-serif" font-size="11">',
+             f'<rect width="680" height="{top + height + 45}" fill="#ffffff"/>',
+             f'<text x="10" y="18" font-size="13" font-weight="bold">{html.escape(title)}</text>']
+    x = 10
+    for name, color in zip(series, COLORS):
+        parts += [f'<rect x="{x}" y="27" width="10" height="10" fill="{color}"/>', f'<text x="{x + 14}" y="36">{html.escape(name)}</text>']
+        x += 32 + 6.4 * len(name)
+    for step in range(6):
+        value = largest * step / 5
+        parts += [f'<line x1="{left}" x2="{left + width}" y1="{down(value):.1f}" y2="{down(value):.1f}" stroke="#dddddd"/>',
+                  f'<text x="{left - 6}" y="{down(value) + 4:.1f}" text-anchor="end">{value:g}{unit}</text>']
+    parts += [f'<text x="{across[x]:.1f}" y="{top + height + 16}" text-anchor="middle">{x:,}</text>' for x in places]
+    parts.append(f'<text x="{left + width / 2}" y="{top + height + 36}" text-anchor="middle">{html.escape(axis)}</text>')
+    for (name, values), color in zip(series.items(), COLORS):
+        line = ' '.join(f'{across[x]:.1f},{down(value):.1f}' for x, value in sorted(values.items()))
+        parts.append(f'<polyline points="{line}" fill="none" stroke="{color}" stroke-width="2"/>')
+        parts += [f'<circle cx="{across[x]:.1f}" cy="{down(value):.1f}" r="3" fill="#ffffff" stroke="{color}"/>' for x, value in sorted(points[name].items())]
+    return '\n'.join(parts + ['</svg>\n'])
+
+
 def number(text):
     return float(text) if text else None
 
@@ -372,6 +401,25 @@ def planned_memory():
          for (mode, ranks), some in places.items()]), None
 
 
+def simulated():
+    rows = read('simulated')
+    kinds = list(dict.fromkeys((row['scaling'], row['link']) for row in rows))
+    found = {(row['scaling'], row['link'], row['hosts']): row for row in rows}
+    names = {kind: f"{kind[0]}, {kind[1].split('bps')[0].replace('G', ' Gbit/s')}" for kind in kinds}
+
+    def cell(row):
+        return f"{float(row['forecast_ms']):.1f} / {float(row['simulated_ms']):.1f}, {100 * float(row['simulated_efficiency']):.1f} %"
+
+    def efficiencies(name):
+        return {names[kind]: {int(row['hosts']): 100 * float(row[name]) for row in rows if (row['scaling'], row['link']) == kind} for kind in kinds}
+    ratios = [float(row['ratio']) for row in rows]
+    return (sources(rows) + f"resnet50, {rows[0]['gflops']} GFLOP/s a host. Step in ms, forecast / simulated, and simulated efficiency. "
+            f'Forecast / simulated is {min(ratios):.2f} to {max(ratios):.2f}.\n\n' + table(
+                ['hosts', *names.values()],
+                [[thousands(hosts), *(cell(found[(*kind, hosts)]) for kind in kinds)] for hosts in dict.fromkeys(row['hosts'] for row in rows)]),
+            curves('Simulated efficiency of resnet50 (circles: forecast)', ' %', 'hosts', efficiencies('simulated_efficiency'), efficiencies('forecast_efficiency')))
+
+
 def profile():
     rows = read('profile')
     columns = list(rows[0])[3:]
@@ -437,7 +485,7 @@ def update(page, makers):
 stale = update('docs/benchmarks.md', [peers, rivals, roofs, guards, exact, bfloat16, bfloat16_accuracy, activations, placements, hosts, scaling, local_sgd, async_sgd, onednn, tables, cifar10, memory, profile])
 if (results / 'engines.csv').exists():
     stale += update('docs/engines.md', [engine_steps, engines])
-stale += update('docs/planning.md', [planned_memory])
+stale += update('docs/planning.md', [planned_memory, simulated])
 stale += update('docs/restarts.md', [snapshots])
 stale += update('docs/reproducibility.md', [exact_matrix, portable, every_config])
 for line in stale:

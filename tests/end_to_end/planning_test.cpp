@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/end_to_end/small_run.h"
@@ -51,6 +52,28 @@ TEST_CASE("plan shows layers, memory, collectives and the predicted step of a ru
   CHECK(has(result.out, "\npredicted step "));
   CHECK(has(result.out, "link of a host: 1 Gbit/s, 100 us, 1 us a message"));
   CHECK_FALSE(std::filesystem::exists(run.path("runs")));
+}
+
+TEST_CASE("plan --json has the schedule of a step whose predicted time is that of the plan", "[planning]") {
+  const SmallRun run;
+  const std::vector<std::string> words{"plan",   "a.yaml",      "-n",     "4", "--datapar",
+                                       "--link", "1Gbps,100us", "--rate", "10"};
+  std::vector<std::string> of_json = words;
+  of_json.push_back("--json");
+  const ProgramResult result = run.trainer(of_json);
+  INFO(result.out << result.err);
+  REQUIRE(result.code == 0);
+  const auto plan = nlohmann::json::parse(result.out);
+  CHECK(plan.at("hosts") == 4);
+  double bytes = 0, computing = 0;
+  for (const auto& bucket : plan.at("buckets")) bytes += bucket.at("bytes_of_gradients").get<double>();
+  CHECK(bytes >= 4 * 6370);
+  CHECK(bytes < 4 * 6370 + 1024);  // parameters begin at cache lines
+  for (const auto& layer : plan.at("layers"))
+    computing += layer.at("forward").get<double>() + layer.at("backward").get<double>();
+  CHECK(plan.at("predicted").at("computing").get<double>() == Approx(computing));
+  const double step = 1e3 * plan.at("predicted").at("step").get<double>();
+  CHECK(number_after(run.trainer(words).out, "predicted step ") == Approx(step).epsilon(0.05));
 }
 
 TEST_CASE("plan measures the step of a run here and saves nothing", "[planning]") {

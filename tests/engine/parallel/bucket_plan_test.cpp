@@ -40,16 +40,24 @@ TEST_CASE("borders that do not ascend from 0 are refused", "[parallel]") {
 
 TEST_CASE("no other number of buckets takes less time than those of the best size", "[parallel]") {
   const std::int64_t floats = GENERATE(1, 1000, 300'000, 25'000'000);
+  const int nodes = GENERATE(2, 16, 1024);
   const Link link;
   const auto seconds = [&](double bucket) {
-    return static_cast<double>(floats) / bucket * link.latency + bucket * 4 / link.bandwidth;
+    return static_cast<double>(floats) / bucket * (link.latency + (nodes - 1) * link.overhead) +
+           bucket * 4 / link.bandwidth;
   };
-  const auto best = static_cast<double>(best_bucket(floats, link));
+  const auto best = static_cast<double>(best_bucket(floats, nodes, link));
   for (const double factor : {0.25, 0.5, 0.9, 1.1, 2.0, 4.0}) {
-    CAPTURE(floats, best, factor);
+    CAPTURE(floats, nodes, best, factor);
     CHECK(seconds(best) <= seconds(best * factor));
   }
-  CHECK(best_bucket(0, link) == 1);
+  CHECK(best_bucket(0, nodes, link) == 1);
+}
+
+TEST_CASE("more nodes have larger buckets, because each bucket takes a message to each of them",
+          "[parallel]") {
+  const std::int64_t floats = 25'000'000;
+  CHECK(best_bucket(floats, 1024, {}) > 6 * best_bucket(floats, 2, {}));
 }
 
 TEST_CASE("slices cover a range once, are cut at cache lines and differ by two lines at most", "[parallel]") {

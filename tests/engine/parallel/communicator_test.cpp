@@ -98,6 +98,19 @@ TEST_CASE("a sum of integers is taken modulo 2^64", "[parallel]") {
         static_cast<std::uint64_t>(kLargest) * static_cast<std::uint64_t>(world.size()));
 }
 
+TEST_CASE("sums of few, many and very many counts are those of all ranks", "[parallel]") {
+  Communicator& world = any_world();
+  const std::size_t count = GENERATE(1, 1000, 100'000);
+  std::vector<std::int64_t> counts(count), expected(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto index = static_cast<std::int64_t>(i);
+    counts[i] = (world.rank() + 1) * (index + 7);
+    expected[i] = world.size() * (world.size() + 1) / 2 * (index + 7);
+  }
+  world.sum(counts);
+  CHECK(counts == expected);
+}
+
 TEST_CASE("a sum has the same bits on every rank, whatever its rounding", "[parallel]") {
   Communicator& world = any_world();
   std::vector<float> values(1003);

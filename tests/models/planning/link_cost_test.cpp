@@ -15,10 +15,19 @@ TEST_CASE("one node exchanges nothing", "[planning]") {
   CHECK(kGigabit.all_reduce(kMegabyte, 1) == 0);
 }
 
-TEST_CASE("an exchange takes its bytes over the bandwidth, its messages and one latency", "[planning]") {
+TEST_CASE(
+    "an exchange takes its bytes over the bandwidth and one latency, as its messages are prepared meanwhile",
+    "[planning]") {
   const LinkCost::Time time = kGigabit.exchange(kMegabyte, 4);
-  CHECK(time.busy == Approx(0.75 * kMegabyte / 125e6 + 3e-6));
-  CHECK(time.complete == Approx(time.busy + 100e-6));
+  CHECK(time.sender == Approx(3e-6));
+  CHECK(time.busy == Approx(0.75 * kMegabyte / 125e6));
+  CHECK(time.complete == Approx(1e-6 + time.busy + 100e-6));
+}
+
+TEST_CASE("an exchange of short messages takes as long as the sender needs for them", "[planning]") {
+  const LinkCost::Time time = kGigabit.exchange(1024, 1024);
+  CHECK(time.sender == Approx(1023e-6));
+  CHECK(time.complete == Approx(1023e-6 + 1 / 125e6 + 100e-6));
 }
 
 TEST_CASE("no collective is faster than its bytes over the bandwidth", "[planning]") {
@@ -28,6 +37,8 @@ TEST_CASE("no collective is faster than its bytes over the bandwidth", "[plannin
       const double least = (nodes - 1.0) / nodes * bytes / kGigabit.bandwidth;
       CHECK(kGigabit.exchange(bytes, nodes).busy >= least);
       CHECK(kGigabit.all_reduce(bytes, nodes) >= least);
+      CHECK(kGigabit.sum(bytes, nodes, false) >= least);
+      CHECK(kGigabit.sum(bytes, nodes, true) > kGigabit.sum(bytes, nodes, false));
       CHECK(kGigabit.all_reduce(bytes, nodes) >= kGigabit.latency);
     }
 }
@@ -51,6 +62,14 @@ TEST_CASE("an all-reduce of few bytes over many nodes takes the logarithm of the
 
 TEST_CASE("an all-reduce of many bytes sends each of them twice", "[planning]") {
   CHECK(kGigabit.all_reduce(1e9, 64) == Approx(2 * 63.0 / 64 * 1e9 / 125e6).epsilon(0.01));
+}
+
+TEST_CASE("few hosts sum few values in the time of one message, more of either in rounds", "[planning]") {
+  CHECK(kGigabit.sum(8, 16, false) == Approx(100e-6 + 15e-6).epsilon(0.01));
+  CHECK(kGigabit.sum(8, 17, false) == Approx((4 + 2) * 101e-6).epsilon(0.01));
+  CHECK(kGigabit.sum(8, 1024, false) == Approx(10 * 101e-6).epsilon(0.01));
+  CHECK(kGigabit.sum(5000, 4, false) == Approx(2 * (101e-6 + 40e-6)));
+  CHECK(kGigabit.sum(200'000, 1024, false) > 20 * 1.6e-3);
 }
 
 }  // namespace trainer

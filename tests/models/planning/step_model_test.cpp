@@ -37,7 +37,7 @@ TEST_CASE("a step is never shorter than its computing nor than its bytes on the 
       const StepTime time = predict_step(four_layers(nodes), link(bandwidth));
       const double bytes = 2 * (nodes - 1.0) / nodes * kBytes;
       INFO(bandwidth << " bytes/s, " << nodes << " nodes");
-      CHECK(time.wire >= bytes / bandwidth);
+      CHECK(time.wire >= (1 - 1e-9) * bytes / bandwidth);
       CHECK(time.total() >= kComputing);
       CHECK(time.total() >= time.wire);
     }
@@ -56,8 +56,8 @@ TEST_CASE("on a fast link a step waits for the last bucket and the first paramet
   const LinkCost fast = link(1e10);
   const StepTime time = predict_step(four_layers(4), fast);
   const LinkCost::Time bucket = fast.exchange(4.0 * kFloats, 4);
-  CHECK(time.publish == Approx(bucket.complete));
-  CHECK(time.reduce >= bucket.complete);
+  CHECK(time.publish == Approx(bucket.complete).epsilon(0.05));
+  CHECK(time.sending + time.reduce >= bucket.complete);
   CHECK(time.reduce < 3 * (bucket.complete + 4.0 * kFloats / 8e9));
   CHECK(time.hidden() > 0);
 }
@@ -76,7 +76,8 @@ TEST_CASE("parameters that do not overlap forward are waited for in full", "[pla
   StepWork work = four_layers(2);
   work.publish_overlaps = false;
   const LinkCost slow = link(1e9);
-  CHECK(predict_step(work, slow).publish == Approx(4 * slow.exchange(4.0 * kFloats, 2).busy + 20e-6));
+  const StepTime time = predict_step(work, slow);
+  CHECK(time.publish == Approx(4 * slow.exchange(4.0 * kFloats, 2).busy + 20e-6 - 3e-6));
 }
 
 TEST_CASE("each micro-batch computes and reduces, but parameters travel once", "[planning]") {
@@ -97,6 +98,28 @@ TEST_CASE("exchanges inside layers are added to the step and give gradients more
   CHECK(with.layers == Approx(4e-3));
   CHECK(with.reduce <= without.reduce);
   CHECK(with.total() >= without.total());
+}
+
+TEST_CASE("starting a message takes time of the rank for each bucket and each other node, there and back",
+          "[planning]") {
+  const StepTime time = predict_step(four_layers(1024), link(1e12));
+  CHECK(time.sending == Approx(2 * 4 * 1023e-6));
+  CHECK(time.total() >= kComputing + time.sending);
+}
+
+TEST_CASE("sums inside layers take longer while the link carries gradients or parameters", "[planning]") {
+  StepWork work = four_layers(64);
+  for (StepWork::Layer& layer : work.layers) {
+    layer.forward_sums = {4096, 4096};
+    layer.sum_nodes = 64;
+  }
+  const LinkCost fast = link(1e10);
+  const double alone = 8 * fast.sum(4096, 64, false), shared = 8 * fast.sum(4096, 64, true);
+  const double busy = predict_step(work, fast).layers;
+  CHECK(busy > alone);
+  CHECK(busy < shared);
+  work.publish_overlaps = false;
+  CHECK(predict_step(work, fast).layers == Approx(alone));
 }
 
 }  // namespace trainer
