@@ -420,6 +420,12 @@ def simulated():
             curves('Simulated efficiency of resnet50 (circles: forecast)', ' %', 'hosts', efficiencies('simulated_efficiency'), efficiencies('forecast_efficiency')))
 
 
+def planned_steps():
+    rows = read('planned_steps')
+    return sources(rows) + '\n' + table(['config', 'ranks', 'planned, ms', 'measured, ms', 'planned / measured'],
+                                       [[row[key] for key in ('config', 'ranks', 'planned_ms', 'measured_ms', 'ratio')] for row in rows]), None
+
+
 def profile():
     rows = read('profile')
     columns = list(rows[0])[3:]
@@ -485,7 +491,7 @@ def update(page, makers):
 stale = update('docs/benchmarks.md', [peers, rivals, roofs, guards, exact, bfloat16, bfloat16_accuracy, activations, placements, hosts, scaling, local_sgd, async_sgd, onednn, tables, cifar10, memory, profile])
 if (results / 'engines.csv').exists():
     stale += update('docs/engines.md', [engine_steps, engines])
-stale += update('docs/planning.md', [planned_memory, simulated])
+stale += update('docs/planning.md', [planned_memory, planned_steps, simulated])
 stale += update('docs/restarts.md', [snapshots])
 stale += update('docs/reproducibility.md', [exact_matrix, portable, every_config])
 for line in stale:
