@@ -56,9 +56,11 @@ T sum_of(T one, T other) {
   }
 }
 
+/// The same for both orders of the values: of NaN and a number the maximum is NaN.
 template <class T>
 T combined(T one, T other, MPI_Op operation) {
-  return operation == MPI_MAX ? std::max(one, other) : sum_of(one, other);
+  if (operation != MPI_MAX) return sum_of(one, other);
+  return one > other || one != one ? one : other;
 }
 
 /// All ranks send their few values to all others: one message's time, where a tree takes several. Each rank
