@@ -333,7 +333,7 @@ TEST_CASE("low limits of the system end with a clear error, or do no harm", "[ba
   }
 }
 
-TEST_CASE("a limit of the data segment hangs no run: it ends, or says why not", "[bad-input]") {
+TEST_CASE("a limit of the data segment hangs no run: it ends, or reports why not", "[bad-input]") {
   if (is_built_with("address") || is_built_with("thread")) return;
   const SmallRun run;
   const std::string ranks = GENERATE(std::string(), std::string("-n 2 --datapar "));
