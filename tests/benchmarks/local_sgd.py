@@ -1,9 +1,11 @@
-"""Trains mnist-small synchronously and by local SGD: test accuracy on one rank, bytes and time of a step on several hosts.
+"""Trains synchronously and by local SGD: what is learnt on one rank, bytes, time and weak efficiency of a step on several hosts.
 
-Usage: local_sgd.py NETLAB TRAINER MNIST [--epochs N] [--hosts N] [--rate R] [--delay D] [--steps N] [--processor NAME] [--commit NAME]
-NETLAB makes hosts out of network namespaces of this machine, so root is needed, and all hosts share its cores. MNIST is a folder with
-its files. Prints CSV. Bytes are those that the first host sends in a step, with the headers of TCP; speed is the median over the rounds or
-steps after the first, one thread a host. Local runs have the same weights on any number of hosts, so accuracy is measured on one rank.
+Usage: local_sgd.py NETLAB TRAINER DATA [--workload NAME] [--hosts N] [--share PERCENT] [--rate R] [--delay D] [--processor NAME] [--commit NAME]
+NETLAB makes hosts out of network namespaces of this machine, so root is needed, and all hosts share its cores; `share` is the percentage of
+a core that each may use. DATA is a folder with the files of the workload's data set. Prints CSV. Bytes are those that the first host sends in a
+step, with the headers of TCP; speed is that of the rounds or steps after the first, one thread a host. Local runs have the same
+weights on any number of hosts, so what is learnt is measured on one rank. Efficiency: the speed over that of one host with its
+share of the batch and of the virtual workers, times the hosts.
 """
 import argparse
 import csv
@@ -15,16 +17,37 @@ import platform
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent
-CONFIG = str(root / 'configs' / 'mnist-small.yaml')
-NESTEROV = 'outer: {nesterov: {lr: %s, momentum: %s}}'
-METHODS = {
-    'synchronous': [],
-    'local, 10 steps, average': ['train.local={steps: 10, outer: average}'],
-    'local, 100 steps, average': ['train.local={steps: 100, outer: average}'],
-    'local, 100 steps, nesterov 0.7, 0.5': ['train.local={steps: 100, %s}' % NESTEROV % (0.7, 0.5)],
-    'local, 10 steps, nesterov 0.7, 0.5': ['train.local={steps: 10, %s}' % NESTEROV % (0.7, 0.5)],
+
+
+@dataclass
+class Workload:
+    length: str           # of the run that learns: the config's
+    split: str            # of the evaluation that counts
+    quality: callable     # of its line
+    batch: int
+    workers: int          # virtual workers of local SGD
+    steps: int            # of runs on hosts
+    methods: dict         # name -> train.local without virtual_workers; none: synchronous
+
+
+def nesterov(momentum):
+    return 'outer: {nesterov: {lr: 0.7, momentum: %s}}' % momentum
+
+
+WORKLOADS = {
+    'mnist-small': Workload('5 epochs', 'test', lambda line: f"{100 * line['accuracy']:.2f} %", 128, 8, 400, {
+        'synchronous': None,
+        'local, 10 steps, average': 'steps: 10, outer: average',
+        'local, 100 steps, average': 'steps: 100, outer: average',
+        'local, 100 steps, nesterov 0.7, 0.5': 'steps: 100, ' + nesterov(0.5),
+        'local, 10 steps, nesterov 0.7, 0.5': 'steps: 10, ' + nesterov(0.5)}),
+    'gpt-small': Workload('2,000 steps', 'valid', lambda line: f"{line['loss']:.3f}", 32, 4, 250, {
+        'synchronous': None,
+        'local, 125 steps, average': 'steps: 125, outer: average',
+        'local, 125 steps, nesterov 0.7, 0.5': 'steps: 125, ' + nesterov(0.5)}),
 }
 
 
@@ -32,67 +55,74 @@ def lines_of(run):
     return [json.loads(line) for line in pathlib.Path(run, 'metrics.jsonl').read_text().splitlines()]
 
 
-def flags(overrides):
-    return [word for override in overrides for word in ('-s', override)]
+class Bench:
+    def __init__(self, options):
+        self.options, self.workload = options, WORKLOADS[options.workload]
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith('OPENBLAS_')}
 
+    def call(self, *command):
+        return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True, env=self.environment).stdout
 
-def accuracy(options, overrides):
-    """Of the test samples, after the last epoch, in percent."""
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([options.trainer, CONFIG, '-q', '-o', f'{folder}/run',
-                        *flags([*overrides, f'data.path={options.mnist}', f'train.epochs={options.epochs}'])],
-                       check=True, stdout=subprocess.DEVNULL)
-        return 100 * [line for line in lines_of(f'{folder}/run') if line.get('split') == 'test'][-1]['accuracy']
+    def words(self, method, folder, hosts, overrides):
+        """The command of a run, with the part of the batch and of the virtual workers that so many of all hosts have."""
+        batch, workers = (value * hosts // self.options.hosts for value in (self.workload.batch, self.workload.workers))
+        local = [] if method is None else [f'train.local={{virtual_workers: {workers}, {method}}}']
+        settings = [*local, f'data.path={self.options.data}', f'train.batch={batch}', *overrides]
+        return [self.options.trainer, str(root / 'configs' / f'{self.options.workload}.yaml'), '-q', '-o', folder,
+                *(word for setting in settings for word in ('-s', setting))]
 
+    def learnt(self, method):
+        with tempfile.TemporaryDirectory() as folder:
+            self.call(*self.words(method, f'{folder}/run', self.options.hosts, []))
+            return self.workload.quality([line for line in lines_of(f'{folder}/run') if line.get('split') == self.workload.split][-1])
 
-def sent(options):
-    """Bytes that the first host has sent."""
-    done = subprocess.run([options.netlab, 'exec', 'h1', 'cat', '/sys/class/net/eth0/statistics/tx_bytes'], check=True,
-                          capture_output=True, text=True)
-    return int(done.stdout)
+    def sent(self):
+        """Bytes that the first host has sent."""
+        return int(self.call(self.options.netlab, 'exec', 'h1', 'cat', '/sys/class/net/eth0/statistics/tx_bytes'))
 
-
-def on_hosts(options, overrides):
-    """Bytes of a step and images per second. A run of no step is taken off, so that only steps count."""
-    def run(steps, folder):
-        before = sent(options)
-        subprocess.run([options.netlab, 'run', '-n', str(options.hosts), '--', options.trainer, '--datapar', CONFIG, '-q', '--threads', '1', '-o', folder,
-                        *flags([*overrides, f'data.path={options.mnist}', 'train.epochs=~', f'train.steps={steps}', 'train.evaluate=never',
-                                'train.checkpoint=never', 'train.log_every=1'])], check=True, stdout=subprocess.DEVNULL)
-        return sent(options) - before
-    with tempfile.TemporaryDirectory() as folder:
-        idle, busy = run(0, f'{folder}/idle'), run(options.steps, f'{folder}/run')
-        lines = [line for line in lines_of(f'{folder}/run') if line.get('split') == 'train' and 'step' in line]
-    first, last = lines[0], lines[-1]
-    return (busy - idle) / options.steps, 128 * (last['step'] - first['step']) / (last['time'] - first['time'])
+    def on_hosts(self, method, hosts):
+        """Bytes of a step and samples per second. A run of no step is taken off, so that only steps count."""
+        def run(steps, folder):
+            before = self.sent()
+            overrides = ['train.epochs=~', f'train.steps={steps}', 'train.evaluate=never', 'train.checkpoint=never', 'train.log_every=1']
+            self.call(self.options.netlab, 'run', '-n', hosts, '--', *self.words(method, folder, hosts, overrides), '--threads', '1',
+                      *(['--datapar'] if hosts > 1 else []))
+            return self.sent() - before
+        with tempfile.TemporaryDirectory() as folder:
+            idle, busy = run(0, f'{folder}/idle'), run(self.workload.steps, f'{folder}/run')
+            lines = [line for line in lines_of(f'{folder}/run') if line.get('split') == 'train' and 'step' in line]
+        first, last = lines[0], lines[-1]
+        batch = self.workload.batch * hosts // self.options.hosts
+        return (busy - idle) / self.workload.steps, batch * (last['step'] - first['step']) / (last['time'] - first['time'])
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('netlab')
     parser.add_argument('trainer', type=os.path.abspath)
-    parser.add_argument('mnist', type=os.path.abspath)
-    parser.add_argument('--epochs', type=int, default=5)
+    parser.add_argument('data', type=os.path.abspath)
+    parser.add_argument('--workload', choices=WORKLOADS, default='mnist-small')
     parser.add_argument('--hosts', type=int, default=4)
+    parser.add_argument('--share', type=int, default=45)
     parser.add_argument('--rate', default='100mbit')
     parser.add_argument('--delay', default='1ms')
-    parser.add_argument('--steps', type=int, default=400)
     parser.add_argument('--processor', default=platform.processor() or platform.machine())
     parser.add_argument('--commit', default='-')
     options = parser.parse_args()
-    about = {'date': datetime.date.today(), 'processor': options.processor, 'commit': options.commit, 'epochs': options.epochs,
-             'hosts': options.hosts, 'rate': options.rate, 'delay': options.delay}
-    table = csv.writer(sys.stdout)
-    table.writerow([*about, 'method', 'accuracy', 'bytes_a_step', 'images_per_second'])
-    subprocess.run([options.netlab, 'up', str(options.hosts), '--rate', options.rate, '--delay', options.delay], check=True,
-                   stdout=subprocess.DEVNULL)
+    bench = Bench(options)
+    about = {'date': datetime.date.today(), 'processor': options.processor, 'commit': options.commit, 'workload': options.workload,
+             'length': bench.workload.length, 'hosts': options.hosts, 'share': options.share, 'rate': options.rate, 'delay': options.delay}
+    table = csv.writer(sys.stdout, lineterminator='\n')
+    table.writerow([*about, 'method', 'quality', 'bytes_a_step', 'samples_per_second', 'efficiency'])
+    bench.call(options.netlab, 'up', options.hosts, '--rate', options.rate, '--delay', options.delay, '--cpu', options.share)
     try:
-        for name, overrides in METHODS.items():
-            size, speed = on_hosts(options, overrides)
-            table.writerow([*about.values(), name, f'{accuracy(options, overrides):.2f}', f'{size:.0f}', f'{speed:.0f}'])
+        for name, method in bench.workload.methods.items():
+            size, speed = bench.on_hosts(method, options.hosts)
+            _, alone = bench.on_hosts(method, 1)
+            table.writerow([*about.values(), name, bench.learnt(method), f'{size:.0f}', f'{speed:.0f}', f'{speed / (options.hosts * alone):.3f}'])
             sys.stdout.flush()
     finally:
-        subprocess.run([options.netlab, 'down'], stdout=subprocess.DEVNULL)
+        bench.call(options.netlab, 'down')
 
 
 if __name__ == '__main__':

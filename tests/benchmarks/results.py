@@ -292,12 +292,16 @@ def scaling():
 
 def local_sgd():
     rows = read('local_sgd')
-    synchronous = int(rows[0]['bytes_a_step'])
+    synchronous = {row['workload']: int(row['bytes_a_step']) for row in rows if row['method'] == 'synchronous'}
     about = rows[0]
-    return (sources(rows) + f"{about['hosts']} hosts, links of {about['rate']}, {about['delay']} one way; {about['epochs']} epochs.\n\n" + table(
-        ['training', 'test accuracy', 'bytes a step of a host', 'synchronous / these', 'images/s'],
-        [[row['method'], f"{row['accuracy']} %", thousands(row['bytes_a_step']), f"{synchronous / int(row['bytes_a_step']):.1f}",
-          thousands(row['images_per_second'])] for row in rows]), None)
+
+    def percent(text):
+        return f'{100 * float(text):.0f} %' if text else '-'
+    return (sources(rows) + f"{about['hosts']} hosts, links of {about['rate']}, {about['delay']} one way.\n\n" + table(
+        ['workload', 'training', 'test accuracy or validation loss', 'bytes a step of a host', 'synchronous / these', 'samples/s', 'weak efficiency'],
+        [[f"{row['workload']}, {row['length']}", row['method'], row['quality'], thousands(row['bytes_a_step']),
+          f"{synchronous[row['workload']] / int(row['bytes_a_step']):.1f}", thousands(row['samples_per_second']), percent(row['efficiency'])]
+         for row in rows]), None)
 
 
 def async_sgd():
