@@ -75,17 +75,6 @@ SlowRun train_with_slow_rank(std::int64_t bound, int slow_rank) {
   return result;
 }
 
-std::string message_of(const std::string& layers, const std::string& settings, const Placement& placement,
-                       ExitCode code) {
-  try {
-    train(test_world(), placement, {layers, settings});
-  } catch (const Error& error) {
-    CHECK(error.code() == code);
-    return error.diagnostics()[0].place + ": " + error.diagnostics()[0].what;
-  }
-  return "no error";
-}
-
 }  // namespace
 
 TEST_CASE("on one rank an asynchronous run has the bits of a synchronous one", "[async][1 rank]") {

@@ -32,17 +32,6 @@ double largest_difference(const Run& run, const Run& reference, const Run& initi
   return difference / change;
 }
 
-std::string message_of(const std::string& layers, const std::string& settings, const Placement& placement,
-                       ExitCode code) {
-  try {
-    train(test_world(), placement, {layers, settings});
-  } catch (const Error& error) {
-    CHECK(error.code() == code);
-    return error.diagnostics()[0].place + ": " + error.diagnostics()[0].what;
-  }
-  return "no error";
-}
-
 }  // namespace
 
 TEST_CASE("the mean after one step of each virtual worker is the step of synchronous SGD", "[local]") {

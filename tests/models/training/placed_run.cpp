@@ -118,6 +118,17 @@ Run train(Communicator& world, const Placement& placement, const Work& work) {
   return run;
 }
 
+std::string message_of(const std::string& layers, const std::string& settings, const Placement& placement,
+                       ExitCode code) {
+  try {
+    train(test_world(), placement, {layers, settings});
+  } catch (const Error& error) {
+    CHECK(error.code() == code);
+    return error.diagnostics()[0].place + ": " + error.diagnostics()[0].what;
+  }
+  return "no error";
+}
+
 void check_same_bits(const Run& run, const Run& reference) {
   if (test_world().rank() != 0) return;
   CHECK(run.losses == reference.losses);

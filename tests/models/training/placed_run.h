@@ -93,6 +93,9 @@ struct Run {
 };
 /// Collective.
 Run train(Communicator& world, const Placement& placement, const Work& work);
+/// Where the error of a run with this code is, and what it is: "a.yaml:3:5: ..."; "no error" without one.
+std::string message_of(const std::string& layers, const std::string& settings, const Placement& placement,
+                       ExitCode code);
 
 /// Keeps the losses of all steps.
 class Losses final : public Observer {
