@@ -17,8 +17,6 @@ constexpr std::int64_t kExpectedChunks = 8, kSentChunks = 4;
 constexpr int kFruitlessLooks = 32;
 /// Messages of so many bytes do not wait until chunks of others have left.
 constexpr std::int64_t kShortMessage = 4 << 10;
-/// Open MPI sends up to 64 KiB over TCP without asking first (btl_tcp_eager_limit), its own header included.
-constexpr std::int64_t kChunkBetweenHosts = 60 << 10;
 /// MPI counts in int.
 constexpr std::int64_t kChunkOnHost = 1 << 30;
 
@@ -50,10 +48,11 @@ void MpiExchange::abandon() noexcept {
   }
 }
 
-void MpiExchange::add(const void* source, void* target, std::int64_t count, std::size_t size, int peer) {
+void MpiExchange::add(const void* source, void* target, std::int64_t count, std::size_t size, int peer,
+                      bool are_floats) {
   if (count > 0)
     messages_.push_back({static_cast<const std::byte*>(source), static_cast<std::byte*>(target),
-                         count * static_cast<std::int64_t>(size), peer});
+                         count * static_cast<std::int64_t>(size), peer, are_floats && group_.between_hosts});
 }
 
 void MpiExchange::start() {
@@ -69,7 +68,9 @@ void MpiExchange::start() {
                        static_cast<int>(index));
   }
   requests_.resize(message_of_.size(), MPI_REQUEST_NULL);
+  chunks_.resize(message_of_.size());
   finished_.resize(message_of_.size());
+  statuses_.resize(message_of_.size());
   for (Message& message : messages_)  // a message that is expected is not copied
     if (!message.source) begin_chunks(message);
   if (!advance() && group_.between_hosts) group_.progress.add(*this);
@@ -95,30 +96,52 @@ bool MpiExchange::begin_chunks(Message& message) noexcept {
   std::size_t request = message.first_request;
   for (; error_ == MPI_SUCCESS && may_begin(message); any = true) {
     while (is_under_way(request)) ++request;
-    begin_chunk(message, requests_[request]);
+    begin_chunk(message, request);
   }
   return any;
 }
 
-void MpiExchange::begin_chunk(Message& message, MPI_Request& request) noexcept {
-  const std::int64_t first = message.begun;
-  const auto count = static_cast<int>(
-      std::min(group_.between_hosts ? kChunkBetweenHosts : kChunkOnHost, message.bytes - first));
-  message.begun += count;
+void MpiExchange::begin_chunk(Message& message, std::size_t request) noexcept {
+  Chunk& chunk = chunks_[request];
+  chunk.first = message.begun;
+  chunk.bytes =
+      std::min(group_.between_hosts ? kChunkBetweenHosts : kChunkOnHost, message.bytes - message.begun);
+  message.begun += chunk.bytes;
   ++message.under_way;
+  const auto count = static_cast<int>(chunk.bytes);
   if (!message.source) {
-    error_ = MPI_Irecv(message.target + first, count, MPI_BYTE, message.peer, tag_, group_.handle, &request);
+    error_ = MPI_Irecv(message.target + chunk.first, count, MPI_BYTE, message.peer, tag_, group_.handle,
+                       &requests_[request]);
     return;
   }
-  error_ = MPI_Isend(message.source + first, count, MPI_BYTE, message.peer, tag_, group_.handle, &request);
+  std::span<const std::byte> bytes(message.source + chunk.first, static_cast<std::size_t>(count));
+  if (message.may_be_encoded && group_.progress.codes.are_used() && message.bytes > kShortMessage)
+    chunk.code = group_.progress.codes.encode(bytes);
+  if (chunk.code) bytes = std::span(chunk.code->buffer).first(static_cast<std::size_t>(chunk.code->bytes));
+  error_ = MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, message.peer, tag_,
+                     group_.handle, &requests_[request]);
   if (group_.between_hosts) ++sends_to(message);
 }
 
-void MpiExchange::finish_chunk(std::size_t request) noexcept {
+void MpiExchange::finish_chunk(std::size_t request, const MPI_Status& status) noexcept {
   Message& message = message_of(request);
+  Chunk& chunk = chunks_[request];
   --message.under_way;
   --chunks_left_;
-  if (group_.between_hosts && message.source) --sends_to(message);
+  if (message.source) {
+    if (group_.between_hosts) --sends_to(message);
+    group_.progress.codes.give_back(std::move(chunk.code));
+  } else if (message.may_be_encoded) {
+    decode_chunk(message, chunk, status);
+  }
+}
+
+void MpiExchange::decode_chunk(const Message& message, const Chunk& chunk,
+                               const MPI_Status& status) noexcept {
+  int bytes = 0;
+  MPI_Get_count(&status, MPI_BYTE, &bytes);
+  const std::span<std::byte> floats(message.target + chunk.first, static_cast<std::size_t>(chunk.bytes));
+  if (bytes < chunk.bytes && !group_.progress.codes.decode(floats, bytes)) error_ = MPI_ERR_TRUNCATE;
 }
 
 bool MpiExchange::advance() noexcept {
@@ -126,10 +149,11 @@ bool MpiExchange::advance() noexcept {
     int count = 0;
     if (error_ == MPI_SUCCESS)
       error_ = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, finished_.data(),
-                            MPI_STATUSES_IGNORE);
+                            statuses_.data());
     if (error_ != MPI_SUCCESS || count == MPI_UNDEFINED) count = 0;
     for (int i = 0; i < count; ++i)
-      finish_chunk(static_cast<std::size_t>(finished_[static_cast<std::size_t>(i)]));
+      finish_chunk(static_cast<std::size_t>(finished_[static_cast<std::size_t>(i)]),
+                   statuses_[static_cast<std::size_t>(i)]);
     const bool begins = begin_chunks();
     if (error_ != MPI_SUCCESS || chunks_left_ == 0)
       complete_.store(true, std::memory_order_release);

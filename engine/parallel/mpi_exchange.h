@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "engine/core/memory_ledger.h"
@@ -50,11 +52,11 @@ class MpiExchange final : public Request, private MpiTask {
   /// Announces a message; `values` must stay until the exchange is complete.
   template <class T>
   void send(std::span<const T> values, int to) {
-    add(values.data(), nullptr, std::ssize(values), sizeof(T), to);
+    add(values.data(), nullptr, std::ssize(values), sizeof(T), to, std::is_same_v<T, float>);
   }
   template <class T>
   void receive(std::span<T> values, int from) {
-    add(nullptr, values.data(), std::ssize(values), sizeof(T), from);
+    add(nullptr, values.data(), std::ssize(values), sizeof(T), from, std::is_same_v<T, float>);
   }
   /// Sends and receives what was announced.
   void start();
@@ -68,19 +70,26 @@ class MpiExchange final : public Request, private MpiTask {
     std::byte* target;
     std::int64_t bytes;
     int peer;
+    bool may_be_encoded;            ///< floats between hosts
     std::int64_t begun = 0;         ///< bytes
     std::size_t first_request = 0;  ///< of consecutive ones
     int requests = 0, under_way = 0;
   };
-  void add(const void* source, void* target, std::int64_t count, std::size_t size, int peer);
+  /// A part of a message that is under way.
+  struct Chunk {
+    std::int64_t first = 0, bytes = 0;
+    std::unique_ptr<ChunkCodes::Code> code = nullptr;  ///< that is sent
+  };
+  void add(const void* source, void* target, std::int64_t count, std::size_t size, int peer, bool are_floats);
   bool advance() noexcept override;
   /// False if the message has to wait for its own chunks or those of earlier exchanges.
   bool may_begin(const Message& message) const;
   /// Sends or receives the next chunks of the message; true if there are any.
   bool begin_chunks(Message& message) noexcept;
   bool begin_chunks() noexcept;
-  void begin_chunk(Message& message, MPI_Request& request) noexcept;
-  void finish_chunk(std::size_t request) noexcept;
+  void begin_chunk(Message& message, std::size_t request) noexcept;
+  void finish_chunk(std::size_t request, const MPI_Status& status) noexcept;
+  void decode_chunk(const Message& message, const Chunk& chunk, const MPI_Status& status) noexcept;
   int& sends_to(const Message& message) const { return group_.progress.sends_to(world_rank(message)); }
   int world_rank(const Message& message) const {
     return group_.world_ranks[static_cast<std::size_t>(message.peer)];
@@ -97,7 +106,9 @@ class MpiExchange final : public Request, private MpiTask {
   std::vector<Message> messages_;
   std::vector<MPI_Request> requests_;  ///< a few for each message
   std::vector<int> message_of_;        ///< by request
+  std::vector<Chunk> chunks_;          ///< by request
   std::vector<int> finished_;          ///< room for MPI's list
+  std::vector<MPI_Status> statuses_;   ///< of those
   std::int64_t chunks_left_ = 0;
   int fruitless_ = 0;       ///< looks of wait() since a chunk was finished
   bool overtakes_ = false;  ///< sends although earlier exchanges have chunks under way

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/parallel/chunk_codes.h"
 #include "engine/system/wait_until.h"
 
 namespace trainer {
@@ -40,6 +41,9 @@ class MpiProgress {
   /// From now on moves `task` in the background until it has arrived or remove() is called. Inside enter().
   void add(MpiTask& task);
   void remove(MpiTask& task);
+  /// Used inside enter().
+  ChunkCodes codes;
+
   /// Chunks of messages that are on their way to a rank of the world. Inside enter().
   int& sends_to(int world_rank);
 

@@ -1,11 +1,13 @@
 #include "engine/parallel/mpi_exchange.h"
 
 #include <algorithm>
+#include <bit>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <memory>
 #include <thread>
 
+#include "engine/core/random.h"
 #include "tests/support/mpi_main.h"
 
 namespace trainer {
@@ -73,7 +75,42 @@ struct Letters {
   std::unique_ptr<MpiExchange> exchange;
 };
 
+/// Floats of which some are 0, and in some chunks so different that no code of them is shorter.
+std::vector<float> floats(int from, int to, std::size_t count) {
+  std::vector<float> values(count);
+  const RandomStream random(static_cast<std::uint64_t>(from), "floats", static_cast<std::uint64_t>(to));
+  for (std::size_t i = 0; i < count; ++i) {
+    values[i] = random.bits(i) % 4 == 0 ? 0.0f : random.uniform(i) - 0.5f;
+    if (i / 20'000 % 2 == 1) values[i] = std::bit_cast<float>(random.bits(i));
+  }
+  return values;
+}
+
+bool have_same_bits(std::span<const float> one, std::span<const float> other) {
+  return std::ranges::equal(std::as_bytes(one), std::as_bytes(other));
+}
+
 }  // namespace
+
+TEST_CASE("encoded floats arrive bit by bit, whoever encodes", "[parallel]") {
+  AllRanks all(true);
+  const int encoders = GENERATE(0, 1, 2);
+  all.progress.codes.use(encoders == 2 || all.group.rank % 2 < encoders);
+  const std::size_t count = GENERATE(1'000, 1'025, 15'360, 15'361, 200'003);
+  std::vector<std::vector<float>> out, in, expected;
+  MpiExchange exchange(all.group);
+  for (int distance = 1; distance < all.group.size(); ++distance) {
+    const int from = all.group.before(distance), to = all.group.after(distance);
+    out.push_back(floats(all.group.rank, to, count));
+    in.emplace_back(count);
+    expected.push_back(floats(from, all.group.rank, count));
+    exchange.receive(std::span(in.back()), from);
+    exchange.send(std::span<const float>(out.back()), to);
+  }
+  exchange.start();
+  exchange.wait();
+  for (std::size_t i = 0; i < in.size(); ++i) CHECK(have_same_bits(in[i], expected[i]));
+}
 
 TEST_CASE("messages of any length arrive whole, between hosts and on one", "[parallel]") {
   AllRanks all(GENERATE(false, true));

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/core/float_code.h"
+#include "engine/core/memory_ledger.h"
+
+namespace trainer {
+
+/// Open MPI sends up to 64 KiB over TCP without asking first (btl_tcp_eager_limit), its own header included.
+inline constexpr std::int64_t kChunkBetweenHosts = 60 << 10;
+
+/// Lossless codes of the chunks of floats that travel between hosts. The sender of a chunk decides whether it
+/// is worth it: a chunk that arrives shorter than it should be is a code. Buffers are used again.
+class ChunkCodes {
+ public:
+  struct Code {
+    std::array<std::byte, most_code_bytes(kChunkBetweenHosts / 4) + kFloatCodeSlack> buffer;
+    std::int64_t bytes = 0;
+    CountedBytes count{MemoryKind::messages, sizeof buffer};
+  };
+
+  /// Whether chunks are encoded: links are so slow that it saves time.
+  bool are_used() const { return are_used_; }
+  void use(bool used) { are_used_ = used; }
+
+  /// Null: the chunk travels as it is, since its code is not shorter or there is no memory for it.
+  std::unique_ptr<Code> encode(std::span<const std::byte> chunk) noexcept;
+  /// For a code that has left.
+  void give_back(std::unique_ptr<Code> code) noexcept;
+  /// Replaces the code at the begin of `chunk` by the floats. False if it is not a code of so many.
+  bool decode(std::span<std::byte> chunk, std::int64_t code_bytes) noexcept;
+
+ private:
+  std::unique_ptr<Code> spare() noexcept;
+
+  bool are_used_ = false;
+  std::vector<std::unique_ptr<Code>> spare_;
+  std::size_t made_ = 0;
+};
+
+}  // namespace trainer

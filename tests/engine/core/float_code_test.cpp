@@ -1,0 +1,103 @@
+#include "engine/core/float_code.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "engine/core/random.h"
+
+namespace trainer {
+namespace {
+
+std::vector<std::byte> code_of(const std::vector<float>& values) {
+  const auto most = most_code_bytes(std::ssize(values));
+  std::vector<std::byte> code(static_cast<std::size_t>(most + kFloatCodeSlack));
+  const std::int64_t bytes = encode_floats(values, code);
+  REQUIRE(bytes <= most);
+  code.resize(static_cast<std::size_t>(bytes));
+  return code;
+}
+
+/// Whether the first `count` floats come back from the code.
+bool decodes(const std::vector<std::byte>& code, std::vector<float>& values) {
+  std::vector<std::byte> with_slack = code;
+  with_slack.resize(code.size() + kFloatCodeSlack, std::byte{0xa5});
+  return decode_floats(std::span(with_slack).first(code.size()), values);
+}
+
+void check_whole(const std::vector<float>& values) {
+  std::vector<float> back(values.size(), 7);
+  CHECK(decodes(code_of(values), back));
+  CHECK(std::memcmp(back.data(), values.data(), values.size() * sizeof(float)) == 0);
+}
+
+std::vector<float> uniform(std::size_t count, float from, float to) {
+  std::vector<float> values(count);
+  RandomStream(1, "values").fill_uniform(0, values);
+  for (float& value : values) value = from + (to - from) * value;
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("floats come back bit by bit from their code, in any number", "[float_code]") {
+  const std::size_t count = GENERATE(0, 1, 2, 63, 64, 65, 128, 1000);
+  check_whole(uniform(count, -0.1f, 0.1f));
+}
+
+TEST_CASE("any bits of floats come back from their code", "[float_code]") {
+  std::vector<float> values(100 * 64);
+  const RandomStream random(2, "bits");
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint32_t bits = random.bits(i);
+    std::memcpy(&values[i], &bits, sizeof bits);
+  }
+  check_whole(values);
+  using Limits = std::numeric_limits<float>;
+  const std::vector<float> extremes{0.0f,
+                                    -0.0f,
+                                    Limits::infinity(),
+                                    -Limits::infinity(),
+                                    Limits::quiet_NaN(),
+                                    Limits::denorm_min(),
+                                    -Limits::denorm_min(),
+                                    Limits::max(),
+                                    Limits::min(),
+                                    1};
+  for (const float one : extremes)
+    for (const float other : extremes)
+      for (const std::size_t others : {0, 1, 2, 3, 32, 63, 64}) {
+        std::vector<float> block(64, one);
+        std::fill_n(block.begin(), others, other);
+        check_whole(block);
+      }
+}
+
+TEST_CASE("sparse floats take a bit for each zero", "[float_code]") {
+  std::vector<float> values = uniform(64 * 100, 1, 2);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (i % 4 != 0) values[i] = 0;
+  check_whole(values);
+  CHECK(code_of(values).size() == 100 * (2 + 8 + 16 * 7 / 2));
+  CHECK(code_of(std::vector<float>(64 * 100)).size() == 100 * (2 + 8));
+}
+
+TEST_CASE("uniform values shrink to less than nine tenths", "[float_code]") {
+  const std::vector<float> values = uniform(64 * 1000, -0.05f, 0.05f);
+  CHECK(static_cast<double>(code_of(values).size()) < 0.9 * 4 * 64 * 1000);
+}
+
+TEST_CASE("a code of other length is refused", "[float_code]") {
+  const std::vector<float> values = uniform(300, -1, 1);
+  std::vector<std::byte> code = code_of(values);
+  std::vector<float> more(301), fewer(200);
+  CHECK_FALSE(decodes(code, fewer));
+  more.resize(400);
+  CHECK_FALSE(decodes(code, more));
+  more.resize(300);
+  code.pop_back();
+  CHECK_FALSE(decodes(code, more));
+}
+
+}  // namespace trainer
