@@ -9,7 +9,10 @@ namespace trainer {
 /// A lossless code of 32-bit floats for gradients and parameters: any bits come back. Blocks of 64 elements
 /// have one exponent each. An element that is 0 takes a bit, if there are more than two in its block; another
 /// one takes sign, mantissa and 4 bits of the distance to the largest exponent of the block. Where 4 bits are
-/// too few, elements are as they were. Uniform values shrink to 0.88 of their size.
+/// too few, elements are as they were.
+
+/// Bytes of the code of uniform values, which parameters resemble, over theirs. Gradients have zeros.
+inline constexpr double kCodeOfUniform = 0.88;
 
 /// The most bytes of the code of `count` floats, and bytes behind a code that decode_floats() may read and
 /// encode_floats() may overwrite.

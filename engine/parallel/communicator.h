@@ -43,6 +43,8 @@ class Communicator {
   virtual int world_rank(int rank) const = 0;
   /// Of this process; one for all groups.
   virtual Heartbeat& heartbeat() = 0;
+  /// Whether floats travel between hosts in a lossless code (float_code.h).
+  virtual bool encodes_floats() const { return false; }
 
   virtual void barrier() = 0;
   /// Element by element over all ranks; the result has the same bits on every rank.

@@ -28,6 +28,7 @@ class MpiCommunicator : public Communicator {
   int size() const override { return static_cast<int>(group_.world_ranks.size()); }
   int world_rank(int rank) const override { return group_.world_ranks[static_cast<std::size_t>(rank)]; }
   Heartbeat& heartbeat() override { return group_.heartbeat; }
+  bool encodes_floats() const override { return group_.between_hosts && group_.progress.codes.are_used(); }
   void barrier() override;
   void sum(std::span<float> values) override;
   void sum(std::span<double> values) override;

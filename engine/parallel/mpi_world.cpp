@@ -74,10 +74,6 @@ struct RanksByHost {
   std::vector<int> hosts;  ///< by rank: the first rank of its host in MPI_COMM_WORLD
 };
 
-/// Bytes a second. Encoding and decoding take about 0.7 s a GB, and save at least 0.12 GB: more time than
-/// that below 1.4 Gbit/s, and most gradients shrink more.
-constexpr double kFastLink = 0.25e9;
-
 /// Bases are destroyed in reverse order: the watchdog outlives MPI, and MPI outlives the thread that calls
 /// it.
 class World final : private Watch,

@@ -154,7 +154,9 @@ void ParameterWindow::release_gradients(const Range& range) {
 }
 
 std::string ParameterWindow::transport() const {
-  if (plan_->several_nodes()) return plan_->one_rank_per_node() ? "MPI" : "window + MPI";
+  if (plan_->several_nodes())
+    return std::string(plan_->one_rank_per_node() ? "MPI" : "window + MPI") +
+           (plan_->lane().encodes_floats() ? ", encoded" : "");
   return data_ranks_ > 1 ? "window" : "none";
 }
 

@@ -78,7 +78,8 @@ class ParameterWindow {
   void commit_gradients(const Range& range);
   void release_gradients(const Range& range);
 
-  /// "window" or "MPI" or "window + MPI"; "none" for one data rank.
+  /// "window" or "MPI" or "window + MPI"; "none" for one data rank. ", encoded": floats between hosts
+  /// travel in a lossless code.
   std::string transport() const;
   /// True if the ranks of a node should share memory and the system has none for them.
   bool lacks_shared_memory() const { return refused_; }

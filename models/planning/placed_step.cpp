@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/core/float_code.h"
+#include "engine/parallel/chunk_codes.h"
 #include "engine/parallel/scalar_reducer.h"
 
 namespace trainer {
@@ -16,6 +18,14 @@ constexpr std::int64_t kValue = sizeof(float), kDouble = sizeof(double);
 /// Bytes of the values of a bucket between hosts.
 std::int64_t wire_bytes(const PlacedStep& step, const Range& bucket) {
   return bucket.count() * step.compression.value_bytes();
+}
+
+/// Bytes of a value that travels between hosts: float32 is encoded on slow links.
+double mean_value_bytes(const PlacedStep& step, const LinkCost& cost) {
+  const auto bytes = static_cast<double>(step.compression.value_bytes());
+  const bool is_encoded =
+      step.compression.value_bytes() == kValue && cost_of_shard(step, cost).bandwidth < kFastLink;
+  return is_encoded ? kCodeOfUniform * bytes : bytes;
 }
 
 /// The nodes that hold a layer's parameters, and the values of statistics of each: exact mode collects those
@@ -227,7 +237,7 @@ StepWork work_of(const PlacedStep& step, const ComputingTimes& times, const Link
   StepWork work{.data = times.data / (splits_rows ? step.ranks.mesh().model().size() : 1),
                 .sums = times.sums,
                 .update = times.update,
-                .value_bytes = static_cast<double>(step.compression.value_bytes()),
+                .value_bytes = mean_value_bytes(step, cost),
                 .micro_batches = step.micro_batches,
                 .gathers_again = step.sharding == Sharding::parameters,
                 .scalars = static_cast<double>(step.ranks.mesh().data().size() * step.scalars * kDouble),

@@ -32,7 +32,7 @@ struct StepWork {
   };
   std::vector<Bucket> buckets = {};  ///< from the end of the flat buffer to its begin
   int gradients = 1;  ///< values sent for each float of a bucket: in exact mode one for each root of a tree
-  double value_bytes = 4;  ///< of a gradient, and of a parameter, between nodes
+  double value_bytes = 4;  ///< of a gradient or parameter between nodes, encoded on slow links
   int nodes = 1;           ///< that exchange gradients
   int micro_batches = 1;
   /// Sharded parameters: gathered in each forward, and again in each backward.

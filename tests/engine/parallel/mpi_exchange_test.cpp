@@ -92,7 +92,7 @@ bool have_same_bits(std::span<const float> one, std::span<const float> other) {
 
 }  // namespace
 
-TEST_CASE("encoded floats arrive bit by bit, whoever encodes", "[parallel]") {
+TEST_CASE("encoded floats arrive bit by bit, whichever ranks encode", "[parallel]") {
   AllRanks all(true);
   const int encoders = GENERATE(0, 1, 2);
   all.progress.codes.use(encoders == 2 || all.group.rank % 2 < encoders);

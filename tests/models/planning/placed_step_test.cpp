@@ -125,6 +125,16 @@ TEST_CASE("bf16 halves the bytes between hosts and the time of the wire", "[plan
   CHECK(predict_step(work_of(step, kTimes, {}), free_messages).wire == Approx(wire / 2));
 }
 
+TEST_CASE("below 2 Gbit/s the wire has the bytes of the lossless code, which bf16 has not", "[planning]") {
+  const Placed placed({.data = 4, .ranks_per_node = 1});
+  PlacedStep step = placed.step();
+  const LinkCost slow{.bandwidth = 0.24e9}, fast{.bandwidth = 0.26e9};
+  CHECK(work_of(step, kTimes, fast).value_bytes == 4);
+  CHECK(work_of(step, kTimes, slow).value_bytes == Approx(0.88 * 4));
+  step.compression.method = Compression::Method::bf16;
+  CHECK(work_of(step, kTimes, slow).value_bytes == 2);
+}
+
 TEST_CASE("ranks that share a host send for each other", "[planning]") {
   const Placed placed({.data = 4, .ranks_per_node = 2});
   CHECK(sent(collectives_of(placed.step()), "reduce-scatter") == placed.values() / 2);
