@@ -17,4 +17,14 @@ namespace trainer {
 /// protection against intent, since the factors are known.
 std::uint64_t fingerprint(std::span<const float> values, std::int64_t first);
 
+/// Reads the values once for their fingerprint and largest_magnitude() (engine/math/square_sum.h).
+struct FingerprintAndLargest {
+  std::uint64_t sum = 0;
+  std::uint32_t largest = 0;
+};
+FingerprintAndLargest fingerprint_and_largest(std::span<const float> values, std::int64_t first);
+
+/// Fingerprints of rows of equal size, each an array of its own.
+void row_fingerprints(std::span<const float> rows, std::span<std::uint64_t> sums);
+
 }  // namespace trainer

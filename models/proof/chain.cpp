@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -15,14 +16,16 @@ namespace {
 
 constexpr const char* kOrigin = "trainer chain 1";
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 40;
-constexpr std::size_t kDigits = 16;  // of a sum
-
-/// Odd, so that no change of an item is lost.
-std::uint64_t first_factor(std::size_t place) { return mixed(2 * place + 1) | 1; }
-std::uint64_t second_factor(std::size_t place) { return mixed(2 * place + 2) | 1; }
+constexpr std::size_t kDigits = 16;       // of a sum
+constexpr std::size_t kLineLength = 256;  // about
 
 void append_hex(std::string& text, std::uint64_t bits) {
-  for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[bits >> shift & 15];
+  std::array<char, kDigits> digits;
+  for (char& digit : digits) {
+    digit = "0123456789abcdef"[bits >> 60];
+    bits <<= 4;
+  }
+  text.append(digits.data(), digits.size());
 }
 
 bool read_hex(std::string_view text, Fingerprint& fingerprint) {
@@ -42,10 +45,7 @@ bool read_hex(std::string_view text, Fingerprint& fingerprint) {
 
 }  // namespace
 
-void Fingerprint::add(std::size_t place, std::uint64_t item) {
-  first += first_factor(place) * item;
-  second += second_factor(place) * item;
-}
+PlaceFactors factors_of(std::size_t place) { return {mixed(2 * place + 1) | 1, mixed(2 * place + 2) | 1}; }
 
 Fingerprint& Fingerprint::operator+=(const Fingerprint& other) {
   first += other.first;
@@ -58,8 +58,10 @@ std::optional<std::size_t> differing_item(const Fingerprint& one, const Fingerpr
   if (one == other) return std::nullopt;
   const std::uint64_t first = one.first - other.first, second = one.second - other.second;
   // A change d of item p: first = d f(p) and second = d g(p), so first g(p) = second f(p).
-  for (std::size_t place = 0; place < items; ++place)
-    if (first * second_factor(place) == second * first_factor(place)) return place;
+  for (std::size_t place = 0; place < items; ++place) {
+    const PlaceFactors factors = factors_of(place);
+    if (first * factors.second == second * factors.first) return place;
+  }
   return std::nullopt;
 }
 
@@ -78,7 +80,9 @@ void ChainRecord::link(const std::optional<Sha256Digest>& before) {
 }
 
 std::string text_of(const ChainRecord& record) {
-  std::string line = R"({"step":)" + std::to_string(record.step);
+  std::string line;
+  line.reserve(kLineLength);
+  line.append(R"({"step":)").append(std::to_string(record.step));
   const auto add = [&line](std::string_view key, const Fingerprint& fingerprint) {
     line.append(R"(,")").append(key).append(R"(":")");
     append_hex(line, fingerprint.first);

@@ -14,6 +14,12 @@ namespace trainer {
 /// In the directory of a run with train.chain: a line for the initial weights, then one for each step.
 inline constexpr const char* kChainFile = "chain.jsonl";
 
+/// Odd factors of a place in a Fingerprint, so that no change of an item is lost.
+struct PlaceFactors {
+  std::uint64_t first = 1, second = 1;
+};
+PlaceFactors factors_of(std::size_t place);
+
 /// A linear hash of several items, such as the tensors of a model: two sums modulo 2^64 of the items' own
 /// fingerprints, each times odd factors of the item's place. If one item alone differs between two of them,
 /// their differences name it (differing_item()).
@@ -22,7 +28,12 @@ struct Fingerprint {
   bool operator==(const Fingerprint&) const = default;
 
   /// Adds the fingerprint of the item at `place`, or of a part of it.
-  void add(std::size_t place, std::uint64_t item);
+  void add(std::size_t place, std::uint64_t item) { add(factors_of(place), item); }
+  /// The same with the factors of the place.
+  void add(const PlaceFactors& factors, std::uint64_t item) {
+    first += factors.first * item;
+    second += factors.second * item;
+  }
   Fingerprint& operator+=(const Fingerprint& other);
 };
 

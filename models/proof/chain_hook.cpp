@@ -10,24 +10,24 @@
 namespace trainer {
 namespace {
 
-/// The rows of an array, all of the same size.
-template <class T>
-struct RowsOf {
-  RowsOf(std::span<const T> all, std::size_t count) : all(all), size(count == 0 ? 0 : all.size() / count) {}
-  std::span<const T> operator[](std::size_t row) const { return all.subspan(row * size, size); }
+constexpr std::uint64_t kSampleFactor = mixed(0x73616d706c65) | 1;
 
-  std::span<const T> all;
-  std::size_t size;
-};
-
-/// Hashes of a part of a row's targets: `kind` keeps parts apart.
-std::uint64_t hash_of(std::span<const float> values, std::uint64_t kind) {
-  return values.empty() ? 0 : mixed(kind + fingerprint(values, 0));
+// Targets of one kind, if there are any, are added to the hash of their row; `kind` keeps kinds apart.
+void add_labels(std::span<const std::int32_t> labels, std::uint64_t kind, std::span<std::uint64_t> hashes) {
+  if (labels.empty()) return;
+  const std::size_t size = labels.size() / hashes.size();
+  auto label = labels.begin();
+  for (std::uint64_t& hash : hashes) {
+    std::uint64_t row = kind;
+    for (std::size_t i = 0; i < size; ++i) row = mixed(row + 1 + static_cast<std::uint32_t>(*label++));
+    hash += row;
+  }
 }
-std::uint64_t hash_of(std::span<const std::int32_t> labels, std::uint64_t kind) {
-  std::uint64_t hash = labels.empty() ? 0 : kind;
-  for (const std::int32_t label : labels) hash = mixed(hash + 1 + static_cast<std::uint32_t>(label));
-  return hash;
+void add_values(std::span<const float> values, std::uint64_t kind, std::span<std::uint64_t> hashes) {
+  if (values.empty()) return;
+  std::vector<std::uint64_t> rows(hashes.size());
+  row_fingerprints(values, rows);
+  for (std::size_t row = 0; row < rows.size(); ++row) hashes[row] += mixed(kind + rows[row]);
 }
 
 void sum_over(Communicator& world, std::span<std::uint64_t> values) {
@@ -51,9 +51,11 @@ ChainHook::ChainHook(TrainingParts& parts, const Observers& observers, const std
   const NetworkPlan& plan = parts.session.network().plan();
   items_.gradients.resize(plan.parameters().size());
   items_.weights.resize(tensors());
+  const auto rows = static_cast<std::size_t>(parts.session.settings().batch);
+  for (std::size_t row = 0; row < rows; ++row) row_factors_.push_back(factors_of(row));
   if (listener_) {
-    input_rows_.resize(static_cast<std::size_t>(parts.session.settings().batch));
-    target_rows_.resize(input_rows_.size());
+    input_rows_.resize(rows);
+    target_rows_.resize(rows);
   }
   parts_.batch.watch(*this);
 }
@@ -72,30 +74,31 @@ void ChainHook::on_load(int worker, const Rows& rows) {
 }
 
 void ChainHook::add_input(Worker& worker, const Rows& rows) {
-  const std::size_t count = rows.input_samples.size();
-  const RowsOf<float> input(rows.input.span(), count);
-  for (std::size_t row = 0; row < count; ++row) {
-    const auto place = static_cast<std::size_t>(rows.first_input) + row;
-    const std::uint64_t hash =
-        mixed(static_cast<std::uint64_t>(rows.input_samples[row]) + 1) + mixed(fingerprint(input[row], 0));
-    worker.batch.add(place, hash);
-    if (listener_) input_rows_[place] = hash;
-  }
+  worker.hashes.resize(rows.input_samples.size());
+  row_fingerprints(rows.input.span(), worker.hashes);
+  for (std::size_t row = 0; row < worker.hashes.size(); ++row)
+    worker.hashes[row] += kSampleFactor * static_cast<std::uint64_t>(rows.input_samples[row] + 1);
+  add_rows(worker, rows.first_input, input_rows_);
 }
 
 void ChainHook::add_targets(Worker& worker, const Rows& rows) {
-  const std::size_t count = rows.samples.size();
   const Targets& targets = rows.targets;
-  const RowsOf<std::int32_t> labels(targets.labels, count), other_labels(targets.other_labels, count);
-  const RowsOf<float> shares(targets.shares, count), weights(targets.weights, count),
-      values(targets.values.empty() ? std::span<const float>() : targets.values.span(), count);
-  for (std::size_t row = 0; row < count; ++row) {
-    const auto place = static_cast<std::size_t>(rows.first) + row;
-    const std::uint64_t hash = hash_of(labels[row], 1) + hash_of(other_labels[row], 2) +
-                               hash_of(shares[row], 3) + hash_of(weights[row], 4) + hash_of(values[row], 5);
-    worker.batch.add(place, hash);
-    if (listener_) target_rows_[place] = hash;
-  }
+  worker.hashes.assign(rows.samples.size(), 0);
+  add_labels(targets.labels, 1, worker.hashes);
+  add_labels(targets.other_labels, 2, worker.hashes);
+  add_values(targets.shares, 3, worker.hashes);
+  add_values(targets.weights, 4, worker.hashes);
+  if (!targets.values.empty()) add_values(targets.values.span(), 5, worker.hashes);
+  add_rows(worker, rows.first, target_rows_);
+}
+
+void ChainHook::add_rows(Worker& worker, std::int64_t first, std::vector<std::uint64_t>& kept) {
+  const std::size_t begin = static_cast<std::size_t>(first), count = worker.hashes.size();
+  const std::span<const PlaceFactors> factors = std::span(row_factors_).subspan(begin, count);
+  Fingerprint batch = worker.batch;
+  for (std::size_t row = 0; row < count; ++row) batch.add(factors[row], worker.hashes[row]);
+  worker.batch = batch;
+  if (listener_) std::ranges::copy(worker.hashes, kept.begin() + first);
 }
 
 void ChainHook::on_start(std::int64_t done) {

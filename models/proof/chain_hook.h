@@ -48,10 +48,13 @@ class ChainHook final : public Hook, public RowWatch {
   /// Written by its own thread only.
   struct alignas(64) Worker {
     Fingerprint batch;
+    std::vector<std::uint64_t> hashes;  ///< of its rows
   };
 
   void add_input(Worker& worker, const Rows& rows);
   void add_targets(Worker& worker, const Rows& rows);
+  /// Adds the worker's hashes to its sums, and copies them to `kept` for the listener.
+  void add_rows(Worker& worker, std::int64_t first, std::vector<std::uint64_t>& kept);
   void add_items();
   /// Adds `items_` over ranks and sums them up. Collective.
   void reduce();
@@ -64,6 +67,7 @@ class ChainHook final : public Hook, public RowWatch {
   std::optional<Sha256Digest> value_;
   ChainRecord record_;
   std::vector<Worker> workers_;
+  std::vector<PlaceFactors> row_factors_;
   std::vector<std::uint64_t> input_rows_, target_rows_;  ///< of the batch, for the listener
   ChainItems items_;
 };

@@ -22,8 +22,8 @@ constexpr std::int64_t kFloatsWorthThread = 1 << 14;
 /// Floats of a piece of a segment: its values, gradients and states stay in the first cache while the guard
 /// and the optimizer read them one after the other.
 constexpr std::size_t kPieceFloats = kFetchedAhead;
-/// Floats of a fingerprint: many, since each ends with a sum over columns, and still in the first cache.
-constexpr std::size_t kHashedFloats = 4096;
+/// Floats of a fingerprint: many, since each ends with a sum over columns, and still in the second cache.
+constexpr std::size_t kHashedFloats = 16384;
 /// No update reads frozen pieces, so each step checks one of so many.
 constexpr std::size_t kFrozenTurns = 16;
 /// Shares end on cache lines.
@@ -151,38 +151,42 @@ std::uint32_t OptimizerShard::largest_gradient() {
   return *std::ranges::max_element(largest_);
 }
 
-std::uint32_t OptimizerShard::magnitude_with_fingerprint(std::size_t segment) {
-  const std::span<const float> all = segments_[segment].gradients;
-  std::uint64_t sum = 0;
-  std::uint32_t largest = 0;
-  for (std::size_t first = 0; first < all.size(); first += kHashedFloats) {
-    const auto piece = all.subspan(first, std::min(kHashedFloats, all.size() - first));
-    largest = std::max(largest, magnitude(piece));
-    add_fingerprint(segment, first, piece, sum);
-  }
-  fingerprints_[segment].gradient = sum;
-  return largest;
-}
-
-void OptimizerShard::add_fingerprint(std::size_t segment, std::size_t first, std::span<const float> values,
-                                     std::uint64_t& sum) const {
+template <class Work>
+void OptimizerShard::for_each_run(std::size_t segment, std::size_t first, std::span<const float> values,
+                                  Work work) const {
   const Parameter& parameter = plan_->parameters()[static_cast<std::size_t>(segments_[segment].parameter)];
   std::int64_t position = offsets_[segment] - parameter.offset + static_cast<std::int64_t>(first);
   while (!values.empty()) {
     const ShardRun run = run_at(parameter, position);
     const auto part = values.first(std::min(values.size(), static_cast<std::size_t>(run.count)));
-    sum += fingerprint(part, run.whole);
+    work(part, run.whole);
     values = values.subspan(part.size());
     position += std::ssize(part);
   }
+}
+
+std::uint32_t OptimizerShard::magnitude_with_fingerprint(std::size_t segment) {
+  FingerprintAndLargest all;
+  for_each_run(segment, 0, segments_[segment].gradients, [&](std::span<const float> run, std::int64_t whole) {
+    const FingerprintAndLargest here = fingerprint_and_largest(run, whole);
+    all = {all.sum + here.sum, std::max(all.largest, here.largest)};
+  });
+  fingerprints_[segment].gradient = all.sum;
+  return all.largest;
+}
+
+void OptimizerShard::add_values(std::size_t segment, std::size_t first, std::size_t last) {
+  for_each_run(segment, first, segments_[segment].values.subspan(first, last - first),
+               [&](std::span<const float> run, std::int64_t whole) {
+                 fingerprints_[segment].values += fingerprint(run, whole);
+               });
 }
 
 void OptimizerShard::keep_fingerprints(const NetworkPlan& plan) {
   plan_ = &plan;
   fingerprints_.assign(segments_.size(), {});
   for_each_worker([this](std::size_t first, std::size_t last, std::size_t) {
-    for (std::size_t i = first; i < last; ++i)
-      add_fingerprint(i, 0, segments_[i].values, fingerprints_[i].values);
+    for (std::size_t i = first; i < last; ++i) add_values(i, 0, segments_[i].values.size());
   });
 }
 
@@ -190,15 +194,15 @@ void OptimizerShard::step_with_fingerprint(Optimizer& optimizer, std::size_t ind
                                            float rate, std::int64_t step) {
   static_assert(kHashedFloats % kPieceFloats == 0);
   const std::span<const float> all = segments_[index].values;
-  const auto before = static_cast<std::size_t>(part.values.data() - all.data());
-  for (std::size_t first = 0; first < part.values.size(); first += kHashedFloats) {
-    const Segment piece = part.part(first, std::min(kHashedFloats, part.values.size() - first));
+  const auto update = [&](const Segment& piece) {
     step_segment(optimizer, piece, rate, step);
-    const std::size_t end = before + first + piece.values.size();
-    if (end % kHashedFloats != 0 && end < all.size()) continue;
-    const std::size_t begin = (end - 1) / kHashedFloats * kHashedFloats;
-    add_fingerprint(index, begin, all.subspan(begin, end - begin), fingerprints_[index].values);
-  }
+    const std::size_t end = static_cast<std::size_t>(piece.values.data() - all.data()) + piece.values.size();
+    if (end % kHashedFloats == 0 || end == all.size())
+      add_values(index, (end - 1) / kHashedFloats * kHashedFloats, end);
+  };
+  if (part.values.size() <= kHashedFloats) return update(part);
+  for (std::size_t first = 0; first < part.values.size(); first += kHashedFloats)
+    update(part.part(first, std::min(kHashedFloats, part.values.size() - first)));
 }
 
 void OptimizerShard::add_squares(SquareSum& sum) const {

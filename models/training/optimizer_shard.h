@@ -58,8 +58,9 @@ class OptimizerShard {
     std::uint64_t gradient = 0;  ///< as largest_gradient() saw it
     std::uint64_t values = 0;    ///< after the last update
   };
-  /// Keeps fingerprints from now on, at little cost: of gradients and values while they are in the first
-  /// cache. Call when values are ready for training. `plan` outlives this.
+  /// Keeps fingerprints from now on, at little cost: of gradients where the finite check reads them, of
+  /// values while they are in the second cache. Call when values are ready for training. `plan` outlives
+  /// this.
   void keep_fingerprints(const NetworkPlan& plan);
   /// visit(parameter, fingerprints) of the segments; those that several ranks update on one of them.
   template <class Visit>
@@ -137,9 +138,12 @@ class OptimizerShard {
   /// step_segment() on a part of a segment, in pieces whose fingerprint it adds.
   void step_with_fingerprint(Optimizer& optimizer, std::size_t index, const Segment& part, float rate,
                              std::int64_t step);
-  /// Adds the fingerprint of elements [first, first + values.size()) of a segment to `sum`.
-  void add_fingerprint(std::size_t segment, std::size_t first, std::span<const float> values,
-                       std::uint64_t& sum) const;
+  /// work(values, index in the whole parameter) for the contiguous runs of values of a segment that begin
+  /// with its element `first`.
+  template <class Work>
+  void for_each_run(std::size_t segment, std::size_t first, std::span<const float> values, Work work) const;
+  /// Adds elements [first, last) of a segment to the fingerprint of its values.
+  void add_values(std::size_t segment, std::size_t first, std::size_t last);
   /// Checks some of the pieces; in kFrozenTurns steps all of them.
   void check_frozen(std::size_t segment, std::int64_t step) const;
 

@@ -50,6 +50,7 @@ std::uint32_t bit_sum(std::int64_t count, const float* x) {
 }  // namespace
 
 extern const ChecksumKernels checksum_kernels;
-const ChecksumKernels checksum_kernels = {checksum, bit_sum, fingerprint};
+const ChecksumKernels checksum_kernels = {checksum, bit_sum, fingerprint, fingerprint_and_largest,
+                                          row_fingerprints};
 
 }  // namespace trainer::KERNEL_NAMESPACE

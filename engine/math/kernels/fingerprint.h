@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "engine/math/kernels/largest.h"
 #include "engine/math/kernels/vector.h"
 
 #if defined(__SSE2__)
@@ -85,6 +86,12 @@ struct BlockColumns {
   void add(const float* row, const HalfWeights& weights) {
     for (int v = 0; v < kVectors; ++v) add_weighted(row + v * kLanes, weights, sums[v]);
   }
+  /// Adds elements [first, last) of the block, which are in one row.
+  void add_part(const float* x, int first, int last) {
+    float row[kColumns] = {};
+    __builtin_memcpy(row + first % kColumns, x, static_cast<std::size_t>(last - first) * sizeof(float));
+    add(row, kWeights[first / kColumns]);
+  }
 
   Columns sums[kVectors];
 };
@@ -98,21 +105,18 @@ class BlockSums {
     add(columns);
   }
 
-  /// Adds a block of zeros, but for the elements from `first` to `last`.
+  /// Adds a block of zeros, but for elements [first, last).
   void add_part(const float* x, int first, int last) {
     BlockColumns columns;
-    for (int row = first / kColumns; row * kColumns < last; ++row) {
-      const int begin = row * kColumns, from = first > begin ? first : begin,
-                to = last < begin + kColumns ? last : begin + kColumns;
-      if (to - from == kColumns) {
-        columns.add(x + from - first, kWeights[row]);
-        continue;
-      }
-      float line[kColumns] = {};
-      __builtin_memcpy(line + from - begin, x + from - first,
-                       static_cast<std::size_t>(to - from) * sizeof(float));
-      columns.add(line, kWeights[row]);
+    int next = first;
+    if (first % kColumns != 0) {
+      const int end = (first / kColumns + 1) * kColumns;
+      next = end < last ? end : last;
+      columns.add_part(x, first, next);
     }
+    for (; next + kColumns <= last; next += kColumns)
+      columns.add(x + next - first, kWeights[next / kColumns]);
+    if (next < last) columns.add_part(x + next - first, next, last);
     add(columns);
   }
 
@@ -151,17 +155,44 @@ class BlockSums {
         later_upper_[kVectors] = {};
 };
 
-std::uint64_t fingerprint(std::int64_t count, const float* x, std::int64_t first) {
+/// Of an array that begins with element `first` of the whole one; visit(x, count) sees all of its elements
+/// in order.
+template <class Visit>
+inline std::uint64_t sum_of(std::int64_t count, const float* x, std::int64_t first, Visit visit) {
   BlockSums sums;
   const std::int64_t before = first % kBlock;
   std::int64_t done = 0;
   if (before > 0) {
     done = count < kBlock - before ? count : kBlock - before;
     sums.add_part(x, static_cast<int>(before), static_cast<int>(before + done));
+    visit(x, done);
   }
-  for (; done + kBlock <= count; done += kBlock) sums.add(x + done);
-  if (done < count) sums.add_part(x + done, 0, static_cast<int>(count - done));
+  for (; done + kBlock <= count; done += kBlock) {
+    sums.add(x + done);
+    visit(x + done, kBlock);
+  }
+  if (done < count) {
+    sums.add_part(x + done, 0, static_cast<int>(count - done));
+    visit(x + done, count - done);
+  }
   return sums.total(static_cast<std::uint64_t>(first / kBlock));
+}
+
+std::uint64_t fingerprint(std::int64_t count, const float* x, std::int64_t first) {
+  return sum_of(count, x, first, [](const float*, std::int64_t) {});
+}
+
+std::uint64_t fingerprint_and_largest(std::int64_t count, const float* x, std::int64_t first,
+                                      std::uint32_t* largest) {
+  Largest magnitudes;
+  const std::uint64_t sum =
+      sum_of(count, x, first, [&](const float* part, std::int64_t size) { magnitudes.add(size, part); });
+  *largest = magnitudes.bits();
+  return sum;
+}
+
+void row_fingerprints(std::int64_t rows, std::int64_t size, const float* x, std::uint64_t* sums) {
+  for (std::int64_t row = 0; row < rows; ++row) sums[row] = fingerprint(size, x + row * size, 0);
 }
 
 }  // namespace

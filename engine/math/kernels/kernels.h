@@ -44,6 +44,9 @@ struct ChecksumKernels {
   std::uint64_t (*checksum)(std::int64_t count, const float* x);
   std::uint32_t (*bit_sum)(std::int64_t count, const float* x);
   std::uint64_t (*fingerprint)(std::int64_t count, const float* x, std::int64_t first);
+  std::uint64_t (*fingerprint_and_largest)(std::int64_t count, const float* x, std::int64_t first,
+                                           std::uint32_t* largest);
+  void (*row_fingerprints)(std::int64_t rows, std::int64_t size, const float* x, std::uint64_t* sums);
 };
 
 struct ActivationKernels {

@@ -1,18 +1,15 @@
 // Sums of integers, whose order does not matter.
 
 #include "engine/math/kernels/kernels.h"
-#include "engine/math/kernels/loops.h"
+#include "engine/math/kernels/largest.h"
 
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
 
 std::uint32_t largest_magnitude(std::int64_t count, const float* x) {
-  std::uint32_t largest = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, x[i]) & 0x7fffffffu;
-    largest = bits > largest ? bits : largest;
-  }
-  return largest;
+  Largest largest;
+  largest.add(count, x);
+  return largest.bits();
 }
 
 std::int64_t whole_squares(std::int64_t count, double units, const float* x) {

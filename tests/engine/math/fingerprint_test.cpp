@@ -2,8 +2,10 @@
 
 #include <bit>
 #include <catch2/catch.hpp>
+#include <limits>
 #include <vector>
 
+#include "engine/math/square_sum.h"
 #include "tests/engine/math/values.h"
 
 namespace trainer {
@@ -75,6 +77,43 @@ TEST_CASE("a fingerprint is the sum of the halves of each element times factors 
            factor(index, 16) * static_cast<std::uint64_t>(upper);
   }
   CHECK(fingerprint(values, 0) == sum);
+}
+
+TEST_CASE("one pass gives the fingerprint and the largest magnitude, wherever the values begin", "[math]") {
+  std::vector<float> values = random_values(1000, 4);
+  for (const std::size_t largest : {0, 3, 127, 128, 640, 997, 999}) {
+    values[largest] = -1e9f - static_cast<float>(largest) * 1e6f;
+    for (const std::int64_t first : {0, 5, 16, 100, 128})
+      for (const std::size_t count : {1, 20, 128, 333, 1000}) {
+        const std::span<const float> part = std::span(values).first(count);
+        const FingerprintAndLargest both = fingerprint_and_largest(part, first);
+        CHECK(both.sum == fingerprint(part, first));
+        CHECK(both.largest == largest_magnitude(std::ssize(part), part.data()));
+      }
+  }
+}
+
+TEST_CASE("one pass finds a value that is not finite at any place", "[math]") {
+  std::vector<float> values = random_values(300, 4);
+  for (float& value : values) {
+    const float kept = value;
+    value = std::numeric_limits<float>::quiet_NaN();
+    CHECK_FALSE(is_finite_magnitude(fingerprint_and_largest(values, 7).largest));
+    value = -std::numeric_limits<float>::infinity();
+    CHECK_FALSE(is_finite_magnitude(fingerprint_and_largest(values, 7).largest));
+    value = kept;
+  }
+}
+
+TEST_CASE("rows have the fingerprints of arrays of their own", "[math]") {
+  for (const std::size_t size : {1, 7, 16, 100, 128, 300, 784}) {
+    const std::vector<float> values = random_values(static_cast<std::int64_t>(5 * size), 5);
+    std::vector<std::uint64_t> sums(5);
+    row_fingerprints(values, sums);
+    for (std::size_t row = 0; row < sums.size(); ++row)
+      CHECK(sums[row] == fingerprint(std::span(values).subspan(row * size, size), 0));
+  }
+  row_fingerprints({}, {});
 }
 
 TEST_CASE("fingerprints are the same on every processor", "[math]") {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kSteps = 12, kBatch = 20, kSamples = 100;
 
-enum class Kind { none, gradient, sample, rate };
+enum class Kind { none, gradient, sample, label, rate };
 
 struct Fault {
   Kind kind = Kind::none;
@@ -26,12 +26,14 @@ struct Fault {
   int bit = 0;
 };
 
-/// Noise; a sample may have one pixel that differs.
+/// Noise; a sample may have one pixel or its label that differs.
 class ChangingDataset final : public Dataset {
  public:
   ChangingDataset() : Dataset(NoiseDataset(kSamples, {6, 6, 1}, 10, 1).info()) {}
   void read_labels(std::span<const std::int64_t> indices, std::span<std::int32_t> labels) const override {
     noise_.read_labels(indices, labels);
+    for (std::size_t row = 0; row < indices.size(); ++row)
+      if (indices[row] == mislabeled) labels[row] = (labels[row] + 1) % 10;
   }
   void read(std::span<const std::int64_t> indices, Tensor x) const override {
     noise_.read(indices, x);
@@ -39,7 +41,7 @@ class ChangingDataset final : public Dataset {
       if (indices[row] == changed) x.data()[static_cast<std::int64_t>(row) * x.row_size() + 7] += 0.25f;
   }
 
-  std::int64_t changed = -1;
+  std::int64_t changed = -1, mislabeled = -1;
 
  private:
   NoiseDataset noise_{kSamples, {6, 6, 1}, 10, 1};
@@ -68,8 +70,9 @@ class FaultHook final : public Hook {
   }
   bool holds_gradients(const MicroBatch&) override { return true; }
   void before_step(std::int64_t step) override {
-    const bool is_changed = fault_.kind == Kind::sample && step == fault_.step;
-    data_.changed = is_changed ? parts_.order.batch(step)[fault_.element % kBatch] : -1;
+    const std::int64_t sample = step == fault_.step ? parts_.order.batch(step)[fault_.element % kBatch] : -1;
+    data_.changed = fault_.kind == Kind::sample ? sample : -1;
+    data_.mislabeled = fault_.kind == Kind::label ? sample : -1;
   }
   void after_backward(const MicroBatch& batch) override {
     if (fault_.kind != Kind::gradient || batch.step != fault_.step) return;
@@ -129,10 +132,10 @@ Recording run_with(const Fault& fault,
 
 }  // namespace
 
-TEST_CASE("each of 300 faults at random steps is found, at its step and by its name", "[training][1 rank]") {
+TEST_CASE("each of 400 faults at random steps is found, at its step and by its name", "[training][1 rank]") {
   std::mt19937 random(7);
   const Recording honest = run_with({});
-  const Kind kind = GENERATE(Kind::gradient, Kind::sample, Kind::rate);
+  const Kind kind = GENERATE(Kind::gradient, Kind::sample, Kind::label, Kind::rate);
   int found = 0;
   for (int i = 0; i < 100; ++i) {
     const Fault fault{.kind = kind,
@@ -150,12 +153,13 @@ TEST_CASE("each of 300 faults at random steps is found, at its step and by its n
       const auto step = static_cast<std::size_t>(fault.step + 1);
       std::vector<std::string> names;
       if (kind == Kind::gradient) names = {plan.parameters()[fault.parameter].name};
-      if (kind == Kind::sample) {
+      const bool is_batch = kind == Kind::sample || kind == Kind::label;
+      if (is_batch) {
         const std::size_t row = fault.element % kBatch;
         names = {"sample " + std::to_string(honest.samples[step][row]) + ", row " + std::to_string(row + 1)};
       }
       CHECK(first->kind == (kind == Kind::gradient ? StepDifference::Kind::gradients
-                            : kind == Kind::sample ? StepDifference::Kind::batch
+                            : is_batch             ? StepDifference::Kind::batch
                                                    : StepDifference::Kind::weights));
       CHECK(first->items == names);
       found += first->step == fault.step + 1 && first->items == names;
