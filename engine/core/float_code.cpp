@@ -8,14 +8,21 @@
 namespace trainer {
 namespace {
 
-// Loops over all elements of a block become vector code.
+// Loops over all elements of a block become vector code, for the best instructions that the processor has.
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && \
+    !defined(__SANITIZE_ADDRESS__)
+#define FOR_EACH_PROCESSOR [[gnu::flatten, gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
+#else
+#define FOR_EACH_PROCESSOR
+#endif
+
 constexpr std::size_t kBlock = 64;
 using Block = std::array<std::uint32_t, kBlock>;
 
 constexpr int kMantissaBits = 23;
 constexpr std::uint32_t kExponent = 0x7f800000, kDistances = 16;
 /// From how many zeros on they are left out.
-constexpr std::uint32_t kFewZeros = 3;
+constexpr std::int32_t kFewZeros = 3;
 
 template <class T>
 void put(std::byte*& code, const T& value, std::size_t bytes = sizeof(T)) {
@@ -31,12 +38,18 @@ void get(const std::byte*& code, T& value, std::size_t bytes = sizeof(T)) {
 
 /// Moves the elements that are not 0 to the front; bit i of the result: whether element i was one.
 std::uint64_t leave_zeros_out(Block& block) {
-  Block rest = {};
+  std::array<std::uint8_t, kBlock> is_there;
+  for (std::size_t i = 0; i < kBlock; ++i) is_there[i] = block[i] != 0;
   std::uint64_t places = 0;
+  for (std::size_t i = 0; i < kBlock; i += 8) {
+    std::uint64_t bytes = 0;
+    for (std::size_t k = 0; k < 8; ++k) bytes |= std::uint64_t{is_there[i + k]} << (8 * k);
+    places |= (bytes * 0x0102040810204080u >> 56) << i;  // the lowest bit of each byte
+  }
+  Block rest = {};
   for (std::size_t i = 0, count = 0; i < kBlock; ++i) {
     rest[count] = block[i];
-    count += block[i] != 0;
-    places |= static_cast<std::uint64_t>(block[i] != 0) << i;
+    count += is_there[i];
   }
   block = rest;
   return places;
@@ -51,60 +64,78 @@ void put_zeros_back(Block& block, std::uint64_t places) {
   }
 }
 
-// Halves of mantissas, the rest of them with the sign, and distances of two elements in a byte.
-using Halves = std::array<std::uint16_t, kBlock>;
-using Bytes = std::array<std::uint8_t, kBlock>;
-using Distances = std::array<std::uint8_t, kBlock / 2>;
+/// Halves of mantissas, the rest of them with the sign, and distances of exponents. A byte has the distance
+/// of an element of the first half, and of one of the second.
+struct ShortBlock {
+  std::array<std::uint16_t, kBlock> halves;
+  std::array<std::uint8_t, kBlock> tops;
+  std::array<std::uint8_t, kBlock / 2> distances;
+};
 
 void put_short(std::byte*& code, const Block& block, std::size_t count, std::uint32_t largest) {
-  Halves halves;
-  Bytes tops;
-  Distances distances;
-  for (std::size_t i = 0; i < kBlock; ++i) halves[i] = static_cast<std::uint16_t>(block[i]);
+  ShortBlock part;
+  std::array<std::uint8_t, kBlock + kBlock / 2> distances = {};
+  for (std::size_t i = 0; i < kBlock; ++i) part.halves[i] = static_cast<std::uint16_t>(block[i]);
   for (std::size_t i = 0; i < kBlock; ++i)
-    tops[i] = static_cast<std::uint8_t>((block[i] >> 16 & 0x7f) | (block[i] >> 24 & 0x80));
-  const auto distance = [&](std::size_t i) {
-    return (largest - (block[i] & kExponent)) >> kMantissaBits & (kDistances - 1);
-  };
+    part.tops[i] = static_cast<std::uint8_t>((block[i] >> 16 & 0x7f) | (block[i] >> 24 & 0x80));
+  for (std::size_t i = 0; i < kBlock; ++i)
+    distances[i] =
+        static_cast<std::uint8_t>((largest - (block[i] & kExponent)) >> kMantissaBits & (kDistances - 1));
+  const std::size_t half = (count + 1) / 2;
   for (std::size_t i = 0; i < kBlock / 2; ++i)
-    distances[i] = static_cast<std::uint8_t>(distance(2 * i) | distance(2 * i + 1) << 4);
-  put(code, halves, 2 * count);
-  put(code, tops, count);
-  put(code, distances, (count + 1) / 2);
+    part.distances[i] = static_cast<std::uint8_t>(distances[i] | distances[i + half] * kDistances);
+  put(code, part.halves, 2 * count);
+  put(code, part.tops, count);
+  put(code, part.distances, half);
 }
 
 void get_short(const std::byte*& code, Block& block, std::size_t count, std::uint32_t largest) {
-  Halves halves;
-  Bytes tops;
-  Distances distances;
-  get(code, halves, 2 * count);
-  get(code, tops, count);
-  get(code, distances, (count + 1) / 2);
-  for (std::size_t i = 0; i < kBlock / 2; ++i) {
-    block[2 * i] = distances[i] & (kDistances - 1);
-    block[2 * i + 1] = distances[i] / kDistances;
-  }
+  ShortBlock part;
+  const std::size_t half = (count + 1) / 2;
+  get(code, part.halves, 2 * count);
+  get(code, part.tops, count);
+  get(code, part.distances, half);
+  std::array<std::uint8_t, kBlock + kBlock / 2> distances = {};
+  for (std::size_t i = 0; i < kBlock / 2; ++i) distances[i] = part.distances[i] % kDistances;
+  for (std::size_t i = 0; i < kBlock / 2; ++i) distances[i + half] = part.distances[i] / kDistances;
   for (std::size_t i = 0; i < kBlock; ++i) {
-    const std::uint32_t top = tops[i];
-    block[i] = (top & 0x80) << 24 | (top & 0x7f) << 16 | halves[i] | (largest - (block[i] << kMantissaBits));
+    const std::uint32_t top = part.tops[i], distance = distances[i];
+    block[i] =
+        (top & 0x80) << 24 | (top & 0x7f) << 16 | part.halves[i] | (largest - (distance << kMantissaBits));
   }
 }
 
-void encode(std::byte*& code, Block& block) {
-  std::uint32_t largest = 0, smallest = kExponent, zeros = 0;
+/// Exponents in their place, of elements that are not 0, and the number of those that are. Signed numbers,
+/// since SSE2 compares no others.
+struct Exponents {
+  std::int32_t largest = 0, smallest = std::int32_t{kExponent}, zeros = 0;
+};
+
+Exponents exponents_of(const Block& block) {
+  Exponents found;
+  for (const std::uint32_t bits : block)
+    found.largest = std::max(found.largest, static_cast<std::int32_t>(bits & kExponent));
   for (const std::uint32_t bits : block) {
-    const std::uint32_t exponent = bits & kExponent;
-    largest = std::max(largest, exponent);
-    smallest = std::min(smallest, bits == 0 ? kExponent : exponent);
-    zeros += bits == 0;
+    const std::int32_t if_zero = -static_cast<std::int32_t>(bits == 0);
+    found.zeros -= if_zero;
+    found.smallest = std::min(
+        found.smallest, static_cast<std::int32_t>((bits | static_cast<std::uint32_t>(if_zero)) & kExponent));
   }
-  const bool has_zeros = zeros >= kFewZeros;
-  if (!has_zeros && zeros > 0) smallest = 0;
-  const bool is_short = zeros == kBlock || largest - smallest < kDistances << kMantissaBits;
+  return found;
+}
+
+void encode(std::byte*& code, Block& block) {
+  const Exponents exponents = exponents_of(block);
+  const auto largest = static_cast<std::uint32_t>(exponents.largest);
+  const bool leaves_out = exponents.zeros >= kFewZeros, has_zeros = exponents.zeros > 0;
+  const std::uint32_t smallest =
+      has_zeros && !leaves_out ? 0 : static_cast<std::uint32_t>(exponents.smallest);
+  const bool is_short = exponents.zeros == std::int32_t{kBlock} || largest - smallest < kDistances
+                                                                                            << kMantissaBits;
   std::uint64_t places = ~std::uint64_t{0};
-  put(code, static_cast<std::byte>((has_zeros ? 1 : 0) | (is_short ? 2 : 0)));
+  put(code, static_cast<std::byte>((leaves_out ? 1 : 0) | (is_short ? 2 : 0)));
   put(code, static_cast<std::byte>(largest >> kMantissaBits));
-  if (has_zeros) put(code, places = leave_zeros_out(block));
+  if (leaves_out) put(code, places = leave_zeros_out(block));
   const auto count = static_cast<std::size_t>(std::popcount(places));
   is_short ? put_short(code, block, count, largest) : put(code, block, sizeof(float) * count);
 }
@@ -113,20 +144,21 @@ void decode(const std::byte*& code, Block& block) {
   std::byte flags, exponent;
   get(code, flags);
   get(code, exponent);
-  const bool has_zeros = (flags & std::byte{1}) != std::byte{},
+  const bool leaves_out = (flags & std::byte{1}) != std::byte{},
              is_short = (flags & std::byte{2}) != std::byte{};
   std::uint64_t places = ~std::uint64_t{0};
-  if (has_zeros) get(code, places);
+  if (leaves_out) get(code, places);
   const auto count = static_cast<std::size_t>(std::popcount(places));
   if (is_short)
     get_short(code, block, count, static_cast<std::uint32_t>(exponent) << kMantissaBits);
   else
     get(code, block, sizeof(float) * count);
-  if (has_zeros) put_zeros_back(block, places);
+  if (leaves_out) put_zeros_back(block, places);
 }
 
 }  // namespace
 
+FOR_EACH_PROCESSOR
 std::int64_t encode_floats(std::span<const float> values, std::span<std::byte> code) {
   std::byte* next = code.data();
   while (!values.empty()) {
@@ -139,6 +171,7 @@ std::int64_t encode_floats(std::span<const float> values, std::span<std::byte> c
   return next - code.data();
 }
 
+FOR_EACH_PROCESSOR
 bool decode_floats(std::span<const std::byte> code, std::span<float> values) {
   const std::byte* next = code.data();
   const std::byte* const end = next + code.size();

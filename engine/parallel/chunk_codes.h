@@ -14,7 +14,7 @@ namespace trainer {
 /// Open MPI sends up to 64 KiB over TCP without asking first (btl_tcp_eager_limit), its own header included.
 inline constexpr std::int64_t kChunkBetweenHosts = 60 << 10;
 
-/// Bytes a second of a link from which on floats travel as they are. Encoding and decoding take about 0.7 s a
+/// Bytes a second of a link from which on floats travel as they are. Encoding and decoding take up to 0.7 s a
 /// GB and save at least 0.12 GB: more time than that below 1.4 Gbit/s, and most gradients shrink more.
 inline constexpr double kFastLink = 0.25e9;
 
