@@ -266,9 +266,7 @@ bool ParameterServer::take_gradients() {
 
 bool ParameterServer::answer_workers() {
   const std::int64_t offset = bytes_of<float>(options_.floats) + 2 * kLine * ranks_.rank();
-  std::vector<Answer> answers(workers_.size());
-  std::vector<RemoteMemory::Message> messages;
-  std::vector<RemoteMemory::Counter> counters;
+  bool any = false;
   const int begin = turn_;
   for (int i = 0; i < ranks_.size(); ++i) {
     const int worker = (begin + i) % ranks_.size();
@@ -278,21 +276,22 @@ bool ParameterServer::answer_workers() {
     if (asked == self.answered || order_.version_of(worker)) continue;
     const bool is_end = ranks_.rank() == 0 && units_.count() == 0;
     if (!is_end && !order_.may_read()) continue;
-    Answer& answer = answers[static_cast<std::size_t>(worker)];
-    answer = {.end = units_.last, .staleness = self.staleness};
-    messages.push_back({worker, offset, bytes_of_value(answer)});
-    counters.push_back({worker, offset + kAnswered, ++self.answered});
+    any = true;
     turn_ = (worker + 1) % ranks_.size();
-    if (is_end) continue;
-    order_.read(worker);
-    if (ranks_.rank() == 0) answer.unit = units_.first++;
-    messages.push_back({worker, options_.shard.first * static_cast<std::int64_t>(sizeof(float)),
-                        std::as_bytes(owner_->values())});
+    Answer answer{.end = units_.last, .staleness = self.staleness};
+    std::vector<RemoteMemory::Message> messages;
+    messages.push_back({worker, offset, bytes_of_value(answer)});
+    if (!is_end) {
+      if (ranks_.rank() == 0) answer.unit = units_.first++;
+      messages.push_back({worker, options_.shard.first * static_cast<std::int64_t>(sizeof(float)),
+                          std::as_bytes(owner_->values(order_.under_way()))});
+      order_.read(worker);
+    }
+    memory_->write(messages);
+    const RemoteMemory::Counter counter{worker, offset + kAnswered, ++self.answered};
+    memory_->set({&counter, 1});
   }
-  if (counters.empty()) return false;
-  memory_->write(messages);
-  memory_->set(counters);
-  return true;
+  return any;
 }
 
 bool ParameterServer::have_all_left() {

@@ -37,8 +37,9 @@ class ParameterServer {
   class Owner {
    public:
     virtual ~Owner() = default;
-    /// The values of its shard now.
-    virtual std::span<const float> values() = 0;
+    /// The values of its shard for a worker; `expected`: the updates to expect before the one by its
+    /// gradient. Valid until the next call.
+    virtual std::span<const float> values(std::int64_t expected) = 0;
     /// Updates them by the gradient of a unit. `share`: see Result; `version`: updates before this one.
     virtual void update(std::int64_t unit, double share, std::span<const float> gradient,
                         std::int64_t version) = 0;

@@ -24,6 +24,8 @@ class StalenessBound {
   /// What the worker read, if its gradient is under way.
   std::optional<std::int64_t> version_of(int worker) const { return read_at_[index(worker)]; }
 
+  /// The number of workers that have read and not updated.
+  std::int64_t under_way() const;
   /// True if one more worker may read now.
   bool may_read() const { return under_way() <= bound_; }
   void read(int worker);
@@ -36,7 +38,6 @@ class StalenessBound {
 
  private:
   static std::size_t index(int worker) { return static_cast<std::size_t>(worker); }
-  std::int64_t under_way() const;
 
   std::vector<std::optional<std::int64_t>> read_at_;  ///< the version that a worker has read
   std::int64_t bound_, version_ = 0;

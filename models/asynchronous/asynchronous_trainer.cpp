@@ -33,6 +33,8 @@ AsynchronousTrainer::AsynchronousTrainer(const Config& root, TrainingParts& part
       divergence_(parts),
       shard_(only_range(parts.windows.shard())),
       ranks_(parts.session.shares()),
+      optimizer_(*parts.optimizer),
+      ahead_(static_cast<std::size_t>(shard_.count())),
       server_(parts.session.mesh().data(),
               {.floats = parts.session.network().plan().parameter_end(),
                .shard = shard_,
@@ -48,18 +50,28 @@ std::string AsynchronousTrainer::text() const {
          (at_a_time < ranks_ ? fmt::format(", so {} of {} ranks compute at a time", at_a_time, ranks_) : "");
 }
 
-std::span<const float> AsynchronousTrainer::values() {
-  return parts_.windows.values().subspan(shard_.first, shard_.count());
+std::span<const float> AsynchronousTrainer::values(std::int64_t expected) {
+  if (expected == 0) return parts_.windows.values().subspan(shard_.first, shard_.count());
+  const float steps = static_cast<float>(expected) / static_cast<float>(ranks_);
+  const auto rate = static_cast<float>(parts_.rate(step_));
+  parts_.shard.visit_segments([&](std::int64_t offset, const Segment& segment) {
+    const auto first = static_cast<std::size_t>(offset - shard_.first);
+    optimizer_.look_ahead(segment, rate, step_, steps,
+                          std::span(ahead_).subspan(first, segment.values.size()));
+  });
+  return ahead_;
 }
 
 void AsynchronousTrainer::update(std::int64_t unit, double share, std::span<const float> gradient,
                                  std::int64_t version) {
-  const std::int64_t step = unit / ranks_;
+  step_ = unit / ranks_;
   Optimizer& optimizer = *parts_.optimizer;
   std::ranges::copy(gradient, parts_.windows.sums().subspan(shard_.first, shard_.count()).begin());
-  if (const auto momentum = parts_.schedule->momentum(step)) optimizer.set_momentum(*momentum);
-  parts_.shard.find_directions(optimizer, version);
-  parts_.shard.update(optimizer, static_cast<float>(parts_.rate(step) * share), version);
+  if (const auto momentum = parts_.schedule->momentum(step_)) optimizer.set_momentum(*momentum);
+  const std::int64_t number = optimizer_.step_of(version, ranks_);
+  parts_.shard.find_directions(optimizer, number);
+  optimizer_.set_share(static_cast<float>(share));
+  parts_.shard.update(optimizer_, static_cast<float>(parts_.rate(step_)), number);
 }
 
 void AsynchronousTrainer::take_notes(std::int64_t unit, std::span<const double> notes) {
@@ -94,6 +106,7 @@ void AsynchronousTrainer::train(Progress& run, Hook& hooks, const Observers& rep
     take_model_states(network.plan(), network.states(), states);
     worker_.set_states(states);
 
+    step_ = first;
     server_.begin({first * ranks_, planned * ranks_}, first * ranks_, *this);
     compute_units(run, hooks, reports);
     clock.lap();

@@ -7,6 +7,7 @@
 
 #include "engine/parallel/parameter_server.h"
 #include "models/asynchronous/asynchronous_worker.h"
+#include "models/asynchronous/partial_steps.h"
 #include "models/asynchronous/step_log.h"
 #include "models/training/divergence_check.h"
 #include "models/training/observers.h"
@@ -30,7 +31,7 @@ class AsynchronousTrainer final : private ParameterServer::Owner {
   std::string text() const;
 
  private:
-  std::span<const float> values() override;
+  std::span<const float> values(std::int64_t expected) override;
   void update(std::int64_t unit, double share, std::span<const float> gradient,
               std::int64_t version) override;
   void take_notes(std::int64_t unit, std::span<const double> notes) override;
@@ -57,6 +58,9 @@ class AsynchronousTrainer final : private ParameterServer::Owner {
   DivergenceCheck divergence_;
   Range shard_;
   std::int64_t ranks_;
+  PartialSteps optimizer_;
+  std::int64_t step_ = 0;     ///< of the last update
+  std::vector<float> ahead_;  ///< the shard's values for a worker
   ParameterServer server_;
   StepLog log_;
   StalenessSum line_staleness_;  ///< since the last line of the log

@@ -111,6 +111,11 @@ class OptimizerShard {
   void set_state(std::size_t state, std::int64_t offset, std::span<const float> values);
   /// visit(offset, values) of this rank's shard of the parameters, as visit_state().
   void visit_values(const std::function<void(std::int64_t, std::span<const float>)>& visit) const;
+  /// visit(offset, segment) of this rank's shard, as visit_state().
+  template <class Visit>
+  void visit_segments(Visit visit) const {
+    for (std::size_t i = 0; i < segments_.size(); ++i) visit(offsets_[i], segments_[i]);
+  }
 
  private:
   bool is_frozen(std::size_t segment) const { return segments_[segment].rate == 0; }

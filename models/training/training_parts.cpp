@@ -134,7 +134,8 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
       early_stopping(session.settings(), facts),
       outliers(session.settings().outliers, shard, scalars, session.mesh().model()) {
   check_batch_rows(session.network().plan(), loader.order(), session.shares());
-  optimizer->begin(facts.steps_per_epoch * (session.settings().async ? session.shares() : 1));
+  optimizer->begin(facts.steps_per_epoch *
+                   (session.settings().async && optimizer->finds_directions() ? session.shares() : 1));
   if (optimizer->requires_norms()) norms.emplace(session.network().plan().parameters().size());
   if (session.network().splits_rows())
     split_statistics.emplace(session.mesh().as_data_ranks(), session.pool(), options.share,

@@ -17,7 +17,10 @@ class Adder final : public ParameterServer::Owner {
  public:
   explicit Adder(std::int64_t floats) : values_(static_cast<std::size_t>(floats)) {}
 
-  std::span<const float> values() override { return values_; }
+  std::span<const float> values(std::int64_t expected) override {
+    most_expected_ = std::max(most_expected_, expected);
+    return values_;
+  }
   void update(std::int64_t, double share, std::span<const float> gradient, std::int64_t version) override {
     CHECK(version == updates_++);
     for (std::size_t i = 0; i < values_.size(); ++i) values_[i] += static_cast<float>(share) * gradient[i];
@@ -28,7 +31,7 @@ class Adder final : public ParameterServer::Owner {
   }
 
   std::vector<float> values_;
-  std::int64_t updates_ = 0;
+  std::int64_t updates_ = 0, most_expected_ = 0;
   std::set<std::int64_t> units_;
 };
 
@@ -90,6 +93,19 @@ TEST_CASE("every unit is computed once, every gradient arrives once, and none is
   server.close();
 }
 
+TEST_CASE("an owner expects the updates of the other workers that compute", "[async]") {
+  Communicator& world = test_world();
+  const std::int64_t bound = GENERATE(0, 1, 2, 8);
+  Adder owner(shard_of(world).count());
+  ParameterServer server(world, {.floats = kFloats, .shard = shard_of(world), .bound = bound, .notes = 1});
+  const bool slow = true;  // its gradient is under way while others read
+  work(server, owner, {0, 20 * world.size()}, 0, slow);
+  const std::int64_t others = server.workers_at_a_time() - 1;
+  CHECK(owner.most_expected_ <= others);
+  CHECK(owner.most_expected_ >= std::min<std::int64_t>(others, 1));
+  server.close();
+}
+
 TEST_CASE("a worker that asks for an end ends the units at a multiple of the ranks, the same on all",
           "[async]") {
   Communicator& world = test_world();
@@ -133,7 +149,7 @@ TEST_CASE("a worker that leaves in the midst of units stops no other one", "[asy
 TEST_CASE("an error of an owner reaches its worker", "[async][1 rank]") {
   class Failing final : public ParameterServer::Owner {
    public:
-    std::span<const float> values() override { return values_; }
+    std::span<const float> values(std::int64_t) override { return values_; }
     void update(std::int64_t, double, std::span<const float>, std::int64_t) override {
       throw Error(ExitCode::diverged, "a bit flipped");
     }
