@@ -26,7 +26,7 @@ def table(head, rows):
 
 
 def thousands(text):
-    return f'{int(text):,}'
+    return f'{round(float(text)):,}'
 
 
 def source(row):
@@ -304,8 +304,8 @@ def local_sgd():
          for row in rows]), None)
 
 
-def async_sgd():
-    rows = read('async_sgd')
+def methods():
+    rows = read('methods')
     kinds = list(dict.fromkeys((row['config'], row['training'], row['ranks'], row['epochs']) for row in rows))
     lines = []
     for config, training, ranks, epochs in kinds:
@@ -492,7 +492,7 @@ def update(page, makers):
     return stale
 
 
-stale = update('docs/benchmarks.md', [peers, rivals, roofs, guards, exact, bfloat16, bfloat16_accuracy, activations, placements, hosts, scaling, local_sgd, async_sgd, onednn, tables, cifar10, memory, profile])
+stale = update('docs/benchmarks.md', [peers, rivals, roofs, guards, exact, bfloat16, bfloat16_accuracy, activations, placements, hosts, scaling, local_sgd, methods, onednn, tables, cifar10, memory, profile])
 if (results / 'engines.csv').exists():
     stale += update('docs/engines.md', [engine_steps, engines])
 stale += update('docs/planning.md', [planned_memory, planned_steps, simulated])

@@ -1,7 +1,7 @@
-"""Trains a config synchronously and by asynchronous SGD with some numbers of ranks: test accuracy after the last epoch, and staleness.
+"""Trains a config by several methods of parallel training: test accuracy after the last epoch, and staleness.
 
-Usage: async_sgd.py TRAINER CONFIG DATA [--epochs N] [--ranks 2,4] [--seeds 1,2,3] [-s KEY=VALUE]... [--processor NAME] [--commit NAME]
-DATA is the folder of the samples. Each rank has one thread, and the synchronous run as many ranks as there are cores. Prints CSV.
+Usage: methods.py TRAINER CONFIG DATA [--epochs N] [--methods NAME:RANKS,...] [--seeds 1,2,3] [-s KEY=VALUE]... [--processor NAME] [--commit NAME]
+DATA is the folder of the samples. Each rank has one thread. Prints CSV.
 """
 import argparse
 import csv
@@ -15,8 +15,19 @@ import sys
 import tempfile
 
 
+# The flag of each method, and its settings.
+METHODS = {
+    'synchronous': ['--datapar'],
+    'asynchronous': ['--async'],
+    'bf16': ['--datapar', '-s', 'train.compression=bf16'],
+    'powersgd': ['--datapar', '-s', 'train.compression={powersgd: {rank: 4}}'],
+    'one_bit': ['--datapar', '-s', 'train.compression=one_bit'],
+    'local': ['--datapar', '-s', 'train.local={steps: 10, virtual_workers: 2}'],
+}
+
+
 def run(options, ranks, seed, flags):
-    """The last line of an evaluation, the largest staleness of all lines and the speed."""
+    """The last line of an evaluation, and the largest staleness of all lines."""
     overrides = [f'data.path={options.data}', f'train.epochs={options.epochs}', f'train.seed={seed}', *options.set]
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([options.trainer, '-n', str(ranks), '--threads', '1', *flags, options.config, '-q', '-o', f'{folder}/run',
@@ -32,7 +43,7 @@ def main():
     parser.add_argument('config', type=os.path.abspath)
     parser.add_argument('data', type=os.path.abspath)
     parser.add_argument('--epochs', type=int, default=5)
-    parser.add_argument('--ranks', default='2,4')
+    parser.add_argument('--methods', default='synchronous:2,asynchronous:2,asynchronous:4')
     parser.add_argument('--seeds', default='1,2,3')
     parser.add_argument('-s', '--set', action='append', default=[])
     parser.add_argument('--processor', default=platform.processor() or platform.machine())
@@ -44,11 +55,10 @@ def main():
     table = csv.writer(sys.stdout)
     if not options.no_heading:
         table.writerow([*about, 'training', 'ranks', 'seed', 'accuracy', 'staleness', 'staleness_max', 'seconds'])
-    methods = [('synchronous', len(os.sched_getaffinity(0)), ['--datapar'])]
-    methods += [('asynchronous', int(ranks), ['--async']) for ranks in options.ranks.split(',')]
+    methods = [method.split(':') for method in options.methods.split(',')]
     for seed in options.seeds.split(','):
-        for name, ranks, flags in methods:
-            last, largest = run(options, ranks, seed, flags)
+        for name, ranks in methods:
+            last, largest = run(options, ranks, seed, METHODS[name])
             table.writerow([*about.values(), name, ranks, seed, f"{100 * last['accuracy']:.2f}", f"{last.get('staleness', 0):.2f}",
                             largest, f"{last['time']:.1f}"])
             sys.stdout.flush()
