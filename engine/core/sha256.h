@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "engine/core/sha256_blocks.h"
+
 namespace trainer {
 
 using Sha256Digest = std::array<std::uint8_t, 32>;
@@ -23,16 +25,15 @@ class Sha256 {
   Sha256Digest digest();
 
  private:
-  void compress(const std::byte* blocks, std::size_t count);
-
-  std::array<std::uint32_t, 8> state_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  Sha256State state_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   std::array<std::byte, 64> block_{};
   std::uint64_t bytes_ = 0;
 };
 
 /// In hexadecimal digits.
 std::string hex_of(const Sha256Digest& digest);
+void append_hex(std::string& text, const Sha256Digest& digest);
 /// The reverse; nothing if `text` is not 64 hexadecimal digits.
 std::optional<Sha256Digest> digest_of_hex(std::string_view text);
 

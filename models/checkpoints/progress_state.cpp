@@ -26,7 +26,7 @@ void store(const Progress& run, bool pending, CheckpointState& state) {
   state.last = run.result.last;
   state.best_step = run.best_step;
   state.best_epoch = run.result.best_epoch;
-  state.chain = run.chain;
+  state.chain = run.chain ? hex_of(*run.chain) : "";
 }
 
 void resume(Progress& run, const CheckpointState& state, double rate) {
@@ -41,7 +41,7 @@ void resume(Progress& run, const CheckpointState& state, double rate) {
   run.result.best_epoch = state.best_epoch;
   run.result.last = state.last;
   run.best_step = state.best_step;
-  run.chain = state.chain;
+  run.chain = digest_of_hex(state.chain);
   if (run.step == 0) return;
   run.report.step = run.step;
   run.report.epoch = static_cast<int>((run.step - 1) / run.steps_per_epoch) + 1;

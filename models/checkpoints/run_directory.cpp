@@ -370,9 +370,10 @@ void RunDirectory::begin_chain() {
       path, [&](std::string_view line) { return !from_->chain.empty() && is_last(line); });
 }
 
-void RunDirectory::on_chain(const std::string& line) {
+void RunDirectory::on_chain(std::string_view line) {
   constexpr int kMostLines = 200;
-  chain_lines_ += (chain_count_ > 0 ? "\n" : "") + line;
+  if (chain_count_ > 0) chain_lines_ += '\n';
+  chain_lines_ += line;
   if (++chain_count_ == kMostLines) write_chain();
 }
 

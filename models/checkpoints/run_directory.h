@@ -76,7 +76,7 @@ class RunDirectory final : public Observer {
   void on_evaluation(const StepReport& after, const std::string& split, const Scores& scores) override;
   void on_epoch(const EpochReport& report) override;
   void on_save() override;
-  void on_chain(const std::string& line) override;
+  void on_chain(std::string_view line) override;
   void on_end(const RunResult&) override { write_chain(); }
 
  private:

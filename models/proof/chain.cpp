@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "engine/core/error.h"
@@ -16,8 +17,7 @@ namespace {
 
 constexpr const char* kOrigin = "trainer chain 1";
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 40;
-constexpr std::size_t kDigits = 16;       // of a sum
-constexpr std::size_t kLineLength = 256;  // about
+constexpr std::size_t kDigits = 16;  // of a sum
 
 void append_hex(std::string& text, std::uint64_t bits) {
   std::array<char, kDigits> digits;
@@ -79,22 +79,24 @@ void ChainRecord::link(const std::optional<Sha256Digest>& before) {
   value = hash.digest();
 }
 
-std::string text_of(const ChainRecord& record) {
-  std::string line;
-  line.reserve(kLineLength);
-  line.append(R"({"step":)").append(std::to_string(record.step));
-  const auto add = [&line](std::string_view key, const Fingerprint& fingerprint) {
-    line.append(R"(,")").append(key).append(R"(":")");
-    append_hex(line, fingerprint.first);
-    append_hex(line, fingerprint.second);
-    line += '"';
+void append_line(std::string& text, const ChainRecord& record) {
+  std::array<char, std::numeric_limits<std::int64_t>::digits10 + 1> step;
+  char* const end = std::to_chars(step.data(), step.data() + step.size(), record.step).ptr;
+  text.append(R"({"step":)").append(step.data(), static_cast<std::size_t>(end - step.data()));
+  const auto add = [&text](std::string_view key, const Fingerprint& fingerprint) {
+    text.append(R"(,")").append(key).append(R"(":")");
+    append_hex(text, fingerprint.first);
+    append_hex(text, fingerprint.second);
+    text += '"';
   };
   if (record.step > 0) {
     add("batch", record.batch);
     add("gradients", record.gradients);
   }
   add("weights", record.weights);
-  return line.append(R"(,"chain":")").append(hex_of(record.value)).append(R"("})");
+  text.append(R"(,"chain":")");
+  append_hex(text, record.value);
+  text.append(R"("})");
 }
 
 std::optional<ChainRecord> parse_chain_record(std::string_view line) {

@@ -54,9 +54,9 @@ struct ChainRecord {
   void link(const std::optional<Sha256Digest>& before);
 };
 
-/// A line of chain.jsonl, without the newline.
-std::string text_of(const ChainRecord& record);
-/// The reverse; nothing if `line` is not what text_of() wrote.
+/// Appends a line of chain.jsonl, without the newline.
+void append_line(std::string& text, const ChainRecord& record);
+/// The reverse; nothing if `line` is not what append_line() wrote.
 std::optional<ChainRecord> parse_chain_record(std::string_view line);
 
 /// The chain of a run.

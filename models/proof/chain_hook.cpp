@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include "engine/math/checksum.h"
 #include "engine/math/fingerprint.h"
@@ -23,20 +22,16 @@ void add_labels(std::span<const std::int32_t> labels, std::uint64_t kind, std::s
     hash += row;
   }
 }
-void add_values(std::span<const float> values, std::uint64_t kind, std::span<std::uint64_t> hashes) {
+void add_values(std::span<const float> values, std::uint64_t kind, std::span<std::uint64_t> hashes,
+                std::vector<std::uint64_t>& rows) {
   if (values.empty()) return;
-  std::vector<std::uint64_t> rows(hashes.size());
+  rows.resize(hashes.size());
   row_fingerprints(values, rows);
   for (std::size_t row = 0; row < rows.size(); ++row) hashes[row] += mixed(kind + rows[row]);
 }
 
 void sum_over(Communicator& world, std::span<std::uint64_t> values) {
-  std::vector<std::int64_t> sums(values.size());
-  std::ranges::transform(values, sums.begin(),
-                         [](std::uint64_t one) { return std::bit_cast<std::int64_t>(one); });
-  world.sum(sums);
-  std::ranges::transform(sums, values.begin(),
-                         [](std::int64_t one) { return std::bit_cast<std::uint64_t>(one); });
+  world.sum(std::span(reinterpret_cast<std::int64_t*>(values.data()), values.size()));
 }
 
 }  // namespace
@@ -86,9 +81,9 @@ void ChainHook::add_targets(Worker& worker, const Rows& rows) {
   worker.hashes.assign(rows.samples.size(), 0);
   add_labels(targets.labels, 1, worker.hashes);
   add_labels(targets.other_labels, 2, worker.hashes);
-  add_values(targets.shares, 3, worker.hashes);
-  add_values(targets.weights, 4, worker.hashes);
-  if (!targets.values.empty()) add_values(targets.values.span(), 5, worker.hashes);
+  add_values(targets.shares, 3, worker.hashes, worker.values);
+  add_values(targets.weights, 4, worker.hashes, worker.values);
+  if (!targets.values.empty()) add_values(targets.values.span(), 5, worker.hashes, worker.values);
   add_rows(worker, rows.first, target_rows_);
 }
 
@@ -167,16 +162,19 @@ void ChainHook::before_publish(std::int64_t done) {
 void ChainHook::publish() {
   record_.link(value_);
   value_ = record_.value;
-  if (!listener_)
-    observers_.notify([&](Observer& observer) { observer.on_chain(text_of(record_)); });
-  else if (parts_.session.mesh().world().rank() == 0)
+  if (!listener_) {
+    line_.clear();
+    append_line(line_, record_);
+    observers_.notify([&](Observer& observer) { observer.on_chain(line_); });
+  } else if (parts_.session.mesh().world().rank() == 0) {
     listener_->on_record(record_, items_);
+  }
 }
 
 void ChainHook::after_step(Progress& run) {
   if (listener_) items_.samples = parts_.order.batch(run.step - 1);
   publish();
-  run.chain = hex_of(*value_);
+  run.chain = value_;
 }
 
 }  // namespace trainer

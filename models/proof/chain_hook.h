@@ -49,6 +49,7 @@ class ChainHook final : public Hook, public RowWatch {
   struct alignas(64) Worker {
     Fingerprint batch;
     std::vector<std::uint64_t> hashes;  ///< of its rows
+    std::vector<std::uint64_t> values;  ///< of targets of one kind
   };
 
   void add_input(Worker& worker, const Rows& rows);
@@ -66,6 +67,7 @@ class ChainHook final : public Hook, public RowWatch {
   ChainListener* listener_;
   std::optional<Sha256Digest> value_;
   ChainRecord record_;
+  std::string line_;  ///< of `record_`
   std::vector<Worker> workers_;
   std::vector<PlaceFactors> row_factors_;
   std::vector<std::uint64_t> input_rows_, target_rows_;  ///< of the batch, for the listener

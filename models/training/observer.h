@@ -141,7 +141,7 @@ class Observer {
   virtual void on_evaluation(const StepReport& /*after*/, const std::string& /*split*/, const Scores&) {}
   virtual void on_epoch(const EpochReport&) {}
   /// A line of chain.jsonl, without the newline.
-  virtual void on_chain(const std::string& /*line*/) {}
+  virtual void on_chain(std::string_view /*line*/) {}
   /// A checkpoint begins: all that was reported so far must outlive a power cut.
   virtual void on_save() {}
   virtual void on_end(const RunResult&) {}

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/sha256.h"
 #include "models/training/loss_history.h"
 #include "models/training/observer.h"
 
@@ -35,7 +36,7 @@ struct Progress {
   bool best = false;                 ///< that evaluation is the best one so far
   std::int64_t best_step = 0;
   RunResult result;
-  std::string chain;  ///< of train.chain: the chain value after `step`, in hexadecimal digits; else empty
+  std::optional<Sha256Digest> chain;               ///< of train.chain: the chain value after `step`
   Clock::duration longest_step{}, longest_save{};  ///< 0: never measured
 
   bool is_done() const { return step >= total_steps || result.stopped; }

@@ -1,9 +1,14 @@
 #include "models/proof/chain.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <span>
+#include <vector>
 
 #include "engine/core/error.h"
+#include "engine/math/fingerprint.h"
 #include "engine/system/files.h"
+#include "tests/engine/math/values.h"
 #include "tests/support/temporary_folder.h"
 
 namespace trainer {
@@ -22,9 +27,15 @@ Chain chain_of(std::int64_t steps, std::int64_t changed = -1) {
   return chain;
 }
 
+std::string line_of(const ChainRecord& record) {
+  std::string line;
+  append_line(line, record);
+  return line;
+}
+
 std::string text_of(const Chain& chain) {
   std::string text;
-  for (const ChainRecord& record : chain.records) text += text_of(record) + "\n";
+  for (const ChainRecord& record : chain.records) text += line_of(record) + "\n";
   return text;
 }
 
@@ -42,12 +53,44 @@ TEST_CASE("a change of one item of a fingerprint is named by its place, a change
   CHECK_FALSE(differing_item(before, before, 100));
 }
 
+TEST_CASE("the fingerprint of a batch changes when two of its rows or two elements of a row change places",
+          "[proof]") {
+  constexpr std::size_t kRows = 12, kSize = 50;
+  std::vector<float> values = random_values(kRows * kSize, 1);
+  const auto fingerprint_of_batch = [&] {
+    std::vector<std::uint64_t> rows(kRows);
+    row_fingerprints(values, rows);
+    Fingerprint batch;
+    for (std::size_t row = 0; row < kRows; ++row) batch.add(row, rows[row]);
+    return batch;
+  };
+  const Fingerprint before = fingerprint_of_batch();
+  const auto swap_rows = [&](std::size_t one, std::size_t other) {
+    const auto row = [&](std::size_t place) { return std::span(values).subspan(place * kSize, kSize); };
+    std::ranges::swap_ranges(row(one), row(other));
+  };
+  for (std::size_t one = 0; one < kRows; ++one)
+    for (std::size_t other = 0; other < one; ++other) {
+      swap_rows(one, other);
+      const Fingerprint after = fingerprint_of_batch();
+      CHECK(after.first != before.first);
+      CHECK(after.second != before.second);
+      swap_rows(one, other);
+    }
+  for (std::size_t one = 0; one < kSize; ++one)
+    for (std::size_t other = 0; other < one; ++other) {
+      std::swap(values[3 * kSize + one], values[3 * kSize + other]);
+      CHECK(differing_item(before, fingerprint_of_batch(), kRows) == 3);
+      std::swap(values[3 * kSize + one], values[3 * kSize + other]);
+    }
+}
+
 TEST_CASE("a line of a chain is read as it was written", "[proof]") {
   const Chain chain = chain_of(2);
   for (const ChainRecord& record : chain.records) {
-    const std::optional<ChainRecord> read = parse_chain_record(text_of(record));
+    const std::optional<ChainRecord> read = parse_chain_record(line_of(record));
     REQUIRE(read);
-    CHECK(text_of(*read) == text_of(record));
+    CHECK(line_of(*read) == line_of(record));
   }
   for (const char* line : {"", "{}", "[]", R"({"step":-1})", R"({"step":1,"batch":3})", "{\"step\":0,"})
     CHECK_FALSE(parse_chain_record(line));

@@ -67,6 +67,7 @@ TEST_CASE("a hundred training steps allocate nothing", "[training]") {
   const std::string mode =
       GENERATE("optimizer: {sgd: {lr: 0.01, momentum: 0.9}}",
                "optimizer: {sgd: {lr: 0.01, momentum: 0.9}}, exact: true, clip_norm: 0.1",
+               "optimizer: {sgd: {lr: 0.01, momentum: 0.9}}, exact: true, chain: true",
                "optimizer: {muon: {lr: 0.01, normalize: true}}");
   const ConfigTree tree(
       {.file = "test.yaml",

@@ -28,7 +28,7 @@ class LoggedLayers final : public Observer {
 class ChainLines final : public Observer {
  public:
   explicit ChainLines(std::vector<std::string>& lines) : lines_(lines) {}
-  void on_chain(const std::string& line) override { lines_.push_back(line); }
+  void on_chain(std::string_view line) override { lines_.emplace_back(line); }
 
  private:
   std::vector<std::string>& lines_;
