@@ -16,6 +16,7 @@ class FeedbackReducer : public NodeReducer {
 
   std::vector<Range> overwritten() const final { return {whole_}; }
   std::span<float> residual() final { return residual_.floats(); }
+  void compress(bool compresses) final { compresses_ = compresses; }
   void measure_error(bool measures) final { measures_ = measures; }
   std::optional<double> compression_error() const final { return error_; }
 
@@ -33,7 +34,7 @@ class FeedbackReducer : public NodeReducer {
 
   Range whole_;
   Arena residual_;
-  bool measures_ = false;
+  bool compresses_ = true, measures_ = false;
   std::optional<double> error_;
 };
 

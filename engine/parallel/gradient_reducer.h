@@ -48,6 +48,8 @@ class GradientReducer : public GradientSink, public ParameterSource {
   /// Of methods with error feedback: what this rank has not sent of its gradients, flat; a part of the
   /// training state. Empty without.
   virtual std::span<float> residual() { return {}; }
+  /// Of methods with error feedback. False: the next finish() sums float32 values.
+  virtual void compress(bool) {}
   /// True: the next finish() also estimates compression_error(), with one more message.
   virtual void measure_error(bool) {}
   /// Of error feedback, at the last finish() that measured it: the norm of what all ranks have not sent over

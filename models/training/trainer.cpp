@@ -53,6 +53,7 @@ void Trainer::train(Progress& run, Hook& hooks) {
       const std::chrono::nanoseconds statistics = parts.take_statistics_time();
       times.reduce += statistics;
       waiting.reach_reduce(statistics);
+      reducer.compress(parts.compresses(step));
       reducer.measure_error(run.report.logged && batch.is_last());
       reducer.finish();  // reduce-scatter of gradients
       parts.accumulate(batch);

@@ -34,13 +34,13 @@ RunFacts run_facts(const Session& session, std::int64_t steps_per_epoch) {
           .is_async = session.settings().async.has_value()};
 }
 
-std::unique_ptr<Schedule> schedule_of(const Config& train, const Session& session, const RunFacts& facts) {
+ScheduleContext schedule_context(const Config& train, const Session& session, const RunFacts& facts) {
   const double rate = Registry<Optimizer>::make(train.at("optimizer"))->rate();
   ScheduleContext context{.rate = session.settings().scaled_rate(rate),
                           .steps_per_epoch = facts.steps_per_epoch,
                           .total_steps = facts.total_steps};
   if (session.settings().warmup) context.warmup = context.steps(*session.settings().warmup);
-  return make_schedule(train.at("schedule"), context);
+  return context;
 }
 
 /// The optimizer of the session's parameters: between rounds of local SGD the outer one.
@@ -108,7 +108,9 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
       order(order_options(root.at("data"), session, session.settings().batch)),
       facts(run_facts(session, order.steps_per_epoch())),
       optimizer(make_optimizer(root.at("train"), session)),
-      schedule(schedule_of(root.at("train"), session, facts)),
+      schedule(
+          make_schedule(root.at("train").at("schedule"), schedule_context(root.at("train"), session, facts))),
+      warmup_steps(schedule_context(root.at("train"), session, facts).warmup),
       windows(session.mesh(), session.pool(), session.network().plan().parameter_borders(),
               window_options(options, session, *optimizer), session.network().split_parameter_end()),
       reducer(windows.make_reducer(session.mesh(), session.pool(), compressed_parameters(session.network()))),

@@ -43,6 +43,9 @@ struct TrainingParts {
   void accumulate(const MicroBatch& batch);
   /// The learning rate of a step, after warm-up, schedule and rollbacks.
   double rate(std::int64_t step) const { return rate_factor * schedule->at(step); }
+  /// Whether the gradients of a step travel compressed: those of the warm-up change most, and error feedback
+  /// would bring what it has not sent of them to later steps.
+  bool compresses(std::int64_t step) const { return step >= warmup_steps; }
   /// The optimizer's step on this rank's shard, which begins to leave for other hosts.
   void update(std::int64_t step, double rate);
   /// Of all sums of statistics since the last call: ScalarReducer::take_time().
@@ -58,6 +61,7 @@ struct TrainingParts {
   RunFacts facts;
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<Schedule> schedule;
+  std::int64_t warmup_steps;
   ParameterWindows windows;
   std::unique_ptr<GradientReducer> reducer;
   AllReduce scalars;

@@ -112,6 +112,22 @@ TEST_CASE("with error feedback a run that resumes ends with the bits of one that
   }
 }
 
+TEST_CASE("error feedback begins after the warm-up of the learning rate, also where a run resumes",
+          "[training]") {
+  const std::string settings = std::string(kSgd) + ", warmup: {steps: 5}";
+  const std::string compressed = settings + ", compression: " + GENERATE("one_bit", "{powersgd: 1}");
+  const Placement placement{.data = test_world().size()};
+  const Run plain = train(test_world(), placement, {kMlp, settings + ", steps: 8"});
+  const Run whole = train(test_world(), placement, {kMlp, compressed + ", steps: 8"});
+  const Run before = train(test_world(), placement, {kMlp, compressed + ", steps: 3"});
+  const Run after = train(test_world(), placement,
+                          {.layers = kMlp, .settings = compressed + ", steps: 8", .from = &before.end});
+  if (test_world().rank() != 0) return;
+  for (std::size_t i = 0; i <= 5; ++i) CHECK(whole.losses[i] == Approx(plain.losses[i]).epsilon(1e-5));
+  CHECK(whole.losses[6] != Approx(plain.losses[6]).epsilon(1e-5));
+  CHECK(after.losses == std::vector<double>(whole.losses.begin() + 3, whole.losses.end()));
+}
+
 TEST_CASE("PowerSGD is the same computation on any number of ranks, also where a run resumes", "[training]") {
   const std::string settings = std::string(kSgd) + ", compression: {powersgd: 2}";
   const auto alone = solo();
