@@ -56,7 +56,7 @@ TEST_CASE("plan shows layers, memory, collectives and the predicted step of a ru
 
 TEST_CASE("plan --json has the schedule of a step whose predicted time is that of the plan", "[planning]") {
   const SmallRun run;
-  const std::vector<std::string> words{"plan",   "a.yaml",      "-n",     "4", "--datapar",
+  const std::vector<std::string> words{"plan",   "a.yaml",       "-n",     "4", "--datapar",
                                        "--link", "10Gbps,100us", "--rate", "10"};
   std::vector<std::string> of_json = words;
   of_json.push_back("--json");
