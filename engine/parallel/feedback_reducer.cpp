@@ -33,8 +33,10 @@ std::unique_ptr<Request> FeedbackReducer::start_exchange(int) { return std::make
 
 void FeedbackReducer::sum_received(int, int, ThreadPool*) {
   const std::span<float> sums = memory_.sums(whole_), residual = residual_.floats();
-  error_.reset();
-  if (!compresses_) return ranks_.sum(sums);
+  if (!compresses_) {
+    error_.reset();
+    return ranks_.sum(sums);
+  }
   for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += residual[i];
   NormSketch sent, kept;
   if (measures_) sent.add(sums);
