@@ -171,8 +171,9 @@ TEST_CASE("no gradient is staler than the bound beside a slow rank, and others t
     CHECK(epoch.mean <= static_cast<double>(epoch.max));
     largest = std::max(largest, epoch.max);
   }
-  // The slow rank's gradients get as stale as they may.
-  CHECK(largest == bound);
+  // The slow rank's gradients get stale, how far depends on the machine's load.
+  CHECK(largest <= bound);
+  CHECK(largest >= (bound + 1) / 2);
 }
 
 TEST_CASE("an asynchronous run trains on every number of ranks and threads, and resumes", "[async]") {
