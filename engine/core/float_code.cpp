@@ -105,7 +105,7 @@ void get_short(const std::byte*& code, Block& block, std::size_t count, std::uin
   }
 }
 
-/// Exponents in their place, of elements that are not 0, and the number of those that are. Signed numbers,
+/// Exponents in their place, of elements that are not 0, and the number of those that are. Signed integers,
 /// since SSE2 compares no others.
 struct Exponents {
   std::int32_t largest = 0, smallest = std::int32_t{kExponent}, zeros = 0;
