@@ -1,16 +1,19 @@
 #include "engine/math/normalization.h"
 
+#include <algorithm>
+
 #include "engine/math/kernels/kernels.h"
 
 namespace trainer {
 
-void channel_sums(std::int64_t rows, std::int64_t channels, const float* x, double* sums) {
-  kernels().normalization->channel_sums(rows, channels, x, sums);
+void channel_moments(std::int64_t rows, std::int64_t channels, const float* x, double* sums,
+                     double* squares) {
+  kernels().normalization->channel_moments(rows, channels, x, sums, squares);
 }
 
-void channel_squares(std::int64_t rows, std::int64_t channels, const float* x, const float* mean,
-                     double* squares) {
-  kernels().normalization->channel_squares(rows, channels, x, mean, squares);
+double variance_of(double sum, double squares, double count) {
+  const double mean = sum / count;
+  return std::max(squares / count - mean * mean, 0.0);
 }
 
 void channel_affine(std::int64_t rows, std::int64_t channels, const float* x, const float* scale,

@@ -33,7 +33,7 @@ class ScalarReducer {
   std::chrono::nanoseconds take_time() { return std::exchange(time_, {}); }
 
   /// Longer sums are taken in parts.
-  static constexpr std::int64_t kSlot = 2048;
+  static constexpr std::int64_t kSlot = 4096;
 
  private:
   /// How many sums a worker has begun. Written by its own thread only.

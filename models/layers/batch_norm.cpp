@@ -59,8 +59,8 @@ class BatchNorm final : public Layer {
     const auto channels = static_cast<std::size_t>(channels_);
     const float* const mean = pass.buffer(mean_).data();
     const float* const inverse_deviation = pass.buffer(inverse_deviation_).data();
-    const std::span<double> sums = pass.buffer(sums_), lines = lines_of(2, pass);
-    for_each_line(lines, 2, pass, [&](const VirtualWorker& worker, double* line) {
+    const std::span<double> sums = pass.buffer(sums_), lines = lines_of(pass);
+    for_each_line(lines, pass, [&](const VirtualWorker& worker, double* line) {
       const std::int64_t first = worker.first * positions_ * channels_;
       batch_norm_backward_sums(worker.count * positions_, channels_, x.data() + first, dy.data() + first,
                                mean, line, line + channels);
@@ -100,43 +100,42 @@ class BatchNorm final : public Layer {
   }
 
  private:
-  /// For each virtual worker a line of `sums` values for every channel.
-  std::span<double> lines_of(int sums, const Pass& pass) const {
-    return pass.buffer(lines_).first(pass.virtual_workers().size() *
-                                     static_cast<std::size_t>(sums * channels_));
+  /// For each virtual worker a line of two values for every channel.
+  std::span<double> lines_of(const Pass& pass) const {
+    return pass.buffer(lines_).first(pass.virtual_workers().size() * static_cast<std::size_t>(2 * channels_));
   }
   /// work(virtual worker, its line) for all of them.
   template <class Work>
-  void for_each_line(std::span<double> lines, int sums, const Pass& pass, Work work) const {
+  void for_each_line(std::span<double> lines, const Pass& pass, Work work) const {
     double* line = lines.data();
     for (const VirtualWorker& worker : pass.virtual_workers()) {
       work(worker, line);
-      line += sums * channels_;
+      line += 2 * channels_;
     }
   }
 
   float inverse_root(double variance) const { return static_cast<float>(1 / std::sqrt(variance + epsilon_)); }
 
-  /// Statistics of the global batch, in two passes so that no digits cancel; moves the running ones.
+  /// Statistics of the global batch; moves the running ones.
   void measure(ConstTensor x, std::span<float> mean, std::span<float> inverse_deviation, Pass& pass) const {
     const auto channels = static_cast<std::size_t>(channels_);
     const double count = static_cast<double>(pass.batch_rows() * positions_);
-    const std::span<double> sums = pass.buffer(sums_).first(channels), lines = lines_of(1, pass);
-    for_each_line(lines, 1, pass, [&](const VirtualWorker& worker, double* line) {
-      channel_sums(worker.count * positions_, channels_, x.rows(worker.first, worker.count).data(), line);
+    const std::span<double> sums = pass.buffer(sums_), lines = lines_of(pass);
+    for_each_line(lines, pass, [&](const VirtualWorker& worker, double* line) {
+      channel_moments(worker.count * positions_, channels_, x.rows(worker.first, worker.count).data(), line,
+                      line + channels);
     });
     pass.all_reduce(lines, sums);
-    for (std::size_t c = 0; c < channels; ++c) mean[c] = static_cast<float>(sums[c] / count);
-    for_each_line(lines, 1, pass, [&](const VirtualWorker& worker, double* line) {
-      channel_squares(worker.count * positions_, channels_, x.rows(worker.first, worker.count).data(),
-                      mean.data(), line);
-    });
-    pass.all_reduce(lines, sums);
-    for (std::size_t c = 0; c < channels; ++c) inverse_deviation[c] = inverse_root(sums[c] / count);
+    const std::span<double> variances = sums.last(channels);
+    for (std::size_t c = 0; c < channels; ++c) {
+      variances[c] = variance_of(sums[c], variances[c], count);
+      mean[c] = static_cast<float>(sums[c] / count);
+      inverse_deviation[c] = inverse_root(variances[c]);
+    }
     if (pass.worker() != 0) return;
     const std::span<float> running_mean = pass.state(running_mean_), running_var = pass.state(running_var_);
     for (std::size_t c = 0; c < channels; ++c) {
-      const auto unbiased = static_cast<float>(sums[c] / std::max(count - 1, 1.0));
+      const auto unbiased = static_cast<float>(variances[c] * count / std::max(count - 1, 1.0));
       running_mean[c] += momentum_ * (mean[c] - running_mean[c]);
       running_var[c] += momentum_ * (unbiased - running_var[c]);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "engine/math/normalization.h"
 #include "models/layers/layer.h"
@@ -39,22 +40,23 @@ class GroupNorm final : public Layer {
 
   void forward(ConstTensor x, Tensor y, Pass& pass) override {
     double* const sums = pass.buffer(sums_).data();
+    double* const squares = sums + channels_;
     float* const scale = pass.buffer(factors_).data();
     float* const shift = scale + channels_;
     const std::int64_t width = channels_ / groups_;
+    const auto count = static_cast<double>(width * positions_);
     for (std::int64_t row = 0; row < pass.rows(); ++row) {
       const float* const from = x.data() + row * positions_ * channels_;
       float* const mean = pass.buffer(mean_).data() + row * channels_;
       float* const inverse = pass.buffer(inverse_deviation_).data() + row * channels_;
-      // In two passes so that no digits cancel.
-      channel_sums(positions_, channels_, from, sums);
-      for_each_group(sums, [&](std::int64_t first, double average) {
-        std::fill_n(mean + first, width, static_cast<float>(average));
-      });
-      channel_squares(positions_, channels_, from, mean, sums);
-      for_each_group(sums, [&](std::int64_t first, double variance) {
+      channel_moments(positions_, channels_, from, sums, squares);
+      for (std::int64_t first = 0; first < channels_; first += width) {
+        const double sum = std::accumulate(sums + first, sums + first + width, 0.0);
+        const double square_sum = std::accumulate(squares + first, squares + first + width, 0.0);
+        const double variance = variance_of(sum, square_sum, count);
+        std::fill_n(mean + first, width, static_cast<float>(sum / count));
         std::fill_n(inverse + first, width, static_cast<float>(1 / std::sqrt(variance + epsilon_)));
-      });
+      }
       for (std::int64_t c = 0; c < channels_; ++c) {
         scale[c] = pass.value(weight_)[c] * inverse[c];
         shift[c] = pass.value(bias_)[c] - mean[c] * scale[c];

@@ -55,12 +55,12 @@ void add_traffic(const Sequence::Entry& entry, std::vector<ExchangeTraffic>& tra
   for_each_inside(entry, [&](const Sequence::Entry& inner) { add_traffic(inner, traffic); });
 }
 
-/// Adds the all-reduces of a layer and of those inside it (models/layers/batch_norm.cpp: two sums, of values
-/// and of squares, forward; one of both, backward).
+/// Adds the all-reduces of a layer and of those inside it (models/layers/batch_norm.cpp: two values of each
+/// channel, forward and backward).
 void add_statistics(const Sequence::Entry& entry, LayerCost& cost) {
   if (entry.type == "batch_norm") {
     const std::int64_t channels = entry.output[entry.output.rank() - 1];
-    cost.forward_statistics.insert(cost.forward_statistics.end(), {channels, channels});
+    cost.forward_statistics.push_back(2 * channels);
     cost.backward_statistics.push_back(2 * channels);
   }
   for_each_inside(entry, [&](const Sequence::Entry& inner) { add_statistics(inner, cost); });

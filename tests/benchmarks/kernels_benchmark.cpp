@@ -135,8 +135,7 @@ void measure_elementwise(std::int64_t rows, std::int64_t columns) {
   });
   run("accumulate", 3, [&] { accumulate(count, x.data(), y.data()); });
   run("bytes", 1.25, [&] { bytes_to_unit(count, bytes.data(), y.data()); });
-  run("channel sums", 1, [&] { channel_sums(rows, columns, x.data(), first.data()); });
-  run("channel squares", 1, [&] { channel_squares(rows, columns, x.data(), bias.data(), first.data()); });
+  run("channel moments", 1, [&] { channel_moments(rows, columns, x.data(), first.data(), second.data()); });
   run("channel affine", 2,
       [&] { channel_affine(rows, columns, x.data(), bias.data(), bias.data(), y.data()); });
   run("norm backward sums", 2, [&] {

@@ -59,8 +59,7 @@ struct ActivationKernels {
 };
 
 struct NormalizationKernels {
-  void (*channel_sums)(std::int64_t rows, std::int64_t channels, const float* x, double* sums);
-  void (*channel_squares)(std::int64_t rows, std::int64_t channels, const float* x, const float* mean,
+  void (*channel_moments)(std::int64_t rows, std::int64_t channels, const float* x, double* sums,
                           double* squares);
   void (*channel_affine)(std::int64_t rows, std::int64_t channels, const float* x, const float* scale,
                          const float* shift, float* y);

@@ -7,29 +7,25 @@
 namespace trainer::KERNEL_NAMESPACE {
 namespace {
 
-void channel_sums(std::int64_t rows, std::int64_t channels, const float* x, double* sums) {
-  for_each_column_block(channels, [=](std::int64_t first, auto width) {
-    double totals[kColumnBlock] = {};
-    for (std::int64_t row = 0; row < rows; ++row) {
-      const float* from = x + row * channels + first;
-      for (std::int64_t c = 0; c < width; ++c) totals[c] += static_cast<double>(from[c]);
-    }
-    for (std::int64_t c = 0; c < width; ++c) sums[first + c] = totals[c];
-  });
-}
-
-void channel_squares(std::int64_t rows, std::int64_t channels, const float* x, const float* mean,
+/// About the first row, so that a large mean costs no digits. Two loops: the compiler makes scalars of one.
+void channel_moments(std::int64_t rows, std::int64_t channels, const float* x, double* sums,
                      double* squares) {
   for_each_column_block(channels, [=](std::int64_t first, auto width) {
-    double totals[kColumnBlock] = {};
-    for (std::int64_t row = 0; row < rows; ++row) {
+    double totals[kColumnBlock] = {}, square_totals[kColumnBlock] = {};
+    for (std::int64_t row = 1; row < rows; ++row) {
       const float* from = x + row * channels + first;
+      for (std::int64_t c = 0; c < width; ++c) totals[c] += static_cast<double>(from[c] - x[first + c]);
       for (std::int64_t c = 0; c < width; ++c) {
-        const double distance = static_cast<double>(from[c] - mean[first + c]);
-        totals[c] += distance * distance;
+        const double distance = static_cast<double>(from[c] - x[first + c]);
+        square_totals[c] += distance * distance;
       }
     }
-    for (std::int64_t c = 0; c < width; ++c) squares[first + c] = totals[c];
+    const auto count = static_cast<double>(rows);
+    for (std::int64_t c = 0; c < width; ++c) {
+      const double origin = rows > 0 ? static_cast<double>(x[first + c]) : 0, sum = totals[c];
+      sums[first + c] = sum + count * origin;
+      squares[first + c] = square_totals[c] + origin * (2 * sum + count * origin);
+    }
   });
 }
 
@@ -140,8 +136,8 @@ void layer_norm_backward(std::int64_t rows, std::int64_t columns, const float* x
 }  // namespace
 
 extern const NormalizationKernels normalization_kernels;
-const NormalizationKernels normalization_kernels = {channel_sums,         channel_squares,    channel_affine,
-                                                    backward_sums,        backward,           layer_norm,
-                                                    layer_norm_gradients, layer_norm_backward};
+const NormalizationKernels normalization_kernels = {channel_moments,    channel_affine, backward_sums,
+                                                    backward,           layer_norm,     layer_norm_gradients,
+                                                    layer_norm_backward};
 
 }  // namespace trainer::KERNEL_NAMESPACE

@@ -21,8 +21,7 @@ TEST_CASE("batch normalisation's passes equal plain loops", "[normalization]") {
   std::vector<double> sums(mean.size(), 7), squares(mean.size(), 7), dy_sums(mean.size(), 7),
       dots(mean.size(), 7);
   Values y(x.size()), dx = dy;
-  channel_sums(rows, channels, x.data(), sums.data());
-  channel_squares(rows, channels, x.data(), mean.data(), squares.data());
+  channel_moments(rows, channels, x.data(), sums.data(), squares.data());
   channel_affine(rows, channels, x.data(), a.data(), b.data(), y.data());
   batch_norm_backward_sums(rows, channels, x.data(), dy.data(), mean.data(), dy_sums.data(), dots.data());
   batch_norm_backward(rows, channels, x.data(), dx.data(), mean.data(), a.data(), b.data(), d.data(),
@@ -35,7 +34,7 @@ TEST_CASE("batch normalisation's passes equal plain loops", "[normalization]") {
       const std::size_t i = at(row, channels, c);
       const double distance = static_cast<double>(x[i]) - static_cast<double>(mean[channel]);
       sum += static_cast<double>(x[i]);
-      square += distance * distance;
+      square += static_cast<double>(x[i]) * static_cast<double>(x[i]);
       dy_sum += static_cast<double>(dy[i]);
       dot += static_cast<double>(dy[i]) * distance;
       const float here = x[i] - mean[channel];
@@ -54,20 +53,21 @@ TEST_CASE("a channel's sums do not depend on its place among the channels", "[no
   constexpr int kRows = 61, kChannels = 53;
   const Values x = random_values(kRows * kChannels, 1), dy = random_values(kRows * kChannels, 2),
                mean = random_values(kChannels, 3);
-  std::vector<double> sums(kChannels), dots(kChannels), squares(kChannels);
+  std::vector<double> sums(kChannels), dots(kChannels), totals(kChannels), squares(kChannels);
   batch_norm_backward_sums(kRows, kChannels, x.data(), dy.data(), mean.data(), sums.data(), dots.data());
-  channel_squares(kRows, kChannels, x.data(), mean.data(), squares.data());
+  channel_moments(kRows, kChannels, x.data(), totals.data(), squares.data());
   for (std::size_t c = 0; c < kChannels; ++c) {
     Values column, gradients;
     for (int row = 0; row < kRows; ++row) {
       column.push_back(x[at(row, kChannels, static_cast<int>(c))]);
       gradients.push_back(dy[at(row, kChannels, static_cast<int>(c))]);
     }
-    double sum, dot, square;
+    double sum, dot, total, square;
     batch_norm_backward_sums(kRows, 1, column.data(), gradients.data(), &mean[c], &sum, &dot);
-    channel_squares(kRows, 1, column.data(), &mean[c], &square);
+    channel_moments(kRows, 1, column.data(), &total, &square);
     CHECK(sum == sums[c]);
     CHECK(dot == dots[c]);
+    CHECK(total == totals[c]);
     CHECK(square == squares[c]);
   }
 }
@@ -75,14 +75,32 @@ TEST_CASE("a channel's sums do not depend on its place among the channels", "[no
 TEST_CASE("NaN reaches its channel's sums and no other", "[normalization]") {
   Values x = random_values(5 * 18, 1);
   x[at(3, 18, 17)] = kNan;
-  const Values mean(18);
   std::vector<double> sums(18), squares(18);
-  channel_sums(5, 18, x.data(), sums.data());
-  channel_squares(5, 18, x.data(), mean.data(), squares.data());
+  channel_moments(5, 18, x.data(), sums.data(), squares.data());
   for (std::size_t c = 0; c < 18; ++c) {
     CHECK(std::isnan(sums[c]) == (c == 17));
     CHECK(std::isnan(squares[c]) == (c == 17));
   }
+}
+
+TEST_CASE("a variance from moments is as exact as the floats", "[normalization]") {
+  constexpr int kCount = 1000;
+  const float offset = GENERATE(0.0f, 10.0f, 1000.0f);
+  Values x = random_values(kCount, 1);
+  for (float& value : x) value += offset;
+  double sum, squares, mean = 0, variance = 0;
+  channel_moments(kCount, 1, x.data(), &sum, &squares);
+  for (const float value : x) mean += static_cast<double>(value) / kCount;
+  for (const float value : x) variance += std::pow(static_cast<double>(value) - mean, 2) / kCount;
+  CHECK(variance_of(sum, squares, kCount) == Approx(variance).epsilon(1e-8));
+}
+
+TEST_CASE("the variance of equal values is not negative", "[normalization]") {
+  const Values x(1000, 1234.567f);
+  double sum, squares;
+  channel_moments(1000, 1, x.data(), &sum, &squares);
+  CHECK(variance_of(sum, squares, 1000) >= 0);
+  CHECK(variance_of(sum, squares, 1000) < 1e-9);
 }
 
 TEST_CASE("layer and RMS normalisation's passes equal plain loops", "[normalization]") {

@@ -145,8 +145,9 @@ void add_normalization(Hash& hash) {
                       dx.data());
   for (const Values* all : {&y, &dx, &dweight, &dbias}) hash.add(*all);
   std::vector<double> sums(kColumns), dots(kColumns);
-  channel_squares(kRows, kColumns, x.data(), weight.data(), sums.data());
+  channel_moments(kRows, kColumns, x.data(), sums.data(), dots.data());
   hash.add(Values(sums.begin(), sums.end()));
+  hash.add(Values(dots.begin(), dots.end()));
   batch_norm_backward_sums(kRows, kColumns, x.data(), dy.data(), weight.data(), sums.data(), dots.data());
   hash.add(Values(dots.begin(), dots.end()));
   batch_norm_backward(kRows, kColumns, x.data(), dy.data(), weight.data(), dweight.data(), dbias.data(),
