@@ -1,16 +1,29 @@
 #include <fmt/format.h>
 
+#include <optional>
 #include <set>
 
 #include "cli/commands/commands.h"
 #include "cli/reports/environment.h"
 #include "cli/terminal/text.h"
 #include "engine/math/engine.h"
+#include "engine/parallel/link_times.h"
 #include "engine/parallel/mpi_world.h"
 #include "engine/system/cores.h"
 #include "models/exporting/onnx/onnx_writer.h"
 
 namespace trainer {
+namespace {
+
+/// Nothing on one host, and on ranks that do not take part.
+std::optional<LinkTimes> link_of_hosts(Communicator& world) {
+  const auto host = world.split_by_host();
+  const auto hosts = world.split(host->rank() == 0 ? 0 : 1, world.rank());
+  if (host->rank() > 0 || hosts->size() == 1) return std::nullopt;
+  return measured_link(*hosts);
+}
+
+}  // namespace
 
 void info_command(const Job& job) {
   const auto line = [&](std::string_view name, std::string_view value) {
@@ -30,6 +43,11 @@ void info_command(const Job& job) {
   line("cores", fmt::format("{}, {}, {}", granted_cores(cores), counted(hardware_threads, "hardware thread"),
                             counted(std::ssize(domains), "NUMA domain")));
   if (job.world.size() > 1) line("processes", std::to_string(job.world.size()));
+  if (const std::optional<LinkTimes> link = link_of_hosts(job.world)) {
+    const double megabits = 8e-6 * link->bandwidth, microseconds = 1e6 * link->latency;
+    line("link", fmt::format("{0:.0f} Mbit/s, {1:.0f} us between hosts: --link {0:.0f}Mbps,{1:.0f}us",
+                             megabits, microseconds));
+  }
 }
 
 }  // namespace trainer

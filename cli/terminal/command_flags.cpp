@@ -69,7 +69,7 @@ CommandFlags::CommandFlags(Arguments& arguments) : arguments_(arguments) {
   add_bundle();
   add_schema();
   add_completion();
-  command("info", "Print cores, instructions, engines, MPI and versions");
+  command("info", "Print cores, instructions, engines, MPI, versions and the link of hosts");
   // Last, because commands inherit it.
   app_.footer(
       "`train` may be left out: trainer configs/mnist-small.yaml.\n"

@@ -76,6 +76,12 @@ expect() {
 "$netlab" up 3 --rate 1gbit >up.log 2>&1 || { echo "skipped: $netlab cannot make hosts here: $(cat up.log)"; exit 77; }
 endless=1000000000
 
+# The link that `info` measures is what `plan` takes.
+"$netlab" run -n 3 -- "$trainer" info >log 2>&1
+link=$(grep -o -- '--link [0-9]*Mbps,[0-9]*us$' log) &&
+  # shellcheck disable=SC2086
+  "$trainer" plan a.yaml -n 3 --datapar --rate 1 $link >>log 2>&1 || { echo "  info measures no link:"; cat log; failures=$((failures + 1)); }
+
 fault "rank killed" "" $endless '"$netlab" signal 1 KILL'
 expect 137 20 ""
 fault "rank stopped" "" $endless '"$netlab" signal 1 STOP'

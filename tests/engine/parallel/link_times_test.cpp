@@ -1,0 +1,20 @@
+#include "engine/parallel/link_times.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/mpi_main.h"
+
+namespace trainer {
+
+TEST_CASE("the measured link is the same on all ranks, and a byte takes less than a message", "[parallel]") {
+  Communicator& world = test_world();
+  if (world.size() == 1) return;
+  const LinkTimes link = measured_link(world);
+  std::vector<double> extremes{link.latency, -link.latency, link.bandwidth, -link.bandwidth};
+  world.maximum(extremes);
+  CHECK(extremes[0] == -extremes[1]);
+  CHECK(extremes[2] == -extremes[3]);
+  CHECK(1 / link.bandwidth < link.latency);
+}
+
+}  // namespace trainer
