@@ -72,6 +72,34 @@ class StepTimer final : public Observer {
   std::vector<Step> steps_;
 };
 
+/// Encodes the gradients of one step.
+class GradientCode final : public Hook {
+ public:
+  explicit GradientCode(ParameterWindows& windows) : windows_(windows) {}
+
+  void before_update(std::int64_t step, const Signals&) override {
+    if (step != kStep) return;
+    const FlatValues<float> sums = windows_.sums();
+    std::vector<std::byte> code;
+    std::int64_t floats = 0, bytes = 0;
+    for (const Range& range : windows_.shard()) {
+      const std::span<const float> gradients = sums.subspan(range.first, range.count());
+      code.resize(static_cast<std::size_t>(most_code_bytes(range.count()) + kFloatCodeSlack));
+      floats += range.count();
+      bytes += encode_floats(gradients, code);
+    }
+    share_ = std::min(1.0, static_cast<double>(bytes) / static_cast<double>(kBytes * floats));
+  }
+  /// Bytes over those of the gradients.
+  double share() const { return share_; }
+
+ private:
+  static constexpr std::int64_t kStep = 1;  // the second one
+  static constexpr std::int64_t kBytes = sizeof(float);
+  ParameterWindows& windows_;
+  double share_ = kCodeOfUniform;
+};
+
 /// Those for a run that takes few samples again and again.
 std::vector<std::string> overrides_for(const std::vector<std::string>& overrides,
                                        const PlannedRun::Measured& how, const OpenRun& run) {
@@ -122,13 +150,15 @@ MeasuredStep measure_step(const ConfigSource& config, const PlannedRun::Measured
   TrainingRun training(run.config.root(), *run.session,
                        {.reducer = {.crowded = crowded}, .asked_to_stop = [&] { return timer.is_done(); }});
   load_samples(*run.session);
-  const RunResult result = training.run({&timer}, "");
+  GradientCode code(training.parts().windows);
+  const RunResult result = training.run({&timer}, "", &code);
   const Network& network = run.session->network();
   MeasuredStep step =
       timer.result(forward_share(network), static_cast<double>(run.session->settings().accumulate));
   const bool has_feedback = run.session->settings().compression.has_feedback();
   const MemoryPlan plan =
       memory_plan(network, placed_parameters(network, mesh, has_feedback), memory_needs(run));
+  step.times.gradient_code = code.share();
   step.program = std::max<std::int64_t>(0, result.memory - plan.of_host());
   return step;
 }

@@ -20,11 +20,12 @@ Json json_of(const StepWork::Layer& layer, const std::string& name) {
 }
 
 Json json_of(const StepWork::Bucket& bucket, const StepWork& work) {
-  const double bytes = work.value_bytes * static_cast<double>(bucket.last - bucket.first);
+  const auto floats = static_cast<double>(bucket.last - bucket.first);
   return {{"floats", {bucket.first, bucket.last}},
           {"hosts", bucket.nodes > 0 ? bucket.nodes : work.nodes},
-          {"bytes_of_gradients", bytes * (bucket.gradients > 0 ? bucket.gradients : work.gradients)},
-          {"bytes_of_parameters", bytes}};
+          {"bytes_of_gradients",
+           work.gradient_bytes * floats * (bucket.gradients > 0 ? bucket.gradients : work.gradients)},
+          {"bytes_of_parameters", work.parameter_bytes * floats}};
 }
 
 Json json_of(const StepTime& time) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/core/float_code.h"
 #include "engine/parallel/chunk_codes.h"
 #include "engine/parallel/scalar_reducer.h"
 
@@ -20,12 +19,9 @@ std::int64_t wire_bytes(const PlacedStep& step, const Range& bucket) {
   return bucket.count() * step.compression.value_bytes();
 }
 
-/// Bytes of a value that travels between hosts: float32 is encoded on slow links.
-double mean_value_bytes(const PlacedStep& step, const LinkCost& cost) {
-  const auto bytes = static_cast<double>(step.compression.value_bytes());
-  const bool is_encoded =
-      step.compression.value_bytes() == kValue && cost_of_shard(step, cost).bandwidth < kFastLink;
-  return is_encoded ? kCodeOfUniform * bytes : bytes;
+/// Whether float32 is encoded between hosts.
+bool encodes(const PlacedStep& step, const LinkCost& cost) {
+  return step.compression.value_bytes() == kValue && cost_of_shard(step, cost).bandwidth < kFastLink;
 }
 
 /// The nodes that hold a layer's parameters, and the values of statistics of each: exact mode collects those
@@ -233,11 +229,13 @@ StepWork work_of(const PlacedStep& step, const ComputingTimes& times, const Link
     return whole > 0 ? static_cast<double>(part) / whole : 1 / static_cast<double>(step.layers.size());
   };
   const ModelLink link(step, cost);
+  const auto value_bytes = static_cast<double>(step.compression.value_bytes());
   const bool splits_rows = !step.layers.empty() && step.layers.front().splits_rows;
   StepWork work{.data = times.data / (splits_rows ? step.ranks.mesh().model().size() : 1),
                 .sums = times.sums,
                 .update = times.update,
-                .value_bytes = mean_value_bytes(step, cost),
+                .gradient_bytes = value_bytes * (encodes(step, cost) ? times.gradient_code : 1),
+                .parameter_bytes = value_bytes * (encodes(step, cost) ? kCodeOfUniform : 1),
                 .micro_batches = step.micro_batches,
                 .gathers_again = step.sharding == Sharding::parameters,
                 .scalars = static_cast<double>(step.ranks.mesh().data().size() * step.scalars * kDouble),

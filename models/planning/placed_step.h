@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/float_code.h"
 #include "engine/parallel/compression.h"
 #include "engine/parallel/planned_ranks.h"
 #include "engine/parallel/sharding.h"
@@ -31,6 +32,7 @@ struct PlacedStep {
 /// micro-batch, and the update.
 struct ComputingTimes {
   double data = 0, forward = 0, backward = 0, sums = 0, update = 0;
+  double gradient_code = kCodeOfUniform;  ///< bytes of the lossless code of its gradients over theirs
 };
 
 /// A collective operation of a step, as rank 0 takes part in it.

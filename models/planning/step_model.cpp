@@ -14,8 +14,12 @@ int nodes_of(const StepWork& work, const StepWork::Bucket& bucket) {
 }
 
 /// Over the bandwidth that the bucket has.
-double bytes_of(const StepWork& work, const StepWork::Bucket& bucket) {
-  return work.value_bytes * static_cast<double>(bucket.last - bucket.first) / bucket.of_link;
+double bytes_of_parameters(const StepWork& work, const StepWork::Bucket& bucket) {
+  return work.parameter_bytes * static_cast<double>(bucket.last - bucket.first) / bucket.of_link;
+}
+double bytes_of_gradients(const StepWork& work, const StepWork::Bucket& bucket) {
+  const int values = bucket.gradients > 0 ? bucket.gradients : work.gradients;
+  return values * work.gradient_bytes * static_cast<double>(bucket.last - bucket.first) / bucket.of_link;
 }
 
 /// One rank and its link, for the exchanges of one direction: gradients in backward, parameters in forward.
@@ -85,7 +89,7 @@ void forward(const StepWork& work, const LinkCost& cost, bool gathers, StepTime&
   std::deque<Arrival> arrivals;
   for (auto bucket = work.buckets.rbegin(); gathers && bucket != work.buckets.rend(); ++bucket)
     if (nodes_of(work, *bucket) > 1)
-      arrivals.push_back({clock.exchange(*bucket, bytes_of(work, *bucket)), bucket->last});
+      arrivals.push_back({clock.exchange(*bucket, bytes_of_parameters(work, *bucket)), bucket->last});
   if (!work.publish_overlaps && !arrivals.empty()) {
     time.publish += clock.wait(arrivals.back().time);
     arrivals.clear();
@@ -113,9 +117,8 @@ void backward(const StepWork& work, const LinkCost& cost, StepTime& time) {
   const auto start = [&] {
     if (nodes_of(work, *bucket) < 2) return void(++bucket);
     // Before the backward of its layers the parameters are gathered again.
-    if (work.gathers_again) clock.exchange(*bucket, bytes_of(work, *bucket));
-    const double bytes =
-        (bucket->gradients > 0 ? bucket->gradients : work.gradients) * bytes_of(work, *bucket);
+    if (work.gathers_again) clock.exchange(*bucket, bytes_of_parameters(work, *bucket));
+    const double bytes = bytes_of_gradients(work, *bucket);
     under_way.push_back({clock.exchange(*bucket, bytes), bytes});
     ++bucket;
   };

@@ -32,8 +32,8 @@ struct StepWork {
   };
   std::vector<Bucket> buckets = {};  ///< from the end of the flat buffer to its begin
   int gradients = 1;  ///< values sent for each float of a bucket: in exact mode one for each root of a tree
-  double value_bytes = 4;  ///< of a gradient or parameter between nodes, encoded on slow links
-  int nodes = 1;           ///< that exchange gradients
+  double gradient_bytes = 4, parameter_bytes = 4;  ///< of a value between nodes, encoded on slow links
+  int nodes = 1;                                   ///< that exchange gradients
   int micro_batches = 1;
   /// Sharded parameters: gathered in each forward, and again in each backward.
   bool gathers_again = false;

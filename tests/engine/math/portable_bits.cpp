@@ -263,7 +263,7 @@ const char* const kRecordedBits =
     "products 6e7bd85ec44f7490\n"
     "convolutions 246100a8356bb3dc\n"
     "elementwise 57b33f9007683ae5\n"
-    "normalization d75f119227b21a96\n"
+    "normalization b4e78538b55ed98e\n"
     "pooling a1bcb2925c8abdb3\n"
     "attention 2047d39259f5bb8f\n"
     "recurrent e9af62ad452df685\n"

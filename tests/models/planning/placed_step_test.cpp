@@ -129,10 +129,15 @@ TEST_CASE("below 2 Gbit/s the wire has the bytes of the lossless code, which bf1
   const Placed placed({.data = 4, .ranks_per_node = 1});
   PlacedStep step = placed.step();
   const LinkCost slow{.bandwidth = 0.24e9}, fast{.bandwidth = 0.26e9};
-  CHECK(work_of(step, kTimes, fast).value_bytes == 4);
-  CHECK(work_of(step, kTimes, slow).value_bytes == Approx(0.88 * 4));
+  ComputingTimes times = kTimes;
+  times.gradient_code = 0.5;
+  CHECK(work_of(step, times, fast).gradient_bytes == 4);
+  CHECK(work_of(step, times, slow).gradient_bytes == 2);
+  CHECK(work_of(step, times, fast).parameter_bytes == 4);
+  CHECK(work_of(step, times, slow).parameter_bytes == Approx(0.88 * 4));
   step.compression.method = Compression::Method::bf16;
-  CHECK(work_of(step, kTimes, slow).value_bytes == 2);
+  CHECK(work_of(step, times, slow).gradient_bytes == 2);
+  CHECK(work_of(step, times, slow).parameter_bytes == 2);
 }
 
 TEST_CASE("ranks that share a host send for each other", "[planning]") {
