@@ -22,8 +22,8 @@ constexpr std::int64_t kFloatsWorthThread = 1 << 14;
 /// Floats of a piece of a segment: its values, gradients and states stay in the first cache while the guard
 /// and the optimizer read them one after the other.
 constexpr std::size_t kPieceFloats = kFetchedAhead;
-/// Floats of a fingerprint: many, since each ends with a sum over columns, and still in the second cache.
-constexpr std::size_t kHashedFloats = 16384;
+/// Floats of a fingerprint: many, since each ends with a sum over columns, and still in the first cache.
+constexpr std::size_t kHashedFloats = 4096;
 /// No update reads frozen pieces, so each step checks one of so many.
 constexpr std::size_t kFrozenTurns = 16;
 /// Shares end on cache lines.
