@@ -51,8 +51,9 @@ struct RunFacts {
 /// The time of training on this rank, and of its phases.
 struct StepTimes {
   std::chrono::nanoseconds training{};
-  std::chrono::nanoseconds data{};    ///< loading samples, the mean over workers
-  std::chrono::nanoseconds reduce{};  ///< sums of statistics; after backward, until the gradients are reduced
+  std::chrono::nanoseconds data{};          ///< loading samples, the mean over workers
+  std::chrono::nanoseconds reduce{};        ///< statistics; after backward, until the gradients are reduced
+  std::chrono::nanoseconds statistics{};    ///< part of reduce: all-reduces inside layers (batch_norm)
   std::chrono::nanoseconds consensus{};     ///< all-reduce of loss, metrics and signals
   std::chrono::nanoseconds update{};        ///< of this rank's optimizer shard
   std::chrono::nanoseconds publish{};       ///< all-gather of parameters

@@ -23,6 +23,7 @@ StepTimes& StepTimes::operator+=(const StepTimes& other) {
   training += other.training;
   data += other.data;
   reduce += other.reduce;
+  statistics += other.statistics;
   consensus += other.consensus;
   update += other.update;
   publish += other.publish;

@@ -51,6 +51,7 @@ void Trainer::train(Progress& run, Hook& hooks) {
       for (int worker = 0; worker < parts.session.pool().size() && !overlaps; ++worker)
         reducer.ready(worker, 0);
       const std::chrono::nanoseconds statistics = parts.take_statistics_time();
+      times.statistics += statistics;
       times.reduce += statistics;
       waiting.reach_reduce(statistics);
       reducer.compress(parts.compresses(step));

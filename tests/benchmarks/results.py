@@ -389,10 +389,14 @@ def portable():
     models = list(dict.fromkeys((row['model'], row['steps']) for row in rows))
     places = list(dict.fromkeys((row['program'], row['compiler'], row['optimization']) for row in rows))
     found = {(row['program'], row['compiler'], row['optimization'], row['model'], row['steps']): row for row in rows}
+    first = {(row['model'], row['steps']): row for row in reversed(rows)}
 
     def cell(place, model):
         row = found.get((*place, *model))
-        return '-' if row is None else row['sha256'][:8] if row['equal'] == 'yes' else f"{row['sha256'][:8]} differs"
+        if row is None:
+            return '-'
+        equal = all(row[key] == first[model][key] for key in ('weights', 'losses'))
+        return row['weights'][:8] + ('' if equal else ' differs')
     return (sources(rows) + '\n' + table(
         ['instructions', 'compiler', *(f'{model}, {steps} steps' for model, steps in models)],
         [[program, f'{compiler} {optimization}', *(cell((program, compiler, optimization), model) for model in models)]

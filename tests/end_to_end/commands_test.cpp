@@ -300,7 +300,11 @@ TEST_CASE("time's shares make up the whole step, on every placement, and leave n
           "[commands]") {
   const SmallRun run;
   for (const auto& [flags, ranks] :
-       {std::pair{std::vector<std::string>{"--threads", "2"}, 1}, {{"--datapar"}, 2}, {{"--modelpar"}, 2}}) {
+       {std::pair{std::vector<std::string>{"--threads", "2"}, 1},
+        {{"--datapar"}, 2},
+        {{"--modelpar"}, 2},
+        {{"--datapar", "-s", "model.layers=[{dense: 64}, batch_norm, batch_norm, batch_norm, {dense: 10}]"},
+         2}}) {
     std::vector<std::string> words{"time", "a.yaml", "--steps", "7"};
     words.insert(words.end(), flags.begin(), flags.end());
     const ProgramResult result = run.trainer(words, ranks);
@@ -314,7 +318,9 @@ TEST_CASE("time's shares make up the whole step, on every placement, and leave n
     int rows = 0;
     for (std::string line; std::getline(lines, line);)
       if (line.ends_with('%')) {
-        sum += std::stod(line.substr(line.find_last_of(' ')));
+        const double share = std::stod(line.substr(line.find_last_of(' ')));
+        CHECK(share >= 0);
+        sum += share;
         ++rows;
       }
     // Each share is rounded to a tenth.
