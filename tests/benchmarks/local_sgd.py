@@ -17,7 +17,7 @@ import platform
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -31,6 +31,7 @@ class Workload:
     workers: int          # virtual workers of local SGD
     steps: int            # of runs on hosts
     methods: dict         # name -> train.local without virtual_workers; none: synchronous
+    settings: dict = field(default_factory=dict)   # name of a method -> other settings
 
 
 def nesterov(momentum):
@@ -63,29 +64,30 @@ class Bench:
     def call(self, *command):
         return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True, env=self.environment).stdout
 
-    def words(self, method, folder, hosts, overrides):
+    def words(self, name, folder, hosts, overrides):
         """The command of a run, with the part of the batch and of the virtual workers that so many of all hosts have."""
+        method = self.workload.methods[name]
         batch, workers = (value * hosts // self.options.hosts for value in (self.workload.batch, self.workload.workers))
         local = [] if method is None else [f'train.local={{virtual_workers: {workers}, {method}}}']
-        settings = [*local, f'data.path={self.options.data}', f'train.batch={batch}', *overrides]
+        settings = [*local, *self.workload.settings.get(name, []), f'data.path={self.options.data}', f'train.batch={batch}', *overrides]
         return [self.options.trainer, str(root / 'configs' / f'{self.options.workload}.yaml'), '-q', '-o', folder,
                 *(word for setting in settings for word in ('-s', setting))]
 
-    def learnt(self, method):
+    def learnt(self, name):
         with tempfile.TemporaryDirectory() as folder:
-            self.call(*self.words(method, f'{folder}/run', self.options.hosts, []))
+            self.call(*self.words(name, f'{folder}/run', self.options.hosts, []))
             return self.workload.quality([line for line in lines_of(f'{folder}/run') if line.get('split') == self.workload.split][-1])
 
     def sent(self):
         """Bytes that the first host has sent."""
         return int(self.call(self.options.netlab, 'exec', 'h1', 'cat', '/sys/class/net/eth0/statistics/tx_bytes'))
 
-    def on_hosts(self, method, hosts):
+    def on_hosts(self, name, hosts):
         """Bytes of a step and samples per second. A run of no step is taken off, so that only steps count."""
         def run(steps, folder):
             before = self.sent()
             overrides = ['train.epochs=~', f'train.steps={steps}', 'train.evaluate=never', 'train.checkpoint=never', 'train.log_every=1']
-            self.call(self.options.netlab, 'run', '-n', hosts, '--', *self.words(method, folder, hosts, overrides), '--threads', '1',
+            self.call(self.options.netlab, 'run', '-n', hosts, '--', *self.words(name, folder, hosts, overrides), '--threads', '1',
                       *(['--datapar'] if hosts > 1 else []))
             return self.sent() - before
         with tempfile.TemporaryDirectory() as folder:
@@ -116,10 +118,10 @@ def main():
     table.writerow([*about, 'method', 'quality', 'bytes_a_step', 'samples_per_second', 'efficiency'])
     bench.call(options.netlab, 'up', options.hosts, '--rate', options.rate, '--delay', options.delay, '--cpu', options.share)
     try:
-        for name, method in bench.workload.methods.items():
-            size, speed = bench.on_hosts(method, options.hosts)
-            _, alone = bench.on_hosts(method, 1)
-            table.writerow([*about.values(), name, bench.learnt(method), f'{size:.0f}', f'{speed:.0f}', f'{speed / (options.hosts * alone):.3f}'])
+        for name in bench.workload.methods:
+            size, speed = bench.on_hosts(name, options.hosts)
+            _, alone = bench.on_hosts(name, 1)
+            table.writerow([*about.values(), name, bench.learnt(name), f'{size:.0f}', f'{speed:.0f}', f'{speed / (options.hosts * alone):.3f}'])
             sys.stdout.flush()
     finally:
         bench.call(options.netlab, 'down')
