@@ -135,13 +135,13 @@ TEST_CASE("a checkpoint of a local run holds the states of every virtual worker"
 TEST_CASE("with bf16 a round rounds differences and changes, and virtual workers train in float32",
           "[local]") {
   const std::string settings =
-      std::string(kAdam) + ", local: {steps: 4, virtual_workers: 5}, evaluate: never";
+      std::string(kAdam) + ", local: {steps: 3, virtual_workers: 5}, evaluate: never";
   const auto alone = solo();
   const Run initial = train(*alone, {}, {kPairs, settings + ", steps: 0"});
-  const Run in_float = train(*alone, {}, {kPairs, settings + ", steps: 4"});
+  const Run in_float = train(*alone, {}, {kPairs, settings + ", steps: 3"});
   for (const Placement& placement : data_placements(test_world().size())) {
     INFO(text(placement));
-    const Run run = train(test_world(), placement, {kPairs, settings + ", steps: 4, compression: bf16"});
+    const Run run = train(test_world(), placement, {kPairs, settings + ", steps: 3, compression: bf16"});
     if (test_world().rank() != 0) continue;
     CHECK(run.losses == in_float.losses);
     const double difference = largest_difference(run, in_float, initial);
