@@ -47,10 +47,14 @@ WORKLOADS = {
         'local, 100 steps, average': 'steps: 100, outer: average',
         'local, 100 steps, nesterov 0.7, 0.5': 'steps: 100, ' + nesterov(0.5),
         'local, 10 steps, nesterov 0.7, 0.5': 'steps: 10, ' + nesterov(0.5)}),
-    'gpt-small': Workload('2,000 steps', 'valid', lambda line: f"{line['loss']:.3f}", 32, 4, 250, {
+    'gpt-small': Workload('2,000 steps', 'valid', lambda line: f"{line['loss']:.3f}", 32, 4, 500, {
         'synchronous': None,
         'local, 125 steps, average': 'steps: 125, outer: average',
-        'local, 125 steps, nesterov 0.7, 0.5': 'steps: 125, ' + nesterov(0.5)}),
+        'local, 125 steps, nesterov 0.7, 0.5': 'steps: 125, ' + nesterov(0.5),
+        'local, 60 steps, average, bf16': 'steps: 60, outer: average',
+        'local, 25 steps, average, one_bit': 'steps: 25, outer: average'}, {
+        'local, 60 steps, average, bf16': ['train.compression=bf16'],
+        'local, 25 steps, average, one_bit': ['train.compression=one_bit']}),
 }
 
 
