@@ -20,8 +20,8 @@ namespace trainer {
 namespace {
 
 /// What virtual workers of `train.local` need beside the global model, on the rank that hosts the most: each
-/// thread parameters, a gradient and activations of its own, each virtual worker its optimizer states and its
-/// difference.
+/// thread parameters, a gradient and activations of its own, each virtual worker its optimizer states, its
+/// difference and with one_bit its residual.
 std::string local_memory_line(const OpenRun& run) {
   const Session& session = *run.session;
   const TrainSettings& settings = session.settings();
@@ -37,8 +37,8 @@ std::string local_memory_line(const OpenRun& run) {
                      threads = std::min(session.pool().size(), workers),
                      activations = threads * share.network().worker_bytes();
   const auto optimizer = Registry<Optimizer>::make(root.at("train").at("optimizer"));
-  const std::int64_t copies = 2 * threads * values,
-                     states = workers * (std::ssize(optimizer->states()) + 1) * values;
+  const std::int64_t residuals = settings.compression.has_feedback() ? 1 : 0, copies = 2 * threads * values,
+                     states = workers * (std::ssize(optimizer->states()) + 1 + residuals) * values;
   return in_lines(fmt::format("and {} virtual workers: {}: parameters and gradients {}, optimizers {}, "
                               "activations {} ({} rows)\n",
                               workers, bytes_text(copies + states + activations), bytes_text(copies),

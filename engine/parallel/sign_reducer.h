@@ -1,8 +1,7 @@
 #pragma once
 
-#include "engine/core/memory_ledger.h"
 #include "engine/parallel/feedback_reducer.h"
-#include "engine/parallel/sign_code.h"
+#include "engine/parallel/sign_exchange.h"
 
 namespace trainer {
 
@@ -18,9 +17,7 @@ class SignReducer final : public FeedbackReducer {
  private:
   void exchange(std::span<float> sums, std::span<float> residual) override;
 
-  std::vector<Range> blocks_;  ///< floats of the flat buffer; none holds two parameters
-  std::vector<SignBlock, CountedAllocator<SignBlock, MemoryKind::messages>> own_,
-      all_;  ///< of this rank; of all, rank by rank
+  SignExchange exchange_;
 };
 
 }  // namespace trainer

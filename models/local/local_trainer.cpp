@@ -25,11 +25,28 @@ LocalTrainer::LocalTrainer(const Config& root, TrainingParts& parts)
     runners_.push_back(std::make_unique<LocalRunner>(root, parts));
   for (std::int64_t number = hosted_.first; number < hosted_.last; ++number)
     workers_.push_back(runners_.front()->make_worker(static_cast<int>(number)));
-  for (int number = 0; number < parts.session.shares(); ++number)
+  const bool has_residuals = parts.session.compression().has_feedback();
+  for (int number = 0; number < parts.session.shares(); ++number) {
     for (const std::string& state : runners_.front()->state_names())
       names_.push_back(fmt::format("worker{}.{}", number, state));
+    if (has_residuals) names_.push_back(fmt::format("worker{}.residual", number));
+  }
+  if (has_residuals) exchange_signs();
   total_.resize(parts.batch.kinds() + 2);
   sums_.resize(total_.size() * static_cast<std::size_t>(parts.session.shares()));
+}
+
+void LocalTrainer::exchange_signs() {
+  const NetworkPlan& plan = parts_.session.network().plan();
+  Communicator& data = parts_.session.mesh().data();
+  std::vector<CompressedParameter> parameters;
+  for (const Parameter& parameter : plan.parameters())
+    parameters.push_back({.range = {parameter.offset, parameter.offset + parameter.shape.size()}});
+  std::vector<std::int64_t> hosted;
+  for (int rank = 0; rank < data.size(); ++rank)
+    hosted.push_back(parts_.session.virtual_workers().of_rank(rank).count());
+  signs_.emplace(data, parts_.session.pool(), parameters, hosted);
+  for (LocalWorker& worker : workers_) worker.residual = Arena(plan.parameter_end(), MemoryKind::residual);
 }
 
 void LocalTrainer::train(Progress& run, Hook& hooks) {
@@ -45,11 +62,8 @@ void LocalTrainer::train(Progress& run, Hook& hooks) {
     train_workers(first, last, hooks);
     for (const LocalWorker& worker : workers_) times.data += worker.data_time;
     times.data /= runners_.size();
-    reducer.begin();
-    add_differences();
     clock.lap();
-    for (int worker = 0; worker < parts_.session.pool().size(); ++worker) reducer.ready(worker, 0);
-    reducer.finish();  // reduce-scatter of the differences
+    sum_differences();
     average_model_states();
     clock.lap(times.reduce);
 
@@ -70,7 +84,8 @@ void LocalTrainer::train(Progress& run, Hook& hooks) {
     clock.lap(times.update);
     hooks.before_arrivals(last - 1);
     hooks.before_publish(last - 1);
-    reducer.publish();  // all-gather of the global parameters
+    reducer.start_publish_update();  // all-gather of the global parameters
+    reducer.receive();
     hooks.after_publish(last);
     clock.lap(times.publish);
 
@@ -94,6 +109,25 @@ void LocalTrainer::train_workers(std::int64_t first, std::int64_t last, Hook& ho
   parts_.session.pool().run(std::ref(work));
 }
 
+void LocalTrainer::sum_differences() {
+  if (signs_) return add_signs();
+  GradientReducer& reducer = *parts_.reducer;
+  reducer.begin();
+  add_differences();
+  for (int worker = 0; worker < parts_.session.pool().size(); ++worker) reducer.ready(worker, 0);
+  reducer.finish();  // reduce-scatter
+}
+
+void LocalTrainer::add_signs() {
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    const std::span<float> difference = workers_[i].difference.floats(),
+                           residual = workers_[i].residual.floats();
+    accumulate(std::ssize(residual), residual.data(), difference.data());
+    signs_->encode(i, difference, residual);
+  }
+  signs_->sum(parts_.windows.only().gradients(0));
+}
+
 void LocalTrainer::add_differences() {
   const VirtualWorkers& virtual_workers = parts_.session.virtual_workers();
   const std::vector<std::span<float>> gradients = parts_.windows.only().all_gradients();
@@ -105,7 +139,8 @@ void LocalTrainer::add_differences() {
           SumTree::of_leaves(virtual_workers.count, virtual_workers.of_worker(rank, before)).roots().size();
     const Range leaves = virtual_workers.of_worker(rank, thread);
     if (leaves.count() == 0) return;
-    const SumTree tree = SumTree::of_leaves(virtual_workers.count, leaves);
+    SumTree tree = SumTree::of_leaves(virtual_workers.count, leaves);
+    if (virtual_workers.rounds) tree.round_summands();
     std::vector<const float*> inputs;
     for (std::int64_t leaf = leaves.first; leaf < leaves.last; ++leaf)
       inputs.push_back(workers_[static_cast<std::size_t>(leaf - hosted_.first)].difference.floats().data());
@@ -213,7 +248,9 @@ std::span<float> LocalTrainer::values(std::size_t state) {
   const std::size_t states = names_.size() / static_cast<std::size_t>(parts_.session.shares());
   const auto worker = static_cast<std::int64_t>(state / states);
   if (worker < hosted_.first || worker >= hosted_.last) return {};
-  return workers_[static_cast<std::size_t>(worker - hosted_.first)].states[state % states].floats();
+  LocalWorker& hosted = workers_[static_cast<std::size_t>(worker - hosted_.first)];
+  const std::size_t index = state % states;
+  return index < hosted.states.size() ? hosted.states[index].floats() : hosted.residual.floats();
 }
 
 }  // namespace trainer

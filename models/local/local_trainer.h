@@ -1,9 +1,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/parallel/sign_exchange.h"
 #include "models/checkpoints/hosted_states.h"
 #include "models/local/local_runner.h"
 #include "models/training/divergence_check.h"
@@ -13,8 +15,8 @@ namespace trainer {
 /// The training loop of local SGD (arXiv:1805.09767) and DiLoCo (arXiv:2311.08105, algorithm 1): in place of
 /// a step a round, in which each virtual worker takes steps by itself from the global parameters on, each on
 /// its share of the batches. The global parameters minus the mean of the workers' are then the gradient of
-/// the outer optimizer. Ranks exchange messages once a round. Sums over virtual workers follow one tree, so
-/// all bits are the same for every placement.
+/// the outer optimizer. Ranks exchange messages once a round. Sums over virtual workers follow one tree, and
+/// error feedback is of virtual workers, so all bits are the same for every placement.
 class LocalTrainer final : public HostedStates {
  public:
   /// `parts`: of the run, with the outer optimizer. Makes no collective call.
@@ -23,15 +25,21 @@ class LocalTrainer final : public HostedStates {
   /// As Trainer::train(): hooks see rounds as steps. Collective.
   void train(Progress& run, Hook& hooks);
 
-  /// "worker3.momentum" for each virtual worker and each state of its optimizer.
+  /// "worker3.momentum" for each virtual worker and each state of its optimizer; with one_bit, then
+  /// "worker3.residual".
   const std::vector<std::string>& names() const override { return names_; }
   int host(std::size_t state) const override;
   std::span<float> values(std::size_t state) override;
 
  private:
+  void exchange_signs();  ///< from now on
   void train_workers(std::int64_t first, std::int64_t last, Hook& hooks);
+  /// The sum of all workers' differences becomes the gradient of this rank's shard. Collective.
+  void sum_differences();
   /// Writes the sums of the workers' differences into the gradients of `parts_`.
   void add_differences();
+  /// The same over all ranks, of the signs of the differences. Collective.
+  void add_signs();
   /// The model's layer states become the mean of the workers'. Collective.
   void average_model_states();
   /// What the workers report; true if one of them failed.
@@ -45,6 +53,7 @@ class LocalTrainer final : public HostedStates {
   Range hosted_;                                       ///< virtual workers of this rank
   std::vector<std::unique_ptr<LocalRunner>> runners_;  ///< of each thread
   std::vector<LocalWorker> workers_;                   ///< hosted ones
+  std::optional<SignExchange> signs_;                  ///< with one_bit
   std::vector<std::string> names_;
   std::vector<double> sums_;   ///< of each virtual worker, one after the other
   std::vector<double> total_;  ///< over all of them

@@ -14,6 +14,7 @@ namespace trainer {
 struct LocalWorker {
   int number = 0;
   std::vector<Arena> states;  ///< of its optimizer, each as the flat parameters
+  Arena residual;             ///< with one_bit: what it has not sent of its differences; else empty
 
   // Of the last round:
   Arena difference;          ///< the global parameters minus its own; after a failure: its gradient

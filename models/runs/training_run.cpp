@@ -106,7 +106,7 @@ TrainingRun::TrainingRun(const Config& root, Session& session, const Options& op
   if (session.settings().logs_gradients)
     parts_.facts.logged_layers = GradientLog::layers(session.network().plan().parameters());
   parts_.facts.has_chain = session.settings().chain;
-  if (session.settings().compression.has_feedback()) residuals_.emplace(parts_);
+  if (session.settings().compression.has_feedback() && !local_) residuals_.emplace(parts_);
   if (session.settings().crosscheck > 0) crosscheck_.emplace(root, parts_);
   set_initial_values(root.at("model"));
   set_rollbacks(options.rollbacks);

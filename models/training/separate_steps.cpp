@@ -35,9 +35,9 @@ LocalSettings local_settings(const Config& train, const TrainSettings& settings)
   if (settings.logs_gradients)
     train.at("log").fail("gradients", "virtual workers of train.local have gradients of their own",
                          "remove log.gradients or local");
-  if (settings.compression.method != Compression::Method::none)
-    train.fail("compression", "train.local exchanges parameters, and those once a round",
-               "remove compression, or local; a longer round sends fewer bytes a step");
+  if (settings.compression.method == Compression::Method::powersgd)
+    train.fail("compression", "factors of powersgd follow the gradients of ranks, and train.local has none",
+               "compression: one_bit, or bf16");
   return result;
 }
 

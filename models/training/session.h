@@ -45,6 +45,8 @@ class Session {
   const VirtualWorkers& virtual_workers() const { return virtual_workers_; }
   /// True if it computes one share of a batch.
   bool is_share() const { return whole_ != nullptr; }
+  /// Of what hosts exchange; none for a share, which exchanges nothing.
+  Compression compression() const { return is_share() ? Compression{} : settings().compression; }
   /// The shares of a batch that are trained by themselves: the virtual workers of `train.local`, the ranks of
   /// `train.async`, else 1.
   int shares() const;

@@ -175,7 +175,7 @@ TrainSettings train_settings(const Config& train) {
   if (train.has("warmup")) settings.warmup = train.get<Duration>("warmup");
   if (train.has("lr_scaling")) settings.lr_scaling = rate_scaling(train.at("lr_scaling"));
   if (train.has("compression")) settings.compression = *Registry<Compression>::make(train.at("compression"));
-  if (settings.exact && settings.compression.has_feedback())
+  if (settings.exact && settings.compression.has_feedback() && !train.has("local"))
     train.fail("compression",
                "error feedback keeps what each rank has not sent, so its bits depend on the number of ranks",
                "compression: bf16, which exact mode has, or remove exact");

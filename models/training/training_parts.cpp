@@ -55,7 +55,7 @@ ParameterWindow::Options window_options(ParameterWindow::Options options, const 
   options.whole_parameters = optimizer.requires_matrices();
   options.virtual_workers = session.exact_virtual_workers();
   if (session.virtual_workers().exact) options.ends = session.virtual_workers().ends;
-  options.compression = session.settings().compression;
+  options.compression = session.compression();
   if (session.settings().async && !session.is_share()) {
     // No rank reads what another one updates, and a shard is one range.
     options.share = false;
@@ -129,7 +129,7 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
                               (!windows.rest().plan().replicated() || session.mesh().data().rank() == 0),
              .ema = session.settings().ema,
              .keeps_gradients = session.settings().accumulate > 1,
-             .rounds_changes = session.settings().compression.is_bf16(),
+             .rounds_changes = session.compression().is_bf16(),
              .matrices = optimizer->requires_matrices() ? optimizer.get() : nullptr}),
       consensus(scalars, session.mesh().model()),
       ema(session.settings().ema > 0, shard, scalars, *reducer),

@@ -10,8 +10,9 @@ const std::string kWeights = "/checkpoints/last/model.safetensors";
 const std::string kLocal =
     "train.local={steps: 2, virtual_workers: 4, outer: {nesterov: {lr: 0.7, momentum: 0.9}}}";
 
-std::vector<std::string> words(const std::string& run, int epochs) {
+std::vector<std::string> words(const std::string& run, int epochs, const std::string& compression = "~") {
   return {"a.yaml", "--datapar",
+          "-s",     "train.compression=" + compression,
           "-s",     kLocal,
           "-s",     "train.optimizer.sgd.momentum=0.9",
           "-s",     "train.epochs=" + std::to_string(epochs),
@@ -43,8 +44,9 @@ TEST_CASE("a local run on 1, 2 and 4 ranks leaves the same weights, and its head
 
 TEST_CASE("a local run that was cut off resumes on other ranks to the same weights and states", "[local]") {
   const SmallRun run;
-  REQUIRE(run.trainer(words("whole", 3)).code == 0);
-  REQUIRE(run.trainer(words("half", 1), 2).code == 0);
+  const std::string compression = GENERATE("~", "bf16", "one_bit");
+  REQUIRE(run.trainer(words("whole", 3, compression)).code == 0);
+  REQUIRE(run.trainer(words("half", 1, compression), 2).code == 0);
   const ProgramResult result = run.trainer({"half", "-s", "train.epochs=3", "--datapar"}, 4);
   INFO(result.err);
   REQUIRE(result.code == 0);

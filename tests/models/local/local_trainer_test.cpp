@@ -71,6 +71,9 @@ TEST_CASE("a local run has the same bits wherever it is computed, with and witho
       {kGpt, kAdam},
       {kRagged, kAdam},
       {kSpoken, kAdam},
+      {kConvnet, std::string(kAdam) + ", compression: bf16"},
+      {kMlp, std::string(kSgd) + ", compression: one_bit"},
+      {kGpt, std::string(kAdam) + ", compression: one_bit"},
   }));
   // The last batch of an epoch has 7 samples: one of 8 virtual workers has none.
   const std::string settings = inner + ", epochs: 2" + kNesterov;
@@ -89,14 +92,15 @@ TEST_CASE("a local run has the same bits wherever it is computed, with and witho
 TEST_CASE("a local run that resumes, on another placement too, has the bits of one that never stopped",
           "[local]") {
   const int stop = GENERATE(2, 3, 5);
-  const std::string settings = std::string(kAdam) + kNesterov + ", steps: ";
+  const std::string settings =
+      std::string(kAdam) + kNesterov + GENERATE("", ", compression: one_bit") + ", steps: ";
   const auto alone = solo();
   const Run whole = train(*alone, {}, {kConvnet, settings + "8"});
   for (const Placement& first : {Placement{.data = test_world().size()},
                                  Placement{.data = test_world().size(), .threads = 3, .share = false}}) {
     const Run before = train(test_world(), first, {kConvnet, settings + std::to_string(stop)});
     for (const Placement& second : {first, Placement{.data = test_world().size(), .ranks_per_node = 1}}) {
-      INFO(text(first) << ", then " << text(second) << ", stopped after " << stop);
+      INFO(text(first) << ", then " << text(second) << ", stopped after " << stop << ", " << settings);
       const Run after =
           train(test_world(), second, {.layers = kConvnet, .settings = settings + "8", .from = &before.end});
       if (test_world().rank() != 0) continue;
@@ -126,6 +130,47 @@ TEST_CASE("a checkpoint of a local run holds the states of every virtual worker"
   CHECK(run.end.optimizer.size() == 6 * run.weights().size());
   CHECK(values("dense1.weight.worker0.momentum") != values("dense1.weight.worker4.momentum"));
   CHECK(values("dense1.weight.outer_momentum") != values("dense1.weight.worker0.momentum"));
+}
+
+TEST_CASE("with bf16 a round rounds differences and changes, and virtual workers train in float32",
+          "[local]") {
+  const std::string settings =
+      std::string(kAdam) + ", local: {steps: 3, virtual_workers: 5}, evaluate: never";
+  const auto alone = solo();
+  const Run initial = train(*alone, {}, {kPairs, settings + ", steps: 0"});
+  const Run in_float = train(*alone, {}, {kPairs, settings + ", steps: 3"});
+  for (const Placement& placement : data_placements(test_world().size())) {
+    INFO(text(placement));
+    const Run run = train(test_world(), placement, {kPairs, settings + ", steps: 3, compression: bf16"});
+    if (test_world().rank() != 0) continue;
+    CHECK(run.losses == in_float.losses);
+    const double difference = largest_difference(run, in_float, initial);
+    CHECK(difference > 1e-4);
+    CHECK(difference < 1.0 / 50);
+  }
+}
+
+TEST_CASE("with one_bit a virtual worker keeps what it has not sent, and checkpoints hold it", "[local]") {
+  const std::string settings = std::string(kSgd) + ", steps: 2, local: {steps: 2, virtual_workers: 5}";
+  const auto alone = solo();
+  const Run initial = train(*alone, {}, {kPairs, std::string(kSgd) + ", steps: 0"});
+  const Run in_float = train(*alone, {}, {kPairs, settings});
+  const Run run =
+      train(test_world(), {.data = test_world().size()}, {kPairs, settings + ", compression: one_bit"});
+  if (test_world().rank() != 0) return;
+  CHECK(run.end.optimizer.size() == 5 * 2 * run.weights().size());
+  CHECK(largest_difference(run, in_float, initial) > 0.1);
+  // The weights minus the mean of the residuals are those of a run that sends all.
+  Run sent = run;
+  for (NamedTensor& weights : sent.end.model)
+    for (int worker = 0; worker < 5; ++worker) {
+      const auto residual = std::ranges::find(run.end.optimizer,
+                                              weights.name + ".worker" + std::to_string(worker) + ".residual",
+                                              &NamedTensor::name);
+      REQUIRE(residual != run.end.optimizer.end());
+      for (std::size_t k = 0; k < weights.values.size(); ++k) weights.values[k] -= residual->values[k] / 5;
+    }
+  CHECK(largest_difference(sent, in_float, initial) < 1e-4);
 }
 
 TEST_CASE("running statistics become the mean of the virtual workers', and each restarts from it",

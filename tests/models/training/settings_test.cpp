@@ -179,7 +179,8 @@ TEST_CASE("keys that need the parameters of every step are refused beside local"
   CHECK_THROWS_WITH(settings(local + ", accumulate: 2"), Catch::Contains("train.local compute their shares"));
   CHECK_THROWS_WITH(settings(local + ", ema: 0.9"), Catch::Contains("once a round"));
   CHECK_THROWS_WITH(settings(local + ", exact: true, crosscheck: 5"), Catch::Contains("the same step"));
-  CHECK_THROWS_WITH(settings(local + ", compression: bf16"), Catch::Contains("once a round"));
+  CHECK_THROWS_WITH(settings(local + ", compression: powersgd"), Catch::Contains("one_bit, or bf16"));
+  CHECK(settings(local + ", exact: true, compression: one_bit").compression.has_feedback());
   CHECK_THROWS_WITH(settings("epochs: 1, local: {steps: 10, virtual_workers: 9}"),
                     Catch::Contains("a batch of 8 samples is too small for 9 virtual workers"));
 }
