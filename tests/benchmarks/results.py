@@ -370,6 +370,14 @@ def planned_steps():
                                        [[row[key] for key in ('config', 'ranks', 'planned_ms', 'measured_ms', 'ratio')] for row in rows]), None
 
 
+def planned_hosts():
+    rows = read('planned_hosts')
+    return (sources(rows) + f"Links of {rows[0]['rate']}, {rows[0]['delay']} one way; one thread a host.\n\n" + table(
+        ['workload', 'hosts', 'measured link', 'planned, ms', 'measured, ms', 'planned / measured'],
+        [[row['workload'], row['hosts'] + (f", {row['share']} % of a core each" if row['share'] != '100' else ''),
+          row['link'].replace(',', ', '), row['planned_ms'], row['measured_ms'], row['ratio']] for row in rows]), None)
+
+
 def profile():
     rows = read('profile')
     columns = list(rows[0])[3:]
@@ -439,7 +447,7 @@ def update(page, makers):
 stale = update('docs/benchmarks.md', [peers, rivals, roofs, guards, exact, bfloat16, bfloat16_accuracy, activations, placements, hosts, scaling, local_sgd, methods, onednn, tables, cifar10, memory, profile])
 if (results / 'engines.csv').exists():
     stale += update('docs/engines.md', [engine_steps, engines])
-stale += update('docs/planning.md', [planned_memory, planned_steps, simulated])
+stale += update('docs/planning.md', [planned_memory, planned_steps, planned_hosts, simulated])
 stale += update('docs/restarts.md', [snapshots])
 stale += update('docs/reproducibility.md', [exact_matrix, portable, every_config])
 for line in stale:
