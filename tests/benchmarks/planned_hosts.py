@@ -16,8 +16,7 @@ import sys
 sys.dont_write_bytecode = True
 from hosts import WORKLOADS, lab, launch, root, speed_of_program
 from peers import cpu_name
-
-MILLISECONDS = {'us': 1e-3, 'ms': 1, 's': 1e3}
+from planned_steps import predicted_step
 
 
 def measured_link(options, hosts):
@@ -31,8 +30,7 @@ def planned(options, workload, hosts, link):
                '--link', link, *settings]
     plans = [subprocess.Popen([options.netlab, 'exec', f'h{host + 1}', *command], stdout=subprocess.PIPE, text=True, env=environment)
              for host in range(hosts)]
-    found = [re.search(r'^predicted step +([\d.,]+) (\w+)', plan.communicate()[0], re.MULTILINE).groups() for plan in plans]
-    return max(float(value.replace(',', '')) * MILLISECONDS[unit] for value, unit in found)
+    return max(predicted_step(plan.communicate()[0]) for plan in plans)
 
 
 def main():

@@ -28,6 +28,12 @@ CONFIGS = {
 MILLISECONDS = {'us': 1e-3, 'ms': 1, 's': 1e3}
 
 
+def predicted_step(plan):
+    """Of the text of a plan, in ms."""
+    value, unit = re.search(r'^predicted step +([\d.,]+) (\w+)', plan, re.MULTILINE).groups()
+    return float(value.replace(',', '')) * MILLISECONDS[unit]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('trainer', type=pathlib.Path)
@@ -52,8 +58,7 @@ def main():
             return subprocess.run([options.trainer.resolve(), *words], capture_output=True, text=True, check=True, cwd=folder, env=environment).stdout
 
         def planned(name, ranks):
-            value, unit = re.search(r'^predicted step +([\d.,]+) (\w+)', call(['plan'], name, ranks, []), re.MULTILINE).groups()
-            return float(value.replace(',', '')) * MILLISECONDS[unit]
+            return predicted_step(call(['plan'], name, ranks, []))
 
         def measured(name, ranks):
             steps = CONFIGS[name][0]
