@@ -23,7 +23,7 @@ class StepTimer final : public Observer {
     if (steps_.empty()) begin_ = Clock::now();
     steps_.push_back({report.times, report.scores.samples});
   }
-  /// Enough is enough: some seconds, or two steps of a slow model.
+  /// True after some seconds, after many short steps, or after two steps of a slow model.
   bool is_done() const {
     constexpr std::size_t kFew = 2, kSome = 8, kMany = 400;
     constexpr double kShort = 3, kLong = 20;
@@ -44,7 +44,7 @@ class StepTimer final : public Observer {
     std::ranges::sort(totals);
     const std::size_t count = totals.size();
     const double median = totals[count / 2];
-    // The parts are means; together they shall be the median.
+    // The parts are means; scaled, they add up to the median step.
     const double scale = median / Seconds(sum.training).count();
     const auto part = [&](std::chrono::nanoseconds time) { return scale * Seconds(time).count(); };
     const double work = part(sum.training - sum.data - sum.communication() - sum.update) / micro_batches;
@@ -72,35 +72,35 @@ class StepTimer final : public Observer {
   std::vector<Step> steps_;
 };
 
-/// Encodes the gradients of one step.
+/// Encodes the gradients of the second step, to measure how much shorter they get.
 class GradientCode final : public Hook {
  public:
   explicit GradientCode(ParameterWindows& windows) : windows_(windows) {}
 
   void before_update(std::int64_t step, const Signals&) override {
-    if (step != kStep) return;
+    constexpr std::int64_t kSecond = 1;
+    if (step != kSecond) return;
     const FlatValues<float> sums = windows_.sums();
     std::vector<std::byte> code;
-    std::int64_t floats = 0, bytes = 0;
+    std::size_t floats = 0;
+    std::int64_t bytes = 0;
     for (const Range& range : windows_.shard()) {
       const std::span<const float> gradients = sums.subspan(range.first, range.count());
       code.resize(static_cast<std::size_t>(most_code_bytes(range.count()) + kFloatCodeSlack));
-      floats += range.count();
+      floats += gradients.size();
       bytes += encode_floats(gradients, code);
     }
-    share_ = std::min(1.0, static_cast<double>(bytes) / static_cast<double>(kBytes * floats));
+    ratio_ = std::min(1.0, static_cast<double>(bytes) / static_cast<double>(sizeof(float) * floats));
   }
-  /// Bytes over those of the gradients.
-  double share() const { return share_; }
+  /// Bytes of the code over those of the gradients.
+  double ratio() const { return ratio_; }
 
  private:
-  static constexpr std::int64_t kStep = 1;  // the second one
-  static constexpr std::int64_t kBytes = sizeof(float);
   ParameterWindows& windows_;
-  double share_ = kCodeOfUniform;
+  double ratio_ = kUniformCodeRatio;
 };
 
-/// Those for a run that takes few samples again and again.
+/// The overrides of a run that repeats few samples and neither evaluates nor saves.
 std::vector<std::string> overrides_for(const std::vector<std::string>& overrides,
                                        const PlannedRun::Measured& how, const OpenRun& run) {
   const Session& session = *run.session;
@@ -158,7 +158,7 @@ MeasuredStep measure_step(const ConfigSource& config, const PlannedRun::Measured
   const bool has_feedback = run.session->settings().compression.has_feedback();
   const MemoryPlan plan =
       memory_plan(network, placed_parameters(network, mesh, has_feedback), memory_needs(run));
-  step.times.gradient_code = code.share();
+  step.times.gradient_code_ratio = code.ratio();
   step.program = std::max<std::int64_t>(0, result.memory - plan.of_host());
   return step;
 }

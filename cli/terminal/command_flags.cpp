@@ -110,17 +110,18 @@ void CommandFlags::add_placement(CLI::App& command) {
   command
       .add_flag("-m,--modelpar", arguments_.modelpar, "Divide dense and attention layers among the processes")
       ->disable_flag_override();
-  command
-      .add_option(
-          "--mesh", texts_.mesh,
-          "Both: D data ranks x M model ranks; auto: the mesh with the least predicted time of a step")
-      ->type_name("DxM");
+  command.add_option("--mesh", texts_.mesh, "Both: D data ranks x M model ranks")->type_name("DxM");
   command
       .add_option("--ranks-per-node", arguments_.ranks_per_node,
                   "Treat K consecutive processes as a node (for tests)")
       ->type_name("K")
       ->check(whole_number(1, kMaxRanks));
   add_threads(command);
+}
+
+void CommandFlags::add_mesh_choice(CLI::App& command) {
+  command.get_option("--mesh")->description(
+      "Both: D data ranks x M model ranks; auto: the mesh with the least predicted time of a step");
 }
 
 void CommandFlags::add_threads(CLI::App& command) {

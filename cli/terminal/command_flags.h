@@ -71,6 +71,8 @@ class CommandFlags {
   void add_ranks(CLI::App& command);
   void add_search(CLI::App& command);
   void add_placement(CLI::App& command);
+  /// After add_placement(): for commands that choose the mesh by a forecast.
+  void add_mesh_choice(CLI::App& command);
   void add_threads(CLI::App& command);
   void add_shard(CLI::App& command);
   void add_engine(CLI::App& command);

@@ -26,6 +26,7 @@ void CommandFlags::add_search(CLI::App& command) {
   command.add_option("--name", arguments_.name, "NAME of its directory (default: the config's name)")
       ->type_name("NAME");
   add_placement(command);
+  add_mesh_choice(command);
   add_engine(command);
   command.add_flag("-q,--quiet", arguments_.quiet, "Print only the result");
 }

@@ -16,6 +16,7 @@ void CommandFlags::add_train() {
       ->required();
   add_ranks(*train);
   add_placement(*train);
+  add_mesh_choice(*train);
   add_link(*train, " for --mesh auto");
   add_shard(*train);
   add_engine(*train);
@@ -124,6 +125,7 @@ void CommandFlags::add_summary() {
   add_config_files(*summary);
   add_ranks(*summary);
   add_placement(*summary);
+  add_mesh_choice(*summary);
   add_link(*summary, " for --mesh auto");
   add_settings(*summary);
 }
@@ -145,6 +147,7 @@ void CommandFlags::add_time() {
       ->excludes("--trace");
   add_ranks(*time);
   add_placement(*time);
+  add_mesh_choice(*time);
   add_link(*time, " for --mesh auto");
   add_engine(*time);
   time->get_option("--engine")->excludes("--engines");

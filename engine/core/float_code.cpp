@@ -8,7 +8,8 @@
 namespace trainer {
 namespace {
 
-// Loops over all elements of a block become vector code, for the best instructions that the processor has.
+// Compiled for several instruction sets, of which the processor chooses: loops over a block become vector
+// code.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && \
     !defined(__SANITIZE_ADDRESS__)
 #define FOR_EACH_PROCESSOR [[gnu::flatten, gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
@@ -16,13 +17,17 @@ namespace {
 #define FOR_EACH_PROCESSOR
 #endif
 
-constexpr std::size_t kBlock = 64;
+constexpr std::size_t kBlock = kFloatCodeBlock;
 using Block = std::array<std::uint32_t, kBlock>;
 
 constexpr int kMantissaBits = 23;
 constexpr std::uint32_t kExponent = 0x7f800000, kDistances = 16;
-/// From how many zeros on they are left out.
-constexpr std::int32_t kFewZeros = 3;
+/// A block with so many zeros leaves them out.
+constexpr std::int32_t kManyZeros = 3;
+
+// The code of a block: a byte of flags, a byte with the largest exponent, with kLeavesOut 8 bytes of bits
+// for the elements that are not 0, and these elements: with kShort as ShortBlock, else as they are.
+constexpr std::uint8_t kLeavesOut = 1, kShort = 2;
 
 template <class T>
 void put(std::byte*& code, const T& value, std::size_t bytes = sizeof(T)) {
@@ -64,8 +69,8 @@ void put_zeros_back(Block& block, std::uint64_t places) {
   }
 }
 
-/// Halves of mantissas, the rest of them with the sign, and distances of exponents. A byte has the distance
-/// of an element of the first half, and of one of the second.
+/// The low 16 bits of mantissas, the other 7 with the sign, and distances of exponents: 4 bits each, a byte
+/// for an element of the first half of the block and one of the second.
 struct ShortBlock {
   std::array<std::uint16_t, kBlock> halves;
   std::array<std::uint8_t, kBlock> tops;
@@ -127,25 +132,30 @@ Exponents exponents_of(const Block& block) {
 void encode(std::byte*& code, Block& block) {
   const Exponents exponents = exponents_of(block);
   const auto largest = static_cast<std::uint32_t>(exponents.largest);
-  const bool leaves_out = exponents.zeros >= kFewZeros, has_zeros = exponents.zeros > 0;
+  const bool leaves_out = exponents.zeros >= kManyZeros, has_zeros = exponents.zeros > 0;
   const std::uint32_t smallest =
       has_zeros && !leaves_out ? 0 : static_cast<std::uint32_t>(exponents.smallest);
   const bool is_short = exponents.zeros == std::int32_t{kBlock} || largest - smallest < kDistances
                                                                                             << kMantissaBits;
+  put(code, static_cast<std::uint8_t>((leaves_out ? kLeavesOut : 0) | (is_short ? kShort : 0)));
+  put(code, static_cast<std::uint8_t>(largest >> kMantissaBits));
   std::uint64_t places = ~std::uint64_t{0};
-  put(code, static_cast<std::byte>((leaves_out ? 1 : 0) | (is_short ? 2 : 0)));
-  put(code, static_cast<std::byte>(largest >> kMantissaBits));
-  if (leaves_out) put(code, places = leave_zeros_out(block));
+  if (leaves_out) {
+    places = leave_zeros_out(block);
+    put(code, places);
+  }
   const auto count = static_cast<std::size_t>(std::popcount(places));
-  is_short ? put_short(code, block, count, largest) : put(code, block, sizeof(float) * count);
+  if (is_short)
+    put_short(code, block, count, largest);
+  else
+    put(code, block, sizeof(float) * count);
 }
 
 void decode(const std::byte*& code, Block& block) {
-  std::byte flags, exponent;
+  std::uint8_t flags, exponent;
   get(code, flags);
   get(code, exponent);
-  const bool leaves_out = (flags & std::byte{1}) != std::byte{},
-             is_short = (flags & std::byte{2}) != std::byte{};
+  const bool leaves_out = (flags & kLeavesOut) != 0, is_short = (flags & kShort) != 0;
   std::uint64_t places = ~std::uint64_t{0};
   if (leaves_out) get(code, places);
   const auto count = static_cast<std::size_t>(std::popcount(places));

@@ -6,22 +6,30 @@
 
 namespace trainer {
 
-/// A lossless code of 32-bit floats for gradients and parameters: any bits come back. Blocks of 64 elements
-/// have one exponent each. An element that is 0 takes a bit, if there are more than two in its block; another
-/// one takes sign, mantissa and 4 bits of the distance to the largest exponent of the block. Where 4 bits are
-/// too few, elements are as they were.
+// A lossless code of 32-bit floats for gradients and parameters: any bits come back. A block of 64 elements
+// has one exponent, the largest. A zero takes one bit if the block has at least three; any other element
+// takes sign, mantissa and the 4 bits of its exponent's distance to the largest. Where 4 bits are too few,
+// the elements stay as they are.
 
-/// Bytes of the code of uniform values, which parameters resemble, over theirs. Gradients have zeros.
-inline constexpr double kCodeOfUniform = 0.88;
+inline constexpr std::int64_t kFloatCodeBlock = 64;  ///< elements
 
-/// The most bytes of the code of `count` floats, and bytes behind a code that decode_floats() may read and
-/// encode_floats() may overwrite.
-inline constexpr std::int64_t kFloatCodeSlack = 256;
-constexpr std::int64_t most_code_bytes(std::int64_t count) { return (count + 63) / 64 * (10 + 4 * 64); }
+/// The most bytes of the code of `count` floats: of each block 2 for flags and exponent, a bit for each
+/// element, and the elements as they are.
+constexpr std::int64_t most_code_bytes(std::int64_t count) {
+  constexpr std::int64_t kOfBlock = 2 + kFloatCodeBlock / 8 + 4 * kFloatCodeBlock;
+  return (count + kFloatCodeBlock - 1) / kFloatCodeBlock * kOfBlock;
+}
 
-/// `code` has room for most_code_bytes() and kFloatCodeSlack. Returns the bytes of the code.
+/// Bytes behind a code that encode_floats() may overwrite and decode_floats() may read: a block.
+inline constexpr std::int64_t kFloatCodeSlack = most_code_bytes(1);
+
+/// Bytes of the code over 4 bytes a float, for uniform values, which parameters resemble. Gradients have
+/// zeros and take less.
+inline constexpr double kUniformCodeRatio = 0.88;
+
+/// Returns the bytes of the code. `code` has room for most_code_bytes() and kFloatCodeSlack.
 std::int64_t encode_floats(std::span<const float> values, std::span<std::byte> code);
-/// kFloatCodeSlack bytes of memory lie behind `code`. False if it is not the code of as many floats.
+/// False if `code` is not that of as many floats. kFloatCodeSlack bytes of readable memory lie behind it.
 [[nodiscard]] bool decode_floats(std::span<const std::byte> code, std::span<float> values);
 
 }  // namespace trainer

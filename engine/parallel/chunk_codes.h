@@ -14,12 +14,13 @@ namespace trainer {
 /// Open MPI sends up to 64 KiB over TCP without asking first (btl_tcp_eager_limit), its own header included.
 inline constexpr std::int64_t kChunkBetweenHosts = 60 << 10;
 
-/// Bytes a second of a link from which on floats travel as they are. Encoding and decoding take up to 0.7 s a
-/// GB and save at least 0.12 GB: more time than that below 1.4 Gbit/s, and most gradients shrink more.
+/// Bytes a second of a link; floats travel as they are on a link that is as fast. Encoding and decoding take
+/// up to 0.7 s a GB. They save at least 0.12 GB, which is more time below 1.4 Gbit/s; most gradients shrink
+/// more, so the limit is 2 Gbit/s.
 inline constexpr double kFastLink = 0.25e9;
 
-/// Lossless codes of the chunks of floats that travel between hosts. The sender of a chunk decides whether it
-/// is worth it: a chunk that arrives shorter than it should be is a code. Buffers are used again.
+/// Lossless codes of the chunks of floats that travel between hosts. A chunk travels as a code where that is
+/// shorter, so its receiver knows a code by its length. Buffers are used again.
 class ChunkCodes {
  public:
   struct Code {
@@ -28,7 +29,7 @@ class ChunkCodes {
     CountedBytes count{MemoryKind::messages, sizeof buffer};
   };
 
-  /// Whether chunks are encoded: links are so slow that it saves time.
+  /// True if chunks are encoded: links are so slow that it saves time.
   bool are_used() const { return are_used_; }
   void use(bool used) { are_used_ = used; }
 
@@ -36,7 +37,8 @@ class ChunkCodes {
   std::unique_ptr<Code> encode(std::span<const std::byte> chunk) noexcept;
   /// For a code that has left.
   void give_back(std::unique_ptr<Code> code) noexcept;
-  /// Replaces the code at the begin of `chunk` by the floats. False if it is not a code of so many.
+  /// Replaces the code in the first `code_bytes` of `chunk` by the floats, which fill it. False if it is not
+  /// a code of so many.
   bool decode(std::span<std::byte> chunk, std::int64_t code_bytes) noexcept;
 
  private:

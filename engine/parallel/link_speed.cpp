@@ -12,7 +12,7 @@ namespace trainer {
 namespace {
 
 /// Seconds until `chunks` messages of `bytes` each have arrived from the rank `distance` before this one.
-double seconds(MPI_Comm handle, int distance, int chunks, int bytes) {
+double seconds_to_receive(MPI_Comm handle, int distance, int chunks, int bytes) {
   constexpr int kTag = 0;
   int rank = 0, ranks = 1;
   MPI_Comm_rank(handle, &rank);
@@ -44,9 +44,9 @@ double measured_link_speed(MPI_Comm handle, const std::vector<int>& hosts) {
   constexpr int kChunks = 8, kTrials = 4;
   double with_bytes = std::numeric_limits<double>::infinity(), empty = with_bytes;
   for (int trial = 0; trial < kTrials; ++trial) {  // the first ones connect the ranks and open TCP's window
-    empty = std::min(empty, seconds(handle, static_cast<int>(most), 1, 0));
-    with_bytes = std::min(
-        with_bytes, seconds(handle, static_cast<int>(most), kChunks, static_cast<int>(kChunkBetweenHosts)));
+    empty = std::min(empty, seconds_to_receive(handle, static_cast<int>(most), 1, 0));
+    with_bytes = std::min(with_bytes, seconds_to_receive(handle, static_cast<int>(most), kChunks,
+                                                         static_cast<int>(kChunkBetweenHosts)));
   }
   double longest = std::max(with_bytes - empty, 1e-9);
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &longest, 1, MPI_DOUBLE, MPI_MAX, handle), "MPI_Allreduce");

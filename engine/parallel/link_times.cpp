@@ -8,7 +8,7 @@
 namespace trainer {
 namespace {
 
-/// Seconds of `work`, of `times` calls in a row.
+/// Seconds of a call of `work`, as a mean of `times` calls in a row.
 template <class Work>
 double seconds_of(Communicator& hosts, int times, Work work) {
   using Clock = std::chrono::steady_clock;

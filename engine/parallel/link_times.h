@@ -10,8 +10,8 @@ struct LinkTimes {
   double bandwidth = 0;  ///< bytes a second that leave each host while all exchange with all
 };
 
-/// From messages between the ranks of `hosts`, at least two: one of each host. The same on all ranks.
-/// Collective.
+/// Times sums and all-gathers between the ranks of `hosts`: at least two, one of each host. The figures are
+/// those of the slowest host, the same on all ranks. Collective.
 LinkTimes measured_link(Communicator& hosts);
 
 }  // namespace trainer

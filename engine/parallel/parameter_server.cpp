@@ -12,11 +12,11 @@ namespace trainer {
 namespace {
 
 constexpr std::int64_t kLine = 64;  // bytes; what different ranks write lies on different cache lines
-// Counters behind a letter and behind an answer.
+// Offsets of counters from a header and from an answer.
 constexpr std::int64_t kGiven = kLine, kAsked = kLine + 8, kLeft = kLine + 16;
 constexpr std::int64_t kTaken = kLine, kAnswered = kLine + 8;
 
-/// Sleeps between looks, the longer the more of them there were.
+/// Sleeps between polls, longer after each that finds nothing.
 class Nap {
  public:
   void sleep() {
@@ -38,7 +38,7 @@ std::span<const std::byte> bytes_of_value(const T& value) {
 }  // namespace
 
 /// What a worker writes beside its gradient.
-struct ParameterServer::Letter {
+struct ParameterServer::Header {
   std::int64_t unit = -1;
   double share = 0;
   std::int64_t ends_early = 0;
@@ -50,9 +50,6 @@ struct ParameterServer::Answer {
   std::int64_t end = 0;    ///< of the units
   std::int64_t staleness = 0;
 };
-
-// The memory of a rank: the values of all parameters and an answer of each owner, for its worker; then a
-// letter, notes and a gradient of each worker, for its shard.
 
 ParameterServer::ParameterServer(Communicator& ranks, const Options& options)
     : ranks_(ranks),
@@ -73,17 +70,23 @@ int ParameterServer::workers_at_a_time() const {
   return static_cast<int>(std::min<std::int64_t>(ranks_.size(), options_.bound + 1));
 }
 
-// Answers of owner p lie at bytes_of<float>(floats) + 2 p lines: the answer, then its counters.
-std::int64_t ParameterServer::offset_of_letter(int worker) const {
-  return bytes_of<float>(options_.floats) + 2 * kLine * (ranks_.size() + worker);
+// The memory of a rank. Owners write to its worker: the values of all parameters, then from each owner an
+// answer and its counters. Workers write to its shard: from each a header and its counters, then on rank 0
+// the notes of each, then the gradients of each.
+std::int64_t ParameterServer::offset_of_answer(int owner) const {
+  return bytes_of<float>(options_.floats) + 2 * kLine * owner;
+}
+
+std::int64_t ParameterServer::offset_of_header(int worker) const {
+  return offset_of_answer(ranks_.size()) + 2 * kLine * worker;
 }
 
 std::int64_t ParameterServer::offset_of_notes(int worker) const {
-  return offset_of_letter(ranks_.size()) + bytes_of<double>(options_.notes) * worker;
+  return offset_of_header(ranks_.size()) + bytes_of<double>(options_.notes) * worker;
 }
 
 std::int64_t ParameterServer::offset_of_gradient(int owner, int worker) const {
-  const std::int64_t first = owner == 0 ? offset_of_notes(ranks_.size()) : offset_of_letter(ranks_.size());
+  const std::int64_t first = owner == 0 ? offset_of_notes(ranks_.size()) : offset_of_header(ranks_.size());
   return first + bytes_of<float>(shards_[static_cast<std::size_t>(owner)].count()) * worker;
 }
 
@@ -122,7 +125,7 @@ void ParameterServer::ask(int first_owner, int last_owner) {
   std::vector<RemoteMemory::Counter> counters;
   for (int owner = first_owner; owner < last_owner; ++owner)
     counters.push_back({.rank = owner,
-                        .offset = offset_of_letter(ranks_.rank()) + kAsked,
+                        .offset = offset_of_header(ranks_.rank()) + kAsked,
                         .value = ++asked_[static_cast<std::size_t>(owner)]});
   memory_->set(counters);
 }
@@ -130,13 +133,13 @@ void ParameterServer::ask(int first_owner, int last_owner) {
 void ParameterServer::set_at_owners(std::int64_t counter, std::int64_t value) {
   std::vector<RemoteMemory::Counter> counters;
   for (int owner = 0; owner < ranks_.size(); ++owner)
-    counters.push_back({owner, offset_of_letter(ranks_.rank()) + counter, value});
+    counters.push_back({owner, offset_of_header(ranks_.rank()) + counter, value});
   memory_->set(counters);
 }
 
 /// Waits for a counter behind an owner's answer.
 void ParameterServer::wait_for(int owner, std::int64_t counter, std::int64_t count) {
-  const std::int64_t offset = bytes_of<float>(options_.floats) + 2 * kLine * owner + counter;
+  const std::int64_t offset = offset_of_answer(owner) + counter;
   Heartbeat::Waiting waiting(ranks_.heartbeat(), "the parameters");
   waiting.for_rank(ranks_.world_rank(owner));
   for (Nap nap; memory_->count(offset) < count; nap.sleep()) {
@@ -148,8 +151,7 @@ void ParameterServer::wait_for(int owner, std::int64_t counter, std::int64_t cou
 void ParameterServer::take_staleness() {
   staleness_ = 0;
   for (int owner = 0; owner < ranks_.size(); ++owner)
-    staleness_ = std::max(staleness_,
-                          at<const Answer>(bytes_of<float>(options_.floats) + 2 * kLine * owner).staleness);
+    staleness_ = std::max(staleness_, at<const Answer>(offset_of_answer(owner)).staleness);
 }
 
 std::optional<std::int64_t> ParameterServer::next(std::span<float> values) {
@@ -157,7 +159,7 @@ std::optional<std::int64_t> ParameterServer::next(std::span<float> values) {
     wait_for(owner, kAnswered, asked_[static_cast<std::size_t>(owner)] + (is_gated() ? 0 : given_));
   };
   wait_for_answer(0);
-  const Answer first = at<const Answer>(bytes_of<float>(options_.floats));
+  const Answer first = at<const Answer>(offset_of_answer(0));
   if (is_gated() && first.unit >= 0) ask(1, ranks_.size());
   for (int owner = 1; owner < ranks_.size(); ++owner) wait_for_answer(owner);
   if (!is_gated()) take_staleness();
@@ -180,14 +182,14 @@ void ParameterServer::give(const Result& result) {
 }
 
 void ParameterServer::write_result(const Result& result) {
-  const Letter letter{.unit = result.unit, .share = result.share, .ends_early = result.ends_early ? 1 : 0};
+  const Header header{.unit = result.unit, .share = result.share, .ends_early = result.ends_early ? 1 : 0};
   const int me = ranks_.rank();
   std::vector<RemoteMemory::Message> messages{{0, offset_of_notes(me), std::as_bytes(result.notes)}};
   // The next rank first, so that no owner gets all gradients at once.
   for (int distance = 1; distance <= ranks_.size(); ++distance) {
     const int owner = (me + distance) % ranks_.size();
     const Range& shard = shards_[static_cast<std::size_t>(owner)];
-    messages.push_back({owner, offset_of_letter(me), bytes_of_value(letter)});
+    messages.push_back({owner, offset_of_header(me), bytes_of_value(header)});
     if (result.share > 0)
       messages.push_back({owner, offset_of_gradient(owner, me),
                           std::as_bytes(result.gradient.subspan(static_cast<std::size_t>(shard.first),
@@ -197,8 +199,8 @@ void ParameterServer::write_result(const Result& result) {
 }
 
 void ParameterServer::leave() {
-  const Letter letter{.ends_early = 1};
-  const RemoteMemory::Message message{0, offset_of_letter(ranks_.rank()), bytes_of_value(letter)};
+  const Header header{.ends_early = 1};
+  const RemoteMemory::Message message{0, offset_of_header(ranks_.rank()), bytes_of_value(header)};
   memory_->write({&message, 1});
   set_at_owners(kLeft, segment_);
 }
@@ -224,55 +226,64 @@ void ParameterServer::serve(const std::stop_token& stop) {
   }
 }
 
+/// The worker with the oldest result that is not taken; -1: there is none.
+int ParameterServer::oldest_given() const {
+  int oldest = -1;
+  for (int worker = 0; worker < ranks_.size(); ++worker)
+    if (memory_->count(offset_of_header(worker) + kGiven) >
+            workers_[static_cast<std::size_t>(worker)].taken &&
+        (oldest < 0 || order_.version_of(worker) < order_.version_of(oldest)))
+      oldest = worker;
+  return oldest;
+}
+
 bool ParameterServer::take_gradients() {
   bool any = false;
-  while (true) {
-    // The oldest first: if it has to wait, all have to.
-    int next = -1;
-    for (int worker = 0; worker < ranks_.size(); ++worker)
-      if (memory_->count(offset_of_letter(worker) + kGiven) >
-              workers_[static_cast<std::size_t>(worker)].taken &&
-          (next < 0 || order_.version_of(worker) < order_.version_of(next)))
-        next = worker;
-    if (next < 0) return any;
-    const Letter letter = at<const Letter>(offset_of_letter(next));
-    if (letter.share > 0 && !order_.may_update(next)) return any;
+  // The oldest first: if it has to wait, all have to.
+  for (int worker = oldest_given(); worker >= 0; worker = oldest_given()) {
+    const Header header = at<const Header>(offset_of_header(worker));
+    if (header.share > 0 && !order_.may_update(worker)) break;
+    take_result(worker, header);
     any = true;
-    Worker& self = workers_[static_cast<std::size_t>(next)];
-    ++self.taken;
-    self.staleness = 0;
-    if (letter.share > 0) {
-      const auto shard = static_cast<std::size_t>(options_.shard.count());
-      owner_->update(letter.unit, letter.share,
-                     {&at<const float>(offset_of_gradient(ranks_.rank(), next)), shard}, order_.version());
-      self.staleness = order_.update(next);
-    } else {
-      order_.leave(next);
-    }
-    if (ranks_.rank() == 0) {
-      owner_->take_notes(
-          letter.unit, {&at<const double>(offset_of_notes(next)), static_cast<std::size_t>(options_.notes)});
-      if (letter.ends_early != 0) end_early();
-    }
-    if (!is_gated()) continue;
-    const std::int64_t offset = bytes_of<float>(options_.floats) + 2 * kLine * ranks_.rank();
-    const Answer answer{.staleness = self.staleness};
-    const RemoteMemory::Message message{next, offset, bytes_of_value(answer)};
-    memory_->write({&message, 1});
-    const RemoteMemory::Counter counter{next, offset + kTaken, self.taken};
-    memory_->set({&counter, 1});
   }
+  return any;
+}
+
+void ParameterServer::take_result(int worker, const Header& header) {
+  Worker& self = workers_[static_cast<std::size_t>(worker)];
+  ++self.taken;
+  self.staleness = 0;
+  if (header.share > 0) {
+    const auto shard = static_cast<std::size_t>(options_.shard.count());
+    owner_->update(header.unit, header.share,
+                   {&at<const float>(offset_of_gradient(ranks_.rank(), worker)), shard}, order_.version());
+    self.staleness = order_.update(worker);
+  } else {
+    order_.leave(worker);
+  }
+  if (ranks_.rank() == 0) {
+    owner_->take_notes(
+        header.unit, {&at<const double>(offset_of_notes(worker)), static_cast<std::size_t>(options_.notes)});
+    if (header.ends_early != 0) end_early();
+  }
+  if (!is_gated()) return;
+  const std::int64_t offset = offset_of_answer(ranks_.rank());
+  const Answer answer{.staleness = self.staleness};
+  const RemoteMemory::Message message{worker, offset, bytes_of_value(answer)};
+  memory_->write({&message, 1});
+  const RemoteMemory::Counter counter{worker, offset + kTaken, self.taken};
+  memory_->set({&counter, 1});
 }
 
 bool ParameterServer::answer_workers() {
-  const std::int64_t offset = bytes_of<float>(options_.floats) + 2 * kLine * ranks_.rank();
+  const std::int64_t offset = offset_of_answer(ranks_.rank());
   bool any = false;
   const int begin = turn_;
   for (int i = 0; i < ranks_.size(); ++i) {
     const int worker = (begin + i) % ranks_.size();
     Worker& self = workers_[static_cast<std::size_t>(worker)];
     const std::int64_t asked =
-        memory_->count(offset_of_letter(worker) + kAsked) + (is_gated() ? 0 : self.taken);
+        memory_->count(offset_of_header(worker) + kAsked) + (is_gated() ? 0 : self.taken);
     if (asked == self.answered || order_.version_of(worker)) continue;
     const bool is_end = ranks_.rank() == 0 && units_.count() == 0;
     if (!is_end && !order_.may_read()) continue;
@@ -297,10 +308,10 @@ bool ParameterServer::answer_workers() {
 bool ParameterServer::have_all_left() {
   for (int worker = 0; worker < ranks_.size(); ++worker) {
     Worker& self = workers_[static_cast<std::size_t>(worker)];
-    if (self.has_left || memory_->count(offset_of_letter(worker) + kLeft) < segment_) continue;
+    if (self.has_left || memory_->count(offset_of_header(worker) + kLeft) < segment_) continue;
     self.has_left = true;
     order_.leave(worker);
-    if (ranks_.rank() == 0 && at<const Letter>(offset_of_letter(worker)).ends_early != 0) end_early();
+    if (ranks_.rank() == 0 && at<const Header>(offset_of_header(worker)).ends_early != 0) end_early();
   }
   return std::ranges::all_of(workers_, &Worker::has_left);
 }

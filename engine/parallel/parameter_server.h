@@ -83,11 +83,12 @@ class ParameterServer {
   void close();
 
  private:
-  struct Letter;
+  struct Header;
   struct Answer;
 
   bool is_gated() const { return workers_at_a_time() < ranks_.size(); }
-  std::int64_t offset_of_letter(int worker) const;
+  std::int64_t offset_of_answer(int owner) const;
+  std::int64_t offset_of_header(int worker) const;
   std::int64_t offset_of_notes(int worker) const;
   std::int64_t offset_of_gradient(int owner, int worker) const;
   std::int64_t bytes() const;
@@ -102,7 +103,9 @@ class ParameterServer {
   void take_staleness();
   // Of the owner, on its thread:
   void serve(const std::stop_token& stop);
+  int oldest_given() const;
   bool take_gradients();
+  void take_result(int worker, const Header& header);
   bool answer_workers();
   bool have_all_left();
   void end_early();

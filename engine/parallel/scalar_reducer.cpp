@@ -25,9 +25,10 @@ ScalarReducer::ScalarReducer(Mesh& mesh, ThreadPool& pool, bool share, const Vir
     node = alone.get();
     share_with(*node, data);
   }
-  for (Worker& worker : workers_) worker.lines.resize(static_cast<std::size_t>(node_workers_range_.count()));
-  node_tree_ =
-      SumTree::of_leaves(static_cast<int>(node_workers_range_.count()), {0, node_workers_range_.count()});
+  for (Worker& worker : workers_)
+    worker.lines.resize(static_cast<std::size_t>(virtual_workers_of_node_.count()));
+  node_tree_ = SumTree::of_leaves(static_cast<int>(virtual_workers_of_node_.count()),
+                                  {0, virtual_workers_of_node_.count()});
   rank_step_ = mesh.model().size();
   first_rank_ = mesh.world().rank() - node->rank() * rank_step_;
   several_nodes_ = node->size() < data.size();
@@ -43,18 +44,18 @@ ScalarReducer::ScalarReducer(Mesh& mesh, ThreadPool& pool, bool share, const Vir
 /// False on every rank when the memory cannot be had on one.
 bool ScalarReducer::share_with(Communicator& node, Communicator& data) {
   first_worker_ = node.rank() * pool_.size();
-  node_workers_ = node.size() * pool_.size();
   const int first_rank = rank_ - node.rank();
-  node_workers_range_ = {virtual_workers_.of_rank(first_rank).first,
-                         virtual_workers_.of_rank(first_rank + node.size() - 1).last};
+  virtual_workers_of_node_ = {virtual_workers_.of_rank(first_rank).first,
+                              virtual_workers_.of_rank(first_rank + node.size() - 1).last};
 
-  const std::int64_t doubles = 2 * kSlot * node_workers_range_.count();
-  memory_ = node.shared(bytes_of<SharedCounter>(node_workers_ + 1) + bytes_of<double>(doubles + kSlot));
+  const int workers = node.size() * pool_.size();
+  const std::int64_t doubles = 2 * kSlot * virtual_workers_of_node_.count();
+  memory_ = node.shared(bytes_of<SharedCounter>(workers + 1) + bytes_of<double>(doubles + kSlot));
   std::int64_t refusals = memory_ ? 0 : 1;
   data.sum(std::span(&refusals, 1));
   if (refusals > 0) return false;
   std::span<std::byte> room = memory_->bytes();
-  arrived_ = take<SharedCounter>(room, node_workers_);
+  arrived_ = take<SharedCounter>(room, workers);
   published_ = take<SharedCounter>(room, 1);
   slots_ = take<double>(room, doubles);
   result_ = take<double>(room, kSlot);
@@ -92,7 +93,7 @@ void ScalarReducer::sum_part(int worker, Line line, std::span<double> total) {
   const std::int64_t sum = ++self.sums;
   const Range mine = virtual_workers_.of_worker(rank_, worker);
   for (std::int64_t index = mine.first; index < mine.last; ++index)
-    std::ranges::copy(line(index - mine.first), slot(index - node_workers_range_.first, sum).begin());
+    std::ranges::copy(line(index - mine.first), slot(index - virtual_workers_of_node_.first, sum).begin());
   const int me = first_worker_ + worker;
   arrived_[static_cast<std::size_t>(me)].store(sum);
   if (!several_nodes_) return add_slots(worker, sum, total);
@@ -147,8 +148,9 @@ void ScalarReducer::add_over_nodes(std::int64_t sum, std::span<double> total) {
     return lines.subspan(static_cast<std::size_t>(index) * total.size(), total.size());
   };
   std::ranges::fill(lines, 0.0);
-  for (std::int64_t index = 0; index < node_workers_range_.count(); ++index)
-    std::ranges::copy(slot(index, sum).first(total.size()), line(node_workers_range_.first + index).begin());
+  for (std::int64_t index = 0; index < virtual_workers_of_node_.count(); ++index)
+    std::ranges::copy(slot(index, sum).first(total.size()),
+                      line(virtual_workers_of_node_.first + index).begin());
   leaders_->sum(lines);
   std::array<const double*, VirtualWorkers::kMax> inputs{};
   for (int index = 0; index < virtual_workers_.count; ++index)

@@ -32,7 +32,7 @@ class ScalarReducer {
   /// What the sums since the last call took on the first worker, with its waiting for others; 0 on one rank.
   std::chrono::nanoseconds take_time() { return std::exchange(time_, {}); }
 
-  /// Longer sums are taken in parts.
+  /// Doubles; longer sums are taken in parts.
   static constexpr std::int64_t kSlot = 4096;
 
  private:
@@ -56,9 +56,9 @@ class ScalarReducer {
   VirtualWorkers virtual_workers_;
   int rank_;
   std::unique_ptr<SharedMemory> memory_;
-  int first_rank_ = 0, rank_step_ = 1;       ///< of the world: where the ranks of the node are in it
-  int first_worker_ = 0, node_workers_ = 0;  ///< mine, of the node's
-  Range node_workers_range_;
+  int first_rank_ = 0, rank_step_ = 1;  ///< of the world: where the ranks of the node are in it
+  int first_worker_ = 0;                ///< of this rank, among those of the node
+  Range virtual_workers_of_node_;
   SumTree node_tree_{1, {}}, whole_tree_{1, {}};
   std::vector<double> all_lines_;          ///< by virtual worker, where MPI collects them
   std::unique_ptr<Communicator> leaders_;  ///< the first rank of each node; null elsewhere, and on one node

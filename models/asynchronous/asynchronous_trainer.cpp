@@ -92,8 +92,6 @@ std::int64_t AsynchronousTrainer::segment_end(const Progress& run) const {
 }
 
 void AsynchronousTrainer::train(Progress& run, Hook& hooks, const Observers& reports) {
-  GradientReducer& reducer = *parts_.reducer;
-  Network& network = parts_.session.network();
   hooks.on_start(run.step);
   if (run.is_pending) hooks.between_steps(run);
   reported_ = run.step;
@@ -102,10 +100,7 @@ void AsynchronousTrainer::train(Progress& run, Hook& hooks, const Observers& rep
     StepTimes& times = run.begin_steps(planned, parts_.rate(first));
     StepClock clock;
     hooks.before_step(first);
-    std::vector<float> states(static_cast<std::size_t>(worker_.state_values()));
-    take_model_states(network.plan(), network.states(), states);
-    worker_.set_states(states);
-
+    copy_states_to_worker();
     step_ = first;
     server_.begin({first * ranks_, planned * ranks_}, first * ranks_, *this);
     compute_units(run, hooks, reports);
@@ -122,20 +117,16 @@ void AsynchronousTrainer::train(Progress& run, Hook& hooks, const Observers& rep
     clock.lap(waiting);
     times.consensus += waiting;
     report_steps(run, reports);
-    run.report.logged = end / run.log_every > first / run.log_every;
     std::vector<double> total(parts_.consensus.sums().begin(), parts_.consensus.sums().end());
-    run.report.scores.samples = 0;
-    for (std::int64_t step = first; step < end; ++step)
-      run.report.scores.samples += std::ssize(parts_.order.batch(step));
-    score(total, run.report.scores);
+    score_segment(first, end, total, run);
     run.note(run.report.scores.loss, all.stop);
     if (all.diverged) fail(run, hooks);
-    add_up(run, waiting);
+    reduce_waiting_and_staleness(run, waiting);
 
     hooks.before_update(end - 1, all);
     hooks.before_arrivals(end - 1);
     hooks.before_publish(end - 1);
-    reducer.publish();  // all-gather of the shards
+    parts_.reducer->publish();  // all-gather of the shards
     average_states();
     hooks.after_publish(end);
     clock.lap(times.publish);
@@ -150,6 +141,13 @@ void AsynchronousTrainer::train(Progress& run, Hook& hooks, const Observers& rep
   server_.close();
   divergence_.check_arrays(run, hooks);
   hooks.on_end(run);
+}
+
+void AsynchronousTrainer::copy_states_to_worker() {
+  Network& network = parts_.session.network();
+  std::vector<float> states(static_cast<std::size_t>(worker_.state_values()));
+  take_model_states(network.plan(), network.states(), states);
+  worker_.set_states(states);
 }
 
 void AsynchronousTrainer::compute_units(Progress& run, Hook& hooks, const Observers& reports) {
@@ -232,7 +230,16 @@ void AsynchronousTrainer::score(std::span<double> sums, Scores& scores) const {
   parts_.session.metric_values(sums.first(kinds), scores.metrics);
 }
 
-void AsynchronousTrainer::add_up(Progress& run, std::chrono::nanoseconds waiting) {
+void AsynchronousTrainer::score_segment(std::int64_t first, std::int64_t end, std::span<double> sums,
+                                        Progress& run) const {
+  Scores& scores = run.report.scores;
+  scores.samples = 0;
+  for (std::int64_t step = first; step < end; ++step) scores.samples += std::ssize(parts_.order.batch(step));
+  score(sums, scores);
+  run.report.logged = end / run.log_every > first / run.log_every;
+}
+
+void AsynchronousTrainer::reduce_waiting_and_staleness(Progress& run, std::chrono::nanoseconds waiting) {
   std::array row{staleness_.gradients, staleness_.sum, seconds(waiting), staleness_.max};
   parts_.scalars.sum(row, 1);
   const StalenessSum all{.gradients = row[0], .sum = row[1], .max = row[3]};

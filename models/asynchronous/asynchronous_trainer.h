@@ -38,6 +38,8 @@ class AsynchronousTrainer final : private ParameterServer::Owner {
 
   /// Where the segment after the last step ends, unless the run stops before.
   std::int64_t segment_end(const Progress& run) const;
+  /// The worker begins a segment with the layer states of the model.
+  void copy_states_to_worker();
   /// Computes units until there are no more, or one is not finite.
   void compute_units(Progress& run, Hook& hooks, const Observers& reports);
   void compute_unit(std::int64_t unit, Progress& run, Hook& hooks);
@@ -47,8 +49,10 @@ class AsynchronousTrainer final : private ParameterServer::Owner {
   void report_steps(const Progress& run, const Observers& reports);
   /// Loss and metrics of some units; leaves the sums as Progress::end_step() reads them.
   void score(std::span<double> sums, Scores& scores) const;
-  /// What all ranks have to know of a segment's staleness and waiting.
-  void add_up(Progress& run, std::chrono::nanoseconds waiting);
+  /// The same for all ranks and the steps `first` to `end` of a segment, in the report of the run.
+  void score_segment(std::int64_t first, std::int64_t end, std::span<double> sums, Progress& run) const;
+  /// Adds up the waiting and staleness of a segment over ranks. Collective.
+  void reduce_waiting_and_staleness(Progress& run, std::chrono::nanoseconds waiting);
   /// Layer states of the model become the mean of the ranks', each weighted by its units. Collective.
   void average_states();
   [[noreturn]] void fail(Progress& run, Hook& hooks);

@@ -73,8 +73,8 @@ class BatchNorm final : public Layer {
     });
     if (dx.empty()) return;
     pass.all_reduce(lines, sums);
-    // dx = weight / deviation * (dy - mean of dy - x_hat * mean of dy x_hat), as factors of dy, x - mean and
-    // 1
+    // dx = weight / deviation * (dy - mean of dy - x_hat * mean of dy x_hat): a factor of dy, one of x -
+    // mean, and a constant.
     const double count = static_cast<double>(pass.batch_rows() * positions_);
     float* const of_dy = pass.buffer(factors_).data();
     float* const of_x = of_dy + channels;

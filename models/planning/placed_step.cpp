@@ -24,12 +24,12 @@ bool encodes(const PlacedStep& step, const LinkCost& cost) {
   return step.compression.value_bytes() == kValue && cost_of_shard(step, cost).bandwidth < kFastLink;
 }
 
-/// The nodes that hold a layer's parameters, and the values of statistics of each: exact mode collects those
-/// of all virtual workers.
+/// The ranks that hold a layer's parameters.
 const Mesh& ranks_of(const PlacedStep& step, const LayerCost& layer) {
   const Mesh& mesh = step.ranks.mesh();
   return layer.splits_rows ? mesh.as_data_ranks() : mesh;
 }
+/// Values of a node for each statistic: exact mode collects those of all virtual workers.
 std::int64_t statistics_of_node(const PlacedStep& step) {
   return step.workers.exact ? step.workers.count : 1;
 }
@@ -93,7 +93,7 @@ std::vector<double> sums_of(const PlacedStep& step, const std::vector<std::int64
   return sums;
 }
 
-/// Collects the schedule.
+/// The collectives of a step, collected in their order.
 class StepCollectives {
  public:
   explicit StepCollectives(const PlacedStep& step) : step_(step) {}
@@ -234,8 +234,8 @@ StepWork work_of(const PlacedStep& step, const ComputingTimes& times, const Link
   StepWork work{.data = times.data / (splits_rows ? step.ranks.mesh().model().size() : 1),
                 .sums = times.sums,
                 .update = times.update,
-                .gradient_bytes = value_bytes * (encodes(step, cost) ? times.gradient_code : 1),
-                .parameter_bytes = value_bytes * (encodes(step, cost) ? kCodeOfUniform : 1),
+                .gradient_bytes = value_bytes * (encodes(step, cost) ? times.gradient_code_ratio : 1),
+                .parameter_bytes = value_bytes * (encodes(step, cost) ? kUniformCodeRatio : 1),
                 .micro_batches = step.micro_batches,
                 .gathers_again = step.sharding == Sharding::parameters,
                 .scalars = static_cast<double>(step.ranks.mesh().data().size() * step.scalars * kDouble),

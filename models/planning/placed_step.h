@@ -32,7 +32,7 @@ struct PlacedStep {
 /// micro-batch, and the update.
 struct ComputingTimes {
   double data = 0, forward = 0, backward = 0, sums = 0, update = 0;
-  double gradient_code = kCodeOfUniform;  ///< bytes of the lossless code of its gradients over theirs
+  double gradient_code_ratio = kUniformCodeRatio;  ///< bytes of the lossless code of gradients over theirs
 };
 
 /// A collective operation of a step, as rank 0 takes part in it.

@@ -62,7 +62,6 @@ std::optional<ChainRecord> parse_chain_record(std::string_view line);
 /// The chain of a run.
 struct Chain {
   std::vector<ChainRecord> records;  ///< of consecutive steps, the first one of the initial weights
-  std::string engine;                ///< rounding_text() of the run; informative
 
   /// The record of a step; null: there is none.
   const ChainRecord* at(std::int64_t step) const;

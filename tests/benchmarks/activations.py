@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from peers import cpu_name
+from program import commit_of, cpu_name, set_flags, write_text
 
 IMAGES = 'data.dataset={synthetic: {shape: [3, %d, %d], classes: 1000, train: 64, test: 4}}'
 TEXT = 'data.dataset={text: {file: tinyshakespeare.txt, tokens: bytes, sequence: 128, stride: 32}}'
@@ -49,21 +49,18 @@ def main():
     parser.add_argument('--runs', type=int, default=3)
     options = parser.parse_args()
     trainer = options.trainer.resolve()
-    commit = subprocess.run(['git', '-C', options.configs, 'rev-parse', '--short', 'HEAD'], capture_output=True, text=True,
-                            check=True).stdout.strip()
+    commit = commit_of(options.configs)
     rows = csv.writer(sys.stdout, lineterminator='\n')
     rows.writerow(['date', 'processor', 'commit', 'config', 'rows', 'mode', 'activations', 'step_ms', 'ratio'])
     with tempfile.TemporaryDirectory() as parent:
         folder = pathlib.Path(parent)
-        (folder / 'tinyshakespeare.txt').write_text(''.join(chr(32 + i * i % 91) for i in range(40000)))
+        write_text(folder / 'tinyshakespeare.txt', 40000)
 
         def ask(command, config, settings):
             words = [trainer, command, config, '--threads', '1', '-s', f'data.path={folder}']
             if command == 'time':
                 words += ['--steps', '2' if 'train.batch=8' in settings and name == 'resnet50' else '20']
-            for setting in settings:
-                words += ['-s', setting]
-            return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stdout
+            return subprocess.run([*words, *set_flags(settings)], cwd=folder, capture_output=True, text=True, check=True).stdout
 
         for name, (for_memory, for_time) in WORKLOADS.items():
             plain = (options.configs / f'{name}.yaml').read_text()

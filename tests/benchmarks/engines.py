@@ -16,7 +16,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
 import peers
+import program
+from program import commit_of, cpu_name
 
 results = pathlib.Path(__file__).parent / 'results'
 # Of a run, after as many to warm up.
@@ -24,19 +27,11 @@ STEPS = {'a': 300, 'b': 40, 'c': 40, 'd': 2, 'e': 15, 'f': 10, 'g': 2}
 ENGINES = ('native', 'openblas')
 
 
-def processor():
-    for line in pathlib.Path('/proc/cpuinfo').read_text().splitlines():
-        if line.startswith('model name'):
-            return ' '.join(line.split(':')[1].split())
-    return 'unknown processor'
-
-
 def kernel_sets(trainer):
     """The environments of the processor's own kernels, and of those for AVX2 where it has more."""
-    # A user's choice of OpenBLAS' kernels is not the machine's.
-    environment = {key: value for key, value in os.environ.items() if not key.startswith('OPENBLAS_')}
+    environment = program.environment()
     info = subprocess.run([trainer, 'info'], env=environment, capture_output=True, text=True, check=True).stdout
-    core_type = 'Zen' if 'AMD' in processor() else 'Haswell'
+    core_type = 'Zen' if 'AMD' in cpu_name() else 'Haswell'
     older = {**environment, 'TRAINER_INSTRUCTIONS': 'avx2', 'OPENBLAS_CORETYPE': core_type}
     return [environment] + ([older] if 'AVX-512' in info else [])
 
@@ -107,15 +102,14 @@ def main():
     parser.add_argument('--workloads', default='abcdefg')
     options = parser.parse_args()
     trainer = options.trainer.resolve()
-    commit = subprocess.run(['git', '-C', options.root, 'rev-parse', '--short=7', 'HEAD'], capture_output=True, text=True,
-                            check=True).stdout.strip()
+    commit = commit_of(options.root)
     of_products, of_steps = [], []
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         peers.write_data(folder)
         for environment in kernel_sets(trainer):
             kernels, best = products(options.benchmark, environment, options.runs)
-            source = [datetime.date.today(), processor(), commit, kernels]
+            source = [datetime.date.today(), cpu_name(), commit, kernels]
             of_products += [[*source, what, transposed, *(speeds[engine] for engine in ENGINES)]
                             for (what, transposed), speeds in best.items()]
             for name in options.workloads:

@@ -15,13 +15,15 @@ import datetime
 import json
 import os
 import pathlib
-import platform
 import re
 import statistics
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+
+sys.dont_write_bytecode = True
+from program import cpu_name, environment, metrics_of, set_flags
 
 here = pathlib.Path(__file__).resolve().parent
 root = here.parent.parent
@@ -59,11 +61,9 @@ def lab(options, *command):
 
 
 def launch(options, hosts, *command):
-    variables = {name: value for name, value in os.environ.items() if not name.startswith('OPENBLAS_')}
     more = {'GLOO_SOCKET_IFNAME': 'eth0', 'OMP_NUM_THREADS': '1', 'USE_LIBUV': '0'}  # Debian's PyTorch has no libuv
-    variables |= more
     done = subprocess.run([options.netlab, 'run', '-n', str(hosts), *(part for name in more for part in ('-x', name)), '--', *command],
-                          env=variables, capture_output=True, text=True, timeout=600)
+                          env=environment(**more), capture_output=True, text=True, timeout=600)
     if done.returncode:
         sys.exit(f'{command}: exit code {done.returncode}\n{done.stdout}{done.stderr}')
     return done.stdout
@@ -71,8 +71,8 @@ def launch(options, hosts, *command):
 
 def train(options, trainer, configs, workload, hosts, folder, steps, batch):
     """Trains in folder/run, and returns the processor seconds of all ranks."""
-    overrides = [part for text in (*workload.overrides, *options.set, f'train.batch={batch}', 'train.epochs=~', f'train.steps={steps}', 'train.evaluate=never',
-                                   f'train.log_every={warm_up(workload)}') for part in ('-s', text)]
+    overrides = set_flags([*workload.overrides, *options.set, f'train.batch={batch}', 'train.epochs=~', f'train.steps={steps}',
+                           'train.evaluate=never', f'train.log_every={warm_up(workload)}'])
     launch(options, hosts, 'bash', '-c', '"$@"; code=$?; times >"$0.$OMPI_COMM_WORLD_RANK"; exit $code', f'{folder}/times',
            trainer, *(['--datapar'] if hosts > 1 else []), str(configs / workload.config), '--threads', '1', '--progress', 'none', '-o', f'{folder}/run', *overrides)
     of_children = [path.read_text().splitlines()[1] for path in pathlib.Path(folder).glob('times.*')]
@@ -86,8 +86,7 @@ def warm_up(workload):
 def speed_of_program(options, trainer, configs, workload, hosts):
     with tempfile.TemporaryDirectory() as folder:
         train(options, trainer, configs, workload, hosts, folder, workload.steps, workload.batch_of(hosts))
-        lines = [json.loads(line) for line in pathlib.Path(folder, 'run/metrics.jsonl').read_text().splitlines()]
-        lines = [line for line in lines if line.get('split') == 'train' and 'step' in line]
+        lines = [line for line in metrics_of(f'{folder}/run') if line.get('split') == 'train' and 'step' in line]
     first, last = lines[0], lines[-2]  # the last step also waits for all parameters
     return workload.batch_of(hosts) * (last['step'] - first['step']) / (last['time'] - first['time'])
 
@@ -115,7 +114,7 @@ def main():
     parser.add_argument('--rate', default='1gbit')
     parser.add_argument('--delay', default='0.1ms')
     parser.add_argument('--pytorch', action='append', metavar='PROGRAM', help='a Python that has PyTorch')
-    parser.add_argument('--processor', default=platform.processor() or platform.machine())
+    parser.add_argument('--processor', default=cpu_name())
     parser.add_argument('--commit', default='-')
     parser.add_argument('--hosts', type=int, nargs='+', default=[1, 2, 4])
     parser.add_argument('--shares', type=int, nargs='+', default=[100, 45])

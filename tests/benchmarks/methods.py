@@ -6,14 +6,14 @@ DATA is the folder of the samples. Each rank has one thread. Prints CSV.
 import argparse
 import csv
 import datetime
-import json
 import os
 import pathlib
-import platform
 import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+from program import cpu_name, metrics_of, set_flags
 
 # The flag of each method, and its settings.
 METHODS = {
@@ -31,8 +31,8 @@ def run(options, ranks, seed, flags):
     overrides = [f'data.path={options.data}', f'train.epochs={options.epochs}', f'train.seed={seed}', *options.set]
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([options.trainer, '-n', str(ranks), '--threads', '1', *flags, options.config, '-q', '-o', f'{folder}/run',
-                        *[word for override in overrides for word in ('-s', override)]], check=True, stdout=subprocess.DEVNULL)
-        lines = [json.loads(line) for line in pathlib.Path(folder, 'run/metrics.jsonl').read_text().splitlines()]
+                        *set_flags(overrides)], check=True, stdout=subprocess.DEVNULL)
+        lines = metrics_of(f'{folder}/run')
     last = [line for line in lines if line['split'] == 'test'][-1]
     return last, max(line.get('staleness_max', 0) for line in lines)
 
@@ -46,7 +46,7 @@ def main():
     parser.add_argument('--methods', default='synchronous:2,asynchronous:2,asynchronous:4')
     parser.add_argument('--seeds', default='1,2,3')
     parser.add_argument('-s', '--set', action='append', default=[])
-    parser.add_argument('--processor', default=platform.processor() or platform.machine())
+    parser.add_argument('--processor', default=cpu_name())
     parser.add_argument('--commit', default='-')
     parser.add_argument('--no-heading', action='store_true')
     options = parser.parse_args()

@@ -14,7 +14,8 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from peers import WORKLOADS, Bench, cpu_name, write_data
+from peers import WORKLOADS, Bench, write_data
+from program import cpu_name
 
 # Name -> (the mode beside it, settings).
 MODES = {'normal': ('', []), 'exact': ('normal', ['train.exact=true']), 'portable': ('exact', ['train.exact={portable: true}']),

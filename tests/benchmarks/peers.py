@@ -26,6 +26,9 @@ import tempfile
 import time
 from dataclasses import dataclass
 
+sys.dont_write_bytecode = True
+from program import cpu_name
+
 here = pathlib.Path(__file__).resolve().parent
 root = here.parent.parent
 
@@ -37,7 +40,7 @@ class Workload:
     channels_last: bool  # PyTorch has that setting: there are convolutions
     images: int          # in its data set; of a text, sequences
     epochs: int          # the first one warms up
-    targets: dict        # ratio to PyTorch by setting
+    targets: dict        # setting -> least speed over that of PyTorch
     tokens: int = 0      # of a sequence
     characters: int = 0  # different ones in the text
     overrides: tuple = ()  # of its config
@@ -78,7 +81,6 @@ def write_data(folder):
         (folder / 'cifar10' / f'{name}.bin').write_bytes(
             b''.join(bytes([i * 7 % 10]) + os.urandom(3072) for i in range(images)))
 
-
     (folder / 'text').mkdir()
     for workload in WORKLOADS.values():
         if workload.tokens:
@@ -113,7 +115,7 @@ class Bench:
     def missed_core_type(self):
         """For PyTorch: a processor that OpenBLAS does not know yet gets its oldest kernels, unless the variable names others."""
         info = self.output(self.options.trainer, 'info')
-        if not re.search(r'^blas .* Prescott$', info, re.MULTILINE):
+        if not re.search(r'^--engine +openblas .* Prescott\b', info, re.MULTILINE):
             return {}
         instructions = re.search(r'^instructions +(.*)$', info, re.MULTILINE)[1]
         core_types = {'AVX-512': 'SkylakeX', 'AVX2': 'Haswell'}
@@ -292,11 +294,6 @@ def compare_memory(bench):
             cells = [', '.join(f'{placement} {size:.0f}' for placement, size in sizes.items()) for sizes in (ours, theirs)]
             verdict = 'skipped' if not theirs else 'met' if max(ours.values()) <= min(theirs.values()) else '**missed**'
             print(f'| {name} {workload.text} | {cores} | {cells[0]} | {cells[1]} | {verdict} |', flush=True)
-
-
-def cpu_name():
-    names = re.findall(r'^model name\s*: (.*)$', pathlib.Path('/proc/cpuinfo').read_text(), re.MULTILINE)
-    return names[0] if names else os.uname().machine
 
 
 def main():

@@ -15,8 +15,7 @@ import sys
 
 sys.dont_write_bytecode = True
 from hosts import WORKLOADS, lab, launch, root, speed_of_program
-from peers import cpu_name
-from planned_steps import predicted_step
+from program import cpu_name, environment, predicted_step_ms, set_flags
 
 
 def measured_link(options, hosts):
@@ -24,13 +23,11 @@ def measured_link(options, hosts):
 
 
 def planned(options, workload, hosts, link):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith('OPENBLAS_')}
-    settings = [word for setting in (*workload.overrides, f'train.batch={workload.batch_of(hosts)}') for word in ('-s', setting)]
     command = [options.trainer, 'plan', str(root / 'configs' / workload.config), '--datapar', '-n', str(hosts), '--threads', '1',
-               '--link', link, *settings]
-    plans = [subprocess.Popen([options.netlab, 'exec', f'h{host + 1}', *command], stdout=subprocess.PIPE, text=True, env=environment)
+               '--link', link, *set_flags([*workload.overrides, f'train.batch={workload.batch_of(hosts)}'])]
+    plans = [subprocess.Popen([options.netlab, 'exec', f'h{host + 1}', *command], stdout=subprocess.PIPE, text=True, env=environment())
              for host in range(hosts)]
-    return max(predicted_step(plan.communicate()[0]) for plan in plans)
+    return max(predicted_step_ms(plan.communicate()[0]) for plan in plans)
 
 
 def main():

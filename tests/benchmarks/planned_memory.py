@@ -18,7 +18,7 @@ import time
 
 sys.dont_write_bytecode = True
 from activations import recomputed
-from peers import cpu_name
+from program import commit_of, cpu_name, set_flags, write_text
 
 IMAGES = 'data.dataset={synthetic: {shape: [%s], classes: 10, train: 512, test: 256}}'
 LARGE = """data: {dataset: {synthetic: {shape: [784], classes: 10, train: 512, test: 256}}}
@@ -122,13 +122,12 @@ def main():
     parser.add_argument('--mode', choices=MODES)
     options = parser.parse_args()
     trainer = options.trainer.resolve()
-    commit = subprocess.run(['git', '-C', options.configs, 'rev-parse', '--short', 'HEAD'], capture_output=True, text=True,
-                            check=True).stdout.strip()
+    commit = commit_of(options.configs)
     rows = csv.writer(sys.stdout, lineterminator='\n')
     rows.writerow(['date', 'processor', 'commit', 'config', 'mode', 'ranks', 'kind', 'planned', 'measured', 'ratio', 'pss_mib', 'rest_mib'])
     with tempfile.TemporaryDirectory() as parent:
         folder = pathlib.Path(parent)
-        (folder / 'tinyshakespeare.txt').write_text(''.join(chr(32 + i * i % 91) for i in range(40000)))
+        write_text(folder / 'tinyshakespeare.txt', 40000)
         for name, made_up in CONFIGS.items():
             plain = LARGE if name == 'mlp-2048' else (options.configs / f'{name}.yaml').read_text()
             (folder / 'plain.yaml').write_text(plain)
@@ -138,8 +137,8 @@ def main():
                     continue
                 for ranks, flags in places.items():
                     words = ['recompute.yaml' if mode == 'recompute' else 'plain.yaml', *flags, '--threads', '1']
-                    for setting in [f'data.path={folder}', 'train.epochs=1', 'train.steps=4', *made_up, f'train.checkpoint={"never" if mode != SAVED else "epoch"}', *settings]:
-                        words += ['-s', setting]
+                    words += set_flags([f'data.path={folder}', 'train.epochs=1', 'train.steps=4', *made_up,
+                                        f'train.checkpoint={"epoch" if mode == SAVED else "never"}', *settings])
                     if mode == 'threads':
                         words[words.index('--threads') + 1] = str(ranks)
                     launched = ['-n', str(ranks)] if flags else []

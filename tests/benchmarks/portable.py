@@ -15,6 +15,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+from program import metrics_of, set_flags, write_text
+
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 DIGITS = ['data.dataset=digits', 'data.fraction=0.05']
 # Name in the table -> (config, steps, settings).
@@ -54,13 +57,13 @@ def main():
     for model in options.models:
         config, steps, settings = MODELS[model]
         with tempfile.TemporaryDirectory() as folder:
-            pathlib.Path(folder, 'text.txt').write_text(''.join(chr(32 + i * i % 91) for i in range(20000)))
+            write_text(pathlib.Path(folder, 'text.txt'), 20000)
             settings = [*settings, f'data.path={folder}', 'train.epochs=~', f'train.steps={steps}', 'train.exact={portable: true}', 'train.evaluate=never']
             subprocess.run([*command, root / 'configs' / f'{config}.yaml', '-q', '--threads', '1', '-o', f'{folder}/run',
-                            *(word for setting in settings for word in ('-s', setting))], check=True, stdout=subprocess.DEVNULL)
+                            *set_flags(settings)], check=True, stdout=subprocess.DEVNULL)
             weights = hashlib.sha256(weights_of(pathlib.Path(folder, 'run/checkpoints/last/model.safetensors'))).hexdigest()[:16]
-            losses = hashlib.sha256(''.join(json.dumps([line.get(key) for key in ('step', 'loss', 'accuracy')]) for line in map(
-                json.loads, pathlib.Path(folder, 'run/metrics.jsonl').read_text().splitlines())).encode()).hexdigest()[:16]
+            scores = ''.join(json.dumps([line.get(key) for key in ('step', 'loss', 'accuracy')]) for line in metrics_of(f'{folder}/run'))
+            losses = hashlib.sha256(scores.encode()).hexdigest()[:16]
         rows.writerow([datetime.date.today(), options.processor, options.commit, model, steps, options.program, options.compiler,
                        f'-{options.optimization}', weights, losses])
         sys.stdout.flush()

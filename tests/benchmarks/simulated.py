@@ -10,10 +10,12 @@ import csv
 import datetime
 import json
 import pathlib
-import platform
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+
+sys.dont_write_bytecode = True
+from program import cpu_name, set_flags
 
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 BATCHES = {'weak': 32, 'strong': 8192}
@@ -29,9 +31,8 @@ def output(*command, given=None):
 
 def simulate(options, scaling, link, hosts):
     batch = BATCHES[scaling] * (hosts if scaling == 'weak' else 1)
-    settings = [word for setting in [*DATA, f'train.batch={batch}'] for word in ('-s', setting)]
     plan = output(options.trainer, 'plan', root / 'configs/resnet50.yaml', '-n', hosts, '--datapar', '--threads', 1, '--link', link,
-                  '--rate', options.rate, '--json', *settings)
+                  '--rate', options.rate, '--json', *set_flags([*DATA, f'train.batch={batch}']))
     times = json.loads(output(options.simulated_step, options.flows, given=plan))
     predicted = json.loads(plan)['predicted']
     if options.parts:
@@ -50,7 +51,7 @@ def main():
     parser.add_argument('--flows', type=int, default=1, help='of a host at a time; each stands for as many hosts as needed')
     parser.add_argument('--jobs', type=int, default=2)
     parser.add_argument('--parts', action='store_true', help='show the parts of each step, predicted and simulated, in ms')
-    parser.add_argument('--processor', default=platform.processor() or platform.machine())
+    parser.add_argument('--processor', default=cpu_name())
     parser.add_argument('--commit', default='-')
     options = parser.parse_args()
     cells = [(scaling, link, hosts) for scaling in options.scalings for link in options.links for hosts in options.hosts]

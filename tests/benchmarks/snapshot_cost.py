@@ -5,7 +5,6 @@ The fastest of N runs counts. The batch is small, so that the snapshot shows; it
 """
 import argparse
 import datetime
-import json
 import os
 import pathlib
 import subprocess
@@ -13,7 +12,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from peers import cpu_name
+from program import commit_of, cpu_name, metrics_of, set_flags
 
 STEPS = {'mnist-small': 300, 'cifar10-resnet20': 100}
 
@@ -22,12 +21,11 @@ def seconds(options, config, ranks, steps, settings, folder):
     """Seconds of a run's steps after the first ten, and its snapshots' bytes."""
     out = pathlib.Path(tempfile.mkdtemp(dir=folder)) / 'run'
     words = [options.trainer, options.configs / f'{config}.yaml', '-q', '-o', out, '-n', str(ranks), '--datapar', '--threads', '1',
-             '--restarts', '1']
-    for setting in ['train.batch=8', f'train.steps={steps}', 'train.log_every=10', 'train.evaluate=never',
-                    'train.checkpoint.steps=1000000', *settings]:
-        words += ['-s', setting]
+             '--restarts', '1',
+             *set_flags(['train.batch=8', f'train.steps={steps}', 'train.log_every=10', 'train.evaluate=never',
+                         'train.checkpoint.steps=1000000', *settings])]
     subprocess.run(words, check=True, capture_output=True)
-    rows = [json.loads(line) for line in (out / 'metrics.jsonl').read_text().splitlines()]
+    rows = metrics_of(out)
     files = (out / 'checkpoints/last').resolve().iterdir()
     return rows[-1]['time'] - rows[0]['time'], sum(path.stat().st_size for path in files)
 
@@ -39,8 +37,7 @@ def main():
     parser.add_argument('--runs', type=int, default=3)
     options = parser.parse_args()
     options.trainer = options.trainer.resolve()
-    commit = subprocess.run(['git', '-C', pathlib.Path(__file__).parent, 'rev-parse', '--short', 'HEAD'], capture_output=True, text=True,
-                            check=True).stdout.strip()
+    commit = commit_of(pathlib.Path(__file__).parent)
     print('date,processor,commit,config,ranks,megabytes,step_ms,snapshot_ms', flush=True)
     with tempfile.TemporaryDirectory() as folder:
         os.environ['HOME'] = folder

@@ -19,7 +19,6 @@ import itertools
 import os
 import pathlib
 import random
-import re
 import subprocess
 import sys
 import tempfile
@@ -29,7 +28,7 @@ os.environ.update(OMP_NUM_THREADS='1', OPENBLAS_NUM_THREADS='1')
 sys.dont_write_bytecode = True
 import numpy
 import xgboost
-from peers import cpu_name
+from program import commit_of, cpu_name
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_diabetes, load_digits, load_wine
 from sklearn.neural_network import MLPClassifier, MLPRegressor
@@ -163,8 +162,7 @@ def main():
     parser.add_argument('configs', type=pathlib.Path)
     parser.add_argument('diamonds', type=pathlib.Path, nargs='?')
     options = parser.parse_args()
-    report = Report(subprocess.run(['git', '-C', options.configs, 'rev-parse', '--short', 'HEAD'], capture_output=True, text=True,
-                                   check=True).stdout.strip())
+    report = Report(commit_of(options.configs))
     if options.diamonds:
         compare_diamonds(options, report)
     for name in SETS:

@@ -100,4 +100,13 @@ TEST_CASE("a code of other length is refused", "[float_code]") {
   CHECK_FALSE(decodes(code, more));
 }
 
+TEST_CASE("a code that ends within its largest block is refused, and no byte behind the slack is read",
+          "[float_code]") {
+  // The last block keeps all of its elements as they are, but only its flags belong to the code.
+  std::vector<std::byte> code(1 + kFloatCodeSlack, std::byte{0xff});
+  code.front() = std::byte{1};
+  std::vector<float> values(64);
+  CHECK_FALSE(decode_floats(std::span(code).first(1), values));
+}
+
 }  // namespace trainer

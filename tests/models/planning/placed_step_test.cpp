@@ -130,7 +130,7 @@ TEST_CASE("below 2 Gbit/s the wire has the bytes of the lossless code, which bf1
   PlacedStep step = placed.step();
   const LinkCost slow{.bandwidth = 0.24e9}, fast{.bandwidth = 0.26e9};
   ComputingTimes times = kTimes;
-  times.gradient_code = 0.5;
+  times.gradient_code_ratio = 0.5;
   CHECK(work_of(step, times, fast).gradient_bytes == 4);
   CHECK(work_of(step, times, slow).gradient_bytes == 2);
   CHECK(work_of(step, times, fast).parameter_bytes == 4);
