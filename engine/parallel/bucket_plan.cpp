@@ -31,7 +31,7 @@ std::vector<Range> plan_buckets(const std::vector<std::int64_t>& borders, std::i
   return buckets;
 }
 
-std::int64_t best_bucket(std::int64_t floats, int nodes, const Link& link) {
+std::int64_t best_bucket(std::int64_t floats, int nodes, const NetworkLink& link) {
   constexpr double kFloat = sizeof(float);
   const double start = link.latency + (nodes - 1) * link.overhead;
   const double bytes = std::sqrt(static_cast<double>(floats) * kFloat * start * link.bandwidth);

@@ -15,7 +15,7 @@ std::vector<std::int64_t> with_cuts(const std::vector<std::int64_t>& borders, st
 std::vector<Range> plan_buckets(const std::vector<std::int64_t>& borders, std::int64_t bucket_floats);
 
 /// A link between nodes, in fixed figures instead of a timing, so that runs repeat.
-struct Link {
+struct NetworkLink {
   double latency = 20e-6;     ///< seconds that a message takes however short it is: MPI over TCP
   double bandwidth = 1.25e9;  ///< bytes a second: 10 Gbit/s
   double overhead = 1e-6;     ///< seconds of the sender for each message
@@ -24,7 +24,7 @@ struct Link {
 /// The size at which all `floats` are exchanged soonest after backward. Each of k buckets costs the latency
 /// and a message to each other node, and the last one, which backward cannot hide, floats / k over the
 /// bandwidth: least where both are equal.
-std::int64_t best_bucket(std::int64_t floats, int nodes, const Link& link);
+std::int64_t best_bucket(std::int64_t floats, int nodes, const NetworkLink& link);
 
 /// The `part`th of `parts` nearly equal slices. Cuts lie at multiples of kSliceQuantum in the flat buffer, so
 /// that no two ranks write to one cache line.

@@ -13,8 +13,8 @@ namespace {
 constexpr std::int64_t kTags = 1 << 14;
 /// Chunks of a message that are expected at a time, and chunks on their way to a rank: sockets buffer them.
 constexpr std::int64_t kExpectedChunks = 8, kSentChunks = 4;
-/// After so many looks in vain an exchange that is waited for overtakes others.
-constexpr int kFruitlessLooks = 32;
+/// After so many polls in vain an exchange that is waited for overtakes others.
+constexpr int kPollsInVain = 32;
 /// Messages of so many bytes do not wait until chunks of others have left.
 constexpr std::int64_t kShortMessage = 4 << 10;
 /// MPI counts in int.
@@ -178,8 +178,8 @@ void MpiExchange::wait() {
   std::int64_t known = -1;
   group_.progress.wait(group_.between_hosts, [&] {
     const bool done = advance();
-    fruitless_ = chunks_left_ == known ? fruitless_ + 1 : 0;
-    overtakes_ |= fruitless_ == kFruitlessLooks;
+    polls_in_vain_ = chunks_left_ == known ? polls_in_vain_ + 1 : 0;
+    overtakes_ |= polls_in_vain_ == kPollsInVain;
     if (!done && chunks_left_ != known) {
       known = chunks_left_;
       const auto message = std::ranges::find_if(messages_, [](const Message& candidate) {

@@ -110,7 +110,7 @@ class MpiExchange final : public Request, private MpiTask {
   std::vector<int> finished_;          ///< room for MPI's list
   std::vector<MPI_Status> statuses_;   ///< of those
   std::int64_t chunks_left_ = 0;
-  int fruitless_ = 0;       ///< looks of wait() since a chunk was finished
+  int polls_in_vain_ = 0;   ///< of wait(), since a chunk was finished
   bool overtakes_ = false;  ///< sends although earlier exchanges have chunks under way
   int error_ = MPI_SUCCESS;
   std::atomic<bool> complete_{false};

@@ -17,7 +17,7 @@ constexpr std::int64_t kGiven = kLine, kAsked = kLine + 8, kLeft = kLine + 16;
 constexpr std::int64_t kTaken = kLine, kAnswered = kLine + 8;
 
 /// Sleeps between polls, longer after each that finds nothing.
-class Nap {
+class Backoff {
  public:
   void sleep() {
     std::this_thread::sleep_for(time_);
@@ -142,7 +142,7 @@ void ParameterServer::wait_for(int owner, std::int64_t counter, std::int64_t cou
   const std::int64_t offset = offset_of_answer(owner) + counter;
   Heartbeat::Waiting waiting(ranks_.heartbeat(), "the parameters");
   waiting.for_rank(ranks_.world_rank(owner));
-  for (Nap nap; memory_->count(offset) < count; nap.sleep()) {
+  for (Backoff backoff; memory_->count(offset) < count; backoff.sleep()) {
     if (has_failed_) std::rethrow_exception(problem_);
     memory_->receive();
   }
@@ -218,11 +218,11 @@ void ParameterServer::close() {
 }
 
 void ParameterServer::serve(const std::stop_token& stop) {
-  for (Nap nap; !stop.stop_requested();) {
+  for (Backoff backoff; !stop.stop_requested();) {
     memory_->receive();
     const bool takes = take_gradients(), answers = answer_workers();
     if (have_all_left()) return;
-    takes || answers ? nap.reset() : nap.sleep();
+    takes || answers ? backoff.reset() : backoff.sleep();
   }
 }
 

@@ -21,8 +21,9 @@ ShardPlan::ShardPlan(Communicator& data, int node_rank, int node_ranks,
   // In the window there is no latency to hide: one bucket is summed in one sweep.
   std::int64_t bucket_floats = options.bucket_floats;
   if (bucket_floats == 0)
-    bucket_floats = several_nodes_ ? best_bucket(borders.back(), data.size() / std::max(1, lanes), Link{})
-                                   : std::max<std::int64_t>(borders.back(), 1);
+    bucket_floats = several_nodes_
+                        ? best_bucket(borders.back(), data.size() / std::max(1, lanes), NetworkLink{})
+                        : std::max<std::int64_t>(borders.back(), 1);
   const bool cuts = options.cut_floats > 0 && several_nodes_ && !options.whole_parameters;
   buckets_ = plan_buckets(cuts ? with_cuts(borders, options.cut_floats) : borders, bucket_floats);
 

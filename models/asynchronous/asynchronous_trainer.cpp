@@ -18,8 +18,6 @@ namespace {
 
 using Clock = Progress::Clock;
 
-double seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
-
 Range only_range(const std::vector<Range>& shard) {
   if (shard.size() > 1) throw std::logic_error("an asynchronous run has shards of one range");
   return shard.empty() ? Range{} : shard.front();
@@ -212,10 +210,11 @@ void AsynchronousTrainer::report_steps(const Progress& run, const Observers& rep
     score(*sums, report.scores);
     report.step = ++reported_;
     report.logged = reported_ % run.log_every == 0;
-    report.time = seconds(Clock::now() - run.start);
+    report.time = in_seconds(Clock::now() - run.start);
     samples_ += report.scores.samples;
     const auto training = run.epoch.training + (Clock::now() - segment_begin_);
-    report.examples_per_second = static_cast<double>(run.epoch_sums.samples + samples_) / seconds(training);
+    report.examples_per_second =
+        static_cast<double>(run.epoch_sums.samples + samples_) / in_seconds(training);
     report.staleness = line_staleness_.staleness();
     if (report.logged) line_staleness_ = {};
     reports.notify([&](Observer& observer) { observer.on_step(report); });
@@ -240,7 +239,7 @@ void AsynchronousTrainer::score_segment(std::int64_t first, std::int64_t end, st
 }
 
 void AsynchronousTrainer::reduce_waiting_and_staleness(Progress& run, std::chrono::nanoseconds waiting) {
-  std::array row{staleness_.gradients, staleness_.sum, seconds(waiting), staleness_.max};
+  std::array row{staleness_.gradients, staleness_.sum, in_seconds(waiting), staleness_.max};
   parts_.scalars.sum(row, 1);
   const StalenessSum all{.gradients = row[0], .sum = row[1], .max = row[3]};
   run.report.staleness = all.staleness();

@@ -1,11 +1,11 @@
 #include "models/checkpoints/progress_state.h"
 
+#include "models/training/step_clock.h"
+
 namespace trainer {
 namespace {
 
 using Clock = Progress::Clock;
-
-double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 Clock::duration duration(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -17,8 +17,8 @@ void store(const Progress& run, bool pending, CheckpointState& state) {
   state.step = run.step;
   state.steps_per_epoch = run.steps_per_epoch;
   state.evaluated = !pending;
-  state.time = seconds(Clock::now() - run.start);
-  state.epoch_time = seconds(Clock::now() - run.epoch_start);
+  state.time = in_seconds(Clock::now() - run.start);
+  state.epoch_time = in_seconds(Clock::now() - run.epoch_start);
   state.run_times = run.run;
   state.epoch_times = run.epoch;
   state.epoch_sums = run.epoch_sums;

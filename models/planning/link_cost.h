@@ -1,5 +1,7 @@
 #pragma once
 
+#include "engine/parallel/bucket_plan.h"
+
 namespace trainer {
 
 /// How long messages take on a link between nodes. A message of n bytes arrives `latency + n / bandwidth`
@@ -9,10 +11,9 @@ namespace trainer {
 ///
 /// Times are seconds, sizes bytes.
 struct LinkCost {
-  // As Link of the bucket plan: MPI over TCP, 10 Gbit/s.
-  double latency = 20e-6;     ///< seconds
-  double bandwidth = 1.25e9;  ///< bytes a second
-  double overhead = 1e-6;     ///< seconds of the sender for each message
+  double latency = NetworkLink{}.latency;      ///< seconds
+  double bandwidth = NetworkLink{}.bandwidth;  ///< bytes a second
+  double overhead = NetworkLink{}.overhead;    ///< seconds of the sender for each message
 
   /// An exchange that begins at once: how long it occupies the sender's thread and its link, and when it is
   /// complete.

@@ -94,8 +94,8 @@ OptimizerShard::OptimizerShard(const NetworkPlan& plan, ParameterWindows& window
         // All ranks update parameters before the border once.
         const bool counts =
             options.counts_shared || parameter.shard_axis >= 0 || parameter.offset < windows.border();
-        counts_.push_back(parameter.rate > 0 && counts);
         is_counted_.push_back(counts);
+        is_in_norms_.push_back(parameter.rate > 0 && counts);
         first += count;
         position += count;
         if (count == left) first_segment_.push_back(segments_.size());
@@ -207,7 +207,7 @@ void OptimizerShard::step_with_fingerprint(Optimizer& optimizer, std::size_t ind
 
 void OptimizerShard::add_squares(SquareSum& sum) const {
   for (std::size_t i = 0; i < segments_.size(); ++i)
-    if (counts_[i]) sum.add(std::ssize(segments_[i].gradients), segments_[i].gradients.data());
+    if (is_in_norms_[i]) sum.add(std::ssize(segments_[i].gradients), segments_[i].gradients.data());
 }
 
 void OptimizerShard::scale_gradients(float factor) {

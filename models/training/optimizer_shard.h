@@ -94,7 +94,7 @@ class OptimizerShard {
   template <class Visit>
   void visit_counted(Visit visit) const {
     for (std::size_t i = 0; i < segments_.size(); ++i)
-      if (counts_[i]) visit(segments_[i].parameter, segments_[i].values, segments_[i].direction);
+      if (is_in_norms_[i]) visit(segments_[i].parameter, segments_[i].values, segments_[i].direction);
   }
   /// norms(parameter): the norms of its values and of its directions.
   template <class Norms>
@@ -138,7 +138,7 @@ class OptimizerShard {
   void guarded_whole(std::size_t segment, MemoryGuard::Arrays arrays, std::int64_t step, Work work);
   /// Gives the segments of hidden matrices their extents and their worker's scratch memory.
   void set_matrices(const NetworkPlan& plan, const Optimizer& optimizer);
-  /// The same as the magnitude of the segment's gradients, and their fingerprint.
+  /// Returns the bits of the largest magnitude of a segment's gradients, and keeps their fingerprint.
   std::uint32_t magnitude_with_fingerprint(std::size_t segment);
   /// step_segment() on a part of a segment, in pieces whose fingerprint it adds.
   void step_with_fingerprint(Optimizer& optimizer, std::size_t index, const Segment& part, float rate,
@@ -161,8 +161,9 @@ class OptimizerShard {
   std::vector<Segment> segments_;
   std::vector<std::size_t> first_segment_;  ///< of each worker, and behind the last
   std::vector<std::int64_t> offsets_;       ///< of each segment in the flat parameters
-  std::vector<char> counts_;                ///< by segment: true if add_squares() counts it
-  std::vector<char> is_counted_;            ///< the same, frozen ones included
+  /// By segment: true on one of the ranks that update it.
+  std::vector<char> is_counted_;
+  std::vector<char> is_in_norms_;           ///< by segment: it is counted, and learns
   std::vector<std::uint32_t> largest_;      ///< by worker
   const NetworkPlan* plan_ = nullptr;       ///< of keep_fingerprints()
   std::vector<Fingerprints> fingerprints_;  ///< by segment; empty: none are kept

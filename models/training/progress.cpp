@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/training/step_clock.h"
+
 namespace trainer {
 namespace {
-
-double seconds(Progress::Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 /// By the first metric, else by the loss. A metric that the samples do not define is NaN: any other is
 /// better.
@@ -79,12 +79,12 @@ void Progress::end_step(std::span<const double> metric_sums) {
   epoch_sums.metrics.resize(metric_sums.size());
   for (std::size_t i = 0; i < metric_sums.size(); ++i) epoch_sums.metrics[i] += metric_sums[i];
 
-  report.time = seconds(Clock::now() - start);
+  report.time = in_seconds(Clock::now() - start);
   report_shares();
 }
 
 void Progress::report_shares() {
-  report.examples_per_second = static_cast<double>(epoch_sums.samples) / seconds(epoch.training);
+  report.examples_per_second = static_cast<double>(epoch_sums.samples) / in_seconds(epoch.training);
   report.comm_share = comm_share(epoch);
   report.wait_share = epoch.share(epoch.mean_waiting);
   report.data_share = epoch.share(epoch.data);
@@ -120,8 +120,8 @@ EpochReport Progress::epoch_report() const {
                            .wait_share = report.wait_share,
                            .data_share = report.data_share,
                            .slow_rank = report.slow_rank,
-                           .time = seconds(Clock::now() - start),
-                           .epoch_time = seconds(Clock::now() - epoch_start),
+                           .time = in_seconds(Clock::now() - start),
+                           .epoch_time = in_seconds(Clock::now() - epoch_start),
                            .best = best};
   if (report.staleness) epoch_report.staleness = epoch_staleness.staleness();
   if (epoch_sums.samples > 0) epoch_report.train.loss = epoch_sums.loss / epoch_sums.metrics[0];
@@ -137,7 +137,7 @@ void Progress::begin_epoch() {
 
 void Progress::end() {
   result.steps = step;
-  result.time = seconds(Clock::now() - start);
+  result.time = in_seconds(Clock::now() - start);
   result.comm_share = comm_share(run);
   result.wait_share = run.share(run.mean_waiting);
   result.data_share = run.share(run.data);

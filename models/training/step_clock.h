@@ -4,6 +4,10 @@
 
 namespace trainer {
 
+inline double in_seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
 /// Measures the phases of a step, one after the other.
 class StepClock {
  public:

@@ -36,7 +36,7 @@ void Trainer::train(Progress& run, Hook& hooks) {
       model.begin(batch, parts.loader);
       const auto work = [&](int worker) {
         model.load(worker);
-        model.forward(worker, &reducer);  // calls reducer.wait_for()
+        model.forward(worker, &reducer);  // calls reducer.acquire()
         model.loss(worker);
         model.backward(worker, overlaps ? &reducer : nullptr);  // calls reducer.ready()
       };

@@ -30,7 +30,8 @@ constexpr RankTag kRankTags[] = {{"1 rank", [](int ranks) { return ranks == 1; }
                                  {"1-2 ranks", [](int ranks) { return ranks <= 2; }},
                                  {"2+ ranks", [](int ranks) { return ranks >= 2; }},
                                  {"4 ranks", [](int ranks) { return ranks == 4; }},
-                                 {"even ranks", [](int ranks) { return ranks % 2 == 0; }}};
+                                 {"even ranks", [](int ranks) { return ranks % 2 == 0; }},
+                                 {"ranks divide 4", [](int ranks) { return 4 % ranks == 0; }}};
 
 Communicator* world = nullptr;
 std::ostringstream quiet_output;  // the output of all ranks but 0

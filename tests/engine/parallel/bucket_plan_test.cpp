@@ -41,7 +41,7 @@ TEST_CASE("borders that do not ascend from 0 are refused", "[parallel]") {
 TEST_CASE("no other number of buckets takes less time than those of the best size", "[parallel]") {
   const std::int64_t floats = GENERATE(1, 1000, 300'000, 25'000'000);
   const int nodes = GENERATE(2, 16, 1024);
-  const Link link;
+  const NetworkLink link;
   const auto seconds = [&](double bucket) {
     return static_cast<double>(floats) / bucket * (link.latency + (nodes - 1) * link.overhead) +
            bucket * 4 / link.bandwidth;

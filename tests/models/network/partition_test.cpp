@@ -152,9 +152,8 @@ TEST_CASE("in exact mode a partitioned network has the bits of a group of one ra
   }
 }
 
-TEST_CASE("each rank holds its share of the weights of a transformer", "[network]") {
+TEST_CASE("each rank holds its share of the weights of a transformer", "[network][ranks divide 4]") {
   const bool exact = GENERATE(false, true);
-  if (4 % test_world().size() != 0) return;
   Built parts(
       "embedding: {units: 16, vocabulary: 64, name: tokens}, residual: [layer_norm, attention: 4], residual: "
       "[layer_norm, dense: {expand: 4}, dense: 16], layer_norm, dense: {units: 64, tie: tokens}",
@@ -169,8 +168,7 @@ TEST_CASE("each rank holds its share of the weights of a transformer", "[network
   CHECK(share(parts.parameter("dense2.bias")) == 1);
 }
 
-TEST_CASE("each rank holds its share of grouped heads and of a gated unit", "[network]") {
-  if (4 % test_world().size() != 0) return;
+TEST_CASE("each rank holds its share of grouped heads and of a gated unit", "[network][ranks divide 4]") {
   Built parts(
       "residual: [rms_norm, attention: {heads: 8, kv_heads: 4}], residual: [rms_norm, "
       "multiply: [[dense: {units: 64, activation: silu}], [dense: 64]], dense: 16]",
