@@ -29,7 +29,7 @@ bool fit(const std::vector<std::int64_t>& shares, const Session& session) {
 
 }  // namespace
 
-bool divide_batches(const Job& job, const RunStart& beginning, const OpenRun& run, bool crowded) {
+bool divide_batches(const Job& job, const RunStart& beginning, const OpenRun& run, bool oversubscribed) {
   Session& session = *run.session;
   if (!session.settings().measures_balance || session.mesh().data().size() == 1) return false;
   const Config root = run.config.root();
@@ -44,7 +44,7 @@ bool divide_batches(const Job& job, const RunStart& beginning, const OpenRun& ru
     job.warn(fmt::format("note: speeds are measured again: the checkpoint has shares of {}\n",
                          counted(std::ssize(shares), "data rank")));
   load_samples(session);
-  session.divide(root, shares_by_speed(session, measured_speeds(root, session, crowded)));
+  session.divide(root, shares_by_speed(session, measured_speeds(root, session, oversubscribed)));
   return true;
 }
 

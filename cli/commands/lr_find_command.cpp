@@ -117,7 +117,7 @@ void lr_find_command(const Job& job) {
   Session& session = *run.session;
   Collector collector(arguments.range.steps);
   TrainingRun training(run.config.root(), session,
-                       {.reducer = {.crowded = work.affinity.placement.crowded},
+                       {.reducer = {.oversubscribed = work.affinity.placement.oversubscribed},
                         .asked_to_stop = [&] { return collector.has_diverged(); }});
   load_samples(session);
   job.print(fmt::format("lr-find       {}: {}, batch {}, lr {:g} to {:g}\ndata          {}\n", file,

@@ -140,15 +140,16 @@ double forward_share(const Network& network) {
 MeasuredStep measure_step(const ConfigSource& config, const PlannedRun::Measured& how, int cores) {
   const auto world = solo();
   Mesh mesh(*world, {});
-  const bool crowded = how.threads > cores;
-  ThreadPool pool(how.threads, crowded);
+  const bool oversubscribed = how.threads > cores;
+  ThreadPool pool(how.threads, oversubscribed);
   const OpenRun headers = open_run(config, mesh, pool);
   ConfigSource short_run = config;
   short_run.overrides = overrides_for(config.overrides, how, headers);
   OpenRun run = open_run(short_run, mesh, pool);
   StepTimer timer;
-  TrainingRun training(run.config.root(), *run.session,
-                       {.reducer = {.crowded = crowded}, .asked_to_stop = [&] { return timer.is_done(); }});
+  TrainingRun training(
+      run.config.root(), *run.session,
+      {.reducer = {.oversubscribed = oversubscribed}, .asked_to_stop = [&] { return timer.is_done(); }});
   load_samples(*run.session);
   GradientCode code(training.parts().windows);
   const RunResult result = training.run({&timer}, "", &code);

@@ -80,7 +80,7 @@ ReplayedRun::ReplayedRun(const Job& job, MeshAndThreads& work, const Options& op
                     TrainingRun::Options{.config = run_->config.resolved_yaml(),
                                          .initial_weights = options.initial_weights,
                                          .resumes = checkpoints > 0,
-                                         .reducer = {.crowded = work.affinity.placement.crowded,
+                                         .reducer = {.oversubscribed = work.affinity.placement.oversubscribed,
                                                      .sharding = job.arguments.sharding},
                                          .asked_to_stop = [this] { return is_done_(); },
                                          .replay = &relay_});

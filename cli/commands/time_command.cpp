@@ -162,7 +162,7 @@ void time_command(const Job& job) {
   preflight_check(job.world, run_facts(*run));
   Session& session = *run->session;
   TrainingRun training(run->config.root(), session,
-                       {.reducer = {.crowded = work.affinity.placement.crowded}});
+                       {.reducer = {.oversubscribed = work.affinity.placement.oversubscribed}});
   load_samples(session);
   const std::string head = in_lines(ranks_text(session, work.affinity) + "\ndata  " + data, 6) + "\n\n";
   if (engines) {

@@ -257,14 +257,14 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
   run_collectively(job.world, [&] {
     if (job.world.rank() == 0 && ProgramScores::are_needed(session)) ProgramScores::check(session);
   });
-  const bool are_loaded = divide_batches(job, beginning, run, work.affinity.placement.crowded);
+  const bool are_loaded = divide_batches(job, beginning, run, work.affinity.placement.oversubscribed);
   TrainingRun training(run.config.root(), session,
                        {.config = run.config.resolved_yaml(),
                         .initial_weights = arguments.initial_weights,
                         .rollbacks = rollback ? rollback->count : 0,
                         .resumes = beginning.has_checkpoint,
                         .reducer = {.bucket_floats = arguments.bucket * kFloatsInKib,
-                                    .crowded = work.affinity.placement.crowded,
+                                    .oversubscribed = work.affinity.placement.oversubscribed,
                                     .sharding = arguments.sharding},
                         .asked_to_stop = StopSignals::received,
                         .deadline = deadline_of(job),

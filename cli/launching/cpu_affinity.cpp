@@ -50,10 +50,10 @@ CpuAffinity set_cpu_affinity(Communicator& world, int threads) {
 
   // Hosts may differ, but all ranks use the same number of threads.
   std::array<double, 2> largest{-static_cast<double>(affinity.placement.threads),
-                                affinity.placement.crowded ? 1.0 : 0.0};
+                                affinity.placement.oversubscribed ? 1.0 : 0.0};
   world.maximum(largest);
   affinity.placement.threads = -static_cast<int>(largest[0]);
-  affinity.placement.crowded = largest[1] > 0;
+  affinity.placement.oversubscribed = largest[1] > 0;
   std::int64_t hosts = host->rank() == 0 ? 1 : 0;
   world.sum(std::span(&hosts, 1));
   affinity.hosts = static_cast<int>(hosts);

@@ -9,7 +9,7 @@ namespace trainer {
 
 /// This rank's cores and threads, and facts that are equal on all ranks.
 struct CpuAffinity {
-  Placement placement;  ///< threads and crowded are the same on every rank
+  Placement placement;  ///< threads and oversubscribed are the same on every rank
   int hosts = 1;
   int local_ranks = 1, cores = 1;  ///< of this rank's host: its ranks, and the cores for all of them
   std::string warning;             ///< for the user, on rank 0; empty otherwise

@@ -53,7 +53,7 @@ void NodeReducer::finish() {
           waiting.for_bucket(summed_);
           return summed_ == buckets;
         },
-        memory_.crowded());
+        memory_.oversubscribed());
   }
   {
     Heartbeat::Waiting waiting(heartbeat_, "the gradients of other nodes", 0);

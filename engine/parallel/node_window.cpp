@@ -15,13 +15,13 @@ std::int64_t NodeWindow::Layout::bytes() const {
          bytes_of<double>(std::int64_t{2} * table_rows * kTableColumns);
 }
 
-NodeWindow::NodeWindow(Layout layout, std::unique_ptr<SharedMemory> memory, int my_rank, bool crowded,
+NodeWindow::NodeWindow(Layout layout, std::unique_ptr<SharedMemory> memory, int my_rank, bool oversubscribed,
                        Heartbeat& heartbeat)
     : layout_(std::move(layout)),
       memory_(std::move(memory)),
       my_rank_(my_rank),
       first_worker_(std::accumulate(layout_.workers.begin(), layout_.workers.begin() + my_rank, 0)),
-      crowded_(crowded),
+      oversubscribed_(oversubscribed),
       heartbeat_(heartbeat) {
   std::span<std::byte> room = memory_->bytes();
   values_ = take<float>(room, layout_.floats);
@@ -55,7 +55,7 @@ void NodeWindow::wait_for_progress(std::int64_t progress, int bucket) const {
     waiting.for_rank(world_rank(rank));
     for (int thread = 0; thread < layout_.workers[static_cast<std::size_t>(rank)]; ++thread, ++worker) {
       SharedCounter& counter = progress_[static_cast<std::size_t>(worker)];
-      wait_until([&] { return counter.load() >= progress; }, crowded_,
+      wait_until([&] { return counter.load() >= progress; }, oversubscribed_,
                  [&] { counter.sleep_below(progress); });
     }
   }
@@ -68,7 +68,7 @@ void NodeWindow::barrier(const char* what) {
   for (int rank = 0; rank < static_cast<int>(arrived_.size()); ++rank) {
     waiting.for_rank(world_rank(rank));
     SharedCounter& counter = arrived_[static_cast<std::size_t>(rank)];
-    wait_until([&] { return counter.load() >= generation_; }, crowded_,
+    wait_until([&] { return counter.load() >= generation_; }, oversubscribed_,
                [&] { counter.sleep_below(generation_); });
   }
 }

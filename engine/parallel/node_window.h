@@ -28,7 +28,7 @@ class NodeWindow {
     int all_workers() const;
     std::int64_t bytes() const;
   };
-  NodeWindow(Layout layout, std::unique_ptr<SharedMemory> memory, int my_rank, bool crowded,
+  NodeWindow(Layout layout, std::unique_ptr<SharedMemory> memory, int my_rank, bool oversubscribed,
              Heartbeat& heartbeat);
 
   /// From now on its pages count as parameters and gradients once they are written.
@@ -58,7 +58,7 @@ class NodeWindow {
   Layout layout_;
   std::unique_ptr<SharedMemory> memory_;
   int my_rank_, first_worker_;
-  bool crowded_;
+  bool oversubscribed_;
   Heartbeat& heartbeat_;
   std::int64_t generation_ = 0;
   std::span<float> values_;

@@ -57,7 +57,8 @@ void ParameterWindow::make_window(Mesh& mesh, const ThreadPool& pool, std::int64
                               .rank_step = mesh.model().size()};
   };
   const auto use = [&](std::unique_ptr<SharedMemory> memory) {
-    window_.emplace(layout(), std::move(memory), node_rank_, options_.crowded, mesh.world().heartbeat());
+    window_.emplace(layout(), std::move(memory), node_rank_, options_.oversubscribed,
+                    mesh.world().heartbeat());
     if (!shards_gradients()) window_->count_pages();
   };
   if (options_.share && !options_.compression.has_feedback() && !shards_gradients()) {

@@ -30,7 +30,7 @@ class ParameterWindow {
     std::int64_t cut_floats = 1 << 21;
     /// False: private buffers and MPI, as when /dev/shm is too small, and as with error feedback.
     bool share = true;
-    bool crowded = false;                 ///< more workers than cores: waiting yields at once
+    bool oversubscribed = false;          ///< more workers than cores: waiting yields at once
     int virtual_workers = 0;              ///< of exact mode; 0: one for each worker
     std::vector<std::int64_t> ends = {};  ///< in exact mode: VirtualWorkers::ends
     Compression compression = {};         ///< of what hosts exchange
@@ -85,7 +85,7 @@ class ParameterWindow {
   bool lacks_shared_memory() const { return refused_; }
 
   // For reducers:
-  bool crowded() const { return options_.crowded; }
+  bool oversubscribed() const { return options_.oversubscribed; }
   const Compression& compression() const { return options_.compression; }
   NodeWindow& window() { return *window_; }
   const ShardPlan& plan() const { return *plan_; }

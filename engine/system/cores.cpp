@@ -77,7 +77,7 @@ Placement place(const PlacementRequest& request) {
   const int ranks = request.bound ? 1 : request.local_ranks;
   Placement placement{.reason = request.reason};
   placement.threads = request.threads > 0 ? request.threads : std::max(1, cores / ranks);
-  placement.crowded = placement.threads * ranks > cores;
+  placement.oversubscribed = placement.threads * ranks > cores;
   // Other jobs under a quota on this host would take the same numbers.
   if (request.bound || cores < all) {
     placement.cores = request.cores;

@@ -25,10 +25,10 @@ std::string cpu_name();
 
 /// The chosen cores and threads of this process, for the header and `trainer info`.
 struct Placement {
-  std::vector<Core> cores;  ///< the cores this rank runs on
-  int threads = 1;          ///< workers of this rank
-  bool crowded = false;     ///< ranks x threads on this host exceed its cores
-  std::string reason;       ///< "default", "--threads", "OMP_NUM_THREADS", "bound by the launcher"
+  std::vector<Core> cores;      ///< the cores this rank runs on
+  int threads = 1;              ///< workers of this rank
+  bool oversubscribed = false;  ///< ranks x threads on this host exceed its cores
+  std::string reason;           ///< "default", "--threads", "OMP_NUM_THREADS", "bound by the launcher"
 };
 
 /// The facts of a rank's host, and the user's request.

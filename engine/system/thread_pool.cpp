@@ -14,8 +14,8 @@ struct Released {};
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads, bool crowded, const std::function<void(int)>& on_start)
-    : crowded_(crowded) {
+ThreadPool::ThreadPool(int threads, bool oversubscribed, const std::function<void(int)>& on_start)
+    : oversubscribed_(oversubscribed) {
   if (threads < 1) throw std::logic_error("a thread pool needs a thread");
   errors_.resize(static_cast<std::size_t>(threads));
   threads_.reserve(static_cast<std::size_t>(threads) - 1);
@@ -43,7 +43,7 @@ void ThreadPool::stop() {
 void ThreadPool::serve(int worker) {
   for (std::uint32_t seen = 0;;) {
     // Between runs a thread looks out for the next step for a moment, and then sleeps.
-    int looks = crowded_ ? 0 : 1000;
+    int looks = oversubscribed_ ? 0 : 1000;
     wait_until([&] { return run_number_.value.load() != seen || looks-- == 0; }, false);
     run_number_.value.wait(seen);
     seen = run_number_.value.load();
@@ -75,7 +75,7 @@ void ThreadPool::run(const std::function<void(int)>& work) {
   run_number_.value.notify_all();
   work_once(0);
   std::uint32_t finished = 0;
-  wait_until([&] { return (finished = finished_.value.load()) == threads_.size(); }, crowded_,
+  wait_until([&] { return (finished = finished_.value.load()) == threads_.size(); }, oversubscribed_,
              [&] { finished_.value.wait(finished); });
   const auto first =
       std::ranges::find_if(errors_, [](const std::exception_ptr& error) { return error != nullptr; });
@@ -90,7 +90,7 @@ void ThreadPool::barrier() {
     generation_.value.fetch_add(1);
     return;
   }
-  wait_until([&] { return generation_.value.load() != generation || failed_; }, crowded_);
+  wait_until([&] { return generation_.value.load() != generation || failed_; }, oversubscribed_);
   if (generation_.value.load() == generation) throw Released{};
 }
 

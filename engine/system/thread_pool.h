@@ -15,9 +15,9 @@ namespace trainer {
 /// batch.
 class ThreadPool {
  public:
-  /// Starts threads - 1 threads. `crowded`: more workers than cores share this machine, so waiting yields at
-  /// once. `on_start`: called first by each thread that starts.
-  explicit ThreadPool(int threads, bool crowded = false,
+  /// Starts threads - 1 threads. `oversubscribed`: more workers than cores share this machine, so waiting
+  /// yields at once. `on_start`: called first by each thread that starts.
+  explicit ThreadPool(int threads, bool oversubscribed = false,
                       const std::function<void(int worker)>& on_start = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -37,7 +37,7 @@ class ThreadPool {
   template <class Condition, class Sleep>
   void wait(const Condition& condition, const Sleep& sleep) const {
     bool holds = false;
-    wait_until([&] { return (holds = condition()) || failed_; }, crowded_, sleep);
+    wait_until([&] { return (holds = condition()) || failed_; }, oversubscribed_, sleep);
     if (!holds) release();
   }
 
@@ -52,7 +52,7 @@ class ThreadPool {
   void stop();
   [[noreturn]] static void release();
 
-  bool crowded_;
+  bool oversubscribed_;
   const std::function<void(int)>* work_ = nullptr;
   Counter run_number_, finished_, arrived_, generation_;
   std::atomic<bool> stop_{false}, failed_{false};

@@ -35,18 +35,18 @@ inline void nap() {
   nanosleep(&time, nullptr);
 }
 
-/// The same for a condition whose change wakes no sleeper. `crowded`: another thread needs this core to make
-/// the condition true, so it yields at once.
+/// The same for a condition whose change wakes no sleeper. `oversubscribed`: another thread needs this core
+/// to make the condition true, so it yields at once.
 template <class Condition>
-void wait_until(const Condition& condition, bool crowded) {
-  wait_until(condition, crowded ? Patience{.spins = 0} : Patience{}, nap);
+void wait_until(const Condition& condition, bool oversubscribed) {
+  wait_until(condition, oversubscribed ? Patience{.spins = 0} : Patience{}, nap);
 }
 
-/// The same with a sleep() that returns when the condition may hold. `crowded`: yields at once, so that other
-/// threads of this core run, and soon sleeps, so that long computations are not disturbed.
+/// The same with a sleep() that returns when the condition may hold. `oversubscribed`: yields at once, so
+/// that other threads of this core run, and soon sleeps, so that long computations are not disturbed.
 template <class Condition, class Sleep>
-void wait_until(const Condition& condition, bool crowded, const Sleep& sleep) {
-  wait_until(condition, crowded ? Patience{.spins = 0, .yields = 100} : Patience{}, sleep);
+void wait_until(const Condition& condition, bool oversubscribed, const Sleep& sleep) {
+  wait_until(condition, oversubscribed ? Patience{.spins = 0, .yields = 100} : Patience{}, sleep);
 }
 
 }  // namespace trainer

@@ -11,7 +11,7 @@ namespace trainer {
 
 AsynchronousWorker::AsynchronousWorker(const Config& root, TrainingParts& whole)
     : session_(root, whole.session, mesh_, whole.session.pool()),
-      parts_(root, session_, {.share = false, .crowded = whole.windows.rest().crowded()}),
+      parts_(root, session_, {.share = false, .oversubscribed = whole.windows.rest().oversubscribed()}),
       clipping_(session_.settings(), parts_.shard, parts_.scalars, mesh_.model()),
       parts_of_batch_(whole.session.shares()),
       sums_(parts_.batch.kinds() + 2) {}

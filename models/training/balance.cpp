@@ -51,13 +51,13 @@ std::vector<std::span<float>> spans_of(const std::vector<Arena>& arenas) {
 /// Steps of this rank without update and without messages between data ranks, from initial weights.
 class RehearsedSteps {
  public:
-  RehearsedSteps(const Config& root, Session& session, bool crowded)
+  RehearsedSteps(const Config& root, Session& session, bool oversubscribed)
       : session_(session),
         network_(session.network()),
         values_(network_.plan().parameter_end(), MemoryKind::parameters),
         statistics_(session.pool(), session.mesh().data().size()),
         runner_(session, network_),
-        loader_(session.data(), loader_options(root.at("data"), session, crowded, kSteps)),
+        loader_(session.data(), loader_options(root.at("data"), session, oversubscribed, kSteps)),
         order_(loader_.order()) {
     initialize(network_.plan().parameters(), session.settings().seed, values_.floats());
     const std::int64_t border = network_.split_parameter_end();
@@ -150,10 +150,10 @@ std::vector<std::int64_t> shares_by_speed(const Session& session, std::span<cons
                          session.least_share());
 }
 
-std::vector<double> measured_speeds(const Config& root, Session& session, bool crowded) {
+std::vector<double> measured_speeds(const Config& root, Session& session, bool oversubscribed) {
   constexpr double kShortest = 2, kSteps = 2;  // of the measurement: seconds, and slowest steps
   const Mesh& mesh = session.mesh();
-  RehearsedSteps steps(root, session, crowded);
+  RehearsedSteps steps(root, session, oversubscribed);
   steps.step();  // touches the memory
   Clock::time_point begin = Clock::now();
   steps.step();

@@ -19,7 +19,7 @@ std::vector<std::int64_t> shares_by_speed(const Session& session, std::span<cons
 
 /// Samples a second that each data rank computes, forward and backward, while all of them do so; of a model
 /// group its slowest member. Takes some seconds, and leaves a network that divide() has to replace.
-/// After load_samples(). `crowded`: more workers than cores. Collective.
-std::vector<double> measured_speeds(const Config& root, Session& session, bool crowded);
+/// After load_samples(). `oversubscribed`: more workers than cores. Collective.
+std::vector<double> measured_speeds(const Config& root, Session& session, bool oversubscribed);
 
 }  // namespace trainer

@@ -83,21 +83,21 @@ std::vector<CompressedParameter> compressed_parameters(Network& network) {
 }
 
 /// Cores of this rank without a worker. Those that a quota grants are not this rank's alone.
-int idle_cores(const ThreadPool& pool, bool crowded) {
+int idle_cores(const ThreadPool& pool, bool oversubscribed) {
   const std::vector<Core> cores = usable_cores();
   const int count = static_cast<int>(cores.size());
-  return crowded || granted_cores(cores) < count ? 0 : std::max(0, count - pool.size());
+  return oversubscribed || granted_cores(cores) < count ? 0 : std::max(0, count - pool.size());
 }
 
 }  // namespace
 
-RowLoader::Options loader_options(const Config& data, const Session& session, bool crowded,
+RowLoader::Options loader_options(const Config& data, const Session& session, bool oversubscribed,
                                   std::int64_t end) {
   return {.order = order_options(data, session, session.settings().micro_batch()),
           .own_rows = [&session](std::int64_t rows) { return session.network().input_rows(rows); },
           .end_step = end,
           .workers = session.pool().size(),
-          .idle_cores = idle_cores(session.pool(), crowded),
+          .idle_cores = idle_cores(session.pool(), oversubscribed),
           .reads_ahead = !session.is_share()};
 }
 
@@ -120,8 +120,8 @@ TrainingParts::TrainingParts(const Config& root, Session& its_session,
       micro_batches_per_epoch(
           BatchOrder(order_options(root.at("data"), session, session.settings().micro_batch()))
               .steps_per_epoch()),
-      loader(session.data(),
-             loader_options(root.at("data"), session, options.crowded, first_number(facts.total_steps))),
+      loader(session.data(), loader_options(root.at("data"), session, options.oversubscribed,
+                                            first_number(facts.total_steps))),
       shard(session.network().plan(), windows, session.settings().async ? one_thread : session.pool(),
             {.states = updates_apart ? 0 : optimizer->states().size(),
              .initial = updates_apart ? 0 : optimizer->initial(),

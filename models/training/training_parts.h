@@ -84,6 +84,7 @@ struct TrainingParts {
 };
 
 /// How the rows of training are loaded, up to `end` micro-batches. The session outlives the result.
-RowLoader::Options loader_options(const Config& data, const Session& session, bool crowded, std::int64_t end);
+RowLoader::Options loader_options(const Config& data, const Session& session, bool oversubscribed,
+                                  std::int64_t end);
 
 }  // namespace trainer

@@ -80,9 +80,10 @@ TEST_CASE("sums with bf16 differ from the exact ones by the rounding of each hos
         CAPTURE(ranks_per_node, threads, bucket_floats);
         Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
         ThreadPool pool(threads, true);
-        ParameterWindow window(
-            mesh, pool, {0, 3, 1500, kTotal},
-            {.bucket_floats = bucket_floats, .crowded = true, .compression = {Compression::Method::bf16}});
+        ParameterWindow window(mesh, pool, {0, 3, 1500, kTotal},
+                               {.bucket_floats = bucket_floats,
+                                .oversubscribed = true,
+                                .compression = {Compression::Method::bf16}});
         const auto reducer = make_gradient_reducer(mesh, pool, window);
         reducer->begin();
         pool.run([&](int worker) {

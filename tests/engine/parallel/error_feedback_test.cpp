@@ -29,7 +29,7 @@ class Reduction {
       : mesh_(test_world(), {.data = test_world().size()}),
         pool_(2, true),
         factor_(static_cast<std::size_t>(rank * kColumns)),
-        window_(mesh_, pool_, kBorders, {.crowded = true, .compression = compression}),
+        window_(mesh_, pool_, kBorders, {.oversubscribed = true, .compression = compression}),
         reducer_(make_gradient_reducer(mesh_, pool_, window_, parameters())) {}
 
   /// Adds the gradients of a step of all ranks to `sum`, and returns what all ranks know of it.
@@ -157,7 +157,7 @@ TEST_CASE("a gradient that is not finite is known to all ranks", "[parallel]") {
   Mesh mesh(test_world(), {.data = test_world().size()});
   ThreadPool pool(1);
   std::vector<float> factor(static_cast<std::size_t>(rank * kColumns));
-  ParameterWindow window(mesh, pool, kBorders, {.crowded = true, .compression = compression});
+  ParameterWindow window(mesh, pool, kBorders, {.oversubscribed = true, .compression = compression});
   CompressedParameter matrix{.range = {0, kMatrix}};
   if (rank > 0) matrix = {{0, kMatrix}, kRows, kColumns, factor};
   const auto reducer = make_gradient_reducer(mesh, pool, window, {matrix, {.range = {kMatrix, kTotal}}});

@@ -126,7 +126,8 @@ TEST_CASE("parameters grow by the plain sum of all gradients, whatever the bucke
       for (const std::int64_t bucket_floats : {1, 1000, 1 << 20})
         for (const std::int64_t cut_floats : {300, 1 << 20})
           check_training(mesh, threads,
-                         {.bucket_floats = bucket_floats, .cut_floats = cut_floats, .crowded = true}, 3);
+                         {.bucket_floats = bucket_floats, .cut_floats = cut_floats, .oversubscribed = true},
+                         3);
   }
 }
 
@@ -138,7 +139,7 @@ TEST_CASE("a worker that waits for a parameter reads what its owner published", 
         CAPTURE(ranks_per_node, threads, bucket_floats);
         Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
         ThreadPool pool(threads, true);
-        Reduction reduction(mesh, pool, kBorders, {.bucket_floats = bucket_floats, .crowded = true});
+        Reduction reduction(mesh, pool, kBorders, {.bucket_floats = bucket_floats, .oversubscribed = true});
         std::ranges::fill(reduction.window.values(), -1.f);
         reduction.reducer->publish();
         for (int round = 1; round <= 3; ++round) {
@@ -157,7 +158,7 @@ TEST_CASE("private buffers give the same sums as the shared window", "[parallel]
   Communicator& world = test_world();
   Mesh mesh(world, {.data = world.size()});
   for (const int threads : {1, 2})
-    check_training(mesh, threads, {.bucket_floats = 1000, .share = false, .crowded = true}, 3);
+    check_training(mesh, threads, {.bucket_floats = 1000, .share = false, .oversubscribed = true}, 3);
 }
 
 TEST_CASE("each float is updated by exactly one rank", "[parallel]") {
@@ -167,7 +168,8 @@ TEST_CASE("each float is updated by exactly one rank", "[parallel]") {
     Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
     for (const std::int64_t bucket_floats : {1, 700, 1 << 20}) {
       CAPTURE(ranks_per_node, bucket_floats);
-      const Reduction reduction(mesh, pool, kBorders, {.bucket_floats = bucket_floats, .crowded = true});
+      const Reduction reduction(mesh, pool, kBorders,
+                                {.bucket_floats = bucket_floats, .oversubscribed = true});
       std::vector<std::int64_t> owners(kTotal);
       std::int64_t last = 0;
       for (const auto& piece : reduction.window.shard()) {
@@ -185,7 +187,7 @@ TEST_CASE("each column of the mesh sums its own gradients", "[parallel][even ran
   Communicator& world = test_world();
   Mesh mesh(world, {.data = world.size() / 2, .model = 2});
   ThreadPool pool(1);
-  Reduction reduction(mesh, pool, {0, 40}, {.crowded = true});
+  Reduction reduction(mesh, pool, {0, 40}, {.oversubscribed = true});
   reduction.reducer->begin();
   std::ranges::fill(reduction.window.gradients(0), static_cast<float>(1 + mesh.model().rank()));
   reduction.reducer->ready(0, 0);
@@ -202,7 +204,7 @@ TEST_CASE("scalars are added in rank order, however many there are", "[parallel]
   const int ranks_per_node = GENERATE(0, 1, 2);
   Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
   ThreadPool pool(1);
-  Reduction reduction(mesh, pool, {0, 1}, {.crowded = true});
+  Reduction reduction(mesh, pool, {0, 1}, {.oversubscribed = true});
   const auto scalar = [](int rank, std::size_t i) {
     return 1.0 / static_cast<double>(3 * i + 7) + rank * 0.1;
   };
@@ -224,7 +226,7 @@ TEST_CASE("of some scalars the all-reduce takes the largest, also where they lie
   const int ranks_per_node = GENERATE(0, 1, 2);
   Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
   ThreadPool pool(1);
-  Reduction reduction(mesh, pool, {0, 1}, {.crowded = true});
+  Reduction reduction(mesh, pool, {0, 1}, {.oversubscribed = true});
   for (const std::size_t count : {3U, 257U, 600U}) {
     constexpr std::size_t kMaxima = 2;
     std::vector<double> scalars(count, 1.0);
@@ -245,7 +247,7 @@ TEST_CASE("no rank returns from an all-reduce before all have called it", "[para
   for (const int ranks_per_node : {0, 1, 2}) {
     Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
     ThreadPool pool(1);
-    Reduction reduction(mesh, pool, {0, 1000}, {.crowded = true});
+    Reduction reduction(mesh, pool, {0, 1000}, {.oversubscribed = true});
     const std::int64_t before = std::atomic_ref(calls);
     world.barrier();
     for (int round = 0; round < 10; ++round) {
@@ -266,7 +268,7 @@ TEST_CASE("sums survive 200 steps in which every worker dawdles at random", "[pa
   CAPTURE(threads, ranks_per_node);
   Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
   ThreadPool pool(threads, true);
-  Reduction reduction(mesh, pool, kBorders, {.bucket_floats = 500, .crowded = true});
+  Reduction reduction(mesh, pool, kBorders, {.bucket_floats = 500, .oversubscribed = true});
   std::ranges::fill(reduction.window.values(), 1.f);
   reduction.reducer->publish();
   std::vector<std::uint64_t> draws(static_cast<std::size_t>(threads));
@@ -353,7 +355,7 @@ TEST_CASE("in exact mode gradients have the same bits on any ranks, threads and 
             CHECK(exact_sums(mesh, threads, count,
                              {.bucket_floats = bucket_floats,
                               .share = share,
-                              .crowded = true,
+                              .oversubscribed = true,
                               .virtual_workers = count,
                               .compression = compression}) == expected);
           }
@@ -370,8 +372,9 @@ TEST_CASE("a rank's first gradient is as computed unless the reducer reports it 
       for (const int virtual_workers : {0, 8}) {
         CAPTURE(ranks_per_node, threads, virtual_workers);
         ThreadPool pool(threads, true);
-        Reduction reduction(mesh, pool, kBorders,
-                            {.bucket_floats = 700, .crowded = true, .virtual_workers = virtual_workers});
+        Reduction reduction(
+            mesh, pool, kBorders,
+            {.bucket_floats = 700, .oversubscribed = true, .virtual_workers = virtual_workers});
         const auto mine = static_cast<float>(1 << world.rank());
         for (int index = 0; index < reduction.window.gradient_count(); ++index)
           std::ranges::fill(reduction.window.gradients(index), mine);
@@ -398,7 +401,7 @@ TEST_CASE("sums round as if workers were added by twos, by rank and thread", "[p
   Communicator& world = test_world();
   Mesh mesh(world, {.data = world.size()});
   ThreadPool pool(2, true);
-  Reduction reduction(mesh, pool, {0, 200'000}, {.crowded = true});
+  Reduction reduction(mesh, pool, {0, 200'000}, {.oversubscribed = true});
   reduction.reducer->begin();
   // 1 + 2^-24 is 1, but 1 + 2^-23 is not: the sum shows which were added first.
   pool.run([&](int worker) {

@@ -47,7 +47,7 @@ struct Sharded {
         pool(threads, true),
         window(mesh, pool, borders(),
                {.bucket_floats = kLayer,
-                .crowded = true,
+                .oversubscribed = true,
                 .virtual_workers = virtual_workers,
                 .sharding = sharding}),
         reducer(make_gradient_reducer(mesh, pool, window)) {}

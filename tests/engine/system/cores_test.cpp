@@ -16,7 +16,7 @@ TEST_CASE("ranks of a host take disjoint cores that cover it", "[core]") {
   for (int rank = 0; rank < 3; ++rank) {
     const Placement placement = place({.cores = host, .local_rank = rank, .local_ranks = 3});
     CHECK(placement.threads == 2);
-    CHECK_FALSE(placement.crowded);
+    CHECK_FALSE(placement.oversubscribed);
     taken.insert(taken.end(), placement.cores.begin(), placement.cores.end());
   }
   CHECK(taken == host);
@@ -27,7 +27,7 @@ TEST_CASE("more ranks than cores have one thread each and as many neighbours on 
     const Placement placement = place({.cores = cores({2, 5}), .local_rank = rank, .local_ranks = 4});
     CHECK(placement.cores == cores({rank < 2 ? 2 : 5}));
     CHECK(placement.threads == 1);
-    CHECK(placement.crowded);
+    CHECK(placement.oversubscribed);
   }
 }
 
@@ -48,7 +48,7 @@ TEST_CASE("a binding that the user chose is kept", "[core]") {
       place({.cores = cores({6, 7}), .local_rank = 1, .local_ranks = 4, .bound = true});
   CHECK(placement.cores == cores({6, 7}));
   CHECK(placement.threads == 2);
-  CHECK_FALSE(placement.crowded);
+  CHECK_FALSE(placement.oversubscribed);
 }
 
 TEST_CASE("under a quota ranks count what they are granted and may run on every core", "[core]") {
@@ -56,8 +56,8 @@ TEST_CASE("under a quota ranks count what they are granted and may run on every 
   const Placement placement = place({.cores = host, .granted = 4, .local_rank = 1, .local_ranks = 2});
   CHECK(placement.threads == 2);
   CHECK(placement.cores == host);
-  CHECK_FALSE(placement.crowded);
-  CHECK(place({.cores = host, .granted = 4, .local_ranks = 8}).crowded);
+  CHECK_FALSE(placement.oversubscribed);
+  CHECK(place({.cores = host, .granted = 4, .local_ranks = 8}).oversubscribed);
 }
 
 TEST_CASE("at least one core is granted, and no more than there are", "[core]") {

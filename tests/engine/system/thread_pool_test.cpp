@@ -10,8 +10,8 @@ namespace trainer {
 
 TEST_CASE("every worker runs the work once a run", "[core]") {
   const int threads = GENERATE(1, 2, 3);
-  const bool crowded = GENERATE(false, true);
-  ThreadPool pool(threads, crowded);
+  const bool oversubscribed = GENERATE(false, true);
+  ThreadPool pool(threads, oversubscribed);
   std::vector<int> calls(static_cast<std::size_t>(threads));
   for (int run = 0; run < 100; ++run)
     pool.run([&](int worker) { ++calls[static_cast<std::size_t>(worker)]; });
@@ -49,8 +49,8 @@ TEST_CASE("one worker's exception reaches the caller and releases the others fro
 }
 
 TEST_CASE("threads without work leave the cores to others", "[core]") {
-  const bool crowded = GENERATE(false, true);
-  ThreadPool pool(3, crowded);
+  const bool oversubscribed = GENERATE(false, true);
+  ThreadPool pool(3, oversubscribed);
   pool.run([](int) {});
   const std::clock_t before = std::clock();
   std::this_thread::sleep_for(std::chrono::milliseconds(200));

@@ -67,7 +67,7 @@ SlowRun train_with_slow_rank(std::int64_t bound, int slow_rank) {
   ThreadPool pool(1, true);
   Data data{.name = "noise", .train = samples_for(kPairs, 207, 1)};
   Session session(tree.root(), std::move(data), mesh, pool);
-  TrainingRun run(tree.root(), session, {.reducer = {.crowded = true}});
+  TrainingRun run(tree.root(), session, {.reducer = {.oversubscribed = true}});
   const TemporaryFolder folder;
   SlowRun result;
   // Others update as often as the bound allows meanwhile.

@@ -58,7 +58,7 @@ std::string error_of(const Fault& what, int model_ranks = 1, const std::string& 
   Session session(tree.root(),
                   Data{.name = "noise", .train = std::make_unique<NoiseDataset>(200, sample, 10, 1)}, mesh,
                   pool);
-  TrainingRun trainer(tree.root(), session, {.reducer = {.crowded = true}});
+  TrainingRun trainer(tree.root(), session, {.reducer = {.oversubscribed = true}});
   const TemporaryFolder folder;
   try {
     trainer.run({}, folder.path());

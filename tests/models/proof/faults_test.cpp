@@ -114,7 +114,7 @@ Recording run_with(const Fault& fault,
   Mesh mesh(test_world(), {});
   ThreadPool pool(1, true);  // a bit of a part of a gradient might vanish in the sum
   Session session(tree.root(), Data{.name = "noise", .train = std::move(data)}, mesh, pool);
-  TrainingParts parts(tree.root(), session, {.crowded = true});
+  TrainingParts parts(tree.root(), session, {.oversubscribed = true});
   initialize(session.network().plan().parameters(), 1, parts.windows.values());
   parts.reducer->publish();
   Progress run{.steps_per_epoch = parts.facts.steps_per_epoch, .total_steps = kSteps};

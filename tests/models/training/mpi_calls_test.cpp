@@ -93,7 +93,7 @@ Watch watched(int ranks_per_node, int threads, const std::string& mode = "") {
   ThreadPool pool(threads, true);
   Data data{.name = "noise", .train = std::make_unique<NoiseDataset>(100, Shape{8, 8, 1}, 10, 1)};
   Session session(tree.root(), std::move(data), mesh, pool);
-  TrainingRun trainer(tree.root(), session, {.reducer = {.bucket_floats = 100, .crowded = true}});
+  TrainingRun trainer(tree.root(), session, {.reducer = {.bucket_floats = 100, .oversubscribed = true}});
   Watch watch;
   const TemporaryFolder folder;
   trainer.run({&watch}, folder.path());

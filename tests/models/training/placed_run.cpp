@@ -98,7 +98,7 @@ Run train(Communicator& world, const Placement& placement, const Work& work) {
                        .reducer = {.bucket_floats = 500,
                                    .cut_floats = 300,
                                    .share = placement.share,
-                                   .crowded = true,
+                                   .oversubscribed = true,
                                    .sharding = placement.sharding}});
   if (work.from) {
     if (world.rank() == 0) trainer.check_fit(*work.from, "there");

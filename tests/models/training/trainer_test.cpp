@@ -50,7 +50,7 @@ std::string calls_in(int steps, std::int64_t stops_after = -1, bool reads = true
   Session session(tree.root(),
                   Data{.name = "noise", .train = std::make_unique<NoiseDataset>(200, Shape{8, 8, 1}, 10, 1)},
                   mesh, pool);
-  TrainingParts parts(tree.root(), session, {.crowded = true});
+  TrainingParts parts(tree.root(), session, {.oversubscribed = true});
   parts.reducer->publish();
   Progress run{.steps_per_epoch = parts.facts.steps_per_epoch, .total_steps = parts.facts.total_steps};
   Noting noting;

@@ -293,7 +293,7 @@ TEST_CASE("metrics of an epoch are those of all its samples at once, not means o
   ThreadPool pool(1, true);
   const auto samples = [] { return std::make_unique<NoiseDataset>(107, Shape{8, 8, 1}, 10, 1); };
   Session session(tree.root(), {.name = "noise", .train = samples(), .test = samples()}, mesh, pool);
-  TrainingRun trainer(tree.root(), session, {.reducer = {.crowded = true}});
+  TrainingRun trainer(tree.root(), session, {.reducer = {.oversubscribed = true}});
   Epochs epochs;
   const TemporaryFolder folder;
   trainer.run({&epochs}, folder.path());
