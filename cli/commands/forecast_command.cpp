@@ -14,6 +14,7 @@
 #include "cli/reports/forecast_chart.h"
 #include "cli/reports/forecast_table.h"
 #include "cli/reports/header.h"
+#include "cli/reports/plan_text.h"
 #include "cli/terminal/text.h"
 #include "engine/system/cores.h"
 
@@ -59,12 +60,9 @@ class Forecast {
   }
 
   std::string method() const {
-    constexpr double kGigabits = 8e-9, kMicroseconds = 1e6;
     std::string text = fmt::format(
-        "This is a forecast, not a measurement. Link of a host: {:g} Gbit/s, {:g} us, {:g} us a message; {} "
-        "of {} on each host.\n",
-        link_.bandwidth * kGigabits, link_.latency * kMicroseconds, link_.overhead * kMicroseconds,
-        counted(per_host_, "rank"), counted(planned_threads(alone_, per_host_), "thread"));
+        "This is a forecast, not a measurement. Link of a host: {}; {} of {} on each host.\n",
+        link_text(link_), counted(per_host_, "rank"), counted(planned_threads(alone_, per_host_), "thread"));
     if (arguments_.rate > 0)
       text += fmt::format("Computing: {:g} GFLOP/s a thread (--rate). ", arguments_.rate);
     else

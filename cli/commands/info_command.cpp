@@ -11,6 +11,7 @@
 #include "engine/parallel/mpi_world.h"
 #include "engine/system/cores.h"
 #include "models/exporting/onnx/onnx_writer.h"
+#include "models/planning/link_cost.h"
 
 namespace trainer {
 namespace {
@@ -44,9 +45,12 @@ void info_command(const Job& job) {
                             counted(std::ssize(domains), "NUMA domain")));
   if (job.world.size() > 1) line("processes", std::to_string(job.world.size()));
   if (const std::optional<LinkTimes> link = link_of_hosts(job.world)) {
-    const double megabits = 8e-6 * link->bandwidth, microseconds = 1e6 * link->latency;
-    line("link", fmt::format("{0:.0f} Mbit/s, {1:.0f} us between hosts: --link {0:.0f}Mbps,{1:.0f}us",
-                             megabits, microseconds));
+    constexpr double kMegabits = 8e-6, kMicroseconds = 1e6, kMegabyte = 1e6;
+    line("link", fmt::format("{0:.0f} Mbit/s, {1:.0f} us between hosts, {3:.0f} us of computing a megabyte: "
+                             "--link {0:.0f}Mbps,{1:.0f}us,{2:g}us,{3:.0f}us",
+                             kMegabits * link->bandwidth, kMicroseconds * link->latency,
+                             kMicroseconds * LinkCost{}.overhead,
+                             kMicroseconds * kMegabyte * link->overhead_per_byte));
   }
 }
 

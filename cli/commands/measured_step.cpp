@@ -34,13 +34,14 @@ class StepTimer final : public Observer {
   MeasuredStep result(double forward_share, double micro_batches) const {
     std::int64_t full = 0;
     for (const Step& step : steps_) full = std::max(full, step.samples);
-    std::vector<double> totals;
+    std::vector<double> seconds;
     StepTimes sum;
     for (const Step& step : steps_)
       if (step.samples == full) {
-        totals.push_back(Seconds(step.times.training).count());
+        seconds.push_back(Seconds(step.times.training).count());
         sum += step.times;
       }
+    std::vector<double> totals = with_pauses(seconds);
     std::ranges::sort(totals);
     const std::size_t count = totals.size();
     const double median = totals[count / 2];
@@ -55,7 +56,7 @@ class StepTimer final : public Observer {
                       .update = part(sum.update)},
             .low = totals[count / 4] / median,
             .high = totals[count - 1 - count / 4] / median,
-            .steps = static_cast<int>(count)};
+            .steps = static_cast<int>(seconds.size())};
   }
 
  private:
@@ -136,6 +137,22 @@ double forward_share(const Network& network) {
 }
 
 }  // namespace
+
+std::vector<double> with_pauses(std::span<const double> seconds) {
+  constexpr double kTogether = 0.1;  // the usual period of a processor's quota
+  std::vector<double> means;
+  double sum = 0;
+  int steps = 0;
+  for (const double step : seconds) {
+    sum += step;
+    ++steps;
+    if (sum < kTogether) continue;
+    means.push_back(sum / steps);
+    sum = 0, steps = 0;
+  }
+  if (means.empty() && steps > 0) means.push_back(sum / steps);
+  return means;
+}
 
 MeasuredStep measure_step(const ConfigSource& config, const PlannedRun::Measured& how, int cores) {
   const auto world = solo();

@@ -50,6 +50,7 @@ std::string step_text(const PlannedRun& run, const ComputingTimes& computing, co
   add("waiting for gradients", time.reduce);
   add("consensus", time.consensus);
   add("waiting for parameters", time.publish);
+  add("handling messages", time.handling);
   std::string text = table(rows, 1);
   if (time.wire > 0)
     text +=
@@ -57,12 +58,6 @@ std::string step_text(const PlannedRun& run, const ComputingTimes& computing, co
                     milliseconds_text(time.wire), 100 * time.hidden());
   const auto batch = static_cast<double>(run.session().settings().batch);
   return text + fmt::format("{} examples/s\n", grouped(static_cast<std::int64_t>(batch / time.total())));
-}
-
-std::string link_text(const LinkCost& cost) {
-  constexpr double kGigabits = 8e-9, kMicroseconds = 1e6;
-  return fmt::format("link of a host: {:g} Gbit/s, {:g} us, {:g} us a message\n", cost.bandwidth * kGigabits,
-                     cost.latency * kMicroseconds, cost.overhead * kMicroseconds);
 }
 
 }  // namespace
@@ -103,7 +98,7 @@ void plan_command(const Job& job) {
   }
   if (arguments.json) return job.print_as_it_is(plan_json(run.step(), computing, cost));
   std::string step = step_text(run, computing, cost) + source;
-  if (run.ranks().nodes() > 1) step += link_text(cost);
+  if (run.ranks().nodes() > 1) step += fmt::format("link of a host: {}\n", link_text(cost));
   const std::int64_t memory = arguments.memory > 0 ? arguments.memory : granted_memory();
   job.print(heading(run) + "\n" + layers_text(run.layers()) + "\n" +
             memory_text(run.memory(program), run.ranks().ranks_per_node(), memory) + "\n" +

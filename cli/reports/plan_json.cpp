@@ -29,9 +29,11 @@ Json json_of(const StepWork::Bucket& bucket, const StepWork& work) {
 }
 
 Json json_of(const StepTime& time) {
-  return {{"step", time.total()},        {"computing", time.computing}, {"layers", time.layers},
-          {"sending", time.sending},     {"adding", time.adding},       {"gradients", time.reduce},
-          {"consensus", time.consensus}, {"parameters", time.publish},  {"link", time.wire}};
+  return {{"step", time.total()},        {"computing", time.computing},
+          {"layers", time.layers},       {"sending", time.sending},
+          {"adding", time.adding},       {"gradients", time.reduce},
+          {"consensus", time.consensus}, {"parameters", time.publish},
+          {"handling", time.handling},   {"link", time.wire}};
 }
 
 }  // namespace
@@ -43,19 +45,22 @@ std::string plan_json(const PlacedStep& step, const ComputingTimes& computing, c
   for (std::size_t layer = 0; layer < work.layers.size(); ++layer)
     layers.push_back(json_of(work.layers[layer], step.layers[layer].name));
   for (const StepWork::Bucket& bucket : work.buckets) buckets.push_back(json_of(bucket, work));
-  const Json plan{
-      {"ranks", step.ranks.mesh().world().size()},
-      {"hosts", step.ranks.nodes()},
-      {"micro_batches", step.micro_batches},
-      {"link", {{"bandwidth", link.bandwidth}, {"latency", link.latency}, {"overhead", link.overhead}}},
-      {"data", work.data},
-      {"layers", layers},
-      {"sums", work.sums},
-      {"buckets", buckets},
-      {"scalars", work.scalars},
-      {"update", work.update},
-      {"parameters_overlap_forward", work.publish_overlaps},
-      {"predicted", json_of(predict_step(work, link))}};
+  const Json plan{{"ranks", step.ranks.mesh().world().size()},
+                  {"hosts", step.ranks.nodes()},
+                  {"micro_batches", step.micro_batches},
+                  {"link",
+                   {{"bandwidth", link.bandwidth},
+                    {"latency", link.latency},
+                    {"overhead", link.overhead},
+                    {"overhead_per_byte", link.overhead_per_byte}}},
+                  {"data", work.data},
+                  {"layers", layers},
+                  {"sums", work.sums},
+                  {"buckets", buckets},
+                  {"scalars", work.scalars},
+                  {"update", work.update},
+                  {"parameters_overlap_forward", work.publish_overlaps},
+                  {"predicted", json_of(predict_step(work, link))}};
   return plan.dump(1) + "\n";
 }
 

@@ -80,6 +80,15 @@ std::vector<std::string> shards_of(const LayerCost& layer) {
 
 }  // namespace
 
+std::string link_text(const LinkCost& cost) {
+  constexpr double kGigabits = 8e-9, kMicroseconds = 1e6, kMegabyte = 1e6;
+  std::string text = fmt::format("{:g} Gbit/s, {:g} us, {:g} us a message", cost.bandwidth * kGigabits,
+                                 cost.latency * kMicroseconds, cost.overhead * kMicroseconds);
+  if (cost.overhead_per_byte > 0)
+    text += fmt::format(", {:g} us a megabyte", cost.overhead_per_byte * kMegabyte * kMicroseconds);
+  return text;
+}
+
 std::string milliseconds_text(double seconds) {
   const double milliseconds = 1000 * seconds;
   return milliseconds < 100 ? fmt::format("{:.2f} ms", milliseconds) : fmt::format("{:.0f} ms", milliseconds);

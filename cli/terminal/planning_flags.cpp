@@ -10,7 +10,7 @@ void CommandFlags::add_link(CLI::App& command, const std::string& use) {
           "--link", texts_.link,
           "Link of each host" + use +
               ": BANDWIDTH,LATENCY, as 10Gbps,20us (the default); a third time is what a message costs "
-              "its sender (default: 1us)")
+              "its sender (default: 1us), a fourth what a megabyte takes from computing (default: 0us)")
       ->type_name("LINK");
 }
 

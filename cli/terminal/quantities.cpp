@@ -33,6 +33,7 @@ std::vector<std::string> split(const std::string& text) {
 
 constexpr Unit kBandwidths[] = {
     {"bps", 1.0 / 8}, {"kbps", 1e3 / 8}, {"Mbps", 1e6 / 8}, {"Gbps", 1e9 / 8}, {"Tbps", 1e12 / 8}};
+constexpr double kMegabyte = 1e6;
 constexpr Unit kTimes[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
 
 std::optional<int> rank_count(const std::string& text) {
@@ -109,10 +110,14 @@ LinkCost link_of(const std::string& text) {
   const auto bandwidth = quantity(words.front(), kBandwidths);
   const auto latency = words.size() > 1 ? quantity(words[1], kTimes) : std::nullopt;
   const auto overhead = words.size() > 2 ? quantity(words[2], kTimes) : LinkCost{}.overhead;
-  if (words.size() > 3 || !bandwidth || *bandwidth <= 0 || !latency || !overhead)
-    fail("--link expects BANDWIDTH,LATENCY", text,
+  const auto per_megabyte = words.size() > 3 ? quantity(words[3], kTimes) : 0;
+  if (words.size() > 4 || !bandwidth || *bandwidth <= 0 || !latency || !overhead || !per_megabyte)
+    fail("--link expects BANDWIDTH,LATENCY[,OVERHEAD[,PER_MEGABYTE]]", text,
          "--link 10Gbps,20us: bandwidth in bps, kbps, Mbps, Gbps or Tbps, latency in ns, us, ms or s");
-  return {.latency = *latency, .bandwidth = *bandwidth, .overhead = *overhead};
+  return {.latency = *latency,
+          .bandwidth = *bandwidth,
+          .overhead = *overhead,
+          .overhead_per_byte = *per_megabyte / kMegabyte};
 }
 
 std::int64_t memory_of(const std::string& text) {

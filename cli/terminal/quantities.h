@@ -18,7 +18,7 @@ std::int64_t seconds_of(const std::string& text);
 LiveAddress live_address(const std::string& text);
 /// "90s", "30m", "1.5h", "2d" of --time, in seconds.
 std::int64_t duration_of(const std::string& text);
-/// "10Gbps,20us" or "10Gbps,20us,1us" of --link.
+/// "10Gbps,20us", "10Gbps,20us,1us" or "10Gbps,20us,1us,500us" of --link.
 LinkCost link_of(const std::string& text);
 /// "16GiB" or "16GB" of --memory, in bytes.
 std::int64_t memory_of(const std::string& text);

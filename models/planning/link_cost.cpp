@@ -9,7 +9,7 @@ namespace trainer {
 LinkCost::Time LinkCost::exchange(double bytes, int nodes) const {
   if (nodes < 2 || bytes <= 0) return {};
   const double others = nodes - 1;
-  const double sender = others * overhead, busy = others / nodes * bytes / bandwidth;
+  const double sender = others * overhead, busy = others / nodes * bytes * seconds_of_byte();
   // Messages leave while later ones are prepared.
   return {sender, busy, latency + std::max(sender + busy / others, overhead + busy)};
 }

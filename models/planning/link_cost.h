@@ -1,20 +1,27 @@
 #pragma once
 
+#include <algorithm>
+
 #include "engine/parallel/bucket_plan.h"
 
 namespace trainer {
 
 /// How long messages take on a link between nodes. A message of n bytes arrives `latency + n / bandwidth`
 /// after it is sent (Hockney, "The communication challenge for MPP", Parallel Computing 20, 1994), and
-/// occupies its sender for `overhead` besides (o of LogP, Culler et al. 1993). Each node sends and receives
-/// at the full bandwidth at a time, and all pairs of nodes are equally far apart.
+/// occupies its sender for `overhead` besides (o of LogP, Culler et al. 1993). Each of its bytes takes time
+/// of a processor, too (O of LogGOPS, Hoefler, Schneider and Lumsdaine 2010). Each node sends and receives at
+/// the full bandwidth at a time, and all pairs of nodes are equally far apart.
 ///
 /// Times are seconds, sizes bytes.
 struct LinkCost {
   double latency = NetworkLink{}.latency;      ///< seconds
   double bandwidth = NetworkLink{}.bandwidth;  ///< bytes a second
   double overhead = NetworkLink{}.overhead;    ///< seconds of the sender for each message
+  /// Seconds of computing that each byte takes which leaves a node while another arrives (O of LogGOPS).
+  double overhead_per_byte = 0;
 
+  /// Of a stream of bytes on the link: the processor handles none faster than its overhead allows.
+  double seconds_of_byte() const { return std::max(1 / bandwidth, overhead_per_byte); }
   /// An exchange that begins at once: how long it occupies the sender's thread and its link, and when it is
   /// complete.
   struct Time {

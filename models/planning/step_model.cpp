@@ -28,15 +28,15 @@ class Clock {
   Clock(const StepWork& work, const LinkCost& cost, StepTime& time) : work_(work), cost_(cost), time_(time) {}
 
   double now() const { return now_; }
-  void compute(double seconds) { now_ += seconds; }
+  void compute(double seconds) { advance(seconds); }
   /// Computes a layer, which waits for its sums in between.
   void compute(double seconds, double waits, const std::vector<double>& sums, int nodes) {
     const double before = now_;
     for (const double bytes : sums) {
-      now_ += seconds / static_cast<double>(sums.size());
+      advance(seconds / static_cast<double>(sums.size()));
       sum(bytes, nodes);
     }
-    if (sums.empty()) now_ += seconds;
+    if (sums.empty()) advance(seconds);
     now_ += waits;
     time_.layers += now_ - before - seconds;
   }
@@ -63,6 +63,13 @@ class Clock {
   }
 
  private:
+  /// Computing and the messages on the link delay each other by the overhead of the bytes; all else stays in
+  /// its order, so this clock leaves the delay out.
+  void advance(double seconds) {
+    const double on_link = std::clamp(link_free_ - now_, 0.0, seconds);
+    time_.handling += cost_.overhead_per_byte / cost_.seconds_of_byte() * on_link;
+    now_ += seconds;
+  }
   /// A part of the sum may share the link; the rest has it alone.
   void sum(double bytes, int nodes) {
     const double alone = cost_.sum(bytes, nodes, false), shared = cost_.sum(bytes, nodes, true);

@@ -50,10 +50,11 @@ struct StepTime {
   double adding = 0;     ///< what other nodes sent
   double reduce = 0;     ///< waiting for gradients after backward
   double consensus = 0;  ///< the all-reduce of scalars
+  double handling = 0;   ///< of messages by the processor while it computes
   double publish = 0;    ///< waiting for parameters
   double wire = 0;       ///< how long the link of a node is busy with gradients and parameters
 
-  double waiting() const { return layers + sending + adding + reduce + consensus + publish; }
+  double waiting() const { return layers + sending + adding + reduce + consensus + publish + handling; }
   double total() const { return computing + waiting(); }
   /// The share of the wire time during which the rank computes; 1 if there is none.
   double hidden() const;
@@ -63,7 +64,8 @@ struct StepTime {
 /// messages of a bucket when backward has passed the first of its parameters; they use the link once those of
 /// the buckets before have left it. The thread adds what has arrived between layers; the step waits for the
 /// last bucket. Parameters come back bucket by bucket, those that forward reads first before the others, and
-/// each layer waits for its own (engine/parallel/node_reducer.h). Sums inside layers share the link.
+/// each layer waits for its own (engine/parallel/node_reducer.h). Sums inside layers share the link. Each
+/// byte that is on the link while the rank computes delays both by its overhead; waiting hides it.
 StepTime predict_step(const StepWork& work, const LinkCost& cost);
 
 }  // namespace trainer

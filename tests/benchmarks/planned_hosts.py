@@ -2,7 +2,7 @@
 
 Usage: planned_hosts.py NETLAB TRAINER [--runs N] [--rate R] [--delay D] [--hosts N...] [--shares PERCENT...] [--workloads cdh] > results/planned_hosts.csv
 Hosts and workloads are those of hosts.py. All hosts of a run compute at a time, so all plan at a time; the slowest plan counts.
-Plans and runs take turns; figures are medians.
+Plans and runs take turns; figures are medians, also each figure of the link.
 """
 import argparse
 import csv
@@ -19,7 +19,9 @@ from program import cpu_name, environment, predicted_step_ms, set_flags
 
 
 def measured_link(options, hosts):
-    return re.search(r'--link (\S+)', launch(options, hosts, options.trainer, 'info')).group(1)
+    links = [re.search(r'--link (\S+)', launch(options, hosts, options.trainer, 'info')).group(1).split(',') for _ in range(options.runs)]
+    units = [figure.lstrip('0123456789.') for figure in links[0]]
+    return ','.join(f'{statistics.median(float(link[part].removesuffix(unit)) for link in links):.0f}{unit}' for part, unit in enumerate(units))
 
 
 def planned(options, workload, hosts, link):

@@ -1,6 +1,7 @@
 // The plans and forecasts of the program, and their mistakes.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <map>
@@ -74,6 +75,30 @@ TEST_CASE("plan --json has the schedule of a step whose predicted time is that o
   CHECK(plan.at("predicted").at("computing").get<double>() == Approx(computing));
   const double step = 1e3 * plan.at("predicted").at("step").get<double>();
   CHECK(number_after(run.trainer(words).out, "predicted step ") == Approx(step).epsilon(0.05));
+}
+
+TEST_CASE("plan and forecast take what a megabyte takes from computing", "[planning]") {
+  const SmallRun run;
+  std::vector<std::string> words{
+      "plan", "a.yaml", "-n", "4", "--datapar", "--link", "1Gbps,20us,1us,0us", "--rate", "10", "--json"};
+  const auto free = nlohmann::json::parse(run.trainer(words).out);
+  words[6] = "1Gbps,20us,1us,16ms";
+  const auto plan = nlohmann::json::parse(run.trainer(words).out);
+  CHECK(free.at("link").at("overhead_per_byte") == 0);
+  CHECK(plan.at("link").at("overhead_per_byte").get<double>() == Approx(16e-9));
+  const auto of = [](const nlohmann::json& schedule, const char* part) {
+    return schedule.at("predicted").at(part).get<double>();
+  };
+  CHECK(of(free, "handling") == 0);
+  CHECK(of(plan, "link") == Approx(2 * of(free, "link")));  // a byte takes 8 ns on the link
+  CHECK(of(plan, "step") > of(free, "step"));
+  words.pop_back();
+  CHECK(has(run.trainer(words).out, "link of a host: 1 Gbit/s, 20 us, 1 us a message, 16000 us a megabyte"));
+  std::string forecast = run.trainer({"forecast", "a.yaml", "-n", "1,4", "--datapar", "--link",
+                                      "1Gbps,20us,1us,16ms", "--rate", "10"})
+                             .out;
+  std::ranges::replace(forecast, '\n', ' ');
+  CHECK(has(forecast, "1 Gbit/s, 20 us, 1 us a message, 16000 us a megabyte; 1 rank of"));
 }
 
 TEST_CASE("plan measures the step of a run here and saves nothing", "[planning]") {
@@ -280,7 +305,9 @@ TEST_CASE("mistakes of plan and forecast name the flag and what would be right",
     std::string message;
   };
   const std::vector<Mistake> mistakes{
-      {{"plan", "a.yaml", "--link", "10"}, 2, "--link expects BANDWIDTH,LATENCY, got `10`"},
+      {{"plan", "a.yaml", "--link", "10"},
+       2,
+       "--link expects BANDWIDTH,LATENCY[,OVERHEAD[,PER_MEGABYTE]], got `10`"},
       {{"plan", "a.yaml", "-n", "0"}, 2, "--ranks expects a number from 1 to 65536, got `0`"},
       {{"plan", "a.yaml", "-n", "2,4"}, 2, "--ranks expects a number"},
       {{"plan", "a.yaml", "-n", "4"}, 4, "4 ranks need --datapar, --modelpar or --mesh"},

@@ -11,13 +11,15 @@ TEST_CASE("a link has a bandwidth, a latency and perhaps the cost of a message",
   CHECK(link.bandwidth == Approx(1.25e9));
   CHECK(link.latency == Approx(20e-6));
   CHECK(link.overhead == LinkCost{}.overhead);
+  CHECK(link.overhead_per_byte == 0);
   CHECK(link_of("2.5Mbps,1ms,500ns").overhead == Approx(500e-9));
+  CHECK(link_of("1Gbps,1ms,1us,2.5ms").overhead_per_byte == Approx(2.5e-9));
 }
 
 TEST_CASE("a link without its unit or latency is a mistake", "[cli]") {
-  for (const char* text :
-       {"", "10", "10Gbps", "10Gbps,", "10Gbps,20", "10Gbps,20us,", "0Gbps,20us", "-1Gbps,20us",
-        "10Gbps,20us,1us,1us", "1e9bps,20us", "infGbps,20us", "nanGbps,1us", "10Gbps,20us x"})
+  for (const char* text : {"", "10", "10Gbps", "10Gbps,", "10Gbps,20", "10Gbps,20us,", "0Gbps,20us",
+                           "-1Gbps,20us", "10Gbps,20us,1us,1us,1us", "10Gbps,20us,1us,", "10Gbps,20us,1us,1",
+                           "1e9bps,20us", "infGbps,20us", "nanGbps,1us", "10Gbps,20us x"})
     CHECK_THROWS_AS(link_of(text), Error);
 }
 

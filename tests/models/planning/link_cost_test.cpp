@@ -30,6 +30,15 @@ TEST_CASE("an exchange of short messages takes as long as the sender needs for t
   CHECK(time.complete == Approx(1023e-6 + 1 / 125e6 + 100e-6));
 }
 
+TEST_CASE("a processor that handles bytes more slowly than the link carries them delays an exchange",
+          "[planning]") {
+  LinkCost cost = kGigabit;
+  cost.overhead_per_byte = 4e-9;
+  CHECK(cost.exchange(kMegabyte, 4).complete == kGigabit.exchange(kMegabyte, 4).complete);
+  cost.overhead_per_byte = 16e-9;  // 8 on the link
+  CHECK(cost.exchange(kMegabyte, 4).busy == Approx(0.75e6 * 16e-9));
+}
+
 TEST_CASE("no collective is faster than its bytes over the bandwidth", "[planning]") {
   for (const double bytes : {1.0, 1e3, 1e6, 1e9})
     for (const int nodes : {2, 3, 4, 16, 1000}) {

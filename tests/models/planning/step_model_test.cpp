@@ -107,6 +107,40 @@ TEST_CASE("starting a message takes time of the rank for each bucket and each ot
   CHECK(time.total() >= kComputing + time.sending);
 }
 
+TEST_CASE("bytes on the link delay what computes meanwhile by their overhead, and waiting hides it",
+          "[planning]") {
+  // One layer of 1 ms forward and 2 ms backward. Its parameters are awaited before forward, its gradients
+  // after backward: nothing computes meanwhile.
+  StepWork work{.layers = {{.forward = 1e-3, .backward = 2e-3, .parameters = {0, kFloats}}},
+                .buckets = {{0, kFloats}},
+                .nodes = 2};
+  LinkCost cost = link(1e9);
+  cost.overhead_per_byte = 0.25e-9;
+  CHECK(predict_step(work, cost).handling == 0);
+  CHECK(predict_step(work, cost).total() == predict_step(work, link(1e9)).total());
+  // Two layers before it compute while half of its 4 MB cross the link, which takes 2 ms: first all of their
+  // 0.5 ms of forward, then all of their 1 ms of backward, each with 1/4 of it for the bytes.
+  work.layers.insert(work.layers.begin(), 2, {.forward = 0.25e-3, .backward = 0.5e-3});
+  const StepTime time = predict_step(work, cost), without = predict_step(work, link(1e9));
+  CHECK(time.handling == Approx(0.25 * 1.5e-3));
+  CHECK(time.total() == Approx(without.total() + time.handling));
+  // Four times the computing: all 2 ms of the link are delayed, in either direction.
+  for (StepWork::Layer& layer : work.layers)
+    if (layer.parameters.count() == 0) layer.forward *= 8, layer.backward *= 4;
+  CHECK(predict_step(work, cost).handling == Approx(0.25 * 2 * 2e-3).epsilon(0.01));
+}
+
+TEST_CASE("messages take at most every second moment from computing", "[planning]") {
+  StepWork work{.layers = {{.forward = 1e-3}, {.forward = 1e-3, .parameters = {0, kFloats}}},
+                .buckets = {{0, kFloats}},
+                .nodes = 2};
+  LinkCost cost = link(1e9);
+  cost.overhead_per_byte = 5e-9;
+  const StepTime time = predict_step(work, cost);
+  CHECK(time.handling == Approx(1e-3));
+  CHECK(time.publish == Approx(5e-9 * 2e6 - 1e-3 + 20e-6));
+}
+
 TEST_CASE("sums inside layers take longer while the link carries gradients or parameters", "[planning]") {
   StepWork work = four_layers(64);
   for (StepWork::Layer& layer : work.layers) {
