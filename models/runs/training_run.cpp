@@ -282,8 +282,9 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   std::optional<MemoryWatch> memory;
   std::optional<ReplicaGuard> replicas;
   std::optional<SampleGuard> samples;
-  EvaluationHook evaluation(parts_, reports, stop, hooks, options_.review,
-                            directory.parent_path() / "evaluation");
+  EvaluationHook evaluation(
+      parts_, reports, stop, hooks,
+      {.review = options_.review, .folder = directory.parent_path() / "evaluation", .warn = options_.warn});
   EpochHook epochs(parts_, reports);
   const CheckpointState base{.seed = settings.seed,
                              .data = fingerprint_text(session_.data()),
