@@ -38,7 +38,12 @@ class CommandLine {
   void put_verb_first();
   void check_leftovers(const CLI::App& command) const;
   void check_values(const CLI::ParseError& mistake) const;
+  /// The subcommand; null if its user asks for help or the version, which is then the message.
+  const CLI::App* chosen_command();
+  void check_flags() const;
   void take_texts();
+  void take_search(const CLI::App& command);
+  void take_overrides(const CLI::App& command);
 
   Arguments& arguments_;
   std::vector<std::string> words_;
@@ -154,14 +159,11 @@ void CommandLine::check_values(const CLI::ParseError& mistake) const {
     fail("--" + what.substr(0, what.find(' ')) + " takes no value", "remove = and the text after it");
 }
 
-void CommandLine::parse() {
-  if (!words_.empty() && words_.front() == "help") words_.front() = "--help";
-  put_verb_first();
-  const CLI::App* chosen = &app_;
+const CLI::App* CommandLine::chosen_command() {
   try {
     std::vector<std::string> backwards(words_.rbegin(), words_.rend());
     app_.parse(backwards);
-    chosen = app_.get_subcommands().front();
+    return app_.get_subcommands().front();
   } catch (const CLI::CallForHelp&) {
     arguments_.message = app_.help();
   } catch (const CLI::CallForVersion& asked) {
@@ -174,16 +176,30 @@ void CommandLine::parse() {
     fail(mistake.what(),
          "trainer " + (commands.empty() ? "" : commands.front()->get_name() + " ") + "--help");
   }
-  if (!arguments_.message.empty()) {
+  return nullptr;
+}
+
+void CommandLine::parse() {
+  if (!words_.empty() && words_.front() == "help") words_.front() = "--help";
+  put_verb_first();
+  const CLI::App* const command = chosen_command();
+  if (!command) {
     arguments_.verb = Verb::message;
     return;
   }
-  check_leftovers(*chosen);
-  arguments_.verb = kVerbs.at(chosen->get_name());
-  const CLI::Option* run = chosen->get_option_no_throw("RUN");
+  check_leftovers(*command);
+  arguments_.verb = kVerbs.at(command->get_name());
+  const CLI::Option* run = command->get_option_no_throw("RUN");
   if (run != nullptr && std::ranges::count(run->results(), "") > 0)
     fail("RUN is an empty word", "a run directory, such as runs/NAME; a variable of the shell may be unset");
   take_texts();
+  check_flags();
+  take_search(*command);
+  take_overrides(*command);
+}
+
+/// Flags that need others, or exclude them.
+void CommandLine::check_flags() const {
   if (arguments_.restarts > 0 && arguments_.ranks == 0)
     fail("--restarts needs -n: it restarts processes of this program", "trainer -n N --restarts K ...");
   if (arguments_.datapar && arguments_.modelpar && flags_.texts().mesh.empty())
@@ -196,7 +212,10 @@ void CommandLine::parse() {
   if (arguments_.until > 1)
     fail(fmt::format("--until expects a share of the steps, got {:g}", arguments_.until),
          "--until 0.5: half of them");
-  if (arguments_.verb == Verb::sweep && chosen->get_option("--seed")->count() > 0) {
+}
+
+void CommandLine::take_search(const CLI::App& command) {
+  if (arguments_.verb == Verb::sweep && command.get_option("--seed")->count() > 0) {
     arguments_.search.seed = static_cast<std::uint64_t>(flags_.texts().seed);
     arguments_.search.is_seeded = true;
   }
@@ -205,12 +224,16 @@ void CommandLine::parse() {
     trial.ranks = ranks;
     mesh_of(trial, ranks);
   }
+}
+
+/// Flags that stand for keys.
+void CommandLine::take_overrides(const CLI::App& command) {
   // First, so that -s train.async.staleness=N may follow.
   if (flags_.texts().async) {
     arguments_.overrides.insert(arguments_.overrides.begin(), "train.async={}");
     arguments_.datapar |= !arguments_.modelpar && flags_.texts().mesh.empty();
   }
-  if (chosen->get_name() == "train" && chosen->get_option("--seed")->count() > 0)
+  if (command.get_name() == "train" && command.get_option("--seed")->count() > 0)
     arguments_.overrides.push_back(fmt::format("train.seed={}", flags_.texts().seed));
 }
 

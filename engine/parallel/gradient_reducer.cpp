@@ -17,7 +17,8 @@ std::unique_ptr<GradientReducer> make_gradient_reducer(Mesh& mesh, ThreadPool& p
     return std::make_unique<LowRankReducer>(mesh, pool, window, parameters);
   if (window.compression().method == Compression::Method::one_bit)
     return std::make_unique<SignReducer>(mesh, pool, window, parameters);
-  if (!window.plan().several_nodes()) return std::make_unique<WindowReducer>(pool, window);
+  if (!window.plan().several_nodes() || window.plan().replicated())
+    return std::make_unique<WindowReducer>(pool, window);
   std::unique_ptr<GradientReducer> reducer;
   if (window.virtual_workers().exact)
     reducer = std::make_unique<OrderedReducer>(mesh, pool, window);

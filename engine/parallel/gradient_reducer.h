@@ -59,7 +59,8 @@ class GradientReducer : public GradientSink, public ParameterSource {
 
 /// The reducer for the ranks that `window` spans: in the window of one node, by MPI between nodes, or in
 /// exact mode between nodes along the tree over all virtual workers; or with the error feedback that the
-/// window's compression asks for. `parameters`: for error feedback. All arguments outlive it. Collective.
+/// window's compression asks for. Replicated parameters without it: only within the rank. `parameters`: for
+/// error feedback. All arguments outlive it. Collective.
 std::unique_ptr<GradientReducer> make_gradient_reducer(
     Mesh& mesh, ThreadPool& pool, ParameterWindow& window,
     const std::vector<CompressedParameter>& parameters = {});

@@ -28,15 +28,15 @@ ParameterWindow::ParameterWindow(Mesh& mesh, const ThreadPool& pool, const std::
     virtual_workers_.ends = options.ends;
     virtual_workers_.rounds = options.compression.is_bf16();
   }
+  options_.replicated |= options.compression.has_feedback();
   if (data_ranks_ == 1) options_.sharding = Sharding::state;
   make_window(mesh, pool, borders.back());
   plan_.emplace(
       mesh.data(), node_rank_, node_ranks_, borders,
-      ShardPlan::Options{
-          .bucket_floats = options.bucket_floats,
-          .cut_floats = shards_gradients() || options.compression.has_feedback() ? 0 : options.cut_floats,
-          .replicated = options.compression.has_feedback(),
-          .whole_parameters = options.whole_parameters});
+      ShardPlan::Options{.bucket_floats = options.bucket_floats,
+                         .cut_floats = shards_gradients() || options_.replicated ? 0 : options.cut_floats,
+                         .replicated = options_.replicated,
+                         .whole_parameters = options.whole_parameters});
   if (!shards_gradients()) return;
   if (!shards_parameters()) commit_pages(values(), MemoryKind::parameters);
   for (const Range& mine : shard()) {
@@ -61,7 +61,7 @@ void ParameterWindow::make_window(Mesh& mesh, const ThreadPool& pool, std::int64
                     mesh.world().heartbeat());
     if (!shards_gradients()) window_->count_pages();
   };
-  if (options_.share && !options_.compression.has_feedback() && !shards_gradients()) {
+  if (options_.share && !options_.replicated && !shards_gradients()) {
     place_on(mesh.node(), mesh.data().rank(), pool.size());
     std::unique_ptr<SharedMemory> memory = mesh.node().shared(layout().bytes());
     std::int64_t refusals = memory ? 0 : 1;

@@ -28,13 +28,16 @@ class ParameterWindow {
     /// Between nodes a larger parameter is cut into several buckets, so that its exchange begins before all
     /// of its gradient is computed, and ends before all of it is read. Not where gradients are sharded.
     std::int64_t cut_floats = 1 << 21;
-    /// False: private buffers and MPI, as when /dev/shm is too small, and as with error feedback.
+    /// False: private buffers and MPI, as when /dev/shm is too small, and as where `replicated`.
     bool share = true;
     bool oversubscribed = false;          ///< more workers than cores: waiting yields at once
     int virtual_workers = 0;              ///< of exact mode; 0: one for each worker
     std::vector<std::int64_t> ends = {};  ///< in exact mode: VirtualWorkers::ends
     Compression compression = {};         ///< of what hosts exchange
-    bool whole_parameters = false;        ///< one rank updates all of a parameter
+    /// Every rank gets the sums of all gradients and updates all parameters. Always with error feedback;
+    /// without it the caller makes the sums, and the reducer sends nothing.
+    bool replicated = false;
+    bool whole_parameters = false;  ///< one rank updates all of a parameter
     /// Gradients and parameters: private buffers, as without `share`, with memory for this rank's shard; for
     /// the rest only from commit to release. Nothing else with one data rank.
     Sharding sharding = Sharding::state;

@@ -76,7 +76,7 @@ void AsynchronousTrainer::take_notes(std::int64_t unit, std::span<const double> 
   log_.add(unit / ranks_, notes);
 }
 
-std::int64_t AsynchronousTrainer::segment_end(const Progress& run) const {
+std::int64_t AsynchronousTrainer::stretch_end(const Progress& run) const {
   const TrainSettings& settings = parts_.session.settings();
   const auto is_due = [&](std::int64_t done) {
     return done % run.steps_per_epoch == 0 || done == run.total_steps ||
@@ -94,7 +94,7 @@ void AsynchronousTrainer::train(Progress& run, Hook& hooks, const Observers& rep
   if (run.is_pending) hooks.between_steps(run);
   reported_ = run.step;
   while (!run.is_done()) {
-    const std::int64_t first = run.step, planned = segment_end(run);
+    const std::int64_t first = run.step, planned = stretch_end(run);
     StepTimes& times = run.begin_steps(planned, parts_.rate(first));
     StepClock clock;
     hooks.before_step(first);
@@ -116,7 +116,7 @@ void AsynchronousTrainer::train(Progress& run, Hook& hooks, const Observers& rep
     times.consensus += waiting;
     report_steps(run, reports);
     std::vector<double> total(parts_.consensus.sums().begin(), parts_.consensus.sums().end());
-    score_segment(first, end, total, run);
+    score_stretch(first, end, total, run);
     run.note(run.report.scores.loss, all.stop);
     if (all.diverged) fail(run, hooks);
     reduce_waiting_and_staleness(run, waiting);
@@ -152,7 +152,7 @@ void AsynchronousTrainer::compute_units(Progress& run, Hook& hooks, const Observ
   std::ranges::fill(sums_, 0.0);
   staleness_ = {};
   units_ = samples_ = 0;
-  segment_begin_ = Clock::now();
+  stretch_begin_ = Clock::now();
   while (true) {
     StepClock clock;
     const std::optional<std::int64_t> unit = server_.next(worker_.values());
@@ -212,7 +212,7 @@ void AsynchronousTrainer::report_steps(const Progress& run, const Observers& rep
     report.logged = reported_ % run.log_every == 0;
     report.time = in_seconds(Clock::now() - run.start);
     samples_ += report.scores.samples;
-    const auto training = run.epoch.training + (Clock::now() - segment_begin_);
+    const auto training = run.epoch.training + (Clock::now() - stretch_begin_);
     report.examples_per_second =
         static_cast<double>(run.epoch_sums.samples + samples_) / in_seconds(training);
     report.staleness = line_staleness_.staleness();
@@ -229,7 +229,7 @@ void AsynchronousTrainer::score(std::span<double> sums, Scores& scores) const {
   parts_.session.metric_values(sums.first(kinds), scores.metrics);
 }
 
-void AsynchronousTrainer::score_segment(std::int64_t first, std::int64_t end, std::span<double> sums,
+void AsynchronousTrainer::score_stretch(std::int64_t first, std::int64_t end, std::span<double> sums,
                                         Progress& run) const {
   Scores& scores = run.report.scores;
   scores.samples = 0;

@@ -18,13 +18,13 @@ namespace trainer {
 /// (Ho et al., NIPS 2013). A batch is as many units as there are ranks; a rank computes the gradient of a
 /// unit and updates the parameters by it, with the unit's share of the learning rate, while other ranks
 /// compute. Ranks meet only where an epoch ends, an evaluation or a checkpoint is due, or the run stops: at
-/// the end of a segment. Between these, steps are counted by the units that are handed out.
+/// the end of a stretch. Between these, steps are counted by the units that are handed out.
 class AsynchronousTrainer final : private ParameterServer::Owner {
  public:
   /// `parts`: of the run. Collective.
   AsynchronousTrainer(const Config& root, TrainingParts& parts);
 
-  /// As Trainer::train(): hooks see segments as steps. `reports` get each step, on world rank 0. Collective.
+  /// As Trainer::train(): hooks see stretches as steps. `reports` get each step, on world rank 0. Collective.
   void train(Progress& run, Hook& hooks, const Observers& reports);
 
   /// "staleness at most 8, 4 ranks compute at a time"
@@ -36,22 +36,22 @@ class AsynchronousTrainer final : private ParameterServer::Owner {
               std::int64_t version) override;
   void take_notes(std::int64_t unit, std::span<const double> notes) override;
 
-  /// Where the segment after the last step ends, unless the run stops before.
-  std::int64_t segment_end(const Progress& run) const;
-  /// The worker begins a segment with the layer states of the model.
+  /// Where the stretch after the last step ends, unless the run stops before.
+  std::int64_t stretch_end(const Progress& run) const;
+  /// The worker begins a stretch with the layer states of the model.
   void copy_states_to_worker();
   /// Computes units until there are no more, or one is not finite.
   void compute_units(Progress& run, Hook& hooks, const Observers& reports);
   void compute_unit(std::int64_t unit, Progress& run, Hook& hooks);
-  /// True if a hook requires the segment to end.
+  /// True if a hook requires the stretch to end.
   static bool has_to_end(Progress& run, Hook& hooks);
   /// Reports the steps that are complete.
   void report_steps(const Progress& run, const Observers& reports);
   /// Loss and metrics of some units; leaves the sums as Progress::end_step() reads them.
   void score(std::span<double> sums, Scores& scores) const;
-  /// The same for all ranks and the steps `first` to `end` of a segment, in the report of the run.
-  void score_segment(std::int64_t first, std::int64_t end, std::span<double> sums, Progress& run) const;
-  /// Adds up the waiting and staleness of a segment over ranks. Collective.
+  /// The same for all ranks and the steps `first` to `end` of a stretch, in the report of the run.
+  void score_stretch(std::int64_t first, std::int64_t end, std::span<double> sums, Progress& run) const;
+  /// Adds up the waiting and staleness of a stretch over ranks. Collective.
   void reduce_waiting_and_staleness(Progress& run, std::chrono::nanoseconds waiting);
   /// Layer states of the model become the mean of the ranks', each weighted by its units. Collective.
   void average_states();
@@ -69,14 +69,14 @@ class AsynchronousTrainer final : private ParameterServer::Owner {
   StepLog log_;
   StalenessSum line_staleness_;  ///< since the last line of the log
   std::int64_t reported_ = 0;    ///< steps
-  std::int64_t samples_ = 0;     ///< of the steps of this segment that were reported
-  // Of this segment and rank:
+  std::int64_t samples_ = 0;     ///< of the steps of this stretch that were reported
+  // Of this stretch and rank:
   std::vector<double> sums_, notes_;
   StalenessSum staleness_, not_noted_;  ///< of all gradients; of those that rank 0 does not know yet
   std::int64_t units_ = 0;
   bool has_given_ = false;              ///< a gradient whose staleness is not known yet
   std::optional<std::int64_t> failed_;  ///< the step that was not finite
-  Progress::Clock::time_point segment_begin_;
+  Progress::Clock::time_point stretch_begin_;
   std::chrono::nanoseconds longest_unit_{};
 };
 

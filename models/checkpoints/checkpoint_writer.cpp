@@ -49,6 +49,48 @@ std::string message_of_failure(const std::function<void()>& work) {
   return "";
 }
 
+/// A writer's runs: the model, each of the optimizer's states; rank 0's then the layers' states of both
+/// files, and both heads.
+using Reports = std::vector<RunReport>;
+/// Begins the message of a rank that has written all; else the message is its error.
+constexpr char kSuccess = '\0';
+
+/// Those of the writers, from the messages of all ranks; `failure`: the first error among them.
+std::vector<Reports> reports_of(const std::vector<std::vector<std::byte>>& messages, std::string& failure) {
+  std::vector<Reports> all;
+  for (const std::vector<std::byte>& bytes : messages) {
+    const std::string message(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (message.front() != kSuccess) {
+      if (failure.empty()) failure = message;
+      continue;
+    }
+    Reports reports((message.size() - 1) / sizeof(RunReport));
+    if (reports.empty()) continue;  // no writer
+    std::memcpy(reports.data(), message.data() + 1, reports.size() * sizeof(RunReport));
+    all.push_back(std::move(reports));
+  }
+  return all;
+}
+
+/// Of both files, from the reports of rank 0 and the other writers in the order of their runs.
+std::array<FileSeal, 2> joined_seals(const std::vector<Reports>& reports, std::size_t states) {
+  std::array<FileSeal, 2> seals;
+  const auto append = [&](int file, const RunReport& report) {
+    FileSeal& whole = seals[at(file)];
+    whole = {.bytes = whole.bytes + report.bytes,
+             .crc32 = joined_crc32(whole.crc32, report.crc32, report.bytes)};
+  };
+  const Reports& first = reports.front();
+  append(kModel, first[states + 3]);
+  append(kOptimizer, first[states + 4]);
+  for (const Reports& writer : reports) append(kModel, writer[0]);
+  append(kModel, first[states + 1]);
+  for (std::size_t state = 0; state < states; ++state)
+    for (const Reports& writer : reports) append(kOptimizer, writer[1 + state]);
+  append(kOptimizer, first[states + 2]);
+  return seals;
+}
+
 std::uint64_t bytes_of(const Shape& shape) {
   return static_cast<std::uint64_t>(shape.size()) * sizeof(float);
 }
@@ -321,7 +363,7 @@ void CheckpointWriter::end_parts() {
   files_.clear();
   std::string message = failure_;
   if (failure_.empty()) {
-    message.assign(1, '\0');
+    message.assign(1, kSuccess);
     for (const Run& run : runs_) {
       const RunReport report{run.seal.bytes, run.seal.crc32};
       message.append(reinterpret_cast<const char*>(&report), sizeof report);
@@ -329,17 +371,8 @@ void CheckpointWriter::end_parts() {
   }
   runs_.clear();
   std::string failure;
-  std::vector<std::vector<RunReport>> reports;
-  for (const auto& bytes : world.gather(std::as_bytes(std::span(message)), 0)) {
-    const std::string theirs(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (theirs.front() != '\0') {
-      if (failure.empty()) failure = theirs;
-      continue;
-    }
-    auto& list = reports.emplace_back((theirs.size() - 1) / sizeof(RunReport));
-    if (!list.empty()) std::memcpy(list.data(), theirs.data() + 1, list.size() * sizeof(RunReport));
-    if (list.empty()) reports.pop_back();
-  }
+  const std::vector<Reports> reports =
+      reports_of(world.gather(std::as_bytes(std::span(message)), 0), failure);
   broadcast_text(world, failure);
   open_ = false;
   if (!failure.empty()) {
@@ -347,23 +380,7 @@ void CheckpointWriter::end_parts() {
     throw Error(ExitCode::failure, failure);
   }
   if (world.rank() != 0) return;
-  // A writer's reports: the model, each of the optimizer's states; rank 0's then the layers' states of both
-  // files, and both heads.
-  const std::size_t states = sources_.optimizer_states.size();
-  std::array<FileSeal, 2> seals;
-  const auto append = [&](int file, const RunReport& report) {
-    FileSeal& whole = seals[at(file)];
-    whole = {.bytes = whole.bytes + report.bytes,
-             .crc32 = joined_crc32(whole.crc32, report.crc32, report.bytes)};
-  };
-  const std::vector<RunReport>& first = reports.front();
-  append(kModel, first[states + 3]);
-  append(kOptimizer, first[states + 4]);
-  for (const auto& writer : reports) append(kModel, writer[0]);
-  append(kModel, first[states + 1]);
-  for (std::size_t state = 0; state < states; ++state)
-    for (const auto& writer : reports) append(kOptimizer, writer[1 + state]);
-  append(kOptimizer, first[states + 2]);
+  const std::array<FileSeal, 2> seals = joined_seals(reports, sources_.optimizer_states.size());
   for (std::size_t file = 0; file < seals.size(); ++file) state_.files[kFileNames[file]] = seals[file];
   committing_ = true;
   commit_thread_ = std::thread([this] { commit(); });

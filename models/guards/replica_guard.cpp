@@ -113,6 +113,43 @@ std::vector<std::uint64_t> ReplicaGuard::hashes() const {
   return hashes;
 }
 
+std::string ReplicaGuard::difference_of(std::size_t item, const Messages& messages) const {
+  /// The replica of the item on a node.
+  struct Found {
+    std::uint64_t hash = 0;
+    std::string place;
+  };
+  const bool is_state = item >= plan_.parameters().size();
+  const bool is_cut = !is_state && plan_.parameters()[item].shard_axis >= 0;
+  const bool is_in_front = !is_state && plan_.parameters()[item].offset < windows_.border();
+  std::map<std::array<std::int64_t, 3>, Found> replicas;
+  for (std::size_t rank = 0; rank < messages.size(); ++rank) {
+    Holder holder;
+    std::memcpy(&holder, messages[rank].data(), sizeof holder);
+    std::uint64_t hash = 0;
+    std::memcpy(&hash, messages[rank].data() + sizeof holder + item * sizeof hash, sizeof hash);
+    // Sharers of a node add up to one replica; each rank has states of its own.
+    Found& replica =
+        is_in_front
+            ? replicas[{0, holder.front_node, 0}]
+            : replicas[{holder.model_rank, holder.node, is_state ? static_cast<std::int64_t>(rank) : 0}];
+    replica.hash += hash;
+    if (replica.place.empty()) replica.place = fmt::format("rank {} on {}", rank, holder.host);
+  }
+  const Found* first = nullptr;
+  std::int64_t column = -1;
+  for (const auto& [key, replica] : replicas) {
+    // Model columns hold different shards of a partitioned parameter.
+    if (!first || (is_cut && key[0] != column)) first = &replica;
+    column = key[0];
+    if (replica.hash == first->hash) continue;
+    const std::string name =
+        is_state ? plan_.states()[item - plan_.parameters().size()].name : plan_.parameters()[item].name;
+    return fmt::format("{} is not the same for {} and {}", name, first->place, replica.place);
+  }
+  return "";
+}
+
 void ReplicaGuard::compare(std::int64_t step) {
   Communicator& world = mesh_.world();
   const ParameterWindow* const front = windows_.front();
@@ -125,44 +162,9 @@ void ReplicaGuard::compare(std::int64_t step) {
   std::memcpy(message.data(), &me, sizeof me);
   std::memcpy(message.data() + sizeof me, mine.data(), mine.size() * sizeof mine[0]);
   const auto messages = world.gather(message, 0);
-
-  /// The replica of one parameter or state on a node.
-  struct Found {
-    std::uint64_t hash = 0;
-    std::string place;
-  };
   std::string difference;
-  for (std::size_t item = 0; !messages.empty() && item < mine.size() && difference.empty(); ++item) {
-    const bool is_state = item >= plan_.parameters().size();
-    const bool is_cut = !is_state && plan_.parameters()[item].shard_axis >= 0;
-    const bool is_in_front = !is_state && plan_.parameters()[item].offset < windows_.border();
-    std::map<std::array<std::int64_t, 3>, Found> replicas;
-    for (std::size_t rank = 0; rank < messages.size(); ++rank) {
-      Holder holder;
-      std::memcpy(&holder, messages[rank].data(), sizeof holder);
-      std::uint64_t hash = 0;
-      std::memcpy(&hash, messages[rank].data() + sizeof holder + item * sizeof hash, sizeof hash);
-      // Sharers of a node add up to one replica; each rank has states of its own.
-      Found& replica =
-          is_in_front
-              ? replicas[{0, holder.front_node, 0}]
-              : replicas[{holder.model_rank, holder.node, is_state ? static_cast<std::int64_t>(rank) : 0}];
-      replica.hash += hash;
-      if (replica.place.empty()) replica.place = fmt::format("rank {} on {}", rank, holder.host);
-    }
-    const Found* first = nullptr;
-    std::int64_t column = -1;
-    for (const auto& [key, replica] : replicas) {
-      // Model columns hold different shards of a partitioned parameter.
-      if (!first || (is_cut && key[0] != column)) first = &replica;
-      column = key[0];
-      if (replica.hash == first->hash) continue;
-      const std::string name =
-          is_state ? plan_.states()[item - plan_.parameters().size()].name : plan_.parameters()[item].name;
-      difference = fmt::format("{} is not the same for {} and {}", name, first->place, replica.place);
-      break;
-    }
-  }
+  for (std::size_t item = 0; !messages.empty() && item < mine.size() && difference.empty(); ++item)
+    difference = difference_of(item, messages);
   std::int64_t differences = difference.empty() ? 0 : 1;
   world.sum(std::span(&differences, 1));
   if (differences > 0)

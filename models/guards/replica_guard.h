@@ -38,6 +38,10 @@ class ReplicaGuard final : public Hook {
   void add_replicas(const ParameterWindow& window, std::int64_t offset);
   std::vector<std::uint64_t> hashes() const;
   void compare(std::int64_t step);
+  /// What each rank sends of its replicas to rank 0.
+  using Messages = std::vector<std::vector<std::byte>>;
+  /// Which two ranks have unequal replicas of a parameter, or of a state behind them; empty: none.
+  std::string difference_of(std::size_t item, const Messages& messages) const;
   std::span<Replica> watched();
 
   const NetworkPlan& plan_;

@@ -28,7 +28,7 @@ void append_hex(std::string& text, std::uint64_t bits) {
   text.append(digits.data(), digits.size());
 }
 
-bool read_hex(std::string_view text, Fingerprint& fingerprint) {
+bool read_hex(std::string_view text, FingerprintSums& fingerprint) {
   if (text.size() != 2 * kDigits) return false;
   const auto read = [](std::string_view digits, std::uint64_t& sum) {
     const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), sum, 16);
@@ -47,13 +47,13 @@ bool read_hex(std::string_view text, Fingerprint& fingerprint) {
 
 PlaceFactors factors_of(std::size_t place) { return {mixed(2 * place + 1) | 1, mixed(2 * place + 2) | 1}; }
 
-Fingerprint& Fingerprint::operator+=(const Fingerprint& other) {
+FingerprintSums& FingerprintSums::operator+=(const FingerprintSums& other) {
   first += other.first;
   second += other.second;
   return *this;
 }
 
-std::optional<std::size_t> differing_item(const Fingerprint& one, const Fingerprint& other,
+std::optional<std::size_t> differing_item(const FingerprintSums& one, const FingerprintSums& other,
                                           std::size_t items) {
   if (one == other) return std::nullopt;
   const std::uint64_t first = one.first - other.first, second = one.second - other.second;
@@ -72,7 +72,7 @@ void ChainRecord::link(const std::optional<Sha256Digest>& before) {
   else
     hash.add(std::string_view(kOrigin));
   hash.add(static_cast<std::uint64_t>(step));
-  for (const Fingerprint* part : {&batch, &gradients, &weights}) {
+  for (const FingerprintSums* part : {&batch, &gradients, &weights}) {
     hash.add(part->first);
     hash.add(part->second);
   }
@@ -83,7 +83,7 @@ void append_line(std::string& text, const ChainRecord& record) {
   std::array<char, std::numeric_limits<std::int64_t>::digits10 + 1> step;
   char* const end = std::to_chars(step.data(), step.data() + step.size(), record.step).ptr;
   text.append(R"({"step":)").append(step.data(), static_cast<std::size_t>(end - step.data()));
-  const auto add = [&text](std::string_view key, const Fingerprint& fingerprint) {
+  const auto add = [&text](std::string_view key, const FingerprintSums& fingerprint) {
     text.append(R"(,")").append(key).append(R"(":")");
     append_hex(text, fingerprint.first);
     append_hex(text, fingerprint.second);

@@ -14,7 +14,7 @@ namespace trainer {
 /// In the directory of a run with train.chain: a line for the initial weights, then one for each step.
 inline constexpr const char* kChainFile = "chain.jsonl";
 
-/// Odd factors of a place in a Fingerprint, so that no change of an item is lost.
+/// Odd factors of a place in a FingerprintSums, so that no change of an item is lost.
 struct PlaceFactors {
   std::uint64_t first = 1, second = 1;
 };
@@ -23,9 +23,9 @@ PlaceFactors factors_of(std::size_t place);
 /// A linear hash of several items, such as the tensors of a model: two sums modulo 2^64 of the items' own
 /// fingerprints, each times odd factors of the item's place. If one item alone differs between two of them,
 /// their differences name it (differing_item()).
-struct Fingerprint {
+struct FingerprintSums {
   std::uint64_t first = 0, second = 0;
-  bool operator==(const Fingerprint&) const = default;
+  bool operator==(const FingerprintSums&) const = default;
 
   /// Adds the fingerprint of the item at `place`, or of a part of it.
   void add(std::size_t place, std::uint64_t item) { add(factors_of(place), item); }
@@ -34,21 +34,21 @@ struct Fingerprint {
     first += factors.first * item;
     second += factors.second * item;
   }
-  Fingerprint& operator+=(const Fingerprint& other);
+  FingerprintSums& operator+=(const FingerprintSums& other);
 };
 
 /// The place of the one item in which two fingerprints of `items` items differ; nothing if they are equal or
 /// differ in several.
-std::optional<std::size_t> differing_item(const Fingerprint& one, const Fingerprint& other,
+std::optional<std::size_t> differing_item(const FingerprintSums& one, const FingerprintSums& other,
                                           std::size_t items);
 
 /// A step in the chain. Step 0 has only the initial weights.
 struct ChainRecord {
-  std::int64_t step = 0;  ///< counted from 1
-  Fingerprint batch;      ///< ids, input and targets of each sample, after augmentation
-  Fingerprint gradients;  ///< of each parameter, summed over ranks, before clipping
-  Fingerprint weights;    ///< of each parameter, then of each state of the model, after the update
-  Sha256Digest value{};   ///< SHA-256 of the value before, the step and the fingerprints
+  std::int64_t step = 0;      ///< counted from 1
+  FingerprintSums batch;      ///< ids, input and targets of each sample, after augmentation
+  FingerprintSums gradients;  ///< of each parameter, summed over ranks, before clipping
+  FingerprintSums weights;    ///< of each parameter, then of each state of the model, after the update
+  Sha256Digest value{};       ///< SHA-256 of the value before, the step and the fingerprints
 
   /// Sets `value`; `before`: that of the step before, empty for the first record.
   void link(const std::optional<Sha256Digest>& before);

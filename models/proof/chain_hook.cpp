@@ -90,7 +90,7 @@ void ChainHook::add_targets(Worker& worker, const Rows& rows) {
 void ChainHook::add_rows(Worker& worker, std::int64_t first, std::vector<std::uint64_t>& kept) {
   const std::size_t begin = static_cast<std::size_t>(first), count = worker.hashes.size();
   const std::span<const PlaceFactors> factors = std::span(row_factors_).subspan(begin, count);
-  Fingerprint batch = worker.batch;
+  FingerprintSums batch = worker.batch;
   for (std::size_t row = 0; row < count; ++row) batch.add(factors[row], worker.hashes[row]);
   worker.batch = batch;
   if (listener_) std::ranges::copy(worker.hashes, kept.begin() + first);

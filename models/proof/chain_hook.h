@@ -47,7 +47,7 @@ class ChainHook final : public Hook, public RowWatch {
  private:
   /// Written by its own thread only.
   struct alignas(64) Worker {
-    Fingerprint batch;
+    FingerprintSums batch;
     std::vector<std::uint64_t> hashes;  ///< of its rows
     std::vector<std::uint64_t> values;  ///< of targets of one kind
   };

@@ -7,8 +7,8 @@
 
 namespace trainer {
 
-Fingerprint weights_of(const Checkpoint& checkpoint, const NetworkPlan& plan) {
-  Fingerprint sum;
+FingerprintSums weights_of(const Checkpoint& checkpoint, const NetworkPlan& plan) {
+  FingerprintSums sum;
   for (std::size_t i = 0; i < plan.parameters().size(); ++i) {
     const Parameter& parameter = plan.parameters()[i];
     // With an EMA the checkpoint stores the average as its weights.

@@ -8,6 +8,6 @@ namespace trainer {
 
 /// The fingerprint of a checkpoint's weights and states, as its step has it in the chain. The checkpoint fits
 /// the plan (check_tensors()).
-Fingerprint weights_of(const Checkpoint& checkpoint, const NetworkPlan& plan);
+FingerprintSums weights_of(const Checkpoint& checkpoint, const NetworkPlan& plan);
 
 }  // namespace trainer

@@ -19,11 +19,11 @@ std::string name_of(Kind kind, std::size_t place, const ChainItems& items, const
 }
 
 /// find(kind, fingerprint of one, of the other): the places of what differs.
-using Find = std::function<std::vector<std::size_t>(Kind, const Fingerprint&, const Fingerprint&)>;
+using Find = std::function<std::vector<std::size_t>(Kind, const FingerprintSums&, const FingerprintSums&)>;
 
 std::optional<StepDifference> first_of(const ChainRecord& one, const ChainRecord& other,
                                        const ChainItems& items, const NetworkPlan& plan, const Find& find) {
-  const auto difference = [&](Kind kind, const Fingerprint& mine, const Fingerprint& theirs) {
+  const auto difference = [&](Kind kind, const FingerprintSums& mine, const FingerprintSums& theirs) {
     StepDifference found{.step = other.step, .kind = kind};
     for (const std::size_t place : find(kind, mine, theirs))
       found.items.push_back(name_of(kind, place, items, plan));
@@ -61,7 +61,7 @@ std::string StepDifference::text() const {
 std::optional<StepDifference> step_difference(const ChainRecord& recorded, const ChainRecord& replayed,
                                               const ChainItems& items, const NetworkPlan& plan) {
   return first_of(recorded, replayed, items, plan,
-                  [&](Kind kind, const Fingerprint& one, const Fingerprint& other) {
+                  [&](Kind kind, const FingerprintSums& one, const FingerprintSums& other) {
                     const auto place = differing_item(one, other, of_kind(kind, items).size());
                     return place ? std::vector{*place} : std::vector<std::size_t>();
                   });
@@ -70,7 +70,7 @@ std::optional<StepDifference> step_difference(const ChainRecord& recorded, const
 std::optional<StepDifference> step_difference(const ChainRecord& one, const ChainItems& items,
                                               const ChainRecord& other, const ChainItems& other_items,
                                               const NetworkPlan& plan) {
-  return first_of(one, other, items, plan, [&](Kind kind, const Fingerprint&, const Fingerprint&) {
+  return first_of(one, other, items, plan, [&](Kind kind, const FingerprintSums&, const FingerprintSums&) {
     const std::vector<std::uint64_t>&mine = of_kind(kind, items), &theirs = of_kind(kind, other_items);
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < std::min(mine.size(), theirs.size()); ++i)

@@ -282,8 +282,9 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
   std::optional<MemoryWatch> memory;
   std::optional<ReplicaGuard> replicas;
   std::optional<SampleGuard> samples;
-  EvaluationHook evaluation(parts_, reports, stop, hooks, options_.review,
-                            directory.parent_path() / "evaluation");
+  EvaluationHook evaluation(
+      parts_, reports, stop, hooks,
+      {.review = options_.review, .folder = directory.parent_path() / "evaluation", .warn = options_.warn});
   EpochHook epochs(parts_, reports);
   const CheckpointState base{.seed = settings.seed,
                              .data = fingerprint_text(session_.data()),
@@ -299,7 +300,7 @@ RunResult TrainingRun::run(const std::vector<Observer*>& observers, const std::f
     hooks.add(gradients.emplace(session_.network().plan().parameters(), parts_.shard, parts_.scalars,
                                 session_.mesh().model()));
   if (settings.outliers) hooks.add(parts_.outliers);
-  if (!asynchronous_) hooks.add(reports);  // else each step is reported, and hooks see segments
+  if (!asynchronous_) hooks.add(reports);  // else each step is reported, and hooks see stretches
   hooks.add(stop);
   if (settings.steps_apart().empty()) hooks.add(clipping);  // else each gradient is clipped by itself
   if (crosscheck_) hooks.add(*crosscheck_);

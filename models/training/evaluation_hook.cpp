@@ -1,13 +1,19 @@
 #include "models/training/evaluation_hook.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
 #include "models/training/evaluation.h"
+#include "models/training/loss_history.h"
 
 namespace trainer {
 
 EvaluationHook::EvaluationHook(TrainingParts& parts, const Observers& observers, const StopRequest& stop,
-                               Hook& all, Review* review, const std::filesystem::path& folder)
-    : parts_(parts), observers_(observers), stop_(stop), all_(all), review_(review) {
-  if (ProgramScores::are_needed(parts.session)) programs_.emplace(parts.session, folder);
+                               Hook& all, Options options)
+    : parts_(parts), observers_(observers), stop_(stop), all_(all), options_(std::move(options)) {
+  if (ProgramScores::are_needed(parts.session)) programs_.emplace(parts.session, options_.folder);
 }
 
 bool EvaluationHook::is_due(const Progress& run, std::int64_t done) const {
@@ -26,7 +32,7 @@ void EvaluationHook::between_steps(Progress& run) {
     const Dataset& split = *parts_.session.evaluation_data();
     const auto stops = [&] { return stop_.is_due(run, Progress::Clock::now()); };
     if (programs_) programs_->begin(split);
-    scores = evaluate(parts_.session, split, stops, review_ ? &review : nullptr,
+    scores = evaluate(parts_.session, split, stops, options_.review ? &review : nullptr,
                       programs_ ? &*programs_ : nullptr);
     if (scores && programs_ && !programs_->run(*scores, stops)) scores.reset();
   });
@@ -34,10 +40,20 @@ void EvaluationHook::between_steps(Progress& run) {
   if (!scores) return;
   parts_.schedule->see(scores->loss);
   run.see(*scores, parts_.facts.metrics);
-  if (review_ && run.best) *review_ = std::move(review);
+  if (options_.review && run.best) *options_.review = std::move(review);
+  check_loss(run);
   observers_.notify([&](Observer& observer) {
     observer.on_evaluation(run.report, parts_.facts.evaluation_split, *run.evaluation);
   });
+}
+
+void EvaluationHook::check_loss(const Progress& run) {
+  const double loss = run.evaluation->loss;
+  if (was_finite_ && !std::isfinite(loss) && parts_.session.mesh().world().rank() == 0)
+    options_.warn(
+        fmt::format("loss of {} is {} after step {}: no checkpoint with such a loss is the best one",
+                    parts_.facts.evaluation_split, value_text(loss), run.step));
+  was_finite_ = std::isfinite(loss);
 }
 
 void EpochHook::between_steps(Progress& run) {

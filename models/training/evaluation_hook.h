@@ -1,5 +1,10 @@
 #pragma once
 
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
 #include "models/training/observers.h"
 #include "models/training/program_scores.h"
 #include "models/training/review.h"
@@ -12,10 +17,14 @@ namespace trainer {
 /// is one.
 class EvaluationHook final : public Hook {
  public:
-  /// `all`: the hooks of the run. `review`, null on all ranks or on none, becomes the review of the best
-  /// evaluation on data rank 0. `folder`: of what programs of train.metrics read and write; on world rank 0.
+  struct Options {
+    Review* review = nullptr;      ///< null on all ranks or on none; that of the best one, on data rank 0
+    std::filesystem::path folder;  ///< of what programs of train.metrics read and write; of world rank 0
+    std::function<void(const std::string&)> warn;  ///< of world rank 0; takes a sentence
+  };
+  /// `all`: the hooks of the run.
   EvaluationHook(TrainingParts& parts, const Observers& observers, const StopRequest& stop, Hook& all,
-                 Review* review, const std::filesystem::path& folder);
+                 Options options);
 
   /// Stops the run if a stop was requested in its midst.
   bool reads_parameters(const Progress& run, std::int64_t done) override { return is_due(run, done); }
@@ -23,12 +32,15 @@ class EvaluationHook final : public Hook {
 
  private:
   bool is_due(const Progress& run, std::int64_t done) const;
+  /// Warns of a loss that is not finite, unless that of the evaluation before was not, either.
+  void check_loss(const Progress& run);
 
   TrainingParts& parts_;
   const Observers& observers_;
   const StopRequest& stop_;
   Hook& all_;
-  Review* review_;
+  Options options_;
+  bool was_finite_ = true;
   std::optional<ProgramScores> programs_;
 };
 

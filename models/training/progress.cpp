@@ -102,7 +102,7 @@ double Progress::comm_share(const StepTimes& times) const {
 
 void Progress::see(const Scores& scores, const std::vector<MetricFacts>& metrics) {
   result.last = evaluation = scores;
-  best = !result.best || is_better(scores, *result.best, metrics);
+  best = std::isfinite(scores.loss) && (!result.best || is_better(scores, *result.best, metrics));
   if (!best) return;
   result.best = scores;
   result.best_epoch = step == 0 ? 0 : report.epoch;

@@ -29,6 +29,9 @@ LocalSettings local_settings(const Config& train, const TrainSettings& settings)
   if (settings.crosscheck > 0)
     train.fail("crosscheck", "ranks of a local run do not compute the same step, so none can check another",
                "remove crosscheck or local");
+  if (settings.chain)
+    train.fail("chain", "the chain records steps of all ranks together, and train.local has none",
+               "remove chain or local");
   if (settings.ema > 0)
     train.fail("ema", "the average is over the weights of every step, and train.local has them once a round",
                "remove ema or local");

@@ -169,16 +169,9 @@ TrainSettings train_settings(const Config& train) {
   if (settings.chain && !settings.exact)
     train.fail("chain", "the chain compares bits, and placements agree on bits only in exact mode",
                "add train.exact: true, or remove chain");
-  if (settings.chain && train.has("local"))
-    train.fail("chain", "the chain records steps of all ranks together, and train.local has none",
-               "remove chain or local");
   if (train.has("warmup")) settings.warmup = train.get<Duration>("warmup");
   if (train.has("lr_scaling")) settings.lr_scaling = rate_scaling(train.at("lr_scaling"));
   if (train.has("compression")) settings.compression = *Registry<Compression>::make(train.at("compression"));
-  if (settings.exact && settings.compression.has_feedback() && !train.has("local"))
-    train.fail("compression",
-               "error feedback keeps what each rank has not sent, so its bits depend on the number of ranks",
-               "compression: bf16, which exact mode has, or remove exact");
   if (train.has("early_stopping")) settings.early_stopping = early_stopping(train.at("early_stopping"));
   if (train.has("stop")) {
     const Config stop = train.at("stop");
@@ -196,6 +189,11 @@ TrainSettings train_settings(const Config& train) {
     settings.local = local_settings(train, settings);
     settings.exact_modelpar = false;
   }
+  // Residuals of virtual workers are the same on any number of ranks.
+  if (settings.exact && settings.compression.has_feedback() && !settings.local)
+    train.fail("compression",
+               "error feedback keeps what each rank has not sent, so its bits depend on the number of ranks",
+               "compression: bf16, which exact mode has, or remove exact");
   if (train.has("async")) settings.async = async_settings(train, settings);
   settings.outliers = outlier_settings(train, settings.steps_apart(), settings.compression.has_feedback());
   return settings;

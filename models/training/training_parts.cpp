@@ -56,6 +56,11 @@ ParameterWindow::Options window_options(ParameterWindow::Options options, const 
   options.virtual_workers = session.exact_virtual_workers();
   if (session.virtual_workers().exact) options.ends = session.virtual_workers().ends;
   options.compression = session.compression();
+  if (session.settings().local && options.compression.has_feedback()) {
+    // LocalTrainer exchanges the differences of virtual workers, each with its own residual.
+    options.compression = {};
+    options.replicated = true;
+  }
   if (session.settings().async && !session.is_share()) {
     // No rank reads what another one updates, and a shard is one range.
     options.share = false;

@@ -4,7 +4,6 @@ Usage: activations.py TRAINER CONFIGS [--runs N] > results/activations.csv
 Memory is that of `trainer summary` (activations of one thread); time is the least mean step of N runs of `trainer time` in turns, on
 one thread. Data is made up, and its path must not exist.
 """
-import argparse
 import csv
 import datetime
 import pathlib
@@ -14,7 +13,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from program import commit_of, cpu_name, set_flags, write_text
+from program import commit_of, cpu_name, parsed_options, set_flags, write_text
 
 IMAGES = 'data.dataset={synthetic: {shape: [3, %d, %d], classes: 1000, train: 64, test: 4}}'
 TEXT = 'data.dataset={text: {file: tinyshakespeare.txt, tokens: bytes, sequence: 128, stride: 32}}'
@@ -43,12 +42,7 @@ def recomputed(text):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('trainer', type=pathlib.Path)
-    parser.add_argument('configs', type=pathlib.Path)
-    parser.add_argument('--runs', type=int, default=3)
-    options = parser.parse_args()
-    trainer = options.trainer.resolve()
+    options = parsed_options()
     commit = commit_of(options.configs)
     rows = csv.writer(sys.stdout, lineterminator='\n')
     rows.writerow(['date', 'processor', 'commit', 'config', 'rows', 'mode', 'activations', 'step_ms', 'ratio'])
@@ -57,7 +51,7 @@ def main():
         write_text(folder / 'tinyshakespeare.txt', 40000)
 
         def ask(command, config, settings):
-            words = [trainer, command, config, '--threads', '1', '-s', f'data.path={folder}']
+            words = [options.trainer, command, config, '--threads', '1', '-s', f'data.path={folder}']
             if command == 'time':
                 words += ['--steps', '2' if 'train.batch=8' in settings and name == 'resnet50' else '20']
             return subprocess.run([*words, *set_flags(settings)], cwd=folder, capture_output=True, text=True, check=True).stdout

@@ -3,7 +3,6 @@
 Usage: planned_steps.py TRAINER CONFIGS [--runs N] > results/planned_steps.csv
 Data is made up. Plans and runs take turns; figures are medians. A rank has one thread.
 """
-import argparse
 import csv
 import datetime
 import pathlib
@@ -13,7 +12,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from program import commit_of, cpu_name, environment, metrics_of, predicted_step_ms, set_flags, write_text
+from program import commit_of, cpu_name, environment, metrics_of, parsed_options, predicted_step_ms, set_flags, write_text
 
 IMAGES = 'data.dataset={synthetic: {shape: [%s], classes: 10, train: %d, test: 128}}'
 # Name -> (steps of a run, settings).
@@ -25,11 +24,7 @@ CONFIGS = {
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('trainer', type=pathlib.Path)
-    parser.add_argument('configs', type=pathlib.Path)
-    parser.add_argument('--runs', type=int, default=3)
-    options = parser.parse_args()
+    options = parsed_options()
     commit = commit_of(options.configs)
     rows = csv.writer(sys.stdout, lineterminator='\n')
     rows.writerow(['date', 'processor', 'commit', 'config', 'ranks', 'planned_ms', 'measured_ms', 'ratio'])
@@ -38,9 +33,9 @@ def main():
         write_text(folder / 'tinyshakespeare.txt', 400000)
 
         def call(command, name, ranks, more):
-            words = [*command, *(['-n', str(ranks), '--datapar'] if ranks > 1 else []), options.configs.resolve() / f'{name}.yaml',
+            words = [*command, *(['-n', str(ranks), '--datapar'] if ranks > 1 else []), options.configs / f'{name}.yaml',
                      '--threads', '1', *set_flags([f'data.path={folder}', *CONFIGS[name][1], *more])]
-            return subprocess.run([options.trainer.resolve(), *words], capture_output=True, text=True, check=True, cwd=folder,
+            return subprocess.run([options.trainer, *words], capture_output=True, text=True, check=True, cwd=folder,
                                   env=environment(OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')).stdout
 
         def planned(name, ranks):

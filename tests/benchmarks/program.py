@@ -1,9 +1,21 @@
 """What several benchmarks need to start the program and to read what it writes."""
+import argparse
 import json
 import os
 import pathlib
 import re
 import subprocess
+
+
+def parsed_options():
+    """The command line of a benchmark: the program, the folder of its configs, and how often each is run."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument('trainer', type=pathlib.Path)
+    parser.add_argument('configs', type=pathlib.Path)
+    parser.add_argument('--runs', type=int, default=3)
+    options = parser.parse_args()
+    options.trainer, options.configs = options.trainer.resolve(), options.configs.resolve()
+    return options
 
 
 def cpu_name():

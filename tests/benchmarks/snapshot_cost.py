@@ -3,7 +3,6 @@
 Usage: snapshot_cost.py TRAINER CONFIGS [--runs N]
 The fastest of N runs counts. The batch is small, so that the snapshot shows; its cost does not depend on it. TRAINER_DATA names real data.
 """
-import argparse
 import datetime
 import os
 import pathlib
@@ -12,7 +11,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from program import commit_of, cpu_name, metrics_of, set_flags
+from program import commit_of, cpu_name, metrics_of, parsed_options, set_flags
 
 STEPS = {'mnist-small': 300, 'cifar10-resnet20': 100}
 
@@ -31,12 +30,7 @@ def seconds(options, config, ranks, steps, settings, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('trainer', type=pathlib.Path)
-    parser.add_argument('configs', type=pathlib.Path)
-    parser.add_argument('--runs', type=int, default=3)
-    options = parser.parse_args()
-    options.trainer = options.trainer.resolve()
+    options = parsed_options()
     commit = commit_of(pathlib.Path(__file__).parent)
     print('date,processor,commit,config,ranks,megabytes,step_ms,snapshot_ms', flush=True)
     with tempfile.TemporaryDirectory() as folder:

@@ -57,6 +57,26 @@ TEST_CASE("a local run that was cut off resumes on other ranks to the same weigh
   CHECK(run.trainer({"half", "-s", "train.epochs=4", "-s", "train.local.steps=3"}).code == 2);
 }
 
+TEST_CASE("with one_bit a rank keeps the residuals of its virtual workers and no other", "[local]") {
+  const SmallRun run;
+  std::vector<std::string> of_two = words("two", 1, "one_bit");
+  of_two.insert(of_two.end(), {"--progress", "json"});
+  const ProgramResult result = run.trainer(of_two, 2);
+  INFO(result.out << result.err);
+  REQUIRE(result.code == 0);
+  const std::string key = "\"residual of compression\":";
+  const std::size_t at = result.out.find(key);
+  REQUIRE(at != std::string::npos);
+  const double bytes = std::stod(result.out.substr(at + key.size()));
+  constexpr double kParameters = 4 * 6370, kWorkers = 2, kPadding = 4096;
+  CHECK(bytes >= kWorkers * kParameters);
+  CHECK(bytes < kWorkers * (kParameters + kPadding));
+  const ProgramResult summary =
+      run.trainer({"summary", "a.yaml", "-s", kLocal, "-s", "train.compression=one_bit"});
+  REQUIRE(summary.code == 0);
+  CHECK(summary.out.find("residual of compression") == std::string::npos);
+}
+
 TEST_CASE("`trainer time` refuses a local run, and `trainer summary` counts its memory", "[local]") {
   const SmallRun run;
   const ProgramResult time = run.trainer({"time", "a.yaml", "-s", kLocal});

@@ -83,4 +83,27 @@ TEST_CASE("a run that diverges too often ends with 5, and so does one that is to
   CHECK(has(unsaved.err, "a rollback returns to the last checkpoint, and train.checkpoint is never"));
 }
 
+TEST_CASE("an evaluation whose loss is not finite is a warning, and never the best one", "[rollback]") {
+  const SmallRun run;
+  write_text(run.path("train.csv"), "a,y\n1,2\n2,4\n3,6\n4,8\n");
+  // Twice that is no float.
+  write_text(run.path("test.csv"), "a,y\n3e38,1\n");
+  write_text(run.path("e.yaml"),
+             "data: {dataset: {csv: {train: train.csv, test: test.csv, target: y, targets: numbers}}}\n"
+             "model: {layers: [dense: {units: 1, init: {constant: 2}}], loss: mse}\n"
+             "train: {epochs: 3, batch: 4, optimizer: {sgd: {lr: 0.01}}}\n");
+  const int ranks = GENERATE(1, 2);
+  const ProgramResult result = run.trainer({"e.yaml", "--datapar", "-o", "run"}, ranks);
+  INFO(result.out << result.err);
+  REQUIRE(result.code == 0);
+  CHECK(has_once(result.err, "warning: loss of test is infinity after step 1: "));
+  CHECK(has(result.out, "done  3 steps"));
+  CHECK_FALSE(std::filesystem::exists(run.path("run/checkpoints/best")));
+  CHECK(std::filesystem::exists(run.path("run/checkpoints/last")));
+  CHECK(run.trainer({"eval", "run"}).code == 0);
+  const ProgramResult resumed = run.trainer({"run", "-s", "train.epochs=4"});
+  INFO(resumed.err);
+  CHECK(resumed.code == 0);
+}
+
 }  // namespace trainer

@@ -95,6 +95,30 @@ TEST_CASE("a variance from moments is as exact as the floats", "[normalization]"
   CHECK(variance_of(sum, squares, kCount) == Approx(variance).epsilon(1e-8));
 }
 
+TEST_CASE("a first row that is an outlier leaves the variance the digits that its bound promises",
+          "[normalization]") {
+  const int count = GENERATE(10, 1000, 1000000);
+  const float ratio = GENERATE(0.0f, 10.0f, 1.0e3f, 1.0e6f), offset = GENERATE(0.0f, 100.0f);
+  const int lines = GENERATE(1, 2);  // of workers: the second one has no outlier
+  Values x = random_values(count, 1);
+  for (float& value : x) value = value * std::sqrt(3.0f) + offset;  // of deviation 1
+  x[0] += ratio;
+  double sum = 0, squares = 0, mean = 0, variance = 0;
+  for (int line = 0; line < lines; ++line) {
+    const int first = count / lines * line;
+    double line_sum, line_squares;
+    channel_moments(count / lines, 1, x.data() + first, &line_sum, &line_squares);
+    sum += line_sum;
+    squares += line_squares;
+  }
+  for (const float value : x) mean += static_cast<double>(value) / count;
+  for (const float value : x) variance += std::pow(static_cast<double>(value) - mean, 2) / count;
+  const double error = std::abs(variance_of(sum, squares, count) / variance - 1);
+  INFO(count << " rows, outlier " << ratio << ", offset " << offset << ", lines " << lines << ": " << error);
+  CHECK(error <= std::ldexp(std::sqrt(count + 1.0), -23));
+  CHECK(error < (ratio > 1.0e3f ? 1.0e-5 : 2.0e-7));
+}
+
 TEST_CASE("the variance of equal values is not negative", "[normalization]") {
   const Values x(1000, 1234.567f);
   double sum, squares;

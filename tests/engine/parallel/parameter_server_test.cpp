@@ -80,7 +80,7 @@ TEST_CASE("every unit is computed once, every gradient arrives once, and none is
   ParameterServer server(world, {.floats = kFloats, .shard = shard_of(world), .bound = bound, .notes = 1});
   CHECK(server.workers_at_a_time() == std::min<std::int64_t>(world.size(), bound + 1));
   const std::int64_t half = 10 * world.size();
-  // Two segments with the same memory.
+  // Two stretches with the same memory.
   for (const Range& units : {Range{0, half}, Range{half, 2 * half}}) {
     const Outcome outcome = work(server, owner, units, units.first, slow);
     CHECK(outcome.end == units.last);

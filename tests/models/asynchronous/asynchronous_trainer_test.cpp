@@ -151,6 +151,45 @@ TEST_CASE("momentum and values of an asynchronous run are those of a synchronous
   }
 }
 
+TEST_CASE("ranks compute on parameters ahead along the momentum", "[async][2+ ranks]") {
+  // A step of the momentum is as long as the weights, so that the loss follows how far ahead a rank is. The
+  // gradients themselves hardly move them.
+  const std::string layers = "[{dense: 10}]", settings =
+                                                  "optimizer: {sgd: {lr: 1.0e-5, momentum: 0.9}}, evaluate: "
+                                                  "never, steps: ";
+  const int ranks = test_world().size();
+  const auto alone = solo();
+  const Run before = train(*alone, {}, {layers, settings + "1"});
+  // The loss of the second step where `steps` of it are done.
+  const auto loss = [&](float steps) {
+    Checkpoint moved = before.end;
+    for (NamedTensor& weights : moved.model)
+      for (float& value : weights.values) value *= 1 + steps;
+    return train(*alone, {}, {.layers = layers, .settings = settings + "2", .from = &moved}).losses.back();
+  };
+  Checkpoint start = before.end;
+  for (NamedTensor& momentum : start.optimizer) {
+    const auto weights =
+        std::ranges::find(start.model, momentum.name.substr(0, momentum.name.rfind('.')), &NamedTensor::name);
+    REQUIRE(weights != start.model.end());
+    for (std::size_t i = 0; i < momentum.values.size(); ++i)
+      momentum.values[i] = -weights->values[i] / (1.0e-5f * 0.9f);
+  }
+  // All read the parameters before the first one updates them.
+  Slow slow(test_world().rank(), std::chrono::milliseconds(300));
+  const Run async = train(test_world(), {.data = ranks},
+                          {.layers = layers,
+                           .settings = settings + "2, async: {staleness: " + std::to_string(ranks - 1) + "}",
+                           .from = &start,
+                           .hook = &slow});
+  if (test_world().rank() != 0) return;
+  // Of N ranks the k-th one, from 0 on, expects k updates of 1 / N step each.
+  const float mean = static_cast<float>(ranks - 1) / static_cast<float>(2 * ranks);
+  INFO(loss(0) << ", " << loss(mean) << "; async " << async.losses.back());
+  REQUIRE(loss(mean) > 1.01 * loss(0));
+  CHECK(async.losses.back() > loss(0.75f * mean));
+}
+
 TEST_CASE("no gradient is staler than the bound beside a slow rank, and others take its work",
           "[async][2+ ranks]") {
   const std::int64_t bound = GENERATE(0, 1, 3, 8);

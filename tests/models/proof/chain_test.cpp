@@ -42,7 +42,7 @@ std::string text_of(const Chain& chain) {
 }  // namespace
 
 TEST_CASE("a change of one item of a fingerprint is named by its place, a change of two is not", "[proof]") {
-  Fingerprint before, after, other;
+  FingerprintSums before, after, other;
   for (std::size_t place = 0; place < 100; ++place) {
     before.add(place, place * place);
     after.add(place, place == 41 ? 5 : place * place);
@@ -60,11 +60,11 @@ TEST_CASE("the fingerprint of a batch changes when two of its rows or two elemen
   const auto fingerprint_of_batch = [&] {
     std::vector<std::uint64_t> rows(kRows);
     row_fingerprints(values, rows);
-    Fingerprint batch;
+    FingerprintSums batch;
     for (std::size_t row = 0; row < kRows; ++row) batch.add(row, rows[row]);
     return batch;
   };
-  const Fingerprint before = fingerprint_of_batch();
+  const FingerprintSums before = fingerprint_of_batch();
   const auto swap_rows = [&](std::size_t one, std::size_t other) {
     const auto row = [&](std::size_t place) { return std::span(values).subspan(place * kSize, kSize); };
     std::ranges::swap_ranges(row(one), row(other));
@@ -72,7 +72,7 @@ TEST_CASE("the fingerprint of a batch changes when two of its rows or two elemen
   for (std::size_t one = 0; one < kRows; ++one)
     for (std::size_t other = 0; other < one; ++other) {
       swap_rows(one, other);
-      const Fingerprint after = fingerprint_of_batch();
+      const FingerprintSums after = fingerprint_of_batch();
       CHECK(after.first != before.first);
       CHECK(after.second != before.second);
       swap_rows(one, other);

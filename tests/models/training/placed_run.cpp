@@ -109,7 +109,7 @@ Run train(Communicator& world, const Placement& placement, const Work& work) {
   LoggedLayers layers(run.layers);
   ChainLines chain(run.chain);
   const TemporaryFolder folder;
-  trainer.run({&losses, &layers, &chain}, folder.path());
+  trainer.run({&losses, &layers, &chain}, folder.path(), work.hook);
   run.evaluation = evaluate(session, *session.data().test);
   if (world.rank() == 0) {
     run.end = read_checkpoint(folder.path() / "last");

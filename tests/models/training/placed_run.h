@@ -7,6 +7,7 @@
 #include "datasets/dataset.h"
 #include "engine/parallel/sharding.h"
 #include "models/checkpoints/checkpoint.h"
+#include "models/training/hook.h"
 #include "models/training/observer.h"
 #include "tests/support/mpi_main.h"
 
@@ -77,6 +78,7 @@ struct Work {
   std::string initial_weights = "";
   double mixup = 0;
   const Checkpoint* from = nullptr;  ///< resumes from there; of world rank 0
+  Hook* hook = nullptr;              ///< after those of the run
 };
 
 bool takes_tokens(const std::string& layers);
