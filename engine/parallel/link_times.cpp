@@ -126,32 +126,37 @@ LinkTimes measured_link(Communicator& hosts) {
   constexpr int kTurns = 5, kLayers = 27, kOfLayer = 40;
   constexpr double kPortion = 50e-6, kGatherSeconds = 0.09;
   Portions portions(kPortion);
-  const double ratio = hosts.encodes_floats() ? kUniformCodeRatio : 1, on_link = ratio * of_gather;
+  const double ratio = hosts.encodes_floats() ? kUniformCodeRatio : 1;
   const int gathers = std::max(1, static_cast<int>(kGatherSeconds / of_gather)),
-            meanwhile = std::max(1, static_cast<int>(on_link / 2 / kPortion));
-  std::array<double, 3 * kTurns> seconds{};
-  const std::span alone = std::span(seconds).first<kTurns>(),
-                  with_sums = std::span(seconds).subspan<kTurns, kTurns>(),
-                  with_gathers = std::span(seconds).last<kTurns>();
+            meanwhile = std::max(1, static_cast<int>(ratio * of_gather / 2 / kPortion));
+  const auto of_layers = [&](const auto& between) {
+    return seconds_of(hosts, kLayers,
+                      [&] {
+                        portions.compute(kOfLayer);
+                        between();
+                      }) /
+           kLayers;
+  };
+  const auto of_gathers = [&](int computed) {
+    return seconds_of(hosts, gathers,
+                      [&] {
+                        const auto request = messages.start_gather();
+                        portions.compute(computed);
+                        request->wait();
+                      }) /
+           gathers;
+  };
+  std::array<std::array<double, kTurns>, 4> seconds{};
+  auto& [alone, with_sums, idle_gathers, with_gathers] = seconds;
   for (std::size_t turn = 0; turn < kTurns; ++turn) {
-    alone[turn] = seconds_of(hosts, kLayers, [&] { portions.compute(kOfLayer); }) / kLayers;
-    with_sums[turn] = seconds_of(hosts, kLayers,
-                                 [&] {
-                                   portions.compute(kOfLayer);
-                                   messages.sum();
-                                 }) /
-                      kLayers;
-    with_gathers[turn] = seconds_of(hosts, gathers,
-                                    [&] {
-                                      const auto request = messages.start_gather();
-                                      portions.compute(meanwhile);
-                                      request->wait();
-                                    }) /
-                         gathers;
+    alone[turn] = of_layers([] {});
+    with_sums[turn] = of_layers([&] { messages.sum(); });
+    idle_gathers[turn] = of_gathers(0);
+    with_gathers[turn] = of_gathers(meanwhile);
   }
-  hosts.maximum(seconds);
+  for (auto& turns : seconds) hosts.maximum(turns);
   const double of_layer = median(alone), computed = of_layer * meanwhile / kOfLayer,
-               lost = median(with_gathers) - std::max(computed, on_link);
+               on_link = median(idle_gathers), lost = median(with_gathers) - std::max(computed, on_link);
   return {
       .latency = std::max(of_sum, median(with_sums) - of_layer),
       .bandwidth = messages.bytes() / std::max(of_gather - of_sum, 1e-9),
