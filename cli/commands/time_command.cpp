@@ -87,9 +87,8 @@ std::string rate_text(double operations, Nanoseconds time) {
 std::string Stopwatch::text(const Network& network) const {
   std::vector<std::vector<std::string>> rows{
       {"layer", "type", "output", "forward", "backward", "update", "GFLOP/s", "share"}};
-  // The times of layers include those of their statistics.
-  Nanoseconds rest =
-      times_.training - times_.data - (times_.communication() - times_.statistics) - times_.update;
+  const Nanoseconds between_layers = times_.communication() - times_.inside_layers();
+  Nanoseconds rest = times_.training - times_.data - between_layers - times_.update;
   double operations = 0;
   const std::vector<Sequence::Entry>& entries = network.layers().entries();
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -115,7 +114,7 @@ std::string Stopwatch::text(const Network& network) const {
   add("loss, rest", "", rest);
   add("gradients", "messages", times_.reduce - times_.statistics);
   add("consensus", "messages", times_.consensus);
-  add("parameters", "messages", times_.publish);
+  add("parameters", "messages", times_.publish - times_.arrivals);
   rows.push_back({"step", "", "", cell(times_.training), "", "", rate_text(operations, times_.training), ""});
   return table(rows, 2) +
          in_lines(

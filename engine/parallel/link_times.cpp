@@ -49,7 +49,8 @@ class Portions {
     rounds_ = std::max(1, static_cast<int>(std::lround(kRounds * seconds / std::max(fastest, 1e-9))));
   }
 
-  void compute(int portions) {
+  /// Not inline: a portion is the same code wherever it is called.
+  [[gnu::noinline]] void compute(int portions) {
     for (int round = 0; round < portions * rounds_; ++round)
       for (float& value : values_) value = 0.5F * value + 1;
     result_ = *std::ranges::max_element(values_);  // so that no compiler leaves the work out

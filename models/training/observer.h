@@ -57,10 +57,13 @@ struct StepTimes {
   std::chrono::nanoseconds consensus{};     ///< all-reduce of loss, metrics and signals
   std::chrono::nanoseconds update{};        ///< of this rank's optimizer shard
   std::chrono::nanoseconds publish{};       ///< all-gather of parameters
+  std::chrono::nanoseconds arrivals{};      ///< part of publish: layers wait for parameters
   std::chrono::nanoseconds waiting{};       ///< part of communication(): until the slowest rank has computed
   std::chrono::nanoseconds mean_waiting{};  ///< the same as a mean over data ranks
 
   std::chrono::nanoseconds communication() const { return reduce + consensus + publish; }
+  /// The part of communication() that is in the times of layers.
+  std::chrono::nanoseconds inside_layers() const { return statistics + arrivals; }
   /// Of the time for training.
   double share(std::chrono::nanoseconds part) const {
     return training.count() > 0 ? static_cast<double>(part.count()) / static_cast<double>(training.count())

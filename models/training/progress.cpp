@@ -27,6 +27,7 @@ StepTimes& StepTimes::operator+=(const StepTimes& other) {
   consensus += other.consensus;
   update += other.update;
   publish += other.publish;
+  arrivals += other.arrivals;
   waiting += other.waiting;
   mean_waiting += other.mean_waiting;
   return *this;

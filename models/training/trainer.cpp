@@ -45,7 +45,9 @@ void Trainer::train(Progress& run, Hook& hooks) {
         reducer.receive();
         hooks.after_publish(step);
       }
-      times.publish += reducer.take_waiting_time();
+      const std::chrono::nanoseconds arrivals = reducer.take_waiting_time();
+      times.arrivals += arrivals;
+      times.publish += arrivals;
       hooks.after_backward(batch);
       clock.lap();
       for (int worker = 0; worker < parts.session.pool().size() && !overlaps; ++worker)

@@ -81,6 +81,9 @@ endless=1000000000
 link=$(grep -o -- '--link [0-9]*Mbps,[0-9]*us,1us,[0-9]*us$' log) &&
   # shellcheck disable=SC2086
   "$trainer" plan a.yaml -n 3 --datapar --rate 1 $link >>log 2>&1 || { echo "  info measures no link:"; cat log; failures=$((failures + 1)); }
+# Layers wait for parameters of other hosts: no part of a step counts twice.
+"$netlab" run -n 3 -- "$trainer" time a.yaml --datapar --steps 10 -s 'model.layers=[{dense: 500}, {dense: 10}]' >log 2>&1 &&
+  ! grep -q -- '-[0-9.]*%' log || { echo "  a part of a step is negative:"; cat log; failures=$((failures + 1)); }
 
 fault "rank killed" "" $endless '"$netlab" signal 1 KILL'
 expect 137 20 ""
