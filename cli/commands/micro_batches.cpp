@@ -135,13 +135,8 @@ MemoryPlan memory_of_training(const OpenRun& run, std::int64_t program) {
                              ->states()
                              .size());
   const bool has_feedback = session.settings().compression.has_feedback();
-  MemoryPlan plan = memory_plan(session.network(),
-                                placed_parameters(session.network(), session.mesh(), has_feedback), needs);
-  // Residuals are those of virtual workers.
-  if (session.settings().local)
-    std::erase_if(plan.parts,
-                  [](const MemoryPlan::Part& part) { return part.kind == name_of(MemoryKind::residual); });
-  return plan;
+  return memory_plan(session.network(), placed_parameters(session.network(), session.mesh(), has_feedback),
+                     needs);
 }
 
 std::int64_t bytes_of_rank(const MemoryPlan& plan, const Session& session) {

@@ -159,10 +159,9 @@ MemoryPlan memory_plan(const Network& network, const std::vector<PlacedParameter
   own(MemoryKind::activations,
       rest.workers.threads * network.worker_bytes() + shared_rows_bytes(network, rest));
   own(MemoryKind::layer_states, kFloat * network.plan().state_end());
-  if (has_feedback) {
-    own(MemoryKind::residual, Arena::bytes_of(network.plan().parameter_end()));
+  if (needs.keeps_residual) own(MemoryKind::residual, Arena::bytes_of(network.plan().parameter_end()));
+  if (has_feedback)
     messages = compressed_message_bytes(needs.compression, network.plan(), rest.mesh.data().size());
-  }
   own(MemoryKind::messages, messages);
   if (needs.saves)
     own(MemoryKind::checkpoint,
