@@ -370,21 +370,9 @@ void RunDirectory::begin_chain() {
       path, [&](std::string_view line) { return !from_->chain.empty() && is_last(line); });
 }
 
-void RunDirectory::on_chain(std::string_view line) {
-  constexpr int kMostLines = 200;
-  if (chain_count_ > 0) chain_lines_ += '\n';
-  chain_lines_ += line;
-  if (++chain_count_ == kMostLines) write_chain();
-}
-
-void RunDirectory::write_chain() {
-  if (chain_count_ > 0) chain_->append(chain_lines_);
-  chain_lines_.clear();
-  chain_count_ = 0;
-}
+void RunDirectory::on_chain(const std::string& lines) { chain_->append(lines); }
 
 void RunDirectory::on_save() {
-  write_chain();
   if (chain_) chain_->flush();
   results_->flush();
   metrics_->flush();

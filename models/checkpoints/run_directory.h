@@ -76,8 +76,7 @@ class RunDirectory final : public Observer {
   void on_evaluation(const StepReport& after, const std::string& split, const Scores& scores) override;
   void on_epoch(const EpochReport& report) override;
   void on_save() override;
-  void on_chain(std::string_view line) override;
-  void on_end(const RunResult&) override { write_chain(); }
+  void on_chain(const std::string& lines) override;
 
  private:
   void lock(std::chrono::seconds patience);
@@ -87,7 +86,6 @@ class RunDirectory final : public Observer {
   /// Opens chain.jsonl; of a resumed run it ends with the chain value of the checkpoint. Error(weights) if it
   /// does not hold that value.
   void begin_chain();
-  void write_chain();
 
   std::filesystem::path path_;
   Descriptor lock_;
@@ -97,8 +95,6 @@ class RunDirectory final : public Observer {
   std::unique_ptr<LineFile> gradients_;  ///< null if they are not logged
   std::unique_ptr<LineFile> skipped_;    ///< of skipped updates; null before the first one
   std::unique_ptr<LineFile> chain_;      ///< null before its first line
-  std::string chain_lines_;              ///< that are not written yet
-  int chain_count_ = 0;
 };
 
 /// One line of metrics.jsonl, without the newline.

@@ -20,8 +20,8 @@ RunSaver::RunSaver(TrainingParts& parts, CheckpointFolder folder, CheckpointStat
                .mesh = parts.session.mesh()},
               std::move(folder)) {}
 
-void RunSaver::begin(const Progress& run, bool pending, bool best, const std::function<void()>& prepare) {
-  all_.before_save(run.step);
+void RunSaver::begin(Progress& run, bool pending, bool best, const std::function<void()>& prepare) {
+  all_.before_save(run);
   divergence_.check_arrays(run, all_);
   CheckpointState state = base_;
   store(run, pending, state);

@@ -20,7 +20,7 @@ class RunSaver {
 
   /// Begins a checkpoint. `pending`: what follows the step is still to be done. `prepare`: see
   /// CheckpointWriter::begin(). Error(diverged) if a value is not finite. Collective.
-  void begin(const Progress& run, bool pending, bool best, const std::function<void()>& prepare);
+  void begin(Progress& run, bool pending, bool best, const std::function<void()>& prepare);
   CheckpointWriter& writer() { return writer_; }
   const CheckpointWriter& writer() const { return writer_; }
 

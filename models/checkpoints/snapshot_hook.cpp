@@ -41,7 +41,7 @@ void SnapshotHook::between_steps(Progress& run) {
                             saver_.writer().bytes(), run.step, failure));
 }
 
-std::string SnapshotHook::take(const Progress& run) {
+std::string SnapshotHook::take(Progress& run) {
   // A run that resumes from the snapshot does not write that checkpoint again.
   checkpoints_.finish_best();
   if (std::string lack = copies_.lack_of_room(saver_.writer().bytes()); !lack.empty()) return lack;

@@ -31,7 +31,7 @@ class SnapshotHook final : public Hook {
  private:
   bool is_due(const Progress& run, std::int64_t done) const;
   /// The reason that there is none; empty if there is one.
-  std::string take(const Progress& run);
+  std::string take(Progress& run);
 
   TrainingParts& parts_;
   Options options_;

@@ -18,7 +18,7 @@ class MemoryWatch final : public Hook {
          .states = parts_.state_names(),
          .place = fmt::format("rank {} on {}", parts_.session.mesh().world().rank(), host_name())});
   }
-  void before_save(std::int64_t done) override { parts_.shard.verify(done); }
+  void before_save(Progress& run) override { parts_.shard.verify(run.step); }
 
  private:
   TrainingParts& parts_;

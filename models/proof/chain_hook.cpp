@@ -9,6 +9,7 @@
 namespace trainer {
 namespace {
 
+constexpr std::size_t kMostWaiting = 200;
 constexpr std::uint64_t kSampleFactor = mixed(0x73616d706c65) | 1;
 
 // Targets of one kind, if there are any, are added to the hash of their row; `kind` keeps kinds apart.
@@ -103,7 +104,8 @@ void ChainHook::on_start(std::int64_t done) {
   record_ = {.step = done};
   add_items();
   reduce();
-  publish();
+  waiting_.push_back(record_);
+  if (listener_) link_records();
 }
 
 void ChainHook::before_step(std::int64_t) {
@@ -159,22 +161,32 @@ void ChainHook::before_publish(std::int64_t done) {
   reduce();
 }
 
-void ChainHook::publish() {
-  record_.link(value_);
-  value_ = record_.value;
-  if (!listener_) {
-    line_.clear();
-    append_line(line_, record_);
-    observers_.notify([&](Observer& observer) { observer.on_chain(line_); });
-  } else if (parts_.session.mesh().world().rank() == 0) {
-    listener_->on_record(record_, items_);
-  }
-}
-
 void ChainHook::after_step(Progress& run) {
   if (listener_) items_.samples = parts_.order.batch(run.step - 1);
-  publish();
+  waiting_.push_back(record_);
+  if (listener_ || waiting_.size() == kMostWaiting) link_records();
+}
+
+void ChainHook::link(Progress& run) {
+  link_records();
   run.chain = value_;
+}
+
+void ChainHook::link_records() {
+  lines_.clear();
+  for (ChainRecord& record : waiting_) {
+    record.link(value_);
+    value_ = record.value;
+    if (!lines_.empty()) lines_ += '\n';
+    append_line(lines_, record);
+  }
+  if (listener_) {
+    if (!waiting_.empty() && parts_.session.mesh().world().rank() == 0)
+      listener_->on_record(waiting_.back(), items_);
+  } else if (!lines_.empty()) {
+    observers_.notify([&](Observer& observer) { observer.on_chain(lines_); });
+  }
+  waiting_.clear();
 }
 
 }  // namespace trainer

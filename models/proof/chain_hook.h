@@ -43,6 +43,9 @@ class ChainHook final : public Hook, public RowWatch {
   /// Adds the hashes of all ranks. Collective.
   void before_publish(std::int64_t done) override;
   void after_step(Progress& run) override;
+  void before_save(Progress& run) override { link(run); }
+  void on_divergence(std::vector<std::string>&) override { link_records(); }
+  void on_end(Progress& run) override { link(run); }
 
  private:
   /// Written by its own thread only.
@@ -59,7 +62,10 @@ class ChainHook final : public Hook, public RowWatch {
   void add_items();
   /// Adds `items_` over ranks and sums them up. Collective.
   void reduce();
-  void publish();
+  /// Links the records that wait, and passes them to the observers or to the listener.
+  void link_records();
+  /// The same; `run` gets the value of the last one.
+  void link(Progress& run);
   std::size_t tensors() const;
 
   TrainingParts& parts_;
@@ -67,7 +73,8 @@ class ChainHook final : public Hook, public RowWatch {
   ChainListener* listener_;
   std::optional<Sha256Digest> value_;
   ChainRecord record_;
-  std::string line_;  ///< of `record_`
+  std::vector<ChainRecord> waiting_;  ///< not linked yet: many at once, while caches hold the code
+  std::string lines_;                 ///< of these
   std::vector<Worker> workers_;
   std::vector<PlaceFactors> row_factors_;
   std::vector<std::uint64_t> input_rows_, target_rows_;  ///< of the batch, for the listener

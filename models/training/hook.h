@@ -62,8 +62,8 @@ class Hook {
   /// This rank has all parameters after `done` steps: at the end of the step, or after the next backward.
   virtual void after_publish(std::int64_t /*done*/) {}
   virtual void after_step(Progress&) {}
-  /// A checkpoint of the parameters and states after `done` steps begins.
-  virtual void before_save(std::int64_t /*done*/) {}
+  /// A checkpoint of the parameters and states after `run.step` steps begins.
+  virtual void before_save(Progress& /*run*/) {}
   /// After after_step(): evaluation, the end of an epoch, checkpoints. Also at the start of a run that was
   /// stopped before these were done.
   virtual void between_steps(Progress&) {}
@@ -121,8 +121,8 @@ class Hooks final : public Hook {
   void after_step(Progress& run) override {
     for (Hook* hook : hooks_) hook->after_step(run);
   }
-  void before_save(std::int64_t done) override {
-    for (Hook* hook : hooks_) hook->before_save(done);
+  void before_save(Progress& run) override {
+    for (Hook* hook : hooks_) hook->before_save(run);
   }
   void between_steps(Progress& run) override {
     for (Hook* hook : hooks_) hook->between_steps(run);

@@ -144,8 +144,8 @@ class Observer {
   /// An evaluation that was due in the middle of an epoch (`evaluate: {steps: N}`) or at an epoch's end.
   virtual void on_evaluation(const StepReport& /*after*/, const std::string& /*split*/, const Scores&) {}
   virtual void on_epoch(const EpochReport&) {}
-  /// A line of chain.jsonl, without the newline.
-  virtual void on_chain(std::string_view /*line*/) {}
+  /// Lines of chain.jsonl, without the last newline.
+  virtual void on_chain(const std::string& /*lines*/) {}
   /// A checkpoint begins: all that was reported so far must outlive a power cut.
   virtual void on_save() {}
   virtual void on_end(const RunResult&) {}

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <sstream>
 
 #include "engine/config/config_tree.h"
 #include "models/runs/training_run.h"
@@ -28,7 +29,10 @@ class LoggedLayers final : public Observer {
 class ChainLines final : public Observer {
  public:
   explicit ChainLines(std::vector<std::string>& lines) : lines_(lines) {}
-  void on_chain(std::string_view line) override { lines_.emplace_back(line); }
+  void on_chain(const std::string& lines) override {
+    std::istringstream text(lines);
+    for (std::string line; std::getline(text, line);) lines_.push_back(line);
+  }
 
  private:
   std::vector<std::string>& lines_;
