@@ -83,6 +83,7 @@ bool Checker::read_count(const Setting& setting, const Node& node, const ConfigN
 void Checker::check_integers(const Setting& setting, Written value, ConfigNode& out) {
   std::vector<std::int64_t> numbers;
   std::int64_t number = 0;
+  bool waits = false;
   const Node& node = *value.node;
   if (node.is_list()) {
     if (setting.count > 0 && node.items.size() != static_cast<std::size_t>(setting.count)) {
@@ -93,16 +94,18 @@ void Checker::check_integers(const Setting& setting, Written value, ConfigNode& 
     for (const Node& item : node.items) {
       const Expansion::Resolved resolved = expansion_.resolve({&item, value.scope});
       if (resolved.value.node == nullptr) return;
-      if (!resolved.awaited.empty()) {
-        out.awaited = value;
-        return;
-      }
-      if (read_count(setting, *resolved.value.node, out, number)) numbers.push_back(number);
+      if (!resolved.awaited.empty())
+        waits = true;
+      else if (read_count(setting, *resolved.value.node, out, number))
+        numbers.push_back(number);
     }
   } else if (read_count(setting, node, out, number)) {
     numbers.assign(static_cast<std::size_t>(std::max(1, setting.count)), number);
   }
-  out.value = std::move(numbers);
+  if (waits)
+    out.awaited = value;
+  else
+    out.value = std::move(numbers);
 }
 
 void Checker::check_duration(const Setting& setting, Written value, ConfigNode& out) {
@@ -137,23 +140,24 @@ void Checker::check_duration(const Setting& setting, Written value, ConfigNode& 
   if (!counted.maximum) counted.at_most(entry.key == "epochs" ? kMaxEpochs : kMaxSteps);
   counted.choices.clear();
   std::vector<Duration> durations;
+  bool waits = false;
   std::int64_t count = 0;
   const Node& counts = *inner.value.node;
   if (several && counts.is_list()) {
     for (const Node& item : counts.items) {
       const Expansion::Resolved resolved = expansion_.resolve({&item, inner.value.scope});
       if (resolved.value.node == nullptr) return;
-      if (!resolved.awaited.empty()) {
-        out.awaited = value;
-        return;
-      }
-      if (read_count(counted, *resolved.value.node, out, count))
+      if (!resolved.awaited.empty())
+        waits = true;
+      else if (read_count(counted, *resolved.value.node, out, count))
         durations.push_back({entry.key == "epochs", count});
     }
   } else if (read_count(counted, counts, out, count)) {
     durations.push_back({entry.key == "epochs", count});
   }
-  if (several)
+  if (waits)
+    out.awaited = value;
+  else if (several)
     out.value = std::move(durations);
   else if (!durations.empty())
     out.value = durations[0];

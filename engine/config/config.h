@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +9,7 @@
 
 namespace trainer {
 
-struct ConfigNode;  // a checked, resolved node; see config_tree.h
+struct ConfigNode;  // a checked, resolved node; see config_node.h
 
 /// So that epochs times their steps are a number still.
 constexpr double kMaxEpochs = 1e9, kMaxSteps = 1e12;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <stdexcept>
 
 #include "engine/config/checker.h"
 #include "engine/config/emit.h"

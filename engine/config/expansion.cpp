@@ -26,6 +26,12 @@ const Node* value_of(const Node& map, std::string_view key) {
   return entry == nullptr ? nullptr : &entry->value;
 }
 
+const Node& args_of(const Node& block) {
+  static const Node none;
+  const Node* args = value_of(block, "args");
+  return args == nullptr ? none : *args;
+}
+
 bool written_for_this_run(const Place& place) {
   return place.source != nullptr && (place.source->origin == SourceText::Origin::file ||
                                      place.source->origin == SourceText::Origin::command_line);
@@ -175,73 +181,82 @@ std::int64_t Expansion::repeat_of(Written value) {
 void Expansion::unroll_block(const NodeEntry& block, Written entry, const MemberChoice& choice,
                              std::vector<Written>& layers) {
   used_blocks_.insert(block.key);
+  std::size_t depth = 0;
   for (const Scope* scope = entry.scope; scope != nullptr; scope = scope->caller) {
     if (scope->block == block.key) {
       mistakes_.add(choice.place, "block " + in_quotes(block.key) + " contains itself");
       return;
     }
-  }
-  Scope use;
-  use.caller = entry.scope;
-  use.block = block.key;
-  const Node no_args;
-  const Node* args = value_of(block.value, "args");
-  if (args == nullptr) args = &no_args;
-  for (const NodeEntry& arg : args->entries) use.args[arg.key] = {&arg.value, &outermost_};
-
-  std::int64_t count = 1;
-  std::set<std::string> suggested;
-  if (choice.value != nullptr) {
-    const Written given = resolve({choice.value, entry.scope}).value;
-    if (given.node == nullptr) return;
-    if (given.node->form == Node::Form::null) {
-      mistakes_.add(choice.place, in_quotes(block.key) + " has no value", "write `" + block.key + "`");
+    if (++depth > kDeepestNode) {
+      mistakes_.add(choice.place, "blocks nested deeper than " + std::to_string(kDeepestNode) + " levels");
       return;
     }
-    if (!given.node->is_map() && args->entries.size() == 1) {
-      use.args[args->entries[0].key] = given;
+  }
+  Use use;
+  use.scope.caller = entry.scope;
+  use.scope.block = block.key;
+  if (!read_use(block, choice, use)) return;
+  for (std::int64_t i = 0; i < use.count; ++i) {
+    spend(choice.place);
+    if (use.scope.name_source != nullptr)
+      use.scope.number = number_of(use.scope.name_source, use.scope.caller);
+    const Scope* scope = &scopes_.emplace_back(use.scope);
+    for (const Node& layer : value_of(block.value, "layers")->items) unroll({&layer, scope}, layers);
+  }
+}
+
+bool Expansion::read_use(const NodeEntry& block, const MemberChoice& choice, Use& use) {
+  const Node& args = args_of(block.value);
+  auto& values = use.scope.args;
+  for (const NodeEntry& arg : args.entries) values[arg.key] = {&arg.value, &outermost_};
+  if (choice.value != nullptr) {
+    const Written given = resolve({choice.value, use.scope.caller}).value;
+    if (given.node == nullptr) return false;
+    if (given.node->form == Node::Form::null) {
+      mistakes_.add(choice.place, in_quotes(block.key) + " has no value", "write `" + block.key + "`");
+      return false;
+    }
+    if (!given.node->is_map() && args.entries.size() == 1) {
+      values[args.entries[0].key] = given;
     } else if (!given.node->is_map()) {
       mistakes_.add(given.node->place,
                     in_quotes(block.key) + " expects a map of its arguments, got " + given.node->form_name());
-      return;
+      return false;
     }
-    const std::vector<std::string> reserved = reserved_names();
-    for (const NodeEntry& setting : given.node->entries) {
-      const Written value{&setting.value, given.scope};
-      if (setting.key == "repeat") {
-        count = repeat_of(value);
-      } else if (setting.key == "name") {
-        const Written name = resolve(value).value;
-        if (name.node != nullptr && !name.node->is_scalar())
-          mistakes_.add(name.node->place, "`name` expects a text, got " + name.node->form_name());
-        else if (name.node != nullptr) {
-          use.name = name.node->text;
-          use.name_source = name.node;
-        }
-      } else if (contains(reserved, setting.key)) {
-        use.shared[setting.key] = {setting.key_place, value};
-      } else if (args->find(setting.key) != nullptr) {
-        use.args[setting.key] = value;
-      } else {
-        std::vector<std::string> names = keys_of(*args);
-        names.insert(names.end(), reserved.begin(), reserved.end());
-        suggested.insert(nearest(setting.key, names));
-        mistakes_.add(setting.key_place, "unknown key " + in_quotes(setting.key) + " in " + block.key,
-                      suggestion(setting.key, names), {block.key + " takes " + listed(names, "")});
-      }
-    }
+    for (const NodeEntry& setting : given.node->entries) read_setting(args, setting, given.scope, use);
   }
-  for (const NodeEntry& arg : args->entries) {
-    if (use.args[arg.key].node->form != Node::Form::null) continue;
-    if (suggested.count(arg.key) == 0)
+  for (const NodeEntry& arg : args.entries) {
+    if (values[arg.key].node->form != Node::Form::null) continue;
+    if (use.suggested.count(arg.key) == 0)
       mistakes_.add(choice.place, "missing key " + in_quotes(arg.key) + " in " + block.key);
-    return;
+    return false;
   }
-  for (std::int64_t i = 0; i < count; ++i) {
-    spend(choice.place);
-    if (use.name_source != nullptr) use.number = number_of(use.name_source, use.caller);
-    const Scope* scope = &scopes_.emplace_back(use);
-    for (const Node& layer : value_of(block.value, "layers")->items) unroll({&layer, scope}, layers);
+  return true;
+}
+
+void Expansion::read_setting(const Node& args, const NodeEntry& setting, const Scope* scope, Use& use) {
+  const std::vector<std::string> reserved = reserved_names();
+  const Written value{&setting.value, scope};
+  if (setting.key == "repeat") {
+    use.count = repeat_of(value);
+  } else if (setting.key == "name") {
+    const Written name = resolve(value).value;
+    if (name.node != nullptr && !name.node->is_scalar())
+      mistakes_.add(name.node->place, "`name` expects a text, got " + name.node->form_name());
+    else if (name.node != nullptr) {
+      use.scope.name = name.node->text;
+      use.scope.name_source = name.node;
+    }
+  } else if (contains(reserved, setting.key)) {
+    use.scope.shared[setting.key] = {setting.key_place, value};
+  } else if (args.find(setting.key) != nullptr) {
+    use.scope.args[setting.key] = value;
+  } else {
+    std::vector<std::string> names = keys_of(args);
+    names.insert(names.end(), reserved.begin(), reserved.end());
+    use.suggested.insert(nearest(setting.key, names));
+    mistakes_.add(setting.key_place, "unknown key " + in_quotes(setting.key) + " in " + use.scope.block,
+                  suggestion(setting.key, names), {use.scope.block + " takes " + listed(names, "")});
   }
 }
 
@@ -294,9 +309,7 @@ void Expansion::report_unused() {
         mistakes_.add(block.key_place, "nothing uses the block " + in_quotes(block.key));
       continue;
     }
-    const Node* args = value_of(block.value, "args");
-    if (args == nullptr) continue;
-    for (const NodeEntry& arg : args->entries)
+    for (const NodeEntry& arg : args_of(block.value).entries)
       if (written_for_this_run(arg.key_place) && used_args_.count({block.key, arg.key}) == 0)
         mistakes_.add(arg.key_place,
                       "block " + in_quotes(block.key) + " does not use its argument " + in_quotes(arg.key));

@@ -67,10 +67,20 @@ class Expansion {
   void report_unused();
 
  private:
+  /// One use of a block.
+  struct Use {
+    Scope scope;
+    std::int64_t count = 1;           ///< its `repeat`
+    std::set<std::string> suggested;  ///< arguments that messages about unknown keys propose
+  };
+
   static const Scope* named(const Scope* scope);
   void check_blocks();
   void unroll_block(const NodeEntry& block, Written entry, const MemberChoice& choice,
                     std::vector<Written>& layers);
+  /// Reads what one use gives to its block; false after a mistake that leaves nothing to unroll.
+  bool read_use(const NodeEntry& block, const MemberChoice& choice, Use& use);
+  void read_setting(const Node& args, const NodeEntry& setting, const Scope* scope, Use& use);
   std::int64_t repeat_of(Written value);
 
   Abbreviations abbreviations_;

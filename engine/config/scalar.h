@@ -2,8 +2,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
-#include <variant>
 
 #include "engine/config/node.h"
 #include "engine/config/setting.h"

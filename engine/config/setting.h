@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,10 +21,10 @@ struct Setting {
     integers,   ///< `count` integers, or one that stands for all of them: kernel: 5 or kernel: [3, 5]
     duration,   ///< {epochs: n} or {steps: n}
     durations,  ///< {epochs: [n, ...]} or {steps: [n, ...]}
-    family,     ///< one member of `family`: a text, or a map with one key
-    list,       ///< a list of `element`
-    section,    ///< a map with the keys of `section`; its only key "*" stands for any
-    either      ///< the first of `alternatives` whose form fits
+    family,     ///< one member of the family `family_name`: a text, or a map with one key
+    list,       ///< of the setting in `nested`
+    section,    ///< a map with the keys in `nested`; an only key "*" stands for any
+    either      ///< the first setting in `nested` whose form fits
   };
 
   /// Another default where the member at a path, such as model.loss, is `member`.

@@ -1,7 +1,6 @@
 #include "engine/config/source.h"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "engine/config/lower_case.h"
 #include "engine/core/escape.h"

@@ -42,8 +42,8 @@ TEST_CASE("the resolved YAML resolves to itself", "[config]") {
       "model: {layers: [{residual: [{residual: [{dense: {units: $classes, init: {uniform: 1e-3}}}, relu]}, "
       "{conv: {filters: 1, kernel: [1, 2], pad: same, name: a-rather-long-name-for-a-layer}}]}]}\n"
       "train: {epochs: 1, evaluate: never, schedule: {step: {at: {steps: [1, 2]}}}}\n",
-      "blocks: {b: {layers: [{dense: 1}, {concat: [[relu], [dense: 2, relu], []]}]}}\ndefaults: {init: "
-      "{normal: 2}}\n"
+      "blocks: {b: {layers: [{dense: 1}, {concat: [[relu], [dense: 2, relu], []]}]}}\n"
+      "defaults: {init: {normal: 2}}\n"
       "model: {layers: [{b: {name: x, repeat: 2, init: glorot}}, {dense: {units: 3, init: {normal: 2.0}}}]}\n"
       "train: {epochs: 1, schedule: {step: {at: {epochs: []}}}}\n");
   const std::string resolved = tree_of(yaml).resolved_yaml();
@@ -57,11 +57,10 @@ TEST_CASE("the resolved YAML resolves to itself", "[config]") {
 TEST_CASE("the minimal YAML lacks what has its default, and resolves to the same", "[config]") {
   const ConfigTree tree = tree_of(
       "defaults: {init: {normal: 2}}\n"
-      "model: {layers: [{conv: {filters: 4, kernel: 3, stride: 1}}, {residual: [dense: {units: 1, bias: "
-      "false}, "
-      "relu]}, {dense: {units: $classes, init: glorot}}]}\n"
-      "train: {steps: 5, batch: 128, optimizer: {sgd: {momentum: 0.9}}, schedule: constant, evaluate: "
-      "never}\n");
+      "model: {layers: [{conv: {filters: 4, kernel: 3, stride: 1}}, "
+      "{residual: [dense: {units: 1, bias: false}, relu]}, {dense: {units: $classes, init: glorot}}]}\n"
+      "train: {steps: 5, batch: 128, optimizer: {sgd: {momentum: 0.9}}, schedule: constant, "
+      "evaluate: never}\n");
   const std::string minimal = tree.minimal_yaml();
   INFO(minimal);
   CHECK(minimal.find("stride") == std::string::npos);

@@ -1,26 +1,14 @@
 #include "engine/config/environment.h"
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <fstream>
 
 #include "tests/engine/config/families.h"
+#include "tests/support/environment_variable.h"
 #include "tests/support/temporary_folder.h"
 
 namespace trainer {
 namespace {
-
-/// A variable of the environment for the time of a test.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_(name) { ::setenv(name, value.c_str(), 1); }
-  ~Variable() { ::unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-};
 
 std::string note_in(const std::string& written) {
   const ConfigTree tree = tree_of("model: {layers: [relu]}\ntrain:\n  epochs: 1\n  note: " + written + "\n");
@@ -34,7 +22,8 @@ std::string note_in(const std::string& written) {
 }  // namespace
 
 TEST_CASE("values name environment variables, in each kind of quotes or none", "[config]") {
-  const Variable place("TRAINER_TEST_A", "/data"), number("TRAINER_TEST_N", "7"), empty("TRAINER_TEST_E", "");
+  const EnvironmentVariable place("TRAINER_TEST_A", "/data"), number("TRAINER_TEST_N", "7"),
+      empty("TRAINER_TEST_E", "");
   using Row = std::tuple<std::string, std::string>;
   const auto [written, expected] = GENERATE(table<std::string, std::string>({
       Row{"${TRAINER_TEST_A}", "/data"},
@@ -56,7 +45,7 @@ TEST_CASE("values name environment variables, in each kind of quotes or none", "
 }
 
 TEST_CASE("the value of an environment variable is a number or a text, never a name", "[config]") {
-  const Variable number("TRAINER_TEST_N", "7"), name("TRAINER_TEST_V", "$width");
+  const EnvironmentVariable number("TRAINER_TEST_N", "7"), name("TRAINER_TEST_V", "$width");
   const std::string model = "model: {layers: [{dense: $width}]}\nvars: {width: 3}\n";
   const ConfigTree tree =
       tree_of(model + "train: {epochs: \"${TRAINER_TEST_N}\", note: \"${TRAINER_TEST_V}\"}\n");
@@ -98,7 +87,8 @@ TEST_CASE("environment variables that are unset or misspelt are reported togethe
 }
 
 TEST_CASE("environment variables cannot fill the memory, or write to a terminal", "[config]") {
-  const Variable large("TRAINER_TEST_A", std::string(100'000, 'a')), control("TRAINER_TEST_C", "\x1b[2J");
+  const EnvironmentVariable large("TRAINER_TEST_A", std::string(100'000, 'a')),
+      control("TRAINER_TEST_C", "\x1b[2J");
   std::string many;
   for (int i = 0; i < 20; ++i) many += "${TRAINER_TEST_A}";
   const std::string start = "model: {layers: [relu]}\ntrain:\n  epochs: 1\n  note: ";

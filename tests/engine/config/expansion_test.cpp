@@ -177,4 +177,17 @@ TEST_CASE("a value of the wrong size that the data gives is reported at the key 
   CHECK_THROWS_WITH(empty.define("classes", "0"), Catch::Contains("`units` must be at least 1, got 0"));
 }
 
+TEST_CASE("numbers beside one that the data gives are read and checked at once", "[config]") {
+  const std::string layer = "[{conv: {filters: 1, kernel: [$classes, $k]}}]";
+  ConfigTree tree = layers_of(layer, "vars: {k: 3}\n");
+  tree.define("classes", "2");
+  CHECK(tree.root().at("model").items("layers")[0].get<std::vector<std::int64_t>>("kernel") ==
+        std::vector<std::int64_t>{2, 3});
+  CHECK_THAT(mistake_in(with_layers("vars: {k: 0}\n", layer)),
+             Catch::Contains("`kernel` must be at least 1, got 0"));
+  CHECK_THAT(mistake_in("vars: {k: -1}\nmodel: {layers: [relu]}\n"
+                        "train: {epochs: 1, schedule: {step: {at: {epochs: [$classes, $k]}}}}\n"),
+             Catch::Contains("`at` must be from 0 to 1000000000, got -1"));
+}
+
 }  // namespace trainer

@@ -12,7 +12,7 @@ namespace trainer {
 std::vector<Setting> test_root();
 
 ConfigTree tree_of(const std::string& yaml, const std::vector<std::string>& overrides = {});
-/// "data: digits" and such, with the given layers.
+/// A run with these layers in YAML's flow style, behind the lines `before`.
 ConfigTree layers_of(const std::string& layers, const std::string& before = "");
 /// The message of the error that reading `yaml` ends in; empty when it is sound.
 std::string mistake_in(const std::string& yaml, const std::vector<std::string>& overrides = {});

@@ -110,6 +110,18 @@ TEST_CASE("100,000 levels of nesting end at once, whatever they are made of", "[
   CHECK(message.size() < 2000);
 }
 
+TEST_CASE("blocks that contain each other may not do so without end", "[config]") {
+  const auto chain = [](int blocks) {
+    std::string yaml = fmt::format("blocks:\n  b{}: {{layers: [relu]}}\n", blocks);
+    for (int i = 0; i < blocks; ++i) yaml += fmt::format("  b{}: {{layers: [b{}]}}\n", i, i + 1);
+    return yaml + "model: {layers: [b0]}\ntrain: {epochs: 1}\n";
+  };
+  std::string message;
+  CHECK(seconds_of(chain(19'000), message) < kSoon);
+  CHECK_THAT(message, Catch::Contains("blocks nested deeper than 64 levels"));
+  CHECK(mistake_in(chain(20)).empty());
+}
+
 TEST_CASE("nesting as deep as real files need is accepted, deeper is not", "[config]") {
   const auto nested = [](int levels) {
     return "model: {layers: [" + repeated("{residual: [", levels) + "relu" + repeated("]}", levels) +

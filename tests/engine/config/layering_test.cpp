@@ -136,8 +136,8 @@ TEST_CASE("an override of steps takes epochs out, and the other way round", "[co
 
 TEST_CASE("overrides reach variables, blocks and defaults", "[config]") {
   const ConfigTree tree = tree_of(
-      "vars: {width: 3}\nblocks: {b: {layers: [{dense: $width}]}}\nmodel: {layers: [b]}\ntrain: {epochs: "
-      "1}\n",
+      "vars: {width: 3}\nblocks: {b: {layers: [{dense: $width}]}}\n"
+      "model: {layers: [b]}\ntrain: {epochs: 1}\n",
       {"vars.width=8", "blocks.b.layers[0].dense.bias=false", "defaults.init.normal=2"});
   const Config dense = tree.root().at("model").items("layers")[0];
   CHECK_FALSE(dense.get<bool>("bias"));
