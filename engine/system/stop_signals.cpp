@@ -43,6 +43,7 @@ void set_handler(int signal, bool may_be_ignored) {
 
 StopSignals::StopSignals(bool owns_output) {
   asked_to_stop = 0;
+  is_interrupted = 0;
   for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) set_handler(signal, false);
   set_handler(SIGHUP, true);
   if (owns_output) set_handler(SIGPIPE, true);

@@ -28,6 +28,23 @@ TEST_CASE("a stop signal after the end of a run does not change its exit code", 
   CHECK(WEXITSTATUS(status) == 130);
 }
 
+TEST_CASE("an interrupt of an earlier run is no first one of the next", "[core]") {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    for (int run = 0; run < 2; ++run) {
+      StopSignals signals(true);
+      ::raise(SIGINT);
+      if (!StopSignals::received()) ::_exit(1);
+    }
+    ::_exit(130);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 130);
+}
+
 TEST_CASE("a stop signal during MPI_Init is reported afterwards", "[core]") {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
