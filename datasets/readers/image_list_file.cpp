@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -193,8 +192,10 @@ void read_json_list(std::string_view text, const ImageListForm& form, ImageListF
       if (list.size() == 1) list.has_several_labels = labels.is_array();
       if (list.has_several_labels != labels.is_array())
         fail("lists of labels beside single labels", "a list in each line, or in none");
-      if (!labels.is_array()) writer.label(label_text(labels));
-      for (const Json& label : labels.is_array() ? labels : Json::array()) writer.label(label_text(label));
+      if (labels.is_array())
+        for (const Json& label : labels) writer.label(label_text(label));
+      else
+        writer.label(label_text(labels));
     }
     writer.end();
   }

@@ -7,6 +7,7 @@ namespace {
 
 /// The index of a line of `extent` pixels whose mirror image lies at `index` beyond its edges.
 std::int64_t reflected(std::int64_t index, std::int64_t extent) {
+  if (extent == 1) return 0;
   if (index < 0) return -index;
   return index < extent ? index : 2 * (extent - 1) - index;
 }

@@ -59,6 +59,12 @@ std::vector<float> read_one(const Dataset& dataset, std::int64_t index) {
   return elements;
 }
 
+std::vector<float> targets_of(const Dataset& dataset, std::int64_t index) {
+  std::vector<float> values(dataset.target().size());
+  dataset.read_targets({&index, 1}, {values.data(), dataset.target().with_front(1)});
+  return values;
+}
+
 Bytes bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
 
 }  // namespace trainer

@@ -39,6 +39,9 @@ Data opened(const std::string& settings, std::uint64_t seed = 1, bool with_sampl
 /// The elements of one sample.
 std::vector<float> read_one(const Dataset& dataset, std::int64_t index);
 
+/// The values of one sample's target.
+std::vector<float> targets_of(const Dataset& dataset, std::int64_t index);
+
 /// A text's bytes.
 Bytes bytes_of(std::string_view text);
 

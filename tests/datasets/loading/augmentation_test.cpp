@@ -141,6 +141,13 @@ TEST_CASE("views of an image share the mean, and half of it shows the image mirr
   CHECK(of_mirrored == (views == Views::one ? 0.0f : 0.5f));
 }
 
+TEST_CASE("a shifted view of an image of one row stays in that row", "[augment]") {
+  const View view{.shift = 1};
+  std::vector<float> shown{1, 2, 3}, scratch(shown.size());
+  show(view, shown.data(), {1, 3, 1}, scratch);
+  CHECK(shown == std::vector<float>{2, 3, 2});
+}
+
 TEST_CASE("the augmentation of a sample depends on seed, epoch and sample, not on its place in a batch",
           "[augment]") {
   const std::string both = "[{random_crop: {pad: 2}}, horizontal_flip]";

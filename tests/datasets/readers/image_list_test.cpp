@@ -20,12 +20,6 @@ std::string problem_of(const std::string& name, const std::string& text, const s
   return data_error([&] { opened(settings(directory, "train: " + name + keys)); });
 }
 
-std::vector<float> targets_of(const Dataset& dataset, std::int64_t index) {
-  std::vector<float> values(dataset.target().size());
-  dataset.read_targets({&index, 1}, {values.data(), dataset.target().with_front(1)});
-  return values;
-}
-
 }  // namespace
 
 TEST_CASE("an image list names files beside it and one label each, as CSV or JSON lines", "[image_list]") {
@@ -109,6 +103,8 @@ TEST_CASE("a damaged list is an error with its line", "[image_list]") {
   const std::string deep = std::string(200000, '[') + std::string(200000, ']');
   CHECK_THAT(problem_of("t.jsonl", R"({"label": 1, "file": )" + deep + "}"),
              Contains("it is of the type array"));
+  CHECK_THAT(problem_of("t.jsonl", R"({"file": "a.png", "label": )" + deep + "}"),
+             Contains("t.jsonl:1") && Contains("a label is missing"));
   CHECK_THAT(problem_of("t.jsonl", "{\"file\": \"a.png\", \"label\": 1.5}"), Contains("a label is missing"));
   CHECK_THAT(
       problem_of("t.jsonl", "{\"file\": \"a.png\", \"label\": 1}\n{\"file\": \"a.png\", \"label\": [1]}"),

@@ -22,12 +22,6 @@ std::string problem_of(const std::vector<Bytes>& members, const std::string& key
   return problem;
 }
 
-std::vector<float> targets_of(const Dataset& dataset, std::int64_t index) {
-  std::vector<float> values(dataset.target().size());
-  dataset.read_targets({&index, 1}, {values.data(), dataset.target().with_front(1)});
-  return values;
-}
-
 Bytes array(const std::string& type, const std::string& shape, const Bytes& content) {
   return npy(header(type, shape), content);
 }
