@@ -69,7 +69,7 @@ bool is_present(const PublicFile& file, const fs::path& folder) {
 /// Brings `partial` to the published bytes of a file.
 void download(const PublicFile& file, const fs::path& partial,
               const std::function<void(const FetchEvent&)>& report) {
-  std::string reasons;
+  std::string last_reason;
   for (const std::string& url : file.urls) {
     try {
       if (size_of(partial) > file.bytes) fs::remove(partial);
@@ -84,12 +84,12 @@ void download(const PublicFile& file, const fs::path& partial,
     } catch (const Error& error) {
       const std::string reason = fmt::format("{}: {}", url, error.diagnostics().front().what);
       report({.kind = FetchEvent::Kind::failed_mirror, .file = file, .reason = reason});
-      reasons = reason;
+      last_reason = reason;
     }
   }
   throw Error(ExitCode::data,
               {Diagnostic{.what = fmt::format("cannot fetch {}", file.name),
-                          .notes = {reasons},
+                          .notes = {last_reason},
                           .help = fmt::format("download it with another program into {}{}",
                                               partial.parent_path().string(),
                                               file.members.empty() ? "" : " and unpack it there")}});

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>

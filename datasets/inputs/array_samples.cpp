@@ -17,8 +17,6 @@
 namespace trainer {
 namespace {
 
-constexpr float kWhite = 255;
-
 /// What an array holds for a model: rows of samples.
 struct Rows {
   std::int64_t count = 0;
@@ -64,7 +62,7 @@ class ArraySamples final : public SampleSource {
         path_(std::move(path)),
         name_(std::move(name)),
         sample_(data.info.sample),
-        divisor_(data.form.has_pixels && array_.is_bytes() ? kWhite : 1),
+        divisor_(data.form.has_pixels ? array_.input_divisor() : 1),
         rows_(rows_of(array_.shape(), data, name_)) {}
 
   Next next(RawSample& sample, bool) override {

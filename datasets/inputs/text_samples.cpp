@@ -7,13 +7,13 @@
 
 #include "datasets/inputs/table_rows.h"
 #include "datasets/readers/csv_text.h"
+#include "datasets/readers/image_file.h"
 #include "engine/system/files.h"
 
 namespace trainer {
 namespace {
 
 constexpr std::size_t kLongestRecord = 1 << 24;  // bytes
-constexpr std::uint64_t kLargestImage = std::uint64_t{1} << 28;
 
 /// Reads a text record by record.
 class Records : public SampleSource {
@@ -175,7 +175,7 @@ std::string problem_text(const Error& error) {
 void read_image(const std::string& path, RawSample& sample) {
   sample = {.kind = RawSample::Kind::image, .unit = RawSample::Unit::file, .file = path};
   try {
-    sample.bytes = read_file(path, ExitCode::data, kLargestImage);
+    sample.bytes = read_file(path, ExitCode::data, ImageDecoder::kLargestFile);
   } catch (const Error& error) {
     sample.problem = problem_text(error);
   }

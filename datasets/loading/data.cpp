@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
-#include <exception>
 #include <filesystem>
 #include <numeric>
 
@@ -16,8 +13,6 @@
 #include "datasets/subset.h"
 #include "engine/config/registry.h"
 #include "engine/core/random.h"
-#include "engine/math/checksum.h"
-#include "engine/parallel/wait_for_all.h"
 
 namespace trainer {
 namespace {
@@ -212,87 +207,6 @@ void check_balance(const Config& config, const Dataset& train) {
                 "without balance_classes, or with streams: false and shuffle: true");
 }
 
-/// Means, then deviations, of so many channels.
-void write_statistics(const ChannelStatistics& statistics, float* to) {
-  std::ranges::copy(statistics.mean, to);
-  std::ranges::copy(statistics.deviation, to + statistics.mean.size());
-}
-
-ChannelStatistics read_statistics(const float* from, std::int64_t channels) {
-  return {{from, from + channels}, {from + channels, from + 2 * channels}};
-}
-
-/// The layout of the shared memory: the samples of each source, their checksum, then mean and deviation of
-/// each channel, of samples and of targets.
-class Storage {
- public:
-  explicit Storage(const Data& data) : data_(data) {
-    for (const Dataset* source : data.sources) bytes_ += rounded(source->stored_bytes());
-    samples_ = bytes_;
-    if (samples_ > 0) bytes_ += rounded(sizeof(std::uint64_t));
-    statistics_ = bytes_;
-    if (!data.normalised.empty() && data.statistics.mean.empty())
-      channels_ = channel_count(data.train->sample());
-    if (!data.scaled.empty() && data.target_statistics.mean.empty())
-      target_channels_ = channel_count(data.train->target());
-    bytes_ += rounded(2 * (channels_ + target_channels_) * static_cast<std::int64_t>(sizeof(float)));
-  }
-
-  std::int64_t bytes() const { return bytes_; }
-
-  void fill(std::span<std::byte> memory) const {
-    std::size_t at = 0;
-    for (Dataset* source : data_.sources) {
-      const std::size_t size = source->stored_bytes();
-      source->fill({reinterpret_cast<std::uint8_t*>(memory.data() + at), size});
-      at += rounded(source->stored_bytes());
-    }
-    if (samples_ > 0 && std::endian::native == std::endian::little) {
-      const std::uint64_t sum =
-          trainer::checksum({reinterpret_cast<const float*>(memory.data()), samples_ / sizeof(float)});
-      std::memcpy(memory.data() + samples_, &sum, sizeof sum);
-    }
-    if (channels_ + target_channels_ == 0) return;
-    attach_sources(memory);
-    float* const shared = statistics_in(memory);
-    if (channels_ > 0) write_statistics(channel_statistics(data_.normalised.front()->raw()), shared);
-    if (target_channels_ > 0)
-      write_statistics(target_statistics(data_.scaled.front()->raw()), shared + 2 * channels_);
-  }
-
-  void attach(std::span<std::byte> memory) const { attach_sources(memory); }
-  std::uint64_t checksum(std::span<const std::byte> memory) const {
-    std::uint64_t sum = 0;
-    if (samples_ > 0) std::memcpy(&sum, memory.data() + samples_, sizeof sum);
-    return sum;
-  }
-  /// Of the training samples; empty if they were known or are not needed.
-  ChannelStatistics statistics(std::span<std::byte> memory) const {
-    return read_statistics(statistics_in(memory), channels_);
-  }
-  ChannelStatistics targets(std::span<std::byte> memory) const {
-    return read_statistics(statistics_in(memory) + 2 * channels_, target_channels_);
-  }
-
- private:
-  static std::int64_t rounded(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
-  float* statistics_in(std::span<std::byte> memory) const {
-    return reinterpret_cast<float*>(memory.data() + statistics_);
-  }
-  void attach_sources(std::span<std::byte> memory) const {
-    std::size_t at = 0;
-    for (Dataset* source : data_.sources) {
-      const std::size_t size = source->stored_bytes();
-      source->attach({reinterpret_cast<std::uint8_t*>(memory.data() + at), size});
-      at += rounded(source->stored_bytes());
-    }
-    if (data_.folds) data_.folds->divide();
-  }
-
-  const Data& data_;
-  std::int64_t bytes_ = 0, samples_ = 0, statistics_ = 0, channels_ = 0, target_channels_ = 0;
-};
-
 }  // namespace
 
 std::vector<Setting> data_settings() {
@@ -309,16 +223,14 @@ std::vector<Setting> data_settings() {
           .fallback("1"),
       real("validation",
            "share of the training samples to hold out for validation, chosen at random by the seed; for a "
-           "text, its "
-           "end")
+           "text, its end")
           .at_least(0)
           .below(1)
           .fallback("0"),
       section(
           "fold",
           "hold out one of several equal folds of the training samples for validation, chosen at random by "
-          "the "
-          "seed, with the same share of each class",
+          "the seed, with the same share of each class",
           {integer("number", "the fold that is held out, from 1").at_least(1),
            integer("of", "number of folds").at_least(2).at_most(1e6)})
           .optional(),
@@ -337,16 +249,14 @@ std::vector<Setting> data_settings() {
           .fallback("given"),
       boolean("normalize_targets",
               "targets that are values: shift and scale each to mean 0 and standard deviation 1 over the "
-              "training "
-              "samples; predictions and metrics are in their own units")
+              "training samples; predictions and metrics are in their own units")
           .fallback("false"),
       list_of("augment", "random transforms of training samples, new in each epoch, applied in this order",
               family("", "a transform that keeps the label valid", "transform"))
           .fallback("[]"),
       real("mixup",
            "mix each training sample and its target with another one, after `augment`; the shares follow a "
-           "beta "
-           "distribution with this parameter (usually 0.1 to 1); 0: no mixup")
+           "beta distribution with this parameter (usually 0.1 to 1); 0: no mixup")
           .at_least(0)
           .at_most(1000)
           .fallback("0"),
@@ -364,8 +274,7 @@ std::vector<Setting> data_settings() {
           .fallback("false"),
       boolean("streams",
               "instead of shuffling, each row of a batch continues where the same row of the batch before "
-              "ended: for "
-              "texts and layers with `keep_state`; samples that do not fill a batch are dropped")
+              "ended: for texts and layers with `keep_state`; samples that do not fill a batch are dropped")
           .fallback("false"),
       boolean("drop_last", "drop the last batch of an epoch if it is short").fallback("false"),
   };
@@ -440,44 +349,6 @@ std::vector<std::int64_t> count_classes(const Dataset& samples) {
     for (std::int64_t i = 0; i < own; ++i) ++counts[labels[i]];
   }
   return counts;
-}
-
-void load_samples(Data& data, Communicator& host) {
-  const Storage storage(data);
-  if (storage.bytes() == 0) {  // nothing is read: the data is absent, or streamed
-    if (data.folds) data.folds->divide();
-    return;
-  }
-  data.memory = host.shared(storage.bytes());
-  const bool is_shared = data.memory != nullptr;
-  std::exception_ptr problem;
-  const auto read = [&] {
-    if (!is_shared) data.memory = solo()->shared(storage.bytes());
-    storage.fill(data.memory->bytes());
-  };
-  try {
-    const bool reads = !is_shared || host.rank() == 0;
-    with_disk(host, "the reading of samples", reads, read);
-  } catch (...) {
-    problem = std::current_exception();
-  }
-  float failures = problem ? 1 : 0;
-  host.sum({&failures, 1});
-  if (problem) std::rethrow_exception(problem);
-  if (is_shared && failures > 0)
-    throw Error(ExitCode::data, "another rank of this host could not read the data");
-  storage.attach(data.memory->bytes());
-  data.counted =
-      std::make_unique<CountedPages>(MemoryKind::samples, data.memory->bytes(), is_shared ? host.size() : 1);
-  data.checksum = storage.checksum(data.memory->bytes());
-  if (const ChannelStatistics statistics = storage.statistics(data.memory->bytes());
-      !statistics.mean.empty()) {
-    for (Normalised* split : data.normalised) split->use(statistics);
-    data.statistics = statistics;
-  }
-  if (data.scaled.empty()) return;  // targets of given samples are scaled by the statistics of training
-  if (data.target_statistics.mean.empty()) data.target_statistics = storage.targets(data.memory->bytes());
-  for (ScaledTargets* split : data.scaled) split->use(data.target_statistics);
 }
 
 }  // namespace trainer

@@ -52,8 +52,8 @@ struct Data {
 std::vector<Setting> data_settings();
 
 /// Opens the data of a `data:` section; reads headers, no samples. Error(data) if a file is missing or bad,
-/// Error(usage) if a setting does not fit the dataset.
-/// `learned`: what learn_data() gave on one rank for all; empty: it is learned here.
+/// Error(usage) if a setting does not fit the dataset. `learned`: what learn_data() gave on one rank for all;
+/// empty: it is learned here.
 Data open_data(const Config& config, std::uint64_t seed, const std::string& learned = "");
 
 /// The whole dataset of a `data:` section or its fallback, as its reader gives it; samples are not in memory

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "engine/core/range.h"
 #include "engine/core/shape.h"

@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "datasets/dataset.h"
 #include "datasets/transforms/normalised.h"

@@ -11,8 +11,6 @@
 #include <new>
 #include <system_error>
 
-#include "engine/core/error.h"
-
 namespace trainer {
 namespace {
 

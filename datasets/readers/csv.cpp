@@ -247,8 +247,7 @@ const Registry<Reader, const ReaderContext&>::Add csv_reader{
               .fallback("64"),
           section("missing",
                   "what stands for a missing number. mean: that of the training samples; indicator: the "
-                  "same, and an "
-                  "element of its own is 1; error: no value may be missing",
+                  "same, and an element of its own is 1; error: no value may be missing",
                   {real("constant", "stands for each missing number")})
               .or_word("mean")
               .or_word("indicator")

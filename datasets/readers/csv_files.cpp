@@ -1,7 +1,6 @@
 #include "datasets/readers/csv_files.h"
 
 #include <unordered_map>
-#include <utility>
 
 namespace trainer {
 namespace {

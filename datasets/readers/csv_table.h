@@ -24,9 +24,8 @@ struct CsvInput {
 };
 
 /// A CSV file, or several of one form, read whole. Spaces and tabs around a field are no part of it, and
-/// blank lines do not count. A missing label, a weight
-/// that is no number of at least 0, a line with another number of fields and two columns of one
-/// name are Errors(data) with line and column.
+/// blank lines do not count. A missing label, a weight that is no number of at least 0, a line with another
+/// number of fields and two columns of one name are Errors(data) with line and column.
 struct CsvTable {
   std::string path{}, fingerprint{};
   /// Files after `path`, each with its first row.

@@ -12,6 +12,7 @@ namespace trainer {
 namespace {
 
 constexpr const char* kByteZero = "it holds a byte 0; a spreadsheet or UTF-16? save it as CSV in UTF-8";
+constexpr std::size_t kLongestField = 1 << 20;  // bytes
 
 }  // namespace
 
@@ -32,10 +33,6 @@ bool parse_number(std::string_view text, double& number) {
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   return problem == std::errc{} && end == text.data() + text.size() &&
          std::fabs(number) <= double{std::numeric_limits<float>::max()};
-}
-
-namespace {
-constexpr std::size_t kLongestField = 1 << 20;  // bytes
 }
 
 void CsvText::fail(const std::string& what, const std::string& note) const {

@@ -16,7 +16,7 @@ class DamagedImages {
   /// As text() wrote them.
   explicit DamagedImages(const std::string& text);
 
-  /// Reads `count` images on all cores and adds those that cannot be decoded.
+  /// Reads `count` images on several threads and adds those that cannot be decoded.
   void look_for(std::int64_t count, const std::function<std::string(std::int64_t)>& path,
                 const ImageExtents& extents);
   bool contain(const std::string& path) const { return paths_.contains(path); }

@@ -44,7 +44,7 @@ class Hdf5Dataset {
   /// Of a node of the index, whose level is this; -1: any.
   void add_chunks(std::uint64_t address, int expected_level);
   std::vector<std::int64_t> chunks_along() const;
-  void read_chunk(const Chunk& chunk, std::vector<std::uint8_t>& packed,
+  void read_chunk(const Chunk& chunk, std::vector<std::uint8_t>& scratch,
                   std::vector<std::uint8_t>& bytes) const;
   [[noreturn]] void fail_damaged(const std::string& note) const;
 

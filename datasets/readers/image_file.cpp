@@ -3,20 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "datasets/readers/jpeg.h"
 #include "datasets/readers/png.h"
 #include "datasets/readers/webp.h"
+#include "engine/config/lower_case.h"
 #include "engine/core/error.h"
 #include "engine/system/files.h"
 
 namespace trainer {
-namespace {
-
-constexpr std::uint64_t kLargestImage = std::uint64_t{1} << 28;
-
-}  // namespace
 
 std::string ImageDecoder::refusal(std::int64_t height, std::int64_t width, std::size_t bytes,
                                   std::int64_t densest) {
@@ -40,15 +35,13 @@ bool ImageDecoder::is_image(std::string_view start) {
 }
 
 bool ImageDecoder::has_image_name(std::string_view name) {
-  std::string end(name.substr(name.rfind('.') + 1));
-  std::ranges::transform(end, end.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::string end = lower_case(name.substr(name.rfind('.') + 1));
   return end == "jpg" || end == "jpeg" || end == "png" || end == "webp";
 }
 
 void ImageDecoder::read_file(const std::string& path, std::vector<std::uint8_t>& bytes) {
   const InputFile file(path, ExitCode::data);
-  if (file.size() > kLargestImage)
+  if (file.size() > kLargestFile)
     throw Error(ExitCode::data, {Diagnostic{.what = "image file is too large",
                                             .place = path,
                                             .notes = {fmt::format("{} bytes", file.size())}}});
@@ -71,7 +64,7 @@ void ImageDecoder::decode(std::span<const std::uint8_t> file, const std::string&
     throw Error(ExitCode::data, {Diagnostic{.what = what, .place = path, .notes = {note}}});
   };
   if (file.empty()) fail("image file is empty", "0 bytes");
-  if (file.size() > kLargestImage) fail("image file is too large", fmt::format("{} bytes", file.size()));
+  if (file.size() > kLargestFile) fail("image file is too large", fmt::format("{} bytes", file.size()));
   image.channels = channels;
   std::string problem;
   if (is_png(file))

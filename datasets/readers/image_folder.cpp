@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <string_view>
 
 #include "datasets/readers/damaged_images.h"
 #include "datasets/readers/image_samples.h"

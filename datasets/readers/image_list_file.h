@@ -14,8 +14,8 @@ struct ImageListForm {
   std::string label_separator{};  ///< between the labels of one field; empty: a field is one label
 };
 
-/// A list of image files with their labels, read whole: CSV with a header, or JSON lines,
-/// plain or .gz. Paths are relative to the folder of the list.
+/// A list of image files with their labels, read whole: CSV with a header, or JSON lines, plain or .gz. Paths
+/// are relative to the folder of the list.
 struct ImageListFile {
   std::string path{}, fingerprint{};
   bool has_several_labels = false;        ///< an image has any number of labels, else one

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 
 #include "datasets/readers/byte_reader.h"
 #include "datasets/readers/channels.h"
@@ -15,8 +14,6 @@
 
 namespace trainer {
 namespace {
-
-constexpr float kWhite = 255;
 
 /// Where the channels of images lie in an array of them.
 enum class Channels { last, first, none };
@@ -43,7 +40,7 @@ class NpyFiles final : public ValueFiles {
       : inputs_(std::move(inputs)), targets_(std::move(targets)), channels_(channels) {}
 
   void read(std::span<float> samples, std::span<float> targets) override {
-    inputs_->read(samples, inputs_->is_bytes() ? kWhite : 1);
+    inputs_->read(samples, inputs_->input_divisor());
     arrange(*inputs_, samples);
     if (targets.empty()) return;
     targets_->read(targets);
@@ -72,7 +69,7 @@ class NpyRows final : public ValueRows {
   }
 
   void read_sample(std::int64_t index, std::span<float> elements) const override {
-    read_row(*inputs_, index, elements, inputs_->is_bytes() ? kWhite : 1);
+    read_row(*inputs_, index, elements, inputs_->input_divisor());
   }
   void read_target(std::int64_t index, std::span<float> elements) const override {
     read_row(*targets_, index, elements, 1);

@@ -9,8 +9,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <vector>
 
-#include "engine/core/error.h"
 #include "engine/core/float16.h"
 
 namespace trainer {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "datasets/readers/byte_stream.h"
 #include "engine/core/shape.h"
@@ -17,8 +16,8 @@ class NpyArray {
 
   const Shape& shape() const { return shape_; }
   bool is_integer() const { return kind_ != 'f'; }
-  /// True for unsigned bytes, which are pixels.
-  bool is_bytes() const { return kind_ == 'u' && width_ == 1; }
+  /// Of inputs: 255 for unsigned bytes, which are pixels, else 1.
+  float input_divisor() const { return kind_ == 'u' && width_ == 1 ? 255 : 1; }
   std::string fingerprint() const { return bytes_->fingerprint(); }
   std::string place() const { return bytes_->place(); }
   /// True if read_row() may be called: the array is not packed.

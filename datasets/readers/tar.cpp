@@ -199,8 +199,7 @@ std::vector<Setting> settings_of_files() {
           .fallback("1"),
       boolean("gray", "convert images to one channel").fallback("false"),
       boolean("streamed",
-              "read arrays from the files each time, as images: for sets that are too large for "
-              "memory")
+              "read arrays from the files each time, as images: for sets that are too large for memory")
           .fallback("false")};
 }
 

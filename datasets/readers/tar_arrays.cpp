@@ -11,8 +11,6 @@
 namespace trainer {
 namespace {
 
-constexpr float kWhite = 255;
-
 /// Bytes in memory; their place is asked for in messages only.
 class MemoryStream final : public ByteStream {
  public:
@@ -73,7 +71,7 @@ class TarRows final : public ValueRows {
   void read_sample(std::int64_t index, std::span<float> elements) const override {
     thread_local std::vector<std::uint8_t> bytes;
     NpyArray array = open_input(*shards_, index, bytes);
-    read_elements(array, sample_, elements, array.is_bytes() ? kWhite : 1);
+    read_elements(array, sample_, elements, array.input_divisor());
   }
   void read_target(std::int64_t index, std::span<float> elements) const override {
     read_target_array(*shards_, index, target_, elements);

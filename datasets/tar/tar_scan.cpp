@@ -6,6 +6,7 @@
 
 #include "datasets/tar/tar_index.h"
 #include "datasets/tar/tar_members.h"
+#include "engine/config/lower_case.h"
 
 namespace trainer {
 namespace {
@@ -24,9 +25,7 @@ std::optional<SplitName> split_name(std::string_view name) {
 }
 
 bool is_image_ending(std::string_view ending) {
-  std::string small(ending);
-  std::ranges::transform(small, small.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::string small = lower_case(ending);
   return small == "jpg" || small == "jpeg" || small == "png" || small == "webp";
 }
 

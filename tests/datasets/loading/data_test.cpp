@@ -1,12 +1,12 @@
 #include "datasets/loading/data.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <numeric>
 #include <set>
 
 #include "tests/datasets/files.h"
+#include "tests/support/environment_variable.h"
 #include "tests/support/skip.h"
 
 namespace trainer {
@@ -14,22 +14,6 @@ namespace {
 
 constexpr int kEdge = 3;
 constexpr std::size_t kArea = kEdge * kEdge;
-
-/// An environment variable that has another value as long as the test.
-class Environment {
- public:
-  Environment(const char* name, const std::string& value) : name_(name) {
-    if (const char* const before = std::getenv(name)) before_ = before;
-    setenv(name, value.c_str(), 1);
-  }
-  ~Environment() { before_.empty() ? unsetenv(name_) : setenv(name_, before_.c_str(), 1); }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-
- private:
-  const char* name_;
-  std::string before_;
-};
 
 std::uint32_t as_extent(std::size_t number) { return static_cast<std::uint32_t>(number); }
 
@@ -82,9 +66,9 @@ TEST_CASE("a set is found in the directory given or in the one named like it, pl
 
 TEST_CASE("without data.path a set is looked for in TRAINER_DATA and in ~/.cache/trainer", "[data]") {
   const TemporaryDirectory home, elsewhere;
-  const Environment home_is("HOME", home.path());
+  const EnvironmentVariable home_is("HOME", home.path());
   const bool cached = GENERATE(false, true);
-  const Environment data_is("TRAINER_DATA", elsewhere.path());
+  const EnvironmentVariable data_is("TRAINER_DATA", elsewhere.path());
   cached ? write_mnist(home, ".cache/trainer/mnist/") : write_mnist(elsewhere, "mnist/");
   CHECK(opened("dataset: mnist").train->size() == 100);
   const TemporaryDirectory empty;
@@ -94,8 +78,8 @@ TEST_CASE("without data.path a set is looked for in TRAINER_DATA and in ~/.cache
 
 TEST_CASE("a file that a config names is found where a downloaded set would be", "[data]") {
   const TemporaryDirectory home, elsewhere;
-  const Environment home_is("HOME", home.path());
-  const Environment data_is("TRAINER_DATA", elsewhere.path());
+  const EnvironmentVariable home_is("HOME", home.path());
+  const EnvironmentVariable data_is("TRAINER_DATA", elsewhere.path());
   const std::string settings = "dataset: {csv: {train: iris.csv, test: more.csv, target: kind}}";
   const std::string missing = data_error([&] { opened(settings); });
   CHECK_THAT(missing, Catch::Contains("looked for iris.csv[.gz]") &&

@@ -1,6 +1,5 @@
 #include "datasets/loading/mixing.h"
 
-#include <algorithm>
 #include <set>
 
 #include "datasets/loading/target_rows.h"

@@ -18,11 +18,7 @@ std::string settings(const std::string& csv, const TemporaryDirectory& directory
   return "dataset: {csv: {" + csv + "}}\npath: " + directory.path() + more;
 }
 
-float target_of(const Dataset& dataset, std::int64_t index) {
-  float value = 0;
-  dataset.read_targets({&index, 1}, {&value, dataset.target().with_front(1)});
-  return value;
-}
+float target_of(const Dataset& dataset, std::int64_t index) { return targets_of(dataset, index).at(0); }
 
 }  // namespace
 
@@ -105,9 +101,7 @@ TEST_CASE("targets can be the samples themselves, as they are normalised but not
       opened(settings("train: a.csv, target: c", directory, "\ntargets: input\nnormalize: per_channel"));
   CHECK(data.train->classes() == 0);
   REQUIRE(data.train->target() == Shape{2});
-  std::vector<float> values(2);
-  const std::int64_t index = 2;
-  data.train->read_targets({&index, 1}, {values.data(), {1, 2}});
+  const std::vector<float> values = targets_of(*data.train, 2);
   CHECK(values == read_one(*data.train, 2));
   CHECK(values[0] == Approx(std::sqrt(1.5)));
 }
@@ -125,7 +119,7 @@ TEST_CASE("targets can be numbers, also of a part of the samples", "[csv]") {
   CHECK(data.train->sample() == Shape{1});
   CHECK(data.train->size() == 80);
   CHECK(target_of(*data.test, 42) == 126.5f);
-  // The same flower has the same values in either split, and neighbours differ by as much.
+  // A row has the same values in either split, and neighbours differ by as much.
   const float step = read_one(*data.test, 1)[0] - read_one(*data.test, 0)[0];
   for (std::int64_t i = 0; i < 20; ++i) {
     const float x = (target_of(*data.validation, i) - 0.5f) / 3;
@@ -386,9 +380,7 @@ TEST_CASE("targets that are values are scaled by those of training", "[csv]") {
   directory.write("b.csv", bytes_of("x,y,z\n1,2040,6\n"));
   const Data data = opened(settings("train: a.csv, test: b.csv, target: [y, z], targets: numbers", directory,
                                     "\nnormalize_targets: true"));
-  std::vector<float> values(2);
-  const std::int64_t index = 0;
-  data.test->read_targets({&index, 1}, {values.data(), {1, 2}});
+  std::vector<float> values = targets_of(*data.test, 0);
   CHECK(values[0] == Approx(20 / std::sqrt(200. / 3)));
   CHECK(values[1] == 1);  // the deviation of equal targets counts as 1
   unscale(data.target_statistics, values, values);

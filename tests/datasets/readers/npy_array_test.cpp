@@ -1,7 +1,5 @@
 #include "datasets/readers/npy_array.h"
 
-#include <cmath>
-
 #include "datasets/readers/byte_reader.h"
 #include "tests/datasets/readers/npy_files.h"
 

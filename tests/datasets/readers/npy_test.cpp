@@ -27,10 +27,7 @@ TEST_CASE("arrays make a data set, pixels as x / 255 and channels where they bel
       path);
   CHECK(maps.train->target() == Shape{3, 2, 1});
   CHECK(maps.train->sample() == Shape{2, 1, 3});
-  std::vector<float> target(6);
-  const std::int64_t second = 1;
-  maps.test->read_targets({&second, 1}, {target.data(), {1, 3, 2, 1}});
-  CHECK(target == std::vector<float>{100, 101, 102, 110, 111, 112});
+  CHECK(targets_of(*maps.test, 1) == std::vector<float>{100, 101, 102, 110, 111, 112});
 }
 
 TEST_CASE("arrays that are streamed read as those in memory do", "[npy]") {
@@ -63,12 +60,7 @@ TEST_CASE("arrays that are streamed read as those in memory do", "[npy]") {
       CHECK(streamed.train->label(i) == whole.train->label(i));
       continue;
     }
-    const auto target = [&](const Dataset& dataset) {
-      std::vector<float> values(static_cast<std::size_t>(dataset.target().size()));
-      dataset.read_targets({&i, 1}, {values.data(), dataset.target().with_front(1)});
-      return values;
-    };
-    CHECK(target(*streamed.train) == target(*whole.train));
+    CHECK(targets_of(*streamed.train, i) == targets_of(*whole.train, i));
   }
 }
 
@@ -132,11 +124,8 @@ TEST_CASE("sequences with padding have lengths, which parts of a set and statist
   const Data data = opened(settings(lengths + more) + "\nvalidation: 0.4\nnormalize: per_channel");
   for (const Dataset* part : {data.train.get(), data.validation.get()}) {
     REQUIRE(part->has_lengths());
-    for (std::int64_t i = 0; i < part->size(); ++i) {
-      std::vector<float> target(2);
-      part->read_targets({&i, 1}, {target.data(), {1, 2}});
-      CHECK(static_cast<float>(part->length(i)) == target[0]);
-    }
+    for (std::int64_t i = 0; i < part->size(); ++i)
+      CHECK(static_cast<float>(part->length(i)) == targets_of(*part, i)[0]);
   }
   std::int64_t total = 0;
   double mean = 0;

@@ -1,4 +1,3 @@
-#include <filesystem>
 
 #include "datasets/loading/data.h"
 #include "engine/config/config_tree.h"
@@ -75,8 +74,7 @@ TEST_CASE("characters are tokens in the order of their code points, whatever the
   directory.write("a.txt", bytes_of("z\xC3\xA4\xE2\x82\xAC"
                                     "a\xF0\x9F\x98\x80z"));  // z ä € a 😀 z
   const Data data = opened(directory, "file: a.txt, sequence: 5, tokens: characters");
-  // With a name: within CHECK its elements were garbage under ThreadSanitizer, for a reason that was not
-  // found.
+  // With a name: under ThreadSanitizer the elements of one that is made within CHECK are wrong.
   const std::vector<std::string> texts{"a", "z", "\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x98\x80"};
   CHECK(token_texts(*data.train) == texts);
   CHECK(data.train->info().vocabulary == 5);
