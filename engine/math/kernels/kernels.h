@@ -239,8 +239,7 @@ struct TreeProduct {
 };
 
 /// Memory of the calling thread for what its products pack: at least so many floats, aligned to a page:
-/// steps take the same time wherever it lies.
-/// A thread that multiplies nothing has none.
+/// steps take the same time wherever it lies. A thread that multiplies nothing has none.
 float* product_memory(std::int64_t floats);
 
 struct GemmKernels {

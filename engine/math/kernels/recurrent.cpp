@@ -14,21 +14,21 @@ void lstm_step(std::int64_t rows, std::int64_t units, const float* bias, const f
     float* const i = gates + row * 4 * units;
     float *const f = i + units, *const g = f + units, *const o = g + units;
     const float* const before = c_before + row * units;
-    float *const now = c + row * units, *const bent = tanh_c + row * units, *const out = h + row * h_step;
+    float *const now = c + row * units, *const tanh_now = tanh_c + row * units, *const out = h + row * h_step;
     for_each(units, [=](std::int64_t u) {
-      const float in = sigmoid(i[u] + bias[u]), keep = sigmoid(f[u] + bias_f[u]);
-      const float offer = hyperbolic_tangent(g[u] + bias_g[u]), show = sigmoid(o[u] + bias_o[u]);
-      i[u] = in;
-      f[u] = keep;
-      g[u] = offer;
-      o[u] = show;
-      now[u] = keep * before[u] + in * offer;
+      const float input = sigmoid(i[u] + bias[u]), forget = sigmoid(f[u] + bias_f[u]);
+      const float candidate = hyperbolic_tangent(g[u] + bias_g[u]), output = sigmoid(o[u] + bias_o[u]);
+      i[u] = input;
+      f[u] = forget;
+      g[u] = candidate;
+      o[u] = output;
+      now[u] = forget * before[u] + input * candidate;
     });
     // Apart, so that the processor, which overlaps a fixed number of instructions, does not wait for one
     // after the other.
     for_each(units, [=](std::int64_t u) {
-      bent[u] = hyperbolic_tangent(now[u]);
-      out[u] = o[u] * bent[u];
+      tanh_now[u] = hyperbolic_tangent(now[u]);
+      out[u] = o[u] * tanh_now[u];
     });
   }
 }
@@ -38,17 +38,17 @@ void lstm_step_backward(std::int64_t rows, std::int64_t units, const float* dh, 
   for (std::int64_t row = 0; row < rows; ++row) {
     float* const i = gates + row * 4 * units;
     float *const f = i + units, *const g = f + units, *const o = g + units;
-    const float *const before = c_before + row * units, *const bent = tanh_c + row * units;
+    const float *const before = c_before + row * units, *const tanh_now = tanh_c + row * units;
     const float* const gradient = dh + row * dh_step;
     float* const carried = dc + row * units;
     for_each(units, [=](std::int64_t u) {
-      const float in = i[u], keep = f[u], offer = g[u], show = o[u];
-      const float cell = carried[u] + gradient[u] * show * (1.0f - bent[u] * bent[u]);
-      i[u] = cell * offer * (in * (1.0f - in));
-      f[u] = cell * before[u] * (keep * (1.0f - keep));
-      g[u] = cell * in * (1.0f - offer * offer);
-      o[u] = gradient[u] * bent[u] * (show * (1.0f - show));
-      carried[u] = cell * keep;
+      const float input = i[u], forget = f[u], candidate = g[u], output = o[u];
+      const float cell = carried[u] + gradient[u] * output * (1.0f - tanh_now[u] * tanh_now[u]);
+      i[u] = cell * candidate * (input * (1.0f - input));
+      f[u] = cell * before[u] * (forget * (1.0f - forget));
+      g[u] = cell * input * (1.0f - candidate * candidate);
+      o[u] = gradient[u] * tanh_now[u] * (output * (1.0f - output));
+      carried[u] = cell * forget;
     });
   }
 }
@@ -68,14 +68,14 @@ void gru_step(std::int64_t rows, std::int64_t units, const float* bias, const fl
     float* const out = h + row * h_step;
     for_each(units, [=](std::int64_t u) {
       const float reset = sigmoid((r[u] + bias[u]) + (from_r[u] + recurrent_bias[u]));
-      const float keep = sigmoid((z[u] + bias_z[u]) + (from_z[u] + other_z[u]));
+      const float update = sigmoid((z[u] + bias_z[u]) + (from_z[u] + other_z[u]));
       const float remembered = from_n[u] + other_n[u];
-      const float offer = hyperbolic_tangent((n[u] + bias_n[u]) + reset * remembered);
+      const float candidate = hyperbolic_tangent((n[u] + bias_n[u]) + reset * remembered);
       r[u] = reset;
-      z[u] = keep;
-      n[u] = offer;
+      z[u] = update;
+      n[u] = candidate;
       from_n[u] = remembered;
-      out[u] = (1.0f - keep) * offer + keep * before[u];
+      out[u] = (1.0f - update) * candidate + update * before[u];
     });
   }
 }
@@ -95,9 +95,9 @@ void gru_step_backward(std::int64_t rows, std::int64_t units, const float* dh, s
       for_each(units, [=](std::int64_t u) { passed[u] += gradient[u] * z[u]; });
     }
     for_each(units, [=](std::int64_t u) {
-      const float reset = r[u], keep = z[u], offer = n[u];
-      const float of_n = gradient[u] * (1.0f - keep) * (1.0f - offer * offer);
-      const float of_z = gradient[u] * (before[u] - offer) * (keep * (1.0f - keep));
+      const float reset = r[u], update = z[u], candidate = n[u];
+      const float of_n = gradient[u] * (1.0f - update) * (1.0f - candidate * candidate);
+      const float of_z = gradient[u] * (before[u] - candidate) * (update * (1.0f - update));
       const float of_r = of_n * to_n[u] * (reset * (1.0f - reset));
       r[u] = to_r[u] = of_r;
       z[u] = to_z[u] = of_z;

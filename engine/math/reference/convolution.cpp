@@ -1,6 +1,5 @@
 #include "engine/math/convolution.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "engine/math/elementwise.h"

@@ -4,7 +4,7 @@
 
 namespace trainer {
 
-/// The extents of one pooling, for one image in (H, W, C). Padding counts neither in a maximum nor in a mean.
+/// The extents of one pooling, for one image in (H, W, C). Padding never counts in a maximum.
 struct PoolingGeometry {
   std::int64_t height = 0, width = 0, channels = 0;
   std::int64_t size_h = 2, size_w = 2;

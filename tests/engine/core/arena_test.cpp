@@ -4,8 +4,6 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 
-#include "engine/core/error.h"
-
 namespace trainer {
 
 TEST_CASE("an arena is zero-filled and begins on a cache line", "[core]") {

@@ -11,8 +11,8 @@ TEST_CASE("a diagnostic reads: what, where, the line, facts, help", "[core]") {
                               .notes = {"conv takes filters, kernel"},
                               .help = "did you mean `filters`?"};
   CHECK(diagnostic.text() ==
-        "error: unknown key `filter` in conv\n  --> a.yaml:11:14\n11 | - conv: {filter: 16}\n   |          "
-        "^^^^^^\n"
+        "error: unknown key `filter` in conv\n  --> a.yaml:11:14\n"
+        "11 | - conv: {filter: 16}\n   |          ^^^^^^\n"
         "   = conv takes filters, kernel\nhelp: did you mean `filters`?");
 }
 

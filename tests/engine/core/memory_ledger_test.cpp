@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <catch2/catch.hpp>
-#include <optional>
 #include <thread>
 #include <vector>
 

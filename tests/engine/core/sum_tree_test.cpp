@@ -2,8 +2,6 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <functional>
-#include <numeric>
 #include <stdexcept>
 
 #include "engine/core/bfloat16.h"

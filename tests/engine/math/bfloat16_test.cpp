@@ -1,8 +1,5 @@
 #include "engine/core/bfloat16.h"
 
-#include <cstdlib>
-#include <string_view>
-
 #include "engine/core/error.h"
 #include "engine/math/convolution.h"
 #include "engine/math/engine.h"
@@ -10,6 +7,7 @@
 #include "engine/math/kernels/kernels.h"
 #include "engine/math/orthogonalize.h"
 #include "engine/math/precision.h"
+#include "tests/engine/math/asked_engine.h"
 #include "tests/engine/math/values.h"
 
 using namespace trainer;
@@ -24,12 +22,6 @@ class Bfloat16Products {
   }
   ~Bfloat16Products() { choose_precision(Precision::float32); }
 };
-
-/// Whether the environment asks for OpenBLAS, which has no such products.
-bool openblas_is_asked() {
-  const char* engine = std::getenv("TRAINER_ENGINE");
-  return engine && std::string_view(engine) == "openblas";
-}
 
 float flushed(float value) { return std::fabs(value) < 0x1p-126F ? std::copysign(0.0f, value) : value; }
 float rounded(float value) { return rounded_to_bfloat16(flushed(value)); }

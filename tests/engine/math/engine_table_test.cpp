@@ -1,14 +1,12 @@
 #include "engine/math/engine_table.h"
 
-#include <catch2/catch.hpp>
-#include <cstring>
 #include <string>
-#include <vector>
 
 #include "engine/core/error.h"
 #include "engine/math/engine.h"
 #include "engine/math/gemm.h"
 #include "engine/math/product_times.h"
+#include "tests/engine/math/values.h"
 
 namespace trainer {
 namespace {
@@ -43,10 +41,6 @@ std::vector<float> product(std::int64_t k) {
   gemm(Transpose::yes, Transpose::no, kShape.m, kShape.n, k, a.data(), kShape.m, b.data(), kShape.n, 0,
        c.data(), kShape.n);
   return c;
-}
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <string_view>
 
 #include "engine/core/error.h"
 #include "engine/math/gemm.h"

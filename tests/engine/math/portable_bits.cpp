@@ -197,10 +197,11 @@ void add_attention(Hash& hash) {
 void add_recurrent(Hash& hash) {
   constexpr std::int64_t kRows = 3, kUnits = 21, kAll = kRows * kUnits;
   const Values bias = values(4 * kUnits, 1), before = values(kAll, 2), dh = values(kAll, 3);
-  Values gates = values(4 * kAll, 4), c = zeros(kAll), bent = c, h = c, dc = dh;
-  lstm_step(kRows, kUnits, bias.data(), before.data(), gates.data(), c.data(), bent.data(), h.data(), kUnits);
+  Values gates = values(4 * kAll, 4), c = zeros(kAll), tanh_c = c, h = c, dc = dh;
+  lstm_step(kRows, kUnits, bias.data(), before.data(), gates.data(), c.data(), tanh_c.data(), h.data(),
+            kUnits);
   hash.add(h);
-  lstm_step_backward(kRows, kUnits, dh.data(), kUnits, before.data(), bent.data(), dc.data(), gates.data());
+  lstm_step_backward(kRows, kUnits, dh.data(), kUnits, before.data(), tanh_c.data(), dc.data(), gates.data());
   hash.add(gates);
   hash.add(dc);
   Values three = values(3 * kAll, 5), recurrent = values(3 * kAll, 6), before_gradient = zeros(kAll);

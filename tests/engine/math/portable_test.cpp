@@ -1,13 +1,11 @@
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstdlib>
-#include <string>
-#include <string_view>
 
 #include "engine/core/error.h"
 #include "engine/core/random.h"
 #include "engine/math/engine.h"
 #include "engine/math/gemm.h"
+#include "tests/engine/math/asked_engine.h"
 #include "tests/engine/math/portable_bits.h"
 #include "tests/engine/math/values.h"
 
@@ -22,12 +20,6 @@ class Portable {
   }
   ~Portable() { choose_portable(false); }
 };
-
-/// Whether the environment asks for OpenBLAS, which is never portable.
-bool openblas_is_asked() {
-  const char* engine = std::getenv("TRAINER_ENGINE");
-  return engine && std::string_view(engine) == "openblas";
-}
 
 }  // namespace
 
