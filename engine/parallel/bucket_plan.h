@@ -26,9 +26,9 @@ struct NetworkLink {
 /// bandwidth: least where both are equal.
 std::int64_t best_bucket(std::int64_t floats, int nodes, const NetworkLink& link);
 
+inline constexpr std::int64_t kSliceQuantum = 16;
 /// The `part`th of `parts` nearly equal slices. Cuts lie at multiples of kSliceQuantum in the flat buffer, so
 /// that no two ranks write to one cache line.
-inline constexpr std::int64_t kSliceQuantum = 16;
 Range slice(const Range& whole, int part, int parts);
 /// The same of whole parameters, which begin at `borders`: those whose middle lies in slice(). `whole` begins
 /// and ends at borders.

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "engine/core/error.h"
@@ -22,6 +21,9 @@ class Request {
   virtual bool test() = 0;
   virtual void wait() = 0;
 };
+
+/// A request that is complete.
+std::unique_ptr<Request> complete_request();
 
 /// Memory that the ranks of one node share; zero-filled and 64-byte aligned at first.
 class SharedMemory {

@@ -42,15 +42,15 @@ class Solo final : public Communicator {
   std::unique_ptr<Request> start_all_gather(std::span<const float> mine, std::span<float> all,
                                             std::span<const std::int64_t>) override {
     copy<float>(mine, all);
-    return std::make_unique<Complete>();
+    return complete_request();
   }
   std::unique_ptr<Request> start_all_gather(std::span<const std::byte> mine, std::span<std::byte> all,
                                             std::span<const std::int64_t>) override {
     copy<std::byte>(mine, all);
-    return std::make_unique<Complete>();
+    return complete_request();
   }
   std::unique_ptr<Request> start_reduce_scatter(std::span<float>, std::span<const std::int64_t>) override {
-    return std::make_unique<Complete>();
+    return complete_request();
   }
   void all_to_all(std::span<const float> out, std::span<const std::int64_t>, std::span<float> in,
                   std::span<const std::int64_t>) override {
@@ -59,12 +59,12 @@ class Solo final : public Communicator {
   std::unique_ptr<Request> start_all_to_all(std::span<const float> out, std::span<const std::int64_t>,
                                             std::span<float> in, std::span<const std::int64_t>) override {
     copy<float>(out, in);
-    return std::make_unique<Complete>();
+    return complete_request();
   }
   std::unique_ptr<Request> start_all_to_all(std::span<const std::byte> out, std::span<const std::int64_t>,
                                             std::span<std::byte> in, std::span<const std::int64_t>) override {
     copy<std::byte>(out, in);
-    return std::make_unique<Complete>();
+    return complete_request();
   }
   std::unique_ptr<Communicator> split(int, int) override { return solo(); }
   std::unique_ptr<Communicator> split_by_host() override { return solo(); }
@@ -82,6 +82,8 @@ class Solo final : public Communicator {
 };
 
 }  // namespace
+
+std::unique_ptr<Request> complete_request() { return std::make_unique<Complete>(); }
 
 std::unique_ptr<Communicator> solo() { return std::make_unique<Solo>(); }
 

@@ -1,20 +1,8 @@
 #include "engine/parallel/feedback_reducer.h"
 
-#include "engine/parallel/bucket_plan.h"
 #include "engine/parallel/norm_sketch.h"
-#include "engine/parallel/split_sum.h"
 
 namespace trainer {
-namespace {
-
-/// Nothing is sent before all gradients are here.
-class Nothing final : public Request {
- public:
-  bool test() override { return true; }
-  void wait() override {}
-};
-
-}  // namespace
 
 FeedbackReducer::FeedbackReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& window)
     : NodeReducer(mesh, pool, window),
@@ -22,14 +10,8 @@ FeedbackReducer::FeedbackReducer(Mesh& mesh, ThreadPool& pool, ParameterWindow& 
       whole_{0, std::ssize(window.values())},
       residual_(whole_.count(), MemoryKind::residual) {}
 
-void FeedbackReducer::sum_in_node(int bucket, int part, int parts) {
-  if (memory_.tree().inputs() == 1) return;
-  const Range range = slice(plan().lane_slice(bucket), part, parts);
-  float* const sum = memory_.gradients(0).data();
-  memory_.tree().sum(memory_.window().all_gradients(), {&sum, 1}, range.first, range.last);
-}
-
-std::unique_ptr<Request> FeedbackReducer::start_exchange(int) { return std::make_unique<Nothing>(); }
+/// Nothing is sent before all gradients are here.
+std::unique_ptr<Request> FeedbackReducer::start_exchange(int) { return complete_request(); }
 
 void FeedbackReducer::sum_received(int, int, ThreadPool*) {
   const std::span<float> sums = memory_.sums(whole_), residual = residual_.floats();

@@ -28,7 +28,6 @@ class FeedbackReducer : public NodeReducer {
   Communicator& ranks_;
 
  private:
-  void sum_in_node(int bucket, int part, int parts) final;
   std::unique_ptr<Request> start_exchange(int bucket) final;
   void sum_received(int first, int last, ThreadPool* pool) final;
 

@@ -18,13 +18,13 @@ double seconds_to_receive(MPI_Comm handle, int distance, int chunks, int bytes) 
   MPI_Comm_rank(handle, &rank);
   MPI_Comm_size(handle, &ranks);
   const std::vector<std::byte> out(kChunkBetweenHosts);
-  std::vector<std::byte> in(kChunkBetweenHosts);
+  std::vector<std::byte> in(static_cast<std::size_t>(chunks) * static_cast<std::size_t>(bytes));
   std::vector<MPI_Request> requests;
   check_mpi(MPI_Barrier(handle), "MPI_Barrier");
   const auto begin = std::chrono::steady_clock::now();
   for (int chunk = 0; chunk < chunks; ++chunk) {
-    check_mpi(MPI_Irecv(in.data(), bytes, MPI_BYTE, (rank + ranks - distance) % ranks, kTag, handle,
-                        &requests.emplace_back()),
+    check_mpi(MPI_Irecv(in.data() + std::ptrdiff_t{chunk} * bytes, bytes, MPI_BYTE,
+                        (rank + ranks - distance) % ranks, kTag, handle, &requests.emplace_back()),
               "MPI_Irecv");
     check_mpi(MPI_Isend(out.data(), bytes, MPI_BYTE, (rank + distance) % ranks, kTag, handle,
                         &requests.emplace_back()),

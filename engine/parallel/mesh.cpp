@@ -8,7 +8,8 @@ namespace trainer {
 namespace {
 
 std::string help(int ranks, const Mesh::Options& options) {
-  std::string text = fmt::format("mpirun -n {} ..., or ", options.data * options.model);
+  const std::int64_t needed = std::int64_t{options.data} * options.model;
+  std::string text = fmt::format("mpirun -n {} ..., or ", needed);
   if (ranks % options.model == 0)
     text += fmt::format("--mesh {}x{}, or ", ranks / options.model, options.model);
   else if (ranks % options.data == 0)
@@ -19,8 +20,7 @@ std::string help(int ranks, const Mesh::Options& options) {
 }  // namespace
 
 Mesh::Mesh(Communicator& world, const Options& options) : world_(world) {
-  if (options.data < 1 || options.model < 1 ||
-      static_cast<std::int64_t>(options.data) * options.model != world.size())
+  if (options.data < 1 || options.model < 1 || std::int64_t{options.data} * options.model != world.size())
     throw Error(
         ExitCode::ranks,
         fmt::format("{} rank{} do{} not make a {}x{} mesh", world.size(), world.size() == 1 ? "" : "s",

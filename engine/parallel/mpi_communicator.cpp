@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <numeric>
 #include <stdexcept>
-#include <string>
 #include <thread>
 #include <type_traits>
 

@@ -1,15 +1,6 @@
 #include "engine/parallel/mpi_reducer.h"
 
-#include "engine/parallel/bucket_plan.h"
-
 namespace trainer {
-
-void MpiReducer::sum_in_node(int bucket, int part, int parts) {
-  if (memory_.tree().inputs() == 1) return;
-  const Range range = slice(plan().lane_slice(bucket), part, parts);
-  float* const sum = memory_.gradients(0).data();
-  memory_.tree().sum(memory_.window().all_gradients(), {&sum, 1}, range.first, range.last);
-}
 
 std::unique_ptr<Request> MpiReducer::start_exchange(int bucket) {
   const std::span<float> sums = memory_.sums(plan().lane_slice(bucket));

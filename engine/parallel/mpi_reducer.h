@@ -11,7 +11,6 @@ class MpiReducer final : public NodeReducer {
   std::vector<Range> overwritten() const override;
 
  private:
-  void sum_in_node(int bucket, int part, int parts) override;
   std::unique_ptr<Request> start_exchange(int bucket) override;
 };
 

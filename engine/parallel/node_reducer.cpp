@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/parallel/bucket_plan.h"
 #include "engine/parallel/split_sum.h"
 #include "engine/system/wait_until.h"
 
@@ -20,6 +21,13 @@ void NodeReducer::begin() {
   completed_.store(0);
   exchanges_.clear();
   times_.clear();
+}
+
+void NodeReducer::sum_in_node(int bucket, int part, int parts) {
+  if (memory_.tree().inputs() == 1) return;
+  const Range range = slice(plan().lane_slice(bucket), part, parts);
+  float* const sum = memory_.gradients(0).data();
+  memory_.tree().sum(memory_.window().all_gradients(), {&sum, 1}, range.first, range.last);
 }
 
 void NodeReducer::ready(int worker, std::int64_t offset) {

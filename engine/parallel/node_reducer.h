@@ -33,7 +33,8 @@ class NodeReducer : public GradientReducer {
 
  protected:
   /// Sums the `part`th of `parts` parts of the lane's slice of a bucket over the node; several threads call.
-  virtual void sum_in_node(int bucket, int part, int parts) = 0;
+  /// By default the sums replace the gradients of the first worker.
+  virtual void sum_in_node(int bucket, int part, int parts);
   /// Starts to exchange the sums of a bucket with the other ranks of the lane.
   virtual std::unique_ptr<Request> start_exchange(int bucket) = 0;
   /// Before sum_in_node() of a bucket, and when its sums are complete.

@@ -1,6 +1,7 @@
 #include "engine/parallel/norm_sketch.h"
 
 #include <cmath>
+#include <cstdint>
 
 namespace trainer {
 namespace {

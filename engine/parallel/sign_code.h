@@ -8,9 +8,7 @@ namespace trainer {
 /// Up to kValues floats as one bit each, the sign, and the means of the values on either side of 0 (1-bit
 /// SGD, Seide et al., Interspeech 2014; there a block is a column of a matrix).
 struct SignBlock {
-  static constexpr std::int64_t kValues = 128;
-
-  static constexpr std::int64_t kLanes = 4;
+  static constexpr std::int64_t kValues = 128, kLanes = 4;
 
   float negative = 0, positive = 0;  ///< the means; a zero counts by its sign
   /// Of value i: bit i / kLanes of element i % kLanes.

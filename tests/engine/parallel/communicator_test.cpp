@@ -4,7 +4,6 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <numeric>

@@ -32,6 +32,11 @@ TEST_CASE("a mesh that the ranks do not fill is an error that names the right nu
   }
 }
 
+TEST_CASE("the ranks of a mesh that is far too large are counted without overflow", "[parallel]") {
+  CHECK_THROWS_WITH(Mesh(test_world(), {.data = 100'000, .model = 100'000}),
+                    Catch::Contains("mpirun -n 10000000000 "));
+}
+
 TEST_CASE("consecutive ranks count as a node when the user asks for that", "[parallel]") {
   Communicator& world = test_world();
   const int per_node = GENERATE(0, 1, 2, 3);

@@ -43,14 +43,14 @@ TEST_CASE("on one node the values of all workers are added along a tree, for eve
   Mesh mesh(world, {.data = world.size()});
   const int threads = GENERATE(1, 2, 3);
   ThreadPool pool(threads, true);
-  ScalarReducer node_sum(mesh, pool, true, workers_of(mesh, pool));
+  ScalarReducer reducer(mesh, pool, true, workers_of(mesh, pool));
   for (const std::size_t count : {0U, 1U, 512U, 1300U}) {
     std::vector<char> right(static_cast<std::size_t>(threads));
     pool.run([&](int worker) {
       std::vector<double> values(count);
       for (std::size_t i = 0; i < count; ++i) values[i] = number(world.rank() * threads + worker, i);
       std::vector<double> total(count);
-      node_sum.sum(worker, values, total);
+      reducer.sum(worker, values, total);
       right[static_cast<std::size_t>(worker)] = total == sums_by_tree(world.size() * threads, count);
     });
     CHECK(std::ranges::count(right, 1) == threads);
@@ -65,13 +65,13 @@ TEST_CASE("every worker gets the same bits of a sum, whichever nodes there are",
   constexpr int kThreads = 2;
   constexpr std::size_t kCount = 600;
   ThreadPool pool(kThreads, true);
-  ScalarReducer node_sum(mesh, pool, share, workers_of(mesh, pool));
+  ScalarReducer reducer(mesh, pool, share, workers_of(mesh, pool));
   std::vector<std::vector<double>> results(kThreads, std::vector<double>(kCount));
   pool.run([&](int worker) {
     std::vector<double>& values = results[static_cast<std::size_t>(worker)];
     for (std::size_t i = 0; i < kCount; ++i) values[i] = number(world.rank() * kThreads + worker, i);
     const std::vector<double> line = values;
-    node_sum.sum(worker, line, values);
+    reducer.sum(worker, line, values);
   });
   const std::vector<double> expected = sums_by_tree(world.size() * kThreads, kCount);
   for (std::size_t i = 0; i < kCount; ++i) CHECK(results[0][i] == Approx(expected[i]).epsilon(1e-14));
@@ -90,11 +90,11 @@ TEST_CASE("in exact mode sums have the same bits on any ranks, threads and nodes
   Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
   ThreadPool pool(threads, true);
   VirtualWorkers virtual_workers{.count = leaves, .ranks = world.size(), .threads = threads, .exact = true};
-  if (GENERATE(false, true)) {  // all that one rank does not need to have something is the last rank's
+  if (GENERATE(false, true)) {  // each rank has one leaf, and the last one the rest
     for (int rank = 1; rank < world.size(); ++rank) virtual_workers.ends.push_back(rank);
     virtual_workers.ends.push_back(leaves);
   }
-  ScalarReducer node_sum(mesh, pool, share, virtual_workers);
+  ScalarReducer reducer(mesh, pool, share, virtual_workers);
   for (const std::size_t count : {1U, 700U}) {
     const std::vector<double> expected = sums_by_tree(leaves, count);
     std::vector<char> right(static_cast<std::size_t>(threads));
@@ -103,7 +103,7 @@ TEST_CASE("in exact mode sums have the same bits on any ranks, threads and nodes
       std::vector<double> lines, total(count);
       for (std::int64_t leaf = mine.first; leaf < mine.last; ++leaf)
         for (std::size_t i = 0; i < count; ++i) lines.push_back(number(static_cast<int>(leaf), i));
-      node_sum.sum(worker, lines, total);
+      reducer.sum(worker, lines, total);
       right[static_cast<std::size_t>(worker)] = total == expected;
     });
     CHECK(std::ranges::count(right, 1) == threads);
@@ -116,7 +116,7 @@ TEST_CASE("300 sums one after another stay apart when every worker dawdles at ra
   Mesh mesh(world, {.data = world.size(), .ranks_per_node = ranks_per_node});
   constexpr int kThreads = 2;
   ThreadPool pool(kThreads, true);
-  ScalarReducer node_sum(mesh, pool, true, workers_of(mesh, pool));
+  ScalarReducer reducer(mesh, pool, true, workers_of(mesh, pool));
   const RandomStream random(5, "dawdle", static_cast<std::uint64_t>(world.rank()));
   const int workers = world.size() * kThreads;
   std::vector<int> right(kThreads);
@@ -128,7 +128,7 @@ TEST_CASE("300 sums one after another stay apart when every worker dawdles at ra
         std::this_thread::sleep_for(std::chrono::microseconds(random.below(draw + 1000, 300)));
       const double line = me + round;
       double value = 0;
-      node_sum.sum(worker, {&line, 1}, {&value, 1});
+      reducer.sum(worker, {&line, 1}, {&value, 1});
       const int sum = workers * round + workers * (workers - 1) / 2;
       right[static_cast<std::size_t>(worker)] += value == sum;
     }
@@ -140,12 +140,12 @@ TEST_CASE("a worker that fails releases the workers of its rank that wait for it
   const auto alone = solo();
   Mesh mesh(*alone, {});
   ThreadPool pool(2, true);
-  ScalarReducer node_sum(mesh, pool, true, workers_of(mesh, pool));
+  ScalarReducer reducer(mesh, pool, true, workers_of(mesh, pool));
   CHECK_THROWS_WITH(pool.run([&](int worker) {
     if (worker == 1) throw std::runtime_error("no numbers");
     const double line = 1;
     double value = 0;
-    node_sum.sum(worker, {&line, 1}, {&value, 1});
+    reducer.sum(worker, {&line, 1}, {&value, 1});
   }),
                     "no numbers");
 }

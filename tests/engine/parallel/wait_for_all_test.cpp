@@ -1,6 +1,5 @@
 #include "engine/parallel/wait_for_all.h"
 
-#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <stdexcept>
