@@ -11,9 +11,8 @@ namespace {
 class Largest {
  public:
   [[gnu::always_inline]] void add(std::int64_t count, const float* x) {
-    std::int64_t i = 0;
-    for (; i + kFloats <= count; i += kFloats) add_vectors(x + i);
-    for (; i < count; ++i) add_one(x[i]);
+    for (; count >= kFloats; count -= kFloats, x += kFloats) add_vectors(x);
+    for (; count > 0; --count, ++x) add_one(*x);
   }
 
   std::uint32_t bits() const {
