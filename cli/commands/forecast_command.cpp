@@ -66,7 +66,9 @@ class Forecast {
     if (arguments_.rate > 0)
       text += fmt::format("Computing: {:g} GFLOP/s a thread (--rate). ", arguments_.rate);
     else
-      text += fmt::format("Computing: measured here, {}. ", counted(steps_, "step"));
+      text += fmt::format(
+          "Computing: measured here, {}; hosts wait for the slowest of them as these steps deviate. ",
+          counted(steps_, "step"));
     return in_lines(text +
                     fmt::format("From, to: the quartiles of measured steps, and a link {:.0f} % slower "
                                 "or faster.\n",

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "cli/commands/open_run.h"
+#include "models/planning/deviation.h"
 #include "models/runs/training_run.h"
 
 namespace trainer {
@@ -53,7 +54,8 @@ class StepTimer final : public Observer {
                       .forward = forward_share * work,
                       .backward = (1 - forward_share) * work,
                       .sums = part(sum.communication()) / micro_batches,
-                      .update = part(sum.update)},
+                      .update = part(sum.update),
+                      .deviation = relative_deviation(seconds)},
             .low = totals[count / 4] / median,
             .high = totals[count - 1 - count / 4] / median,
             .steps = static_cast<int>(seconds.size())};

@@ -31,9 +31,9 @@ std::string heading(const PlannedRun& run) {
 std::string source_text(const MeasuredStep& measured, const PlannedRun::Measured& how) {
   return fmt::format(
       "computing is measured here: {} rows on {} of one process, median of {}, "
-      "the middle half from {:.0f} to {:.0f} %\n",
+      "the middle half from {:.0f} to {:.0f} %, standard deviation of a step {:.1f} %\n",
       grouped(how.rows), counted(how.threads, "thread"), counted(measured.steps, "step"), 100 * measured.low,
-      100 * measured.high);
+      100 * measured.high, 100 * measured.times.deviation);
 }
 
 std::string step_text(const PlannedRun& run, const ComputingTimes& computing, const LinkCost& cost) {
@@ -51,6 +51,7 @@ std::string step_text(const PlannedRun& run, const ComputingTimes& computing, co
   add("consensus", time.consensus);
   add("waiting for parameters", time.publish);
   add("handling messages", time.handling);
+  add("waiting for the slowest host", time.slowest);
   std::string text = table(rows, 1);
   if (time.wire > 0)
     text +=

@@ -129,7 +129,9 @@ ComputingTimes PlannedRun::computing(const ComputingTimes& measured, int cores) 
   }
   ComputingTimes times = measured;
   times.sums *= whole > 0 ? held / whole : 0;
-  times.update *= whole > 0 ? updated / whole * measured_on(cores).ranks : 0;
+  const int ranks = measured_on(cores).ranks;
+  times.update *= whole > 0 ? updated / whole * ranks : 0;
+  times.processes = ranks_.mesh().world().size() / ranks;
   return times;
 }
 

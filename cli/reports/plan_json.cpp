@@ -29,11 +29,17 @@ Json json_of(const StepWork::Bucket& bucket, const StepWork& work) {
 }
 
 Json json_of(const StepTime& time) {
-  return {{"step", time.total()},        {"computing", time.computing},
-          {"layers", time.layers},       {"sending", time.sending},
-          {"adding", time.adding},       {"gradients", time.reduce},
-          {"consensus", time.consensus}, {"parameters", time.publish},
-          {"handling", time.handling},   {"link", time.wire}};
+  return {{"step", time.total()},
+          {"computing", time.computing},
+          {"layers", time.layers},
+          {"sending", time.sending},
+          {"adding", time.adding},
+          {"gradients", time.reduce},
+          {"consensus", time.consensus},
+          {"parameters", time.publish},
+          {"handling", time.handling},
+          {"slowest", time.slowest},
+          {"link", time.wire}};
 }
 
 }  // namespace

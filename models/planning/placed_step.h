@@ -33,6 +33,8 @@ struct PlacedStep {
 struct ComputingTimes {
   double data = 0, forward = 0, backward = 0, sums = 0, update = 0;
   double gradient_code_ratio = kUniformCodeRatio;  ///< bytes of the lossless code of gradients over theirs
+  double deviation = 0;                            ///< standard, of a step of one process, over its mean
+  int processes = 1;  ///< that take such times, each by itself, and wait for the slowest of them
 };
 
 /// A collective operation of a step, as rank 0 takes part in it.

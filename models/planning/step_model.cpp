@@ -148,11 +148,8 @@ void backward(const StepWork& work, const LinkCost& cost, StepTime& time) {
   }
 }
 
-}  // namespace
-
-double StepTime::hidden() const { return wire > 0 ? std::clamp(1 - (reduce + publish) / wire, 0.0, 1.0) : 1; }
-
-StepTime predict_step(const StepWork& work, const LinkCost& cost) {
+/// All ranks compute equally fast.
+StepTime step_of_equals(const StepWork& work, const LinkCost& cost) {
   StepTime time;
   const double times = work.micro_batches;
   for (const StepWork::Layer& layer : work.layers) time.computing += times * (layer.forward + layer.backward);
@@ -168,6 +165,23 @@ StepTime predict_step(const StepWork& work, const LinkCost& cost) {
     }
   }
   time.consensus = cost.sum(work.scalars, work.nodes, false);
+  return time;
+}
+
+StepWork of_slowest(StepWork work) {
+  for (StepWork::Layer& layer : work.layers) layer.forward *= work.slowest, layer.backward *= work.slowest;
+  for (double* const part : {&work.data, &work.sums, &work.update}) *part *= work.slowest;
+  return work;
+}
+
+}  // namespace
+
+double StepTime::hidden() const { return wire > 0 ? std::clamp(1 - (reduce + publish) / wire, 0.0, 1.0) : 1; }
+
+StepTime predict_step(const StepWork& work, const LinkCost& cost) {
+  StepTime time = step_of_equals(work, cost);
+  if (work.slowest > 1)
+    time.slowest = std::max(0.0, step_of_equals(of_slowest(work), cost).total() - time.total());
   return time;
 }
 

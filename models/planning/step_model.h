@@ -20,9 +20,10 @@ struct StepWork {
     int sum_nodes = 1;  ///< that take part in them
   };
   std::vector<Layer> layers;
-  double data = 0;    ///< samples of a micro-batch, before forward
-  double sums = 0;    ///< after backward: the sums within a node
-  double update = 0;  ///< of the optimizer shard
+  double data = 0;     ///< samples of a micro-batch, before forward
+  double sums = 0;     ///< after backward: the sums within a node
+  double update = 0;   ///< of the optimizer shard
+  double slowest = 1;  ///< the computing of the slowest of all ranks, over that of a rank
   /// Floats of the flat buffer, exchanged together.
   struct Bucket {
     std::int64_t first = 0, last = 0;
@@ -52,9 +53,12 @@ struct StepTime {
   double consensus = 0;  ///< the all-reduce of scalars
   double handling = 0;   ///< of messages by the processor while it computes
   double publish = 0;    ///< waiting for parameters
+  double slowest = 0;    ///< waiting for the slowest rank, besides all of these
   double wire = 0;       ///< how long the link of a node is busy with gradients and parameters
 
-  double waiting() const { return layers + sending + adding + reduce + consensus + publish + handling; }
+  double waiting() const {
+    return layers + sending + adding + reduce + consensus + publish + handling + slowest;
+  }
   double total() const { return computing + waiting(); }
   /// The share of the wire time during which the rank computes; 1 if there is none.
   double hidden() const;
@@ -65,7 +69,8 @@ struct StepTime {
 /// the buckets before have left it. The thread adds what has arrived between layers; the step waits for the
 /// last bucket. Parameters come back bucket by bucket, those that forward reads first before the others, and
 /// each layer waits for its own (engine/parallel/node_reducer.h). Sums inside layers share the link. Each
-/// byte that is on the link while the rank computes delays both by its overhead; waiting hides it.
+/// byte that is on the link while the rank computes delays both by its overhead; waiting hides it. All ranks
+/// take as long as the slowest one, where messages do not hide it.
 StepTime predict_step(const StepWork& work, const LinkCost& cost);
 
 }  // namespace trainer

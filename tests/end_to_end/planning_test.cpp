@@ -101,6 +101,18 @@ TEST_CASE("plan and forecast take what a megabyte takes from computing", "[plann
   CHECK(has(forecast, "1 Gbit/s, 20 us, 1 us a message, 16000 us a megabyte; 1 rank of"));
 }
 
+TEST_CASE("hosts wait for the slowest of them as their measured steps deviate", "[planning]") {
+  const SmallRun run;
+  const auto predicted = [&](const char* ranks, std::vector<std::string> more) {
+    std::vector<std::string> words{"plan", "a.yaml", "--datapar", "--json", "-n", ranks};
+    words.insert(words.end(), more.begin(), more.end());
+    return nlohmann::json::parse(run.trainer(words).out).at("predicted");
+  };
+  CHECK(predicted("4", {"--link", "10Gbps,20us"}).at("slowest").get<double>() > 0);
+  CHECK(predicted("2", {}).at("slowest") == 0);  // ranks of one host are measured together
+  CHECK(predicted("4", {"--link", "10Gbps,20us", "--rate", "10"}).at("slowest") == 0);
+}
+
 TEST_CASE("plan measures the step of a run here and saves nothing", "[planning]") {
   const SmallRun run;
   const ProgramResult result = run.trainer({"plan", "a.yaml"});
@@ -108,6 +120,10 @@ TEST_CASE("plan measures the step of a run here and saves nothing", "[planning]"
   REQUIRE(result.code == 0);
   CHECK(has(result.out, "computing is measured here: 8 rows on 1 thread of one process, median of "));
   CHECK(has(result.out, "collectives of a step: none\n"));
+  std::string words;
+  std::istringstream all(result.out);
+  for (std::string word; all >> word;) words += word + " ";
+  CHECK(number_after(words, " %, standard deviation of a step ") >= 0);
   CHECK_FALSE(std::filesystem::exists(run.path("runs")));
 }
 

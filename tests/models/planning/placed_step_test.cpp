@@ -125,6 +125,22 @@ TEST_CASE("bf16 halves the bytes between hosts and the time of the wire", "[plan
   CHECK(predict_step(work_of(step, kTimes, {}), free_messages).wire == Approx(wire / 2));
 }
 
+TEST_CASE("processes that deviate wait for the slowest of them, equal ones and a single one do not",
+          "[planning]") {
+  const Placed placed({.data = 4, .ranks_per_node = 1});
+  const auto slowest = [&](double deviation, int processes) {
+    ComputingTimes times = kTimes;
+    times.deviation = deviation;
+    times.processes = processes;
+    return predict_step(work_of(placed.step(), times, {}), {}).slowest;
+  };
+  CHECK(slowest(0, 4) == 0);
+  CHECK(slowest(0.1, 1) == Approx(0).margin(1e-9));
+  // The messages of a small network hide little of the 11.1 ms.
+  CHECK(slowest(0.1, 4) == Approx(0.1 * 1.029 * 11.1e-3).epsilon(0.02));
+  CHECK(slowest(0.1, 1024) == Approx(0.1 * 3.249 * 11.1e-3).epsilon(0.02));
+}
+
 TEST_CASE("below 2 Gbit/s the wire has the bytes of the lossless code, which bf16 has not", "[planning]") {
   const Placed placed({.data = 4, .ranks_per_node = 1});
   PlacedStep step = placed.step();
