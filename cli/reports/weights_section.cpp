@@ -28,8 +28,8 @@ std::string kernel_img(const NamedTensor& weights, std::int64_t number) {
   const auto all = std::span(weights.values);
   const auto own = all.subspan(static_cast<std::size_t>(number * channels * plane),
                                static_cast<std::size_t>(shown * plane));
+  if (!std::ranges::all_of(own, [](float weight) { return std::isfinite(weight); })) return "";
   const auto [low, high] = std::ranges::minmax(own);
-  if (!std::isfinite(low) || !std::isfinite(high)) return "";
   constexpr float kWhite = 255;
   const float scale = high > low ? kWhite / (high - low) : 0;
   Image image{.height = height, .width = width, .channels = static_cast<int>(shown), .pixels = {}};
@@ -77,6 +77,7 @@ std::string histogram(std::span<const float> values, double largest) {
   if (values.size() < 2 || !(largest > 0) || !std::isfinite(largest)) return "";
   std::array<std::int64_t, kBins> counts{};
   for (const float value : values) {
+    if (std::isnan(value)) continue;
     const double share = (static_cast<double>(value) / largest + 1) / 2;
     ++counts[std::min(static_cast<std::size_t>(share * kBins), kBins - 1)];
   }

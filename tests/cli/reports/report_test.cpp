@@ -1,6 +1,7 @@
 #include "cli/reports/report.h"
 
 #include <catch2/catch.hpp>
+#include <limits>
 
 #include "cli/reports/comparison.h"
 #include "cli/reports/marked_config.h"
@@ -261,6 +262,20 @@ TEST_CASE("a report shows the kernels of the first convolution and the histogram
   const std::size_t kernels = page.find("<div class=\"kernels\">");
   REQUIRE(kernels != std::string::npos);
   CHECK(page.substr(kernels, page.find("</div>", kernels) - kernels).find("<img", 40) != std::string::npos);
+}
+
+TEST_CASE("weights that are not finite have no images", "[cli]") {
+  const TemporaryFolder folder;
+  const fs::path checkpoint = folder.path() / "checkpoints/step-5";
+  fs::create_directories(checkpoint);
+  fs::create_symlink("step-5", folder.path() / "checkpoints/last");
+  const std::vector<float> weights{1, std::numeric_limits<float>::quiet_NaN(), 0.5f, 0, 0, 0, 0, 0};
+  write_safetensors(checkpoint / "model.safetensors",
+                    std::vector<NamedView>{{"a.weight", ConstTensor(weights.data(), Shape({2, 1, 2, 2}))}});
+  const std::string page = report_html(folder.path());
+  const std::size_t kernels = page.find("<div class=\"kernels\">"), first = page.find("<img", kernels);
+  REQUIRE(first != std::string::npos);
+  CHECK(page.find("<img", first + 1) == std::string::npos);
 }
 
 TEST_CASE("a report shows why the last start of its run ended", "[cli]") {
