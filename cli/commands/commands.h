@@ -22,6 +22,9 @@ struct Job {
   void warn(std::string_view text) const;
 };
 
+/// Error(ranks) if several processes run a command that is for one.
+void require_one_process(const Job& job);
+
 /// Returns the exit code of the program: 130 if the run was stopped and saved.
 int train_command(const Job& job);
 void new_command(const Job& job);

@@ -8,7 +8,6 @@
 #include "cli/commands/mesh_and_threads.h"
 #include "cli/commands/trained_run.h"
 #include "cli/terminal/argument_words.h"
-#include "cli/terminal/quantities.h"
 #include "cli/terminal/text.h"
 #include "datasets/readers/table_features.h"
 #include "engine/core/little_endian.h"
@@ -127,8 +126,7 @@ std::string file_content(const TrainedRun& trained, const fs::path& run, ExportF
 
 void export_command(const Job& job) {
   const Arguments& arguments = job.arguments;
-  if (job.world.size() > 1)
-    throw Error(ExitCode::ranks, "export is for one process", "start it without mpirun");
+  require_one_process(job);
   MeshAndThreads work(job);
   const ExportFormat format = arguments.export_format;
   const std::string& path = arguments.files.front();

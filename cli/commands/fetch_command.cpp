@@ -57,8 +57,7 @@ class FetchLines {
 
 void fetch_command(const Job& job) {
   const Arguments& arguments = job.arguments;
-  if (job.world.size() > 1)
-    throw Error(ExitCode::ranks, "fetch is for one process", "start it without mpirun");
+  require_one_process(job);
   if (arguments.list) return job.print(list_of_sets());
   if (arguments.files.empty())
     throw Error(ExitCode::usage, "fetch requires the name of a dataset", "`trainer fetch --list` shows them");

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 
@@ -17,6 +16,7 @@
 #include "cli/reports/plan_text.h"
 #include "cli/terminal/text.h"
 #include "engine/system/cores.h"
+#include "engine/system/files.h"
 
 namespace trainer {
 namespace {
@@ -184,13 +184,6 @@ class Forecast {
   bool is_sharded_ = false;
 };
 
-void write_chart(const std::string& path, const std::string& svg) {
-  std::ofstream file(path, std::ios::binary);
-  file << svg;
-  file.close();
-  if (!file) throw Error(ExitCode::failure, "cannot write " + path, "--svg FILE in a folder that exists");
-}
-
 }  // namespace
 
 void forecast_command(const Job& job) {
@@ -208,7 +201,7 @@ void forecast_command(const Job& job) {
         forecast_svg(rows, "Forecast of " + name + (arguments.weak ? ", weak scaling" : ", strong scaling"));
     if (svg.empty())
       throw Error(ExitCode::ranks, "no number of ranks is possible: " + rows.front().impossible);
-    write_chart(arguments.svg, svg);
+    write_file(arguments.svg, svg);
   }
   if (arguments.csv) return job.print_as_it_is(forecast_csv(rows, arguments.weak));
   job.print(in_lines("forecast  " + scaling + "\ndata      " + forecast.data(), 10) + "\n\n" +

@@ -105,8 +105,7 @@ class AnswerWriter {
 
 int generate_command(const Job& job) {
   const Arguments& arguments = job.arguments;
-  if (job.world.size() > 1)
-    throw Error(ExitCode::ranks, "generate is for one process", "start it without mpirun");
+  require_one_process(job);
   MeshAndThreads work(job);
   const TrainedModel model = open_model(job, work);
   if (model.data.tokenizer.empty())

@@ -153,10 +153,4 @@ int planned_threads(const CpuAffinity& alone, int ranks) {
   return alone.placement.reason == "default" ? std::max(1, threads / ranks) : threads;
 }
 
-void require_one_process(const Job& job) {
-  if (job.world.size() > 1)
-    throw Error(ExitCode::ranks, "a plan is made in one process",
-                "trainer plan -n N ..., without a launcher");
-}
-
 }  // namespace trainer

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "cli/commands/commands.h"
 #include "cli/commands/open_run.h"
 #include "cli/launching/cpu_affinity.h"
 #include "engine/parallel/planned_ranks.h"
@@ -69,8 +67,5 @@ MemoryNeeds memory_needs(const OpenRun& run);
 
 /// Threads of a rank where `ranks` share a host like this machine: as a run chooses them.
 int planned_threads(const CpuAffinity& alone, int ranks);
-
-/// Error(ranks) under a launcher: plans take one process.
-void require_one_process(const Job& job);
 
 }  // namespace trainer

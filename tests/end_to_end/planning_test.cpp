@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -258,6 +257,16 @@ TEST_CASE("a forecast has a row for each number of ranks, and the first is as ef
     CHECK(std::stod(rows[i][13]) <= std::stod(rows[i][12]));
   }
   CHECK(has(read_text(run.path("chart.svg")), "</svg>"));
+}
+
+TEST_CASE("a command for one process refuses several, by its own name", "[planning]") {
+  const SmallRun run;
+  for (const std::string command : {"plan", "forecast"}) {
+    const ProgramResult result = run.shell("$MPIRUN -n 2 $TRAINER " + command + " a.yaml -n 2 --datapar");
+    INFO(result.err);
+    CHECK(result.code == 4);
+    CHECK(has(result.err, command + " is for one process"));
+  }
 }
 
 TEST_CASE("a forecast of strong scaling explains which numbers of ranks the batch forbids", "[planning]") {
