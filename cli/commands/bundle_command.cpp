@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -9,8 +8,8 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/new_directory.h"
 #include "cli/launching/collective_errors.h"
+#include "cli/terminal/folder_path.h"
 #include "cli/terminal/shell_line.h"
-#include "cli/terminal/text.h"
 #include "cli/terminal/version.h"
 #include "engine/core/sha256.h"
 #include "engine/system/files.h"
@@ -107,7 +106,7 @@ void check_bundle(const fs::path& directory) {
 }
 
 void bundle_command(const Job& job) {
-  const fs::path run = (fs::path(job.arguments.files.front()) / "").lexically_normal().parent_path();
+  const fs::path run = named_folder(job.arguments.files.front());
   const fs::path out = job.arguments.out.empty() ? run.string() + "-bundle" : job.arguments.out;
   run_collectively(job.world, [&] {
     if (job.world.rank() == 0) write_bundle(run, out);

@@ -3,20 +3,13 @@
 #include <fmt/format.h>
 
 #include "cli/search/search_folder.h"
+#include "cli/terminal/folder_path.h"
 #include "engine/core/error.h"
-#include "models/checkpoints/checkpoint.h"
+#include "models/checkpoints/checkpoint_paths.h"
 
 namespace trainer {
 
 namespace fs = std::filesystem;
-namespace {
-
-fs::path without_slash(const fs::path& path) {
-  const fs::path normal = path.lexically_normal();
-  return normal.has_filename() ? normal : normal.parent_path();
-}
-
-}  // namespace
 
 FoundRun find_run(const fs::path& path) {
   std::error_code ignored;

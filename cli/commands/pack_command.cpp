@@ -6,6 +6,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/open_run.h"
 #include "cli/commands/packed_set.h"
+#include "cli/terminal/folder_path.h"
 #include "cli/terminal/shell_line.h"
 #include "cli/terminal/text.h"
 #include "datasets/loading/data.h"
@@ -14,8 +15,7 @@ namespace trainer {
 
 void pack_command(const Job& job) {
   const Arguments& arguments = job.arguments;
-  if (job.world.size() > 1)
-    throw Error(ExitCode::ranks, "pack is for one process", "start it without mpirun");
+  require_one_process(job);
   const ConfigTree config(config_source(arguments.files, arguments.overrides), run_settings());
   const Config root = config.root();
   const auto seed = static_cast<std::uint64_t>(root.at("train").get<std::int64_t>("seed"));
@@ -23,9 +23,7 @@ void pack_command(const Job& job) {
   DataSource source = open_source(root.at("data"), seed, "", notice);
   if (notice.empty()) notice = source.notice;
   if (!notice.empty()) job.warn("warning: " + notice + "\n");
-  // Without a slash at its end.
-  const std::filesystem::path out =
-      (std::filesystem::path(arguments.out) / "").lexically_normal().parent_path();
+  const std::filesystem::path out = without_slash(arguments.out);
   constexpr std::uint64_t kMebibyte = 1 << 20;
   const PackedSet set =
       pack_set(std::move(source), out, static_cast<std::uint64_t>(arguments.shard_size) * kMebibyte);

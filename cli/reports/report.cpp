@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <span>
@@ -16,6 +15,7 @@
 #include "cli/reports/reviewed_samples.h"
 #include "cli/reports/run_log.h"
 #include "cli/reports/weights_section.h"
+#include "cli/terminal/folder_path.h"
 #include "cli/terminal/text.h"
 #include "datasets/readers/csv_text.h"
 #include "engine/config/config_tree.h"
@@ -278,7 +278,7 @@ std::string configuration(const fs::path& run) {
 
 std::string report_html(const fs::path& run, PageUse use) {
   const RunLog log = read_run_log(run);
-  const std::string name = (run / "").lexically_normal().parent_path().filename().string();
+  const std::string name = named_folder(run).filename().string();
   const bool is_live = use == PageUse::live;
   const std::string commands = read_if_there(run / "command.txt");
   std::string body = fmt::format("<h1>{}</h1>\n<p>{}{}</p>\n{}", html_text(name),

@@ -7,6 +7,7 @@
 #include "cli/reports/html.h"
 #include "cli/reports/parallel_coordinates.h"
 #include "cli/search/space.h"
+#include "cli/terminal/folder_path.h"
 #include "cli/terminal/text.h"
 
 namespace trainer {
@@ -89,7 +90,7 @@ std::string search_report_html(const SearchFolder& folder, std::vector<EndedTria
   const TrialTable table(plan, facts);
   // The folds of one config are no rivals: none is the best.
   const bool compares = !plan.is_cross_validation();
-  const std::string name = (folder.path() / "").lexically_normal().parent_path().filename().string();
+  const std::string name = named_folder(folder.path()).filename().string();
   std::string text =
       fmt::format("<h1>{}</h1>\n<p>{} of {} have ended; {} {}, seed {}. {} {} of their best epoch.</p>\n",
                   html_text(name), trials.size(), counted(std::ssize(plan.trials), "trial"),

@@ -146,6 +146,9 @@ TEST_CASE("a bundle is verified without its run, and a file that was changed in 
   train(run, "a", epochs(2));
   CHECK(run.trainer({"bundle", "a"}).out == "saved a-bundle   check: trainer verify a-bundle\n");
   CHECK(run.trainer({"bundle", "a"}).code == 2);
+  const ProgramResult inside = run.shell("cd a && $TRAINER bundle .");
+  CHECK(inside.code == 2);
+  CHECK(inside.err.find("/a-bundle exists already") != std::string::npos);
   fs::remove_all(run.path("a"));
   CHECK(run.trainer({"verify", "a-bundle"}).code == 0);
   write_text(run.path("a-bundle/command.txt"), "other\n");
