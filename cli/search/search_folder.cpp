@@ -69,6 +69,7 @@ SearchPlan plan_of(const Json& json) {
     if (plan.trials.back().values.size() != plan.keys.size()) throw std::invalid_argument("values");
   }
   if (plan.trials.empty() || plan.configs.empty()) throw std::invalid_argument("trials");
+  if (plan.spaces.size() != plan.keys.size()) throw std::invalid_argument("spaces");
   return plan;
 }
 

@@ -14,6 +14,7 @@ namespace trainer {
 namespace {
 
 constexpr double kMostPoints = 100'000;
+constexpr double kLargestWhole = (1LL << 53) - 1;  // up to here a double counts by 1
 
 [[noreturn]] void fail(const std::string& setting, std::string what, std::string help) {
   throw Error(ExitCode::usage,
@@ -115,6 +116,10 @@ Space Space::range(const std::string& setting, const std::string& key, std::stri
   if (is_whole) {
     if (std::ranges::any_of(numbers, [](double number) { return number != std::floor(number); }))
       fail(setting, "the bounds of int must be whole numbers", help);
+    if (std::max(std::abs(space.low_), std::abs(space.high_)) > kLargestWhole)
+      fail(setting,
+           fmt::format("the bounds of int must be from {0:.0f} to {1:.0f}", -kLargestWhole, kLargestWhole),
+           "a list of values");
     if (space.high_ - space.low_ >= kMostPoints)
       fail(setting, fmt::format("int spans more than {:.0f} numbers", kMostPoints),
            "uniform, or a list of values");

@@ -111,6 +111,21 @@ TEST_CASE("a trial that fails is recorded and does not end the sweep", "[search]
   CHECK(all.err.find("no trial succeeded; the first one: loss is NaN") != std::string::npos);
 }
 
+TEST_CASE("a plan of a search without its spaces is damaged, and a report made inside has a name",
+          "[search]") {
+  const SmallRun run;
+  const std::string path = "data.path=" + run.path("set").string();
+  REQUIRE(run.trainer({"sweep", "a.yaml", "-s", path, "-s", "train.batch=[4,8]", "-o", "here"}).code == 0);
+  REQUIRE(run.shell("cd here && $TRAINER sweep . -q").code == 0);
+  CHECK(read_text(run.path("here/report.html")).find("<h1>here</h1>") != std::string::npos);
+  const std::string plan = read_text(run.path("here/plan.json"));
+  const std::size_t begin = plan.find("\"spaces\": [") + 11;
+  write_text(run.path("here/plan.json"), std::string(plan).replace(begin, plan.find(']', begin) - begin, ""));
+  const ProgramResult damaged = run.trainer({"sweep", "here"});
+  CHECK(damaged.code == 2);
+  CHECK(damaged.err.find("error: here/plan.json is damaged") == 0);
+}
+
 TEST_CASE("a mistake in a space, a config or a flag is found before there is a directory", "[search]") {
   const SmallRun run;
   const auto error = [&](const std::vector<std::string>& flags, int code = 2) {

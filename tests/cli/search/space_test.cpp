@@ -70,6 +70,12 @@ TEST_CASE("values stay within their range, in few digits, and a log range has as
   CHECK(values.size() > 300);
 }
 
+TEST_CASE("whole numbers that are no doubles have no space", "[search]") {
+  CHECK(space("seed=int(9007199254740989,9007199254740991)").points().back() == "9007199254740991");
+  CHECK(mistake("seed=int(9007199254740990,9007199254740992)") ==
+        "the bounds of int must be from -9007199254740991 to 9007199254740991");
+}
+
 TEST_CASE("a random trial is a function of the seed and its number; the seed changes it", "[search]") {
   const std::vector<Space> spaces{space("lr=log(1e-4,1)"), space("units=[10,20,30]")};
   const auto few = random_trials(spaces, 5, 1), many = random_trials(spaces, 50, 1);
