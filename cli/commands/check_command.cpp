@@ -79,9 +79,9 @@ bool print_gradients(const Job& job, const std::vector<std::string>& files) {
 
 int check_command(const Job& job) {
   bool are_right = true;
-  std::string warnings;
-  // Mistakes in one file must not hide those in the next.
   run_collectively(job.world, [&] {
+    std::string warnings;
+    // Mistakes in one file must not hide those in the next.
     std::vector<Diagnostic> mistakes;
     ExitCode code = ExitCode::ok;
     const auto alone = solo();
@@ -111,10 +111,9 @@ int check_command(const Job& job) {
         mistakes.insert(mistakes.end(), error.diagnostics().begin(), error.diagnostics().end());
       }
     }
-    if (code == ExitCode::ok) return;
-    throw Error(code, mistakes);
+    job.warn(warnings);
+    if (code != ExitCode::ok) throw Error(code, mistakes);
   });
-  job.warn(warnings);
   return are_right ? 0 : static_cast<int>(ExitCode::failure);
 }
 

@@ -19,7 +19,7 @@ double microseconds(ProductTimes::Nanoseconds time) { return static_cast<double>
 
 void EngineTimes::on_step(const StepReport& report) {
   if (report.step == warm_up_) times_.clear();
-  steps_ = report.step - warm_up_;
+  if (report.step > warm_up_ && times_.engine() == Engine::native) ++native_steps_;
   times_.use(report.step % 2 == 0 ? Engine::native : Engine::openblas);
 }
 
@@ -40,7 +40,7 @@ std::string EngineTimes::text() const {
   for (const EngineTable::Row& row : table().rows) {
     const ProductShape& shape = row.shape;
     const double calls =
-        2.0 * static_cast<double>(times_.all().at(shape).native_calls) / static_cast<double>(steps_);
+        static_cast<double>(times_.all().at(shape).native_calls) / static_cast<double>(native_steps_);
     rows.push_back({factors_text(shape), std::to_string(shape.m), std::to_string(shape.n),
                     std::to_string(shape.k), fmt::format("{:g}", calls), fmt::format("{:.1f}", row.native_us),
                     fmt::format("{:.1f}", row.openblas_us), row.by_openblas ? "openblas" : "native"});

@@ -19,7 +19,8 @@ class EngineTimes final : public Observer {
   std::string text() const;
 
  private:
-  std::int64_t warm_up_, steps_ = 0;
+  std::int64_t warm_up_;
+  std::int64_t native_steps_ = 0;  ///< by the native engine, since the warm-up
   ProductTimes times_;
 };
 

@@ -18,6 +18,7 @@
 #include "engine/system/files.h"
 #include "models/planning/layer_costs.h"
 #include "models/runs/training_run.h"
+#include "models/training/sharding_check.h"
 
 namespace trainer {
 namespace {
@@ -155,13 +156,16 @@ void time_command(const Job& job) {
       run->config.root().at("train").fail(
           apart, "`trainer time` measures the layers of steps that all ranks take together",
           fmt::format("a copy of the configuration without train.{}", apart));
+    check_sharding(run->config.root().at("train"), run->session->settings(), arguments.sharding,
+                   work.mesh.model().size());
     add_timing_overrides(arguments, *run, config.overrides);
     run.emplace(open_run(config, work.mesh, work.pool));
   });
   preflight_check(job.world, run_facts(*run));
   Session& session = *run->session;
   TrainingRun training(run->config.root(), session,
-                       {.reducer = {.oversubscribed = work.affinity.placement.oversubscribed}});
+                       {.reducer = {.oversubscribed = work.affinity.placement.oversubscribed,
+                                    .sharding = arguments.sharding}});
   load_samples(session);
   const std::string head = in_lines(ranks_text(session, work.affinity) + "\ndata  " + data, 6) + "\n\n";
   if (engines) {

@@ -149,6 +149,7 @@ void CommandFlags::add_time() {
   add_placement(*time);
   add_mesh_choice(*time);
   add_link(*time, " for --mesh auto");
+  add_shard(*time);
   add_engine(*time);
   time->get_option("--engine")->excludes("--engines");
   add_settings(*time);

@@ -3,13 +3,11 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/end_to_end/small_run.h"
-#include "tests/support/images.h"
 
 namespace trainer {
 namespace {
@@ -254,6 +252,10 @@ TEST_CASE("check reports every mistake in every file, and trains nothing", "[com
   CHECK(result.out == fine.out);
   CHECK(result.err.find("b.yaml:4:") != std::string::npos);
   CHECK(result.err.find("c.yaml:") != std::string::npos);
+  const ProgramResult warned = run.trainer({"check", "a.yaml", "b.yaml", "-s", "train.optimizer.sgd.lr=100"});
+  CHECK(warned.code == 2);
+  CHECK(warned.err.find("warning: a learning rate of 100 is very high") == 0);
+  CHECK(warned.err.find("b.yaml:4:") != std::string::npos);
   CHECK_FALSE(fs::exists(run.path("runs")));
 }
 
@@ -305,6 +307,7 @@ TEST_CASE("time's shares make up the whole step, on every placement, and leave n
   for (const auto& [flags, ranks] : {std::pair{std::vector<std::string>{"--threads", "2"}, 1},
                                      {{"--datapar"}, 2},
                                      {{"--modelpar"}, 2},
+                                     {{"--datapar", "--shard", "parameters"}, 2},
                                      {{"--datapar", "-s", many_statistics}, 2}}) {
     std::vector<std::string> words{"time", "a.yaml", "--steps", "7"};
     words.insert(words.end(), flags.begin(), flags.end());
@@ -375,6 +378,18 @@ TEST_CASE("a run takes the engine of each shape from a table of time --engines, 
   REQUIRE(time.code == 0);
   CHECK(time.out.find("\nproduct ") != std::string::npos);
   CHECK(time.out.find("written to e.csv\n") != std::string::npos);
+  // Both engines take turns: of three steps, one has two.
+  const ProgramResult three =
+      run.trainer({"time", "a.yaml", "--steps", "3", "--threads", "1", "--engines", "o.csv"});
+  write_text(run.path("three.txt"), three.out);
+  const ProgramResult check = run.shell(R"(python3 - <<'END'
+lines = open("three.txt").read().split("\nproduct ")[1].split("\n\n")[0].splitlines()[1:]
+calls = [line.split()[-4] for line in lines if line.endswith(("native", "openblas"))]
+assert calls and all(count.isdigit() for count in calls), lines
+END
+)");
+  INFO(three.out << check.err);
+  CHECK(check.code == 0);
   const auto all_by = [&](const std::string& engine, const std::string& other) {
     std::string text = read_text(run.path("e.csv"));
     while (text.find("," + other + "\n") != std::string::npos)
