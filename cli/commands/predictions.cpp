@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -21,14 +19,6 @@ namespace {
 
 constexpr std::size_t kShown = 3;   // classes that people see
 constexpr double kThreshold = 0.5;  // a label above it is present, as metrics have it by default
-
-/// A field of RFC 4180.
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char letter : text) quoted += letter == '"' ? "\"\"" : std::string(1, letter);
-  return quoted + '"';
-}
 
 std::string number(float value) { return std::isfinite(value) ? fmt::format("{:.6g}", value) : "null"; }
 
@@ -223,7 +213,7 @@ std::string PredictionWriter::header() {
   if (options_.has_ids) text += ",id";
   const auto add_columns = [&](std::int64_t count, bool named) {
     for (std::int64_t k = 0; k < count; ++k)
-      text += ',' + (named ? field(name(static_cast<std::size_t>(k))) : std::to_string(k));
+      text += ',' + (named ? csv_field(name(static_cast<std::size_t>(k))) : std::to_string(k));
   };
   if (classifies() && form_.has_positions) {
     add_columns(form_.shape.size() / form_.size, false);
@@ -242,16 +232,16 @@ std::string PredictionWriter::header() {
 }
 
 std::string PredictionWriter::csv(const Prediction& prediction) const {
-  std::string text = field(prediction.file);
+  std::string text = csv_field(prediction.file);
   if (unit_ != RawSample::Unit::file) text += fmt::format(",{}", prediction.place);
-  if (options_.has_ids) text += ',' + field(prediction.id);
+  if (options_.has_ids) text += ',' + csv_field(prediction.id);
   if (classifies() && form_.has_positions) {
-    for (const std::size_t one : classes_of(prediction)) text += ',' + field(name(one));
+    for (const std::size_t one : classes_of(prediction)) text += ',' + csv_field(name(one));
   } else if (options_.top > 0) {
     for (const std::size_t k : likeliest(prediction.values, shown(1)))
-      text += fmt::format(",{},{:.6g}", field(name(k)), prediction.values[k]);
+      text += fmt::format(",{},{:.6g}", csv_field(name(k)), prediction.values[k]);
   } else {
-    if (classifies()) text += ',' + field(name(likeliest(prediction.values, 1).front()));
+    if (classifies()) text += ',' + csv_field(name(likeliest(prediction.values, 1).front()));
     for (const float value : prediction.values) text += fmt::format(",{:.6g}", value);
   }
   return text + '\n';

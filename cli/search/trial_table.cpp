@@ -11,14 +11,6 @@
 namespace trainer {
 namespace {
 
-/// As RFC 4180 quotes a field.
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char letter : text) quoted += letter == '"' ? "\"\"" : std::string(1, letter);
-  return quoted + "\"";
-}
-
 std::string failure_text(const Outcome& outcome) {
   return fmt::format("failed with code {}{}{}", outcome.code, outcome.message.empty() ? "" : ": ",
                      outcome.message);
