@@ -29,12 +29,12 @@ bool fit(const std::vector<std::int64_t>& shares, const Session& session) {
 
 }  // namespace
 
-bool divide_batches(const Job& job, const RunStart& beginning, const OpenRun& run, bool oversubscribed) {
+bool divide_batches(const Job& job, const RunStart& start, const OpenRun& run, bool oversubscribed) {
   Session& session = *run.session;
   if (!session.settings().measures_balance || session.mesh().data().size() == 1) return false;
   const Config root = run.config.root();
   std::vector<std::int64_t> shares;
-  if (beginning.resumed) shares = beginning.resumed->checkpoint.state.rank_shares;
+  if (start.resumed) shares = start.resumed->checkpoint.state.rank_shares;
   broadcast_list(job.world, shares);
   if (fit(shares, session)) {
     session.divide(root, shares);

@@ -4,9 +4,10 @@
 
 namespace trainer {
 
-/// Where `train.balance: measured` holds, divides batches over data ranks: as the run's checkpoint has it for
-/// as many ranks, else by their speeds, which needs the samples. Before the training run is made.
-/// `oversubscribed`: more workers than cores. True if it has loaded the samples. Collective.
-bool divide_batches(const Job& job, const RunStart& beginning, const OpenRun& run, bool oversubscribed);
+/// With `train.balance: measured`, divides batches over data ranks: as the checkpoint of the run has it, if
+/// it is of as many ranks, else by measured speeds. To be called before the training run is made.
+/// `oversubscribed`: more workers than cores. True if it has loaded the samples, which measuring needs.
+/// Collective.
+bool divide_batches(const Job& job, const RunStart& start, const OpenRun& run, bool oversubscribed);
 
 }  // namespace trainer

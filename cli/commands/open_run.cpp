@@ -9,12 +9,12 @@
 
 namespace trainer {
 
-void define_by_data(ConfigTree& config, const Data& data) {
+void define_by_data(ConfigTree& config, const DatasetInfo& info) {
   const auto define = [&](const char* name, int count) {
     config.define(name, count > 0 ? std::to_string(count) : "");
   };
-  define("classes", data.train->info().outputs());
-  define("vocab", data.train->info().vocabulary);
+  define("classes", info.outputs());
+  define("vocab", info.vocabulary);
 }
 
 ConfigSource config_source(const std::vector<std::string>& files, std::vector<std::string> overrides) {
@@ -41,7 +41,7 @@ OpenRun open_run(const ConfigSource& source, Mesh& mesh, ThreadPool& pool, const
   const auto seed = static_cast<std::uint64_t>(root.at("train").get<std::int64_t>("seed"));
   Data data = open_data(root.at("data"), seed, learned);
   if (trained) use_statistics(*trained, data);
-  define_by_data(run.config, data);
+  define_by_data(run.config, data.train->info());
   run.session = std::make_unique<Session>(root, std::move(data), mesh, pool);
   return run;
 }

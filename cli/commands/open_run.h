@@ -33,7 +33,7 @@ std::string learn_once(const ConfigSource& source, Communicator& world);
 void check_before_launch(const Arguments& arguments);
 
 /// Sets $classes and $vocab, which the data decides.
-void define_by_data(ConfigTree& config, const Data& data);
+void define_by_data(ConfigTree& config, const DatasetInfo& info);
 
 /// Loads the samples into memory, once for each host. Collective over the world.
 void load_samples(Session& session);

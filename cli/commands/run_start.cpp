@@ -8,7 +8,6 @@
 #include "cli/launching/launch.h"
 #include "cli/launching/restart.h"
 #include "cli/terminal/shell_line.h"
-#include "cli/terminal/text.h"
 #include "engine/config/source.h"
 #include "engine/math/engine.h"
 #include "engine/parallel/broadcast_text.h"
@@ -72,15 +71,15 @@ std::optional<Resumed> find_resumed(const Arguments& arguments, std::string& not
 }
 
 /// The keys that a resumed run has changed although it must keep them.
-std::vector<std::string> changed_keys(const OpenRun& run, const RunStart& beginning) {
+std::vector<std::string> changed_keys(const OpenRun& run, const RunStart& start) {
   const auto differences = [&](const std::string& text) {
-    ConfigTree before({.file = beginning.config.file, .text = text}, run_settings());
-    define_by_data(before, run.session->data());
+    ConfigTree before({.file = start.config.file, .text = text}, run_settings());
+    define_by_data(before, run.session->data().train->info());
     return run.config.fixed_differences(before);
   };
   // The file may have been edited since; only rank 0 has the configuration of the checkpoint.
-  const std::optional<Resumed>& resumed = beginning.resumed;
-  if (!resumed || resumed->checkpoint.state.config.empty()) return differences(beginning.config.text);
+  const std::optional<Resumed>& resumed = start.resumed;
+  if (!resumed || resumed->checkpoint.state.config.empty()) return differences(start.config.text);
   try {
     return differences(resumed->checkpoint.state.config);
   } catch (const Error& error) {
@@ -139,10 +138,10 @@ RunStart find_run_start(const Job& job) {
           .has_checkpoint = checkpoints > 0};
 }
 
-void check_changes(const OpenRun& run, const RunStart& beginning) {
-  if (!beginning.resumes) return;
-  const std::string& file = beginning.config.file;
-  const std::vector<std::string> keys = changed_keys(run, beginning);
+void check_changes(const OpenRun& run, const RunStart& start) {
+  if (!start.resumes) return;
+  const std::string& file = start.config.file;
+  const std::vector<std::string> keys = changed_keys(run, start);
   if (keys.empty()) return;
   throw Error(ExitCode::usage,
               {Diagnostic{.what = fmt::format("a resumed run cannot change {}", listed(keys, "and")),
@@ -150,9 +149,9 @@ void check_changes(const OpenRun& run, const RunStart& beginning) {
                           .help = fmt::format("trainer {} ... starts a new run", shell_line({file}))}});
 }
 
-void restore(const Job& job, const RunStart& beginning, TrainingRun& training, bool exact) {
-  if (!beginning.has_checkpoint) return;
-  const std::optional<Resumed>& resumed = beginning.resumed;
+void restore(const Job& job, const RunStart& start, TrainingRun& training, bool exact) {
+  if (!start.has_checkpoint) return;
+  const std::optional<Resumed>& resumed = start.resumed;
   run_collectively(job.world, [&] {
     if (!resumed) return;
     training.check_fit(resumed->checkpoint, resumed->place.string());
@@ -162,14 +161,14 @@ void restore(const Job& job, const RunStart& beginning, TrainingRun& training, b
   const RunFacts& facts = training.facts();
   if (facts.first_step > facts.total_steps)
     throw Error(ExitCode::usage, fmt::format("{} has done {} steps, and cannot end after {}",
-                                             fs::path(beginning.config.file).parent_path().string(),
+                                             fs::path(start.config.file).parent_path().string(),
                                              facts.first_step, facts.total_steps));
 }
 
-void check_samples(const Job& job, const RunStart& beginning, const Data& data) {
-  if (!beginning.has_checkpoint) return;
+void check_samples(const Job& job, const RunStart& start, const Data& data) {
+  if (!start.has_checkpoint) return;
   run_collectively(job.world, [&] {
-    if (beginning.resumed) trainer::check_samples(beginning.resumed->place, data);
+    if (start.resumed) trainer::check_samples(start.resumed->place, data);
   });
 }
 

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <optional>
-#include <string>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/open_run.h"
@@ -32,12 +31,12 @@ struct RunStart {
 /// Collective. Error(usage) if there is nothing to resume, Error(weights) if its checkpoint is damaged.
 RunStart find_run_start(const Job& job);
 /// Error(usage) if overrides change keys that a resumed run must keep.
-void check_changes(const OpenRun& run, const RunStart& beginning);
+void check_changes(const OpenRun& run, const RunStart& start);
 /// Restores the checkpoint, if there is one. Error(usage) if an `exact` run was computed with another engine;
 /// a note if another run was. Collective.
-void restore(const Job& job, const RunStart& beginning, TrainingRun& training, bool exact);
+void restore(const Job& job, const RunStart& start, TrainingRun& training, bool exact);
 /// Error(data) if the run learned from samples with other means or deviations than those of `data`: other
 /// samples in files of the same names and sizes. After load_samples(). Collective.
-void check_samples(const Job& job, const RunStart& beginning, const Data& data);
+void check_samples(const Job& job, const RunStart& start, const Data& data);
 
 }  // namespace trainer

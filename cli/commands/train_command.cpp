@@ -140,14 +140,14 @@ struct Rollback {
 
 /// On world rank 0: the run's directory, a new one or that of the resumed run. Collective.
 std::optional<RunDirectory> take_directory(const Job& job, const OpenRun& run, const CpuAffinity& affinity,
-                                           RunStart& beginning, const std::optional<Rollback>& rollback) {
+                                           RunStart& start, const std::optional<Rollback>& rollback) {
   const std::string config = run.config.resolved_yaml();
   const RunDirectory::Description description{config, rollback ? "# " + rollback->text() : command_of(job),
                                               environment_json(*run.session, affinity, config)};
   std::optional<RunDirectory> directory;
   const auto take = [&] {
-    if (beginning.resumed) {
-      Resumed& resumed = *beginning.resumed;
+    if (start.resumed) {
+      Resumed& resumed = *start.resumed;
       resumed.directory.resume(description, resumed.checkpoint.state);
       directory = std::move(resumed.directory);
     } else {
@@ -234,6 +234,47 @@ std::unique_ptr<StepTrace> profile_of(const Job& job, const Config& root, Traini
   return trace;
 }
 
+/// What the user should know before the first step.
+void print_notes(const Job& job, const OpenRun& run, const TrainingRun& training, const RunStart& start,
+                 bool is_rollback) {
+  const Arguments& arguments = job.arguments;
+  if (training.lacks_snapshots())
+    job.warn(arguments.restarts > 0
+                 ? "warning: train.snapshot keeps nothing: a host has no folder in memory (/dev/shm)\n"
+                 : "note: train.snapshot keeps nothing without `trainer -n N --restarts K`\n");
+  if (!is_rollback && start.resumed && start.resumed->place.empty())
+    job.warn(fmt::format("note: {} has no checkpoint: it starts at step 0\n",
+                         shell_line({start.resumed->directory.path().string()})));
+  for (const std::string& note : run.config.notes()) job.warn("note: " + note + "\n");
+  if (!arguments.quiet && !start.resumed)
+    for (const Diagnostic& mistake :
+         likely_mistakes(run.config.root(), *run.session, !arguments.initial_weights.empty()))
+      job.warn(warning_text(mistake) + "\n\n");
+}
+
+/// The header of a run, or what else of it the user has to see; on world rank 0.
+void show_header(const Job& job, const CpuAffinity& affinity, const Session& session,
+                 const TrainingRun& training, const std::string& path) {
+  const Arguments& arguments = job.arguments;
+  // The notice is in the header: a launcher may mix standard error into the table.
+  if (arguments.progress != ProgressMode::json && !arguments.quiet)
+    job.print(Header{run_name(arguments), path, affinity, session, training, arguments.verbose}.text());
+  else if (!session.data().notice.empty())
+    job.warn("note: " + session.data().notice + "\n");
+}
+
+/// After a divergence, for which `what` stands. `directory`: on world rank 0. `again`: the run began by one.
+Rollback next_rollback(const Session& session, const TrainingRun& training,
+                       const std::optional<RunDirectory>& directory, bool again, const std::string& what) {
+  const RollbackSettings& settings = *session.settings().rollback;
+  const int count = training.rollbacks() + 1;
+  return {.from = directory ? return_point(*directory, training.facts().first_step, again) : "",
+          .count = count,
+          .of = settings.times,
+          .factor = std::pow(settings.factor, count),
+          .what = what};
+}
+
 struct TrainingEnd {
   int code = 0;                           ///< of the program
   std::optional<Rollback> rollback = {};  ///< from which the run resumes
@@ -241,13 +282,13 @@ struct TrainingEnd {
 
 /// Trains until the end, a stop or a divergence. `live`: of --live on world rank 0, else null. `rollback`:
 /// that by which the run begins. Collective.
-TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, LivePage* live,
+TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart start, LivePage* live,
                   std::optional<Rollback> rollback) {
   const Arguments& arguments = job.arguments;
-  const std::string learned = learn_once(beginning.config, job.world);
-  const OpenRun run = open_fitted_run(beginning.config, work.mesh, work.pool, learned);
+  const std::string learned = learn_once(start.config, job.world);
+  const OpenRun run = open_fitted_run(start.config, work.mesh, work.pool, learned);
   run_collectively(job.world, [&] {
-    check_changes(run, beginning);
+    check_changes(run, start);
     check_sharding(run.config.root().at("train"), run.session->settings(), arguments.sharding,
                    work.mesh.model().size());
   });
@@ -257,12 +298,12 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
   run_collectively(job.world, [&] {
     if (job.world.rank() == 0 && ProgramScores::are_needed(session)) ProgramScores::check(session);
   });
-  const bool are_loaded = divide_batches(job, beginning, run, work.affinity.placement.oversubscribed);
+  const bool are_loaded = divide_batches(job, start, run, work.affinity.placement.oversubscribed);
   TrainingRun training(run.config.root(), session,
                        {.config = run.config.resolved_yaml(),
                         .initial_weights = arguments.initial_weights,
                         .rollbacks = rollback ? rollback->count : 0,
-                        .resumes = beginning.has_checkpoint,
+                        .resumes = start.has_checkpoint,
                         .reducer = {.bucket_floats = arguments.bucket * kFloatsInKib,
                                     .oversubscribed = work.affinity.placement.oversubscribed,
                                     .sharding = arguments.sharding},
@@ -272,50 +313,33 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
                         .snapshots = arguments.restarts > 0 ? snapshot_folder() : fs::path(),
                         .review = &review,
                         .warn = [&](const std::string& what) { job.warn("warning: " + what + "\n"); }});
-  restore(job, beginning, training, session.settings().exact);
+  restore(job, start, training, session.settings().exact);
   if (rollback) {
     rollback->to = training.facts().first_step;
     job.warn("warning: " + rollback->text() + "\n");
   }
   if (training.is_finished()) {
     if (is_launched() && job.world.rank() == 0) report_end(RunEnd::finished);
-    if (beginning.resumed)
-      job.print(finished_text(beginning.resumed->directory.path().string(), session, training.facts(),
+    if (start.resumed)
+      job.print(finished_text(start.resumed->directory.path().string(), session, training.facts(),
                               training.early_end(), arguments.progress));
     return {};
   }
-  if (training.lacks_snapshots())
-    job.warn(arguments.restarts > 0
-                 ? "warning: train.snapshot keeps nothing: a host has no folder in memory (/dev/shm)\n"
-                 : "note: train.snapshot keeps nothing without `trainer -n N --restarts K`\n");
-  if (!rollback && beginning.resumed && beginning.resumed->place.empty())
-    job.warn(fmt::format("note: {} has no checkpoint: it starts at step 0\n",
-                         shell_line({beginning.resumed->directory.path().string()})));
-  for (const std::string& note : run.config.notes()) job.warn("note: " + note + "\n");
-  if (!arguments.quiet && !beginning.resumed)
-    for (const Diagnostic& mistake :
-         likely_mistakes(run.config.root(), session, !arguments.initial_weights.empty()))
-      job.warn(warning_text(mistake) + "\n\n");
+  print_notes(job, run, training, start, rollback.has_value());
   // After the trainer, so that gradients get shared memory first if it is scarce.
   if (!are_loaded) load_samples(session);
-  check_samples(job, beginning, session.data());
+  check_samples(job, start, session.data());
   const std::unique_ptr<StepTrace> trace = profile_of(job, run.config.root(), training.parts());
 
-  std::optional<RunDirectory> directory = take_directory(job, run, work.affinity, beginning, rollback);
+  std::optional<RunDirectory> directory = take_directory(job, run, work.affinity, start, rollback);
   std::unique_ptr<Observer> progress;
   std::optional<SamplesWriter> samples;
   std::vector<Observer*> observers;
   if (directory) {
     const std::string path = directory->path().string();
     if (live != nullptr) live->show(path);
-    // The notice is in the header: a launcher may mix standard error into the table.
-    if (rollback) {
-      // The header and the heading of the table stand above.
-    } else if (arguments.progress != ProgressMode::json && !arguments.quiet)
-      job.print(
-          Header{run_name(arguments), path, work.affinity, session, training, arguments.verbose}.text());
-    else if (!session.data().notice.empty())
-      job.warn("note: " + session.data().notice + "\n");
+    // Above a rollback, header and heading of the table stand already.
+    if (!rollback) show_header(job, work.affinity, session, training, path);
     progress = make_progress(arguments.quiet ? ProgressMode::none : arguments.progress, standard_output(),
                              path, !rollback);
     samples.emplace(session, review, directory->path());
@@ -335,14 +359,7 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
                       ? ""
                       : fmt::format("{}; {}", divergence.what, fmt::join(divergence.notes, "; ")));
     if (!training.may_roll_back()) throw;
-    const RollbackSettings& settings = *session.settings().rollback;
-    const int count = training.rollbacks() + 1;
-    Rollback next{
-        .from = directory ? return_point(*directory, training.facts().first_step, rollback.has_value()) : "",
-        .count = count,
-        .of = settings.times,
-        .factor = std::pow(settings.factor, count),
-        .what = divergence.what};
+    Rollback next = next_rollback(session, training, directory, rollback.has_value(), divergence.what);
     broadcast_text(job.world, next.from);
     return {static_cast<int>(ExitCode::diverged), next};
   }
@@ -363,11 +380,11 @@ TrainingEnd train(const Job& job, MeshAndThreads& work, RunStart beginning, Live
 
 int train_command(const Job& job) {
   const StopSignals signals(job.world.size() == 1 && !is_launched());
-  RunStart beginning = find_run_start(job);
-  MeshAndThreads work(job, beginning.config);
+  RunStart start = find_run_start(job);
+  MeshAndThreads work(job, start.config);
   if (is_launched()) prepare_survivor_report(job.world.rank(), work.affinity.hosts);
   const std::unique_ptr<LivePage> live = started_page(job);
-  TrainingEnd end = train(job, work, std::move(beginning), live.get(), std::nullopt);
+  TrainingEnd end = train(job, work, std::move(start), live.get(), std::nullopt);
   while (end.rollback) {
     Arguments arguments = job.arguments;
     resume_instead(arguments, end.rollback->from);

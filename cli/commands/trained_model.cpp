@@ -24,12 +24,7 @@ TrainedModel open_model(const Job& job, MeshAndThreads& work) {
     found->data = describe(run->session->data());
     config.emplace(std::move(run->config));
   } else {
-    const DatasetInfo& info = found->data->info;
-    const auto define = [&](const char* name, int count) {
-      config->define(name, count > 0 ? std::to_string(count) : "");
-    };
-    define("classes", info.outputs());
-    define("vocab", info.vocabulary);
+    define_by_data(*config, found->data->info);
   }
   DataDescription data = std::move(*found->data);
   return {.checkpoint = std::move(*found), .config = std::move(*config), .data = std::move(data)};

@@ -101,7 +101,7 @@ TrainedRun open_trained(const TrainedCheckpoint& trained, const std::vector<std:
   const Config root = run.config.root();
   Data data = absent_data(*trained.data, (trained.path / kDataFile).string());
   if (!given.empty()) add_given_samples(root.at("data"), given, *trained.data, data);
-  define_by_data(run.config, data);
+  define_by_data(run.config, data.train->info());
   run.session = std::make_unique<Session>(root, std::move(data), mesh, pool);
   return with_weights(std::move(run), trained.path);
 }
