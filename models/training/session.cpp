@@ -188,10 +188,12 @@ void Session::check_streams(const Config& root) const {
         "any share of the next one",
         "remove keep_state, or async");
   if (settings_.accumulate > 1)
-    root.at("train").fail("accumulate", "the rows of a micro-batch do not continue those of the one before");
+    root.at("train").fail("accumulate", "the rows of a micro-batch do not continue those of the one before",
+                          "remove keep_state, or accumulate");
   if (settings_.crosscheck > 0)
     root.at("train").fail("crosscheck",
-                          "the initial state of a layer with `keep_state` is gone when its step is checked");
+                          "the initial state of a layer with `keep_state` is gone when its step is checked",
+                          "remove keep_state, or crosscheck");
 }
 
 void Session::load_samples(Communicator& host) {

@@ -20,7 +20,7 @@ void check_sharding(const Config& train, const TrainSettings& settings, Sharding
   if (settings.async)
     fail("async", "each rank computes with whole parameters", "without --shard, or -s train.async=~");
   if (settings.crosscheck > 0)
-    fail("crosscheck", "it compares whole gradients", "without --shard, or -s train.crosscheck=0");
+    fail("crosscheck", "it compares whole gradients", "without --shard, or -s train.crosscheck=~");
   if (settings.measures_balance)
     fail("balance", "each rank measures whole steps by itself, with all parameters and gradients",
          "without --shard, or -s train.balance=equal");
