@@ -8,6 +8,7 @@
 #include "models/checkpoints/checkpoint_writer.h"
 
 namespace trainer {
+
 /// Every rank knows the optimizer shards of all ranks. The window begins where `floats` do.
 void CheckpointWriter::add_updaters(Communicator& ranks, const ParameterWindow& window, const Range& floats,
                                     int per_writer) {
@@ -31,12 +32,6 @@ void CheckpointWriter::add_updaters(Communicator& ranks, const ParameterWindow& 
     if (count > 0) std::memcpy(ranges.data(), all.data() + next, count);
     next += count;
   }
-}
-
-CheckpointWriter::~CheckpointWriter() {
-  if (parts_thread_.joinable()) parts_thread_.join();
-  if (commit_thread_.joinable()) commit_thread_.join();
-  if (open_) folder_.abandon();
 }
 
 /// Of shards that all ranks have, one rank gives all.

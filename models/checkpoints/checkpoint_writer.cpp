@@ -136,6 +136,12 @@ CheckpointWriter::CheckpointWriter(Sources sources, CheckpointFolder folder)
   first_parameter_ = cuts(plan.parameters(), data.size());
 }
 
+CheckpointWriter::~CheckpointWriter() {
+  if (parts_thread_.joinable()) parts_thread_.join();
+  if (commit_thread_.joinable()) commit_thread_.join();
+  if (open_) folder_.abandon();
+}
+
 /// Uses the sizes of whole parameters: the ranks of a model column hold unequal shards and need the same
 /// result.
 std::vector<std::size_t> CheckpointWriter::cuts(const std::vector<Parameter>& parameters, int writers) {

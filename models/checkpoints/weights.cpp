@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "models/checkpoints/expected_tensors.h"
 #include "models/formats/layout.h"
@@ -16,9 +17,9 @@ namespace {
 std::vector<std::string> differences(const std::vector<NamedTensor>& tensors,
                                      const std::map<std::string, ExpectedTensor>& expected) {
   std::vector<std::string> notes;
-  std::map<std::string, const NamedTensor*> found;
+  std::set<std::string> found;
   for (const NamedTensor& tensor : tensors) {
-    found[tensor.name] = &tensor;
+    found.insert(tensor.name);
     const auto it = expected.find(tensor.name);
     if (it == expected.end())
       notes.push_back("the model has no " + tensor.name);

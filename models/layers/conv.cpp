@@ -11,8 +11,6 @@
 namespace trainer {
 namespace {
 
-/// Far above any use, and low enough that no sum of a few overflows.
-
 ConvSettings::Extents padding_of(const Config& config, const ConvSettings& settings) {
   if (!config.is_word("pad", "same")) {
     const ConvSettings::Extents pad = extents_of(config, "pad");

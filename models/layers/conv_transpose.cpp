@@ -82,15 +82,15 @@ class ConvTranspose final : public Layer {
     float* const scratch = pass.buffer(scratch_).data();
     for (const VirtualWorker& worker : pass.virtual_workers()) {
       const Tensor dw = pass.gradient(weight_, worker);
-      const Tensor block_dy = dy.rows(worker.first, worker.count);
+      const Tensor worker_dy = dy.rows(worker.first, worker.count);
       if (worker.count > 0)
-        convolution_->backward_weights(worker.count, block_dy.data(),
+        convolution_->backward_weights(worker.count, worker_dy.data(),
                                        x.rows(worker.first, worker.count).data(), dw.data(), nullptr, false,
                                        scratch);
       else
         std::ranges::fill(dw.span(), 0.0f);
       if (has_bias_)
-        column_sums(worker.count * positions_, filters_, block_dy.data(), false,
+        column_sums(worker.count * positions_, filters_, worker_dy.data(), false,
                     pass.gradient(bias_, worker).data());
     }
     if (!dx.empty())

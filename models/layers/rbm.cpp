@@ -147,8 +147,7 @@ class Rbm final : public Layer {
 };
 
 /// The probabilities of the visible units of an rbm from its hidden ones: sigmoid(x W' + visible bias),
-/// (hidden)
-/// -> (visible).
+/// (hidden) -> (visible).
 class Reconstruct final : public Layer {
  public:
   explicit Reconstruct(const Config& config) : config_(config), of_(config.get<std::string>("of")) {}

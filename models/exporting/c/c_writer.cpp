@@ -101,7 +101,7 @@ const COperation& CFile::operation_of(const GraphNode& node) const {
   return *operation;
 }
 
-/// `text` as a C identifier that no other constant has.
+/// `name` as a C identifier that no other constant has.
 std::string CFile::name_constant(const std::string& name) {
   std::string identifier = "w_" + name;
   for (char& letter : identifier)
