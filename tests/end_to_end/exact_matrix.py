@@ -5,7 +5,7 @@ Usage: exact_matrix.py TRAINER CONFIGS [--full] [--steps N] [--models NAME;...] 
                        [--precision float32|bf16]  (of products and of stored activations)
 
 Each model trains on generated samples, with clip_norm on and an evaluation after every epoch; batches do not divide the
-samples, and blocks do not divide the batches. Without --full: ten steps in some placements; with it: 200 steps of
+samples, and virtual workers do not divide the batches. Without --full: ten steps in some placements; with it: 200 steps of
 batches of 100 from 1,007 samples in all of them, on every set of kernels that this machine has. With --portable: small
 batches alone and on two ranks, and all sets of kernels must give the same bits; so must each other program, alone: one of another
 compiler, or of another architecture with the emulator before it (`--program "qemu-aarch64 -L ROOT build-arm/cli/trainer"`).

@@ -18,10 +18,10 @@ import re
 import subprocess
 import sys
 import tempfile
-import zlib
 
 sys.dont_write_bytecode = True
 from every_config import settings_of, text_of, write_data
+from generated_data import png
 
 ROWS = 3
 MAIN = '''#include <stdio.h>
@@ -42,17 +42,6 @@ def run(words, **more):
     done = subprocess.run([str(word) for word in words], capture_output=True, timeout=500, **more)
     assert done.returncode == 0, f'{words}: {done.stderr.decode()}'
     return done.stdout
-
-
-def png(channels, height, width, pixels):
-    """An image, gray or RGB, from bytes in the order of files: rows, pixels, channels."""
-    def chunk(kind, content):
-        body = kind + content
-        return len(content).to_bytes(4, 'big') + body + zlib.crc32(body).to_bytes(4, 'big')
-    head = width.to_bytes(4, 'big') + height.to_bytes(4, 'big') + bytes([8, 0 if channels == 1 else 2, 0, 0, 0])
-    size = width * channels
-    lines = b''.join(b'\0' + pixels[row * size:(row + 1) * size] for row in range(height))
-    return b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', head) + chunk(b'IDAT', zlib.compress(lines)) + chunk(b'IEND', b'')
 
 
 def floats(content):

@@ -66,14 +66,15 @@ def write_diamonds(file, rows):
     file.write_text('\n'.join(lines) + '\n')
 
 
-def png(side, pixels):
-    """An RGB image as a PNG file."""
+def png(channels, height, width, pixels):
+    """An image, gray or RGB, from bytes in the order of files: rows, pixels, channels."""
     def chunk(kind, content):
         body = kind + content
         return len(content).to_bytes(4, 'big') + body + zlib.crc32(body).to_bytes(4, 'big')
-    rows = b''.join(b'\0' + pixels[3 * side * row:3 * side * (row + 1)] for row in range(side))
-    head = side.to_bytes(4, 'big') * 2 + bytes([8, 2, 0, 0, 0])
-    return b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', head) + chunk(b'IDAT', zlib.compress(rows, 1)) + chunk(b'IEND', b'')
+    head = width.to_bytes(4, 'big') + height.to_bytes(4, 'big') + bytes([8, 0 if channels == 1 else 2, 0, 0, 0])
+    size = width * channels
+    lines = b''.join(b'\0' + pixels[row * size:(row + 1) * size] for row in range(height))
+    return b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', head) + chunk(b'IDAT', zlib.compress(lines, 1)) + chunk(b'IEND', b'')
 
 
 def write_images(folder, train, test, classes=4, side=64):
@@ -85,4 +86,4 @@ def write_images(folder, train, test, classes=4, side=64):
             label = index % classes
             place = folder / split / f'class{label}'
             place.mkdir(parents=True, exist_ok=True)
-            (place / f'{index}.png').write_bytes(png(side, noisy_image(patterns[label], source)))
+            (place / f'{index}.png').write_bytes(png(3, side, side, noisy_image(patterns[label], source)))

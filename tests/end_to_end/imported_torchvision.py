@@ -8,7 +8,6 @@ numbered, with a rule for each. Images are 64 pixels wide. The weights are writt
 import io
 import json
 import math
-import os
 import pathlib
 import re
 import subprocess
