@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <optional>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/mesh_and_threads.h"

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "cli/commands/find_run.h"
 #include "cli/commands/preflight_check.h"
 #include "cli/launching/collective_errors.h"
 #include "engine/math/engine.h"

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/mesh_and_threads.h"
@@ -14,7 +13,6 @@
 #include "cli/terminal/text.h"
 #include "engine/config/registry.h"
 #include "engine/system/memory_use.h"
-#include "models/optimizers/outer_optimizer.h"
 
 namespace trainer {
 namespace {

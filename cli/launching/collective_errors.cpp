@@ -7,7 +7,6 @@
 #include <new>
 #include <system_error>
 #include <thread>
-#include <vector>
 
 #include "cli/terminal/output.h"
 #include "engine/core/escape.h"

@@ -1,7 +1,5 @@
 #include "cli/templates/image_sizes.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <vector>

@@ -4,10 +4,8 @@
 
 #include <charconv>
 #include <cinttypes>
-#include <cmath>
 #include <cstdio>
 #include <optional>
-#include <string_view>
 
 #include "engine/config/source.h"
 #include "engine/core/error.h"

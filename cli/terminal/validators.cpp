@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <limits>
 
-#include "engine/config/declared.h"
 #include "engine/config/source.h"
 #include "engine/config/synonyms.h"
 

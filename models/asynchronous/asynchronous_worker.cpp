@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 
-#include "engine/math/elementwise.h"
 #include "models/local/model_states.h"
 
 namespace trainer {

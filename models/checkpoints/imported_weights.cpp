@@ -1,7 +1,5 @@
 #include "models/checkpoints/imported_weights.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <map>

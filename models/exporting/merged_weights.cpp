@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <string>
 
 #include "engine/math/elementwise.h"
 #include "engine/math/gemm.h"

@@ -1,6 +1,5 @@
 #include "models/graph/operations.h"
 
-#include <algorithm>
 #include <numbers>
 #include <numeric>
 

@@ -10,7 +10,6 @@
 #include <limits>
 #include <optional>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "engine/core/random.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <ratio>
 #include <utility>
 
 namespace trainer {

@@ -1,7 +1,6 @@
 // Every bad input ends with its exit code, one clear message for each mistake and nothing half-written, on
 // one rank and on four, within seconds.
 #include <catch2/catch.hpp>
-#include <fstream>
 #include <functional>
 
 #include "tests/end_to_end/small_run.h"

@@ -1,6 +1,5 @@
 // train.compression as users meet it.
 #include <catch2/catch.hpp>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 

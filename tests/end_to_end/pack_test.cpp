@@ -1,5 +1,4 @@
 // Datasets as tar shards: the same training, to the bit, and files that other programs read.
-#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "tests/end_to_end/image_folder.h"

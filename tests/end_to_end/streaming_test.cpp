@@ -1,5 +1,4 @@
 // Sets that are read while training runs: the same on any placement, and a bad file ends all processes.
-#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "tests/end_to_end/image_folder.h"

@@ -1,7 +1,6 @@
 #include "cli/reports/chart.h"
 
 #include <catch2/catch.hpp>
-#include <cmath>
 #include <limits>
 
 namespace trainer {

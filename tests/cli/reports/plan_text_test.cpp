@@ -1,6 +1,5 @@
 #include "cli/reports/plan_text.h"
 
-#include <algorithm>
 #include <catch2/catch.hpp>
 
 namespace trainer {

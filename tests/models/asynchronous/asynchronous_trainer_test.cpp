@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
-#include <set>
 #include <thread>
 
 #include "engine/config/config_tree.h"

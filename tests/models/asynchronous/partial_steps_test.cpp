@@ -1,7 +1,6 @@
 // Shares of a step are held to the whole one, and a delay to a quadratic function.
 #include "models/asynchronous/partial_steps.h"
 
-#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 

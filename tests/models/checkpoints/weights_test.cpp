@@ -1,7 +1,6 @@
 #include "models/checkpoints/weights.h"
 
 #include <catch2/catch.hpp>
-#include <numeric>
 
 #include "engine/core/error.h"
 #include "models/checkpoints/imported_weights.h"

@@ -1,7 +1,6 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "engine/core/error.h"
 #include "models/exporting/c/buffers.h"
 #include "models/exporting/c/c_writer.h"
 #include "tests/models/exporting/compiled_models.h"

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "engine/core/error.h"
 #include "models/exporting/onnx/onnx_writer.h"
 #include "tests/models/exporting/exported_layers.h"
 

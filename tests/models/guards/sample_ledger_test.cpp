@@ -1,6 +1,5 @@
 #include "models/guards/sample_ledger.h"
 
-#include <algorithm>
 #include <catch2/catch.hpp>
 
 namespace trainer {

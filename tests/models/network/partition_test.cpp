@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,5 @@
 #include "models/network/shard.h"
 
-#include <algorithm>
 #include <catch2/catch.hpp>
 #include <numeric>
 

@@ -2,7 +2,6 @@
 #include <catch2/catch.hpp>
 
 #include "tests/models/training/built_session.h"
-#include "tests/support/mpi_main.h"
 #include "tests/support/noise_dataset.h"
 #include "tests/support/temporary_folder.h"
 
