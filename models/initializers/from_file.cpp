@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <filesystem>
 #include <string>
 
 #include "datasets/readers/byte_reader.h"
@@ -36,7 +35,7 @@ class FromFile final : public Initializer {
 
   /// "conv1.weight" of the layer that is conv1 here.
   std::string name_in_file(const Parameter& parameter) const {
-    return layer_.empty() ? parameter.name : layer_ + parameter.name.substr(parameter.name.find('.'));
+    return layer_.empty() ? parameter.name : layer_ + parameter.name.substr(parameter.layer.size());
   }
 
   NamedTensor read_tensor(const std::string& name) const {

@@ -7,6 +7,7 @@
 
 #include "engine/config/config_tree.h"
 #include "models/initializers/whitening.h"
+#include "models/network/network.h"
 #include "tests/support/noise_dataset.h"
 #include "tests/support/safetensors_writer.h"
 #include "tests/support/temporary_folder.h"
@@ -251,11 +252,19 @@ TEST_CASE("weights begin with what a file holds, by the layer's name or another 
   header += '\n';
   std::ofstream(npy, std::ios::binary) << "\x93NUMPY" << '\1' << '\0' << 'v' << '\0' << header
                                        << std::string(reinterpret_cast<const char*>(numbers.data()), 24);
-  const Parameter dense{.name = "dense1.weight", .shape = {3, 2}, .layout = FileLayout::dense};
+  const Parameter dense{
+      .name = "dense1.weight", .shape = {3, 2}, .layer = "dense1", .layout = FileLayout::dense};
   CHECK(Initialized("file: " + file, {dense}).values == turned);
   CHECK(Initialized("file: " + npy, {dense}).values == turned);
   CHECK(Initialized("file: {path: " + file + ", layer: features.0}", {dense}).values ==
         std::vector<float>{1, 5, 4, 3, 2, 6});
+
+  const ConfigTree named = ConfigTree::member("layer", R"(dense: {units: 2, bias: false, name: layer1.0.fc,
+      init: {file: {path: )" + file + ", layer: features.0}}}");
+  const Network network({named.root()}, Shape{3}, {.batch = 1});
+  std::vector<float> values(6);
+  initialize(network.plan().parameters(), 1, values);
+  CHECK(values == std::vector<float>{1, 5, 4, 3, 2, 6});
 
   Parameter other = dense;
   other.name = "dense2.weight";
